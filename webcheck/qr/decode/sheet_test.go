@@ -76,7 +76,7 @@ func TestSquares(t *testing.T) {
 		require.Zero(t, r.CodesCount)
 		require.True(t, r.Partial)
 		require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code("qr.search.limit"))
-		require.Less(t, time.Since(began), 5*time.Second, "0.4 s alone on a processor")
+		require.Less(t, time.Since(began), 15*time.Second, "it takes 0.4 s of a processor")
 	}
 }
 
