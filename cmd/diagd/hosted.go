@@ -22,6 +22,7 @@ import (
 // hostedFlags are the flags of hosted SPF.
 type hostedFlags struct {
 	listen, zone, contact, tsig string
+	rate                        int
 	nameservers, secondaries    []string
 	keys                        []string // files that sign the zone
 }
@@ -34,6 +35,8 @@ func (f *hostedFlags) add(fs *pflag.FlagSet) {
 		"name servers of the zone, as delegated: NAME, or NAME=ADDR/ADDR for names in the zone")
 	fs.StringVar(&f.contact, "spf-dns-contact", "",
 		"mail address of who is responsible for the zone (default: hostmaster at the domain that is registered)")
+	fs.IntVar(&f.rate, "spf-dns-rate", nameserver.DefaultRate,
+		"answers a second about one name that each network of clients gets by UDP without a DNS cookie; -1 for no limit")
 	f.addKeys(fs)
 	fs.StringVar(&f.tsig, "spf-dns-tsig", "",
 		"key that transfers of the zone are signed with, as [ALGORITHM:]NAME:SECRET with the secret in base64; better set "+
@@ -211,7 +214,7 @@ func (a *app) startHosted(
 		}
 		h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, nameserver.Config{
 			Zone: *zone, Store: store, Log: log, Observe: counters.ObserveQuestion, Secondaries: secondaries, Key: key,
-			Signing: signing,
+			Signing: signing, Rate: a.serving.hosted.rate,
 		})
 		if err != nil {
 			store.Close()

@@ -78,7 +78,7 @@
 //	tsig.go      RFC 8945
 //	transfer.go  the zone for secondaries
 //	notify.go    word of changes for secondaries
-//	rate.go      how many datagrams a network of clients gets
+//	rate.go      how many datagrams a network of clients gets; cookie.go: whom that does not concern (RFC 7873)
 //	conn.go      how many connections, and for how long
 //	server.go    the sockets
 //	source.go    from the store to the snapshot

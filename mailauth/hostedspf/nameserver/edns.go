@@ -25,6 +25,8 @@ func faultyOPT(q *dns.Msg) int {
 		return dns.RcodeFormatError
 	case list[0].Version() > 0: // RFC 6891 section 6.1.3
 		return dns.RcodeBadVers
+	case badCookie(list):
+		return dns.RcodeFormatError
 	}
 	return dns.RcodeSuccess
 }

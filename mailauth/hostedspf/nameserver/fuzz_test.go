@@ -56,7 +56,7 @@ func FuzzHandler(f *testing.F) {
 		q.SetTsig("key.example.", dns.HmacSHA1, fudge, 0)
 		q.SetTsig("other.example.", dns.HmacSHA256, fudge, 0)
 	})
-	s := &Server{limiter: newLimiter(-1, newProfile(0).CreatedAt), transfers: make(chan struct{}, maxTransfers)}
+	s := &Server{limiter: newLimiter(-1, newProfile(0).CreatedAt), cookies: newJar(), transfers: make(chan struct{}, maxTransfers)}
 	s.config.Clock = newProfile(0).CreatedAt.UTC
 	s.config.Key, s.config.Log = testKey(), slog.New(slog.DiscardHandler)
 	s.current.Store(testSnapshot())

@@ -5,14 +5,19 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"github.com/miekg/dns"
 )
 
 const (
-	// DefaultRate is how many answers a second a network of clients gets by datagram. A resolver asks
+	// DefaultRate is how many answers a second about one name a network of clients gets by datagram. A resolver asks
 	// for each name once in its lifetime: the busiest stay far below.
 	DefaultRate = 100
 
-	// buckets is how many networks are told apart. Those that meet in one share its rate; whose that is
+	// setRate is how many times as many it gets about a set of addresses, in which each sender is a name of its own.
+	setRate = 10
+
+	// buckets is how many networks and names are told apart. Those that meet in one share its rate; whose that is
 	// cannot be guessed, since the hash is seeded. 512 KiB in all.
 	buckets = 1 << 16
 
@@ -25,7 +30,7 @@ const (
 	slip = 2
 )
 
-// A limiter bounds the answers to each network (GCRA with a burst of one second).
+// A limiter bounds the answers about each name to each network (GCRA with a burst of one second).
 type limiter struct {
 	seed  maphash.Seed
 	began time.Time
@@ -55,8 +60,24 @@ const (
 	drop             // send nothing
 )
 
-// rule decides about one answer to an address.
-func (l *limiter) rule(to netip.Addr, now time.Time) ruling {
+// counted is the name for which an answer counts, and how many of them are as one: names that exist by themselves,
+// the others together, or nobody could bound what is made up.
+func (s *snapshot) counted(q *dns.Msg) (name string, share int) {
+	if len(q.Question) != 1 {
+		return "", 1
+	}
+	name = dns.CanonicalName(q.Question[0].Name)
+	if _, exists := s.nodes[name]; exists {
+		return name, 1
+	}
+	if client, _, ok := s.setOf(name); ok {
+		return name[len(client)+1:], setRate
+	}
+	return s.apex, 1
+}
+
+// rule decides about one answer to an address, of which so many count as one.
+func (l *limiter) rule(to netip.Addr, name string, share int, now time.Time) ruling {
 	if l.every == 0 {
 		return send
 	}
@@ -65,7 +86,11 @@ func (l *limiter) rule(to netip.Addr, now time.Time) ruling {
 		bits = network4
 	}
 	network, _ := to.Prefix(bits) // the number of bits is right; what has no address shares one bucket
-	if l.take(&l.next[maphash.Comparable(l.seed, network)%buckets], int64(now.Sub(l.began))) {
+	key := struct {
+		network netip.Prefix
+		name    string
+	}{network, name}
+	if l.take(&l.next[maphash.Comparable(l.seed, key)%buckets], l.every/time.Duration(share), int64(now.Sub(l.began))) {
 		return send
 	}
 	if l.over.Add(1)%slip == 0 {
@@ -76,10 +101,10 @@ func (l *limiter) rule(to netip.Addr, now time.Time) ruling {
 
 // take takes one answer out of a bucket, unless it is empty. The bucket holds the time at which it will
 // be full again.
-func (l *limiter) take(next *atomic.Int64, now int64) bool {
+func (l *limiter) take(next *atomic.Int64, every time.Duration, now int64) bool {
 	for {
 		full := next.Load()
-		after := max(full, now) + int64(l.every)
+		after := max(full, now) + int64(every)
 		if after-now > int64(time.Second) {
 			return false
 		}

@@ -16,7 +16,7 @@ func TestRate(t *testing.T) {
 		sent = map[ruling]int{}
 		for i := range n {
 			ip := netip.MustParseAddr(fmt.Sprintf(address, i%200+1))
-			sent[l.rule(ip, now)]++
+			sent[l.rule(ip, "a.example.", 1, now)]++
 		}
 		return sent
 	}

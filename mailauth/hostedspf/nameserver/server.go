@@ -31,8 +31,9 @@ type Config struct {
 	// Log takes warnings, such as that the store fails. If nil, they go nowhere.
 	Log *slog.Logger
 
-	// Rate is how many answers a second each network of clients gets by datagram. 0 means [DefaultRate],
-	// and less than 0 that there is no limit.
+	// Rate is how many answers a second about one name each network of clients gets by datagram. 0 means
+	// [DefaultRate], and less than 0 that there is no limit. Clients with a DNS cookie of this server (RFC 7873) have
+	// none.
 	Rate int
 
 	// Secondaries are name servers that fetch the zone from this one (RFC 5936) and are told of changes (RFC 1996).
@@ -63,6 +64,7 @@ const Dropped = "dropped"
 type Server struct {
 	config  Config
 	limiter *limiter
+	cookies *jar
 	current atomic.Pointer[snapshot]
 	source  source
 	signer  *signer // nil: the zone is not signed
@@ -98,7 +100,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.notifyWait = notifyWait
 	}
 	s := &Server{
-		config: c, limiter: newLimiter(c.Rate, c.Clock()), failed: make(chan error, 2),
+		config: c, limiter: newLimiter(c.Rate, c.Clock()), cookies: newJar(), failed: make(chan error, 2),
 		transfers: make(chan struct{}, maxTransfers),
 	}
 	var err error
@@ -203,9 +205,12 @@ func accept(h dns.Header) dns.MsgAcceptAction {
 // ServeDNS implements [dns.Handler].
 func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	datagram := w.RemoteAddr().Network() == "udp"
+	current, from, now := s.current.Load(), addrOf(w.RemoteAddr()), s.config.Clock()
+	cookie, known := s.cookies.check(q, from, now)
 	verdict := send
-	if datagram {
-		verdict = s.limiter.rule(addrOf(w.RemoteAddr()), s.config.Clock())
+	if datagram && !known {
+		name, share := current.counted(q)
+		verdict = s.limiter.rule(from, name, share, now)
 	}
 	if verdict == drop {
 		s.observe(Dropped)
@@ -217,8 +222,8 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 		s.observe(dns.RcodeToString[dns.RcodeNotAuth])
 		return
 	}
-	current, signed := s.current.Load(), tsig != nil
-	transfer := current.isTransfer(q) && s.mayTransfer(addrOf(w.RemoteAddr()), signed)
+	signed := tsig != nil
+	transfer := current.isTransfer(q) && s.mayTransfer(from, signed)
 	if transfer && !datagram {
 		s.observe(dns.RcodeToString[s.transfer(w, q, signed)])
 		return
@@ -227,17 +232,26 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	if transfer && q.Question[0].Qtype == dns.TypeIXFR { // by TCP, please (RFC 1995 section 2)
 		m.Rcode, m.Authoritative, m.Answer = dns.RcodeSuccess, true, []dns.RR{current.soa}
 	}
-	if verdict == truncated || signed && s.exceeds(m, q, datagram) {
+	if opt := m.IsEdns0(); opt != nil && cookie != nil {
+		opt.Option = append(opt.Option, cookie)
+	}
+	if verdict == truncated || (signed || cookie != nil) && s.exceeds(m, q, datagram, signed) {
 		truncate(m, m.IsEdns0())
+	}
+	if verdict == truncated && cookie != nil { // with the cookie there is an answer (RFC 7873 section 5.2.3)
+		m.Rcode, m.Truncated = dns.RcodeBadCookie, false
 	}
 	s.observe(dns.RcodeToString[m.Rcode])
 	s.write(w, m, signed)
 }
 
-// exceeds reports whether a message is too long for a client when it is signed.
-func (s *Server) exceeds(m, q *dns.Msg, datagram bool) bool {
+// exceeds reports whether a message is too long for a client with what was added to it: a cookie, and a signature.
+func (s *Server) exceeds(m, q *dns.Msg, datagram, signed bool) bool {
 	_, limit := negotiate(q, datagram)
-	return m.Len()+s.config.Key.size() > limit
+	if signed {
+		limit -= s.config.Key.size()
+	}
+	return m.Len() > limit
 }
 
 // write sends a message, and reports whether that went well.
