@@ -212,7 +212,7 @@ var chains = []struct {
 	{"no address", "https://mail.example.com/", "https://example.com/ 200", "host.address", "0 https://mail.example.com/"},
 	{"refused", "https://refuses.example.com/", "https://example.com/ 200", "connection", "0 https://refuses.example.com/"},
 	{"silent", "https://silent.example.com/", "https://example.com/ 200", "unknown", "0 https://silent.example.com/"},
-	{"zone broken", "https://broken.example.com/", "https://example.com/ 200", "unknown", "0 https://broken.example.com/"},
+	{"zone broken", "https://broken.example.com/", "https://example.com/ 200", "host.unknown", "0 https://broken.example.com/"},
 	{"no TLS", "https://example.com:8080/", "http://example.com:8080/ 200", "tls.handshake", "0 https://example.com:8080/"},
 	{"body too slow", "http://slow.example.com/", "https://example.com/ 200", "final.http body.unknown", "200 http://slow.example.com/"},
 	{"not yet valid", "https://early.example.com/", "https://example.com/ 200", "certificate.early", "0 https://early.example.com/"},

@@ -129,7 +129,7 @@ func TestCheckSilence(t *testing.T) {
 	require.ErrorIs(t, err, diag.ErrUnavailable)
 	w.Break("xn--bcher-kva.example", dns.RcodeServerFailure)
 	r := check(t, w, Request{URL: "http://example.com/?utm_source=a"})
-	require.Equal(t, "unknown", join(diagtest.Codes(r.Verdict)))
+	require.Equal(t, "host.unknown", join(diagtest.Codes(r.Verdict)))
 	require.Equal(t, diag.Unknown, r.State)
 	require.True(t, r.Partial)
 	for _, c := range r.Passed {

@@ -71,6 +71,7 @@ var portRule = diag.Rule[*evidence]{
 
 // serverRules are about reaching the servers on the way.
 var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
+	diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
 	diag.Rule[*evidence]{Fact: ground.Silent, Code: "url.unknown"},
 	diag.Rule[*evidence]{Fact: ground.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
 	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
