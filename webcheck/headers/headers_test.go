@@ -400,3 +400,15 @@ func TestRequestIsChecked(t *testing.T) {
 		require.ErrorAs(t, err, &input)
 	}
 }
+
+// A loop that waits for a cookie is one for crawlers, and perhaps not for browsers.
+func TestCookieLoop(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Set-Cookie", "seen=1")
+		http.Redirect(w, r, "/", http.StatusFound)
+	}))
+	r := check(t, w, Request{URL: diag.MustURL("example.com")})
+	require.Contains(t, r.Findings[0].Detail, "a browser that sends them back may get further")
+	require.Contains(t, r.Findings[0].Advice, "without waiting for a cookie")
+}

@@ -49,11 +49,12 @@ var answerRules = diag.Rules[*evidence]{
 			if !e.endless() {
 				return nil
 			}
-			cookies := ""
-			if len(e.cookies) > 0 {
-				cookies = " They set cookies, so a browser that sends them back may get further."
+			f := diag.Fail("%s", sentence(e.page.Err)).About(e.page.URL.Host().Name())
+			if _, cookies := e.page.Looped(); len(cookies) > 0 {
+				f[0].Detail += " They set cookies, so a browser that sends them back may get further."
+				f[0].Advice = "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back."
 			}
-			return diag.Fail("%s%s", sentence(e.page.Err), cookies).About(e.page.URL.Host().Name())
+			return f
 		},
 	},
 	{
