@@ -60,7 +60,7 @@ var Specs = map[diag.Fact]Spec{
 	NotHTTP:          {diag.Critical, "protocol"},
 	OldTLS:           {diag.Warning, "tls.version"},
 	MXLiteral:        {diag.Error, "literal"},
-	NullMXBeside:     {diag.Error, "beside"},
+	NullMXBeside:     {diag.Error, "null_beside"},
 	SignatureEnds:    {diag.Warning, "signature.expiring"},
 	RegistrationEnds: {diag.Warning, "expiring"},
 }

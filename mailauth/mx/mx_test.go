@@ -74,7 +74,7 @@ func TestLookup(t *testing.T) {
 			"The null MX of example.com says that it receives no mail."},
 		{"null with a preference", "example.com. MX 10 .", "", "warning 89 null.preference null.present",
 			"The null MX of example.com has the preference 10."},
-		{"null beside a host", good + "example.com. MX 0 .", "", "invalid 69 null.beside",
+		{"null beside a host", good + "example.com. MX 0 .", "", "invalid 69 record.null_beside",
 			"example.com has a null MX beside the MX host mx1.example.com and mx2.example.com: some senders take it for a " +
 				"domain that receives no mail."},
 

@@ -176,7 +176,7 @@ var nullRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.null.beside", Severity: diag.Error, Weight: 5, Category: factorRecords, Fact: ground.NullMXBeside,
+		Code: "mx.record.null_beside", Severity: diag.Error, Weight: 5, Category: factorRecords, Fact: ground.NullMXBeside,
 		Title:       "Null MX beside other MX records",
 		Requirement: "A null MX is the only MX record",
 		Ref:         "RFC 7505 section 3",

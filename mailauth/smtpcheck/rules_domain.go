@@ -73,7 +73,7 @@ var domainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "smtp.mx.beside", Severity: diag.Error, Weight: 2, Category: factorReach, Fact: ground.NullMXBeside,
+		Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Category: factorReach, Fact: ground.NullMXBeside,
 		DependsOn:   []diag.Code{"smtp.mx.null"},
 		Title:       "Null MX beside other MX records",
 		Requirement: "A null MX is the only MX record",
