@@ -29,16 +29,16 @@ func Resolve(base diag.URL, location string) (diag.URL, *Error) {
 	location = strings.Trim(location, " \t")
 	path, _, _ := strings.Cut(location, "?") // in a query a backslash is a character like others
 	if strings.Contains(path, "\\") || strings.ContainsFunc(location, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return diag.URL{}, &Error{Code: Protocol,
+		return diag.URL{}, &Error{Code: Protocol, Step: Answering,
 			Message: "the redirect has a control character or a backslash, which clients read differently"}
 	}
 	if strings.HasPrefix(location, "///") {
-		return diag.URL{}, &Error{Code: Protocol,
+		return diag.URL{}, &Error{Code: Protocol, Step: Answering,
 			Message: "the redirect begins with three slashes, which clients read differently"}
 	}
 	next, err := base.Resolve(escape(location))
 	if err != nil {
-		return diag.URL{}, &Error{Code: Blocked, Cause: err,
+		return diag.URL{}, &Error{Code: Blocked, Step: Answering, Cause: err,
 			Message: "the redirect leads where nothing may be fetched: " + reasonOf(err)}
 	}
 	// RFC 9110 section 10.2.2: a redirect without a fragment inherits that of the URL.

@@ -66,7 +66,7 @@ var served = map[diag.Fact]serverFact{
 		advice: "Give the {host} a public address.",
 		reads:  SourceAddress, after: []diag.Fact{NoName, NoAddress},
 		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.is(fetch.Blocked), "%s%s leads to an address or port that must not be reached, and was not contacted.",
+			return diag.FailIf(s.is(fetch.Blocked, fetch.Connecting), "%s%s leads to an address or port that must not be reached, and was not contacted.",
 				s.Way, s.Host).About(s.Host)
 		},
 	},
@@ -160,7 +160,9 @@ var served = map[diag.Fact]serverFact{
 		ref:    "RFC 9112 section 2.1",
 		advice: "Check what listens on this port, and read the log of the web server.",
 		reads:  SourceAnswer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused, Handshake},
-		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.Protocol)) },
+		fails: func(s *Seen) diag.Failures { // or redirects to what is no URL of the web
+			return s.said(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))
+		},
 	},
 	OldTLS: {
 		title: "{Host} uses an obsolete TLS version", requirement: "The {host} uses TLS 1.2 or later",

@@ -87,6 +87,8 @@ var facts = []struct {
 			conn.Close()
 		}
 	})), "protocol", "The answer is not HTTP.", 0},
+	{"redirect out of the web", served(60*day, 0, http.RedirectHandler("tel:+1555", http.StatusFound)), "protocol",
+		"The redirect leads where nothing may be fetched: \"tel:+1555\" is not a URL to fetch: the scheme must be http or https.", 0},
 	{"old TLS", served(60*day, tls.VersionTLS11, ok), "tls.version", "example.com agreed on TLS 1.1.", 0},
 }
 
@@ -97,7 +99,7 @@ func TestServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := diagtest.NewWorld(t)
 				tt.world(w)
-				r, err := fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL("https://example.com/"), AllowUntrusted: true})
+				r, err := fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL("https://example.com/"), AllowUntrusted: true, MaxRedirects: 1})
 				require.NoError(t, err)
 				v := rules.Judge(&evidence{r, w.Now()}, diag.Texts{})
 				require.Equal(t, tt.want, strings.ReplaceAll(strings.Trim(fmt.Sprint(diagtest.Codes(v)), "[]"), "site.", ""))
