@@ -11,6 +11,7 @@ import (
 
 // What the rules read, beside the probes.
 const (
+	isZone    diag.Source = "zone"      // whether the name is a zone of its own
 	parents   diag.Source = "parents"   // the delegation at each server of the parent zone that is asked
 	parentDS  diag.Source = "DS"        // the DS records there
 	hosts     diag.Source = "hosts"     // the addresses of the name servers
@@ -75,6 +76,7 @@ func (e *evidence) Unanswered() []diag.Source {
 		}
 	}
 	unasked := func(r survey.Reply) bool { return !settled(r) }
+	note(isZone, !e.cut.known && !served(e))
 	note(parents, !e.cut.known)
 	note(parentDS, !e.cut.dsKnown)
 	for _, v := range e.Parent.Views {

@@ -36,6 +36,7 @@ func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range list {
 		when, fails := list[i].When, list[i].Fails
 		list[i].Fails = func(e *evidence) diag.Failures { return fails(e).Joined() }
+		list[i].Reads = append(slices.Clone(list[i].Reads), isZone)
 		list[i].When = func(e *evidence) bool { return !e.cut.nxdomain && !e.cut.undelegated && (when == nil || when(e)) }
 	}
 	return list
