@@ -82,13 +82,18 @@ const (
 	weightDNSSEC = 3
 )
 
-// untested reports whether mail servers are there, and one of them was not seen at work.
+// untested reports whether mail servers are there, and one of them was not seen at work: by the part about them, or by
+// those of DANE and MTA-STS, which compare their certificates.
 func (c *check) untested() bool {
 	if !c.receives() {
 		return false
 	}
+	if c.smtp == nil {
+		return (c.dane.Result == nil || !c.dane.Result.Summary.Complete) &&
+			!slices.Contains(c.mtasts.Verdict().Fulfilled(), "mtasts.mx.starttls")
+	}
 	unseen := func(s smtpcheck.Server) bool { return !s.Reachable || !s.EHLOOK }
-	return c.smtp == nil || c.smtp.Result == nil || slices.ContainsFunc(c.smtp.Result.Servers, unseen)
+	return c.smtp.Result == nil || slices.ContainsFunc(c.smtp.Result.Servers, unseen)
 }
 
 // receives reports whether the domain receives mail, as far as is known.

@@ -3,6 +3,7 @@ package domaincheck
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -23,9 +24,18 @@ func TestWorlds(t *testing.T) {
 		ready    string // where no fault says no: empty if it is not known
 		grave    []diag.Code
 	}{
-		{name: "good", headline: "Records are in order; mail servers were not tested", state: diag.Valid},
+		{name: "good", headline: "Domain is ready to send and receive mail", state: diag.Valid, ready: "true"},
+		{name: "good, and its mail servers are out of reach", more: func(w *diagtest.World) {
+			w.Behave("192.0.2.25:25", diagtest.Unreachable)
+			w.Behave("[2001:db8::25]:25", diagtest.Unreachable)
+			w.Behave("198.51.100.25:25", diagtest.Unreachable)
+		}, headline: "Next step for DANE: certificate of a mail server could not be fetched", state: diag.Warned,
+			grave: []diag.Code{"dane.server.unreachable", "dane.server.unreachable"}},
+		{name: "good, and nobody saw its mail servers", edits: edits{"tlsa": "", "policy": strings.Replace(policyText, "enforce", "testing", 1)},
+			headline: "Next step: MTA-STS policy is in testing mode, not enforced", state: diag.Warned,
+			grave: []diag.Code{"mtasts.policy.mode.testing", "dane.tlsa.missing"}},
 		{name: "p=none", edits: edits{"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`},
-			headline: "Next step: DMARC policy is none", state: diag.Warned,
+			headline: "Next step: DMARC policy is none", state: diag.Warned, ready: "true",
 			grave: []diag.Code{"dmarc.policy.none"}},
 		{name: "BIMI with p=none", edits: edits{
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`,
@@ -44,7 +54,7 @@ func TestWorlds(t *testing.T) {
 		}, headline: "Fix first: no MX host has a public address", state: diag.Bad,
 			grave: []diag.Code{"mx.hosts.unreachable", "spf.all.pass"}},
 		{name: "no TLS reports is one fault", edits: edits{"tlsrpt": ""},
-			headline: "Next step for TLS-RPT: no TLSRPT record", state: diag.Warned,
+			headline: "Next step for TLS-RPT: no TLSRPT record", state: diag.Warned, ready: "true",
 			grave: []diag.Code{"tlsrpt.record.missing"}},
 		{name: "broken TLS reports do not outrank lost mail", edits: edits{
 			"tlsrpt": `_smtp._tls.example.com. TXT "v=TLSRPTv1;"`, "host": "", "ptr": "", "spf": `example.com. TXT "v=spf1 ip4:203.0.113.0/28 -all"`,
@@ -55,11 +65,11 @@ func TestWorlds(t *testing.T) {
 		}, headline: "Fix first: enforced MTA-STS policy covers no mail server", state: diag.Bad,
 			grave: []diag.Code{"mtasts.mx.undeliverable"}},
 		{name: "a short key", edits: edits{"dkim": `default._domainkey.example.com. TXT ` + key1024},
-			headline: "Next step for DKIM: RSA key is shorter than 2048 bits", state: diag.Warned,
+			headline: "Next step for DKIM: RSA key is shorter than 2048 bits", state: diag.Warned, ready: "true",
 			grave: []diag.Code{"dkim.key.size.short"}},
 		{name: "a revoked key beside one in use is a rotation", edits: edits{
 			"more": `s1._domainkey.example.com. TXT "v=DKIM1; p="` + "\nselector2._domainkey.example.com. CNAME gone.example.net.",
-		}, headline: "Records are in order; mail servers were not tested", state: diag.Valid},
+		}, headline: "Domain is ready to send and receive mail", state: diag.Valid, ready: "true"},
 		{name: "only a revoked key", edits: edits{"dkim": `default._domainkey.example.com. TXT "v=DKIM1; p="`},
 			headline: "Fix first: DKIM key has been revoked", state: diag.Bad, grave: []diag.Code{"dkim.key.revoked"}},
 		{name: "a key at a selector that nobody guesses", edits: edits{"dkim": `x2026._domainkey.example.com. TXT ` + key2048},
@@ -78,15 +88,15 @@ func TestWorlds(t *testing.T) {
 		}, headline: "Next step: no DMARC record on a domain without mail", state: diag.Warned, ready: "true",
 			grave: []diag.Code{"dmarc.record.missing.no_mail"}},
 		{name: "receives and sends nothing", edits: edits{"spf": lone, "dkim": "", "ptr": ""},
-			headline: "Records are in order; mail servers were not tested", state: diag.Valid},
+			headline: "Domain is ready to receive mail, and sends none", state: diag.Valid, ready: "true"},
 		{name: "two SPF records", edits: edits{
 			"spf": `example.com. TXT "v=spf1 mx -all"` + "\n" + `example.com. TXT "v=spf1 ip4:192.0.2.25 -all"`,
 		}, headline: "Fix first: more than one SPF record", state: diag.Bad, grave: []diag.Code{"spf.record.multiple"}},
 		{name: "a sending address without a name", edits: edits{"ptr": ""},
-			headline: "Next step: sending address has no name in reverse DNS", state: diag.Warned,
+			headline: "Next step: sending address has no name in reverse DNS", state: diag.Warned, ready: "true",
 			grave: []diag.Code{"check.ptr.missing"}},
 		{name: "a name that leads elsewhere", edits: edits{"ptr": "25.2.0.192.in-addr.arpa. PTR mx2.example.com."},
-			headline: "", state: diag.Warned, grave: []diag.Code{"check.ptr.unconfirmed"}},
+			headline: "", state: diag.Warned, ready: "true", grave: []diag.Code{"check.ptr.unconfirmed"}},
 		{name: "a resolver that strips DNSSEC is no fault of the domain", edits: edits{"signed": "no"},
 			headline: "Set up well as far as seen; some parts are not known", state: diag.Valid},
 		{name: "SERVFAIL for one record", more: servfail("_dmarc.example.com"),

@@ -76,7 +76,7 @@ func (c *check) good() diag.Text {
 
 // open is the text where nothing that is known needs to be done.
 func (c *check) open() diag.Text {
-	if c.smtp == nil && c.receives() && c.learned() {
+	if c.smtp == nil && c.untested() && c.learned() {
 		return diag.Text{Headline: "Records are in order; mail servers were not tested",
 			Sub: "No record has a fault. Check again with include_smtp to see whether the mail servers work."}
 	}
