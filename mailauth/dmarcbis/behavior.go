@@ -15,7 +15,7 @@ const (
 	Same     Behavior = "none"     // the same mail is treated the same
 	Stricter Behavior = "stricter" // some mail is treated worse than before
 	Looser   Behavior = "looser"   // some mail is treated better than before, and none worse
-	Testing  Behavior = "testing"  // as looser, because the policy is only tested from now on
+	Testing  Behavior = "testing"  // as looser, because the policy is only tested from now on; no migration needs that
 )
 
 // Values lists the behaviors.

@@ -2,6 +2,7 @@ package dmarcbis
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -105,6 +106,33 @@ type evidence struct {
 	obsolete     []ObsoleteTag
 }
 
+// The sources that rules read.
+const (
+	fromRecord         diag.Source = "record"         // which record applies
+	fromOrganizational diag.Source = "organizational" // the whole tree walk
+	fromDeclarations   diag.Source = "declarations"   // psd of all domains on the way that are no public suffixes
+	fromList           diag.Source = "list"           // what receivers of RFC 7489 find
+	fromExistence      diag.Source = "existence"      // whether the domain exists
+	fromMail           diag.Source = "mail"           // whether it receives mail
+)
+
+// Unanswered implements [diag.Asked].
+func (e *evidence) Unanswered() (open []diag.Source) {
+	_, exists := e.mail.Exists()
+	_, receives := e.mail.Receives()
+	undeclared := func(s policy.Step) bool { return s.Err() != nil && !policy.IsPublicSuffix(s.Domain) }
+	for source, known := range map[diag.Source]bool{
+		fromRecord: e.Tree.PolicyErr == nil, fromOrganizational: e.Walk.Err() == nil, fromList: e.List.PolicyErr == nil,
+		fromDeclarations: !slices.ContainsFunc(e.Walk.Steps, undeclared),
+		fromExistence:    exists || e.Walk.Steps[0].Answer.Exists(), fromMail: receives,
+	} {
+		if !known {
+			open = append(open, source)
+		}
+	}
+	return open
+}
+
 // digest reads what was fetched. It asks nothing.
 func (e *evidence) digest() (err error) {
 	e.mail.MX = e.MX
@@ -145,7 +173,7 @@ func (e *evidence) report() *CheckReport {
 		ObsoleteTags:            append([]ObsoleteTag{}, e.obsolete...),
 		MissingTags:             e.missing(),
 		BackwardCompatible:      e.compatible(),
-		Partial:                 e.Walk.Err() != nil || e.MX.Err() != nil || e.List.PolicyErr != nil,
+		Partial:                 len(e.Unanswered()) > 0 || e.MX.Err() != nil,
 	}
 	r.Ready = e.ready(r.Verdict)
 	if agree, err := e.Agree(); err == nil {
@@ -165,7 +193,8 @@ func (e *evidence) ready(v diag.Verdict) bool {
 			return false
 		}
 	}
-	return e.record() != nil
+	open := func(c diag.Code) bool { return !strings.HasPrefix(string(c), legacyRules) }
+	return e.record() != nil && !slices.ContainsFunc(v.Open(), open)
 }
 
 // compatible reports whether both standards are known to lead to the same record and the same treatment.

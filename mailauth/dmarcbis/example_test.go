@@ -37,12 +37,12 @@ func ExampleCheck() {
 		fmt.Printf("%s=%s: %s\n", o.Tag, o.Value, o.Effect)
 	}
 	// Output:
-	// pct is obsolete: RFC 9989 applies the policy to all mail
+	// pct is obsolete: RFC 9989 applies the DMARC policy to all mail
 	// 1 _dmarc.news.example.com: no_record
 	// 2 _dmarc.example.com: record
 	// 3 _dmarc.com: no_record
 	// organizational domain: example.com
-	// pct=20: Receivers of RFC 9989 ignore it and apply the policy to all mail instead of 20 percent. Nothing says the same; t=y asks them to apply it one level lower.
+	// pct=20: Receivers of RFC 9989 ignore it and apply the policy to all mail instead of 20 percent. Nothing says the same; the lower policy is what held for the rest.
 }
 
 func ExampleMigrate() {
@@ -61,10 +61,10 @@ func ExampleMigrate() {
 		}
 	}
 	// Output:
-	// v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com; t=y
+	// v=DMARC1; p=none; rua=mailto:dmarc@example.com
 	// change: none
-	// remove pct: RFC 9989 has no pct; t=y says what pct=0 said.
+	// replace p: With pct=0 the policy held for 0 percent of the mail, and this one for the rest. Receivers of both standards apply it to all, so that no message is treated worse.
+	// remove pct: RFC 9989 has no pct, and nothing else by which a policy holds for a share of the mail.
 	// remove ri: RFC 9989 has no ri: aggregate reports are sent daily.
 	// replace rua: RFC 9989 has no size limits, and reporters ignore them.
-	// add t: Receivers apply the policy one level lower to all mail, as with pct=0.
 }

@@ -139,9 +139,6 @@ func (c *conversion) migrate(np policy.Policy, psd policy.PSD) {
 	c.comparisons = compare(intended(&c.before), under(&c.after, policy.RFC9989))
 	c.legacy = compare(under(&c.before, policy.RFC7489), under(&c.after, policy.RFC7489))
 	c.behavior = sum(changed(c.comparisons), realigned(c.before.PSD, c.after.PSD, c.domain.String()))
-	if c.behavior == Looser && c.after.Testing && !c.before.Testing {
-		c.behavior = Testing
-	}
 }
 
 // altered reports whether any tag changes.

@@ -174,27 +174,38 @@ func (m *migration) repeats() {
 	}
 }
 
-// percentage turns pct into t.
+// percentage replaces policies for a share of the mail by the lower ones, which held for the rest of it: receivers of
+// RFC 7489 ignore t, and would apply the policies in full.
 func (m *migration) percentage() {
 	if !m.before.Has("pct") {
 		return
 	}
-	enforced := m.before.Policy.Level()+m.before.SubdomainPolicy.Level()+m.before.NonexistentSubdomainPolicy.Level() > 0
 	switch pct := m.before.Percentage; {
-	case flagged(&m.before):
-		m.remove("pct", refPercent, "RFC 9989 has no pct; t says whether the policy is only tested.")
 	case pct == 100:
 		m.remove("pct", refPercent, "RFC 9989 has no pct; without it the policy applies to all mail, as it did.")
-	case !enforced:
+	case !held(&m.before):
 		m.remove("pct", refPercent, "RFC 9989 has no pct, and it had no effect: the policy asks for nothing.")
-	case pct == 0:
-		m.remove("pct", refPercent, "RFC 9989 has no pct; t=y says what pct=0 said.")
-		m.set("t", "y", refPercent, "Receivers apply the policy one level lower to all mail, as with pct=0.")
+	case flagged(&m.before) && !m.before.Testing: // t=n: receivers of RFC 9989 apply the policy in full already
 	default:
 		m.remove("pct", refPercent, "RFC 9989 has no pct, and nothing else by which a policy holds for a share of the mail.")
-		m.set("t", "y", refPercent, fmt.Sprintf("Receivers apply the policy one level lower to all mail. With pct=%d that "+
-			"held for %d percent of it, so that no message is treated worse.", pct, 100-pct))
+		if m.before.Testing {
+			m.remove("t", refPercent, "The policy is the lower one now, which t=y asked for.")
+		}
+		for _, tag := range []string{"p", "sp", "np"} {
+			old, ok := m.draft.Get(tag)
+			p := policy.Policy(strings.ToLower(old))
+			if ok && p.Level() > 0 {
+				m.set(tag, string(p.Lowered()), refPercent, fmt.Sprintf("With pct=%d the policy held for %d percent of the mail, and "+
+					"this one for the rest. Receivers of both standards apply it to all, so that no message is treated worse.", pct, pct))
+			}
+		}
 	}
+}
+
+// held reports whether pct holds a policy of a record back.
+func held(r *policy.Record) bool {
+	return r.Percentage < policy.DefaultPercentage &&
+		r.Policy.Level()+r.SubdomainPolicy.Level()+r.NonexistentSubdomainPolicy.Level() > 0
 }
 
 // removed takes out what else RFC 9989 does not have.
@@ -209,9 +220,6 @@ func (m *migration) removed() {
 
 // policies replaces policies that cannot be read by what receivers do instead.
 func (m *migration) policies() {
-	if m.before.Has("np") && m.before.NonexistentSubdomainPolicy == "" {
-		m.remove("np", refPolicy, "Its value is not a policy; without the tag, the policy for subdomains holds.")
-	}
 	without := ""
 	switch {
 	case !m.before.Has("p"):
@@ -220,19 +228,16 @@ func (m *migration) policies() {
 		without = "The value of p is not a policy, and receivers act as if p=none were there."
 	case m.before.Has("sp") && m.before.SubdomainPolicy == "":
 		without = "The value of sp is not a policy, and receivers act as if p=none were there."
+	case m.before.Has("np") && m.before.NonexistentSubdomainPolicy == "":
+		without = "The value of np is not a policy, and receivers act as if p=none were there."
 	default:
 		return
 	}
 	m.set("p", string(policy.None), refPolicy, without)
-	for _, tag := range []string{"sp", "np"} {
+	for _, tag := range []string{"sp", "np", "pct"} {
 		if _, ok := m.draft.Get(tag); ok {
 			m.remove(tag, refPolicy, "Receivers act as if the record said only p=none, so that the tag has no effect.")
 		}
-	}
-	// What is none already is not tested.
-	if n, ok := m.notes["t"]; ok && n.reference == refPercent {
-		m.draft.Remove("t")
-		delete(m.notes, "t")
 	}
 }
 

@@ -6,22 +6,26 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
 // checkRules is the table of all that a check examines.
-var checkRules = slices.Concat(discoveryRules, recordRules, obsoleteRules, suffixRules, legacyRulesTable)
+var checkRules = slices.Concat(discoveryRules.Reading(fromRecord, fromExistence),
+	slices.Concat(recordRules, obsoleteRules).Reading(fromRecord), suffixRules.Reading(fromRecord),
+	legacyRulesTable.Reading(fromRecord))
 
 var (
-	afterRecord = []diag.Code{"dmarcbis.record.unknown"}
+	afterRecord  = []diag.Code{"dmarcbis.record.unknown"}
+	missingReads = []diag.Source{fromRecord, fromExistence, fromMail}
 )
 
 func hasRecord(e *evidence) bool { return e.record() != nil }
 
 // nonexistent reports whether the domain is known not to exist. Some servers deny names above others.
 func (e *evidence) nonexistent() bool {
-	exists, err := e.Exists()
-	return err == nil && !exists && !e.Walk.Steps[0].Answer.Exists()
+	exists, known := e.mail.Exists()
+	return known && !exists && !e.Walk.Steps[0].Answer.Exists()
 }
 
 // leaveSuffix is the advice where a public suffix has no record: whoever does not operate it can publish none there.
@@ -31,15 +35,12 @@ const leaveSuffix = "Leave it unless you operate this public suffix. Its record 
 // discoveryRules are about finding the record.
 var discoveryRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarcbis.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "dmarcbis.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+		Reads:       []diag.Source{fromExistence},
 		Title:       "Domain does not exist",
 		Requirement: "The DNS does not answer NXDOMAIN for the domain",
 		Ref:         "RFC 9989 section 3.2.13",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		When: func(e *evidence) bool {
-			_, err := e.Exists()
-			return err == nil || e.Walk.Steps[0].Answer.Exists()
-		},
 		Fails: func(e *evidence) diag.Failures {
 			if !e.nonexistent() {
 				return nil
@@ -101,12 +102,24 @@ var discoveryRules = diag.Rules[*evidence]{
 		Requirement: "The name servers say whether the domain exists",
 		Ref:         "RFC 9989 appendix A.4",
 		Advice:      "Check the name servers of the domain: whether sp or np applies depends on their answer.",
-		When:        func(e *evidence) bool { return e.Tree.Origin != policy.Own },
+		When:        func(e *evidence) bool { return hasRecord(e) && e.Tree.Origin != policy.Own },
 		Fails: func(e *evidence) diag.Failures {
-			if _, err := e.Exists(); err != nil {
-				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(err))
+			if _, known := e.mail.Exists(); !known {
+				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.MX.Err()))
 			}
 			return nil
+		},
+	},
+	{
+		Code: "dmarcbis.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+		Title:       "Whether the domain receives mail could not be looked up",
+		Requirement: "The name servers say whether the domain receives mail",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the name servers of the domain: what a missing record means depends on whether it has mail.",
+		When:        func(e *evidence) bool { return !hasRecord(e) && !e.nonexistent() },
+		Fails: func(e *evidence) diag.Failures {
+			why := e.mail.Unknown()
+			return diag.FailIf(why != "", "There is no DMARC record that applies, and what that means is not known: %s.", why)
 		},
 	},
 	{
@@ -139,7 +152,7 @@ var discoveryRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarcbis.record.discarded", Severity: diag.Error, Weight: 10, Category: factorDiscovery,
 		DependsOn:   afterRecord,
-		Title:       "Receivers discard what is published nearer to the domain",
+		Title:       "Receivers ignore the nearer DMARC records and apply a parent's",
 		Requirement: "Receivers discard nothing that is published nearer to the domain than the record that applies",
 		Ref:         "RFC 9989 section 4.10",
 		Advice:      "Leave exactly one record at the name, which begins with v=DMARC1; or remove all of them.",
@@ -150,7 +163,7 @@ var discoveryRules = diag.Rules[*evidence]{
 					return nil
 				}
 				return append(multiple(s), stray(s)...)
-			})
+			}).Joined()
 		},
 	},
 	{
@@ -174,6 +187,7 @@ var discoveryRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
 		Category: factorDiscovery,
+		Reads:    missingReads,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
 		Title:       "No DMARC record",
@@ -181,13 +195,14 @@ var discoveryRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
 			"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
-		When: func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && e.mayReceive()) },
+		When: func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && e.receives()) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.List.Organizational)
 		},
 	},
 	{
 		Code: "dmarcbis.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Reads: missingReads,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
 		Title:       "No DMARC record for a domain that receives no mail",
@@ -195,11 +210,12 @@ var discoveryRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Check that nothing sends mail in the name of the domain. Then publish the suggested record at the domain " +
 			"itself, so that nobody can.",
-		When:  func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && !e.mayReceive()) },
+		When:  func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && !e.receives()) },
 		Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
 	},
 	{
-		Code: "dmarcbis.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Code: "dmarcbis.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+		Reads: missingReads,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
 		Title:       "No DMARC record on a public suffix",
@@ -207,14 +223,14 @@ var discoveryRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 5.2",
 		Advice:      leaveSuffix,
 		When: func(e *evidence) bool {
-			yes, _ := e.mail.Receives()
-			return e.suffix() && (hasRecord(e) || e.fresh() && !yes)
+			return e.suffix() && (hasRecord(e) || e.fresh() && !e.receives())
 		},
 		Fails: func(e *evidence) diag.Failures { return e.absent("") },
 	},
 	{
 		Code: "dmarcbis.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
 		Category: factorDiscovery,
+		Reads:    missingReads,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
 		Title:       "No DMARC record on a public suffix that receives mail",
@@ -222,39 +238,9 @@ var discoveryRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 5.2",
 		Advice:      leaveSuffix,
 		When: func(e *evidence) bool {
-			yes, _ := e.mail.Receives()
-			return e.suffix() && yes && (hasRecord(e) || e.fresh())
+			return e.suffix() && e.receives() && (hasRecord(e) || e.fresh())
 		},
 		Fails: func(e *evidence) diag.Failures { return e.absent("") },
-	},
-	{
-		Code: "dmarcbis.record.elsewhere", Severity: diag.Info, DependsOn: afterRecord,
-		Title:       "A record on the way does not apply",
-		Requirement: "No record on the way is without effect for the domain",
-		Ref:         "RFC 9989 section 4.10.1",
-		Advice: "Publish a record at the domain itself if it needs another policy: only its own record and that of the " +
-			"organizational domain count.",
-		When: func(e *evidence) bool { return hasRecord(e) && e.Tree.Origin != policy.Own },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
-				return diag.FailIf(s.Record != nil && s.Domain != e.Tree.PolicyDomain() && s.PSD() != policy.IsPSD,
-					"The record at %s does not apply to mail from %s: the organizational domain is %s.",
-					s.Name, e.domain, e.Tree.Organizational).About(s.Name)
-			})
-		},
-	},
-	{
-		Code: "dmarcbis.walk.deep", Severity: diag.Info, DependsOn: afterRecord,
-		Title:       "The tree walk leaves out domains on the way",
-		Requirement: "The tree walk looks at every domain on the way",
-		Ref:         "RFC 9989 section 5.1.8",
-		Advice:      "Publish a record at the domain itself: records of the domains that are left out are never found.",
-		When:        func(e *evidence) bool { return e.Tree.Origin != policy.Own },
-		Fails: func(e *evidence) diag.Failures {
-			labels := strings.Count(e.domain.String(), ".") + 1
-			return diag.FailIf(labels > policy.MaxQueries, "%s has %d labels, and after the domain itself the walk goes on "+
-				"with the last %d.", e.domain, labels, policy.MaxQueries-1)
-		},
 	},
 }
 
@@ -289,11 +275,8 @@ func (e *evidence) suffix() bool { return policy.IsPublicSuffix(e.domain.String(
 // fresh reports whether a record can be published at the domain without removing an alias first.
 func (e *evidence) fresh() bool { return e.Walk.Steps[0].DanglingAlias() == "" }
 
-// mayReceive reports whether the domain receives mail as far as is known.
-func (e *evidence) mayReceive() bool {
-	yes, known := e.mail.Receives()
-	return yes || !known
-}
+// receives reports whether the domain is known to receive mail.
+func (e *evidence) receives() bool { yes, _ := e.mail.Receives(); return yes }
 
 // absent finds that no record applies.
 func (e *evidence) absent(suggested string) diag.Failures {
@@ -307,12 +290,10 @@ func (e *evidence) absent(suggested string) diag.Failures {
 			strings.Join(names[1:], ", "))
 	}
 	f := diag.Fail("%s", detail)
-	switch _, known := e.mail.Receives(); {
-	case e.suffix(), !known: // without psd=y the record of a suffix would hold for all that is below
+	if e.suffix() { // without psd=y its record would hold for all that is below
 		return f
-	default:
-		return f.Suggesting(suggested)
 	}
+	return f.Suggesting(suggested)
 }
 
 // recordRules are about what the record asks for.
@@ -355,21 +336,6 @@ var recordRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.newer.Assumed && !e.record().Has("p"), "The record of %s has no p.", e.Tree.PolicyDomain()).
 				Suggesting(e.migrated())
-		},
-	},
-	{
-		Code: "dmarcbis.policy.np", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"},
-		Title:       "Mail from nonexistent subdomains is not rejected",
-		Requirement: "Mail from nonexistent subdomains is rejected",
-		Ref:         "RFC 9989 section 4.7",
-		Advice: "Check in the aggregate reports that no legitimate mail uses subdomains that do not exist; then add " +
-			"np=reject. It concerns no other mail.",
-		When: func(e *evidence) bool { return e.covers() },
-		Fails: func(e *evidence) diag.Failures {
-			p := e.newer.Applied.Nonexistent
-			return diag.FailIf(p != policy.Reject, "Mail from nonexistent subdomains of %s gets the policy %s.",
-				e.Tree.PolicyDomain(), p)
 		},
 	},
 }

@@ -69,29 +69,15 @@ var migrateRules = diag.Rules[*conversion]{
 		Fails: stricter,
 	},
 	{
-		Code: "dmarcbis.migrate.legacy", Severity: diag.Warning, DependsOn: isRecord,
-		Title:       "Receivers that follow RFC 7489 apply the migrated record in full",
-		Requirement: "Receivers that follow RFC 7489 treat no mail worse than before",
-		Ref:         refPercent,
-		Advice: "Publish the record with the lower policy instead, which receivers of both standards treat alike, until " +
-			"the aggregate reports show that all legitimate mail passes.",
-		When: func(c *conversion) bool { return c.after.Testing },
-		Fails: func(c *conversion) diag.Failures {
-			const detail = "They do not know t: mail%s that fails DMARC gets the policy %s instead of %s."
-			return differences(c.legacy, Stricter, detail).Suggesting(c.lowered())
-		},
-	},
-	{
 		Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord,
 		Title:       "A policy for a share of the mail has no equal in RFC 9989",
-		Requirement: "The policy holds for all mail, or is only tested",
+		Requirement: "The policy holds for all mail",
 		Ref:         refPercent,
-		Advice: "Read the aggregate reports, and remove t=y once all legitimate mail passes: then the policy applies to " +
-			"all mail.",
+		Advice:      "Read the aggregate reports, and raise the policy again once all legitimate mail passes.",
 		Fails: func(c *conversion) diag.Failures {
-			partial := c.after.Testing && !flagged(&c.before) && c.before.Percentage > 0
-			return diag.FailIf(partial, "With pct=%d the policy applied to %d percent of the failing mail, and with t=y "+
-				"receivers apply it one level lower to all of it.", c.before.Percentage, c.before.Percentage)
+			gone := held(&c.before) && c.before.Percentage > 0 && !c.after.Has("pct")
+			return diag.FailIf(gone, "With pct=%d the policy applied to %d percent of the failing mail, and the migrated record asks "+
+				"for the lower one for all of it.", c.before.Percentage, c.before.Percentage)
 		},
 	},
 	{
@@ -100,20 +86,9 @@ var migrateRules = diag.Rules[*conversion]{
 		Requirement: "Receivers that follow RFC 7489 are not stricter with the migrated record",
 		Ref:         "RFC 7489 section 6.3",
 		Advice:      "Check in the aggregate reports that no legitimate mail fails DMARC before you publish it.",
-		When:        func(c *conversion) bool { return !c.after.Testing && c.behavior != Stricter },
-		Fails: func(c *conversion) diag.Failures {
-			return differences(c.legacy, Stricter, "Mail%s that fails DMARC gets the policy %s there instead of %s.")
-		},
-	},
-	{
-		Code: "dmarcbis.migrate.looser", Severity: diag.Info, DependsOn: isRecord,
-		Title:       "The migrated record is less strict than the original",
-		Requirement: "The migrated record is as strict as the original",
-		Ref:         refPercent,
-		Advice:      "Raise the policy again once the aggregate reports show that all legitimate mail passes.",
 		When:        func(c *conversion) bool { return c.behavior != Stricter },
 		Fails: func(c *conversion) diag.Failures {
-			return differences(c.comparisons, Looser, "Mail%s that fails DMARC gets the policy %s instead of %s.")
+			return differences(c.legacy, Stricter, "Mail%s that fails DMARC gets the policy %s there instead of %s.")
 		},
 	},
 	{
@@ -152,16 +127,6 @@ var migrateRules = diag.Rules[*conversion]{
 		Fails: func(c *conversion) diag.Failures {
 			return diag.FailIf(!policy.IsPublicSuffix(c.domain.String()), "The list of public suffixes does not have %s.",
 				c.domain)
-		},
-	},
-	{
-		Code: "dmarcbis.migrate.reports", Severity: diag.Info, DependsOn: isRecord,
-		Title:       "No aggregate reports are requested",
-		Requirement: "The migrated record asks for aggregate reports",
-		Ref:         refFormat,
-		Advice:      "Add rua with an address of yours: only the reports show which mail fails DMARC.",
-		Fails: func(c *conversion) diag.Failures {
-			return diag.FailIf(!c.after.Reported(), "The migrated record has no rua with a valid address.")
 		},
 	},
 }

@@ -14,7 +14,7 @@ var afterUsable = []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusab
 var obsoleteRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarcbis.obsolete.pct", Severity: diag.Warning, Weight: 25, Category: factorObsolete, DependsOn: afterUsable,
-		Title:       "pct is obsolete: the policy applies to all mail",
+		Title:       "pct is obsolete: RFC 9989 applies the DMARC policy to all mail",
 		Requirement: "No pct holds the policy back",
 		Ref:         refPercent,
 		Advice: "Remove pct, and publish the policy one level lower until the aggregate reports show that all legitimate " +
@@ -24,10 +24,7 @@ var obsoleteRules = diag.Rules[*evidence]{
 			r := e.record()
 			failures := diag.FailIf(sampled(r) && !flagged(r), "Receivers of RFC 9989 ignore pct=%d in the record of %s and "+
 				"apply the policy to all mail.", r.Percentage, e.Tree.PolicyDomain()).About("pct")
-			if c := e.conversion(); c != nil {
-				return failures.Suggesting(c.lowered())
-			}
-			return failures
+			return failures.Suggesting(e.migrated())
 		},
 	},
 	{
@@ -78,7 +75,7 @@ func (e *evidence) harmless() string {
 var suffixRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarcbis.psd.missing", Severity: diag.Warning, Weight: 5, Category: factorSuffix, DependsOn: afterRecord,
-		Title:       "Record of a public suffix without psd=y",
+		Title:       "DMARC record of a public suffix without psd=y",
 		Requirement: "The record of a public suffix declares psd=y",
 		Ref:         "RFC 9989 section 5.2",
 		Advice: "Add psd=y if unrelated organizations register domains here: without it they all count as one " +
@@ -92,6 +89,7 @@ var suffixRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.psd.wrong", Severity: diag.Warning, Weight: 5, Category: factorSuffix, DependsOn: afterRecord,
+		Reads: []diag.Source{fromRecord, fromDeclarations}, Stands: true,
 		Title:       "psd=y at a domain that is no known public suffix",
 		Requirement: "Only public suffixes declare psd=y",
 		Ref:         "RFC 9989 section 4.7",
@@ -116,11 +114,12 @@ const legacyRules = "dmarcbis.legacy."
 var legacyRulesTable = diag.Rules[*evidence]{
 	{
 		Code: "dmarcbis.legacy.policy", Severity: diag.Warning, Weight: 5, Category: factorLegacy, DependsOn: afterUsable,
-		Title:       "Receivers of RFC 7489 find another record",
+		Title:       "Receivers of RFC 7489 find another DMARC record",
 		Requirement: "Receivers of RFC 7489 find the same record",
 		Ref:         "RFC 7489 section 6.6.3",
 		Advice:      "Publish a record at the domain itself: it is the first that receivers of both standards look at.",
-		When:        func(e *evidence) bool { return hasRecord(e) && e.List.PolicyErr == nil },
+		Reads:       []diag.Source{fromRecord, fromList},
+		When:        hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			walk, list := e.Tree.PolicyDomain(), e.List.PolicyDomain()
 			if walk == list {
@@ -142,7 +141,8 @@ var legacyRulesTable = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 appendix C.3",
 		Advice: "Publish a record for each domain that sends mail, and sign with exactly that domain: then neither policy " +
 			"nor alignment depends on the organizational domain.",
-		When: func(e *evidence) bool { return hasRecord(e) && e.Tree.OrganizationalErr == nil },
+		Reads: []diag.Source{fromRecord, fromOrganizational},
+		When:  hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			agree, _ := e.Agree()
 			if agree {
@@ -153,7 +153,7 @@ var legacyRulesTable = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.legacy.t", Severity: diag.Warning, Weight: 5, Category: factorLegacy, DependsOn: afterUsable,
-		Title:       "Policy is only tested, and applied by receivers of RFC 7489",
+		Title:       "DMARC policy is only tested (t=y) under RFC 9989",
 		Requirement: "The policy is not tested by t=y, which receivers of RFC 7489 do not know",
 		Ref:         refPercent,
 		Advice: "Remove t=y once the aggregate reports show that all legitimate mail passes. Until then the suggested " +
@@ -175,7 +175,7 @@ var legacyRulesTable = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.legacy.order", Severity: diag.Warning, Weight: 5, Category: factorLegacy, DependsOn: afterUsable,
-		Title:       "p is not the second tag, where RFC 7489 demands it",
+		Title:       "p is not the second tag of the DMARC record",
 		Requirement: "p directly follows the version",
 		Ref:         refOrder,
 		Advice:      "Move p behind the version: receivers that follow RFC 7489 to the letter do not find it elsewhere.",
@@ -184,19 +184,6 @@ var legacyRulesTable = diag.Rules[*evidence]{
 			tags := e.record().List.Tags
 			return diag.FailIf(!e.record().PolicyFirst(), "The tag behind the version is %s.", tags[min(1, len(tags)-1)].Name).
 				About("p").Suggesting(e.migrated())
-		},
-	},
-	{
-		Code: "dmarcbis.legacy.np", Severity: diag.Info, DependsOn: afterUsable,
-		Title:       "Receivers of RFC 7489 do not know np",
-		Requirement: "np asks for what receivers of RFC 7489 do without it",
-		Ref:         "RFC 9989 appendix C.5.1",
-		Advice:      "Keep np: receivers of RFC 7489 apply sp, or p, to subdomains that do not exist.",
-		When:        func(e *evidence) bool { return hasRecord(e) && e.record().Has("np") },
-		Fails: func(e *evidence) diag.Failures {
-			p := e.newer.Requested
-			return diag.FailIf(p.Nonexistent != p.Subdomain, "By RFC 9989 nonexistent subdomains get the policy %s, "+
-				"by RFC 7489 the policy %s.", p.Nonexistent, p.Subdomain).About("np")
 		},
 	},
 }

@@ -134,11 +134,9 @@ func insteadOfPercentage(r *policy.Record) (replacement, effect string) {
 		return "", "Receivers of RFC 9989 ignore it, and it has no effect: remove it."
 	case flagged(r):
 		return "", "Receivers of RFC 9989 ignore it and follow t; those of RFC 7489 follow it and ignore t."
-	case pct == 0:
-		return "t=y", "Receivers of RFC 9989 ignore it and apply the policy to all mail; t=y says what pct=0 said."
 	default:
-		return "t=y", fmt.Sprintf("Receivers of RFC 9989 ignore it and apply the policy to all mail instead of %d "+
-			"percent. Nothing says the same; t=y asks them to apply it one level lower.", pct)
+		return "p=" + string(r.Policy.Lowered()), fmt.Sprintf("Receivers of RFC 9989 ignore it and apply the policy to all mail "+
+			"instead of %d percent. Nothing says the same; the lower policy is what held for the rest.", pct)
 	}
 }
 
@@ -178,9 +176,6 @@ func (e *evidence) missing() []string {
 	}
 	if undeclared(e) {
 		list = append(list, "psd")
-	}
-	if sampled(r) && !flagged(r) {
-		list = append(list, "t")
 	}
 	return list
 }
