@@ -256,8 +256,8 @@ func proven[R dns.RR](ctx context.Context, env *diag.Env, a diag.Answer[R], rrty
 	}
 	v := dnssec.Validator{Env: env}
 	r, err := v.Validate(ctx, a.Name, rrtype)
-	if err != nil {
-		return diag.Indeterminate
+	if err != nil || r.Failure != nil && strings.HasSuffix(string(r.Failure.Code), ".unavailable") {
+		return diag.Indeterminate // that the servers do not say is no invalid signature
 	}
 	return r.Status
 }

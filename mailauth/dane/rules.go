@@ -30,7 +30,9 @@ func (e *evidence) Unanswered() (list []diag.Source) {
 		}
 	}
 	_, known := e.mail.Receives()
-	mute := func(h host) bool { return h.Err() != nil || h.tlsa.Err() != nil || h.fault == statusUnknown }
+	mute := func(h host) bool {
+		return h.fault != bogus && (h.Err() != nil || h.tlsa.Err() != nil || h.fault == statusUnknown)
+	}
 	add(e.port == portMail && !known || e.port != portMail && e.srv.Err() != nil, fromNames)
 	add(e.naming == diag.Indeterminate || slices.ContainsFunc(e.hosts, mute), fromHosts)
 	add(len(e.having(unreachable, unverified)) > 0 || len(e.unreached()) > 0, fromServers)
@@ -66,7 +68,7 @@ func hasHosts(e *evidence) bool { return len(e.hosts) > 0 }
 // hostRules are about how the servers are found.
 var hostRules = diag.Rules[*evidence]{
 	{
-		Code: "dane.mx.bogus", Severity: diag.Critical, Stands: true, Weight: 5, Category: factorDNSSEC,
+		Code: "dane.mx.bogus", Severity: diag.Critical, Stands: true, Reads: []diag.Source{fromNames, fromHosts}, Weight: 5, Category: factorDNSSEC,
 		Title:       "DNSSEC validation of the MX records fails",
 		Requirement: "The MX records do not fail DNSSEC validation",
 		Ref:         "RFC 7672 section 2.1.2",
@@ -136,7 +138,7 @@ var hostRules = diag.Rules[*evidence]{
 		Fails:       func(e *evidence) diag.Failures { return because(e, "", addressUnknown) },
 	},
 	{
-		Code: "dane.host.address", Severity: diag.Warning, Stands: true, Weight: 10, Category: factorCoverage,
+		Code: "dane.host.address", Severity: diag.Warning, Stands: true, Reads: []diag.Source{fromNames, fromHosts}, Weight: 10, Category: factorCoverage,
 		Fact: ground.NoAddress, Differs: "senders turn to the other mail servers",
 		Title:       "Mail server without an address",
 		Requirement: "Every mail server has an address",

@@ -59,7 +59,7 @@ var dnssecRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.mx.insecure", Severity: diag.Warning, Stands: true, Weight: 5, Category: factorDNSSEC,
+		Code: "dane.mx.insecure", Severity: diag.Warning, Stands: true, Reads: []diag.Source{fromNames, fromHosts, fromServers}, Weight: 5, Category: factorDNSSEC,
 		Title:       "Records that name the mail servers are not signed",
 		Requirement: "The records that name the mail servers are signed",
 		Ref:         "RFC 7672 section 2.2.1",
