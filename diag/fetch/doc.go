@@ -15,10 +15,15 @@
 //
 // A host that is dead, a certificate that nobody trusts, a redirect into a private network: these are
 // results. [Result].Err then says what ended the chain, and the hops before it are there. [Do] itself
-// returns an error only if the request makes no sense ([diag.InputError]) or the context ended.
+// returns an error only if the request makes no sense ([diag.InputError]) or the context ended. Where it was our
+// resolver or our network that failed, nothing can be said about a site: then [Unavailable] returns an error for
+// whoever has nothing else. Package diag/ground makes the rules about the rest.
 //
 //	r, err := fetch.Do(ctx, env, fetch.Request{URL: u, MaxRedirects: fetch.DefaultRedirects})
 //	if err != nil {
+//		return nil, err
+//	}
+//	if err := fetch.Unavailable(r); err != nil {
 //		return nil, err
 //	}
 //	if r.Err != nil { // the chain did not reach an end

@@ -3,8 +3,9 @@
 // as a [Spec] with its severity, the suffix of its code and its words, so that no two operations call one fact by two
 // names (CONTRACT 1.7, One fact, one severity).
 //
-// Rules about reaching a server are made by a [Server]; others state a fact themselves. A rule that states such a fact names it in [diag.Rule.Fact]; where severity or suffix differ, it says why in
-// [diag.Rule.Differs]. A test over all operations holds them to the table.
+// Rules about reaching a server are made by a [Server]; others state a fact themselves. A rule that states such a
+// fact names it in [diag.Rule.Fact]; where severity or suffix differ, it says why in [diag.Rule.Differs]. A test
+// over all operations holds them to the table.
 package ground
 
 import (
@@ -16,7 +17,7 @@ import (
 // The facts. What is said of "the host" holds for whatever the operation was asked about.
 const (
 	NotLookedUp      diag.Fact = "address could not be looked up"  // the name servers did not say
-	Silent           diag.Fact = "server does not answer"          // at whatever step; also the name servers, without NotLookedUp
+	Silent           diag.Fact = "server does not answer"          // at whatever step
 	NoName           diag.Fact = "name does not exist"             // NXDOMAIN (RFC 8020 section 2)
 	NoAddress        diag.Fact = "host has no address"             // the name exists without A and AAAA
 	NotPublic        diag.Fact = "address is not public"           // an address of a special-purpose registry

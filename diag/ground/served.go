@@ -48,8 +48,8 @@ var served = map[diag.Fact]serverFact{
 		advice: "Check the spelling of the name, its DNS records and the registration of the domain.",
 		reads:  SourceAddress,
 		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.is(fetch.DNS) && s.Err.Missing, "%sThe DNS answers NXDOMAIN: %s does not exist.", s.Way, s.Host).
-				About(s.Host)
+			return diag.FailIf(s.is(fetch.DNS) && s.Err.Missing, "%sThe DNS answers NXDOMAIN: %s does not exist.", s.Way,
+				s.Host).About(s.Host)
 		},
 	},
 	NoAddress: {
@@ -57,7 +57,8 @@ var served = map[diag.Fact]serverFact{
 		advice: "Publish an A or AAAA record for the {host}.",
 		reads:  SourceAddress, after: []diag.Fact{NoName},
 		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.is(fetch.DNS), "%s%s has neither an A nor an AAAA record.", s.Way, s.Host).About(s.Host)
+			return diag.FailIf(s.is(fetch.DNS), "%s%s has neither an A nor an AAAA record.", s.Way, s.Host).
+				About(s.Host)
 		},
 	},
 	NotPublic: {
@@ -66,12 +67,14 @@ var served = map[diag.Fact]serverFact{
 		advice: "Give the {host} a public address.",
 		reads:  SourceAddress, after: []diag.Fact{NoName, NoAddress},
 		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.is(fetch.Blocked, fetch.Connecting), "%s%s leads to an address or port that must not be reached, and was not contacted.",
-				s.Way, s.Host).About(s.Host)
+			return diag.FailIf(s.is(fetch.Blocked, fetch.Connecting),
+				"%s%s leads to an address or port that must not be reached, and was not contacted.", s.Way, s.Host).
+				About(s.Host)
 		},
 	},
 	Refused: {
-		title: "{Host} refuses connections", requirement: "The {host} accepts connections", ref: "RFC 9293 section 3.5.2",
+		title: "{Host} refuses connections", requirement: "The {host} accepts connections",
+		ref:    "RFC 9293 section 3.5.2",
 		advice: "Start the server, let it listen on this port, and open the firewall for it.",
 		reads:  SourceConnection, after: []diag.Fact{NoName, NoAddress, NotPublic},
 		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.Connect)) },
@@ -97,7 +100,8 @@ var served = map[diag.Fact]serverFact{
 				if leaf.DaysRemaining < 0 {
 					ago = diag.Count(-leaf.DaysRemaining, "day") + " ago"
 				}
-				return fmt.Sprintf("The certificate of %s expired on %s, %s.", t.ServerName, leaf.NotAfter.Format(time.DateOnly), ago)
+				return fmt.Sprintf("The certificate of %s expired on %s, %s.", t.ServerName,
+					leaf.NotAfter.Format(time.DateOnly), ago)
 			})
 		},
 	},
@@ -111,7 +115,8 @@ var served = map[diag.Fact]serverFact{
 				if !leaf.NotYetValid {
 					return ""
 				}
-				return fmt.Sprintf("The certificate of %s is valid only from %s.", t.ServerName, leaf.NotBefore.Format(time.RFC3339))
+				return fmt.Sprintf("The certificate of %s is valid only from %s.", t.ServerName,
+					leaf.NotBefore.Format(time.RFC3339))
 			})
 		},
 	},
@@ -125,7 +130,8 @@ var served = map[diag.Fact]serverFact{
 				if t.Trust == nil || t.Leaf() != nil && (t.Leaf().Expired || t.Leaf().NotYetValid) {
 					return nil
 				}
-				return diag.Fail("%sClients do not trust the certificate of %s: %s.", s.Way, t.ServerName, t.Trust).About(t.ServerName)
+				return diag.Fail("%sClients do not trust the certificate of %s: %s.", s.Way, t.ServerName, t.Trust).
+					About(t.ServerName)
 			})
 		},
 	},
@@ -150,10 +156,11 @@ var served = map[diag.Fact]serverFact{
 		reads:  SourceTLS, applies: vouched, fails: ending(diag.Error),
 	},
 	Expiring: {
-		title: "Certificate of the {host} expires soon", requirement: "The certificate of the {host} is renewed in time",
-		ref:    "RFC 5280 section 4.1.2.5",
-		advice: "Renew the certificate and automate renewal.",
-		reads:  SourceTLS, after: []diag.Fact{ExpiresNow}, applies: vouched, fails: ending(diag.Warning),
+		title:       "Certificate of the {host} expires soon",
+		requirement: "The certificate of the {host} is renewed in time",
+		ref:         "RFC 5280 section 4.1.2.5",
+		advice:      "Renew the certificate and automate renewal.",
+		reads:       SourceTLS, after: []diag.Fact{ExpiresNow}, applies: vouched, fails: ending(diag.Warning),
 	},
 	NotHTTP: {
 		title: "{Host} does not answer in valid HTTP", requirement: "The {host} answers in valid HTTP",

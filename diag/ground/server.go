@@ -33,7 +33,8 @@ type Seen struct {
 func See(r *fetch.Result, now time.Time) *Seen {
 	s := &Seen{Host: r.URL.Host().String(), Err: r.Err, Now: now}
 	add := func(t *pki.TLS) {
-		if t != nil && !slices.ContainsFunc(s.TLS, func(other *pki.TLS) bool { return other.ServerName == t.ServerName }) {
+		same := func(other *pki.TLS) bool { return other.ServerName == t.ServerName }
+		if t != nil && !slices.ContainsFunc(s.TLS, same) {
 			s.TLS = append(s.TLS, t)
 		}
 	}
@@ -86,8 +87,8 @@ func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) diag.Fa
 // A Server makes the rules about reaching a server, of which evidence of type E says how far the check came: see the
 // example. A row names a fact and what the package knows of it, which is at least the code; severity, words and
 // test are those of the fact. What else a row says goes before that: its advice or reference, or a severity and why
-// it [diag.Rule.Differs]. Rows may stand in any order that has causes first. That a name does not exist leaves no score,
-// unless the row has a weight, as where the server is a part of what is judged.
+// it [diag.Rule.Differs]. Rows may stand in any order that has causes first. That a name does not exist leaves no
+// score, unless the row has a weight, as where the server is a part of what is judged.
 //
 // The rules read the sources of this package: evidence lists in Unanswered what [Seen.Unanswered] does.
 type Server[E any] struct {

@@ -40,25 +40,27 @@ var server = ground.Server[*evidence]{Name: "policy host", Seen: func(e *evidenc
 	return ground.See(e.page, e.now)
 }}
 
+type rule = diag.Rule[*evidence]
+
 // serverRules are about reaching it; its certificate is what vouches for the policy.
 var serverRules = server.Rules(
-	diag.Rule[*evidence]{Fact: ground.Silent, Code: "mtasts.policy.unknown",
+	rule{Fact: ground.Silent, Code: "mtasts.policy.unknown",
 		Advice: "Check that the policy host answers in time from everywhere: senders give up after a minute."},
-	diag.Rule[*evidence]{Fact: ground.NoName, Code: "mtasts.policy.host.nxdomain", Weight: 1, Category: factorServer,
+	rule{Fact: ground.NoName, Code: "mtasts.policy.host.nxdomain", Weight: 1, Category: factorServer,
 		Advice: "Give mta-sts an A or AAAA record, or a CNAME to the host that serves the policy for you."},
-	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "mtasts.policy.host.address", Weight: 1, Category: factorServer,
+	rule{Fact: ground.NoAddress, Code: "mtasts.policy.host.address", Weight: 1, Category: factorServer,
 		Advice: "Give mta-sts an A or AAAA record, or a CNAME to the host that serves the policy for you."},
-	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "mtasts.policy.host.blocked"},
-	diag.Rule[*evidence]{Fact: ground.Refused, Code: "mtasts.policy.connection", Weight: 1, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "mtasts.policy.tls.handshake", Weight: 1, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.Expired, Code: "mtasts.policy.certificate.expired", Weight: 2, Category: factorCertificate},
-	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "mtasts.policy.certificate.early"},
-	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "mtasts.policy.certificate.untrusted", Weight: 2, Category: factorCertificate},
-	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "mtasts.policy.certificate.name", Weight: 2, Category: factorCertificate},
-	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "mtasts.policy.certificate.expires_now"},
-	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "mtasts.policy.certificate.expiring"},
-	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "mtasts.policy.tls.version"},
-	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: "mtasts.policy.protocol", Weight: 1, Category: factorServer},
+	rule{Fact: ground.NotPublic, Code: "mtasts.policy.host.blocked"},
+	rule{Fact: ground.Refused, Code: "mtasts.policy.connection", Weight: 1, Category: factorServer},
+	rule{Fact: ground.Handshake, Code: "mtasts.policy.tls.handshake", Weight: 1, Category: factorServer},
+	rule{Fact: ground.Expired, Code: "mtasts.policy.certificate.expired", Weight: 2, Category: factorCertificate},
+	rule{Fact: ground.NotYetValid, Code: "mtasts.policy.certificate.early"},
+	rule{Fact: ground.Untrusted, Code: "mtasts.policy.certificate.untrusted", Weight: 2, Category: factorCertificate},
+	rule{Fact: ground.OtherName, Code: "mtasts.policy.certificate.name", Weight: 2, Category: factorCertificate},
+	rule{Fact: ground.ExpiresNow, Code: "mtasts.policy.certificate.expires_now"},
+	rule{Fact: ground.Expiring, Code: "mtasts.policy.certificate.expiring"},
+	rule{Fact: ground.OldTLS, Code: "mtasts.policy.tls.version"},
+	rule{Fact: ground.NotHTTP, Code: "mtasts.policy.protocol", Weight: 1, Category: factorServer},
 )
 
 // answerRules are about what the web server answers.

@@ -12,8 +12,8 @@ import (
 // rules is the table of all that is examined, in the order in which a browser would meet it.
 var rules = slices.Concat(serverRules, siteRules.Reading(ground.SourceTLS),
 	slices.Concat(headerRules, durationRules).Reading(ground.SourceAnswer),
-	redirectRules.Reading(ground.SourceAnswer, sourceHTTP, sourceChain), wwwRules.Reading(ground.SourceAnswer, sourceWWW),
-	preloadRules)
+	redirectRules.Reading(ground.SourceAnswer, sourceHTTP, sourceChain),
+	wwwRules.Reading(ground.SourceAnswer, sourceWWW), preloadRules)
 
 // What is asked beside the site over HTTPS.
 const (
@@ -56,35 +56,39 @@ func (e *evidence) Unanswered() []diag.Source {
 const needsHTTPS diag.Code = "hsts.https.protocol"
 
 var needsTrust = []diag.Code{
-	needsHTTPS, "hsts.certificate.expired", "hsts.certificate.early", "hsts.certificate.untrusted", "hsts.certificate.name",
+	needsHTTPS, "hsts.certificate.expired", "hsts.certificate.early", "hsts.certificate.untrusted",
+	"hsts.certificate.name",
 }
+
+type rule = diag.Rule[*evidence]
 
 // serverRules are about reaching the site over HTTPS.
 var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence).seen}.Rules(
-	diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "hsts.domain.unknown"},
-	diag.Rule[*evidence]{Fact: ground.Silent, Code: "hsts.https.unknown"},
-	diag.Rule[*evidence]{Fact: ground.NoName, Code: "hsts.domain.nxdomain", Title: "Domain does not exist", Requirement: "The domain exists"},
-	diag.Rule[*evidence]{
+	rule{Fact: ground.NotLookedUp, Code: "hsts.domain.unknown"},
+	rule{Fact: ground.Silent, Code: "hsts.https.unknown"},
+	rule{Fact: ground.NoName, Code: "hsts.domain.nxdomain",
+		Title: "Domain does not exist", Requirement: "The domain exists"},
+	rule{
 		Fact: ground.NoAddress, Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing,
 		Differs: "a domain that only receives mail has no web site, and needs none",
 		Title:   "Domain has no address, and so no web site", Requirement: "The domain has a web site",
 		Advice: "Check the host that serves the web site, such as www, if there is one.",
 	},
-	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "hsts.domain.blocked", NoScore: true},
-	diag.Rule[*evidence]{Fact: ground.Refused, Code: "hsts.https.connection", NoScore: true,
+	rule{Fact: ground.NotPublic, Code: "hsts.domain.blocked", NoScore: true},
+	rule{Fact: ground.Refused, Code: "hsts.https.connection", NoScore: true,
 		Advice: "Serve the site over HTTPS on port 443 with a valid certificate; only then can HSTS be introduced."},
-	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "hsts.https.handshake", NoScore: true},
-	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: needsHTTPS, NoScore: true, Weight: 6, Category: factorHTTPS},
-	diag.Rule[*evidence]{Fact: ground.Expired, Code: "hsts.certificate.expired", Weight: 3, Category: factorHTTPS},
-	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "hsts.certificate.early", Weight: 1, Category: factorHTTPS},
-	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "hsts.certificate.untrusted", Weight: 3, Category: factorHTTPS,
+	rule{Fact: ground.Handshake, Code: "hsts.https.handshake", NoScore: true},
+	rule{Fact: ground.NotHTTP, Code: needsHTTPS, NoScore: true, Weight: 6, Category: factorHTTPS},
+	rule{Fact: ground.Expired, Code: "hsts.certificate.expired", Weight: 3, Category: factorHTTPS},
+	rule{Fact: ground.NotYetValid, Code: "hsts.certificate.early", Weight: 1, Category: factorHTTPS},
+	rule{Fact: ground.Untrusted, Code: "hsts.certificate.untrusted", Weight: 3, Category: factorHTTPS,
 		Advice: "Install a certificate of a public authority, with its intermediate certificates: browsers ignore HSTS over a " +
 			"connection that they do not trust."},
-	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "hsts.certificate.name", Weight: 3, Category: factorHTTPS},
-	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "hsts.certificate.expires_now", Weight: 2, Category: factorHTTPS},
-	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "hsts.certificate.expiring", Weight: 1, Category: factorHTTPS,
+	rule{Fact: ground.OtherName, Code: "hsts.certificate.name", Weight: 3, Category: factorHTTPS},
+	rule{Fact: ground.ExpiresNow, Code: "hsts.certificate.expires_now", Weight: 2, Category: factorHTTPS},
+	rule{Fact: ground.Expiring, Code: "hsts.certificate.expiring", Weight: 1, Category: factorHTTPS,
 		Advice: "Renew the certificate: with HSTS, visitors cannot click through the warning once it has expired."},
-	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "hsts.tls.version", Weight: 2, Category: factorHTTPS},
+	rule{Fact: ground.OldTLS, Code: "hsts.tls.version", Weight: 2, Category: factorHTTPS},
 )
 
 // siteRules are about what else HTTPS needs.

@@ -10,7 +10,8 @@ import (
 
 // rules is the table of all that is examined, in the order in which a visitor would meet it.
 var rules = slices.Concat(diag.Rules[*evidence]{portRule}, serverRules,
-	onTheWay(slices.Concat(bodyRules, redirectRules, locationRules, refreshRules, transportRules, destinationRules, wayRules)))
+	onTheWay(slices.Concat(
+		bodyRules, redirectRules, locationRules, refreshRules, transportRules, destinationRules, wayRules)))
 
 func answered(e *evidence) bool { return len(e.steps) > 0 }
 

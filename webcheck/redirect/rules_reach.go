@@ -34,7 +34,8 @@ func (e *evidence) Unanswered() []diag.Source {
 	return open
 }
 
-// onTheWay are rules about what was met on the way: what is found stands, and nothing is praised unless the end is known.
+// onTheWay are rules about what was met on the way: what is found stands, and nothing is praised unless the end is
+// known.
 func onTheWay(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	rules = rules.Reading(ground.SourceAnswer)
 	for i := range rules {
@@ -69,23 +70,25 @@ var portRule = diag.Rule[*evidence]{
 	},
 }
 
+type rule = diag.Rule[*evidence]
+
 // serverRules are about reaching the servers on the way.
 var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
-	diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
-	diag.Rule[*evidence]{Fact: ground.Silent, Code: "url.unknown"},
-	diag.Rule[*evidence]{Fact: ground.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
-	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport},
-	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
-	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
+	rule{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
+	rule{Fact: ground.Silent, Code: "url.unknown"},
+	rule{Fact: ground.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
+	rule{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
+	rule{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
+	rule{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
+	rule{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
+	rule{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
+	rule{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
+	rule{Fact: ground.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
+	rule{Fact: ground.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
+	rule{Fact: ground.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
+	rule{Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport},
+	rule{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
+	rule{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
 )
 
 // bodyRules are about what must not be reached behind a redirect, and about the document at the end.

@@ -28,22 +28,24 @@ var server = ground.Server[*evidence]{Name: "logo's web server", Seen: func(e *e
 	return ground.See(e.fetched.Result, e.fetched.at)
 }}
 
+type rule = diag.Rule[*evidence]
+
 // reachRules are about reaching the web server.
 var reachRules = server.Rules(
-	diag.Rule[*evidence]{Fact: ground.Silent, Code: "bimi.logo.unknown"},
-	diag.Rule[*evidence]{Fact: ground.NoName, Code: "bimi.logo.host.nxdomain", Weight: 1, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "bimi.logo.host.address", Weight: 1, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "bimi.logo.host.blocked"},
-	diag.Rule[*evidence]{Fact: ground.Refused, Code: "bimi.logo.connection", Weight: 1, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "bimi.logo.tls.handshake", Weight: 1, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.Expired, Code: "bimi.logo.certificate.expired", Weight: 2, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "bimi.logo.certificate.early"},
-	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "bimi.logo.certificate.name", Weight: 2, Category: factorServer},
-	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "bimi.logo.certificate.expires_now"},
-	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "bimi.logo.certificate.expiring"},
-	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "bimi.logo.tls.version"},
-	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
+	rule{Fact: ground.Silent, Code: "bimi.logo.unknown"},
+	rule{Fact: ground.NoName, Code: "bimi.logo.host.nxdomain", Weight: 1, Category: factorServer},
+	rule{Fact: ground.NoAddress, Code: "bimi.logo.host.address", Weight: 1, Category: factorServer},
+	rule{Fact: ground.NotPublic, Code: "bimi.logo.host.blocked"},
+	rule{Fact: ground.Refused, Code: "bimi.logo.connection", Weight: 1, Category: factorServer},
+	rule{Fact: ground.Handshake, Code: "bimi.logo.tls.handshake", Weight: 1, Category: factorServer},
+	rule{Fact: ground.Expired, Code: "bimi.logo.certificate.expired", Weight: 2, Category: factorServer},
+	rule{Fact: ground.NotYetValid, Code: "bimi.logo.certificate.early"},
+	rule{Fact: ground.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2, Category: factorServer},
+	rule{Fact: ground.OtherName, Code: "bimi.logo.certificate.name", Weight: 2, Category: factorServer},
+	rule{Fact: ground.ExpiresNow, Code: "bimi.logo.certificate.expires_now"},
+	rule{Fact: ground.Expiring, Code: "bimi.logo.certificate.expiring"},
+	rule{Fact: ground.OldTLS, Code: "bimi.logo.tls.version"},
+	rule{Fact: ground.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
 )
 
 // serverRules are about the web server and the way to it.
