@@ -151,7 +151,8 @@ type reply struct {
 	t testing.TB
 }
 
-func (r *reply) header(name string) string { return r.Result().Header.Get(name) }
+// header returns the value of a header by its exact spelling.
+func (r *reply) header(name string) string { return strings.Join(r.Result().Header[name], ", ") }
 
 // problem returns the problem that a reply must be.
 func (r *reply) problem() Problem {

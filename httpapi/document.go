@@ -50,6 +50,7 @@ func (x *exchange) serveDocument() *failure {
 		body, etag = d.zipped, d.zippedTag
 	}
 	x.fields["Cache-Control"] = []string{"public, no-cache"}
+	x.addressHeaders()
 	x.header("Etag", etag)
 	x.header("Vary", "Accept-Encoding")
 	if noneMatch(x.r.Header["If-None-Match"], d) {

@@ -28,6 +28,7 @@ type exchange struct {
 	began  time.Time
 	ip     netip.Addr
 
+	address metering.Decision   // of its bucket, if there is one
 	counted *metering.IPLimiter // which a token of the address was taken from; nil: none was
 
 	ep     *Endpoint
@@ -47,7 +48,8 @@ type exchange struct {
 // maxHeaders is more than any reply has.
 const maxHeaders = 24
 
-// header sets a header of the reply. The name must be in the canonical form of net/http.
+// header sets a header of the reply, whose name is sent as it is spelled. One that is set twice must be spelled alike, and
+// those that net/http knows of must be in its canonical form.
 func (x *exchange) header(name, value string) {
 	i := x.count
 	x.count++
@@ -89,8 +91,8 @@ func (x *exchange) admitAddress() *failure {
 	if x.limiter == nil {
 		return nil
 	}
-	d := x.limiter.Take(x.ip, x.began)
-	if d.Allowed {
+	x.address = x.limiter.Take(x.ip, x.began)
+	if x.address.Allowed {
 		x.counted = x.limiter
 		return nil
 	}
@@ -102,7 +104,7 @@ func (x *exchange) admitAddress() *failure {
 		x.counted = x.unseen
 		return nil
 	}
-	return rateProblem("ip", wholeSeconds(d.RetryAfter.Seconds()))
+	return rateProblem("ip", wholeSeconds(x.address.RetryAfter.Seconds()))
 }
 
 // route finds the row of the table. It answers for the OpenAPI document by itself.
@@ -160,7 +162,7 @@ func (x *exchange) admitKey() *failure {
 	if caller != nil {
 		x.caller = caller
 		x.seen.Plan = string(caller.Plan.ID)
-		x.rateHeaders(caller)
+		x.rateHeaders(caller.Rate, x.rateTexts(caller.Plan))
 		if x.counted != nil {
 			x.counted.GiveBack(x.ip, x.began)
 		}
@@ -243,7 +245,7 @@ func jsonContent(h http.Header) bool {
 func (x *exchange) charge(req any, body []byte) *failure {
 	op := metering.Op{RequestID: x.id, Endpoint: x.ep.op.id, Credits: x.ep.Credits, Now: x.began}
 	var err error
-	if keys := x.r.Header["Idempotency-Key"]; keys != nil {
+	if keys := x.r.Header["Idempotency-Key"]; keys != nil && x.ep.Method == http.MethodPost {
 		if x.idem, err = metering.ParseIdempotencyKey(keys); err != nil {
 			return problemFor(err)
 		}
@@ -364,8 +366,9 @@ func (x *exchange) refuse(f *failure) {
 	p := f.problem
 	p.RequestID = x.id
 	x.seen.Code, x.fault, x.private = string(p.Code), f.cause, f.private
+	x.addressHeaders()
 	if f.status == http.StatusUnauthorized {
-		x.header("Www-Authenticate", "Bearer")
+		x.header("WWW-Authenticate", "Bearer")
 	}
 	if f.allow != "" {
 		x.header("Allow", f.allow)

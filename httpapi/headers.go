@@ -7,37 +7,47 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
 )
 
-// rateHeaders tells the state of the key's token bucket, on refusals too (CONTRACT 1.2). The names
-// stand in the canonical form of net/http, which is how its clients look them up.
-func (x *exchange) rateHeaders(c *metering.Caller) {
-	d, texts := c.Rate, x.rateTexts(c.Plan)
-	x.header("Ratelimit-Policy", texts.policy)
-	x.header("Ratelimit", metering.LimitField(d, policyName))
-	x.header("X-Ratelimit-Limit", texts.limit)
+// rateHeaders tells the state of a token bucket (CONTRACT 1.2). Over HTTP/1.1 the names go out as they are spelled here.
+func (x *exchange) rateHeaders(d metering.Decision, texts *rateTexts) {
+	x.header("RateLimit-Policy", texts.policy)
+	x.header("RateLimit", metering.LimitField(d, policyName))
+	x.header("X-RateLimit-Limit", texts.limit)
 	full := x.began.Add(d.Reset).UnixNano()
 	remaining, reset := decimals(int64(d.Remaining), (full+int64(time.Second)-1)/int64(time.Second))
-	x.header("X-Ratelimit-Remaining", remaining)
-	x.header("X-Ratelimit-Reset", reset)
+	x.header("X-RateLimit-Remaining", remaining)
+	x.header("X-RateLimit-Reset", reset)
+}
+
+// addressHeaders tells the state of the address's bucket where no key is known, or none that counts.
+func (x *exchange) addressHeaders() {
+	if x.caller == nil && x.limiter != nil && strings.HasPrefix(x.r.URL.Path, Prefix+"/") {
+		x.rateHeaders(x.address, newRateTexts(metering.Policy{Limit: x.address.Limit}))
+	}
 }
 
 const policyName = "default"
 
-// rateTexts are the headers that only depend on a plan's rate.
+// rateTexts are the headers that only depend on a rate.
 type rateTexts struct {
 	perMinute     int
 	policy, limit string
+}
+
+func newRateTexts(p metering.Policy) *rateTexts {
+	return &rateTexts{p.Limit, metering.PolicyField(p, policyName), decimal(int64(p.Limit))}
 }
 
 // rateTexts writes them anew only where another plan than the last one asks.
 func (s *server) rateTexts(p *metering.Plan) *rateTexts {
 	t := s.rates.Load()
 	if t == nil || t.perMinute != p.PerMinute {
-		t = &rateTexts{p.PerMinute, metering.PolicyField(p.Policy(), policyName), decimal(int64(p.PerMinute))}
+		t = newRateTexts(p.Policy())
 		s.rates.Store(t)
 	}
 	return t

@@ -142,7 +142,7 @@ func TestForeignProfiles(t *testing.T) {
 	fill(t, store, profile(profileID(1), "key_of_somebody_else", now), now)
 	head := func(r *reply) string {
 		h := r.Result().Header.Clone()
-		for _, name := range []string{"X-Request-Id", "Ratelimit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
+		for _, name := range []string{"X-Request-Id", "RateLimit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 			require.NotEmpty(t, h[name])
 			delete(h, name) // they count
 		}

@@ -124,6 +124,31 @@ func TestOptionsOfServer(t *testing.T) {
 	})
 }
 
+// Over HTTP/1.1 names are spelled as the contract spells them.
+func TestSpellingOfHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t, "self", nil)
+		_, pipes := serving(a, nil)
+		for _, key := range []string{a.secret, "x"} {
+			c := pipes.dial()
+			go io.WriteString(c, "POST /public/v1/text/lower HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer "+key+
+				"\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"text\":\"A\"}")
+			text, err := io.ReadAll(c)
+			require.NoError(t, err)
+			names := append([]string{"X-Request-Id", "Cache-Control"}, rateHeaderNames...)
+			if key == "x" {
+				names = append(names, "WWW-Authenticate")
+			} else {
+				names = append(names, "X-Credits-Limit", "X-Credits-Remaining", "X-Credits-Consumed")
+			}
+			for _, name := range names {
+				assert.Contains(t, string(text), "\r\n"+name+": ")
+			}
+			c.Close()
+		}
+	})
+}
+
 // What the handler answers passes as it is, whatever it says.
 func TestRepliesOfHandlerPass(t *testing.T) {
 	for _, body := range []string{`{"text":"HTTP/1.1 417 "}`, `{"text":"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain"}`} {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -115,9 +116,12 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 		"tags":      []string{ep.family()},
 		"x-scope":   ep.Scope,
 		"x-credits": ep.Credits,
-		"parameters": append(parameters(ep, requests),
-			schema{"$ref": "#/components/parameters/IdempotencyKey"}),
 	}
+	params := parameters(ep, requests)
+	if ep.Method == http.MethodPost {
+		params = append(params, schema{"$ref": "#/components/parameters/IdempotencyKey"})
+	}
+	op["parameters"] = params
 	if ep.HasBody() {
 		op["requestBody"] = requestBody(ep, requests, ex)
 	}

@@ -40,10 +40,7 @@ var problemStatuses = map[int]struct {
 func problemResponses() schema {
 	responses, examples := schema{}, problemExamples()
 	for status, r := range problemStatuses {
-		names := append([]string{"X-Request-Id", "Cache-Control"}, r.headers...)
-		if status != http.StatusMethodNotAllowed && status != http.StatusUnauthorized { // before the token bucket
-			names = append(names, rateHeaderNames...)
-		}
+		names := append(append([]string{"X-Request-Id", "Cache-Control"}, r.headers...), rateHeaderNames...)
 		codes := make([]string, len(r.codes))
 		for i, c := range r.codes {
 			codes[i] = string(c)
@@ -67,7 +64,7 @@ func problemResponses() schema {
 func documentResponses() schema {
 	text := schema{"type": "string"}
 	headers := func(names ...string) schema {
-		h := headerRefs([]string{"X-Request-Id"})
+		h := headerRefs(append([]string{"X-Request-Id"}, rateHeaderNames...))
 		h["Cache-Control"] = schema{"description": "The document may be kept, and must be asked for anew.", "schema": text}
 		h["ETag"] = schema{"description": "Names this version of the document.", "schema": text}
 		h["Vary"] = schema{"description": "The document is also sent compressed.", "schema": text}

@@ -103,9 +103,38 @@ func TestRefusals(t *testing.T) {
 	require.Zero(t, a.used(), "a refusal costs nothing")
 }
 
+// Every reply of the API tells the state of a bucket: the key's once that is known, before that the address's, if there
+// is one.
+func TestRateHeadersEverywhere(t *testing.T) {
+	for rate, policy := range map[int]string{0: `"default";q=120;w=60`, -1: ""} {
+		a := newAPI(t, "pack", func(c *Config) { c.IPRate = rate })
+		for _, tt := range []struct {
+			method, path, key string
+			status            int
+			want              string
+		}{
+			{"POST", "/text/lower", "x", 401, policy},
+			{"POST", "/nothing", a.secret, 404, policy},
+			{"GET", "/text/lower", a.secret, 405, policy},
+			{"GET", "/openapi.json", "", 200, policy},
+			{"PUT", "/openapi.json", "", 405, policy},
+			{"POST", "/text/lower", a.secret, 400, `"default";q=60;w=60`},
+			{"POST", "/text/lower?a=b", a.secret, 400, `"default";q=60;w=60`},
+		} {
+			r := a.do(attempt{tt.method, Prefix + tt.path, "", http.Header{"Authorization": {"Bearer " + tt.key}}, ""})
+			require.Equal(t, tt.status, r.Code, tt.path)
+			require.Equal(t, tt.want, r.header("RateLimit-Policy"), tt.path)
+			for _, name := range rateHeaderNames {
+				require.Equal(t, tt.want == "", r.header(name) == "", "%s: %s", tt.path, name)
+			}
+		}
+		require.Empty(t, a.do(attempt{"GET", "/", "", http.Header{}, ""}).header("RateLimit"), "which is not of the API")
+	}
+}
+
 // Malformed, mistyped, unknown and missing keys must be indistinguishable.
 func TestInvalidKeysLookAlike(t *testing.T) {
-	a := newAPI(t, "agency", nil)
+	a := newAPI(t, "agency", func(c *Config) { c.IPRate = -1 }) // the bucket of the address tells how often it has asked
 	unknown, err := metering.NewSecret(metering.Live, nil)
 	require.NoError(t, err)
 	var bodies []string
@@ -230,7 +259,7 @@ func TestAddressRateLimit(t *testing.T) {
 	require.Equal(t, 429, r.Code)
 	require.Equal(t, "ip", r.problem().Details.Scope)
 	require.NotEmpty(t, r.header("Retry-After"))
-	require.Empty(t, r.header("RateLimit"), "the key's bucket was not looked at")
+	require.Equal(t, `"default";r=0;t=12`, r.header("RateLimit"), "of the address: the key's bucket was not looked at")
 }
 
 // Who guesses does not lock out a good key behind the same address; a bad one passes no longer than

@@ -99,6 +99,9 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 		if err := a.checkAccount(account); err != nil {
 			return err
 		}
+		if account.OverageEnabled && !old.OverageEnabled && a.plans()[account.Plan].HardCap() {
+			return &FieldError{Field: "overage", Reason: fmt.Sprintf("the plan %q sells no overage", account.Plan)}
+		}
 		if account.Terms() != old.Terms() {
 			if err := noteTerms(ctx, a.Store, old, a.now()); err != nil {
 				return err
@@ -235,15 +238,18 @@ func wrap(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-func (a Admin) checkAccount(account Account) error {
-	plans := a.Plans
-	if plans == nil {
-		plans = DefaultPlans()
+func (a Admin) plans() Plans {
+	if a.Plans == nil {
+		return DefaultPlans()
 	}
+	return a.Plans
+}
+
+func (a Admin) checkAccount(account Account) error {
 	if err := checkName(account.Name); err != nil {
 		return err
 	}
-	if _, ok := plans[account.Plan]; !ok {
+	if _, ok := a.plans()[account.Plan]; !ok {
 		return &FieldError{Field: "plan", Reason: fmt.Sprintf("there is no plan %q", account.Plan)}
 	}
 	if account.OverageBudgetCents != nil && *account.OverageBudgetCents < 0 {

@@ -225,3 +225,18 @@ func TestConcurrentRotationsMakeOneSuccessor(t *testing.T) {
 	equal(t, 1, won.Load())
 	equal(t, 2, len(h.keys))
 }
+
+// Overage is not switched on where the plan sells none.
+func TestOverageOfHardCap(t *testing.T) {
+	h := newHouse(t, "pack", nil)
+	for id, plan := range DefaultPlans() {
+		_, err := h.admin.SetAccount(t.Context(), h.account.ID, func(a *Account) { a.Plan, a.OverageEnabled = id, false })
+		noError(t, err)
+		_, err = h.admin.SetAccount(t.Context(), h.account.ID, func(a *Account) { a.OverageEnabled = true })
+		if plan.HardCap() {
+			badField(t, err, "overage", "%s", id)
+		} else {
+			noError(t, err)
+		}
+	}
+}

@@ -30,7 +30,7 @@ type listener struct {
 func (l *listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.types = append(l.types, r.Header.Get("X-Service-Event-Type"))
+	l.types = append(l.types, r.Header["X-Service-Event-Type"]...)
 	return &http.Response{StatusCode: 204, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
 }
 

@@ -280,3 +280,18 @@ func TestPrintable(t *testing.T) {
 	assert.Equal(t, "a b c", printable([]byte("a\r\nb\x00\xff\u202ec")))
 	assert.Equal(t, strings.Repeat("ä", maxShown)+"…", printable([]byte(strings.Repeat("ä", maxShown+1))))
 }
+
+// Over HTTP/1.1 the names of the headers are spelled as the contract spells them.
+func TestSpellingOfHeaders(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.channel("a")
+	w.test(c)
+	got := w.pump()
+	require.Len(t, got, 1)
+	for _, name := range []string{
+		"User-Agent", "X-Service-Event-ID", "X-Service-Delivery-ID", "X-Service-Attempt", "X-Service-Event-Type", "X-Service-Timestamp",
+		"X-Service-Signature", "webhook-id", "webhook-timestamp", "webhook-signature",
+	} {
+		require.Len(t, got[0].spelled[name], 1, name)
+	}
+}

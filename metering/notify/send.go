@@ -157,20 +157,21 @@ func (m *message) body() ([]byte, error) {
 
 // sign adds the headers of CONTRACT 7, under its own names and under those of Standard Webhooks.
 func (m *message) sign(h http.Header, body []byte) {
+	set := func(name, value string) { h[name] = []string{value} } // over HTTP/1.1 spelled as it is here
 	timestamp := strconv.FormatInt(m.at.Unix(), 10)
-	h.Set("X-Service-Event-ID", m.event.ID)
-	h.Set("X-Service-Delivery-ID", m.delivery.ID)
-	h.Set("X-Service-Attempt", fmt.Sprintf("%d/%d", len(m.delivery.Attempts), MaxAttempts))
-	h.Set("X-Service-Event-Type", string(m.event.Type))
-	h.Set("X-Service-Timestamp", timestamp)
-	h.Set(headerID, m.event.ID)
-	h.Set(headerTimestamp, timestamp)
+	set("X-Service-Event-ID", m.event.ID)
+	set("X-Service-Delivery-ID", m.delivery.ID)
+	set("X-Service-Attempt", fmt.Sprintf("%d/%d", len(m.delivery.Attempts), MaxAttempts))
+	set("X-Service-Event-Type", string(m.event.Type))
+	set("X-Service-Timestamp", timestamp)
+	set("webhook-id", m.event.ID)
+	set("webhook-timestamp", timestamp)
 	var signatures []string
 	for _, s := range m.channel.secrets(m.at) {
 		signatures = append(signatures, Sign(s, m.event.ID, m.at, body))
 	}
 	if len(signatures) > 0 {
-		h.Set("X-Service-Signature", strings.Join(signatures, " "))
-		h.Set(headerSignature, strings.Join(signatures, " "))
+		set("X-Service-Signature", strings.Join(signatures, " "))
+		set("webhook-signature", strings.Join(signatures, " "))
 	}
 }

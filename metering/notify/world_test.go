@@ -24,7 +24,8 @@ var anywhere = netip.MustParseAddr("192.0.2.1")
 // A received is a request that a receiver got.
 type received struct {
 	*http.Request
-	text string
+	text    string
+	spelled http.Header
 }
 
 func (r received) body(t *testing.T) (b Body) {
@@ -46,8 +47,14 @@ func (n *internet) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	spelled := req.Header
+	req = req.Clone(req.Context())
+	req.Header = http.Header{} // as a server gets it
+	for name, values := range spelled {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
 	n.mu.Lock()
-	n.got = append(n.got, received{req, string(text)})
+	n.got = append(n.got, received{req, string(text), spelled})
 	answer, fail := n.answer, n.fail
 	n.mu.Unlock()
 	if fail != nil {
