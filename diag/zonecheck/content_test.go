@@ -66,7 +66,7 @@ func soaScenes() []scene {
 			"records.unknown"},
 		{"no MX", zoned(drop("MX")), ""},
 		{"null MX", zoned(swap("MX 10 mx.example.com.", "MX 0 .")), ""},
-		{"null MX and another", plus("example.com. 3600 MX 0 ."), "mx.null.beside"},
+		{"null MX and another", plus("example.com. 3600 MX 0 ."), "mx.null_beside"},
 		{"MX is an address", plus("example.com. 3600 MX 20 203.0.113.25."), "mx.literal"},
 		{"MX has an underscore", plus("example.com. 3600 MX 20 mx_2.example.com.\nmx_2.example.com. A 203.0.113.26"),
 			"mx.name"},

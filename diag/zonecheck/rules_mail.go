@@ -56,7 +56,7 @@ func (e *evidence) eachMailServer(detail func(host string) string) diag.Failures
 // mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.
 var mailRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.mx.null.beside", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Code: "zone.mx.null_beside", Severity: diag.Error, Weight: 3, Category: categoryMail,
 		Fact:        ground.NullMXBeside,
 		Title:       "Null MX beside other MX records",
 		Requirement: "A null MX is the only MX record",
