@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
 )
 
 // Within returns a context for one step of a diagnostic: it ends after the limit, or after nine tenths
@@ -38,8 +39,8 @@ func Reason(err error) string {
 	if asked, ok := errors.AsType[*resolver.AskError](err); ok {
 		return Reason(asked.Err)
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok { // its text has the addresses of both ends
-		return Reason(op.Err)
+	if _, ok := errors.AsType[*net.OpError](err); ok { // its text has the addresses of both ends
+		return "the connection failed"
 	}
 	if _, text, ok := strings.Cut(err.Error(), resolver.ErrLame.Error()+": "); ok && errors.Is(err, resolver.ErrLame) {
 		return Quote(text)
@@ -66,6 +67,9 @@ func reason(err error) string {
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "its certificate is not trusted"
+	}
+	if _, ok := errors.AsType[*dns.Error](err); ok {
+		return "a response that is not valid DNS"
 	}
 	return ""
 }

@@ -55,7 +55,7 @@ func TestReason(t *testing.T) {
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}, "no route to the host"},
 		{errors.New("first\nsecond"), "first; second"},
 		{&resolver.AskError{Server: resolver.Server{}, Err: errors.New("odd reply")}, "odd reply"},
-		{&net.OpError{Op: "read", Source: new(net.UDPAddr), Err: errors.New("odd reply")}, "odd reply"},
+		{&net.OpError{Op: "read", Source: new(net.UDPAddr), Err: errors.New("odd reply")}, "the connection failed"},
 		{fmt.Errorf("asking tls://192.0.2.1: %w", &tls.CertificateVerificationError{Err: errors.New("x509: certificate is …")}),
 			"its certificate is not trusted"},
 		{fmt.Errorf("asking 192.0.2.1: %w: it answers REFUSED", resolver.ErrLame), "it answers REFUSED"},
