@@ -24,7 +24,6 @@ var gates = map[diag.Code][]Kind{
 	"dmarc.policy.testing":        {SPF, DKIM},
 	"dmarc.policy.sampled":        {SPF, DKIM},
 	"dmarc.subdomain.weaker":      {SPF, DKIM},
-	"dmarc.alignment.strict":      {SPF, DKIM},
 	"mtasts.policy.mode.testing":  {MX, SMTP},
 	"mtasts.policy.mode.none":     {MX, SMTP},
 	"mtasts.policy.max_age.short": {MX, SMTP},

@@ -45,5 +45,5 @@ func Example() {
 	// Output:
 	// Fix first: SPF record lets every host pass (+all)
 	// critical spf SPF record lets every host pass (+all)
-	// warning dmarc Policy is none: forged mail is delivered
+	// warning dmarc DMARC policy is none: forged mail is delivered
 }

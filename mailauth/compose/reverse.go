@@ -53,8 +53,11 @@ func confirmed(r *resolve.ReverseReport) *bool {
 // ReverseRules makes the rules about the names of addresses that send mail, for the table of a whole.
 func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 	any := func(e E) bool { return len(names(e)) > 0 }
-	each := func(fails func(ReverseName) diag.Failures) func(E) diag.Failures {
-		return func(e E) diag.Failures { return diag.FailEach(names(e), fails) }
+	each := func(all string, fails func(ReverseName) diag.Failures) func(E) diag.Failures {
+		return func(e E) diag.Failures {
+			list := diag.FailEach(names(e), fails)
+			return list.Together(all, len(list))
+		}
 	}
 	return diag.Rules[E]{
 		{
@@ -63,7 +66,7 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 			Requirement: "The name servers answer for the reverse DNS of every sending address",
 			Ref:         "RFC 1912 section 2.1",
 			Advice:      "Check the name servers of the reverse zone: receivers that get no answer defer mail.",
-			Fails: each(func(n ReverseName) diag.Failures {
+			Fails: each("Whether %d sending addresses have names that lead back to them is not known.", func(n ReverseName) diag.Failures {
 				return diag.FailIf(n.ForwardConfirmed == nil, "Whether %s has a name in reverse DNS that leads back to it is not known.",
 					n.Address).About(n.Address.String())
 			}),
@@ -75,7 +78,7 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 			Ref:         "RFC 1912 section 2.1",
 			Advice: "Have the operator of the address publish a PTR record with the name of the mail server, and give that " +
 				"name the address: Gmail and Yahoo refuse mail from addresses without one.",
-			Fails: each(func(n ReverseName) diag.Failures {
+			Fails: each("%d sending addresses have no PTR record.", func(n ReverseName) diag.Failures {
 				return diag.FailIf(n.ForwardConfirmed != nil && len(n.Hostnames) == 0, "%s has no PTR record.", n.Address).
 					About(n.Address.String())
 			}),
@@ -87,7 +90,7 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 			Ref:         "RFC 1912 section 2.1",
 			Advice: "Publish an address record for the name with this address, or have the PTR record name a host that has it: " +
 				"Gmail and Yahoo ask that both agree.",
-			Fails: each(func(n ReverseName) diag.Failures {
+			Fails: each("%d sending addresses have names that do not have these addresses.", func(n ReverseName) diag.Failures {
 				return diag.FailIf(n.ForwardConfirmed != nil && !*n.ForwardConfirmed && len(n.Hostnames) > 0,
 					"%s has the name %s, which does not have this address.", n.Address, listed(n.Hostnames)).About(n.Address.String())
 			}),

@@ -195,8 +195,7 @@ func TestLookup(t *testing.T) {
 		{"dangling host", "v=spf1 a:mail.gone-domain.net a:mx.example.com -all", "",
 			"invalid 39 spf.term.dangling spf.a.void"},
 		{"modifiers named like mechanisms", "v=spf1 a:mx.example.com all=1 include=x.example a=1 mx=2 ptr=3 exists=4 -all", "",
-			"invalid 69 spf.modifier.mechanism spf.modifier.mechanism spf.modifier.mechanism spf.modifier.mechanism " +
-				"spf.modifier.mechanism spf.modifier.mechanism"},
+			"invalid 69 spf.modifier.mechanism"},
 		{"all as a modifier hides nothing", "v=spf1 all= +all", "",
 			"invalid 39 spf.all.pass spf.modifier.mechanism"},
 
@@ -251,8 +250,7 @@ func TestLookup(t *testing.T) {
 		{"private", "v=spf1 ip4:10.0.0.1 ip6:fd00::1 ip4:100.64.0.1 -all", "",
 			"warning 89 spf.network.special spf.network.special spf.network.special"},
 		{"reserved", "v=spf1 ip4:240.0.0.0/4 ip4:198.18.0.0/15 ip4:0.0.0.0/8 ip4:192.88.99.0/24 ip6:64:ff9b::/96 -all", "",
-			"warning 89 spf.network.wide spf.network.wide spf.network.wide spf.network.special spf.network.special " +
-				"spf.network.special spf.network.special spf.network.special"},
+			"warning 89 spf.network.wide spf.network.wide spf.network.wide spf.network.special"},
 		{"mapped", "v=spf1 ip6:::ffff:192.0.2.1 a:mx.example.com -all", "", "warning 89 spf.network.mapped"},
 		{"bits of the host", "v=spf1 ip4:192.0.2.1/24 -all", "", "valid 100 spf.network.host_bits"},
 

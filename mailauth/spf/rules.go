@@ -73,7 +73,18 @@ func (e *evidence) collect(nodes []*Node, check termCheck) diag.Failures {
 			list = append(list, check(e, n, &n.Terms[i])...)
 		}
 	}
-	return list
+	return gathered(list)
+}
+
+// maxTold is how many times one fault is told of its own.
+const maxTold = 3
+
+// gathered makes one failure of many of a kind: a reader has understood by then.
+func gathered(list diag.Failures) diag.Failures {
+	if len(list) <= maxTold {
+		return list
+	}
+	return list.Together("%s The same holds in %d other places.", list[0].Detail, len(list)-1)
 }
 
 // inNodes applies a check to the records below that which is examined.
@@ -85,7 +96,7 @@ func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
 				list = append(list, diag.Failure{Detail: detail, Target: diag.Quote(n.Domain), Location: at(n, nil)})
 			}
 		}
-		return list
+		return gathered(list)
 	}
 }
 

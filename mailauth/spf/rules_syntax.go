@@ -27,7 +27,7 @@ func inSyntax(kinds ...SyntaxKind) func(*evidence) diag.Failures {
 				})
 			}
 		}
-		return list
+		return gathered(list)
 	})
 }
 
