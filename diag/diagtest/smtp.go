@@ -29,6 +29,7 @@ type SMTP struct {
 	TLS        *tls.Config // if set, used instead of a configuration with a certificate of that kind
 	NoStartTLS bool        // does not know STARTTLS (RFC 3207)
 	Implicit   bool        // TLS from the start (RFC 8314)
+	Injectable bool        // answers over TLS what came in the clear behind STARTTLS (CVE-2011-0411)
 
 	// Replies replace the usual ones, by the beginning of the command in any letter case: "RCPT" for
 	// all recipients, "RCPT TO:<root@" for some, the longest match counts. "CONNECT" is the greeting,
@@ -215,7 +216,12 @@ func (s *smtpSession) startTLS(line string) bool {
 		return ok
 	}
 	s.conn, s.encrypted, s.mail, s.begun = tls.Server(s.conn, s.server.TLS), true, Mail{}, false
-	s.reader = bufio.NewReader(s.conn)
+	behind := ""
+	if s.server.Injectable {
+		text, _ := s.reader.Peek(s.reader.Buffered())
+		behind = string(text)
+	}
+	s.reader = bufio.NewReader(io.MultiReader(strings.NewReader(behind), s.conn))
 	return true
 }
 

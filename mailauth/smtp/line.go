@@ -118,12 +118,14 @@ func (s *Session) fail(e *Error) error {
 	return e
 }
 
-// write sends a line.
-func (s *Session) write(line string, limit time.Duration) error {
+// write sends lines at once.
+func (s *Session) write(limit time.Duration, lines ...string) error {
 	if err := s.conn.SetWriteDeadline(time.Now().Add(limit)); err != nil {
 		return err
 	}
-	s.note(FromClient, line)
-	_, err := io.WriteString(s.conn, line+"\r\n")
+	for _, line := range lines {
+		s.note(FromClient, line)
+	}
+	_, err := io.WriteString(s.conn, strings.Join(lines, "\r\n")+"\r\n")
 	return err
 }

@@ -3,6 +3,7 @@ package smtp
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -183,11 +184,14 @@ func (s *Session) name() string {
 }
 
 // StartTLS begins TLS, if the server offers it in Hello.
-func (s *Session) StartTLS() error {
+func (s *Session) StartTLS() error { return s.startTLS() }
+
+// startTLS begins TLS. What is sent behind the command goes in the clear, in the same segment.
+func (s *Session) startTLS(behind ...string) error {
 	if !s.Hello.Has("STARTTLS") {
 		return &Error{Step: StepStartTLS, Kind: NotOffered}
 	}
-	r, err := s.exchange(StepStartTLS, "STARTTLS")
+	r, err := s.exchange(StepStartTLS, append([]string{"STARTTLS"}, behind...)...)
 	if err != nil {
 		return err
 	}
@@ -199,6 +203,34 @@ func (s *Session) StartTLS() error {
 	s.Injected = s.text.Buffered() > 0
 	s.Hello = Hello{Extensions: []Extension{}} // RFC 3207 section 4.2
 	return s.handshake()
+}
+
+// TakesInjected begins TLS like an attacker on the way: with a NOOP in the clear behind STARTTLS. It reports whether the
+// server answers that command inside TLS, as if the client had sent it there (RFC 3207 section 6, CVE-2011-0411). One that
+// refuses or breaks off does not. With an error nothing is known.
+func (s *Session) TakesInjected() (bool, error) {
+	name := s.Hello.Domain
+	err := s.startTLS("NOOP")
+	var r Reply
+	if err == nil {
+		r, err = s.exchange(StepHello, "EHLO "+s.name())
+	}
+	if e, failed := errors.AsType[*Error](err); failed {
+		if e.Kind == Closed || e.Kind == Rejected || e.Kind == NoHandshake {
+			return false, nil
+		}
+		return false, err
+	}
+	if r.Code == 220 { // a second banner, to which others may follow
+		return false, s.fail(&Error{Step: StepHello, Kind: OutOfStep})
+	}
+	if len(r.Lines) > 1 || name != "" && strings.EqualFold(parseHello(r, true).Domain, name) {
+		return false, nil // the answer to EHLO, and none before it
+	}
+	if _, err := s.read(StepHello, stepTimeout); err != nil {
+		return false, err
+	}
+	return true, nil
 }
 
 // handshake speaks TLS. All versions and suites that the library knows are offered, as senders do that
@@ -251,7 +283,7 @@ func (s *Session) Command(line string) (Reply, error) { return s.exchange(StepCo
 
 // Quit takes leave of the server if it still listens, for two seconds at most, and closes the session.
 func (s *Session) Quit() {
-	if s.conn != nil && !s.failed && s.write("QUIT", quitTimeout) == nil {
+	if s.conn != nil && !s.failed && s.write(quitTimeout, "QUIT") == nil {
 		s.read(StepCommand, quitTimeout) // a courtesy: nothing depends on the reply
 	}
 	s.Close()
@@ -260,15 +292,16 @@ func (s *Session) Quit() {
 // Close ends the session at once.
 func (s *Session) Close() { s.cancel() }
 
-func (s *Session) exchange(step Step, line string) (Reply, error) {
-	if strings.ContainsAny(line, "\r\n") {
+// exchange sends a command, and others behind it at once, and returns the reply to the first.
+func (s *Session) exchange(step Step, lines ...string) (Reply, error) {
+	if strings.ContainsAny(strings.Join(lines, ""), "\r\n") {
 		return Reply{}, &Error{Step: step, Kind: Rejected, Err: fmt.Errorf("a command of more than one line")}
 	}
 	if s.text.Buffered() > 0 {
 		// The server has sent what no command asked for: from here on its replies would be taken for those to other commands.
 		return Reply{}, s.fail(&Error{Step: step, Kind: OutOfStep})
 	}
-	unsent := s.write(line, stepTimeout)
+	unsent := s.write(stepTimeout, lines...)
 	r, err := s.read(step, stepTimeout) // also if the server has gone, for it may have said why
 	if err != nil && unsent != nil {
 		return Reply{}, readError(step, unsent)

@@ -366,3 +366,39 @@ func TestTurnsOfHost(t *testing.T) {
 		w.Close()
 	})
 }
+
+// What an attacker puts behind STARTTLS.
+func TestTakesInjected(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		server diagtest.SMTP
+		takes  bool
+		kind   smtp.Kind // empty: it is known
+	}{
+		{"discarded", diagtest.SMTP{}, false, ""},
+		{"answered", diagtest.SMTP{Injectable: true}, true, ""},
+		{"answered with an error", diagtest.SMTP{Injectable: true, Replies: map[string]string{"NOOP": "503 EHLO first"}}, true, ""},
+		{"refused", diagtest.SMTP{Replies: map[string]string{"STARTTLS": "554 5.5.0 synchronization error"}}, false, ""},
+		{"dropped", diagtest.SMTP{Replies: map[string]string{"STARTTLS": diagtest.HangUp}}, false, ""},
+		{"deferred", diagtest.SMTP{Replies: map[string]string{"STARTTLS": "454 later"}}, false, smtp.Deferred},
+		{"not offered", diagtest.SMTP{NoStartTLS: true}, false, smtp.NotOffered},
+		{"one line in answer to EHLO", diagtest.SMTP{Encrypted: []string{}}, false, ""},
+		{"another banner", diagtest.SMTP{Injectable: true, Replies: map[string]string{"NOOP": "220 mx"}}, false, smtp.OutOfStep},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			w.Host(host, addr)
+			tt.server.Host = host
+			w.SMTP(tt.server)
+			s, err := smtp.Dial(t.Context(), w.Env(), config(25))
+			require.NoError(t, err)
+			defer s.Close()
+			require.NoError(t, s.SayHello())
+			takes, err := s.TakesInjected()
+			require.Equal(t, tt.takes, takes)
+			if e, _ := errors.AsType[*smtp.Error](err); e != nil || tt.kind != "" {
+				require.Equal(t, tt.kind, e.Kind)
+			}
+		})
+	}
+}

@@ -21,9 +21,10 @@ import (
 
 var ofDomain = Request{Domain: diag.MustDomain("example.com"), HELO: diag.MustDomain("client.example.net")}
 
-// MX records, addresses, connection with PTR, then the addresses of the PTR's and the banner's names.
+// MX records, addresses, connection with PTR, then the addresses of the PTR's and the banner's names, and a second
+// connection: commands behind STARTTLS would spoil the first if they are taken for TLS.
 func TestRoundTrips(t *testing.T) {
-	for zone, want := range map[string]int{two: 4, both: 4, "example.com. MX 0 .": 1} {
+	for zone, want := range map[string]int{two: 5, both: 5, "example.com. MX 0 .": 1} {
 		trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
 			w.Zone(zone)
 			good()(w)
@@ -65,7 +66,8 @@ func TestCommands(t *testing.T) {
 	require.Equal(t, RelayOpen, r.Servers[0].Relay.Status)
 	require.Equal(t, []string{
 		"EHLO client.example.net", "STARTTLS", "EHLO client.example.net", "MAIL FROM:<smtp-check@example.org>",
-		"RCPT TO:<smtp-check@example.net>", "RSET", "RCPT TO:<smtp-check-control@example.org>", "QUIT"}, server.Commands())
+		"RCPT TO:<smtp-check@example.net>", "RSET", "RCPT TO:<smtp-check-control@example.org>", "QUIT",
+		"EHLO client.example.net", "STARTTLS", "EHLO client.example.net", "QUIT"}, server.Commands())
 	require.Empty(t, server.Mails())
 }
 

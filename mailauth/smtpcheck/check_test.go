@@ -6,6 +6,7 @@ import (
 	"crypto/rsa"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -83,6 +84,20 @@ func tlsWith(change func(*diagtest.World, *tls.Config)) func(*diagtest.World) {
 		change(w, c)
 		good(func(s *diagtest.SMTP) { s.TLS = c })(w)
 	}
+}
+
+// secondHandshake lets the first handshake succeed, and the second fail after a while.
+func secondHandshake(after time.Duration) func(*diagtest.World) {
+	return tlsWith(func(_ *diagtest.World, c *tls.Config) {
+		count := 0
+		c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			if count++; count == 1 {
+				return nil, nil
+			}
+			time.Sleep(after)
+			return nil, errors.New("no more")
+		}
+	})
 }
 
 func leaf(spec func(*diagtest.World) diagtest.CertSpec) func(*diagtest.World) {

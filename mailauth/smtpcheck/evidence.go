@@ -229,7 +229,7 @@ func (e *evidence) partial() bool {
 	}
 	return slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil }) ||
 		slices.ContainsFunc(e.servers, func(s *server) bool {
-			return s.fate.ignorance() || s.ptr.err != nil || s.ptr.unsure || s.relayUnknown() || s.cutShort()
+			return s.fate.ignorance() || s.ptr.err != nil || s.ptr.unsure || s.relayUnknown() || s.cutShort() || s.injectionUnknown()
 		})
 }
 
@@ -240,6 +240,9 @@ func (s *server) cutShort() bool {
 
 // relayUnknown reports whether the relay test was made, and has no outcome.
 func (s *server) relayUnknown() bool { return s.relay.tested && s.relay.status == RelayInconclusive }
+
+// injectionUnknown reports whether the test of commands behind STARTTLS has no outcome.
+func (s *server) injectionUnknown() bool { return s.injection == unproven }
 
 // joined lists things in a sentence.
 func joined[T any](list []T) string {

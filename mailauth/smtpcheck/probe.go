@@ -28,6 +28,7 @@ type server struct {
 	tls       *pki.TLS      // nil without TLS
 	tlsFault  *smtp.Error   // why there is no TLS
 	again     *smtp.Error   // why the server did not answer EHLO over TLS
+	injection injection
 	relay     relay
 	ptr       ptr
 	named     diag.Addresses // of the name in the banner
@@ -37,6 +38,17 @@ type server struct {
 	spare spare // what senders have instead; set by digest
 	blind bool  // no server at all could be tested, of which the rules tell once; set by digest
 }
+
+// An injection is whether a server answers inside TLS what came in the clear behind STARTTLS.
+type injection int
+
+// The outcomes.
+const (
+	unasked  injection = iota // nobody asked: there is no TLS after STARTTLS, or the session did not get that far
+	unproven                  // it was to be asked, and the server did not say
+	immune
+	injectable
+)
 
 // A prober speaks with servers.
 type prober struct {
@@ -72,7 +84,15 @@ func (p *prober) probe(ctx context.Context, s *server) {
 	if !ok {
 		return
 	}
-	defer release()
+	p.speak(ctx, s)
+	release() // others that wait for the host are first
+	if s.err == nil && s.tls != nil && !s.implicitTLS() && s.again == nil {
+		p.inject(ctx, s)
+	}
+}
+
+// speak holds the session that the report describes.
+func (p *prober) speak(ctx context.Context, s *server) {
 	s.started = time.Now()
 	session, err := smtp.Dial(ctx, p.env, p.config(s))
 	s.session = session
@@ -130,16 +150,38 @@ func (p *prober) startTLS(s *server) {
 // relayInClear tests for a relay over a connection of its own, after TLS has spoiled the first: senders do the same.
 func (p *prober) relayInClear(ctx context.Context, s *server) {
 	s.session.Close() // so that there is one connection at a time
+	p.reconnect(ctx, s, func(session *smtp.Session) { s.relay = p.evidence.testRelay(session, s) })
+}
+
+// reconnect speaks with a server once more, up to its hello and from there as talk does.
+func (p *prober) reconnect(ctx context.Context, s *server, talk func(*smtp.Session)) {
 	later := time.Since(s.started)
 	session, err := smtp.Dial(ctx, p.env, p.config(s))
-	defer session.Quit()
 	if err == nil && session.SayHello() == nil {
-		s.relay = p.evidence.testRelay(session, s)
+		talk(session)
 	}
+	session.Quit()
 	for _, line := range session.Transcript {
 		line.At += later
 		s.session.Transcript = append(s.session.Transcript, line)
 	}
+}
+
+// inject tests, over a connection of its own, whether commands can be put into an encrypted session.
+func (p *prober) inject(ctx context.Context, s *server) {
+	s.injection = unproven
+	release, ok := p.take(ctx, s)
+	if !ok {
+		return
+	}
+	defer release()
+	p.reconnect(ctx, s, func(session *smtp.Session) {
+		if takes, err := session.TakesInjected(); takes {
+			s.injection = injectable
+		} else if err == nil {
+			s.injection = immune
+		}
+	})
 }
 
 // asError returns the typed error of package smtp.

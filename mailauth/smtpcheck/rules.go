@@ -18,6 +18,7 @@ const (
 	fromAddresses diag.Source = "addresses" // of the mail servers
 	fromSessions  diag.Source = "sessions"  // with each of them
 	fromPTR       diag.Source = "ptr"       // the names of their addresses
+	fromInjection diag.Source = "injection" // of a command behind STARTTLS
 )
 
 // Unanswered lists what the DNS and the servers did not say, and servers that were left out.
@@ -30,6 +31,7 @@ func (e *evidence) Unanswered() (list []diag.Source) {
 		{fromNames, e.byDomain() && e.mail.Unknown() != ""},
 		{fromAddresses, hasHosts(e) && slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil && !missing(h) })},
 		{fromSessions, e.mail.Surplus > 0 || any(func(s *server) bool { return s.fate.ignorance() || s.cutShort() })},
+		{fromInjection, any((*server).injectionUnknown)},
 		{fromPTR, any(func(s *server) bool { return s.ptr.err != nil || s.ptr.unsure })},
 	} {
 		if one.open {

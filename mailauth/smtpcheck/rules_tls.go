@@ -93,6 +93,25 @@ var encryptionRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
+			Code: "smtp.starttls.commands", Severity: diag.Error, Weight: 5, Category: factorTLS,
+			Title:       "Commands sent before TLS are answered inside TLS",
+			Requirement: "The mail servers discard commands that are sent before TLS begins",
+			Ref:         "RFC 3207 section 6",
+			Advice: "Update the mail server, or the proxy in front of it: it has to discard what it received before the TLS " +
+				"handshake (CVE-2011-0411). Until then an attacker on the network path can put commands into encrypted sessions, " +
+				"and read mail or passwords of clients.",
+			Reads: []diag.Source{fromNames, fromAddresses, fromSessions, fromInjection},
+		},
+		applies: func(s *server) bool { return s.injection != unasked },
+		fault: func(s *server) string {
+			if s.injection == injectable {
+				return "answers a NOOP inside TLS that was sent unencrypted together with STARTTLS"
+			}
+			return ""
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
 			Code: "smtp.hello.encrypted", Severity: diag.Error, Weight: 5, Category: factorTLS,
 			Title:       "Mail server does not answer EHLO over TLS",
 			Requirement: "The mail servers answer EHLO over TLS",

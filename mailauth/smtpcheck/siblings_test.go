@@ -97,6 +97,9 @@ var siblings = []sibling{
 	{name: "TLS does not come", zone: one,
 		setup: setup{tlsWith(func(_ *diagtest.World, c *tls.Config) { c.Certificates = nil })}},
 	{name: "injected", zone: one, setup: setup{good(says("STARTTLS", "220 go\n250 forged"))}},
+	{name: "commands behind STARTTLS", zone: one, setup: setup{good(func(s *diagtest.SMTP) { s.Injectable = true })}},
+	{name: "commands behind STARTTLS break TLS", zone: one, setup: setup{secondHandshake(0)}},
+	{name: "commands behind STARTTLS without an answer", zone: one, setup: setup{secondHandshake(time.Minute)}},
 	{name: "client certificate", zone: one, setup: setup{tlsWith(func(_ *diagtest.World, c *tls.Config) {
 		c.ClientAuth = tls.RequireAnyClientCert
 	})}},

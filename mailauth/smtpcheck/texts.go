@@ -6,8 +6,7 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"valid": {
 		Headline: "Mail servers are reachable and set up correctly",
-		Sub: "Nothing is wrong with what could be tested; the findings name what could not. No message was sent, so that " +
-			"delivery to a mailbox was not tested.",
+		Sub:      "Nothing is wrong with what could be tested. No message was sent, so that delivery to a mailbox was not tested.",
 	},
 	"smtp.mx.missing": {
 		Headline: "Domain receives no mail: it has neither MX record nor address",
