@@ -303,7 +303,7 @@ type Audit struct {
 
 // AuditFault is a place where the ledger and what was derived from it disagree.
 type AuditFault struct {
-	Account AccountID
-	Period  Period
-	Detail  string
+	Account AccountID `json:"account"`
+	Period  Period    `json:"period"`
+	Detail  string    `json:"detail"`
 }

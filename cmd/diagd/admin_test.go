@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -100,8 +101,14 @@ func TestUsage(t *testing.T) {
 	assert.Equal(t, auditView{Accounts: 1, Entries: 3, Credits: 4, Faults: []metering.AuditFault{}}, audit)
 }
 
-// An audit that finds something is loud.
+// An audit that finds something is loud. Its JSON is in snake_case.
 func TestAuditFaults(t *testing.T) {
+	var out bytes.Buffer
+	_ = (&app{stdout: &out, json: true}).showAudit(metering.Audit{Faults: []metering.AuditFault{
+		{Account: "acc_1", Period: metering.Period{Year: 2026, Month: 1}, Detail: "it differs"},
+	}})
+	assert.JSONEq(t, `{"accounts_count":0,"entries_count":0,"credits":0,
+		"faults":[{"account":"acc_1","period":"2026-01","detail":"it differs"}]}`, out.String())
 	log := newWatched()
 	a := &app{stdout: log}
 	err := a.showAudit(metering.Audit{Faults: []metering.AuditFault{

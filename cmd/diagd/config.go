@@ -167,6 +167,7 @@ func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
 	if name := flagName.FindStringSubmatch(v.Fault); name != nil && flags.Lookup(name[1]) != nil {
 		v.Setting, v.Source = name[1], cmp.Or(a.origins[name[1]], "default of --"+name[1])
 		v.Remedy = purpose(flags.Lookup(name[1]))
+		v.Fault = strings.TrimPrefix(v.Fault, "--"+name[1]+": ") // which the source says
 	}
 	return v
 }

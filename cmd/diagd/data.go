@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -104,6 +105,11 @@ var lists = map[string]struct {
 
 // checkData reads every list of --data, so that a mistake in one is told at start and not to a customer.
 func (a *app) checkData() error {
+	if a.data != "" {
+		if _, err := os.Stat(a.data); err != nil { // one fault, and not one for each list
+			return fmt.Errorf("--data: %w", err)
+		}
+	}
 	var faults faultList
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		data, err := a.override(name)

@@ -105,6 +105,8 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 		network, err := worldflags.ParseNetwork(text)
 		if err != nil {
 			fault(usagef("--trusted-proxies: %w", err))
+		} else if network.Bits() == 0 {
+			fault(usagef("--trusted-proxies: %s is everybody, and whoever is believed can claim any address; name your proxies", network))
 		}
 		s.proxies = append(s.proxies, network)
 	}
