@@ -25,6 +25,7 @@ type evidence struct {
 	places   []place               // where else the record may have got to
 	others   []string              // selectors at which there are keys, if there is none at this one
 
+	quoted    bool          // the text stands within quotation marks, which were taken off
 	found     taglist.Found // what was meant as a key record
 	strangers []string      // the other TXT records at the selector
 	key       *Key          // if there is exactly one record
@@ -36,7 +37,6 @@ type evidence struct {
 type place struct {
 	name   string // absolute
 	what   string // a clause: what the mistake probably was
-	parent bool   // the name is right for the organizational domain
 	answer diag.Answer[*dns.TXT]
 }
 
@@ -129,6 +129,35 @@ func (e *evidence) nonexistent() bool {
 	return e.apex.NXDomain() && len(e.apex.Aliases) == 0 && !e.txt.Exists() && !aliased(e)
 }
 
+// existenceKnown reports whether it is known if the domain exists: what has a name below it does (RFC 8020 section 2).
+func (e *evidence) existenceKnown() bool {
+	return !online(e) || e.apex.Err() == nil || aliased(e) || answered(e) && !e.txt.NXDomain() ||
+		e.node.Name != "" && e.node.Err() == nil && !e.node.NXDomain()
+}
+
+// The sources that rules read.
+const (
+	fromRecord diag.Source = "record" // the TXT records at the selector
+	fromDomain diag.Source = "domain" // whether the domain exists
+)
+
+// Unanswered implements [diag.Asked].
+func (e *evidence) Unanswered() (open []diag.Source) {
+	if online(e) && !answered(e) {
+		open = append(open, fromRecord)
+	}
+	if !e.existenceKnown() {
+		open = append(open, fromDomain)
+	}
+	return open
+}
+
+// partial reports whether the servers left something open.
+func (e *evidence) partial() bool {
+	silent := func(p place) bool { return p.answer.Err() != nil }
+	return len(e.Unanswered()) > 0 || absent(e) && (slices.ContainsFunc(e.places, silent) || e.node.Err() != nil)
+}
+
 // answered reports whether the name servers told what is at the selector.
 func answered(e *evidence) bool { return e.txt.Err() == nil }
 
@@ -141,6 +170,14 @@ func inOrder(e *evidence) bool { return e.key != nil && e.assembled == "" }
 // split reports whether the record is spread over several TXT records.
 func (e *evidence) split() bool {
 	return e.assembled != "" && len(e.found.Records)+len(e.strangers) > 1
+}
+
+// foreign says what the text is that is another record of mail authentication; empty if it is none.
+func (e *evidence) foreign() string {
+	if kind := taglist.OtherKind(e.key.List.Text); kind != "a DKIM record" {
+		return kind
+	}
+	return ""
 }
 
 // shuffled reports whether the strings of the record are out of order.

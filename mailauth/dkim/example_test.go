@@ -33,7 +33,7 @@ func ExampleLookup() {
 	}
 	fmt.Println(report.Recommendations[0].SuggestedValue)
 	// Output:
-	// DKIM key is not of the type that k= says
+	// DKIM key is of another type than k= says
 	// critical: dkim.key.type.mismatch: The key type is k=rsa, but p= holds an Ed25519 key. (RFC 6376 section 3.6.1)
 	// v=DKIM1; k=ed25519; p=2J0Vi6Qu3EijgpBSbvrkSF0zb6qpRkEg8oBG9Nu6RXU=
 }

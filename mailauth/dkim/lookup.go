@@ -28,6 +28,7 @@ type LookupReport struct {
 	KeyFields
 	Service        string         `json:"service,omitempty" doc:"the service to which the CNAME of the selector leads, if it is known"`
 	OtherSelectors OtherSelectors `json:"other_selectors,omitempty" doc:"whether the domain may have keys at other selectors; absent if the servers did not say"`
+	Partial        bool           `json:"partial" doc:"whether something could not be learned"`
 	KnownSelectors []string       `json:"known_selectors" doc:"common selectors at which the domain has keys, looked for if there is none at this one"`
 }
 
@@ -130,9 +131,7 @@ func places(req LookupRequest) []place {
 		{name: selector + "." + label + "." + domain + "." + domain, what: "with the domain twice"},
 	}
 	if zone != domain {
-		list = append(list,
-			place{name: selector + "." + label + "." + domain + "." + zone, what: "with " + zone + " twice"},
-			place{name: selector + "." + label + "." + zone, parent: true})
+		list = append(list, place{name: selector + "." + label + "." + domain + "." + zone, what: "with " + zone + " twice"})
 	}
 	var fitting []place
 	for _, p := range list {
@@ -152,6 +151,7 @@ func (e *evidence) report(ended time.Time) *LookupReport {
 		Verdict:      v,
 		Selector:     e.selector,
 		KeyFields:    e.fields(v),
+		Partial:      e.partial(),
 
 		KnownSelectors: append([]string{}, e.others...),
 	}

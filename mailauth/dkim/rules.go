@@ -1,6 +1,7 @@
 package dkim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a verifier would meet it.
-var rules = slices.Concat(lookupRules, recordRules, syntaxRules, keyRules, strengthRules, useRules)
+var rules = slices.Concat(lookupRules, recordRules, syntaxRules, keyRules, strengthRules, useRules).Reading(fromRecord)
 
 // kit makes the rules that all records share.
 var kit = taglist.Kit[*evidence]{
@@ -32,19 +33,27 @@ var syntaxRules = diag.Rules[*evidence]{
 		Advice:      "Begin the record with exactly v=DKIM1; in this letter case: verifiers discard the record otherwise.",
 		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
+			if e.quoted {
+				return diag.Fail("The record does not begin with v=DKIM1: it has quotation marks around it, which belong into zone " +
+					"files only.").About("v").Suggesting(cmp.Or(e.suggestion(), e.key.List.Text))
+			}
 			list := kit.Faults(taglist.Misplaced)(e)
 			if len(list) == 0 && e.masked() {
 				list = diag.Fail("").Suggesting(e.suggestion())
 			}
 			for i := range list {
 				list[i].Detail = e.beginning()
+				if kind := e.foreign(); kind != "" {
+					list[i].Detail = "The text is " + kind + ", not the record of a DKIM key."
+					list[i].Advice = "Enter the TXT record at the selector, below _domainkey: it has the public key in p=."
+				}
 			}
 			return list.About("v")
 		},
 	}),
 	kit.Syntax(diag.Rule[*evidence]{
 		Code: "dkim.record.syntax", Severity: diag.Error, Weight: 8, Category: factorSyntax,
-		When: func(e *evidence) bool { return inOrder(e) && !e.bare() },
+		When: func(e *evidence) bool { return inOrder(e) && !e.bare() && e.foreign() == "" },
 	}, taglist.Empty, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, badList),
 	kit.Repeated(diag.Rule[*evidence]{
 		Code: "dkim.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax, When: inOrder,
@@ -55,25 +64,9 @@ var syntaxRules = diag.Rules[*evidence]{
 	}),
 	kit.Long(diag.Rule[*evidence]{
 		Code: "dkim.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
-		When: func(e *evidence) bool { return one(e) && !online(e) },
+		When: func(e *evidence) bool { return one(e) && !online(e) && !e.quoted },
 	}),
 	kit.Line(diag.Rule[*evidence]{Code: "dkim.record.line", Severity: diag.Info}),
-	kit.Unknown(diag.Rule[*evidence]{
-		Code: "dkim.record.unknown_tag", Severity: diag.Info, Ref: keySection, When: inOrder,
-		Fails: func(e *evidence) diag.Failures { return kit.Faults(taglist.Unknown)(e).Suggesting("") },
-	}),
-	{
-		Code: "dkim.record.version.missing", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dkim.record.version", "dkim.record.syntax"},
-		Title:       "DKIM record has no version",
-		Requirement: "The record says its version",
-		Ref:         keySection,
-		Advice:      "Begin the record with v=DKIM1; when you next change it: the tag is recommended, not required.",
-		Fails: func(e *evidence) diag.Failures {
-			_, ok := e.key.List.Tag("v")
-			return diag.FailIf(!ok, "The record has no tag v, which is recommended.")
-		},
-	},
 	{
 		Code: "dkim.record.granularity", Severity: diag.Warning,
 		Title:       "Obsolete tag g limits the key",

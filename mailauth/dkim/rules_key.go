@@ -22,11 +22,11 @@ func faulty(r diag.Rule[*evidence], tag string, kinds ...taglist.Kind) diag.Rule
 var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "dkim.key.missing", Severity: diag.Critical, Weight: 10, Category: factorKey,
-		Title:       "Record has no public key (p=)",
+		Title:       "DKIM record has no public key (p=)",
 		Requirement: "The record has the tag p",
 		Ref:         keySection,
 		Advice:      "Add the tag p with the public key, its name in lower case: verifiers ignore a record without it.",
-		When:        inOrder,
+		When:        func(e *evidence) bool { return inOrder(e) && e.foreign() == "" },
 		Fails: func(e *evidence) diag.Failures {
 			list := kit.Faults(noKey)(e).About("p")
 			if len(list) == 0 {
@@ -67,14 +67,14 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.type.unknown", Severity: diag.Critical, Weight: 5, Category: factorKey,
-		Title:       "Unknown key type in k=",
+		Title:       "Unknown key type in the DKIM record (k=)",
 		Requirement: "The key type is rsa or ed25519",
 		Advice:      "Write k=rsa or k=ed25519, in lower case and without a size: verifiers ignore a key of another type.",
 		When:        inOrder,
 	}, "k", badType),
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.private", Severity: diag.Critical, Weight: 1, Category: factorKey,
-		Title:       "Private key published",
+		Title:       "DKIM record publishes a private key",
 		Requirement: "The record holds no private key",
 		Ref:         "RFC 6376 section 8.3",
 		Advice: "Remove the record at once and never use this key again: whoever has read it can sign in the name of the " +
@@ -86,7 +86,7 @@ var keyRules = diag.Rules[*evidence]{
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.base64", Severity: diag.Critical, Weight: 5, Category: factorKey,
 		When:        func(e *evidence) bool { return holds(e) && inOrder(e) && len(kit.Faults(secret)(e)) == 0 },
-		Title:       "Public key is not valid base64",
+		Title:       "DKIM public key is not valid base64",
 		Requirement: "The public key is valid base64",
 		Advice: "Put only the base64 text of the key behind p=, without the BEGIN and END lines of a PEM file, quotation " +
 			"marks and other signs.",
@@ -94,7 +94,7 @@ var keyRules = diag.Rules[*evidence]{
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.truncated", Severity: diag.Critical, Weight: 5, Category: factorKey,
 		DependsOn:   []diag.Code{"dkim.key.base64"},
-		Title:       "Public key is cut off",
+		Title:       "DKIM public key is cut off",
 		Requirement: "The public key is whole",
 		Ref:         "RFC 6376 section 3.6.2.2",
 		Advice: "Publish the whole key again, in one TXT record of several strings with at most 255 bytes each: where " +
@@ -104,7 +104,7 @@ var keyRules = diag.Rules[*evidence]{
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.unreadable", Severity: diag.Critical, Weight: 5, Category: factorKey,
 		DependsOn:   []diag.Code{"dkim.key.base64", "dkim.key.truncated"},
-		Title:       "Public key cannot be read",
+		Title:       "DKIM public key cannot be read",
 		Requirement: "The public key can be read",
 		Advice: "Copy the public key again from the system that signs: what is published is not a key of the type " +
 			"in k=.",
@@ -112,7 +112,7 @@ var keyRules = diag.Rules[*evidence]{
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.type.mismatch", Severity: diag.Critical, Weight: 5, Category: factorKey,
 		DependsOn:   []diag.Code{"dkim.key.type.unknown", "dkim.key.unreadable"},
-		Title:       "Key is of another type than k= says",
+		Title:       "DKIM key is of another type than k= says",
 		Requirement: "The key is of the type that the record names",
 		Advice:      "Name the type of the key in k=: rsa (also if k is left out) or ed25519. DKIM defines no others.",
 	}, "p", otherType),
@@ -136,21 +136,13 @@ var keyRules = diag.Rules[*evidence]{
 			"them, read nothing else.",
 		When: func(e *evidence) bool { return isRSA(e) && e.key.Public != nil },
 	}, "p", bareRSA),
-	faulty(diag.Rule[*evidence]{
-		Code: "dkim.key.blanks", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dkim.key.base64"},
-		Title:       "White space within the public key",
-		Requirement: "There is no white space within the public key",
-		Ref:         "RFC 6376 section 2.10",
-		Advice:      "Remove it when you next change the record: the syntax allows it, but it often is a trace of copying.",
-	}, "p", blankKey),
 }
 
 // strengthRules are about how hard a key is to break.
 var strengthRules = diag.Rules[*evidence]{
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.factor", Severity: diag.Critical, Weight: 5, Category: factorStrength,
-		Title:       "RSA key can be broken at once",
+		Title:       "RSA key of DKIM can be broken at once",
 		Requirement: "The RSA key has none of the known flaws that give its private key away",
 		Ref:         "Baseline Requirements section 6.1.1.3",
 		Advice:      "Generate a new key, publish it at a new selector and sign with it; remove this record.",
@@ -166,7 +158,7 @@ var strengthRules = diag.Rules[*evidence]{
 	}, "p", exponent),
 	{
 		Code: "dkim.key.size.refused", Severity: diag.Critical, Weight: 20, Category: factorStrength,
-		Title:       "RSA key is shorter than 1024 bits",
+		Title:       "DKIM key is shorter than 1024 bits (RSA)",
 		Requirement: "The RSA key has at least 1024 bits",
 		Ref:         "RFC 8301 section 3.2",
 		Advice: "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers must " +
@@ -180,7 +172,7 @@ var strengthRules = diag.Rules[*evidence]{
 	{
 		Code: "dkim.key.size.short", Severity: diag.Warning, Weight: 5, Category: factorStrength,
 		DependsOn:   []diag.Code{"dkim.key.size.refused"},
-		Title:       "RSA key is shorter than 2048 bits",
+		Title:       "DKIM key is shorter than 2048 bits (RSA)",
 		Requirement: "The RSA key has at least 2048 bits",
 		Ref:         "RFC 8301 section 3.2",
 		Advice: "Generate a key of 2048 bits, publish it at a new selector, sign with it, and revoke this one a week after " +
@@ -194,7 +186,7 @@ var strengthRules = diag.Rules[*evidence]{
 	{
 		Code: "dkim.key.size.long", Severity: diag.Warning, Weight: 2, Category: factorStrength,
 		DependsOn:   []diag.Code{"dkim.key.size.refused"},
-		Title:       "RSA key is longer than 4096 bits",
+		Title:       "DKIM key is longer than 4096 bits (RSA)",
 		Requirement: "The RSA key has at most 4096 bits",
 		Ref:         "RFC 8301 section 3.2",
 		Advice: "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers need not " +
@@ -237,35 +229,20 @@ var strengthRules = diag.Rules[*evidence]{
 var useRules = diag.Rules[*evidence]{
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.hash.refused", Severity: diag.Critical, Weight: 5, Category: factorUse,
-		Title:       "Record excludes the hash algorithm sha256",
+		Title:       "DKIM record excludes the hash algorithm sha256",
 		Requirement: "The record lets sha256 be used",
 		Ref:         "RFC 8301 section 3.1",
 		Advice:      "Remove the tag h, or write h=sha256: verifiers must not accept sha1, and there is no other in use.",
 	}, "h", badHash, onlySHA1),
 	faulty(diag.Rule[*evidence]{
-		Code: "dkim.hash.obsolete", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dkim.hash.refused"},
-		Title:       "Record lists a hash algorithm that is not used",
-		Requirement: "The record lists no hash algorithm but sha256",
-		Ref:         "RFC 8301 section 3.1",
-		Advice:      "Write h=sha256, once nothing signs with another algorithm.",
-	}, "h", otherHash),
-	faulty(diag.Rule[*evidence]{
 		Code: "dkim.service.refused", Severity: diag.Critical, Weight: 5, Category: factorUse,
-		Title:       "Service type (s=) excludes mail",
+		Title:       "Service type (s=) of the DKIM record excludes mail",
 		Requirement: "The service type includes mail",
 		Advice:      "Remove the tag s, or write s=email: verifiers of mail do not use a key that is for other services.",
 	}, "s", badService),
-	faulty(diag.Rule[*evidence]{
-		Code: "dkim.service.unknown", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dkim.service.refused"},
-		Title:       "Unknown service type in s=",
-		Requirement: "Every service type in s= is defined",
-		Advice:      "Remove the service type that is not defined: only * and email are.",
-	}, "s", otherUse),
 	{
 		Code: "dkim.flag.testing", Severity: diag.Warning, Weight: 5, Category: factorUse,
-		Title:       "Key is in testing mode (t=y)",
+		Title:       "DKIM key is in testing mode (t=y)",
 		Requirement: "The key is not in testing mode",
 		Ref:         keySection,
 		Advice: "Check with a message to yourself that signatures verify; then remove the flag y. Until then verifiers " +
@@ -279,12 +256,6 @@ var useRules = diag.Rules[*evidence]{
 			return e.in("t", diag.Fail("The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
 		},
 	},
-	faulty(diag.Rule[*evidence]{
-		Code: "dkim.flag.unknown", Severity: diag.Info,
-		Title:       "Unknown flag in t=",
-		Requirement: "Every flag in t= is defined",
-		Advice:      "Remove the flag that is not defined: only y and s are.",
-	}, "t", otherFlag),
 }
 
 // tested is the record without the flag y, if nothing keeps verifiers from using it.

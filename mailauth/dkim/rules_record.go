@@ -6,17 +6,19 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // lookupRules are about the name of the record.
 var lookupRules = diag.Rules[*evidence]{
 	{
-		Code: "dkim.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "dkim.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+		Reads:       []diag.Source{fromDomain},
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 8020 section 2",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		When:        func(e *evidence) bool { return online(e) && (e.apex.Err() == nil || e.txt.Exists() || aliased(e)) },
+		When:        online,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
@@ -29,8 +31,11 @@ var lookupRules = diag.Rules[*evidence]{
 		Advice:      "Check the name servers of the domain: until they answer, verifiers defer mail or treat it as unsigned.",
 		When:        func(e *evidence) bool { return online(e) && !e.nonexistent() },
 		Fails: func(e *evidence) diag.Failures {
-			if answered(e) {
+			if answered(e) && e.existenceKnown() {
 				return nil
+			} else if answered(e) {
+				return diag.Fail("There is no record at %s, and whether the domain exists is not known: the SOA lookup of %s failed: %s.",
+					e.name(), e.domain, diag.Reason(e.apex.Err()))
 			}
 			detail := fmt.Sprintf("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
 			if aliased(e) {
@@ -44,7 +49,7 @@ var lookupRules = diag.Rules[*evidence]{
 		Code: "dkim.record.alias.dangling", Severity: diag.Error, StateIfFailed: diag.Missing,
 		Weight: 1, Category: factorRecord,
 		DependsOn:   []diag.Code{"dkim.record.unknown"},
-		Title:       "CNAME of the selector leads to no key",
+		Title:       "CNAME of the DKIM selector leads to no key",
 		Requirement: "The CNAME of the selector leads to a record",
 		Ref:         "RFC 6376 section 3.6.2",
 		Advice: "Ask the service that runs the target to publish the key there, or copy the present target from its " +
@@ -78,43 +83,17 @@ var lookupRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6376 section 3.6.2.1",
 		Advice: "Publish the record that your mail system or service shows for this selector, or check the selector: " +
 			"it is s= of a DKIM-Signature field.",
+		Reads: []diag.Source{fromRecord, fromDomain},
 		When:  func(e *evidence) bool { return !aliased(e) || e.txt.Exists() },
-		Fails: missing,
-	},
-	{
-		Code: "dkim.record.misplaced", Severity: diag.Error, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"dkim.record.unknown"},
-		Title:       "DKIM key published at the wrong name",
-		Requirement: "No DKIM key for this selector stands at a wrong name",
-		Ref:         "RFC 6376 section 3.6.2.1",
-		Advice: "Move the record to the selector's name. Many control panels add the domain themselves: enter only the " +
-			"part before it.",
-		When:  func(e *evidence) bool { return absent(e) && e.searched(false) },
-		Fails: func(e *evidence) diag.Failures { return e.elsewhere(false) },
-	},
-	{
-		Code: "dkim.record.parent", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dkim.record.unknown"},
-		Title:       "Organizational domain has a key at this selector",
-		Requirement: "The organizational domain has no key at this selector alone",
-		Ref:         "RFC 6376 section 3.5",
-		Advice: "Compare with d= of the signatures: if it names the organizational domain, its key counts, not " +
-			"this one.",
-		When:  func(e *evidence) bool { return absent(e) && e.searched(true) },
-		Fails: func(e *evidence) diag.Failures { return e.elsewhere(true) },
-	},
-	{
-		Code: "dkim.record.wildcard", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dkim.record.missing"},
-		Title:       "Wildcard answers for every selector",
-		Requirement: "The record is the selector's own, not that of a wildcard",
-		Ref:         "RFC 6376 section 3.6.2",
-		Advice:      "Publish keys at their own selectors: a record there takes precedence over the wildcard.",
-		When:        func(e *evidence) bool { return online(e) && e.txt.Exists() && e.wildcard.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(fromWildcard(e), "The same record stands at *.%s, and is the answer for every selector "+
-				"without one "+
-				"of its own.", e.parent())
+			f := missing(e)
+			if found := e.elsewhere(); len(f) > 0 && len(found) > 0 {
+				f[0].Detail += " " + found[0].Detail
+				f[0].Target, f[0].Suggested = found[0].Target, found[0].Suggested
+				f[0].Advice = "Move the record to the selector's name. Many control panels add the domain themselves: enter only the " +
+					"part before it."
+			}
+			return f
 		},
 	},
 }
@@ -143,34 +122,16 @@ func missing(e *evidence) diag.Failures {
 	}
 }
 
-// searched reports whether there is a place of the kind, and every one was looked at, or one has a key.
-func (e *evidence) searched(parent bool) bool {
-	known, unknown := false, false
-	for _, p := range e.places {
-		if p.parent == parent {
-			known, unknown = true, unknown || p.answer.Err() != nil
-		}
-	}
-	return known && !unknown || len(e.elsewhere(parent)) > 0
-}
-
 // elsewhere finds keys at other names that verifiers would use at the right one.
-func (e *evidence) elsewhere(parent bool) diag.Failures {
+func (e *evidence) elsewhere() diag.Failures {
 	return diag.FailEach(e.places, func(p place) diag.Failures {
-		if p.parent != parent {
-			return nil
-		}
 		for _, text := range textsOf(p.answer) {
 			k := ParseKey(text)
 			if !format.Is(text) || k.Err() != nil {
 				continue
 			}
 			name := strings.TrimSuffix(p.name, ".")
-			if parent {
-				return diag.Fail("There is a DKIM key at %s.", name).About(name)
-			}
-			return diag.Fail("There is a DKIM key at %s, the name of the selector %s; verifiers look for it at "+
-				"%s.", name, p.what,
+			return diag.Fail("There is one at %s, the name of the selector %s; verifiers look for it at %s.", name, p.what,
 				e.name()).About(name).Suggesting(text)
 		}
 		return nil
@@ -181,7 +142,7 @@ func (e *evidence) elsewhere(parent bool) diag.Failures {
 var recordRules = diag.Rules[*evidence]{
 	{
 		Code: "dkim.record.split", Severity: diag.Critical, Weight: 5, Category: factorRecord,
-		Title:       "Key spread over several TXT records",
+		Title:       "DKIM key spread over several TXT records",
 		Requirement: "The whole key stands in one TXT record",
 		Ref:         "RFC 6376 section 3.6.2.2",
 		Advice: "Publish the suggested record as one TXT record, split into strings of at most 255 bytes, and remove the " +
@@ -208,7 +169,7 @@ var recordRules = diag.Rules[*evidence]{
 	{
 		Code: "dkim.record.other", Severity: diag.Warning,
 		DependsOn:   []diag.Code{"dkim.record.split"},
-		Title:       "Another TXT record at this selector",
+		Title:       "Another TXT record beside the DKIM key",
 		Requirement: "The key record is the only TXT record at the selector",
 		Ref:         "RFC 6376 section 3.6.2.2",
 		Advice:      "Remove the other record: TXT records at a selector must be unique, and some verifiers join them all.",
@@ -220,7 +181,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dkim.record.order", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		Title:       "Strings of the record are out of order",
+		Title:       "Strings of the DKIM record are out of order",
 		Requirement: "The character-strings of the record are in order",
 		Ref:         "RFC 6376 section 3.6.2.2",
 		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",

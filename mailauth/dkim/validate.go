@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // MaxRecordLength bounds the text of a record, in bytes: an RSA key of 16,384 bits takes 2,800.
@@ -16,7 +17,7 @@ type ValidateRequest struct {
 
 // ValidateReport says what a record means, and what to think of it.
 type ValidateReport struct {
-	Record string `json:"record" doc:"the record, without quotes"`
+	Record string `json:"record" doc:"the record that was examined"`
 	diag.Verdict
 	KeyFields
 }
@@ -31,6 +32,8 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	}
 	e := &evidence{}
 	parts, line := diag.PastedTXT(req.Record)
+	literal, _ := taglist.Pasted(req.Record)
+	e.quoted = literal[0] != parts[0]
 	e.take([][]string{parts})
 	e.found.Line = line
 	v := rules.Judge(e, textsOffline)
