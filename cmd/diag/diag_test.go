@@ -43,7 +43,6 @@ func testWorld(t testing.TB) *diagtest.World {
 	w.HTTPS("mta-sts.broken.example", policy("mode: enforce\r\nmx: mx1.broken.example\r\nmax_age: 60"))
 	w.HTTPS("mta-sts.partial.example", policy("mode: enforce\r\nmx: mx.partial.example\r\nmax_age: 1209600"))
 	w.Break("partial.example", dns.RcodeServerFailure) // the mail exchangers are not known
-	w.Break("servfail.example", dns.RcodeServerFailure)
 	w.Silence("silent.example")
 	w.RDAP("rdap.verisign.com", map[string]string{
 		"/com/v1/domain/example.com": `{"objectClassName": "domain", "ldhName": "example.com"}`,
@@ -83,8 +82,8 @@ func TestExitCodes(t *testing.T) {
 		{"nothing found", "resolve example.com A", exitOK},
 		{"a warning is not enough", "resolve nothing.example.com A", exitOK},
 		{"a warning is enough when asked for", "resolve nothing.example.com A --fail-on warning", exitFinding},
-		{"an error", "resolve servfail.example A", exitFinding},
-		{"an error is not critical", "resolve servfail.example A --fail-on critical", exitOK},
+		{"an error", "dmarc/validate v=DMARC1;p=reject;rua=x@example.com", exitFinding},
+		{"an error is not critical", "dmarc/validate v=DMARC1;p=reject;rua=x@example.com --fail-on critical", exitOK},
 		{"a part could not be measured", "mta-sts/lookup partial.example --fail-on critical", exitPartial},
 		{"no check", "", exitUsage},
 		{"unknown check", "resolv example.com", exitUsage},

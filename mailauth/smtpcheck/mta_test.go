@@ -198,6 +198,9 @@ func TestAgainstMTA(t *testing.T) {
 					}
 					require.Equal(t, want, got, "%+v\n%s", r.Findings, transcript(r))
 					require.Equal(t, findings, relevant(r), "%+v\n%s", r.Findings, transcript(r))
+					require.Equal(t, want.negotiated, slices.ContainsFunc(r.Passed, func(c diag.Check) bool {
+						return c.Code == "smtp.starttls.commands"
+					}), "what comes behind STARTTLS is discarded or refused: %s", transcript(r))
 				})
 			}
 		})
