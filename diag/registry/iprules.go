@@ -1,7 +1,6 @@
 package registry
 
 import (
-
 	"github.com/diagkit/diagkit/diag"
 )
 

@@ -123,10 +123,6 @@ func nsidOf(r survey.Reply) string {
 	return ""
 }
 
-func hasCookie(opt *dns.OPT) bool {
-	return slices.ContainsFunc(opt.Option, func(o dns.EDNS0) bool { return o.Option() == dns.EDNS0COOKIE })
-}
-
 func foreignCookie(opt *dns.OPT) bool {
 	return slices.ContainsFunc(opt.Option, func(o dns.EDNS0) bool {
 		cookie, ok := o.(*dns.EDNS0_COOKIE)

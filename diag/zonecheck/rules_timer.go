@@ -8,10 +8,7 @@ import (
 // The bounds of the times in an SOA record, in seconds.
 const (
 	leastRefresh = 1200    // RFC 1912 section 2.2
-	usualRefresh = 14_400  // Zonemaster ZONE02
-	usualRetry   = 3600    // Zonemaster ZONE04
 	leastExpire  = 604_800 // Zonemaster ZONE05
-	leastMinimum = 60      // below, what does not exist is asked for all the time
 	mostMinimum  = 86_400  // Zonemaster ZONE06, RFC 2308 section 5
 )
 
