@@ -1,3 +1,5 @@
+//go:build !race
+
 package httpapi
 
 import (
@@ -6,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -20,30 +23,28 @@ func TestDrillAgreement(t *testing.T) {
 	own, others := drillCases(t)
 	asked := 0
 	told := map[string]factTold{} // by world, subject and fact
-	for _, c := range slices.Concat(own, others) {
-		if testing.Short() && !sampled(c.name, 8) {
-			continue
+	cases := append(some(own, drillShare(1, 8)), some(others, drillShare(2, 100))...)
+	forEach(t, cases, func(t *testing.T, c drillCase, found *sync.Mutex) {
+		var reply *drillReply
+		c.play(t, func(r *drillRun) { reply = r.ask() })
+		for _, fault := range reply.contradictions() {
+			t.Error(fault)
 		}
-		t.Run(c.name, func(t *testing.T) {
-			var reply *drillReply
-			c.play(t, func(r *drillRun) { reply = r.ask() })
-			asked++
-			for _, fault := range reply.contradictions() {
-				t.Error(fault)
+		found.Lock()
+		defer found.Unlock()
+		asked++
+		for _, f := range reply.Findings {
+			r := rulesByCode()[f.Code]
+			if r.Fact == "" || r.Differs != "" {
+				continue
 			}
-			for _, f := range reply.Findings {
-				r := rulesByCode()[f.Code]
-				if r.Fact == "" || r.Differs != "" {
-					continue
-				}
-				key := fmt.Sprint(c.world.Zone, subjectOf(c.request), f.Target, r.Fact)
-				if before, ok := told[key]; ok && before.severity != f.Severity {
-					t.Errorf("%s: %v by %s, %v by %s", r.Fact, f.Severity, c.ep.Name(), before.severity, before.by)
-				}
-				told[key] = factTold{f.Severity, c.ep.Name()}
+			key := fmt.Sprint(c.world.Zone, subjectOf(c.request), f.Target, r.Fact)
+			if before, ok := told[key]; ok && before.severity != f.Severity {
+				t.Errorf("%s: %v by %s, %v by %s", r.Fact, f.Severity, c.ep.Name(), before.severity, before.by)
 			}
-		})
-	}
+			told[key] = factTold{f.Severity, c.ep.Name()}
+		}
+	})
 	require.NotZero(t, asked)
 	t.Logf("replies: %d, facts: %d", asked, len(told))
 }

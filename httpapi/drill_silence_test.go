@@ -1,3 +1,5 @@
+//go:build !race
+
 package httpapi
 
 import (
@@ -5,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -19,37 +22,23 @@ const maxSilenced = 24
 func TestDrillSilence(t *testing.T) {
 	own, others := drillCases(t)
 	asked, faulty := 0, 0
-	drill := func(c drillCase, most int) {
-		t.Run(c.name, func(t *testing.T) {
+	drill := func(most int) func(*testing.T, drillCase, *sync.Mutex) {
+		return func(t *testing.T, c drillCase, found *sync.Mutex) {
 			c.play(t, func(r *drillRun) {
 				n, faults := r.silence(most)
+				found.Lock()
 				asked, faulty = asked+n, faulty+len(faults)
+				found.Unlock()
 				for _, f := range faults {
 					t.Error(f)
 				}
 			})
-		})
-	}
-	for _, c := range own {
-		if !testing.Short() || sampled(c.name, 8) {
-			drill(c, maxSilenced)
 		}
 	}
-	for _, c := range others {
-		if sampled(c.name, drillShare(t, 12, 400)) {
-			drill(c, maxSilenced/2)
-		}
-	}
+	forEach(t, some(own, drillShare(1, 8)), drill(maxSilenced))
+	forEach(t, some(others, drillShare(16, 400)), drill(maxSilenced/2))
 	require.NotZero(t, asked, "no question was silenced")
 	t.Logf("silenced questions: %d, faults: %d", asked, faulty)
-}
-
-// drillShare is one of how many cases is played: more of them in a full run.
-func drillShare(t *testing.T, full, short uint64) uint64 {
-	if testing.Short() {
-		return short
-	}
-	return full
 }
 
 // silence compares the reply to what it is when at most so many of its questions go unanswered.
@@ -89,24 +78,29 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 	return asked, faults
 }
 
+// examined are findings about the very servers that did not answer: of those operations that ask them themselves, it
+// is what they are there to find out.
+var examined = map[diag.Code]string{
+	"zone.ns.unreachable":         "the audit asks each name server",
+	"zone.ns.lame":                "the audit asks each name server for the zone",
+	"zone.ns.aaaa.failing":        "the audit asks each name server for types that broken ones fail on",
+	"zone.ns.aaaa.dropped":        "the audit asks each name server for types that broken ones drop",
+	"zone.delegation.unreachable": "the audit asks each name server",
+	"zone.delegation.lame":        "the audit asks each name server for the zone",
+	"propagation.authority.lame":  "the authoritative servers are asked themselves",
+	"dnssec.dnskey.unavailable":   "no validating resolver answers for a zone whose keys it cannot get (RFC 4035 section 5)",
+}
+
 // notKnown reports whether a code tells of ignorance, or of a failed lookup whose failure is itself what matters.
 func notKnown(code diag.Code) bool {
+	if examined[code] != "" {
+		return true
+	}
 	r, known := rulesByCode()[code]
 	return known && r.State == diag.Unknown
 }
 
-var rulesByCode = onceValue(ruleBook)
-
-func onceValue[T any](f func() T) func() T {
-	var v T
-	done := false
-	return func() T {
-		if !done {
-			v, done = f(), true
-		}
-		return v
-	}
-}
+var rulesByCode = sync.OnceValue(ruleBook)
 
 var stateOrder = map[string]int{"valid": 0, "warning": 1, "invalid": 2, "missing": 3}
 
@@ -135,7 +129,7 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(less.Breakdown.Categories)) {
-		if c, before := less.Breakdown.Categories[name], full.Breakdown.Categories[name]; full.Score != nil && c.Earned > before.Earned {
+		if c, before := less.Breakdown.Categories[name], full.Breakdown.Categories[name]; full.Score != nil && c.Earned > before.Earned && !less.Partial {
 			fail("(b) %d points for %s, %d before", c.Earned, name, before.Earned)
 		}
 	}
@@ -150,6 +144,7 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 			fail("(d) state %s, %s before, partial %t", less.State, full.State, less.Partial)
 		}
 	}
+	// In part of a whole that is known less, other parts weigh more: its score may be better if it says so.
 	if less.Score != nil && !less.Partial && (full.Score == nil || *less.Score > *full.Score) {
 		fail("(d) score %d, %s before", *less.Score, scoreWord(full.Score))
 	}

@@ -1,3 +1,5 @@
+//go:build !race
+
 package httpapi
 
 import (
@@ -11,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +69,24 @@ type drillReply struct {
 	Passed    []diag.Check          `json:"passed_checks"`
 	Advice    []diag.Recommendation `json:"recommendations"`
 	Breakdown diag.Breakdown        `json:"score_breakdown"`
+}
+
+// forEach plays cases, several at once, and lets none but one write down what it found.
+func forEach(t *testing.T, cases []drillCase, play func(t *testing.T, c drillCase, found *sync.Mutex)) {
+	var found sync.Mutex
+	t.Run("cases", func(t *testing.T) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				play(t, c, &found)
+			})
+		}
+	})
+}
+
+// some picks one of every n cases, always the same.
+func some(cases []drillCase, n uint64) []drillCase {
+	return slices.DeleteFunc(slices.Clone(cases), func(c drillCase) bool { return !sampled(c.name, n) })
 }
 
 // play opens the bubble of a case.
@@ -178,6 +199,11 @@ const (
 // fail lets a question go unanswered, and returns what undoes it.
 func (r *drillRun) fail(q question, how failing) (undo func()) {
 	if q.server.IsValid() {
+		if c, err := r.world.Dial(r.t.Context(), "tcp", q.server.String()); err == nil {
+			c.Close()
+		} else {
+			how = servfail // nobody listens there, and a connection would be something new
+		}
 		r.world.Behave(q.server.String(), map[failing]diagtest.Behaviour{servfail: diagtest.Unreachable, silence: diagtest.Hangs}[how])
 		return func() { r.world.Behave(q.server.String(), diagtest.Serves) }
 	}
@@ -210,6 +236,14 @@ func someOf[T any](list []T, n int, name string) []T {
 	picked := slices.Clone(list)
 	rng.Shuffle(len(picked), func(i, j int) { picked[i], picked[j] = picked[j], picked[i] })
 	return picked[:n]
+}
+
+// drillShare is one of how many cases is played: more of them in a full run.
+func drillShare(full, short uint64) uint64 {
+	if testing.Short() {
+		return short
+	}
+	return full
 }
 
 // drillCases are the scenarios with their own requests, and all operations that ask the network about each domain of
