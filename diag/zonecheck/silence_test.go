@@ -85,3 +85,26 @@ func TestIgnoranceIsNoError(t *testing.T) {
 		}
 	}
 }
+
+// Facts are checks of status info, and no findings.
+func TestFacts(t *testing.T) {
+	for _, tt := range []struct {
+		setup func(*stage)
+		want  diag.Code
+	}{
+		{configured(func(c *diagtest.ServerConfig) { c.Version = "named 9.18" }), "zone.ns.version"},
+		{configured(func(c *diagtest.ServerConfig) { c.NSID = "ams1" }), "zone.ns.nsid"},
+		{zoned(drop("MX")), "zone.mx.missing"},
+		{zoned(swap("MX 10 mx.example.com.", "MX 0 .")), "zone.mx.null"},
+		{zoned(drop("TXT")), "zone.spf.missing"},
+		{sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Salt: "aabb", OptOut: true}}), "zone.dnssec.nsec3.salt"},
+	} {
+		r := play(t, tt.setup)
+		i := slices.IndexFunc(r.Checks, func(c RuleResult) bool { return c.Code == tt.want })
+		require.GreaterOrEqual(t, i, 0, tt.want)
+		require.Equal(t, Informed, r.Checks[i].Status)
+		require.NotEmpty(t, r.Checks[i].Message)
+		require.NotContains(t, diagtest.Codes(r.Verdict), tt.want)
+		require.Equal(t, 100, *r.Score, tt.want)
+	}
+}

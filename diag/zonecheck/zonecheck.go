@@ -24,7 +24,7 @@ type Report struct {
 	Nameservers []Nameserver `json:"nameservers" maxitems:"20" doc:"name servers, by name"`
 	SOA         *SOA         `json:"soa,omitempty" doc:"the SOA record, the newest if servers differ; absent if unknown"`
 	Diversity   Diversity    `json:"diversity" doc:"how the name servers are spread"`
-	Checks      []RuleResult `json:"checks" doc:"every rule that applied, with its result"`
+	Checks      []RuleResult `json:"checks" doc:"every rule that applied, with its result; then facts worth knowing"`
 	Summary     Summary      `json:"summary" doc:"the results, counted"`
 	Partial     bool         `json:"partial" doc:"whether something could not be learned"`
 	diag.Timing
