@@ -177,7 +177,7 @@ func TestReady(t *testing.T) {
 		{"an error beside it", whole(part(SPF, 60, fault{code: "spf.x.y", severity: diag.Error}), unknown), no, true, "none"},
 		{"an extra is unknown", whole(part(SPF, 100), part(MX, 100),
 			part(BIMI, 0, fault{code: "bimi.record.unknown", severity: diag.Error, unknown: true})), yes, true, "89"},
-		{"a question is open", whole(part(SPF, 100), open), nil, false, "100"},
+		{"a question is open", whole(part(SPF, 100), open), nil, false, "89"},
 		{"servers were not tested", untested, nil, false, "89"},
 	} {
 		v := tt.w.Sum()
@@ -230,7 +230,10 @@ func TestIgnorance(t *testing.T) {
 	require.Equal(t, []any{diag.Unknown, "none", true}, []any{v.State, diagtest.Score(v), w.Partial()}, "an essential part")
 	w = whole(part(DANE, 0, fault{code: "dane.mx.unknown", severity: diag.Error, unknown: true}), part(DMARC, 100), part(MX, 100))
 	v = w.Sum()
-	require.Equal(t, []any{diag.Warned, "89", true}, []any{v.State, diagtest.Score(v), w.Partial()})
+	require.Equal(t, []any{diag.Unknown, "none", true}, []any{v.State, diagtest.Score(v), w.Partial()}, "mail depends on it")
+	w = whole(part(BIMI, 0, fault{code: "bimi.record.unknown", severity: diag.Error, unknown: true}), part(DMARC, 100), part(MX, 100))
+	v = w.Sum()
+	require.Equal(t, []any{diag.Valid, "89", true, "Fix first: title of bimi.record.unknown"}, []any{v.State, diagtest.Score(v), w.Partial(), v.Headline})
 	w = whole(spf, part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}), part(MX, 100))
 	v = w.Sum()
 	require.Equal(t, []any{diag.Unknown, "none", diag.Undetermined}, []any{v.State, diagtest.Score(v), v.Band}, "too little")

@@ -69,21 +69,26 @@ func (w *Whole) Partial() bool {
 
 // open reports whether something that matters is not known, for whatever reason.
 func (w *Whole) open() bool {
-	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, func(p Share) bool { return !p.Known() && !p.NoMatter })
+	unknown := func(p Share) bool { return !p.NoMatter && (!p.Known() || !p.settled()) }
+	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, unknown)
 }
 
-// extras are the parts on which no mail depends.
-var extras = []Kind{BIMI, TLSRPT, Reputation}
+// extra reports whether no mail depends on the part.
+func (s *Summary) extra() bool {
+	return slices.Contains([]string{BIMI.Code, TLSRPT.Code, Reputation.Code}, s.kind.Code)
+}
+
+// settled reports whether no rule that could tell of an error was left open.
+func (s *Summary) settled() bool {
+	return !slices.ContainsFunc(s.verdict.Open(), func(c diag.Code) bool { return s.rules[c].Severity >= diag.Error })
+}
 
 // Ready tells whether mail works: not if a part has an error. Nil: what was not answered or not examined decides.
 func (w *Whole) Ready() *bool {
 	if slices.ContainsFunc(w.parts(), (*Summary).Fails) {
 		return new(false)
 	}
-	unsure := func(p Share) bool {
-		decides := func(c diag.Code) bool { return p.rules[c].Severity >= diag.Error }
-		return !slices.Contains(extras, p.kind) && !p.NoMatter && (!p.Known() || slices.ContainsFunc(p.verdict.Open(), decides))
-	}
+	unsure := func(p Share) bool { return !p.extra() && !p.NoMatter && (!p.Known() || !p.settled()) }
 	if w.Untested || slices.ContainsFunc(w.Parts, unsure) {
 		return nil
 	}
@@ -109,13 +114,13 @@ func (w *Whole) Sum() diag.Verdict {
 	return v
 }
 
-// state is that of the gravest finding. Ignorance counts as a warning where enough else is known.
+// state is that of the gravest finding, but where it is not known whether something works on which mail depends.
 func (w *Whole) state(list []told) diag.State {
-	worst := diag.Info
+	worst, unknown := diag.Info, !w.enough()
 	for _, t := range list {
 		switch {
 		case t.part.ignorance(t.Code):
-			worst = max(worst, min(t.Severity, diag.Warning))
+			unknown = unknown || t.Severity >= diag.Error && !t.part.extra()
 		case t.Severity >= diag.Error:
 			return diag.Bad
 		default:
@@ -123,7 +128,7 @@ func (w *Whole) state(list []told) diag.State {
 		}
 	}
 	switch {
-	case !w.enough():
+	case unknown:
 		return diag.Unknown
 	case worst == diag.Warning:
 		return diag.Warned
@@ -132,12 +137,17 @@ func (w *Whole) state(list []told) diag.State {
 	}
 }
 
-// rating is the score by which the part counts; nil if it does not.
-func (p *Share) rating() *int { return cmp.Or(p.Rating, p.Score) }
+// rating is the score by which the part counts; nil if it does not, or if what is open could lower it.
+func (p *Share) rating() *int {
+	if !p.settled() {
+		return nil
+	}
+	return cmp.Or(p.Rating, p.Score)
+}
 
 // counts reports whether a part has a score, or should have one.
 func (p *Share) counts() bool {
-	return p.Weight > 0 && (p.rating() != nil || !p.Known() && !p.NoMatter)
+	return p.Weight > 0 && (p.rating() != nil || !p.NoMatter && (!p.Known() || !p.settled()))
 }
 
 // essential are the parts without which nothing can be said of mail.
@@ -247,7 +257,7 @@ func (w *Whole) text(list []told, v *diag.Verdict) diag.Text {
 	switch {
 	case w.done(list):
 		return w.Good
-	case len(v.Recommendations) == 0 || v.State == diag.Valid:
+	case len(v.Recommendations) == 0 || list[0].Severity == diag.Info:
 		return w.Open
 	}
 	first := &list[0]

@@ -119,7 +119,10 @@ func (s *scoring) components() Components {
 func component[R any](p *compose.Part[R], weight int) *Component[R] {
 	c := &Component[R]{Part: *p, Weight: weight, Measured: p.Known()}
 	share := compose.Share{Summary: &c.Summary, Weight: weight}
-	c.Points, c.MaxPoints, _ = share.Points()
+	measured := false
+	if c.Points, c.MaxPoints, measured = share.Points(); !measured && c.Score != nil { // what is open could lower it
+		c.Measured, c.Score, c.Band = false, nil, diag.Undetermined
+	}
 	return c
 }
 
