@@ -5,6 +5,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // MaxRecordLength bounds the text of a record, in bytes.
@@ -18,7 +19,7 @@ type ValidateRequest struct {
 // ValidateReport says what a record means, and what to think of it. Whether logo and certificate can be fetched it does
 // not say.
 type ValidateReport struct {
-	Record string `json:"record" doc:"the record, without quotes"`
+	Record string `json:"record" doc:"the record that was examined"`
 	diag.Verdict
 	Fields
 }
@@ -34,7 +35,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	e := &evidence{offline: true}
 	e.take(record.Format.Read(req.Record))
 	r := &ValidateReport{Verdict: rules.Judge(e, textsOffline), Fields: e.fields()}
-	parts, _ := diag.PastedTXT(req.Record)
+	parts, _ := taglist.Pasted(req.Record)
 	r.Record = printable(strings.Join(parts, ""))
 	return r, nil
 }

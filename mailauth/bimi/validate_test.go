@@ -133,7 +133,7 @@ var records = []struct{ name, record, outcome, suggested string }{
 		"invalid 64 location.missing certificate.missing", full + ";"},
 	{"joined", `"v=BIMI1; l=` + logoURL + `" "a=` + markURL + `"`,
 		"invalid 69 record.joined", full + ";"},
-	{"long string", `"v=BIMI1; l=` + logoURL + `?` + strings.Repeat("x", 255) + `"`,
+	{"long string", `"v=BIMI1; " "l=` + logoURL + `?` + strings.Repeat("x", 255) + `"`,
 		"invalid 69 record.string.long certificate.missing", ""},
 
 	{"no l", "v=BIMI1; a=" + markURL,

@@ -102,7 +102,7 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(include bool) *Report {
-	r := &Report{Verdict: rules.Judge(e, texts), Facts: noFacts, Partial: e.failure != nil}
+	r := &Report{Verdict: rules.Judge(e, texts), Facts: noFacts, Partial: e.failure != nil || e.apex.Err() != nil}
 	if e.discovery != nil {
 		r.Domain = e.domain.String()
 	}

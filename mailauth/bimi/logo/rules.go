@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 )
 
@@ -25,7 +26,9 @@ const (
 func byDomain(e *evidence) bool { return e.discovery != nil }
 
 // nonexistent reports whether the domain is known not to exist.
-func nonexistent(e *evidence) bool { return e.apex.NXDomain() && len(e.apex.Aliases) == 0 }
+func nonexistent(e *evidence) bool {
+	return e.apex.NXDomain() && len(e.apex.Aliases) == 0 && e.place == nil
+}
 
 // recordRules are about the record that names the logo, as far as it keeps the logo from being found. The package
 // mailauth/bimi judges the record itself.
@@ -45,25 +48,27 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.logo.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "bimi.logo.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 		DependsOn:   []diag.Code{"bimi.logo.record.unknown"},
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 8020 section 2",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		When:        func(e *evidence) bool { return e.apex.Err() == nil || e.place != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
 	},
 	{
 		Code: "bimi.logo.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"bimi.logo.domain.missing"},
+		DependsOn:   []diag.Code{"bimi.logo.record.unknown"},
 		Title:       "No BIMI record",
 		Requirement: "The domain has a BIMI record",
 		Ref:         refRecord,
 		Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or " +
 			"reject, a " +
 			"logo in SVG Tiny PS and, for most mailboxes, a certificate for it.",
+		When: func(e *evidence) bool { return !nonexistent(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.place == nil, "There is no BIMI record at %s.", e.discovery.Own().Name)
 		},

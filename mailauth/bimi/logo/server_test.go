@@ -132,7 +132,7 @@ func recordVerdicts(t *testing.T) []diag.Verdict {
 	tests := []struct{ name, zone, want string }{
 		{"good", soa + bimi, "valid"},
 		{"no record", soa, "missing record.missing"},
-		{"no domain", "", "missing domain.missing"},
+		{"no domain", "", "missing domain.nxdomain"},
 		{"two records", soa + bimi + strings.Replace(bimi, "logo", "other", 1), "invalid record.multiple"},
 		{"declined", soa + `default._bimi.example.com. TXT "v=BIMI1; l=; a="`, "valid record.declined"},
 		{"http", soa + strings.Replace(bimi, "https", "http", 1), "invalid record.http"},

@@ -15,7 +15,7 @@ var texts = diag.Texts{
 		Headline: "The BIMI record could not be looked up",
 		Sub:      "The name servers did not answer, so the logo is not known. Check them and try again.",
 	},
-	"bimi.logo.domain.missing": {
+	"bimi.logo.domain.nxdomain": {
 		Headline: "Domain does not exist",
 		Sub:      "It can have no logo. Check the spelling, the registration and the delegation.",
 	},

@@ -35,6 +35,7 @@ type evidence struct {
 	applies     *record.Place     // the record that applies; nil if there is none
 	unlearned   error             // why that is not known
 	nonexistent bool              // the domain does not exist
+	unsure      bool              // whether it does is not known
 }
 
 // digest reads the text of a certificate and all that is in it. It touches nothing.

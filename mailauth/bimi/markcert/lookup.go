@@ -96,7 +96,7 @@ func (e *evidence) find(ctx context.Context, env *diag.Env, req LookupRequest) e
 	if failure != nil {
 		return failure
 	}
-	e.nonexistent = own.NXDomain()
+	e.nonexistent, e.unsure = own.NXDomain(), own.Err() != nil
 	e.applies, e.unlearned = e.discovery.Applies(e.discovery.Organizational())
 	if !recorded(e) || e.unlearned != nil {
 		return nil

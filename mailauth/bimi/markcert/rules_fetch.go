@@ -111,45 +111,6 @@ var fetchRules = diag.Rules[*evidence]{
 			return diag.FailIf(v == "TLS 1.0" || v == "TLS 1.1", "The web server agreed on %s.", v)
 		},
 	},
-	{
-		Code: "markcert.fetch.redirect", Severity: diag.Info,
-		Title:       "URL of the certificate redirects",
-		Requirement: "The certificate is served without a redirect",
-		Ref:         draft + "3.2",
-		Advice:      "Name the final URL in the BIMI record: not every receiver follows redirects.",
-		When:        served,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.fetched.Result.Hops) > 1, "%s leads to %s by %s.", diag.Quote(e.url),
-				diag.Quote(e.fetched.Result.URL.String()), diag.Count(len(e.fetched.Result.Hops)-1, "redirect"))
-		},
-	},
-	{
-		Code: "markcert.fetch.type", Severity: diag.Info,
-		Title:       "Unusual media type for a certificate",
-		Requirement: "The certificate is served with a media type of PEM certificates",
-		Ref:         "RFC 8555 section 9.1",
-		Advice:      "Serve the file as application/pem-certificate-chain, or as text/plain.",
-		When:        func(e *evidence) bool { return served(e) && e.fetched.Text() != nil },
-		Fails: func(e *evidence) diag.Failures {
-			kind := e.fetched.mediaType()
-			if kind == "" {
-				return diag.Fail("The web server gives the file no Content-Type.")
-			}
-			return diag.FailIf(!slices.Contains(mediaTypes, kind), "The web server serves the file as %s.", diag.Quote(kind))
-		},
-	},
-	{
-		Code: "markcert.fetch.name", Severity: diag.Info,
-		Title:       "File name does not end with .pem",
-		Requirement: "The file name ends with .pem",
-		Ref:         draft + "3.3",
-		Advice:      "Rename the file so that it ends with .pem, and adapt the record.",
-		When:        func(e *evidence) bool { return served(e) && e.fetched.Text() != nil },
-		Fails: func(e *evidence) diag.Failures {
-			path := e.fetched.URL.HTTP().Path
-			return diag.FailIf(!strings.HasSuffix(strings.ToLower(path), ".pem"), "The path of the URL is %s.", diag.Quote(path))
-		},
-	},
 }
 
 // unfetched says why there is no text, as a matter of fact.

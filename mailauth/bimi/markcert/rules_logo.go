@@ -135,17 +135,6 @@ var logoRules = diag.Rules[*evidence]{
 			return e.logoFaults(func(f svg.Fault) bool { return f.Severity() >= diag.Error })
 		},
 	},
-	{
-		Code: "markcert.logo.weakness", Severity: diag.Info, DependsOn: []diag.Code{"markcert.logotype.malformed"},
-		Title:       "Logo in the certificate could be better",
-		Requirement: "The logo in the certificate follows the recommendations for logos",
-		Ref:         "draft-svg-tiny-ps-abrotman-12 section 2",
-		Advice:      "Improve the logo before the next certificate is issued.",
-		When:        drawn,
-		Fails: func(e *evidence) diag.Failures {
-			return e.logoFaults(func(f svg.Fault) bool { return f.Severity() < diag.Error })
-		},
-	},
 }
 
 // logoFaults lists the first fault of each kind that is meant, the size apart, which has a rule of its own.

@@ -112,21 +112,6 @@ var profileRules = diag.Rules[*evidence]{
 				date(begin), date(pilotEnd))
 		},
 	},
-	{
-		Code: "markcert.pilot.critical", Severity: diag.Info, DependsOn: []diag.Code{"markcert.pilot.late"},
-		Title:       "Certificate is from the pilot of common mark certificates",
-		Requirement: "The certificate has no critical extension of the pilot",
-		Ref:         "RFC 5280 section 4.2",
-		Advice: "Renew the certificate in time: the next one has no such extension, which some software does not " +
-			"accept.",
-		When: marked,
-		Fails: func(e *evidence) diag.Failures {
-			ext := extension(e.mark.X509, oidPilot)
-			return diag.FailIf(ext != nil && ext.Critical,
-				"The certificate has the critical extension 1.3.6.1.4.1.53087.4.1 of the pilot. Software that does not know it "+
-					"refuses the certificate.")
-		},
-	},
 }
 
 // described describes the certificate that is judged.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // recordRef is where the record is described.
@@ -32,26 +33,26 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "markcert.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 		DependsOn:   []diag.Code{"markcert.record.unknown"},
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         recordRef + "7.2",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		When:        asked,
+		When:        func(e *evidence) bool { return asked(e) && (!e.unsure || e.applies != nil) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.nonexistent, "The DNS answers NXDOMAIN for %s.", e.discovery.Domain)
 		},
 	},
 	{
 		Code: "markcert.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"markcert.record.unknown", "markcert.domain.missing"},
+		DependsOn:   []diag.Code{"markcert.record.unknown"},
 		Title:       "No BIMI record",
 		Requirement: "The domain has a BIMI record",
 		Ref:         recordRef + "4.3",
 		Advice: "Publish a BIMI record if a logo is to be shown beside the mail of the domain; without one nothing " +
 			"is lost.",
-		When: asked,
+		When: func(e *evidence) bool { return asked(e) && !e.nonexistent },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.applies == nil, "There is no BIMI record at %s%s.", e.discovery.Own().Name, e.above())
 		},

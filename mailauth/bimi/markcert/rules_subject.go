@@ -75,18 +75,6 @@ var subjectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.type.inferred", Severity: diag.Info, DependsOn: []diag.Code{"markcert.type.unknown"},
-		Title:       "Mark type missing, as in certificates of the first years",
-		Requirement: "The certificate names its mark type",
-		Ref:         fieldsRef,
-		Advice:      "Leave it until the next renewal: present certificates have the field.",
-		When:        marked,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.mark.Subject.Has(MarkTypeField),
-				"The subject has no mark type; the trademark in it says that it is a Registered Mark.")
-		},
-	},
-	{
 		Code: "markcert.type.common", Severity: diag.Info, DependsOn: []diag.Code{"markcert.type.unknown"},
 		Title:       "Common mark certificate (CMC)",
 		Requirement: "The certificate is a verified mark certificate (VMC)",
@@ -187,18 +175,6 @@ var subjectRules = diag.Rules[*evidence]{
 				}
 			}
 			return all
-		},
-	},
-	{
-		Code: "markcert.subject.unknown", Severity: diag.Info,
-		Title:       "Unknown attribute in the subject",
-		Requirement: "All attributes of the subject are known",
-		Ref:         fieldsRef,
-		Advice:      "Leave it: receivers ignore attributes that they do not know.",
-		When:        marked,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.mark.Subject.Unknown) > 0, "The requirements know no attribute %s.",
-				join(e.mark.Subject.Unknown))
 		},
 	},
 }

@@ -138,7 +138,7 @@ var texts = diag.Texts{
 		Headline: "Web server of the mark certificate did not answer",
 		Sub:      "Nothing is known about the certificate. Check the server and try again.",
 	},
-	"markcert.domain.missing": {
+	"markcert.domain.nxdomain": {
 		Headline: "Domain does not exist",
 		Sub:      "Nobody can send mail from it. Check the spelling, registration and delegation.",
 	},
