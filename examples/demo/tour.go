@@ -71,7 +71,7 @@ var tour = []stop{
 	{"A zone that is served without a fault", "domain/dns-check", "good.example",
 		`{"domain":"good.example"}`, 200, `"score_band":"excellent"`},
 	{"One that lists a server that does not serve it", "domain/dns-check", "lame.example",
-		`{"domain":"lame.example"}`, 200, `"zone.ns.lame"`},
+		`{"domain":"lame.example"}`, 200, `"zone.ns.unauthoritative"`},
 	{"Records that every resolver has", "resolve/propagation", "good.example",
 		`{"qname":"good.example"}`, 200, `"propagation_percent":100`},
 	{"An address that one resolver still has from before a move", "resolve/propagation", "moving.example",

@@ -205,9 +205,9 @@ func (s *Session) startTLS(behind ...string) error {
 	return s.handshake()
 }
 
-// TakesInjected begins TLS like an attacker on the way: with a NOOP in the clear behind STARTTLS. It reports whether the
-// server answers that command inside TLS, as if the client had sent it there (RFC 3207 section 6, CVE-2011-0411). One that
-// refuses or breaks off does not. With an error nothing is known.
+// TakesInjected begins TLS like an attacker on the network path: with a NOOP in the clear behind STARTTLS. It reports
+// whether the server answers that command inside TLS, as if the client had sent it there (RFC 3207 section 6,
+// CVE-2011-0411). One that refuses or breaks off does not. With an error nothing is known.
 func (s *Session) TakesInjected() (bool, error) {
 	name := s.Hello.Domain
 	err := s.startTLS("NOOP")

@@ -80,8 +80,8 @@ var relayRules = []serverRule{
 			if !s.relayUnknown() || !s.relay.deferred {
 				return ""
 			}
-			return "answers an unknown client with a temporary failure, so that it is open whether it relays: the reply was " +
-				s.relay.reply
+			return "answers an unknown client with a temporary failure, so that it is not known whether it relays: " +
+				"the reply was " + s.relay.reply
 		},
 	},
 	{
