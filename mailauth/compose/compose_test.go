@@ -177,7 +177,7 @@ func TestReady(t *testing.T) {
 		{"an error beside it", whole(part(SPF, 60, fault{code: "spf.x.y", severity: diag.Error}), unknown), no, true, "none"},
 		{"an extra is unknown", whole(part(SPF, 100), part(MX, 100),
 			part(BIMI, 0, fault{code: "bimi.record.unknown", severity: diag.Error, unknown: true})), yes, true, "89"},
-		{"a question is open", whole(part(SPF, 100), open), nil, false, "89"},
+		{"a question is open", whole(part(SPF, 100), open), nil, true, "89"},
 		{"servers were not tested", untested, nil, false, "89"},
 	} {
 		v := tt.w.Sum()

@@ -63,14 +63,13 @@ func (w *Whole) known() bool {
 // Partial reports whether something was asked and not answered. That nothing was found at names that were guessed is an
 // answer.
 func (w *Whole) Partial() bool {
-	return slices.ContainsFunc(w.parts(), func(p *Summary) bool { return p.partial }) ||
-		slices.ContainsFunc(w.Parts, func(p Share) bool { return !p.Known() && !p.NoMatter && !p.answered })
+	silent := func(p Share) bool { return !p.NoMatter && (!p.Known() && !p.answered || !p.settled()) }
+	return slices.ContainsFunc(w.parts(), func(p *Summary) bool { return p.partial }) || slices.ContainsFunc(w.Parts, silent)
 }
 
 // open reports whether something that matters is not known, for whatever reason.
 func (w *Whole) open() bool {
-	unknown := func(p Share) bool { return !p.NoMatter && (!p.Known() || !p.settled()) }
-	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, unknown)
+	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, func(p Share) bool { return !p.Known() && !p.NoMatter })
 }
 
 // extra reports whether no mail depends on the part.

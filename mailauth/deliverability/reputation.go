@@ -114,18 +114,8 @@ func operator(hosts []reception.Host) (s *provider.Service) {
 // judge makes one verdict of those about the addresses, of which the worst speaks for all.
 func (r *ReputationReport) judge() {
 	own := reputationRules.Judge(r, reputationTexts)
-	v := diag.Verdict{
-		State: own.State, Band: diag.Undetermined, Headline: own.Headline, Sub: own.Sub, Findings: own.Findings,
-		Recommendations: own.Recommendations, Passed: own.Passed, Factors: []diag.Factor{},
-	}
-	if len(r.Addresses) == 0 {
-		text := reputationTexts["unknown"]
-		if r.quiet {
-			text = reputationTexts["score.address.unneeded"]
-		}
-		v.State, v.Headline, v.Sub = diag.Unknown, text.Headline, text.Sub
-	}
-	var worst *diag.Verdict
+	worst, open := (*diag.Verdict)(nil), own
+	findings, recommendations := own.Findings, own.Recommendations
 	told := map[diag.Code]bool{} // what lists do not say is the same for every address
 	for _, a := range r.Addresses {
 		if a.Report == nil {
@@ -134,18 +124,26 @@ func (r *ReputationReport) judge() {
 		one := &a.Report.Verdict
 		for _, f := range one.Findings {
 			if f.Severity > diag.Info || !told[f.Code] {
-				v.Findings = append(v.Findings, f)
+				findings = append(findings, f)
 			}
 			told[f.Code] = true
 		}
-		v.Recommendations = append(v.Recommendations, one.Recommendations...)
+		recommendations = append(recommendations, one.Recommendations...)
 		if worst == nil || worse(one, worst) {
 			worst = one
 		}
+		if worst == one && len(open.Open()) == 0 || len(one.Open()) > 0 {
+			open = *one
+		}
 	}
-	slices.SortStableFunc(v.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
-	if worst != nil {
-		v.Passed, v.Factors, v.Breakdown = worst.Passed, worst.Factors, worst.Breakdown
+	slices.SortStableFunc(findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
+	v := open // what one of them leaves open is open for all
+	v.State, v.Headline, v.Sub = own.State, own.Headline, own.Sub
+	v.Findings, v.Recommendations, v.Passed = findings, recommendations, r.passed(own.Passed)
+	v.Score, v.Band, v.Factors, v.Breakdown = nil, diag.Undetermined, []diag.Factor{}, diag.Breakdown{}
+	switch {
+	case worst != nil:
+		v.Factors, v.Breakdown = worst.Factors, worst.Breakdown
 		if worst.State != diag.Unknown {
 			v.Score, v.Band = worst.Score, worst.Band
 		}
@@ -156,8 +154,29 @@ func (r *ReputationReport) judge() {
 			v.Score = new(min(*v.Score, diag.Warning.Cap()))
 			v.Band = diag.BandOf(*v.Score)
 		}
+	case len(r.Addresses) == 0 && r.quiet:
+		text := reputationTexts["score.address.unneeded"]
+		v.State, v.Headline, v.Sub = diag.Unknown, text.Headline, text.Sub
+	case len(r.Addresses) == 0:
+		text := reputationTexts["unknown"]
+		v.State, v.Headline, v.Sub = diag.Unknown, text.Headline, text.Sub
 	}
 	r.verdict = v
+}
+
+// passed lists what holds for all addresses; of one without an answer nothing does.
+func (r *ReputationReport) passed(list []diag.Check) []diag.Check {
+	for i, a := range r.Addresses {
+		switch {
+		case a.Report == nil:
+			return []diag.Check{}
+		case i == 0:
+			list = a.Report.Passed
+		default:
+			list = slices.DeleteFunc(slices.Clone(list), func(c diag.Check) bool { return !slices.Contains(a.Report.Passed, c) })
+		}
+	}
+	return list
 }
 
 // worse reports whether a verdict is worse than another: a listing is worse than ignorance, and a lower score than a

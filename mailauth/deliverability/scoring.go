@@ -47,6 +47,9 @@ func (s *scoring) conclude() {
 	s.dmarc.Partially(func(r *dmarc.LookupReport) bool { return r.Partial })
 	s.bimi.Partially(func(r *bimi.LookupReport) bool { return r.Partial })
 	s.tlsrpt.Partially(func(r *tlsrpt.LookupReport) bool { return r.Partial })
+	s.reputation.Partially(func(r *ReputationReport) bool {
+		return slices.ContainsFunc(r.Addresses, func(a Address) bool { return a.Report == nil || a.Report.Partial })
+	})
 	if r := s.reputation.Result; r != nil && len(r.Addresses) == 0 && r.open == nil {
 		s.reputation.Answered()
 	}
