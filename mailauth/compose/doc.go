@@ -18,10 +18,12 @@
 //
 // A reader of several reports wants to know what to do first. So their findings become one list in which nothing
 // stands twice: a fault that several parts tell is told by the part whose record causes it ([roots]), and failed
-// lookups of several parts become one finding. The list is ordered by severity; what to do is ordered by what it does
-// to mail, see [Effect]. A value to publish is only passed on if it belongs to the part that suggests it, if no other
-// was suggested for the same record, and if nothing that is broken elsewhere would make it do harm.
+// lookups of several parts become one finding. Each finding is as grave as in its part, and the gravest comes first, in
+// the headline and in what to do; what a fault does to mail, see [Effect], decides between equals. A value to publish is
+// only passed on if it belongs to the part that suggests it, if no other was suggested for the same record, and if
+// nothing that is broken elsewhere would make it do harm.
 //
 // The score is the weighted mean of those parts that have one, under the caps of [diag.Severity.Cap]: what is not
-// known leaves the denominator, and an average does not hide a fault.
+// known leaves the denominator, and an average does not hide a fault. Where it is not known whether something works on
+// which mail depends, the state is unknown; what nobody examined is not praised, see [Whole.Ready].
 package compose
