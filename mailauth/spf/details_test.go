@@ -103,3 +103,31 @@ func TestCheckSameTwice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Permerror, r.Outcome)
 }
+
+// An explanation writes IPv6 addresses as the vectors of RFC 4408 have them.
+func TestExplanationOfIPv6(t *testing.T) {
+	w := published(t, "v=spf1 -all exp=why.example.net", hosts)
+	r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: request.Domain, IP: diag.MustIP("cafe:babe::1")})
+	require.NoError(t, err)
+	require.Contains(t, r.IPTest.Explanation, "C.A.F.E.B.A.B.E.0.0.")
+}
+
+// What means the same by RFC 7208 section 4.7 is judged alike.
+func TestEqualRecords(t *testing.T) {
+	var seen []string
+	for _, record := range []string{"v=spf1 ip4:5.5.5.5", "v=spf1 ip4:5.5.5.5 ?all"} {
+		r := lookup(t, published(t, record, "example.com. MX 10 mx.example.com.\n"+hosts))
+		require.Equal(t, "v=spf1 ip4:5.5.5.5 ~all", r.Recommendations[0].SuggestedValue)
+		seen = append(seen, fmt.Sprint(r.State, diagtest.Score(r.Verdict), r.Valid))
+	}
+	require.Equal(t, seen[0], seen[1])
+}
+
+// A record whose version is off by a slip is told, with what it should be.
+func TestNearVersions(t *testing.T) {
+	for _, text := range []string{"v==spf1 mx -all", "v=sp1 mx -all", "v-spf1 mx -all", "version=spf1 mx -all"} {
+		r := lookup(t, published(t, text, "example.com. MX 10 mx.example.com.\n"+hosts))
+		require.Equal(t, []diag.Code{"spf.record.version"}, diagtest.Codes(r.Verdict), text)
+		require.Equal(t, "v=spf1 mx -all", r.Recommendations[0].SuggestedValue, text)
+	}
+}
