@@ -67,6 +67,6 @@ var texts = diag.Texts{
 	},
 	"bimi.record.declined": {
 		Headline: "BIMI is declined: the domain wants no logo shown",
-		Sub:      "Receivers show none. Nothing needs to be done if that is what you want.",
+		Sub:      "Receivers show none. If you want one, write the address of the logo into l.",
 	},
 }
