@@ -163,7 +163,7 @@ var factTitles = []struct {
 	{regexp.MustCompile(`(?i)TLS handshake( with .*)? fail`), ground.Handshake},
 	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (has )?expired$`), ground.Expired},
 	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? is not trusted`), ground.Untrusted},
-	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (does not cover|is for another)`), ground.OtherName},
+	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (does not cover|is for another host)`), ground.OtherName},
 	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (expires|ends) `), ground.Expiring},
 	{regexp.MustCompile(`(?i)obsolete TLS version`), ground.OldTLS},
 }

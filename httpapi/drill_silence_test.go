@@ -83,12 +83,8 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 var examined = map[diag.Code]string{
 	"zone.ns.unreachable":         "the audit asks each name server",
 	"zone.ns.lame":                "the audit asks each name server for the zone",
-	"zone.ns.aaaa.failing":        "the audit asks each name server for types that broken ones fail on",
-	"zone.ns.aaaa.dropped":        "the audit asks each name server for types that broken ones drop",
 	"zone.delegation.unreachable": "the audit asks each name server",
 	"zone.delegation.lame":        "the audit asks each name server for the zone",
-	"propagation.authority.lame":  "the authoritative servers are asked themselves",
-	"dnssec.dnskey.unavailable":   "no validating resolver answers for a zone whose keys it cannot get (RFC 4035 section 5)",
 }
 
 // notKnown reports whether a code tells of ignorance, or of a failed lookup whose failure is itself what matters.
@@ -118,8 +114,11 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 	for _, f := range full.Findings {
 		had[f.Code] = max(had[f.Code], f.Severity)
 	}
+	told := false                     // what is examined here did not answer
 	for _, f := range less.Findings { // (a)
-		if before, ok := had[f.Code]; f.Severity > diag.Info && (!ok || before < f.Severity) && !notKnown(f.Code) {
+		told = told || examined[f.Code] != "" && f.Severity >= diag.Error
+		if before, ok := had[f.Code]; f.Severity > diag.Info && (!ok || before < f.Severity) && !notKnown(f.Code) &&
+			!full.symptom(f, less) {
 			fail("(a) a new %v %s: %s", f.Severity, f.Code, f.Detail)
 		}
 	}
@@ -139,13 +138,13 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 			fail("(c) suggests %q", v)
 		}
 	}
-	if full.verdict() && less.State != full.State && less.State != "unknown" { // (d)
+	if full.verdict() && less.State != full.State && less.State != "unknown" && !told { // (d)
 		if stateOrder[less.State] > stateOrder[full.State] || !less.Partial || full.State == "unknown" {
 			fail("(d) state %s, %s before, partial %t", less.State, full.State, less.Partial)
 		}
 	}
 	// In part of a whole that is known less, other parts weigh more: its score may be better if it says so.
-	if less.Score != nil && !less.Partial && (full.Score == nil || *less.Score > *full.Score) {
+	if less.Score != nil && !less.Partial && !told && (full.Score == nil || *less.Score > *full.Score) {
 		fail("(d) score %d, %s before", *less.Score, scoreWord(full.Score))
 	}
 	yes := full.yes()
@@ -155,6 +154,13 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// symptom reports whether a finding of a whole takes the place of its cause, of which another part had told before.
+func (full *drillReply) symptom(f diag.Finding, less *drillReply) bool {
+	return full.whole && slices.ContainsFunc(full.Findings, func(cause diag.Finding) bool {
+		return cause.Severity >= f.Severity && !slices.ContainsFunc(less.Findings, func(o diag.Finding) bool { return o.Code == cause.Code })
+	})
 }
 
 func scoreWord(score *int) string {

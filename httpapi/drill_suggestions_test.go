@@ -56,7 +56,7 @@ func TestDrillSuggestions(t *testing.T) {
 // nextSteps are the findings that a suggestion leads to on purpose: it takes effect, and does not tighten yet.
 var nextSteps = map[diag.Code]bool{
 	"dmarc.policy.none": true, "dmarcbis.policy.none": true, "mtasts.policy.mode.testing": true, "spf.all.softfail": true,
-	"hsts.http.header": true, "bimi.dmarc.none": true, // told before as a part of what is gone
+	"hsts.http.header": true, // told before as a part of what is gone
 	"hsts.max_age.short": true, "headers.hsts.short": true, "dmarc.rua.missing": true, "mtasts.tls_rpt.missing": true,
 	"headers.csp.report_only": true,
 	"headers.cookies.secure":  true, // of a session cookie, once HSTS protects it
@@ -88,7 +88,7 @@ func (c drillCase) worse(t *testing.T, changed drillCase, before *drillReply, ad
 		switch {
 		case f.Code == advice.Code && firstSteps[f.Code] == "":
 			fail("its finding is still there: %s", f.Detail)
-		case f.Severity > diag.Info && !had[f.Code] && f.Severity >= mended && !(nextSteps[f.Code] && f.Severity == diag.Warning):
+		case f.Severity > diag.Info && !had[f.Code] && f.Severity >= mended && !before.sibling(f, after) && !(nextSteps[f.Code] && f.Severity == diag.Warning):
 			// What is milder was hidden by the fault that is gone.
 			fail("then a new %v %s: %s", f.Severity, f.Code, f.Detail)
 		}
@@ -108,6 +108,16 @@ func (c drillCase) worse(t *testing.T, changed drillCase, before *drillReply, ad
 		}
 	}
 	return faults
+}
+
+// sibling reports whether a finding takes the place of one of its family that is gone and was no milder: the fault has
+// changed its form.
+func (before *drillReply) sibling(f diag.Finding, after *drillReply) bool {
+	family := string(f.Code[:strings.LastIndexByte(string(f.Code), '.')+1])
+	return family != "" && slices.ContainsFunc(before.Findings, func(o diag.Finding) bool {
+		return strings.HasPrefix(string(o.Code), family) && o.Severity >= f.Severity &&
+			!slices.ContainsFunc(after.Findings, func(a diag.Finding) bool { return a.Code == o.Code })
+	})
 }
 
 var (
@@ -272,7 +282,9 @@ func (c drillCase) withHeader(host, name, value string) drillCase {
 		site.Routes = map[string]scenarioRoute{}
 	}
 	if _, root := site.Routes["/"]; !root {
-		site.Routes["/"] = scenarioRoute{Status: 404}
+		site.Routes["/"] = scenarioRoute{
+			Status: 404, Headers: map[string]headerValues{"Content-Type": {"text/plain; charset=utf-8"}}, Body: "404 page not found\n",
+		}
 	}
 	for path, route := range site.Routes {
 		route.Headers = maps.Clone(route.Headers)

@@ -59,6 +59,7 @@ type drillReply struct {
 	status    int
 	body      []byte
 	all       any
+	whole     bool                  // of an operation that joins others
 	State     string                `json:"state"`
 	Score     *int                  `json:"score"`
 	Band      string                `json:"score_band"`
@@ -108,6 +109,7 @@ func (r *drillRun) ask() *drillReply {
 
 func (r *drillRun) askIn(env *diag.Env) *drillReply {
 	reply := &drillReply{status: http.StatusOK}
+	reply.whole = r.c.ep.Name() == "mail/domain-check" || r.c.ep.Name() == "deliverability/score"
 	result, err := r.c.ep.Run(r.t.Context(), env, r.c.request)
 	if err == nil {
 		reply.body = result.Body
