@@ -56,7 +56,7 @@ func TestDrillSuggestions(t *testing.T) {
 // nextSteps are the findings that a suggestion leads to on purpose: it takes effect, and does not tighten yet.
 var nextSteps = map[diag.Code]bool{
 	"dmarc.policy.none": true, "dmarcbis.policy.none": true, "mtasts.policy.mode.testing": true, "spf.all.softfail": true,
-	"hsts.http.header": true, // told before as a part of what is gone
+	"hsts.http.header":   true, // told before as a part of what is gone
 	"hsts.max_age.short": true, "headers.hsts.short": true, "dmarc.rua.missing": true, "mtasts.tls_rpt.missing": true,
 	"headers.csp.report_only": true,
 	"headers.cookies.secure":  true, // of a session cookie, once HSTS protects it

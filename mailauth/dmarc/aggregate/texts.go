@@ -6,7 +6,8 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"excellent": {
 		Headline: "Mail of the domain passes DMARC, and the policy is enforced",
-		Sub:      "Nothing to do. Check the reports of other receivers too, and again when a new service sends for you.",
+		Sub: "Nothing of the domain's own mail is lost by it. Check the reports of other receivers, and again when a new " +
+			"service sends for you.",
 	},
 	"valid": {
 		Headline: "Mail of the domain passes DMARC",
