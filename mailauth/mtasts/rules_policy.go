@@ -32,7 +32,7 @@ func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(b
 // newPolicy is a policy that lists the present mail servers and keeps what is good of the present
 // policy; empty if the mail servers are not known. It enforces nothing that is not enforced today.
 func (e *evidence) newPolicy() string {
-	nowhere := func(h host) bool { return h.Err() == nil && len(h.Addresses.All()) == 0 }
+	nowhere := func(h host) bool { return len(h.Addresses.All()) == 0 }
 	if e.mail.Surplus > 0 || e.mail.Implicit || !receives(e) || slices.ContainsFunc(e.hosts, nowhere) {
 		return "" // first comes which mail servers there are
 	}
