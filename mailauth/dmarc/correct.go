@@ -264,13 +264,16 @@ func merged(d, more policy.Draft) policy.Draft {
 	return d
 }
 
-// with returns the record with a tag set, corrected in all else; empty if that is not valid.
-func (e *evidence) with(tag, value string) string {
+// with returns the record with tags set, given as pairs with their values, corrected in all else; empty if that is not
+// valid.
+func (e *evidence) with(tags ...string) string {
 	d, ok := mend(e.found.List.Text)
 	if !ok {
 		return ""
 	}
-	d.Set(tag, value)
+	for pair := range slices.Chunk(tags, 2) {
+		d.Set(pair[0], pair[1])
+	}
 	if s := d.String(); sound(s) {
 		return s
 	}

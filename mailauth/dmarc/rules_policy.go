@@ -15,7 +15,8 @@ var policyRules = diag.Rules[*evidence]{
 		Requirement: "The policy is enforced (quarantine or reject)",
 		Ref:         "RFC 9989 section 5.1.7",
 		Advice: "Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that " +
-			"fails, subdomains included. When all of them pass, publish p=quarantine; then watch the reports again.",
+			"fails, subdomains included. When all of them pass, publish p=quarantine. Until then p=quarantine with pct=0 and " +
+			"t=y prepares it: receivers still deliver as with p=none.",
 		When: usable,
 		Fails: func(e *evidence) diag.Failures {
 			if e.requested().Level() > 0 {
@@ -25,6 +26,10 @@ var policyRules = diag.Rules[*evidence]{
 				e.statement(), e.subject())
 			if parked(e) && !e.inherited() {
 				f[0].Advice = "Check that nothing sends mail from the domain, which receives none; then publish p=reject."
+				return f
+			}
+			if _, known := e.mail.Receives(); known || e.offline {
+				f.Suggesting(e.rehearsal())
 			}
 			return f
 		},
@@ -65,6 +70,10 @@ var applicationRules = diag.Rules[*evidence]{
 				f = diag.Fail("With t=y receivers of RFC 9989 apply %s instead of %s; older ones do not know t and apply %s.",
 					p.Lowered(), p, p)
 			}
+			if e.rehearsed() {
+				f = diag.Fail("With t=y receivers of RFC 9989 apply none instead of quarantine, and with pct=0 those of RFC 7489 " +
+					"as well.")
+			}
 			t, _ := e.record.List.Tag("t")
 			return at(f.About("t"), t)
 		},
@@ -76,7 +85,7 @@ var applicationRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 appendix A.6",
 		Advice: "Remove pct once the reports show that all your senders pass, as receivers of RFC 9989 ignore it " +
 			"already; to keep testing, use t=y.",
-		When: usable,
+		When: func(e *evidence) bool { return usable(e) && !e.rehearsed() },
 		Fails: func(e *evidence) diag.Failures {
 			t, _ := e.record.List.Tag("pct")
 			if e.record.Percentage < policy.DefaultPercentage && e.requested() == policy.None {
@@ -89,6 +98,23 @@ var applicationRules = diag.Rules[*evidence]{
 		},
 		Partly: func(e *evidence) float64 { return float64(e.record.Percentage) / policy.DefaultPercentage },
 	},
+}
+
+// rehearsal is the record with the next policy, which no receiver applies yet: those of RFC 9989 for t=y (section 4.7),
+// those of RFC 7489 for pct=0 (section 6.6.4). Mailing lists that rewrite the From field for a policy begin to. Empty
+// where nobody would get reports of it, or where it would loosen the policy for subdomains.
+func (e *evidence) rehearsal() string {
+	r := e.record
+	if !e.valid() || e.reading.Assumed || !r.Reported() || r.Policy != policy.None || r.SubdomainPolicy.Level() > 0 ||
+		r.NonexistentSubdomainPolicy.Level() > 0 {
+		return ""
+	}
+	return e.with("p", string(policy.Quarantine), "pct", "0", "t", "y")
+}
+
+// rehearsed reports whether the record asks for what no receiver applies yet.
+func (e *evidence) rehearsed() bool {
+	return e.record.Testing && e.record.Percentage == 0 && e.requested() == policy.Quarantine
 }
 
 // requested is the policy for mail of the domain itself, but for testing.
