@@ -22,7 +22,7 @@ type Details struct {
 	Policy                     policy.Policy `json:"policy,omitempty" doc:"p, if it is valid"`
 	SubdomainPolicy            policy.Policy `json:"subdomain_policy,omitempty" doc:"sp, if it is valid"`
 	NonexistentSubdomainPolicy policy.Policy `json:"nonexistent_subdomain_policy,omitempty" doc:"np, if it is valid"`
-	Effective                  *Effective    `json:"effective,omitempty" doc:"what receivers of RFC 9989 apply"`
+	Effective                  Effective     `json:"effective,omitzero" doc:"what receivers of RFC 9989 apply"`
 
 	Percentage            *int             `json:"percentage,omitempty" min:"0" max:"100" doc:"pct, or 100; receivers of RFC 9989 ignore it"`
 	Testing               bool             `json:"testing" doc:"whether t=y asks receivers to apply the policy one level lower"`
@@ -138,11 +138,11 @@ func (d *Details) describe(e *evidence, r *policy.Record) {
 	d.ParsedTags = r.List.Parsed()
 }
 
-func effective(v policy.Reading) *Effective {
+func effective(v policy.Reading) Effective {
 	if !v.Usable {
-		return &Effective{policy.None, policy.None, policy.None}
+		return Effective{policy.None, policy.None, policy.None}
 	}
-	return &Effective{v.Applied.Domain, v.Applied.Subdomain, v.Applied.Nonexistent}
+	return Effective{v.Applied.Domain, v.Applied.Subdomain, v.Applied.Nonexistent}
 }
 
 func (e *evidence) uris(list []policy.URI) []URI {

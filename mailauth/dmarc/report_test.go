@@ -71,7 +71,7 @@ func TestLookupReport(t *testing.T) {
 	require.Equal(t, "_dmarc.example.com", r.RecordName)
 	require.Equal(t, "a.example.com", r.Domain.String())
 	require.Equal(t, policy.TreeWalk, r.DiscoveryMethod)
-	require.Equal(t, &Effective{policy.Quarantine, policy.None, policy.None}, r.Effective)
+	require.Equal(t, Effective{policy.Quarantine, policy.None, policy.None}, r.Effective)
 	require.Equal(t, []Destination{{
 		URI: "mailto:d@example.net", Domain: "example.net", RecordName: "example.com._report._dmarc.example.net",
 		Authorized: new(true), Wildcard: true, Rcode: "NOERROR",
@@ -222,5 +222,16 @@ func TestFactors(t *testing.T) {
 		a, err := Validate(ValidateRequest{Record: "v=DMARC1; p=" + string(p)})
 		require.NoError(t, err)
 		require.Equal(t, want, a.Breakdown.Categories["policy"], "%s", p)
+	}
+}
+
+// A program that reads the policy of a domain without a record, or without a name, must not have to ask whether there is one.
+func TestEffectiveWithoutRecord(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone("example.net. A 192.0.2.1")
+	for _, domain := range []string{"example.net", "gone.example"} {
+		r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: diag.MustDomain(domain)})
+		require.NoError(t, err)
+		require.NotEqual(t, policy.Reject, r.Effective.Policy)
 	}
 }

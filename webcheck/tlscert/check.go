@@ -38,7 +38,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules.Judge(e, texts),
-		TLS: e.tls, Certificate: e.described(), VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(),
+		TLS: e.tls, VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(),
 		OCSP: e.ocspReport(), SCTs: []SCT{}, CAA: e.caaReport(), HandshakeMS: e.took, Partial: e.partial(),
 		Timing: diag.NewTiming(e.began, ended),
 	}
@@ -48,7 +48,8 @@ func (e *evidence) report(ended time.Time) *Report {
 	if e.addr.IsValid() {
 		r.Address, r.IPVersion = e.addr.Addr().String(), diag.IP{Addr: e.addr.Addr()}.Version()
 	}
-	if c := r.Certificate; c != nil {
+	if c := e.described(); c != nil {
+		r.Certificate = *c
 		r.HostnameMatch, r.Trusted = new(e.tls.HostnameMatch), new(e.tls.Trusted)
 		r.ExpiresAt, r.DaysRemaining = new(c.NotAfter), new(c.DaysRemaining)
 		r.SCTs = e.scts

@@ -18,7 +18,7 @@ type Report struct {
 	IPVersion   int    `json:"ip_version,omitempty" doc:"4 or 6"`
 	diag.Verdict
 	TLS           *pki.TLS         `json:"tls,omitempty" doc:"the connection and the chain as served; absent if there was none, or its certificates are not known"`
-	Certificate   *pki.Certificate `json:"certificate,omitempty" doc:"certificate of the server"`
+	Certificate   pki.Certificate  `json:"certificate,omitzero" doc:"certificate of the server"`
 	HostnameMatch *bool            `json:"hostname_match,omitempty" doc:"whether it covers the name"`
 	Trusted       *bool            `json:"trusted,omitempty" doc:"whether its chain leads to a trusted authority, the name apart"`
 	ExpiresAt     *time.Time       `json:"expires_at,omitempty" doc:"when the certificate of the server expires"`
