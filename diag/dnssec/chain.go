@@ -222,7 +222,7 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	usable := v.policy.usableOf(records)
 	if len(usable) == 0 { // RFC 4035 section 5.2, RFC 6840 section 5.2
 		return v.unsigned(child, insecure(fault(n, codeDSUnsupported,
-			"The DS records have algorithms or digests only that cannot be checked, such as %s with digest type %d",
+			"The DS records only have algorithms or digests that cannot be checked, such as %s with digest type %d",
 			AlgorithmName(records[0].Algorithm), records[0].DigestType)))
 	}
 	m := matcher{usable: usable, zone: n}

@@ -63,13 +63,13 @@ var resolverRules = diag.Rules[*Result]{
 		Title:       "The resolver strips DNSSEC records",
 		Requirement: "The resolver returns DNSSEC records",
 		Ref:         "RFC 4035 section 3.2.1",
-		Advice: "Check the domain through another resolver. This one, or a device on the way to it, removes " +
+		Advice: "Check the domain through another resolver. This one, or a device on the path to it, removes " +
 			"keys and signatures, so nothing can be said about the domain.",
 		Fails: failed(codeStripped),
 	},
 	{
 		Code: codeDiffers, Severity: diag.Warning,
-		Title:       "The resolver's answers fail validation, the zone's own do not",
+		Title:       "Only the resolver's answers fail validation, not the zone's own",
 		Requirement: "The resolver's answers validate as those of the name servers do",
 		Ref:         "RFC 4035 section 3.2",
 		Advice: "Check the resolver: it strips DNSSEC records, fails, or has stale records in its cache. The " +
@@ -106,7 +106,7 @@ var delegationRules = diag.Rules[*Result]{
 		Title:       "No DS record matches a DNSKEY of the zone",
 		Requirement: "A DS record matches a DNSKEY of the zone",
 		Ref:         "RFC 4035 section 5.2",
-		Advice: "Replace the DS records at the registrar with those of the present key signing key. If the zone is " +
+		Advice: "Replace the DS records at the registrar with those of the current key signing key. If the zone is " +
 			"no longer signed, remove them.",
 		Fails: failed(codeDSMismatch),
 	},
@@ -194,7 +194,7 @@ var signatureRules = diag.Rules[*Result]{
 		Title:       "Signature not yet valid",
 		Requirement: "The signatures are valid already",
 		Ref:         "RFC 4035 section 5.3.1",
-		Advice:      "Correct the clock of the signer, and let the validity of signatures begin an hour in the past.",
+		Advice:      "Correct the clock of the signer, and start the validity of signatures an hour in the past.",
 		Fails:       failed(codeSigEarly),
 	},
 	{
@@ -215,7 +215,7 @@ var signatureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeSigKey, Severity: diag.Critical,
-		Title:       "The key that made the signature is not trusted",
+		Title:       "Signature by a key that is not trusted",
 		Requirement: "The key that made the signature is published and trusted",
 		Ref:         "RFC 4035 section 5.3.1",
 		Advice:      "Publish the signing key in the DNSKEY records, or sign with a key that is published and not revoked.",
@@ -223,7 +223,7 @@ var signatureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeSigSigner, Severity: diag.Critical,
-		Title:       "The signer of the signature is not the zone",
+		Title:       "Signature by another zone",
 		Requirement: "The signer of the signatures is the zone",
 		Ref:         "RFC 4035 section 5.3.1",
 		Advice:      "Sign the zone again with its own name as the signer's name.",
@@ -231,10 +231,10 @@ var signatureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeSigLabels, Severity: diag.Critical,
-		Title:       "The signature is for a name of another length",
+		Title:       "The signature has a wrong number of labels",
 		Requirement: "The signatures are for names of the same length",
 		Ref:         "RFC 4035 section 5.3.1",
-		Advice:      "Sign the zone again, and check that its servers expand wildcards by the rules.",
+		Advice:      "Sign the zone again, and check that its servers expand wildcards correctly.",
 		Fails:       failed(codeSigLabels),
 	},
 	{
@@ -247,7 +247,7 @@ var signatureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeWork, Severity: diag.Critical,
-		Title:       "Validation takes more work than validators do",
+		Title:       "Validation takes more work than validators accept",
 		Requirement: "Validation takes a reasonable amount of work",
 		Ref:         "CVE-2023-50387, CVE-2023-50868",
 		Advice: "Remove keys that share a tag, surplus signatures and NSEC3 iterations: resolvers give up on such " +
@@ -307,7 +307,7 @@ var answerRules = diag.Rules[*Result]{
 		Title:       "Records of this type are never signed",
 		Requirement: "Records of this type are signed",
 		Ref:         "RFC 4035 section 2.2",
-		Advice:      "Ask for the records themselves: their signatures are validated with them.",
+		Advice:      "Query the records themselves: their signatures are validated with them.",
 		Fails:       failed(codeAnswerUnsignable),
 	},
 	{
@@ -347,7 +347,7 @@ var answerRules = diag.Rules[*Result]{
 		Title:       "Other records of the domain fail validation",
 		Requirement: "The addresses of the domain and of its www host validate",
 		Ref:         "RFC 4035 section 4.3",
-		Advice:      "Check the name and type in question by itself, and fix what it shows.",
+		Advice:      "Run dnssec/check on that name and type, and fix what it reports.",
 		When:        func(r *Result) bool { return r.besides != nil },
 		Fails: func(r *Result) diag.Failures {
 			var list diag.Failures

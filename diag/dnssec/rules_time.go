@@ -47,7 +47,7 @@ var timeRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.ttl.exceeded", Severity: diag.Warning,
-		Title:       "The TTL of records is longer than the signed one",
+		Title:       "TTL longer than the signed TTL",
 		Requirement: "No TTL is longer than the one that was signed",
 		Ref:         "RFC 4035 section 5.3.3",
 		Advice:      "Sign the zone again after changing a TTL: validating resolvers use the shorter one, others do not.",

@@ -36,8 +36,8 @@ var insecureRules = diag.Rules[*Result]{
 		Title:       "The zone is signed, but the parent zone has no DS record",
 		Requirement: "The parent zone has a DS record of a signed zone",
 		Ref:         "RFC 4035 section 2.4",
-		Advice: "Publish the DS record at the registrar once the signatures of the zone are in order: without it " +
-			"nobody validates them.",
+		Advice: "Publish the DS record at the registrar once the signatures of the zone are in order: without it, " +
+			"resolvers do not validate them.",
 		When: func(r *Result) bool { return r.Signed },
 		Fails: func(r *Result) diag.Failures {
 			list := perZone(r, false, func(z Zone) string {
@@ -217,7 +217,7 @@ var signingRules = diag.Rules[*Result]{
 		Requirement: "NSEC3 has no additional iterations",
 		Ref:         "RFC 9276 section 3.1",
 		DependsOn:   []diag.Code{codeDenialIterations},
-		Advice:      "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers cease to accept them.",
+		Advice:      "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers are ceasing to accept them.",
 		When:        hasNSEC3,
 		Fails: zones(true, func(z Zone) string {
 			if z.Denial == nil || z.Denial.Iterations == 0 {

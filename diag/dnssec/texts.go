@@ -25,7 +25,7 @@ func headline(r *Result, v diag.Verdict) diag.Text {
 var texts = diag.Texts{
 	"valid": {
 		Headline: "Secure: the answer validates up to the trust anchor",
-		Sub:      "Every signature on the way is valid.",
+		Sub:      "Every signature in the chain is valid. Nothing needs to be done.",
 	},
 	"dnssec.answer.nxdomain": {
 		Headline: "Secure: the name is proven not to exist",

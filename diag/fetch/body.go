@@ -108,7 +108,7 @@ func bodyError(ctx context.Context, err error) *Error {
 		return &Error{Code: Timeout, Step: Reading, Message: "the body did not come in time", Unanswered: true, Cause: err}
 	case corrupt, errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrHeader),
 		errors.Is(err, zlib.ErrChecksum):
-		message = "the body is not compressed in the way that it claims"
+		message = "the body cannot be decompressed by its Content-Encoding"
 	case errors.Is(err, errRatio):
 		message = errRatio.Error()
 	case strings.Contains(err.Error(), "content coding"):

@@ -39,7 +39,7 @@ func Resolve(base diag.URL, location string) (diag.URL, *Error) {
 	next, err := base.Resolve(escape(location))
 	if err != nil {
 		return diag.URL{}, &Error{Code: Blocked, Step: Answering, Cause: err,
-			Message: "the redirect leads where nothing may be fetched: " + reasonOf(err)}
+			Message: "the target of the redirect " + reasonOf(err)}
 	}
 	// RFC 9110 section 10.2.2: a redirect without a fragment inherits that of the URL.
 	if _, fragment, ok := strings.Cut(base.String(), "#"); ok && !strings.Contains(location, "#") {

@@ -79,6 +79,6 @@ func ExampleServer() {
 	// Output:
 	// critical site.certificate.untrusted: Certificate of the site is not trusted
 	// Clients do not trust the certificate of example.com: the certificate is signed with its own key, not by a certificate authority.
-	// Install a certificate of a public authority, and send its intermediate certificates along.
+	// Install a certificate from a public authority, together with its intermediate certificates.
 	// 39
 }

@@ -32,14 +32,14 @@ var served = map[diag.Fact]serverFact{
 	NotLookedUp: {
 		title: "Address of the {host} could not be looked up", requirement: "The name servers answer for the {host}",
 		ref:    "RFC 1034 section 4.3.1",
-		advice: "Check that every name server of the domain answers, then try again.",
+		advice: "Check that every name server of the domain answers, and try again.",
 		fails: func(s *Seen) diag.Failures {
 			return s.said(s.Err != nil && s.Err.Unanswered && s.Err.Step == fetch.LookingUp)
 		},
 	},
 	Silent: {
 		title: "{Host} does not answer", requirement: "The {host} answers", ref: "RFC 9293 section 3.10.1",
-		advice: "Check the name servers, the server and the firewall in front of it, then try again.",
+		advice: "Check the name servers, the server and the firewall in front of it, and try again.",
 		after:  []diag.Fact{NotLookedUp},
 		fails:  func(s *Seen) diag.Failures { return s.said(s.Err != nil && s.Err.Unanswered) },
 	},
@@ -67,22 +67,26 @@ var served = map[diag.Fact]serverFact{
 		advice: "Give the {host} a public address.",
 		reads:  SourceAddress, after: []diag.Fact{NoName, NoAddress},
 		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.is(fetch.Blocked, fetch.Connecting),
-				"%s%s leads to an address or port that must not be reached, and was not contacted.", s.Way, s.Host).
+			f := diag.FailIf(s.is(fetch.Blocked, fetch.Connecting),
+				"%s%s was not contacted: its address is not public, or the port is not allowed.", s.Way, s.Host).
 				About(s.Host)
+			if len(f) > 0 && s.moved {
+				f[0].Advice = "Redirect to a host with a public address."
+			}
+			return f
 		},
 	},
 	Refused: {
 		title: "{Host} refuses connections", requirement: "The {host} accepts connections",
 		ref:    "RFC 9293 section 3.5.2",
-		advice: "Start the server, let it listen on this port, and open the firewall for it.",
+		advice: "Start the server, have it listen on this port, and open the port in the firewall.",
 		reads:  SourceConnection, after: []diag.Fact{NoName, NoAddress, NotPublic},
 		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.Connect)) },
 	},
 	Handshake: {
 		title: "TLS handshake with the {host} failed", requirement: "The {host} completes a TLS handshake",
 		ref:    "RFC 8446 section 4.1.1",
-		advice: "Configure a certificate for the {host} and TLS 1.2 or 1.3; the log of the server has the reason.",
+		advice: "Configure TLS 1.2 or 1.3 and a certificate for the {host}; look for the reason in the server's log.",
 		reads:  SourceTLS, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
 		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
 	},
@@ -107,8 +111,8 @@ var served = map[diag.Fact]serverFact{
 	},
 	NotYetValid: {
 		title:       "Certificate of the {host} is not yet valid",
-		requirement: "The validity of the certificate of the {host} has begun", ref: "RFC 5280 section 4.1.2.5",
-		advice: "Install a certificate that is valid now, and check the clock of the machine that issued it.",
+		requirement: "The certificate of the {host} is already valid", ref: "RFC 5280 section 4.1.2.5",
+		advice: "Install a certificate that is valid now, and check the clock of the issuer.",
 		reads:  SourceTLS, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return s.each(func(t *pki.TLS, leaf *pki.Certificate) string {
@@ -123,7 +127,7 @@ var served = map[diag.Fact]serverFact{
 	Untrusted: {
 		title: "Certificate of the {host} is not trusted", requirement: "The certificate of the {host} is trusted",
 		ref:    "RFC 9110 section 4.3.4",
-		advice: "Install a certificate of a public authority, and send its intermediate certificates along.",
+		advice: "Install a certificate from a public authority, together with its intermediate certificates.",
 		reads:  SourceTLS, after: []diag.Fact{Expired, NotYetValid}, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
@@ -157,7 +161,7 @@ var served = map[diag.Fact]serverFact{
 	},
 	Expiring: {
 		title:       "Certificate of the {host} expires soon",
-		requirement: "The certificate of the {host} is renewed in time",
+		requirement: "The certificate of the {host} does not expire soon",
 		ref:         "RFC 5280 section 4.1.2.5",
 		advice:      "Renew the certificate and automate renewal.",
 		reads:       SourceTLS, after: []diag.Fact{ExpiresNow}, applies: vouched, fails: ending(diag.Warning),
@@ -165,7 +169,7 @@ var served = map[diag.Fact]serverFact{
 	NotHTTP: {
 		title: "{Host} does not answer in valid HTTP", requirement: "The {host} answers in valid HTTP",
 		ref:    "RFC 9112 section 2.1",
-		advice: "Check what listens on this port, and read the log of the web server.",
+		advice: "Check what listens on this port, and look for the reason in the log of the web server.",
 		reads:  SourceAnswer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused, Handshake},
 		fails: func(s *Seen) diag.Failures { // or redirects to what is no URL of the web
 			return s.said(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))

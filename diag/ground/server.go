@@ -27,11 +27,13 @@ type Seen struct {
 	Err  *fetch.Error // why it came no further; nil if it did
 	TLS  []*pki.TLS   // connections over TLS that were made, in order
 	Now  time.Time
+
+	moved bool // by redirects
 }
 
 // See returns how far a fetch came.
 func See(r *fetch.Result, now time.Time) *Seen {
-	s := &Seen{Host: r.URL.Host().String(), Err: r.Err, Now: now}
+	s := &Seen{Host: r.URL.Host().String(), Err: r.Err, Now: now, moved: len(r.Hops) > 0}
 	add := func(t *pki.TLS) {
 		same := func(other *pki.TLS) bool { return other.ServerName == t.ServerName }
 		if t != nil && !slices.ContainsFunc(s.TLS, same) {

@@ -69,7 +69,7 @@ var facts = []struct {
 	{"no such name", zone("example.org. A 192.0.2.1"), "nxdomain", "The DNS answers NXDOMAIN: example.com does not exist.", 0},
 	{"no address", zone("example.com. MX 10 mx.example.com."), "address", "example.com has neither an A nor an AAAA record.", 0},
 	{"private address", zone("example.com. A 10.0.0.1"), "blocked",
-		"example.com leads to an address or port that must not be reached, and was not contacted.", 0},
+		"example.com was not contacted: its address is not public, or the port is not allowed.", 0},
 	{"refused", zone("example.com. A 192.0.2.9"), "connection", "example.com refuses connections.", 0},
 	{"no handshake", spoiled(diagtest.Closes), "handshake", "example.com broke off the TLS handshake.", 0},
 	{"expired", served(-50*time.Hour, 0, ok), "certificate.expired", "The certificate of example.com expired on 2025-12-29, 2 days ago.", 0},
@@ -88,7 +88,9 @@ var facts = []struct {
 		}
 	})), "protocol", "The answer is not HTTP.", 0},
 	{"redirect out of the web", served(60*day, 0, http.RedirectHandler("tel:+1555", http.StatusFound)), "protocol",
-		"The redirect leads where nothing may be fetched: \"tel:+1555\" is not a URL to fetch: the scheme must be http or https.", 0},
+		"The target of the redirect \"tel:+1555\" is not a URL to fetch: the scheme must be http or https.", 0},
+	{"redirect to a private address", served(60*day, 0, http.RedirectHandler("http://10.0.0.5/", http.StatusFound)), "blocked",
+		"10.0.0.5 was not contacted: its address is not public, or the port is not allowed.", 0},
 	{"old TLS", served(60*day, tls.VersionTLS11, ok), "tls.version", "example.com agreed on TLS 1.1.", 0},
 }
 
@@ -106,6 +108,7 @@ func TestServer(t *testing.T) {
 				require.Len(t, v.Open(), tt.open, "%v", v.Open())
 				if len(v.Findings) > 0 {
 					require.Equal(t, tt.says, v.Findings[0].Detail)
+					require.Equal(t, strings.HasPrefix(tt.name, "redirect to"), strings.HasPrefix(v.Findings[0].Advice, "Redirect"))
 				}
 				verdicts = append(verdicts, v)
 			})

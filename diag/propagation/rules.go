@@ -46,8 +46,8 @@ func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 var authorityRules = diag.Rules[*evidence]{
 	{
 		Code: "propagation.authority.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "No authoritative server answered",
-		Requirement: "An authoritative server answered",
+		Title:       "No usable answer from the authoritative servers",
+		Requirement: "An authoritative server gave a usable answer",
 		Ref:         "RFC 1034 section 4.2.1",
 		Advice:      "Fix the zone's name servers or its delegation: run domain/dns-check on the domain.",
 		Fails: func(e *evidence) diag.Failures {
@@ -55,9 +55,9 @@ var authorityRules = diag.Rules[*evidence]{
 				return nil
 			}
 			if err := e.authority.zone.Err; err != nil {
-				return diag.Fail("No authoritative server answered for %s: %s.", e.name, diag.Reason(err))
+				return diag.Fail("No authoritative server gave a usable answer for %s: %s.", e.name, diag.Reason(err))
 			}
-			return diag.Fail("No authoritative server answered for %s.", e.name)
+			return diag.Fail("No authoritative server gave a usable answer for %s.", e.name)
 		},
 	},
 	{
@@ -139,31 +139,31 @@ var authorityRules = diag.Rules[*evidence]{
 var resolverRules = diag.Rules[*evidence]{
 	{
 		Code: "propagation.resolver.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "No resolver answered",
-		Requirement: "A resolver answered",
+		Title:       "No resolver gave a usable answer",
+		Requirement: "A resolver gave a usable answer",
 		Ref:         "RFC 1034 section 5",
 		Advice:      "Try again later, or query other resolvers.",
 		Fails: func(e *evidence) diag.Failures {
 			some := slices.ContainsFunc(e.probes, (*probe).answered)
-			return diag.FailIf(!some, "None of the %d resolvers gave an answer.", len(e.probes))
+			return diag.FailIf(!some, "None of the %d resolvers gave a usable answer.", len(e.probes))
 		},
 	},
 	{
 		Code: "propagation.resolver.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Most resolvers did not answer",
-		Requirement: "At least half of the resolvers answered",
+		Title:       "Most resolvers gave no usable answer",
+		Requirement: "At least half of the resolvers gave a usable answer",
 		Ref:         "RFC 1034 section 5",
 		Advice:      "Try again later, or query other resolvers.",
 		DependsOn:   []diag.Code{"propagation.resolver.none"},
 		Fails: func(e *evidence) diag.Failures {
 			s := e.summary()
-			return diag.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave an answer.", s.ResolverCount, s.AnsweredCount)
+			return diag.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave a usable answer.", s.ResolverCount, s.AnsweredCount)
 		},
 	},
 	{
 		Code: "propagation.resolver.stale", Severity: diag.Warning, Reads: []diag.Source{reference},
-		Title:       "Resolvers have other records",
-		Requirement: "No resolver has other records",
+		Title:       "Resolvers return different records",
+		Requirement: "No resolver returns different records",
 		Ref:         "RFC 1034 section 3.6",
 		Advice:      "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
 		Fails: func(e *evidence) diag.Failures {
@@ -177,7 +177,7 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []diag.Source{reference},
-		Title:       "Resolvers have no records",
+		Title:       "Resolvers do not return the records",
 		Requirement: "No resolver lacks the records",
 		Ref:         "RFC 2308 section 5",
 		Advice:      "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
@@ -195,7 +195,7 @@ var resolverRules = diag.Rules[*evidence]{
 		Title:       "Resolver filters the name",
 		Requirement: "No resolver filters the name",
 		Ref:         "RFC 8914 section 4.18",
-		Advice:      "If the name is filtered by mistake, report that to the operator of the resolver.",
+		Advice:      "Report it to the operator of the resolver if the name is filtered by mistake.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.filtered == "" {
@@ -216,7 +216,7 @@ var resolverRules = diag.Rules[*evidence]{
 				if s.status != ServFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
 					return ""
 				}
-				return "fails to validate the answer: " + s.remark()
+				return "failed to validate the answer: " + s.remark()
 			})
 		},
 	},
@@ -225,7 +225,7 @@ var resolverRules = diag.Rules[*evidence]{
 		Title:       "Resolver answered SERVFAIL",
 		Requirement: "No resolver answered SERVFAIL",
 		Ref:         "RFC 1035 section 4.1.1",
-		Advice:      "If several resolvers fail, run domain/dns-check and dnssec/check on the domain.",
+		Advice:      "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.status != ServFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {

@@ -7,14 +7,14 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"valid": {
 		Headline: "All resolvers that answered agree",
-		Sub:      "Each of them has the records that it should have.",
+		Sub:      "Each of them returns the expected records. Nothing needs to be done.",
 	},
 	"propagation.name.nxdomain": {
-		Headline: "The name does not exist, as all resolvers that answered say",
+		Headline: "All resolvers that answered say that the name does not exist",
 		Sub:      "If there should be records, check the spelling and add them to the zone.",
 	},
 	"propagation.records.nodata": {
-		Headline: "No record of this type, as all resolvers that answered say",
+		Headline: "All resolvers that answered say there is no such record",
 		Sub:      "If there should be records of the type, add them to the zone.",
 	},
 }

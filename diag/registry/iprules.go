@@ -50,7 +50,7 @@ var ipRules = diag.Rules[*ipEvidence]{
 		Title:       "No abuse contact",
 		Requirement: "The network has an abuse contact",
 		Ref:         "RFC 9083 section 10.2.4",
-		Advice:      "If the network is yours, register an abuse contact at the registry.",
+		Advice:      "Register an abuse contact at the registry if the network is yours.",
 		When:        held,
 		Fails: func(e *ipEvidence) diag.Failures {
 			a := e.facts.abuse

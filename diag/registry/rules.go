@@ -37,7 +37,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Domain not registered",
 		Requirement: "The domain is registered",
 		Ref:         "RFC 7480 section 5.3",
-		Advice:      "If the domain is meant to be yours, register it before somebody else does.",
+		Advice:      "Register the domain before somebody else does, if it is meant to be yours.",
 		When:        func(e *domainEvidence) bool { return e.outcome == found || e.outcome == absent },
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.outcome == absent, "The registry says that %s is not registered.", e.name)
@@ -48,7 +48,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Domain reserved by the registry",
 		Requirement: "The domain is not reserved by the registry",
 		Ref:         "RFC 5731 section 2.3",
-		Advice:      "Choose another name, or ask the registry on what terms it is released.",
+		Advice:      "Choose another name, or ask the registry under what terms it is released.",
 		When:        isKnown,
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.outcome == reserved, "The registry says that %s cannot be registered.", e.name)
@@ -59,7 +59,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Name is a public suffix",
 		Requirement: "The name is not a public suffix",
 		Ref:         "RFC 9499 section 2",
-		Advice:      "Look up the domain below it that somebody registered.",
+		Advice:      "Look up a domain registered under it.",
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.isSuffix, "%s is a public suffix: others register their names under it.", e.name)
 		},
@@ -72,7 +72,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Advice:      "Try again later, or look the domain up on the registrar's web site.",
 		When:        func(e *domainEvidence) bool { return e.registrar.url != "" },
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.registrar.outcome != found, "The registrar's own data are missing: %s.", e.registrar.complaint())
+			return diag.FailIf(e.registrar.outcome != found, "The registrar's own data is missing: %s.", e.registrar.complaint())
 		},
 	},
 	{
@@ -80,7 +80,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Registration expired",
 		Requirement: "The registration has not expired",
 		Ref:         "RFC 9083 section 4.5",
-		Advice:      "Renew the domain at the registrar now: after a grace period of some weeks anybody may register it.",
+		Advice:      "Renew the domain at the registrar now: after a grace period of some weeks, anyone may register it.",
 		When:        hasExpiry,
 		Fails: func(e *domainEvidence) diag.Failures {
 			left := e.facts.dates.ExpiresAt.Sub(e.now)
@@ -114,7 +114,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.dates.CreatedAt != nil },
 		Fails: func(e *domainEvidence) diag.Failures {
 			age := days(e.now.Sub(*e.facts.dates.CreatedAt))
-			return diag.FailIf(age < young, "The domain was registered %s ago. Receivers of mail distrust new domains.", diag.Count(max(0, age), "day"))
+			return diag.FailIf(age < young, "The domain was registered %s ago. Mail receivers distrust new domains.", diag.Count(max(0, age), "day"))
 		},
 	},
 	{
@@ -131,7 +131,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Domain is being deleted",
 		Requirement: "The domain is not being deleted",
 		Ref:         "RFC 3915 section 3.1",
-		Advice:      "Ask the registrar to restore the domain now: once it is pendingDelete that is no longer possible.",
+		Advice:      "Ask the registrar to restore the domain now: once its status is pendingDelete, that is no longer possible.",
 		When:        hasStatuses,
 		Fails:       withStatus("redemptionPeriod", "pendingDelete", "pendingRestore", "quarantine", "expired"),
 	},
@@ -140,7 +140,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Transfer to another registrar pending",
 		Requirement: "No transfer to another registrar is pending",
 		Ref:         "RFC 5731 section 2.3",
-		Advice:      "If you did not ask for it, have your registrar reject the transfer now: it completes within days.",
+		Advice:      "Have your registrar reject the transfer now if you did not ask for it: it completes within days.",
 		When:        hasStatuses,
 		Fails:       withStatus("pendingTransfer"),
 	},

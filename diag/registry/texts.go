@@ -6,7 +6,7 @@ import "github.com/diagkit/diagkit/diag"
 var domainTexts = diag.Texts{
 	"valid": {
 		Headline: "The domain is registered and in good standing",
-		Sub:      "The registry reports nothing that needs to be done.",
+		Sub:      "The registry reports nothing that requires action.",
 	},
 }
 
@@ -17,7 +17,7 @@ var ipTexts = diag.Texts{
 		Sub:      "The registry names the network, its holder and where to report abuse.",
 	},
 	"ipwhois.address.special": {
-		Headline: "A special-purpose address, which nobody holds",
-		Sub:      "It is reserved by a standard and does not lead to one holder on the Internet.",
+		Headline: "A special-purpose address that nobody holds",
+		Sub:      "A standard reserves it, and it has no single holder. Ask the operator of the network that uses it.",
 	},
 }

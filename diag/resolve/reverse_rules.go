@@ -71,7 +71,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Title:       "Generic host name",
 		Requirement: "The host names are not generic",
 		Ref:         "RFC 8499 section 7",
-		Advice:      "If the host sends mail, ask your provider for a PTR record with a name of your own: this one looks like a dynamic address.",
+		Advice:      "Ask your provider for a PTR record with a name of your own if the host sends mail: this one looks dynamic.",
 		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return e.each(func(host string) (string, bool) { return generic(host, e.ip) })
@@ -82,7 +82,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Title:       "Addresses of a host name unknown",
 		Requirement: "The name servers answer for the host names",
 		Ref:         "RFC 1912 section 2.1",
-		Advice:      "Fix the zone of the host name: until it answers, the name confirms nothing.",
+		Advice:      "Fix the zone of the host name: until it answers, the name cannot be confirmed.",
 		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
@@ -124,7 +124,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Fails: func(e *reverseEvidence) diag.Failures {
 			purpose := purposeOf(e.ip.Addr)
 			return diag.FailIf(purpose != "",
-				"%s is %s: its host names depend on which resolver is asked.", e.ip, purpose)
+				"%s is %s: its host names depend on the resolver.", e.ip, purpose)
 		},
 	},
 }

@@ -55,7 +55,7 @@ func unfollowed(e *evidence) string {
 	case !succeeded(e) || !aliased(e) || found(e) || loopOf(e) != "":
 		return ""
 	case len(e.chain) >= diag.MaxAliases:
-		return fmt.Sprintf("more than %d aliases follow on each other", diag.MaxAliases)
+		return fmt.Sprintf("there are more than %d aliases in a row", diag.MaxAliases)
 	}
 	last := e.chain[len(e.chain)-1].Target
 	if e.reply.RecursionAvailable || slices.ContainsFunc(e.reply.Ns, func(rr dns.RR) bool {
@@ -89,7 +89,7 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Query refused",
 		Requirement: "The server accepts the query",
 		Ref:         "RFC 1035 section 4.1.1, RFC 8914 section 4.19",
-		Advice:      "Ask another resolver: this one does not serve this client, or not this name.",
+		Advice:      "Ask another resolver: this one refuses this client or this name.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reply.Rcode == dns.RcodeRefused, "%s", rcodeText(e))
 		},
@@ -151,7 +151,7 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "CNAME points to a name that does not exist",
 		Requirement: "The target of the CNAME exists",
 		Ref:         "RFC 1034 section 3.6.2",
-		Advice:      "Remove the CNAME record or point it to an existing name: whoever registers the target takes over this name.",
+		Advice:      "Remove the CNAME record or point it to an existing name: anyone who registers the target takes over this name.",
 		When:        func(e *evidence) bool { return denied(e) && aliased(e) },
 		Fails: func(e *evidence) diag.Failures {
 			last := nameText(e.chain[len(e.chain)-1].Target)
@@ -180,7 +180,7 @@ var answerRules = diag.Rules[*evidence]{
 		When:        aliased,
 		Fails: func(e *evidence) diag.Failures {
 			why, last := unfollowed(e), nameText(e.chain[len(e.chain)-1].Target)
-			return diag.FailIf(why != "", "What %s holds is not known: %s.", last, why).About(last)
+			return diag.FailIf(why != "", "The records of %s are not known: %s.", last, why).About(last)
 		},
 	},
 	{
@@ -219,7 +219,7 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Resolver filters the name",
 		Requirement: "The resolver does not filter the name",
 		Ref:         "RFC 8914 sections 4.16 to 4.18",
-		Advice:      "Ask another resolver, or the authoritative servers: this one does not tell what the zone holds.",
+		Advice:      "Ask another resolver, or the authoritative servers: this one hides what the zone holds.",
 		When:        known,
 		Fails: func(e *evidence) diag.Failures {
 			why := diag.Filtered(e.reply)

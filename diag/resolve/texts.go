@@ -6,11 +6,11 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"valid": {
 		Headline: "Records found",
-		Sub:      "The server answered with the records below.",
+		Sub:      "The server returned the records that were asked for.",
 	},
 	"resolve.records.nodata": {
 		Headline: "The name exists, but has no record of this type",
-		Sub:      "That is an answer, not a failure: other types may exist at the name.",
+		Sub:      "That is an answer, not a failure. Query other types, or add a record of this type.",
 	},
 }
 

@@ -186,7 +186,7 @@ func TestOutcome(t *testing.T) {
 		soa      bool
 	}{
 		{"healthy", zoned(goodZone), diag.Valid, 100, texts["valid"].Headline, true},
-		{"resolver fails", failing, diag.Unknown, -1, "Parent zone could not be asked", false},
+		{"resolver fails", failing, diag.Unknown, -1, "Parent zone could not be queried", false},
 		{"refused", dead(diagtest.ServerConfig{NoUDP: true, NoTCP: true}), diag.Bad, 39,
 			texts["zone.delegation.unreachable"].Headline, false},
 		{"over TCP alone", dead(diagtest.ServerConfig{NoUDP: true}), diag.Bad, 39,
@@ -240,7 +240,7 @@ func TestOrder(t *testing.T) {
 	})
 	require.Equal(t, "dnssec.signature.expiring diversity.ipv6", codes(r), "in the order of the table")
 	require.Equal(t, diag.Code("zone.dnssec.signature.expiring"), r.Findings[0].Code)
-	require.Equal(t, "Signature not renewed in time", r.Headline)
+	require.Equal(t, "DNSSEC signature not renewed in time", r.Headline)
 }
 
 // Nobody waits, or asks twice, for what only an info finding depends on.

@@ -77,10 +77,10 @@ var behaviourRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
 		Reads:       []diag.Source{servers},
-		Title:       "Names are matched by letter case",
+		Title:       "Names are matched case-sensitively",
 		Requirement: "The letter case of the query name does not matter",
 		Ref:         "Zonemaster NAMESERVER09, RFC 4343 section 3",
-		Advice:      "Replace the server software: resolvers mix letter case on purpose.",
+		Advice:      "Replace the server software: resolvers mix the case of letters on purpose.",
 		When:        asked(survey.ProbeCase),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
@@ -97,7 +97,7 @@ var behaviourRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.names.within", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
 		Reads:       []diag.Source{within},
-		Title:       "NXDOMAIN for a name that has names below it",
+		Title:       "NXDOMAIN for a name with names below it",
 		Requirement: "Empty non-terminals are answered with NOERROR",
 		Ref:         "RFC 8020 section 2, RFC 4592 section 2.2.2",
 		Advice:      "Replace the server software: resolvers that trust the NXDOMAIN lose all names below.",

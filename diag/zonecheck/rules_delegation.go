@@ -71,11 +71,11 @@ var delegationRules = diag.Rules[*evidence]{
 		Title:       "No name server answered",
 		Requirement: "The name servers can be asked",
 		Ref:         "Zonemaster BASIC02, RFC 2182 section 5",
-		Advice:      "Repeat the audit from a network that can reach the name servers, and check that port 53 is open there.",
+		Advice:      "Repeat the audit from another network, and check that port 53 of the name servers is open.",
 		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reach() == unmeasured,
-				"None of the name servers of %s answered, and the fault may lie on this side: %s.", e.Domain, e.troubles())
+				"None of the name servers of %s answered, but the cause may be on our side: %s.", e.Domain, e.troubles())
 		},
 	},
 	{

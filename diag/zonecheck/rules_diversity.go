@@ -26,7 +26,7 @@ var diversityRules = diag.Rules[*evidence]{
 		Title:       "No name server with an IPv6 address",
 		Requirement: "The zone can be reached over IPv6",
 		Ref:         "Zonemaster DELEGATION01, RFC 3901 section 3",
-		Advice:      "Give the name servers IPv6 addresses, and add these to the glue.",
+		Advice:      "Give the name servers IPv6 addresses, and add them to the glue.",
 		When:        familyKnown(true),
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.family(true)) == 0, "None of the name servers of %s has an IPv6 address.", e.Domain)

@@ -38,7 +38,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "No DS record matches a key of the zone",
 		Requirement: "A DS record matches a key of the zone",
 		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Advice: "Replace the DS records at the registrar with those of the present keys now: validating resolvers reject " +
+		Advice: "Replace the DS records at the registrar with those of the current keys now: validating resolvers reject " +
 			"the domain.",
 		When: dsComparable,
 		Fails: func(e *evidence) diag.Failures {
@@ -106,7 +106,7 @@ var keyRules = diag.Rules[*evidence]{
 		When:        secured,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Policy{}.Usable),
-				"%s has %s for %s, and resolvers know the algorithm and digest of none.", upper(e.parentName()),
+				"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", upper(e.parentName()),
 				diag.Count(len(e.cut.ds), "DS record"), e.Domain)
 		},
 	},
@@ -115,7 +115,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "Signed zone without DS records",
 		Requirement: "The parent zone has DS records for the signed zone",
 		Ref:         "Zonemaster DNSSEC07, RFC 4035 section 5.2",
-		Advice:      "Enter the DS records at the registrar: without them nobody checks the signatures.",
+		Advice:      "Enter the DS records at the registrar: without them, resolvers do not check the signatures.",
 		When:        func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
 		Fails: func(e *evidence) diag.Failures {
 			failures := diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain,
@@ -167,7 +167,7 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.algorithm.unused", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Title:       "Algorithm of a key that does not sign the zone",
+		Title:       "Key algorithm that does not sign the zone",
 		Requirement: "Every algorithm of the keys and DS records signs the zone",
 		Ref:         "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
 		Advice:      "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
@@ -178,7 +178,7 @@ var keyRules = diag.Rules[*evidence]{
 				wanted[ds.Algorithm] = true
 			}
 			return diag.FailEach(slices.Sorted(maps.Keys(wanted)), func(alg uint8) diag.Failures {
-				return diag.FailIf(!e.sec.algs[alg], "Algorithm %d (%s) has a key and does not sign the SOA record.", alg,
+				return diag.FailIf(!e.sec.algs[alg], "The zone has a key with algorithm %d (%s), but no signature over the SOA record with it.", alg,
 					dnssec.AlgorithmName(alg))
 			})
 		},
@@ -205,7 +205,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "Name servers have different DNSKEY records",
 		Requirement: "All name servers have the same DNSKEY records",
 		Ref:         "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
-		Advice:      "Bring all name servers to one version of the zone; providers that sign apart must publish all keys.",
+		Advice:      "Bring all name servers to one version of the zone; providers that sign separately must each publish all keys.",
 		When:        func(e *evidence) bool { return signed(e) && told(2, survey.ProbeKeys)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.sec.differ, "The name servers of %s have different DNSKEY records.", e.Domain)

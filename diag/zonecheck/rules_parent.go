@@ -17,10 +17,10 @@ func parentKnown(e *evidence) bool { return e.cut.known }
 var existenceRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.parent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryParent,
-		Title:       "Parent zone could not be asked",
+		Title:       "Parent zone could not be queried",
 		Requirement: "The parent zone can be asked for the delegation",
 		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
-		Advice:      "Repeat the audit in a few minutes, or with another resolver.",
+		Advice:      "Repeat the audit in a few minutes, or use another resolver.",
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.cut.known:
@@ -65,7 +65,7 @@ var parentRules = diag.Rules[*evidence]{
 		Title:       "Servers of the parent zone disagree",
 		Requirement: "All servers of the parent zone have the same delegation",
 		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
-		Advice:      "Wait until the change has reached all servers of the parent zone. Ask the registrar if it does not.",
+		Advice:      "Wait until all servers of the parent zone have the change. If they do not get it, ask the registrar.",
 		When:        parentKnown,
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.cut.views) < 2 {

@@ -103,12 +103,12 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Wildcard answers for any name",
 		Requirement: "Names without records do not exist",
 		Ref:         "RFC 4592 section 2.1",
-		Advice:      "Check that the wildcard is intended: it answers for every misspelt name.",
+		Advice:      "Check that the wildcard is intended: it answers for every misspelled name.",
 		When:        determined(survey.ProbeAbsent),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
-					return fmt.Sprintf("has a wildcard: %s.%s, which nobody entered, has records", survey.AbsentLabel, e.Domain)
+					return fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain)
 				}
 				return ""
 			})
@@ -120,7 +120,7 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Faulty CAA record",
 		Requirement: "The CAA records are valid",
 		Ref:         "RFC 8659 section 4.1",
-		Advice:      "Correct the record: certification authorities issue nothing if they meet an unknown critical property.",
+		Advice:      "Correct the record: certification authorities refuse to issue if a critical property is unknown to them.",
 		When:        has(dns.TypeCAA),
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone), caaFaults)
@@ -144,7 +144,7 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "ZONEMD record of an older zone version",
 		Requirement: "The ZONEMD record belongs to the present zone version",
 		Ref:         "RFC 8976 section 4",
-		Advice:      "Make the signer update the ZONEMD record with each change of the zone.",
+		Advice:      "Have the signer update the ZONEMD record with each change of the zone.",
 		When:        func(e *evidence) bool { return hasSOA(e) && has(dns.TypeZONEMD)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			digests := survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone)
@@ -241,7 +241,7 @@ func serviceFaults(r *dns.HTTPS) (faults diag.Failures) {
 		}
 	}
 	return append(faults, diag.FailIf(keys[dns.SVCB_NO_DEFAULT_ALPN] && !keys[dns.SVCB_ALPN],
-		"The HTTPS parameter no-default-alpn stands without alpn.")...)
+		"The HTTPS parameter no-default-alpn is there without alpn.")...)
 }
 
 // wwwRecords returns the aliases and addresses that a server gave for www; nil if it did not say.

@@ -21,7 +21,7 @@ var serverRules = diag.Rules[*evidence]{
 		Title:       "Name server does not answer",
 		Requirement: "No name server drops queries",
 		Ref:         "Zonemaster CONNECTIVITY01, RFC 2182 section 5",
-		Advice:      "Check that the name server runs and that no firewall drops queries: resolvers lose time with each try.",
+		Advice:      "Check that the name server runs and that no firewall drops queries: resolvers lose time with each attempt.",
 		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, e.measured) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
@@ -86,7 +86,7 @@ var serverRules = diag.Rules[*evidence]{
 		Title:       "Name server is not authoritative for the zone",
 		Requirement: "Every name server that has the zone is authoritative for it",
 		Ref:         "Zonemaster DELEGATION04, RFC 1034 section 4.2.2",
-		Advice:      "Configure the name server as primary or secondary of the zone: it answers from a cache or an old copy.",
+		Advice:      "Configure the name server as primary or secondary of the zone: it may answer from a cache or an expired copy.",
 		When:        reached, Fails: withStanding(survey.NonAuthoritative),
 	},
 	{
@@ -136,10 +136,10 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.forged", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "Forged replies arrive",
+		Title:       "Forged replies received",
 		Requirement: "No forged reply arrives",
 		Ref:         "RFC 5452 section 4",
-		Advice:      "Find out who sends the forged replies: resolvers that check less carefully would believe them.",
+		Advice:      "Find out who sends the forged replies: resolvers that check less carefully would accept them.",
 		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {

@@ -18,7 +18,7 @@ func noted(fault sigFault) func(*evidence) diag.Failures {
 var signatureRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.dnssec.signature.missing", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Title:       "Signature missing",
+		Title:       "DNSSEC signature missing",
 		Requirement: "All records are signed",
 		Ref:         "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 2.2",
 		Advice:      "Sign the zone again, and check that all name servers have the new version.",
@@ -26,7 +26,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.expired", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Title:       "Signature expired",
+		Title:       "DNSSEC signature expired",
 		Requirement: "No signature has expired",
 		Ref:         "Zonemaster DNSSEC04, DNSSEC08, DNSSEC09, RFC 4035 section 5.3.1",
 		Advice:      "Sign the zone again now, and find out why the signer stopped: validating resolvers reject the records.",
@@ -34,7 +34,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.future", Severity: diag.Critical, Weight: 5, Category: categorySecurity,
-		Title:       "Signature not valid yet",
+		Title:       "DNSSEC signature not valid yet",
 		Requirement: "All signatures are valid already",
 		Ref:         "Zonemaster DNSSEC04, RFC 4035 section 5.3.1",
 		Advice:      "Correct the clock of the signer, and sign the zone again.",
@@ -42,7 +42,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.signer", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Title:       "Signature by another zone",
+		Title:       "DNSSEC signature by another zone",
 		Requirement: "All signatures are by the zone itself",
 		Ref:         "RFC 4035 section 5.3.1",
 		Advice:      "Sign the zone again with its own keys.",
@@ -50,7 +50,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.labels", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Title:       "Signature with a wrong number of labels",
+		Title:       "DNSSEC signature with a wrong number of labels",
 		Requirement: "All signatures have the labels of their names",
 		Ref:         "RFC 4035 section 5.3.1, RFC 4034 section 3.1.3",
 		Advice:      "Sign the zone again with other software.",
@@ -58,7 +58,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.key", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Title:       "Signature by a key that the zone does not have",
+		Title:       "DNSSEC signature by a key that the zone does not have",
 		Requirement: "The keys of all signatures are in the zone",
 		Ref:         "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 5.3.1",
 		Advice:      "Publish the key, or sign the zone again with the published keys.",
@@ -66,7 +66,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.invalid", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Title:       "Invalid signature",
+		Title:       "Invalid DNSSEC signature",
 		Requirement: "All signatures are valid",
 		Ref:         "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 5.3.3",
 		Advice:      "Sign the zone again: something changed the records or the signatures after signing.",
@@ -74,7 +74,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.stray", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Title:       "Invalid signature beside a valid one",
+		Title:       "Invalid DNSSEC signature beside a valid one",
 		Requirement: "No signature beside a valid one is invalid",
 		Ref:         "RFC 4035 section 2.2, RFC 6840 section 5.11",
 		Advice:      "Sign the zone again and remove the invalid signatures: some resolvers reject records that have one.",
@@ -82,7 +82,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.urgent", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Title:       "Signature expires within hours",
+		Title:       "DNSSEC signature expires within hours",
 		Requirement: "No signature is about to expire",
 		Ref:         "Zonemaster DNSSEC04, RFC 4035 section 5.3.1",
 		Advice:      "Sign the zone again now, and find out why the signer stopped.",
@@ -91,7 +91,7 @@ var signatureRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.dnssec.signature.expiring", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
 		Fact:        ground.SignatureEnds,
-		Title:       "Signature not renewed in time",
+		Title:       "DNSSEC signature not renewed in time",
 		Requirement: "Signatures are renewed well before they expire",
 		Ref:         "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
 		Advice:      "Check that the signer runs: it should have renewed these signatures by now.",
@@ -99,7 +99,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.long", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
-		Title:       "Signature valid for more than half a year",
+		Title:       "DNSSEC signature valid for more than half a year",
 		Requirement: "Signatures are valid for half a year at most",
 		Ref:         "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
 		Advice:      "Shorten the validity of signatures: changed records can be replayed until they expire.",
@@ -115,7 +115,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.denial", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Title:       "Negative answer without a valid proof",
+		Title:       "Negative answer without a valid DNSSEC proof",
 		Requirement: "Negative answers are proved",
 		Ref:         "Zonemaster DNSSEC10, RFC 4035 section 5.4, RFC 5155 section 8",
 		Advice:      "Sign the zone again, and check that the name servers support NSEC and NSEC3.",
@@ -128,7 +128,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Title:       "NSEC3 with additional iterations",
 		Requirement: "NSEC3 has no additional iterations",
 		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.1",
-		Advice:      "Set the NSEC3 iterations to 0: more only keep servers and resolvers busy.",
+		Advice:      "Set the NSEC3 iterations to 0: more of them only burden servers and resolvers.",
 		When:        func(e *evidence) bool { return hashed(e) && e.sec.param.Iterations <= dnssec.MaxIterations },
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations

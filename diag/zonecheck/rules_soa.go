@@ -62,7 +62,7 @@ var soaRules = diag.Rules[*evidence]{
 		Title:       "Name servers have different serial numbers",
 		Requirement: "All name servers have the same serial number",
 		Ref:         "Zonemaster CONSISTENCY01, RFC 1034 section 4.3.5",
-		Advice:      "Wait for the refresh time. If the difference stays, check that the secondaries may transfer the zone.",
+		Advice:      "Wait for the refresh time. If they still differ then, check that the secondaries may transfer the zone.",
 		When:        hasSOAs,
 		Fails: func(e *evidence) diag.Failures {
 			return e.soaDiffers("The serial number", func(s *dns.SOA) string { return fmt.Sprint(s.Serial) })

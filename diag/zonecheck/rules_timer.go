@@ -63,7 +63,7 @@ var timerRules = diag.Rules[*evidence]{
 		Title:       "Negative answers are cached for more than a day",
 		Requirement: "Negative answers are cached for at most a day",
 		Ref:         "Zonemaster ZONE06, RFC 2308 section 5",
-		Advice:      "Lower the SOA minimum to about an hour: new names stay invisible for as long.",
+		Advice:      "Lower the SOA minimum to about an hour: until it is over, resolvers do not see new names.",
 		When:        hasSOA,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.soa().Minttl > mostMinimum, "The SOA minimum is %s.", seconds(e.soa().Minttl))

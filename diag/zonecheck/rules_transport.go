@@ -32,7 +32,7 @@ var transportRules = diag.Rules[*evidence]{
 		Title:       "Name server does not answer over TCP",
 		Requirement: "Every name server that answers does so over TCP",
 		Ref:         "Zonemaster CONNECTIVITY02, RFC 7766 section 5",
-		Advice:      "Allow TCP connections to port 53: without them large answers are lost.",
+		Advice:      "Allow TCP connections to port 53: without them, large answers are lost.",
 		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, triedTCP) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
@@ -53,7 +53,7 @@ var transportRules = diag.Rules[*evidence]{
 		Title:       "Small answers are truncated",
 		Requirement: "Small answers are not truncated",
 		Ref:         "RFC 2181 section 9",
-		Advice:      "Let the name server send over UDP what fits: every answer takes a TCP connection now.",
+		Advice:      "Make the name server send small answers over UDP: now every answer takes a TCP connection.",
 		When:        answered(survey.ProbeSOA),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
@@ -76,7 +76,7 @@ var transportRules = diag.Rules[*evidence]{
 				works := func(ad *survey.Address) bool { return ad.IP.Is6() == ipv6 && ad.SOA().OK() }
 				if n := len(e.family(ipv6)); n > 0 && !e.responds[ipv6] && e.responds[!ipv6] &&
 					!slices.ContainsFunc(e.Addresses, works) {
-					return diag.Fail("IPv%d does not work from here, so %d of the addresses were not examined.",
+					return diag.Fail("IPv%d does not work from here, so not every address was examined (%d left out).",
 						map[bool]int{false: 4, true: 6}[ipv6], n)
 				}
 			}
@@ -137,7 +137,7 @@ var ednsRules = diag.Rules[*evidence]{
 		Title:       "Queries with EDNS are dropped",
 		Requirement: "Queries with EDNS are answered",
 		Ref:         "Zonemaster NAMESERVER02, RFC 6891 section 7",
-		Advice:      "Let the firewall pass EDNS: resolvers no longer retry without it (dnsflagday.net, 2019).",
+		Advice:      "Make the firewall pass EDNS: resolvers no longer retry without it (dnsflagday.net, 2019).",
 		When:        func(e *evidence) bool { return ednsAnswered(e) || slices.ContainsFunc(e.serving, dropsEDNS) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {

@@ -6,7 +6,7 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"valid": {
 		Headline: "The domain is delegated and served without a fault",
-		Sub:      "All name servers that were asked answer, and agree.",
+		Sub:      "The name servers that were asked answer and agree. Nothing needs to be done.",
 	},
 	"zone.delegation.cyclic": {
 		Headline: "The domain cannot be resolved: its delegation depends on itself",
@@ -14,7 +14,7 @@ var texts = diag.Texts{
 	},
 	"zone.delegation.lame": {
 		Headline: "The domain cannot be resolved: no name server serves the zone",
-		Sub: "The name servers answer and do not have the zone. Configure it there, or delegate the domain to the servers " +
+		Sub: "The name servers answer but do not have the zone. Configure it there, or delegate the domain to the servers " +
 			"that have it.",
 	},
 	"zone.delegation.unreachable": {
@@ -23,6 +23,6 @@ var texts = diag.Texts{
 	},
 	"zone.glue.none": {
 		Headline: "The domain cannot be resolved: its name servers have no glue",
-		Sub:      "Resolvers have no address to begin with. Register the addresses of the name servers at the registrar.",
+		Sub:      "Resolvers have no address to start with. Register the addresses of the name servers at the registrar.",
 	},
 }

@@ -45,7 +45,7 @@ func (e *evidence) trouble(ad *survey.Address) string {
 	case survey.Blocked:
 		return "is not a public address"
 	case survey.NotAsked:
-		return "was not asked, for the time was up"
+		return "was not asked, because time ran out"
 	default:
 		return "does not answer"
 	}

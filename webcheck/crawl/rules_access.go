@@ -73,10 +73,10 @@ func alive(e *evidence) bool { return !e.dead() }
 var robotsRules = diag.Rules[*evidence]{
 	{
 		Code: "crawl.robots.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "robots.txt did not come in time",
+		Title:       "robots.txt did not arrive in time",
 		Requirement: "robots.txt comes in time",
 		Ref:         "RFC 9309 section 2.3.1.4",
-		Advice:      "Try again, and check how long the server takes for robots.txt: crawlers stay away while they cannot read it.",
+		Advice:      "Check how long the server takes for robots.txt, and try again: crawlers stay away while they cannot read it.",
 		When:        alive,
 		Fails: func(e *evidence) diag.Failures {
 			if !e.robotsTxt.silent() {
@@ -97,7 +97,7 @@ var robotsRules = diag.Rules[*evidence]{
 			case !f.unreachable():
 				return nil
 			case f.status == http.StatusTooManyRequests:
-				return diag.Fail("%s answers with status 429, which Google takes for a server error: it assumes that everything is forbidden.", f.url).
+				return diag.Fail("%s answers with status 429, which Google treats as a server error: it assumes that everything is forbidden.", f.url).
 					About("robots.txt")
 			case f.status >= 500:
 				return diag.Fail("%s answers with the server error %d: crawlers must assume that everything is forbidden.", f.url, f.status).
@@ -134,7 +134,7 @@ var robotsRules = diag.Rules[*evidence]{
 		Advice:      "Serve robots.txt as text/plain, or answer 404 if there is none.",
 		When:        func(e *evidence) bool { return alive(e) && e.robotsTxt.file.All == robots.ByRules },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.robotsTxt.isHTML(), "%s is an HTML page with status %d, in which crawlers find no rules.",
+			return diag.FailIf(e.robotsTxt.isHTML(), "%s is an HTML page with status %d, and crawlers find no rules in it.",
 				e.robotsTxt.url, e.robotsTxt.status)
 		},
 	},
@@ -157,7 +157,7 @@ var robotsRules = diag.Rules[*evidence]{
 		Title:       "robots.txt is longer than 500 KiB",
 		Requirement: "robots.txt has at most 500 KiB",
 		Ref:         "RFC 9309 section 2.5",
-		Advice:      "Shorten robots.txt, for instance by patterns: crawlers ignore what is beyond 500 KiB.",
+		Advice:      "Shorten robots.txt, for instance with patterns: crawlers ignore everything after 500 KiB.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.robotsTxt.file.Truncated, "%s is longer than %d bytes.", e.robotsTxt.url, robots.MaxBytes)
 		},
@@ -199,10 +199,10 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Bot protection answered instead of the page",
 		Requirement: "The page itself is served, not a check for bots",
 		Ref:         "RFC 9110 section 15.5.4",
-		Advice:      "Let crawlers that you want pass the bot protection, and verify them by their addresses.",
+		Advice:      "Let the crawlers that you want pass the bot protection, and verify them by their addresses.",
 		When:        func(e *evidence) bool { return e.final() != nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.wall != "", "%s answered with status %d and a check for bots; what the page itself holds is not known.",
+			return diag.FailIf(e.wall != "", "%s answered with status %d and a bot check; the page itself could not be examined.",
 				strings.ToUpper(e.wall[:min(1, len(e.wall))])+e.wall[min(1, len(e.wall)):], e.final().StatusCode)
 		},
 	},
@@ -210,15 +210,15 @@ var answerRules = diag.Rules[*evidence]{
 		"Restore the page, or redirect its URL to where the content is now.",
 		func(code int) bool { return code == http.StatusNotFound || code == http.StatusGone }),
 	status("crawl.status.denied", "Page is not accessible to crawlers", "Crawlers have access to the page",
-		"RFC 9110 section 15.5.4", "Let crawlers fetch the page, unless it is meant for few only.",
+		"RFC 9110 section 15.5.4", "Let crawlers fetch the page, unless it is not meant for the public.",
 		func(code int) bool {
 			return code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusProxyAuthRequired ||
 				code == http.StatusTooManyRequests || code == http.StatusUnavailableForLegalReasons
 		}),
 	status("crawl.status.server", "Server error instead of the page", "The server answers without an error",
-		"RFC 9110 section 15.6", "Look into the log of the server: pages that keep failing are dropped from the index.",
+		"RFC 9110 section 15.6", "Find the cause in the log of the server: pages that keep failing are dropped from the index.",
 		func(code int) bool { return code >= 500 }),
-	status("crawl.status.other", "Answer is not a page", "The page is served with status 200", "RFC 9110 section 15",
+	status("crawl.status.other", "Response is not a page", "The page is served with status 200", "RFC 9110 section 15",
 		"Serve the page with status 200.",
 		func(code int) bool {
 			return code != http.StatusOK && code != http.StatusNonAuthoritativeInfo && code != http.StatusPartialContent
@@ -226,34 +226,34 @@ var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "crawl.body.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		DependsOn:   []diag.Code{"crawl.status.other"},
-		Title:       "Body did not come in time",
+		Title:       "Body did not arrive in time",
 		Requirement: "The body comes in time",
 		Ref:         "RFC 9110 section 15.6.5",
-		Advice:      "Try again, and check how long the server takes for the page.",
+		Advice:      "Check how long the server takes for the page, and try again.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes nothing more came in time.", len(e.result.Body))
+			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes, nothing more arrived in time.", len(e.result.Body))
 		},
 	},
 	{
 		Code: "crawl.body.encoding", Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
 		DependsOn:   []diag.Code{"crawl.body.unknown"},
-		Title:       "Compression of the body is not what Content-Encoding says",
+		Title:       "Body is not compressed as Content-Encoding says",
 		Requirement: "The body is compressed as Content-Encoding says",
 		Ref:         "RFC 9110 section 8.4",
-		Advice:      "Send Content-Encoding for what is compressed in that way and only for that: visitors see garbage or an error.",
+		Advice:      "Make Content-Encoding match the compression of the body: visitors see garbage or an error.",
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.result.Err
 			if e.zipped() {
 				return diag.Fail("The body is compressed with gzip, and no Content-Encoding says so.")
 			}
 			return diag.FailIf(failed != nil && failed.Code == fetch.Protocol && e.result.Encoding != "",
-				"The answer has Content-Encoding: %s, but %s.", diag.Quote(e.result.Encoding), reason(failed))
+				"The response has Content-Encoding: %s, but %s.", diag.Quote(e.result.Encoding), reason(failed))
 		},
 	},
 	{
 		Code: "crawl.body.broken", Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
 		DependsOn:   []diag.Code{"crawl.body.encoding"},
-		Title:       "Body breaks off",
+		Title:       "Body is incomplete",
 		Requirement: "The body is complete",
 		Ref:         "RFC 9112 section 8",
 		Advice:      "Check the server and the proxies in front of it: the connection ends before the page does.",
@@ -267,7 +267,7 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Content is not HTML",
 		Requirement: "The content is HTML",
 		Ref:         "RFC 9110 section 8.3",
-		Advice:      "Leave it if the content is not meant as a web page; else serve it as text/html.",
+		Advice:      "Serve the content as text/html if it is meant to be a web page.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.page != nil || len(e.result.Body) == 0 {
 				return nil
@@ -286,7 +286,7 @@ var answerRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case len(e.result.Body) == 0:
-				return diag.Fail("The answer has status %d and no content.", e.final().StatusCode)
+				return diag.Fail("The response has status %d and no content.", e.final().StatusCode)
 			case e.whole() && e.bare():
 				return diag.Fail("The page has no text, image, frame or script.")
 			}
@@ -298,7 +298,7 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Page is longer than what was examined",
 		Requirement: "The page was examined to its end",
 		Ref:         "RFC 9110 section 8.6",
-		Advice:      "Raise max_bytes to have all of it examined, or reduce its elements.",
+		Advice:      "Raise max_bytes to examine all of it, or reduce its elements.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.page != nil && e.page.Cut {
 				return diag.Fail("The page has more elements than are examined: the rest was not examined and is not reported as missing.")
@@ -315,7 +315,7 @@ var answerRules = diag.Rules[*evidence]{
 		Ref:         googleDoc + "Googlebot, file size limits",
 		Advice:      "Move scripts, styles and inline images out of the HTML, so that the content is within the limit.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.overLimit(), "The page has %s%d bytes, and the crawler reads the first %d.",
+			return diag.FailIf(e.overLimit(), "The page has %s%d bytes, and the crawler reads only the first %d.",
 				map[bool]string{true: "more than "}[e.result.Truncated], len(e.result.Body), e.agent.limit)
 		},
 	},

@@ -92,7 +92,7 @@ var securityRules = diag.Rules[*evidence]{
 		Advice:      "Serve the page over HTTPS, and redirect from HTTP.",
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.url.Scheme() != "https", "%s came over HTTP, where anyone on the network path can read and change it.", e.url)
+			return diag.FailIf(e.url.Scheme() != "https", "%s was served over HTTP, where anyone on the network path can read and change it.", e.url)
 		},
 	},
 	{
@@ -101,7 +101,7 @@ var securityRules = diag.Rules[*evidence]{
 		Title:       "Browsers block what the page loads over HTTP",
 		Requirement: "The page loads no script, style or frame over HTTP",
 		Ref:         "W3C Mixed Content section 4.2",
-		Advice:      "Load it over HTTPS, from your own host if the other has none.",
+		Advice:      "Load it over HTTPS, from your own host if the other does not support HTTPS.",
 		When:        judged,
 		Fails:       mixed(true),
 	},
@@ -120,7 +120,7 @@ var securityRules = diag.Rules[*evidence]{
 		Title:       "Form is sent over HTTP",
 		Requirement: "Forms are sent over HTTPS",
 		Ref:         "W3C Mixed Content section 7.2",
-		Advice:      "Let the action of the form be a URL with https.",
+		Advice:      "Use an https URL as the action of the form.",
 		When: func(e *evidence) bool {
 			return judged(e) && len(e.page.Forms) > 0 && e.url.Scheme() == "https" && !e.upgrades()
 		},
@@ -143,7 +143,7 @@ var securityRules = diag.Rules[*evidence]{
 		Advice:      "Serve the page over HTTPS, and redirect from HTTP.",
 		When:        func(e *evidence) bool { return judged(e) && e.page.Counts.Passwords > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.url.Scheme() != "https", "%s asks for a password and came over HTTP.", e.url)
+			return diag.FailIf(e.url.Scheme() != "https", "%s asks for a password and was served over HTTP.", e.url)
 		},
 	},
 }

@@ -46,7 +46,7 @@ var indexRules = diag.Rules[*evidence]{
 		Title:       "robots.txt keeps crawlers from seeing the noindex",
 		Requirement: "Crawlers may fetch the page to see its noindex",
 		Ref:         googleDoc + "Block indexing with noindex",
-		Advice:      "Allow the page in robots.txt, so that crawlers see the noindex; else it can stay in the index by its links.",
+		Advice:      "Allow the page in robots.txt so crawlers see the noindex; else links can keep it in the index.",
 		Reads:       []diag.Source{fromPage, fromRobots},
 		When:        func(e *evidence) bool { return served(e) && e.effect.NoIndex },
 		Fails: func(e *evidence) diag.Failures {
@@ -59,7 +59,7 @@ var indexRules = diag.Rules[*evidence]{
 		Title:       "Page forbids indexing (noindex)",
 		Requirement: "The page may be indexed",
 		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-		Advice:      "Remove noindex if the page is to be found in search engines; else leave it.",
+		Advice:      "Remove noindex if search engines should list the page.",
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.", e.said(noIndex))
@@ -70,7 +70,7 @@ var indexRules = diag.Rules[*evidence]{
 		Title:       "Page asks not to follow its links (nofollow)",
 		Requirement: "Crawlers may follow the links of the page",
 		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-		Advice:      "Remove nofollow unless none of the links is to be followed; single links can be marked with rel.",
+		Advice:      "Remove nofollow, and mark single links with rel instead, unless no link should be followed.",
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(noFollow))
@@ -78,10 +78,10 @@ var indexRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.index.unknown", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
-		Title:       "Directive that no crawler knows",
+		Title:       "Robots directive that no crawler knows",
 		Requirement: "Crawlers know all directives",
 		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-		Advice:      "Correct the spelling: crawlers ignore what they do not know.",
+		Advice:      "Correct the spelling: crawlers ignore unknown directives.",
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			if e.effect.BadDate {
@@ -94,10 +94,10 @@ var indexRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.refresh", Severity: diag.Warning, Weight: 2, Category: factorIndexing,
-		Title:       "Page redirects by a refresh",
+		Title:       "Page redirects with a refresh",
 		Requirement: "The page does not redirect by a refresh",
 		Ref:         htmlStandard + "4.2.5.3",
-		Advice:      "Redirect with status 301 or 308: crawlers see it at once, and browsers keep their history.",
+		Advice:      "Redirect with status 301 or 308 instead: crawlers see it at once, and the back button works.",
 		When:        judged,
 		Fails: func(e *evidence) diag.Failures {
 			r, ok := e.page.Refresh()
@@ -109,7 +109,7 @@ var indexRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.soft404", Severity: diag.Warning, Weight: 5, Category: factorIndexing,
-		Title:       "Page says not found with status 200",
+		Title:       "Page says \"not found\" with a success status",
 		Requirement: "Error pages have an error status",
 		Ref:         googleDoc + "Soft 404 errors",
 		Advice:      "Answer with status 404 or 410 if the page does not exist.",
@@ -132,7 +132,7 @@ var canonicalRules = diag.Rules[*evidence]{
 		Title:       "No canonical URL",
 		Requirement: "The page names its canonical URL",
 		Ref:         "RFC 6596 section 3",
-		Advice:      "Add the link element to the head, with the URL under which the page is to be indexed.",
+		Advice:      "Add a link element with rel=canonical to the head, with the URL under which to index the page.",
 		When:        whole,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.canonicalTags()) == 0 && !strings.Contains(e.final().Header.Get("Link"), "canonical"),
@@ -148,7 +148,7 @@ var canonicalRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return judged(e) && len(e.canonicalTags()) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.canonicalTags(), func(l page.LinkTag) diag.Failures {
-				return diag.FailIf(!isWeb(l.URL) || l.Raw == "", "The canonical link has the href %q, which leads to no web page.", diag.Quote(l.Raw)).
+				return diag.FailIf(!isWeb(l.URL) || l.Raw == "", "The canonical link has the href %q, which is not the URL of a web page.", diag.Quote(l.Raw)).
 					Suggesting(e.canonicalLine())
 			})
 		},
@@ -171,7 +171,7 @@ var canonicalRules = diag.Rules[*evidence]{
 		Title:       "Canonical link outside the head is ignored",
 		Requirement: "The canonical link is in the head",
 		Ref:         googleDoc + "Specify a canonical URL",
-		Advice:      "Move the link element into the head; an element in the head that belongs into the body ends it early.",
+		Advice:      "Move the link element into the head; an element in the head that belongs in the body ends the head early.",
 		Fails: func(e *evidence) diag.Failures {
 			outside := slices.ContainsFunc(e.canonicalTags(), func(l page.LinkTag) bool { return !l.InHead })
 			return diag.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical is in the body of the page.")
@@ -182,7 +182,7 @@ var canonicalRules = diag.Rules[*evidence]{
 		Title:       "Canonical URL is another page",
 		Requirement: "The canonical URL is that of the page",
 		Ref:         "RFC 6596 section 3",
-		Advice:      "Leave it if the other page is to be indexed instead; else name the URL of this page.",
+		Advice:      "Name the URL of this page, unless the other page should be indexed instead.",
 		Fails:       func(e *evidence) diag.Failures { return e.indexedAs(true) },
 	},
 	{
@@ -191,7 +191,7 @@ var canonicalRules = diag.Rules[*evidence]{
 		Title:       "Canonical URL is on another site",
 		Requirement: "The canonical URL is on the same site",
 		Ref:         "RFC 6596 section 3",
-		Advice:      "Name the URL of this page, unless the other site is meant to be indexed in its place.",
+		Advice:      "Name the URL of this page, unless the other site should be indexed instead.",
 		Fails:       func(e *evidence) diag.Failures { return e.indexedAs(false) },
 	},
 	{
@@ -218,7 +218,7 @@ var canonicalRules = diag.Rules[*evidence]{
 		Title:       "Alternate languages do not list the page itself",
 		Requirement: "Alternate languages list the page itself",
 		Ref:         googleDoc + "Localized versions of your pages",
-		Advice:      "List every version on every version, the page itself too: search engines ignore what is not mutual.",
+		Advice:      "List all versions on every version, including the page itself: search engines ignore one-way alternates.",
 		Fails: func(e *evidence) diag.Failures {
 			self := slices.ContainsFunc(e.page.Hreflangs(), func(l page.LinkTag) bool {
 				return l.URL == withoutFragment(e.url) || slices.Contains(e.canonicals, l.URL)

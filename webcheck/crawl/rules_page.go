@@ -44,7 +44,7 @@ var titleRules = diag.Rules[*evidence]{
 		Title:       "No title",
 		Requirement: "The page has a title",
 		Ref:         htmlStandard + "4.2.2",
-		Advice:      "Add a title element to the head: it is the headline of the page in search results and tabs.",
+		Advice:      "Add a title element to the head: search results and tabs show it.",
 		When:        func(e *evidence) bool { return whole(e) || titled(e) },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.page.Titles) > 1 {
@@ -90,12 +90,12 @@ var headRules = diag.Rules[*evidence]{
 		Title:       "Text is not in the encoding that is stated",
 		Requirement: "The text is in the encoding that is stated",
 		Ref:         "Encoding Standard section 4.2",
-		Advice:      "State the encoding in which the page is saved, best utf-8: readers see replacement characters.",
+		Advice:      "State the encoding in which the page is saved, ideally utf-8: readers see replacement characters.",
 		When:        judged,
 		Fails: func(e *evidence) diag.Failures {
 			p := e.page
 			if p.UnknownCharset != "" {
-				return diag.Fail("%q is no encoding that browsers know.", diag.Quote(p.UnknownCharset))
+				return diag.Fail("%q is not an encoding that browsers know.", diag.Quote(p.UnknownCharset))
 			}
 			return diag.FailIf(p.Undecoded, "The encoding is %s, but the page has bytes that are invalid in it.", p.Charset)
 		},
@@ -106,7 +106,7 @@ var headRules = diag.Rules[*evidence]{
 		Title:       "Contradictory character encodings",
 		Requirement: "All declarations state the same encoding",
 		Ref:         htmlStandard + "13.2.3.2",
-		Advice:      "State the encoding in which the page is saved, best utf-8, in Content-Type and in the page.",
+		Advice:      "State the encoding in which the page is saved, ideally utf-8, in Content-Type and in the page.",
 		Fails: func(e *evidence) diag.Failures {
 			by := "Content-Type says"
 			if e.page.CharsetBy == page.ByBOM {
@@ -122,12 +122,12 @@ var headRules = diag.Rules[*evidence]{
 		Title:       "No encoding is stated",
 		Requirement: "The encoding is stated",
 		Ref:         htmlStandard + "4.2.5.4",
-		Advice:      "Add charset=utf-8 to Content-Type, or the meta element as the first one of the head.",
+		Advice:      "Add charset=utf-8 to Content-Type, or a meta element with charset=utf-8 at the start of the head.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.page.CharsetBy != page.ByContent || e.mediaType == "application/xhtml+xml" { // XML is UTF-8 unless it says else
 				return nil
 			}
-			f := diag.Fail("Neither Content-Type nor the page states an encoding; by its bytes it is %s.", e.page.Charset)
+			f := diag.Fail("Neither Content-Type nor the page states an encoding; its bytes suggest %s.", e.page.Charset)
 			if e.page.Charset == "utf-8" {
 				return f.Suggesting(`<meta charset="utf-8">`)
 			}
@@ -150,7 +150,7 @@ var headRules = diag.Rules[*evidence]{
 		Title:       "No language is stated",
 		Requirement: "The html element states the language",
 		Ref:         "WCAG 2.2 success criterion 3.1.1",
-		Advice:      "Add lang to the html element, such as lang=\"en\": screen readers pronounce by it.",
+		Advice:      "Add lang to the html element, such as lang=\"en\": screen readers choose the pronunciation by it.",
 		When:        judged,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.page.Lang == "", "The html element of the page has no lang.")
@@ -161,10 +161,10 @@ var headRules = diag.Rules[*evidence]{
 		Title:       "Elements are nested more than 512 deep",
 		Requirement: "Elements are nested at most 512 deep",
 		Ref:         htmlStandard + "13.2.6",
-		Advice:      "Close elements that are left open: parsers flatten or drop what is nested so deep.",
+		Advice:      "Close elements that are left open: parsers flatten or drop what is nested so deeply.",
 		When:        judged,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.HeadOnly, "The elements of the page are nested more than 512 deep; it was read tag by tag instead.")
+			return diag.FailIf(e.page.HeadOnly, "The elements of the page are nested more than 512 deep, so only its tags were examined.")
 		},
 	},
 }
@@ -189,7 +189,7 @@ var contentRules = diag.Rules[*evidence]{
 		Title:       "Content appears only when scripts run",
 		Requirement: "The content is in the HTML",
 		Ref:         googleDoc + "JavaScript SEO basics",
-		Advice:      "Render the content on the server: not every crawler runs scripts, and those that do come back later for it.",
+		Advice:      "Render the content on the server: not every crawler runs scripts, and those that do render it later.",
 		When:        whole,
 		Fails: func(e *evidence) diag.Failures {
 			told := strings.Contains(strings.ToLower(e.page.Noscript.Text), "javascript")
@@ -215,7 +215,7 @@ var contentRules = diag.Rules[*evidence]{
 		Title:       "Image without alternative text (alt)",
 		Requirement: "Every image has an alternative text, or an empty one for decoration",
 		Ref:         htmlStandard + "4.8.4.4",
-		Advice:      "Add alt to each img: what it shows in a few words, or alt=\"\" if it is decoration.",
+		Advice:      "Add alt to each img: a few words for what it shows, or alt=\"\" if it is decoration.",
 		When:        func(e *evidence) bool { return judged(e) && e.page.Counts.Images > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			c := e.page.Counts
@@ -235,7 +235,7 @@ var contentRules = diag.Rules[*evidence]{
 		Title:       "Links that crawlers cannot follow",
 		Requirement: "Crawlers can follow the links",
 		Ref:         googleDoc + "Link best practices",
-		Advice:      "Use a elements with a href that is a URL; let scripts take it over.",
+		Advice:      "Use links with a URL in href, and let scripts handle the click.",
 		When:        judged,
 		Fails: func(e *evidence) diag.Failures {
 			n := 0

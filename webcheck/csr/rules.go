@@ -37,7 +37,7 @@ var textRules = diag.Rules[*evidence]{
 		Requirement: "The text holds no private key",
 		Ref:         br + "4.9.1.1",
 		Advice: "Treat the private key as compromised: generate a new one, have certificates for the old one revoked, and " +
-			"paste the signing request alone. Nothing of this key is repeated, logged or kept here.",
+			"paste the signing request alone. This key is not repeated, logged or stored.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.paste.Secret != "", "The text holds %s. A private key must never leave the server that uses it.",
 				secrets[e.paste.Secret])
@@ -87,13 +87,13 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.pem.several", Severity: diag.Info,
-		Title:       "More than one block in the text",
+		Title:       "More than one PEM block in the text",
 		Requirement: "The text has one block only",
 		Ref:         armor + "2",
-		Advice:      "Check that the first request is the one you mean: the others were not looked at.",
+		Advice:      "Check that the first request is the one you mean: the others were not examined.",
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.paste.Blocks) > 1, "The text has %s, of which %s: multiple PEM blocks. The first request is the one that is judged.",
+			return diag.FailIf(len(e.paste.Blocks) > 1, "The text has %s, of which %s: multiple PEM blocks. Only the first request is judged.",
 				diag.Count(len(e.paste.Blocks), "block"), requests(e.count))
 		},
 	},
@@ -151,13 +151,13 @@ var structureRules = diag.Rules[*evidence]{
 		Advice:      regenerate,
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.csr.Version != 0, "The request has the version %d; there is none but 0, which is called v1.", e.csr.Version).
+			return diag.FailIf(e.csr.Version != 0, "The request has the version %d; the only one is 0, which is called v1.", e.csr.Version).
 				Suggesting(e.correction())
 		},
 	},
 	{
 		Code: "csr.der.trailing", Severity: diag.Error,
-		Title:       "Data behind the request",
+		Title:       "Data after the request",
 		Requirement: "Nothing follows the request",
 		Ref:         pkcs + "4.2",
 		Advice:      "Copy the file again: what follows the request does not belong to it.",
@@ -198,15 +198,15 @@ var signatureRules = diag.Rules[*evidence]{
 		Title:       "Signature does not verify",
 		Requirement: "The signature is that of the key in the request",
 		Ref:         pkcs + "4.2",
-		Advice:      "Make a new request with the private key that belongs to it: this one was changed after signing, or signed with another key.",
+		Advice:      "Make a new request with the private key that belongs to it: the signature of this one is not by that key.",
 		When:        func(e *evidence) bool { return e.csr != nil && e.validity != pki.Unchecked },
 		Fails: func(e *evidence) diag.Failures {
 			switch e.validity {
 			case pki.BadMatch:
-				return diag.Fail("The bad signature (%s) is not that of this request by the key in it, so that the request was "+
-					"changed or the key is another one.", e.csr.Algorithm.Name).Suggesting(e.correction())
+				return diag.Fail("Bad signature (%s): it does not verify with the key in the request, so the request was "+
+					"changed after signing or signed with another key.", e.csr.Algorithm.Name).Suggesting(e.correction())
 			case pki.WrongScheme:
-				return diag.Fail("The signature is of the algorithm %s, which a key of the algorithm %s cannot make.",
+				return diag.Fail("The signature has the algorithm %s, which a key of the algorithm %s cannot produce.",
 					diag.Quote(e.csr.Algorithm.Name), e.csr.Key.Name).Suggesting(e.correction())
 			default:
 				return nil
@@ -232,7 +232,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Title:       "Weak signature hash",
 		Requirement: "The request is signed with SHA-256, SHA-384 or SHA-512",
 		Ref:         br + "7.1.3.2",
-		Advice:      "Sign the request again with SHA-256, as the suggested command does; the key can stay.",
+		Advice:      "Sign the request again with SHA-256, as the suggested command does; the key can be kept.",
 		When:        func(e *evidence) bool { return e.csr != nil && e.csr.Algorithm.Hash != "" },
 		Fails: func(e *evidence) diag.Failures {
 			a := e.csr.Algorithm

@@ -39,13 +39,13 @@ var keyRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			k := e.csr.Key
 			return diag.FailIf(k.Algorithm != pki.RSA && k.Algorithm != pki.ECDSA,
-				"The key type is %s. Certificates for servers are issued for keys of RSA and ECDSA only.", diag.Quote(k.Name)).
+				"The key type is %s. Certificates for servers are issued for RSA and ECDSA keys only.", diag.Quote(k.Name)).
 				Suggesting(e.correction())
 		},
 	},
 	{
 		Code: "csr.key.identifier", Severity: diag.Error, DependsOn: []diag.Code{"csr.key.algorithm"},
-		Title:       "Key is labeled for one scheme of RSA only",
+		Title:       "RSA key is labeled for one scheme only",
 		Requirement: "The algorithm of an RSA key is rsaEncryption",
 		Ref:         br + "7.1.3.1.1",
 		Advice:      newPair,
@@ -61,7 +61,7 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.key.malformed", Severity: diag.Critical,
-		Title:       "Public key makes no sense",
+		Title:       "Public key is malformed",
 		Requirement: "The public key is well formed",
 		Ref:         br + "6.1.6",
 		Advice:      newPair,
@@ -79,7 +79,7 @@ var keyRules = diag.Rules[*evidence]{
 		When:        isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.csr.Key.Size()
-			return diag.FailIf(n < pki.MinRSABits, "The RSA key is too small: its modulus has %d bits, and %d are the least.", n, pki.MinRSABits).
+			return diag.FailIf(n < pki.MinRSABits, "The RSA key is too small: its modulus has %d bits, and at least %d are required.", n, pki.MinRSABits).
 				Suggesting(e.correction())
 		},
 	},
@@ -92,7 +92,7 @@ var keyRules = diag.Rules[*evidence]{
 		When:        isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.csr.Key.Size()
-			return diag.FailIf(n%8 != 0, "The RSA modulus has %d bits, which 8 does not divide.", n).Suggesting(e.correction())
+			return diag.FailIf(n%8 != 0, "The RSA modulus has %d bits, which is not a multiple of 8.", n).Suggesting(e.correction())
 		},
 	},
 	{
@@ -133,7 +133,7 @@ var keyRules = diag.Rules[*evidence]{
 			case x.BitLen() > largestExponent:
 				return diag.Fail("The public exponent has %d bits, and should be below 2^256.", x.BitLen()).Suggesting(e.correction())
 			case x.Cmp(big.NewInt(pki.MinExponent)) < 0:
-				return diag.Fail("The public exponent is %s: a small exponent makes mistakes in other software fatal.", x).Suggesting(e.correction())
+				return diag.Fail("The public exponent is %s: with a small exponent, mistakes in other software are fatal.", x).Suggesting(e.correction())
 			case x.BitLen() > 64:
 				return diag.Fail("The public exponent is an unusual number of %d bits.", x.BitLen()).Suggesting(e.correction())
 			default:
@@ -166,13 +166,13 @@ var keyRules = diag.Rules[*evidence]{
 		Advice:      "Generate the key with a named curve, as the suggested command does.",
 		When:        isCurve,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.csr.Key.Explicit, "The key has explicit parameters of an elliptic curve (EC) in place of the name of the curve, which is not allowed.").
+			return diag.FailIf(e.csr.Key.Explicit, "The key has explicit parameters of an elliptic curve (EC) instead of the name of the curve, which is not allowed.").
 				Suggesting(e.correction())
 		},
 	},
 	{
 		Code: "csr.key.curve.compressed", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.curve.forbidden", "csr.key.malformed"},
-		Title:       "Point of the key is compressed",
+		Title:       "Public key is a compressed point",
 		Requirement: "The point of the key is uncompressed",
 		Ref:         "RFC 5480 section 2.2",
 		Advice:      "Generate a new key, as the suggested command does: some authorities, Let's Encrypt among them, cannot read compressed points.",
@@ -195,7 +195,7 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.key.debian", Severity: diag.Critical,
-		Title:       "Key made by the broken OpenSSL of Debian",
+		Title:       "Key made by the broken Debian OpenSSL of 2006 to 2008",
 		Requirement: "The key was not made by Debian's OpenSSL of 2006 to 2008",
 		Ref:         br + "6.1.1.3",
 		Advice:      newPair,
@@ -213,10 +213,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.key.roca", Severity: diag.Critical,
-		Title:       "Key with the flaw ROCA",
+		Title:       "Key has the ROCA flaw",
 		Requirement: "The key lacks the fingerprint of ROCA",
 		Ref:         br + "6.1.1.3",
-		Advice:      "Generate the key with other software than the chip that made this one, and update the chip.",
+		Advice:      "Generate the key in software rather than on the chip that made this one, and update the chip.",
 		When:        searched(pki.CheckROCA),
 		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckROCA) },
 	},
@@ -261,7 +261,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "RSA modulus is not random",
 		Requirement: "The bits of the modulus look random",
 		Ref:         br + "6.1.1.3",
-		Advice:      "Generate the key with other software: this modulus was not made of random primes.",
+		Advice:      "Generate the key with other software: this modulus is not a product of random primes.",
 		When:        searched(pki.CheckPattern),
 		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckPattern) },
 	},

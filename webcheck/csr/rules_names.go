@@ -44,7 +44,7 @@ var nameRules = diag.Rules[*evidence]{
 		Title:       "Subject alternative name missing",
 		Requirement: "The names stand in the extension subjectAltName",
 		Ref:         sanRef,
-		Advice: "Make a new request with a subjectAltName, as the suggested command does. Many authorities add the common name by " +
+		Advice: "Make a new request with a subjectAltName, as the suggested command does. Many authorities add the common name " +
 			"themselves; browsers look at nothing but the subjectAltName.",
 		When: readable,
 		Fails: func(e *evidence) diag.Failures {
@@ -68,17 +68,17 @@ var nameRules = diag.Rules[*evidence]{
 	nameRule("csr.names.public_suffix", "Name is a public suffix", "No name is a public suffix", br+"3.2.2.4",
 		"Ask for a name in your own domain.", PublicSuffix),
 	nameRule("csr.names.internal", "Internal name", "All names are in the public DNS", br+"4.2.2",
-		"Use a name in a domain that you have registered, or an authority of your own for internal names.", InternalName),
+		"Use a name in a domain that you have registered, or a private CA for internal names.", InternalName),
 	nameRule("csr.names.reverse", "Name of the reverse DNS", "No name is one of the reverse DNS", br+"4.2.2",
 		"Ask for the host name or for the address itself.", ReverseName),
 	nameRule("csr.names.reserved_ip", "Reserved IP address", "All IP addresses are public", br+"4.2.2, RFC 6890",
-		"Ask for a public address or a host name, or use an authority of your own for private addresses.", ReservedIP),
+		"Ask for a public address or a host name, or use a private CA for private addresses.", ReservedIP),
 	{
 		Code: "csr.names.email", Severity: diag.Error,
 		Title:       "Email address among the names (SAN)",
 		Requirement: "No name is a mail address",
 		Ref:         sanRef,
-		Advice:      "Leave the mail address out, as the suggested command does: certificates for servers cannot have it.",
+		Advice:      "Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.",
 		When:        named,
 		Fails:       func(e *evidence) diag.Failures { return e.ofType(EmailName) },
 	},
@@ -87,7 +87,7 @@ var nameRules = diag.Rules[*evidence]{
 		Title:       "URI among the names (SAN)",
 		Requirement: "No name is a URI",
 		Ref:         sanRef,
-		Advice:      "Leave the URI out, as the suggested command does: certificates for servers cannot have it.",
+		Advice:      "Leave the URI out, as the suggested command does: certificates for servers cannot contain it.",
 		When:        named,
 		Fails:       func(e *evidence) diag.Failures { return e.ofType(URIName) },
 	},
@@ -96,7 +96,7 @@ var nameRules = diag.Rules[*evidence]{
 		Title:       "Name of another type (SAN)",
 		Requirement: "All names are host names or IP addresses",
 		Ref:         sanRef,
-		Advice:      "Leave the name out, as the suggested command does: certificates for servers have host names and addresses only.",
+		Advice:      "Leave the name out, as the suggested command does: certificates for servers contain host names and IP addresses only.",
 		When:        named,
 		Fails:       func(e *evidence) diag.Failures { return e.ofType(OtherName) },
 	},
@@ -109,7 +109,7 @@ var nameRules = diag.Rules[*evidence]{
 		When:        named,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.repeated(), func(s string) diag.Failures {
-				return diag.Fail("The name %s stands in the request more than once.", shown(s)).About(shown(s)).Suggesting(e.correction())
+				return diag.Fail("The name %s appears in the request more than once.", shown(s)).About(shown(s)).Suggesting(e.correction())
 			})
 		},
 	},
@@ -140,7 +140,7 @@ var nameRules = diag.Rules[*evidence]{
 				base := strings.TrimPrefix(strings.ToLower(n.Value), "*.")
 				apex, err := publicsuffix.EffectiveTLDPlusOne(base)
 				return diag.FailIf(n.Wild && n.Valid && err == nil && apex == base && !e.has(base),
-					"The wildcard %s does not cover %s, which is not named.", shown(n.Value), shown(base)).About(shown(n.Value))
+					"The wildcard %s does not cover %s, which is not among the names.", shown(n.Value), shown(base)).About(shown(n.Value))
 			})
 		},
 	},
@@ -149,7 +149,7 @@ var nameRules = diag.Rules[*evidence]{
 		Title:       "Common name (CN) is an IP address",
 		Requirement: "The common name is no IP address, unless it is one of the names",
 		Ref:         br + "7.1.4.3",
-		Advice:      "Put the address among the names with the type IP, or leave it out; the suggested command does so.",
+		Advice:      "Put the address among the names with the type IP, as the suggested command does, or leave it out.",
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.common, func(s string) diag.Failures {
@@ -206,7 +206,7 @@ func (e *evidence) refuse(is func(Name) bool) diag.Failures {
 	if len(all) < 2 {
 		return all
 	}
-	return all.Together("%s Of another %s of the request the same is true.", all[0].Detail, diag.Count(len(all)-1, "name"))
+	return all.Together("%s The same applies to another %s of the request.", all[0].Detail, diag.Count(len(all)-1, "name"))
 }
 
 func (e *evidence) refused(n Name) diag.Failures {

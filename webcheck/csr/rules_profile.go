@@ -30,18 +30,18 @@ func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref
 var subjectRules = diag.Rules[*evidence]{
 	subjectRule("csr.subject.country", diag.Warning, "Invalid country code", "The country is a code of ISO 3166-1", subjectRef,
 		"Write the two letters of ISO 3166-1 in upper case, such as GB, or leave the country out, as the suggested command does.",
-		"The %s is %q, which is no code of ISO 3166-1.", func(a SubjectAttribute) bool { return a.OID == oidCountry && !isCountry(a.Value) }),
-	subjectRule("csr.subject.default", diag.Warning, "Default value in the subject", "No value is one that a program filled in", subjectRef,
+		"The %s is %q, which is not an ISO 3166-1 code.", func(a SubjectAttribute) bool { return a.OID == oidCountry && !isCountry(a.Value) }),
+	subjectRule("csr.subject.default", diag.Warning, "Default value in the subject", "No value is a program's default", subjectRef,
 		"Leave the value out, as the suggested command does, or write your own.",
 		"The %s is %q, the default value of a program.", isDefault),
 	subjectRule("csr.subject.placeholder", diag.Warning, "Placeholder in the subject", "The subject has no placeholders", subjectRef,
 		"Leave the value out, as the suggested command does.",
-		"The %s is %q. Authorities may not certify values that only say that there is none.", func(a SubjectAttribute) bool { return !isDefault(a) && isPlaceholder(a.Value) }),
+		"The %s is %q. Authorities may not certify placeholders.", func(a SubjectAttribute) bool { return !isDefault(a) && isPlaceholder(a.Value) }),
 	subjectRule("csr.subject.length", diag.Error, "Value in the subject is too long", "No value of the subject is too long", br+"7.1.4.2, RFC 5280 appendix A.1",
-		"Shorten the value. Long host names stand in the subjectAltName alone; the suggested command does so.",
+		"Shorten the value. Long host names belong in the subjectAltName only; the suggested command does so.",
 		"The %s is too long: %s.", tooLong),
 	subjectRule("csr.subject.unit", diag.Warning, "Organizational unit (OU) in the subject", "The subject has no organizational unit", subjectRef,
-		"Leave the organizational unit out, as the suggested command does: authorities may not certify it since September 2022.",
+		"Leave the organizational unit out, as the suggested command does: authorities have not been allowed to certify it since September 2022.",
 		"The subject has the %s %q.", func(a SubjectAttribute) bool { return a.OID == oidUnit && !isDefault(a) && !isPlaceholder(a.Value) }),
 }
 
@@ -50,7 +50,7 @@ var subjectRules = diag.Rules[*evidence]{
 var extensionRules = diag.Rules[*evidence]{
 	{
 		Code: "csr.extensions.duplicate", Severity: diag.Error,
-		Title:       "Extension stands twice",
+		Title:       "Extension is requested twice",
 		Requirement: "Each extension stands once",
 		Ref:         "RFC 5280 section 4.2",
 		Advice:      regenerate,
@@ -67,10 +67,10 @@ var extensionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.constraints.ca", Severity: diag.Error,
-		Title:       "Request for a certificate of an authority",
+		Title:       "Request for a CA certificate",
 		Requirement: "The request is not for a certificate that issues others",
 		Ref:         br + "7.1.2.7.8",
-		Advice:      "Leave the basic constraints out, as the suggested command does: no public authority signs another one on request.",
+		Advice:      "Leave the basic constraints out, as the suggested command does: no public authority signs another CA on request.",
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
 			b := e.csr.Constraints
@@ -79,7 +79,7 @@ var extensionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.usage.signing", Severity: diag.Error,
-		Title:       "Key usage of an authority",
+		Title:       "Key usage of a CA",
 		Requirement: "No key usage of an authority is asked for",
 		Ref:         br + "7.1.2.7.11",
 		Advice:      "Leave the key usage out, as the suggested command does: the authority sets it.",
@@ -124,7 +124,7 @@ var extensionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.purpose.other", Severity: diag.Warning, DependsOn: []diag.Code{"csr.purpose.server"},
-		Title:       "Purpose (EKU) that certificates for servers may not have",
+		Title:       "Purpose (EKU) not allowed in certificates for servers",
 		Requirement: "No purpose is asked for but serverAuth and clientAuth",
 		Ref:         br + "7.1.2.7.10",
 		Advice:      "Leave the purposes out, as the suggested command does.",
@@ -139,7 +139,7 @@ var extensionRules = diag.Rules[*evidence]{
 		Title:       "Purpose clientAuth is being phased out",
 		Requirement: "The purpose clientAuth is not asked for",
 		Ref:         "Chrome Root Program Policy",
-		Advice:      "Use an authority of your own for certificates of clients: Chrome demands of public ones that they certify servers only.",
+		Advice:      "Use a private CA for client certificates: Chrome requires public ones to certify servers only.",
 		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(slices.Contains(e.csr.ExtKeyUsage, "clientAuth"), "The request asks for the purpose clientAuth.")
@@ -147,10 +147,10 @@ var extensionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.staple.required", Severity: diag.Info,
-		Title:       "Certificate that must be stapled is asked for",
+		Title:       "Must-staple is requested",
 		Requirement: "The request does not ask for must-staple",
 		Ref:         "RFC 7633 section 4",
-		Advice:      "Leave it out unless the authority runs OCSP and the server staples: Let's Encrypt refuses such requests since May 2025.",
+		Advice:      "Leave it out unless the authority runs OCSP and the server staples: Let's Encrypt has refused such requests since May 2025.",
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (must-staple).")
@@ -161,7 +161,7 @@ var extensionRules = diag.Rules[*evidence]{
 		Title:       "Challenge password in the request",
 		Requirement: "The request has no challenge password",
 		Ref:         "RFC 2985 section 5.4.1",
-		Advice:      "Leave it empty next time: authorities ignore the password, and everybody can read it.",
+		Advice:      "Leave it empty next time: authorities ignore the password, and anyone can read it.",
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.Challenge, "The request has the attribute challengePassword, which is not encrypted.")

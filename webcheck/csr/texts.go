@@ -6,10 +6,10 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"valid": {
 		Headline: "Signing request is compliant",
-		Sub:      "Public authorities can issue a certificate for it. Send them the file as the program wrote it.",
+		Sub:      "Nothing in it keeps public authorities from issuing a certificate. Send them the file unchanged.",
 	},
 	"csr.private_key.present": {
 		Headline: "Private key in the text",
-		Sub:      "Whoever could read it can use it. Generate a new key, and paste the signing request alone.",
+		Sub:      "Anyone who has seen it can use it. Generate a new key, and paste only the signing request.",
 	},
 }

@@ -272,6 +272,9 @@ var worlds = []struct {
 	{"loop", "example.com", func(w *diagtest.World) {
 		w.HTTPS("example.com", http.RedirectHandler("https://example.com/", http.StatusFound))
 	}, "redirect.endless", "loop", diag.Bad},
+	{"redirect to no URL of the web", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", http.RedirectHandler("https://user:secret@www.example.com/", http.StatusFound))
+	}, "redirect.endless", "blocked", diag.Bad},
 	{"expired", "example.com", func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "example.com", Cert: diagtest.CertExpired, Handler: serve("", goodBody)})
 	}, "site.certificate.expired", "tls", diag.Bad},

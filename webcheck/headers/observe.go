@@ -167,13 +167,13 @@ func (e *evidence) unexplained(findings []diag.Finding) []observatory.Test {
 // observatoryRules are about what only the Observatory minds.
 var observatoryRules = diag.Rules[*evidence]{{
 	Code: "headers.observatory", Severity: diag.Info, DependsOn: fetched,
-	Title:       "HTTP Observatory takes points for how a field is written",
+	Title:       "HTTP Observatory deducts points for how a field is written",
 	Requirement: "The HTTP Observatory reads fields as browsers do",
 	Ref:         "HTTP Observatory, scoring methodology",
 	Advice:      "Write the field in its plainest form: sent once, in one place, without empty, repeated or obsolete parts.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.quirks, func(t observatory.Test) diag.Failures {
-			return diag.Fail("The test %s of the HTTP Observatory ends in %s, which takes %d points; browsers see no such fault.",
+			return diag.Fail("The test %s of the HTTP Observatory ends in %s, which costs %d points; browsers see no fault.",
 				t.Name, t.Result, -t.Modifier).About(t.Name)
 		}).Together("%d tests of the HTTP Observatory take points; browsers see no such faults.", len(e.quirks))
 	},

@@ -31,7 +31,8 @@ var fetchRules = slices.Concat(site.Rules(
 	rule{Fact: ground.NotPublic, Code: "headers.site.blocked", NoScore: true},
 	rule{Fact: ground.Refused, Code: "headers.site.connection", NoScore: true},
 	rule{Fact: ground.Handshake, Code: "headers.site.handshake", NoScore: true},
-	rule{Fact: ground.NotHTTP, Code: "headers.site.protocol", NoScore: true},
+	rule{Fact: ground.NotHTTP, Code: "headers.site.protocol", NoScore: true,
+		When: func(e *evidence) bool { return !e.endless() }},
 	rule{Fact: ground.Expired, Code: "headers.site.certificate.expired", Category: factorTransport},
 	rule{Fact: ground.NotYetValid, Code: "headers.site.certificate.early", Category: factorTransport},
 	rule{Fact: ground.Untrusted, Code: "headers.site.certificate.untrusted", Category: factorTransport},
@@ -42,8 +43,8 @@ var fetchRules = slices.Concat(site.Rules(
 var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.redirect.endless", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"headers.site.unknown"},
-		Title: "Redirects do not end", Requirement: "The redirects come to an end", Ref: "RFC 9110 section 15.4",
-		Advice: "Redirect straight to the final URL, at most a few times, and never back.",
+		Title: "Redirects lead nowhere", Requirement: "The redirects end at a page", Ref: "RFC 9110 section 15.4",
+		Advice: "Redirect straight to the final URL.",
 		When:   func(e *evidence) bool { return e.page.Err == nil || e.endless() },
 		Fails: func(e *evidence) diag.Failures {
 			if !e.endless() {
@@ -59,10 +60,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched,
-		Title: "An error page was judged", Requirement: "The answer is not an error", Ref: "RFC 9110 section 15",
-		Advice: "Examine a page that exists too: servers often send other headers with it.",
+		Title: "The headers are those of an error page", Requirement: "The answer is not an error", Ref: "RFC 9110 section 15",
+		Advice: "Examine a page that exists: servers often send other headers with it.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.final.StatusCode >= 400, "The server answered %d %s: the headers are those of an error page.",
+			return diag.FailIf(e.final.StatusCode >= 400, "The server answered %d %s: other pages may have other headers.",
 				e.final.StatusCode, diag.Quote(e.final.StatusText))
 		},
 	},
@@ -104,11 +105,11 @@ var transportRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.redirect.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: fetched,
-		Title: "HTTP did not answer", Requirement: "HTTP answers or refuses connections", Ref: "RFC 6797 section 7.2",
-		Advice: "Let port 80 answer with a redirect to HTTPS, or refuse connections at once.",
+		Title: "Port 80 did not answer", Requirement: "Port 80 answers or refuses connections", Ref: "RFC 6797 section 7.2",
+		Advice: "Make port 80 redirect to HTTPS or refuse connections at once.",
 		When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(silent(e.overHTTP), "Whether HTTP leads to HTTPS is not known: %s", sentence(e.overHTTP.Err))
+			return diag.FailIf(silent(e.overHTTP), "Whether HTTP redirects to HTTPS is not known: %s", sentence(e.overHTTP.Err))
 		},
 	},
 	{
@@ -130,15 +131,15 @@ var transportRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, DependsOn: fetched,
 		Reads: []diag.Source{fromHTTP}, Stands: true,
-		Title: "HTTP leads to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
+		Title: "HTTP redirects to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
 		Ref: "RFC 6797 section 7.2",
-		Advice: "Redirect to HTTPS on the same host first, so that browsers see the Strict-Transport-Security of that " +
+		Advice: "Redirect to HTTPS on the same host first, so browsers see the Strict-Transport-Security of that " +
 			"host too.",
 		When: func(e *evidence) bool { return e.overHTTP != nil && len(e.overHTTP.Hops) > 1 },
 		Fails: func(e *evidence) diag.Failures {
 			first, second := e.overHTTP.Hops[0], e.overHTTP.Hops[1]
 			return diag.FailIf(isHTTPS(second.URL) && hostOf(first.URL) != hostOf(second.URL),
-				"%s leads to %s, so that browsers never learn that %s is to be reached over HTTPS.", first.URL, second.URL, hostOf(first.URL)).
+				"%s redirects to %s, so browsers never see the Strict-Transport-Security of %s.", first.URL, second.URL, hostOf(first.URL)).
 				About(first.URL)
 		},
 	},
@@ -147,7 +148,8 @@ var transportRules = diag.Rules[*evidence]{
 // endless reports whether redirects were followed and led nowhere.
 func (e *evidence) endless() bool {
 	err := e.page.Err
-	return err != nil && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects)
+	return err != nil && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects ||
+		err.Code == fetch.Blocked && err.Step == fetch.Answering)
 }
 
 func sentence(err *fetch.Error) string {

@@ -63,7 +63,7 @@ var cookieRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.cookies.rejected", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
 		Title: "Browsers reject a cookie", Requirement: "Browsers accept the cookies", Ref: "RFC 6265bis section 5.7",
-		Advice: "Correct the attribute that is named, or stop setting the cookie.",
+		Advice: "Correct that attribute, or stop setting the cookie.",
 		When:   setsCookies,
 		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
 			why := c.refusal()
@@ -78,7 +78,7 @@ var cookieRules = diag.Rules[*evidence]{
 		When:   setsSessions,
 		Fails: eachCookie(func(e *evidence, c *cookie) diag.Failures {
 			return diag.FailIf(c.session() && !c.Secure && !e.protected(),
-				"The cookie %s looks like that of a login and lacks Secure: one request over HTTP exposes it to anyone on the network path.", c.title()).
+				"The cookie %s looks like a session cookie and lacks Secure: one request over HTTP exposes it to anyone on the network path.", c.title()).
 				Suggesting(e.securely(c))
 		}),
 	},
@@ -87,10 +87,10 @@ var cookieRules = diag.Rules[*evidence]{
 		DependsOn: fetched,
 		Title:     "Session cookie without HttpOnly", Requirement: "Session cookies have HttpOnly",
 		Ref:    "RFC 6265bis section 4.1.2.6",
-		Advice: "Add HttpOnly, unless the page's own scripts read the cookie: an injected script can then not steal it.",
+		Advice: "Add HttpOnly, unless the page's own scripts read the cookie: injected scripts then cannot steal it.",
 		When:   setsSessions,
 		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
-			return diag.FailIf(c.session() && !c.HTTPOnly, "Any script of the page can read the cookie %s, which looks like that of a login.", c.title())
+			return diag.FailIf(c.session() && !c.HTTPOnly, "Any script of the page can read the cookie %s, which looks like a session cookie.", c.title())
 		}),
 	},
 	{

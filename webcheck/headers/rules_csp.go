@@ -25,7 +25,7 @@ var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.csp.report_only", Severity: diag.Warning, DependsOn: fetched,
 		Category:    factorPolicy,
-		Title:       "Content-Security-Policy is only reported on",
+		Title:       "Content-Security-Policy is report-only and blocks nothing",
 		Requirement: "A reported Content-Security-Policy is enforced too",
 		Ref:         "CSP Level 3 section 3.2",
 		Advice:      "Once the reports show no resource that the page needs, send the policy as Content-Security-Policy.",
@@ -40,11 +40,11 @@ var policyRules = diag.Rules[*evidence]{
 		DependsOn: slices.Concat(fetched, []diag.Code{"headers.csp.report_only"}),
 		Title:     "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
 		Ref: "CSP Level 3 section 3.1",
-		Advice: "Send a Content-Security-Policy. Begin with Content-Security-Policy-Report-Only and what the page is seen to load, " +
-			"give inline scripts nonces or hashes, and enforce the policy once the reports are clean.",
+		Advice: "Send a Content-Security-Policy. Start with Content-Security-Policy-Report-Only listing what the page loads, " +
+			"give inline scripts nonces or hashes, and enforce it once the reports are clean.",
 		When: htmlPage,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: a script that is injected into the page runs.").
+			return diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: an injected script runs.").
 				About(fieldCSP).Suggesting(e.newPolicy())
 		},
 	},
@@ -54,9 +54,9 @@ var policyRules = diag.Rules[*evidence]{
 		Requirement: "The Content-Security-Policy is sent as a header",
 		Ref:         "CSP Level 3 section 3.3",
 		Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, and what " +
-			"stands before it is not covered.",
+			"precedes it is not covered.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.has(fieldCSP), "The policy is that of a meta element; the answer has no Content-Security-Policy field.").About(fieldCSP)
+			return diag.FailIf(!e.has(fieldCSP), "The policy is that of a meta element; the response has no Content-Security-Policy field.").About(fieldCSP)
 		},
 	},
 	{
@@ -76,7 +76,7 @@ var policyRules = diag.Rules[*evidence]{
 		DependsOn:   []diag.Code{"headers.csp.scripts.unrestricted"},
 		Title:       "'unsafe-inline' lets injected scripts run",
 		Requirement: "Inline scripts need a nonce or a hash", Ref: "CSP Level 3 section 6.7.3.2",
-		Advice: "Give each inline script a nonce that is new for each answer, or list its hash, and move event handlers into scripts; " +
+		Advice: "Give each inline script a nonce that is new for each response, or list its hash, and move event handlers into scripts; " +
 			"browsers then ignore 'unsafe-inline'.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.inlineScripts(), "script-src allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.").
@@ -101,7 +101,7 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Allowed host serves arbitrary scripts",
 		Requirement: "No allowed host serves arbitrary scripts",
 		Ref:         "CSP Level 3 section 8.4",
-		Advice: "Replace the host by the full path of the file, or by a nonce with 'strict-dynamic'; or serve the file " +
+		Advice: "Replace the host with the full path of the file, or with a nonce and 'strict-dynamic'; or serve the file " +
 			"yourself.",
 		Fails: func(e *evidence) diag.Failures {
 			found := e.bypasses()
@@ -126,7 +126,7 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "'strict-dynamic' without a nonce or hash blocks all scripts",
 		Requirement: "'strict-dynamic' is used with a nonce or a hash",
 		Ref:         "CSP Level 3 section 8.2",
-		Advice: "Give the page's scripts a nonce that is new for each answer and list it in script-src, or remove " +
+		Advice: "Give the page's scripts a nonce that is new for each response and list it in script-src, or remove " +
 			"'strict-dynamic': beside it hosts and 'self' do not count.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(slices.ContainsFunc(e.scripts(), deadlocked), "script-src has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.").
@@ -138,7 +138,7 @@ var policyRules = diag.Rules[*evidence]{
 		DependsOn:   []diag.Code{"headers.csp.missing"},
 		Title:       "Policy allows resources over plain HTTP",
 		Requirement: "The policy allows resources over HTTPS only", Ref: "CSP Level 3 section 6.7.2.9",
-		Advice: "Write https in the place of http, or add upgrade-insecure-requests.",
+		Advice: "Write https instead of http, or add upgrade-insecure-requests.",
 		When:   (*evidence).secure,
 		Fails: func(e *evidence) diag.Failures {
 			found := e.insecureSources()
@@ -174,14 +174,14 @@ var policyRules = diag.Rules[*evidence]{
 		Title: "base-uri is not restricted", Requirement: "base-uri is restricted", Ref: "CSP Level 3 section 6.3.1",
 		Advice: "Add base-uri 'none', or 'self' if the page has a base element: default-src does not cover it.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.bases(), "An injected base element can turn the page's relative references to another site.").About("base-uri")
+			return diag.FailIf(e.bases(), "An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
 		},
 	},
 	{
 		Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn: []diag.Code{"headers.csp.missing"}, Reads: []diag.Source{fromForeign},
 		Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice", Ref: "CSP Level 3 section 8.1",
-		Advice: "Make a new random nonce for each answer, and let no cache keep the page; a nonce that is known " +
+		Advice: "Make a new random nonce for each response, and let no cache keep the page; a nonce that is known " +
 			"vouches for injected scripts.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.reusedNonce()
@@ -193,7 +193,7 @@ var policyRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"headers.csp.nonce"},
 		Title:     "Nonce is shorter than 128 bits", Requirement: "Nonces have at least 128 bits",
 		Ref:    "CSP Level 3 section 7.1",
-		Advice: "Make each nonce of at least 16 random bytes, in base64.",
+		Advice: "Use at least 16 random bytes for each nonce, in base64.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.shortNonce()
 			return diag.FailIf(n != "", "The nonce %s has %d characters, and 128 bits take 22: an attacker can guess it.", diag.Quote(n), len(n)).

@@ -14,7 +14,7 @@ var policyDetailRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"headers.csp.missing"},
 		Title:     "Browsers ignore a part of the policy", Requirement: "Browsers know every part of the policy",
 		Ref:    "CSP Level 3 section 2.3",
-		Advice: "Correct the part that is named: browsers skip what they do not know and apply the rest.",
+		Advice: "Correct this part of the policy: browsers skip what they do not know and apply the rest.",
 		Fails: inPolicies(csp.MissingQuotes, csp.MissingSemicolon, csp.InvalidSource, csp.UnknownDirective, csp.NoneWithOthers,
 			csp.MissingValue),
 	},
@@ -22,7 +22,7 @@ var policyDetailRules = diag.Rules[*evidence]{
 		Code: "headers.csp.long", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
 		Title: "Policy is longer than is examined", Requirement: "The whole policy is examined",
 		Ref:    "CSP Level 3 section 2.2.2",
-		Advice: "Merge what is alike, and use nonces or hashes in the place of long lists of hosts.",
+		Advice: "Merge what is alike, and use nonces or hashes instead of long lists of hosts.",
 		Fails:  inPolicies(csp.TooLong),
 	},
 	{

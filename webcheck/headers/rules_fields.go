@@ -20,7 +20,7 @@ var framingRules = diag.Rules[*evidence]{
 		When: htmlPage,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.framed() && !e.has("X-Frame-Options"),
-				"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and have visitors click in it (clickjacking).").
+				"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and trick visitors into clicking in it (clickjacking).").
 				About("X-Frame-Options").Suggesting("X-Frame-Options: SAMEORIGIN")
 		},
 	},
@@ -93,7 +93,7 @@ var fieldRules = diag.Rules[*evidence]{
 		DependsOn: fetched,
 		Title:     "No X-Content-Type-Options: nosniff", Requirement: "X-Content-Type-Options is sent",
 		Ref:    "Fetch Standard section 3.5",
-		Advice: "Send X-Content-Type-Options: nosniff with every answer.",
+		Advice: "Send X-Content-Type-Options: nosniff with every response.",
 		When:   func(e *evidence) bool { return !e.redirects() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.has("X-Content-Type-Options"), "Without X-Content-Type-Options browsers may run an uploaded file as a script or style.").
@@ -117,7 +117,7 @@ var fieldRules = diag.Rules[*evidence]{
 		Advice: "Send Content-Type, such as text/html; charset=utf-8.",
 		When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mediaType() == "", "The answer has no Content-Type, so that browsers guess what it is.").About("Content-Type")
+			return diag.FailIf(e.mediaType() == "", "The response has no Content-Type, so browsers guess what it is.").About("Content-Type")
 		},
 	},
 	{
@@ -148,7 +148,7 @@ var fieldRules = diag.Rules[*evidence]{
 		Requirement: "The origin is sent over HTTPS only", Ref: "Referrer Policy section 3.5",
 		Advice: "Send strict-origin or strict-origin-when-cross-origin instead.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is sent to sites of plain HTTP too.", e.referrer()).About("Referrer-Policy")
+			return diag.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is also sent to sites over plain HTTP.", e.referrer()).About("Referrer-Policy")
 		},
 	},
 	{

@@ -36,12 +36,12 @@ var hstsRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.hsts.missing", Severity: diag.Warning, Category: factorTransport, DependsOn: fetched,
 		Title: "No Strict-Transport-Security", Requirement: "Strict-Transport-Security is sent", Ref: "RFC 6797 section 7.1",
-		Advice: "Send Strict-Transport-Security with a max-age of at least half a year, so that browsers never try HTTP first. " +
-			"Add includeSubDomains only once every host below this one answers over HTTPS.",
+		Advice: "Send Strict-Transport-Security with a max-age of at least half a year, so browsers never try HTTP first. " +
+			"Add includeSubDomains only once every subdomain answers over HTTPS.",
 		When: (*evidence).secure,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.hsts) == 0,
-				"Browsers are not told to use HTTPS only (HSTS), so that an attacker on the network can keep a visitor on HTTP.").
+				"Browsers are not told to use HTTPS only (HSTS), so an attacker on the network can keep a visitor on HTTP.").
 				About("Strict-Transport-Security").Suggesting(e.newHSTS())
 		},
 	},
@@ -50,7 +50,7 @@ var hstsRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"headers.hsts.missing"},
 		Title:     "Strict-Transport-Security is invalid and ignored", Requirement: "Strict-Transport-Security is valid",
 		Ref:    "RFC 6797 section 6.1",
-		Advice: "Write the header as max-age=31536000, with further directives behind semicolons.",
+		Advice: "Write the header as max-age=31536000, with further directives after semicolons.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.hsts[0].Valid() {
 				return nil
@@ -67,7 +67,7 @@ var hstsRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"headers.hsts.invalid"},
 		Title:     "max-age=0 switches Strict-Transport-Security off", Requirement: "max-age is more than 0",
 		Ref:    "RFC 6797 section 6.1.1",
-		Advice: "Raise max-age once the whole host answers over HTTPS; leave it at 0 only to take HSTS back.",
+		Advice: "Raise max-age once the whole host answers over HTTPS; leave it at 0 only to withdraw HSTS.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.hsts[0].Age() == 0, "With max-age=0 browsers forget that the host is to be reached over HTTPS only.").
 				About("max-age").Suggesting(e.newHSTS())
@@ -76,12 +76,12 @@ var hstsRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.hsts.short", Severity: diag.Warning, Category: factorTransport,
 		DependsOn: []diag.Code{"headers.hsts.zero"},
-		Title:     "max-age of HSTS is shorter than half a year", Requirement: "max-age is at least half a year",
+		Title:     "HSTS max-age is shorter than half a year", Requirement: "max-age is at least half a year",
 		Ref:    "RFC 6797 section 11.2",
-		Advice: "Raise max-age to 31536000, a year: visitors who come less often are unprotected each time.",
+		Advice: "Raise max-age to 31536000, a year: visitors who return later than that are unprotected each time.",
 		Fails: func(e *evidence) diag.Failures {
 			age := e.hsts[0].Age()
-			return diag.FailIf(age < halfYear, "max-age is %d seconds, which is %s.", age/time.Second, diag.Count(int(age/(24*time.Hour)), "day")).
+			return diag.FailIf(age < halfYear, "Browsers forget the header after %s.", diag.Count(int64(age/time.Second), "second")).
 				About("max-age").Suggesting(e.newHSTS())
 		},
 	},

@@ -17,7 +17,7 @@ var hygieneRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9110 section 5.1", Advice: "Send the field under its right name, and remove the misspelled one.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.misspellings(), func(m misspelling) diag.Failures {
-				return diag.Fail("The answer has a field %s; %s was probably meant.", diag.Quote(m.name), m.meant).About(diag.Quote(m.name)).
+				return diag.Fail("The response has a field %s; %s was probably meant.", diag.Quote(m.name), m.meant).About(diag.Quote(m.name)).
 					Suggesting(m.suggested)
 			})
 		},
@@ -36,13 +36,13 @@ var hygieneRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.cache.cookies", Severity: diag.Warning, DependsOn: fetched,
-		Title:       "Shared caches may keep an answer that sets cookies",
+		Title:       "Shared caches may keep a response that sets cookies",
 		Requirement: "Shared caches keep no answer that sets cookies", Ref: "RFC 9111 section 7.3",
-		Advice: "Send Cache-Control: private or no-store with answers that set cookies; else one visitor may get " +
+		Advice: "Send Cache-Control: private or no-store with responses that set cookies; else one visitor may get " +
 			"another's cookie.",
 		When: func(e *evidence) bool { return len(e.final.Header.Values("Set-Cookie")) > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.shared(), "Cache-Control is %s, and the answer sets cookies.", diag.Quote(e.value("Cache-Control"))).
+			return diag.FailIf(e.shared(), "Cache-Control is %s, and the response sets cookies.", diag.Quote(e.value("Cache-Control"))).
 				About("Cache-Control").Suggesting(e.privately())
 		},
 	},
@@ -50,7 +50,7 @@ var hygieneRules = diag.Rules[*evidence]{
 		Code: "headers.disclosure", Severity: diag.Info, DependsOn: fetched,
 		Title:       "Header discloses software and its version",
 		Requirement: "The header discloses no versions of software", Ref: "RFC 9110 section 10.2.4",
-		Advice: "Remove the field, or leave the version out; and keep the software up to date, which matters more.",
+		Advice: "Remove the field or the version in it. Keeping the software up to date matters more.",
 		Fails: func(e *evidence) diag.Failures {
 			list := slices.DeleteFunc(e.disclosures(), func(d Disclosure) bool { return !d.detailed() })
 			return diag.FailEach(list, func(d Disclosure) diag.Failures {
@@ -123,7 +123,7 @@ var hygieneRules = diag.Rules[*evidence]{
 		Code: "headers.scripts.insecure", Severity: diag.Error, Category: factorScripts, DependsOn: fetched,
 		Title:       "HTTPS page loads a script or style over plain HTTP",
 		Requirement: "Scripts and styles come over HTTPS", Ref: "W3C Mixed Content section 4.2",
-		Advice: "Write https in the place of http: browsers block the file.",
+		Advice: "Write https instead of http: browsers block the file.",
 		When:   func(e *evidence) bool { return e.secure() && e.document != nil && e.loadsCode(nil) },
 		Fails: func(e *evidence) (all diag.Failures) {
 			e.loadsCode(func(l load) {

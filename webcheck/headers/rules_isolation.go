@@ -118,9 +118,9 @@ var fromOthers = []diag.Source{fromPreflight, fromForeign, fromNull}
 var sharingRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.cors.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: fetched,
-		Title: "Requests from other sites were not answered", Requirement: "Requests from other sites are answered",
+		Title: "CORS could not be examined", Requirement: "Requests from other sites are answered",
 		Ref:    "Fetch Standard, CORS protocol",
-		Advice: "Answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
+		Advice: "Make the server answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
 				"Which other sites may read the page is not known: a request with an Origin field was not answered in time.").About("Origin")
@@ -146,11 +146,11 @@ var sharingRules = diag.Rules[*evidence]{
 		Title:       "Access-Control-Allow-Origin: * does not work with credentials",
 		Requirement: "Access-Control-Allow-Origin: * comes without credentials",
 		Ref:         "Fetch Standard, CORS protocol and credentials",
-		Advice:      "Remove Access-Control-Allow-Credentials if the content is public; else name the one origin that may read.",
+		Advice:      "Remove Access-Control-Allow-Credentials if the content is public; else name the one origin that may read it.",
 		When:        sharing,
 		Fails: func(e *evidence) diag.Failures {
 			_, ok := e.find(func(a access) bool { return a.allowed == "*" && a.credentials })
-			return diag.FailIf(ok, "The answer has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").
+			return diag.FailIf(ok, "The response has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").
 				About(fieldCORS)
 		},
 	},
@@ -159,11 +159,11 @@ var sharingRules = diag.Rules[*evidence]{
 		Reads: fromOthers, Stands: true,
 		Title: "CORS allows the origin null", Requirement: "CORS does not allow the origin null",
 		Ref:    "Fetch Standard, CORS protocol",
-		Advice: "Take null out of the origins that are allowed: any site can make a request with it from a sandboxed frame.",
+		Advice: "Remove null from the allowed origins: any site can make a request with it from a sandboxed frame.",
 		When:   sharing,
 		Fails: func(e *evidence) diag.Failures {
 			_, ok := e.find(func(a access) bool { return strings.EqualFold(a.allowed, "null") })
-			return diag.FailIf(ok, "The site allows the origin null, which sandboxed frames of any site have.").About(fieldCORS)
+			return diag.FailIf(ok, "The site allows the origin null, which any site can use through a sandboxed frame.").About(fieldCORS)
 		},
 	},
 	{
@@ -182,10 +182,10 @@ var sharingRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.cors.vary", Severity: diag.Info, Category: factorSharing, DependsOn: fetched,
 		Reads: fromOthers, Stands: true,
-		Title:       "Answer depends on Origin without Vary: Origin",
+		Title:       "Response depends on Origin, but lacks Vary: Origin",
 		Requirement: "An answer that depends on Origin has Vary: Origin",
 		Ref:         "Fetch Standard, CORS protocol and HTTP caches",
-		Advice:      "Send Vary: Origin with every answer, so that caches do not give one site the answer for another.",
+		Advice:      "Send Vary: Origin with every response, so caches do not give one site the response for another.",
 		When:        sharing,
 		Fails: func(e *evidence) diag.Failures {
 			first := e.accesses()[0]

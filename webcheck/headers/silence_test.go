@@ -48,7 +48,7 @@ func testSilence(t *testing.T) {
 				require.Contains(t, r.Open(), tt.open)
 				require.NotContains(t, diagtest.Codes(r.Verdict), tt.open)
 				require.LessOrEqual(t, *r.Score, 89)
-				require.Contains(t, r.Headline, ", but ", "a part was not examined")
+				require.NotContains(t, r.Headline, "protect", "a part was not examined")
 				seen.Add(r.Verdict)
 				require.Equal(t, tt.open != "headers.csp.nonce", r.SecurityHeaders.ContentSecurityPolicy.Strength == Strong)
 				i := slices.IndexFunc(r.Factors, func(f diag.Factor) bool { return f.Code == tt.factor })

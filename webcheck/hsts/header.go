@@ -174,7 +174,7 @@ func (s *scanner) keep(d Directive, wellFormed bool) {
 		h.Directives = append(h.Directives, d)
 	}
 	if !first {
-		s.fault(Fault{Repeated, fmt.Sprintf("the directive %q stands more than once", clip(d.Name)), d.Offset, d.Length})
+		s.fault(Fault{Repeated, fmt.Sprintf("the directive %q appears more than once", clip(d.Name)), d.Offset, d.Length})
 		return
 	}
 	switch name {

@@ -71,18 +71,18 @@ var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence)
 	rule{
 		Fact: ground.NoAddress, Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing,
 		Differs: "a domain that only receives mail has no web site, and needs none",
-		Title:   "Domain has no address, and so no web site", Requirement: "The domain has a web site",
-		Advice: "Check the host that serves the web site, such as www, if there is one.",
+		Title:   "Domain has no address and thus no website", Requirement: "The domain has a web site",
+		Advice: "Check the host that serves the website, such as www, if there is one.",
 	},
 	rule{Fact: ground.NotPublic, Code: "hsts.domain.blocked", NoScore: true},
 	rule{Fact: ground.Refused, Code: "hsts.https.connection", NoScore: true,
-		Advice: "Serve the site over HTTPS on port 443 with a valid certificate; only then can HSTS be introduced."},
+		Advice: "Serve the site over HTTPS on port 443 with a valid certificate: HSTS requires it."},
 	rule{Fact: ground.Handshake, Code: "hsts.https.handshake", NoScore: true},
 	rule{Fact: ground.NotHTTP, Code: needsHTTPS, NoScore: true, Weight: 6, Category: factorHTTPS},
 	rule{Fact: ground.Expired, Code: "hsts.certificate.expired", Weight: 3, Category: factorHTTPS},
 	rule{Fact: ground.NotYetValid, Code: "hsts.certificate.early", Weight: 1, Category: factorHTTPS},
 	rule{Fact: ground.Untrusted, Code: "hsts.certificate.untrusted", Weight: 3, Category: factorHTTPS,
-		Advice: "Install a certificate of a public authority, with its intermediate certificates: browsers ignore HSTS over a " +
+		Advice: "Install a certificate from a public authority, with its intermediate certificates: browsers ignore HSTS over a " +
 			"connection that they do not trust."},
 	rule{Fact: ground.OtherName, Code: "hsts.certificate.name", Weight: 3, Category: factorHTTPS},
 	rule{Fact: ground.ExpiresNow, Code: "hsts.certificate.expires_now", Weight: 2, Category: factorHTTPS},
@@ -112,7 +112,7 @@ var siteRules = diag.Rules[*evidence]{
 		Title:       "Certificate chain has a SHA-1 signature",
 		Requirement: "No certificate of the chain is signed with SHA-1",
 		Ref:         "RFC 9155 section 2",
-		Advice:      "Replace the certificate by one that is signed with SHA-256.",
+		Advice:      "Replace the certificate with one that is signed with SHA-256.",
 		Fails: func(e *evidence) diag.Failures {
 			c := sha1Signed(first(e.https).TLS)
 			if c == nil {
@@ -167,10 +167,10 @@ var wwwRules = diag.Rules[*evidence]{
 		Title:       "www did not answer over HTTPS in time",
 		Requirement: "The host www answers in time",
 		Ref:         "RFC 6797 section 14.4",
-		Advice:      "Check that port 443 of www is open to everybody.",
+		Advice:      "Check that port 443 of www is open to everyone.",
 		When:        func(e *evidence) bool { return answered(e) && e.www != nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(silent(e.www), "www.%s did not answer over HTTPS, so that it is not known "+
+			return diag.FailIf(silent(e.www), "www.%s did not answer over HTTPS, so it is not known "+
 				"whether it could be covered.",
 				e.domain)
 		},

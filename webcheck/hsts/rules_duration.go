@@ -9,17 +9,17 @@ func inForce(e *evidence) bool { return e.inForce() }
 var durationRules = diag.Rules[*evidence]{
 	{
 		Code: "hsts.max_age.zero", Severity: diag.Warning, Weight: 40, Category: factorDuration,
-		Title:       "max-age=0 switches HSTS off",
+		Title:       "max-age=0 turns HSTS off",
 		Requirement: "The max-age is above 0",
 		Ref:         "RFC 6797 section 6.1.1",
-		Advice:      "Keep max-age=0 only to withdraw HSTS. Otherwise begin with 300 and " + stageAdvice,
+		Advice:      "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice,
 		When:        inForce,
 		Fails: func(e *evidence) diag.Failures {
 			if e.age() > 0 {
 				return nil
 			}
 			return diag.Failures{{
-				Detail:   "The header has max-age=0, which makes browsers forget that the site wants HTTPS.",
+				Detail:   "The header has max-age=0, which makes browsers forget HSTS for the site.",
 				Location: e.header.Location(nameMaxAge), Suggested: e.beginning(),
 			}}
 		},
@@ -36,7 +36,7 @@ var durationRules = diag.Rules[*evidence]{
 			if e.age() >= weakBelow {
 				return nil
 			}
-			f := diag.Fail("Browsers forget the header after %s: who comes back later is not protected. At least %s are usual.",
+			f := diag.Fail("Browsers forget the header after %s: visitors who return later are not protected. Use at least %s.",
 				seconds(e.age()), seconds(weakBelow)).Suggesting(e.longer())
 			f[0].Location = e.header.Location(nameMaxAge)
 			return f
@@ -49,7 +49,7 @@ var durationRules = diag.Rules[*evidence]{
 		Title:       "max-age is shorter than a year",
 		Requirement: "The max-age is at least a year",
 		Ref:         "hstspreload.org, \"Submission Requirements\"",
-		Advice: "Raise max-age to 63072000 (two years) once all works: the preload list asks for at least " +
+		Advice: "Raise max-age to 63072000 (two years) once everything works: the preload list asks for at least " +
 			"31536000.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.age() >= oneYear {
@@ -67,12 +67,12 @@ var durationRules = diag.Rules[*evidence]{
 		Title:       "Subdomains are not covered",
 		Requirement: "The header covers subdomains",
 		Ref:         "RFC 6797 section 14.4",
-		Advice: "Add includeSubDomains once every subdomain, also internal ones, speaks HTTPS with a valid certificate: " +
+		Advice: "Add includeSubDomains once every subdomain, including internal ones, speaks HTTPS with a valid certificate: " +
 			"browsers will use nothing else for any of them. Begin with a short max-age again.",
 		When: func(e *evidence) bool { return !e.listed() || !e.entry.IncludeSubdomains },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.header.IncludeSubdomains,
-				"The header holds for %s alone. Attackers can set cookies for it from any subdomain that is visited over HTTP.", e.domain)
+				"The header covers %s alone. Attackers can set cookies for it from any subdomain that is visited over HTTP.", e.domain)
 		},
 	},
 }

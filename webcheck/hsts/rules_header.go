@@ -50,14 +50,14 @@ var headerRules = diag.Rules[*evidence]{
 		Title:       "No HSTS header over HTTPS",
 		Requirement: "The site sends an HSTS header over HTTPS",
 		Ref:         "RFC 6797 section 7.1",
-		Advice:      "Send Strict-Transport-Security with a short max-age from every HTTPS answer, then " + stageAdvice,
+		Advice:      "Send Strict-Transport-Security with a short max-age with every HTTPS response, then " + stageAdvice,
 		When:        func(e *evidence) bool { return !e.listed() || present(e) },
 		Fails: func(e *evidence) diag.Failures {
 			only := ""
 			if len(fieldsOf(first(e.http))) > 0 {
 				only = ", and browsers ignore the one that plain HTTP sends"
 			}
-			return diag.FailIf(!present(e), "The answer of https://%s/ (status %d) has no Strict-Transport-Security header%s.",
+			return diag.FailIf(!present(e), "The response from https://%s/ (status %d) has no Strict-Transport-Security header%s.",
 				e.domain, first(e.https).StatusCode, only).Suggesting(e.beginning())
 		},
 	},
@@ -67,7 +67,7 @@ var headerRules = diag.Rules[*evidence]{
 		Title:       "Preloaded domain sends no HSTS header",
 		Requirement: "A preloaded domain sends an HSTS header",
 		Ref:         "hstspreload.org, \"Continued Requirements\"",
-		Advice: "Send Strict-Transport-Security from every HTTPS answer: clients without the preload list " +
+		Advice: "Send Strict-Transport-Security with every HTTPS response: clients without the preload list " +
 			"have nothing else.",
 		When: func(e *evidence) bool { return e.listed() },
 		Fails: func(e *evidence) diag.Failures {
@@ -78,7 +78,7 @@ var headerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.header.syntax", Severity: diag.Error, Weight: 8, Category: factorHeader,
-		Title:       "HSTS header is malformed, and browsers ignore it",
+		Title:       "HSTS header is malformed and is ignored by browsers",
 		Requirement: "The HSTS header follows the syntax",
 		Ref:         "RFC 6797 section 6.1",
 		Advice:      "Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.",
@@ -86,7 +86,7 @@ var headerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.header.repeated", Severity: diag.Error, Weight: 3, Category: factorHeader,
-		Title:       "Directive stands twice, and browsers ignore the header",
+		Title:       "Directive appears twice, so browsers ignore the header",
 		Requirement: "No directive stands twice",
 		Ref:         "RFC 6797 section 6.1",
 		Advice:      "Remove the repeated directive.",
@@ -94,15 +94,15 @@ var headerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.max_age.missing", Severity: diag.Error, Weight: 5, Category: factorHeader,
-		Title:       "HSTS header has no max-age, and browsers ignore it",
+		Title:       "HSTS header has no max-age and is ignored by browsers",
 		Requirement: "The HSTS header has a max-age",
 		Ref:         "RFC 6797 section 6.1.1",
-		Advice:      "Add max-age in seconds; begin with 300 and " + stageAdvice,
+		Advice:      "Add max-age in seconds; start with 300 and " + stageAdvice,
 		When:        present, Fails: faulty(NoMaxAge),
 	},
 	{
 		Code: "hsts.max_age.invalid", Severity: diag.Error, Weight: 5, Category: factorHeader,
-		Title:       "max-age is not a number, and browsers ignore the header",
+		Title:       "max-age is not a number, so browsers ignore the header",
 		Requirement: "The max-age is a number of seconds",
 		Ref:         "RFC 6797 section 6.1.1",
 		Advice:      "Write max-age as a number of seconds without a unit, such as max-age=31536000.",
@@ -110,7 +110,7 @@ var headerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.include_subdomains.value", Severity: diag.Error, Weight: 3, Category: factorHeader,
-		Title:       "includeSubDomains has a value, and browsers ignore the header",
+		Title:       "includeSubDomains has a value, so browsers ignore the header",
 		Requirement: "includeSubDomains has no value",
 		Ref:         "RFC 6797 section 6.1.2",
 		Advice:      "Write includeSubDomains alone, without a value.",
@@ -149,7 +149,7 @@ var headerRules = diag.Rules[*evidence]{
 			"hsts.header.syntax", "hsts.header.repeated", "hsts.max_age.missing", "hsts.max_age.invalid",
 			"hsts.include_subdomains.value",
 		},
-		Title:       "Browsers read the header, hstspreload.org does not",
+		Title:       "hstspreload.org cannot read the header, though browsers can",
 		Requirement: "The header is written as hstspreload.org reads it",
 		Ref:         "RFC 6797 section 6.2",
 		Advice:      "Write max-age as plain digits, such as max-age=31536000.",

@@ -16,7 +16,7 @@ var preloadRules = diag.Rules[*evidence]{
 		Title:       "preload is set, but the header does not meet the requirements",
 		Requirement: "The directive preload stands only in a header that meets the requirements",
 		Ref:         "hstspreload.org, \"Opting In\"",
-		Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anybody may submit a domain that " +
+		Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anyone may submit a domain that " +
 			"sends it, and a removal takes months.",
 		When: func(e *evidence) bool { return e.header.Preload && !e.ownEntry() && CheckLevel(e.domain.String()).OK() },
 		Fails: func(e *evidence) diag.Failures {
@@ -44,7 +44,7 @@ var preloadRules = diag.Rules[*evidence]{
 		Title:       "Preloaded domain no longer meets the requirements",
 		Requirement: "A preloaded domain goes on meeting the requirements",
 		Ref:         "hstspreload.org, \"Continued Requirements\"",
-		Advice:      "Meet the requirements again, or else expect to be taken off the list.",
+		Advice:      "Meet the requirements again: otherwise the domain may be removed from the list.",
 		When:        func(e *evidence) bool { return e.ownEntry() },
 		Fails: func(e *evidence) diag.Failures {
 			if !e.atRisk() {
@@ -52,7 +52,7 @@ var preloadRules = diag.Rules[*evidence]{
 			}
 			detail := "%s is on the preload list and no longer meets its requirements (%s)."
 			if e.removal().OK() {
-				detail += " Its header lacks preload, so that anybody may request the removal."
+				detail += " Its header lacks preload, so anyone may request the removal."
 			}
 			return diag.Fail(detail, e.domain, joined(e.kept.Errors)).Suggesting(e.restored())
 		},

@@ -33,10 +33,10 @@ var redirectRules = diag.Rules[*evidence]{
 		Title:       "Site did not answer over plain HTTP in time",
 		Requirement: "The site answers over plain HTTP in time, or refuses connections",
 		Ref:         "RFC 6797 section 7.2",
-		Advice:      "Check that port 80 answers or refuses connections: a silent one makes old links hang.",
+		Advice:      "Make port 80 answer or refuse connections: while it is silent, old links hang.",
 		When:        answered,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(silent(e.http), "http://%s/ did not answer, so that it is not known where it leads.",
+			return diag.FailIf(silent(e.http), "http://%s/ did not answer, so where it leads is not known.",
 				e.domain)
 		},
 	},
@@ -50,7 +50,7 @@ var redirectRules = diag.Rules[*evidence]{
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!redirected(e), "http://%[1]s/ answers with status %[2]d and does not "+
-				"redirect to https://%[1]s/, so that a first visit stays unencrypted.",
+				"redirect to https://%[1]s/, so a first visit stays unencrypted.",
 				e.domain, first(e.http).StatusCode)
 		},
 	},
@@ -79,7 +79,7 @@ var redirectRules = diag.Rules[*evidence]{
 				return nil
 			}
 			return diag.Failures{{
-				Detail: fmt.Sprintf("http://%[1]s/ redirects to the host %[2]s first, so that browsers never see the HSTS header of %[1]s.",
+				Detail: fmt.Sprintf("http://%[1]s/ redirects to the host %[2]s first, so browsers never see the HSTS header of %[1]s.",
 					e.domain, diag.Quote(hostOf(leads(e.http)[0]))),
 				Advice: fmt.Sprintf("Redirect http://%[1]s/ to https://%[1]s/ first, and from there to %[2]s.", e.domain,
 					diag.Quote(hostOf(leads(e.http)[0]))),
@@ -92,7 +92,7 @@ var redirectRules = diag.Rules[*evidence]{
 		Title:       "Page behind the redirect sends no valid HSTS header",
 		Requirement: "The page behind the redirect sends a valid HSTS header",
 		Ref:         "RFC 6797 section 7.2",
-		Advice:      "Send the header from every HTTPS answer, also from redirects and error pages.",
+		Advice:      "Send the header with every HTTPS response, including redirects and error pages.",
 		When:        func(e *evidence) bool { return e.inForce() && e.afterRedirect() != nil },
 		Fails: func(e *evidence) diag.Failures {
 			next := e.afterRedirect()
@@ -107,7 +107,7 @@ var redirectRules = diag.Rules[*evidence]{
 		Title:       "HTTPS redirects back to plain HTTP",
 		Requirement: "No redirect leads from HTTPS to plain HTTP",
 		Ref:         "RFC 6797 section 7.2",
-		Advice:      "Let every redirect lead to an https:// URL.",
+		Advice:      "Redirect to https:// URLs only.",
 		Fails: func(e *evidence) diag.Failures {
 			return either(e, downgrade)
 		},
@@ -127,7 +127,7 @@ var redirectRules = diag.Rules[*evidence]{
 		Title:       "Redirect leads to a page that cannot be fetched",
 		Requirement: "All redirects lead to pages that can be fetched",
 		Ref:         "hstspreload.org, \"Submission Requirements\"",
-		Advice:      "Let the redirect lead to a page that answers over HTTPS with a valid certificate.",
+		Advice:      "Redirect to a page that answers over HTTPS with a valid certificate.",
 		Fails: func(e *evidence) diag.Failures {
 			return either(e, dead)
 		},
@@ -176,7 +176,7 @@ func long(r *fetch.Result) diag.Failures {
 		return nil
 	}
 	if r.Err.Code == fetch.Loop {
-		return diag.Fail("The redirects from %s go round in a circle.", r.Hops[0].URL)
+		return diag.Fail("The redirects from %s form a loop.", r.Hops[0].URL)
 	}
 	return diag.Fail("The redirects from %s do not end after the third.", r.Hops[0].URL)
 }
@@ -188,7 +188,7 @@ func dead(r *fetch.Result) diag.Failures {
 			r.Hops[0].URL, diag.Quote(h.URL), h.TLS.Err())
 	}
 	if err := brokenOff(r); err != nil && !err.Unanswered {
-		return diag.Fail("The redirect of %s leads to a page that cannot be fetched: %s.",
+		return diag.Fail("%s redirects to what cannot be fetched: %s.",
 			r.Hops[len(r.Hops)-1].URL, err.Message)
 	}
 	return nil

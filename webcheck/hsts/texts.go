@@ -10,7 +10,7 @@ import (
 var texts = diag.Texts{
 	"valid": {
 		Headline: "HSTS is in force",
-		Sub:      "Browsers that have visited the site come back over HTTPS only.",
+		Sub:      "Browsers that have visited the site return over HTTPS only.",
 	},
 	"hsts.include_subdomains.missing": {
 		Headline: "HSTS is in force for this host, without its subdomains",
@@ -33,7 +33,7 @@ var praise = map[Grade]diag.Text{
 // pendingText is what it says of a domain that was submitted.
 var pendingText = diag.Text{
 	Headline: "HSTS is in force, and preloading is pending",
-	Sub:      "The domain comes with a next version of the browsers. Keep the header as it is.",
+	Sub:      "Browsers will ship it in a future version. Keep the header as it is.",
 }
 
 // texts returns what the verdict says of this evidence.

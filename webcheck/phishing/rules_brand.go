@@ -32,7 +32,7 @@ const leave = "Do not enter anything there: type the domain of the company yours
 var brandRules = diag.Rules[*anatomy]{
 	{
 		Code: "phishing.lookalike.homoglyph", Severity: diag.Error, Weight: 70, Category: ofHost,
-		Title:       "Host looks like that of a known brand",
+		Title:       "Host imitates that of a known brand",
 		Requirement: "The host does not look like that of a known brand",
 		Ref:         "UTS #39 section 4",
 		Advice:      leave,
@@ -40,7 +40,7 @@ var brandRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.lookalike.typo", Severity: diag.Error, Weight: 50, Category: ofHost,
-		Title:       "Host is a misspelt brand",
+		Title:       "Host is a misspelled brand",
 		Requirement: "The host is not a misspelt brand",
 		Advice:      leave,
 		Fails:       likeness(strong(lookalike.Typo)),
@@ -68,7 +68,7 @@ var brandRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.lookalike.weak", Severity: diag.Info, Weight: 5, Category: ofHost,
-		Title:       "Host has some likeness to a known brand",
+		Title:       "Host has some similarity to a known brand",
 		Requirement: "The host has no likeness to a known brand",
 		Fails:       likeness(func(m *lookalike.Match) bool { return m.Strength == lookalike.Weak }),
 	},
@@ -76,7 +76,7 @@ var brandRules = diag.Rules[*anatomy]{
 		Code: "phishing.url.brand_domain", Severity: diag.Warning, Weight: 28, Category: ofURL,
 		Title:       "Another company's domain in path or query",
 		Requirement: "Neither path nor query has another company's domain",
-		Advice:      "Look at the host: what follows it can say anything.",
+		Advice:      "Look at the host: anyone can write anything after it.",
 		When:        foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			return diag.FailEach(a.names, func(m mention) diag.Failures {

@@ -66,7 +66,7 @@ var contentRules = diag.Rules[*evidence]{
 				return nil
 			}
 			return about(e.titleBrand.Name,
-				"The page calls itself %q, as a report on %s does, or a page that works with it, or a copy.",
+				"The page calls itself %q; so do reports on %s, sites that work with it, and copies.",
 				diag.Quote(e.title()), e.titleBrand.Name)
 		},
 	},
@@ -93,7 +93,7 @@ var contentRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
 				return diag.FailIf(f.ActionHost == "",
-					"A form that asks for a password sends it by mail, to a script or nowhere that can be told.")
+					"A form that asks for a password sends it by mail, to a script or to an unknown place.")
 			})
 		},
 	},
@@ -105,7 +105,7 @@ var contentRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.page != nil && e.asksPassword() },
 		Fails: func(e *evidence) diag.Failures {
 			if e.site.URL.Scheme() == "http" {
-				return diag.Fail("The page asks for a password and came over http.")
+				return diag.Fail("The page asks for a password and was served over http.")
 			}
 			return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
 				return diag.FailIf(f.Insecure, "A form that asks for a password sends it over http to %s.", f.ActionHost)
@@ -144,7 +144,7 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.exfiltration", Severity: diag.Error, Weight: 50, Category: ofContent,
-		Title:       "Page sends to a chat or a form service",
+		Title:       "Page sends data to a chat or form service",
 		Requirement: "The page sends to no chat or form service",
 		When:        func(e *evidence) bool { return read(e) && e.asksPassword() },
 		Fails: func(e *evidence) diag.Failures {
@@ -155,7 +155,7 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.hidden_frame", Severity: diag.Warning, Weight: 15, Category: ofContent,
-		Title:       "Hidden frame of another site",
+		Title:       "Hidden frame with another site",
 		Requirement: "The page has no hidden frame of another site",
 		When:        read,
 		Fails: func(e *evidence) diag.Failures {
@@ -180,7 +180,7 @@ var contentRules = diag.Rules[*evidence]{
 			if err != nil || !e.foreign(u.Host().Name()) {
 				return nil
 			}
-			return about(u.Host().Name(), "The page has next to no text of its own and shows %s in a frame.", u.Host())
+			return about(u.Host().Name(), "The page has almost no text of its own and shows %s in a frame.", u.Host())
 		},
 	},
 	{
@@ -205,7 +205,7 @@ var contentRules = diag.Rules[*evidence]{
 			}
 			for _, h := range e.site.Hops {
 				if h.RedirectType == fetch.MetaRefresh || h.RedirectType == fetch.HeaderRefresh {
-					return diag.Fail("A document at %s forwards the reader, where filters that follow HTTP alone stop.",
+					return diag.Fail("A document at %s forwards the reader, which filters that follow only HTTP redirects do not see.",
 						diag.Quote(h.URL))
 				}
 			}
@@ -214,12 +214,12 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.redirect.sites", Severity: diag.Info, Weight: 12, Category: ofContent,
-		Title:       "Redirects over several sites",
+		Title:       "Redirects through several sites",
 		Requirement: "Redirects do not lead over several sites",
 		When:        func(e *evidence) bool { return e.answered() },
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sitesPassed()
-			return diag.FailIf(n > 2, "The URL leads over %d sites to %s.", n, e.last().place())
+			return diag.FailIf(n > 2, "The URL leads through %d sites to %s.", n, e.last().place())
 		},
 	},
 }

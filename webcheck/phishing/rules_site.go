@@ -1,6 +1,8 @@
 package phishing
 
 import (
+	"time"
+
 	"github.com/diagkit/diagkit/diag"
 )
 
@@ -19,7 +21,7 @@ func certified(e *evidence) bool {
 var tlsRules = diag.Rules[*evidence]{
 	{
 		Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Category: ofTLS,
-		Title:       "Certificate is not to be trusted",
+		Title:       "Certificate is not trusted",
 		Requirement: "The certificate is trusted and for this host",
 		Ref:         "RFC 9110 section 4.3.4",
 		Advice:      "Do not click through the browser's warning.",
@@ -37,9 +39,10 @@ var tlsRules = diag.Rules[*evidence]{
 		Requirement: "The certificate was not issued only days ago",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
-			n := days(e.now.Sub(e.site.TLS.Leaf().NotBefore))
-			return diag.FailIf(n < freshCertificate,
-				"The certificate is %s old. New sites have new ones, and so have those that renewed theirs.", diag.Count(n, "day"))
+			from := e.site.TLS.Leaf().NotBefore
+			return diag.FailIf(!from.After(e.now) && days(e.now.Sub(from)) < freshCertificate,
+				"The certificate was issued on %s. New sites have new certificates, and so have those that renewed theirs.",
+				from.Format(time.DateOnly))
 		},
 	},
 }

@@ -24,12 +24,12 @@ var (
 var urlRules = diag.Rules[*anatomy]{
 	{
 		Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Category: ofURL,
-		Title:       "A user name stands before the host",
+		Title:       "User name in front of the host",
 		Requirement: "No user name stands before the host",
 		Ref:         "RFC 3986 section 7.6",
 		Advice:      "Read the host behind the last at sign: that is where the link leads.",
 		Fails: func(a *anatomy) diag.Failures {
-			return diag.FailIf(a.userinfo != "", "%q before the at sign is no part of the host; the link leads to %s.",
+			return diag.FailIf(a.userinfo != "", "%q before the at sign is not part of the host; the link leads to %s.",
 				diag.Quote(a.userinfo), a.url.Host())
 		},
 	},
@@ -62,7 +62,7 @@ var urlRules = diag.Rules[*anatomy]{
 		Advice:      "Enter nothing confidential on a page whose URL begins with http.",
 		Fails: func(a *anatomy) diag.Failures {
 			return diag.FailIf(a.url.Scheme() == "http",
-				"The URL begins with http, so that whoever is on the way can read and change the page.")
+				"The URL begins with http, so anyone on the network path can read and change the page.")
 		},
 	},
 	{
@@ -72,7 +72,7 @@ var urlRules = diag.Rules[*anatomy]{
 		Ref:         "RFC 2397 section 5",
 		Fails: func(a *anatomy) diag.Failures {
 			found := dataURI.FindString(a.path + "?" + a.query)
-			return diag.FailIf(found != "", "The URL has a data URI in it (%s…): a document of the sender's making.",
+			return diag.FailIf(found != "", "The URL contains a data URI (%s…): a document made by the sender.",
 				diag.Quote(found))
 		},
 	},
@@ -83,7 +83,7 @@ var urlRules = diag.Rules[*anatomy]{
 		When:        foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			n := len(a.url.String())
-			return diag.FailIf(n >= longURL, "The URL has %d characters, of which few browsers show more than the first 60.", n)
+			return diag.FailIf(n >= longURL, "The URL has %d characters, and few browsers show more than the first 60.", n)
 		},
 	},
 	{
@@ -104,18 +104,18 @@ var urlRules = diag.Rules[*anatomy]{
 		When:        foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			n := len(a.segments)
-			return diag.FailIf(n >= deepPath, "The path has %d parts. Pages that were put on a broken-into site lie deep.", n)
+			return diag.FailIf(n >= deepPath, "The path has %d parts. Pages that were put on a broken-into site are often deep.", n)
 		},
 	},
 	{
 		Code: "phishing.url.program_directory", Severity: diag.Warning, Weight: 21, Category: ofURL,
 		Title:       "Page in a directory of the site's software",
 		Requirement: "The page is in no directory of the site's software",
-		Advice:      "Tell the owner of the site: somebody may have broken in.",
+		Advice:      "Tell the owner of the site: it may have been hacked.",
 		When:        foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			if dir := a.programDir(); dir != "" && !openExtensions[extension(a.file())] {
-				return about(dir, "The page lies in the directory %q, where the site's software keeps files that are no pages.",
+				return about(dir, "The page lies in the directory %q, where the site's software keeps files that are not pages.",
 					diag.Quote(dir))
 			}
 			return nil
@@ -128,7 +128,7 @@ var urlRules = diag.Rules[*anatomy]{
 		When:        foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			list := credentials(a.words)
-			return diag.FailIf(len(list) > 0, "The path or query has %s, as pages that ask for passwords do.", quoted(list))
+			return diag.FailIf(len(list) > 0, "The path or query has %s, like pages that ask for passwords.", quoted(list))
 		},
 	},
 	{
@@ -138,7 +138,7 @@ var urlRules = diag.Rules[*anatomy]{
 		When:        foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			list := credentials(a.words)
-			return diag.FailIf(len(list) > 1, "The path or query has %s: the more such words, the more is pretended.",
+			return diag.FailIf(len(list) > 1, "The path or query has %s: phishing pages often have several such words.",
 				quoted(list))
 		},
 	},
@@ -154,7 +154,7 @@ var urlRules = diag.Rules[*anatomy]{
 					list = append(list, name)
 				}
 			}
-			return diag.FailIf(len(list) > 0, "The query has %s, as in pages made with phishing kits.", quoted(list))
+			return diag.FailIf(len(list) > 0, "The query has %s, as pages made with phishing kits do.", quoted(list))
 		},
 	},
 	{
@@ -166,7 +166,7 @@ var urlRules = diag.Rules[*anatomy]{
 		Fails: func(a *anatomy) diag.Failures {
 			found := addressIn(strings.ToLower(a.tail))
 			return diag.FailIf(found != "",
-				"The URL carries an address such as %s, to fill it into a form or to mark who clicked.", diag.Quote(found))
+				"The URL carries an address such as %s, to fill it into a form or to record who clicked.", diag.Quote(found))
 		},
 	},
 	{
@@ -188,7 +188,7 @@ var urlRules = diag.Rules[*anatomy]{
 		Fails: func(a *anatomy) diag.Failures {
 			rest := strings.TrimPrefix(strings.ReplaceAll(a.path, "://", ""), "/")
 			return diag.FailIf(strings.Contains(rest, "//"),
-				"The path has two slashes in a row, as paths that a program put together do.")
+				"The path has two slashes in a row, as paths composed by a program do.")
 		},
 	},
 	{
@@ -200,7 +200,7 @@ var urlRules = diag.Rules[*anatomy]{
 			parts := strings.Split(a.file(), ".")
 			n := len(parts)
 			bad := n >= 3 && openExtensions[parts[n-2]] && lastExtensions[parts[n-1]]
-			return diag.FailIf(bad, "The file %q looks like a %s, and is none.", diag.Quote(a.file()), parts[max(0, n-2)])
+			return diag.FailIf(bad, "The file %q looks like a %s, but is not.", diag.Quote(a.file()), parts[max(0, n-2)])
 		},
 	},
 	{
@@ -227,7 +227,7 @@ var urlRules = diag.Rules[*anatomy]{
 			if i < 0 {
 				return nil
 			}
-			return diag.Fail("The path or query has %q, which a machine drew: a mark for one visitor, or a name that no filter knows yet.",
+			return diag.Fail("The path or query has %q, which looks generated: a token for one visitor, or a name that no filter knows yet.",
 				diag.Quote(list[i]))
 		},
 	},
@@ -242,7 +242,7 @@ var urlRules = diag.Rules[*anatomy]{
 			if i < 0 {
 				return nil
 			}
-			return diag.Fail("The path or query has %q, a code that says nothing to a reader.", diag.Quote(list[i]))
+			return diag.Fail("The path or query has %q, a code that means nothing to a reader.", diag.Quote(list[i]))
 		},
 	},
 	{
@@ -279,7 +279,7 @@ var urlRules = diag.Rules[*anatomy]{
 			if !strings.HasPrefix(a.path, "/~") {
 				return nil
 			}
-			return diag.Fail("The path begins with %q: somebody's own pages, whatever the host is called.",
+			return diag.Fail("The path begins with %q: pages of one user, whatever the host is called.",
 				diag.Quote(a.segments[0]))
 		},
 	},
@@ -290,7 +290,7 @@ var urlRules = diag.Rules[*anatomy]{
 		When:        foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			return diag.FailIf(strings.Contains(a.tail, "&amp;"),
-				"The query has &amp; for &: it was put together from HTML by a program.")
+				"The query has &amp; for &: a program copied it from HTML.")
 		},
 	},
 }

@@ -23,11 +23,11 @@ var texts = map[string]diag.Text{
 	},
 	"clean": {
 		Headline: "No phishing signal found",
-		Sub:      "That proves nothing: new phishing sites have none for some hours.",
+		Sub:      "That is no proof: new phishing sites show none for some hours.",
 	},
 	"clean.weak": {
 		Headline: "Only weak phishing signals found",
-		Sub:      "Honest sites have such signals, too; look at them before you enter a password.",
+		Sub:      "Honest sites can have such signals, too; look at them before you enter a password.",
 	},
 	"clean.url": {
 		Headline: "No phishing signal in the URL itself",
@@ -35,7 +35,7 @@ var texts = map[string]diag.Text{
 	},
 	"clean.url.weak": {
 		Headline: "Only weak phishing signals in the URL itself",
-		Sub:      "Honest sites have such signals, too; the page may have others.",
+		Sub:      "Honest sites can have such signals, too; the page may have others.",
 	},
 	"clean.owner": {
 		Headline: "Host belongs to {brand}; no phishing signal found",
@@ -47,11 +47,11 @@ var texts = map[string]diag.Text{
 	},
 	"inconclusive.dns": {
 		Headline: "Page could not be examined: the host has no address",
-		Sub:      "The site does not exist, or was taken down; the URL alone gives no reason for an alarm.",
+		Sub:      "The site was taken down or has never existed; the URL alone gives no reason for an alarm.",
 	},
 	"inconclusive.blocked": {
-		Headline: "Page could not be examined: its address must not be reached",
-		Sub:      "It leads to a port or an address that is not public; the URL alone gives no reason for an alarm.",
+		Headline: "Page could not be examined: its address is not public",
+		Sub:      "It leads to a private address or a port that is not allowed; the URL alone gives no reason for an alarm.",
 	},
 	"inconclusive.sources": {
 		Headline: "No verdict: not every reputation source answered",
@@ -63,14 +63,14 @@ var texts = map[string]diag.Text{
 	},
 	"inconclusive.status": {
 		Headline: "Page could not be examined: the server answered {status}",
-		Sub:      "It was removed, or is hidden from programs; the URL alone gives no reason for an alarm.",
+		Sub:      "It may have been removed, or be hidden from bots; the URL alone gives no reason for an alarm.",
 	},
 	"inconclusive.redirects": {
 		Headline: "Page could not be examined: its redirects do not end",
 		Sub:      "Browsers give up as well; the URL alone gives no reason for an alarm.",
 	},
 	"inconclusive.redirects.cookie": {
-		Headline: "Page could not be examined: its redirects wait for a cookie",
+		Headline: "Page could not be examined: its redirects need a cookie",
 		Sub:      "Browsers may get further; the URL alone gives no reason for an alarm.",
 	},
 	"phishing.lookalike.homoglyph": {
@@ -83,11 +83,11 @@ var texts = map[string]diag.Text{
 	},
 	"phishing.lookalike.combo": {
 		Headline: "Host uses the name of {brand} but is not theirs",
-		Sub:      "The domain of {brand} is {domain}; anybody can register such a combination.",
+		Sub:      "The domain of {brand} is {domain}; anyone can register such a combination. Enter nothing there.",
 	},
 	"phishing.lookalike.subdomain": {
 		Headline: "Host shows {brand} under a domain that is not theirs",
-		Sub:      "The domain of {brand} is {domain}; what stands before another domain proves nothing.",
+		Sub:      "The domain of {brand} is {domain}; the name before another domain proves nothing. Enter nothing there.",
 	},
 	"phishing.page.brand_login": {
 		Headline: "Page in the name of {brand} asks for a password",
@@ -127,19 +127,19 @@ var texts = map[string]diag.Text{
 	},
 	"phishing.host.mixed_scripts": {
 		Headline: "Host mixes letters of several scripts",
-		Sub:      "It is made to be taken for another name; enter nothing there.",
+		Sub:      "It is made to be mistaken for another name; enter nothing there.",
 	},
 	"phishing.registration.new": {
 		Headline: "Domain is a few days old and has other signs of phishing",
 		Sub:      "Most phishing sites are that new; wait, or ask the company by other means.",
 	},
 	"phishing.url.program_directory": {
-		Headline: "Page lies where the software of a site keeps its files",
-		Sub:      "Somebody may have broken in; enter nothing there, and tell the owner of the site.",
+		Headline: "Page is in a directory of the site's software",
+		Sub:      "The site may have been hacked; enter nothing there, and tell the owner of the site.",
 	},
 	"phishing.host.free_hosting": {
 		Headline: "Page on free hosting has signs of phishing",
-		Sub:      "Anybody can put pages there without a name; enter nothing unless you know whose page it is.",
+		Sub:      "Anyone can put pages there anonymously; enter nothing unless you know whose page it is.",
 	},
 }
 

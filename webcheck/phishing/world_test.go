@@ -150,7 +150,7 @@ var worlds = []struct {
 	{"dead host of a lookalike", "https://paypa1.com/", nil, nil, Suspicious,
 		"phishing.page.unknown phishing.lookalike.homoglyph", "looks like PayPal"},
 	{"private address", "https://inside.example/", func(w *diagtest.World) { w.Zone("inside.example. A 10.0.0.1\n") },
-		nil, Inconclusive, "phishing.page.unknown", "must not be reached"},
+		nil, Inconclusive, "phishing.page.unknown", "is not public"},
 	{"name servers broken", "https://broken.example/", func(w *diagtest.World) {
 		w.Break("broken.example",
 			dns.RcodeServerFailure)
@@ -176,7 +176,7 @@ var worlds = []struct {
 			w.Header().Set("Set-Cookie", "seen=1")
 			http.Redirect(w, r, "/", http.StatusFound)
 		}))
-	}, nil, Inconclusive, "phishing.page.unknown", "wait for a cookie"},
+	}, nil, Inconclusive, "phishing.page.unknown", "need a cookie"},
 	{"listed", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", markup("<p>x")) },
 		[]Source{source{id: "a", threats: []string{"phishing"}}, source{id: "b"}}, Malicious, "phishing.source.match",
 		"listed"},

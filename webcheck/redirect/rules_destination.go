@@ -61,11 +61,11 @@ var destinationRules = diag.Rules[*evidence]{
 		Title:       "Server turns the request away",
 		Requirement: "The server does not turn the request away",
 		Ref:         "RFC 9110 section 15.5",
-		Advice:      "Check in a browser: the server may turn away programs, or visitors that have not signed in.",
+		Advice:      "Check in a browser: the server may turn away bots, or visitors who have not signed in.",
 		When:        arrived,
 		Fails: func(e *evidence) diag.Failures {
 			h := e.end().hop
-			return diag.FailIf(turnsAway(h), "%s answers %d %s. Visitors may get the page nevertheless.", diag.Quote(h.URL),
+			return diag.FailIf(turnsAway(h), "%s answers %d %s. Visitors may still get the page.", diag.Quote(h.URL),
 				h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
 		},
 	},
@@ -92,7 +92,7 @@ var wayRules = diag.Rules[*evidence]{
 		Title:       "Host name looks like another one",
 		Requirement: "No host on the way looks like another one",
 		Ref:         "UTS #39 section 4",
-		Advice:      "Do not enter passwords there unless you know the site: such names are used to deceive.",
+		Advice:      "Do not enter passwords there unless you know the site: such names are used for phishing.",
 		When:        answered,
 		Fails: each(func(e *evidence, s *step) string {
 			l, found := lookalike(s.url.Host())
@@ -113,7 +113,7 @@ var wayRules = diag.Rules[*evidence]{
 		Title:       "Query parameter decides where the redirect leads",
 		Requirement: "No query parameter decides where a redirect leads",
 		Ref:         "CWE-601",
-		Advice:      "Allow known targets only, or sign the parameter: an open redirect lends the name of the site to phishing.",
+		Advice:      "Allow known targets only, or sign the parameter: phishing uses open redirects of trusted sites.",
 		When:        answered,
 		Fails: each(func(e *evidence, s *step) string {
 			if s.forwards == "" {

@@ -53,14 +53,14 @@ var locationRules = diag.Rules[*evidence]{
 		Title:       "Redirect has a user name or password in its target",
 		Requirement: "No redirect has a user name or password in its target",
 		Ref:         "RFC 9110 section 4.2.4",
-		Advice: "Remove the user name and password from the URL, and change the password: it stands in logs and histories. " +
+		Advice: "Remove the user name and password from the URL, and change the password: it is in logs and histories. " +
 			"Where they only imitate a host name, the redirect deceives visitors.",
 		When:  answered,
 		Fails: faulty(credentials, "%s leads to %s, with a user name or password in front of the host. It was not followed."),
 	},
 	{
 		Code: "url.location.unsafe", Severity: diag.Error, Weight: 3, Category: factorRedirects,
-		Title:       "Redirect that browsers refuse",
+		Title:       "Redirect that browsers do not follow",
 		Requirement: "No redirect leads where browsers refuse to go",
 		Ref:         "Fetch Standard, HTTP-redirect fetch",
 		Advice:      "Redirect to an https URL. If the target comes from the request, allow known targets only.",
@@ -69,10 +69,10 @@ var locationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "url.location.scheme", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
-		Title:       "Redirect leads out of the web",
+		Title:       "Redirect leads to something other than a web page",
 		Requirement: "Redirects stay on the web",
 		Ref:         refLocation,
-		Advice:      "Offer a page for visitors without the app that the redirect asks for.",
+		Advice:      "Offer a web page for visitors who do not have the app.",
 		When:        answered,
 		Fails:       faulty(otherScheme, "%s leads to %s, which needs an app that handles that scheme."),
 	},

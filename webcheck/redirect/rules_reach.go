@@ -60,7 +60,7 @@ func (e *evidence) refusedAddress() bool {
 
 var portRule = diag.Rule[*evidence]{
 	Code: "url.port.blocked", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-	Title:       "Port is not one that is checked",
+	Title:       "Port is not among those checked",
 	Requirement: "The ports on the way are ones that are checked",
 	Ref:         "RFC 9110 section 4.2",
 	Advice:      "Serve web pages on port 443. Other ports than 80, 443, 8080 and 8443 are not checked.",
@@ -111,7 +111,7 @@ var bodyRules = diag.Rules[*evidence]{
 		Title:       "Document did not arrive in time",
 		Requirement: "The document at the end arrives in time",
 		Ref:         "RFC 9112 section 8",
-		Advice:      "Check how long the web server takes for the document, then try again.",
+		Advice:      "Check how long the web server takes for the document, and try again.",
 		When:        arrived,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
@@ -119,10 +119,10 @@ var bodyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "url.body", Severity: diag.Warning,
-		Title:       "Document did not arrive as a whole",
+		Title:       "Document did not arrive complete",
 		Requirement: "The document at the end arrives as a whole",
 		Ref:         "RFC 9112 section 8",
-		Advice:      "Read the log of the web server for why it did not send all of the document.",
+		Advice:      "Find out from the log of the web server why it did not send the whole document.",
 		Reads:       []diag.Source{sourceBody},
 		When:        arrived,
 		Fails: func(e *evidence) diag.Failures {

@@ -34,7 +34,7 @@ func describeLoop(loop []step) string {
 	if len(loop) == 1 {
 		return last.at() + " leads to itself."
 	}
-	return fmt.Sprintf("%s leads back to %s, so that %s follow one another without end.", last.at(), last.target(),
+	return fmt.Sprintf("%s leads back to %s, so %s follow one another without end.", last.at(), last.target(),
 		diag.Count(len(loop), "redirect"))
 }
 
@@ -55,7 +55,7 @@ var redirectRules = diag.Rules[*evidence]{
 			f := diag.Fail("%s", describeLoop(loop)).About(hop(&loop[0]))
 			if flexible(loop) {
 				f[0].Advice = "Stop redirecting from https to http. If a proxy or CDN in front of the web server speaks http to it, let " +
-					"the proxy use https there, or let the web server go by X-Forwarded-Proto."
+					"the proxy use https there, or make the web server heed X-Forwarded-Proto."
 			}
 			return f
 		},
@@ -81,7 +81,7 @@ var redirectRules = diag.Rules[*evidence]{
 		Title:       "Too many redirects",
 		Requirement: "The redirects are no more than are followed",
 		Ref:         refRedirect,
-		Advice:      "Redirect to the final URL at once. Search engines give up after 10 redirects, and browsers after 20.",
+		Advice:      "Redirect straight to the final URL. Search engines give up after 10 redirects, browsers after 20.",
 		When:        answered,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.truncated() && e.limit >= fetch.DefaultRedirects,
@@ -90,16 +90,16 @@ var redirectRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "url.redirect.stopped", Severity: diag.Info,
-		Title:       "More redirects than were to be followed",
+		Title:       "More redirects than max_redirects allows",
 		Requirement: "All redirects were followed",
 		Ref:         refRedirect,
-		Advice:      "Ask with a greater max_redirects to see where the URL leads in the end.",
+		Advice:      "Raise max_redirects to see where the URL leads.",
 		When:        answered,
 		Fails: func(e *evidence) diag.Failures {
 			if !e.stopped() {
 				return nil
 			}
-			return diag.Fail("%s leads to %s, which was not requested: at most %s was to be followed.", e.lastURL(),
+			return diag.Fail("%s leads to %s, which was not requested: at most %s was allowed.", e.lastURL(),
 				diag.Quote(e.lastLocation()), diag.Count(e.limit, "redirect")).About(hop(e.last()))
 		},
 	},
@@ -109,7 +109,7 @@ var redirectRules = diag.Rules[*evidence]{
 		Title:       "Chain of more than 3 redirects",
 		Requirement: "There are at most 3 redirects",
 		Ref:         refRedirect,
-		Advice:      "Redirect to the final URL at once, and link to it: each redirect costs visitors a round trip or more.",
+		Advice:      "Redirect straight to the final URL, and link to it: each redirect costs visitors a round trip or more.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.followed()
 			return diag.FailIf(n > longChain, "%d redirects lead from %s to %s.", n, text(e.start), text(e.result.URL))
@@ -135,10 +135,10 @@ var redirectRules = diag.Rules[*evidence]{
 var refreshRules = diag.Rules[*evidence]{
 	{
 		Code: "url.refresh", Severity: diag.Info, Reads: []diag.Source{ground.SourceAnswer, sourceBody},
-		Title:       "Document redirects instead of the server",
+		Title:       "Refresh redirects instead of a status code",
 		Requirement: "The server redirects, and no document",
 		Ref:         refRefresh,
-		Advice:      "Let the server redirect with status 301 or 308: many clients do not read documents for redirects.",
+		Advice:      "Redirect with status 301 or 308: many clients ignore a refresh.",
 		When:        answered,
 		Fails: each(func(e *evidence, s *step) string {
 			if s.hop.RedirectType == fetch.HTTPRedirect || !s.redirects() {
@@ -153,7 +153,7 @@ var refreshRules = diag.Rules[*evidence]{
 		Title:       "Redirect after a delay",
 		Requirement: "No redirect waits",
 		Ref:         "WCAG 2.2 success criterion 2.2.1, failure F40",
-		Advice:      "Redirect at once, by status 301 or 308 or with a delay of 0: readers lose a page that leaves by itself.",
+		Advice:      "Redirect at once, with status 301 or 308: a page that disappears by itself confuses readers.",
 		When:        answered,
 		Fails: each(func(e *evidence, s *step) string {
 			if s.hop.After == 0 {
@@ -167,7 +167,7 @@ var refreshRules = diag.Rules[*evidence]{
 		Title:       "Page refreshes by itself",
 		Requirement: "The page stays as it is",
 		Ref:         "WCAG 2.2 success criterion 2.2.1, failure F41",
-		Advice:      "Update the page by a script, or let readers decide when it is loaded again.",
+		Advice:      "Update the page with a script, or let readers decide when to reload it.",
 		When:        arrived,
 		Fails: func(e *evidence) diag.Failures {
 			if e.later == nil {
@@ -175,7 +175,7 @@ var refreshRules = diag.Rules[*evidence]{
 			}
 			after := diag.Count(int64(e.later.After.Seconds()), "second")
 			if e.later.Target == "" {
-				return diag.Fail("%s is loaded again after %s, by %s.", e.end().at(), after, means(e.later.Type)).
+				return diag.Fail("%s reloads after %s, by %s.", e.end().at(), after, means(e.later.Type)).
 					About(hop(e.end()))
 			}
 			return diag.Fail("%s leads to %s after %s, by %s, which was not followed.", e.end().at(),
@@ -191,7 +191,7 @@ var refreshRules = diag.Rules[*evidence]{
 		Advice:      "Remove the refresh, or let it lead to an https URL.",
 		When:        func(e *evidence) bool { return arrived(e) && !e.head },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.ignored != "", "%s is to lead to %s by a meta refresh, which browsers ignore.", e.end().at(),
+			return diag.FailIf(e.ignored != "", "%s is meant to lead to %s by a meta refresh, which browsers ignore.", e.end().at(),
 				diag.Quote(e.ignored)).About(hop(e.end()))
 		},
 	},
@@ -200,7 +200,7 @@ var refreshRules = diag.Rules[*evidence]{
 		Title:       "Page may redirect by a script",
 		Requirement: "No script of the page seems to redirect",
 		Ref:         "HTML Standard, the Location interface",
-		Advice:      "Let the server redirect with status 301 or 308: crawlers and link previews run no scripts.",
+		Advice:      "Redirect with status 301 or 308: crawlers and link previews run no scripts.",
 		When:        arrived,
 		Fails: func(e *evidence) diag.Failures {
 			s := e.end()

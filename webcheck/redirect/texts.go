@@ -12,15 +12,15 @@ import (
 var texts = diag.Texts{
 	string(diag.Valid): {
 		Headline: "URL leads to a working page",
-		Sub:      "Nothing on the way keeps visitors from it.",
+		Sub:      "Nothing on the way keeps visitors from reaching it.",
 	},
 	"url.redirect.stopped": {
-		Headline: "URL redirects further than was to be followed",
-		Sub:      "Ask with a greater max_redirects to see where it leads in the end.",
+		Headline: "URL redirects further than max_redirects allows",
+		Sub:      "Raise max_redirects to see where it leads.",
 	},
 	"url.script": {
-		Headline: "URL leads to a page that may redirect by a script",
-		Sub:      "Scripts are not run here, nor by crawlers and link previews. Let the server redirect instead.",
+		Headline: "URL leads to a page that may redirect with a script",
+		Sub:      "Neither this check nor crawlers and link previews run scripts. Redirect with status 301 or 308 instead.",
 	},
 }
 
@@ -33,7 +33,7 @@ func (e *evidence) texts() diag.Texts {
 	t := maps.Clone(texts)
 	t["url.status"] = diag.Text{
 		Headline: fmt.Sprintf("URL leads to an error page (status %d)", end.hop.StatusCode),
-		Sub:      "Visitors do not find what they look for. Correct the link or the redirect, or restore the page.",
+		Sub:      "Visitors do not find what they are looking for. Correct the link or the redirect, or restore the page.",
 	}
 	return t
 }

@@ -74,7 +74,7 @@ var connectionRules = diag.Rules[*evidence]{
 	{
 		Code: "tls.handshake.plain", Severity: diag.Critical, NoScore: true,
 		DependsOn:   []diag.Code{"tls.host.connection"},
-		Title:       "Server does not speak TLS on the port",
+		Title:       "Server does not speak TLS on this port",
 		Requirement: "The server speaks TLS",
 		Ref:         "RFC 8446 section 5.1",
 		Advice:      "Enable TLS on the port, or check the port: protocols with STARTTLS begin without TLS.",
@@ -101,8 +101,8 @@ var connectionRules = diag.Rules[*evidence]{
 var handshakeRules = server.Rules(diag.Rule[*evidence]{
 	Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,
 	DependsOn: []diag.Code{"tls.host.connection", "tls.handshake.plain", "tls.handshake.oversized"},
-	Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or none of its " +
-		"files can be read.",
+	Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or its " +
+		"files cannot be read.",
 })
 
 // clientRules are about who can connect.
@@ -112,7 +112,7 @@ var clientRules = diag.Rules[*evidence]{
 		Title:       "Server asks clients for a certificate",
 		Requirement: "The server asks for no certificate of the client",
 		Ref:         "RFC 8446 section 4.3.2",
-		Advice:      "Leave it if only known clients are to connect; else disable client certificates.",
+		Advice:      "Disable client certificates unless only known clients should connect.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.demandsClient() {
 				return diag.Fail("The server at %s ends the connection unless the client shows a certificate.", e.addr)

@@ -22,7 +22,7 @@ var certificateRules = diag.Rules[*evidence]{
 		Title:       "Server shows no certificate",
 		Requirement: "The server shows a certificate",
 		Ref:         "RFC 9325 section 4.1",
-		Advice:      "Configure a certificate, and disable anonymous cipher suites: anybody can pose as the server.",
+		Advice:      "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
 		When:        func(e *evidence) bool { return certified(e) || e.anonymous() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!certified(e), "The server at %s accepts anonymous cipher suites only, with which it shows no "+
@@ -35,12 +35,12 @@ var certificateRules = diag.Rules[*evidence]{
 		Title:       "Certificate could not be read",
 		Requirement: "The certificate can be read",
 		Ref:         "RFC 8446 section 4.4.2",
-		Advice:      "Enable a common cipher suite and group: the certificate is sent encrypted with what this client does not have.",
+		Advice:      "Enable a common cipher suite and group: the certificate is sent encrypted in a way that this client does not support.",
 		When:        func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!certified(e),
 				"The server at %s sends its certificate encrypted by a key exchange or cipher that "+
-					"this client cannot complete.", e.addr)
+					"this client does not support.", e.addr)
 		},
 	},
 	{
@@ -49,7 +49,7 @@ var certificateRules = diag.Rules[*evidence]{
 		Title:       "Certificate is malformed or of an unknown kind",
 		Requirement: "The certificates follow the X.509 format",
 		Ref:         "RFC 5280 section 4.1",
-		Advice:      "Have the certificate issued again by a public authority, with an RSA key or an ECDSA key on P-256.",
+		Advice:      "Have the certificate reissued by a public authority, with an RSA key or an ECDSA key on P-256.",
 		When:        func(e *evidence) bool { return len(e.served) > 0 || e.broken != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.broken != nil, "A certificate of the chain that the server at %s sends cannot be read.", e.addr)
@@ -67,10 +67,10 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.certificate.validity", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
-		Title:       "Certificate is valid for longer than browsers accept",
+		Title:       "Validity period of the certificate is longer than browsers accept",
 		Requirement: "The validity period is within the limit of browsers",
 		Ref:         "Baseline Requirements section 6.3.2",
-		Advice:      "Have the certificate issued again with a shorter validity, and automate renewal.",
+		Advice:      "Have the certificate reissued with a shorter validity, and automate renewal.",
 		When:        func(e *evidence) bool { return certified(e) && !e.described().SelfSigned },
 		Fails: func(e *evidence) diag.Failures {
 			limit, whose := e.longest()
@@ -179,7 +179,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "Certificate has a weak key",
 		Requirement: "The keys of the certificates are strong",
 		Ref:         "Baseline Requirements section 6.1.5",
-		Advice:      "Make a new key, ECDSA on P-256 or RSA with 2048 bits or more, and get a certificate for it.",
+		Advice:      "Generate a new key, ECDSA on P-256 or RSA with 2048 bits or more, and get a certificate for it.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.needed(), func(c *x509.Certificate) diag.Failures {
@@ -193,7 +193,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "Certificate is signed with a broken hash",
 		Requirement: "The certificates are signed with SHA-256 or better",
 		Ref:         "Baseline Requirements section 7.1.3.2",
-		Advice:      "Have the certificates issued again: browsers refuse signatures with SHA-1 and MD5.",
+		Advice:      "Have the certificates reissued: browsers refuse signatures with SHA-1 and MD5.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.weaklySigned(), func(c *x509.Certificate) diag.Failures {

@@ -33,12 +33,12 @@ var chainRules = diag.Rules[*evidence]{
 		Title:       "Certificate is self-signed",
 		Requirement: "The certificate is issued by an authority",
 		Ref:         "RFC 5280 section 6.1",
-		Advice:      "Get a certificate of a public authority, such as by ACME; it may be had for free.",
+		Advice:      "Get a certificate from a public authority; with ACME it is free and automatic.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.tls.Trusted && e.described().SelfSigned,
 				"The certificate for %s is signed with its own key, so "+
-					"nobody vouches for it.", subject(e.leaf()))
+					"no authority vouches for it.", subject(e.leaf()))
 		},
 	},
 	{
@@ -48,7 +48,7 @@ var chainRules = diag.Rules[*evidence]{
 		Title:       "Certificate chain is incomplete",
 		Requirement: "The server sends the intermediate certificates",
 		Ref:         "RFC 8446 section 4.4.2",
-		Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the certificate " +
+		Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, instead of the certificate " +
 			"of the server alone.",
 		When: certified,
 		Fails: func(e *evidence) diag.Failures {
@@ -59,11 +59,11 @@ var chainRules = diag.Rules[*evidence]{
 				nameOf(pki.ParseName(e.top().RawIssuer)))
 			switch {
 			case e.repaired:
-				detail += " Browsers that fetch it from where the certificate points can repair the chain; other clients fail."
+				detail += " Browsers that fetch it from the URL in the certificate can complete the chain; other clients fail."
 			case e.repairTried && e.repairFault == nil:
-				detail += " Fetching what the certificates point to does not complete the chain either."
+				detail += " What the URLs in the certificates lead to does not complete the chain either."
 			case e.repairTried:
-				detail += " It could not be fetched from where the certificate points, either."
+				detail += " It could not be fetched from the URL in the certificate, either."
 			}
 			return diag.Fail("%s", detail)
 		},
@@ -72,18 +72,18 @@ var chainRules = diag.Rules[*evidence]{
 		Code: "tls.chain.untrusted", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
 		Weight: 20, Category: factorChain,
 		DependsOn:   []diag.Code{"tls.chain.self_signed"},
-		Title:       "Certificate is issued by an authority that is not trusted",
+		Title:       "Certificate was issued by an untrusted authority",
 		Requirement: "The certificate is issued by a trusted authority",
 		Ref:         "RFC 5280 section 6.1.1",
-		Advice: "Install the intermediate certificates that the authority delivered, if they are missing; if the authority " +
-			"is your own, use a public one for clients that you do not manage.",
+		Advice: "Install the intermediate certificates from the authority if they are missing; if the authority " +
+			"is private, use a public one for clients that you do not manage.",
 		When: func(e *evidence) bool { return certified(e) && !e.missesKnown() },
 		Fails: func(e *evidence) diag.Failures {
 			if e.anchored || e.reason() != pki.UnknownAuthority && e.reason() != pki.Incomplete {
 				return nil
 			}
 			issuer := nameOf(pki.ParseName(e.top().RawIssuer))
-			return diag.Fail("The chain ends at the issuer %s, which is no trusted authority%s.", issuer, e.notSent())
+			return diag.Fail("The chain ends at the issuer %s, which is not a trusted authority%s.", issuer, e.notSent())
 		},
 	},
 	{
@@ -108,7 +108,7 @@ var chainRules = diag.Rules[*evidence]{
 		Title:       "Certificate chain breaks a rule of its issuers",
 		Requirement: "The chain keeps the rules that its issuers set",
 		Ref:         "RFC 5280 section 6.1.4",
-		Advice:      "Get a certificate that is issued for TLS servers, with names that its authority may vouch for.",
+		Advice:      "Get a certificate for TLS servers from an authority that may certify its names.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
 			switch why := e.reason(); {
@@ -145,7 +145,7 @@ var chainRules = diag.Rules[*evidence]{
 		Title:       "Certificates are sent in the wrong order",
 		Requirement: "Each certificate is followed by that of its issuer",
 		Ref:         "RFC 5246 section 7.4.2",
-		Advice:      "Put the certificate of the server first, and after each certificate that of its issuer.",
+		Advice:      "Put the certificate of the server first, and each issuer after the certificate that it signed.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.disordered(),
@@ -158,7 +158,7 @@ var chainRules = diag.Rules[*evidence]{
 		Title:       "Server sends certificates that do not belong to the chain",
 		Requirement: "The server sends no certificates beside the chain",
 		Ref:         "RFC 8446 section 4.4.2",
-		Advice:      "Remove them from the file of the chain: they only make each handshake longer.",
+		Advice:      "Remove them from the chain file: they only make each handshake longer.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.extra(), func(c *x509.Certificate) diag.Failures {
@@ -173,5 +173,5 @@ func (e *evidence) notSent() string {
 	if !e.incomplete() {
 		return ""
 	}
-	return "; its certificate is not sent, so that it may also be an intermediate certificate that is missing"
+	return "; the server does not send its certificate, so it may also be a missing intermediate certificate"
 }

@@ -36,7 +36,7 @@ func linted(id string, r diag.Rule[*evidence]) diag.Rule[*evidence] {
 	r.When = func(e *evidence) bool { // what breaks the whole chain is told as such
 		return e.linted && (r.Severity < diag.Error || e.reason() != pki.BadChain && e.reason() != pki.WrongUsage)
 	}
-	r.Advice = "Have the certificate issued again in the right form: clients differ in what they accept."
+	r.Advice = "Have the certificate reissued in the right form: clients differ in what they accept."
 	r.Fails = func(e *evidence) diag.Failures {
 		return diag.FailEach(e.faults, func(f lint.Fault) diag.Failures {
 			if f.ID != id {
@@ -122,8 +122,8 @@ var formRules = diag.Rules[*evidence]{
 	}),
 	linted("ca.usage", diag.Rule[*evidence]{
 		Code: "tls.form.ca_usage", Severity: diag.Error,
-		Title:       "Key usage of an authority does not allow to sign certificates",
-		Requirement: "The key usage of the authorities allows to sign certificates",
+		Title:       "Key usage of an authority does not allow signing certificates",
+		Requirement: "The key usage of the authorities allows signing certificates",
 		Ref:         "RFC 5280 section 4.2.1.3",
 	}),
 	linted("leaf.ca", diag.Rule[*evidence]{

@@ -20,7 +20,7 @@ var issuanceRules = diag.Rules[*evidence]{
 		Title:       "Too few signed certificate timestamps",
 		Requirement: "The certificate has the timestamps that browsers ask for",
 		Ref:         "RFC 9162 section 6.3",
-		Advice:      "Have the certificate issued again with embedded timestamps: browsers refuse it as it is.",
+		Advice:      "Have the certificate reissued with embedded timestamps: browsers refuse it as it is.",
 		When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
 		Fails: func(e *evidence) diag.Failures {
 			n, want := len(e.scts), e.wantedSCTs()
@@ -34,7 +34,7 @@ var issuanceRules = diag.Rules[*evidence]{
 		Title:       "Certificate timestamp is not valid",
 		Requirement: "The timestamps can be read, and their signatures are valid",
 		Ref:         "RFC 6962 section 3.2",
-		Advice:      "Have the certificate issued again: browsers do not count the timestamp.",
+		Advice:      "Have the certificate reissued: browsers do not count the timestamp.",
 		When:        func(e *evidence) bool { return certified(e) && (e.sctFault || slices.ContainsFunc(e.scts, judged)) },
 		Fails: func(e *evidence) (list diag.Failures) {
 			if e.sctFault {
@@ -51,10 +51,10 @@ var issuanceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.ocsp.must_staple", Severity: diag.Error, Weight: 5, Category: factorIssuance,
-		Title:       "Certificate demands a stapled OCSP response, and there is none",
+		Title:       "Certificate requires a stapled OCSP response, but none was sent",
 		Requirement: "The server staples the OCSP response that the certificate demands",
 		Ref:         "RFC 7633 section 4.2.2",
-		Advice:      "Enable OCSP stapling, and let the server fetch the response before the first connection.",
+		Advice:      "Enable OCSP stapling, and make the server fetch the response before the first connection.",
 		When:        func(e *evidence) bool { return certified(e) && e.mustStaple() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.staple) == 0,
@@ -67,13 +67,13 @@ var issuanceRules = diag.Rules[*evidence]{
 		Title:       "Stapled OCSP response is not valid",
 		Requirement: "The stapled OCSP response is for the certificate, and signed by its issuer",
 		Ref:         "RFC 6960 section 3.2",
-		Advice:      "Let the server fetch the response again, and check that it knows the certificate of the issuer.",
+		Advice:      "Make the server fetch the response again, and check that it knows the certificate of the issuer.",
 		When:        func(e *evidence) bool { return e.response != nil || e.ocspErr != nil },
 		Fails: func(e *evidence) diag.Failures {
 			if e.ocspErr == nil {
 				return nil
 			}
-			return diag.Fail("The stapled OCSP response is of no use: %s.", e.ocspErr)
+			return diag.Fail("The stapled OCSP response cannot be used: %s.", e.ocspErr)
 		},
 	},
 	{
@@ -82,7 +82,7 @@ var issuanceRules = diag.Rules[*evidence]{
 		Title:       "Certificate was revoked",
 		Requirement: "The stapled OCSP response does not say that the certificate was revoked",
 		Ref:         "RFC 6960 section 2.2",
-		Advice:      "Make a new key, get a new certificate and install it at once.",
+		Advice:      "Generate a new key, get a new certificate and install it at once.",
 		When:        func(e *evidence) bool { return e.response != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.response.Status == ocsp.Revoked,
@@ -96,7 +96,7 @@ var issuanceRules = diag.Rules[*evidence]{
 		Title:       "Stapled OCSP response is not current",
 		Requirement: "The stapled OCSP response is current",
 		Ref:         "RFC 6960 section 3.2",
-		Advice:      "Let the server fetch the response again, and check its clock and that it can reach the OCSP server.",
+		Advice:      "Make the server fetch the response again, and check its clock and its access to the OCSP server.",
 		When:        func(e *evidence) bool { return e.response != nil },
 		Fails: func(e *evidence) diag.Failures {
 			from, until := e.response.ThisUpdate, e.response.NextUpdate
@@ -113,7 +113,7 @@ var issuanceRules = diag.Rules[*evidence]{
 		Title:       "Authority does not know the certificate",
 		Requirement: "The authority knows the certificate",
 		Ref:         "RFC 6960 section 2.2",
-		Advice:      "Ask the authority: the certificate may be too new, or was never issued.",
+		Advice:      "Ask the authority: the certificate may be too new, or may never have been issued.",
 		When:        func(e *evidence) bool { return e.response != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.response.Status == ocsp.Unknown, "The OCSP response has the status unknown.")

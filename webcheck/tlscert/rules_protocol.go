@@ -32,7 +32,7 @@ var versionRules = diag.Rules[*evidence]{
 		Title:       "Some versions and cipher suites could not be tried",
 		Requirement: "All versions and cipher suites could be tried",
 		Ref:         "RFC 9325 section 3.1",
-		Advice:      "Try again later: servers that limit the rate of connections stop to answer.",
+		Advice:      "Try again later: servers that limit the rate of connections stop answering.",
 		When:        scanned, // of a server that says nothing at all another rule tells
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.scan.Partial, "The server at %s did not answer all of %s.", e.addr,
@@ -55,7 +55,7 @@ var versionRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8996 section 2",
 		Advice:      "Disable TLS 1.0 and 1.1: browsers stopped using them in 2020.",
 		When:        scanned,
-		Fails:       speaks(", which must not be used any more.", probe.TLS10, probe.TLS11),
+		Fails:       speaks(", which must no longer be used.", probe.TLS10, probe.TLS11),
 	},
 	{
 		Code: "tls.version.modern", Severity: diag.Error, Stands: true, Weight: 10, Category: factorProtocol,
@@ -130,10 +130,10 @@ func accepts(what string, is func(probe.Suite) bool) func(e *evidence) diag.Fail
 var cipherRules = diag.Rules[*evidence]{
 	{
 		Code: "tls.cipher.null", Severity: diag.Critical, Stands: true, Weight: 10, Category: factorCipher,
-		Title:       "Server accepts connections without encryption",
+		Title:       "Server accepts unencrypted connections",
 		Requirement: "The server accepts encrypted connections only",
 		Ref:         "RFC 9325 section 4.1",
-		Advice:      "Disable the cipher suites with NULL: all data are sent in the clear.",
+		Advice:      "Disable the cipher suites with NULL: they send all data in the clear.",
 		When:        offers,
 		Fails:       accepts("cipher suites that do not encrypt", probe.Suite.Unencrypted),
 	},
@@ -142,7 +142,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Title:       "Server accepts anonymous cipher suites",
 		Requirement: "The server authenticates itself in every cipher suite",
 		Ref:         "RFC 9325 section 4.1",
-		Advice:      "Disable the anonymous cipher suites (aNULL in OpenSSL): anybody can pose as the server.",
+		Advice:      "Disable the anonymous cipher suites (aNULL in OpenSSL): anyone can impersonate the server.",
 		When:        offers,
 		Fails:       accepts("cipher suites without a certificate", probe.Suite.Anonymous),
 	},
@@ -151,7 +151,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Title:       "Server accepts export cipher suites or single DES",
 		Requirement: "The server refuses ciphers with short keys",
 		Ref:         "RFC 9325 section 4.1",
-		Advice:      "Disable the cipher suites with EXPORT, DES and RC2: their keys can be found by trying (FREAK, Logjam).",
+		Advice:      "Disable the cipher suites with EXPORT, DES and RC2: their keys can be brute-forced (FREAK, Logjam).",
 		When:        offers,
 		Fails:       accepts("ciphers with short keys", probe.Suite.ShortKey),
 	},
@@ -160,7 +160,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Title:       "Server accepts RC4",
 		Requirement: "The server refuses RC4",
 		Ref:         "RFC 7465 section 2",
-		Advice:      "Disable the cipher suites with RC4: parts of what is sent can be found out.",
+		Advice:      "Disable the cipher suites with RC4: attackers can recover parts of what is sent.",
 		When:        offers,
 		Fails:       accepts("RC4", probe.Suite.RC4),
 	},
@@ -180,7 +180,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Title:       "No cipher suite has forward secrecy",
 		Requirement: "The server supports forward secrecy",
 		Ref:         "RFC 9325 section 4.1",
-		Advice:      "Enable cipher suites with ECDHE: otherwise whoever steals the key can decrypt recorded connections.",
+		Advice:      "Enable cipher suites with ECDHE: otherwise anyone who steals the key can decrypt recorded connections.",
 		When:        func(e *evidence) bool { return offers(e) && !e.anonymous() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.suites(probe.Suite.ForwardSecret)) == 0,
@@ -218,7 +218,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Title:       "Diffie-Hellman prime of 1024 bits or fewer",
 		Requirement: "Diffie-Hellman primes have more than 1024 bits",
 		Ref:         "RFC 9325 section 4.3",
-		Advice:      "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919: such small ones can be broken (Logjam).",
+		Advice:      "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919: smaller ones can be broken (Logjam).",
 		When:        offers,
 		Fails: func(e *evidence) diag.Failures {
 			bits := e.smallestDH()
@@ -290,7 +290,7 @@ var featureRules = diag.Rules[*evidence]{
 		Title:       "Server does not support secure renegotiation",
 		Requirement: "The server supports secure renegotiation",
 		Ref:         "RFC 5746 section 3.6",
-		Advice:      "Update the TLS library of the server: an attacker may be able to put data before those of a client.",
+		Advice:      "Update the TLS library of the server: an attacker may be able to insert data before that of a client.",
 		When:        old,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.scan.Old.SecureRenegotiation, "In %s the server does not answer the extension "+
@@ -302,7 +302,7 @@ var featureRules = diag.Rules[*evidence]{
 		Title:       "Server compresses TLS",
 		Requirement: "The server does not compress TLS",
 		Ref:         "RFC 9325 section 3.3",
-		Advice:      "Disable TLS compression: an attacker who controls part of a request can find out its cookies (CRIME).",
+		Advice:      "Disable TLS compression: an attacker who controls part of a request can recover its cookies (CRIME).",
 		When:        func(e *evidence) bool { return e.scan != nil && e.scan.Compression != probe.Unknown },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.scan.Compression == probe.Yes, "The server accepts an offer to compress with DEFLATE.")

@@ -14,26 +14,14 @@ var texts = diag.Texts{
 	},
 	"tls.handshake.client_certificate": {
 		Headline: "Certificate is trusted; the server asks clients for one as well",
-		Sub:      "Clients without a certificate of their own may be refused. Leave it if only known clients are to connect.",
+		Sub:      "Clients without a certificate of their own may be refused. Disable client certificates unless that is intended.",
 	},
 	"tls.version.unknown": {
 		Headline: "Certificate is trusted; not all versions and ciphers could be tried",
-		Sub:      "The server stopped to answer, as servers do that limit the rate of connections. Try again later.",
+		Sub:      "The server stopped answering, as servers that limit the rate of connections do. Try again later.",
 	},
 	"tls.caa.unknown": {
 		Headline: "Certificate is trusted; CAA records could not be looked up",
-		Sub:      "Authorities do not issue when the lookup fails. Check that every name server answers CAA queries.",
-	},
-	"tls.caa.syntax": {
-		Headline: "Certificate is fine, but a CAA record has a syntax error",
-		Sub:      "It authorizes nobody, so that renewal may fail. Correct the record.",
-	},
-	"tls.caa.critical": {
-		Headline: "Certificate is fine, but a CAA record forbids every renewal",
-		Sub:      "No authority understands the critical property. Correct the record.",
-	},
-	"tls.caa.issuer": {
-		Headline: "Certificate is fine, but CAA does not allow its issuer",
-		Sub:      "The next renewal will fail. Add the authority to the CAA records.",
+		Sub:      "Authorities do not issue certificates when the lookup fails. Check that every name server answers CAA queries.",
 	},
 }
