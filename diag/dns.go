@@ -56,7 +56,28 @@ func (a Answer[R]) Err() error {
 	if a.walked {
 		who = "the name servers"
 	}
-	return fmt.Errorf("%s answered %s%s", who, RcodeName(a.Rcode), extendedText(a.Extended))
+	err := fmt.Errorf("%s answered %s%s", who, RcodeName(a.Rcode), extendedText(a.Extended))
+	if a.DNSSEC() == Bogus {
+		return bogusError{err}
+	}
+	return err
+}
+
+// A bogusError says that the resolver found the DNSSEC signatures of an answer not valid.
+type bogusError struct{ error }
+
+// RepairDNSSEC is the advice where an answer is refused because its DNSSEC signatures are not valid.
+const RepairDNSSEC = "Repair the DNSSEC signatures or the DS records of the domain: resolvers that validate refuse its " +
+	"answers. dnssec/check shows where the chain breaks."
+
+// Because gives failures of which an error is the cause the advice that fits it, and returns them.
+func (f Failures) Because(err error) Failures {
+	if _, bogus := errors.AsType[bogusError](err); bogus {
+		for i := range f {
+			f[i].Advice = RepairDNSSEC
+		}
+	}
+	return f
 }
 
 // Silent reports whether no reply came at all.
@@ -134,7 +155,7 @@ func Question(name string, qtype uint16, dnssec bool) *dns.Msg {
 var (
 	errNoMessage = errors.New("the resolver returned no message")
 	errCutOff    = errors.New("the answer was cut off") // RFC 2181 section 9
-	errAliases   = fmt.Errorf("more than %d aliases follow on each other", MaxAliases)
+	errAliases   = fmt.Errorf("more than %d aliases in a row", MaxAliases)
 )
 
 // Lookup asks for the records of one type, following CNAMEs:

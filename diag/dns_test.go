@@ -124,7 +124,7 @@ func TestLookupLongChain(t *testing.T) {
 	require.True(t, a.Exists())
 	require.Len(t, a.Aliases, MaxAliases)
 	a = Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(MaxAliases + 1)}}, "0.test.")
-	require.EqualError(t, a.Err(), "looking up A 0.test.: more than 16 aliases follow on each other")
+	require.EqualError(t, a.Err(), "looking up A 0.test.: more than 16 aliases in a row")
 }
 
 // Absence and ignorance are told apart.

@@ -54,7 +54,7 @@ func (v *validation) run(n name, rrtype uint16) *conclusion {
 			c.stop(fault(v.zoneOf(n), codeAliasLoop, "Following the aliases leads to %s again", s.next))
 			return c
 		case len(c.aliases) > maxAliases:
-			c.stop(fault(v.zoneOf(n), codeAliasLong, "More than %d aliases follow on each other", maxAliases))
+			c.stop(fault(v.zoneOf(n), codeAliasLong, "More than %d aliases in a row", maxAliases))
 			return c
 		}
 		n = s.next
@@ -209,7 +209,7 @@ func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cnam
 	next, fits := n.replace(dname.owner, target)
 	switch {
 	case !ok || fits == (msg.rcode == dns.RcodeYXDomain):
-		f := fault(v.zoneOf(dname.owner), codeDNAME, "The DNAME record of %s and the answer for %s do not fit each other",
+		f := fault(v.zoneOf(dname.owner), codeDNAME, "The DNAME record of %s and the answer for %s do not match",
 			dname.owner, n)
 		return step{statusCause: worse(s.statusCause, v.known(dname.owner, f)), sets: s.sets}
 	case !fits:
@@ -256,7 +256,7 @@ func (v *validation) prove(msg *message, set *rrset) statusCause {
 	d := v.at(v.place(set.owner, set.rrtype, signer))
 	if d.status == diag.Bogus && d.why.Code == codeDelegation && signer == "" {
 		return bogus(&ChainFault{d.why.Zone, codeSigMissing,
-			fmt.Sprintf("There is no signature over %s, nor a proof that there need be none", set)})
+			fmt.Sprintf("There is no signature over %s, nor a proof that none is needed", set)})
 	}
 	if d.status != diag.Secure {
 		return d.statusCause

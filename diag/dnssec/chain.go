@@ -103,7 +103,7 @@ func (v *validation) withoutRoot(f statusCause) statusCause {
 	switch f.why.Code {
 	case codeKeysMissing, codeSigMissing:
 		return indeterminate(fault(root, codeStripped,
-			"The keys of the root zone came without signatures, or did not come at all"))
+			"The keys of the root zone came without signatures, or there was no answer"))
 	case codeKeysUnavailable:
 		return indeterminate(fault(root, codeAnswerUnavailable, "%s", f.why.Message))
 	}
@@ -212,7 +212,7 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	child := v.newZone(n, z)
 	sig, f := v.verify(set, z.name, z.keys, nil, &child.info.Signatures)
 	if f == nil && int(sig.Labels) < n.signedLabels() {
-		f = fault(z.name, codeDSWildcard, "The DS record of %s stems from a wildcard, which cannot delegate", n)
+		f = fault(z.name, codeDSWildcard, "The DS record of %s comes from a wildcard, which cannot delegate", n)
 	}
 	records := recordsOf[*dns.DS](set)
 	child.info.listDS(records, f == nil)
@@ -244,7 +244,7 @@ func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*ke
 	}
 	all := keysOf(msg, z.name)
 	if len(all) == 0 {
-		return bogus(fault(z.name, codeKeysMissing, "The zone has no DNSKEY record, although it is to be signed"))
+		return bogus(fault(z.name, codeKeysMissing, "The zone has no DNSKEY record, although it must be signed"))
 	}
 	var keys, anchored []*key
 	for _, k := range all {

@@ -58,7 +58,7 @@ func (v *engine) denials(msg *message, z name, keys []*key) *denials {
 		sig, f := v.verify(set, z, keys, nil, &d.log)
 		// One that a wildcard stood in for says nothing about its owner (RFC 4035 section 5.4).
 		if f == nil && int(sig.Labels) != set.owner.signedLabels() {
-			f = fault(z, codeSigLabels, "The %s record stems from a wildcard, and so proves nothing", set)
+			f = fault(z, codeSigLabels, "The %s record comes from a wildcard, so it proves nothing", set)
 		}
 		if f != nil {
 			if d.failed == nil {

@@ -99,13 +99,6 @@ func answered(r *Result) bool {
 
 func (r *Result) exists() bool { return r.Rcode != dns.RcodeNameError }
 
-// empty reports whether no record has the type that was asked for.
-func (r *Result) empty() bool {
-	return r.Type != dns.TypeANY && !slices.ContainsFunc(r.Records, func(rr dns.RR) bool {
-		return rr.Header().Rrtype == r.Type
-	})
-}
-
 // question names what was asked for.
 func (r *Result) question() string {
 	n, _ := parseName(r.Name)

@@ -105,7 +105,7 @@ func bodyError(ctx context.Context, err error) *Error {
 	message := "the body broke off"
 	switch {
 	case timedOut(ctx, err):
-		return &Error{Code: Timeout, Step: Reading, Message: "the body did not come in time", Unanswered: true, Cause: err}
+		return &Error{Code: Timeout, Step: Reading, Message: "the body did not arrive in time", Unanswered: true, Cause: err}
 	case corrupt, errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrHeader),
 		errors.Is(err, zlib.ErrChecksum):
 		message = "the body cannot be decompressed by its Content-Encoding"

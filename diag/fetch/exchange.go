@@ -104,7 +104,7 @@ func (h *headLimit) Read(b []byte) (int, error) {
 }
 
 func headError(ctx context.Context, host string, err error) *Error {
-	message := "the answer breaks the rules of HTTP"
+	message := "the answer violates HTTP"
 	switch {
 	case timedOut(ctx, err):
 		return &Error{Code: Timeout, Step: Answering, Message: "the answer of " + host + " did not come in time",
@@ -115,7 +115,7 @@ func headError(ctx context.Context, host string, err error) *Error {
 		message = "the answer is not HTTP"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE),
 		errors.Is(err, syscall.ECONNRESET):
-		message = "the server closed the connection without a whole answer"
+		message = "the server closed the connection without a complete answer"
 	}
 	return &Error{Code: Protocol, Step: Answering, Message: message, Cause: err}
 }

@@ -303,10 +303,10 @@ func TestDoFailures(t *testing.T) {
 		{"no HTTP", "http://raw.example.com/ftp", fetch.Protocol, "is not HTTP", false},
 		{"head too long", "http://raw.example.com/big", fetch.Protocol, "longer than 256 KiB", false},
 		{"head too long over HTTP/2", "https://big.example.com/", fetch.Protocol, "longer than 256 KiB", false},
-		{"head breaks off", "http://raw.example.com/half", fetch.Protocol, "without a whole answer", false},
-		{"bad header line", "http://raw.example.com/bad", fetch.Protocol, "breaks the rules", false},
+		{"head breaks off", "http://raw.example.com/half", fetch.Protocol, "without a complete answer", false},
+		{"bad header line", "http://raw.example.com/bad", fetch.Protocol, "violates HTTP", false},
 		{"changes the protocol", "http://raw.example.com/101", fetch.Protocol, "without being asked", false},
-		{"interim answers for ever", "http://raw.example.com/100", fetch.Protocol, "breaks the rules", false},
+		{"interim answers for ever", "http://raw.example.com/100", fetch.Protocol, "violates HTTP", false},
 	}
 	answers := map[string]string{
 		"/ftp": "220 ready\r\n", "/big": "HTTP/1.1 200 OK\r\n" + big, "/half": "HTTP/1.1 200 OK\r\nA: ",

@@ -47,7 +47,7 @@ func TestDoTimeouts(t *testing.T) {
 				http.NewResponseController(w).Flush()
 				time.Sleep(time.Second) // of the bubble
 			}
-		}, fetch.DefaultTimeout, "the body did not come in time"},
+		}, fetch.DefaultTimeout, "the body did not arrive in time"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -91,9 +91,9 @@ func (k *Key) checkSize() KeyCheck {
 	case bits == 0:
 		return skip(CheckSize, "The size of the key is not known.")
 	case (k.N != nil || k.P != nil) && bits < MinRSABits:
-		return fail(CheckSize, "The modulus has %d bits; %d are the least.", bits, MinRSABits)
+		return fail(CheckSize, "The modulus has %d bits; at least %d are required.", bits, MinRSABits)
 	case k.N == nil && k.P == nil && bits < MinCurveBits:
-		return fail(CheckSize, "The field has %d bits; %d are the least.", bits, MinCurveBits)
+		return fail(CheckSize, "The field has %d bits; at least %d are required.", bits, MinCurveBits)
 	default:
 		return pass(CheckSize, "The key has %d bits.", bits)
 	}

@@ -160,7 +160,7 @@ func unknownAuthority(chain []*x509.Certificate) (Reason, string) {
 	if !SelfSigned(top) && len(top.IssuingCertificateURL) > 0 {
 		return Incomplete, fmt.Sprintf("the server does not send the intermediate certificate of %s", issuer)
 	}
-	return UnknownAuthority, fmt.Sprintf("the chain leads to %s, which is no trusted certificate authority", issuer)
+	return UnknownAuthority, fmt.Sprintf("the chain leads to %s, which is not a trusted certificate authority", issuer)
 }
 
 // issuerOf returns the certificate of the chain that has the name of another one's issuer, or nil.
@@ -191,11 +191,11 @@ func (v Verifier) invalid(leaf *x509.Certificate, e x509.CertificateInvalidError
 	case x509.IncompatibleUsage:
 		return WrongUsage, which + " was not issued for this purpose"
 	case x509.NotAuthorizedToSign:
-		return BadChain, which + " is signed by one that may not sign others"
+		return BadChain, which + " is signed by a certificate that may not sign others"
 	case x509.CANotAuthorizedForThisName:
 		return BadChain, which + " has a name that its authority may not vouch for"
 	case x509.TooManyIntermediates:
-		return BadChain, "there are more intermediate certificates than their authority allows"
+		return BadChain, "there are more intermediate certificates than an authority allows"
 	default:
 		return BadChain, "the certificates do not form a valid chain"
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // errAliases says that there are more aliases than anybody follows.
-var errAliases = fmt.Errorf("more than %d aliases follow on each other", maxAliases)
+var errAliases = fmt.Errorf("more than %d aliases in a row", maxAliases)
 
 // find walks to the records of a name and type, along its aliases. Via lists the name servers for
 // whose sake this is done.
