@@ -111,7 +111,7 @@ var served = map[diag.Fact]serverFact{
 	},
 	NotYetValid: {
 		title:       "Certificate of the {host} is not yet valid",
-		requirement: "The certificate of the {host} is already valid", ref: "RFC 5280 section 4.1.2.5",
+		requirement: "The validity period of the certificate of the {host} has begun", ref: "RFC 5280 section 4.1.2.5",
 		advice: "Install a certificate that is valid now, and check the clock of the issuer.",
 		reads:  SourceTLS, applies: secured,
 		fails: func(s *Seen) diag.Failures {
