@@ -91,11 +91,6 @@ func has(qtype uint16) func(*evidence) bool {
 	}
 }
 
-// contentKnown reports whether a server said which records of a type there are at the apex.
-func (e *evidence) contentKnown(qtype uint16) bool {
-	return e.at(e.Zone, qtype).Rcode() == dns.RcodeSuccess
-}
-
 // chainKnown reports whether any chain of aliases was followed to its end.
 func chainKnown(e *evidence) bool {
 	return slices.ContainsFunc(e.Chains, func(c survey.Chain) bool { return c.Err == nil })

@@ -11,9 +11,6 @@ import (
 // fewest is how many name servers a zone needs (RFC 1034 section 4.1).
 const fewest = 2
 
-// shortTTL is below what is usual for NS records, in seconds.
-const shortTTL = 3600
-
 // compared reports whether the servers that the zone names are known, and those that the parent zone
 // names.
 func compared(e *evidence) bool { return delegated(e) && len(e.own) > 0 }

@@ -6,7 +6,7 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"valid": {
 		Headline: "The domain is delegated and served without a fault",
-		Sub:      "The name servers that were asked answer and agree. Nothing needs to be done.",
+		Sub:      "The name servers that were asked answer and agree.",
 	},
 	"zone.delegation.cyclic": {
 		Headline: "The domain cannot be resolved: its delegation depends on itself",
