@@ -99,9 +99,6 @@ var dnssecRules = diag.Rules[*evidence]{
 	},
 }
 
-// known reports whether a DNSSEC status says something.
-func known(s diag.DNSSECStatus) bool { return s == diag.Secure || s == diag.Insecure }
-
 // without are the hosts that have no TLSA records.
 func (e *evidence) without() []*host { return e.having(absent) }
 

@@ -197,10 +197,6 @@ var generateRules = diag.Rules[*generation]{
 	},
 }
 
-// comfortable is how many bytes of a TXT record fit into a message of 512 bytes beside header, question, owner and
-// some labels of both (RFC 1035 section 4.2.1), as with SPF (RFC 7208 section 3.4).
-const comfortable = 450
-
 // enforced reports whether the record asks for any policy.
 func (g *generation) enforced() bool { return g.strictest() != policy.None }
 

@@ -62,7 +62,7 @@ func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
 // connect speaks with a mail server as a sender does.
 func (d *delivery) connect(ctx context.Context, env *diag.Env, name string) {
 	session, err := smtp.Secure(ctx, env, smtp.Config{Addr: netip.AddrPortFrom(d.addr, portMail), ServerName: name})
-	defer session.Close() // there is one after an error too
+	defer func() { session.Close() }() // there is one after an error too
 	if d.tls = session.TLS(); d.tls != nil {
 		return
 	}

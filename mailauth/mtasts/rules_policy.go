@@ -9,9 +9,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// readable reports whether something was served that can be taken for a policy.
-func readable(e *evidence) bool { return announced(e) && e.policy != nil && !e.policy.alien }
-
 // inPolicy returns the faults of a kind in the policy.
 func inPolicy(k kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {

@@ -167,19 +167,3 @@ func (e *evidence) sameSite(u *url.URL) bool {
 	other, err2 := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(u.Hostname()))
 	return strings.EqualFold(u.Hostname(), e.self.Hostname()) || err == nil && err2 == nil && own == other
 }
-
-// validAltSvc checks the form of RFC 7838 section 3: clear, or alternatives with quoted authorities.
-func validAltSvc(value string) bool {
-	if strings.TrimSpace(value) == "clear" {
-		return true
-	}
-	for alternative := range strings.SplitSeq(value, ",") {
-		first, _, _ := strings.Cut(alternative, ";")
-		protocol, authority, ok := strings.Cut(strings.TrimSpace(first), "=")
-		inner := strings.TrimSuffix(strings.TrimPrefix(authority, `"`), `"`)
-		if !ok || protocol == "" || len(authority) != len(inner)+2 || !strings.Contains(inner, ":") {
-			return false
-		}
-	}
-	return true
-}

@@ -167,6 +167,3 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 }
-
-// worthCompressing is the size from which compression saves a packet (one of Ethernet).
-const worthCompressing = 1500

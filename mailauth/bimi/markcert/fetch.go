@@ -3,7 +3,6 @@ package markcert
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -61,10 +60,4 @@ func (f *Fetched) Text() []byte {
 		return nil
 	}
 	return f.Result.Body
-}
-
-// mediaType returns the media type in lower case, without parameters.
-func (f *Fetched) mediaType() string {
-	kind, _, _ := strings.Cut(f.ContentType(), ";")
-	return strings.ToLower(strings.TrimSpace(kind))
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// mediaTypes are those under which PEM certificates are served: RFC 8555 section 9.1, and what web servers know.
-var mediaTypes = []string{
-	"application/pem-certificate-chain", "application/x-pem-file", "application/x-x509-ca-cert",
-	"application/x-x509-user-cert",
-	"text/plain", "application/octet-stream", "application/pkix-cert", "application/x-x509-cert",
-}
-
 // fetched reports whether the web server was asked.
 func fetched(e *evidence) bool { return e.fetched != nil }
 

@@ -50,13 +50,3 @@ func (c *counts[K]) sorted() []count[K] {
 	slices.SortStableFunc(list, func(a, b count[K]) int { return cmp.Compare(b.n, a.n) })
 	return list
 }
-
-// of returns how many messages were counted for something.
-func (c *counts[K]) of(what K) int64 {
-	for _, one := range c.list {
-		if one.what == what {
-			return one.n
-		}
-	}
-	return 0
-}

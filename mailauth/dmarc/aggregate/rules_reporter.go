@@ -8,10 +8,6 @@ import (
 )
 
 const (
-	// usualSpan is the longest time that a report is usually about: a day (RFC 9990 section 3.1), with an hour
-	// or two for clocks and rounding.
-	usualSpan = 26 * time.Hour
-
 	// clockSkew is how far a report may reach into the future.
 	clockSkew = 2 * time.Hour
 
