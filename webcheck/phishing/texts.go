@@ -42,7 +42,7 @@ var texts = map[string]diag.Text{
 		Sub:      "The domain is one of the brand's own.",
 	},
 	"inconclusive": {
-		Headline: "Page could not be examined: the site did not answer",
+		Headline: "Page could not be examined: the site gave no usable answer",
 		Sub:      "The URL alone gives no reason for an alarm; try again later.",
 	},
 	"inconclusive.dns": {
@@ -66,8 +66,8 @@ var texts = map[string]diag.Text{
 		Sub:      "It may have been removed, or be hidden from bots; the URL alone gives no reason for an alarm.",
 	},
 	"inconclusive.redirects": {
-		Headline: "Page could not be examined: its redirects do not end",
-		Sub:      "Browsers give up as well; the URL alone gives no reason for an alarm.",
+		Headline: "Page could not be examined: its redirects lead nowhere",
+		Sub:      "They form a loop or leave the web; the URL alone gives no reason for an alarm.",
 	},
 	"inconclusive.redirects.cookie": {
 		Headline: "Page could not be examined: its redirects need a cookie",
@@ -177,9 +177,9 @@ func (e *evidence) obstacle() string {
 		return ""
 	case e.site.Err.Code == fetch.DNS:
 		return ".dns"
-	case e.site.Err.Code == fetch.Blocked:
+	case e.site.Err.Code == fetch.Blocked && e.site.Err.Step == fetch.Connecting:
 		return ".blocked"
-	case e.site.Err.Code == fetch.TooManyRedirects || e.site.Err.Code == fetch.Loop:
+	case slices.Contains([]fetch.Reason{fetch.TooManyRedirects, fetch.Loop, fetch.Blocked}, e.site.Err.Code):
 		if _, cookies := e.site.Looped(); len(cookies) > 0 {
 			return ".redirects.cookie"
 		}

@@ -149,6 +149,9 @@ var worlds = []struct {
 	{"dead host", "https://gone.example/", nil, nil, Inconclusive, "phishing.page.unknown", "no address"},
 	{"dead host of a lookalike", "https://paypa1.com/", nil, nil, Suspicious,
 		"phishing.page.unknown phishing.lookalike.homoglyph", "looks like PayPal"},
+	{"redirect with a password", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", http.RedirectHandler("https://user:secret@www.shop.example/", http.StatusFound))
+	}, nil, Inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
 	{"private address", "https://inside.example/", func(w *diagtest.World) { w.Zone("inside.example. A 10.0.0.1\n") },
 		nil, Inconclusive, "phishing.page.unknown", "is not public"},
 	{"name servers broken", "https://broken.example/", func(w *diagtest.World) {
@@ -170,7 +173,7 @@ var worlds = []struct {
 	{"loop", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.RedirectHandler("https://b.example/", http.StatusFound))
 		w.HTTPS("b.example", http.RedirectHandler("https://a.example/", http.StatusFound))
-	}, nil, Inconclusive, "phishing.page.unknown", "redirects do not end"},
+	}, nil, Inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
 	{"loop with a cookie", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Set-Cookie", "seen=1")
