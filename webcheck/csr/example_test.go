@@ -30,7 +30,7 @@ ZXhhbXBsZS5jb22HBMAAAgowCgYIKoZIzj0EAwIDRwAwRAIgau4Okh1HVQNJ8yD3
 	}
 	fmt.Println(report.Recommendations[0].SuggestedValue)
 	// Output:
-	// non_compliant - Reserved IP address
+	// non_compliant - Reserved IP address among the names
 	// 192.0.2.10: the address is reserved: Documentation (TEST-NET-1) (RFC 5737)
 	// openssl req -new -key example.com.key -sha256 -utf8 -subj '/C=GB/O=Example Ltd/CN=example.com' -addext 'subjectAltName=DNS:example.com' -out example.com-new.csr
 }

@@ -71,7 +71,7 @@ var nameRules = diag.Rules[*evidence]{
 		"Use a name in a domain that you have registered, or a private CA for internal names.", InternalName),
 	nameRule("csr.names.reverse", "Name of the reverse DNS", "No name is one of the reverse DNS", br+"4.2.2",
 		"Ask for the host name or for the address itself.", ReverseName),
-	nameRule("csr.names.reserved_ip", "Reserved IP address", "All IP addresses are public", br+"4.2.2, RFC 6890",
+	nameRule("csr.names.reserved_ip", "Reserved IP address among the names", "All IP addresses are public", br+"4.2.2, RFC 6890",
 		"Ask for a public address or a host name, or use a private CA for private addresses.", ReservedIP),
 	{
 		Code: "csr.names.email", Severity: diag.Error,
