@@ -25,7 +25,7 @@ type rule = diag.Rule[*evidence]
 
 // fetchRules are about whether there is an answer at all, and about the certificates on the way to it.
 var fetchRules = slices.Concat(site.Rules(
-	rule{Fact: ground.Silent, Code: "headers.site.unknown"},
+	rule{Fact: ground.Silent, Code: "headers.site.unknown", Title: "Site could not be examined"},
 	rule{Fact: ground.NoName, Code: "headers.site.nxdomain"},
 	rule{Fact: ground.NoAddress, Code: "headers.site.address", NoScore: true},
 	rule{Fact: ground.NotPublic, Code: "headers.site.blocked", NoScore: true},

@@ -78,7 +78,7 @@ var hstsRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"headers.hsts.zero"},
 		Title:     "HSTS max-age is shorter than half a year", Requirement: "max-age is at least half a year",
 		Ref:    "RFC 6797 section 11.2",
-		Advice: "Raise max-age to 31536000, a year: visitors who return later than that are unprotected each time.",
+		Advice: "Raise max-age to 31536000, a year: browsers forget a short one between visits.",
 		Fails: func(e *evidence) diag.Failures {
 			age := e.hsts[0].Age()
 			return diag.FailIf(age < halfYear, "Browsers forget the header after %s.", diag.Count(int64(age/time.Second), "second")).
