@@ -53,7 +53,7 @@ type rule = diag.Rule[*evidence]
 
 // hostRules are about the host of the page.
 var hostRules = host.Rules(
-	rule{Fact: ground.Silent, Code: "crawl.host.unknown"},
+	rule{Fact: ground.Silent, Code: "crawl.host.unknown", Title: "Host could not be examined"},
 	rule{Fact: ground.NoName, Code: "crawl.host.nxdomain"},
 	rule{Fact: ground.NoAddress, Code: "crawl.host.address", NoScore: true},
 	rule{Fact: ground.NotPublic, Code: "crawl.host.blocked", NoScore: true},
