@@ -50,7 +50,7 @@ var headerRules = diag.Rules[*evidence]{
 		Title:       "No HSTS header over HTTPS",
 		Requirement: "The site sends an HSTS header over HTTPS",
 		Ref:         "RFC 6797 section 7.1",
-		Advice:      "Send Strict-Transport-Security with a short max-age with every HTTPS response, then " + stageAdvice,
+		Advice:      "Send Strict-Transport-Security with a short max-age in every HTTPS response, then " + stageAdvice,
 		When:        func(e *evidence) bool { return !e.listed() || present(e) },
 		Fails: func(e *evidence) diag.Failures {
 			only := ""
