@@ -149,6 +149,10 @@ var worlds = []struct {
 	{"dead host", "https://gone.example/", nil, nil, Inconclusive, "phishing.page.unknown", "no address"},
 	{"dead host of a lookalike", "https://paypa1.com/", nil, nil, Suspicious,
 		"phishing.page.unknown phishing.lookalike.homoglyph", "looks like PayPal"},
+	{"certificate not yet valid", "https://shop-info.com/", func(w *diagtest.World) {
+		w.Site(diagtest.Site{Host: "shop-info.com", Cert: diagtest.CertNotYetValid, Handler: markup("<p>hello")})
+		registered(w, "shop-info.com", 900)
+	}, nil, Clean, "phishing.tls.invalid -phishing.tls.new", ""},
 	{"redirect with a password", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", http.RedirectHandler("https://user:secret@www.shop.example/", http.StatusFound))
 	}, nil, Inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
