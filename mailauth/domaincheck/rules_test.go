@@ -32,7 +32,7 @@ func ExampleCheck() {
 	}
 	// Output:
 	// Fix first: no MX host has a public address
-	// Let an MX record name a mail server that has a public address; until then all mail to the domain is lost.
+	// Point an MX record to a mail server that has a public address: until then all mail to the domain is returned to its senders.
 	// google_bulk false
 	// yahoo_bulk false
 	// microsoft_bulk true

@@ -129,7 +129,7 @@ func TestLookup(t *testing.T) {
 			"warning 89 host.address.special",
 			"The MX host mx3.example.com has, beside public addresses, fe80::3 (Link-Local Unicast, RFC 4291)."},
 		{"only host gone", "example.com. MX 10 gone.example.com.", "", "invalid 39 hosts.unreachable host.nxdomain",
-			"Mail to example.com cannot be delivered: of its MX hosts, gone.example.com, none has a public address."},
+			"Mail to example.com cannot be delivered: no MX host (gone.example.com) has a public address."},
 		{"only host is an address", "example.com. MX 10 192.0.2.3.", "", "invalid 39 hosts.unreachable host.literal", ""},
 
 		{"host twice", good + "example.com. MX 50 mx1.example.com.", "", "valid 98 record.duplicate",

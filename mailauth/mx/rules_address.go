@@ -117,14 +117,14 @@ var deliveryRules = diag.Rules[*evidence]{
 		Title:       "No MX host has a public address: mail cannot be delivered",
 		Requirement: "At least one MX host has a public address",
 		Ref:         "RFC 5321 section 5.1",
-		Advice: "Let an MX record name a mail server that has a public address; until then all mail to the domain is " +
-			"lost.",
+		Advice: "Point an MX record to a mail server that has a public address: until then all mail to the domain is " +
+			"returned to its senders.",
 		When: func(e *evidence) bool {
 			return named(e) && e.mail.Surplus == 0 && (len(e.reachable()) > 0 || len(e.with(undetermined)) == 0)
 		},
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.reachable()) == 0, "Mail to %s cannot be delivered: of its MX hosts, %s, none has a "+
-				"public address.", e.domain, join(e.names()))
+			return diag.FailIf(len(e.reachable()) == 0, "Mail to %s cannot be delivered: no MX host (%s) has a public "+
+				"address.", e.domain, join(e.names()))
 		},
 	},
 }
