@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/bimi/logo"
@@ -130,7 +131,10 @@ func partRules(of func(*evidence) *part, unknown, broken, flawed diag.Rule[*evid
 
 // failures takes the findings of a part over as one: each stands in the report of the part itself.
 func failures(findings []diag.Finding) diag.Failures {
-	return diag.FailEach(findings, func(f diag.Finding) diag.Failures {
-		return diag.Failures{{Detail: f.Title + ". " + f.Detail, Target: f.Target, Location: f.Location, Advice: f.Advice}}
-	}).Joined()
+	titles := make([]string, 0, len(findings))
+	list := diag.FailEach(findings, func(f diag.Finding) diag.Failures {
+		titles = append(titles, strings.TrimSuffix(f.Title, "."))
+		return diag.Failures{{Detail: f.Detail, Target: f.Target, Location: f.Location, Advice: f.Advice}}
+	})
+	return list.Together("%d faults, the gravest first: %s.", len(list), strings.Join(titles, "; "))
 }

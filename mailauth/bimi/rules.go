@@ -59,7 +59,8 @@ var lookupRules = diag.Rules[*evidence]{
 			if e.failing == nil {
 				return nil
 			}
-			return diag.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err()))
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err())).
+				Because(e.failing.Answer.Err())
 		},
 	},
 	{

@@ -21,7 +21,6 @@ var tagRules = diag.Rules[*evidence]{
 		Title:       "Record declines BIMI: l and a are empty",
 		Requirement: "The record asks for a logo to be shown",
 		Ref:         refDeclination,
-		Advice:      "Leave it if no logo is to be shown for mail from the domain; otherwise write the address of the logo into l.",
 		When:        hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			text := "l and a are empty: the domain does not take part in BIMI."

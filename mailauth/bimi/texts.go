@@ -67,6 +67,6 @@ var texts = diag.Texts{
 	},
 	"bimi.record.declined": {
 		Headline: "BIMI is declined: the domain wants no logo shown",
-		Sub:      "Receivers show none. If you want one, write the address of the logo into l.",
+		Sub:      "Receivers show none. Write the address of a logo into l if one is to be shown.",
 	},
 }

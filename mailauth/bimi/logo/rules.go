@@ -44,7 +44,7 @@ var recordRules = diag.Rules[*evidence]{
 			if e.failure == nil {
 				return nil
 			}
-			return diag.Fail("It is not known which logo the domain publishes: %s.", diag.Reason(e.failure))
+			return diag.Fail("It is not known which logo the domain publishes: %s.", diag.Reason(e.failure)).Because(e.failure)
 		},
 	},
 	{

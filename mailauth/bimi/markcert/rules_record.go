@@ -29,7 +29,7 @@ var recordRules = diag.Rules[*evidence]{
 			if e.unlearned == nil {
 				return nil
 			}
-			return diag.Fail("The TXT lookup failed: %s.", diag.Reason(e.unlearned))
+			return diag.Fail("The TXT lookup failed: %s.", diag.Reason(e.unlearned)).Because(e.unlearned)
 		},
 	},
 	{
