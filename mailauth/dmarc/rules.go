@@ -57,7 +57,7 @@ var lookupRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			switch err := e.own.Err(); {
 			case err != nil:
-				return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err))
+				return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err)).Because(err)
 			case e.unsearched != "" && fresh(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
 				return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.own.Name,
 					e.unsearched)
@@ -100,7 +100,7 @@ var lookupRules = diag.Rules[*evidence]{
 			}
 			silent := slices.IndexFunc(e.discovery.Walk.Steps, func(s policy.Step) bool { return s.Err() != nil })
 			return diag.Fail("No record at %s counts, and whether one of a parent applies is not known: the TXT lookup "+
-				"of %s failed: %s.", e.own.Name, e.discovery.Walk.Steps[silent].Name, diag.Reason(err))
+				"of %s failed: %s.", e.own.Name, e.discovery.Walk.Steps[silent].Name, diag.Reason(err)).Because(err)
 		},
 	},
 }

@@ -1,6 +1,7 @@
 package dmarc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -24,6 +25,16 @@ var policyRules = diag.Rules[*evidence]{
 			}
 			f := diag.Fail("%s asks receivers to deliver mail from %s that fails DMARC as if nothing were wrong.",
 				e.statement(), e.subject())
+			switch {
+			case e.reading.Assumed:
+				f[0].Advice = "Correct the policy to p=none first, which changes nothing at receivers; raise it once the aggregate " +
+					"reports show that all your senders pass."
+				return f
+			case e.unreported():
+				f[0].Advice = "Let the aggregate reports arrive first: nobody receives any now. Raise the policy once they show that " +
+					"all your senders pass."
+				return f
+			}
 			if parked(e) && !e.inherited() {
 				f[0].Advice = "Check that nothing sends mail from the domain, which receives none; then publish p=reject."
 				return f
@@ -83,8 +94,8 @@ var applicationRules = diag.Rules[*evidence]{
 		Title:       "DMARC policy is limited by pct, which RFC 9989 removed",
 		Requirement: "The policy applies to all mail (no pct below 100)",
 		Ref:         "RFC 9989 appendix A.6",
-		Advice: "Remove pct once the reports show that all your senders pass, as receivers of RFC 9989 ignore it " +
-			"already; to keep testing, use t=y.",
+		Advice: "Remove pct once the aggregate reports show that all your senders pass; until then publish the policy one " +
+			"level lower, as receivers of RFC 9989 ignore pct.",
 		When: func(e *evidence) bool { return usable(e) && !e.rehearsed() },
 		Fails: func(e *evidence) diag.Failures {
 			t, _ := e.record.List.Tag("pct")
@@ -110,6 +121,12 @@ func (e *evidence) rehearsal() string {
 		return ""
 	}
 	return e.with("p", string(policy.Quarantine), "pct", "0", "t", "y")
+}
+
+// unreported reports whether no destination of aggregate reports has authorized them.
+func (e *evidence) unreported() bool {
+	refused := func(d destination) bool { yes, known := d.consent.Given(); return d.external && known && !yes }
+	return len(e.destinations) > 0 && !slices.ContainsFunc(e.destinations, func(d destination) bool { return !refused(d) })
 }
 
 // rehearsed reports whether the record asks for what no receiver applies yet.

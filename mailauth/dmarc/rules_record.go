@@ -105,14 +105,16 @@ var syntaxRules = diag.Rules[*evidence]{
 	kit.Repeated(diag.Rule[*evidence]{
 		Code: "dmarc.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax,
 		Ref: "RFC 6376 section 3.2",
-		Advice: "Keep one of them, of two policies the milder until the reports show that all senders pass: such a record " +
-			"is not " +
-			"valid, and receivers differ in what they make of it.",
+		Advice: "Keep one of the two, and of two policies the milder until the reports show that all senders pass: receivers " +
+			"differ in what they make of such a record.",
 	}),
 	kit.Joined(diag.Rule[*evidence]{Code: "dmarc.record.joined", Severity: diag.Error, Ref: "RFC 9989 section 4.5"}),
 	kit.Long(diag.Rule[*evidence]{Code: "dmarc.record.string", Severity: diag.Error, Ref: "RFC 1035 section 3.3"}),
 	kit.Line(diag.Rule[*evidence]{Code: "dmarc.record.line", Severity: diag.Info}),
-	kit.Unknown(diag.Rule[*evidence]{Code: "dmarc.tag.unknown", Severity: diag.Warning, Ref: "RFC 9989 section 4.7"}),
+	kit.Unknown(diag.Rule[*evidence]{
+		Code: "dmarc.tag.unknown", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+		When: usable, // else it is a part of why the record has no effect
+	}),
 }
 
 // at points failures to the value of a tag.
@@ -133,7 +135,14 @@ var valueRules = diag.Rules[*evidence]{
 		Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record." + startsToday,
 		When:        func(e *evidence) bool { return kit.One(e) && len(e.record.Repeated()) == 0 },
 		Fails: suggesting(func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.reading.Usable, "Receivers apply no DMARC: %s.", e.reading.Reason)
+			if e.reading.Usable {
+				return nil
+			}
+			f := diag.Fail("Receivers apply no DMARC: %s.", e.reading.Reason)
+			for _, unknown := range kit.Faults(taglist.Unknown)(e) {
+				f[0].Detail += " " + unknown.Detail
+			}
+			return f
 		}),
 	},
 	{

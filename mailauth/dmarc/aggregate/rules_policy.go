@@ -165,8 +165,8 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 		concerned = e.messages(f.AffectedCount) + ": " + strings.Join(parts, ", ")
 	}
 	if lone := e.lone(); lone != "" {
-		concerned += fmt.Sprintf(". All that looks forged is from %s, which may as well be a server that nobody listed: see "+
-			"other reports first", lone)
+		concerned += fmt.Sprintf(". All mail that looks forged is from %s, which could also be a server of your own that is not "+
+			"listed: compare other reports first", lone)
 	}
 	concerned = fmt.Sprintf(" %s would have concerned %s.%s", stricter, concerned, f.lossText())
 	switch {
