@@ -208,8 +208,8 @@ var discoveryRules = diag.Rules[*evidence]{
 		Title:       "No DMARC record for a domain that receives no mail",
 		Requirement: "The domain has a DMARC record, although it receives no mail",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice: "Check that nothing sends mail in the name of the domain. Then publish the suggested record at the domain " +
-			"itself, so that nobody can.",
+		Advice: "Check that nothing sends mail in the name of the domain. Then publish v=DMARC1; p=reject at the " +
+			"domain itself, so that receivers refuse forged mail.",
 		When:  func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && !e.receives()) },
 		Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
 	},
@@ -265,7 +265,7 @@ func (e *evidence) failedSteps(format string) diag.Failures {
 		if s.Outcome != policy.Failed {
 			return nil
 		}
-		return diag.Fail(format, s.Name, diag.Reason(s.Err())).About(s.Name)
+		return diag.Fail(format, s.Name, diag.Reason(s.Err())).About(s.Name).Because(s.Err())
 	})
 }
 
@@ -286,7 +286,7 @@ func (e *evidence) absent(suggested string) diag.Failures {
 	names := e.Walk.Queries()
 	detail := "There is no DMARC record at " + strings.Join(names, ", ") + "."
 	if len(names) > 1 {
-		detail = fmt.Sprintf("There is no DMARC record at %s, and none of a domain above it that applies (%s).", names[0],
+		detail = fmt.Sprintf("There is no DMARC record at %s, and no parent domain has one that applies (%s).", names[0],
 			strings.Join(names[1:], ", "))
 	}
 	f := diag.Fail("%s", detail)

@@ -17,8 +17,8 @@ var obsoleteRules = diag.Rules[*evidence]{
 		Title:       "pct is obsolete: RFC 9989 applies the DMARC policy to all mail",
 		Requirement: "No pct holds the policy back",
 		Ref:         refPercent,
-		Advice: "Remove pct, and publish the policy one level lower until the aggregate reports show that all legitimate " +
-			"mail passes.",
+		Advice: "Remove pct once the aggregate reports show that all legitimate mail passes; until then publish the policy " +
+			"one level lower.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			r := e.record()
