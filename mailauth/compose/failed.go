@@ -50,7 +50,7 @@ var partRules = diag.Rules[error]{
 		Ref:         "RFC 9520 section 2",
 		Advice:      "Check that the name servers of the domain answer, and try again.",
 		Fails: func(err error) diag.Failures {
-			return diag.FailIf(isUnavailable(err), "None of the servers that were asked answered.")
+			return diag.FailIf(isUnavailable(err), "No server that was asked gave a usable answer.")
 		},
 	},
 	{

@@ -152,7 +152,10 @@ func (w *Whole) lookups(failed []told) []told {
 		return failed
 	}
 	worst := slices.MaxFunc(failed, func(a, b told) int { return cmp.Compare(a.Severity, b.Severity) })
-	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail}
+	if i := slices.IndexFunc(failed, func(t told) bool { return t.Advice == diag.RepairDNSSEC }); i >= 0 {
+		worst = failed[i]
+	}
+	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail, bogus: worst.Advice == diag.RepairDNSSEC}
 	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, &lookupReport{wholeRules.Judge(e, partTexts)})
 	list := make([]told, 0, 1)
 	for _, f := range s.Findings {
@@ -166,6 +169,16 @@ type lookupEvidence struct {
 	labels []string
 	all    bool // nothing at all is known
 	detail string
+	bogus  bool // resolvers refuse the answers of the domain
+}
+
+// failed are the failures for a detail.
+func (e *lookupEvidence) failed(cond bool, format string, args ...any) diag.Failures {
+	f := diag.FailIf(cond, format, args...)
+	if cond && e.bogus {
+		f[0].Advice = diag.RepairDNSSEC
+	}
+	return f
 }
 
 func (e *lookupEvidence) list() string {
@@ -191,7 +204,7 @@ var wholeRules = diag.Rules[*lookupEvidence]{
 		Advice: "Check that every name server of the domain answers, and its delegation: until then mail to the domain and " +
 			"mail from it is deferred.",
 		Fails: func(e *lookupEvidence) diag.Failures {
-			return diag.FailIf(e.all && len(e.labels) > 1, "Nothing could be examined. %s", e.detail)
+			return e.failed(e.all && len(e.labels) > 1, "Nothing could be examined. %s", e.detail)
 		},
 	},
 	{
@@ -202,7 +215,7 @@ var wholeRules = diag.Rules[*lookupEvidence]{
 		Ref:         "RFC 9520 section 2",
 		Advice:      "Check that every name server of the domain answers for these names, and try again.",
 		Fails: func(e *lookupEvidence) diag.Failures {
-			return diag.FailIf(len(e.labels) > 1, "%s could not be examined completely. %s", e.list(), e.detail)
+			return e.failed(len(e.labels) > 1, "%s could not be examined completely. %s", e.list(), e.detail)
 		},
 	},
 }
