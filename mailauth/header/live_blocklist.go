@@ -47,7 +47,7 @@ var liveListed = diag.Rules[*analysis]{
 			return diag.FailEach(a.live.rbl.results, func(r dnsbl.Result) diag.Failures {
 				return diag.Fail("%s lists %s, from which the message came%s.", r.Name, a.live.hop.ip, because(r.Meanings)).
 					About(a.live.hop.ip.String())
-			})
+			}).Joined()
 		},
 	},
 }
