@@ -42,7 +42,7 @@ var lookupRules = diag.Rules[*evidence]{
 				detail = fmt.Sprintf("%s is an alias (CNAME) of %s, whose TXT lookup failed: %s.", e.name(), e.target(),
 					diag.Reason(e.txt.Err()))
 			}
-			return diag.Failures{{Detail: detail, Target: e.name()}}
+			return diag.Failures{{Detail: detail, Target: e.name()}}.Because(e.txt.Err())
 		},
 	},
 	{

@@ -18,7 +18,7 @@ var domainRules = diag.Rules[*evidence]{
 		When:        (*evidence).byDomain,
 		Fails: func(e *evidence) diag.Failures {
 			if why := e.mail.Unknown(); why != "" {
-				return diag.Failures{{Detail: diag.Sentence(why)}}
+				return diag.Failures{{Detail: diag.Sentence(why)}}.Because(e.mail.MX.Err())
 			}
 			return nil
 		},

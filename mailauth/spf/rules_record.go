@@ -58,7 +58,8 @@ var recordRules = diag.Rules[*evidence]{
 			if e.offline || e.published.answer.Err() == nil {
 				return nil
 			}
-			return diag.Fail("The SPF record is not known: %s.", diag.Quote(failure(e.published.answer).Error()))
+			return diag.Fail("The SPF record is not known: %s.", diag.Quote(failure(e.published.answer).Error())).
+				Because(e.published.answer.Err())
 		},
 	},
 	{

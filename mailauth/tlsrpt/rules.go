@@ -37,7 +37,7 @@ var lookupRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			switch why := e.elsewhere.Unknown; {
 			case e.txt.Err() != nil:
-				return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
+				return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
 			case why != "" && none(e):
 				return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
 			default:
