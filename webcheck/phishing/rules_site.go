@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // The ages below which a certificate or a registration is told, in days.
@@ -21,6 +22,7 @@ func certified(e *evidence) bool {
 var tlsRules = diag.Rules[*evidence]{
 	{
 		Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Category: ofTLS,
+		Fact: ground.Untrusted, Differs: "a signal of phishing among others, whichever of the certificate's faults it is",
 		Title:       "Certificate is not trusted",
 		Requirement: "The certificate is trusted and for this host",
 		Ref:         "RFC 9110 section 4.3.4",
