@@ -59,17 +59,18 @@ type drillReply struct {
 	status    int
 	body      []byte
 	all       any
-	whole     bool                  // of an operation that joins others
-	State     string                `json:"state"`
-	Score     *int                  `json:"score"`
-	Band      string                `json:"score_band"`
-	Headline  string                `json:"verdict_headline"`
-	Sub       string                `json:"verdict_sub"`
-	Partial   bool                  `json:"partial"`
-	Findings  []diag.Finding        `json:"findings"`
-	Passed    []diag.Check          `json:"passed_checks"`
-	Advice    []diag.Recommendation `json:"recommendations"`
-	Breakdown diag.Breakdown        `json:"score_breakdown"`
+	whole     bool                   // of an operation that joins others
+	State     string                 `json:"state"`
+	Score     *int                   `json:"score"`
+	Band      string                 `json:"score_band"`
+	Headline  string                 `json:"verdict_headline"`
+	Sub       string                 `json:"verdict_sub"`
+	Partial   bool                   `json:"partial"`
+	Live      struct{ Partial bool } `json:"live"`
+	Findings  []diag.Finding         `json:"findings"`
+	Passed    []diag.Check           `json:"passed_checks"`
+	Advice    []diag.Recommendation  `json:"recommendations"`
+	Breakdown diag.Breakdown         `json:"score_breakdown"`
 }
 
 // forEach plays cases, several at once, and lets none but one write down what it found.
@@ -121,6 +122,7 @@ func (r *drillRun) askIn(env *diag.Env) *drillReply {
 	if err := json.Unmarshal(reply.body, &reply.all); err != nil {
 		r.t.Fatalf("%s: the reply is no JSON: %v", r.c.name, err)
 	}
+	defer func() { reply.Partial = reply.Partial || reply.Live.Partial }()
 	json.Unmarshal(reply.body, reply) // an operation without verdict has fewer fields, and an image none
 	return reply
 }

@@ -103,7 +103,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		Advice:      "Remove the second semicolon: some receivers refuse the record.",
 	}, taglist.Empty),
 	kit.Repeated(diag.Rule[*evidence]{
-		Code: "dmarc.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax,
+		Code: "dmarc.record.repeated", Severity: diag.Critical, Weight: 2, Category: factorSyntax,
 		Ref: "RFC 6376 section 3.2",
 		Advice: "Keep one of the two, and of two policies the milder until the reports show that all senders pass: receivers " +
 			"differ in what they make of such a record.",

@@ -67,8 +67,7 @@ func TestCheck(t *testing.T) {
 			"v=DMARC1; p=reject; psd=y; np=reject; rua=mailto:d@co.uk"), domain: "co.uk", state: diag.Valid, score: "100",
 			ready: true, organizational: "co.uk", policy: "co.uk", compatible: true},
 		{name: "no record of a subdomain", zone: mx, domain: "www.example.com", codes: "record.missing", state: diag.Missing,
-			score: "0", organizational: "www.example.com", policy: "-", agree: "no",
-			suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
+			score: "0", organizational: "www.example.com", policy: "-", agree: "no"},
 		{name: "alias to nowhere", zone: mx + "_dmarc.example.com. CNAME gone.example.net.\n", codes: "record.alias",
 			state: diag.Missing, score: "0", policy: "-"},
 		{name: "alias to another text, no mail", domain: "a.example.com", zone: "a.example.com. MX 0 .\n" +

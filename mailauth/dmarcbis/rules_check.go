@@ -290,7 +290,9 @@ func (e *evidence) absent(suggested string) diag.Failures {
 			strings.Join(names[1:], ", "))
 	}
 	f := diag.Fail("%s", detail)
-	if e.suffix() { // without psd=y its record would hold for all that is below
+	// Without psd=y the record of a public suffix would hold for all that is below, and below an organizational domain
+	// the record belongs at that: a lone one makes the tree walk and the public suffix list differ.
+	if name := e.domain.String(); e.suffix() || policy.PublicSuffixOrganizational(name) != name {
 		return f
 	}
 	return f.Suggesting(suggested)
