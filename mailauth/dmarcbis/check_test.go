@@ -95,6 +95,8 @@ func TestCheck(t *testing.T) {
 			zone:  good + at("www.example.com", "v=DMARC1; p=none") + at("www.example.com", "v=DMARC1; p=reject"),
 			state: diag.Bad, score: "69", missing: "np"},
 
+		{name: "unusable, for a tag that is none", zone: mx + at("example.com", "v=DMARC1; policy=reject"),
+			codes: "record.unusable", state: diag.Bad, score: "69", missing: "np", compatible: true, suggested: "p=none"},
 		{name: "unusable", zone: mx + at("example.com", "v=DMARC1; p=rejct"), codes: "record.unusable", state: diag.Bad,
 			score:   "69",
 			missing: "np", compatible: true, suggested: "p=none"},

@@ -310,7 +310,7 @@ var recordRules = diag.Rules[*evidence]{
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail from %s: %s.", e.domain, e.newer.Reason).
-				Suggesting(e.migrated())
+				Suggesting(e.corrected())
 		},
 	},
 	{
@@ -340,6 +340,19 @@ var recordRules = diag.Rules[*evidence]{
 				Suggesting(e.migrated())
 		},
 	},
+}
+
+// corrected is the record of the domain itself as dmarc/lookup suggests it: one record has one correction.
+func (e *evidence) corrected() string {
+	if e.conversion() == nil {
+		return ""
+	}
+	for _, r := range e.analysis.Recommendations {
+		if r.SuggestedValue != "" {
+			return r.SuggestedValue
+		}
+	}
+	return ""
 }
 
 // migrated is the record that applies in the form of RFC 9989, if that changes it; only the owner of the domain can
