@@ -19,6 +19,9 @@ func uncovered(e *evidence) []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.covered || isAddress(h.Name) })
 }
 
+// undeliverable reports whether an enforced policy covers no mail server at all.
+func (e *evidence) undeliverable() bool { return e.enforced() && len(uncovered(e)) == len(e.hosts) }
+
 // mxRules are about the mail servers.
 var mxRules = diag.Rules[*evidence]{
 	{
@@ -49,7 +52,7 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "The policy covers every mail server",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "Add the missing hosts to the policy, then change the id of the record.",
-		When:        mxHosts,
+		When:        func(e *evidence) bool { return mxHosts(e) && !e.undeliverable() },
 		Fails: func(e *evidence) diag.Failures {
 			consequence := "once the policy is enforced, senders will not deliver to it"
 			if e.enforced() {
@@ -72,9 +75,13 @@ var mxRules = diag.Rules[*evidence]{
 		Advice:      "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
 		When:        func(e *evidence) bool { return mxHosts(e) && e.enforced() },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(uncovered(e)) == len(e.hosts),
-				"The policy is enforced and covers none of the mail servers, so that senders refuse to deliver.").
-				Suggesting(e.newPolicy())
+			if !e.undeliverable() {
+				return nil
+			}
+			return diag.FailEach(e.hosts, func(h host) diag.Failures {
+				return diag.Fail("The policy is enforced and does not list the mail server %s: senders refuse to deliver.", h.Name).
+					About(h.Name)
+			}).Joined().Suggesting(e.newPolicy())
 		},
 	},
 	{
