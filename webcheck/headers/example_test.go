@@ -33,6 +33,6 @@ func ExampleCheck() {
 	fmt.Println(*report.Score, "Observatory:", report.Observatory.Grade)
 	// Output:
 	// No Strict-Transport-Security
-	// Strict-Transport-Security: max-age=31536000
+	// Strict-Transport-Security: max-age=300
 	// 80 Observatory: B+
 }

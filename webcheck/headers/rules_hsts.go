@@ -36,8 +36,8 @@ var hstsRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.hsts.missing", Severity: diag.Warning, Category: factorTransport, DependsOn: fetched,
 		Title: "No Strict-Transport-Security", Requirement: "Strict-Transport-Security is sent", Ref: "RFC 6797 section 7.1",
-		Advice: "Send Strict-Transport-Security with a max-age of at least half a year, so browsers never try HTTP first. " +
-			"Add includeSubDomains only once every subdomain answers over HTTPS.",
+		Advice: "Send Strict-Transport-Security, and raise max-age in stages from 300 to half a year or more while nothing " +
+			"breaks, so browsers never try HTTP first. Add includeSubDomains only once every subdomain answers over HTTPS.",
 		When: (*evidence).secure,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.hsts) == 0,
@@ -78,7 +78,7 @@ var hstsRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"headers.hsts.zero"},
 		Title:     "HSTS max-age is shorter than half a year", Requirement: "max-age is at least half a year",
 		Ref:    "RFC 6797 section 11.2",
-		Advice: "Raise max-age to 31536000, a year: browsers forget a short one between visits.",
+		Advice: "Raise max-age in stages to 31536000, a year: browsers forget a short one between visits.",
 		Fails: func(e *evidence) diag.Failures {
 			age := e.hsts[0].Age()
 			return diag.FailIf(age < halfYear, "Browsers forget the header after %s.", diag.Count(int64(age/time.Second), "second")).

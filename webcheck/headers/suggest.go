@@ -5,8 +5,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/hsts"
 )
 
 // The bounds of a policy that is suggested, so that it can be read and sent.
@@ -15,17 +17,24 @@ const (
 	maxOrigins = 30 // of a directive
 )
 
-// year is the max-age that is suggested, as preload lists ask for.
-const year = 31_536_000
-
-// newHSTS returns the Strict-Transport-Security to send: what there is with an age of a year. A new one is for this
-// host only, for nothing is known of the hosts below it (RFC 6797 section 11.4.1).
+// newHSTS returns the Strict-Transport-Security to send next: what there is with the max-age of the next stage, as
+// http/hsts-check suggests it. A new one is for this host only, for nothing is known of the hosts below it (RFC 6797
+// section 11.4.1).
 func (e *evidence) newHSTS() string {
 	if !e.trusted() {
 		return ""
 	}
-	value := fmt.Sprintf("Strict-Transport-Security: max-age=%d", year)
-	if len(e.hsts) > 0 && e.hsts[0].IncludeSubdomains && e.hsts[0].Valid() {
+	valid := len(e.hsts) > 0 && e.hsts[0].Valid()
+	age := uint64(0)
+	if valid {
+		age = uint64(e.hsts[0].Age() / time.Second)
+	}
+	next, ok := hsts.NextStage(age)
+	if !ok {
+		return ""
+	}
+	value := fmt.Sprintf("Strict-Transport-Security: max-age=%d", next)
+	if valid && e.hsts[0].IncludeSubdomains {
 		value += "; includeSubDomains"
 		if e.hsts[0].Preload {
 			value += "; preload"

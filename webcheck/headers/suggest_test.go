@@ -90,10 +90,10 @@ func TestSuggestedPolicyBlocksNothing(t *testing.T) {
 
 func TestHSTSSuggestionStaysOnTheHost(t *testing.T) {
 	for lines, want := range map[string]string{
-		"-Strict-Transport-Security":                                       "max-age=31536000",
-		"Strict-Transport-Security: max-age=5; includeSubDomains":          "max-age=31536000; includeSubDomains",
-		"Strict-Transport-Security: max-age=x; includeSubDomains":          "max-age=31536000",
-		"Strict-Transport-Security: max-age=5; preload; includeSubDomains": "max-age=31536000; includeSubDomains; preload",
+		"-Strict-Transport-Security":                                       "max-age=300",
+		"Strict-Transport-Security: max-age=5; includeSubDomains":          "max-age=300; includeSubDomains",
+		"Strict-Transport-Security: max-age=x; includeSubDomains":          "max-age=300",
+		"Strict-Transport-Security: max-age=5; preload; includeSubDomains": "max-age=300; includeSubDomains; preload",
 	} {
 		r := check(t, newWorld(t, lines, goodBody), Request{URL: diag.MustURL("example.com")})
 		require.Equal(t, "Strict-Transport-Security: "+want, r.Recommendations[0].SuggestedValue, lines)

@@ -14,6 +14,15 @@ var stages = []uint64{300, 7 * 86400, 30 * 86400, 2 * 365 * 86400}
 // HTTPS is cut off.
 const firstValue = "max-age=300"
 
+// NextStage returns the max-age in seconds that follows on one that is in force, 0 if none is; ok is false behind the last.
+func NextStage(age uint64) (next uint64, ok bool) {
+	i := slices.IndexFunc(stages, func(s uint64) bool { return s > age })
+	if i < 0 {
+		return 0, false
+	}
+	return stages[i], true
+}
+
 // value writes a header.
 func value(age uint64, subdomains, preload bool) string {
 	s := fmt.Sprintf("max-age=%d", age)
@@ -30,11 +39,11 @@ func value(age uint64, subdomains, preload bool) string {
 // The directive preload is kept only where browsers have the domain on their list already: else it invites
 // anybody to submit the domain.
 func (e *evidence) nextStage() string {
-	i := slices.IndexFunc(stages, func(s uint64) bool { return s > e.age() })
-	if i < 0 || !e.trusted() {
+	next, ok := NextStage(e.age())
+	if !ok || !e.trusted() {
 		return ""
 	}
-	return e.sameHosts(stages[i])
+	return e.sameHosts(next)
 }
 
 // sameHosts returns a header with another max-age for the hosts for which that in force holds, or nothing if it
