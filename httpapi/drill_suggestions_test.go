@@ -65,6 +65,7 @@ var nextSteps = map[diag.Code]bool{
 // firstSteps are findings that stay until more than one value was published in turn, because the last of them, at
 // once, could lock out visitors.
 var firstSteps = map[diag.Code]string{
+	"headers.hsts.short": "the time is raised in steps, each once the one before did no harm",
 	"hsts.max_age.short": "the time is raised in steps, each once the one before did no harm",
 }
 

@@ -43,7 +43,10 @@ func confirmed(r *resolve.ReverseReport) *bool {
 	said := func(rcode string) bool {
 		return rcode == dns.RcodeToString[dns.RcodeSuccess] || rcode == dns.RcodeToString[dns.RcodeNameError]
 	}
-	open := func(f resolve.Forward) bool { return f.Rcode != "" && !said(f.Rcode) }
+	open := func(f resolve.Forward) bool {
+		_, err := diag.ParseDomain(f.Hostname) // what is no host name was not looked up, and leads nowhere
+		return err == nil && !said(f.Rcode)    // silence has no code
+	}
 	if !r.ForwardConfirmed && (!said(r.Rcode) || slices.ContainsFunc(r.Forward, open)) {
 		return nil
 	}
