@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -229,6 +230,9 @@ func sampled(name string, n uint64) bool {
 	return h.Sum64()%n == 0
 }
 
+// allDrills plays all of every drill, which takes a quarter of an hour: .ci/run nightly sets it.
+var allDrills = os.Getenv("DRILLS") == "all"
+
 // someOf returns at most n of a list, picked by chance from a seed that is the name.
 func someOf[T any](list []T, n int, name string) []T {
 	if len(list) <= n {
@@ -242,8 +246,11 @@ func someOf[T any](list []T, n int, name string) []T {
 	return picked[:n]
 }
 
-// drillShare is one of how many cases is played: more of them in a full run.
+// drillShare is one of how many cases is played: more of them in a full run, and all with DRILLS=all.
 func drillShare(full, short uint64) uint64 {
+	if allDrills {
+		return 1
+	}
 	if testing.Short() {
 		return short
 	}
