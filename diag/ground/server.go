@@ -44,21 +44,16 @@ func See(r *fetch.Result, now time.Time) *Seen {
 		add(r.Hops[i].TLS)
 	}
 	add(r.TLS)
-	if r.Err != nil && r.Err.Unanswered && r.TLS == nil && r.Err.Step == fetch.Answering {
-		mute := *r.Err
-		mute.Step, s.Err = fetch.Connecting, &mute
-	}
 	return s
 }
 
-// Unanswered lists the sources of which nothing is known, as [diag.Asked] wants them. A connection over which nothing
-// came is not known to be one: a firewall may have taken it.
+// Unanswered lists the sources of which something is not known, as [diag.Asked] wants them: all of them once a server
+// was silent, since it might have led to another, and nothing is known of that one's address or certificate either.
 func (s *Seen) Unanswered() []diag.Source {
 	if s == nil || s.Err == nil || !s.Err.Unanswered {
 		return nil
 	}
-	all := []diag.Source{SourceAddress, SourceConnection, SourceConnection, SourceTLS, SourceAnswer, SourceAnswer}
-	return slices.Compact(all[s.Err.Step:])
+	return []diag.Source{SourceAddress, SourceConnection, SourceTLS, SourceAnswer}
 }
 
 // is reports whether the check ended for a reason at a step, as a matter of fact.

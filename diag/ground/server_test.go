@@ -60,12 +60,12 @@ var facts = []struct {
 	{"all is well", flawed(diagtest.CertGood), "", "", 0},
 	{"name servers fail", func(w *diagtest.World) { w.Break("example.com", dns.RcodeServerFailure) }, "lookup.unknown",
 		"The address of example.com could not be looked up: the resolver answered SERVFAIL.", 6},
-	{"silent", spoiled(diagtest.Unreachable), "unknown", "No connection to example.com was made in time.", 3},
-	{"silent in the handshake", spoiled(diagtest.Hangs), "unknown", "The TLS handshake with example.com did not end in time.", 3},
+	{"silent", spoiled(diagtest.Unreachable), "unknown", "No connection to example.com was made in time.", 6},
+	{"silent in the handshake", spoiled(diagtest.Hangs), "unknown", "The TLS handshake with example.com did not end in time.", 6},
 	{"silent afterwards", served(-time.Hour, 0, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
-	})), "certificate.expired unknown", "The certificate of example.com expired on 2025-12-31, less than a day ago.", 1},
+	})), "certificate.expired unknown", "The certificate of example.com expired on 2025-12-31, less than a day ago.", 9},
 	{"no such name", zone("example.org. A 192.0.2.1"), "nxdomain", "The DNS answers NXDOMAIN: example.com does not exist.", 0},
 	{"no address", zone("example.com. MX 10 mx.example.com."), "address", "example.com has neither an A nor an AAAA record.", 0},
 	{"private address", zone("example.com. A 10.0.0.1"), "blocked",
@@ -115,20 +115,6 @@ func TestServer(t *testing.T) {
 		})
 	}
 	diagtest.CoverRules(t, rules, verdicts)
-}
-
-// Over plain HTTP a connection that says nothing is not praised.
-func TestSeeMute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := diagtest.NewWorld(t)
-		w.HTTP("example.com", ok)
-		w.Behave("192.0.2.1:80", diagtest.Hangs)
-		r, err := fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL("http://example.com/")})
-		require.NoError(t, err)
-		require.Equal(t, fetch.Answering, r.Err.Step)
-		want := []diag.Source{ground.SourceConnection, ground.SourceTLS, ground.SourceAnswer}
-		require.Equal(t, want, ground.See(r, w.Now()).Unanswered())
-	})
 }
 
 // Rows may leave facts out; severity and suffix are those of the table unless the row says why not.
