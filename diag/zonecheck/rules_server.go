@@ -87,7 +87,7 @@ var serverRules = diag.Rules[*evidence]{
 		Requirement: "Every name server that has the zone is authoritative for it",
 		Ref:         "Zonemaster DELEGATION04, RFC 1034 section 4.2.2",
 		Advice:      "Configure the name server as primary or secondary of the zone: it may answer from a cache or an expired copy.",
-		When:        reached, Fails: withStanding(survey.NonAuthoritative),
+		When:        unlessLame(survey.NonAuthoritative), Fails: withStanding(survey.NonAuthoritative),
 	},
 	{
 		Code: "zone.ns.upward", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
@@ -95,7 +95,7 @@ var serverRules = diag.Rules[*evidence]{
 		Requirement: "No name server returns upward referrals",
 		Ref:         "Zonemaster NAMESERVER07, RFC 1912 section 2.8",
 		Advice:      "Configure the zone on the name server, and let it answer REFUSED for zones that it does not have.",
-		When:        reached, Fails: withStanding(survey.UpwardReferral),
+		When:        unlessLame(survey.UpwardReferral), Fails: withStanding(survey.UpwardReferral),
 	},
 	{
 		Code: "zone.ns.slow", Severity: diag.Info, Category: categoryNameserver,
@@ -176,6 +176,17 @@ func (e *evidence) measured(ad *survey.Address) bool {
 }
 
 func version(ad *survey.Address) string { return fmt.Sprint(diag.IP{Addr: ad.IP}.Version()) }
+
+// unlessLame is the condition that a server has a standing, or that none is lame: what a lame one would be if it had
+// the zone is not known, and not to be praised.
+func unlessLame(s survey.Standing) func(*evidence) bool {
+	return func(e *evidence) bool {
+		has := func(s survey.Standing) bool {
+			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.SOA().Standing(e.Zone) == s })
+		}
+		return reached(e) && (has(s) || !has(survey.Lame))
+	}
+}
 
 // withStanding reports the addresses that are of one standing.
 func withStanding(s survey.Standing) func(*evidence) diag.Failures {
