@@ -53,7 +53,13 @@ func confirmed(r *resolve.ReverseReport) *bool {
 	return new(r.ForwardConfirmed)
 }
 
-// ReverseRules makes the rules about the names of addresses that send mail, for the table of a whole.
+// ReverseOpen reports whether servers did not say what an address is called.
+func ReverseOpen(list []ReverseName) bool {
+	return slices.ContainsFunc(list, func(n ReverseName) bool { return n.ForwardConfirmed == nil })
+}
+
+// ReverseRules makes the rules about the names of addresses that send mail, for the table of a whole. What fails for
+// one address stands, whatever is not known of others.
 func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 	any := func(e E) bool { return len(names(e)) > 0 }
 	each := func(all string, fails func(ReverseName) diag.Failures) func(E) diag.Failures {
@@ -75,7 +81,7 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 			}),
 		},
 		{
-			Code: "check.ptr.missing", Severity: diag.Warning, When: any,
+			Code: "check.ptr.missing", Severity: diag.Warning, When: any, Stands: true,
 			Title:       "Sending address has no name in reverse DNS",
 			Requirement: "Every sending address has a name in reverse DNS",
 			Ref:         "RFC 1912 section 2.1",
@@ -87,7 +93,7 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 			}),
 		},
 		{
-			Code: "check.ptr.unconfirmed", Severity: diag.Warning, When: any,
+			Code: "check.ptr.unconfirmed", Severity: diag.Warning, When: any, Stands: true,
 			Title:       "Name in reverse DNS does not lead back to the address",
 			Requirement: "The name in reverse DNS of every sending address leads back to it",
 			Ref:         "RFC 1912 section 2.1",

@@ -1,6 +1,7 @@
 package deliverability
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -32,6 +33,18 @@ type Address struct {
 
 // Judgement is the verdict of all addresses.
 func (r *ReputationReport) Judgement() diag.Verdict { return r.verdict }
+
+// Unanswered implements [diag.Asked]: which addresses send is not known where a lookup failed, and what they are called
+// where reverse DNS was silent.
+func (r *ReputationReport) Unanswered() (open []diag.Source) {
+	if r.open != nil {
+		open = append(open, "addresses")
+	}
+	if compose.ReverseOpen(r.Reverse) {
+		open = append(open, "reverse")
+	}
+	return open
+}
 
 // Rules describes what is examined.
 func (*ReputationReport) Rules() []diag.RuleInfo {
@@ -86,8 +99,8 @@ func (s *scoring) assume(ctx context.Context, env *diag.Env, r *ReputationReport
 	r.open = hosts.MX.Err()
 	r.service = operator(hosts.List)
 	for _, h := range hosts.List {
-		if r.open == nil {
-			r.open = h.Addresses.Err()
+		if r.open == nil { // one of either kind may be on a list
+			r.open = cmp.Or(h.Addresses.V4.Err(), h.Addresses.V6.Err())
 		}
 		for _, addr := range h.Addresses.All() {
 			addr = addr.Unmap()
@@ -164,8 +177,11 @@ func (r *ReputationReport) judge() {
 	r.verdict = v
 }
 
-// passed lists what holds for all addresses; of one without an answer nothing does.
+// passed lists what holds for all addresses; of one without an answer, or one that is not known, nothing does.
 func (r *ReputationReport) passed(list []diag.Check) []diag.Check {
+	if r.open != nil {
+		return list
+	}
 	for i, a := range r.Addresses {
 		switch {
 		case a.Report == nil:

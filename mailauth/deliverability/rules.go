@@ -162,7 +162,7 @@ var reputationRules = append(diag.Rules[*ReputationReport]{
 		},
 	},
 	{
-		Code: "score.address.assumed", Severity: diag.Info,
+		Code: "score.address.assumed", Severity: diag.Info, Stands: true,
 		Title:       "Addresses of the mail servers taken for those that send",
 		Requirement: "The request gave the address that sends mail",
 		Ref:         "RFC 5782 section 2.1",
