@@ -48,7 +48,8 @@ func (s *scoring) conclude() {
 	s.bimi.Partially(func(r *bimi.LookupReport) bool { return r.Partial })
 	s.tlsrpt.Partially(func(r *tlsrpt.LookupReport) bool { return r.Partial })
 	s.reputation.Partially(func(r *ReputationReport) bool {
-		return len(r.Unanswered()) > 0 || slices.ContainsFunc(r.Addresses, func(a Address) bool { return a.Report == nil || a.Report.Partial })
+		partial := func(a Address) bool { return a.Report == nil || a.Report.Partial }
+		return len(r.Unanswered()) > 0 || slices.ContainsFunc(r.Addresses, partial)
 	})
 	if r := s.reputation.Result; r != nil && len(r.Addresses) == 0 && r.open == nil {
 		s.reputation.Answered()
