@@ -230,7 +230,7 @@ func sampled(name string, n uint64) bool {
 	return h.Sum64()%n == 0
 }
 
-// allDrills plays all of every drill, which takes a quarter of an hour: .ci/run nightly sets it.
+// allDrills plays all of every drill; that of silence alone takes a quarter of an hour.
 var allDrills = os.Getenv("DRILLS") == "all"
 
 // someOf returns at most n of a list, picked by chance from a seed that is the name.

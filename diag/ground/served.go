@@ -46,7 +46,7 @@ var served = map[diag.Fact]serverFact{
 	NoName: {
 		title: "{Host} does not exist", requirement: "The {host} exists", ref: "RFC 8020 section 2",
 		advice: "Check the spelling of the name, its DNS records and the registration of the domain.",
-		reads:  SourceAddress,
+		reads:  SourceServer,
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailIf(s.is(fetch.DNS) && s.Err.Missing, "%sThe DNS answers NXDOMAIN: %s does not exist.", s.Way,
 				s.Host).About(s.Host)
@@ -55,7 +55,7 @@ var served = map[diag.Fact]serverFact{
 	NoAddress: {
 		title: "{Host} has no address", requirement: "The {host} has an address", ref: "RFC 1035 section 3.4.1",
 		advice: "Publish an A or AAAA record for the {host}.",
-		reads:  SourceAddress, after: []diag.Fact{NoName},
+		reads:  SourceServer, after: []diag.Fact{NoName},
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailIf(s.is(fetch.DNS), "%s%s has neither an A nor an AAAA record.", s.Way, s.Host).
 				About(s.Host)
@@ -65,7 +65,7 @@ var served = map[diag.Fact]serverFact{
 		title: "Address of the {host} is not public", requirement: "The {host} has a public address",
 		ref:    "RFC 6890 section 2.2",
 		advice: "Give the {host} a public address.",
-		reads:  SourceAddress, after: []diag.Fact{NoName, NoAddress},
+		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress},
 		fails: func(s *Seen) diag.Failures {
 			f := diag.FailIf(s.is(fetch.Blocked, fetch.Connecting),
 				"%s%s was not contacted: its address is not public, or the port is not allowed.", s.Way, s.Host).
@@ -80,21 +80,21 @@ var served = map[diag.Fact]serverFact{
 		title: "{Host} refuses connections", requirement: "The {host} accepts connections",
 		ref:    "RFC 9293 section 3.5.2",
 		advice: "Start the server, have it listen on this port, and open the port in the firewall.",
-		reads:  SourceConnection, after: []diag.Fact{NoName, NoAddress, NotPublic},
+		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic},
 		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.Connect)) },
 	},
 	Handshake: {
 		title: "TLS handshake with the {host} failed", requirement: "The {host} completes a TLS handshake",
 		ref:    "RFC 8446 section 4.1.1",
 		advice: "Configure TLS 1.2 or 1.3 and a certificate for the {host}; look for the reason in the server's log.",
-		reads:  SourceTLS, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
+		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
 		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
 	},
 	Expired: {
 		title: "Certificate of the {host} has expired", requirement: "The certificate of the {host} has not expired",
 		ref:    "RFC 5280 section 4.1.2.5",
 		advice: "Renew the certificate and automate renewal.",
-		reads:  SourceTLS, applies: secured,
+		reads:  SourceServer, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return s.each(func(t *pki.TLS, leaf *pki.Certificate) string {
 				if !leaf.Expired {
@@ -113,7 +113,7 @@ var served = map[diag.Fact]serverFact{
 		title:       "Certificate of the {host} is not yet valid",
 		requirement: "The validity period of the certificate of the {host} has begun", ref: "RFC 5280 section 4.1.2.5",
 		advice: "Install a certificate that is valid now, and check the clock of the issuer.",
-		reads:  SourceTLS, applies: secured,
+		reads:  SourceServer, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return s.each(func(t *pki.TLS, leaf *pki.Certificate) string {
 				if !leaf.NotYetValid {
@@ -128,7 +128,7 @@ var served = map[diag.Fact]serverFact{
 		title: "Certificate of the {host} is not trusted", requirement: "The certificate of the {host} is trusted",
 		ref:    "RFC 9110 section 4.3.4",
 		advice: "Install a certificate from a public authority, together with its intermediate certificates.",
-		reads:  SourceTLS, after: []diag.Fact{Expired, NotYetValid}, applies: secured,
+		reads:  SourceServer, after: []diag.Fact{Expired, NotYetValid}, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
 				if t.Trust == nil || t.Leaf() != nil && (t.Leaf().Expired || t.Leaf().NotYetValid) {
@@ -143,7 +143,7 @@ var served = map[diag.Fact]serverFact{
 		title: "Certificate does not cover the {host}", requirement: "The certificate covers the {host}",
 		ref:    "RFC 9525 section 6.3",
 		advice: "Get a certificate that lists the {host} as a subject alternative name.",
-		reads:  SourceTLS, applies: secured,
+		reads:  SourceServer, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return s.each(func(t *pki.TLS, _ *pki.Certificate) string {
 				if t.Name == nil {
@@ -157,14 +157,14 @@ var served = map[diag.Fact]serverFact{
 		title:       "Certificate of the {host} is about to expire",
 		requirement: "The certificate of the {host} is not about to expire", ref: "RFC 5280 section 4.1.2.5",
 		advice: "Renew the certificate now, and automate renewal.",
-		reads:  SourceTLS, applies: vouched, fails: ending(diag.Error),
+		reads:  SourceServer, applies: vouched, fails: ending(diag.Error),
 	},
 	Expiring: {
 		title:       "Certificate of the {host} expires soon",
 		requirement: "The certificate of the {host} does not expire soon",
 		ref:         "RFC 5280 section 4.1.2.5",
 		advice:      "Renew the certificate and automate renewal.",
-		reads:       SourceTLS, after: []diag.Fact{ExpiresNow}, applies: vouched, fails: ending(diag.Warning),
+		reads:       SourceServer, after: []diag.Fact{ExpiresNow}, applies: vouched, fails: ending(diag.Warning),
 	},
 	NotHTTP: {
 		title: "{Host} does not answer in valid HTTP", requirement: "The {host} answers in valid HTTP",
@@ -179,7 +179,7 @@ var served = map[diag.Fact]serverFact{
 		title: "{Host} uses an obsolete TLS version", requirement: "The {host} uses TLS 1.2 or later",
 		ref:    "RFC 8996 section 1",
 		advice: "Enable TLS 1.2 and 1.3: current clients refuse older versions.",
-		reads:  SourceTLS, applies: secured,
+		reads:  SourceServer, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
 				old := t.Version == tls.VersionName(tls.VersionTLS10) || t.Version == tls.VersionName(tls.VersionTLS11)

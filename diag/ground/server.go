@@ -14,10 +14,8 @@ import (
 
 // The sources of a check that reaches a server, for [diag.Rule.Reads].
 const (
-	SourceAddress    diag.Source = "address"    // the addresses of the host
-	SourceConnection diag.Source = "connection" // whether it takes a connection
-	SourceTLS        diag.Source = "tls"        // the handshake and the certificate
-	SourceAnswer     diag.Source = "answer"     // what it answers
+	SourceServer diag.Source = "server" // its address, whether it takes a connection, the handshake and the certificate
+	SourceAnswer diag.Source = "answer" // what it answers
 )
 
 // Seen is how far a check came with a server, and with others on the way to it.
@@ -47,13 +45,13 @@ func See(r *fetch.Result, now time.Time) *Seen {
 	return s
 }
 
-// Unanswered lists the sources of which something is not known, as [diag.Asked] wants them: all of them once a server
-// was silent, since it might have led to another, and nothing is known of that one's address or certificate either.
+// Unanswered lists the sources of which something is not known, as [diag.Asked] wants them: both once a server was
+// silent, since it might have led to another, of whose address and certificate nothing is known.
 func (s *Seen) Unanswered() []diag.Source {
 	if s == nil || s.Err == nil || !s.Err.Unanswered {
 		return nil
 	}
-	return []diag.Source{SourceAddress, SourceConnection, SourceTLS, SourceAnswer}
+	return []diag.Source{SourceServer, SourceAnswer}
 }
 
 // is reports whether the check ended for a reason at a step, as a matter of fact.

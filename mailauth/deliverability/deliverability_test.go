@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -124,6 +125,8 @@ func TestWorlds(t *testing.T) {
 		{name: "mail server cannot be looked up", edits: edits{"spf": `example.com. TXT "v=spf1 ip4:203.0.113.25 -all"`},
 			more: servfail("mx1.example.com"), state: diag.Valid, score: "89", partial: true, advice: "reputation",
 			headline: "Next step for reputation: mail servers could not be looked up", grave: []diag.Code{"score.address.unknown"}},
+		{name: "the name of an address is unknown", more: servfail("25.113.0.203.in-addr.arpa"), state: diag.Valid, score: "89", partial: true,
+			headline: "Set up well as far as measured; some components are not known"},
 		{name: "no address is known", edits: edits{
 			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "tlsrpt": "", "spf": `example.com. TXT "v=spf1 ip4:203.0.113.128/25 -all"`,
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
@@ -411,6 +414,23 @@ func TestSilence(t *testing.T) {
 		_, err := Score(ctx, w.Env(), example)
 		require.ErrorIs(t, err, diag.ErrUnavailable)
 	})
+}
+
+// A mail server whose addresses are known in part may have others, of which nothing is praised.
+func TestAddressesInPart(t *testing.T) {
+	e := edits{"spf": `example.com. TXT "v=spf1 ip4:203.0.113.25 -all"`}
+	whole := score(t, e, nil, example).Components.Reputation
+	r := score(t, e, func(w *diagtest.World) {
+		w.FaultEverywhere("mx1.example.com.", dns.TypeAAAA, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+	}, example)
+	require.True(t, r.Partial)
+	part := r.Components.Reputation
+	require.Contains(t, fmt.Sprint(part.Result.verdict.Findings), "More may be in use: a lookup failed (the resolver answered SERVFAIL).")
+	praises := func(v diag.Verdict) bool {
+		return slices.ContainsFunc(v.Passed, func(c diag.Check) bool { return strings.HasPrefix(string(c.Code), "dnsbl.") })
+	}
+	require.True(t, praises(whole.Result.verdict))
+	require.False(t, praises(part.Result.verdict))
 }
 
 // Silent blocklists cost no more than the component.

@@ -36,14 +36,11 @@ func (r *ReputationReport) Judgement() diag.Verdict { return r.verdict }
 
 // Unanswered implements [diag.Asked]: which addresses send is not known where a lookup failed, and what they are called
 // where reverse DNS was silent.
-func (r *ReputationReport) Unanswered() (open []diag.Source) {
-	if r.open != nil {
-		open = append(open, "addresses")
+func (r *ReputationReport) Unanswered() []diag.Source {
+	if r.open != nil || compose.ReverseOpen(r.Reverse) {
+		return []diag.Source{"DNS"}
 	}
-	if compose.ReverseOpen(r.Reverse) {
-		open = append(open, "reverse")
-	}
-	return open
+	return nil
 }
 
 // Rules describes what is examined.

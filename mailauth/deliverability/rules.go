@@ -178,6 +178,9 @@ var reputationRules = append(diag.Rules[*ReputationReport]{
 				f[0].Detail += fmt.Sprintf(" They belong to %s, which may send from others: this says little about mail of the domain.",
 					r.service.Name)
 			}
+			if r.open != nil {
+				f[0].Detail += fmt.Sprintf(" More may be in use: a lookup failed (%s).", diag.Reason(r.open))
+			}
 			return f
 		},
 	},

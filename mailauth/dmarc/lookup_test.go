@@ -134,6 +134,8 @@ var worlds = []struct {
 		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
 	{"none", mx + dmarcAt("example.com", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"), "", nil,
 		"warning 60 policy.none", "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com; pct=0; t=y"},
+	{"none, and a destination is silent", strings.Replace(ext, "p=reject", "p=none", 1), "",
+		broken("example.com._report._dmarc.reports.example.net"), "unknown none policy.none destination.consent.unknown", ""},
 	{"none with pct", mx + dmarcAt("example.com", "v=DMARC1; p=none; pct=50; rua=mailto:dmarc@example.com"), "", nil,
 		"warning 57 policy.none policy.sampled", "v=DMARC1; p=quarantine; pct=0; rua=mailto:dmarc@example.com; t=y"},
 	{"none without reports", mx + dmarcAt("example.com", "v=DMARC1; p=none"), "", nil,

@@ -39,8 +39,7 @@ var policyRules = diag.Rules[*evidence]{
 				f[0].Advice = "Check that nothing sends mail from the domain, which receives none; then publish p=reject."
 				return f
 			}
-			silent := func(d destination) bool { _, known := d.consent.Given(); return d.external && !known }
-			if _, known := e.mail.Receives(); e.offline || known && !slices.ContainsFunc(e.destinations, silent) {
+			if open := e.Unanswered(); !slices.Contains(open, fromMail) && !slices.Contains(open, fromConsent) {
 				f.Suggesting(e.rehearsal())
 			}
 			return f

@@ -140,7 +140,7 @@ func onEachStore(t *testing.T, name string, test func(*testing.T, *world)) {
 	})
 	t.Run(name+"/postgres", func(t *testing.T) {
 		if testing.Short() {
-			t.Skip("a schema for each test takes its time")
+			t.Skip("takes seconds, as it makes a schema for each test; runs without -short")
 		}
 		w := newWorld(t)
 		test(t, w.on(newPostgres(t, w.clock, 1)[0]))

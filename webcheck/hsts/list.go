@@ -130,17 +130,6 @@ func (l *List) Lookup(domain string) (Entry, bool) {
 	}
 }
 
-// NewList makes a list of entries. A name that stands twice is refused.
-func NewList(version string, entries []Entry) (*List, error) {
-	b := builder{}
-	for _, e := range entries {
-		if err := b.add(e); err != nil {
-			return nil, err
-		}
-	}
-	return b.list(version)
-}
-
 // A builder collects entries, compactly from the start.
 type builder struct {
 	names   strings.Builder

@@ -10,7 +10,7 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a browser would meet it.
-var rules = slices.Concat(serverRules, siteRules.Reading(ground.SourceTLS),
+var rules = slices.Concat(serverRules, siteRules.Reading(ground.SourceServer),
 	slices.Concat(headerRules, durationRules).Reading(ground.SourceAnswer),
 	redirectRules.Reading(ground.SourceAnswer, sourceHTTP, sourceChain),
 	wwwRules.Reading(ground.SourceAnswer, sourceWWW), preloadRules)

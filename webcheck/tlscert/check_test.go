@@ -266,14 +266,14 @@ func TestPrivateAuthority(t *testing.T) {
 
 // formVerdicts are one for each rule of package lint, and one for timestamps that are valid.
 func formVerdicts() (list []diag.Verdict) {
-	form := formRules.Reading(ground.SourceTLS)
+	form := formRules.Reading(ground.SourceServer)
 	list = append(list, form.Judge(&evidence{linted: true}, texts))
 	for _, id := range lintIDs {
 		list = append(list, form.Judge(&evidence{linted: true, faults: []lint.Fault{{ID: id, Detail: "It is broken"}}}, texts))
 	}
 	i := slices.IndexFunc(issuanceRules, func(r diag.Rule[*evidence]) bool { return r.Code == "tls.sct.invalid" })
 	signed := &evidence{tls: &pki.TLS{}, scts: []SCT{{Verified: new(true)}}}
-	return append(list, issuanceRules[i:i+1].Reading(ground.SourceTLS).Judge(signed, texts))
+	return append(list, issuanceRules[i:i+1].Reading(ground.SourceServer).Judge(signed, texts))
 }
 
 // lintIDs are the rules of package lint that are findings here.

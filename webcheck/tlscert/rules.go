@@ -12,10 +12,10 @@ import (
 
 // rules is the table of all that is examined, in the order in which a client would meet it.
 var rules = slices.Concat(
-	reachRules, connectionRules.Reading(ground.SourceTLS), handshakeRules, clientRules.Reading(ground.SourceTLS),
-	validityRules, slices.Concat(certificateRules, chainRules, keyRules, formRules).Reading(ground.SourceTLS),
+	reachRules, connectionRules.Reading(ground.SourceServer), handshakeRules, clientRules.Reading(ground.SourceServer),
+	validityRules, slices.Concat(certificateRules, chainRules, keyRules, formRules).Reading(ground.SourceServer),
 	versionRules.Reading(sourceScan), cipherRules.Reading(sourceScan),
-	featureRules.Reading(sourceScan), issuanceRules.Reading(ground.SourceTLS), caaRules.Reading(sourceCAA),
+	featureRules.Reading(sourceScan), issuanceRules.Reading(ground.SourceServer), caaRules.Reading(sourceCAA),
 )
 
 // server makes the rules about facts that other checks of servers meet as well.
