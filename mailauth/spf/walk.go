@@ -268,8 +268,9 @@ func (w *walker) descend(n *Node, t *ResolvedTerm, fixed bool) {
 		c.State, c.Error, t.Cut = NodeCut, tooLarge, true
 	default:
 		c.State = NodeUnknown
-		if c.near = w.near(c.Domain); c.near != "" {
-			w.group.Go(func() { w.dns.published(c.near) }) // so that nobody waits for it later
+		near := w.near(c.Domain)
+		if c.near = near; near != "" {
+			w.group.Go(func() { w.dns.published(near) }) // so that nobody waits for it later
 		}
 		w.group.Go(func() {
 			w.fetch(c)
