@@ -88,6 +88,9 @@ var examined = map[diag.Code]string{
 	"zone.ns.lame":                "the audit asks each name server for the zone",
 	"zone.delegation.unreachable": "the audit asks each name server",
 	"zone.delegation.lame":        "the audit asks each name server for the zone",
+	"smtp.connection.silent":      "the test connects to each mail server, and another one answered on the same port",
+	"smtp.address.unavailable":    "the test connects to each address of a mail server, and another one answered",
+	"smtp.backup.unavailable":     "the test connects to each mail server, and the preferred one answered",
 }
 
 // notKnown reports whether a code tells of ignorance, or of a failed lookup whose failure is itself what matters.
@@ -119,7 +122,7 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 	}
 	told := false                     // what is examined here did not answer
 	for _, f := range less.Findings { // (a)
-		told = told || examined[f.Code] != "" && f.Severity >= diag.Error
+		told = told || examined[f.Code] != "" && f.Severity >= diag.Warning
 		if before, ok := had[f.Code]; f.Severity > diag.Info && (!ok || before < f.Severity) && !notKnown(f.Code) &&
 			!full.symptom(f, less) {
 			fail("(a) a new %v %s: %s", f.Severity, f.Code, f.Detail)

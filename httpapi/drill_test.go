@@ -213,8 +213,8 @@ func (r *drillRun) fail(q question, how failing) (undo func()) {
 		return func() { r.world.Behave(q.server.String(), diagtest.Serves) }
 	}
 	fault := diagtest.Fault{Rcode: dns.RcodeServerFailure}
-	if how == silence {
-		fault = diagtest.Fault{Silent: true}
+	if _, err := r.world.Exchange(r.t.Context(), new(dns.Msg).SetQuestion(q.name, q.qtype)); err != nil || how == silence {
+		fault = diagtest.Fault{Silent: true} // where nobody answers, a failure would be something new
 	}
 	r.world.FaultEverywhere(q.name, q.qtype, fault)
 	return func() { r.world.FaultEverywhere(q.name, q.qtype, diagtest.Fault{}) }
