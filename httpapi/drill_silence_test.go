@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/stretchr/testify/require"
 )
 
@@ -165,7 +166,7 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 // symptom reports whether a finding of a whole takes the place of its cause, of which another part had told before.
 func (full *drillReply) symptom(f diag.Finding, less *drillReply) bool {
 	return full.whole && slices.ContainsFunc(full.Findings, func(cause diag.Finding) bool {
-		return cause.Severity >= f.Severity && !slices.ContainsFunc(less.Findings, func(o diag.Finding) bool { return o.Code == cause.Code })
+		return compose.Follows(f.Code, cause.Code) && cause.Severity >= f.Severity && !slices.ContainsFunc(less.Findings, func(o diag.Finding) bool { return o.Code == cause.Code })
 	})
 }
 

@@ -1,6 +1,11 @@
 package compose
 
-import "github.com/diagkit/diagkit/diag"
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
 
 // A root says where the cause of a fault is told.
 type root struct {
@@ -85,6 +90,11 @@ var roots = map[diag.Code]root{
 	"bimi.dmarc.disputed":          {causes: []string{"dmarc.policy.position"}},
 	"bimi.spf.open":                {causes: []string{"spf.all.pass"}},
 	"bimi.dmarc.percentage.reject": {causes: []string{"dmarc.policy.sampled"}},
+}
+
+// Follows reports whether a fault is left out of a whole where another one is told.
+func Follows(consequence, cause diag.Code) bool {
+	return slices.ContainsFunc(roots[consequence].causes, func(begin string) bool { return strings.HasPrefix(string(cause), begin) })
 }
 
 // Causes of several consequences.
