@@ -201,11 +201,11 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	return a
 }
 
-// A ResolverError is a question that the resolver of the environment left unanswered. Its text is for reports, and
+// A resolverError is a question that the resolver of the environment left unanswered. Its text is for reports, and
 // holds no address or socket of ours (CONTRACT 1.5); what the network said is behind it, for a log.
-type ResolverError struct{ Err error }
+type resolverError struct{ Err error }
 
-func (e *ResolverError) Error() string {
+func (e *resolverError) Error() string {
 	if known := reason(e.Err); known != "" {
 		return known
 	}
@@ -213,7 +213,7 @@ func (e *ResolverError) Error() string {
 }
 
 // Unwrap returns what happened.
-func (e *ResolverError) Unwrap() error { return e.Err }
+func (e *resolverError) Unwrap() error { return e.Err }
 
 // exchange asks the resolver of the environment, unless the context has ended.
 func exchange(ctx context.Context, e *Env, q *dns.Msg) (*dns.Msg, error) {
@@ -223,7 +223,7 @@ func exchange(ctx context.Context, e *Env, q *dns.Msg) (*dns.Msg, error) {
 	m, err := e.DNS().Exchange(ctx, q)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		return nil, &ResolverError{err}
+		return nil, &resolverError{err}
 	case err != nil:
 		return nil, err
 	case m == nil:

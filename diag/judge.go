@@ -162,7 +162,7 @@ func (r *RuleInfo) finding(one *Failure) Finding {
 	case 1:
 		f.Target, f.Location = one.Places[0].Target, one.Places[0].Location
 	default:
-		f.Target, f.Location, f.Places, f.PlaceCount = "", nil, one.Places[:min(n, MaxPlaces)], n
+		f.Target, f.Location, f.Places, f.PlaceCount = "", nil, one.Places[:min(n, maxPlaces)], n
 	}
 	return f
 }

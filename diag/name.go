@@ -66,11 +66,11 @@ func (n Name) UnicodeIfDifferent() string {
 }
 
 // Unicode returns the Unicode form, without a final dot except for the root.
-func (n Name) Unicode() string { return UnicodeName(n.ascii) }
+func (n Name) Unicode() string { return unicodeName(n.ascii) }
 
-// UnicodeName returns the Unicode form of a name in ASCII form, label by label, without a final dot;
+// unicodeName returns the Unicode form of a name in ASCII form, label by label, without a final dot;
 // a label that is no valid A-label stays as it is.
-func UnicodeName(ascii string) string {
+func unicodeName(ascii string) string {
 	if ascii == "." {
 		return "."
 	}
@@ -96,9 +96,9 @@ func (n *Name) UnmarshalText(text []byte) (err error) {
 // at most 253 octets (RFC 6376 section 3.1).
 type Selector struct{ ascii string }
 
-// ParseSelector accepts a selector in ASCII or Unicode form (RFC 8616 section 4). What real selectors
+// parseSelector accepts a selector in ASCII or Unicode form (RFC 8616 section 4). What real selectors
 // look like goes beyond the RFC: they may have underscores, and hyphens anywhere.
-func ParseSelector(s string) (Selector, error) {
+func parseSelector(s string) (Selector, error) {
 	ascii, err := canonicalSelector(s)
 	if err != nil {
 		return Selector{}, Invalid("selector", "%.300q is not a selector: %v", s, err)
@@ -136,7 +136,7 @@ func canonicalSelector(s string) (string, error) {
 
 // MustSelector is ParseSelector for constants; it panics on a bad selector.
 func MustSelector(s string) Selector {
-	selector, err := ParseSelector(s)
+	selector, err := parseSelector(s)
 	if err != nil {
 		panic(err)
 	}
@@ -154,6 +154,6 @@ func (s Selector) MarshalText() ([]byte, error) { return []byte(s.ascii), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (s *Selector) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseSelector(string(text))
+	*s, err = parseSelector(string(text))
 	return err
 }

@@ -100,7 +100,7 @@ func TestNameForms(t *testing.T) {
 	require.True(t, Domain{}.Name().IsZero())
 	require.Equal(t, "_dmarc.xn--bcher-kva.example", n.String())
 	require.Equal(t, "_dmarc.bücher.example", n.Unicode())
-	require.Equal(t, "xn--a.example", UnicodeName("xn--a.example."), "what is no A-label stays as it is")
+	require.Equal(t, "xn--a.example", unicodeName("xn--a.example."), "what is no A-label stays as it is")
 	require.Panics(t, func() { MustName("") })
 
 	var request struct {
@@ -162,7 +162,7 @@ func TestParseSelector(t *testing.T) {
 		label63: label63,
 	}
 	for in, want := range tests {
-		s, err := ParseSelector(in)
+		s, err := parseSelector(in)
 		if assert.NoError(t, err, in) {
 			assert.Equal(t, want, s.String(), in)
 		}
@@ -171,7 +171,7 @@ func TestParseSelector(t *testing.T) {
 		"", ".", "a.", ".a", "a..b", "a b", "a/b", "*", "a\x00", "\xff", "ü ", label63 + "a",
 		strings.Repeat("a.", 127), strings.Repeat(label63+".", 4) + "a", strings.Repeat("ü", 3000),
 	} {
-		s, err := ParseSelector(in)
+		s, err := parseSelector(in)
 		var fault *InputError
 		if assert.ErrorAs(t, err, &fault, "%q gave %s", in, s) {
 			assert.Equal(t, "selector", fault.Field)
@@ -191,12 +191,12 @@ func FuzzParseSelector(f *testing.F) {
 	f.Add("s1")
 	f.Add("ü._x")
 	f.Fuzz(func(t *testing.T, s string) {
-		selector, err := ParseSelector(s)
+		selector, err := parseSelector(s)
 		if err != nil {
 			return
 		}
 		wellFormedASCII(t, selector.String(), "_")
-		if again, err := ParseSelector(selector.String()); err != nil || again != selector {
+		if again, err := parseSelector(selector.String()); err != nil || again != selector {
 			t.Fatalf("%q gave %s, which gave %s, %v", s, selector, again, err)
 		}
 	})

@@ -105,10 +105,10 @@ type Source string
 // FromRequest is the source that always answers: what reads nothing but the request reads it.
 const FromRequest Source = "request"
 
-// Asked is evidence that knows which of its sources went unanswered: the servers did not say, or nobody asked. A rule
+// asked is evidence that knows which of its sources went unanswered: the servers did not say, or nobody asked. A rule
 // that reads one of them is unanswered itself (CONTRACT 1.7, Knowledge): it is neither praised nor blamed, its points
 // are out of the score, and what depends on it is unanswered too.
-type Asked interface{ Unanswered() []Source }
+type asked interface{ Unanswered() []Source }
 
 // Points are what a factor earned of the most that it can.
 type Points struct {
@@ -116,10 +116,10 @@ type Points struct {
 	Earned, Max int
 }
 
-// Graded is evidence that is scored by a method of others, such as the HTTP Observatory of MDN, and not by the weights
+// graded is evidence that is scored by a method of others, such as the HTTP Observatory of MDN, and not by the weights
 // of the rules, which explain the score and cap it. It returns the factors, and the score from 0 to 100 that they come
 // to: at most their share in percent. Without factors there is no score.
-type Graded interface{ Graded() ([]Points, int) }
+type graded interface{ Graded() ([]Points, int) }
 
 // A Fact is what rules of several diagnostics state alike, such as that a name does not exist. Rules of one fact have
 // one severity and one suffix of their codes, unless they say why they differ.
@@ -235,8 +235,8 @@ func (r *Rule[E]) reads(open []Source) bool {
 // general is the category of rules without one.
 var general = Category{Code: "general", Label: "General"}
 
-// MaxTitle bounds a title, in characters (CONTRACT 2).
-const MaxTitle = 70
+// maxTitle bounds a title, in characters (CONTRACT 2).
+const maxTitle = 70
 
 // The bounds of how many factors a score has (CONTRACT 2).
 const (
@@ -260,7 +260,7 @@ func (rules Rules[E]) Check() error {
 			{!r.Code.wellFormed(), "the code is not words in lower case joined by dots"},
 			{seen[r.Code], "the code stands twice"},
 			{r.Requirement == "" || strings.HasSuffix(r.Requirement, "."), "the requirement is missing or ends with a full stop"},
-			{r.Title == "" || len([]rune(r.Title)) > MaxTitle || strings.HasSuffix(r.Title, "."), "the title is missing, too long or ends with a full stop"},
+			{r.Title == "" || len([]rune(r.Title)) > maxTitle || strings.HasSuffix(r.Title, "."), "the title is missing, too long or ends with a full stop"},
 			{r.Fails == nil, "there is no test"},
 			{r.Weight < 0, "the weight is below 0"},
 			{r.Severity < Info || r.Severity > Critical, "the severity is unknown"},
@@ -299,7 +299,7 @@ func (c Code) wellFormed() bool {
 //
 // The score is the points earned of those that apply, in percent, so a rule that does not apply
 // earns and costs nothing; then a failed rule caps it by its severity: 39 for critical, 69 for error,
-// 89 for warning. A rule that reads a source which the evidence names as unanswered, see [Asked], is out of the
+// 89 for warning. A rule that reads a source which the evidence names as unanswered, see asked, is out of the
 // score as well, and caps it like a warning if it could be one: nothing is excellent that was not examined. Where the state is unknown, where nothing has a weight, and where a rule with
 // NoScore failed there is no score at all. The state is that of the gravest failed rule; ignorance of
 // severity info concerns a detail and leaves it alone. Texts speak for the outcome, see [Texts].
@@ -312,10 +312,10 @@ func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 		cap: 100, state: Valid, passed: map[Code]bool{}, ignorant: map[Code]bool{},
 	}
 	var open []Source
-	if asked, ok := any(evidence).(Asked); ok {
+	if asked, ok := any(evidence).(asked); ok {
 		open = asked.Unanswered()
 	}
-	if graded, ok := any(evidence).(Graded); ok {
+	if graded, ok := any(evidence).(graded); ok {
 		j.grade(graded.Graded())
 	}
 	for i := range rules {

@@ -52,17 +52,17 @@ func TestScoreAndCaps(t *testing.T) {
 		state   State
 	}{
 		{"all is well", nil, 100, 0, Excellent, Valid},
-		{"info costs its weight", []Code{"t.info"}, 50, 0, Fair, Valid},
+		{"info costs its weight", []Code{"t.info"}, 50, 0, fair, Valid},
 		{"info without weight", []Code{"t.free_info"}, 100, 0, Excellent, Valid},
-		{"warning costs its weight", []Code{"t.warning"}, 70, 0, Good, Warned},
-		{"warning is capped", []Code{"t.free_warning"}, 89, 11, Good, Warned},
-		{"error is capped", []Code{"t.error"}, 69, 21, Fair, Bad},
+		{"warning costs its weight", []Code{"t.warning"}, 70, 0, good, Warned},
+		{"warning is capped", []Code{"t.free_warning"}, 89, 11, good, Warned},
+		{"error is capped", []Code{"t.error"}, 69, 21, fair, Bad},
 		{"critical is capped", []Code{"t.critical"}, 39, 51, Poor, Bad},
 		{"the lower cap counts", []Code{"t.critical", "t.error"}, 39, 41, Poor, Bad},
 		{"a low score is not raised", []Code{"t.error", "t.info", "t.warning"}, 10, 0, Poor, Bad},
-		{"error below its cap", []Code{"t.error", "t.info"}, 40, 0, Fair, Bad},
+		{"error below its cap", []Code{"t.error", "t.info"}, 40, 0, fair, Bad},
 		{"critical without weight", []Code{"t.free"}, 39, 61, Poor, Bad},
-		{"error without weight", []Code{"t.free_error"}, 69, 31, Fair, Bad},
+		{"error without weight", []Code{"t.free_error"}, 69, 31, fair, Bad},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestScoreAndCaps(t *testing.T) {
 
 func TestBandOf(t *testing.T) {
 	for score, want := range map[int]Band{
-		100: Excellent, 90: Excellent, 89: Good, 70: Good, 69: Fair, 40: Fair, 39: Poor, 0: Poor,
+		100: Excellent, 90: Excellent, 89: good, 70: good, 69: fair, 40: fair, 39: Poor, 0: Poor,
 	} {
 		assert.Equal(t, want, BandOf(score), score)
 	}
@@ -384,7 +384,7 @@ func TestRulesCheck(t *testing.T) {
 		"joined by dots":       func(r *Rule[failing]) { r.Code = "good" },
 		"stands twice":         func(r *Rule[failing]) { r.Code = "t.good" },
 		"the requirement":      func(r *Rule[failing]) { r.Requirement = "A sentence." },
-		"the title is missing": func(r *Rule[failing]) { r.Title = strings.Repeat("x", MaxTitle+1) },
+		"the title is missing": func(r *Rule[failing]) { r.Title = strings.Repeat("x", maxTitle+1) },
 		"before it":            func(r *Rule[failing]) { r.DependsOn = []Code{"t.bad"} },
 		"no test":              func(r *Rule[failing]) { r.Fails = nil },
 		"below 0":              func(r *Rule[failing]) { r.Weight = -1 },
@@ -641,7 +641,7 @@ func TestTogether(t *testing.T) {
 	v := Rules[failing]{r}.Judge(failing{}, Texts{})
 	require.Len(t, v.Findings, 1)
 	require.Equal(t, "25 servers are bad.", v.Findings[0].Detail)
-	require.Len(t, v.Findings[0].Places, MaxPlaces)
+	require.Len(t, v.Findings[0].Places, maxPlaces)
 	require.Equal(t, 25, v.Findings[0].PlaceCount)
 	require.Equal(t, Place{Target: "ns0.example.com"}, v.Findings[0].Places[0])
 

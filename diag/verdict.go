@@ -72,15 +72,15 @@ type Band string
 // The bands and where they begin.
 const (
 	Excellent    Band = "excellent" // 90 and more
-	Good         Band = "good"      // 70 to 89
-	Fair         Band = "warning"   // 40 to 69
+	good         Band = "good"      // 70 to 89
+	fair         Band = "warning"   // 40 to 69
 	Poor         Band = "critical"  // below 40
 	Undetermined Band = "unknown"   // no weight applied
 )
 
 // Values lists the bands.
 func (Band) Values() []string {
-	return []string{string(Excellent), string(Good), string(Fair), string(Poor), string(Undetermined)}
+	return []string{string(Excellent), string(good), string(fair), string(Poor), string(Undetermined)}
 }
 
 // BandOf returns the band of a score from 0 to 100.
@@ -89,9 +89,9 @@ func BandOf(score int) Band {
 	case score >= 90:
 		return Excellent
 	case score >= 70:
-		return Good
+		return good
 	case score >= 40:
-		return Fair
+		return fair
 	default:
 		return Poor
 	}
@@ -113,8 +113,8 @@ type Place struct {
 	Location *Location `json:"location,omitempty" doc:"where in the text of the record"`
 }
 
-// MaxPlaces bounds the places that a finding lists: a reader has understood by then.
-const MaxPlaces = 20
+// maxPlaces bounds the places that a finding lists: a reader has understood by then.
+const maxPlaces = 20
 
 // A Finding is a requirement that was not fulfilled. One cause is one finding, in however many places it shows.
 type Finding struct {

@@ -145,7 +145,7 @@ type Result struct {
 
 // Run decodes a JSON object of all the request's fields, wherever the HTTP API has them, checks it as
 // the server does, and runs the operation within its deadline. Faults of the request are a
-// *[ViolationsError]. For operations on hosted profiles it returns [ErrHosted].
+// *[ViolationsError]. For operations on hosted profiles it returns errHosted.
 func (ep Endpoint) Run(ctx context.Context, env *diag.Env, body []byte) (*Result, error) {
 	req, err := ep.op.decode(body)
 	if err != nil {

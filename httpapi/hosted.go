@@ -9,9 +9,9 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
-// ErrHosted is the error of [Endpoint.Run] for an operation on hosted SPF profiles: it needs the store
+// errHosted is the error of [Endpoint.Run] for an operation on hosted SPF profiles: it needs the store
 // in which they are. [Endpoint.RunHosted] takes one.
-var ErrHosted = errors.New("the operation works on profiles that a server keeps")
+var errHosted = errors.New("the operation works on profiles that a server keeps")
 
 // hosted adapts an operation on the hosted SPF profiles of the caller.
 func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, Req) (*Rep, error)) operation {
@@ -21,7 +21,7 @@ func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, R
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
 			o, ok := req.(*ownedRequest)
 			if !ok {
-				return nil, ErrHosted
+				return nil, errHosted
 			}
 			report, err := f(ctx, env, o.access, *o.request.(*Req))
 			if err != nil {

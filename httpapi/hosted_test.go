@@ -336,7 +336,7 @@ func TestRunOfHostedOperations(t *testing.T) {
 		}
 		n++
 		_, err := ep.Run(t.Context(), nil, exampleRequest(t, ep))
-		require.True(t, errors.Is(err, ErrHosted), "%s: %v", ep.ID(), err)
+		require.True(t, errors.Is(err, errHosted), "%s: %v", ep.ID(), err)
 	}
 	require.NotZero(t, n)
 }

@@ -175,7 +175,7 @@ func (ep Endpoint) transitionText() string {
 func parameters(ep Endpoint, requests *schemas) []any {
 	list := []any{}
 	for _, f := range objectOf(ep.op.request).fields {
-		if f.place == InBody {
+		if f.place == inBody {
 			continue
 		}
 		described := requests.property(ep.op.request.FieldByIndex(f.index))

@@ -142,7 +142,7 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		}
 		parameters := d.parameters(ep)
 		for _, p := range ep.Params() {
-			if p.In == InBody {
+			if p.In == inBody {
 				if u := ep.op.upload; u != nil && len(u.media) > 0 {
 					delete(parameters, p.Name) // beside a body that is the file itself
 				}

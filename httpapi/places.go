@@ -14,16 +14,16 @@ type Place string
 
 // The places.
 const (
-	InBody  Place = "body"  // a member of the JSON object
-	InQuery Place = "query" // a parameter behind the question mark
+	inBody  Place = "body"  // a member of the JSON object
+	inQuery Place = "query" // a parameter behind the question mark
 	InPath  Place = "path"  // a segment of the path, {name} in the table
 )
 
 func placeOf(sf reflect.StructField) Place {
 	switch p := Place(sf.Tag.Get("in")); p {
 	case "":
-		return InBody
-	case InQuery, InPath:
+		return inBody
+	case inQuery, InPath:
 		return p
 	default:
 		panic(fmt.Sprintf("httpapi: field %s: a request has no place %q", sf.Name, p))
@@ -46,7 +46,7 @@ func placesOf(t reflect.Type) *places {
 	}
 	all := objectOf(t)
 	p := &places{
-		path: all.at(InPath), query: all.at(InQuery), body: all.at(InBody),
+		path: all.at(InPath), query: all.at(inQuery), body: all.at(inBody),
 		kinds: map[*field][]string{},
 	}
 	for _, f := range append(slices.Clone(p.path.fields), p.query.fields...) {

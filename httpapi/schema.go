@@ -135,7 +135,7 @@ func (s *schemas) object(t reflect.Type) schema {
 			later = append(later, strings.Fields(sf.Tag.Get("later"))...)
 			continue
 		}
-		if s.request && placeOf(sf) != InBody {
+		if s.request && placeOf(sf) != inBody {
 			continue // it is described as a parameter
 		}
 		properties[name] = s.property(sf)
@@ -158,7 +158,7 @@ func (s *schemas) object(t reflect.Type) schema {
 // groups says that exactly one member of each oneof group must be there.
 func (s *schemas) groups(t reflect.Type, o schema) {
 	all := []any{}
-	for _, members := range sortedGroups(objectOf(t).at(InBody)) {
+	for _, members := range sortedGroups(objectOf(t).at(inBody)) {
 		choices := []any{}
 		for _, m := range members {
 			choices = append(choices, schema{"required": []string{m}})

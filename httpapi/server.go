@@ -21,8 +21,8 @@ const (
 	// unseenShare is the part of an address's requests that may still show a key with the right checksum.
 	unseenShare = 4
 
-	// DefaultMaxRunning bounds the diagnostics that run at once; each may hold some sockets.
-	DefaultMaxRunning = 2048
+	// defaultMaxRunning bounds the diagnostics that run at once; each may hold some sockets.
+	defaultMaxRunning = 2048
 )
 
 // Config says what the API works with. Only Gate is required.
@@ -120,7 +120,7 @@ func newServer(c Config, table []Endpoint) *server {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.MaxRunning == 0 {
-		s.MaxRunning = DefaultMaxRunning
+		s.MaxRunning = defaultMaxRunning
 	}
 	if s.Memory == 0 {
 		s.Memory = DefaultMemory

@@ -44,12 +44,12 @@ func (op operation) uploads(name string, max int64, media ...string) operation {
 // check sorts the fields of a request, and panics where a form or a query cannot carry them.
 func (u *upload) check(t reflect.Type) {
 	o := objectOf(t)
-	if f := o.byName[u.field]; f == nil || f.typ != byteListType || f.place != InBody {
+	if f := o.byName[u.field]; f == nil || f.typ != byteListType || f.place != inBody {
 		panic(fmt.Sprintf("httpapi: an upload needs a field %s in the body, of bytes", u.field))
 	}
 	for _, f := range o.fields {
 		p := paramOf(f)
-		if p.List || slices.Contains(p.Kinds, "object") || f.place != InBody {
+		if p.List || slices.Contains(p.Kinds, "object") || f.place != inBody {
 			panic(fmt.Sprintf("httpapi: field %s: a form carries one text of the body, no list and no object", f.name))
 		}
 		u.kinds[f] = p.Kinds
@@ -216,7 +216,7 @@ func uploadParameters(ep Endpoint, requests *schemas) []any {
 		described := requests.property(ep.op.request.FieldByIndex(f.index))
 		text, _ := described["description"].(string)
 		delete(described, "description")
-		list = append(list, schema{"name": f.name, "in": InQuery, "required": false, "schema": described,
+		list = append(list, schema{"name": f.name, "in": inQuery, "required": false, "schema": described,
 			"description": strings.TrimSpace(text + " Only where the body is the file itself.")})
 	}
 	return list

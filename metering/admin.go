@@ -22,8 +22,8 @@ const (
 	// MaxNameLength bounds the name of an account or a key, in characters.
 	MaxNameLength = 64
 
-	// MaxAllowlist bounds the address list of a key, because each request walks it.
-	MaxAllowlist = 100
+	// maxAllowlist bounds the address list of a key, because each request walks it.
+	maxAllowlist = 100
 
 	// versionTries is how often a change is made anew when another writer was first.
 	versionTries = 8
@@ -72,7 +72,7 @@ func (a Admin) now() time.Time {
 
 // CreateAccount creates an account on a plan, without overage; SetAccount changes that.
 func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Account, error) {
-	account := Account{ID: NewAccountID(a.Random), Name: name, Plan: plan, CreatedAt: a.now()}
+	account := Account{ID: newAccountID(a.Random), Name: name, Plan: plan, CreatedAt: a.now()}
 	if err := a.checkAccount(account); err != nil {
 		return Account{}, err
 	}
@@ -155,7 +155,7 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 		if oldKey.RotatedTo != "" {
 			return &FieldError{Field: "id", Reason: "the key was rotated to " + string(oldKey.RotatedTo)}
 		}
-		if state := oldKey.State(now); state != KeyActive {
+		if state := oldKey.State(now); state != keyActive {
 			return &FieldError{Field: "id", Reason: "the key is " + string(state)}
 		}
 		newKey = Key{
@@ -167,7 +167,7 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 			return err
 		}
 		until := now.Add(grace)
-		oldKey.RotatedTo, oldKey.GraceUntil, oldKey.RevokedReason = newKey.ID, &until, RevokedRotation
+		oldKey.RotatedTo, oldKey.GraceUntil, oldKey.RevokedReason = newKey.ID, &until, revokedRotation
 		return a.Store.PutKeys(ctx, oldKey, newKey)
 	})
 	if err != nil {
@@ -184,7 +184,7 @@ func (a Admin) RevokeKey(ctx context.Context, id KeyID, reason RevokedReason) (K
 	switch reason {
 	case "":
 		reason = RevokedManual
-	case RevokedManual, RevokedRotation, RevokedLeak:
+	case RevokedManual, revokedRotation, RevokedLeak:
 	default:
 		return Key{}, &FieldError{Field: "reason", Reason: "must be manual, rotation or leak"}
 	}
@@ -215,7 +215,7 @@ func (a Admin) mint(key Key) (Key, Secret, error) {
 	if err != nil {
 		return Key{}, Secret{}, err
 	}
-	key.ID, key.CreatedAt = NewKeyID(a.Random), a.now()
+	key.ID, key.CreatedAt = newKeyID(a.Random), a.now()
 	key.Hash, key.DisplayPrefix = secret.Hash(), secret.DisplayPrefix()
 	return key, secret, nil
 }
@@ -273,8 +273,8 @@ func (a Admin) checkKey(asked []Scope, key Key) error {
 	if key.ExpiresAt != nil && !key.ExpiresAt.After(a.now()) {
 		return &FieldError{Field: "expires_at", Reason: "must lie in the future"}
 	}
-	if len(key.IPAllowlist) > MaxAllowlist {
-		return &FieldError{Field: "ip_allowlist", Reason: fmt.Sprintf("must have at most %d entries", MaxAllowlist)}
+	if len(key.IPAllowlist) > maxAllowlist {
+		return &FieldError{Field: "ip_allowlist", Reason: fmt.Sprintf("must have at most %d entries", maxAllowlist)}
 	}
 	for _, p := range key.IPAllowlist {
 		if !p.IsValid() {

@@ -48,7 +48,7 @@ func TestCreateKeyRefuses(t *testing.T) {
 		"unknown scope":      {"scopes", func(r *KeyRequest) { r.Scopes = []Scope{DNSRead, "dns:write"} }},
 		"expired":            {"expires_at", func(r *KeyRequest) { r.ExpiresAt = new(h.now) }},
 		"zero prefix":        {"ip_allowlist", func(r *KeyRequest) { r.IPAllowlist = make([]netip.Prefix, 1) }},
-		"too many addresses": {"ip_allowlist", func(r *KeyRequest) { r.IPAllowlist = make([]netip.Prefix, MaxAllowlist+1) }},
+		"too many addresses": {"ip_allowlist", func(r *KeyRequest) { r.IPAllowlist = make([]netip.Prefix, maxAllowlist+1) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := KeyRequest{Account: h.account.ID, Name: strings.Repeat("é", 64), Scopes: []Scope{DNSRead}}
@@ -116,7 +116,7 @@ func TestRotateKey(t *testing.T) {
 	noError(t, err)
 
 	wantOld := h.key
-	wantOld.Version, wantOld.RotatedTo, wantOld.RevokedReason = 2, newKey.ID, RevokedRotation
+	wantOld.Version, wantOld.RotatedTo, wantOld.RevokedReason = 2, newKey.ID, revokedRotation
 	wantOld.GraceUntil = new(h.now.Add(24 * time.Hour))
 	equal(t, wantOld, oldKey)
 	equal(t, KeyRotating, oldKey.State(h.now.Add(24*time.Hour-1)))

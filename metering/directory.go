@@ -302,9 +302,9 @@ func (r *record) refuse(from netip.Addr, now time.Time) Refusal {
 	switch r.key.State(now) {
 	case KeyRevoked:
 		return RevokedKey
-	case KeyExpired:
+	case keyExpired:
 		return ExpiredKey
-	case KeyActive, KeyRotating:
+	case keyActive, KeyRotating:
 	}
 	if len(r.allowed) == 0 {
 		return ""

@@ -192,9 +192,9 @@ func (c *Caller) Require(scopes ...Scope) (Scope, error) {
 	return "", refused
 }
 
-// SettleTime bounds how long Settle and Cancel wait for the store: longer than a store waits for another
+// settleTime bounds how long Settle and Cancel wait for the store: longer than a store waits for another
 // process, and short enough for the caller to hear of it.
-const SettleTime = 15 * time.Second
+const settleTime = 15 * time.Second
 
 // Begin is the store's [Ledger].Begin for the caller: it fills in account and key, and, where they
 // are zero, the instant and the lease. Idempotency keys belong to the caller's line of rotations.
@@ -220,9 +220,9 @@ func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 	return begun, err
 }
 
-// Settle is the store's [Ledger].Settle, which has [SettleTime] for it.
+// Settle is the store's [Ledger].Settle, which has settleTime for it.
 func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error) {
-	ctx, cancel := context.WithTimeout(ctx, SettleTime)
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	balance, err := g.store.Settle(ctx, t, out)
 	if err == nil && g.observer != nil {
@@ -231,9 +231,9 @@ func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, erro
 	return balance, err
 }
 
-// Cancel is the store's [Ledger].Cancel, which has [SettleTime] for it.
+// Cancel is the store's [Ledger].Cancel, which has settleTime for it.
 func (g *Gate) Cancel(ctx context.Context, t Ticket) error {
-	ctx, cancel := context.WithTimeout(ctx, SettleTime)
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	return g.store.Cancel(ctx, t)
 }

@@ -317,7 +317,7 @@ func TestSettleTime(t *testing.T) {
 		} {
 			began := time.Now()
 			isTrue(t, errors.Is(call(), context.DeadlineExceeded), name)
-			equal(t, SettleTime, time.Since(began), name)
+			equal(t, settleTime, time.Since(began), name)
 		}
 		equal(t, ErrUnavailable, g.Health())
 		noError(t, h.gate(t, true).Health())

@@ -9,12 +9,12 @@ import (
 // idLength is the number of base32 characters of an id: 130 bits, so that no two ever meet.
 const idLength = 26
 
-// NewAccountID returns a new account id. A nil random is crypto/rand. Ids are names and no secrets:
+// newAccountID returns a new account id. A nil random is crypto/rand. Ids are names and no secrets:
 // where another reader ends or fails, crypto/rand takes its place.
-func NewAccountID(random io.Reader) AccountID { return AccountID(newID("acc_", random)) }
+func newAccountID(random io.Reader) AccountID { return AccountID(newID("acc_", random)) }
 
-// NewKeyID returns a new key id, under the rules of [NewAccountID].
-func NewKeyID(random io.Reader) KeyID { return KeyID(newID("key_", random)) }
+// newKeyID returns a new key id, under the rules of newAccountID.
+func newKeyID(random io.Reader) KeyID { return KeyID(newID("key_", random)) }
 
 func newID(prefix string, random io.Reader) string {
 	var bits [idLength]byte

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// DefaultIPLimit is how many requests a minute one address may make before it has shown a good
+	// defaultIPLimit is how many requests a minute one address may make before it has shown a good
 	// key (CONTRACT 5.5).
-	DefaultIPLimit = 120
+	defaultIPLimit = 120
 
-	// DefaultIPSize is enough for any load one machine can serve: a request occupies a slot for
+	// defaultIPSize is enough for any load one machine can serve: a request occupies a slot for
 	// Window/Limit, which is half a second by default, so that a table of n slots holds every
 	// address of 2n requests a second.
-	DefaultIPSize = 1 << 17
+	defaultIPSize = 1 << 17
 
 	// siteFactor is how many times what a /64 may a /48 may, which a site with many networks is given
 	// (RFC 6177): without it, its holder has 65,536 buckets.
@@ -115,10 +115,10 @@ func (l *IPLimiter) giveBack(key uint64, r *rate, t int64) {
 func (l *IPLimiter) init() {
 	limit, size := l.Limit, l.Size
 	if limit <= 0 {
-		limit = DefaultIPLimit
+		limit = defaultIPLimit
 	}
 	if size <= 0 {
-		size = DefaultIPSize
+		size = defaultIPSize
 	}
 	l.seed = maphash.MakeSeed() // nobody outside can aim at the slots of another address
 	l.rate = Policy{Limit: limit, Window: l.Window}.rate()

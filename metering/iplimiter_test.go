@@ -15,10 +15,10 @@ import (
 func TestIPLimiterDefaults(t *testing.T) {
 	var l IPLimiter
 	ip := netip.MustParseAddr("192.0.2.1")
-	for i := range DefaultIPLimit {
+	for i := range defaultIPLimit {
 		d := l.Take(ip, noon)
 		isTrue(t, d.Allowed)
-		equal(t, DefaultIPLimit-1-i, d.Remaining)
+		equal(t, defaultIPLimit-1-i, d.Remaining)
 	}
 	d := l.Take(ip, noon)
 	equal(t, Decision{Limit: 120, Reset: time.Minute, RetryAfter: 500 * time.Millisecond}, d)
@@ -146,9 +146,9 @@ func flood(l *IPLimiter, addresses uint32) uint64 {
 func TestIPLimiterMemoryIsBounded(t *testing.T) {
 	equal(t, 16, unsafe.Sizeof(ipSlot{}))
 	var l IPLimiter
-	grown := flood(&l, 8*DefaultIPSize)
-	t.Logf("%d addresses: %d bytes allocated, %.1f per slot", 8*DefaultIPSize, grown, float64(grown)/DefaultIPSize)
-	isTrue(t, grown < 20*DefaultIPSize, "%d bytes", grown)
+	grown := flood(&l, 8*defaultIPSize)
+	t.Logf("%d addresses: %d bytes allocated, %.1f per slot", 8*defaultIPSize, grown, float64(grown)/defaultIPSize)
+	isTrue(t, grown < 20*defaultIPSize, "%d bytes", grown)
 }
 
 // BenchmarkIPLimiterTenMillion reports what ten million addresses cost in memory: the table.

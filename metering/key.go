@@ -30,10 +30,10 @@ type KeyState string
 
 // The states of a key.
 const (
-	KeyActive   KeyState = "active"
+	keyActive   KeyState = "active"
 	KeyRotating KeyState = "rotating" // replaced, and still good until GraceUntil
 	KeyRevoked  KeyState = "revoked"
-	KeyExpired  KeyState = "expired"
+	keyExpired  KeyState = "expired"
 )
 
 // RevokedReason says why a key no longer works.
@@ -42,7 +42,7 @@ type RevokedReason string
 // The reasons of a revocation.
 const (
 	RevokedManual   RevokedReason = "manual"
-	RevokedRotation RevokedReason = "rotation"
+	revokedRotation RevokedReason = "rotation"
 	RevokedLeak     RevokedReason = "leak"
 )
 
@@ -76,10 +76,10 @@ func (k Key) State(now time.Time) KeyState {
 	case k.GraceUntil != nil && !now.Before(*k.GraceUntil):
 		return KeyRevoked
 	case k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
-		return KeyExpired
+		return keyExpired
 	case k.GraceUntil != nil:
 		return KeyRotating
 	default:
-		return KeyActive
+		return keyActive
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 )
 
-// ErrSecret means that a text is not an API secret: the wrong length, alphabet, environment or
+// errSecret means that a text is not an API secret: the wrong length, alphabet, environment or
 // checksum. It does not say which, so that no reply can.
-var ErrSecret = errors.New("not an API secret")
+var errSecret = errors.New("not an API secret")
 
 const (
 	// alphabet is the lower-case base32 alphabet of RFC 4648 section 6. Its characters survive
@@ -61,15 +61,15 @@ func NewSecret(env Environment, random io.Reader) (Secret, error) {
 	return Secret{&s}, nil
 }
 
-// ParseSecret reads a secret and verifies its checksum. Any fault is [ErrSecret].
-func ParseSecret(text string) (Secret, error) {
+// parseSecret reads a secret and verifies its checksum. Any fault is errSecret.
+func parseSecret(text string) (Secret, error) {
 	var buf [secretLength]byte
 	if len(text) != secretLength {
-		return Secret{}, ErrSecret
+		return Secret{}, errSecret
 	}
 	copy(buf[:], text)
 	if !wellFormed(&buf) {
-		return Secret{}, ErrSecret
+		return Secret{}, errSecret
 	}
 	s := string(buf[:]) // a copy: the caller's string may be part of a whole request
 	return Secret{&s}, nil

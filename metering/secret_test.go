@@ -27,7 +27,7 @@ func TestSecretVectors(t *testing.T) {
 	equal(t, Live, live.Environment())
 	equal(t, "svc_live_aaaaaaaa", live.DisplayPrefix())
 
-	test, err := ParseSecret(testSecret)
+	test, err := parseSecret(testSecret)
 	noError(t, err)
 	equal(t, testSecret, test.Reveal())
 	equal(t, Test, test.Environment())
@@ -48,8 +48,8 @@ func TestParseSecretRefuses(t *testing.T) {
 		"NUL after":         liveSecret[:44] + "\x00",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := ParseSecret(text)
-			equal(t, ErrSecret, err) // the sentinel itself: no detail
+			s, err := parseSecret(text)
+			equal(t, errSecret, err) // the sentinel itself: no detail
 			equal(t, Secret{}, s)
 			_, ok := hashSecret(text)
 			isTrue(t, !ok)
@@ -67,8 +67,8 @@ func TestEverySingleCharacterChangeIsFound(t *testing.T) {
 					continue
 				}
 				changed := text[:i] + string([]byte{byte(c)}) + text[i+1:]
-				_, err := ParseSecret(changed)
-				errorIs(t, err, ErrSecret, "%q", changed)
+				_, err := parseSecret(changed)
+				errorIs(t, err, errSecret, "%q", changed)
 			}
 		}
 	}
@@ -94,14 +94,14 @@ func TestNewSecretIsRandom(t *testing.T) {
 		matches(t, `^svc_test_[a-z2-7]{36}$`, s.Reveal())
 		isTrue(t, !seen[s.Reveal()])
 		seen[s.Reveal()] = true
-		again, err := ParseSecret(s.Reveal())
+		again, err := parseSecret(s.Reveal())
 		noError(t, err)
 		equal(t, s.Hash(), again.Hash())
 	}
 }
 
 func TestSecretIsNeverPrinted(t *testing.T) {
-	secret, err := ParseSecret(testSecret)
+	secret, err := parseSecret(testSecret)
 	noError(t, err)
 	key := Key{ID: "key_a", Environment: Test, Hash: secret.Hash(), DisplayPrefix: secret.DisplayPrefix()}
 	type exported struct {
@@ -153,19 +153,19 @@ func FuzzParseSecret(f *testing.F) {
 	f.Add(testSecret)
 	f.Add("svc_live_")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSecret(text)
+		s, err := parseSecret(text)
 		hash, ok := hashSecret(text)
 		equal(t, err == nil, ok)
 		if err != nil {
-			equal(t, ErrSecret, err)
+			equal(t, errSecret, err)
 			equal(t, "", s.Reveal())
 			return
 		}
 		equal(t, text, s.Reveal())
 		equal(t, hash, s.Hash())
 		for i := range text {
-			_, err := ParseSecret(text[:i] + string(text[i]^1) + text[i+1:])
-			errorIs(t, err, ErrSecret)
+			_, err := parseSecret(text[:i] + string(text[i]^1) + text[i+1:])
+			errorIs(t, err, errSecret)
 		}
 	})
 }

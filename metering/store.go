@@ -59,8 +59,8 @@ func (e *QuotaError) Error() string {
 // interfaces of their own, so that a wrapper (a cache, a fault injector) can replace one of them.
 // Every store must pass meteringtest.TestStore.
 type Store interface {
-	Accounts
-	Keys
+	accounts
+	keys
 	Ledger
 	Records
 
@@ -68,8 +68,8 @@ type Store interface {
 	Close() error
 }
 
-// Accounts holds the accounts.
-type Accounts interface {
+// accounts holds the accounts.
+type accounts interface {
 	// Account returns an account, or ErrNotFound.
 	Account(ctx context.Context, id AccountID) (Account, error)
 
@@ -82,8 +82,8 @@ type Accounts interface {
 	PutAccount(ctx context.Context, a Account) error
 }
 
-// Keys holds the API keys. It is read mostly; Watch makes a revocation known at once.
-type Keys interface {
+// keys holds the API keys. It is read mostly; Watch makes a revocation known at once.
+type keys interface {
 	// KeyByHash returns the key with the SHA-256 of a secret, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash [32]byte) (Key, error)
 

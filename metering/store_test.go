@@ -26,7 +26,7 @@ func TestErrorTexts(t *testing.T) {
 		"refused: invalid_key":               &RefusedError{Reason: InvalidKey},
 		"refused: scope_missing: mail:write": &RefusedError{Reason: ScopeMissing, Required: MailWrite},
 		"name: must have 1 to 64 characters": checkName(""),
-		"not an API secret":                  ErrSecret,
+		"not an API secret":                  errSecret,
 	} {
 		equal(t, want, err.Error())
 	}

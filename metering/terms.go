@@ -43,7 +43,7 @@ func noteTerms(ctx context.Context, store Records, a Account, now time.Time) err
 }
 
 // TermsIn returns the terms that were in force for an account at any time of a month, each once and those at
-// the end of it last. It knows of changes by [Admin.SetAccount]; after a change by [Accounts] alone it takes
+// the end of it last. It knows of changes by [Admin.SetAccount]; after a change by accounts alone it takes
 // the new terms for those of old.
 func TermsIn(ctx context.Context, store Records, a Account, p Period) ([]Terms, error) {
 	var list []Terms

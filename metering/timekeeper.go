@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// MaxJump is by how much a clock may be wrong before it is in doubt (CONTRACT 4.8).
-	MaxJump = 5 * time.Second
+	// maxJump is by how much a clock may be wrong before it is in doubt (CONTRACT 4.8).
+	maxJump = 5 * time.Second
 
 	// jumpTrust is for how long a clock must have kept step after a jump to be believed again: long enough for somebody
 	// to mend it, and no harm where the jump has mended it.
@@ -92,7 +92,7 @@ func (k *Timekeeper) read() (wall time.Time, steady time.Duration) {
 }
 
 func apart(d time.Duration, format string) error {
-	if d.Abs() <= MaxJump {
+	if d.Abs() <= maxJump {
 		return nil
 	}
 	return fmt.Errorf(format, d.Round(time.Second))
@@ -100,7 +100,7 @@ func apart(d time.Duration, format string) error {
 
 // judge compares the clock of a single node with itself.
 func (k *Timekeeper) judge(wall time.Time, steady time.Duration) error {
-	if late := k.newest.Sub(wall); !k.newest.IsZero() && late > MaxJump {
+	if late := k.newest.Sub(wall); !k.newest.IsZero() && late > maxJump {
 		if !k.behind {
 			k.behind, k.since = true, steady
 		}
@@ -115,7 +115,7 @@ func (k *Timekeeper) judge(wall time.Time, steady time.Duration) error {
 	if !k.begun {
 		k.begun, k.offset, k.candidate = true, offset, offset
 	}
-	if (offset - k.candidate).Abs() > MaxJump {
+	if (offset - k.candidate).Abs() > maxJump {
 		k.since = steady
 	}
 	k.candidate = offset

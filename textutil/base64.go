@@ -19,14 +19,14 @@ type Base64Variant string
 
 // The variants.
 const (
-	Base64Standard Base64Variant = "standard" // RFC 4648 section 4: + and /
-	Base64URLSafe  Base64Variant = "url_safe" // RFC 4648 section 5: - and _
-	Base64Mixed    Base64Variant = "mixed"    // characters of both, which no encoder writes
+	base64Standard Base64Variant = "standard" // RFC 4648 section 4: + and /
+	base64URLSafe  Base64Variant = "url_safe" // RFC 4648 section 5: - and _
+	base64Mixed    Base64Variant = "mixed"    // characters of both, which no encoder writes
 )
 
 // Values lists the variants.
 func (Base64Variant) Values() []string {
-	return []string{string(Base64Standard), string(Base64URLSafe), string(Base64Mixed)}
+	return []string{string(base64Standard), string(base64URLSafe), string(base64Mixed)}
 }
 
 // A Base64EncodeRequest asks for data in Base64. Exactly one of Text and DataBase64 is given; if both
@@ -62,9 +62,9 @@ func Base64Encode(req Base64EncodeRequest) (*Base64EncodeReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoding, variant := base64.StdEncoding, Base64Standard
+	encoding, variant := base64.StdEncoding, base64Standard
 	if req.URLSafe {
-		encoding, variant = base64.URLEncoding, Base64URLSafe
+		encoding, variant = base64.URLEncoding, base64URLSafe
 	}
 	if req.Padding != nil && !*req.Padding {
 		encoding = encoding.WithPadding(base64.NoPadding)
@@ -253,11 +253,11 @@ func (d *base64Decoding) fail(offset int, message string) {
 func (d *base64Decoding) variant() Base64Variant {
 	switch {
 	case d.plus && d.url:
-		return Base64Mixed
+		return base64Mixed
 	case d.url:
-		return Base64URLSafe
+		return base64URLSafe
 	}
-	return Base64Standard
+	return base64Standard
 }
 
 // isBase64Space reports whether c is ASCII white space (WHATWG Infra Standard section 4.6), which

@@ -5,15 +5,15 @@ type Severity string
 
 // The severities, from the mildest.
 const (
-	Info     Severity = "info"     // worth knowing; nothing to do
+	info     Severity = "info"     // worth knowing; nothing to do
 	Warning  Severity = "warning"  // works, and should be better
 	Error    Severity = "error"    // broken in part
-	Critical Severity = "critical" // does not work at all
+	critical Severity = "critical" // does not work at all
 )
 
 // Values lists the severities.
 func (Severity) Values() []string {
-	return []string{string(Info), string(Warning), string(Error), string(Critical)}
+	return []string{string(info), string(Warning), string(Error), string(critical)}
 }
 
 // A Location is where in the text of the request a finding points, in bytes.

@@ -17,27 +17,27 @@ type HashEncoding string
 
 // The encodings. Empty means HashHex.
 const (
-	HashHex    HashEncoding = "hex"    // lower-case hexadecimal
-	HashBase64 HashEncoding = "base64" // RFC 4648 section 4, padded
+	hashHex    HashEncoding = "hex"    // lower-case hexadecimal
+	hashBase64 HashEncoding = "base64" // RFC 4648 section 4, padded
 )
 
 // Values lists the encodings.
-func (HashEncoding) Values() []string { return []string{string(HashHex), string(HashBase64)} }
+func (HashEncoding) Values() []string { return []string{string(hashHex), string(hashBase64)} }
 
 // A HashSecurity says what an algorithm is good for.
 type HashSecurity string
 
 // The labels.
 const (
-	HashOK       HashSecurity = "ok"       // no attack is known that is better than its size allows
-	HashLegacy   HashSecurity = "legacy"   // not broken, but too short against collisions for new uses
-	HashBroken   HashSecurity = "broken"   // two texts of one digest have been made, or can be
-	HashChecksum HashSecurity = "checksum" // finds accidents; anybody can make a text of a given value
+	hashOK       HashSecurity = "ok"       // no attack is known that is better than its size allows
+	hashLegacy   HashSecurity = "legacy"   // not broken, but too short against collisions for new uses
+	hashBroken   HashSecurity = "broken"   // two texts of one digest have been made, or can be
+	hashChecksum HashSecurity = "checksum" // finds accidents; anybody can make a text of a given value
 )
 
 // Values lists the labels.
 func (HashSecurity) Values() []string {
-	return []string{string(HashOK), string(HashLegacy), string(HashBroken), string(HashChecksum)}
+	return []string{string(hashOK), string(hashLegacy), string(hashBroken), string(hashChecksum)}
 }
 
 // A HashRequest asks for digests of data. Exactly one of Text and DataBase64 is given; if both are
@@ -89,7 +89,7 @@ func Hash(req HashRequest) (*HashReport, error) {
 		report.Hashes[a.name] = digest
 		report.Security[a.name] = a.security
 		report.OutputBytes += len(digest)
-		if a.security == HashBroken || a.security == HashChecksum {
+		if a.security == hashBroken || a.security == hashChecksum {
 			report.Weak = append(report.Weak, a.name)
 		}
 	}
@@ -99,7 +99,7 @@ func Hash(req HashRequest) (*HashReport, error) {
 // algorithms checks the request but for its data, and returns the algorithms it names.
 func (req *HashRequest) algorithms() ([]*hashAlgorithm, error) {
 	switch req.Encoding {
-	case "", HashHex, HashBase64:
+	case "", hashHex, hashBase64:
 	default:
 		return nil, invalid("encoding", "%.40q is neither hex nor base64", string(req.Encoding))
 	}
@@ -139,7 +139,7 @@ func (req *HashRequest) digest(a *hashAlgorithm, data []byte) []byte {
 }
 
 func (e HashEncoding) encode(digest []byte) string {
-	if e == HashBase64 {
+	if e == hashBase64 {
 		return base64.StdEncoding.EncodeToString(digest)
 	}
 	return hex.EncodeToString(digest)

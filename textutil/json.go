@@ -15,18 +15,18 @@ type RootType string
 // The types of values.
 const (
 	ObjectType  RootType = "object"
-	ArrayType   RootType = "array"
-	StringType  RootType = "string"
+	arrayType   RootType = "array"
+	stringType  RootType = "string"
 	NumberType  RootType = "number"
-	BooleanType RootType = "boolean"
-	NullType    RootType = "null"
+	booleanType RootType = "boolean"
+	nullType    RootType = "null"
 	UnknownType RootType = "unknown" // the text is not valid
 )
 
 // Values lists the types.
 func (RootType) Values() []string {
-	return []string{string(ObjectType), string(ArrayType), string(StringType), string(NumberType),
-		string(BooleanType), string(NullType), string(UnknownType)}
+	return []string{string(ObjectType), string(arrayType), string(stringType), string(NumberType),
+		string(booleanType), string(nullType), string(UnknownType)}
 }
 
 // A JSONFormatRequest asks for a JSON text in another layout.
@@ -170,8 +170,8 @@ var rootTypes = func() (types [256]RootType) {
 	for i := range types {
 		types[i] = NumberType
 	}
-	types['{'], types['['], types['"'] = ObjectType, ArrayType, StringType
-	types['t'], types['f'], types['n'] = BooleanType, BooleanType, NullType
+	types['{'], types['['], types['"'] = ObjectType, arrayType, stringType
+	types['t'], types['f'], types['n'] = booleanType, booleanType, nullType
 	return types
 }()
 

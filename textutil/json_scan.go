@@ -350,7 +350,7 @@ func (s *jsonScanner) judgeNumber(begin int, integer bool) {
 			Detail:    fmt.Sprintf("%.40s is beyond it: readers take it as infinite or zero, or refuse it.", text),
 			Reference: "RFC 8259 section 6", Location: s.location(begin)})
 	default:
-		s.add(Finding{Code: "text.json.number.precision", Severity: Info,
+		s.add(Finding{Code: "text.json.number.precision", Severity: info,
 			Title:     "Integer not exact in a double",
 			Detail:    fmt.Sprintf("Readers with doubles, such as JavaScript, may change the last digits of %.40s.", text),
 			Advice:    "Write identifiers as strings.",

@@ -38,13 +38,13 @@ type PasswordMode string
 
 // The modes. Empty means PasswordCharacters.
 const (
-	PasswordCharacters PasswordMode = "characters" // letters, digits and symbols
+	passwordCharacters PasswordMode = "characters" // letters, digits and symbols
 	PasswordPassphrase PasswordMode = "passphrase" // words of a list of 2048
 )
 
 // Values lists the modes.
 func (PasswordMode) Values() []string {
-	return []string{string(PasswordCharacters), string(PasswordPassphrase)}
+	return []string{string(passwordCharacters), string(PasswordPassphrase)}
 }
 
 // A PasswordStrength is a band of entropy: how long somebody who knows how the password was made has to
@@ -53,15 +53,15 @@ type PasswordStrength string
 
 // The bands. Each holds what is not in the band above it.
 const (
-	PasswordWeak       PasswordStrength = "weak"        // below 50 bits: guessed within 20 minutes
-	PasswordFair       PasswordStrength = "fair"        // from 50 bits on: within fourteen months
-	PasswordStrong     PasswordStrength = "strong"      // from 65 bits on: that takes longer than a year
-	PasswordVeryStrong PasswordStrength = "very_strong" // from 100 bits on: longer than the universe is old
+	passwordWeak       PasswordStrength = "weak"        // below 50 bits: guessed within 20 minutes
+	passwordFair       PasswordStrength = "fair"        // from 50 bits on: within fourteen months
+	passwordStrong     PasswordStrength = "strong"      // from 65 bits on: that takes longer than a year
+	passwordVeryStrong PasswordStrength = "very_strong" // from 100 bits on: longer than the universe is old
 )
 
 // Values lists the bands.
 func (PasswordStrength) Values() []string {
-	return []string{string(PasswordWeak), string(PasswordFair), string(PasswordStrong), string(PasswordVeryStrong)}
+	return []string{string(passwordWeak), string(passwordFair), string(passwordStrong), string(passwordVeryStrong)}
 }
 
 // A PasswordRequest asks for passwords. The zero value asks for one of twenty characters of all classes.
@@ -140,19 +140,19 @@ func generatePassword(req PasswordRequest, random io.Reader) (*PasswordReport, e
 func strengthOf(bits float64) PasswordStrength {
 	switch {
 	case bits < 50:
-		return PasswordWeak
+		return passwordWeak
 	case bits < 65:
-		return PasswordFair
+		return passwordFair
 	case bits < 100:
-		return PasswordStrong
+		return passwordStrong
 	}
-	return PasswordVeryStrong
+	return passwordVeryStrong
 }
 
 // space checks the request and returns the passwords that fulfil it.
 func (req *PasswordRequest) space() (*passwordSpace, error) {
-	mode := cmp.Or(req.Mode, PasswordCharacters)
-	if mode != PasswordCharacters && mode != PasswordPassphrase {
+	mode := cmp.Or(req.Mode, passwordCharacters)
+	if mode != passwordCharacters && mode != PasswordPassphrase {
 		return nil, invalid("mode", "%.40q is neither characters nor passphrase", string(mode))
 	}
 	if err := req.checkMode(mode); err != nil {
@@ -171,14 +171,14 @@ func (req *PasswordRequest) checkMode(mode PasswordMode) error {
 		of    PasswordMode
 		given bool
 	}{
-		{"length", PasswordCharacters, req.Length != 0},
-		{"lowercase", PasswordCharacters, req.Lowercase != nil},
-		{"uppercase", PasswordCharacters, req.Uppercase != nil},
-		{"digits", PasswordCharacters, req.Digits != nil},
-		{"symbols", PasswordCharacters, req.Symbols != nil},
-		{"exclude_ambiguous", PasswordCharacters, req.ExcludeAmbiguous},
-		{"exclude", PasswordCharacters, req.Exclude != ""},
-		{"require_each", PasswordCharacters, req.RequireEach != nil},
+		{"length", passwordCharacters, req.Length != 0},
+		{"lowercase", passwordCharacters, req.Lowercase != nil},
+		{"uppercase", passwordCharacters, req.Uppercase != nil},
+		{"digits", passwordCharacters, req.Digits != nil},
+		{"symbols", passwordCharacters, req.Symbols != nil},
+		{"exclude_ambiguous", passwordCharacters, req.ExcludeAmbiguous},
+		{"exclude", passwordCharacters, req.Exclude != ""},
+		{"require_each", passwordCharacters, req.RequireEach != nil},
 		{"words", PasswordPassphrase, req.Words != 0},
 		{"word_separator", PasswordPassphrase, req.WordSeparator != ""},
 	} {

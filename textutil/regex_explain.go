@@ -17,7 +17,7 @@ func explainRegex(pattern string, err error) *RegexFault {
 	}
 	e, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
-		return &RegexFault{Code: RegexTooLarge, Message: err.Error()}
+		return &RegexFault{Code: regexTooLarge, Message: err.Error()}
 	}
 	at := regexFaultAt(pattern, tokens, e)
 	switch c := findConstruct(e.Expr, regexEscapeConstructs); {

@@ -39,7 +39,7 @@ const (
 	RegexMissingBracket   RegexFaultCode = "missing_closing_bracket"
 	RegexTrailingSlash    RegexFaultCode = "trailing_backslash"
 	RegexInvalidEscape    RegexFaultCode = "invalid_escape"
-	RegexInvalidClass     RegexFaultCode = "invalid_class"
+	regexInvalidClass     RegexFaultCode = "invalid_class"
 	RegexInvalidRange     RegexFaultCode = "invalid_range"
 	RegexInvalidName      RegexFaultCode = "invalid_group_name"
 	RegexInvalidGroup     RegexFaultCode = "invalid_group"
@@ -47,8 +47,8 @@ const (
 	RegexNestedRepetition RegexFaultCode = "nested_repetition"
 	RegexRepeatTooLarge   RegexFaultCode = "repeat_too_large"
 	RegexRepeatReversed   RegexFaultCode = "repeat_reversed"
-	RegexTooDeep          RegexFaultCode = "nested_too_deeply"
-	RegexTooLarge         RegexFaultCode = "too_large"
+	regexTooDeep          RegexFaultCode = "nested_too_deeply"
+	regexTooLarge         RegexFaultCode = "too_large"
 )
 
 // A regexConstruct is a construct of other engines, known by how it begins.
@@ -133,7 +133,7 @@ var regexFaultKinds = []struct {
 		`Close it, or write \[ for the character`},
 	{syntax.ErrTrailingBackslash, RegexTrailingSlash, "the pattern ends in a backslash", `Write \\ for the character`},
 	{syntax.ErrInvalidEscape, RegexInvalidEscape, "the escape has no meaning", `Write \\ for a backslash`},
-	{syntax.ErrInvalidCharClass, RegexInvalidClass, "the class is not well-formed", ""},
+	{syntax.ErrInvalidCharClass, regexInvalidClass, "the class is not well-formed", ""},
 	{syntax.ErrInvalidCharRange, RegexInvalidRange, "the range or the name of the class is not known",
 		"The lower end of a range stands first; classes have names like [:alpha:] and \\p{Greek}"},
 	{syntax.ErrInvalidNamedCapture, RegexInvalidName, "the name of the group is not well-formed or is used twice",
@@ -145,7 +145,7 @@ var regexFaultKinds = []struct {
 		"Repeat at most 1000 times, or without a limit"},
 	{syntax.ErrMissingRepeatArgument, RegexNothingToRepeat, "there is nothing before the repetition",
 		`Write a backslash before it for the character: \*`},
-	{syntax.ErrNestingDepth, RegexTooDeep, "groups are nested too deeply", ""},
-	{syntax.ErrLarge, RegexTooLarge, "the expression grows too large", "Repeat less"},
+	{syntax.ErrNestingDepth, regexTooDeep, "groups are nested too deeply", ""},
+	{syntax.ErrLarge, regexTooLarge, "the expression grows too large", "Repeat less"},
 	{syntax.ErrInvalidUTF8, RegexInvalidEscape, "the pattern is not UTF-8", ""},
 }

@@ -22,14 +22,14 @@ type SlugReason string
 
 // The reasons.
 const (
-	SlugEmptyText   SlugReason = "empty_text"    // there was nothing but white space
-	SlugNoLetters   SlugReason = "no_letters"    // there was no letter or digit, only punctuation and symbols
-	SlugNoLatinForm SlugReason = "no_latin_form" // the letters are of scripts that are not transliterated
+	slugEmptyText   SlugReason = "empty_text"    // there was nothing but white space
+	slugNoLetters   SlugReason = "no_letters"    // there was no letter or digit, only punctuation and symbols
+	slugNoLatinForm SlugReason = "no_latin_form" // the letters are of scripts that are not transliterated
 )
 
 // Values lists the reasons.
 func (SlugReason) Values() []string {
-	return []string{string(SlugEmptyText), string(SlugNoLetters), string(SlugNoLatinForm)}
+	return []string{string(slugEmptyText), string(slugNoLetters), string(slugNoLatinForm)}
 }
 
 // A SlugRequest asks for a text in a form that may name a page in a URL, or a file.
@@ -157,11 +157,11 @@ func (r *SlugReport) explain(text string, w *slugWriter) {
 	detail := "The text has nothing but white space."
 	switch {
 	case w.droppedCount > 0:
-		r.Reason, detail = SlugNoLatinForm, "None of the letters in the text has a Latin form here."
+		r.Reason, detail = slugNoLatinForm, "None of the letters in the text has a Latin form here."
 	case strings.TrimSpace(text) != "":
-		r.Reason, detail = SlugNoLetters, "The text has no letter or digit."
+		r.Reason, detail = slugNoLetters, "The text has no letter or digit."
 	default:
-		r.Reason = SlugEmptyText
+		r.Reason = slugEmptyText
 	}
 	r.Findings = append(r.Findings, Finding{
 		Code: "text.slug.empty", Severity: Error, Title: "Empty slug", Detail: detail,

@@ -185,7 +185,7 @@ func (w *yamlWriter) key(key *yaml.Node, names map[string]bool) error {
 		if text, err = w.compact(n); err != nil {
 			return err
 		}
-		w.addNode(Finding{Code: "text.yaml.key.collection", Severity: Info, Title: "Key is a collection",
+		w.addNode(Finding{Code: "text.yaml.key.collection", Severity: info, Title: "Key is a collection",
 			Detail: "A key is a collection; its JSON is the key in the result."}, n)
 	}
 	if names[text] {

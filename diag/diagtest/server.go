@@ -14,7 +14,7 @@ type EDNS string
 
 // The ways to take EDNS.
 const (
-	EDNSKnown   EDNS = ""        // as it should be
+	ednsKnown   EDNS = ""        // as it should be
 	EDNSIgnored EDNS = "ignored" // the reply is as if the question had none
 	EDNSRefused EDNS = "formerr" // the reply is FORMERR, and has none
 	EDNSDropped EDNS = "dropped" // no reply, as behind a broken firewall

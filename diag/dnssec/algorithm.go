@@ -18,16 +18,16 @@ type Recommendation string
 
 // The recommendations.
 const (
-	Recommended    Recommendation = "recommended"
-	May            Recommendation = "may"
-	NotRecommended Recommendation = "not_recommended"
+	recommended    Recommendation = "recommended"
+	may            Recommendation = "may"
+	notRecommended Recommendation = "not_recommended"
 	MustNot        Recommendation = "must_not"
 	Unregistered   Recommendation = "unknown"
 )
 
 // Values lists the recommendations.
 func (Recommendation) Values() []string {
-	return []string{string(Recommended), string(May), string(NotRecommended), string(MustNot), string(Unregistered)}
+	return []string{string(recommended), string(may), string(notRecommended), string(MustNot), string(Unregistered)}
 }
 
 // recommendations is the registry "DNS Security Algorithm Numbers" as of November 2025, that is with
@@ -38,15 +38,15 @@ var recommendations = map[uint8]Recommendation{
 	dns.RSASHA1:          MustNot, // RFC 9905 section 2
 	dns.DSANSEC3SHA1:     MustNot,
 	dns.RSASHA1NSEC3SHA1: MustNot, // RFC 9905 section 2
-	dns.RSASHA256:        Recommended,
-	dns.RSASHA512:        NotRecommended,
+	dns.RSASHA256:        recommended,
+	dns.RSASHA512:        notRecommended,
 	dns.ECCGOST:          MustNot, // RFC 9906 section 2
-	dns.ECDSAP256SHA256:  Recommended,
-	dns.ECDSAP384SHA384:  May,
-	dns.ED25519:          Recommended,
-	dns.ED448:            May,
-	17:                   May, // SM2SM3, RFC 9563
-	23:                   May, // ECC-GOST12, RFC 9558
+	dns.ECDSAP256SHA256:  recommended,
+	dns.ECDSAP384SHA384:  may,
+	dns.ED25519:          recommended,
+	dns.ED448:            may,
+	17:                   may, // SM2SM3, RFC 9563
+	23:                   may, // ECC-GOST12, RFC 9558
 }
 
 // Recommend returns the standing of an algorithm.
@@ -98,8 +98,8 @@ type SHA1Policy string
 // resolvers to treat it as unsupported. A diagnostic is to say whether the owner's signatures are
 // right, so the default is to validate them; a zone that uses them is warned in either case.
 const (
-	SHA1Validate SHA1Policy = ""         // as any other
-	SHA1Insecure SHA1Policy = "insecure" // as if they were unknown
+	sha1Validate SHA1Policy = ""         // as any other
+	sha1Insecure SHA1Policy = "insecure" // as if they were unknown
 )
 
 // A Policy is what validators may decide for themselves.
@@ -116,13 +116,13 @@ func (p Policy) iterations() int { return cmp.Or(p.Iterations, MaxIterations) }
 // Supports reports whether signatures of an algorithm can be validated.
 func (p Policy) Supports(algorithm uint8) bool {
 	hash, ok := hashes[algorithm]
-	return ok && (p.SHA1 != SHA1Insecure || hash != crypto.SHA1)
+	return ok && (p.SHA1 != sha1Insecure || hash != crypto.SHA1)
 }
 
 // Usable reports whether a DS record can secure a delegation: its algorithm and digest can be validated.
 func (p Policy) Usable(ds *dns.DS) bool {
 	hash, ok := digests[ds.DigestType]
-	return ok && p.Supports(ds.Algorithm) && (p.SHA1 != SHA1Insecure || hash != crypto.SHA1)
+	return ok && p.Supports(ds.Algorithm) && (p.SHA1 != sha1Insecure || hash != crypto.SHA1)
 }
 
 // usableOf picks the DS records that count. Those with SHA-1 do not beside stronger ones, lest an

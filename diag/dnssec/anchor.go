@@ -21,8 +21,8 @@ const rootAnchors = `
 // maxAnchorText bounds a text of trust anchors; that of the root zone takes two kilobytes.
 const maxAnchorText = 1 << 20
 
-// IANA returns the trust anchors of the root zone.
-func IANA() []dns.RR {
+// iana returns the trust anchors of the root zone.
+func iana() []dns.RR {
 	anchors, err := ParseAnchors(rootAnchors)
 	if err != nil {
 		panic("dnssec: " + err.Error()) // the text is a constant, which a test reads
@@ -115,11 +115,11 @@ type AnchorState string
 
 // The states.
 const (
-	AnchorValid   AnchorState = "valid"    // a trust anchor that is in the zone
-	AnchorMissing AnchorState = "missing"  // a trust anchor that is not in the zone
-	AnchorRevoked AnchorState = "revoked"  // a trust anchor that says of itself that it must not be used
-	AnchorPending AnchorState = "add_pend" // a key of the zone that may become a trust anchor
-	AnchorUnknown AnchorState = "unknown"  // a trust anchor of which is not known whether it is in the zone
+	anchorValid   AnchorState = "valid"    // a trust anchor that is in the zone
+	anchorMissing AnchorState = "missing"  // a trust anchor that is not in the zone
+	anchorRevoked AnchorState = "revoked"  // a trust anchor that says of itself that it must not be used
+	anchorPending AnchorState = "add_pend" // a key of the zone that may become a trust anchor
+	anchorUnknown AnchorState = "unknown"  // a trust anchor of which is not known whether it is in the zone
 )
 
 // An AnchorKey is a key of a trust anchor's zone.
@@ -134,14 +134,14 @@ func states(anchors []dns.RR, keys []*key, z name) []AnchorKey {
 	var list []AnchorKey
 	anchored := map[*key]bool{}
 	for _, a := range anchors {
-		state := AnchorMissing
+		state := anchorMissing
 		for _, k := range keys {
 			switch {
 			case stands(a, k, z):
-				state = AnchorValid
+				state = anchorValid
 				anchored[k] = true
 			case k.rr.Flags&dns.REVOKE != 0 && stands(a, k.unrevoked(), z):
-				state = AnchorRevoked
+				state = anchorRevoked
 			}
 		}
 		if entry := (AnchorKey{tag(a), state}); !slices.Contains(list, entry) {
@@ -150,7 +150,7 @@ func states(anchors []dns.RR, keys []*key, z name) []AnchorKey {
 	}
 	for _, k := range keys {
 		if k.forZone() && k.rr.Flags&dns.SEP != 0 && !anchored[k] {
-			list = append(list, AnchorKey{k.tag, AnchorPending})
+			list = append(list, AnchorKey{k.tag, anchorPending})
 		}
 	}
 	return list

@@ -196,7 +196,7 @@ func report(result *Result) *Report {
 		r.TrustAnchor.Zone = anchor.String()
 	}
 	for _, k := range result.AnchorKeys {
-		if k.State != AnchorPending {
+		if k.State != anchorPending {
 			r.TrustAnchor.KeyTags = append(r.TrustAnchor.KeyTags, k.KeyTag)
 		}
 	}

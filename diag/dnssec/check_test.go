@@ -332,7 +332,7 @@ func TestDSOfAnAnchor(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	f := newFarm(t)
 	f.rekey("zone.test.", f.key("zone.test.", dns.RSASHA1NSEC3SHA1, 2048, 257))
-	for policy, want := range map[SHA1Policy]diag.DNSSECStatus{SHA1Validate: diag.Secure, SHA1Insecure: diag.Insecure} {
+	for policy, want := range map[SHA1Policy]diag.DNSSECStatus{sha1Validate: diag.Secure, sha1Insecure: diag.Insecure} {
 		v := Validator{Env: f.env(), Policy: Policy{SHA1: policy}}
 		r, err := v.Validate(t.Context(), "www.zone.test.", dns.TypeA)
 		require.NoError(t, err)

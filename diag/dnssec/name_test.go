@@ -85,7 +85,7 @@ func FuzzName(f *testing.F) {
 // The keys of IANA are those that every distribution has.
 func TestIANA(t *testing.T) {
 	var tags []uint16
-	for _, rr := range IANA() {
+	for _, rr := range iana() {
 		tags = append(tags, tag(rr))
 	}
 	require.Equal(t, []uint16{20326, 38696}, tags)

@@ -40,13 +40,13 @@ type Role string
 
 // The roles.
 const (
-	KSK Role = "ksk" // signs the keys
-	ZSK Role = "zsk" // signs the rest
-	CSK Role = "csk" // signs everything
+	ksk Role = "ksk" // signs the keys
+	zsk Role = "zsk" // signs the rest
+	csk Role = "csk" // signs everything
 )
 
 // Values lists the roles.
-func (Role) Values() []string { return []string{string(KSK), string(ZSK), string(CSK)} }
+func (Role) Values() []string { return []string{string(ksk), string(zsk), string(csk)} }
 
 // A DNSKEY is a public key of a zone (RFC 4034 section 2).
 type DNSKEY struct {
@@ -182,13 +182,13 @@ func (z *Zone) describeRoles() {
 		k := &z.Keys[i]
 		switch {
 		case !plain:
-			k.Role = CSK
+			k.Role = csk
 		case k.Flags&dns.SEP != 0:
-			k.Role = KSK
+			k.Role = ksk
 		case k.anchored:
-			k.Role = CSK
+			k.Role = csk
 		default:
-			k.Role = ZSK
+			k.Role = zsk
 		}
 	}
 }

@@ -129,7 +129,7 @@ var anchorRules = diag.Rules[*Result]{
 		Ref:         "RFC 5011 section 2.1",
 		Advice:      "Remove the key from the list of trust anchors, and add the one that replaces it.",
 		When:        hasAnchors,
-		Fails:       inState(AnchorRevoked, "The zone has revoked the trust anchor %d."),
+		Fails:       inState(anchorRevoked, "The zone has revoked the trust anchor %d."),
 	},
 }
 

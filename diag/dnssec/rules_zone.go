@@ -160,7 +160,7 @@ var signingRules = diag.Rules[*Result]{
 		Ref:         "RFC 9904 section 2",
 		Advice:      "Roll over to ECDSAP256SHA256 or ED25519 with the next key.",
 		When:        hasKeys,
-		Fails:       zones(false, func(z Zone) string { return signedWith(z, NotRecommended) }),
+		Fails:       zones(false, func(z Zone) string { return signedWith(z, notRecommended) }),
 	},
 	{
 		Code: "dnssec.algorithm.incomplete", Severity: diag.Warning,

@@ -140,7 +140,7 @@ func (v *Validator) begin(fetch *fetcher) *validation {
 		anchors = v.Env.TrustAnchors
 	}
 	if len(anchors) == 0 {
-		anchors = IANA()
+		anchors = iana()
 	}
 	w := &validation{
 		engine:  engine{policy: v.Policy, now: v.Env.Now(), memo: v.memo, thorough: v.thorough, limits: usual},
@@ -213,7 +213,7 @@ func (v *validation) anchorKeys(anchor name) []AnchorKey {
 	}
 	list := states(v.anchors[anchor], nil, anchor)
 	for i := range list {
-		list[i].State = AnchorUnknown
+		list[i].State = anchorUnknown
 	}
 	return list
 }

@@ -82,7 +82,7 @@ type expander struct {
 func (e *expander) Read(b []byte) (int, error) {
 	n, err := e.r.Read(b)
 	e.n += int64(n)
-	if e.n > ratioFrom && e.n > MaxRatio*e.wire.n {
+	if e.n > ratioFrom && e.n > maxRatio*e.wire.n {
 		return n, errRatio
 	}
 	return n, err
@@ -105,7 +105,7 @@ func bodyError(ctx context.Context, err error) *Error {
 	message := "the body broke off"
 	switch {
 	case timedOut(ctx, err):
-		return &Error{Code: Timeout, Step: Reading, Message: "the body did not arrive in time", Unanswered: true, Cause: err}
+		return &Error{Code: Timeout, Step: reading, Message: "the body did not arrive in time", Unanswered: true, Cause: err}
 	case corrupt, errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrHeader),
 		errors.Is(err, zlib.ErrChecksum):
 		message = "the body cannot be decompressed by its Content-Encoding"
@@ -114,5 +114,5 @@ func bodyError(ctx context.Context, err error) *Error {
 	case strings.Contains(err.Error(), "content coding"):
 		message = err.Error()
 	}
-	return &Error{Code: Protocol, Step: Reading, Message: message, Cause: err}
+	return &Error{Code: Protocol, Step: reading, Message: message, Cause: err}
 }

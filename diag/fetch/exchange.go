@@ -32,7 +32,7 @@ func (l *link) exchange(ctx context.Context, req *http.Request) (*http.Response,
 		speak, fields = speakHTTP2, fields2
 	}
 	resp, err := speak(rec, req)
-	if err != nil && len(rec.end()) > MaxHeadBytes/2 && !timedOut(ctx, err) {
+	if err != nil && len(rec.end()) > maxHeadBytes/2 && !timedOut(ctx, err) {
 		err = errHeadTooLong // HTTP/2 calls it by other names, and compresses it besides
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func http1(rec *recorder, req *http.Request) (*http.Response, error) {
 	if err := req.Write(rec); err != nil {
 		return nil, err
 	}
-	limit := &headLimit{r: rec, left: MaxHeadBytes}
+	limit := &headLimit{r: rec, left: maxHeadBytes}
 	r := bufio.NewReader(limit)
 	for range maxInterim {
 		resp, err := http.ReadResponse(r, req)
@@ -78,7 +78,7 @@ func speakHTTP2(rec *recorder, req *http.Request) (*http.Response, error) {
 	dialled := func(context.Context, string, string) (net.Conn, error) { return rec, nil }
 	transport := &http.Transport{
 		DialTLSContext: dialled, Protocols: new(http.Protocols),
-		DisableCompression: true, MaxResponseHeaderBytes: MaxHeadBytes,
+		DisableCompression: true, MaxResponseHeaderBytes: maxHeadBytes,
 	}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	return transport.RoundTrip(req)

@@ -23,7 +23,7 @@ type recorder struct {
 }
 
 // maxRecord is a little more than the longest head: HTTP/2 sends settings before it.
-const maxRecord = MaxHeadBytes + 16<<10
+const maxRecord = maxHeadBytes + 16<<10
 
 func (r *recorder) Read(b []byte) (int, error) {
 	n, err := r.Conn.Read(b)
@@ -101,7 +101,7 @@ func statusCode(line []byte) int {
 func fields2(data []byte) []Field {
 	framer := http2.NewFramer(nil, bytes.NewReader(data))
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil) // RFC 9113 section 6.5.2
-	framer.MaxHeaderListSize = MaxHeadBytes
+	framer.MaxHeaderListSize = maxHeadBytes
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {

@@ -17,8 +17,8 @@ const (
 	MaxRedirects     = 20               // the most that may be asked for, as in browsers
 	DefaultBytes     = 5 << 20          // of body, after decompression
 	MaxBytes         = 32 << 20         // the most that may be asked for
-	MaxHeadBytes     = 256 << 10        // of the head of one answer, as servers rarely allow above 64 KiB
-	MaxRatio         = 200              // of decompression, once the body is above 1 MiB; text reaches 30
+	maxHeadBytes     = 256 << 10        // of the head of one answer, as servers rarely allow above 64 KiB
+	maxRatio         = 200              // of decompression, once the body is above 1 MiB; text reaches 30
 	DefaultTimeout   = 15 * time.Second // for the whole of it
 	ConnectTimeout   = 6 * time.Second  // for the lookup, the connection and the handshake of one hop
 	HeadTimeout      = 10 * time.Second // from the request to the whole head of the answer

@@ -140,9 +140,9 @@ const (
 	LookingUp   Step = iota // of the host
 	Connecting  Step = iota
 	Handshaking Step = iota // TLS
-	Verifying   Step = iota // the certificate
+	verifying   Step = iota // the certificate
 	Answering   Step = iota // with the head of an answer
-	Reading     Step = iota // the body
+	reading     Step = iota // the body
 )
 
 func (e *Error) Error() string { return e.Message }

@@ -27,13 +27,13 @@ type Form string
 
 // The forms.
 const (
-	Auto    Form = "auto"    // Unicode if the name has an A-label, else ASCII
-	ASCII   Form = "ascii"   // with A-labels, as in the DNS
+	auto    Form = "auto"    // Unicode if the name has an A-label, else ASCII
+	ascii   Form = "ascii"   // with A-labels, as in the DNS
 	Unicode Form = "unicode" // with U-labels, for people
 )
 
 // Values lists the forms.
-func (Form) Values() []string { return []string{string(Auto), string(ASCII), string(Unicode)} }
+func (Form) Values() []string { return []string{string(auto), string(ascii), string(Unicode)} }
 
 // A Report is a name in both forms, and what is wrong with it.
 type Report struct {
@@ -74,7 +74,7 @@ func Convert(req Request) (*Report, error) {
 		return nil, diag.Invalid("domain", "is not valid UTF-8")
 	}
 	switch req.To {
-	case "", Auto, ASCII, Unicode:
+	case "", auto, ascii, Unicode:
 	default:
 		return nil, diag.Invalid("to", "%.40q is none of auto, ascii, unicode", string(req.To))
 	}
@@ -119,8 +119,8 @@ func report(req Request, e *evidence) *Report {
 		encoded = encoded || l.encoded
 		r.IsIDN = r.IsIDN || l.encoded || !isASCII(l.unicode)
 	}
-	if req.To == "" || req.To == Auto {
-		r.Direction = ASCII
+	if req.To == "" || req.To == auto {
+		r.Direction = ascii
 		if encoded {
 			r.Direction = Unicode
 		}

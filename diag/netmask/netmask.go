@@ -119,7 +119,7 @@ func Compute(req Request) (*Report, error) {
 		AddressCount:    1 << (32 - prefix),
 		UsableHostCount: 1 << (32 - prefix),
 		Class:           classOf(ip),
-		Scope:           ScopeOf(addr(ip)),
+		Scope:           scopeOf(addr(ip)),
 		Decimal:         Decimal{IP: ip, Network: network},
 		Binary:          Binary{dottedBits(ip), dottedBits(mask), dottedBits(network)},
 		Hex:             Hex{fmt.Sprintf("%08X", ip), fmt.Sprintf("%08X", mask)},

@@ -85,8 +85,8 @@ var special = []struct {
 	{netip.MustParsePrefix("240.0.0.0/4"), Reserved}, // RFC 1112 section 4
 }
 
-// ScopeOf returns what an IPv4 address is for.
-func ScopeOf(ip netip.Addr) Scope {
+// scopeOf returns what an IPv4 address is for.
+func scopeOf(ip netip.Addr) Scope {
 	for _, s := range special {
 		if s.prefix.Contains(ip) {
 			return s.scope

@@ -47,7 +47,7 @@ type SAN struct {
 // Bounds of what is described. Public authorities stop at 100 names; some hosters had 250.
 const (
 	MaxNames = 1000 // names of each kind in a SAN
-	MaxURLs  = 20   // URLs of each kind
+	maxURLs  = 20   // URLs of each kind
 )
 
 // maxRSACheckBits bounds the RSA keys with which signatures are checked: the work grows with the
@@ -74,8 +74,8 @@ func Describe(c *x509.Certificate, now time.Time) Certificate {
 		SelfSigned:         SelfSigned(c),
 		KeyUsage:           keyUsage(c.KeyUsage),
 		ExtKeyUsage:        extKeyUsage(c),
-		OCSPURLs:           printable(c.OCSPServer, MaxURLs),
-		CAIssuerURLs:       printable(c.IssuingCertificateURL, MaxURLs),
+		OCSPURLs:           printable(c.OCSPServer, maxURLs),
+		CAIssuerURLs:       printable(c.IssuingCertificateURL, maxURLs),
 		SCTsCount:          countSCTs(c),
 	}
 }

@@ -11,7 +11,7 @@ type CheckCode string
 
 // The weaknesses.
 const (
-	CheckSize        CheckCode = "size"
+	checkSize        CheckCode = "size"
 	CheckExponent    CheckCode = "exponent"
 	CheckSmallFactor CheckCode = "small_factor"
 	CheckFermat      CheckCode = "fermat"
@@ -19,7 +19,7 @@ const (
 	CheckSmallSecret CheckCode = "small_private_exponent"
 	CheckPattern     CheckCode = "pattern"
 	CheckSharedPrime CheckCode = "shared_prime"
-	CheckCurve       CheckCode = "curve"
+	checkCurve       CheckCode = "curve"
 	CheckDebian      CheckCode = "debian_openssl"
 	CheckBlocklist   CheckCode = "blocklist"
 )
@@ -27,7 +27,7 @@ const (
 // Values lists the weaknesses.
 func (CheckCode) Values() []string {
 	return []string{
-		string(CheckSize), string(CheckExponent), string(CheckDebian), string(CheckROCA), string(CheckFermat), string(CheckCurve),
+		string(checkSize), string(CheckExponent), string(CheckDebian), string(CheckROCA), string(CheckFermat), string(checkCurve),
 		string(CheckSmallFactor), string(CheckSmallSecret), string(CheckSharedPrime), string(CheckPattern), string(CheckBlocklist),
 	}
 }
@@ -37,14 +37,14 @@ type CheckStatus string
 
 // The outcomes.
 const (
-	CheckPassed  CheckStatus = "pass"
+	checkPassed  CheckStatus = "pass"
 	CheckFailed  CheckStatus = "fail"
 	CheckSkipped CheckStatus = "skipped"
 )
 
 // Values lists the outcomes.
 func (CheckStatus) Values() []string {
-	return []string{string(CheckPassed), string(CheckFailed), string(CheckSkipped)}
+	return []string{string(checkPassed), string(CheckFailed), string(CheckSkipped)}
 }
 
 // A KeyCheck is the outcome of looking for one weakness in a key.
@@ -71,7 +71,7 @@ func (k *Key) Checks(known *KnownKeys) ([]KeyCheck, error) {
 func (k *Key) rsa() bool { return k.N != nil && k.N.Sign() > 0 && k.E.Sign() > 0 }
 
 func pass(code CheckCode, format string, args ...any) KeyCheck {
-	return KeyCheck{code, CheckPassed, fmt.Sprintf(format, args...)}
+	return KeyCheck{code, checkPassed, fmt.Sprintf(format, args...)}
 }
 
 func fail(code CheckCode, format string, args ...any) KeyCheck {
@@ -89,13 +89,13 @@ func (k *Key) checkSize() KeyCheck {
 	bits := k.Size()
 	switch {
 	case bits == 0:
-		return skip(CheckSize, "The size of the key is not known.")
+		return skip(checkSize, "The size of the key is not known.")
 	case (k.N != nil || k.P != nil) && bits < MinRSABits:
-		return fail(CheckSize, "The modulus has %d bits; at least %d are required.", bits, MinRSABits)
+		return fail(checkSize, "The modulus has %d bits; at least %d are required.", bits, MinRSABits)
 	case k.N == nil && k.P == nil && bits < MinCurveBits:
-		return fail(CheckSize, "The field has %d bits; at least %d are required.", bits, MinCurveBits)
+		return fail(checkSize, "The field has %d bits; at least %d are required.", bits, MinCurveBits)
 	default:
-		return pass(CheckSize, "The key has %d bits.", bits)
+		return pass(checkSize, "The key has %d bits.", bits)
 	}
 }
 
@@ -125,15 +125,15 @@ func short(n *big.Int) string {
 func (k *Key) checkCurve() KeyCheck {
 	switch {
 	case k.Algorithm != ECDSA:
-		return skip(CheckCurve, onlyCurve)
+		return skip(checkCurve, onlyCurve)
 	case k.Curve == nil:
-		return skip(CheckCurve, "The curve is not known.")
+		return skip(checkCurve, "The curve is not known.")
 	case k.Fault != "":
-		return fail(CheckCurve, "%s.", upper(k.Fault))
+		return fail(checkCurve, "%s.", upper(k.Fault))
 	case k.Curve.OID == "" || k.Y == nil:
-		return skip(CheckCurve, "The curve has no name by which its properties could be known, or the point is compressed.")
+		return skip(checkCurve, "The curve has no name by which its properties could be known, or the point is compressed.")
 	default:
-		return pass(CheckCurve, "The point lies on the curve %s.", k.Curve.Name)
+		return pass(checkCurve, "The point lies on the curve %s.", k.Curve.Name)
 	}
 }
 
@@ -217,9 +217,9 @@ func (k *Key) checkLists(known *KnownKeys) ([]KeyCheck, error) {
 	}
 	debian := pass(CheckDebian, "The key is not among those of Debian's OpenSSL of 2006 to 2008.")
 	switch {
-	case found && strings.Contains(strings.ToLower(name), DebianOpenSSL):
+	case found && strings.Contains(strings.ToLower(name), debianOpenSSL):
 		debian = fail(CheckDebian, "The key was made by Debian's OpenSSL of 2006 to 2008, which knew few others (CVE-2008-0166).")
-	case !known.covers(DebianOpenSSL):
+	case !known.covers(debianOpenSSL):
 		debian = skip(CheckDebian, "There is no list of these keys to compare with.")
 	}
 	if found {

@@ -16,13 +16,13 @@ const (
 	RSA      KeyAlgorithm = "rsa"
 	ECDSA    KeyAlgorithm = "ecdsa"
 	Ed25519  KeyAlgorithm = "ed25519"
-	DSA      KeyAlgorithm = "dsa"
+	dsa      KeyAlgorithm = "dsa"
 	OtherKey KeyAlgorithm = "other"
 )
 
 // Values lists the kinds.
 func (KeyAlgorithm) Values() []string {
-	return []string{string(RSA), string(ECDSA), string(Ed25519), string(DSA), string(OtherKey)}
+	return []string{string(RSA), string(ECDSA), string(Ed25519), string(dsa), string(OtherKey)}
 }
 
 // A PublicKey describes a public key.
@@ -118,7 +118,7 @@ func (k *Key) weakness() string {
 	switch {
 	case k.Algorithm == RSA && k.N != nil && k.N.Sign() > 0:
 		return k.weakRSA()
-	case k.Algorithm == DSA:
+	case k.Algorithm == dsa:
 		return "DSA keys are no longer accepted for certificates"
 	case k.Algorithm != ECDSA:
 		return ""

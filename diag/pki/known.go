@@ -35,12 +35,12 @@ type KeyList struct {
 
 // The bounds of a list of keys.
 const (
-	MaxKeyHashes = 4 << 20 // hashes: there are two million keys of Debian's OpenSSL
-	MaxKeyModuli = 10_000  // moduli: each key is reduced modulo the product of them all
+	maxKeyHashes = 4 << 20 // hashes: there are two million keys of Debian's OpenSSL
+	maxKeyModuli = 10_000  // moduli: each key is reduced modulo the product of them all
 )
 
-// DebianOpenSSL is in the names of lists of the keys that Debian's OpenSSL of 2006 to 2008 made (CVE-2008-0166).
-const DebianOpenSSL = "debian"
+// debianOpenSSL is in the names of lists of the keys that Debian's OpenSSL of 2006 to 2008 made (CVE-2008-0166).
+const debianOpenSSL = "debian"
 
 // ParseKeyList reads the JSON form of lists of keys:
 //
@@ -89,8 +89,8 @@ func newKeyList(name string, hashes, moduli []string) (KeyList, error) {
 	if name == "" || len(name) > 60 || strings.ContainsFunc(name, unicode.IsControl) {
 		return KeyList{}, errors.New("name: must have 1 to 60 characters")
 	}
-	if len(hashes) > MaxKeyHashes || len(moduli) > MaxKeyModuli {
-		return KeyList{}, fmt.Errorf("there may be %d hashes and %d moduli", MaxKeyHashes, MaxKeyModuli)
+	if len(hashes) > maxKeyHashes || len(moduli) > maxKeyModuli {
+		return KeyList{}, fmt.Errorf("there may be %d hashes and %d moduli", maxKeyHashes, maxKeyModuli)
 	}
 	l := KeyList{Name: name, Hashes: make(map[[sha256.Size]byte]bool, len(hashes))}
 	for i, text := range hashes {

@@ -20,8 +20,8 @@ type Name struct {
 	Raw                string   `json:"raw" doc:"the whole name as a string (RFC 4514)"`
 }
 
-// MaxAttributes bounds the attributes of a name that are described. Real names have fewer than 20.
-const MaxAttributes = 64
+// maxAttributes bounds the attributes of a name that are described. Real names have fewer than 20.
+const maxAttributes = 64
 
 type attribute struct {
 	Type  asn1.ObjectIdentifier
@@ -67,10 +67,10 @@ func decodeName(der []byte) []relativeName {
 	}
 	var rdns []relativeName
 	rest := sequence.Bytes
-	for count := 0; len(rest) > 0 && count < MaxAttributes; {
+	for count := 0; len(rest) > 0 && count < maxAttributes; {
 		var set relativeName
 		tail, err := asn1.UnmarshalWithParams(rest, &set, "set")
-		if err != nil || len(set) > MaxAttributes-count {
+		if err != nil || len(set) > maxAttributes-count {
 			break
 		}
 		rest, count = tail, count+max(1, len(set))
@@ -173,7 +173,7 @@ type Attribute struct {
 	Value string // as text; empty if the value is none
 }
 
-// Attributes lists the parts of the DER form of a distinguished name, in their order and at most [MaxAttributes]. Of a
+// Attributes lists the parts of the DER form of a distinguished name, in their order and at most maxAttributes. Of a
 // name that cannot be decoded it lists what comes before the fault.
 func Attributes(der []byte) []Attribute {
 	var list []Attribute

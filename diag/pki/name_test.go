@@ -87,13 +87,13 @@ func TestParseNameStringTypes(t *testing.T) {
 }
 
 func TestParseNameBounds(t *testing.T) {
-	rdns := make(pkix.RDNSequence, 10*MaxAttributes)
+	rdns := make(pkix.RDNSequence, 10*maxAttributes)
 	for i := range rdns {
 		rdns[i] = pkix.RelativeDistinguishedNameSET{{Type: oid(2, 5, 4, 11), Value: "x"}}
 	}
 	der, err := asn1.Marshal(rdns)
 	require.NoError(t, err)
-	require.Len(t, ParseName(der).OrganizationalUnit, MaxAttributes)
+	require.Len(t, ParseName(der).OrganizationalUnit, maxAttributes)
 }
 
 func FuzzParseName(f *testing.F) {

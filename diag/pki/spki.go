@@ -79,7 +79,7 @@ func ReadKey(spki []byte) (*Key, error) {
 		k.Algorithm = ECDSA
 		k.readEC(params)
 	case oidDSA:
-		k.Algorithm = DSA
+		k.Algorithm = dsa
 		k.readDSA(params)
 	case oidEd25519:
 		k.Algorithm = Ed25519

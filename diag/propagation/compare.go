@@ -31,7 +31,7 @@ func (e *evidence) compare() {
 	}
 	for _, s := range e.probes {
 		s.status = s.compare(e.reference)
-		if s.status != Match && s.reply != nil {
+		if s.status != match && s.reply != nil {
 			s.filtered = filteredBy(s.reply, s.observation, e.reference)
 		}
 	}
@@ -124,29 +124,29 @@ func (e *evidence) majority() observation {
 func (s *probe) compare(right observation) Status {
 	switch {
 	case errors.Is(s.err, resolver.ErrTimeout):
-		return TimedOut
+		return timedOut
 	case s.err != nil:
-		return Failed
+		return failed
 	case s.reply.Rcode == dns.RcodeServerFailure:
-		return ServFail
+		return servFail
 	case s.reply.Rcode == dns.RcodeRefused:
-		return Refused
+		return refused
 	case !s.observation.told:
-		return Failed
+		return failed
 	case s.observation.same(right):
-		return Match
+		return match
 	case s.reply.Rcode == dns.RcodeNameError:
-		return NXDomain
+		return nxDomain
 	case len(s.observation.values) == 0:
-		return NoData
+		return noData
 	default:
-		return Mismatch
+		return mismatch
 	}
 }
 
 // answered reports whether a resolver said what it holds.
 func (s *probe) answered() bool {
-	return s.filtered == "" && slices.Contains([]Status{Match, Mismatch, NXDomain, NoData}, s.status)
+	return s.filtered == "" && slices.Contains([]Status{match, mismatch, nxDomain, noData}, s.status)
 }
 
 // filteredBy says in which way a resolver withholds the true answer on purpose: by an extended error
@@ -165,7 +165,7 @@ func filteredBy(m *dns.Msg, got, right observation) string {
 
 // remark is what a resolver adds to its answer, or why there is none.
 func (s *probe) remark() string {
-	if s.status == TimedOut {
+	if s.status == timedOut {
 		return "no response"
 	}
 	if s.err != nil {
@@ -175,7 +175,7 @@ func (s *probe) remark() string {
 		return s.filtered
 	}
 	var texts []string
-	if s.status == Failed {
+	if s.status == failed {
 		texts = append(texts, "the reply is "+diag.RcodeName(s.reply.Rcode))
 	}
 	for _, x := range diag.ExtendedErrors(s.reply) {

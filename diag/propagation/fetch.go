@@ -52,7 +52,7 @@ type probe struct {
 // fetch asks everybody at once.
 func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 	e.began = env.Now()
-	limited, cancel := diag.Within(ctx, Timeout)
+	limited, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	var group diag.Group
 	group.Go(func() { e.authority.ask(limited, env, e) })
@@ -84,7 +84,7 @@ func (s *probe) look(ctx context.Context, env *diag.Env, e *evidence) {
 		s.err = err
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, ResolverTimeout)
+	ctx, cancel := context.WithTimeout(ctx, resolverTimeout)
 	defer cancel()
 	var trace resolver.Trace
 	began := env.Now()

@@ -79,7 +79,7 @@ func TestPatience(t *testing.T) {
 		began := time.Now()
 		_, err := l.Check(t.Context(), l.Env(), request("www.example.com"))
 		assert.ErrorIs(t, err, diag.ErrUnavailable)
-		assert.LessOrEqual(t, time.Since(began), Timeout)
+		assert.LessOrEqual(t, time.Since(began), timeout)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -16,8 +16,8 @@ import (
 // The time of a check (CONTRACT 1.9). Everything is asked at once, so that it takes as long as the
 // slowest, never the sum.
 const (
-	Timeout         = 10 * time.Second
-	ResolverTimeout = 4 * time.Second
+	timeout         = 10 * time.Second
+	resolverTimeout = 4 * time.Second
 )
 
 // A Request asks what the world knows of the records of one name and type.
@@ -77,21 +77,21 @@ type Status string
 // The statuses. What is right is what the request expects, or else what the authoritative servers say,
 // or else, if they did not answer either, what most resolvers say.
 const (
-	Match    Status = "match"    // as it should be; also that there is no such name or record
-	Mismatch Status = "mismatch" // other records
-	NXDomain Status = "nxdomain" // there is no such name, although there should be
-	NoData   Status = "nodata"   // there are no such records, although there should be
-	ServFail Status = "servfail" // the resolver could not find out
-	Refused  Status = "refused"  // the resolver does not want to answer
-	TimedOut Status = "timeout"  // no reply came in time
-	Failed   Status = "error"    // no reply came, or none that makes sense
+	match    Status = "match"    // as it should be; also that there is no such name or record
+	mismatch Status = "mismatch" // other records
+	nxDomain Status = "nxdomain" // there is no such name, although there should be
+	noData   Status = "nodata"   // there are no such records, although there should be
+	servFail Status = "servfail" // the resolver could not find out
+	refused  Status = "refused"  // the resolver does not want to answer
+	timedOut Status = "timeout"  // no reply came in time
+	failed   Status = "error"    // no reply came, or none that makes sense
 )
 
 // Values lists the statuses.
 func (Status) Values() []string {
 	return []string{
-		string(Match), string(Mismatch), string(NXDomain), string(NoData),
-		string(ServFail), string(Refused), string(TimedOut), string(Failed),
+		string(match), string(mismatch), string(nxDomain), string(noData),
+		string(servFail), string(refused), string(timedOut), string(failed),
 	}
 }
 
@@ -124,15 +124,15 @@ type Progress string
 
 // How far the records have got.
 const (
-	Complete     Progress = "complete"     // all resolvers that answer are right
-	Partly       Progress = "partial"      // some are
-	Nowhere      Progress = "none"         // none is
-	Inconclusive Progress = "inconclusive" // too few answer, or nobody knows what is right
+	complete     Progress = "complete"     // all resolvers that answer are right
+	partly       Progress = "partial"      // some are
+	nowhere      Progress = "none"         // none is
+	inconclusive Progress = "inconclusive" // too few answer, or nobody knows what is right
 )
 
 // Values lists them.
 func (Progress) Values() []string {
-	return []string{string(Complete), string(Partly), string(Nowhere), string(Inconclusive)}
+	return []string{string(complete), string(partly), string(nowhere), string(inconclusive)}
 }
 
 // A Summary counts resolvers.

@@ -97,7 +97,7 @@ func (e *evidence) summary() Summary {
 		if probe.answered() {
 			s.AnsweredCount++
 		}
-		if probe.status == Match {
+		if probe.status == match {
 			s.MatchCount++
 		}
 	}
@@ -106,13 +106,13 @@ func (e *evidence) summary() Summary {
 	}
 	switch {
 	case !e.known || s.AnsweredCount*2 < s.ResolverCount || s.AnsweredCount == 0:
-		s.Status = Inconclusive
+		s.Status = inconclusive
 	case s.MatchCount == s.AnsweredCount:
-		s.Status = Complete
+		s.Status = complete
 	case s.MatchCount == 0:
-		s.Status = Nowhere
+		s.Status = nowhere
 	default:
-		s.Status = Partly
+		s.Status = partly
 	}
 	return s
 }

@@ -168,7 +168,7 @@ var resolverRules = diag.Rules[*evidence]{
 		Advice:      "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
-				if s.status != Mismatch || s.filtered != "" {
+				if s.status != mismatch || s.filtered != "" {
 					return ""
 				}
 				return e.holds(s)
@@ -183,7 +183,7 @@ var resolverRules = diag.Rules[*evidence]{
 		Advice:      "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
-				if s.status != NXDomain && s.status != NoData || s.filtered != "" {
+				if s.status != nxDomain && s.status != noData || s.filtered != "" {
 					return ""
 				}
 				return e.holds(s)
@@ -213,7 +213,7 @@ var resolverRules = diag.Rules[*evidence]{
 		Advice:      "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
-				if s.status != ServFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
+				if s.status != servFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
 					return ""
 				}
 				return "failed to validate the answer: " + s.remark()
@@ -228,7 +228,7 @@ var resolverRules = diag.Rules[*evidence]{
 		Advice:      "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
-				if s.status != ServFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
+				if s.status != servFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
 					return ""
 				}
 				return strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": ")

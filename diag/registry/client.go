@@ -19,8 +19,8 @@ const (
 	ServersFile   = "whois-servers.json"
 )
 
-// ClientOf returns a client with the tables of an environment: its own, or the built-in ones.
-func ClientOf(env *diag.Env) (*Client, error) {
+// clientOf returns a client with the tables of an environment: its own, or the built-in ones.
+func clientOf(env *diag.Env) (*Client, error) {
 	bootstrap, err := diag.List(env, BootstrapFile, DefaultBootstrap, ParseBootstrap)
 	if err != nil {
 		return nil, err

@@ -9,19 +9,19 @@ import (
 )
 
 func TestClientOf(t *testing.T) {
-	client, err := ClientOf(nil)
+	client, err := clientOf(nil)
 	require.NoError(t, err)
 	require.Same(t, DefaultBootstrap(), client.Bootstrap)
 	require.Same(t, DefaultServers(), client.WhoisServers)
 
 	own := &diag.Env{Data: fstest.MapFS{ServersFile: {Data: []byte(`{"example": "whois.example"}`)}}}
-	client, err = ClientOf(own)
+	client, err = clientOf(own)
 	require.NoError(t, err)
 	require.Same(t, DefaultBootstrap(), client.Bootstrap, "what is not replaced stays")
 	require.NotSame(t, DefaultServers(), client.WhoisServers)
 
 	for _, file := range []string{BootstrapFile, ServersFile} {
-		_, err := ClientOf(&diag.Env{Data: fstest.MapFS{file: {Data: []byte("{")}}})
+		_, err := clientOf(&diag.Env{Data: fstest.MapFS{file: {Data: []byte("{")}}})
 		require.ErrorContains(t, err, "reading the list "+file)
 	}
 }

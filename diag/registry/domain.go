@@ -22,12 +22,12 @@ type Protocol string
 
 // The protocols.
 const (
-	RDAP  Protocol = "rdap"
+	rdap  Protocol = "rdap"
 	WHOIS Protocol = "whois"
 )
 
 // Values lists the protocols.
-func (Protocol) Values() []string { return []string{string(RDAP), string(WHOIS)} }
+func (Protocol) Values() []string { return []string{string(rdap), string(WHOIS)} }
 
 // A DomainReport is what the registry, and the registrar, say of a domain.
 type DomainReport struct {
@@ -99,16 +99,16 @@ type Role string
 
 // The roles.
 const (
-	Registrant Role = "registrant"
-	Admin      Role = "admin"
-	Tech       Role = "tech"
-	Abuse      Role = "abuse"
-	Billing    Role = "billing"
+	registrant Role = "registrant"
+	admin      Role = "admin"
+	tech       Role = "tech"
+	abuse      Role = "abuse"
+	billing    Role = "billing"
 )
 
 // Values lists the roles.
 func (Role) Values() []string {
-	return []string{string(Registrant), string(Admin), string(Tech), string(Abuse), string(Billing)}
+	return []string{string(registrant), string(admin), string(tech), string(abuse), string(billing)}
 }
 
 // A Contact is somebody with a part in a registration.
@@ -122,9 +122,9 @@ type Contact struct {
 }
 
 // LookupDomain asks the registry in charge of a domain, and the registrar, with the tables of the
-// environment, see [ClientOf] and [Client.LookupDomain].
+// environment, see clientOf and [Client.LookupDomain].
 func LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*DomainReport, error) {
-	client, err := ClientOf(env)
+	client, err := clientOf(env)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ var domainRoles = []struct {
 	word string
 	role Role
 }{
-	{"registrant", Registrant}, {"administrative", Admin}, {"technical", Tech}, {"abuse", Abuse}, {"billing", Billing},
+	{"registrant", registrant}, {"administrative", admin}, {"technical", tech}, {"abuse", abuse}, {"billing", billing},
 }
 
 func factsOfObject(o *object) facts {

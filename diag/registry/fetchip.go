@@ -18,11 +18,11 @@ var regionals = []struct {
 	whois    string
 }{
 	{ARIN, []string{"arin.net"}, "whois.arin.net"},
-	{RIPE, []string{"ripe.net"}, "whois.ripe.net"},
-	{APNIC, []string{"apnic.net", "nic.ad.jp", "kisa.or.kr", "krnic.net", "twnic.net.tw", "twnic.tw", "cnnic.cn",
+	{ripe, []string{"ripe.net"}, "whois.ripe.net"},
+	{apnic, []string{"apnic.net", "nic.ad.jp", "kisa.or.kr", "krnic.net", "twnic.net.tw", "twnic.tw", "cnnic.cn",
 		"idnic.net", "irinn.in", "vnnic.vn"}, "whois.apnic.net"},
-	{LACNIC, []string{"lacnic.net", "registro.br", "nic.mx"}, "whois.lacnic.net"},
-	{AFRINIC, []string{"afrinic.net"}, "whois.afrinic.net"},
+	{lacnic, []string{"lacnic.net", "registro.br", "nic.mx"}, "whois.lacnic.net"},
+	{afrinic, []string{"afrinic.net"}, "whois.afrinic.net"},
 }
 
 // registryOf returns the registry that runs a server, given by URL or host.
@@ -38,7 +38,7 @@ func registryOf(server string) (Registry, string) {
 			}
 		}
 	}
-	return NoRegistry, ianaWhois
+	return noRegistry, ianaWhois
 }
 
 // ipEvidence is all that the rules and the report look at.
@@ -62,7 +62,7 @@ type ipEvidence struct {
 // fetchIP asks the regional registry over RDAP and then for the autonomous system, or, if that leaves
 // the question open, over WHOIS.
 func (c *Client) fetchIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEvidence, error) {
-	e := &ipEvidence{ip: ip, now: env.Now(), source: FromNone, registry: NoRegistry, outcome: absent}
+	e := &ipEvidence{ip: ip, now: env.Now(), source: fromNone, registry: noRegistry, outcome: absent}
 	if block, purpose, ok := PurposeOf(ip.Addr); ok {
 		e.block, e.purpose = block, &purpose
 		e.facts = factsOfPurpose(block, purpose)
@@ -121,8 +121,8 @@ func (e *ipEvidence) askSystem(ctx context.Context, env *diag.Env, b *Bootstrap)
 func (e *ipEvidence) parse() error {
 	e.outcome = e.rdap.outcome
 	if e.outcome.conclusive() {
-		e.source = FromRDAP
-		if r, _ := registryOf(e.rdap.url); r != NoRegistry {
+		e.source = fromRDAP
+		if r, _ := registryOf(e.rdap.url); r != noRegistry {
 			e.registry = r
 		}
 	}
@@ -133,8 +133,8 @@ func (e *ipEvidence) parse() error {
 	for _, a := range e.whois {
 		e.weigh(a)
 	}
-	if e.outcome == absent && e.rdap.doubt && e.source == FromRDAP {
-		e.outcome, e.source = unanswered, FromNone // nobody confirms what any web server would say
+	if e.outcome == absent && e.rdap.doubt && e.source == fromRDAP {
+		e.outcome, e.source = unanswered, fromNone // nobody confirms what any web server would say
 	}
 	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
@@ -158,17 +158,17 @@ func (e *ipEvidence) weigh(a whoisAnswer) {
 		o = unreadable
 	}
 	if o == unanswered {
-		if e.outcome == found && regional != NoRegistry {
-			e.outcome, e.facts, e.source = unreadable, ipFacts{}, FromNone
+		if e.outcome == found && regional != noRegistry {
+			e.outcome, e.facts, e.source = unreadable, ipFacts{}, fromNone
 		}
 		return
 	}
-	if o == found || regional != NoRegistry || !e.outcome.conclusive() {
-		e.outcome, e.facts, e.source = o, n.facts, FromNone
+	if o == found || regional != noRegistry || !e.outcome.conclusive() {
+		e.outcome, e.facts, e.source = o, n.facts, fromNone
 	}
 	if o.conclusive() {
-		e.source = FromWHOIS
-		if regional != NoRegistry {
+		e.source = fromWHOIS
+		if regional != noRegistry {
 			e.registry = regional
 		}
 	}

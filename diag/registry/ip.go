@@ -19,14 +19,14 @@ type Source string
 
 // The sources.
 const (
-	FromRDAP  Source = "rdap"
-	FromWHOIS Source = "whois"
-	FromNone  Source = "none" // no registry was asked, or none had an answer
+	fromRDAP  Source = "rdap"
+	fromWHOIS Source = "whois"
+	fromNone  Source = "none" // no registry was asked, or none had an answer
 )
 
 // Values lists the sources.
 func (Source) Values() []string {
-	return []string{string(FromRDAP), string(FromWHOIS), string(FromNone)}
+	return []string{string(fromRDAP), string(fromWHOIS), string(fromNone)}
 }
 
 // A Registry is one of the regional Internet registries, which give out addresses (RFC 7020 section 3).
@@ -35,17 +35,17 @@ type Registry string
 // The regional registries.
 const (
 	ARIN       Registry = "arin"
-	RIPE       Registry = "ripe"
-	APNIC      Registry = "apnic"
-	LACNIC     Registry = "lacnic"
-	AFRINIC    Registry = "afrinic"
-	NoRegistry Registry = "none"
+	ripe       Registry = "ripe"
+	apnic      Registry = "apnic"
+	lacnic     Registry = "lacnic"
+	afrinic    Registry = "afrinic"
+	noRegistry Registry = "none"
 )
 
 // Values lists the registries.
 func (Registry) Values() []string {
 	return []string{
-		string(ARIN), string(RIPE), string(APNIC), string(LACNIC), string(AFRINIC), string(NoRegistry),
+		string(ARIN), string(ripe), string(apnic), string(lacnic), string(afrinic), string(noRegistry),
 	}
 }
 
@@ -119,10 +119,10 @@ type IPContact struct {
 	Redacted     bool     `json:"redacted" doc:"whether something was left out on purpose"`
 }
 
-// LookupIP asks the registry in charge of an address, with the tables of the environment, see [ClientOf]
+// LookupIP asks the registry in charge of an address, with the tables of the environment, see clientOf
 // and [Client.LookupIP].
 func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
-	client, err := ClientOf(env)
+	client, err := clientOf(env)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (e *ipEvidence) report(raw bool, ended time.Time) *IPReport {
 		r.Contacts[i].Phones = append([]string{}, c.Phones...)
 	}
 	switch {
-	case raw && e.source == FromRDAP:
+	case raw && e.source == fromRDAP:
 		r.Raw = clip(e.rdap.raw, maxReportText)
 	case raw:
 		r.Raw = rawWhois(e.whois)

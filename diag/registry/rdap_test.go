@@ -85,7 +85,7 @@ func TestTolerance(t *testing.T) {
 	require.Equal(t, 6, o.faults) // two events, a card, two name servers, a digest
 	f := factsOfObject(o)
 	require.Equal(t, Registrar{Name: "42", IANAID: "42"}, f.registrar)
-	require.Equal(t, []Contact{{Role: Tech, Redacted: true}, {Role: Billing, Redacted: true}}, f.contacts)
+	require.Equal(t, []Contact{{Role: tech, Redacted: true}, {Role: billing, Redacted: true}}, f.contacts)
 }
 
 // A registrar is a company, of which nothing is left out though it has a role of which there is.

@@ -36,7 +36,7 @@ func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 	if f.dates.ExpiresAt != nil {
 		r.DaysUntilExpiry = new(days(f.dates.ExpiresAt.Sub(e.now)))
 	}
-	if raw && e.protocol == RDAP {
+	if raw && e.protocol == rdap {
 		r.Raw = clip(e.rdap.raw, maxReportText)
 	} else if raw {
 		r.Raw = rawWhois(e.whois)

@@ -39,10 +39,10 @@ type ResolverID string
 // The resolvers.
 const (
 	Default    ResolverID = "default" // the resolver of the environment
-	Google     ResolverID = "google"
-	Cloudflare ResolverID = "cloudflare"
-	Quad9      ResolverID = "quad9"
-	OpenDNS    ResolverID = "opendns"
+	google     ResolverID = "google"
+	cloudflare ResolverID = "cloudflare"
+	quad9      ResolverID = "quad9"
+	openDNS    ResolverID = "opendns"
 
 	// Authoritative are the servers that are responsible for the name, found by a walk from the root.
 	Authoritative ResolverID = "authoritative"
@@ -51,7 +51,7 @@ const (
 // Values lists the resolvers.
 func (ResolverID) Values() []string {
 	return []string{
-		string(Default), string(Google), string(Cloudflare), string(Quad9), string(OpenDNS), string(Authoritative),
+		string(Default), string(google), string(cloudflare), string(quad9), string(openDNS), string(Authoritative),
 	}
 }
 

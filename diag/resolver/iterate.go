@@ -88,11 +88,11 @@ var (
 	// ErrLame says that a server does not answer for a zone although it is said to.
 	ErrLame = errors.New("lame server")
 
-	// ErrBudget says that a walk was given up because it took too many questions.
-	ErrBudget = errors.New("the walk took too many questions")
+	// errBudget says that a walk was given up because it took too many questions.
+	errBudget = errors.New("the walk took too many questions")
 
-	// ErrNoAddress says that there is no server of a zone whose address is known.
-	ErrNoAddress = errors.New("no server with a known address")
+	// errNoAddress says that there is no server of a zone whose address is known.
+	errNoAddress = errors.New("no server with a known address")
 )
 
 // A Hop is one question to one server on a walk, and what came of it.

@@ -146,7 +146,7 @@ func (r *race) try(ctx context.Context, a attempt) attempted {
 	case a.addr.Addr().Is6() && (errors.Is(h.Err, syscall.ENETUNREACH) || errors.Is(h.Err, syscall.EADDRNOTAVAIL)):
 		w.noIPv6.Store(true)
 		return attempted{a, Hop{Err: ErrNoIPv6}}
-	case errors.Is(h.Err, ErrBudget):
+	case errors.Is(h.Err, errBudget):
 		return attempted{a, Hop{Err: h.Err}}
 	}
 	return attempted{a, h}
@@ -224,9 +224,9 @@ func (r *race) failure(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case r.walk.left.Load() <= 0:
-		return fmt.Errorf("asking the servers of %s: %w", r.zone, ErrBudget)
+		return fmt.Errorf("asking the servers of %s: %w", r.zone, errBudget)
 	case r.last == nil:
-		return fmt.Errorf("asking the servers of %s: %w", r.zone, ErrNoAddress)
+		return fmt.Errorf("asking the servers of %s: %w", r.zone, errNoAddress)
 	default:
 		return fmt.Errorf("asking the servers of %s: %w", r.zone, r.last)
 	}
@@ -264,7 +264,7 @@ var realNetwork = &Client{AsIs: true, Case0x20: true, Attempts: 1, Timeout: quer
 // send sends one message, if there is one left to be sent.
 func (w *walk) send(ctx context.Context, h *Hop, q *dns.Msg) (*dns.Msg, error) {
 	if w.left.Add(-1) < 0 {
-		return nil, ErrBudget
+		return nil, errBudget
 	}
 	ask := w.it.Ask
 	if ask == nil {

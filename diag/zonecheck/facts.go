@@ -105,7 +105,7 @@ func stated(format, text string) string {
 func (e *evidence) facts() (list []RuleResult) {
 	for _, f := range zoneFacts {
 		for _, one := range f.tell(e).Joined() {
-			list = append(list, RuleResult{Code: f.code, Category: f.category, Status: Informed, Message: one.Detail})
+			list = append(list, RuleResult{Code: f.code, Category: f.category, Status: informed, Message: one.Detail})
 		}
 	}
 	return list

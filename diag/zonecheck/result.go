@@ -42,11 +42,11 @@ func (s *Summary) add(status Status) {
 	switch status {
 	case Passed:
 		s.PassCount++
-	case Warned:
+	case warned:
 		s.WarningCount++
-	case Failed:
+	case failed:
 		s.FailCount++
-	case Informed:
+	case informed:
 		s.InfoCount++
 	}
 }
@@ -55,10 +55,10 @@ func (s *Summary) add(status Status) {
 func statusOf(rule diag.RuleInfo) Status {
 	switch {
 	case rule.Severity == diag.Info:
-		return Informed
+		return informed
 	case rule.Severity == diag.Warning || rule.State == diag.Unknown:
-		return Warned
+		return warned
 	default:
-		return Failed
+		return failed
 	}
 }

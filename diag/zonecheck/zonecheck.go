@@ -130,14 +130,14 @@ type Status string
 // The statuses. What the servers did not say is a warning.
 const (
 	Passed   Status = "pass"
-	Warned   Status = "warning"
-	Failed   Status = "fail"
-	Informed Status = "info"
+	warned   Status = "warning"
+	failed   Status = "fail"
+	informed Status = "info"
 )
 
 // Values lists the statuses.
 func (Status) Values() []string {
-	return []string{string(Passed), string(Warned), string(Failed), string(Informed)}
+	return []string{string(Passed), string(warned), string(failed), string(informed)}
 }
 
 // A RuleResult is a rule that applied, and what came of it.

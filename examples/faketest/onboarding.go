@@ -1,4 +1,4 @@
-// Package faketest shows how to test code of one's own that calls a check. The code is [Ready], as a
+// Package faketest shows how to test code of one's own that calls a check. The code is ready, as a
 // mail provider might write it: may this customer's domain be switched on? Its test in
 // onboarding_test.go needs no network, takes no time, and sees what is hard to see elsewhere: servers
 // that answer late, wrongly or not at all.
@@ -15,35 +15,35 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 )
 
-// timeout is how long a customer waits for the page that calls [Ready].
+// timeout is how long a customer waits for the page that calls ready.
 const timeout = 5 * time.Second
 
-// An Answer tells a customer how things stand.
-type Answer string
+// An answer tells a customer how things stand.
+type answer string
 
 // The answers.
 const (
-	Yes   Answer = "The domain is ready."
-	Later Answer = "We could not reach all servers. Please try again."
+	yes   answer = "The domain is ready."
+	later answer = "We could not reach all servers. Please try again."
 )
 
-// Ready reports whether mail to a domain is protected by an enforced MTA-STS policy. If it is not, the
+// ready reports whether mail to a domain is protected by an enforced MTA-STS policy. If it is not, the
 // answer is what to do about it.
-func Ready(ctx context.Context, env *diag.Env, domain diag.Domain) (Answer, error) {
+func ready(ctx context.Context, env *diag.Env, domain diag.Domain) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	report, err := mtasts.Lookup(ctx, env, mtasts.Request{Domain: domain})
 	switch {
 	case errors.Is(err, diag.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
-		return Later, nil
+		return later, nil
 	case err != nil:
 		return "", err
 	case report.State == diag.Valid && report.Policy.Mode == mtasts.Enforce:
-		return Yes, nil
+		return yes, nil
 	case report.Partial:
-		return Later, nil
+		return later, nil
 	case len(report.Recommendations) > 0:
-		return Answer(report.Recommendations[0].Detail), nil
+		return answer(report.Recommendations[0].Detail), nil
 	}
-	return Answer(report.Headline), nil
+	return answer(report.Headline), nil
 }

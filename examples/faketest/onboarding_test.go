@@ -36,9 +36,9 @@ func servePolicy(mode string) http.Handler {
 }
 
 func TestReady(t *testing.T) {
-	answer, err := Ready(t.Context(), newWorld(t).Env(), domain)
+	answer, err := ready(t.Context(), newWorld(t).Env(), domain)
 	require.NoError(t, err)
-	assert.Equal(t, Yes, answer)
+	assert.Equal(t, yes, answer)
 }
 
 // Each case changes one thing in a world that is otherwise sound.
@@ -69,11 +69,11 @@ func TestNotReady(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			world := newWorld(t)
 			test.spoil(world)
-			answer, err := Ready(t.Context(), world.Env(), domain)
+			answer, err := ready(t.Context(), world.Env(), domain)
 			require.NoError(t, err)
 			assert.NotEmpty(t, answer)
-			assert.NotEqual(t, Yes, answer)
-			assert.Equal(t, test.later, answer == Later, "%s", answer)
+			assert.NotEqual(t, yes, answer)
+			assert.Equal(t, test.later, answer == later, "%s", answer)
 		})
 	}
 }
@@ -85,9 +85,9 @@ func TestPatience(t *testing.T) {
 		world := newWorld(t) // made inside, so that its servers live in the bubble too
 		world.Delay("_mta-sts.example.com", time.Minute)
 		began := time.Now()
-		answer, err := Ready(t.Context(), world.Env(), domain)
+		answer, err := ready(t.Context(), world.Env(), domain)
 		require.NoError(t, err)
-		assert.Equal(t, Later, answer)
+		assert.Equal(t, later, answer)
 		assert.LessOrEqual(t, time.Since(began), timeout)
 	})
 }
@@ -95,7 +95,7 @@ func TestPatience(t *testing.T) {
 // A world also tells what was asked of it: here, that one call looks nothing up twice.
 func TestNothingIsAskedTwice(t *testing.T) {
 	world := newWorld(t)
-	_, err := Ready(t.Context(), world.Env(), domain)
+	_, err := ready(t.Context(), world.Env(), domain)
 	require.NoError(t, err)
 	assert.Equal(t, 1, world.Asked("_mta-sts.example.com", dns.TypeTXT))
 	assert.Equal(t, 1, world.Asked("example.com", dns.TypeMX))

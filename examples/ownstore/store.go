@@ -24,8 +24,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A Spending is one line of the log.
-type Spending struct {
+// A spending is one line of the log.
+type spending struct {
 	At        time.Time          `json:"at"`
 	RequestID string             `json:"request_id"`
 	Account   metering.AccountID `json:"account"`
@@ -67,7 +67,7 @@ func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outc
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err = s.log.Encode(Spending{
+	err = s.log.Encode(spending{
 		At: out.At.UTC(), RequestID: t.RequestID, Account: t.Account, Key: t.Key,
 		Endpoint: t.Endpoint, Credits: t.Credits, Remaining: balance.Remaining(),
 	})

@@ -39,9 +39,9 @@ func TestSpendingLog(t *testing.T) {
 
 	lines := bufio.NewScanner(&log)
 	require.True(t, lines.Scan())
-	var got Spending
+	var got spending
 	require.NoError(t, json.Unmarshal(lines.Bytes(), &got))
-	assert.Equal(t, Spending{
+	assert.Equal(t, spending{
 		At: clock.Now(), RequestID: charged.RequestID, Account: customer.Account, Key: customer.Key,
 		Endpoint: "POST /public/v1/resolve", Credits: 3, Remaining: 7,
 	}, got)

@@ -75,19 +75,19 @@ type FaultCode string
 
 // The faults.
 const (
-	NoInstance FaultCode = "instance"    // a field without a valid i=
-	TooMany    FaultCode = "too_many"    // more than [MaxSets]
-	Gap        FaultCode = "gap"         // a set is missing
-	Incomplete FaultCode = "incomplete"  // a set lacks a field
-	Duplicate  FaultCode = "duplicate"   // a set has a field twice
-	Syntax     FaultCode = "syntax"      // a field is not valid
-	WrongState FaultCode = "wrong_state" // cv= is not none in the first set, or is none in a later one
+	noInstance FaultCode = "instance"    // a field without a valid i=
+	tooMany    FaultCode = "too_many"    // more than [MaxSets]
+	gap        FaultCode = "gap"         // a set is missing
+	incomplete FaultCode = "incomplete"  // a set lacks a field
+	duplicate  FaultCode = "duplicate"   // a set has a field twice
+	syntax     FaultCode = "syntax"      // a field is not valid
+	wrongState FaultCode = "wrong_state" // cv= is not none in the first set, or is none in a later one
 )
 
 // Values lists the faults.
 func (FaultCode) Values() []string {
-	return []string{string(NoInstance), string(TooMany), string(Gap), string(Incomplete), string(Duplicate),
-		string(Syntax), string(WrongState)}
+	return []string{string(noInstance), string(tooMany), string(gap), string(incomplete), string(duplicate),
+		string(syntax), string(wrongState)}
 }
 
 // The names of the fields.
@@ -156,10 +156,10 @@ func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
 	p := read(f)
 	switch {
 	case p.instance < 1: // RFC 8617 section 4.2.1
-		c.fault(NoInstance, 0, "An %s field has no valid instance (i=).", f.Name)
+		c.fault(noInstance, 0, "An %s field has no valid instance (i=).", f.Name)
 		return
 	case p.instance > MaxSets:
-		c.fault(TooMany, p.instance, "An %s field has instance %d; a chain has at most %d.", f.Name, p.instance, MaxSets)
+		c.fault(tooMany, p.instance, "An %s field has instance %d; a chain has at most %d.", f.Name, p.instance, MaxSets)
 		return
 	}
 	s := found[p.instance]
@@ -168,7 +168,7 @@ func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
 		found[p.instance] = s
 	}
 	if !s.add(p, index) { // RFC 8617 section 5.1.1
-		c.fault(Duplicate, p.instance, "The set i=%d has more than one %s.", p.instance, f.Name)
+		c.fault(duplicate, p.instance, "The set i=%d has more than one %s.", p.instance, f.Name)
 	}
 }
 
@@ -201,7 +201,7 @@ func (c *Chain) check() {
 	for i := range c.Sets {
 		s := &c.Sets[i]
 		if s.Instance > next {
-			c.fault(Gap, next, "The set i=%d is missing: the chain goes up to i=%d.", next, c.Instances)
+			c.fault(gap, next, "The set i=%d is missing: the chain goes up to i=%d.", next, c.Instances)
 		}
 		next = s.Instance + 1
 		c.checkSet(s)
@@ -214,7 +214,7 @@ func (c *Chain) checkSet(s *Set) {
 		index int
 	}{{resultsField, s.ResultsIndex}, {messageField, s.MessageIndex}, {sealField, s.SealIndex}} {
 		if f.index < 0 {
-			c.fault(Incomplete, s.Instance, "The set i=%d has no %s.", s.Instance, f.name)
+			c.fault(incomplete, s.Instance, "The set i=%d has no %s.", s.Instance, f.name)
 		}
 	}
 	for _, signature := range []*dkim.Signature{s.Message, s.Seal} {
@@ -222,7 +222,7 @@ func (c *Chain) checkSet(s *Set) {
 			continue
 		}
 		if err, ok := signature.Err().(*dkim.SignatureError); ok {
-			c.fault(Syntax, s.Instance, "The %s of the set i=%d is not valid: %s.", signature.Kind, s.Instance, err.Fault.Text)
+			c.fault(syntax, s.Instance, "The %s of the set i=%d is not valid: %s.", signature.Kind, s.Instance, err.Fault.Text)
 		}
 	}
 	if s.Message != nil && s.Seal != nil && s.Message.Domain != s.Seal.Domain {
@@ -231,8 +231,8 @@ func (c *Chain) checkSet(s *Set) {
 	switch {
 	case s.Seal == nil || s.State == "":
 	case s.Instance == 1 && s.State == Pass: // RFC 8617 section 5.1.1
-		c.fault(WrongState, 1, "The first seal says cv=%s: there was no chain before it.", s.State)
+		c.fault(wrongState, 1, "The first seal says cv=%s: there was no chain before it.", s.State)
 	case s.Instance > 1 && s.State == None:
-		c.fault(WrongState, s.Instance, "The seal i=%d says cv=none, although there was a chain before it.", s.Instance)
+		c.fault(wrongState, s.Instance, "The seal i=%d says cv=none, although there was a chain before it.", s.Instance)
 	}
 }

@@ -96,16 +96,16 @@ func (r *Result) Domain() string {
 	return value
 }
 
-// ErrEmpty is the error for a field without a value.
-var ErrEmpty = errors.New("the field has no value")
+// errEmpty is the error for a field without a value.
+var errEmpty = errors.New("the field has no value")
 
 // Parse reads the value of a field Authentication-Results. What departs from the syntax is in Faults; the error is
-// [ErrEmpty].
+// errEmpty.
 func Parse(value string) (*Header, error) {
 	p := parser{scanner: scanner{s: value}, h: &Header{}}
 	p.skip()
 	if p.done() {
-		return nil, ErrEmpty
+		return nil, errEmpty
 	}
 	p.authserv()
 	p.results()
@@ -177,13 +177,13 @@ func (p *parser) authserv() {
 	}
 }
 
-// MaxResults bounds the results and properties of one field; what follows is not read. Real fields have up to twenty.
-const MaxResults = 500
+// maxResults bounds the results and properties of one field; what follows is not read. Real fields have up to twenty.
+const maxResults = 500
 
 // results reads what is separated by semicolons.
 func (p *parser) results() {
 	for !p.done() {
-		if len(p.h.Results)+len(p.h.Properties) >= MaxResults {
+		if len(p.h.Results)+len(p.h.Properties) >= maxResults {
 			p.fault("there are too many results, and only the first ones were read")
 			return
 		}
@@ -222,7 +222,7 @@ func (p *parser) result() {
 		case r == nil && typed && !slices.Contains(methods, name):
 			p.h.Properties = append(p.h.Properties, Property{typ, property, value})
 		case r == nil || slices.Contains(methods, name):
-			if len(p.h.Results) >= MaxResults {
+			if len(p.h.Results) >= maxResults {
 				p.at = len(p.s)
 				break
 			}
@@ -236,7 +236,7 @@ func (p *parser) result() {
 			r.Method = strings.TrimSpace(r.Method)
 		case name == "reason":
 			r.Reason = value
-		case len(r.Properties) >= MaxResults:
+		case len(r.Properties) >= maxResults:
 		case typed:
 			r.Properties = append(r.Properties, Property{typ, property, value})
 		default:

@@ -94,7 +94,7 @@ func TestParse(t *testing.T) {
 		})
 	}
 	_, err := Parse(" (comment) ")
-	require.ErrorIs(t, err, ErrEmpty)
+	require.ErrorIs(t, err, errEmpty)
 }
 
 func TestParseARC(t *testing.T) {
@@ -105,7 +105,7 @@ func TestParseARC(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "mx.example.com | spf=pass !1", write(h))
 	_, err = ParseARC("i=1;")
-	require.ErrorIs(t, err, ErrEmpty)
+	require.ErrorIs(t, err, errEmpty)
 }
 
 func TestResult(t *testing.T) {
@@ -141,7 +141,7 @@ func TestParseReceivedSPF(t *testing.T) {
 		}
 	}
 	_, err := ParseReceivedSPF(" ")
-	require.ErrorIs(t, err, ErrEmpty)
+	require.ErrorIs(t, err, errEmpty)
 }
 
 // Every field of the vectors is read; where another reader can read it, it finds the same results.

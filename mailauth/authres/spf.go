@@ -48,13 +48,13 @@ func (r *ReceivedSPF) Domain() string {
 }
 
 // ParseReceivedSPF reads the value of a field Received-SPF. Semicolons between the pairs may be missing, as some
-// servers have it. The error is [ErrEmpty].
+// servers have it. The error is errEmpty.
 func ParseReceivedSPF(value string) (*ReceivedSPF, error) {
 	p := scanner{s: value}
 	p.skip()
 	r := &ReceivedSPF{Result: strings.ToLower(p.until(" \t\r\n(;="))}
 	if r.Result == "" {
-		return nil, ErrEmpty
+		return nil, errEmpty
 	}
 	for p.skip(); !p.done(); p.skip() {
 		if p.peek() == ';' {

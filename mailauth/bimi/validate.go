@@ -8,8 +8,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// MaxRecordLength bounds the text of a record, in bytes.
-const MaxRecordLength = 8192
+// maxRecordLength bounds the text of a record, in bytes.
+const maxRecordLength = 8192
 
 // ValidateRequest asks what can be said of a record that need not be published.
 type ValidateRequest struct {
@@ -29,8 +29,8 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if strings.TrimSpace(req.Record) == "" {
 		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=BIMI1; l=https://…; a=;")
 	}
-	if len(req.Record) > MaxRecordLength {
-		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
+	if len(req.Record) > maxRecordLength {
+		return nil, diag.Invalid("record", "is longer than %d bytes", maxRecordLength)
 	}
 	e := &evidence{offline: true}
 	e.take(record.Format.Read(req.Record))

@@ -238,7 +238,7 @@ func TestValidateReport(t *testing.T) {
 }
 
 func TestValidateRefuses(t *testing.T) {
-	for _, text := range []string{"", " \n", strings.Repeat("x", MaxRecordLength+1)} {
+	for _, text := range []string{"", " \n", strings.Repeat("x", maxRecordLength+1)} {
 		_, err := Validate(ValidateRequest{Record: text})
 		_, ok := errors.AsType[*diag.InputError](err)
 		require.True(t, ok, "%v", err)

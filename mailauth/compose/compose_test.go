@@ -301,13 +301,13 @@ func TestEffectOf(t *testing.T) {
 	for _, tt := range []struct {
 		code     diag.Code
 		severity diag.Severity
-		want     Effect
+		want     effect
 	}{
-		{"spf.syntax.value.missing", diag.Critical, Loss}, {"spf.record.oversized", diag.Warning, Acceptance},
-		{"spf.all.pass", diag.Critical, Forgery}, {"dnssec.signature.expired", diag.Critical, Loss},
-		{"dnssec.ds.missing", diag.Info, Protection}, {"dnsbl.listed.decisive", diag.Warning, Loss}, {"other.thing", diag.Error, Protection},
+		{"spf.syntax.value.missing", diag.Critical, loss}, {"spf.record.oversized", diag.Warning, acceptance},
+		{"spf.all.pass", diag.Critical, forgery}, {"dnssec.signature.expired", diag.Critical, loss},
+		{"dnssec.ds.missing", diag.Info, protection}, {"dnsbl.listed.decisive", diag.Warning, loss}, {"other.thing", diag.Error, protection},
 	} {
-		require.Equal(t, tt.want, EffectOf(tt.code, tt.severity), tt.code)
+		require.Equal(t, tt.want, effectOf(tt.code, tt.severity), tt.code)
 	}
 }
 

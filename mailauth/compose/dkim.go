@@ -75,7 +75,7 @@ func (k *Keys) examine(r *Run, selectors []diag.Selector) {
 // Where selectors are guessed, a revoked key or an alias that leads nowhere beside a usable key is what a rotation leaves
 // behind, and is left out; so are revoked keys of a domain that sends no mail, and those beside which a key may be usable.
 func (k *Keys) Parts(sender *Part[spf.LookupReport]) []*DKIMPart {
-	return k.parts(&keyEvidence{silent: Silent(sender) || Parked(sender), unsure: !sender.Known(), services: Senders(sender)})
+	return k.parts(&keyEvidence{silent: Silent(sender) || Parked(sender), unsure: !sender.Known(), services: senders(sender)})
 }
 
 func (k *Keys) parts(e *keyEvidence) []*DKIMPart {

@@ -19,7 +19,7 @@
 // A reader of several reports wants to know what to do first. So their findings become one list in which nothing
 // stands twice: a fault that several parts tell is told by the part whose record causes it ([roots]), and failed
 // lookups of several parts become one finding. Each finding is as grave as in its part, and the gravest comes first, in
-// the headline and in what to do; what a fault does to mail, see [Effect], decides between equals. A value to publish is
+// the headline and in what to do; what a fault does to mail, see effect, decides between equals. A value to publish is
 // only passed on if it belongs to the part that suggests it, if no other was suggested for the same record, and if
 // nothing that is broken elsewhere would make it do harm.
 //

@@ -15,7 +15,7 @@ type told struct {
 }
 
 // effect is what the fault does to mail.
-func (t *told) effect() Effect { return EffectOf(t.Code, t.Severity) }
+func (t *told) effect() effect { return effectOf(t.Code, t.Severity) }
 
 // cause finds the finding of the list that tells the cause of this one, the gravest of them; nil if there is none.
 func (t *told) cause(list []told) *told {

@@ -66,8 +66,8 @@ var senderRules = diag.Rules[bool]{{
 
 var senderTexts = diag.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "Nothing speaks against the SPF record."}}
 
-// Senders are the services that an SPF record lets send and that can sign with the domain of a customer.
-func Senders(p *Part[spf.LookupReport]) (list []*provider.Service) {
+// senders are the services that an SPF record lets send and that can sign with the domain of a customer.
+func senders(p *Part[spf.LookupReport]) (list []*provider.Service) {
 	if p.Result == nil {
 		return nil
 	}

@@ -63,14 +63,14 @@ type Status string
 const (
 	Pass       Status = "pass"
 	Failed     Status = "fail"
-	Missing    Status = "missing"
-	Insecure   Status = "insecure"
+	missing    Status = "missing"
+	insecure   Status = "insecure"
 	Unverified Status = "unverified"
 )
 
 // Values lists the statuses.
 func (Status) Values() []string {
-	return []string{string(Pass), string(Failed), string(Missing), string(Insecure), string(Unverified)}
+	return []string{string(Pass), string(Failed), string(missing), string(insecure), string(Unverified)}
 }
 
 // Summary counts servers.
@@ -127,7 +127,7 @@ func (h *host) report(e *evidence) Host {
 		MXHost: h.MXHost(), RecordName: e.recordName(h.base), DNSSEC: h.tlsaStatus, AddressesDNSSEC: h.addressStatus,
 		TLSA: []TLSA{}, Status: e.status(h),
 	}
-	if r.Status != Pass && r.Status != Missing {
+	if r.Status != Pass && r.Status != missing {
 		r.Error = e.reason(h)
 	}
 	s := h.server()

@@ -190,11 +190,11 @@ func (e *evidence) status(h *host) Status {
 	case h.broken() || h.fault == unusable:
 		return Failed
 	case h.fault == unasked, h.fault == absent && (h.ground == diag.Insecure || e.naming == diag.Insecure):
-		return Insecure
+		return insecure
 	case h.fault == absent:
-		return Missing
+		return missing
 	case h.fault == unsigned || e.naming == diag.Insecure && h.applies():
-		return Insecure
+		return insecure
 	case h.fault == none && e.naming == diag.Secure:
 		return Pass
 	default:

@@ -19,15 +19,15 @@ import (
 
 // The bounds of what is asked and connected to.
 const (
-	// Timeout is how long anything is waited for, before the caller's time is up, which usually is 15 seconds
+	// timeout is how long anything is waited for, before the caller's time is up, which usually is 15 seconds
 	// (CONTRACT 1.9).
-	Timeout = 12 * time.Second
+	timeout = 12 * time.Second
 
-	// MaxHosts is how many servers are examined, the most preferred first. Large providers have up to ten.
-	MaxHosts = 10
+	// maxHosts is how many servers are examined, the most preferred first. Large providers have up to ten.
+	maxHosts = 10
 
-	// MaxRecords is how many TLSA records of a host are looked at. Two are needed, and four are usual during a change.
-	MaxRecords = 50
+	// maxRecords is how many TLSA records of a host are looked at. Two are needed, and four are usual during a change.
+	maxRecords = 50
 
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
@@ -54,7 +54,7 @@ type evidence struct {
 	source  source
 	naming  diag.DNSSECStatus // of the records that name the hosts
 	hosts   []host
-	surplus int // servers beyond [MaxHosts]
+	surplus int // servers beyond maxHosts
 }
 
 // A source is what names the servers.
@@ -101,7 +101,7 @@ func (e *evidence) prefix() string { return "_" + strconv.Itoa(int(e.port)) + ".
 // gather asks in three round trips: for the hosts, for their addresses and TLSA records, and over connections to all of
 // them at once. Hosts that are aliases and answers that the resolver does not vouch for take more.
 func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
-	bounded, cancel := diag.Within(ctx, Timeout)
+	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	env = env.Cached() // what is asked ahead is asked once
 	e.findHosts(bounded, env)
@@ -122,7 +122,7 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
 // findHosts finds the servers, and asks for their TLSA records ahead.
 func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	var g diag.Group
-	g.Go(func() { e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), MaxHosts) })
+	g.Go(func() { e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), maxHosts) })
 	g.Go(func() { e.askAhead(ctx, env) })
 	g.Go(func() { e.own = e.lookupTLSA(ctx, env, e.domain.String()) })
 	if e.port != portMail {
@@ -162,7 +162,7 @@ func (e *evidence) named(ctx context.Context, env *diag.Env) diag.DNSSECStatus {
 // validates the MX records if the resolver does not vouch for them.
 func (e *evidence) askAhead(ctx context.Context, env *diag.Env) {
 	mail := reception.Reception{MX: diag.Lookup[*dns.MX](ctx, env, e.domain.FQDN())}
-	hosts, _ := mail.Named(MaxHosts)
+	hosts, _ := mail.Named(maxHosts)
 	var g diag.Group
 	for _, h := range hosts {
 		g.Go(func() { e.lookupTLSA(ctx, env, h.Name) })
@@ -207,7 +207,7 @@ func targets(records []*dns.SRV) (hosts []reception.Host, surplus int) {
 			hosts = append(hosts, reception.Host{Preference: r.Priority, Name: name})
 		}
 	}
-	surplus = max(0, len(hosts)-MaxHosts)
+	surplus = max(0, len(hosts)-maxHosts)
 	return hosts[:len(hosts)-surplus], surplus
 }
 
@@ -225,8 +225,8 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 		e.followAlias(ctx, env, h, aliases[len(aliases)-1])
 	}
 	h.tlsaStatus = proven(ctx, env, h.tlsa, dns.TypeTLSA)
-	for _, rr := range h.tlsa.Records[:min(len(h.tlsa.Records), MaxRecords)] {
-		h.records = append(h.records, NewRecord(rr))
+	for _, rr := range h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)] {
+		h.records = append(h.records, newRecord(rr))
 	}
 	if e.verify && len(h.records) > 0 {
 		e.connect(ctx, env, h)

@@ -18,10 +18,10 @@ type Usage uint8
 
 // The usages, by their names in RFC 7218 section 2.1.
 const (
-	PKIXTA Usage = 0 // an authority that issued the certificate, which public authorities vouch for
-	PKIXEE Usage = 1 // the certificate of the server, which public authorities vouch for
-	DANETA Usage = 2 // an authority that issued the certificate
-	DANEEE Usage = 3 // the certificate of the server
+	pkixta Usage = 0 // an authority that issued the certificate, which public authorities vouch for
+	pkixee Usage = 1 // the certificate of the server, which public authorities vouch for
+	daneta Usage = 2 // an authority that issued the certificate
+	daneee Usage = 3 // the certificate of the server
 )
 
 // Selector says which part of the certificate a record speaks of (RFC 6698 section 2.1.2).
@@ -29,8 +29,8 @@ type Selector uint8
 
 // The selectors.
 const (
-	Cert Selector = 0 // the whole certificate
-	SPKI Selector = 1 // the public key (SubjectPublicKeyInfo)
+	cert Selector = 0 // the whole certificate
+	spki Selector = 1 // the public key (SubjectPublicKeyInfo)
 )
 
 // Matching says how the part is compared (RFC 6698 section 2.1.3).
@@ -38,7 +38,7 @@ type Matching uint8
 
 // The matching types.
 const (
-	Full   Matching = 0 // all of it
+	full   Matching = 0 // all of it
 	SHA256 Matching = 1
 	SHA512 Matching = 2
 )
@@ -74,8 +74,8 @@ type Record struct {
 	Data     []byte // the certificate association data
 }
 
-// NewRecord returns what a record of the DNS says.
-func NewRecord(rr *dns.TLSA) Record {
+// newRecord returns what a record of the DNS says.
+func newRecord(rr *dns.TLSA) Record {
 	data, _ := hex.DecodeString(rr.Certificate) // digits that the library has made of bytes
 	return Record{Usage(rr.Usage), Selector(rr.Selector), Matching(rr.MatchingType), data}
 }
@@ -96,7 +96,7 @@ func ParseRecord(text string) (Record, error) {
 			continue
 		}
 		if _, err := hex.DecodeString(tlsa.Certificate); err == nil {
-			return NewRecord(tlsa), nil
+			return newRecord(tlsa), nil
 		}
 	}
 	return Record{}, errNotTLSA
@@ -115,22 +115,22 @@ const maxKeyBytes = 16384/8 + 64
 // Fault says why no client can use the record, in a clause about it; empty if clients that know its usage can.
 func (r Record) Fault() string {
 	switch {
-	case r.Usage > DANEEE:
+	case r.Usage > daneee:
 		return fmt.Sprintf("has the usage %d, which is not defined", r.Usage)
-	case r.Selector > SPKI:
+	case r.Selector > spki:
 		return fmt.Sprintf("has the selector %d, which is not defined", r.Selector)
 	case r.Matching > SHA512:
 		return fmt.Sprintf("has the matching type %d, which is not defined", r.Matching)
 	}
 	want := map[Matching]int{SHA256: sha256.Size, SHA512: sha512.Size}[r.Matching]
-	if r.Matching != Full {
+	if r.Matching != full {
 		if len(r.Data) == want {
 			return ""
 		}
 		return fmt.Sprintf("has %d bytes of data, and %s has %d", len(r.Data), r.Matching, want)
 	}
 	var err error
-	if what := "certificate"; r.Selector == Cert {
+	if what := "certificate"; r.Selector == cert {
 		_, err = x509.ParseCertificate(r.Data)
 		return faultOf(err, what)
 	}
@@ -148,17 +148,17 @@ func faultOf(err error, what string) string {
 // UsableForSMTP reports whether senders of mail can use the record: those with the usages PKIX-TA and PKIX-EE have no
 // effect (RFC 7672 section 3.1.3).
 func (r Record) UsableForSMTP() bool {
-	return (r.Usage == DANETA || r.Usage == DANEEE) && r.Fault() == ""
+	return (r.Usage == daneta || r.Usage == daneee) && r.Fault() == ""
 }
 
 // Matches reports whether the data of the record are those of a certificate, whatever the usage says about its place.
 func (r Record) Matches(c *x509.Certificate) bool {
 	part := c.Raw
-	if r.Selector == SPKI {
+	if r.Selector == spki {
 		part = c.RawSubjectPublicKeyInfo
 	}
 	switch r.Matching {
-	case Full:
+	case full:
 	case SHA256:
 		sum := sha256.Sum256(part)
 		part = sum[:]
@@ -168,7 +168,7 @@ func (r Record) Matches(c *x509.Certificate) bool {
 	default:
 		return false
 	}
-	return r.Selector <= SPKI && bytes.Equal(part, r.Data)
+	return r.Selector <= spki && bytes.Equal(part, r.Data)
 }
 
 // superseded marks the records that clients leave out for a stronger digest of the same usage and selector: then only
@@ -186,7 +186,7 @@ func superseded(records []Record) []bool {
 	}
 	list := make([]bool, len(records))
 	for i, r := range records {
-		list[i] = r.Matching != Full && r.Matching < strongest[group{r.Usage, r.Selector}]
+		list[i] = r.Matching != full && r.Matching < strongest[group{r.Usage, r.Selector}]
 	}
 	return list
 }

@@ -155,7 +155,7 @@ var hostRules = diag.Rules[*evidence]{
 		Advice:      "Reduce the number of mail servers: senders try only a few of them.",
 		When:        hasHosts,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.surplus > 0, "%s not examined, beyond the first %d.", wereServers(e.surplus), MaxHosts)
+			return diag.FailIf(e.surplus > 0, "%s not examined, beyond the first %d.", wereServers(e.surplus), maxHosts)
 		},
 	},
 }

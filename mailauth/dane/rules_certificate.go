@@ -204,7 +204,7 @@ func eachLeaf(e *evidence, fails func(*host, *pki.Certificate) diag.Failures) di
 // byKey reports whether a record authenticates the host for which names and dates do not count.
 func (h *host) byKey() bool {
 	for i, m := range h.server().result.Matches {
-		if m.Err == nil && h.records[i].Usage == DANEEE {
+		if m.Err == nil && h.records[i].Usage == daneee {
 			return true
 		}
 	}

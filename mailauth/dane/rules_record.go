@@ -59,7 +59,7 @@ var recordRules = diag.Rules[*evidence]{
 		When: published,
 		Fails: func(e *evidence) diag.Failures {
 			return eachRecord(e, func(_ *host, r Record) string {
-				if r.Usage > PKIXEE {
+				if r.Usage > pkixee {
 					return ""
 				}
 				return "has the usage " + r.Usage.String() + ", which is unusable for SMTP"
@@ -73,7 +73,7 @@ var recordRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6698 section 2.1.1",
 		Advice:      "Correct the first number of the record, such as to 3 for the certificate of the server itself.",
 		When:        published,
-		Fails:       faulty(func(r Record) bool { return r.Usage > DANEEE }),
+		Fails:       faulty(func(r Record) bool { return r.Usage > daneee }),
 	},
 	{
 		Code: "dane.tlsa.selector.unknown", Severity: diag.Warning, Stands: true, Weight: 1, Category: factorRecords,
@@ -82,7 +82,7 @@ var recordRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6698 section 2.1.2",
 		Advice:      "Correct the second number of the record: 1 for the public key, 0 for the whole certificate.",
 		When:        published,
-		Fails:       faulty(func(r Record) bool { return r.Usage <= DANEEE && r.Selector > SPKI }),
+		Fails:       faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector > spki }),
 	},
 	{
 		Code: "dane.tlsa.matching.unknown", Severity: diag.Warning, Stands: true, Weight: 1, Category: factorRecords,
@@ -91,7 +91,7 @@ var recordRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6698 section 2.1.3",
 		Advice:      "Correct the third number of the record: 1 for SHA-256.",
 		When:        published,
-		Fails:       faulty(func(r Record) bool { return r.Usage <= DANEEE && r.Selector <= SPKI && r.Matching > SHA512 }),
+		Fails:       faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector <= spki && r.Matching > SHA512 }),
 	},
 	{
 		Code: "dane.tlsa.data", Severity: diag.Warning, Stands: true, Weight: 2, Category: factorRecords,
@@ -102,7 +102,7 @@ var recordRules = diag.Rules[*evidence]{
 			"or key in DER for 0. Often the end was cut off or quotation marks were added.",
 		When: published,
 		Fails: faulty(func(r Record) bool {
-			return r.Usage <= DANEEE && r.Selector <= SPKI && r.Matching <= SHA512 && r.Fault() != ""
+			return r.Usage <= daneee && r.Selector <= spki && r.Matching <= SHA512 && r.Fault() != ""
 		}),
 	},
 }

@@ -33,7 +33,7 @@ var upkeepRules = diag.Rules[*evidence]{
 		When: applied,
 		Fails: func(e *evidence) diag.Failures {
 			return usableEach(e, func(h *host, records []Record) diag.Failures {
-				lasting := func(r Record) bool { return r.Usage != DANEEE || r.Selector != Cert }
+				lasting := func(r Record) bool { return r.Usage != daneee || r.Selector != cert }
 				return diag.FailIf(!slices.ContainsFunc(records, lasting),
 					"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
 			})

@@ -54,15 +54,15 @@ func (e *evidence) cause(h *host, s *server) string {
 		switch leaf := s.chain[0]; {
 		case m.Err != nil && m.Err.Reason == Superseded && m.Found:
 			return ": the record with SHA2-256 would, but those with SHA2-512 count instead"
-		case r.Usage == DANETA && r.Matches(leaf):
+		case r.Usage == daneta && r.Matches(leaf):
 			return ": the record " + r.numbers() + " is for the certificate of the server itself, which is usage 3"
-		case r.Usage == DANEEE && len(s.chain) > 1 && slices.ContainsFunc(s.chain[1:], r.Matches):
+		case r.Usage == daneee && len(s.chain) > 1 && slices.ContainsFunc(s.chain[1:], r.Matches):
 			return ": the record " + r.numbers() + " is for the certificate of an authority, which is usage 2"
-		case (Record{r.Usage, 1 - r.Selector, r.Matching, r.Data}).Matches(leaf) && r.Usage == DANEEE:
+		case (Record{r.Usage, 1 - r.Selector, r.Matching, r.Data}).Matches(leaf) && r.Usage == daneee:
 			return ": the record " + r.numbers() + " has the wrong selector for its data"
 		}
 	}
-	if len(s.chain) == 1 && slices.ContainsFunc(h.usable(), func(r Record) bool { return r.Usage == DANETA }) &&
+	if len(s.chain) == 1 && slices.ContainsFunc(h.usable(), func(r Record) bool { return r.Usage == daneta }) &&
 		!pki.SelfSigned(s.chain[0]) {
 		return ": it sends no issuer certificates, and usage 2 (DANE-TA) needs them"
 	}
@@ -95,11 +95,11 @@ func (e *evidence) suggest(h *host) string {
 // keyRecord is the record of the public key of a certificate: with SHA-512 only where records with it would make clients
 // leave out one with SHA-256 (RFC 7671 section 9).
 func (h *host) keyRecord(leaf *x509.Certificate) Record {
-	strong := func(r Record) bool { return r.Usage == DANEEE && r.Selector == SPKI && r.Matching == SHA512 }
+	strong := func(r Record) bool { return r.Usage == daneee && r.Selector == spki && r.Matching == SHA512 }
 	if slices.ContainsFunc(h.usable(), strong) {
 		sum := sha512.Sum512(leaf.RawSubjectPublicKeyInfo)
-		return Record{DANEEE, SPKI, SHA512, sum[:]}
+		return Record{daneee, spki, SHA512, sum[:]}
 	}
 	sum := sha256.Sum256(leaf.RawSubjectPublicKeyInfo)
-	return Record{DANEEE, SPKI, SHA256, sum[:]}
+	return Record{daneee, spki, SHA256, sum[:]}
 }

@@ -68,15 +68,15 @@ type IssueCode string
 
 // The issues.
 const (
-	IssueSHA1         IssueCode = "rsa_sha1"      // RFC 8301 section 3.1: must not be accepted
-	IssueShortKey     IssueCode = "short_key"     // RFC 8301 section 3.2: must not be accepted
-	IssueDraft        IssueCode = "draft"         // no v=, which RFC 6376 section 3.5 requires
-	IssueExpired      IssueCode = "expired"       // x= has passed
-	IssueFuture       IssueCode = "future"        // t= is yet to come
-	IssueTimes        IssueCode = "times"         // x= is not after t=
-	IssueLength       IssueCode = "body_length"   // l= leaves room for additions
-	IssueAppended     IssueCode = "appended"      // and something was added
-	IssueTesting      IssueCode = "testing"       // the key has t=y
+	issueSHA1         IssueCode = "rsa_sha1"      // RFC 8301 section 3.1: must not be accepted
+	issueShortKey     IssueCode = "short_key"     // RFC 8301 section 3.2: must not be accepted
+	issueDraft        IssueCode = "draft"         // no v=, which RFC 6376 section 3.5 requires
+	issueExpired      IssueCode = "expired"       // x= has passed
+	issueFuture       IssueCode = "future"        // t= is yet to come
+	issueTimes        IssueCode = "times"         // x= is not after t=
+	issueLength       IssueCode = "body_length"   // l= leaves room for additions
+	issueAppended     IssueCode = "appended"      // and something was added
+	issueTesting      IssueCode = "testing"       // the key has t=y
 	IssuePublicSuffix IssueCode = "public_suffix" // d= is a domain below which anyone can register
 	IssueFromAdded    IssueCode = "from_added"    // a second From that is not signed
 )
@@ -84,8 +84,8 @@ const (
 // Values lists the issues.
 func (IssueCode) Values() []string {
 	return []string{
-		string(IssueSHA1), string(IssueShortKey), string(IssueDraft), string(IssueExpired), string(IssueFuture),
-		string(IssueTimes), string(IssueLength), string(IssueAppended), string(IssueTesting),
+		string(issueSHA1), string(issueShortKey), string(issueDraft), string(issueExpired), string(issueFuture),
+		string(issueTimes), string(issueLength), string(issueAppended), string(issueTesting),
 		string(IssuePublicSuffix), string(IssueFromAdded),
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Timeout is how long keys are waited for: a key that has not come by then is not known, which is reported before
+// timeout is how long keys are waited for: a key that has not come by then is not known, which is reported before
 // the caller's time is up (CONTRACT 1.9).
-const Timeout = 10 * time.Second
+const timeout = 10 * time.Second
 
 // A Checker computes whether signatures over one message are valid, those of DKIM and those of ARC. Signatures
 // are added with [Checker.Add]; after [Checker.Gather] each can be checked.
@@ -59,7 +59,7 @@ func (s *Signature) bodyLength() int64 {
 // Gather looks up all keys at once, and computes the hashes of the body meanwhile. It fails only when the context
 // ends.
 func (c *Checker) Gather(ctx context.Context, env *diag.Env) error {
-	lookups, cancel := diag.Within(ctx, Timeout)
+	lookups, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	var g diag.Group
 	for name := range c.keys {
@@ -119,12 +119,12 @@ func (p *Published) lack(cause Cause, format string, args ...any) {
 // use reads the record.
 func (p *Published) use(record string) {
 	p.Record, p.Key = record, ParseKey(record)
-	err, _ := p.Key.Err().(*KeyError)
+	err, _ := p.Key.Err().(*keyError)
 	switch {
 	case err == nil && p.Key.Details.SizeBits > maxRSABits:
 		p.lack(KeyUnusable, "The key at %s has %d bits, more than verifiers compute with.", p.Name, p.Key.Details.SizeBits)
-	case err == nil, err.Reason == ReasonSize:
-	case err.Reason == ReasonRevoked:
+	case err == nil, err.Reason == reasonSize:
+	case err.Reason == reasonRevoked:
 		p.lack(KeyRevoked, "The key at %s has been revoked: the value of p= is empty.", p.Name)
 	default:
 		p.lack(KeyUnusable, "The key at %s cannot be used: %s.", p.Name, err.Text)
@@ -146,8 +146,8 @@ func (p *Published) public() []crypto.PublicKey {
 
 // Short reports whether verifiers must refuse the key for its size (RFC 8301 section 3.2).
 func (p *Published) Short() bool {
-	err, ok := p.Key.Err().(*KeyError)
-	return ok && err.Reason == ReasonSize
+	err, ok := p.Key.Err().(*keyError)
+	return ok && err.Reason == reasonSize
 }
 
 // A Check is what a [Checker] computed for a signature. What is not known is nil.

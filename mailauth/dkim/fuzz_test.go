@@ -26,7 +26,7 @@ func FuzzParseKey(f *testing.F) {
 		if k.Err() != nil {
 			return
 		}
-		if k.Public == nil || k.Details == nil || k.Form == "" || k.Type == UnknownType || !k.ForMail() || !k.Allows(sha256) {
+		if k.Public == nil || k.Details == nil || k.Form == "" || k.Type == unknownType || !k.ForMail() || !k.Allows(sha256) {
 			t.Fatalf("%q is usable, and lacks something: %+v", text, k)
 		}
 		again := ParseKey(k.List.String())
@@ -42,7 +42,7 @@ func FuzzSuggestion(f *testing.F) {
 		f.Add(tt.text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) == 0 || len(text) > MaxRecordLength || strings.TrimSpace(text) == "" {
+		if len(text) == 0 || len(text) > maxRecordLength || strings.TrimSpace(text) == "" {
 			return
 		}
 		r, err := Validate(ValidateRequest{Record: text})

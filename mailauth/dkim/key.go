@@ -15,7 +15,7 @@ const version = "DKIM1"
 // The sizes of RSA keys that matter, in bits (RFC 8301 section 3.2).
 const (
 	MinRSABits         = 1024 // verifiers must refuse smaller ones
-	RecommendedRSABits = 2048
+	recommendedRSABits = 2048
 	MaxRSABits         = 4096 // verifiers need not know larger ones
 )
 
@@ -26,20 +26,20 @@ type KeyType string
 const (
 	RSA         KeyType = "rsa"
 	Ed25519     KeyType = "ed25519"
-	UnknownType KeyType = "unknown"
+	unknownType KeyType = "unknown"
 )
 
 // Values lists the types.
-func (KeyType) Values() []string { return []string{string(RSA), string(Ed25519), string(UnknownType)} }
+func (KeyType) Values() []string { return []string{string(RSA), string(Ed25519), string(unknownType)} }
 
 // Form is how the bytes of a key are wrapped.
 type Form string
 
 // The forms of keys.
 const (
-	SPKI  Form = "SubjectPublicKeyInfo" // RFC 5280 section 4.1.2.7: what all use for RSA
-	PKCS1 Form = "RSAPublicKey"         // RFC 8017 appendix A.1.1: what RFC 6376 section 3.6.1 says, and few use
-	Raw   Form = "raw"                  // RFC 8463 section 4: the 32 bytes of an Ed25519 key
+	spki  Form = "SubjectPublicKeyInfo" // RFC 5280 section 4.1.2.7: what all use for RSA
+	pkcs1 Form = "RSAPublicKey"         // RFC 8017 appendix A.1.1: what RFC 6376 section 3.6.1 says, and few use
+	raw   Form = "raw"                  // RFC 8463 section 4: the 32 bytes of an Ed25519 key
 )
 
 // A Key is a key record, read as far as it can be. Whether verifiers use it tells [Key.Err].
@@ -151,7 +151,7 @@ func (k *Key) readType() {
 	case t.Value == string(Ed25519):
 		k.Type = Ed25519
 	default:
-		k.Type = UnknownType
+		k.Type = unknownType
 		k.fault(badType, t, "the key type "+quoted(t.Value)+" is not rsa or ed25519")
 	}
 }

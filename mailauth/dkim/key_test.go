@@ -36,7 +36,7 @@ const (
 func TestParseKey(t *testing.T) {
 	tests := []struct {
 		name, text string
-		reason     Reason // why it is not used; empty if it is
+		reason     reason // why it is not used; empty if it is
 		kinds      string // of the faults
 	}{
 		{"RSA", "v=DKIM1; k=rsa; p=" + rsa2048, "", ""},
@@ -44,29 +44,29 @@ func TestParseKey(t *testing.T) {
 		{"Ed25519", "v=DKIM1; k=ed25519; p=" + ed25519Key, "", ""},
 		{"bare RSAPublicKey", "v=DKIM1; p=" + bareRSA1024, "", "bare key"},
 		{"folded", "v=DKIM1; p=" + rsa1024[:50] + "\r\n\t" + rsa1024[50:60] + " " + rsa1024[60:], "", "blanks"},
-		{"512 bits", "v=DKIM1; p=" + rsa512, ReasonSize, ""},
+		{"512 bits", "v=DKIM1; p=" + rsa512, reasonSize, ""},
 		{"all tags", "v=DKIM1; h=sha1:sha256:x; k=rsa; n=a=20b; s=email:web; t=y:s:z; g=*; x=y; p=" + rsa1024, "",
 			"unknown other hash other hash service flag obsolete"},
-		{"revoked", "v=DKIM1; p=", ReasonRevoked, ""},
-		{"revoked with white space", "v=DKIM1; p= ;", ReasonRevoked, ""},
-		{"no p", "v=DKIM1; k=rsa", ReasonMissing, "no key"},
-		{"capital P", "v=DKIM1; P=" + rsa1024, ReasonMissing, "unknown no key"},
-		{"version late", "k=rsa; v=DKIM1; p=" + rsa1024, ReasonSyntax, "version"},
-		{"other version", "v=DKIM2; p=" + rsa1024, ReasonSyntax, "version"},
-		{"p twice", "v=DKIM1; p=" + rsa1024 + "; p=" + rsa1024, ReasonSyntax, "repeated"},
-		{"no semicolon", "v=DKIM1; k=rsa p=" + rsa1024, ReasonSyntax, "semicolon key type no key"},
-		{"unknown type", "v=DKIM1; k=rsa-2048; p=" + rsa1024, ReasonType, "key type"},
-		{"type in capitals", "v=DKIM1; k=RSA; p=" + rsa1024, ReasonType, "key type"},
-		{"no base64", "v=DKIM1; p=-----BEGIN PUBLIC KEY-----", ReasonData, "base64"},
-		{"no padding", "v=DKIM1; k=ed25519; p=" + strings.TrimRight(ed25519Key, "="), ReasonData, "base64"},
-		{"cut off", "v=DKIM1; p=" + rsa2048[:252], ReasonData, "cut off"},
-		{"wrapped Ed25519", "v=DKIM1; k=ed25519; p=" + wrappedEd25519, ReasonData, "wrapped"},
-		{"Ed25519 without k", "v=DKIM1; p=" + ed25519Key, ReasonData, "other type"},
-		{"RSA as Ed25519", "v=DKIM1; k=ed25519; p=" + rsa1024, ReasonData, "other type"},
-		{"only sha1", "v=DKIM1; h=sha1; p=" + rsa1024, ReasonSHA1, "sha1"},
-		{"unknown hash", "v=DKIM1; h=md5; p=" + rsa1024, ReasonHash, "hash"},
-		{"empty h", "v=DKIM1; h=; p=" + rsa1024, ReasonSyntax, "list hash"},
-		{"other service", "v=DKIM1; s=other; p=" + rsa1024, ReasonService, "service type"},
+		{"revoked", "v=DKIM1; p=", reasonRevoked, ""},
+		{"revoked with white space", "v=DKIM1; p= ;", reasonRevoked, ""},
+		{"no p", "v=DKIM1; k=rsa", reasonMissing, "no key"},
+		{"capital P", "v=DKIM1; P=" + rsa1024, reasonMissing, "unknown no key"},
+		{"version late", "k=rsa; v=DKIM1; p=" + rsa1024, reasonSyntax, "version"},
+		{"other version", "v=DKIM2; p=" + rsa1024, reasonSyntax, "version"},
+		{"p twice", "v=DKIM1; p=" + rsa1024 + "; p=" + rsa1024, reasonSyntax, "repeated"},
+		{"no semicolon", "v=DKIM1; k=rsa p=" + rsa1024, reasonSyntax, "semicolon key type no key"},
+		{"unknown type", "v=DKIM1; k=rsa-2048; p=" + rsa1024, reasonType, "key type"},
+		{"type in capitals", "v=DKIM1; k=RSA; p=" + rsa1024, reasonType, "key type"},
+		{"no base64", "v=DKIM1; p=-----BEGIN PUBLIC KEY-----", reasonData, "base64"},
+		{"no padding", "v=DKIM1; k=ed25519; p=" + strings.TrimRight(ed25519Key, "="), reasonData, "base64"},
+		{"cut off", "v=DKIM1; p=" + rsa2048[:252], reasonData, "cut off"},
+		{"wrapped Ed25519", "v=DKIM1; k=ed25519; p=" + wrappedEd25519, reasonData, "wrapped"},
+		{"Ed25519 without k", "v=DKIM1; p=" + ed25519Key, reasonData, "other type"},
+		{"RSA as Ed25519", "v=DKIM1; k=ed25519; p=" + rsa1024, reasonData, "other type"},
+		{"only sha1", "v=DKIM1; h=sha1; p=" + rsa1024, reasonSHA1, "sha1"},
+		{"unknown hash", "v=DKIM1; h=md5; p=" + rsa1024, reasonHash, "hash"},
+		{"empty h", "v=DKIM1; h=; p=" + rsa1024, reasonSyntax, "list hash"},
+		{"other service", "v=DKIM1; s=other; p=" + rsa1024, reasonService, "service type"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestParseKey(t *testing.T) {
 				require.NotNil(t, k.Public)
 				return
 			}
-			e, ok := errors.AsType[*KeyError](k.Err())
+			e, ok := errors.AsType[*keyError](k.Err())
 			require.True(t, ok)
 			require.Equal(t, tt.reason, e.Reason, "%v", e)
 		})
@@ -94,12 +94,12 @@ func TestKeyFields(t *testing.T) {
 	require.Equal(t, []string{"email"}, k.Services)
 	require.True(t, k.Testing() && k.Strict() && k.ForMail() && k.Allows("sha1") && !k.Allows("sha512"))
 	require.Equal(t, "old key", k.Notes)
-	require.Equal(t, SPKI, k.Form)
+	require.Equal(t, spki, k.Form)
 	require.Equal(t, 2048, k.Public.(*rsa.PublicKey).N.BitLen())
 	require.Equal(t, 2048, k.Details.SizeBits)
 	k = ParseKey("k=ed25519; p=" + ed25519Key)
 	require.Len(t, k.Public.(ed25519.PublicKey), 32)
-	require.Equal(t, Raw, k.Form)
+	require.Equal(t, raw, k.Form)
 	require.True(t, k.Allows("sha256"))
 }
 
@@ -133,7 +133,7 @@ func TestConformanceKeys(t *testing.T) {
 	usable, refused := 0, 0
 	for name, text := range keys {
 		k := ParseKey(text)
-		err, _ := errors.AsType[*KeyError](k.Err())
+		err, _ := errors.AsType[*keyError](k.Err())
 		switch {
 		case err == nil || err.Reason.Policy():
 			usable++

@@ -11,62 +11,62 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// Reason says in a word why verifiers do not use a key.
-type Reason string
+// reason says in a word why verifiers do not use a key.
+type reason string
 
 // The reasons, in the order in which a verifier meets them (RFC 6376 section 6.1.2).
 const (
-	ReasonSyntax  Reason = "syntax"       // the tag list is not valid, or its version is not DKIM1
-	ReasonType    Reason = "key type"     // k is not known
-	ReasonMissing Reason = "no key"       // p is left out
-	ReasonRevoked Reason = "revoked"      // p is empty
-	ReasonData    Reason = "key data"     // p is not a key of the type
-	ReasonHash    Reason = "hash"         // h excludes every hash algorithm in use
-	ReasonService Reason = "service type" // s excludes mail
-	ReasonSHA1    Reason = "sha1"         // h lets only sha1 be used
-	ReasonSize    Reason = "size"         // the RSA key is smaller than verifiers may accept
+	reasonSyntax  reason = "syntax"       // the tag list is not valid, or its version is not DKIM1
+	reasonType    reason = "key type"     // k is not known
+	reasonMissing reason = "no key"       // p is left out
+	reasonRevoked reason = "revoked"      // p is empty
+	reasonData    reason = "key data"     // p is not a key of the type
+	reasonHash    reason = "hash"         // h excludes every hash algorithm in use
+	reasonService reason = "service type" // s excludes mail
+	reasonSHA1    reason = "sha1"         // h lets only sha1 be used
+	reasonSize    reason = "size"         // the RSA key is smaller than verifiers may accept
 )
 
 // Policy reports whether the key was good once: it is whole, and RFC 8301 alone forbids its use.
-func (r Reason) Policy() bool { return r == ReasonSHA1 || r == ReasonSize }
+func (r reason) Policy() bool { return r == reasonSHA1 || r == reasonSize }
 
-// A KeyError says why verifiers do not use a key.
-type KeyError struct {
-	Reason Reason
+// A keyError says why verifiers do not use a key.
+type keyError struct {
+	Reason reason
 	Text   string // a clause that can be understood alone
 }
 
-func (e *KeyError) Error() string { return "the DKIM key cannot be used: " + e.Text }
+func (e *keyError) Error() string { return "the DKIM key cannot be used: " + e.Text }
 
 // reasons assigns the faults of a record, all but the harmless ones.
-var reasons = map[taglist.Kind]Reason{
-	badType: ReasonType, noKey: ReasonMissing, badBase64: ReasonData, badKey: ReasonData, otherType: ReasonData,
-	wrapped: ReasonData, secret: ReasonData, cutOff: ReasonData, exponent: ReasonData, factor: ReasonData,
-	badHash: ReasonHash, onlySHA1: ReasonSHA1, badService: ReasonService,
+var reasons = map[taglist.Kind]reason{
+	badType: reasonType, noKey: reasonMissing, badBase64: reasonData, badKey: reasonData, otherType: reasonData,
+	wrapped: reasonData, secret: reasonData, cutOff: reasonData, exponent: reasonData, factor: reasonData,
+	badHash: reasonHash, onlySHA1: reasonSHA1, badService: reasonService,
 }
 
-// Err says why verifiers do not use the key: a *[KeyError], or nil if they do. The gravest reason comes first,
+// Err says why verifiers do not use the key: a *keyError, or nil if they do. The gravest reason comes first,
 // so that one of [Reason.Policy] means that there is no other: Public is set then.
 func (k *Key) Err() error {
-	for _, order := range []Reason{
-		ReasonSyntax, ReasonType, ReasonMissing, ReasonRevoked, ReasonData, ReasonHash, ReasonService,
-		ReasonSHA1,
+	for _, order := range []reason{
+		reasonSyntax, reasonType, reasonMissing, reasonRevoked, reasonData, reasonHash, reasonService,
+		reasonSHA1,
 	} {
-		if order == ReasonRevoked && k.Revoked {
-			return &KeyError{ReasonRevoked, "it has been revoked by an empty p="}
+		if order == reasonRevoked && k.Revoked {
+			return &keyError{reasonRevoked, "it has been revoked by an empty p="}
 		}
 		for _, f := range k.List.Faults {
 			reason, known := reasons[f.Kind]
 			if !known {
-				reason = ReasonSyntax
+				reason = reasonSyntax
 			}
 			if !f.Harmless && reason == order {
-				return &KeyError{reason, f.Text}
+				return &keyError{reason, f.Text}
 			}
 		}
 	}
 	if key, ok := k.Public.(*rsa.PublicKey); ok && key.N.BitLen() < MinRSABits { // RFC 8301 section 3.2
-		return &KeyError{ReasonSize, fmt.Sprintf("the RSA key has %d bits, and verifiers accept %d or more",
+		return &keyError{reasonSize, fmt.Sprintf("the RSA key has %d bits, and verifiers accept %d or more",
 			key.N.BitLen(), MinRSABits)}
 	}
 	return nil

@@ -37,13 +37,13 @@ type OtherSelectors string
 
 // What the name _domainkey tells: if it does not exist, nothing below it does (RFC 8020 section 2).
 const (
-	NoSelectors       OtherSelectors = "none"
-	PossibleSelectors OtherSelectors = "possible"
+	noSelectors       OtherSelectors = "none"
+	possibleSelectors OtherSelectors = "possible"
 )
 
 // Values lists what can be said.
 func (OtherSelectors) Values() []string {
-	return []string{string(NoSelectors), string(PossibleSelectors)}
+	return []string{string(noSelectors), string(possibleSelectors)}
 }
 
 // Lookup examines the key of a domain at a selector. The error is a *[diag.InputError], that of the context if
@@ -97,7 +97,7 @@ func check(req LookupRequest) error {
 // gather asks all there is to ask at once.
 func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
 	e := &evidence{domain: req.Domain, selector: req.Selector, now: env.Now(), places: places(req)}
-	bounded, cancel := diag.Within(ctx, Timeout)
+	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	node := req.Domain.Sub(label)
 	var g diag.Group
@@ -159,9 +159,9 @@ func (e *evidence) report(ended time.Time) *LookupReport {
 		r.Service = s.Name
 	}
 	if e.node.Err() == nil {
-		r.OtherSelectors = PossibleSelectors
+		r.OtherSelectors = possibleSelectors
 		if e.node.NXDomain() && len(e.node.Aliases) == 0 && absent(e) {
-			r.OtherSelectors = NoSelectors
+			r.OtherSelectors = noSelectors
 		}
 	}
 	return r

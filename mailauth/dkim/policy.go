@@ -24,29 +24,29 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 		list = append(list, issue)
 	}
 	if s.Hash == crypto.SHA1 { // RFC 8301 section 3.1
-		add(IssueSHA1, true, "a", "The signature was made with rsa-sha1, which verifiers must not accept.")
+		add(issueSHA1, true, "a", "The signature was made with rsa-sha1, which verifiers must not accept.")
 	}
 	if s.Draft() { // RFC 6376 section 3.5
-		add(IssueDraft, true, "", "The signature has no version tag (v=1), like those of drafts from before 2007.")
+		add(issueDraft, true, "", "The signature has no version tag (v=1), like those of drafts from before 2007.")
 	}
 	if p := check.Key; p != nil && p.Key != nil {
 		if p.Short() { // RFC 8301 section 3.2
-			add(IssueShortKey, true, "", "The RSA key at %s has %d bits, and verifiers must not accept fewer than %d.",
+			add(issueShortKey, true, "", "The RSA key at %s has %d bits, and verifiers must not accept fewer than %d.",
 				p.Name, p.Key.Details.SizeBits, MinRSABits)
 		}
 		if p.Key.Testing() { // RFC 6376 section 3.6.1
-			add(IssueTesting, false, "", "The key at %s says that the domain is testing DKIM (t=y).", p.Name)
+			add(issueTesting, false, "", "The key at %s says that the domain is testing DKIM (t=y).", p.Name)
 		}
 	}
 	if s.Expires != nil && at.After(*s.Expires) { // RFC 6376 section 3.5
-		add(IssueExpired, true, "x", "The signature expired on %s.", s.Expires.Format(time.RFC3339))
+		add(issueExpired, true, "x", "The signature expired on %s.", s.Expires.Format(time.RFC3339))
 	}
 	if s.Time != nil && s.Time.Sub(at) > maxAhead { // RFC 6376 section 3.5
-		add(IssueFuture, false, "t", "The signature says that it was made on %s, which is in the future.",
+		add(issueFuture, false, "t", "The signature says that it was made on %s, which is in the future.",
 			s.Time.Format(time.RFC3339))
 	}
 	if s.Time != nil && s.Expires != nil && !s.Expires.After(*s.Time) { // RFC 6376 section 3.5
-		add(IssueTimes, false, "x", "The signature expires no later than it was made (x= is not after t=).")
+		add(issueTimes, false, "x", "The signature expires no later than it was made (x= is not after t=).")
 	}
 	c.lengthIssue(s, add)
 	if suffix, official := publicsuffix.PublicSuffix(s.Domain.String()); official && suffix == s.Domain.String() {
@@ -74,10 +74,10 @@ func (c *Checker) lengthIssue(s *Signature, add func(IssueCode, bool, string, st
 	size, known := c.bodies.sizes[s.Body]
 	switch more := size - *s.Length; {
 	case !known || more <= 0:
-		add(IssueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.",
+		add(issueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.",
 			diag.Count(*s.Length, "byte"))
 	case more > 0:
-		add(IssueAppended, false, "l",
+		add(issueAppended, false, "l",
 			"The signature covers only the first %s of the body (l=): the last %d are not signed.", diag.Count(*s.Length, "byte"), more)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // where the key is not whole, or where there are several, since nobody but the owner knows the right one. Of
 // the flags it keeps those that are listed.
 func repair(text string, flags ...string) string {
-	if len(text) > MaxRecordLength || strings.Contains(text, "PRIVATE KEY") {
+	if len(text) > maxRecordLength || strings.Contains(text, "PRIVATE KEY") {
 		return ""
 	}
 	list := tidy(text)
@@ -31,7 +31,7 @@ func repair(text string, flags ...string) string {
 		}
 	}
 	record := strings.Join(append(tags, "p="+base64.StdEncoding.EncodeToString(data)), "; ")
-	if ParseKey(record).Err() != nil || len(record) > MaxRecordLength {
+	if ParseKey(record).Err() != nil || len(record) > maxRecordLength {
 		return ""
 	}
 	return record

@@ -30,7 +30,7 @@ type KeyFields struct {
 // fields writes down the key.
 func (e *evidence) fields(v diag.Verdict) KeyFields {
 	f := KeyFields{
-		KeyType: UnknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
+		KeyType: unknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
 		ParsedTags: []taglist.ParsedTag{},
 	}
 	k := e.key

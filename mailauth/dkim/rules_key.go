@@ -179,8 +179,8 @@ var strengthRules = diag.Rules[*evidence]{
 			"the last use.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.key.Details.SizeBits
-			return e.in("p", diag.FailIf(n < RecommendedRSABits, "The RSA key has %d bits; %d or more are recommended.", n,
-				RecommendedRSABits))
+			return e.in("p", diag.FailIf(n < recommendedRSABits, "The RSA key has %d bits; %d or more are recommended.", n,
+				recommendedRSABits))
 		},
 	},
 	{

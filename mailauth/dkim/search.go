@@ -69,7 +69,7 @@ type Search struct {
 // Find looks for keys at selectors, in one round trip. What it finds is for [Lookup] to examine. The error is that of
 // the context if it ended, or wraps [diag.ErrUnavailable] if nothing was learned.
 func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []diag.Selector) (*Search, error) {
-	bounded, cancel := diag.Within(ctx, Timeout)
+	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	node := domain.Sub(label)
 	answers := make([]diag.Answer[*dns.TXT], len(selectors))

@@ -7,8 +7,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// MaxRecordLength bounds the text of a record, in bytes: an RSA key of 16,384 bits takes 2,800.
-const MaxRecordLength = 8192
+// maxRecordLength bounds the text of a record, in bytes: an RSA key of 16,384 bits takes 2,800.
+const maxRecordLength = 8192
 
 // ValidateRequest asks what can be said of a record that need not be published.
 type ValidateRequest struct {
@@ -27,8 +27,8 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if strings.TrimSpace(req.Record) == "" {
 		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DKIM1; k=rsa; p=…")
 	}
-	if len(req.Record) > MaxRecordLength {
-		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
+	if len(req.Record) > maxRecordLength {
+		return nil, diag.Invalid("record", "is longer than %d bytes", maxRecordLength)
 	}
 	e := &evidence{}
 	parts, line := diag.PastedTXT(req.Record)

@@ -25,7 +25,7 @@ func destinations(field string, list []string, style Style) ([]policy.URI, error
 		switch {
 		case reason != "":
 			return nil, diag.Invalid(field, "%s", reason)
-		case u.HasSizeLimit && style != StyleRFC7489: // RFC 9989 section 4.8
+		case u.HasSizeLimit && style != styleRFC7489: // RFC 9989 section 4.8
 			return nil, diag.Invalid(field, "has a size limit, which does not exist in RFC 9989: write %s", diag.Quote(u.URI))
 		case !slices.ContainsFunc(all, func(o policy.URI) bool { return strings.EqualFold(o.URI, u.URI) }):
 			all = append(all, u)

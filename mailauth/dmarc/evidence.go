@@ -33,7 +33,7 @@ type evidence struct {
 	unsearched   string  // why not all these places are known, for a sentence; empty if they are
 	wildcard     error   // why it is not known what a wildcard answers
 	destinations []destination
-	unchecked    int // destinations beyond [MaxDestinations]
+	unchecked    int // destinations beyond maxDestinations
 }
 
 // beside are the TXT records at _dmarc.<domain> that are no DMARC records.

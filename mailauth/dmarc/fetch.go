@@ -13,9 +13,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// MaxDestinations is how many domains to which reports go are looked at: receivers need to serve two addresses only
+// maxDestinations is how many domains to which reports go are looked at: receivers need to serve two addresses only
 // (RFC 7489 section 6.2).
-const MaxDestinations = 10
+const maxDestinations = 10
 
 // maxPlaces bounds the records at wrong names, of which a reader needs one.
 const maxPlaces = 5
@@ -143,7 +143,7 @@ func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 		switch {
 		case i >= 0:
 			e.destinations[i].uris = append(e.destinations[i].uris, u)
-		case len(e.destinations) < MaxDestinations:
+		case len(e.destinations) < maxDestinations:
 			e.destinations = append(e.destinations, destination{
 				domain: u.Domain, uris: []policy.URI{u}, external: e.external(u),
 			})

@@ -14,12 +14,12 @@ type Style string
 
 // The styles.
 const (
-	StyleDMARCbis Style = "dmarcbis" // RFC 9989
-	StyleRFC7489  Style = "rfc7489"
+	styleDMARCbis Style = "dmarcbis" // RFC 9989
+	styleRFC7489  Style = "rfc7489"
 )
 
 // Values lists the styles.
-func (Style) Values() []string { return []string{string(StyleDMARCbis), string(StyleRFC7489)} }
+func (Style) Values() []string { return []string{string(styleDMARCbis), string(styleRFC7489)} }
 
 // GenerateRequest says what a record is to ask for.
 type GenerateRequest struct {
@@ -180,7 +180,7 @@ func (req *GenerateRequest) checkStyle() error {
 	if req.Percentage != nil && (*req.Percentage < 0 || *req.Percentage > 100) {
 		return diag.Invalid("percentage", "must be between 0 and 100")
 	}
-	if req.Style != StyleRFC7489 {
+	if req.Style != styleRFC7489 {
 		if req.Percentage != nil && *req.Percentage < 100 { // RFC 9989 appendix A.6
 			return diag.Invalid("percentage", "does not exist in RFC 9989: set testing instead, or the style rfc7489")
 		}

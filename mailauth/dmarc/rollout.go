@@ -63,7 +63,7 @@ func (g *generation) limited(level int, s stage) stage {
 
 // sampled is the stage in which quarantine is tried out.
 func (g *generation) sampled() stage {
-	if g.req.Style == StyleRFC7489 {
+	if g.req.Style == styleRFC7489 {
 		return g.limited(1, stage{percentage: min(firstSample, g.target.percentage)})
 	}
 	return g.limited(1, stage{testing: true, percentage: policy.DefaultPercentage})

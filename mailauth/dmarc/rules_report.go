@@ -201,7 +201,7 @@ var destinationRules = diag.Rules[*evidence]{
 		Advice:      "Remove addresses: receivers need to serve only two.",
 		When:        followed,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", MaxDestinations,
+			return diag.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", maxDestinations,
 				diag.Count(e.unchecked, "destination"))
 		},
 	},

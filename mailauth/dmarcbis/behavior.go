@@ -12,15 +12,15 @@ type Behavior string
 
 // The behaviors.
 const (
-	Same     Behavior = "none"     // the same mail is treated the same
+	same     Behavior = "none"     // the same mail is treated the same
 	Stricter Behavior = "stricter" // some mail is treated worse than before
-	Looser   Behavior = "looser"   // some mail is treated better than before, and none worse
+	looser   Behavior = "looser"   // some mail is treated better than before, and none worse
 	Testing  Behavior = "testing"  // as looser, because the policy is only tested from now on; no migration needs that
 )
 
 // Values lists the behaviors.
 func (Behavior) Values() []string {
-	return []string{string(Same), string(Stricter), string(Looser), string(Testing)}
+	return []string{string(same), string(Stricter), string(looser), string(Testing)}
 }
 
 // A Scope is a kind of mail by the domain in its From field.
@@ -28,14 +28,14 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeDomain      Scope = "domain"
-	ScopeSubdomains  Scope = "subdomains"
-	ScopeNonexistent Scope = "nonexistent_subdomains"
+	scopeDomain      Scope = "domain"
+	scopeSubdomains  Scope = "subdomains"
+	scopeNonexistent Scope = "nonexistent_subdomains"
 )
 
 // Values lists the scopes.
 func (Scope) Values() []string {
-	return []string{string(ScopeDomain), string(ScopeSubdomains), string(ScopeNonexistent)}
+	return []string{string(scopeDomain), string(scopeSubdomains), string(scopeNonexistent)}
 }
 
 // A Treatment is what receivers are asked to do with mail that fails DMARC.
@@ -103,13 +103,13 @@ func flagged(r *policy.Record) bool {
 // compare sets treatments side by side.
 func compare(before, after treatments) []Comparison {
 	var list []Comparison
-	for i, scope := range []Scope{ScopeDomain, ScopeSubdomains, ScopeNonexistent} {
-		c := Comparison{Scope: scope, Before: before[i], After: after[i], Change: Same}
+	for i, scope := range []Scope{scopeDomain, scopeSubdomains, scopeNonexistent} {
+		c := Comparison{Scope: scope, Before: before[i], After: after[i], Change: same}
 		switch b, a := before[i].severity(), after[i].severity(); {
 		case a > b:
 			c.Change = Stricter
 		case a < b:
-			c.Change = Looser
+			c.Change = looser
 		}
 		list = append(list, c)
 	}
@@ -118,9 +118,9 @@ func compare(before, after treatments) []Comparison {
 
 // sum is the change of all kinds of mail. Mail that is treated worse weighs more than mail that is treated better.
 func sum(changes ...Behavior) Behavior {
-	total := Same
+	total := same
 	for _, c := range changes {
-		if c == Stricter || total == Same {
+		if c == Stricter || total == same {
 			total = c
 		}
 	}
@@ -143,16 +143,16 @@ func realigned(before, after policy.PSD, domain string) Behavior {
 	subordinate := domain != "" && policy.PublicSuffixOrganizational(domain) != domain
 	switch {
 	case before == after:
-		return Same
+		return same
 	case after == policy.IsPSD:
 		return Stricter
 	case before == policy.IsPSD:
-		return Looser
+		return looser
 	case !subordinate:
-		return Same
+		return same
 	case after == policy.NotPSD:
 		return Stricter
 	default:
-		return Looser
+		return looser
 	}
 }

@@ -7,14 +7,14 @@ type DiffOp string
 
 // The operations.
 const (
-	DiffKeep   DiffOp = "keep"
-	DiffRemove DiffOp = "remove"
-	DiffAdd    DiffOp = "add"
+	diffKeep   DiffOp = "keep"
+	diffRemove DiffOp = "remove"
+	diffAdd    DiffOp = "add"
 )
 
 // Values lists the operations.
 func (DiffOp) Values() []string {
-	return []string{string(DiffKeep), string(DiffRemove), string(DiffAdd)}
+	return []string{string(diffKeep), string(diffRemove), string(diffAdd)}
 }
 
 // A DiffLine is a tag of one of two records, or of both.
@@ -37,11 +37,11 @@ func diff(before, after []string) []DiffLine {
 	}
 	if len(before) > maxDiffTags || len(after) > maxDiffTags {
 		if slices.Equal(before, after) {
-			add(DiffKeep, before)
+			add(diffKeep, before)
 			return lines
 		}
-		add(DiffRemove, before)
-		add(DiffAdd, after)
+		add(diffRemove, before)
+		add(diffAdd, after)
 		return lines
 	}
 	common := commonLengths(before, after)
@@ -49,18 +49,18 @@ func diff(before, after []string) []DiffLine {
 	for i < len(before) && j < len(after) {
 		switch {
 		case before[i] == after[j]:
-			add(DiffKeep, before[i:i+1])
+			add(diffKeep, before[i:i+1])
 			i, j = i+1, j+1
 		case common[i+1][j] >= common[i][j+1]:
-			add(DiffRemove, before[i:i+1])
+			add(diffRemove, before[i:i+1])
 			i++
 		default:
-			add(DiffAdd, after[j:j+1])
+			add(diffAdd, after[j:j+1])
 			j++
 		}
 	}
-	add(DiffRemove, before[i:])
-	add(DiffAdd, after[j:])
+	add(diffRemove, before[i:])
+	add(diffAdd, after[j:])
 	return lines
 }
 

@@ -17,14 +17,14 @@ type Action string
 // The actions.
 const (
 	Keep    Action = "keep"
-	Remove  Action = "remove"
-	Replace Action = "replace"
-	Add     Action = "add"
+	remove  Action = "remove"
+	replace Action = "replace"
+	add     Action = "add"
 )
 
 // Values lists the actions.
 func (Action) Values() []string {
-	return []string{string(Keep), string(Remove), string(Replace), string(Add)}
+	return []string{string(Keep), string(remove), string(replace), string(add)}
 }
 
 // A Change is what becomes of one tag, and why.
@@ -117,12 +117,12 @@ func (m *migration) debris() {
 		switch part := l.Text[f.Offset:min(len(l.Text), f.Offset+f.Length)]; f.Kind {
 		case taglist.NoEquals, taglist.BadName:
 			m.lost = append(m.lost, Change{
-				Action: Remove, Before: diag.Quote(part), Reference: refSyntax,
+				Action: remove, Before: diag.Quote(part), Reference: refSyntax,
 				Reason: "This part is not a tag with a value, so that receivers ignore it.",
 			})
 		case taglist.Empty:
 			m.lost = append(m.lost, Change{
-				Action: Remove, Before: ";", Reference: refSyntax, Reason: "There is nothing between two semicolons.",
+				Action: remove, Before: ";", Reference: refSyntax, Reason: "There is nothing between two semicolons.",
 			})
 		}
 	}
@@ -143,7 +143,7 @@ func (m *migration) hidden() {
 	for _, t := range m.parted.Tags {
 		if name := strings.ToLower(t.Name); !m.before.Has(name) && !slices.Contains(addresses, name) {
 			m.lost = append(m.lost, Change{
-				Tag: name, Action: Remove, Before: diag.Quote(t.Value), Reference: refSyntax,
+				Tag: name, Action: remove, Before: diag.Quote(t.Value), Reference: refSyntax,
 				Reason: "A semicolon is missing in front of the tag, so that receivers do not see it and it has no effect.",
 			})
 		}
@@ -162,7 +162,7 @@ func (m *migration) repeats() {
 		}
 		name := strings.ToLower(t.Name)
 		m.lost = append(m.lost, Change{
-			Tag: name, Action: Remove, Before: diag.Quote(t.Value), Reference: refTagList,
+			Tag: name, Action: remove, Before: diag.Quote(t.Value), Reference: refTagList,
 			Reason: "A record in which a tag appears twice is not valid.",
 		})
 		kept, _ := m.draft.Get(name)
@@ -372,9 +372,9 @@ func (m *migration) changes() []Change {
 		n, noted := m.notes[name]
 		switch {
 		case !ok:
-			c.Action = Remove
+			c.Action = remove
 		case after != s.Value || noted && name == "p":
-			c.Action, c.After = Replace, after
+			c.Action, c.After = replace, after
 		default:
 			c.After, n = after, kept(name)
 		}
@@ -386,7 +386,7 @@ func (m *migration) changes() []Change {
 		if _, ok := original.Get(s.Tag); !ok {
 			name := strings.ToLower(s.Tag)
 			n := m.notes[name]
-			list = append(list, Change{Tag: name, Action: Add, After: s.Value, Reason: n.reason, Reference: n.reference})
+			list = append(list, Change{Tag: name, Action: add, After: s.Value, Reason: n.reason, Reference: n.reference})
 		}
 	}
 	for i := range list {

@@ -135,8 +135,8 @@ var isRecord = []diag.Code{"dmarcbis.migrate.version"}
 
 // of names mail in a sentence.
 var of = map[Scope]string{
-	ScopeDomain: " from the domain", ScopeSubdomains: " from subdomains",
-	ScopeNonexistent: " from nonexistent subdomains",
+	scopeDomain: " from the domain", scopeSubdomains: " from subdomains",
+	scopeNonexistent: " from nonexistent subdomains",
 }
 
 // differences tells which mail is treated differently: all of it in one sentence, if it is treated the same.
@@ -173,7 +173,7 @@ func stricter(c *conversion) diag.Failures {
 // added reports whether the migration added or replaced a tag.
 func (c *conversion) added(tag string) bool {
 	for _, change := range c.changes {
-		if change.Tag == tag && (change.Action == Add || change.Action == Replace) {
+		if change.Tag == tag && (change.Action == add || change.Action == replace) {
 			return true
 		}
 	}

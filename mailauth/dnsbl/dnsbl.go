@@ -74,7 +74,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // Listings asks the blocklists of medium and high severity about an address, as [Check] does, and returns the
 // listings. The count is how many of these lists said something.
 func Listings(ctx context.Context, env *diag.Env, ip diag.IP) (listings []Result, answered int, err error) {
-	e, err := examine(ctx, env, Request{IP: ip}, func(l *List) bool { return l.Category != Allow && l.Severity != Low })
+	e, err := examine(ctx, env, Request{IP: ip}, func(l *List) bool { return l.Category != allow && l.Severity != low })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -193,7 +193,7 @@ func (e *evidence) unavailable() error {
 			if r.fault == "" && !p.limited {
 				return nil
 			}
-			silent = silent && r.fault == TimedOut
+			silent = silent && r.fault == timedOut
 		}
 	}
 	switch {
@@ -215,7 +215,7 @@ func (e *evidence) report() *Report {
 	for _, p := range e.probes {
 		o := &p.outcome
 		r.Partial = r.Partial || !o.measured() && !o.dead()
-		if p.list.Category == Allow {
+		if p.list.Category == allow {
 			r.Allowlists = append(r.Allowlists, p.result(e.ip.Addr))
 			continue
 		}
@@ -223,7 +223,7 @@ func (e *evidence) report() *Report {
 		switch o.status {
 		case Listed:
 			r.ListedCount++
-		case Clean:
+		case clean:
 			r.CleanCount++
 		default:
 			r.ErrorCount++
@@ -260,7 +260,7 @@ func (p *probe) result(ip netip.Addr) Result {
 	switch {
 	case r.Listed:
 		r.Reason = strings.Join(p.reasons, "; ")
-		if l.Category != Allow {
+		if l.Category != allow {
 			r.DelistURL = l.delistURL(ip)
 		}
 	case o.why != "":

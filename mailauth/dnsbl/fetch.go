@@ -12,9 +12,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Timeout is how long all lists together are waited for. One that has not answered by then did not answer;
+// timeout is how long all lists together are waited for. One that has not answered by then did not answer;
 // receivers wait no longer either.
-const Timeout = 5 * time.Second
+const timeout = 5 * time.Second
 
 // The test addresses (RFC 5782 section 5): each list has the first, and none has the second.
 var (
@@ -61,7 +61,7 @@ type evidence struct {
 func gather(ctx context.Context, env *diag.Env, ip diag.IP, probes []*probe, secrets keys) *evidence {
 	e := &evidence{ip: ip, purpose: purposeOf(ip.Addr), probes: probes, began: env.Now()}
 	limits := limiterOf(env)
-	ask, cancel := diag.Within(ctx, Timeout)
+	ask, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	var g diag.Group
 	for _, p := range probes {
@@ -137,7 +137,7 @@ func failed(a diag.Answer[*dns.A], secrets keys) reply {
 	}
 	why := diag.Reason(a.Err())
 	if why == noResponse {
-		return reply{fault: TimedOut, why: why}
+		return reply{fault: timedOut, why: why}
 	}
 	return reply{fault: Failed, why: "the lookup failed: " + diag.Quote(secrets.scrub(why))}
 }

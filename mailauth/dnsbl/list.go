@@ -14,19 +14,19 @@ type Category string
 
 // The categories.
 const (
-	Spam       Category = "spam"       // sources of spam
-	Exploit    Category = "exploit"    // infected or hijacked machines, attackers
+	spam       Category = "spam"       // sources of spam
+	exploit    Category = "exploit"    // infected or hijacked machines, attackers
 	Policy     Category = "policy"     // addresses that should not send mail themselves: no accusation
-	Proxy      Category = "proxy"      // proxies, VPNs, Tor
-	Bot        Category = "bot"        // members and controllers of botnets
-	Reputation Category = "reputation" // a score, or the company that an address keeps
-	Allow      Category = "allow"      // senders that somebody vouches for
+	proxy      Category = "proxy"      // proxies, VPNs, Tor
+	bot        Category = "bot"        // members and controllers of botnets
+	reputation Category = "reputation" // a score, or the company that an address keeps
+	allow      Category = "allow"      // senders that somebody vouches for
 )
 
 // Values lists the categories.
 func (Category) Values() []string {
 	return []string{
-		string(Spam), string(Exploit), string(Policy), string(Proxy), string(Bot), string(Reputation), string(Allow),
+		string(spam), string(exploit), string(Policy), string(proxy), string(bot), string(reputation), string(allow),
 	}
 }
 
@@ -41,25 +41,25 @@ type Severity string
 
 // The severities.
 const (
-	High   Severity = "high"   // large receivers reject mail on its word
-	Medium Severity = "medium" // some reject, many count it
-	Low    Severity = "low"    // few use it
+	high   Severity = "high"   // large receivers reject mail on its word
+	medium Severity = "medium" // some reject, many count it
+	low    Severity = "low"    // few use it
 )
 
 // Values lists the severities.
-func (Severity) Values() []string { return []string{string(High), string(Medium), string(Low)} }
+func (Severity) Values() []string { return []string{string(high), string(medium), string(low)} }
 
 // A Scope says what a list has entries for.
 type Scope string
 
 // The scopes.
 const (
-	OfAddresses Scope = "address" // what the address itself did
-	OfNetworks  Scope = "network" // what some addresses of its network did
+	ofAddresses Scope = "address" // what the address itself did
+	ofNetworks  Scope = "network" // what some addresses of its network did
 )
 
 // Values lists the scopes.
-func (Scope) Values() []string { return []string{string(OfAddresses), string(OfNetworks)} }
+func (Scope) Values() []string { return []string{string(ofAddresses), string(ofNetworks)} }
 
 // A Family is a version of the Internet Protocol.
 type Family string
@@ -67,11 +67,11 @@ type Family string
 // The families.
 const (
 	IPv4 Family = "ipv4"
-	IPv6 Family = "ipv6"
+	iPv6 Family = "ipv6"
 )
 
 // Values lists the families.
-func (Family) Values() []string { return []string{string(IPv4), string(IPv6)} }
+func (Family) Values() []string { return []string{string(IPv4), string(iPv6)} }
 
 // A List is a DNS-based list of addresses. [ParseLists] describes its JSON.
 type List struct {
@@ -206,11 +206,11 @@ func (p pattern) MarshalText() ([]byte, error) {
 
 // knows reports whether the list has addresses of this kind.
 func (l *List) knows(ip netip.Addr) bool {
-	return ip.Is4() && slices.Contains(l.Families, IPv4) || ip.Is6() && slices.Contains(l.Families, IPv6)
+	return ip.Is4() && slices.Contains(l.Families, IPv4) || ip.Is6() && slices.Contains(l.Families, iPv6)
 }
 
 // ofNetworks reports whether it lists networks for what some of their addresses did.
-func (l *List) ofNetworks() bool { return l.Scope == OfNetworks }
+func (l *List) ofNetworks() bool { return l.Scope == ofNetworks }
 
 // public is the zone as it may be shown: without the key.
 func (l *List) public(keyed bool) string {
@@ -317,7 +317,7 @@ func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanin
 		return denied, "", meanings
 	case category == "":
 		return present, l.Category, nil
-	case category == neutral, category == Allow && l.Category != Allow:
+	case category == neutral, category == allow && l.Category != allow:
 		return noted, "", meanings
 	default:
 		return present, category, meanings
@@ -334,5 +334,5 @@ func (r *reading) refusal() string {
 
 // gravity orders categories by what they accuse an address of.
 func gravity(c Category) int {
-	return slices.Index([]Category{Allow, Policy, Reputation, Proxy, Exploit, Bot, Spam}, c)
+	return slices.Index([]Category{allow, Policy, reputation, proxy, exploit, bot, spam}, c)
 }

@@ -8,15 +8,15 @@ type Status string
 // The statuses.
 const (
 	Listed   Status = "listed"
-	Clean    Status = "clean"
-	TimedOut Status = "timeout" // no response in time
+	clean    Status = "clean"
+	timedOut Status = "timeout" // no response in time
 	Refused  Status = "refused" // the list does not answer whoever asks
 	Failed   Status = "error"   // the answer is none, or cannot be relied on
 )
 
 // Values lists the statuses.
 func (Status) Values() []string {
-	return []string{string(Listed), string(Clean), string(TimedOut), string(Refused), string(Failed)}
+	return []string{string(Listed), string(clean), string(timedOut), string(Refused), string(Failed)}
 }
 
 // SelfTest says what came of asking a list about the test addresses (RFC 5782 section 5).
@@ -24,18 +24,18 @@ type SelfTest string
 
 // The outcomes of the self-test.
 const (
-	Passed   SelfTest = "passed"   // the list has the one and not the other
-	Empty    SelfTest = "empty"    // it has neither: nobody keeps the list
-	Wildcard SelfTest = "wildcard" // it has both: it lists every address
-	Parked   SelfTest = "parked"   // it answers with addresses that no list answers with
-	NotAsked SelfTest = "none"     // the list has no test addresses
+	passed   SelfTest = "passed"   // the list has the one and not the other
+	empty    SelfTest = "empty"    // it has neither: nobody keeps the list
+	wildcard SelfTest = "wildcard" // it has both: it lists every address
+	parked   SelfTest = "parked"   // it answers with addresses that no list answers with
+	notAsked SelfTest = "none"     // the list has no test addresses
 	Open     SelfTest = "unknown"  // the list did not answer
 )
 
 // Values lists the outcomes of the self-test.
 func (SelfTest) Values() []string {
 	return []string{
-		string(Passed), string(Empty), string(Wildcard), string(Parked), string(NotAsked), string(Open),
+		string(passed), string(empty), string(wildcard), string(parked), string(notAsked), string(Open),
 	}
 }
 
@@ -48,10 +48,10 @@ type outcome struct {
 }
 
 // measured reports whether the list said something about the address.
-func (o *outcome) measured() bool { return o.status == Listed || o.status == Clean }
+func (o *outcome) measured() bool { return o.status == Listed || o.status == clean }
 
 // dead reports whether the list is no longer kept, so that nobody learns anything from it.
-func (o *outcome) dead() bool { return o.test == Empty || o.test == Wildcard }
+func (o *outcome) dead() bool { return o.test == empty || o.test == wildcard }
 
 // weigh says what the answers of a list come to. An accusation counts only if the list is known not to list
 // everything, and its absence only if the list is known to list something.
@@ -70,17 +70,17 @@ func (p *probe) weigh() outcome {
 		return fail(Refused, r.refusal())
 	case r.kind == foreign:
 		return fail(Failed, fmt.Sprintf("it answered %s, which is no return code of a list", r.decisive))
-	case test == Wildcard:
+	case test == wildcard:
 		return fail(Failed, "it lists every address, even 127.0.0.1, which no list may have")
-	case test == Parked:
+	case test == parked:
 		return fail(Failed, "it answered for its test address with an address that is no return code of a list")
 	case fault.fault == Refused:
 		return fail(Refused, fault.why)
 	case r.kind == present && (test != Open || p.exonerates()):
 		o.status = Listed
-	case r.kind != present && (test == Passed || test == NotAsked):
-		o.status = Clean
-	case test == Empty:
+	case r.kind != present && (test == passed || test == notAsked):
+		o.status = clean
+	case test == empty:
 		return fail(Failed, "it does not list its test address 127.0.0.2, so that the list is not in operation")
 	default:
 		return fail(fault.fault, "its test addresses could not be looked up: "+fault.why)
@@ -91,23 +91,23 @@ func (p *probe) weigh() outcome {
 // selfTest says what the test addresses tell of a list, and if that is nothing, why.
 func (p *probe) selfTest() (SelfTest, reply) {
 	if !p.list.Test {
-		return NotAsked, reply{}
+		return notAsked, reply{}
 	}
 	listed, unlisted := p.list.survey(p.listed), p.list.survey(p.unlisted)
 	fault := worse(listed.fault, unlisted.fault)
 	switch {
 	case unlisted.present:
-		return Wildcard, reply{}
+		return wildcard, reply{}
 	case fault.fault == Refused:
 		return Open, fault
 	case listed.foreign || unlisted.foreign:
-		return Parked, reply{}
+		return parked, reply{}
 	case (listed.present || listed.noted) && p.exonerates():
-		return Passed, reply{}
+		return passed, reply{}
 	case fault.fault != "":
 		return Open, fault
 	default:
-		return Empty, reply{}
+		return empty, reply{}
 	}
 }
 
@@ -142,7 +142,7 @@ func (p *probe) exonerates() bool {
 
 // worse keeps the fault that says more: a refusal before an error, an error before silence.
 func worse(a, b reply) reply {
-	rank := map[Status]int{"": 0, TimedOut: 1, Failed: 2, Refused: 3}
+	rank := map[Status]int{"": 0, timedOut: 1, Failed: 2, Refused: 3}
 	if rank[b.fault] > rank[a.fault] {
 		return b
 	}

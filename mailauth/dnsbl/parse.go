@@ -145,7 +145,7 @@ func (l *List) claim(seen map[string]bool) error {
 
 // UnmarshalJSON reads a list, see [ParseLists].
 func (l *List) UnmarshalJSON(data []byte) error {
-	*l = List{Severity: Low, Scope: OfAddresses, Test: true}
+	*l = List{Severity: low, Scope: ofAddresses, Test: true}
 	if err := decode(data, l); err != nil {
 		return err
 	}

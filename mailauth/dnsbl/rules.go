@@ -52,13 +52,13 @@ func (e *evidence) Unanswered() (list []diag.Source) {
 
 // could reports whether a list could say what a class is about.
 func could(p *probe, c class) bool {
-	return classOf(p) == c || c == policy && p.list.Severity != Low && p.list.hasPolicies()
+	return classOf(p) == c || c == policy && p.list.Severity != low && p.list.hasPolicies()
 }
 
 // classOf is the class of a listing, or without one of what the list might say.
 func classOf(p *probe) class {
 	switch {
-	case p.category() == Policy && p.list.Severity == Low:
+	case p.category() == Policy && p.list.Severity == low:
 		return minorPolicy
 	case p.category() == Policy:
 		return policy
@@ -66,9 +66,9 @@ func classOf(p *probe) class {
 		return network
 	case p.list.Decisive && (p.outcome.status != Listed || len(p.outcome.reading.meanings) > 0):
 		return decisive // but for a code that nobody has documented
-	case p.list.Severity == High:
+	case p.list.Severity == high:
 		return major
-	case p.list.Severity == Medium:
+	case p.list.Severity == medium:
 		return minor
 	default:
 		return obscure
@@ -78,7 +78,7 @@ func classOf(p *probe) class {
 // blocks returns the blocklists for which the condition holds.
 func (e *evidence) blocks(is func(*probe) bool) (list []*probe) {
 	for _, p := range e.probes {
-		if p.list.Category != Allow && is(p) {
+		if p.list.Category != allow && is(p) {
 			list = append(list, p)
 		}
 	}
@@ -143,12 +143,12 @@ func (e *evidence) listing(p *probe) diag.Failures {
 // remedies are what removes the cause of a listing, which comes before the request for removal: an address whose
 // cause remains is listed again.
 var remedies = map[Category]string{
-	Spam: "Find and stop what sends the spam: a hijacked mailbox, a form or script that is abused, or a mailing to " +
+	spam: "Find and stop what sends the spam: a hijacked mailbox, a form or script that is abused, or a mailing to " +
 		"people who did not ask for it.",
-	Exploit:    "Find and clean the machine behind the address that is infected or attacks others; behind NAT it may be any.",
-	Bot:        "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
-	Proxy:      "Close the proxy, or send mail from an address that is no proxy, VPN or Tor node.",
-	Reputation: "Check the mail log for spam and bounces, and give the address a PTR record with a host name of its own.",
+	exploit:    "Find and clean the machine behind the address that is infected or attacks others; behind NAT it may be any.",
+	bot:        "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
+	proxy:      "Close the proxy, or send mail from an address that is no proxy, VPN or Tor node.",
+	reputation: "Check the mail log for spam and bounces, and give the address a PTR record with a host name of its own.",
 }
 
 const networkRemedy = "Ask your provider to stop the spam from its network, or send from an address of another network: nobody " +

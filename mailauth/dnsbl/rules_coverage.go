@@ -23,11 +23,11 @@ func unanswered(e *evidence) diag.Failures {
 	}{
 		{func(o *outcome) bool { return o.dead() }, "out of operation"},
 		{func(o *outcome) bool { return o.status == Refused }, "refused"},
-		{func(o *outcome) bool { return o.status == TimedOut }, "silent"},
+		{func(o *outcome) bool { return o.status == timedOut }, "silent"},
 		{func(o *outcome) bool { return o.status == Failed }, "failed"},
 	} {
 		on := e.blocks(func(p *probe) bool {
-			return kind.is(&p.outcome) && p.outcome.dead() == (kind.what == "out of operation") && p.list.Severity != High &&
+			return kind.is(&p.outcome) && p.outcome.dead() == (kind.what == "out of operation") && p.list.Severity != high &&
 				!p.outcome.measured()
 		})
 		if len(on) > 0 {
@@ -40,7 +40,7 @@ func unanswered(e *evidence) diag.Failures {
 // rewritten reports whether it is the resolver that answers in place of the lists. A few domains of lists are
 // parked at any time; more of them at once are not.
 func rewritten(e *evidence) []*probe {
-	parked := e.with(func(o *outcome) bool { return o.reading.kind == foreign || o.test == Parked })
+	parked := e.with(func(o *outcome) bool { return o.reading.kind == foreign || o.test == parked })
 	if len(parked) < minRewritten || 2*len(parked) < len(e.probes)-len(e.with((*outcome).silent)) {
 		return nil
 	}
@@ -51,11 +51,11 @@ func rewritten(e *evidence) []*probe {
 const minRewritten = 3
 
 // silent reports whether there was no answer.
-func (o *outcome) silent() bool { return o.status == TimedOut }
+func (o *outcome) silent() bool { return o.status == timedOut }
 
 // majors are the widely used blocklists, and those of them that did not say anything.
 func (e *evidence) majors() (all, missing []*probe) {
-	all = e.blocks(func(p *probe) bool { return p.list.Severity == High })
+	all = e.blocks(func(p *probe) bool { return p.list.Severity == high })
 	for _, p := range all {
 		if !p.outcome.measured() {
 			missing = append(missing, p)
@@ -244,7 +244,7 @@ func asksAllowlistsOnly(e *evidence) bool { return public(e) && !asksBlocklists(
 // allowed are the allow lists that have the address, and how many of them answered.
 func (e *evidence) allowed() (on []*probe, answered int) {
 	for _, p := range e.probes {
-		if p.list.Category != Allow || !p.outcome.measured() {
+		if p.list.Category != allow || !p.outcome.measured() {
 			continue
 		}
 		if answered++; p.outcome.status == Listed {

@@ -12,13 +12,13 @@ type Receiver string
 
 // The receivers.
 const (
-	Google    Receiver = "google_bulk"    // Email sender guidelines, since February 2024
-	Yahoo     Receiver = "yahoo_bulk"     // Sender best practices, since February 2024
-	Microsoft Receiver = "microsoft_bulk" // Outlook.com requirements for high-volume senders, since May 2025
+	google    Receiver = "google_bulk"    // Email sender guidelines, since February 2024
+	yahoo     Receiver = "yahoo_bulk"     // Sender best practices, since February 2024
+	microsoft Receiver = "microsoft_bulk" // Outlook.com requirements for high-volume senders, since May 2025
 )
 
 // Values lists the receivers.
-func (Receiver) Values() []string { return []string{string(Google), string(Yahoo), string(Microsoft)} }
+func (Receiver) Values() []string { return []string{string(google), string(yahoo), string(microsoft)} }
 
 // A Requirement is what a receiver asks of domains that send much mail, compared with what can be seen.
 type Requirement struct {
@@ -72,9 +72,9 @@ func (c *check) requirements() []Requirement {
 		conditions []condition
 		unseen     []string
 	}{
-		{Google, append(slices.Clip(base), names), []string{complaints, unsubscribe, "TLS on outgoing connections", format}},
-		{Yahoo, append(slices.Clip(base), names), []string{complaints, unsubscribe, format}},
-		{Microsoft, base, []string{"Working sender and reply addresses", "Unsubscribe link", "Hygiene of lists"}},
+		{google, append(slices.Clip(base), names), []string{complaints, unsubscribe, "TLS on outgoing connections", format}},
+		{yahoo, append(slices.Clip(base), names), []string{complaints, unsubscribe, format}},
+		{microsoft, base, []string{"Working sender and reply addresses", "Unsubscribe link", "Hygiene of lists"}},
 	}
 	var list []Requirement
 	for _, one := range all {

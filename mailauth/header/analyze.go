@@ -8,8 +8,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// MaxMessageBytes bounds the messages that are analyzed, as sent (CONTRACT 1.9).
-const MaxMessageBytes = 5 << 20
+// maxMessageBytes bounds the messages that are analyzed, as sent (CONTRACT 1.9).
+const maxMessageBytes = 5 << 20
 
 // maxTrusted bounds the servers that a request trusts.
 const maxTrusted = 10
@@ -99,10 +99,10 @@ func (req *AnalyzeRequest) text() (text []byte, headerOnly bool, err error) {
 		return nil, false, err
 	case len(req.Headers) > message.MaxHeaderBytes:
 		return nil, false, diag.Invalid("headers", "is longer than %d bytes", message.MaxHeaderBytes)
-	case len(req.Message) > MaxMessageBytes:
-		return nil, false, diag.Invalid("message", "is longer than %d bytes", MaxMessageBytes)
-	case len(req.MessageBase64) > MaxMessageBytes:
-		return nil, false, diag.Invalid("message_base64", "is longer than %d bytes", MaxMessageBytes)
+	case len(req.Message) > maxMessageBytes:
+		return nil, false, diag.Invalid("message", "is longer than %d bytes", maxMessageBytes)
+	case len(req.MessageBase64) > maxMessageBytes:
+		return nil, false, diag.Invalid("message_base64", "is longer than %d bytes", maxMessageBytes)
 	case len(req.TrustedAuthservIDs) > maxTrusted:
 		return nil, false, diag.Invalid("trusted_authserv_ids", "has more than %d items", maxTrusted)
 	case req.Headers != "":

@@ -19,14 +19,14 @@ import (
 // hostileMessages are made to take memory and time, each as large as it may be.
 func hostileMessages(t testing.TB) map[string]string {
 	fill := func(head, unit string) string {
-		return head + "\n" + strings.Repeat(unit, (MaxMessageBytes-len(head)-1)/len(unit))
+		return head + "\n" + strings.Repeat(unit, (maxMessageBytes-len(head)-1)/len(unit))
 	}
 	header := func(unit string) string { return strings.Repeat(unit, (250<<10)/len(unit)) }
 	hash, signature := strings.Repeat("A", 43)+"=", strings.Repeat("A", 86)+"=="
 	var lengths, selectors, received strings.Builder
 	for i := range 50 {
 		fmt.Fprintf(&lengths, "DKIM-Signature: v=1; a=ed25519-sha256; c=simple/relaxed; d=example.org; s=s1; h=from; l=%d; bh=%s; b=%s\n",
-			MaxMessageBytes/2-10*i, hash, signature)
+			maxMessageBytes/2-10*i, hash, signature)
 		fmt.Fprintf(&selectors, "DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/relaxed; d=example.org; s=s1; i=@a%d.example.org; h=%s; bh=%s; b=%s\n",
 			i, strings.Repeat("from:", 800), hash, signature)
 	}
@@ -66,7 +66,7 @@ func TestMemoryOfAnalyze(t *testing.T) {
 	env := mailWorld(t).Env()
 	for name, text := range hostileMessages(t) {
 		t.Run(name, func(t *testing.T) {
-			require.LessOrEqual(t, len(text), MaxMessageBytes)
+			require.LessOrEqual(t, len(text), maxMessageBytes)
 			req := AnalyzeRequest{Message: text}
 			if strings.HasPrefix(name, "header: ") {
 				req = AnalyzeRequest{Headers: text}

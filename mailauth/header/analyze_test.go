@@ -175,104 +175,104 @@ func analyzeCases(t testing.TB) []analyzeCase {
 	const results = "Authentication-Results: mx.example.com; spf=pass smtp.mailfrom=alice@example.org;\n" +
 		" dkim=pass header.d=example.org header.s=s1; dmarc=pass header.from=example.org\n"
 	return []analyzeCase{
-		{"genuine", direct + good, "", "", "pass", Likely, nil, "The message was signed by example.org; its body and the signed fields have not been changed since."},
-		{"genuine header", headOf(direct + good), "", "", "pass", Likely, nil, "The header is as example.org signed it"},
-		{"genuine, and noted so", results + direct + good, "", "", "pass", Likely, nil, "have not been changed since"},
-		{"genuine, and monitored", direct + good, without("p=reject", "p=none"), "", "pass", Likely, nil, "DMARC passes"},
-		{"spoof", spoofed + letter, "", "", "fail", Unlikely, []string{"dmarc.fail", "spf.fail"}, "not authorized"},
-		{"spoof of a monitored domain", spoofed + letter, without("p=reject", "p=none"), "", "fail", Unlikely,
+		{"genuine", direct + good, "", "", "pass", likely, nil, "The message was signed by example.org; its body and the signed fields have not been changed since."},
+		{"genuine header", headOf(direct + good), "", "", "pass", likely, nil, "The header is as example.org signed it"},
+		{"genuine, and noted so", results + direct + good, "", "", "pass", likely, nil, "have not been changed since"},
+		{"genuine, and monitored", direct + good, without("p=reject", "p=none"), "", "pass", likely, nil, "DMARC passes"},
+		{"spoof", spoofed + letter, "", "", "fail", unlikely, []string{"dmarc.fail", "spf.fail"}, "not authorized"},
+		{"spoof of a monitored domain", spoofed + letter, without("p=reject", "p=none"), "", "fail", unlikely,
 			[]string{"dmarc.fail.monitored", "spf.fail"}, "DMARC fails"},
-		{"forwarded", forwarded + good, "", "", "pass", Likely, []string{"forwarded"},
+		{"forwarded", forwarded + good, "", "", "pass", likely, []string{"forwarded"},
 			"It was forwarded by fwd.example.net: SPF fails for that reason, and DKIM still passes."},
 		{"forwarded with SRS", strings.Replace(forwarded, "<alice@example.org>", "<SRS0=a=b=example.org=alice@forward.example.net>", 1) + good,
-			"", "", "pass", Likely, []string{"forwarded"}, "SPF concerns the forwarder"},
-		{"forwarded header", headOf(forwarded + good), "", "", "", NotDecided, []string{"spf.fail", "undecided"}, "only be checked with the whole message"},
-		{"forwarded and unsigned", forwarded + letter, "", "", "fail", Unlikely, []string{"dmarc.fail", "spf.fail"},
+			"", "", "pass", likely, []string{"forwarded"}, "SPF concerns the forwarder"},
+		{"forwarded header", headOf(forwarded + good), "", "", "", notDecided, []string{"spf.fail", "undecided"}, "only be checked with the whole message"},
+		{"forwarded and unsigned", forwarded + letter, "", "", "fail", unlikely, []string{"dmarc.fail", "spf.fail"},
 			"According to its own header, it was forwarded"},
-		{"changed by a list", forwarded + listed, "", "", "fail", NotDecided, []string{"dmarc.fail.unclear", "spf.fail", "dkim.body"},
+		{"changed by a list", forwarded + listed, "", "", "fail", notDecided, []string{"dmarc.fail.unclear", "spf.fail", "dkim.body"},
 			"changed on the way"},
-		{"changed on the direct way", direct + listed, "", "", "pass", Likely, []string{"dkim.body"}, "do not rely on"},
-		{"changed header", direct + strings.Replace(good, "Subject: Offer", "Subject: Other", 1), "", "", "pass", Likely,
+		{"changed on the direct way", direct + listed, "", "", "pass", likely, []string{"dkim.body"}, "do not rely on"},
+		{"changed header", direct + strings.Replace(good, "Subject: Offer", "Subject: Other", 1), "", "", "pass", likely,
 			[]string{"dkim.signature"}, "does not verify"},
-		{"bounce", strings.Replace(direct, "<alice@example.org>", "<>", 1) + letter, "", "", "pass", Likely, nil, "mail.example.org"},
-		{"signed by another", direct + other, "", "", "pass", Likely, nil, "not aligned with"},
-		{"expired since", direct + expiring, "", "", "pass", Likely, nil, "Its signature expired on 1 November 2026"},
-		{"expired before", direct + expired, "", "", "pass", Likely, []string{"dkim.policy"}, ""},
-		{"key withdrawn", direct + good, without("s1._domainkey.example.org.", "s9._domainkey.example.org."), "", "pass", Likely,
+		{"bounce", strings.Replace(direct, "<alice@example.org>", "<>", 1) + letter, "", "", "pass", likely, nil, "mail.example.org"},
+		{"signed by another", direct + other, "", "", "pass", likely, nil, "not aligned with"},
+		{"expired since", direct + expiring, "", "", "pass", likely, nil, "Its signature expired on 1 November 2026"},
+		{"expired before", direct + expired, "", "", "pass", likely, []string{"dkim.policy"}, ""},
+		{"key withdrawn", direct + good, without("s1._domainkey.example.org.", "s9._domainkey.example.org."), "", "pass", likely,
 			[]string{"dkim.key"}, "does not verify"},
 		{"key withdrawn, noted by the receiver", results + forwarded + good, without("s1._domainkey.example.org.", "s9._domainkey.example.org."),
-			"", "fail", Likely, []string{"dmarc.fail.since", "spf.fail", "dkim.key"}, "have probably changed since"},
-		{"spoof with a note of its own", spoofed + results + letter, "", "", "fail", NotDecided,
+			"", "fail", likely, []string{"dmarc.fail.since", "spf.fail", "dkim.key"}, "have probably changed since"},
+		{"spoof with a note of its own", spoofed + results + letter, "", "", "fail", notDecided,
 			[]string{"dmarc.fail.unclear", "spf.fail"}, "could have added it"},
 		{"sub-domain under strict alignment", direct + strings.Replace(letter, "alice@example.org", "alice@news.example.org", 1),
-			without("p=reject", "p=reject; aspf=s") + "news.example.org. A 192.0.2.9\n", "", "fail", NotDecided,
+			without("p=reject", "p=reject; aspf=s") + "news.example.org. A 192.0.2.9\n", "", "fail", notDecided,
 			[]string{"dmarc.fail.unclear"}, "belongs to the same organization"},
-		{"no policy", direct + good, without("_dmarc.example.org.", "x.example.org."), "", "none", Likely, []string{"dmarc.missing"},
+		{"no policy", direct + good, without("_dmarc.example.org.", "x.example.org."), "", "none", likely, []string{"dmarc.missing"},
 			"publishes no DMARC policy"},
-		{"no policy, spoof", spoofed + letter, without("_dmarc.example.org.", "x.example.org."), "", "none", Unlikely,
+		{"no policy, spoof", spoofed + letter, without("_dmarc.example.org.", "x.example.org."), "", "none", unlikely,
 			[]string{"dmarc.missing", "spf.fail"}, "not authorized"},
-		{"SPF does not answer", forwarded + letter, "", "example.org.", "temperror", NotDecided, []string{"dns"}, "DNS lookups failed"},
-		{"key does not answer", forwarded + good, "", "s1._domainkey.example.org.", "temperror", NotDecided, []string{"dns"},
+		{"SPF does not answer", forwarded + letter, "", "example.org.", "temperror", notDecided, []string{"dns"}, "DNS lookups failed"},
+		{"key does not answer", forwarded + good, "", "s1._domainkey.example.org.", "temperror", notDecided, []string{"dns"},
 			"DNS lookups failed"},
-		{"policy does not answer", direct + good, "", "_dmarc.example.org.", "temperror", NotDecided, []string{"dns"}, "DNS lookups failed"},
-		{"PTR does not answer", direct + good, "", "25.2.0.192.in-addr.arpa.", "pass", Likely, []string{"ptr.unknown"}, ""},
-		{"no PTR", direct + good, without("25.2.0.192.in-addr.arpa.", "26.2.0.192.in-addr.arpa."), "", "pass", Likely,
+		{"policy does not answer", direct + good, "", "_dmarc.example.org.", "temperror", notDecided, []string{"dns"}, "DNS lookups failed"},
+		{"PTR does not answer", direct + good, "", "25.2.0.192.in-addr.arpa.", "pass", likely, []string{"ptr.unknown"}, ""},
+		{"no PTR", direct + good, without("25.2.0.192.in-addr.arpa.", "26.2.0.192.in-addr.arpa."), "", "pass", likely,
 			[]string{"ptr.missing"}, ""},
-		{"PTR of others", direct + good, without("25.2.0.192.in-addr.arpa.    PTR mail", "25.2.0.192.in-addr.arpa. PTR www"), "", "pass", Likely,
+		{"PTR of others", direct + good, without("25.2.0.192.in-addr.arpa.    PTR mail", "25.2.0.192.in-addr.arpa. PTR www"), "", "pass", likely,
 			[]string{"ptr.unconfirmed"}, ""},
-		{"blocklisted", direct + good, mailZone + zen + "25.2.0.192.zen.spamhaus.org. A 127.0.0.4\n", "", "pass", Likely,
+		{"blocklisted", direct + good, mailZone + zen + "25.2.0.192.zen.spamhaus.org. A 127.0.0.4\n", "", "pass", likely,
 			[]string{"blocklisted"}, ""},
-		{"not blocklisted", direct + good, mailZone + zen, "", "pass", Likely, nil, ""},
-		{"blocklists refuse", direct + good, mailZone + "*.zen.spamhaus.org. A 127.255.255.254\n", "", "pass", Likely, nil, ""},
-		{"broken SPF", direct + good, without("v=spf1 ip4:192.0.2.25", "v=spf1 ipv4:192.0.2.25"), "", "pass", Likely,
+		{"not blocklisted", direct + good, mailZone + zen, "", "pass", likely, nil, ""},
+		{"blocklists refuse", direct + good, mailZone + "*.zen.spamhaus.org. A 127.255.255.254\n", "", "pass", likely, nil, ""},
+		{"broken SPF", direct + good, without("v=spf1 ip4:192.0.2.25", "v=spf1 ipv4:192.0.2.25"), "", "pass", likely,
 			[]string{"spf.permerror"}, "cannot be evaluated"},
-		{"no SPF", direct + good, without("example.org.                TXT", "x.example.org. TXT"), "", "pass", Likely,
+		{"no SPF", direct + good, without("example.org.                TXT", "x.example.org. TXT"), "", "pass", likely,
 			nil, "does not say"},
-		{"HELO refused", direct + good, without("v=spf1 a -all", "v=spf1 -all"), "", "pass", Likely, []string{"spf.helo"}, ""},
+		{"HELO refused", direct + good, without("v=spf1 a -all", "v=spf1 -all"), "", "pass", likely, []string{"spf.helo"}, ""},
 		{"envelope of a service", strings.Replace(spoofed, "alice@example.org", "b@bounce.hosting.test", 1) + good,
-			mailZone + "bounce.hosting.test. TXT \"v=spf1 ip4:203.0.113.77 -all\"\n", "", "pass", Likely, nil, "envelope sender"},
-		{"no Received", good, "", "", "pass", Likely, []string{"hop"}, ""},
-		{"no Received, header alone", headOf(letter), "", "", "", NotDecided, []string{"undecided", "hop"}, "is unknown"},
-		{"no Return-Path", strings.Replace(direct, "Return-Path: <alice@example.org>\n", "", 1) + letter, "", "", "", NotDecided,
+			mailZone + "bounce.hosting.test. TXT \"v=spf1 ip4:203.0.113.77 -all\"\n", "", "pass", likely, nil, "envelope sender"},
+		{"no Received", good, "", "", "pass", likely, []string{"hop"}, ""},
+		{"no Received, header alone", headOf(letter), "", "", "", notDecided, []string{"undecided", "hop"}, "is unknown"},
+		{"no Return-Path", strings.Replace(direct, "Return-Path: <alice@example.org>\n", "", 1) + letter, "", "", "", notDecided,
 			[]string{"undecided"}, "no Return-Path"},
-		{"two authors", direct + strings.Replace(letter, "From: ", "From: carol@example.net, ", 1), "", "", "permerror", NotDecided,
+		{"two authors", direct + strings.Replace(letter, "From: ", "From: carol@example.net, ", 1), "", "", "permerror", notDecided,
 			nil, "several domains"},
-		{"no author", direct + strings.Replace(letter, "From: ", "X-From: ", 1), "", "", "-", NotDecided, nil, "No From field"},
-		{"display name", direct + strings.Replace(letter, "Alice Example", "\"support@bank.example\"", 1), "", "", "pass", Likely,
+		{"no author", direct + strings.Replace(letter, "From: ", "X-From: ", 1), "", "", "-", notDecided, nil, "No From field"},
+		{"display name", direct + strings.Replace(letter, "Alice Example", "\"support@bank.example\"", 1), "", "", "pass", likely,
 			nil, "shows an address of bank.example"},
 		{"through a filter", strings.ReplaceAll(spoofed, "vps.hosting.test", "mx1.pphosted.com") + letter,
-			strings.ReplaceAll(mailZone, "vps.hosting.test", "mx1.pphosted.com"), "", "fail", NotDecided,
+			strings.ReplaceAll(mailZone, "vps.hosting.test", "mx1.pphosted.com"), "", "fail", notDecided,
 			[]string{"dmarc.fail.unclear", "spf.fail", "gateway"}, "mail filter"},
-		{"part of the body", direct + signedInPart(t, letter, 10), "", "", "pass", Likely, []string{"dkim.appended"}, "except for the last"},
-		{"list that seals", sealed(t, forwarded+"List-Id: <a.example.net>\n"+letter), "", "", "fail", NotDecided,
+		{"part of the body", direct + signedInPart(t, letter, 10), "", "", "pass", likely, []string{"dkim.appended"}, "except for the last"},
+		{"list that seals", sealed(t, forwarded+"List-Id: <a.example.net>\n"+letter), "", "", "fail", notDecided,
 			[]string{"dmarc.fail.unclear", "spf.fail"}, "fwd.example.net"},
-		{"open SPF", spoofed + letter, without("v=spf1 ip4:192.0.2.25 -all", "v=spf1 +all"), "", "pass", NotDecided,
+		{"open SPF", spoofed + letter, without("v=spf1 ip4:192.0.2.25 -all", "v=spf1 +all"), "", "pass", notDecided,
 			[]string{"spf.all"}, "authorizes every server"},
 		{"open SPF without a policy", spoofed + letter, strings.Replace(without("v=spf1 ip4:192.0.2.25 -all", "v=spf1 +all"),
-			"_dmarc.example.org.", "x.example.org.", 1), "", "none", NotDecided, []string{"dmarc.missing", "spf.all"}, ""},
+			"_dmarc.example.org.", "x.example.org.", 1), "", "none", notDecided, []string{"dmarc.missing", "spf.all"}, ""},
 		{"domain that does not exist", strings.ReplaceAll(spoofed+letter, "alice@example.org", "alice@nowhere.test"), "", "", "none",
-			Unlikely, []string{"author.nxdomain"}, "does not exist"},
-		{"two policies", direct + good, mailZone + "_dmarc.example.org. TXT \"v=DMARC1; p=none\"\n", "", "none", Likely,
+			unlikely, []string{"author.nxdomain"}, "does not exist"},
+		{"two policies", direct + good, mailZone + "_dmarc.example.org. TXT \"v=DMARC1; p=none\"\n", "", "none", likely,
 			[]string{"dmarc.missing"}, "publishes no DMARC policy"},
-		{"second From above the signed one", direct + "From: Mallory <alice@example.org>\n" + good, "", "", "pass", NotDecided,
+		{"second From above the signed one", direct + "From: Mallory <alice@example.org>\n" + good, "", "", "pass", notDecided,
 			[]string{"dkim.caution"}, "There are 2 From fields"},
 		{"two From fields without a policy", direct + "From: Mallory <alice@example.org>\n" + good, without("_dmarc.example.org.", "x.example.org."), "",
-			"none", NotDecided, []string{"dmarc.missing", "dkim.caution"}, "There are 2 From fields"},
-		{"second From of another domain", direct + strings.Replace(good, "To: bob", "From: b@example.net\nTo: bob", 1), "", "", "permerror", NotDecided,
+			"none", notDecided, []string{"dmarc.missing", "dkim.caution"}, "There are 2 From fields"},
+		{"second From of another domain", direct + strings.Replace(good, "To: bob", "From: b@example.net\nTo: bob", 1), "", "", "permerror", notDecided,
 			[]string{"dkim.signature", "dkim.caution"}, "several domains"},
 		{"subject that is not signed", direct + signed(t, letter, "example.org", func(o *msgauth.SignOptions) { o.HeaderKeys = []string{"From", "To"} }),
-			"", "", "pass", Likely, nil, "The signature does not cover Subject, Date, which anyone may have changed"},
+			"", "", "pass", likely, nil, "The signature does not cover Subject, Date, which anyone may have changed"},
 		{"a list that tags the subject and adds a footer", forwarded + strings.Replace(listed, "Subject: ", "Subject: [list] ", 1),
-			without("p=reject", "p=none"), "", "fail", NotDecided, []string{"dmarc.fail.monitored", "spf.fail", "dkim.body", "dkim.signature"},
+			without("p=reject", "p=none"), "", "fail", notDecided, []string{"dmarc.fail.monitored", "spf.fail", "dkim.body", "dkim.signature"},
 			"once the changes that mailing lists make are undone"},
-		{"a brand in the display name", direct + strings.Replace(letter, "Alice Example", "PayPal Service", 1), "", "", "pass", Likely,
+		{"a brand in the display name", direct + strings.Replace(letter, "Alice Example", "PayPal Service", 1), "", "", "pass", likely,
 			nil, `uses the name "paypal"`},
-		{"a domain that looks like the recipient's", strings.ReplaceAll(direct+letter, "bob@example.com", "bob@exarnple.org"), "", "", "pass", Likely,
+		{"a domain that looks like the recipient's", strings.ReplaceAll(direct+letter, "bob@example.com", "bob@exarnple.org"), "", "", "pass", likely,
 			nil, `looks like "exarnple"`},
-		{"testing", direct + good, without("v=DKIM1; k=ed25519;", "v=DKIM1; k=ed25519; t=y;"), "", "pass", Likely,
+		{"testing", direct + good, without("v=DKIM1; k=ed25519;", "v=DKIM1; k=ed25519; t=y;"), "", "pass", likely,
 			nil, ""},
 		{"key withdrawn long ago", strings.ReplaceAll(forwarded, " 2026", " 2025") + good,
-			without("s1._domainkey.example.org.", "s9._domainkey.example.org."), "", "fail", NotDecided,
+			without("s1._domainkey.example.org.", "s9._domainkey.example.org."), "", "fail", notDecided,
 			[]string{"dmarc.fail.since", "spf.fail", "dkim.key"}, "was received on 1 November 2025"},
 	}
 }
@@ -336,7 +336,7 @@ func checkLess(t *testing.T, name string, known, less *AnalyzeReport) {
 			assert.LessOrEqual(t, f.Points, known.Factors[i].Points, "%s: %s", name, f.Code)
 		}
 	}
-	assert.True(t, less.Conclusion.Authentic == NotDecided || less.Conclusion.Authentic == known.Conclusion.Authentic, "%s: %s",
+	assert.True(t, less.Conclusion.Authentic == notDecided || less.Conclusion.Authentic == known.Conclusion.Authentic, "%s: %s",
 		name, less.Conclusion.Authentic)
 	rank := map[diag.State]int{diag.Valid: 0, diag.Warned: 1, diag.Bad: 2}
 	assert.True(t, less.State == diag.Unknown || less.State == known.State || less.Live.Partial && rank[less.State] < rank[known.State],
@@ -391,7 +391,7 @@ func TestAnalyzeSilence(t *testing.T) {
 		r, err := Analyze(ctx, w.Env(), AnalyzeRequest{Message: text})
 		require.NoError(t, err)
 		require.LessOrEqual(t, time.Since(begin), liveTimeout)
-		require.Equal(t, NotDecided, r.Conclusion.Authentic)
+		require.Equal(t, notDecided, r.Conclusion.Authentic)
 		require.Equal(t, diag.Unknown, r.State, diagtest.Codes(r.Verdict))
 		require.True(t, r.Live.Partial)
 	})
@@ -413,10 +413,10 @@ func TestAnalyzeOffline(t *testing.T) {
 		trusted []string
 		want    Authenticity
 	}{
-		{"pass", []string{"mx.example.com"}, Likely},
-		{"pass", nil, NotDecided},
-		{"fail", []string{"mx.example.com"}, Unlikely},
-		{"none", []string{"mx.example.com"}, NotDecided},
+		{"pass", []string{"mx.example.com"}, likely},
+		{"pass", nil, notDecided},
+		{"fail", []string{"mx.example.com"}, unlikely},
+		{"none", []string{"mx.example.com"}, notDecided},
 	} {
 		req := AnalyzeRequest{
 			Headers: fmt.Sprintf(results, tt.noted) + direct + headOf(letter), Live: new(false), TrustedAuthservIDs: tt.trusted,
@@ -443,7 +443,7 @@ func TestAnalyzeInput(t *testing.T) {
 	many := make([]string, maxTrusted+1)
 	for _, req := range []AnalyzeRequest{
 		{}, {Headers: "A: b", Message: "A: b"}, {Headers: strings.Repeat("a", message.MaxHeaderBytes+1)},
-		{Message: strings.Repeat("a", MaxMessageBytes+1)}, {MessageBase64: make([]byte, MaxMessageBytes+1)},
+		{Message: strings.Repeat("a", maxMessageBytes+1)}, {MessageBase64: make([]byte, maxMessageBytes+1)},
 		{Headers: "A: b", TrustedAuthservIDs: many},
 	} {
 		_, err := Analyze(t.Context(), w.Env(), req)
@@ -480,7 +480,7 @@ func TestAnalyzeBelievesNoClaims(t *testing.T) {
 			Message: text + letter, TrustedAuthservIDs: []string{"mx.example.com"},
 		})
 		require.NoError(t, err)
-		require.NotEqual(t, Likely, r.Conclusion.Authentic, "%s\n%q", text, r.Conclusion.Reasons)
+		require.NotEqual(t, likely, r.Conclusion.Authentic, "%s\n%q", text, r.Conclusion.Reasons)
 		require.Equal(t, "203.0.113.77", r.Conclusion.SendingIP, text)
 	})
 }
@@ -492,7 +492,7 @@ func TestAnalyzeHostile(t *testing.T) {
 		fmt.Fprintf(&many, "DKIM-Signature: v=1; a=rsa-sha256; d=d%d.test; s=s; h=from; bh=QUFB; b=QUFB\n", i)
 		fmt.Fprintf(&many, "Received: from a%d.test (a%d.test [203.0.113.%d]) by mx.example.com; Sun, 01 Nov 2026 09:00:04 +0000\n", i, i, i%250)
 	}
-	text := many.String() + letter + strings.Repeat("a line of the body that is long enough\n", MaxMessageBytes/40-10_000)
+	text := many.String() + letter + strings.Repeat("a line of the body that is long enough\n", maxMessageBytes/40-10_000)
 	w := mailWorld(t)
 	r := analyze(t, w, AnalyzeRequest{Message: text})
 	require.Len(t, r.Live.DKIM, 50)
@@ -520,7 +520,7 @@ func TestAnalyzePraisesNothingUnexamined(t *testing.T) {
 // What cannot be decided has no score.
 func TestUndecidedHasNoScore(t *testing.T) {
 	r := analyze(t, mailWorld(t), AnalyzeRequest{Message: letter})
-	require.Equal(t, NotDecided, r.Conclusion.Authentic)
+	require.Equal(t, notDecided, r.Conclusion.Authentic)
 	require.Nil(t, r.Score)
 	require.Equal(t, diag.Undetermined, r.Band)
 }

@@ -15,14 +15,14 @@ type Authenticity string
 
 // The judgements.
 const (
-	Likely     Authenticity = "likely"
-	Unlikely   Authenticity = "unlikely"
-	NotDecided Authenticity = "unknown"
+	likely     Authenticity = "likely"
+	unlikely   Authenticity = "unlikely"
+	notDecided Authenticity = "unknown"
 )
 
 // Values lists the judgements.
 func (Authenticity) Values() []string {
-	return []string{string(Likely), string(Unlikely), string(NotDecided)}
+	return []string{string(likely), string(unlikely), string(notDecided)}
 }
 
 // A Conclusion says whether a message is authentic, with reasons that can be read out.
@@ -39,7 +39,7 @@ func (c *Conclusion) say(format string, args ...any) {
 
 // conclude weighs what was found.
 func (a *analysis) conclude(findings []diag.Finding) Conclusion {
-	c := Conclusion{Authentic: NotDecided, Reasons: []string{}}
+	c := Conclusion{Authentic: notDecided, Reasons: []string{}}
 	if a.live == nil {
 		a.concludeOffline(&c)
 		a.doubt(&c)
@@ -71,8 +71,8 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 
 // doubt takes back that a message is authentic where mail programs may show another author than the one that is.
 func (a *analysis) doubt(c *Conclusion) {
-	if n := a.count("From"); n > 1 && c.Authentic == Likely {
-		c.Authentic = NotDecided
+	if n := a.count("From"); n > 1 && c.Authentic == likely {
+		c.Authentic = notDecided
 		c.say("There are %d From fields: a mail program may show one that is not authenticated.", n)
 	}
 }
@@ -86,9 +86,9 @@ func (a *analysis) author() string {
 }
 
 func (a *analysis) concludePass(c *Conclusion) {
-	c.Authentic = Likely
+	c.Authentic = likely
 	if a.live.open() && !slices.Contains(a.live.dmarc.by, policy.DKIM) {
-		c.Authentic = NotDecided
+		c.Authentic = notDecided
 		c.say("DMARC passes for %s, but only because its SPF record authorizes every server on the Internet, which "+
 			"proves nothing.",
 			a.author())
@@ -105,16 +105,16 @@ func (a *analysis) concludeFail(c *Conclusion) {
 	l := a.live
 	c.say("DMARC fails: neither SPF nor DKIM authenticates %s, the domain in From.", a.author())
 	a.sayMechanisms(c)
-	c.Authentic = NotDecided
+	c.Authentic = notDecided
 	switch a.excuse() {
 	case noExcuse:
 		if l.excuseSilent() {
 			c.say("DNS lookups failed that could explain it, so nothing more can be concluded now.")
 			return
 		}
-		c.Authentic = Unlikely
+		c.Authentic = unlikely
 	case notedPass:
-		c.Authentic = Likely
+		c.Authentic = likely
 		c.say("%s recorded at delivery that DMARC passed; keys or records have probably changed since.",
 			diag.Quote(a.recordedTrusted("dmarc").authServID))
 	case claimedPass:
@@ -149,7 +149,7 @@ func (a *analysis) concludeFail(c *Conclusion) {
 func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	l := a.live
 	if l.nonexistent() {
-		c.Authentic = Unlikely
+		c.Authentic = unlikely
 		c.say("The domain %s does not exist, so it cannot have sent the message.", a.author())
 		return
 	}
@@ -160,9 +160,9 @@ func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	a.sayMechanisms(c)
 	switch {
 	case signed || passes:
-		c.Authentic = Likely
+		c.Authentic = likely
 	case fails && len(l.dkim.Signatures) == 0 && a.forwarder() == "" && l.now.Sub(l.at) <= staleRecord:
-		c.Authentic = Unlikely
+		c.Authentic = unlikely
 	}
 }
 
@@ -200,10 +200,10 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 	case r == nil:
 		c.say("Nothing was checked live, and no server in trusted_authserv_ids recorded a DMARC result.")
 	case r.result == "pass":
-		c.Authentic = Likely
+		c.Authentic = likely
 		c.say("%s recorded at delivery that DMARC passed for %s.", diag.Quote(r.authServID), diag.Quote(r.domain))
 	case r.result == "fail":
-		c.Authentic = Unlikely
+		c.Authentic = unlikely
 		c.say("%s recorded at delivery that DMARC failed for %s.", diag.Quote(r.authServID), diag.Quote(r.domain))
 	default:
 		c.say("%s recorded the DMARC result %s, which decides nothing.", diag.Quote(r.authServID), diag.Quote(r.result))

@@ -41,12 +41,12 @@ func (e *evidence) missing() []string {
 	return list
 }
 
-// MaxLine is how long a line may be in bytes, without its end (RFC 5322 section 2.1.1).
-const MaxLine = 998
+// maxLine is how long a line may be in bytes, without its end (RFC 5322 section 2.1.1).
+const maxLine = 998
 
 // longLines lists the fields with a line that is too long.
 func (e *evidence) longLines() []*message.Field {
-	return e.fieldsWhere(func(f *message.Field) bool { return len(f.Raw) > MaxLine && f.LongestLine() > MaxLine })
+	return e.fieldsWhere(func(f *message.Field) bool { return len(f.Raw) > maxLine && f.LongestLine() > maxLine })
 }
 
 // maxNamed bounds the fields that one rule names.

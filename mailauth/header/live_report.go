@@ -46,12 +46,12 @@ type Identity string
 
 // The identities (RFC 7208 section 2).
 const (
-	MailFrom Identity = "mailfrom"
-	HELO     Identity = "helo"
+	mailFrom Identity = "mailfrom"
+	helo     Identity = "helo"
 )
 
 // Values lists the identities.
-func (Identity) Values() []string { return []string{string(MailFrom), string(HELO)} }
+func (Identity) Values() []string { return []string{string(mailFrom), string(helo)} }
 
 // SPFResult is what SPF says about the server that delivered.
 type SPFResult struct {
@@ -114,7 +114,7 @@ func (a *analysis) report() Live {
 		}
 		r.PTR, r.Blacklists = append(r.PTR, *l.ptr), l.rbl.report()
 		r.SPF = l.spfReport(l.spf, l.identity())
-		r.SPFHELO = l.spfReport(l.helo, HELO)
+		r.SPFHELO = l.spfReport(l.helo, helo)
 	}
 	for _, s := range l.dkim.Signatures {
 		expired := s.ExpiresAt != nil && s.ExpiresAt.Before(l.now)
@@ -128,9 +128,9 @@ func (a *analysis) report() Live {
 // identity is what SPF of the envelope was checked for.
 func (l *liveEvidence) identity() Identity {
 	if e := l.input.envelope; e != nil && e.address == "" {
-		return HELO
+		return helo
 	}
-	return MailFrom
+	return mailFrom
 }
 
 func (l *liveEvidence) spfReport(r *spf.Result, identity Identity) *SPFResult {

@@ -141,7 +141,7 @@ const maxReasons = 12
 
 // sayRecorded says that the receiver found something else.
 func (a *analysis) sayRecorded(c *Conclusion) {
-	if r := a.recordedTrusted("dmarc"); r != nil && r.result == "fail" && c.Authentic == Likely {
+	if r := a.recordedTrusted("dmarc"); r != nil && r.result == "fail" && c.Authentic == likely {
 		c.say("%s recorded at delivery that DMARC failed; keys or records have probably changed since.", diag.Quote(r.authServID))
 	}
 }

@@ -21,7 +21,7 @@ var filterRules = diag.Rules[*evidence]{
 			"first, which filters weigh heavily.",
 		When: func(e *evidence) bool { return len(e.spam) > 0 },
 		Fails: eachVerdict(func(v *SpamVerdict) bool {
-			return v.Verdict == Phishing || v.Verdict == Spoofing || v.Verdict == Malware
+			return v.Verdict == phishing || v.Verdict == spoofing || v.Verdict == malware
 		}),
 	},
 	{
@@ -51,8 +51,8 @@ func eachVerdict(is func(*SpamVerdict) bool) func(*evidence) diag.Failures {
 
 // judgmentWords say what a judgment means.
 var judgmentWords = map[Judgment]string{
-	Spam: "spam", NotSpam: "not spam", Suspicious: "suspicious", Bulk: "bulk mail", Phishing: "phishing", Spoofing: "spoofing", Malware: "malware",
-	Allowed: "allowed without filtering", Unstated: "nothing that outsiders can read",
+	Spam: "spam", notSpam: "not spam", suspicious: "suspicious", bulk: "bulk mail", phishing: "phishing", spoofing: "spoofing", malware: "malware",
+	allowed: "allowed without filtering", unstated: "nothing that outsiders can read",
 }
 
 // text tells a verdict.

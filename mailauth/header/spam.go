@@ -13,21 +13,21 @@ type Judgment string
 // The judgments.
 const (
 	Spam       Judgment = "spam"
-	NotSpam    Judgment = "not_spam"
-	Suspicious Judgment = "suspicious" // below the limit of the filter, but near it, or marked as probable spam
-	Bulk       Judgment = "bulk"       // sent to many, as newsletters are
-	Phishing   Judgment = "phishing"
-	Spoofing   Judgment = "spoofing" // pretends to be from somebody else
-	Malware    Judgment = "malware"
-	Allowed    Judgment = "allowed"    // not filtered: an allow list, or mail from inside
-	Unstated   Judgment = "not_stated" // the field tells no verdict that outsiders can read
+	notSpam    Judgment = "not_spam"
+	suspicious Judgment = "suspicious" // below the limit of the filter, but near it, or marked as probable spam
+	bulk       Judgment = "bulk"       // sent to many, as newsletters are
+	phishing   Judgment = "phishing"
+	spoofing   Judgment = "spoofing" // pretends to be from somebody else
+	malware    Judgment = "malware"
+	allowed    Judgment = "allowed"    // not filtered: an allow list, or mail from inside
+	unstated   Judgment = "not_stated" // the field tells no verdict that outsiders can read
 )
 
 // Values lists the judgments.
 func (Judgment) Values() []string {
 	return []string{
-		string(Spam), string(NotSpam), string(Suspicious), string(Bulk), string(Phishing), string(Spoofing), string(Malware),
-		string(Allowed), string(Unstated),
+		string(Spam), string(notSpam), string(suspicious), string(bulk), string(phishing), string(spoofing), string(malware),
+		string(allowed), string(unstated),
 	}
 }
 
@@ -84,7 +84,7 @@ func (e *evidence) readSpam() {
 }
 
 func (e *evidence) addSpam(f *message.Field, known spamField) {
-	v := SpamVerdict{Vendor: known.vendor, Field: clip(f.Name, maxShown), Verdict: Unstated,
+	v := SpamVerdict{Vendor: known.vendor, Field: clip(f.Name, maxShown), Verdict: unstated,
 		Details: map[string]string{}}
 	known.read(&v, f.Value())
 	e.spam = append(e.spam, v)
@@ -145,7 +145,7 @@ func firstWord(s string) string {
 
 // judge sets the verdict to spam or not.
 func (v *SpamVerdict) judge(spam bool) {
-	if v.Verdict = NotSpam; spam {
+	if v.Verdict = notSpam; spam {
 		v.Verdict = Spam
 	}
 }

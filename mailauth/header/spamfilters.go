@@ -18,9 +18,9 @@ var filterFields = []spamField{
 		v.set("alert", s)
 		switch lower := strings.ToLower(s); {
 		case strings.Contains(lower, "infected"):
-			v.Verdict = Malware
+			v.Verdict = malware
 		case strings.Contains(lower, "bad header"), strings.Contains(lower, "banned"):
-			v.Verdict = Suspicious
+			v.Verdict = suspicious
 		}
 	}},
 	{"X-Virus-Status", "antivirus", readVirus},
@@ -28,7 +28,7 @@ var filterFields = []spamField{
 		word := strings.TrimRight(firstWord(s), ",")
 		switch word {
 		case "Unsure":
-			v.Verdict = Suspicious
+			v.Verdict = suspicious
 		default:
 			v.judge(word == "Spam" || word == "Yes")
 		}
@@ -72,7 +72,7 @@ var filterFields = []spamField{
 	{"X-Mimecast-Impersonation-Protect", "mimecast", readMimecastImpersonation},
 	{"X-Mimecast-Bulk-Signature", "mimecast", func(v *SpamVerdict, s string) {
 		if is, ok := yes(s); ok && is {
-			v.Verdict = Bulk
+			v.Verdict = bulk
 		}
 		v.set("bulk signature", s)
 	}},
@@ -193,11 +193,11 @@ func readRspamdAction(v *SpamVerdict, value string) {
 	v.set("action", value)
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "no action":
-		v.Verdict = NotSpam
+		v.Verdict = notSpam
 	case "reject", "add header", "rewrite subject", "discard", "quarantine":
 		v.Verdict = Spam
 	case "greylist", "soft reject":
-		v.Verdict = Suspicious
+		v.Verdict = suspicious
 	}
 }
 
@@ -209,13 +209,13 @@ func readProofpoint(v *SpamVerdict, value string) {
 			v.set(p[0], p[1])
 			switch lower := strings.ToLower(p[1]); {
 			case strings.Contains(lower, "notspam"), strings.Contains(lower, "safe"):
-				v.Verdict = NotSpam
+				v.Verdict = notSpam
 			case strings.Contains(lower, "phish"):
-				v.Verdict = Phishing
+				v.Verdict = phishing
 			case strings.Contains(lower, "spam"):
 				v.Verdict = Spam
 			case strings.Contains(lower, "bulk"):
-				v.Verdict = Bulk
+				v.Verdict = bulk
 			}
 		case "score":
 			v.setScore(p[1])
@@ -232,7 +232,7 @@ func readMimecastImpersonation(v *SpamVerdict, value string) {
 	for _, p := range pairs(value, ";", '=') {
 		v.set(p[0], p[1])
 		if is, ok := yes(p[1]); ok && is && p[0] != "policy" && !strings.HasPrefix(p[0], "tagged") {
-			v.Verdict = Suspicious
+			v.Verdict = suspicious
 		}
 	}
 }
@@ -253,7 +253,7 @@ func readDetected(v *SpamVerdict, value string) {
 	v.set("status", value)
 	switch {
 	case strings.HasPrefix(word, "not_detected"), strings.HasPrefix(word, "skipped"), word == "clean":
-		v.Verdict = NotSpam
+		v.Verdict = notSpam
 	case strings.Contains(word, "spam"), strings.HasPrefix(word, "detected"):
 		v.Verdict = Spam
 	}
@@ -263,9 +263,9 @@ func readVirus(v *SpamVerdict, value string) {
 	v.set("status", value)
 	switch word := strings.ToLower(firstWord(value)); {
 	case strings.HasPrefix(word, "clean"), strings.HasPrefix(word, "no"):
-		v.Verdict = NotSpam
+		v.Verdict = notSpam
 	case strings.HasPrefix(word, "infected"):
-		v.Verdict = Malware
+		v.Verdict = malware
 	}
 }
 

@@ -51,7 +51,7 @@ var (
 		"SKQ": "released from quarantine", "SKS": "marked as spam before filtering, mostly by a mail flow rule", "SPM": "marked as spam by the filter",
 	}
 	sfvVerdicts = map[string]Judgment{
-		"BLK": Spam, "NSPM": NotSpam, "SFE": Allowed, "SKA": Allowed, "SKB": Spam, "SKI": Allowed, "SKN": Allowed, "SKQ": Allowed, "SKS": Spam, "SPM": Spam,
+		"BLK": Spam, "NSPM": notSpam, "SFE": allowed, "SKA": allowed, "SKB": Spam, "SKI": allowed, "SKN": allowed, "SKQ": allowed, "SKS": Spam, "SPM": Spam,
 	}
 	catCodes = map[string]string{
 		"AMP": "malware", "BIMP": "impersonates a brand", "BULK": "bulk mail", "DIMP": "impersonates a protected domain", "FTBP": "attachment of a blocked type",
@@ -60,8 +60,8 @@ var (
 		"SPM": "spam", "SPOOF": "spoofing: the sender is not who it claims to be", "UIMP": "impersonates a protected user", "NONE": "no category",
 	}
 	catVerdicts = map[string]Judgment{
-		"AMP": Malware, "BIMP": Phishing, "BULK": Bulk, "DIMP": Phishing, "FTBP": Malware, "GIMP": Phishing, "HPHSH": Phishing, "HPHISH": Phishing, "HSPM": Spam,
-		"INTOS": Phishing, "MALW": Malware, "OSPM": Spam, "PHSH": Phishing, "SAP": Malware, "SPM": Spam, "SPOOF": Spoofing, "UIMP": Phishing,
+		"AMP": malware, "BIMP": phishing, "BULK": bulk, "DIMP": phishing, "FTBP": malware, "GIMP": phishing, "HPHSH": phishing, "HPHISH": phishing, "HSPM": Spam,
+		"INTOS": phishing, "MALW": malware, "OSPM": Spam, "PHSH": phishing, "SAP": malware, "SPM": Spam, "SPOOF": spoofing, "UIMP": phishing,
 	}
 	authAsCodes = map[string]string{
 		"Anonymous": "came from outside without logging in", "Internal": "sent from inside the organization",
@@ -76,7 +76,7 @@ var (
 
 // readForefront reads key:value pairs, separated by semicolons.
 func readForefront(v *SpamVerdict, value string) {
-	scl := Unstated
+	scl := unstated
 	for _, p := range pairs(value, ";", ':') {
 		key, value := strings.ToUpper(p[0]), p[1]
 		switch key {
@@ -103,7 +103,7 @@ func readForefront(v *SpamVerdict, value string) {
 	cat, _, _ := strings.Cut(v.Details["CAT"], ":")
 	if j, ok := catVerdicts[cat]; ok {
 		v.Verdict = j
-	} else if v.Verdict == Unstated {
+	} else if v.Verdict == unstated {
 		v.Verdict = scl
 	}
 }
@@ -116,11 +116,11 @@ func (v *SpamVerdict) scl(s string) {
 	meaning := ""
 	switch n := *v.Score; {
 	case n < 0:
-		v.Verdict, meaning = Allowed, "not filtered: a trusted sender, an allow list or a mail flow rule"
+		v.Verdict, meaning = allowed, "not filtered: a trusted sender, an allow list or a mail flow rule"
 	case n <= 1:
-		v.Verdict, meaning = NotSpam, "not spam"
+		v.Verdict, meaning = notSpam, "not spam"
 	case n <= 4:
-		v.Verdict, meaning = Suspicious, "rarely used: between not spam and spam"
+		v.Verdict, meaning = suspicious, "rarely used: between not spam and spam"
 	case n <= 6:
 		v.Verdict, meaning = Spam, "spam"
 	default:
@@ -138,13 +138,13 @@ func readMicrosoftAntispam(v *SpamVerdict, value string) {
 		meaning := ""
 		switch n := *v.Score; {
 		case n == 0:
-			v.Verdict, meaning = NotSpam, "not from a bulk sender"
+			v.Verdict, meaning = notSpam, "not from a bulk sender"
 		case n <= 3:
-			v.Verdict, meaning = Bulk, "from a bulk sender with few complaints"
+			v.Verdict, meaning = bulk, "from a bulk sender with few complaints"
 		case n <= 7:
-			v.Verdict, meaning = Bulk, "from a bulk sender with a mixed number of complaints"
+			v.Verdict, meaning = bulk, "from a bulk sender with a mixed number of complaints"
 		default:
-			v.Verdict, meaning = Bulk, "from a bulk sender with many complaints"
+			v.Verdict, meaning = bulk, "from a bulk sender with many complaints"
 		}
 		v.set("BCL", p[1]+": "+meaning)
 	}
@@ -164,14 +164,14 @@ var compauthCodes = map[string]string{
 
 // compauthVerdict reads the composite authentication of Microsoft 365.
 func compauthVerdict(f *message.Field, r authres.Result) SpamVerdict {
-	v := SpamVerdict{Vendor: "microsoft", Field: clip(f.Name, maxShown), Verdict: Unstated,
+	v := SpamVerdict{Vendor: "microsoft", Field: clip(f.Name, maxShown), Verdict: unstated,
 		Details: map[string]string{}}
 	v.set("compauth", r.Value)
 	switch r.Value {
 	case "fail":
-		v.Verdict = Spoofing
+		v.Verdict = spoofing
 	case "pass", "softpass":
-		v.Verdict = NotSpam
+		v.Verdict = notSpam
 	}
 	for n := min(3, len(r.Reason)); n > 0; n-- {
 		if meaning := compauthCodes[r.Reason[:n]]; meaning != "" {

@@ -7,14 +7,14 @@ var providerFields = []spamField{
 	{"X-Gm-Spam", "gmail", readFlag},
 	{"X-Gm-Phishy", "gmail", func(v *SpamVerdict, s string) {
 		if is, ok := yes(s); ok {
-			if v.Verdict = NotSpam; is {
-				v.Verdict = Phishing
+			if v.Verdict = notSpam; is {
+				v.Verdict = phishing
 			}
 		}
 	}},
 	{"X-YMailISG", "yahoo", func(v *SpamVerdict, _ string) { v.set("ISG", "encoded for the operator") }},
 	{"X-YahooFilteredBulk", "yahoo", func(v *SpamVerdict, s string) {
-		v.Verdict = Bulk
+		v.Verdict = bulk
 		v.set("address", s)
 	}},
 	{"X-Apple-MoveToFolder", "apple", readFolder},
@@ -31,7 +31,7 @@ var providerFields = []spamField{
 		v.set("result", kind)
 		switch strings.ToLower(kind) {
 		case "notjunk", "unknown":
-			v.Verdict = NotSpam
+			v.Verdict = notSpam
 		case "junk":
 			v.Verdict = Spam
 		}
@@ -42,7 +42,7 @@ var providerFields = []spamField{
 		v.set("value", explain(s, map[string]string{"1": "not spam", "4": "spam"}))
 		switch firstWord(s) {
 		case "1":
-			v.Verdict = NotSpam
+			v.Verdict = notSpam
 		case "4":
 			v.Verdict = Spam
 		}
@@ -51,7 +51,7 @@ var providerFields = []spamField{
 		v.set("status", s)
 		switch lower := strings.ToLower(firstWord(s)); {
 		case lower == "ok":
-			v.Verdict = NotSpam
+			v.Verdict = notSpam
 		case strings.Contains(lower, "spam"):
 			v.Verdict = Spam
 		}
@@ -60,9 +60,9 @@ var providerFields = []spamField{
 		v.set("value", s)
 		switch lower := strings.ToLower(strings.TrimSpace(s)); {
 		case strings.Contains(lower, "probable"):
-			v.Verdict = Suspicious
+			v.Verdict = suspicious
 		case strings.HasPrefix(lower, "not"), lower == "undefined", lower == "no":
-			v.Verdict = NotSpam
+			v.Verdict = notSpam
 		case lower == "yes", lower == "spam":
 			v.Verdict = Spam
 		}
@@ -71,20 +71,20 @@ var providerFields = []spamField{
 	{"X-OVH-SPAMSTATE", "ovh", readFlag},
 	{"X-OVH-SPAMSCORE", "ovh", readScore},
 	{"X-SES-Spam-Verdict", "amazon", readSES(Spam)},
-	{"X-SES-Virus-Verdict", "amazon", readSES(Malware)},
+	{"X-SES-Virus-Verdict", "amazon", readSES(malware)},
 	{"X-T-OnlineAntispam", "telekom", func(v *SpamVerdict, s string) { v.set("value", s) }},
 	{"X-TOI-EXPURGATEID", "telekom", func(v *SpamVerdict, s string) { v.set("id", s) }},
 	{"X-purgate-type", "expurgate", func(v *SpamVerdict, s string) {
 		v.set("type", s)
 		switch lower := strings.ToLower(firstWord(s)); {
 		case strings.HasPrefix(lower, "clean"):
-			v.Verdict = NotSpam
+			v.Verdict = notSpam
 		case strings.HasPrefix(lower, "bulk"):
-			v.Verdict = Bulk
+			v.Verdict = bulk
 		case strings.HasPrefix(lower, "spam"):
 			v.Verdict = Spam
 		case strings.HasPrefix(lower, "suspect"):
-			v.Verdict = Suspicious
+			v.Verdict = suspicious
 		}
 	}},
 }
@@ -96,7 +96,7 @@ func readFolder(v *SpamVerdict, value string) {
 	case strings.Contains(lower, "junk"):
 		v.Verdict = Spam
 	case strings.Contains(lower, "inbox"):
-		v.Verdict = NotSpam
+		v.Verdict = notSpam
 	}
 }
 
@@ -114,7 +114,7 @@ func readSES(bad Judgment) func(*SpamVerdict, string) {
 		v.set("verdict", value)
 		switch strings.ToUpper(firstWord(value)) {
 		case "PASS":
-			v.Verdict = NotSpam
+			v.Verdict = notSpam
 		case "FAIL":
 			v.Verdict = bad
 		}

@@ -82,8 +82,8 @@ func newProfile(owner Owner, req CreateRequest) (Profile, error) {
 		return p, diag.Invalid("name", "has a character that cannot be shown")
 	case utf8.RuneCountInString(req.Name) > maxProfileName: // a domain may be longer
 		return p, diag.Invalid("name", "is longer than %d characters", maxProfileName)
-	case p.IntervalSeconds < MinInterval || p.IntervalSeconds > MaxInterval:
-		return p, diag.Invalid("refresh_interval_seconds", "must be from %d to %d", MinInterval, MaxInterval)
+	case p.IntervalSeconds < minInterval || p.IntervalSeconds > maxInterval:
+		return p, diag.Invalid("refresh_interval_seconds", "must be from %d to %d", minInterval, maxInterval)
 	}
 	if err := checkDomain(req.Domain); err != nil {
 		return p, err

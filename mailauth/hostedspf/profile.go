@@ -32,8 +32,8 @@ func (Status) Values() []string { return []string{string(Active), string(Paused)
 // records live for 5 minutes at least.
 const (
 	DefaultInterval = 3600
-	MinInterval     = 300
-	MaxInterval     = 86400
+	minInterval     = 300
+	maxInterval     = 86400
 )
 
 // A Profile is a source record and what it was resolved to. Times are in UTC, in whole microseconds; an
@@ -161,9 +161,9 @@ func (ResolutionStatus) Values() []string {
 	return []string{string(ResolutionChanged), string(ResolutionUnchanged), string(ResolutionFailed)}
 }
 
-// MaxDifferences bounds each of the lists of networks in a [Resolution]. A set of records holds fewer than
+// maxDifferences bounds each of the lists of networks in a [Resolution]. A set of records holds fewer than
 // 400 networks, but the difference of two can fall into more.
-const MaxDifferences = 1000
+const maxDifferences = 1000
 
 // A Resolution is one entry of the history of a profile.
 type Resolution struct {

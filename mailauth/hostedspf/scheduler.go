@@ -13,11 +13,11 @@ import (
 
 // What a [Scheduler] does unless it is told otherwise.
 const (
-	// DefaultWorkers is how many profiles are resolved at once. Each asks up to a hundred questions.
-	DefaultWorkers = 4
+	// defaultWorkers is how many profiles are resolved at once. Each asks up to a hundred questions.
+	defaultWorkers = 4
 
-	// DefaultGap lies between the beginnings of two resolutions: five a second, or 18,000 profiles an hour.
-	DefaultGap = 200 * time.Millisecond
+	// defaultGap lies between the beginnings of two resolutions: five a second, or 18,000 profiles an hour.
+	defaultGap = 200 * time.Millisecond
 
 	// DefaultPoll is how often the store is asked what is due. It is short beside the shortest interval.
 	DefaultPoll = 5 * time.Second
@@ -49,7 +49,7 @@ type Scheduler struct {
 // fails is logged, and it is asked again.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var g diag.Group
-	free := make(chan struct{}, cmp.Or(s.Workers, DefaultWorkers))
+	free := make(chan struct{}, cmp.Or(s.Workers, defaultWorkers))
 	for ctx.Err() == nil {
 		due, err := s.Store.Due(ctx, now(s.Env), maxDue)
 		if err != nil && ctx.Err() == nil {
@@ -67,7 +67,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 				defer func() { <-free }()
 				s.resolve(context.WithoutCancel(ctx), d.ID)
 			})
-			_ = sleep(ctx, cmp.Or(s.Gap, DefaultGap))
+			_ = sleep(ctx, cmp.Or(s.Gap, defaultGap))
 		}
 		if len(due) < maxDue {
 			_ = sleep(ctx, cmp.Or(s.Poll, DefaultPoll))

@@ -150,11 +150,11 @@ func networksOf(term string) []netip.Prefix {
 	return []netip.Prefix{p}
 }
 
-// difference lists the networks of a that are not in b, at most [MaxDifferences].
+// difference lists the networks of a that are not in b, at most maxDifferences.
 func difference(a, b spf.Set) []string {
 	list := []string{}
 	for _, p := range a.Minus(b).Prefixes() {
-		if len(list) == MaxDifferences {
+		if len(list) == maxDifferences {
 			break
 		}
 		list = append(list, p.String())

@@ -2,9 +2,9 @@ package message
 
 import "strings"
 
-// MaxAddresses bounds the addresses that are read of one list; what follows is not read. Lists of recipients have
+// maxAddresses bounds the addresses that are read of one list; what follows is not read. Lists of recipients have
 // up to some hundreds.
-const MaxAddresses = 1000
+const maxAddresses = 1000
 
 // An Address is one of a list, such as From and To (RFC 5322 section 3.4).
 type Address struct {
@@ -32,10 +32,10 @@ func (a Address) Addr() string {
 // missing ones. An item without any address is kept with only its name.
 func ParseAddresses(value string) []Address {
 	p := addressParser{value: value}
-	for p.pos < len(value) && len(p.list) < MaxAddresses {
+	for p.pos < len(value) && len(p.list) < maxAddresses {
 		p.step()
 	}
-	if len(p.list) < MaxAddresses {
+	if len(p.list) < maxAddresses {
 		p.finish(len(value))
 	}
 	return p.list

@@ -107,7 +107,7 @@ func TestParseAddresses(t *testing.T) {
 		}
 		require.Equal(t, tt.want, got, tt.value)
 	}
-	require.Len(t, ParseAddresses(strings.Repeat("a@b,", 2*MaxAddresses)), MaxAddresses)
+	require.Len(t, ParseAddresses(strings.Repeat("a@b,", 2*maxAddresses)), maxAddresses)
 }
 
 func TestParseDate(t *testing.T) {

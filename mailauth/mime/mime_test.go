@@ -53,7 +53,7 @@ func TestPartName(t *testing.T) {
 
 func TestPartsAreBounded(t *testing.T) {
 	text := "Content-Type: multipart/mixed; boundary=b\n\n"
-	require.Equal(t, MaxParts, len(Parts([]byte(text+strings.Repeat("--b\n\nx\n", 10*MaxParts)))))
+	require.Equal(t, maxParts, len(Parts([]byte(text+strings.Repeat("--b\n\nx\n", 10*maxParts)))))
 	var deep strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&deep, "Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n", i, i)

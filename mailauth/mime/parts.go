@@ -13,7 +13,7 @@ import (
 
 // The bounds of a message. Reports have a handful of parts, two levels deep.
 const (
-	MaxParts = 1000
+	maxParts = 1000
 	maxDepth = 10
 
 	maxParams = 1000 // of a field that the standard library cannot read
@@ -29,7 +29,7 @@ type Part struct {
 	raw []byte
 }
 
-// Parts returns the leaves of a message in order, at most [MaxParts]. The first is the whole message if it is not
+// Parts returns the leaves of a message in order, at most maxParts. The first is the whole message if it is not
 // multipart, or if its boundary is nowhere.
 func Parts(text []byte) []Part {
 	var leaves []Part
@@ -47,7 +47,7 @@ func collect(leaves *[]Part, text []byte, depth int) {
 			return
 		}
 	}
-	if len(*leaves) < MaxParts {
+	if len(*leaves) < maxParts {
 		*leaves = append(*leaves, p)
 	}
 }
@@ -90,7 +90,7 @@ func split(body []byte, boundary string) (parts [][]byte) {
 	}
 	mark := []byte("--" + boundary)
 	begin := -1 // of the part at hand
-	for at := 0; at < len(body) && len(parts) < MaxParts; {
+	for at := 0; at < len(body) && len(parts) < maxParts; {
 		end := len(body)
 		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
 			end = at + i + 1
@@ -107,7 +107,7 @@ func split(body []byte, boundary string) (parts [][]byte) {
 		}
 		at = end
 	}
-	if begin >= 0 && begin < len(body) && len(parts) < MaxParts {
+	if begin >= 0 && begin < len(body) && len(parts) < maxParts {
 		parts = append(parts, body[begin:])
 	}
 	return parts

@@ -16,8 +16,8 @@ import (
 
 // The bounds of what is connected to.
 const (
-	// MaxServers is how many mail servers are asked for their certificates, the most preferred first.
-	MaxServers = 10
+	// maxServers is how many mail servers are asked for their certificates, the most preferred first.
+	maxServers = 10
 
 	// deliverTimeout is when connections to them end, counted from the beginning. Some servers delay the banner by six
 	// seconds on purpose.
@@ -48,7 +48,7 @@ func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
 		case !h.covered || len(addresses) == 0 && h.Err() == nil:
 		case len(addresses) == 0:
 			h.met.unknown = "its address could not be looked up"
-		case count == MaxServers:
+		case count == maxServers:
 			h.met.unknown = "it is not one of the most preferred mail servers"
 		default:
 			count++

@@ -18,20 +18,20 @@ import (
 
 // The bounds of what is fetched.
 const (
-	// MaxMXHosts is how many mail servers are looked at, the most preferred first.
-	MaxMXHosts = reception.MaxHosts
+	// maxMXHosts is how many mail servers are looked at, the most preferred first.
+	maxMXHosts = reception.MaxHosts
 
-	// Timeout is how long anything is waited for. What has not answered then is reported as unknown,
+	// timeout is how long anything is waited for. What has not answered then is reported as unknown,
 	// before the caller's time is up, which usually is 15 seconds (CONTRACT 1.9). Senders wait for the
 	// policy for up to a minute (RFC 8461 section 3.3).
-	Timeout = 10 * time.Second
+	timeout = 10 * time.Second
 
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
 
-	// Grace is how long the policy is waited for once it is known that there is no record, in the
+	// grace is how long the policy is waited for once it is known that there is no record, in the
 	// hope of saying that there is a policy all the same.
-	Grace = time.Second
+	grace = time.Second
 )
 
 // label is where the record is, below the domain (RFC 8461 section 3.1).
@@ -95,7 +95,7 @@ type host struct {
 // for a policy that is enforced.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now()}
-	wait := diag.TimeLeft(ctx, Timeout)
+	wait := diag.TimeLeft(ctx, timeout)
 	lookups, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	delivering, hangUp := diag.Within(ctx, deliverTimeout)
@@ -111,7 +111,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 		first.Go(func() {
 			e.lookupRecord(lookups, env)
 			if answered(e) && len(e.found.Records)+len(e.found.Strays) == 0 {
-				time.AfterFunc(Grace, giveUp)
+				time.AfterFunc(grace, giveUp)
 			}
 		})
 		first.Go(func() { e.page, failure = fetchPolicy(fetching, env, d, wait) })
@@ -177,13 +177,13 @@ func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Du
 	}
 	return fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept-Encoding": {"identity"}, "Accept": {"text/plain"}},
-		MaxBytes: MaxPolicyBytes, Timeout: wait, Ports: diag.Ports{443}, AllowUntrusted: true,
+		MaxBytes: maxPolicyBytes, Timeout: wait, Ports: diag.Ports{443}, AllowUntrusted: true,
 	})
 }
 
 // lookupMX finds the mail servers and, at once for all, their addresses.
 func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
-	e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), MaxMXHosts)
+	e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), maxMXHosts)
 	for _, h := range e.mail.List {
 		e.hosts = append(e.hosts, host{Host: h})
 	}

@@ -234,7 +234,7 @@ func TestLookup(t *testing.T) {
 		{"IP address as MX", withMX("example.com. MX 10 mx.example.com.\nexample.com. MX 20 192.0.2.1.\nmx.example.com. A 192.0.2.25\n"),
 			serve(policy), "invalid 69 mtasts.mx.literal"},
 		{"policy without record or mail", "example.com. MX 0 .\n", serve(policy), "missing none mtasts.record.missing.no_mail"},
-		{"too many mail servers", withMX(manyMX(MaxMXHosts + 2)), edited("mx.", "*."),
+		{"too many mail servers", withMX(manyMX(maxMXHosts + 2)), edited("mx.", "*."),
 			"valid 89 mtasts.mx.many mtasts.mx.tls.unknown"},
 	}
 	for _, tt := range tests {
@@ -378,7 +378,7 @@ func TestLookupSlowPolicyHost(t *testing.T) {
 		w := published(t, good, hangs)
 		begin := time.Now()
 		r := lookup(t, w)
-		require.Equal(t, Timeout, time.Since(begin))
+		require.Equal(t, timeout, time.Since(begin))
 		require.Equal(t, diag.Unknown, r.State, "%+v", r.Findings)
 		require.True(t, r.TLS.Trusted)
 	})
@@ -390,7 +390,7 @@ func TestLookupGivesUpWithoutRecord(t *testing.T) {
 		w := published(t, mx, hangs)
 		begin := time.Now()
 		r := lookup(t, w)
-		require.Equal(t, Grace, time.Since(begin))
+		require.Equal(t, grace, time.Since(begin))
 		require.Equal(t, diag.Missing, r.State)
 		require.False(t, r.Partial)
 		require.NotNil(t, r.Policy.MX)

@@ -46,7 +46,7 @@ func TestParseRecord(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ParseRecord(tt.text)
+			got, err := parseRecord(tt.text)
 			require.Equal(t, tt.want, got)
 			require.Equal(t, tt.fault == "", err == nil)
 			if err == nil {
@@ -200,7 +200,7 @@ func TestConformanceMTASTS(t *testing.T) {
 	for _, c := range cases {
 		_, err := ParsePolicy(c.Text)
 		if strings.HasPrefix(c.Text, "v=") {
-			_, err = ParseRecord(c.Text)
+			_, err = parseRecord(c.Text)
 		}
 		if c.Valid != (err == nil) {
 			t.Errorf("%q: %v", c.Text, err)

@@ -27,8 +27,8 @@ func (Mode) Values() []string { return []string{string(Enforce), string(Testing)
 
 // The bounds of a policy.
 const (
-	MaxPolicyBytes = 64 << 10               // what senders read (RFC 8461 section 3.3)
-	MaxMaxAge      = 31557600 * time.Second // a year (RFC 8461 section 3.2)
+	maxPolicyBytes = 64 << 10               // what senders read (RFC 8461 section 3.3)
+	maxMaxAge      = 31557600 * time.Second // a year (RFC 8461 section 3.2)
 	maxFaults      = 100                    // listed; who has more has sent something else than a policy
 	week           = 7 * 24 * time.Hour     // "weeks or greater" (RFC 8461 section 3.2)
 	byteOrderMark  = "\ufeff"
@@ -38,7 +38,7 @@ const (
 type Policy struct {
 	Mode       Mode
 	MX         []string      // patterns of host names in lower case, in order; "*." stands for one label
-	MaxAge     time.Duration // how long senders keep it, in whole seconds, at most [MaxMaxAge]
+	MaxAge     time.Duration // how long senders keep it, in whole seconds, at most maxMaxAge
 	Extensions []Extension   // further fields, in order
 }
 
@@ -276,8 +276,8 @@ func (d *document) maxAge(value string) {
 	switch {
 	case err != nil || !digits || len(value) > 10:
 		d.fault(badMaxAge, "max_age is %.100q, not a number of seconds", value)
-	case seconds > uint64(MaxMaxAge/time.Second):
-		d.fault(badMaxAge, "max_age is %d seconds, more than %d", seconds, MaxMaxAge/time.Second)
+	case seconds > uint64(maxMaxAge/time.Second):
+		d.fault(badMaxAge, "max_age is %d seconds, more than %d", seconds, maxMaxAge/time.Second)
 	default:
 		d.policy.MaxAge = time.Duration(seconds) * time.Second
 	}

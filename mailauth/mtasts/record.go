@@ -10,8 +10,8 @@ import (
 // version is the only version of both the record and the policy (RFC 8461 sections 3.1 and 3.2).
 const version = "STSv1"
 
-// MaxIDLength is how long an id may be, in characters (RFC 8461 section 3.1).
-const MaxIDLength = 32
+// maxIDLength is how long an id may be, in characters (RFC 8461 section 3.1).
+const maxIDLength = 32
 
 // A Record is the TXT record that says that there is a policy (RFC 8461 section 3.1).
 type Record struct {
@@ -35,9 +35,9 @@ func (r Record) String() string {
 	return b.String()
 }
 
-// ParseRecord reads the text of a record. The error is a *[SyntaxError]: senders treat a domain whose
+// parseRecord reads the text of a record. The error is a *[SyntaxError]: senders treat a domain whose
 // record is not valid as one without MTA-STS.
-func ParseRecord(text string) (Record, error) {
+func parseRecord(text string) (Record, error) {
 	list := format.Parse(text)
 	record := readRecord(&list)
 	if faults := list.Errors(); len(faults) > 0 {
@@ -73,7 +73,7 @@ func readRecord(l *taglist.List) Record {
 	case !validID(id.Value):
 		l.Add(taglist.Fault{
 			Kind: badID, Offset: id.ValueOffset, Length: len(id.Value),
-			Text: fmt.Sprintf("the id %.100q is not 1 to %d letters and digits", id.Value, MaxIDLength),
+			Text: fmt.Sprintf("the id %.100q is not 1 to %d letters and digits", id.Value, maxIDLength),
 		})
 	default:
 		r.ID = id.Value
@@ -83,7 +83,7 @@ func readRecord(l *taglist.List) Record {
 
 // validID reports whether s is 1*32(ALPHA / DIGIT).
 func validID(s string) bool {
-	return s != "" && len(s) <= MaxIDLength && strings.IndexFunc(s, notAlphanumeric) < 0
+	return s != "" && len(s) <= maxIDLength && strings.IndexFunc(s, notAlphanumeric) < 0
 }
 
 func notAlphanumeric(r rune) bool {

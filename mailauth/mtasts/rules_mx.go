@@ -150,7 +150,7 @@ var mxRules = diag.Rules[*evidence]{
 		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mail.Surplus > 0, "%d mail servers were not examined, beyond the first %d.",
-				e.mail.Surplus, MaxMXHosts)
+				e.mail.Surplus, maxMXHosts)
 		},
 	},
 }

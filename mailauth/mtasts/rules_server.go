@@ -129,7 +129,7 @@ var answerRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.Truncated, "The policy is longer than %d bytes.", MaxPolicyBytes)
+			return diag.FailIf(e.page.Truncated, "The policy is longer than %d bytes.", maxPolicyBytes)
 		},
 	},
 }

@@ -14,8 +14,8 @@ import (
 
 // The bounds of what is looked up.
 const (
-	// Timeout is how long anything is waited for.
-	Timeout = 10 * time.Second
+	// timeout is how long anything is waited for.
+	timeout = 10 * time.Second
 
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
@@ -40,7 +40,7 @@ type evidence struct {
 // for the name that was meant.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now(), public: env.Public, meant: map[string]reception.Host{}}
-	bounded, cancel := diag.Within(ctx, Timeout)
+	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	var g diag.Group
 	g.Go(func() {

@@ -7,34 +7,34 @@ type Category string
 
 // The categories.
 const (
-	Mailbox       Category = "mailbox"       // people read and write mail there
-	Marketing     Category = "marketing"     // newsletters and campaigns
-	Transactional Category = "transactional" // mail of programs
-	CRM           Category = "crm"           // mail to customers and prospects
-	Helpdesk      Category = "helpdesk"      // tickets
-	Commerce      Category = "commerce"      // shops
-	Business      Category = "business"      // invoices, contracts, surveys, events
-	HR            Category = "hr"            // applicants and staff
+	mailbox       Category = "mailbox"       // people read and write mail there
+	marketing     Category = "marketing"     // newsletters and campaigns
+	transactional Category = "transactional" // mail of programs
+	crm           Category = "crm"           // mail to customers and prospects
+	helpdesk      Category = "helpdesk"      // tickets
+	commerce      Category = "commerce"      // shops
+	business      Category = "business"      // invoices, contracts, surveys, events
+	hr            Category = "hr"            // applicants and staff
 	Hosting       Category = "hosting"       // web hosts and registrars, with mailboxes
 	Gateway       Category = "gateway"       // filters mail on its way in or out
-	Forwarder     Category = "forwarder"     // passes mail on to other addresses
-	List          Category = "list"          // mailing lists
+	forwarder     Category = "forwarder"     // passes mail on to other addresses
+	list          Category = "list"          // mailing lists
 )
 
 // Values lists the categories.
 func (Category) Values() []string {
 	return []string{
-		string(Mailbox), string(Marketing), string(Transactional), string(CRM), string(Helpdesk), string(Commerce),
-		string(Business), string(HR), string(Hosting), string(Gateway), string(Forwarder), string(List),
+		string(mailbox), string(marketing), string(transactional), string(crm), string(helpdesk), string(commerce),
+		string(business), string(hr), string(Hosting), string(Gateway), string(forwarder), string(list),
 	}
 }
 
 // Relays reports whether a service of this category passes on mail that others wrote.
-func (c Category) Relays() bool { return c == Gateway || c == Forwarder || c == List }
+func (c Category) Relays() bool { return c == Gateway || c == forwarder || c == list }
 
 // Hosts reports whether a service of this category has mailboxes, whose owners write mail and have mail
 // forwarded.
-func (c Category) Hosts() bool { return c == Mailbox || c == Hosting }
+func (c Category) Hosts() bool { return c == mailbox || c == Hosting }
 
 // A Service is a service that handles mail for the domains of others.
 type Service struct {

@@ -22,9 +22,9 @@ type Speaker string
 
 // The speakers.
 const (
-	FromClient Speaker = "client"
-	FromServer Speaker = "server"
-	FromTLS    Speaker = "tls" // the outcome of a handshake
+	fromClient Speaker = "client"
+	fromServer Speaker = "server"
+	fromTLS    Speaker = "tls" // the outcome of a handshake
 )
 
 func (s *Session) note(from Speaker, text string) {
@@ -96,7 +96,7 @@ func (s *Session) read(step Step, limit time.Duration) (Reply, error) {
 	for range maxReplyLines {
 		line, err := s.text.line()
 		if line != "" {
-			s.note(FromServer, line)
+			s.note(fromServer, line)
 		}
 		if err != nil {
 			return Reply{}, s.fail(readError(step, err))
@@ -124,7 +124,7 @@ func (s *Session) write(limit time.Duration, lines ...string) error {
 		return err
 	}
 	for _, line := range lines {
-		s.note(FromClient, line)
+		s.note(fromClient, line)
 	}
 	_, err := io.WriteString(s.conn, strings.Join(lines, "\r\n")+"\r\n")
 	return err

@@ -248,13 +248,13 @@ func (s *Session) handshake() error {
 	}
 	if err := conn.Handshake(); err != nil {
 		failure := handshakeError(err)
-		s.note(FromTLS, failure.Error())
+		s.note(fromTLS, failure.Error())
 		return s.fail(failure)
 	}
 	state := conn.ConnectionState()
 	s.State = &state
 	s.conn, s.text = conn, newLineReader(conn, &s.left)
-	s.note(FromTLS, fmt.Sprintf("%s, %s", tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)))
+	s.note(fromTLS, fmt.Sprintf("%s, %s", tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)))
 	return nil
 }
 

@@ -16,8 +16,8 @@ import (
 
 // The bounds of a check.
 const (
-	// Timeout is how long all of it lasts: the operation has 30 seconds (CONTRACT 1.9).
-	Timeout = 28 * time.Second
+	// timeout is how long all of it lasts: the operation has 30 seconds (CONTRACT 1.9).
+	timeout = 28 * time.Second
 
 	// maxConnections is how many connections a host has to serve at the same time. Package smtp has the same bound for
 	// an address.
@@ -46,7 +46,7 @@ type evidence struct {
 // gather asks the DNS and speaks with all servers at once.
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	e := &evidence{req: req, began: env.Now(), now: env.Now(), public: env.Public}
-	bounded, cancel := diag.Within(ctx, Timeout)
+	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	if err := e.findHosts(bounded, env); err != nil {
 		return nil, cmp.Or(ctx.Err(), err)

@@ -100,12 +100,12 @@ type Direction string
 // The directions.
 const (
 	Client Direction = "client"
-	Remote Direction = "server"
+	remote Direction = "server"
 	TLS    Direction = "tls" // the outcome of a handshake
 )
 
 // Values lists the directions.
-func (Direction) Values() []string { return []string{string(Client), string(Remote), string(TLS)} }
+func (Direction) Values() []string { return []string{string(Client), string(remote), string(TLS)} }
 
 // A Line is one line of a transcript.
 type Line struct {

@@ -21,7 +21,7 @@ func (t *Term) Macros() string {
 func (t *Term) Bind(domain string) Term {
 	bound := *t
 	switch {
-	case t.Value == "" && (t.Name == A || t.Name == MX || t.Name == PTR):
+	case t.Value == "" && (t.Name == a || t.Name == MX || t.Name == PTR):
 		bound.Value = withoutMacros(domain)
 	case strings.Contains(t.Macros(), "d"):
 		bound.Value = bind(t.Value, domain)

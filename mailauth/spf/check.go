@@ -41,7 +41,7 @@ const (
 	MaxLookups = 10 // terms that need the DNS
 	MaxVoids   = 2  // terms for which the DNS has nothing
 	MaxMX      = 10 // MX hosts behind one mx
-	MaxPTR     = 10 // host names of the client that are looked at
+	maxPTR     = 10 // host names of the client that are looked at
 )
 
 // Timeout is how long anything is waited for; what has not been answered then counts as not said.

@@ -231,7 +231,7 @@ func TestCheckManyNames(t *testing.T) {
 	w := published(t, "v=spf1 ptr exists:%{p}.example.net -all", zone)
 	_, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("203.0.113.1"), Sender: "a@example.com"})
 	require.NoError(t, err)
-	require.LessOrEqual(t, w.Asked("", dns.TypeA), MaxPTR+1)
+	require.LessOrEqual(t, w.Asked("", dns.TypeA), maxPTR+1)
 }
 
 // A resolver that panics does not leave anybody waiting.

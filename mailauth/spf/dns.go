@@ -117,12 +117,12 @@ func (l *lookups) addressesOf(name string, v4, v6 bool) addresses {
 	}
 	g.Wait()
 	list := addresses{err: cmp.Or(failure(a), failure(aaaa))}
-	for _, r := range a.Records[:min(len(a.Records), MaxAddresses)] {
+	for _, r := range a.Records[:min(len(a.Records), maxAddresses)] {
 		if ip, ok := netip.AddrFromSlice(r.A.To4()); ok {
 			list.v4 = append(list.v4, ip)
 		}
 	}
-	for _, r := range aaaa.Records[:min(len(aaaa.Records), MaxAddresses)] {
+	for _, r := range aaaa.Records[:min(len(aaaa.Records), maxAddresses)] {
 		if ip, ok := netip.AddrFromSlice(r.AAAA.To16()); ok {
 			list.v6 = append(list.v6, ip)
 		}
@@ -130,9 +130,9 @@ func (l *lookups) addressesOf(name string, v4, v6 bool) addresses {
 	return list
 }
 
-// MaxAddresses is how many addresses of a host are looked at, in each family. A message of the DNS has
+// maxAddresses is how many addresses of a host are looked at, in each family. A message of the DNS has
 // room for four thousand, which nobody has a use for.
-const MaxAddresses = 1000
+const maxAddresses = 1000
 
 // A publication is what a name has for records of SPF.
 type publication struct {

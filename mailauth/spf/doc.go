@@ -34,7 +34,7 @@
 //
 // # Limits
 //
-// The zones belong to strangers, so the tree is followed for at most [MaxTerms] terms, [MaxDepth] levels
+// The zones belong to strangers, so the tree is followed for at most [MaxTerms] terms, maxDepth levels
 // and [MaxQuestions] questions; what lies beyond is a finding. Lookups that do not depend on each other
 // are under way at once: a tree of records d levels deep needs d round trips, and one or two more for
 // the addresses of hosts.

@@ -10,14 +10,14 @@ import (
 //	domain-end  = ( "." toplabel [ "." ] ) / macro-expand
 func (p *parser) domainSpec(t *Term, at int) bool {
 	if t.Value == "" {
-		return p.here(ValueMissing, 0, len(t.Raw), "", "%s needs the name of a domain", t.Name)
+		return p.here(valueMissing, 0, len(t.Raw), "", "%s needs the name of a domain", t.Name)
 	}
 	m, offset, length, fault := parseMacros(t.Value, false)
 	if fault != "" {
-		return p.here(BadMacro, at+offset, length, "", "%s", fault)
+		return p.here(badMacro, at+offset, length, "", "%s", fault)
 	}
 	if fault := domainEnd(m); fault != "" {
-		return p.here(BadDomain, at, len(t.Value), p.otherDomain(t), "%.100q is not the name of a domain: %s",
+		return p.here(badDomain, at, len(t.Value), p.otherDomain(t), "%.100q is not the name of a domain: %s",
 			t.Value, fault)
 	}
 	t.spec = m

@@ -129,7 +129,7 @@ func (e *evaluation) match(record *Record, t *Term, domain string) (matched, fai
 	switch t.Name {
 	case All:
 		return yes, nil
-	case IP4, IP6:
+	case ip4, ip6:
 		if t.Network.Contains(e.ip) {
 			return yes, nil
 		}
@@ -155,7 +155,7 @@ func (e *evaluation) match(record *Record, t *Term, domain string) (matched, fai
 	}
 	var hit bool
 	switch t.Name {
-	case A:
+	case a:
 		hit, failed = e.matchA(t, name, domain)
 	case MX:
 		hit, failed = e.matchMX(t, name, domain)

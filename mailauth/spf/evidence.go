@@ -139,7 +139,7 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 // handsOver returns the node to which a record redirects, or nil.
 func (n *Node) handsOver() *Node {
 	for _, c := range n.Children {
-		if c.Via == ViaRedirect {
+		if c.Via == viaRedirect {
 			return c
 		}
 	}

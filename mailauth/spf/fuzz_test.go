@@ -21,7 +21,7 @@ func FuzzParse(f *testing.F) {
 			if e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > len(text) || e.term > e.end || e.end > len(text) {
 				t.Errorf("error at %d+%d in %d to %d of %d bytes", e.Offset, e.Length, e.term, e.end, len(text))
 			}
-			if e.Kind != BadLength && e.term < last {
+			if e.Kind != badLength && e.term < last {
 				t.Errorf("error at %d behind that at %d", e.term, last)
 			}
 			last = max(last, e.term)

@@ -19,7 +19,7 @@ func (p *parser) mechanism(t *Term, name, value string) bool {
 	case All:
 		if value != "" {
 			p.keep(t)
-			return p.here(ValueUnexpected, at, len(value), signed(t, "all"), "all has neither a value nor a length")
+			return p.here(valueUnexpected, at, len(value), signed(t, "all"), "all has neither a value nor a length")
 		}
 		p.keep(t)
 		return true
@@ -29,13 +29,13 @@ func (p *parser) mechanism(t *Term, name, value string) bool {
 	if colon {
 		at++
 	}
-	if !colon && (t.Name == Include || t.Name == Exists || t.Name == IP4 || t.Name == IP6) {
-		return p.here(ValueMissing, 0, len(t.Raw), "", "%s needs a colon and a value", t.Name)
+	if !colon && (t.Name == Include || t.Name == Exists || t.Name == ip4 || t.Name == ip6) {
+		return p.here(valueMissing, 0, len(t.Raw), "", "%s needs a colon and a value", t.Name)
 	}
 	switch t.Name {
-	case IP4, IP6:
+	case ip4, ip6:
 		return p.network(t, domain, at)
-	case A, MX:
+	case a, MX:
 		head, valid := p.prefixes(t, domain, at)
 		if t.Value = head; !valid {
 			return false
@@ -45,9 +45,9 @@ func (p *parser) mechanism(t *Term, name, value string) bool {
 	}
 	switch {
 	case !colon && t.Value != "" && t.Name == PTR:
-		return p.here(ValueUnexpected, at, len(t.Value), signed(t, "ptr"), "ptr has no length of prefix")
+		return p.here(valueUnexpected, at, len(t.Value), signed(t, "ptr"), "ptr has no length of prefix")
 	case !colon && t.Value != "":
-		return p.here(BadPrefix, at, len(t.Value), "", "%.60q is not the length of a prefix", t.Value)
+		return p.here(badPrefix, at, len(t.Value), "", "%.60q is not the length of a prefix", t.Value)
 	case !colon:
 		return true
 	}
@@ -86,17 +86,17 @@ func (p *parser) unknown(t *Term, name, value string) bool {
 	rest := strings.TrimLeft(value, ":")
 	switch {
 	case name == "" && value == "":
-		return p.here(BadQualifier, 0, len(t.Raw), "", "the qualifier %q stands alone", t.Raw)
+		return p.here(badQualifier, 0, len(t.Raw), "", "the qualifier %q stands alone", t.Raw)
 	case strings.IndexByte("+-~?", (name + value)[0]) >= 0:
-		return p.here(BadQualifier, 0, 2, t.Raw[1:], "there are two qualifiers")
+		return p.here(badQualifier, 0, 2, t.Raw[1:], "there are two qualifiers")
 	case strings.HasPrefix(value, ":") && (lower == string(Redirect) || lower == string(Exp)):
-		return p.here(ColonModifier, 0, len(t.Raw), lower+"="+rest, "%s is written with an equals sign", lower)
+		return p.here(colonModifier, 0, len(t.Raw), lower+"="+rest, "%s is written with an equals sign", lower)
 	case spelled(name) != "" && name != "":
 		meant := spelled(name)
 		if rest != "" && rest[0] != '/' {
 			value = separator(meant) + rest
 		}
-		return p.here(BadMechanism, 0, len(t.Raw), signed(t, string(meant)+value), "there is no mechanism %.60q, but one named %q",
+		return p.here(badMechanism, 0, len(t.Raw), signed(t, string(meant)+value), "there is no mechanism %.60q, but one named %q",
 			name, meant)
 	}
 	bare := strings.TrimLeft(t.Raw, "+-~?")
@@ -109,7 +109,7 @@ func (p *parser) unknown(t *Term, name, value string) bool {
 	case p.isDomain(bare) && isRecordName(bare):
 		suggested = signed(t, "include:"+bare)
 	}
-	return p.here(BadMechanism, 0, len(t.Raw), suggested, "there is no mechanism %.60q", name)
+	return p.here(badMechanism, 0, len(t.Raw), suggested, "there is no mechanism %.60q", name)
 }
 
 // isDomain reports whether a text could be a name of two labels at least.
@@ -140,7 +140,7 @@ func (p *parser) glued(t *Term) bool {
 	if t.Raw[len(head)] == '-' && !gluedNetwork(head) {
 		return false
 	}
-	p.here(GluedTerms, len(head), len(t.Raw)-len(head), head+" "+t.Raw[len(head):],
+	p.here(gluedTerms, len(head), len(t.Raw)-len(head), head+" "+t.Raw[len(head):],
 		"a space is missing before %s", t.Raw[len(head):])
 	return true
 }
@@ -162,17 +162,17 @@ func gluedNetwork(head string) bool {
 
 // network reads the value of ip4 or ip6.
 func (p *parser) network(t *Term, value string, at int) bool {
-	kind, family, width := BadIP4, 4, 32
-	if t.Name == IP6 {
-		kind, family, width = BadIP6, 6, 128
+	kind, family, width := badIP4, 4, 32
+	if t.Name == ip6 {
+		kind, family, width = badIP6, 6, 128
 	}
 	text, length, slash := strings.Cut(value, "/")
 	t.Value = text
 	if text == "" {
-		return p.here(ValueMissing, 0, len(t.Raw), "", "%s needs an address", t.Name)
+		return p.here(valueMissing, 0, len(t.Raw), "", "%s needs an address", t.Name)
 	}
 	if i := strings.IndexByte(value, '%'); i >= 0 {
-		return p.here(MacroInNetwork, at+i, len(value)-i, "", "%s takes no macros", t.Name)
+		return p.here(macroInNetwork, at+i, len(value)-i, "", "%s takes no macros", t.Name)
 	}
 	address, err := netip.ParseAddr(text)
 	switch {
@@ -180,7 +180,7 @@ func (p *parser) network(t *Term, value string, at int) bool {
 		return p.here(kind, at, len(text), repaired(t, value), "%.60q is not an IPv%d address", text, family)
 	case familyOf(text) != family:
 		other := map[int]string{4: "ip6:", 6: "ip4:"}[family]
-		return p.here(WrongFamily, at, len(text), signed(t, other+value), "%s is an IPv%d address, but is used with %s",
+		return p.here(wrongFamily, at, len(text), signed(t, other+value), "%s is an IPv%d address, but is used with %s",
 			text, 10-family, t.Name)
 	}
 	bits := width
@@ -210,7 +210,7 @@ func repaired(t *Term, value string) string {
 		}
 	}
 	fixed := strings.Join(parts, ".")
-	if t.Name != IP4 || familyOf(fixed) != 4 {
+	if t.Name != ip4 || familyOf(fixed) != 4 {
 		return ""
 	}
 	if slash {
@@ -229,7 +229,7 @@ func parseLength(s string, width int) (int, bool) {
 }
 
 func (p *parser) badLength(at int, text string, width int) bool {
-	return p.here(BadPrefix, at, len(text), "", "%.20q is not a length from 0 to %d", text, width)
+	return p.here(badPrefix, at, len(text), "", "%.20q is not a length from 0 to %d", text, width)
 }
 
 // prefixes cuts the lengths of prefixes from the end of what follows a or mx:

@@ -80,7 +80,7 @@ func isFragment(text string) bool {
 		if t.Name == "" {
 			return false
 		}
-		certain = certain || t.Name == All && t.Raw != "all" || t.Name == IP4 || t.Name == IP6 || t.Name == Include
+		certain = certain || t.Name == All && t.Raw != "all" || t.Name == ip4 || t.Name == ip6 || t.Name == Include
 	}
 	return len(faults) == 0 && certain
 }
@@ -153,7 +153,7 @@ func joinWords(words []string) []string {
 }
 
 func needsValue(n Name) bool {
-	return slices.Contains([]Name{Include, Exists, IP4, IP6, Redirect, Exp}, n)
+	return slices.Contains([]Name{Include, Exists, ip4, ip6, Redirect, Exp}, n)
 }
 
 func separator(n Name) string {
@@ -165,9 +165,9 @@ func separator(n Name) string {
 
 // misspelled are names as they are often written.
 var misspelled = map[string]Name{
-	"ipv4": IP4, "ip-4": IP4, "ip": IP4, "ip4address": IP4, "ipv6": IP6, "ip-6": IP6, "incl": Include, "inc": Include,
-	"exist": Exists, "mxs": MX, "al": All, "any": All, "aaaa": A, "redir": Redirect,
-	"lp4": IP4, "1p4": IP4, "lp6": IP6, "1p6": IP6, "a11": All, "a1l": All, "al1": All,
+	"ipv4": ip4, "ip-4": ip4, "ip": ip4, "ip4address": ip4, "ipv6": ip6, "ip-6": ip6, "incl": Include, "inc": Include,
+	"exist": Exists, "mxs": MX, "al": All, "any": All, "aaaa": a, "redir": Redirect,
+	"lp4": ip4, "1p4": ip4, "lp6": ip6, "1p6": ip6, "a11": All, "a1l": All, "al1": All,
 }
 
 // spelled returns the mechanism or modifier that a name is, or is a slip of the pen away from.
@@ -250,7 +250,7 @@ func mendTerms(text string) (mended string, changed, lost bool) {
 
 // repeated reports whether a term may stand only once, and stands before.
 func repeated(faults []SyntaxError, t *Term) bool {
-	return slices.ContainsFunc(faults, func(f SyntaxError) bool { return f.Kind == RepeatedTerm && f.term == t.Offset })
+	return slices.ContainsFunc(faults, func(f SyntaxError) bool { return f.Kind == repeatedTerm && f.term == t.Offset })
 }
 
 // targetFault says why the name of a term never exists, if that can be told without a mail.
@@ -295,11 +295,11 @@ func mendTerm(raw string) string {
 		return term(string(name) + "=" + hostOf(value))
 	case name == All || value == "":
 		return term(sign + string(name))
-	case name == IP4 || name == IP6:
+	case name == ip4 || name == ip6:
 		return mendNetwork(sign, strings.TrimLeft(value, "/"))
 	case strings.Contains(value, "%"):
 		return term(sign + string(name) + ":" + bareMacro.ReplaceAllString(value, "%{$1}"))
-	case (name == A || name == MX) && !strings.HasPrefix(value, "/"):
+	case (name == a || name == MX) && !strings.HasPrefix(value, "/"):
 		host, length, _ := strings.Cut(value, "/")
 		if s := term(sign + string(name) + ":" + hostOf(host) + "/" + length); s != "" {
 			return s

@@ -36,7 +36,7 @@ func (e *evaluation) validated() []string {
 	}
 	answer := ask[*dns.PTR](e.dns, reverseName(e), dns.TypePTR)
 	var hosts []string
-	for _, r := range answer.Records[:min(len(answer.Records), MaxPTR)] {
+	for _, r := range answer.Records[:min(len(answer.Records), maxPTR)] {
 		if host := unescaped(r.Ptr); host != "" && malformed(host) == "" {
 			hosts = append(hosts, host)
 		}

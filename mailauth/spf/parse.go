@@ -22,24 +22,24 @@ type SyntaxKind string
 
 // The kinds of errors.
 const (
-	BadVersion      SyntaxKind = "version"       // it does not begin with v=spf1
-	BadLength       SyntaxKind = "length"        // it is too long to be read
-	BadCharacter    SyntaxKind = "character"     // a character that no record may hold
-	BadQualifier    SyntaxKind = "qualifier"     // signs that stand alone, twice, or before a modifier
-	BadMechanism    SyntaxKind = "mechanism"     // there is no such mechanism
-	BadModifier     SyntaxKind = "modifier"      // that cannot be the name of a modifier
-	ColonModifier   SyntaxKind = "colon"         // a modifier is written with a colon
-	GluedTerms      SyntaxKind = "glued"         // no blank before all
-	ValueMissing    SyntaxKind = "value missing" // the mechanism or modifier needs a value
-	ValueUnexpected SyntaxKind = "value"         // the mechanism has no value, or no length of prefix
-	BadIP4          SyntaxKind = "ip4"           // not an IPv4 address
-	BadIP6          SyntaxKind = "ip6"           // not an IPv6 address
-	WrongFamily     SyntaxKind = "family"        // IPv6 in ip4, or IPv4 in ip6
-	MacroInNetwork  SyntaxKind = "network macro" // ip4 and ip6 have no macros
-	BadPrefix       SyntaxKind = "prefix"        // the length of a prefix
-	BadDomain       SyntaxKind = "domain"        // not the name of a domain
-	BadMacro        SyntaxKind = "macro"         // a macro
-	RepeatedTerm    SyntaxKind = "repeated"      // redirect or exp stands twice
+	badVersion      SyntaxKind = "version"       // it does not begin with v=spf1
+	badLength       SyntaxKind = "length"        // it is too long to be read
+	badCharacter    SyntaxKind = "character"     // a character that no record may hold
+	badQualifier    SyntaxKind = "qualifier"     // signs that stand alone, twice, or before a modifier
+	badMechanism    SyntaxKind = "mechanism"     // there is no such mechanism
+	badModifier     SyntaxKind = "modifier"      // that cannot be the name of a modifier
+	colonModifier   SyntaxKind = "colon"         // a modifier is written with a colon
+	gluedTerms      SyntaxKind = "glued"         // no blank before all
+	valueMissing    SyntaxKind = "value missing" // the mechanism or modifier needs a value
+	valueUnexpected SyntaxKind = "value"         // the mechanism has no value, or no length of prefix
+	badIP4          SyntaxKind = "ip4"           // not an IPv4 address
+	badIP6          SyntaxKind = "ip6"           // not an IPv6 address
+	wrongFamily     SyntaxKind = "family"        // IPv6 in ip4, or IPv4 in ip6
+	macroInNetwork  SyntaxKind = "network macro" // ip4 and ip6 have no macros
+	badPrefix       SyntaxKind = "prefix"        // the length of a prefix
+	badDomain       SyntaxKind = "domain"        // not the name of a domain
+	badMacro        SyntaxKind = "macro"         // a macro
+	repeatedTerm    SyntaxKind = "repeated"      // redirect or exp stands twice
 )
 
 // A SyntaxError is a departure from the syntax of RFC 7208 section 12. One of them, anywhere, makes
@@ -66,7 +66,7 @@ func Parse(text string) (*Record, []SyntaxError) {
 	p := parser{record: &Record{}}
 	rest := text
 	if len(text) > MaxRecordLength {
-		p.fault(BadLength, MaxRecordLength, len(text)-MaxRecordLength, "",
+		p.fault(badLength, MaxRecordLength, len(text)-MaxRecordLength, "",
 			"the record has %d bytes; no more than %d are read", len(text), MaxRecordLength)
 		rest = text[:MaxRecordLength]
 		rest = rest[:max(strings.LastIndexByte(rest, ' '), len(version))] // up to the last whole term
@@ -149,7 +149,7 @@ func (p *parser) badVersion(text string) int {
 		end = len(text)
 	}
 	p.raw = text[:end]
-	p.fault(BadVersion, 0, end, "", "the text does not begin with v=spf1 and a blank")
+	p.fault(badVersion, 0, end, "", "the text does not begin with v=spf1 and a blank")
 	return end
 }
 
@@ -161,7 +161,7 @@ func (p *parser) term(raw string, offset int) {
 	for i := range len(raw) {
 		if raw[i] < 0x21 || raw[i] > 0x7e {
 			r, n := utf8.DecodeRuneInString(raw[i:])
-			p.here(BadCharacter, i, n, "", "the character %s must not stand in a record", quoteRune(r, raw[i]))
+			p.here(badCharacter, i, n, "", "the character %s must not stand in a record", quoteRune(r, raw[i]))
 			return
 		}
 	}
@@ -197,10 +197,10 @@ func quoteRune(r rune, first byte) string {
 func (p *parser) modifier(t *Term, name, value string) bool {
 	at := len(t.Raw) - len(value)
 	if t.Qualifier != "" {
-		return p.here(BadQualifier, 0, 1, t.Raw[1:], "the modifier %.60q has a sign before it", name)
+		return p.here(badQualifier, 0, 1, t.Raw[1:], "the modifier %.60q has a sign before it", name)
 	}
 	if !validModifier(name) {
-		return p.here(BadModifier, 0, len(name), "", "%.60q cannot be the name of a modifier", name)
+		return p.here(badModifier, 0, len(name), "", "%.60q cannot be the name of a modifier", name)
 	}
 	t.Kind, t.Value = Modifier, value
 	switch lower := strings.ToLower(name); lower {
@@ -210,13 +210,13 @@ func (p *parser) modifier(t *Term, name, value string) bool {
 		t.Unknown = lower
 		_, offset, length, fault := parseMacros(value, false)
 		if fault != "" {
-			return p.here(BadMacro, at+offset, length, "", "%s", fault)
+			return p.here(badMacro, at+offset, length, "", "%s", fault)
 		}
 		return true
 	}
 	valid := !p.glued(t) && p.domainSpec(t, at)
 	if p.seen[t.Name] { // RFC 7208 section 6: at most once
-		return p.here(RepeatedTerm, 0, len(t.Raw), "", "%s= appears again", t.Name)
+		return p.here(repeatedTerm, 0, len(t.Raw), "", "%s= appears again", t.Name)
 	}
 	if p.seen == nil {
 		p.seen = map[Name]bool{}

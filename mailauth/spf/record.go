@@ -28,14 +28,14 @@ type Qualifier string
 const (
 	QualifierPass     Qualifier = "+" // also meant where there is none
 	QualifierFail     Qualifier = "-"
-	QualifierSoftfail Qualifier = "~"
-	QualifierNeutral  Qualifier = "?"
+	qualifierSoftfail Qualifier = "~"
+	qualifierNeutral  Qualifier = "?"
 )
 
 // Values lists the qualifiers.
 func (Qualifier) Values() []string {
 	return []string{
-		string(QualifierPass), string(QualifierFail), string(QualifierSoftfail), string(QualifierNeutral),
+		string(QualifierPass), string(QualifierFail), string(qualifierSoftfail), string(qualifierNeutral),
 	}
 }
 
@@ -44,9 +44,9 @@ func (q Qualifier) Outcome() Outcome {
 	switch q {
 	case QualifierFail:
 		return Fail
-	case QualifierSoftfail:
+	case qualifierSoftfail:
 		return Softfail
-	case QualifierNeutral:
+	case qualifierNeutral:
 		return Neutral
 	default:
 		return Pass
@@ -60,23 +60,23 @@ type Name string
 const (
 	All      Name = "all"      // section 5.1
 	Include  Name = "include"  // section 5.2
-	A        Name = "a"        // section 5.3
+	a        Name = "a"        // section 5.3
 	MX       Name = "mx"       // section 5.4
 	PTR      Name = "ptr"      // section 5.5
-	IP4      Name = "ip4"      // section 5.6
-	IP6      Name = "ip6"      // section 5.6
+	ip4      Name = "ip4"      // section 5.6
+	ip6      Name = "ip6"      // section 5.6
 	Exists   Name = "exists"   // section 5.7
 	Redirect Name = "redirect" // section 6.1
 	Exp      Name = "exp"      // section 6.2
 )
 
 // mechanisms lists the names of mechanisms.
-var mechanisms = []Name{All, Include, A, MX, PTR, IP4, IP6, Exists}
+var mechanisms = []Name{All, Include, a, MX, PTR, ip4, ip6, Exists}
 
 // Counted reports whether terms of the name count as DNS lookups (RFC 7208 section 4.6.4).
 func (n Name) Counted() bool {
 	switch n {
-	case Include, A, MX, PTR, Exists, Redirect:
+	case Include, a, MX, PTR, Exists, Redirect:
 		return true
 	default:
 		return false
@@ -167,7 +167,7 @@ func (t *Term) print(b *strings.Builder) {
 			b.WriteString("/" + strconv.Itoa(*t.PrefixV4))
 		}
 		if t.PrefixV6 != nil {
-			if t.Name != IP6 {
+			if t.Name != ip6 {
 				b.WriteByte('/')
 			}
 			b.WriteString("/" + strconv.Itoa(*t.PrefixV6))

@@ -145,7 +145,7 @@ func voidRule(code diag.Code, name Name, weight int, title, requirement, section
 
 // hostRules are about the hosts that terms stand for.
 var hostRules = diag.Rules[*evidence]{
-	voidRule("spf.a.void", A, 2, "SPF has an a whose name has no address", "Every a refers to a host with an address", "5.3",
+	voidRule("spf.a.void", a, 2, "SPF has an a whose name has no address", "Every a refers to a host with an address", "5.3",
 		"Remove the term, or give the name an address.", "%s has neither an A nor an AAAA record, so that %q never matches."),
 	voidRule("spf.mx.void", MX, 2, "SPF has an mx whose domain has no MX records", "Every mx refers to a domain with MX records",
 		"5.4", "Remove the term, or use a: mx does not fall back to the address of the domain.",

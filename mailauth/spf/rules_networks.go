@@ -66,7 +66,7 @@ var networkRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7208 section 5",
 		Advice:      "Write it with ip4: receivers treat clients with such an address as IPv4.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != IP6 || !t.Valid || !t.Network.Addr().Is4In6() {
+			if t.Name != ip6 || !t.Valid || !t.Network.Addr().Is4In6() {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%q never matches.", diag.Quote(t.Raw))}

@@ -43,19 +43,19 @@ func syntaxRule(code diag.Code, title, requirement, section, advice string, kind
 // syntaxRules are about the syntax of the record.
 var syntaxRules = diag.Rules[*evidence]{
 	syntaxRule("spf.syntax.length", "SPF record is too long to be evaluated", "The record is short enough to be read", "3.4",
-		"Shorten the record: receivers do not read one of this length.", BadLength),
+		"Shorten the record: receivers do not read one of this length.", badLength),
 	syntaxRule("spf.syntax.character", "Invalid character in the SPF record",
 		"The record has printable ASCII characters only", "3.1",
 		"Retype the term: tabs, line breaks, and invisible or accented characters are not allowed; write U-labels as A-labels.",
-		BadCharacter),
+		badCharacter),
 	syntaxRule("spf.syntax.qualifier", "SPF record has a misplaced qualifier", "Every qualifier stands directly before a mechanism", "4.6.1",
-		"Write one of + - ~ ? directly before a mechanism, and none before a modifier.", BadQualifier),
+		"Write one of + - ~ ? directly before a mechanism, and none before a modifier.", badQualifier),
 	syntaxRule("spf.syntax.mechanism", "SPF record has an unknown mechanism", "Every mechanism is one that SPF defines", "4.6.1",
-		"Correct the name: the mechanisms are all, include, a, mx, ptr, ip4, ip6 and exists.", BadMechanism),
+		"Correct the name: the mechanisms are all, include, a, mx, ptr, ip4, ip6 and exists.", badMechanism),
 	syntaxRule("spf.syntax.modifier", "SPF record has an invalid modifier", "Every modifier has a valid name", "12",
-		"Correct the name: it begins with a letter, followed by letters, digits, hyphens, underscores or dots.", BadModifier),
+		"Correct the name: it begins with a letter, followed by letters, digits, hyphens, underscores or dots.", badModifier),
 	syntaxRule("spf.syntax.modifier.colon", "SPF record has a modifier with a colon", "Modifiers are written with an equals sign", "6",
-		"Write redirect= and exp= with an equals sign; a colon is for mechanisms.", ColonModifier),
+		"Write redirect= and exp= with an equals sign; a colon is for mechanisms.", colonModifier),
 	{
 		Code: "spf.syntax.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
 		Title:       "SPF record lacks a space before all",
@@ -65,32 +65,32 @@ var syntaxRules = diag.Rules[*evidence]{
 		Fails:       suggesting(glued),
 	},
 	syntaxRule("spf.syntax.value.missing", "SPF record has a term without its value", "Every term that needs a value has one", "4.6.1",
-		"Write the value directly after the colon or equals sign, without a space.", ValueMissing),
+		"Write the value directly after the colon or equals sign, without a space.", valueMissing),
 	syntaxRule("spf.syntax.value.unexpected", "SPF record has a value where none is allowed", "No term has a value that it cannot have", "5",
-		"Remove what follows the name: all takes no value, and only a, mx, ip4 and ip6 take a prefix length.", ValueUnexpected),
+		"Remove what follows the name: all takes no value, and only a, mx, ip4 and ip6 take a prefix length.", valueUnexpected),
 	syntaxRule("spf.syntax.ip4", "SPF record has an invalid IPv4 address", "Every ip4 has a valid IPv4 address", "5.6",
-		"Write four numbers from 0 to 255 without leading zeros, and a prefix length after a slash if needed.", BadIP4),
+		"Write four numbers from 0 to 255 without leading zeros, and a prefix length after a slash if needed.", badIP4),
 	syntaxRule("spf.syntax.ip6", "SPF record has an invalid IPv6 address", "Every ip6 has a valid IPv6 address", "5.6",
-		"Write an IPv6 address such as 2001:db8::1, and a prefix length after a slash if needed.", BadIP6),
+		"Write an IPv6 address such as 2001:db8::1, and a prefix length after a slash if needed.", badIP6),
 	syntaxRule("spf.syntax.family", "SPF record mixes up ip4 and ip6", "IPv4 addresses are in ip4, IPv6 addresses in ip6", "5.6",
-		"Use ip4 for IPv4 addresses and ip6 for IPv6 addresses.", WrongFamily),
+		"Use ip4 for IPv4 addresses and ip6 for IPv6 addresses.", wrongFamily),
 	syntaxRule("spf.syntax.network_macro", "SPF record has a macro in ip4 or ip6", "ip4 and ip6 have no macros", "5.6",
-		"Replace the macro by an address, or use exists with the macro.", MacroInNetwork),
+		"Replace the macro by an address, or use exists with the macro.", macroInNetwork),
 	syntaxRule("spf.syntax.prefix", "SPF record has an invalid prefix length", "Every prefix length is valid", "5.6",
 		"Use 0 to 32 for IPv4 and 0 to 128 for IPv6, without leading zeros; a and mx take /24//64 for both families.",
-		BadPrefix),
+		badPrefix),
 	syntaxRule("spf.syntax.domain", "SPF record has an invalid domain name", "Every domain name in a term is valid", "7.1",
-		"Write a domain name of at least two labels, without https:// or a path; use ip4 and ip6 for addresses.", BadDomain),
+		"Write a domain name of at least two labels, without https:// or a path; use ip4 and ip6 for addresses.", badDomain),
 	syntaxRule("spf.syntax.macro", "SPF record has an invalid macro", "Every macro is valid", "7.1",
-		"Write a macro as a percent sign and a letter in braces, such as %{i}; %% stands for a percent sign.", BadMacro),
+		"Write a macro as a percent sign and a letter in braces, such as %{i}; %% stands for a percent sign.", badMacro),
 	syntaxRule("spf.syntax.repeated", "SPF record has redirect or exp twice", "redirect and exp appear at most once", "6",
-		"Remove the second one.", RepeatedTerm),
+		"Remove the second one.", repeatedTerm),
 }
 
 // glued finds terms to which all sticks: those that are no terms for it, and names that end in -all by
 // mistake.
 func glued(e *evidence) diag.Failures {
-	list := inSyntax(GluedTerms)(e)
+	list := inSyntax(gluedTerms)(e)
 	root := e.tree.Root
 	for i := range root.Terms {
 		t := &root.Terms[i]

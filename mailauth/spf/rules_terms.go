@@ -283,7 +283,7 @@ var policyRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7208 section 8.2",
 		Advice:      "Replace ?all with ~all, and with -all once the list of senders is complete: ?all says no more than a record without all.",
 		When:        decided,
-		Fails:       ending(QualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
+		Fails:       ending(qualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
 	},
 	{
 		Code: "spf.none.form", Severity: diag.Info, DependsOn: []diag.Code{"spf.all.pass"},

@@ -50,15 +50,15 @@ var treeRules = diag.Rules[*evidence]{
 			large := func(n *Node) bool { return n.State == NodeCut || slices.ContainsFunc(n.Terms, cut) }
 			return diag.FailIf(slices.ContainsFunc(e.nodes, large),
 				"Only %d terms, %d DNS queries, %d levels and %d bytes of records were examined.", MaxTerms, MaxQuestions,
-				MaxDepth, MaxTreeLength)
+				maxDepth, maxTreeLength)
 		},
 	}),
 	treeRule("spf.include.loop", 3, "SPF record includes itself", "No record includes itself", "4.6.4",
 		"Remove the include that leads back: receivers follow it until they return permerror.",
-		suggesting(inState(NodeLoop, ViaInclude, loopText))),
+		suggesting(inState(NodeLoop, viaInclude, loopText))),
 	treeRule("spf.redirect.loop", 3, "SPF record redirects to itself", "No record redirects to itself", "4.6.4",
 		"Let redirect lead to a record that ends with all: receivers follow the loop until they return permerror.",
-		inState(NodeLoop, ViaRedirect, loopText)),
+		inState(NodeLoop, viaRedirect, loopText)),
 	treeRule("spf.term.dangling", 5, "SPF refers to a domain that anyone can register",
 		"Every domain that the record refers to is registered", "11.2",
 		"Remove the term at once: whoever registers the domain decides who may send mail as yours.",
@@ -71,10 +71,10 @@ var treeRules = diag.Rules[*evidence]{
 		}))),
 	treeRule("spf.include.missing", 5, "SPF includes a domain without an SPF record", "Every included domain has an SPF record", "5.2",
 		"Remove the include or correct its domain: receivers that evaluate it return permerror.",
-		suggesting(missing(ViaInclude, "includes"))),
+		suggesting(missing(viaInclude, "includes"))),
 	treeRule("spf.redirect.missing", 5, "SPF redirects to a domain without an SPF record", "The domain of redirect has an SPF record", "6.1",
 		"Correct the domain, or list the hosts in this record: without a record there, receivers return permerror.",
-		missing(ViaRedirect, "redirects to")),
+		missing(viaRedirect, "redirects to")),
 	treeRule("spf.include.multiple", 2, "SPF leads to a domain with several SPF records",
 		"Every domain that the record leads to has only one SPF record", "4.5",
 		"Ask the operator of that domain to merge its records, and remove the term until then.",
@@ -107,7 +107,7 @@ var treeRules = diag.Rules[*evidence]{
 		"Remove the include at once: it lets anyone send mail as the domain.",
 		inNodes(func(n *Node) string {
 			open := func(t ResolvedTerm) bool { return t.Name == All && t.Reached && t.Qualifier == QualifierPass }
-			if n.Via != ViaInclude || n.State != NodeFound || !slices.ContainsFunc(n.Terms, open) {
+			if n.Via != viaInclude || n.State != NodeFound || !slices.ContainsFunc(n.Terms, open) {
 				return ""
 			}
 			return fmt.Sprintf("The record of %s ends with +all.", diag.Quote(n.Domain))

@@ -166,7 +166,7 @@ func (c *correction) sends(t Term) bool {
 // is not refused today (RFC 7208 section 8.5).
 func (c *correction) ending() Qualifier {
 	if c.lost || len(c.all) == 0 || slices.ContainsFunc(c.all, func(q Qualifier) bool { return q != QualifierFail }) {
-		return QualifierSoftfail
+		return qualifierSoftfail
 	}
 	return QualifierFail
 }
@@ -426,7 +426,7 @@ func plainInclude(t *ResolvedTerm) bool {
 // holds reports whether a record includes another, directly or not.
 func (n *Node) holds(other *Node) bool {
 	return slices.ContainsFunc(n.Children, func(c *Node) bool {
-		return c.Via == ViaInclude && strings.EqualFold(c.Domain, other.Domain) || c.holds(other)
+		return c.Via == viaInclude && strings.EqualFold(c.Domain, other.Domain) || c.holds(other)
 	})
 }
 

@@ -11,13 +11,13 @@ type Via string
 // The ways.
 const (
 	ViaRoot     Via = "root"     // it is the one that is examined
-	ViaInclude  Via = "include"  // from a record that includes it
-	ViaRedirect Via = "redirect" // from a record that hands over to it
+	viaInclude  Via = "include"  // from a record that includes it
+	viaRedirect Via = "redirect" // from a record that hands over to it
 )
 
 // Values lists the ways.
 func (Via) Values() []string {
-	return []string{string(ViaRoot), string(ViaInclude), string(ViaRedirect)}
+	return []string{string(ViaRoot), string(viaInclude), string(viaRedirect)}
 }
 
 // A NodeState says what was found at a node of the tree.

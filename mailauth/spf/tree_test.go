@@ -91,7 +91,7 @@ func TestWalk(t *testing.T) {
 	require.Equal(t, tree.Root.Children[0], terms[2].Child)
 	require.True(t, terms[3].Dynamic)
 	require.Equal(t, "%{l}.example.com", terms[3].Target)
-	require.Equal(t, ViaRedirect, terms[4].Child.Via)
+	require.Equal(t, viaRedirect, terms[4].Child.Via)
 	// 192.0.2.200 is taken out of 192.0.2.128/25, which two.example.net includes.
 	require.Equal(t, prefixes("192.0.2.2/31", "192.0.2.4/30", "192.0.2.128/26", "192.0.2.192/29", "192.0.2.201/32",
 		"192.0.2.202/31", "192.0.2.204/30", "192.0.2.208/28", "192.0.2.224/27", "198.51.100.0/24"),
@@ -197,7 +197,7 @@ func longRecords() string {
 
 // requireShallow looks for nodes below the deepest level that may be looked at; those have no record.
 func requireShallow(t *testing.T, n *NodeReport) {
-	require.True(t, n.Depth <= MaxDepth || n.Depth == MaxDepth+1 && n.Error == tooLarge, "depth %d", n.Depth)
+	require.True(t, n.Depth <= maxDepth || n.Depth == maxDepth+1 && n.Error == tooLarge, "depth %d", n.Depth)
 	for _, c := range n.Children {
 		requireShallow(t, c)
 	}
@@ -206,17 +206,17 @@ func requireShallow(t *testing.T, n *NodeReport) {
 // No more addresses of a host are looked at than anybody has use for.
 func TestManyAddresses(t *testing.T) {
 	var zone strings.Builder
-	for i := range MaxAddresses + 100 {
+	for i := range maxAddresses + 100 {
 		fmt.Fprintf(&zone, "a.example.com. A 192.0.%d.%d\n", i/100, 2*(i%100))
 	}
 	r := lookup(t, published(t, "v=spf1 a:a.example.com -all", zone.String()))
-	require.Equal(t, int64(MaxAddresses), r.Authorized.IP4AddressCount)
+	require.Equal(t, int64(maxAddresses), r.Authorized.IP4AddressCount)
 	require.Len(t, r.Authorized.IP4, maxNetworks)
 }
 
 // maxQuestionsOfCheck is what an evaluation may ask at most: for the first record, for ten terms with ten
 // hosts each, for the host names of the client, and for an explanation; and what it asks ahead.
-const maxQuestionsOfCheck = 1 + MaxLookups*(1+MaxMX) + 1 + MaxPTR + 1 + maxAhead
+const maxQuestionsOfCheck = 1 + MaxLookups*(1+MaxMX) + 1 + maxPTR + 1 + maxAhead
 
 // A server that is silent does not keep the rest of the tree from being looked at.
 func TestLookupPatience(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 // The bounds of a tree. Trees in use have up to 30 terms on 5 levels, far beyond what receivers follow.
 const (
 	MaxTerms     = 100 // terms that need the DNS, in all records together
-	MaxDepth     = 20  // levels below the root
+	maxDepth     = 20  // levels below the root
 	MaxQuestions = 100 // questions to the DNS
 
-	// MaxTreeLength is how much of all records together is read, in bytes. The records of a tree in use
+	// maxTreeLength is how much of all records together is read, in bytes. The records of a tree in use
 	// have up to 20 KiB.
-	MaxTreeLength = 64 << 10
+	maxTreeLength = 64 << 10
 )
 
 // Walk fetches the tree of a domain. If record is not empty, it stands for the one that the domain
@@ -44,7 +44,7 @@ func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string)
 func walk(l *lookups, domain, record string) *Tree {
 	var g diag.Group
 	w := &walker{
-		dns: l, group: &g, v4: true, v6: true, terms: MaxTerms, room: MaxTreeLength, known: "do", thorough: true, examined: domain,
+		dns: l, group: &g, v4: true, v6: true, terms: MaxTerms, room: maxTreeLength, known: "do", thorough: true, examined: domain,
 	}
 	w.value = func(letter byte, current string) string {
 		if letter == 'o' {
@@ -72,7 +72,7 @@ func (e *evaluation) lookAhead(record *Record, domain string) {
 		return
 	}
 	w := &walker{
-		dns: e.dns, group: e.ahead, v4: e.ip.Is4(), v6: e.ip.Is6(), terms: MaxLookups, room: MaxTreeLength,
+		dns: e.dns, group: e.ahead, v4: e.ip.Is4(), v6: e.ip.Is6(), terms: MaxLookups, room: maxTreeLength,
 		known: strings.ReplaceAll(explanationLetters, "p", ""), value: e.value,
 	}
 	e.ahead = nil // the walk goes on into other records by itself
@@ -156,7 +156,7 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	case All:
 		t.Everyone = true
 		return
-	case IP4, IP6:
+	case ip4, ip6:
 		t.Networks = append(t.Networks, t.Network.Masked())
 		return
 	case PTR:
@@ -183,7 +183,7 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	}
 	qtypes := []uint16{dns.TypeMX}
 	switch t.Name {
-	case A:
+	case a:
 		qtypes = w.families()
 	case Exists:
 		qtypes = []uint16{dns.TypeA}
@@ -193,7 +193,7 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	}
 	w.group.Go(func() {
 		switch t.Name {
-		case A:
+		case a:
 			w.resolveA(t)
 		case MX:
 			w.resolveMX(t)
@@ -209,7 +209,7 @@ func (w *walker) explanation(n *Node, t *ResolvedTerm) {
 	fixed := w.target(n, t)
 	t.Dynamic = !fixed
 	for at := n; at != nil; at = at.parent {
-		if at.Via == ViaInclude {
+		if at.Via == viaInclude {
 			return
 		}
 	}
@@ -264,7 +264,7 @@ func (w *walker) descend(n *Node, t *ResolvedTerm, fixed bool) {
 		c.State, c.Error = NodeMalformed, "that is no domain: "+undomain(t.Target)
 	case c.leadsBack():
 		c.State, c.Error = NodeLoop, "it leads back to itself: "+strings.Join(c.path(), " > ")
-	case t.Cut || c.Depth > MaxDepth || !w.dns.reserve(c.Domain, dns.TypeTXT):
+	case t.Cut || c.Depth > maxDepth || !w.dns.reserve(c.Domain, dns.TypeTXT):
 		c.State, c.Error, t.Cut = NodeCut, tooLarge, true
 	default:
 		c.State = NodeUnknown

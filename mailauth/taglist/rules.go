@@ -58,10 +58,10 @@ func (k Kit[E]) Multiple(r diag.Rule[E]) diag.Rule[E] {
 	})
 }
 
-// Syntax finds faults of the kinds, or of those of [Syntax].
+// Syntax finds faults of the kinds, or of those of syntax.
 func (k Kit[E]) Syntax(r diag.Rule[E], kinds ...Kind) diag.Rule[E] {
 	if len(kinds) == 0 {
-		kinds = Syntax
+		kinds = syntax
 	}
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Syntax error in the " + k.Format.Protocol + " record",

@@ -57,15 +57,15 @@ const (
 	NoEquals  Kind = "equals"    // no equals sign
 	BadName   Kind = "name"      // not a name
 	BadValue  Kind = "value"     // a character that no value may hold
-	Blank     Kind = "blank"     // white space where the format has none
+	blank     Kind = "blank"     // white space where the format has none
 	Unparted  Kind = "semicolon" // no semicolon between two tags
 	Misplaced Kind = "version"   // the record does not begin with its version
 	Repeated  Kind = "repeated"  // a tag of this name stands there before
 	Unknown   Kind = "unknown"   // the protocol does not define the tag
 )
 
-// Syntax lists the kinds that concern the form of the text.
-var Syntax = []Kind{Empty, NoEquals, BadName, BadValue, Blank, Unparted, Misplaced}
+// syntax lists the kinds that concern the form of the text.
+var syntax = []Kind{Empty, NoEquals, BadName, BadValue, blank, Unparted, Misplaced}
 
 // A Fault is a departure from the syntax.
 type Fault struct {
@@ -212,7 +212,7 @@ func (l *List) tag(raw string, offset int, last bool, seen map[string]bool) {
 	t.Offset, t.Length = offset, len(spec)
 	t.ValueOffset = offset + len(spec) - len(t.Value)
 	if equals := offset + len(t.Name); f.Fields && t.ValueOffset-equals > 1 {
-		l.fault(Blank, equals, t.ValueOffset-equals, "there is white space at the equals sign of %s", diag.Quote(t.Name))
+		l.fault(blank, equals, t.ValueOffset-equals, "there is white space at the equals sign of %s", diag.Quote(t.Name))
 	}
 	if !f.ValidName(t.Name) {
 		l.fault(BadName, offset, len(t.Name), "%q cannot be the name of a %s", diag.Quote(t.Name), f.noun())

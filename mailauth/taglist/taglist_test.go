@@ -108,7 +108,7 @@ func TestListTag(t *testing.T) {
 // However many faults there are, the list is bounded, and none hides another.
 func TestParseBoundsFaults(t *testing.T) {
 	l := sts.Parse("v=STSv1" + strings.Repeat(";x=y", 5000) + ";=")
-	require.LessOrEqual(t, len(l.Faults), maxFaults+len(Syntax))
+	require.LessOrEqual(t, len(l.Faults), maxFaults+len(syntax))
 	require.Equal(t, []string{`"" cannot be the name of a field`}, l.Errors())
 }
 

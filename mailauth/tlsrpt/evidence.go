@@ -30,7 +30,7 @@ type evidence struct {
 	sts          diag.Answer[*dns.TXT]
 	tlsa         []diag.Answer[*dns.TLSA] // of the most preferred mail servers
 	destinations []destination
-	unchecked    int // destinations beyond [MaxDestinations]
+	unchecked    int // destinations beyond maxDestinations
 }
 
 // A destination is where reports go by one scheme.

@@ -14,15 +14,15 @@ import (
 
 // The bounds of what is looked up.
 const (
-	// Timeout is how long anything is waited for.
-	Timeout = 10 * time.Second
+	// timeout is how long anything is waited for.
+	timeout = 10 * time.Second
 
-	// MaxDestinations is how many destinations of reports are looked at. Records name one or two.
-	MaxDestinations = 10
+	// maxDestinations is how many destinations of reports are looked at. Records name one or two.
+	maxDestinations = 10
 
-	// MaxMXHosts is how many mail servers are asked for DANE, the most preferred first: one with a TLSA record is
+	// maxMXHosts is how many mail servers are asked for DANE, the most preferred first: one with a TLSA record is
 	// enough to know that there is something to report.
-	MaxMXHosts = 5
+	maxMXHosts = 5
 
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
@@ -38,7 +38,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 		return nil, diag.Invalid("domain", "is too long to have a TLSRPT record")
 	}
 	e := &evidence{domain: d, now: env.Now()}
-	bounded, cancel := diag.Within(ctx, Timeout)
+	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	names := e.misplaced()
 	elsewhere := make([]diag.Answer[*dns.TXT], len(names))
@@ -96,7 +96,7 @@ func (e *evidence) parentName() string {
 
 // lookupTLSA asks the mail servers for DANE (RFC 7672 section 2.2.3).
 func (e *evidence) lookupTLSA(ctx context.Context, env *diag.Env) {
-	hosts, _ := e.mail.Named(MaxMXHosts)
+	hosts, _ := e.mail.Named(maxMXHosts)
 	hosts = slices.DeleteFunc(hosts, func(h reception.Host) bool { return len("_25._tcp."+h.Name+".") > maxName })
 	e.tlsa = make([]diag.Answer[*dns.TLSA], len(hosts))
 	var g diag.Group
@@ -116,7 +116,7 @@ func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 		switch {
 		case i >= 0:
 			e.destinations[i].uris = append(e.destinations[i].uris, a)
-		case len(e.destinations) < MaxDestinations:
+		case len(e.destinations) < maxDestinations:
 			e.destinations = append(e.destinations, destination{
 				scheme: a.Scheme, domain: a.Domain, uris: []address{a}, external: e.external(a.Domain),
 			})

@@ -15,10 +15,10 @@ import (
 
 // The bounds of a report. Those of the largest senders have some hundred kilobytes.
 const (
-	MaxReportBytes   = 10 << 20 // as sent (CONTRACT 1.9)
-	MaxExpandedBytes = 32 << 20 // without gzip
-	MaxPolicies      = 10_000
-	MaxFailures      = 100_000 // of all policies together
+	maxReportBytes   = 10 << 20 // as sent (CONTRACT 1.9)
+	maxExpandedBytes = 32 << 20 // without gzip
+	maxPolicies      = 10_000
+	maxFailures      = 100_000 // of all policies together
 	maxFaults        = 100     // listed; who has more has sent something else
 	maxAttached      = 3       // messages within messages
 	maxExpanded      = 5       // parts of a message that are expanded: each may take all of MaxExpandedBytes
@@ -28,8 +28,8 @@ const (
 // brought it. What is wrong in one place does not cost the rest: see [Report.Faults]. An error says why the text
 // is no report at all.
 func ParseReport(data []byte) (*Report, error) {
-	if len(data) > MaxReportBytes {
-		return nil, fmt.Errorf("it is longer than %d bytes", MaxReportBytes)
+	if len(data) > maxReportBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxReportBytes)
 	}
 	if looksLikeReport(data) {
 		return parseBody(data)
@@ -58,9 +58,9 @@ func parseBody(data []byte) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its gzip header cannot be read: %w", err)
 	}
-	text, err := io.ReadAll(io.LimitReader(zr, MaxExpandedBytes+1))
-	if len(text) > MaxExpandedBytes {
-		return nil, fmt.Errorf("it expands to more than %d bytes", MaxExpandedBytes)
+	text, err := io.ReadAll(io.LimitReader(zr, maxExpandedBytes+1))
+	if len(text) > maxExpandedBytes {
+		return nil, fmt.Errorf("it expands to more than %d bytes", maxExpandedBytes)
 	}
 	r, jsonErr := parseJSON(text)
 	switch {

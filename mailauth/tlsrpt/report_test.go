@@ -45,9 +45,9 @@ func TestParseReport(t *testing.T) {
 	require.Equal(t, []int64{5326, 303}, []int64{r.Successful, r.Failed})
 	require.Len(t, r.Policies, 1)
 	p := r.Policies[0]
-	require.Equal(t, PolicySTS, p.Type)
+	require.Equal(t, policySTS, p.Type)
 	require.Equal(t, []string{"*.mail.example.com"}, p.MXHosts)
-	require.Equal(t, CertificateExpired, p.Failures[0].Result)
+	require.Equal(t, certificateExpired, p.Failures[0].Result)
 	require.Equal(t, "2001:db8:abcd:12::1", p.Failures[0].SendingIP.String())
 	require.Equal(t, int64(203), p.Failures[1].Sessions)
 
@@ -144,9 +144,9 @@ func TestParseReportRefuses(t *testing.T) {
 		{"array", "\x1f\x8b", "gzip header"},
 		{"other gzip", string(zipped("<feedback/>")), "aggregate reports of DMARC"},
 		{"damaged gzip", string(zipped(daily)[:30]), "gzip data is damaged"},
-		{"bomb", string(zipped(strings.Repeat(" ", MaxExpandedBytes+1))), "expands to more than"},
+		{"bomb", string(zipped(strings.Repeat(" ", maxExpandedBytes+1))), "expands to more than"},
 		{"mail", "Subject: a\n\nb", "no part of the message"},
-		{"too long", strings.Repeat(" ", MaxReportBytes+1), "longer than"},
+		{"too long", strings.Repeat(" ", maxReportBytes+1), "longer than"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,14 +157,14 @@ func TestParseReportRefuses(t *testing.T) {
 }
 
 func TestReportIsBounded(t *testing.T) {
-	r, err := ParseReport([]byte(`{"policies": [` + strings.Repeat("{},", 2*MaxPolicies) + `{}]}`))
+	r, err := ParseReport([]byte(`{"policies": [` + strings.Repeat("{},", 2*maxPolicies) + `{}]}`))
 	require.NoError(t, err)
-	require.Len(t, r.Policies, MaxPolicies)
+	require.Len(t, r.Policies, maxPolicies)
 	require.Len(t, r.Faults, maxFaults)
-	many := strings.Replace(daily, `"failure-details": [`, `"failure-details": [`+strings.Repeat("{},", 2*MaxFailures), 1)
+	many := strings.Replace(daily, `"failure-details": [`, `"failure-details": [`+strings.Repeat("{},", 2*maxFailures), 1)
 	r, err = ParseReport([]byte(many))
 	require.NoError(t, err)
-	require.Len(t, r.Policies[0].Failures, MaxFailures)
+	require.Len(t, r.Policies[0].Failures, maxFailures)
 	require.Equal(t, int64(math.MaxInt64), add(math.MaxInt64, 1))
 }
 

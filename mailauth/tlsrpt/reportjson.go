@@ -114,8 +114,8 @@ func (r *reader) policies(d *json.Decoder) error {
 			return err
 		}
 		r.where = fmt.Sprintf("Policy %d", i)
-		if len(r.Policies) == MaxPolicies {
-			r.fault("%s and those behind it are left out: %d are read", r.where, MaxPolicies)
+		if len(r.Policies) == maxPolicies {
+			r.fault("%s and those behind it are left out: %d are read", r.where, maxPolicies)
 			break
 		}
 		var o object
@@ -175,8 +175,8 @@ func (r *reader) policy(o object) PolicyReport {
 		r.where = fmt.Sprintf("Failure %d of %s%s", i+1, strings.ToLower(where[:1]), where[1:])
 		var detail object
 		switch r.details++; {
-		case r.details > MaxFailures:
-			r.fault("%s and those behind it are left out: %d are read", r.where, MaxFailures)
+		case r.details > maxFailures:
+			r.fault("%s and those behind it are left out: %d are read", r.where, maxFailures)
 			return p
 		case json.Unmarshal(value, &detail) != nil || detail == nil:
 			r.fault("%s is not an object and is left out", r.where)

@@ -145,7 +145,7 @@ func (b Billing) invoice(ctx context.Context, a metering.Account, p metering.Per
 	if balance.Held > 0 {
 		return without, fmt.Errorf("%d credits are still held for requests under way", balance.Held)
 	}
-	if !Bills(plan) && balance.Charges == 0 {
+	if !bills(plan) && balance.Charges == 0 {
 		return without, nil
 	}
 	now := b.now()
@@ -193,8 +193,8 @@ func (v Invoice) records(now time.Time) ([]metering.Record, error) {
 	return records, nil
 }
 
-// Bills reports whether accounts of a plan get an invoice for every month, used or not.
-func Bills(p metering.Plan) bool { return p.ForSale || p.PriceCents != nil && *p.PriceCents > 0 }
+// bills reports whether accounts of a plan get an invoice for every month, used or not.
+func bills(p metering.Plan) bool { return p.ForSale || p.PriceCents != nil && *p.PriceCents > 0 }
 
 // terms is the largest plan that an account had in a month, and whether it had opted in to overage.
 func (b Billing) terms(

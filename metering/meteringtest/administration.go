@@ -15,7 +15,7 @@ import (
 func testAccounts(t *testing.T, f *fixture) {
 	budget := int64(1234)
 	want := metering.Account{
-		ID: "acc_b", Name: "Ünïcode & <co>", Plan: Flex, OverageEnabled: true, OverageBudgetCents: &budget,
+		ID: "acc_b", Name: "Ünïcode & <co>", Plan: flex, OverageEnabled: true, OverageBudgetCents: &budget,
 		CreatedAt: f.clock.Now(),
 	}
 	require.NoError(t, f.store.PutAccount(t.Context(), want))

@@ -10,7 +10,7 @@
 //	}
 //
 // The store must sell [Plans] and end its leases by the clock. Where it outlives its process it
-// also implements [Reopener], and the suite tests what must survive.
+// also implements reopener, and the suite tests what must survive.
 //
 // Whoever calls a store tests with [Faulty] what happens when it fails before or after the fact.
 package meteringtest

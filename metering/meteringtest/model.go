@@ -189,9 +189,9 @@ func (w *walk) plan(t *rapid.T) {
 		t.Fatalf("Account: %v", err)
 	}
 	budget := rapid.Int64Range(0, 3).Draw(t, "budget")
-	a.Plan = rapid.SampledFrom([]metering.PlanID{Tiny, Flex}).Draw(t, "plan")
+	a.Plan = rapid.SampledFrom([]metering.PlanID{Tiny, flex}).Draw(t, "plan")
 	a.OverageEnabled, a.OverageBudgetCents = true, &budget
-	w.model.ceiling = map[metering.PlanID]int64{Tiny: 10, Flex: 100 + 10*budget}[a.Plan]
+	w.model.ceiling = map[metering.PlanID]int64{Tiny: 10, flex: 100 + 10*budget}[a.Plan]
 	if err := w.f.store.PutAccount(w.f.ctx(), a); err != nil {
 		t.Fatalf("PutAccount: %v", err)
 	}

@@ -90,7 +90,7 @@ func testOverage(t *testing.T, f *fixture) {
 		{"budget of a euro", true, cents(100), 1100},
 	}
 	for _, c := range cases {
-		customer := f.customer(Flex)
+		customer := f.customer(flex)
 		a, err := f.store.Account(t.Context(), customer.Account)
 		require.NoError(t, err)
 		a.OverageEnabled, a.OverageBudgetCents = c.enabled, c.budget
@@ -99,11 +99,11 @@ func testOverage(t *testing.T, f *fixture) {
 		require.EqualValues(t, 3, f.quotaError(f.op(customer, 4)).Left, "overage that the budget covers counts too")
 		f.spend(customer, 3)
 		quota := f.quotaError(f.op(customer, 1))
-		require.Equal(t, metering.QuotaError{Plan: Flex, Limit: 100, Current: c.sells, Requested: 1}, quota, c.name)
+		require.Equal(t, metering.QuotaError{Plan: flex, Limit: 100, Current: c.sells, Requested: 1}, quota, c.name)
 		require.Equal(t, c.sells-100, f.balance(customer.Account).Overage(), c.name)
 	}
 
-	endless := f.customer(Flex)
+	endless := f.customer(flex)
 	a, err := f.store.Account(t.Context(), endless.Account)
 	require.NoError(t, err)
 	a.OverageEnabled = true
@@ -122,7 +122,7 @@ func testPlanChange(t *testing.T, f *fixture) {
 		a.Plan = plan
 		require.NoError(t, f.store.PutAccount(t.Context(), a))
 	}
-	change(Flex)
+	change(flex)
 	require.Equal(t, int64(100), f.balance(customer.Account).Limit)
 	held := f.begin(f.op(customer, 50))
 	change(Tiny)
@@ -144,7 +144,7 @@ func testHugePrice(t *testing.T, f *fixture) {
 	require.Equal(t, int64(math.MaxInt64), f.quotaError(f.op(customer, math.MaxInt64)).Requested)
 	a, err := f.store.Account(t.Context(), customer.Account)
 	require.NoError(t, err)
-	a.Plan, a.OverageEnabled = Flex, true
+	a.Plan, a.OverageEnabled = flex, true
 	require.NoError(t, f.store.PutAccount(t.Context(), a))
 	f.quotaError(f.op(customer, math.MaxInt64))
 	f.uses(customer.Account, 1, 0)

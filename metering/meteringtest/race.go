@@ -80,7 +80,7 @@ func testRaceQuota(t *testing.T, f *fixture) { f.sellOut(f.customer(Prime)) }
 
 // testRaceBudget is the same for a cap that a budget for overage makes.
 func testRaceBudget(t *testing.T, f *fixture) {
-	customer := f.customer(Metered)
+	customer := f.customer(metered)
 	a, err := f.store.Account(t.Context(), customer.Account)
 	require.NoError(t, err)
 	budget := int64(297) // pays for 9900 credits

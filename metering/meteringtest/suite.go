@@ -13,9 +13,9 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A Reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and
+// A reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and
 // opens it again on what it left behind; the store it was called on is not used any more.
-type Reopener interface {
+type reopener interface {
 	Reopen(t *testing.T) metering.Store
 }
 
@@ -23,10 +23,10 @@ type Reopener interface {
 const (
 	Tiny  metering.PlanID = "tiny"  // 10 credits, hard cap
 	Prime metering.PlanID = "prime" // 10007 credits, hard cap
-	Flex  metering.PlanID = "flex"  // 100 credits, then a tenth of a cent each
+	flex  metering.PlanID = "flex"  // 100 credits, then a tenth of a cent each
 	Large metering.PlanID = "large" // a milliard of credits, hard cap
 
-	Metered metering.PlanID = "metered" // 107 credits, then three hundredths of a cent each
+	metered metering.PlanID = "metered" // 107 credits, then three hundredths of a cent each
 )
 
 // Plans is the price list that a store under test sells. The caller owns the map.
@@ -34,9 +34,9 @@ func Plans() metering.Plans {
 	return metering.Plans{
 		Tiny:  {ID: Tiny, Name: "Tiny", Currency: "EUR", Credits: 10, PerMinute: 10},
 		Prime: {ID: Prime, Name: "Prime", Currency: "EUR", Credits: 10007, PerMinute: 10},
-		Flex: {ID: Flex, Name: "Flex", Currency: "EUR", Credits: 100, PerMinute: 10,
+		flex: {ID: flex, Name: "Flex", Currency: "EUR", Credits: 100, PerMinute: 10,
 			OverageRate: metering.MicrosPerCent / 10},
-		Metered: {ID: Metered, Name: "Metered", Currency: "EUR", Credits: 107, PerMinute: 10,
+		metered: {ID: metered, Name: "Metered", Currency: "EUR", Credits: 107, PerMinute: 10,
 			OverageRate: metering.MicrosPerCent * 3 / 100},
 		Large: {ID: Large, Name: "Large", Currency: "EUR", Credits: 1_000_000_000, PerMinute: 10},
 	}
@@ -272,7 +272,7 @@ func (f *fixture) sound() metering.Audit {
 // reopen closes and opens the store again, and reports whether it can.
 func (f *fixture) reopen() bool {
 	f.t.Helper()
-	r, ok := f.store.(Reopener)
+	r, ok := f.store.(reopener)
 	if ok {
 		f.store = r.Reopen(f.t)
 	}

@@ -46,17 +46,17 @@ func (w *Worker) tryOnce(ctx context.Context, j job) error {
 	}
 	if channel == nil || event == nil { // the reason is set
 		w.note(j.Channel, true)
-		j.State, j.Next = FailedPermanent, time.Time{}
+		j.State, j.Next = failedPermanent, time.Time{}
 		return w.put(ctx, j)
 	}
 	at := now(w.Clock)
 	j.Attempts = append(j.Attempts, Attempt{At: at})
-	j.Next = at.Add(Lease)
+	j.Next = at.Add(lease)
 	if err := w.put(ctx, j); err != nil {
 		return err
 	}
 	j.version++
-	sending, cancel := context.WithTimeout(ctx, AttemptTime)
+	sending, cancel := context.WithTimeout(ctx, attemptTime)
 	began := time.Now()
 	r := w.send(sending, &message{channel: channel, event: *event, delivery: j.Delivery, at: at})
 	cancel()
@@ -75,7 +75,7 @@ func (w *Worker) lastEnded(d *Delivery) bool {
 	}
 	last := &d.Attempts[n-1]
 	if last.Ended && n == MaxAttempts {
-		d.State, d.Next = FailedExhausted, time.Time{} // a day after the last attempt
+		d.State, d.Next = failedExhausted, time.Time{} // a day after the last attempt
 		return true
 	}
 	if !last.Ended {
@@ -106,7 +106,7 @@ func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event
 	if err != nil {
 		return nil, nil, err
 	}
-	if channel.State != ChannelActive {
+	if channel.State != channelActive {
 		fail(channelDisabled)
 		return nil, nil, nil
 	}
@@ -128,7 +128,7 @@ func (w *Worker) conclude(ctx context.Context, j job, c *channelDoc, r result) e
 	case accepted:
 		j.State, j.Next = Delivered, time.Time{}
 	case refused, gone:
-		j.State, j.Next = FailedPermanent, time.Time{}
+		j.State, j.Next = failedPermanent, time.Time{}
 	default:
 		j.State, j.Next = RetryScheduled, now(w.Clock).Add(wait(len(j.Attempts), r.after))
 	}

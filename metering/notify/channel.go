@@ -17,21 +17,21 @@ type Kind string
 // The kinds.
 const (
 	Webhook  Kind = "webhook"  // the signed JSON of CONTRACT 7
-	Slack    Kind = "slack"    // an incoming webhook of Slack, or of what takes its messages
-	Teams    Kind = "teams"    // a workflow of Microsoft Teams that posts what a webhook receives
-	Telegram Kind = "telegram" // a bot's message to a chat
-	Email    Kind = "email"    // a message over the operator's submission server
+	slack    Kind = "slack"    // an incoming webhook of Slack, or of what takes its messages
+	teams    Kind = "teams"    // a workflow of Microsoft Teams that posts what a webhook receives
+	telegram Kind = "telegram" // a bot's message to a chat
+	email    Kind = "email"    // a message over the operator's submission server
 )
 
-// Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{Webhook, Slack, Teams, Telegram, Email} }
+// kinds returns all kinds.
+func kinds() []Kind { return []Kind{Webhook, slack, teams, telegram, email} }
 
 // ChannelState says whether a channel receives anything.
 type ChannelState string
 
 // The states of a channel.
 const (
-	ChannelActive   ChannelState = "active"
+	channelActive   ChannelState = "active"
 	ChannelDisabled ChannelState = "disabled"
 )
 
@@ -60,7 +60,7 @@ type Channel struct {
 // wants reports whether a channel is to be told of an event. Channels are told of what comes after them, and all
 // are told of channels.
 func (d *channelDoc) wants(e metering.Event) bool {
-	return d.State == ChannelActive && !e.At.Before(d.Since) &&
+	return d.State == channelActive && !e.At.Before(d.Since) &&
 		(len(d.Categories) == 0 || e.Type.Category() == metering.ChannelEvents ||
 			slices.Contains(d.Categories, e.Type.Category()))
 }
@@ -160,7 +160,7 @@ func (d *channelDoc) secrets(now time.Time) []Secret {
 // clean takes secrets out of a text that a receiver or the network has written.
 func (d *channelDoc) clean(text string) string {
 	hidden := []string{d.Secret, d.Previous, strings.TrimPrefix(d.Secret, secretPrefix)}
-	if d.Kind != Email && d.Kind != Telegram {
+	if d.Kind != email && d.Kind != telegram {
 		hidden = append(hidden, d.Target)
 		if u, err := url.Parse(d.Target); err == nil {
 			hidden = append(hidden, u.RequestURI(), u.RawQuery)

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// MaxChannels bounds the channels of an account. An event and its deliveries are one transaction, which holds
+	// maxChannels bounds the channels of an account. An event and its deliveries are one transaction, which holds
 	// no more than [metering.MaxRecordsPut] records.
-	MaxChannels = 20
+	maxChannels = 20
 
 	// DefaultOverlap is how long both secrets sign after a rotation, and MaxOverlap the longest.
 	DefaultOverlap = 24 * time.Hour
-	MaxOverlap     = 30 * 24 * time.Hour
+	maxOverlap     = 30 * 24 * time.Hour
 
 	// versionTries is how often a change is made anew when another writer was first.
 	versionTries = 8
@@ -81,7 +81,7 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 	switch {
 	case err != nil:
 		return Channel{}, Secret{}, err
-	case len(existing) >= MaxChannels:
+	case len(existing) >= maxChannels:
 		return Channel{}, Secret{}, &metering.FieldError{
 			Field: "account", Reason: "has " + strconv.Itoa(len(existing)) + " channels, which is the most"}
 	}
@@ -113,25 +113,25 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 		return nil, err
 	}
 	for _, category := range r.Categories {
-		if !slices.Contains(Categories(), category) {
+		if !slices.Contains(categories(), category) {
 			return nil, &metering.FieldError{Field: "categories", Reason: "must be of usage, api_key, billing and spf"}
 		}
 	}
 	doc := &channelDoc{
-		Name: r.Name, Kind: r.Kind, Target: r.Target, State: ChannelActive, CreatedAt: now(c.Clock),
+		Name: r.Name, Kind: r.Kind, Target: r.Target, State: channelActive, CreatedAt: now(c.Clock),
 		Categories: slices.Compact(slices.Sorted(slices.Values(r.Categories))),
 	}
 	doc.Since = doc.CreatedAt
 	switch {
-	case r.Kind == Telegram && !telegramToken.MatchString(r.Token):
+	case r.Kind == telegram && !telegramToken.MatchString(r.Token):
 		return nil, &metering.FieldError{Field: "token", Reason: "must be that of a bot, as BotFather gives it"}
-	case r.Kind != Telegram && r.Token != "":
+	case r.Kind != telegram && r.Token != "":
 		return nil, &metering.FieldError{Field: "token", Reason: "is for telegram only"}
 	case r.Kind != Webhook && (r.Unsigned || !r.Secret.IsZero()):
 		return nil, &metering.FieldError{Field: "secret", Reason: "is for webhooks only"}
 	case r.Unsigned && !r.Secret.IsZero():
 		return nil, &metering.FieldError{Field: "secret", Reason: "is given, and there is to be none"}
-	case r.Kind == Telegram:
+	case r.Kind == telegram:
 		doc.Secret = r.Token
 	case r.Kind == Webhook && !r.Unsigned:
 		if r.Secret.IsZero() {
@@ -154,8 +154,8 @@ func containsControl(text string) bool {
 	return false
 }
 
-// Categories returns those that a channel can choose from.
-func Categories() []metering.EventCategory {
+// categories returns those that a channel can choose from.
+func categories() []metering.EventCategory {
 	return []metering.EventCategory{
 		metering.UsageEvents, metering.KeyEvents, metering.BillingEvents, metering.SPFEvents,
 	}
@@ -209,7 +209,7 @@ func (c Channels) read(ctx context.Context, account metering.AccountID, id strin
 func (c Channels) RotateSecret(
 	ctx context.Context, account metering.AccountID, id string, secret Secret, overlap time.Duration,
 ) (Channel, Secret, error) {
-	if overlap < 0 || overlap > MaxOverlap {
+	if overlap < 0 || overlap > maxOverlap {
 		return Channel{}, Secret{}, &metering.FieldError{Field: "overlap", Reason: "must be 0 to 30 days"}
 	}
 	if secret.IsZero() {
@@ -255,8 +255,8 @@ func (c Channels) Enable(ctx context.Context, account metering.AccountID, id str
 		return Channel{}, err
 	}
 	return c.change(ctx, account, id, func(d *channelDoc) error {
-		if d.State != ChannelActive {
-			d.State, d.Reason, d.Since = ChannelActive, "", now(c.Clock)
+		if d.State != channelActive {
+			d.State, d.Reason, d.Since = channelActive, "", now(c.Clock)
 		}
 		return nil
 	})
@@ -293,7 +293,7 @@ func (c Channels) store(ctx context.Context, d *channelDoc, before ChannelState)
 		return err
 	}
 	records := []metering.Record{record}
-	if before == ChannelActive && d.State == ChannelDisabled {
+	if before == channelActive && d.State == ChannelDisabled {
 		event, err := d.disabledEvent(now(c.Clock))
 		if err != nil {
 			return err

@@ -28,8 +28,8 @@ func TestChannelFaults(t *testing.T) {
 		{"http", ChannelRequest{Name: "x", Kind: Webhook, Target: "http://hooks.example.com/"}, "target"},
 		{"another scheme", ChannelRequest{Name: "x", Kind: Webhook, Target: "file:///etc/passwd"}, "target"},
 		{"opaque", ChannelRequest{Name: "x", Kind: Webhook, Target: "https:hooks.example.com"}, "target"},
-		{"user", ChannelRequest{Name: "x", Kind: Slack, Target: "https://u@hooks.example.com/"}, "target"},
-		{"password", ChannelRequest{Name: "x", Kind: Teams, Target: "https://u:p@hooks.example.com/"}, "target"},
+		{"user", ChannelRequest{Name: "x", Kind: slack, Target: "https://u@hooks.example.com/"}, "target"},
+		{"password", ChannelRequest{Name: "x", Kind: teams, Target: "https://u:p@hooks.example.com/"}, "target"},
 		{"no host", ChannelRequest{Name: "x", Kind: Webhook, Target: "https:///x"}, "target"},
 		{"port", ChannelRequest{Name: "x", Kind: Webhook, Target: "https://hooks.example.com:22/"}, "target"},
 		{"no port", ChannelRequest{Name: "x", Kind: Webhook, Target: "https://hooks.example.com:99999/"}, "target"},
@@ -40,14 +40,14 @@ func TestChannelFaults(t *testing.T) {
 		{"category", ChannelRequest{Name: "x", Kind: Webhook, Target: hook,
 			Categories: []metering.EventCategory{"channel"}}, "categories"},
 		{"token for a webhook", ChannelRequest{Name: "x", Kind: Webhook, Target: hook, Token: token}, "token"},
-		{"telegram without token", ChannelRequest{Name: "x", Kind: Telegram, Target: "-100"}, "token"},
-		{"telegram with a bad token", ChannelRequest{Name: "x", Kind: Telegram, Target: "-100", Token: "1/../x"}, "token"},
-		{"telegram chat", ChannelRequest{Name: "x", Kind: Telegram, Target: "https://t.me/x", Token: token}, "target"},
-		{"secret for slack", ChannelRequest{Name: "x", Kind: Slack, Target: hook, Secret: secret}, "secret"},
+		{"telegram without token", ChannelRequest{Name: "x", Kind: telegram, Target: "-100"}, "token"},
+		{"telegram with a bad token", ChannelRequest{Name: "x", Kind: telegram, Target: "-100", Token: "1/../x"}, "token"},
+		{"telegram chat", ChannelRequest{Name: "x", Kind: telegram, Target: "https://t.me/x", Token: token}, "target"},
+		{"secret for slack", ChannelRequest{Name: "x", Kind: slack, Target: hook, Secret: secret}, "secret"},
 		{"secret and none", ChannelRequest{Name: "x", Kind: Webhook, Target: hook, Secret: secret, Unsigned: true}, "secret"},
-		{"mail with a name", ChannelRequest{Name: "x", Kind: Email, Target: "A <a@example.com>"}, "target"},
-		{"mail injection", ChannelRequest{Name: "x", Kind: Email, Target: "a@example.com\r\nBcc: b@example.com"}, "target"},
-		{"two addresses", ChannelRequest{Name: "x", Kind: Email, Target: "a@example.com,b@example.com"}, "target"},
+		{"mail with a name", ChannelRequest{Name: "x", Kind: email, Target: "A <a@example.com>"}, "target"},
+		{"mail injection", ChannelRequest{Name: "x", Kind: email, Target: "a@example.com\r\nBcc: b@example.com"}, "target"},
+		{"two addresses", ChannelRequest{Name: "x", Kind: email, Target: "a@example.com,b@example.com"}, "target"},
 	}
 	w := newWorld(t)
 	for _, tt := range tests {
@@ -74,14 +74,14 @@ func TestChannelFaults(t *testing.T) {
 
 func TestChannelLimit(t *testing.T) {
 	w := newWorld(t)
-	for i := range MaxChannels {
+	for i := range maxChannels {
 		w.channel(fmt.Sprintf("c%d", i))
 	}
 	_, _, err := w.channels.Create(t.Context(),
 		ChannelRequest{Account: w.account.ID, Name: "x", Kind: Webhook, Target: "https://x.example.com/"})
 	assert.ErrorContains(t, err, "20 channels")
 	w.key(nil)
-	assert.Len(t, w.pump(), MaxChannels, "an event goes to all")
+	assert.Len(t, w.pump(), maxChannels, "an event goes to all")
 }
 
 // A channel is told of its categories, of what occurs after it was made, and of nothing while it is disabled.
@@ -174,12 +174,12 @@ func TestRotateSecret(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, verifies(current))
 	assert.True(t, verifies(next))
-	for _, overlap := range []time.Duration{-1, MaxOverlap + 1} {
+	for _, overlap := range []time.Duration{-1, maxOverlap + 1} {
 		_, _, err = w.channels.RotateSecret(t.Context(), w.account.ID, c.ID, Secret{}, overlap)
 		assert.ErrorContains(t, err, "overlap")
 	}
 	slack, _, err := w.channels.Create(t.Context(), ChannelRequest{
-		Account: w.account.ID, Name: "s", Kind: Slack, Target: "https://hooks.slack.com/services/x"})
+		Account: w.account.ID, Name: "s", Kind: slack, Target: "https://hooks.slack.com/services/x"})
 	require.NoError(t, err)
 	assert.Equal(t, "https://hooks.slack.com/…", slack.Target)
 	_, _, err = w.channels.RotateSecret(t.Context(), w.account.ID, slack.ID, Secret{}, 0)

@@ -146,11 +146,11 @@ func marshal(v any) ([]byte, error) {
 // judge reads an answer as its service means it.
 func (r *result) judge(k Kind, body []byte) {
 	switch k {
-	case Slack:
+	case slack:
 		r.judgeSlack(body)
-	case Teams:
+	case teams:
 		r.judgeTeams(body)
-	case Telegram:
+	case telegram:
 		r.judgeTelegram(body)
 	}
 }

@@ -19,8 +19,8 @@ const (
 	Pending         DeliveryState = "pending"          // not tried yet
 	Delivered       DeliveryState = "delivered"        // accepted by the receiver
 	RetryScheduled  DeliveryState = "retry_scheduled"  // tried in vain; after the last attempt, open to a replay
-	FailedPermanent DeliveryState = "failed_permanent" // refused for good, or the channel is no more
-	FailedExhausted DeliveryState = "failed_exhausted" // tried in vain, and no longer open to a replay
+	failedPermanent DeliveryState = "failed_permanent" // refused for good, or the channel is no more
+	failedExhausted DeliveryState = "failed_exhausted" // tried in vain, and no longer open to a replay
 )
 
 // A Delivery is an event on its way to one channel.
@@ -124,7 +124,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	if err != nil {
 		return Delivery{}, err
 	}
-	if d.State != ChannelActive {
+	if d.State != channelActive {
 		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a channel that is disabled"}
 	}
 	at := now(c.Clock)
@@ -150,20 +150,20 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 }
 
 // Replay sends the event of a delivery to its channel again, as a new delivery. That is possible while the event is
-// kept, unless the delivery is [FailedExhausted].
+// kept, unless the delivery is failedExhausted.
 func (c Channels) Replay(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
 	old, err := c.Delivery(ctx, account, id)
 	if err != nil {
 		return Delivery{}, err
 	}
-	if old.State == FailedExhausted {
+	if old.State == failedExhausted {
 		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a delivery that can no longer be replayed"}
 	}
 	channel, err := c.Channel(ctx, account, old.Channel)
 	if err != nil {
 		return Delivery{}, err
 	}
-	if channel.State != ChannelActive {
+	if channel.State != channelActive {
 		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a delivery to a channel that is disabled"}
 	}
 	if _, err := c.Store.Record(ctx, account, metering.EventKind, old.Event); err != nil {
@@ -184,18 +184,18 @@ func (c Channels) Replay(ctx context.Context, account metering.AccountID, id str
 	return *next, nil
 }
 
-// KeepFor is how long events and deliveries are kept: longer than a month, since what an account was told of use and
+// keepFor is how long events and deliveries are kept: longer than a month, since what an account was told of use and
 // budgets in a month is not told again as long as the event exists.
-const KeepFor = 35 * 24 * time.Hour
+const keepFor = 35 * 24 * time.Hour
 
 // tidied is how many records one transaction removes.
 const tidied = 100
 
-// Tidy removes events and deliveries that are older than [KeepFor], and returns how many. What still has something
+// Tidy removes events and deliveries that are older than keepFor, and returns how many. What still has something
 // due stays.
 func Tidy(ctx context.Context, store metering.Records, now time.Time) (removed int, err error) {
 	for _, kind := range []string{deliveryKind, metering.EventKind} {
-		n, err := tidy(ctx, store, metering.RecordFilter{Kind: kind, Before: now.Add(-KeepFor)})
+		n, err := tidy(ctx, store, metering.RecordFilter{Kind: kind, Before: now.Add(-keepFor)})
 		removed += n
 		if err != nil {
 			return removed, fmt.Errorf("tidying records of kind %s: %w", kind, err)

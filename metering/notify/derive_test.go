@@ -367,7 +367,7 @@ func BenchmarkLook(b *testing.B) {
 func BenchmarkDelivery(b *testing.B) {
 	w := newWorld(b)
 	var channels []Channel
-	for i := range MaxChannels {
+	for i := range maxChannels {
 		c, _ := w.channel(fmt.Sprintf("c%d", i))
 		channels = append(channels, c)
 	}

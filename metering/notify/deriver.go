@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// Horizon is how far back a [Deriver] looks: what no server noticed for so long is no news. It is well below
-	// [KeepFor], so that no event is derived again after it was tidied away.
-	Horizon = 7 * 24 * time.Hour
+	// horizon is how far back a [Deriver] looks: what no server noticed for so long is no news. It is well below
+	// keepFor, so that no event is derived again after it was tidied away.
+	horizon = 7 * 24 * time.Hour
 
-	// DefaultEvery is how often a [Deriver] looks at all accounts that have channels, where that takes little time.
-	DefaultEvery = 10 * time.Second
+	// defaultEvery is how often a [Deriver] looks at all accounts that have channels, where that takes little time.
+	defaultEvery = 10 * time.Second
 
 	// lookRests bounds what looks at all cost: after one it waits for at least so many times what it took.
 	lookRests = 20
@@ -91,7 +91,7 @@ func (d *Deriver) Run(ctx context.Context) error {
 		case <-timer.C:
 			began := time.Now()
 			d.report(ctx, d.Look(ctx))
-			timer.Reset(max(cmp.Or(d.Every, DefaultEvery), lookRests*time.Since(began)))
+			timer.Reset(max(cmp.Or(d.Every, defaultEvery), lookRests*time.Since(began)))
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -149,7 +149,7 @@ func (d *Deriver) Look(ctx context.Context) error {
 	}
 	active := map[metering.AccountID]bool{}
 	for _, c := range channels {
-		active[c.record.Account] = active[c.record.Account] || c.State == ChannelActive
+		active[c.record.Account] = active[c.record.Account] || c.State == channelActive
 	}
 	d.watch(active)
 	d.forget()
@@ -184,7 +184,7 @@ func (d *Deriver) LookAt(ctx context.Context, account metering.AccountID) error 
 func (d *Deriver) hasChannel(ctx context.Context, account metering.AccountID) (bool, error) {
 	channels, err := channelsOf(ctx, d.Store, account)
 	for _, c := range channels {
-		if c.State == ChannelActive {
+		if c.State == channelActive {
 			return true, nil
 		}
 	}
@@ -223,7 +223,7 @@ func (d *Deriver) write(ctx context.Context, events []metering.Event, at time.Ti
 		}
 	}()
 	for _, e := range events {
-		if e.At.Before(at.Add(-Horizon)) || d.exists(e.ID) {
+		if e.At.Before(at.Add(-horizon)) || d.exists(e.ID) {
 			continue
 		}
 		_, err := d.Store.Record(ctx, e.Account, metering.EventKind, e.ID)
@@ -256,7 +256,7 @@ func (d *Deriver) exists(id string) bool {
 func (d *Deriver) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	limit := now(d.Clock).Add(-KeepFor)
+	limit := now(d.Clock).Add(-keepFor)
 	for id, at := range d.written {
 		if at.Before(limit) {
 			delete(d.written, id)

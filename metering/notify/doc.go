@@ -30,5 +30,5 @@
 // expires. Thresholds of usage are 50, 80, 90 and 100 percent of the allowance, that of the overage budget 80; of
 // several that are passed at once the highest is told. A refusal for want of credits is told once an account and
 // month, one for its rate once a key and hour. Nothing is told that occurred before a channel was created, or more
-// than [Horizon] ago.
+// than horizon ago.
 package notify

@@ -48,10 +48,10 @@ func TestDeadChannelsLeaveRoom(t *testing.T) {
 		}
 		alive, _ := w.channel("alive")
 		stop := w.run()
-		time.Sleep(5 * AttemptTime) // of the bubble
+		time.Sleep(5 * attemptTime) // of the bubble
 		d := w.test(alive)
 		w.worker.Wake()
-		time.Sleep(DefaultPoll)
+		time.Sleep(defaultPoll)
 		synctest.Wait()
 		assert.Equal(t, Delivered, w.delivery(d.ID).State)
 		stop()
@@ -78,7 +78,7 @@ func TestManyEvents(t *testing.T) {
 		w.key(nil)
 		require.NoError(t, w.deriver.Look(t.Context()))
 		stop := w.run()
-		time.Sleep(2 * DefaultPoll)
+		time.Sleep(2 * defaultPoll)
 		synctest.Wait()
 		assert.Len(t, w.net.take(), 1)
 		stop()

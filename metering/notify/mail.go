@@ -146,7 +146,7 @@ func (s *MailServer) greet(ctx context.Context, conn net.Conn) (*smtp.Client, er
 			return nil, err
 		}
 	}
-	client.CommandTimeout, client.SubmissionTimeout = AttemptTime, AttemptTime
+	client.CommandTimeout, client.SubmissionTimeout = attemptTime, attemptTime
 	_, domain, _ := strings.Cut(s.From, "@")
 	return client, client.Hello(domain)
 }

@@ -19,8 +19,8 @@ const (
 
 const secretPrefix = "whsec_"
 
-// ErrSecret means that a text is not a signing secret. It does not repeat the text.
-var ErrSecret = errors.New("not a signing secret: whsec_ and base64 of 24 to 64 bytes")
+// errSecret means that a text is not a signing secret. It does not repeat the text.
+var errSecret = errors.New("not a signing secret: whsec_ and base64 of 24 to 64 bytes")
 
 // A Secret signs deliveries to a webhook: "whsec_" and base64 of 24 to 64 bytes, as Standard Webhooks has it.
 // Every way of printing or marshalling one writes a redacted text; only [Secret.Reveal] tells it. The zero
@@ -43,15 +43,15 @@ func NewSecret(random io.Reader) (Secret, error) {
 	return Secret{new(string(key))}, nil
 }
 
-// ParseSecret reads a secret. Any fault is [ErrSecret].
+// ParseSecret reads a secret. Any fault is errSecret.
 func ParseSecret(text string) (Secret, error) {
 	encoded, ok := strings.CutPrefix(text, secretPrefix)
 	if !ok || strings.ContainsAny(encoded, "\r\n") { // which the decoder would skip
-		return Secret{}, ErrSecret
+		return Secret{}, errSecret
 	}
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil || len(key) < minSecretBytes || len(key) > maxSecretBytes {
-		return Secret{}, ErrSecret
+		return Secret{}, errSecret
 	}
 	return Secret{new(string(key))}, nil
 }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// UserAgent is that of deliveries to webhooks (CONTRACT 7).
-	UserAgent = "Service-Webhook/2.0"
+	// userAgent is that of deliveries to webhooks (CONTRACT 7).
+	userAgent = "Service-Webhook/2.0"
 
 	schemaVersion = "2"
 
@@ -40,7 +40,7 @@ type message struct {
 
 // send makes one attempt, within the context.
 func (w *Worker) send(ctx context.Context, m *message) result {
-	if m.channel.Kind == Email {
+	if m.channel.Kind == email {
 		return w.Mail.send(ctx, m)
 	}
 	req, err := m.request(ctx)
@@ -73,7 +73,7 @@ func (w *Worker) send(ctx context.Context, m *message) result {
 // plain says what went wrong on the way. The URL of a request is left out, since it may hold a secret.
 func plain(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return "no answer within " + strconv.Itoa(int(AttemptTime/time.Second)) + " s"
+		return "no answer within " + strconv.Itoa(int(attemptTime/time.Second)) + " s"
 	}
 	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err
@@ -104,11 +104,11 @@ func (m *message) request(ctx context.Context) (*http.Request, error) {
 	switch m.channel.Kind {
 	case Webhook:
 		body, err = m.body()
-	case Slack:
+	case slack:
 		body, err = m.slack()
-	case Teams:
+	case teams:
 		body, err = m.teams()
-	case Telegram:
+	case telegram:
 		target = "https://api.telegram.org/bot" + m.channel.Secret + "/sendMessage"
 		body, err = m.telegram()
 	default:
@@ -121,7 +121,7 @@ func (m *message) request(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, errors.New("the URL of the channel cannot be used")
 	}
-	req.Header.Set("User-Agent", UserAgent)
+	req.Header.Set("User-Agent", userAgent)
 	req.Header.Set("Content-Type", "application/json")
 	if m.channel.Kind == Webhook {
 		m.sign(req.Header, body)

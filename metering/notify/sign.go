@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Tolerance is how far the time of a delivery may lie from that of its receiver, either way: what was recorded
+// tolerance is how far the time of a delivery may lie from that of its receiver, either way: what was recorded
 // cannot be played back later.
-const Tolerance = 5 * time.Minute
+const tolerance = 5 * time.Minute
 
 // The faults that [Verify] reports.
 var (
-	ErrHeaders   = errors.New("the headers of the signature are missing or malformed")
-	ErrTimestamp = errors.New("the delivery is more than 5 minutes old, or from the future")
-	ErrSignature = errors.New("no signature matches")
+	errHeaders   = errors.New("the headers of the signature are missing or malformed")
+	errTimestamp = errors.New("the delivery is more than 5 minutes old, or from the future")
+	errSignature = errors.New("no signature matches")
 )
 
 // The headers of Standard Webhooks. Those named X-Service-… say the same.
@@ -48,20 +48,20 @@ func (s Secret) mac(id, timestamp string, body []byte) []byte {
 }
 
 // Verify is for receivers of webhooks: it reports whether a request was signed with one of the secrets, and is not
-// older than [Tolerance]. Body is the body as it was received, to the byte. Who verifies should also remember
-// the header webhook-id for a while, since a delivery may come twice. The error is [ErrHeaders], [ErrTimestamp]
-// or [ErrSignature].
+// older than tolerance. Body is the body as it was received, to the byte. Who verifies should also remember
+// the header webhook-id for a while, since a delivery may come twice. The error is errHeaders, errTimestamp
+// or errSignature.
 func Verify(h http.Header, body []byte, now time.Time, secrets ...Secret) error {
 	id, timestamp, signatures := h[headerID], h[headerTimestamp], h[headerSignature]
 	if len(id) != 1 || len(timestamp) != 1 || len(signatures) != 1 || id[0] == "" || signatures[0] == "" {
-		return ErrHeaders
+		return errHeaders
 	}
 	seconds, err := strconv.ParseInt(timestamp[0], 10, 64)
 	if err != nil || strconv.FormatInt(seconds, 10) != timestamp[0] {
-		return ErrHeaders
+		return errHeaders
 	}
-	if age := now.Sub(time.Unix(seconds, 0)); age > Tolerance || age < -Tolerance {
-		return ErrTimestamp
+	if age := now.Sub(time.Unix(seconds, 0)); age > tolerance || age < -tolerance {
+		return errTimestamp
 	}
 	for text := range strings.FieldsSeq(signatures[0]) {
 		encoded, ok := strings.CutPrefix(text, signatureScheme)
@@ -75,5 +75,5 @@ func Verify(h http.Header, body []byte, now time.Time, secrets ...Secret) error 
 			}
 		}
 	}
-	return ErrSignature
+	return errSignature
 }

@@ -84,16 +84,16 @@ func TestVerify(t *testing.T) {
 	}{
 		{"new secret of two", "evt_1", "1768478400", both, 0, current, nil},
 		{"old secret of two", "evt_1", "1768478400", both, 0, old, nil},
-		{"no secret", "evt_1", "1768478400", both, 0, Secret{}, ErrSignature},
-		{"five minutes", "evt_1", "1768478400", both, Tolerance, current, nil},
-		{"five minutes and a bit", "evt_1", "1768478400", both, Tolerance + 1, current, ErrTimestamp},
-		{"from the future", "evt_1", "1768478400", both, -Tolerance - 1, current, ErrTimestamp},
-		{"another id", "evt_2", "1768478400", both, 0, current, ErrSignature},
-		{"another spelling of the time", "evt_1", "+1768478400", both, 0, current, ErrHeaders},
-		{"no time", "evt_1", "soon", both, 0, current, ErrHeaders},
-		{"no base64", "evt_1", "1768478400", "v1,***", 0, current, ErrSignature},
-		{"another scheme", "evt_1", "1768478400", strings.ReplaceAll(both, "v1,", "v2,"), 0, current, ErrSignature},
-		{"no signature", "evt_1", "1768478400", "", 0, current, ErrHeaders},
+		{"no secret", "evt_1", "1768478400", both, 0, Secret{}, errSignature},
+		{"five minutes", "evt_1", "1768478400", both, tolerance, current, nil},
+		{"five minutes and a bit", "evt_1", "1768478400", both, tolerance + 1, current, errTimestamp},
+		{"from the future", "evt_1", "1768478400", both, -tolerance - 1, current, errTimestamp},
+		{"another id", "evt_2", "1768478400", both, 0, current, errSignature},
+		{"another spelling of the time", "evt_1", "+1768478400", both, 0, current, errHeaders},
+		{"no time", "evt_1", "soon", both, 0, current, errHeaders},
+		{"no base64", "evt_1", "1768478400", "v1,***", 0, current, errSignature},
+		{"another scheme", "evt_1", "1768478400", strings.ReplaceAll(both, "v1,", "v2,"), 0, current, errSignature},
+		{"no signature", "evt_1", "1768478400", "", 0, current, errHeaders},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestVerify(t *testing.T) {
 		})
 	}
 	twice := http.Header{headerID: {"evt_1", "evt_1"}, headerTimestamp: {"1768478400"}, headerSignature: {both}}
-	assert.ErrorIs(t, Verify(twice, body, at, current), ErrHeaders)
+	assert.ErrorIs(t, Verify(twice, body, at, current), errHeaders)
 }
 
 func TestParseSecret(t *testing.T) {
@@ -112,7 +112,7 @@ func TestParseSecret(t *testing.T) {
 		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa-_", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwA",
 	} {
 		_, err := ParseSecret(bad)
-		assert.ErrorIs(t, err, ErrSecret, bad)
+		assert.ErrorIs(t, err, errSecret, bad)
 	}
 }
 

@@ -101,7 +101,7 @@ func (d *Deriver) lookAtProfile(
 			return fmt.Errorf("noting SPF profile %s: %w", p.ID, err)
 		}
 	}
-	since := at.Add(-Horizon)
+	since := at.Add(-horizon)
 	d.mu.Lock()
 	seen := d.spfSeen[p.ID]
 	d.mu.Unlock()

@@ -59,7 +59,7 @@ func TestIndependentLibraryVerifies(t *testing.T) {
 	require.NoError(t, err)
 	w.pump()
 	assert.NoError(t, Verify(header, body, w.clock.Now(), current))
-	assert.ErrorIs(t, Verify(header, body, w.clock.Now(), old), ErrSignature)
+	assert.ErrorIs(t, Verify(header, body, w.clock.Now(), old), errSignature)
 }
 
 func TestUnsigned(t *testing.T) {

@@ -26,13 +26,13 @@ var (
 // checkTarget refuses a target that a kind cannot reach. No error repeats it: it may hold a secret.
 func (c Channels) checkTarget(k Kind, target string) error {
 	switch k {
-	case Webhook, Slack, Teams:
+	case Webhook, slack, teams:
 		return c.checkURL(target)
-	case Telegram:
+	case telegram:
 		if !telegramChat.MatchString(target) {
 			return &metering.FieldError{Field: "target", Reason: "must be the number of a chat, or @ and the name of a channel"}
 		}
-	case Email:
+	case email:
 		a, err := mail.ParseAddress(target)
 		if err != nil || a.Address != target || len(target) > maxAddress || !ascii(target) {
 			return &metering.FieldError{Field: "target", Reason: "must be a mail address, without a name"}

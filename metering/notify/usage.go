@@ -166,7 +166,7 @@ func (u usage) next() int64 {
 // baseline stores the events that an account has passed already as told, so that its only active channel hears of what
 // comes, and forgets which SPF profiles there were. Where another is active, they were told.
 func (c Channels) baseline(ctx context.Context, account metering.Account, existing []Channel) error {
-	if slices.ContainsFunc(existing, func(c Channel) bool { return c.State == ChannelActive }) {
+	if slices.ContainsFunc(existing, func(c Channel) bool { return c.State == channelActive }) {
 		return nil
 	}
 	d := Deriver{Store: c.Store, Plans: c.Plans, Clock: c.Clock}

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// AttemptTime bounds an attempt, from the first lookup to the last byte of the answer (CONTRACT 7).
-	AttemptTime = 10 * time.Second
+	// attemptTime bounds an attempt, from the first lookup to the last byte of the answer (CONTRACT 7).
+	attemptTime = 10 * time.Second
 
-	// Lease is for how long a delivery is reserved for one worker: well above [AttemptTime] and what a store may
+	// lease is for how long a delivery is reserved for one worker: well above attemptTime and what a store may
 	// take. A node that has not told of the result by then is taken for dead.
-	Lease = time.Minute
+	lease = time.Minute
 
 	// What a [Worker] does unless it is told otherwise.
-	DefaultRunning    = 64
-	DefaultPerChannel = 4
-	DefaultPoll       = time.Second
+	defaultRunning    = 64
+	defaultPerChannel = 4
+	defaultPoll       = time.Second
 
 	// storeTime bounds the wait for a store to take the result of an attempt.
 	storeTime = 15 * time.Second
@@ -94,11 +94,11 @@ func (w *Worker) Wake() {
 }
 
 // Run delivers until the context ends. It then begins nothing, waits for the attempts under way, which takes no
-// longer than [AttemptTime] and a moment for the store, and returns the context's error. That the store fails is
+// longer than attemptTime and a moment for the store, and returns the context's error. That the store fails is
 // logged, and it is asked again.
 func (w *Worker) Run(ctx context.Context) error {
 	w.init()
-	poll := time.NewTicker(cmp.Or(w.Poll, DefaultPoll))
+	poll := time.NewTicker(cmp.Or(w.Poll, defaultPoll))
 	defer poll.Stop()
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -243,7 +243,7 @@ func (w *Worker) due(ctx context.Context) (list []job, err error) {
 func (w *Worker) take(d *Delivery) (took, full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	running, perChannel := cmp.Or(w.Running, DefaultRunning), cmp.Or(w.PerChannel, DefaultPerChannel)
+	running, perChannel := cmp.Or(w.Running, defaultRunning), cmp.Or(w.PerChannel, defaultPerChannel)
 	if len(w.taken) >= (running+1)/2 {
 		if perChannel = 1; w.ailing[d.Channel] {
 			perChannel = 0

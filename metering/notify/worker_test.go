@@ -152,7 +152,7 @@ func TestDeadWorker(t *testing.T) {
 	first := &Worker{Store: dying, Client: w.worker.Client, Clock: w.clock.Now}
 	require.ErrorIs(t, first.Flush(t.Context()), metering.ErrUnavailable)
 	require.Len(t, w.net.take(), 1)
-	w.clock.Advance(Lease - time.Second)
+	w.clock.Advance(lease - time.Second)
 	require.Empty(t, w.pump(), "the lease holds")
 	w.clock.Advance(time.Second)
 	got := w.pump()
@@ -176,14 +176,14 @@ func TestDeadWorkersCount(t *testing.T) {
 		dying := &dyingStore{Store: w.store}
 		w.net.answers(func(*http.Request) (int, http.Header, string) { dying.dead.Store(true); return 200, nil, "" })
 		require.NoError(t, (&Worker{Store: dying, Client: w.worker.Client, Clock: w.clock.Now}).step1())
-		w.clock.Advance(Lease)
+		w.clock.Advance(lease)
 	}
 	require.Len(t, w.net.take(), MaxAttempts)
 	require.Empty(t, w.pump())
 	assert.Equal(t, RetryScheduled, w.delivery(d.ID).State, "open to a replay")
 	w.clock.Advance(24 * time.Hour)
 	require.Empty(t, w.pump())
-	assert.Equal(t, FailedExhausted, w.delivery(d.ID).State)
+	assert.Equal(t, failedExhausted, w.delivery(d.ID).State)
 }
 
 // The queue outlives the process.
@@ -232,7 +232,7 @@ func TestSlowChannel(t *testing.T) {
 		w := newWorld(t)
 		slow, _ := w.channel("slow")
 		fast, _ := w.channel("fast")
-		for range 3 * DefaultRunning {
+		for range 3 * defaultRunning {
 			w.test(slow)
 		}
 		quick := w.test(fast)
@@ -252,7 +252,7 @@ func TestSlowChannel(t *testing.T) {
 				assert.EqualValues(t, 10_000, d.Attempts[0].Millis)
 			}
 		}
-		assert.Equal(t, DefaultPerChannel, tried)
+		assert.Equal(t, defaultPerChannel, tried)
 		w.gate.Close()
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
-// SchemaVersion is the layout that this package reads and writes.
-const SchemaVersion = 1
+// schemaVersion is the layout that this package reads and writes.
+const schemaVersion = 1
 
 // migrations are the steps from each version to the next. A released step never changes.
 //
 // Instants are microseconds since 1970, periods are months since the year 0. Every table that grows with the
 // customers leads with the account, so that it can be spread by it. Text sorts by its bytes.
-var migrations = [SchemaVersion]string{
+var migrations = [schemaVersion]string{
 	`CREATE TABLE accounts (
 		account text COLLATE "C" PRIMARY KEY,
 		version bigint  NOT NULL,
@@ -166,7 +166,7 @@ var migrations = [SchemaVersion]string{
 // tables are what the package keeps in a database.
 var tables = postgresdb.Layout{Name: "metering", Table: "metering_layout", Steps: migrations[:]}
 
-// Migrate brings a database up to [SchemaVersion], creating the tables in the first schema of its search path
+// Migrate brings a database up to schemaVersion, creating the tables in the first schema of its search path
 // where there are none, and tells from which version to which; from is 0 for a new one. [Open] does it by
 // itself.
 func Migrate(ctx context.Context, url string) (from, to int, err error) {

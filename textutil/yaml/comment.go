@@ -79,7 +79,7 @@ func (w *noter) node(entry, n *Node, outer int, limit int32) {
 			w.next++
 		}
 		return
-	case n.style == Pair:
+	case n.style == pair:
 		w.pair(entry, n)
 	case n.kind == Sequence || n.kind == Mapping:
 		if w.more(n.start) {
@@ -89,7 +89,7 @@ func (w *noter) node(entry, n *Node, outer int, limit int32) {
 		if w.more(n.end) {
 			w.of(n).foot = w.take(nil, n.end)
 		}
-	case n.style == Literal || n.style == Folded:
+	case n.style == literal || n.style == folded:
 		if w.more(n.start) {
 			w.of(entry).head = w.take(w.of(entry).head, n.start)
 		}
@@ -179,7 +179,7 @@ func (w *noter) colon(end, limit int32) int32 {
 func (w *noter) between(key, value *Node) {
 	block := value.style == Block
 	if notes := w.notes[key]; !block && notes != nil && notes.line.end > 0 &&
-		(key.style < Literal || key.style > Block) {
+		(key.style < literal || key.style > Block) {
 		notes.head = append(notes.head, notes.line)
 		notes.line = comment{}
 	}

@@ -74,14 +74,14 @@ func writeEvents(b *strings.Builder, s *Stream, n *Node) {
 		props += " <" + n.Tag() + ">"
 	}
 	switch n.Kind() {
-	case Alias:
+	case alias:
 		b.WriteString("=ALI " + s.raw(n) + "\n")
 	case Scalar:
 		value := strings.NewReplacer("\\", "\\\\", "\n", "\\n", "\t", "\\t", "\r", "\\r", "\b", "\\b").Replace(s.Value(n))
 		line := "=VAL" + props + " " + string([]byte{":'\"|>"[n.Style()]}) + value
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	case Sequence:
-		if n.Style() == Flow {
+		if n.Style() == flow {
 			props = " []" + props
 		}
 		b.WriteString("+SEQ" + props + "\n")

@@ -33,7 +33,7 @@ func (p *parser) flow(n int, props *properties) (*Node, error) {
 		kind, entry = Mapping, p.flowPair
 	}
 	closer := p.Text[open] + 2 // "]" behind "[", "}" behind "{"
-	node, err := p.collection(kind, Flow, open, props)
+	node, err := p.collection(kind, flow, open, props)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (p *parser) flowColon(key *Node) (bool, error) {
 	switch next := p.at(1); {
 	case p.at(0) != ':':
 		return false, nil
-	case isSpace(next) || isMark(next) || key.style == Single || key.style == Double || key.style == Flow:
+	case isSpace(next) || isMark(next) || key.style == single || key.style == double || key.style == flow:
 		return true, nil
 	}
 	return false, p.fail(p.pos, "a colon behind a key needs a space after it")
@@ -134,7 +134,7 @@ func (p *parser) flowColon(key *Node) (bool, error) {
 func (p *parser) flowItem(n, open int, list *tail) error {
 	begin, line := p.pos, p.line
 	if p.indicates('?') {
-		pair, err := p.collection(Mapping, Pair, begin, nil)
+		pair, err := p.collection(Mapping, pair, begin, nil)
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (p *parser) flowItem(n, open int, list *tail) error {
 	if p.line != line || !isShort(p.Text[begin:p.pos]) {
 		return p.fail(begin, "a key in a sequence has one line of at most %d characters", MaxKey)
 	}
-	pair, err := p.collection(Mapping, Pair, begin, nil)
+	pair, err := p.collection(Mapping, pair, begin, nil)
 	if err != nil {
 		return err
 	}

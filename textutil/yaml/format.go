@@ -46,7 +46,7 @@ func (w *printer) sortable(doc *Document) bool {
 	anchors := map[string]*Node{}
 	var walk func(n *Node) bool
 	walk = func(n *Node) bool {
-		if n.kind == Alias {
+		if n.kind == alias {
 			return anchors[w.raw(n)[1:]] == n.first
 		}
 		if name := n.Anchor(); name != "" {

@@ -204,10 +204,10 @@ var otherFaults = regexp.MustCompile("[&!]\\S*\\s*:|[\u0085\u2028\u2029\uFEFF]|\
 
 // differs returns how two trees differ in kinds, anchors and what scalars say, or nothing.
 func differs(s *Stream, n *Node, other *v4.Node) string {
-	if (n.style == Literal || n.style == Folded) && n.indent == 0 {
+	if (n.style == literal || n.style == folded) && n.indent == 0 {
 		return "" // no marker ends it to the other reader (YAML 1.2.2 section 9.1.2)
 	}
-	kinds := map[v4.Kind]Kind{v4.SequenceNode: Sequence, v4.MappingNode: Mapping, v4.AliasNode: Alias}
+	kinds := map[v4.Kind]Kind{v4.SequenceNode: Sequence, v4.MappingNode: Mapping, v4.AliasNode: alias}
 	kind := kinds[other.Kind]
 	if n.Kind() != kind {
 		return "another kind at " + s.raw(n)
@@ -215,7 +215,7 @@ func differs(s *Stream, n *Node, other *v4.Node) string {
 	if kind == Scalar && s.Value(n) != other.Value {
 		return s.Value(n) + " is " + other.Value
 	}
-	if kind != Alias && n.Anchor() != other.Anchor {
+	if kind != alias && n.Anchor() != other.Anchor {
 		return "anchor " + n.Anchor() + " is " + other.Anchor
 	}
 	child := n.First()

@@ -18,8 +18,8 @@ const (
 	LegacyNumber   Legacy = 4 // 1_000 and 0b1 are strings in YAML 1.2 and numbers in 1.1
 	LegacyNoNumber Legacy = 5 // 1e3 is a number in YAML 1.2 and a string in 1.1
 	LegacyMerge    Legacy = 6 // << merges in YAML 1.1
-	LegacyTime     Legacy = 7 // a string in YAML 1.2
-	LegacyUnlikely Legacy = 8 // y, n, = and a point alone, which most readers of YAML 1.1 leave alone
+	legacyTime     Legacy = 7 // a string in YAML 1.2
+	legacyUnlikely Legacy = 8 // y, n, = and a point alone, which most readers of YAML 1.1 leave alone
 )
 
 // The types of YAML 1.1: https://yaml.org/type/int.html, float.html, timestamp.html, bool.html and merge.html.
@@ -42,7 +42,7 @@ func LegacyOf(value string) Legacy {
 	case value == "<<":
 		return LegacyMerge
 	case value == "=":
-		return LegacyUnlikely
+		return legacyUnlikely
 	case len(value) > 3:
 		return SameInBoth
 	}
@@ -54,7 +54,7 @@ func LegacyOf(value string) Legacy {
 	case "yes", "no", "on", "off":
 		return LegacyBool
 	case "y", "n":
-		return LegacyUnlikely
+		return legacyUnlikely
 	}
 	return SameInBoth
 }
@@ -62,7 +62,7 @@ func LegacyOf(value string) Legacy {
 // legacyNumber compares what begins as a number.
 func legacyNumber(value string) Legacy {
 	unsigned := strings.TrimLeft(value[:1], "+-") + value[1:]
-	if t, _ := ResolvePlain(value); t == Int || t == Float {
+	if t, _ := resolvePlain(value); t == Int || t == Float {
 		whole, fraction, exponent := NumberParts(unsigned)
 		switch {
 		case strings.HasPrefix(unsigned, "0o"), fraction == "" && exponent == "" && len(whole) > 1 && whole[0] == '0':
@@ -74,7 +74,7 @@ func legacyNumber(value string) Legacy {
 	}
 	switch {
 	case unsigned == ".":
-		return LegacyUnlikely
+		return legacyUnlikely
 	case strings.Trim(unsigned, "0123456789_") == "" && strings.HasPrefix(unsigned, "0"):
 		return LegacyOctal
 	case strings.Contains(value, ":") && base60.MatchString(value):
@@ -82,7 +82,7 @@ func legacyNumber(value string) Legacy {
 	case strings.ContainsAny(value, "_bx.") && number11.MatchString(value):
 		return LegacyNumber
 	case strings.Contains(value, "-") && time11.MatchString(value):
-		return LegacyTime
+		return legacyTime
 	}
 	return SameInBoth
 }

@@ -4,9 +4,9 @@ import "strings"
 
 // blockScalar reads a literal or folded scalar (YAML 1.2.2 section 8.1) in a collection at column n.
 func (p *parser) blockScalar(n int, props *properties) (*Node, error) {
-	begin, style := p.pos, Literal
+	begin, style := p.pos, literal
 	if p.at(0) == '>' {
-		style = Folded
+		style = folded
 	}
 	indicator, err := p.blockHeader()
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Stream) blockValue(n *Node) string {
 		}
 		blank := isBlank(content[0])
 		breaks := empty
-		if begun && (n.style == Literal || spaced || blank) {
+		if begun && (n.style == literal || spaced || blank) {
 			breaks++
 		}
 		if begun && breaks == 0 {

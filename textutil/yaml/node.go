@@ -8,7 +8,7 @@ const (
 	Scalar   Kind = 0
 	Sequence Kind = 1
 	Mapping  Kind = 2
-	Alias    Kind = 3
+	alias    Kind = 3
 )
 
 // Style is how a node is written (YAML 1.2.2 section 3.2.3.1).
@@ -17,13 +17,13 @@ type Style uint8
 // The styles of nodes.
 const (
 	Plain   Style = 0 // also a node of which nothing is written
-	Single  Style = 1
-	Double  Style = 2
-	Literal Style = 3
-	Folded  Style = 4
+	single  Style = 1
+	double  Style = 2
+	literal Style = 3
+	folded  Style = 4
 	Block   Style = 5
-	Flow    Style = 6
-	Pair    Style = 7 // a mapping of one pair in a flow sequence, without braces
+	flow    Style = 6
+	pair    Style = 7 // a mapping of one pair in a flow sequence, without braces
 )
 
 // A Node is a node of a document with its place in the text. A mebibyte may have half a million of them, so
@@ -57,7 +57,7 @@ func (n *Node) Style() Style { return n.style }
 // First returns the first item of a sequence or the first key of a mapping, or nil. The value of a key is
 // [Node.Next] of it.
 func (n *Node) First() *Node {
-	if n.kind == Alias {
+	if n.kind == alias {
 		return nil
 	}
 	return n.first
@@ -68,7 +68,7 @@ func (n *Node) Next() *Node { return n.next }
 
 // Target returns what an alias stands for, or the node itself.
 func (n *Node) Target() *Node {
-	if n.kind == Alias {
+	if n.kind == alias {
 		return n.first
 	}
 	return n

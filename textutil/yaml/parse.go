@@ -11,9 +11,9 @@ import (
 // each level; nobody reads a document that is deeper.
 const MaxDepth = 256
 
-// MaxTags bounds the bytes of the different tags of a text when their handles are written out: a prefix of a
+// maxTags bounds the bytes of the different tags of a text when their handles are written out: a prefix of a
 // thousand bytes behind a handle of three would make much of little.
-const MaxTags = 8 << 20
+const maxTags = 8 << 20
 
 // MaxKey bounds a key without "?", in characters (YAML 1.2.2 section 7.4.2).
 const MaxKey = 1024

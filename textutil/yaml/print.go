@@ -129,7 +129,7 @@ func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 			w.comment(c, deeper)
 		}
 		return
-	case n.style == Literal || n.style == Folded:
+	case n.style == literal || n.style == folded:
 		w.space()
 		w.blockScalar(n, deeper, notes.line)
 		return
@@ -211,14 +211,14 @@ func (w *printer) pair(key, value *Node, column int) {
 // needsIndicator reports whether a key cannot be written without "?": it is no flow node, or would be
 // taken for something else, or there is a comment between it and its value.
 func (w *printer) needsIndicator(key, value *Node, behind comment) bool {
-	return key.style == Block || key.style == Literal || key.style == Folded ||
+	return key.style == Block || key.style == literal || key.style == folded ||
 		key.blank() && key.props == nil || isMarker(w.raw(key)) || behind.end > 0 && value.style != Block
 }
 
 // flowKey writes a key of one line with its colon.
 func (w *printer) flowKey(key *Node, column int) {
 	w.flowValue(key, column)
-	if key.kind == Alias || key.blank() && key.props != nil {
+	if key.kind == alias || key.blank() && key.props != nil {
 		w.out = append(w.out, ' ')
 	}
 	w.out = append(w.out, ':')
@@ -231,7 +231,7 @@ func (w *printer) flowValue(n *Node, column int) {
 		w.space()
 	}
 	switch {
-	case n.style == Pair:
+	case n.style == pair:
 		w.flowPair(n.first, n.first.next, column, true)
 	case n.kind == Sequence || n.kind == Mapping:
 		w.flow(n, column)
@@ -335,7 +335,7 @@ func (w *printer) inlineScalar(n *Node, column int) {
 func trimEnd(line string, style Style) string {
 	trimmed := strings.TrimRight(line, " \t")
 	backslashes := len(trimmed) - len(strings.TrimRight(trimmed, `\`))
-	if style == Double && backslashes%2 == 1 && len(trimmed) < len(line) {
+	if style == double && backslashes%2 == 1 && len(trimmed) < len(line) {
 		return line[:len(trimmed)+1]
 	}
 	return trimmed

@@ -70,7 +70,7 @@ func (p *parser) adopt(n *Node, outer *properties) error {
 	if outer == nil || err != nil {
 		return err
 	}
-	if n.kind == Alias {
+	if n.kind == alias {
 		return p.fail(int(outer.start), "an alias cannot have an anchor or a tag")
 	}
 	n.props = props
@@ -120,7 +120,7 @@ func (p *parser) alias(props *properties) (*Node, error) {
 		return nil, p.fail(begin, "no anchor before is called %.40q", name)
 	}
 	p.doc.aliases, p.Aliases = true, true
-	n, err := p.node(Alias, Plain, begin, nil)
+	n, err := p.node(alias, Plain, begin, nil)
 	if err == nil {
 		n.first, n.end = target, int32(p.pos)
 	}
@@ -191,8 +191,8 @@ func (p *parser) shortTag(begin int, text string) (string, error) {
 	default:
 		return "", p.fail(begin, "no %%TAG directive of this document tells what %.40s means", handle)
 	}
-	if p.tagged += len(prefix) + len(decoded); p.tagged > MaxTags {
-		return "", p.beyond("has tags of more than %d bytes when their handles are written out", MaxTags)
+	if p.tagged += len(prefix) + len(decoded); p.tagged > maxTags {
+		return "", p.beyond("has tags of more than %d bytes when their handles are written out", maxTags)
 	}
 	if p.tags == nil {
 		p.tags = map[string]string{}

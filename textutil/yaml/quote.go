@@ -113,7 +113,7 @@ func isPlain(value string) bool {
 			}
 		}
 	}
-	if t, _ := ResolvePlain(value); t != String {
+	if t, _ := resolvePlain(value); t != String {
 		return false
 	}
 	return !isMarker(value) && LegacyOf(value) == SameInBoth

@@ -115,7 +115,7 @@ func (p *parser) singleQuoted(n int, props *properties) (*Node, error) {
 		case p.at(1) == '\'':
 			p.pos += 2
 		default:
-			return p.quoteEnds(Single, begin, props)
+			return p.quoteEnds(single, begin, props)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (p *parser) doubleQuoted(n int, props *properties) (*Node, error) {
 		var err error
 		switch p.Text[p.pos] {
 		case '"':
-			return p.quoteEnds(Double, begin, props)
+			return p.quoteEnds(double, begin, props)
 		case '\n':
 			err = p.quotedLine(n, begin)
 		case '\\':

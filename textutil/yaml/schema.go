@@ -29,12 +29,12 @@ func (s *Stream) Resolve(n *Node) (t Type, text string, ok bool) {
 	core, isCore := strings.CutPrefix(tag, coreTag)
 	switch {
 	case tag == "" && n.style == Plain:
-		t, text = ResolvePlain(value)
+		t, text = resolvePlain(value)
 		return t, text, true
 	case !isCore:
 		return String, value, true
 	}
-	switch t, text = ResolvePlain(value); core {
+	switch t, text = resolvePlain(value); core {
 	case "null":
 		ok = t == Null
 	case "bool":
@@ -53,9 +53,9 @@ func (s *Stream) Resolve(n *Node) (t Type, text string, ok bool) {
 	return t, text, true
 }
 
-// ResolvePlain returns the type of a plain scalar, and its text in JSON (YAML 1.2.2 section 10.3.2).
+// resolvePlain returns the type of a plain scalar, and its text in JSON (YAML 1.2.2 section 10.3.2).
 // Digits of numbers survive.
-func ResolvePlain(value string) (Type, string) {
+func resolvePlain(value string) (Type, string) {
 	switch value {
 	case "", "~", "null", "Null", "NULL":
 		return Null, "null"

@@ -11,11 +11,11 @@ func (s *Stream) Value(n *Node) string {
 	raw := s.raw(n)
 	special := "\n"
 	switch n.style {
-	case Literal, Folded:
+	case literal, folded:
 		return s.blockValue(n)
-	case Single:
+	case single:
 		raw, special = raw[1:len(raw)-1], "'\n"
-	case Double:
+	case double:
 		raw, special = raw[1:len(raw)-1], "\\\n"
 	}
 	if !strings.ContainsAny(raw, special) {
@@ -45,10 +45,10 @@ func (v *valuer) step() {
 			v.out = v.out[:len(v.out)-1]
 		}
 		v.fold(false)
-	case c == '\'' && v.style == Single:
+	case c == '\'' && v.style == single:
 		v.out = append(v.out, c)
 		v.pos += 2
-	case c == '\\' && v.style == Double:
+	case c == '\\' && v.style == double:
 		v.escape()
 	default:
 		v.out = append(v.out, c)

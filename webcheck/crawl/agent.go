@@ -16,10 +16,10 @@ type Agent string
 // The crawlers.
 const (
 	Default         Agent = "default"           // our own name
-	GoogleDesktop   Agent = "googlebot_desktop" // of Google Search
-	GoogleMobile    Agent = "googlebot_mobile"  // of Google Search, by which it indexes
-	Bing            Agent = "bingbot"
-	Custom          Agent = "custom" // as the request says
+	googleDesktop   Agent = "googlebot_desktop" // of Google Search
+	googleMobile    Agent = "googlebot_mobile"  // of Google Search, by which it indexes
+	bing            Agent = "bingbot"
+	custom          Agent = "custom" // as the request says
 	defaultToken          = "diagkit"
 	maxUserAgent          = 256
 	googleLimit           = 2 << 20
@@ -28,7 +28,7 @@ const (
 
 // Values lists the crawlers.
 func (Agent) Values() []string {
-	return []string{string(Default), string(GoogleDesktop), string(GoogleMobile), string(Bing), string(Custom)}
+	return []string{string(Default), string(googleDesktop), string(googleMobile), string(bing), string(custom)}
 }
 
 // A crawler is how one behaves.
@@ -44,12 +44,12 @@ type crawler struct {
 // publishes no limit.
 var crawlers = map[Agent]crawler{
 	Default: {token: defaultToken, header: fetch.UserAgent, limit: unpublishedSize, own: true},
-	GoogleDesktop: {token: "googlebot", limit: googleLimit, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
+	googleDesktop: {token: "googlebot", limit: googleLimit, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
 		"compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36"},
-	GoogleMobile: {token: "googlebot", limit: googleLimit, header: "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X " +
+	googleMobile: {token: "googlebot", limit: googleLimit, header: "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X " +
 		"Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36 (compatible; " +
 		"Googlebot/2.1; +http://www.google.com/bot.html)"},
-	Bing: {token: "bingbot", limit: unpublishedSize, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
+	bing: {token: "bingbot", limit: unpublishedSize, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
 		"compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/142.0.0.0 Safari/537.36"},
 }
 
@@ -59,7 +59,7 @@ func (r *Request) crawler() (crawler, error) {
 	if agent == "" {
 		agent = Default
 	}
-	if agent != Custom {
+	if agent != custom {
 		c, ok := crawlers[agent]
 		switch {
 		case !ok:

@@ -12,9 +12,9 @@ import (
 
 // The bounds of a request (CONTRACT 3.4).
 const (
-	MinBytes     = 64 << 10
-	MaxBytes     = 15 << 20
-	DefaultBytes = 5 << 20
+	minBytes     = 64 << 10
+	maxBytes     = 15 << 20
+	defaultBytes = 5 << 20
 )
 
 // Request asks for a look at one page.
@@ -31,7 +31,7 @@ type Request struct {
 func (r *Request) Memory() int64 {
 	n := r.MaxBytes
 	if n == 0 {
-		n = DefaultBytes
+		n = defaultBytes
 	}
 	return 2*n + page.Memory(n) + 2<<20
 }
@@ -199,9 +199,9 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	case req.URL.IsZero():
 		return nil, diag.Invalid("url", "is missing")
 	case req.MaxBytes == 0:
-		req.MaxBytes = DefaultBytes
-	case req.MaxBytes < MinBytes || req.MaxBytes > MaxBytes:
-		return nil, diag.Invalid("max_bytes", "must be from %d to %d", MinBytes, MaxBytes)
+		req.MaxBytes = defaultBytes
+	case req.MaxBytes < minBytes || req.MaxBytes > maxBytes:
+		return nil, diag.Invalid("max_bytes", "must be from %d to %d", minBytes, maxBytes)
 	}
 	agent, err := req.crawler()
 	if err != nil {

@@ -106,7 +106,7 @@ func join(codes []diag.Code) string {
 // verdicts judges sites with one fault each.
 func verdicts(t *testing.T) diagtest.Seen {
 	good := pageWith("", "")
-	long := strings.Repeat("<!-- filler -->", MinBytes/10)
+	long := strings.Repeat("<!-- filler -->", minBytes/10)
 	tests := []struct {
 		name  string
 		site  site
@@ -118,9 +118,9 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"disallowed", site{body: good, robots: "User-agent: *\nDisallow: /"}, "robots.disallowed"},
 		{"disallowed and fetched", site{body: good, robots: "User-agent: *\nDisallow: /", respect: true}, "robots.disallowed"},
 		{"disallowed for another", site{body: good, robots: "User-agent: googlebot\nDisallow: /"}, ""},
-		{"disallowed for Google", site{body: good, robots: "User-agent: googlebot\nDisallow: /", agent: GoogleMobile}, "robots.disallowed"},
+		{"disallowed for Google", site{body: good, robots: "User-agent: googlebot\nDisallow: /", agent: googleMobile}, "robots.disallowed"},
 		{"robots.txt is busy", site{body: good, robots: "429"}, ""},
-		{"robots.txt is busy for Google", site{body: good, robots: "429", agent: GoogleDesktop}, "robots.unreachable"},
+		{"robots.txt is busy for Google", site{body: good, robots: "429", agent: googleDesktop}, "robots.unreachable"},
 		{"robots.txt is cut in a line", site{body: good, robots: "User-agent: *\n#" + strings.Repeat("-", 500<<10-len("User-agent: *\n#\nDisallow: /")) +
 			"\nDisallow: /x/*/y$\n"}, "robots.size"},
 		{"robots.txt is a page", site{body: good, robots: "<!doctype html><title>Home</title>"}, "robots.html"},
@@ -140,7 +140,7 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"no body", site{}, "body.empty"},
 		{"nothing in the body", site{body: goodHead + "</head><body></body></html>"}, "body.empty"},
 		{"longer than was read", site{body: pageWith("", long)}, "size.truncated"},
-		{"longer than Google reads", site{body: pageWith("", strings.Repeat("<!-- filler -->", 200_000)), agent: GoogleDesktop}, "size.limit size.truncated"},
+		{"longer than Google reads", site{body: pageWith("", strings.Repeat("<!-- filler -->", 200_000)), agent: googleDesktop}, "size.limit size.truncated"},
 		{"noindex", site{body: pageWith(`<meta name=robots content=noindex>`, "")}, "index.forbidden"},
 		{"noindex in the header", site{body: good, header: "X-Robots-Tag: noindex, nofollow"}, "index.forbidden index.nofollow"},
 		{"noindex for another", site{body: good, header: "X-Robots-Tag: bingbot: noindex"}, ""},
@@ -213,8 +213,8 @@ func verdicts(t *testing.T) diagtest.Seen {
 			if tt.site.respect {
 				req.RespectRobots = new(false)
 			}
-			if len(tt.site.body) > MinBytes {
-				req.MaxBytes = max(MinBytes, int64(len(tt.site.body)*9/10))
+			if len(tt.site.body) > minBytes {
+				req.MaxBytes = max(minBytes, int64(len(tt.site.body)*9/10))
 			}
 			r := check(t, w, req)
 			require.Equal(t, tt.codes, join(seen.Add(r.Verdict)), "%+v", r.Findings)

@@ -14,16 +14,16 @@ import (
 
 // The bounds of what is fetched.
 const (
-	// MaxRedirects is how many redirects are followed (CONTRACT 1.9); Google follows ten as well.
-	MaxRedirects = fetch.DefaultRedirects
+	// maxRedirects is how many redirects are followed (CONTRACT 1.9); Google follows ten as well.
+	maxRedirects = fetch.DefaultRedirects
 
-	// MaxRobotsRedirects is how many are followed for a robots.txt (RFC 9309 section 2.3.1.2).
-	MaxRobotsRedirects = 5
+	// maxRobotsRedirects is how many are followed for a robots.txt (RFC 9309 section 2.3.1.2).
+	maxRobotsRedirects = 5
 
-	// Timeout is how long anything is waited for, so that what is known by then can be told in time (CONTRACT
+	// timeout is how long anything is waited for, so that what is known by then can be told in time (CONTRACT
 	// 1.9). RobotsTimeout is the share of one robots.txt.
-	Timeout       = 13 * time.Second
-	RobotsTimeout = 6 * time.Second
+	timeout       = 13 * time.Second
+	robotsTimeout = 6 * time.Second
 )
 
 // accept is what crawlers ask for.
@@ -44,7 +44,7 @@ type gatherer struct {
 func gather(ctx context.Context, env *diag.Env, req Request, agent crawler) (*evidence, error) {
 	e := &evidence{request: req, agent: agent, now: env.Now(), hops: []fetch.Hop{}, url: req.URL}
 	g := &gatherer{evidence: e, env: env.Cached(), files: map[string]*robotsTxt{}}
-	g.end = time.Now().Add(diag.TimeLeft(ctx, Timeout))
+	g.end = time.Now().Add(diag.TimeLeft(ctx, timeout))
 	var failure, robotsFailure error
 	if req.respects() {
 		failure = g.follow(ctx)
@@ -93,7 +93,7 @@ func (g *gatherer) follow(ctx context.Context) error {
 		}
 		r, err := fetch.Do(ctx, g.env, fetch.Request{
 			URL: g.url, UserAgent: g.agent.header, Header: http.Header{"Accept": {accept}},
-			MaxBytes: g.request.MaxBytes, Timeout: g.left(Timeout), AllowUntrusted: true,
+			MaxBytes: g.request.MaxBytes, Timeout: g.left(timeout), AllowUntrusted: true,
 		})
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (g *gatherer) follow(ctx context.Context) error {
 			g.failed = &fetch.Error{Code: fetch.TooManyRedirects, Message: "the redirects form a loop"}
 			return nil
 		}
-		if len(g.hops) > MaxRedirects {
+		if len(g.hops) > maxRedirects {
 			g.failed = &fetch.Error{Code: fetch.TooManyRedirects, Message: "there are more than 10 redirects"}
 			return nil
 		}
@@ -148,7 +148,7 @@ func (g *gatherer) robots(ctx context.Context, u diag.URL) (*robotsTxt, error) {
 	}
 	file.result, err = fetch.Do(ctx, g.env, fetch.Request{
 		URL: at, UserAgent: g.agent.header, Header: http.Header{"Accept": {"text/plain,*/*;q=0.8"}},
-		MaxRedirects: MaxRobotsRedirects, MaxBytes: robots.MaxBytes + 1, Timeout: g.left(RobotsTimeout),
+		MaxRedirects: maxRobotsRedirects, MaxBytes: robots.MaxBytes + 1, Timeout: g.left(robotsTimeout),
 		AllowUntrusted: true,
 	})
 	if err != nil {

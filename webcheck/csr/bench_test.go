@@ -46,7 +46,7 @@ func hostile() map[string]string {
 		names = append(names, "a")
 	}
 	var blocks strings.Builder
-	for blocks.Len() < MaxBytes-100 {
+	for blocks.Len() < maxBytes-100 {
 		blocks.WriteString("-----BEGIN A-----\nMIIB\n")
 	}
 	inBase64 := func(p plan) string { return base64.StdEncoding.EncodeToString(p.encode()) }
@@ -60,10 +60,10 @@ func hostile() map[string]string {
 		"13,000 names":                     inBase64(plan{names: names}),
 		"the largest curve":                inBase64(plan{spki: curveKey(namedCurve("1.3.132.0.39"), append([]byte{4}, sect571r1()...))}),
 		"many blocks":                      blocks.String(),
-		"dashes":                           strings.Repeat("-", MaxBytes),
-		"begins":                           strings.Repeat("-----BEGIN ", MaxBytes/11),
-		"labels":                           strings.Repeat("BEGIN PRIVATE ", MaxBytes/14),
-		"quoted":                           strings.Repeat("> ", MaxBytes/2),
+		"dashes":                           strings.Repeat("-", maxBytes),
+		"begins":                           strings.Repeat("-----BEGIN ", maxBytes/11),
+		"labels":                           strings.Repeat("BEGIN PRIVATE ", maxBytes/14),
+		"quoted":                           strings.Repeat("> ", maxBytes/2),
 	}
 }
 
@@ -77,7 +77,7 @@ func sect571r1() []byte {
 func TestHostileRequests(t *testing.T) {
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {
-			require.LessOrEqual(t, len(text), MaxBytes)
+			require.LessOrEqual(t, len(text), maxBytes)
 			began := time.Now()
 			_, err := Parse(t.Context(), nil, Request{CSR: text})
 			require.NoError(t, err)

@@ -23,7 +23,7 @@ type plan struct {
 	spki     []byte      // nil means that of the key
 	names    []string    // of the subjectAltName as host names; nil means example.com, empty none
 	others   []value2    // further names
-	raw      []Extension // further extensions
+	raw      []extension // further extensions
 	noList   bool
 	password bool
 	hash     string // object identifier of the algorithm
@@ -132,7 +132,7 @@ func (p plan) addAttributes(b *builder) {
 	}
 	list := p.raw
 	if len(names)+len(p.others) > 0 {
-		list = append([]Extension{{OID: oidSAN, Value: san(names, p.others)}}, list...)
+		list = append([]extension{{OID: oidSAN, Value: san(names, p.others)}}, list...)
 	}
 	if len(list) == 0 {
 		return
@@ -169,14 +169,14 @@ func san(names []string, others []value2) []byte {
 }
 
 // purposesOf is the value of the extension extKeyUsage.
-func purposesOf(ids ...string) []Extension {
+func purposesOf(ids ...string) []extension {
 	var b builder
 	sequence(&b, func(b *builder) {
 		for _, id := range ids {
 			b.AddASN1ObjectIdentifier(oid(id))
 		}
 	})
-	return []Extension{{OID: oidExtKeyUsage, Value: b.BytesOrPanic()}}
+	return []extension{{OID: oidExtKeyUsage, Value: b.BytesOrPanic()}}
 }
 
 // rsaKey is the SubjectPublicKeyInfo of an RSA key.

@@ -108,7 +108,7 @@ func spoken(f diag.Finding, name string) bool {
 	return !slices.ContainsFunc(strings.Split(name, "_"), func(word string) bool { return !strings.Contains(all, word[:min(len(word), stem)]) })
 }
 
-var outcomes = map[string]Outcome{"pass": Compliant, "warn": Warned, "fail": NonCompliant}
+var outcomes = map[string]Outcome{"pass": compliant, "warn": warned, "fail": nonCompliant}
 
 // All files of the index have the verdict, findings, signature, fingerprint and names that they should have. A prime that
 // several of them share is found with the other files for a list.
@@ -142,7 +142,7 @@ func TestConformanceCSR(t *testing.T) {
 func modulus(t *testing.T, file string) *big.Int {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	p := Find(string(data))
+	p := find(string(data))
 	require.NotEmpty(t, p.Blocks, file)
 	c, err := Read(p.Blocks[0].DER)
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ func (v *vector) play(t *testing.T, text string, env *diag.Env) (faults []string
 		}
 		return faults
 	}
-	if want.Parse != nil && *want.Parse != (r.Outcome != Invalid) {
+	if want.Parse != nil && *want.Parse != (r.Outcome != invalid) {
 		fail("verdict %s", r.Outcome)
 	}
 	if want.Verdict != "" && r.Outcome != outcomes[want.Verdict] {

@@ -11,17 +11,17 @@ import (
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// Contents are what a request asks for (RFC 2986 section 4). Values are as they stand: nothing of them is known to be
+// contents are what a request asks for (RFC 2986 section 4). Values are as they stand: nothing of them is known to be
 // sensible.
-type Contents struct {
+type contents struct {
 	Version    int64
 	SubjectDER []byte
 	Subject    pki.Name
-	Attributes []SubjectAttribute // of the subject
+	Attributes []subjectAttribute // of the subject
 	Key        *pki.Key
 
-	Extensions  []Extension
-	Names       []GeneralName // of the subjectAltName
+	Extensions  []extension
+	Names       []generalName // of the subjectAltName
 	HasSAN      bool
 	Unreadable  bool // the subjectAltName cannot be read to its end, so that there may be more names
 	KeyUsage    []string
@@ -40,14 +40,14 @@ type Contents struct {
 	Rest      int    // bytes behind the request
 }
 
-// A SubjectAttribute is one part of the subject.
-type SubjectAttribute struct {
+// A subjectAttribute is one part of the subject.
+type subjectAttribute struct {
 	OID   string
 	Value string
 }
 
-// An Extension that is asked for.
-type Extension struct {
+// An extension that is asked for.
+type extension struct {
 	OID      string
 	Critical bool
 	Value    []byte
@@ -64,15 +64,15 @@ type NameType string
 
 // The types of names (RFC 5280 section 4.2.1.6).
 const (
-	DNSName   NameType = "dns"
-	IPName    NameType = "ip"
-	EmailName NameType = "email"
-	URIName   NameType = "uri"
-	OtherName NameType = "other"
+	dnsName   NameType = "dns"
+	ipName    NameType = "ip"
+	emailName NameType = "email"
+	uriName   NameType = "uri"
+	otherName NameType = "other"
 )
 
-// A GeneralName is one of the names that the certificate is to have.
-type GeneralName struct {
+// A generalName is one of the names that the certificate is to have.
+type generalName struct {
 	Type  NameType
 	Value string     // the bytes, or what the type is called if it is none of the four
 	IP    netip.Addr // of an address that can be read
@@ -99,18 +99,18 @@ const (
 	maxFaults     = 20
 )
 
-// A MalformedError says why bytes are no request, as a sentence.
-type MalformedError struct{ Reason string }
+// A malformedError says why bytes are no request, as a sentence.
+type malformedError struct{ Reason string }
 
-func (e *MalformedError) Error() string { return "reading the request: " + e.Reason }
+func (e *malformedError) Error() string { return "reading the request: " + e.Reason }
 
 func malformed(format string, args ...any) error {
-	return &MalformedError{fmt.Sprintf(format, args...)}
+	return &malformedError{fmt.Sprintf(format, args...)}
 }
 
-// Read takes a request in DER form apart. The error is a *[MalformedError]; what is wrong in a part of the request,
+// Read takes a request in DER form apart. The error is a *malformedError; what is wrong in a part of the request,
 // such as one extension, stands among the Faults.
-func Read(der []byte) (*Contents, error) {
+func Read(der []byte) (*contents, error) {
 	length, header, ok := derLength(der)
 	switch {
 	case !ok || der[0] != tagSequence:
@@ -118,7 +118,7 @@ func Read(der []byte) (*Contents, error) {
 	case length+header > len(der):
 		return nil, malformed("The request is cut off: %d of its %d bytes are there.", len(der), length+header)
 	}
-	c := &Contents{Rest: len(der) - length - header}
+	c := &contents{Rest: len(der) - length - header}
 	input := cryptobyte.String(der)
 	var all, signed, info, algorithm cryptobyte.String
 	var signature asn1.BitString
@@ -155,16 +155,16 @@ func Read(der []byte) (*Contents, error) {
 }
 
 // fault notes a part that cannot be read.
-func (c *Contents) fault(format string, args ...any) {
+func (c *contents) fault(format string, args ...any) {
 	if len(c.Faults) < maxFaults {
 		c.Faults = append(c.Faults, fmt.Sprintf(format, args...))
 	}
 }
 
 // readSubject lists the parts of the subject.
-func (c *Contents) readSubject(der cryptobyte.String) {
+func (c *contents) readSubject(der cryptobyte.String) {
 	for _, a := range pki.Attributes(der) {
-		c.Attributes = append(c.Attributes, SubjectAttribute{OID: a.Type, Value: a.Value})
+		c.Attributes = append(c.Attributes, subjectAttribute{OID: a.Type, Value: a.Value})
 	}
 	var name, set cryptobyte.String
 	der.ReadASN1(&name, asn1tag.SEQUENCE)
@@ -175,7 +175,7 @@ func (c *Contents) readSubject(der cryptobyte.String) {
 	}
 }
 
-func (c *Contents) readAttributes(list cryptobyte.String) {
+func (c *contents) readAttributes(list cryptobyte.String) {
 	for !list.Empty() {
 		var attribute, values cryptobyte.String
 		var id asn1.ObjectIdentifier
@@ -193,7 +193,7 @@ func (c *Contents) readAttributes(list cryptobyte.String) {
 	}
 }
 
-func (c *Contents) readExtensions(values cryptobyte.String) {
+func (c *contents) readExtensions(values cryptobyte.String) {
 	var list cryptobyte.String
 	if !values.ReadASN1(&list, asn1tag.SEQUENCE) {
 		c.fault("The requested extensions cannot be read.")
@@ -208,7 +208,7 @@ func (c *Contents) readExtensions(values cryptobyte.String) {
 			c.fault("The requested extensions cannot be read to their end.")
 			return
 		}
-		e := Extension{id.String(), critical, content}
+		e := extension{id.String(), critical, content}
 		c.Extensions = append(c.Extensions, e)
 		if !c.readExtension(e) {
 			c.fault("The extension %s cannot be read.", extensionName(e.OID))
@@ -222,7 +222,7 @@ func readFlag(input *cryptobyte.String, flag *bool) bool {
 }
 
 // readExtension takes those extensions apart that matter, and reports whether it could.
-func (c *Contents) readExtension(e Extension) bool {
+func (c *contents) readExtension(e extension) bool {
 	input := cryptobyte.String(e.Value)
 	switch e.OID {
 	case oidSAN:
@@ -261,7 +261,7 @@ func (c *Contents) readExtension(e Extension) bool {
 	return true
 }
 
-func (c *Contents) readPurposes(input cryptobyte.String) bool {
+func (c *contents) readPurposes(input cryptobyte.String) bool {
 	var list cryptobyte.String
 	if !input.ReadASN1(&list, asn1tag.SEQUENCE) || !input.Empty() {
 		return false
@@ -280,7 +280,7 @@ func (c *Contents) readPurposes(input cryptobyte.String) bool {
 	return true
 }
 
-func (c *Contents) readConstraints(input cryptobyte.String) bool {
+func (c *contents) readConstraints(input cryptobyte.String) bool {
 	var body cryptobyte.String
 	b := &BasicConstraints{}
 	if !input.ReadASN1(&body, asn1tag.SEQUENCE) || !readFlag(&body, &b.IsCA) {
@@ -298,7 +298,7 @@ func (c *Contents) readConstraints(input cryptobyte.String) bool {
 }
 
 // readNames reads GeneralNames (RFC 5280 section 4.2.1.6).
-func (c *Contents) readNames(input cryptobyte.String) bool {
+func (c *contents) readNames(input cryptobyte.String) bool {
 	var list cryptobyte.String
 	if !input.ReadASN1(&list, asn1tag.SEQUENCE) || !input.Empty() {
 		return false
@@ -309,16 +309,16 @@ func (c *Contents) readNames(input cryptobyte.String) bool {
 		if !list.ReadAnyASN1(&content, &tag) {
 			return false
 		}
-		name := GeneralName{Type: OtherName, Value: string(content)}
+		name := generalName{Type: otherName, Value: string(content)}
 		switch tag & 0x1f {
 		case 1:
-			name.Type = EmailName
+			name.Type = emailName
 		case 2:
-			name.Type = DNSName
+			name.Type = dnsName
 		case 6:
-			name.Type = URIName
+			name.Type = uriName
 		case 7:
-			name.Type = IPName
+			name.Type = ipName
 			if ip, ok := netip.AddrFromSlice(content); ok {
 				name.IP, name.Value = ip, ip.String()
 			} else {

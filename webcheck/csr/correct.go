@@ -85,7 +85,7 @@ func (e *evidence) certifiable() []Name {
 	}
 	var list []Name
 	for _, n := range candidates[:min(len(candidates), maxJudged)] {
-		name := JudgeName(repaired(n))
+		name := judgeName(repaired(n))
 		name.Value = strings.ToLower(name.Value)
 		if name.Valid && !slices.ContainsFunc(list, func(other Name) bool { return other.Value == name.Value }) {
 			list = append(list, name)
@@ -95,8 +95,8 @@ func (e *evidence) certifiable() []Name {
 }
 
 // repaired takes away what stands around a name, or gives an address its type.
-func repaired(n GeneralName) GeneralName {
-	if n.Type != DNSName {
+func repaired(n generalName) generalName {
+	if n.Type != dnsName {
 		return n
 	}
 	host := strings.TrimSuffix(strings.TrimSpace(n.Value), ".")
@@ -104,18 +104,18 @@ func repaired(n GeneralName) GeneralName {
 		host = u.Hostname()
 	}
 	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
-		return GeneralName{Type: IPName, Value: ip.String(), IP: ip}
+		return generalName{Type: ipName, Value: ip.String(), IP: ip}
 	}
 	if d, err := diag.ParseDomain(host); err == nil && !ascii(host) {
 		host = d.String()
 	}
-	return GeneralName{Type: DNSName, Value: host}
+	return generalName{Type: dnsName, Value: host}
 }
 
 func prefixed(names []Name) []string {
 	var list []string
 	for _, n := range names {
-		if n.Type == IPName {
+		if n.Type == ipName {
 			list = append(list, "IP:"+n.Value)
 		} else {
 			list = append(list, "DNS:"+n.Value)
@@ -145,7 +145,7 @@ func (e *evidence) subject(names []Name) (string, bool) {
 		}
 	}
 	for _, n := range names {
-		if len(n.Value) <= maxCommonName && n.Type == DNSName {
+		if len(n.Value) <= maxCommonName && n.Type == dnsName {
 			return b.String() + "/CN=" + n.Value, true
 		}
 	}

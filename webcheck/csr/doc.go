@@ -18,7 +18,7 @@
 // # How to use the package
 //
 // [Parse] finds the request in a text as people paste it, however its lines were bent, and judges it. Text that holds
-// a private key is told so, and nothing of it is ever repeated. The steps are there one by one as well: [Find] looks
-// for blocks in a text, [Read] takes the bytes of a request apart, [JudgeName] judges one name. Keys are examined by
+// a private key is told so, and nothing of it is ever repeated. The steps are there one by one as well: find looks
+// for blocks in a text, [Read] takes the bytes of a request apart, judgeName judges one name. Keys are examined by
 // [github.com/diagkit/diagkit/diag/pki].
 package csr

@@ -11,10 +11,10 @@ import (
 
 // evidence is all that the rules look at; only digest fills it.
 type evidence struct {
-	paste  *Paste
-	block  *Block    // the one that is judged; nil if none of the text could be one
+	paste  *paste
+	block  *block    // the one that is judged; nil if none of the text could be one
 	damage string    // why the block is no request, as a sentence
-	csr    *Contents // nil if there is no request that can be read
+	csr    *contents // nil if there is no request that can be read
 	count  int       // of requests in the text
 
 	validity pki.Validity
@@ -31,9 +31,9 @@ const maxJudged = pki.MaxNames
 
 // digest finds the request in a text, takes it apart, and looks at key and names.
 func (e *evidence) digest(text string, known *pki.KnownKeys) error {
-	e.paste = Find(text)
+	e.paste = find(text)
 	for i := range e.paste.Blocks {
-		if e.paste.Blocks[i].Kind == RequestKind {
+		if e.paste.Blocks[i].Kind == requestKind {
 			e.count++
 			if e.block == nil || e.block.DER == nil {
 				e.block = &e.paste.Blocks[i]
@@ -69,7 +69,7 @@ func (e *evidence) digest(text string, known *pki.KnownKeys) error {
 }
 
 func reason(err error) string {
-	if m, ok := err.(*MalformedError); ok {
+	if m, ok := err.(*malformedError); ok {
 		return m.Reason
 	}
 	return "The request cannot be read."
@@ -91,26 +91,26 @@ func (e *evidence) judgeNames() {
 		}
 	}
 	for _, n := range e.csr.Names[:min(len(e.csr.Names), maxJudged)] {
-		e.names = append(e.names, JudgeName(n))
+		e.names = append(e.names, judgeName(n))
 	}
 	if len(e.csr.Names) == 0 && len(e.common) > 0 {
-		e.names = append(e.names, JudgeName(asName(e.common[len(e.common)-1])))
+		e.names = append(e.names, judgeName(asName(e.common[len(e.common)-1])))
 	}
 }
 
 // asName is a common name as an alternative name.
-func asName(s string) GeneralName {
+func asName(s string) generalName {
 	if ip, err := netip.ParseAddr(s); err == nil {
-		return GeneralName{Type: IPName, Value: ip.String(), IP: ip}
+		return generalName{Type: ipName, Value: ip.String(), IP: ip}
 	}
-	return GeneralName{Type: DNSName, Value: s}
+	return generalName{Type: dnsName, Value: s}
 }
 
 // listed reports whether a common name is one of the alternative names.
 func (e *evidence) listed(common string) bool {
 	ip, err := netip.ParseAddr(common)
-	return slices.ContainsFunc(e.csr.Names, func(n GeneralName) bool {
-		return n.Type == DNSName && strings.EqualFold(n.Value, common) || n.Type == IPName && err == nil && n.IP == ip
+	return slices.ContainsFunc(e.csr.Names, func(n generalName) bool {
+		return n.Type == dnsName && strings.EqualFold(n.Value, common) || n.Type == ipName && err == nil && n.IP == ip
 	})
 }
 

@@ -11,24 +11,24 @@ import (
 
 // The bounds of a text.
 const (
-	// MaxBytes is how much of a text is read (CONTRACT 3.4). Requests with a hundred names have 10 KiB.
-	MaxBytes = 64 << 10
+	// maxBytes is how much of a text is read (CONTRACT 3.4). Requests with a hundred names have 10 KiB.
+	maxBytes = 64 << 10
 
-	// MaxBlocks is how many blocks of a text are looked at.
-	MaxBlocks = 50
+	// maxBlocks is how many blocks of a text are looked at.
+	maxBlocks = 50
 )
 
-// A Paste is what stands in a text that somebody pasted.
-type Paste struct {
-	Blocks []Block
-	Secret Kind // of a private key anywhere in the text; empty if there is none
-	Kind   Kind // what the text is if it has no block; empty if it has
+// A paste is what stands in a text that somebody pasted.
+type paste struct {
+	Blocks []block
+	Secret kind // of a private key anywhere in the text; empty if there is none
+	Kind   kind // what the text is if it has no block; empty if it has
 }
 
-// A Block is a part of a text that encodes something, between lines BEGIN and END or without them (RFC 7468).
-type Block struct {
+// A block is a part of a text that encodes something, between lines BEGIN and END or without them (RFC 7468).
+type block struct {
 	Label string // of the line BEGIN; empty if there is none
-	Kind  Kind   // by its content, or else by its label
+	Kind  kind   // by its content, or else by its label
 	DER   []byte // nil if it cannot be decoded
 	Fault string // why not, as a sentence
 }
@@ -57,14 +57,14 @@ var undo = strings.NewReplacer(
 // quoted is what mail programs put before lines of others.
 var quoted = regexp.MustCompile(`(?m)^[ \t]*(?:[>|][ \t]*)+`)
 
-// Find looks for requests, and for what people paste in their place. What it holds of a private key is its kind only.
-func Find(text string) *Paste {
-	p := &Paste{}
-	text = undo.Replace(text[:min(len(text), MaxBytes)])
+// find looks for requests, and for what people paste in their place. What it holds of a private key is its kind only.
+func find(text string) *paste {
+	p := &paste{}
+	text = undo.Replace(text[:min(len(text), maxBytes)])
 	text = quoted.ReplaceAllString(text, "")
 	p.find(text, true)
 	if p.Secret == "" && hasSecret(text) {
-		p.Secret = PrivateKeyKind
+		p.Secret = privateKeyKind
 	}
 	for i := range p.Blocks {
 		if b := &p.Blocks[i]; b.Kind.secret() {
@@ -75,10 +75,10 @@ func Find(text string) *Paste {
 }
 
 // find looks for blocks, and where there is none for something that is encoded without them.
-func (p *Paste) find(text string, again bool) {
-	marks := boundary.FindAllStringSubmatchIndex(text, 2*MaxBlocks)
+func (p *paste) find(text string, again bool) {
+	marks := boundary.FindAllStringSubmatchIndex(text, 2*maxBlocks)
 	for i, m := range marks {
-		if !strings.EqualFold(text[m[2]:m[3]], "BEGIN") || len(p.Blocks) >= MaxBlocks {
+		if !strings.EqualFold(text[m[2]:m[3]], "BEGIN") || len(p.Blocks) >= maxBlocks {
 			continue
 		}
 		end := len(text)
@@ -93,8 +93,8 @@ func (p *Paste) find(text string, again bool) {
 }
 
 // newBlock decodes what stands between the lines.
-func newBlock(label, body string) Block {
-	b := Block{Label: label, Kind: kindOfLabel(label)}
+func newBlock(label, body string) block {
+	b := block{Label: label, Kind: kindOfLabel(label)}
 	var data strings.Builder
 	for line := range strings.SplitSeq(strings.Trim(body, "\n"), "\n") {
 		if name, _, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && !strings.ContainsAny(name, "+/=") {
@@ -107,7 +107,7 @@ func newBlock(label, body string) Block {
 		return b // it is not even decoded
 	}
 	if b.DER, b.Fault = decode(data.String()); b.DER != nil {
-		if kind := kindOf(b.DER); kind != UnknownKind {
+		if kind := kindOf(b.DER); kind != unknownKind {
 			b.Kind = kind
 		}
 	}
@@ -115,30 +115,30 @@ func newBlock(label, body string) Block {
 }
 
 // kindOfLabel tells what a block should be. Labels are those of RFC 7468 and of older programs.
-func kindOfLabel(label string) Kind {
+func kindOfLabel(label string) kind {
 	switch {
 	case strings.Contains(label, "PRIVATE KEY"):
-		return PrivateKeyKind
+		return privateKeyKind
 	case strings.Contains(label, "CERTIFICATE REQUEST"):
-		return RequestKind
+		return requestKind
 	case strings.HasPrefix(label, "PGP"):
-		return PGPKind
+		return pgpKind
 	case strings.HasPrefix(label, "SSH"):
-		return SSHKeyKind
+		return sshKeyKind
 	case strings.Contains(label, "PUBLIC KEY"):
-		return PublicKeyKind
+		return publicKeyKind
 	case label == "PKCS7" || label == "CMS" || label == "PKCS #7 SIGNED DATA" || label == "CERTIFICATE CHAIN":
-		return PKCS7Kind
+		return pkcs7Kind
 	case label == "PKCS12" || label == "PFX":
-		return PKCS12Kind
+		return pkcs12Kind
 	case strings.Contains(label, "CRL"):
-		return CRLKind
+		return crlKind
 	case strings.Contains(label, "PARAMETERS"):
-		return ParametersKind
+		return parametersKind
 	case strings.Contains(label, "CERTIFICATE"):
-		return CertificateKind
+		return certificateKind
 	default:
-		return UnknownKind
+		return unknownKind
 	}
 }
 
@@ -197,7 +197,7 @@ func complete(der []byte) bool {
 const leastBare = 40
 
 // bare looks for something encoded without lines BEGIN and END: the whole text, or the longest run of its lines.
-func (p *Paste) bare(text string, again bool) {
+func (p *paste) bare(text string, again bool) {
 	trimmed := strings.TrimSpace(text)
 	run := longestRun(trimmed)
 	der, fault := decode(run)
@@ -210,8 +210,8 @@ func (p *Paste) bare(text string, again bool) {
 	switch kind := kindOf(der); {
 	case again && strings.Contains(string(der), "-----BEGIN "): // a PEM text in Base64, as Kubernetes has it
 		p.find(undo.Replace(string(der)), false)
-	case der != nil && kind != UnknownKind:
-		p.Blocks = append(p.Blocks, Block{Kind: kind, DER: der})
+	case der != nil && kind != unknownKind:
+		p.Blocks = append(p.Blocks, block{Kind: kind, DER: der})
 	default:
 		p.Kind = kindOfText(trimmed)
 	}
@@ -234,27 +234,27 @@ func longestRun(text string) string {
 }
 
 // kindOfText tells what a text is that encodes nothing.
-func kindOfText(text string) Kind {
+func kindOfText(text string) kind {
 	lower := strings.ToLower(text)
 	switch {
 	case strings.HasPrefix(lower, "ssh-"), strings.HasPrefix(lower, "ecdsa-sha2-"), strings.HasPrefix(lower, "sk-ssh-"),
 		strings.HasPrefix(lower, "sk-ecdsa-"):
-		return SSHKeyKind
+		return sshKeyKind
 	case strings.HasPrefix(lower, "spkac="):
-		return SPKACKind
+		return spkacKind
 	case strings.HasPrefix(lower, "certificate request:"):
-		return PrintedKind
+		return printedKind
 	case strings.HasPrefix(lower, "certificate:"):
-		return CertificateKind
+		return certificateKind
 	case strings.HasPrefix(lower, "<"):
-		return PageKind
+		return pageKind
 	case strings.HasPrefix(lower, "{") && strings.Contains(lower, `"kty"`):
-		return PublicKeyKind
+		return publicKeyKind
 	case strings.Contains(lower, "[req]") || strings.Contains(lower, "[ req ]") || strings.Contains(lower, "distinguished_name"):
-		return ConfigKind
+		return configKind
 	case !strings.ContainsAny(text, " \n\t") && len(text) > 0 && len(text) < 300 && strings.ContainsAny(text, "./\\") && !strings.HasSuffix(text, "."):
-		return NameKind
+		return nameKind
 	default:
-		return UnknownKind
+		return unknownKind
 	}
 }

@@ -2,31 +2,31 @@ package csr
 
 import "bytes"
 
-// A Kind is what something is that was given in the place of a request, or is one.
-type Kind string
+// A kind is what something is that was given in the place of a request, or is one.
+type kind string
 
 // The kinds.
 const (
-	RequestKind     Kind = "request"
-	CertificateKind Kind = "certificate"
-	PrivateKeyKind  Kind = "private_key"
-	PublicKeyKind   Kind = "public_key"
-	SSHKeyKind      Kind = "ssh_key"
-	PKCS7Kind       Kind = "pkcs7"
-	PKCS12Kind      Kind = "pkcs12"
-	CRLKind         Kind = "crl"
-	PGPKind         Kind = "pgp"
-	SPKACKind       Kind = "spkac"
-	ParametersKind  Kind = "parameters"
-	PrintedKind     Kind = "printed" // the readable form that openssl prints
-	ConfigKind      Kind = "config"  // a configuration of openssl
-	PageKind        Kind = "page"    // HTML
-	NameKind        Kind = "name"    // of a file, or a URL
-	UnknownKind     Kind = "unknown"
+	requestKind     kind = "request"
+	certificateKind kind = "certificate"
+	privateKeyKind  kind = "private_key"
+	publicKeyKind   kind = "public_key"
+	sshKeyKind      kind = "ssh_key"
+	pkcs7Kind       kind = "pkcs7"
+	pkcs12Kind      kind = "pkcs12"
+	crlKind         kind = "crl"
+	pgpKind         kind = "pgp"
+	spkacKind       kind = "spkac"
+	parametersKind  kind = "parameters"
+	printedKind     kind = "printed" // the readable form that openssl prints
+	configKind      kind = "config"  // a configuration of openssl
+	pageKind        kind = "page"    // HTML
+	nameKind        kind = "name"    // of a file, or a URL
+	unknownKind     kind = "unknown"
 )
 
 // secret reports whether it is something that nobody should paste.
-func (k Kind) secret() bool { return k == PrivateKeyKind || k == PKCS12Kind }
+func (k kind) secret() bool { return k == privateKeyKind || k == pkcs12Kind }
 
 // The first bytes of DER values (X.690 section 8.1.2).
 const (
@@ -45,18 +45,18 @@ const (
 
 // kindOf tells what bytes are by their structure. It needs no more than their beginning: what was cut off is still
 // recognised.
-func kindOf(der []byte) Kind {
+func kindOf(der []byte) kind {
 	switch {
 	case bytes.HasPrefix(der, []byte(opensshMagic)):
-		return PrivateKeyKind
+		return privateKeyKind
 	case isSSHKey(der):
-		return SSHKeyKind
+		return sshKeyKind
 	case len(der) < 4 || der[0] != tagSequence:
-		return UnknownKind
+		return unknownKind
 	}
 	first, ok := begin(der)
 	if !ok {
-		return UnknownKind
+		return unknownKind
 	}
 	second, _ := begin(first.after)
 	switch first.tag {
@@ -64,12 +64,12 @@ func kindOf(der []byte) Kind {
 		return kindOfNumbers(first)
 	case tagOID:
 		if bytes.HasPrefix(first.content, oidPKCS7) {
-			return PKCS7Kind
+			return pkcs7Kind
 		}
 	case tagSequence:
 		return kindOfSequence(first, second)
 	}
-	return UnknownKind
+	return unknownKind
 }
 
 // A value is the beginning of a DER value: its content may be cut off.
@@ -131,44 +131,44 @@ var (
 // kindOfNumbers tells apart what begins with a number: private keys begin with their version, 0 or 1 (RFC 8017
 // appendix A.1.2, RFC 5958 section 2, RFC 5915 section 3), PKCS #12 with 3 (RFC 7292 section 4), and public keys and
 // parameters with a large number.
-func kindOfNumbers(first value) Kind {
+func kindOfNumbers(first value) kind {
 	switch {
 	case len(first.content) > 1:
-		return PublicKeyKind
+		return publicKeyKind
 	case len(first.content) == 1 && first.content[0] == 3:
-		return PKCS12Kind
+		return pkcs12Kind
 	default:
-		return PrivateKeyKind
+		return privateKeyKind
 	}
 }
 
 // kindOfSequence tells apart what begins with a sequence: what is signed, and keys that begin with their algorithm.
-func kindOfSequence(first, second value) Kind {
+func kindOfSequence(first, second value) kind {
 	inside, ok := read(first.content)
 	if !ok {
-		return UnknownKind
+		return unknownKind
 	}
 	switch inside.tag {
 	case tagContext0:
-		return CertificateKind
+		return certificateKind
 	case tagOID:
 		switch {
 		case second.tag == tagOctets, bytes.HasPrefix(inside.content, oidPKCS5), bytes.HasPrefix(inside.content, oidPKCS12):
-			return PrivateKeyKind
+			return privateKeyKind
 		default:
-			return PublicKeyKind
+			return publicKeyKind
 		}
 	case tagInteger:
 		return kindOfSigned(inside)
 	case tagSequence:
 		if next, ok := read(unwrapped(inside)); ok && next.tag == tagIA5 {
-			return SPKACKind
+			return spkacKind
 		}
 		if next, ok := read(inside.content); ok && next.tag == tagOID {
-			return CRLKind
+			return crlKind
 		}
 	}
-	return UnknownKind
+	return unknownKind
 }
 
 // unwrapped is what follows a value, as it stands.
@@ -181,23 +181,23 @@ func unwrapped(v value) []byte {
 
 // kindOfSigned tells apart what begins with a version: requests (RFC 2986 section 4.1) go on with the subject,
 // certificates of version 1 and revocation lists (RFC 5280 sections 4.1 and 5.1) with an algorithm.
-func kindOfSigned(version value) Kind {
+func kindOfSigned(version value) kind {
 	second, ok := read(unwrapped(version))
 	if !ok || second.tag != tagSequence {
-		return UnknownKind
+		return unknownKind
 	}
 	if inside, ok := read(second.content); len(second.content) == 0 || ok && inside.tag == tagSet {
-		return RequestKind
+		return requestKind
 	}
 	third, _ := read(unwrapped(second))
 	fourth, _ := read(unwrapped(third))
 	switch fourth.tag {
 	case tagSequence:
-		return CertificateKind
+		return certificateKind
 	case tagUTCTime, tagTime:
-		return CRLKind
+		return crlKind
 	}
-	return UnknownKind
+	return unknownKind
 }
 
 // isSSHKey reports whether bytes are a public key as SSH sends it (RFC 4253 section 6.6): a string with its length.
@@ -214,23 +214,23 @@ func isSSHKey(data []byte) bool {
 }
 
 // descriptions are what the kinds are that are no request and no private key.
-var descriptions = map[Kind]string{
-	CertificateKind: "a certificate",
-	PublicKeyKind:   "a public key",
-	SSHKeyKind:      "a public key for SSH",
-	PKCS7Kind:       "a PKCS #7 bundle of certificates",
-	CRLKind:         "a revocation list",
-	PGPKind:         "text of OpenPGP",
-	SPKACKind:       "a request in the old form SPKAC",
-	ParametersKind:  "parameters for keys",
-	PrintedKind:     "the readable form of a request, as openssl prints it with -text",
-	ConfigKind:      "a configuration of openssl",
-	PageKind:        "an HTML page",
-	NameKind:        "the name of a file or a URL",
+var descriptions = map[kind]string{
+	certificateKind: "a certificate",
+	publicKeyKind:   "a public key",
+	sshKeyKind:      "a public key for SSH",
+	pkcs7Kind:       "a PKCS #7 bundle of certificates",
+	crlKind:         "a revocation list",
+	pgpKind:         "text of OpenPGP",
+	spkacKind:       "a request in the old form SPKAC",
+	parametersKind:  "parameters for keys",
+	printedKind:     "the readable form of a request, as openssl prints it with -text",
+	configKind:      "a configuration of openssl",
+	pageKind:        "an HTML page",
+	nameKind:        "the name of a file or a URL",
 }
 
 // secrets are what private keys come in, in words.
-var secrets = map[Kind]string{
-	PrivateKeyKind: "a private key",
-	PKCS12Kind:     "a PKCS #12 file, which as a rule holds a private key",
+var secrets = map[kind]string{
+	privateKeyKind: "a private key",
+	pkcs12Kind:     "a PKCS #12 file, which as a rule holds a private key",
 }

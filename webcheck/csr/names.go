@@ -27,17 +27,17 @@ type NameFault int
 
 // The kinds.
 const (
-	NoFault        NameFault = iota
-	BadSyntax                // it is no host name
-	BadIDN                   // a label that begins with xn-- is not the A-label of anything
-	BadWildcard              // the asterisk is not the whole of the first label
-	WildcardSuffix           // a wildcard for all of a public suffix
-	PublicSuffix             // it is a public suffix itself
-	InternalName             // it does not exist in the public DNS
-	ReverseName              // it belongs to the reverse DNS
-	ReservedIP               // the address is not public
-	AddressAsDNS             // an address where a host name should stand
-	ForeignType              // a mail address, URI or another type
+	noFault        NameFault = iota
+	badSyntax                // it is no host name
+	badIDN                   // a label that begins with xn-- is not the A-label of anything
+	badWildcard              // the asterisk is not the whole of the first label
+	wildcardSuffix           // a wildcard for all of a public suffix
+	publicSuffix             // it is a public suffix itself
+	internalName             // it does not exist in the public DNS
+	reverseName              // it belongs to the reverse DNS
+	reservedIP               // the address is not public
+	addressAsDNS             // an address where a host name should stand
+	foreignType              // a mail address, URI or another type
 )
 
 // The sizes of names in octets (RFC 1035 section 2.3.4).
@@ -55,28 +55,28 @@ var reservedTLDs = map[string]string{
 	"onion": "the name is not that of an onion service of version 3", "alt": ".alt is reserved for names outside of the DNS",
 }
 
-// JudgeName judges a name for a certificate that browsers are to trust.
-func JudgeName(n GeneralName) Name {
+// judgeName judges a name for a certificate that browsers are to trust.
+func judgeName(n generalName) Name {
 	name := Name{Value: text(n.Value), Type: n.Type}
 	switch n.Type {
-	case DNSName:
+	case dnsName:
 		name.judgeDNS(n.Value)
-	case IPName:
+	case ipName:
 		name.judgeIP(n.IP)
-	case EmailName:
-		name.fail(ForeignType, "certificates for servers have no mail addresses")
-	case URIName:
-		name.fail(ForeignType, "certificates for servers have no URIs")
+	case emailName:
+		name.fail(foreignType, "certificates for servers have no mail addresses")
+	case uriName:
+		name.fail(foreignType, "certificates for servers have no URIs")
 	default:
-		name.fail(ForeignType, "certificates for servers have host names and IP addresses only")
+		name.fail(foreignType, "certificates for servers have host names and IP addresses only")
 	}
-	name.Valid = name.Fault == NoFault
+	name.Valid = name.Fault == noFault
 	return name
 }
 
 // fail notes what is wrong, if nothing was before.
 func (n *Name) fail(fault NameFault, format string, args ...any) {
-	if n.Fault == NoFault {
+	if n.Fault == noFault {
 		n.Fault, n.Reason = fault, fmt.Sprintf(format, args...)
 	}
 }
@@ -84,14 +84,14 @@ func (n *Name) fail(fault NameFault, format string, args ...any) {
 // judgeIP judges an address: those of the registries of IANA are nobody's (Baseline Requirements section 4.2.2).
 func (n *Name) judgeIP(ip netip.Addr) {
 	if !ip.IsValid() {
-		n.fail(BadSyntax, "an IP address has 4 or 16 bytes")
+		n.fail(badSyntax, "an IP address has 4 or 16 bytes")
 		return
 	}
 	ip = ip.Unmap()
 	if _, purpose, ok := registry.PurposeOf(ip); ok {
-		n.fail(ReservedIP, "the address is reserved: %s (%s)", purpose.Name, purpose.RFC)
+		n.fail(reservedIP, "the address is reserved: %s (%s)", purpose.Name, purpose.RFC)
 	} else if !(&diag.Env{}).Public(ip) {
-		n.fail(ReservedIP, "the address is not public")
+		n.fail(reservedIP, "the address is not public")
 	}
 }
 
@@ -101,11 +101,11 @@ func (n *Name) judgeDNS(raw string) {
 	if rest, ok := strings.CutPrefix(base, "*."); ok {
 		n.Wild, base = true, rest
 	}
-	if n.judgeForm(raw, base); n.Fault != NoFault {
+	if n.judgeForm(raw, base); n.Fault != noFault {
 		return
 	}
 	n.judgeLabels(base)
-	if n.Fault != NoFault {
+	if n.Fault != noFault {
 		return
 	}
 	if d, err := diag.ParseDomain(base); err == nil {
@@ -125,31 +125,31 @@ func (n *Name) judgeForm(raw, base string) {
 	_, notNet := netip.ParsePrefix(raw)
 	switch {
 	case raw == "":
-		n.fail(BadSyntax, "it is empty")
+		n.fail(badSyntax, "it is empty")
 	case strings.Contains(raw, "\x00"):
-		n.fail(BadSyntax, "it has a NUL character, behind which some software stops to read")
+		n.fail(badSyntax, "it has a NUL character, behind which some software stops to read")
 	case notIP == nil:
-		n.fail(AddressAsDNS, "an IP address must stand in the request as such, not as a host name")
+		n.fail(addressAsDNS, "an IP address must stand in the request as such, not as a host name")
 	case notNet == nil:
-		n.fail(AddressAsDNS, "it is a network, not a host name")
+		n.fail(addressAsDNS, "it is a network, not a host name")
 	case strings.Contains(raw, "://"):
-		n.fail(BadSyntax, "it is a URL, not a host name")
+		n.fail(badSyntax, "it is a URL, not a host name")
 	case strings.Contains(raw, "@"):
-		n.fail(BadSyntax, "it is a mail address, not a host name")
+		n.fail(badSyntax, "it is a mail address, not a host name")
 	case strings.ContainsAny(raw, "/?#"):
-		n.fail(BadSyntax, "it has a path, which a host name has not")
+		n.fail(badSyntax, "it has a path, which a host name has not")
 	case strings.Contains(raw, ":"):
-		n.fail(BadSyntax, "it has a port or prefix, which a host name has not")
+		n.fail(badSyntax, "it has a port or prefix, which a host name has not")
 	case strings.ContainsAny(raw, " \t\r\n,;"):
-		n.fail(BadSyntax, "it has a space or a separator: each name must stand alone")
+		n.fail(badSyntax, "it has a space or a separator: each name must stand alone")
 	case strings.Contains(base, "*") || raw == "*":
-		n.fail(BadWildcard, "an asterisk may only be the whole of the first label, as in *.example.com")
+		n.fail(badWildcard, "an asterisk may only be the whole of the first label, as in *.example.com")
 	case !ascii(raw):
-		n.fail(BadSyntax, "it has characters beyond ASCII: international names are written as A-labels, which begin with xn--")
+		n.fail(badSyntax, "it has characters beyond ASCII: international names are written as A-labels, which begin with xn--")
 	case strings.HasSuffix(raw, "."):
-		n.fail(BadSyntax, "it ends with a dot")
+		n.fail(badSyntax, "it ends with a dot")
 	case len(raw) > maxName:
-		n.fail(BadSyntax, "it has more than %d octets", maxName)
+		n.fail(badSyntax, "it has more than %d octets", maxName)
 	}
 }
 
@@ -158,21 +158,21 @@ func (n *Name) judgeLabels(base string) {
 	for label := range strings.SplitSeq(base, ".") {
 		switch {
 		case label == "":
-			n.fail(BadSyntax, "it has an empty label")
+			n.fail(badSyntax, "it has an empty label")
 		case len(label) > maxLabel:
-			n.fail(BadSyntax, "a label has more than %d octets", maxLabel)
+			n.fail(badSyntax, "a label has more than %d octets", maxLabel)
 		case strings.HasPrefix(label, "xn--"):
 			if _, err := diag.ParseDomain(label + ".example"); err != nil {
-				n.fail(BadIDN, "%s is not a valid A-label of IDNA 2008", label)
+				n.fail(badIDN, "%s is not a valid A-label of IDNA 2008", label)
 			}
 		case strings.Contains(label, "_"):
-			n.fail(BadSyntax, "it has an underscore, which host names must not have")
+			n.fail(badSyntax, "it has an underscore, which host names must not have")
 		case strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
-			n.fail(BadSyntax, "it has a character other than letters, digits and hyphens")
+			n.fail(badSyntax, "it has a character other than letters, digits and hyphens")
 		case label[0] == '-' || label[len(label)-1] == '-':
-			n.fail(BadSyntax, "a label begins or ends with a hyphen")
+			n.fail(badSyntax, "a label begins or ends with a hyphen")
 		case len(label) >= 4 && label[2:4] == "--":
-			n.fail(BadSyntax, "the label %s has hyphens in the third and fourth place, which are reserved", label)
+			n.fail(badSyntax, "the label %s has hyphens in the third and fourth place, which are reserved", label)
 		}
 	}
 }
@@ -185,21 +185,21 @@ func (n *Name) judgePlace(name string) {
 	switch {
 	case top == "onion" && isOnion(name):
 	case reserved:
-		n.fail(InternalName, "%s", reason)
+		n.fail(internalName, "%s", reason)
 	case under(name, "home.arpa"):
-		n.fail(InternalName, "home.arpa is for home networks")
+		n.fail(internalName, "home.arpa is for home networks")
 	case under(name, "in-addr.arpa") || under(name, "ip6.arpa"):
-		n.fail(ReverseName, "it belongs to the reverse DNS, for which no certificates are issued any more")
+		n.fail(reverseName, "it belongs to the reverse DNS, for which no certificates are issued any more")
 	case strings.Trim(top, "0123456789") == "":
-		n.fail(BadSyntax, "it ends in a number, which makes it an IP address")
+		n.fail(badSyntax, "it ends in a number, which makes it an IP address")
 	case !public && !strings.Contains(name, "."):
-		n.fail(InternalName, "a single label is no name of the public DNS")
+		n.fail(internalName, "a single label is no name of the public DNS")
 	case !public:
-		n.fail(InternalName, "there is no top-level domain .%s", top)
+		n.fail(internalName, "there is no top-level domain .%s", top)
 	case suffix == name && n.Wild:
-		n.fail(WildcardSuffix, "%s is a public suffix, below which everybody registers domains", name)
+		n.fail(wildcardSuffix, "%s is a public suffix, below which everybody registers domains", name)
 	case suffix == name:
-		n.fail(PublicSuffix, "%s is a public suffix, which nobody can own", name)
+		n.fail(publicSuffix, "%s is a public suffix, which nobody can own", name)
 	}
 }
 

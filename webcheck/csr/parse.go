@@ -22,15 +22,15 @@ type Outcome string
 
 // The outcomes.
 const (
-	Compliant    Outcome = "compliant"
-	Warned       Outcome = "warning"
-	NonCompliant Outcome = "non_compliant"
-	Invalid      Outcome = "invalid"
+	compliant    Outcome = "compliant"
+	warned       Outcome = "warning"
+	nonCompliant Outcome = "non_compliant"
+	invalid      Outcome = "invalid"
 )
 
 // Values lists the outcomes.
 func (Outcome) Values() []string {
-	return []string{string(Compliant), string(Warned), string(NonCompliant), string(Invalid)}
+	return []string{string(compliant), string(warned), string(nonCompliant), string(invalid)}
 }
 
 // A Report says what a request asks for, and whether a public authority would grant it. What cannot be read is absent.
@@ -83,14 +83,14 @@ type ComplianceStatus string
 
 // The statuses.
 const (
-	CompliancePass    ComplianceStatus = "pass"
-	ComplianceWarning ComplianceStatus = "warning"
-	ComplianceFail    ComplianceStatus = "fail"
+	compliancePass    ComplianceStatus = "pass"
+	complianceWarning ComplianceStatus = "warning"
+	complianceFail    ComplianceStatus = "fail"
 )
 
 // Values lists the statuses.
 func (ComplianceStatus) Values() []string {
-	return []string{string(CompliancePass), string(ComplianceWarning), string(ComplianceFail)}
+	return []string{string(compliancePass), string(complianceWarning), string(complianceFail)}
 }
 
 // A Compliance is one requirement on the request.
@@ -114,8 +114,8 @@ func Parse(_ context.Context, env *diag.Env, req Request) (*Report, error) {
 	switch {
 	case req.CSR == "":
 		return nil, diag.Invalid("csr", "is empty")
-	case len(req.CSR) > MaxBytes:
-		return nil, diag.Invalid("csr", "has more than %d bytes", MaxBytes)
+	case len(req.CSR) > maxBytes:
+		return nil, diag.Invalid("csr", "has more than %d bytes", maxBytes)
 	}
 	known, closer, err := knownKeys(env)
 	if err != nil {
@@ -143,14 +143,14 @@ func (e *evidence) report() *Report {
 	r.Valid = e.csr != nil && (v.State == diag.Valid || v.State == diag.Warned)
 	switch {
 	case e.csr == nil:
-		r.Outcome = Invalid
+		r.Outcome = invalid
 		return r
 	case v.State == diag.Valid:
-		r.Outcome = Compliant
+		r.Outcome = compliant
 	case v.State == diag.Warned:
-		r.Outcome = Warned
+		r.Outcome = warned
 	default:
-		r.Outcome = NonCompliant
+		r.Outcome = nonCompliant
 	}
 	c := e.csr
 	sum := sha256.Sum256(c.Key.SPKI)
@@ -171,7 +171,7 @@ func (e *evidence) report() *Report {
 }
 
 // san lists the names as they stand.
-func (c *Contents) san() *pki.SAN {
+func (c *contents) san() *pki.SAN {
 	san := &pki.SAN{DNS: []string{}, IP: []netip.Addr{}, Email: []string{}, URI: []string{}}
 	add := func(list *[]string, s string) {
 		if len(*list) < pki.MaxNames {
@@ -180,13 +180,13 @@ func (c *Contents) san() *pki.SAN {
 	}
 	for _, n := range c.Names {
 		switch n.Type {
-		case DNSName:
+		case dnsName:
 			add(&san.DNS, n.Value)
-		case EmailName:
+		case emailName:
 			add(&san.Email, n.Value)
-		case URIName:
+		case uriName:
 			add(&san.URI, n.Value)
-		case IPName:
+		case ipName:
 			if n.IP.IsValid() && len(san.IP) < pki.MaxNames {
 				san.IP = append(san.IP, n.IP)
 			}
@@ -199,16 +199,16 @@ func (c *Contents) san() *pki.SAN {
 func compliance(v diag.Verdict) (list []Compliance) {
 	fulfilled := v.Fulfilled()
 	for _, r := range authorityRules {
-		c := Compliance{Code: r.Code, Rule: r.Requirement, Status: CompliancePass, Reference: r.Ref}
+		c := Compliance{Code: r.Code, Rule: r.Requirement, Status: compliancePass, Reference: r.Ref}
 		i := slices.IndexFunc(v.Findings, func(f diag.Finding) bool { return f.Code == r.Code })
 		switch {
 		case i < 0 && !slices.Contains(fulfilled, r.Code):
 			continue
 		case i < 0:
 		case r.Severity >= diag.Error:
-			c.Status, c.Detail = ComplianceFail, v.Findings[i].Detail
+			c.Status, c.Detail = complianceFail, v.Findings[i].Detail
 		case r.Severity == diag.Warning:
-			c.Status, c.Detail = ComplianceWarning, v.Findings[i].Detail
+			c.Status, c.Detail = complianceWarning, v.Findings[i].Detail
 		default:
 			c.Detail = v.Findings[i].Detail
 		}

@@ -85,8 +85,8 @@ func cases() []struct{ name, text, want string } {
 		{"private key", "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----", "csr.private_key.present"},
 		{"version", plan{version: 2}.pem(), "csr.version.unknown"},
 		{"more behind it", plan{behind: []byte{5, 0}}.pem(), "csr.der.trailing"},
-		{"broken extension", plan{raw: []Extension{{OID: oidKeyUsage, Value: []byte{1}}}}.pem(), "csr.part.malformed"},
-		{"broken SAN", plan{names: []string{}, raw: []Extension{{OID: oidSAN, Value: []byte{0x30, 3, 0x82, 9, 'a'}}}}.pem(), "csr.part.malformed"},
+		{"broken extension", plan{raw: []extension{{OID: oidKeyUsage, Value: []byte{1}}}}.pem(), "csr.part.malformed"},
+		{"broken SAN", plan{names: []string{}, raw: []extension{{OID: oidSAN, Value: []byte{0x30, 3, 0x82, 9, 'a'}}}}.pem(), "csr.part.malformed"},
 		{"no list", plan{noList: true}.pem(), "csr.names.san_missing csr.attributes.missing"},
 		{"changed", plan{broken: true}.pem(), "csr.signature.invalid"},
 		{"signature of RSA", plan{hash: "1.2.840.113549.1.1.11"}.pem(), "csr.signature.invalid"},
@@ -110,7 +110,7 @@ func cases() []struct{ name, text, want string } {
 
 		{"nameless", plan{names: []string{}, subject: [][2]string{}}.pem(), "csr.names.none"},
 		{"without SAN", plan{names: []string{}}.pem(), "csr.names.san_missing"},
-		{"empty SAN", plan{names: []string{}, raw: []Extension{{OID: oidSAN, Value: []byte{0x30, 0}}}}.pem(), "csr.names.san_missing"},
+		{"empty SAN", plan{names: []string{}, raw: []extension{{OID: oidSAN, Value: []byte{0x30, 0}}}}.pem(), "csr.names.san_missing"},
 		{"underscore", named2("a_b.example.com").pem(), "csr.names.invalid"},
 		{"IDN", named2("xn--a.example.com").pem(), "csr.names.idn"},
 		{"address as name", named2("8.8.8.8").pem(), "csr.names.ip_as_dns"},
@@ -136,14 +136,14 @@ func cases() []struct{ name, text, want string } {
 		{"long", of("2.5.4.10", strings.Repeat("x", 65)).pem(), "csr.subject.length"},
 		{"unit", of(oidUnit, "IT").pem(), "csr.subject.unit"},
 		{"extension twice", plan{raw: append(purposesOf("1.3.6.1.5.5.7.3.1"), purposesOf("1.3.6.1.5.5.7.3.1")...)}.pem(), "csr.extensions.duplicate"},
-		{"CA", plan{raw: []Extension{{oidConstraints, true, []byte{0x30, 3, 1, 1, 0xff}}}}.pem(), "csr.constraints.ca"},
-		{"signs certificates", plan{raw: []Extension{{oidKeyUsage, true, []byte{3, 2, 2, 4}}}}.pem(), "csr.usage.signing"},
-		{"key encipherment", plan{raw: []Extension{{oidKeyUsage, true, []byte{3, 2, 5, 0x20}}}}.pem(), "csr.usage.unsuitable"},
+		{"CA", plan{raw: []extension{{oidConstraints, true, []byte{0x30, 3, 1, 1, 0xff}}}}.pem(), "csr.constraints.ca"},
+		{"signs certificates", plan{raw: []extension{{oidKeyUsage, true, []byte{3, 2, 2, 4}}}}.pem(), "csr.usage.signing"},
+		{"key encipherment", plan{raw: []extension{{oidKeyUsage, true, []byte{3, 2, 5, 0x20}}}}.pem(), "csr.usage.unsuitable"},
 		{"code signing", plan{raw: purposesOf("1.3.6.1.5.5.7.3.3")}.pem(), "csr.purpose.server"},
 		{"server and code signing", plan{raw: purposesOf("1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.3")}.pem(), "csr.purpose.other"},
 		{"server and client", plan{raw: purposesOf("1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2")}.pem(), "csr.purpose.client"},
-		{"must-staple", plan{raw: []Extension{{oidTLSFeature, false, []byte{0x30, 3, 2, 1, 5}}}}.pem(), "csr.staple.required"},
-		{"key identifier", plan{raw: []Extension{{"2.5.29.14", false, []byte{4, 0}}}}.pem(), ""},
+		{"must-staple", plan{raw: []extension{{oidTLSFeature, false, []byte{0x30, 3, 2, 1, 5}}}}.pem(), "csr.staple.required"},
+		{"key identifier", plan{raw: []extension{{"2.5.29.14", false, []byte{4, 0}}}}.pem(), ""},
 		{"password", plan{password: true}.pem(), "csr.challenge.present"},
 	}
 }
@@ -183,8 +183,8 @@ func TestParse(t *testing.T) {
 				told := strings.Contains(rec.Detail, "uggested command")
 				require.False(t, told && rec.SuggestedValue == "", "there is no command: %s", rec.Detail)
 			}
-			require.Equal(t, r.Valid, r.Outcome == Compliant || r.Outcome == Warned)
-			require.Equal(t, r.Outcome == Invalid, r.PublicKey == nil && r.SPKISHA256 == "")
+			require.Equal(t, r.Valid, r.Outcome == compliant || r.Outcome == warned)
+			require.Equal(t, r.Outcome == invalid, r.PublicKey == nil && r.SPKISHA256 == "")
 		})
 	}
 	for _, r := range listed(t) {
@@ -206,7 +206,7 @@ func TestUnusualKeys(t *testing.T) {
 		r, err := Parse(t.Context(), nil, Request{CSR: base64.StdEncoding.EncodeToString(der)})
 		require.NoError(t, err)
 		require.Equal(t, []diag.Code{code}, diagtest.CodesOf(r.Findings))
-		require.Equal(t, Warned, r.Outcome)
+		require.Equal(t, warned, r.Outcome)
 		require.True(t, r.Valid)
 		require.Equal(t, r.Findings[0].Title, r.Headline)
 		require.Contains(t, r.Recommendations[0].SuggestedValue, "-newkey")
@@ -286,7 +286,7 @@ func listed(t *testing.T) (list []*Report) {
 	return list
 }
 
-func mustRead(t *testing.T, p plan) *Contents {
+func mustRead(t *testing.T, p plan) *contents {
 	c, err := Read(p.encode())
 	require.NoError(t, err)
 	return c
@@ -349,7 +349,7 @@ func TestForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, err := Parse(t.Context(), nil, Request{CSR: text})
 			require.NoError(t, err)
-			require.Equal(t, Compliant, r.Outcome, "%+v", r.Findings)
+			require.Equal(t, compliant, r.Outcome, "%+v", r.Findings)
 			require.Equal(t, pki.DescribeKey(nil, want).SPKISHA256, r.SPKISHA256)
 		})
 	}
@@ -367,28 +367,28 @@ func wrap(s string) string {
 // Names are judged one by one.
 func TestJudgeName(t *testing.T) {
 	for name, want := range map[string]NameFault{
-		"example.com": NoFault, "*.example.com": NoFault, "xn--mnchen-3ya.example.com": NoFault, "a-b.example.co.uk": NoFault,
-		"user.github.io": NoFault, "*.github.io": NoFault, "1.example.com": NoFault,
-		"": BadSyntax, "example.com.": BadSyntax, "example..com": BadSyntax, ".example.com": BadSyntax, "-a.example.com": BadSyntax,
-		"example.com/": BadSyntax, "example.com:443": BadSyntax, "https://example.com": BadSyntax, "a@example.com": BadSyntax,
-		"münchen.example.com": BadSyntax, "a b.example.com": BadSyntax, "example.com\x00.evil.example": BadSyntax,
-		"ab--cd.example.com": BadSyntax, "xn--zz.example.com": BadIDN, "xn--abc-.example.com": BadIDN, "xn--.example.com": BadIDN, strings.Repeat("a", 64) + ".example.com": BadSyntax,
-		strings.Repeat("a.", 130) + "com": BadSyntax, "example.123": BadSyntax,
-		"*": BadWildcard, "*.*.example.com": BadWildcard, "www.*.example.com": BadWildcard, "*w.example.com": BadWildcard,
-		"*.com": WildcardSuffix, "com": PublicSuffix, "co.uk": PublicSuffix, "localhost": InternalName, "server": InternalName,
-		"printer.local": InternalName, "a.internal": InternalName, "a.test": InternalName, "a.example": InternalName,
-		"a.home.arpa": InternalName, "a.lan": InternalName, "short.onion": InternalName,
-		strings.Repeat("a", 56) + ".onion": NoFault, "127.0.0.1": AddressAsDNS, "[::1]": AddressAsDNS, "192.0.2.0/24": AddressAsDNS,
-		"8.b.d.0.1.0.0.2.ip6.arpa": ReverseName,
+		"example.com": noFault, "*.example.com": noFault, "xn--mnchen-3ya.example.com": noFault, "a-b.example.co.uk": noFault,
+		"user.github.io": noFault, "*.github.io": noFault, "1.example.com": noFault,
+		"": badSyntax, "example.com.": badSyntax, "example..com": badSyntax, ".example.com": badSyntax, "-a.example.com": badSyntax,
+		"example.com/": badSyntax, "example.com:443": badSyntax, "https://example.com": badSyntax, "a@example.com": badSyntax,
+		"münchen.example.com": badSyntax, "a b.example.com": badSyntax, "example.com\x00.evil.example": badSyntax,
+		"ab--cd.example.com": badSyntax, "xn--zz.example.com": badIDN, "xn--abc-.example.com": badIDN, "xn--.example.com": badIDN, strings.Repeat("a", 64) + ".example.com": badSyntax,
+		strings.Repeat("a.", 130) + "com": badSyntax, "example.123": badSyntax,
+		"*": badWildcard, "*.*.example.com": badWildcard, "www.*.example.com": badWildcard, "*w.example.com": badWildcard,
+		"*.com": wildcardSuffix, "com": publicSuffix, "co.uk": publicSuffix, "localhost": internalName, "server": internalName,
+		"printer.local": internalName, "a.internal": internalName, "a.test": internalName, "a.example": internalName,
+		"a.home.arpa": internalName, "a.lan": internalName, "short.onion": internalName,
+		strings.Repeat("a", 56) + ".onion": noFault, "127.0.0.1": addressAsDNS, "[::1]": addressAsDNS, "192.0.2.0/24": addressAsDNS,
+		"8.b.d.0.1.0.0.2.ip6.arpa": reverseName,
 	} {
-		n := JudgeName(GeneralName{Type: DNSName, Value: name})
+		n := judgeName(generalName{Type: dnsName, Value: name})
 		require.Equal(t, want, n.Fault, "%q: %s", name, n.Reason)
 		require.Equal(t, n.Valid, n.Reason == "", name)
 	}
 	for address, want := range map[string]NameFault{
-		"8.8.8.8": NoFault, "2606:4700::1": NoFault, "10.1.2.3": ReservedIP, "127.0.0.1": ReservedIP, "::1": ReservedIP, "fe80::1": ReservedIP,
-		"fd00::1": ReservedIP, "224.0.0.1": ReservedIP, "100.64.0.1": ReservedIP, "::ffff:10.0.0.1": ReservedIP,
+		"8.8.8.8": noFault, "2606:4700::1": noFault, "10.1.2.3": reservedIP, "127.0.0.1": reservedIP, "::1": reservedIP, "fe80::1": reservedIP,
+		"fd00::1": reservedIP, "224.0.0.1": reservedIP, "100.64.0.1": reservedIP, "::ffff:10.0.0.1": reservedIP,
 	} {
-		require.Equal(t, want, JudgeName(asName(address)).Fault, address)
+		require.Equal(t, want, judgeName(asName(address)).Fault, address)
 	}
 }

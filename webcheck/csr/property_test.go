@@ -108,13 +108,13 @@ func FuzzRead(f *testing.F) {
 		if (c == nil) == (err == nil) {
 			t.Fatalf("%v and %v", c, err)
 		}
-		if malformed := (*MalformedError)(nil); err != nil && (!errors.As(err, &malformed) || !strings.HasSuffix(malformed.Reason, ".")) {
+		if malformed := (*malformedError)(nil); err != nil && (!errors.As(err, &malformed) || !strings.HasSuffix(malformed.Reason, ".")) {
 			t.Fatalf("%T without a sentence: %v", err, err)
 		}
 		if c != nil {
 			c.Key.Describe()
 			c.Key.Check(c.Algorithm, c.Signed, c.Signature)
-			e := &evidence{paste: &Paste{}, csr: c}
+			e := &evidence{paste: &paste{}, csr: c}
 			e.judgeNames()
 			e.correction()
 		}
@@ -127,14 +127,14 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if text == "" || len(text) > MaxBytes {
+		if text == "" || len(text) > maxBytes {
 			return
 		}
 		r, err := Parse(t.Context(), nil, Request{CSR: text})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (r.Outcome == Invalid) != (r.PublicKey == nil) || r.Outcome == Invalid && len(r.Findings) == 0 {
+		if (r.Outcome == invalid) != (r.PublicKey == nil) || r.Outcome == invalid && len(r.Findings) == 0 {
 			t.Errorf("%s: %+v", r.Outcome, r.Findings)
 		}
 		if secretText.MatchString(text) && r.Findings[0].Code != "csr.private_key.present" {

@@ -105,7 +105,7 @@ var textRules = diag.Rules[*evidence]{
 		Advice:      "Write CERTIFICATE REQUEST in the lines BEGIN and END.",
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.block.Label != "" && kindOfLabel(e.block.Label) != RequestKind,
+			return diag.FailIf(e.block.Label != "" && kindOfLabel(e.block.Label) != requestKind,
 				"The block is labeled %s, and its content is a signing request.", diag.Quote(e.block.Label))
 		},
 	},
@@ -125,7 +125,7 @@ func otherType(e *evidence) diag.Failures {
 	}
 	kind := e.paste.Kind
 	for _, b := range e.paste.Blocks {
-		if kind = b.Kind; kind != UnknownKind {
+		if kind = b.Kind; kind != unknownKind {
 			break
 		}
 	}

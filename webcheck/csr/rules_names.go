@@ -56,23 +56,23 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	nameRule("csr.names.invalid", "Invalid DNS name", "All host names are well formed", sanRef+", RFC 5280 section 4.2.1.6",
-		"Correct the name, as the suggested command does where it can.", BadSyntax),
+		"Correct the name, as the suggested command does where it can.", badSyntax),
 	nameRule("csr.names.idn", "Invalid internationalized name (IDN)", "All A-labels are valid", sanRef+", RFC 5891 section 4.2",
-		"Write the name in Unicode, and let dns/idn convert it.", BadIDN),
+		"Write the name in Unicode, and let dns/idn convert it.", badIDN),
 	nameRule("csr.names.ip_as_dns", "IP address as a DNS name", "IP addresses stand in the request as such", sanRef,
-		"Write the address with the type IP, as the suggested command does.", AddressAsDNS),
+		"Write the address with the type IP, as the suggested command does.", addressAsDNS),
 	nameRule("csr.names.wildcard", "Invalid wildcard", "The asterisk of a wildcard is the whole of the first label", br+"1.6.1, RFC 9525 section 6.3",
-		"Name the hosts one by one, or ask for *. and the domain.", BadWildcard),
+		"Name the hosts one by one, or ask for *. and the domain.", badWildcard),
 	nameRule("csr.names.wildcard_suffix", "Wildcard for a public suffix", "No wildcard covers all of a public suffix", br+"3.2.2.6",
-		"Ask for a wildcard of your own domain.", WildcardSuffix),
+		"Ask for a wildcard of your own domain.", wildcardSuffix),
 	nameRule("csr.names.public_suffix", "Name is a public suffix", "No name is a public suffix", br+"3.2.2.4",
-		"Ask for a name in your own domain.", PublicSuffix),
+		"Ask for a name in your own domain.", publicSuffix),
 	nameRule("csr.names.internal", "Internal name", "All names are in the public DNS", br+"4.2.2",
-		"Use a name in a domain that you have registered, or a private CA for internal names.", InternalName),
+		"Use a name in a domain that you have registered, or a private CA for internal names.", internalName),
 	nameRule("csr.names.reverse", "Name of the reverse DNS", "No name is one of the reverse DNS", br+"4.2.2",
-		"Ask for the host name or for the address itself.", ReverseName),
+		"Ask for the host name or for the address itself.", reverseName),
 	nameRule("csr.names.reserved_ip", "Reserved IP address among the names", "All IP addresses are public", br+"4.2.2, RFC 6890",
-		"Ask for a public address or a host name, or use a private CA for private addresses.", ReservedIP),
+		"Ask for a public address or a host name, or use a private CA for private addresses.", reservedIP),
 	{
 		Code: "csr.names.email", Severity: diag.Error,
 		Title:       "Email address among the names (SAN)",
@@ -80,7 +80,7 @@ var nameRules = diag.Rules[*evidence]{
 		Ref:         sanRef,
 		Advice:      "Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.",
 		When:        named,
-		Fails:       func(e *evidence) diag.Failures { return e.ofType(EmailName) },
+		Fails:       func(e *evidence) diag.Failures { return e.ofType(emailName) },
 	},
 	{
 		Code: "csr.names.uri", Severity: diag.Error,
@@ -89,7 +89,7 @@ var nameRules = diag.Rules[*evidence]{
 		Ref:         sanRef,
 		Advice:      "Leave the URI out, as the suggested command does: certificates for servers cannot contain it.",
 		When:        named,
-		Fails:       func(e *evidence) diag.Failures { return e.ofType(URIName) },
+		Fails:       func(e *evidence) diag.Failures { return e.ofType(uriName) },
 	},
 	{
 		Code: "csr.names.other", Severity: diag.Error,
@@ -98,7 +98,7 @@ var nameRules = diag.Rules[*evidence]{
 		Ref:         sanRef,
 		Advice:      "Leave the name out, as the suggested command does: certificates for servers contain host names and IP addresses only.",
 		When:        named,
-		Fails:       func(e *evidence) diag.Failures { return e.ofType(OtherName) },
+		Fails:       func(e *evidence) diag.Failures { return e.ofType(otherName) },
 	},
 	{
 		Code: "csr.names.duplicate", Severity: diag.Warning,
@@ -153,7 +153,7 @@ var nameRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.common, func(s string) diag.Failures {
-				return diag.FailIf(asName(s).Type == IPName && !e.listed(s), "The common name (CN) is the IP address %s, which is not among the names of the request.", shown(s)).
+				return diag.FailIf(asName(s).Type == ipName && !e.listed(s), "The common name (CN) is the IP address %s, which is not among the names of the request.", shown(s)).
 					Suggesting(e.correction())
 			})
 		},
@@ -218,7 +218,7 @@ func (e *evidence) refused(n Name) diag.Failures {
 
 // has reports whether a name in lower case is one of the names.
 func (e *evidence) has(name string) bool {
-	return slices.ContainsFunc(e.names, func(n Name) bool { return n.Type == DNSName && strings.EqualFold(n.Value, name) })
+	return slices.ContainsFunc(e.names, func(n Name) bool { return n.Type == dnsName && strings.EqualFold(n.Value, name) })
 }
 
 // repeated lists the names that stand more than once.

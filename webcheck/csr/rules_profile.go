@@ -11,11 +11,11 @@ import (
 const subjectRef = br + "7.1.2.7.4"
 
 // subjectRule is one that each attribute of the subject may fail.
-func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string, fails func(SubjectAttribute) bool) diag.Rule[*evidence] {
+func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string, fails func(subjectAttribute) bool) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
 		Code: code, Severity: severity, Title: title, Requirement: requirement, Ref: ref, Advice: advice, When: readable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.csr.Attributes, func(a SubjectAttribute) diag.Failures {
+			return diag.FailEach(e.csr.Attributes, func(a subjectAttribute) diag.Failures {
 				if !fails(a) {
 					return nil
 				}
@@ -30,19 +30,19 @@ func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref
 var subjectRules = diag.Rules[*evidence]{
 	subjectRule("csr.subject.country", diag.Warning, "Invalid country code", "The country is a code of ISO 3166-1", subjectRef,
 		"Write the two letters of ISO 3166-1 in upper case, such as GB, or leave the country out, as the suggested command does.",
-		"The %s is %q, which is not an ISO 3166-1 code.", func(a SubjectAttribute) bool { return a.OID == oidCountry && !isCountry(a.Value) }),
+		"The %s is %q, which is not an ISO 3166-1 code.", func(a subjectAttribute) bool { return a.OID == oidCountry && !isCountry(a.Value) }),
 	subjectRule("csr.subject.default", diag.Warning, "Default value in the subject", "No value is a program's default", subjectRef,
 		"Leave the value out, as the suggested command does, or write your own.",
 		"The %s is %q, the default value of a program.", isDefault),
 	subjectRule("csr.subject.placeholder", diag.Warning, "Placeholder in the subject", "The subject has no placeholders", subjectRef,
 		"Leave the value out, as the suggested command does.",
-		"The %s is %q. Authorities may not certify placeholders.", func(a SubjectAttribute) bool { return !isDefault(a) && isPlaceholder(a.Value) }),
+		"The %s is %q. Authorities may not certify placeholders.", func(a subjectAttribute) bool { return !isDefault(a) && isPlaceholder(a.Value) }),
 	subjectRule("csr.subject.length", diag.Error, "Value in the subject is too long", "No value of the subject is too long", br+"7.1.4.2, RFC 5280 appendix A.1",
 		"Shorten the value. Long host names belong in the subjectAltName only; the suggested command does so.",
 		"The %s is too long: %s.", tooLong),
 	subjectRule("csr.subject.unit", diag.Warning, "Organizational unit (OU) in the subject", "The subject has no organizational unit", subjectRef,
 		"Leave the organizational unit out, as the suggested command does: authorities have not been allowed to certify it since September 2022.",
-		"The subject has the %s %q.", func(a SubjectAttribute) bool { return a.OID == oidUnit && !isDefault(a) && !isPlaceholder(a.Value) }),
+		"The subject has the %s %q.", func(a subjectAttribute) bool { return a.OID == oidUnit && !isDefault(a) && !isPlaceholder(a.Value) }),
 }
 
 // extensionRules are about the extensions that are asked for. Authorities make their own, and refuse a request that
@@ -170,7 +170,7 @@ var extensionRules = diag.Rules[*evidence]{
 }
 
 // others lists the extensions beside those that the report shows one by one.
-func (c *Contents) others() []string {
+func (c *contents) others() []string {
 	list := []string{}
 	for _, x := range c.Extensions {
 		switch x.OID {

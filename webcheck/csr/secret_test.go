@@ -59,7 +59,7 @@ func TestPrivateKeys(t *testing.T) {
 			require.Equal(t, diag.Code("csr.private_key.present"), r.Findings[0].Code, "%+v", r.Findings)
 			require.False(t, r.Valid)
 			if !strings.Contains(name, "a request") {
-				require.Equal(t, Invalid, r.Outcome)
+				require.Equal(t, invalid, r.Outcome)
 				require.Len(t, r.Findings, 1)
 			}
 			reply, err := json.Marshal(r)
@@ -85,30 +85,30 @@ func TestOtherTypes(t *testing.T) {
 	pkcs7 := []byte("\x30\x13\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02\xa0\x06\x30\x04\x02\x01\x01\x31\x00")
 	for name, tt := range map[string]struct {
 		text string
-		want Kind
+		want kind
 	}{
-		"public key":          {block("PUBLIC KEY", spki), PublicKeyKind},
-		"bare public key":     {base64.StdEncoding.EncodeToString(spki), PublicKeyKind},
-		"RSA public key":      {block("RSA PUBLIC KEY", []byte("\x30\x0a\x02\x04\x7f\xff\xff\xff\x02\x02\x01\x01")), PublicKeyKind},
-		"PKCS #7":             {block("PKCS7", pkcs7), PKCS7Kind},
-		"PKCS #7 by content":  {block("CERTIFICATE", pkcs7), PKCS7Kind},
-		"SSH":                 {"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE me@host", SSHKeyKind},
-		"SSH2":                {"---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n---- END SSH2 PUBLIC KEY ----", SSHKeyKind},
-		"PGP":                 {"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQ==\n-----END PGP PUBLIC KEY BLOCK-----", PGPKind},
-		"CRL":                 {block("X509 CRL", []byte{0x30, 0}), CRLKind},
-		"parameters":          {block("EC PARAMETERS", p256), ParametersKind},
-		"printed":             {"Certificate Request:\n    Data:\n        Version: 1 (0x0)", PrintedKind},
-		"page":                {"<!DOCTYPE html><title>Login</title>", PageKind},
-		"file":                {"example.com.csr", NameKind},
-		"configuration":       {"[req]\ndistinguished_name = dn\n", ConfigKind},
-		"certificate, broken": {"-----BEGIN CERTIFICATE-----\nMII!\n-----END CERTIFICATE-----", CertificateKind},
+		"public key":          {block("PUBLIC KEY", spki), publicKeyKind},
+		"bare public key":     {base64.StdEncoding.EncodeToString(spki), publicKeyKind},
+		"RSA public key":      {block("RSA PUBLIC KEY", []byte("\x30\x0a\x02\x04\x7f\xff\xff\xff\x02\x02\x01\x01")), publicKeyKind},
+		"PKCS #7":             {block("PKCS7", pkcs7), pkcs7Kind},
+		"PKCS #7 by content":  {block("CERTIFICATE", pkcs7), pkcs7Kind},
+		"SSH":                 {"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE me@host", sshKeyKind},
+		"SSH2":                {"---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n---- END SSH2 PUBLIC KEY ----", sshKeyKind},
+		"PGP":                 {"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQ==\n-----END PGP PUBLIC KEY BLOCK-----", pgpKind},
+		"CRL":                 {block("X509 CRL", []byte{0x30, 0}), crlKind},
+		"parameters":          {block("EC PARAMETERS", p256), parametersKind},
+		"printed":             {"Certificate Request:\n    Data:\n        Version: 1 (0x0)", printedKind},
+		"page":                {"<!DOCTYPE html><title>Login</title>", pageKind},
+		"file":                {"example.com.csr", nameKind},
+		"configuration":       {"[req]\ndistinguished_name = dn\n", configKind},
+		"certificate, broken": {"-----BEGIN CERTIFICATE-----\nMII!\n-----END CERTIFICATE-----", certificateKind},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Parse(t.Context(), nil, Request{CSR: tt.text})
 			require.NoError(t, err)
 			require.Equal(t, []diag.Code{"csr.type.other"}, diagtest.CodesOf(r.Findings))
 			require.Equal(t, string(tt.want), r.Findings[0].Target)
-			require.Equal(t, Invalid, r.Outcome)
+			require.Equal(t, invalid, r.Outcome)
 		})
 	}
 }

@@ -39,7 +39,7 @@ func attributeName(oid string) string {
 	return "attribute " + oid
 }
 
-func tooLong(a SubjectAttribute) bool {
+func tooLong(a subjectAttribute) bool {
 	bound, ok := bounds[a.OID]
 	return ok && a.OID != oidCountry && utf8.RuneCountInString(a.Value) > bound
 }
@@ -54,7 +54,7 @@ var defaults = map[string][]string{
 }
 
 // isDefault reports whether a value is one that a program filled in.
-func isDefault(a SubjectAttribute) bool {
+func isDefault(a subjectAttribute) bool {
 	return slices.Contains(defaults[a.OID], strings.ToLower(strings.TrimSpace(a.Value)))
 }
 

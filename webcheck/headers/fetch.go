@@ -20,10 +20,10 @@ const (
 	// made of them.
 	Memory = 32 << 20
 
-	// Timeout is how long the page is waited for, and ProbeTimeout what is asked afterwards; the caller's time is
+	// timeout is how long the page is waited for, and ProbeTimeout what is asked afterwards; the caller's time is
 	// usually up after 15 seconds (CONTRACT 1.9).
-	Timeout      = 9 * time.Second
-	ProbeTimeout = 4 * time.Second
+	timeout      = 9 * time.Second
+	probeTimeout = 4 * time.Second
 
 	// probeBytes of the body are read where only the head matters.
 	probeBytes = 1
@@ -48,7 +48,7 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	e := &evidence{req: req, now: env.Now(), follow: req.FollowRedirects == nil || *req.FollowRedirects}
 	page := fetch.Request{
 		URL: req.URL, Method: req.Method, Header: http.Header{"Accept": {accept}}, MaxBytes: MaxPage,
-		Timeout: diag.TimeLeft(ctx, Timeout), AllowUntrusted: true,
+		Timeout: diag.TimeLeft(ctx, timeout), AllowUntrusted: true,
 	}
 	chain := page
 	chain.MaxRedirects = fetch.DefaultRedirects
@@ -110,7 +110,7 @@ func (e *evidence) probe(ctx context.Context, env *diag.Env) error {
 		req := fetch.Request{
 			URL: e.page.URL, Method: method, MaxBytes: probeBytes, AllowUntrusted: true,
 			Header:  http.Header{"Accept": {accept}, "Origin": {origin}},
-			Timeout: diag.TimeLeft(ctx, ProbeTimeout),
+			Timeout: diag.TimeLeft(ctx, probeTimeout),
 		}
 		if method == http.MethodOptions {
 			req.Header.Set("Access-Control-Request-Method", http.MethodGet)

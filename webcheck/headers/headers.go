@@ -68,15 +68,15 @@ type Strength string
 
 // The strengths.
 const (
-	Missing Strength = "missing"
-	Weak    Strength = "weak" // or without effect
-	Good    Strength = "good"
-	Strong  Strength = "strong"
+	missing Strength = "missing"
+	weak    Strength = "weak" // or without effect
+	good    Strength = "good"
+	strong  Strength = "strong"
 )
 
 // Values lists the strengths.
 func (Strength) Values() []string {
-	return []string{string(Missing), string(Weak), string(Good), string(Strong)}
+	return []string{string(missing), string(weak), string(good), string(strong)}
 }
 
 // A Cookie is a cookie that the site sets.

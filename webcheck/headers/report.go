@@ -29,7 +29,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS,
 	}
 	if e.final == nil {
-		r.SecurityHeaders.each(func(h *Header) { *h = Header{Strength: Missing, Findings: []diag.Finding{}} })
+		r.SecurityHeaders.each(func(h *Header) { *h = Header{Strength: missing, Findings: []diag.Finding{}} })
 		return r
 	}
 	r.StatusCode, r.HTTPVersion, r.FinalURL = e.final.StatusCode, e.final.HTTPVersion, e.final.URL
@@ -107,7 +107,7 @@ func (e *evidence) securityHeaders() (s SecurityHeaders) {
 		{"Cross-Origin-Resource-Policy", (*evidence).rateResource},
 	} {
 		h := s.list()[i]
-		*h = Header{Present: e.has(one.name), Value: e.value(one.name), Strength: Missing, Findings: []diag.Finding{}}
+		*h = Header{Present: e.has(one.name), Value: e.value(one.name), Strength: missing, Findings: []diag.Finding{}}
 		if h.Present {
 			h.Valid, h.Strength = one.rate(e)
 		}
@@ -118,7 +118,7 @@ func (e *evidence) securityHeaders() (s SecurityHeaders) {
 // rated is the strength of a header that browsers obey or not.
 func rated(valid bool, s Strength) (bool, Strength) {
 	if !valid {
-		return false, Weak
+		return false, weak
 	}
 	return true, s
 }
@@ -133,13 +133,13 @@ func (e *evidence) rateHSTS() (bool, Strength) {
 	h := e.hsts[0]
 	switch {
 	case !e.trusted() || !h.Valid(): // RFC 6797 section 8.1
-		return false, Weak
+		return false, weak
 	case h.Age() < halfYear:
-		return true, Weak
+		return true, weak
 	case h.Age() >= wholeYear && h.IncludeSubdomains:
-		return true, Strong
+		return true, strong
 	default:
-		return true, Good
+		return true, good
 	}
 }
 
@@ -148,37 +148,37 @@ func (e *evidence) ratePolicy() (bool, Strength) {
 	valid := slices.ContainsFunc(e.enforced, func(p policy) bool { return !p.Meta && known(p) })
 	switch {
 	case !valid || len(all) == 0 || e.inlineScripts() || e.broadScripts() != nil || e.knownNonce() || slices.ContainsFunc(all, deadlocked):
-		return rated(valid, Weak)
+		return rated(valid, weak)
 	case e.bypasses() != nil || e.evals() || e.objects() || e.bases():
-		return true, Good
+		return true, good
 	default:
-		return true, Strong
+		return true, strong
 	}
 }
 
 func (e *evidence) rateFraming() (bool, Strength) {
 	switch e.frameOption() {
 	case "deny":
-		return true, Strong
+		return true, strong
 	case "sameorigin":
-		return true, Good
+		return true, good
 	default:
-		return false, Weak
+		return false, weak
 	}
 }
 
-func (e *evidence) rateSniffing() (bool, Strength) { return rated(e.nosniff(), Strong) }
+func (e *evidence) rateSniffing() (bool, Strength) { return rated(e.nosniff(), strong) }
 
 func (e *evidence) rateReferrer() (bool, Strength) {
 	switch policy := e.referrer(); {
 	case policy == "":
-		return false, Weak
+		return false, weak
 	case slices.Contains(leaking, policy) || slices.Contains(insecureReferrers, policy):
-		return true, Weak
+		return true, weak
 	case policy == "strict-origin-when-cross-origin":
-		return true, Good
+		return true, good
 	default:
-		return true, Strong
+		return true, strong
 	}
 }
 
@@ -186,25 +186,25 @@ func (e *evidence) rateFeatures() (bool, Strength) {
 	f := &e.features
 	valid := f.err == nil && len(f.order) > 0
 	if f.closed("camera") && f.closed("microphone") && f.closed("geolocation") {
-		return rated(valid, Strong)
+		return rated(valid, strong)
 	}
 	if slices.ContainsFunc(f.order, func(name string) bool { return !slices.Contains(f.lists[name], "*") }) {
-		return rated(valid, Good)
+		return rated(valid, good)
 	}
-	return rated(valid, Weak)
+	return rated(valid, weak)
 }
 
 func (e *evidence) rateOpener() (bool, Strength) {
 	token, ok := e.token("Cross-Origin-Opener-Policy", openerPolicies)
-	return rated(ok, map[string]Strength{"same-origin": Strong, "same-origin-allow-popups": Good, "noopener-allow-popups": Good, "unsafe-none": Weak}[token])
+	return rated(ok, map[string]Strength{"same-origin": strong, "same-origin-allow-popups": good, "noopener-allow-popups": good, "unsafe-none": weak}[token])
 }
 
 func (e *evidence) rateEmbedder() (bool, Strength) {
 	token, ok := e.token("Cross-Origin-Embedder-Policy", embedderPolicies)
-	return rated(ok, map[string]Strength{"require-corp": Strong, "credentialless": Strong, "unsafe-none": Weak}[token])
+	return rated(ok, map[string]Strength{"require-corp": strong, "credentialless": strong, "unsafe-none": weak}[token])
 }
 
 func (e *evidence) rateResource() (bool, Strength) {
 	value := e.value("Cross-Origin-Resource-Policy")
-	return rated(slices.Contains(resourcePolicies, value), map[string]Strength{"same-origin": Strong, "same-site": Good, "cross-origin": Weak}[value])
+	return rated(slices.Contains(resourcePolicies, value), map[string]Strength{"same-origin": strong, "same-site": good, "cross-origin": weak}[value])
 }

@@ -50,7 +50,7 @@ func testSilence(t *testing.T) {
 				require.LessOrEqual(t, *r.Score, 89)
 				require.NotContains(t, r.Headline, "protect", "a part was not examined")
 				seen.Add(r.Verdict)
-				require.Equal(t, tt.open != "headers.csp.nonce", r.SecurityHeaders.ContentSecurityPolicy.Strength == Strong)
+				require.Equal(t, tt.open != "headers.csp.nonce", r.SecurityHeaders.ContentSecurityPolicy.Strength == strong)
 				i := slices.IndexFunc(r.Factors, func(f diag.Factor) bool { return f.Code == tt.factor })
 				most := map[diag.Code]int{"transport": 40, "sharing": 50, "content_policy": 25}[tt.factor]
 				if most == tt.lacking {
@@ -75,16 +75,16 @@ func TestUnavailable(t *testing.T) {
 // A policy that an attacker gets past, or that stops the page itself, protects nothing.
 func TestDeadPolicies(t *testing.T) {
 	for policy, strength := range map[string]Strength{
-		"script-src 'nonce-1'":                                         Weak,
-		"script-src 'nonce-0123456789abcdef012345'":                    Weak, // the same each time
-		"script-src 'nonce-{random}'":                                  Weak,
-		"script-src 'strict-dynamic'":                                  Weak,
-		"script-src 'nonce-0123456789abcdef{random}'":                  Strong,
-		"script-src 'strict-dynamic' 'nonce-0123456789abcdef{random}'": Strong,
+		"script-src 'nonce-1'":                                         weak,
+		"script-src 'nonce-0123456789abcdef012345'":                    weak, // the same each time
+		"script-src 'nonce-{random}'":                                  weak,
+		"script-src 'strict-dynamic'":                                  weak,
+		"script-src 'nonce-0123456789abcdef{random}'":                  strong,
+		"script-src 'strict-dynamic' 'nonce-0123456789abcdef{random}'": strong,
 	} {
 		policy += "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 		r := check(t, newWorld(t, "Content-Security-Policy: "+policy, "<p>"), Request{URL: diag.MustURL("example.com")})
 		require.Equal(t, strength, r.SecurityHeaders.ContentSecurityPolicy.Strength, policy)
-		require.Equal(t, strength == Strong, *r.Score == 100, policy)
+		require.Equal(t, strength == strong, *r.Score == 100, policy)
 	}
 }

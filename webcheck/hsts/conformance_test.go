@@ -52,16 +52,16 @@ func playVector(t *testing.T, v vector) {
 	switch v.Kind {
 	case "header":
 		require.True(t, v.Parse != nil && v.Parsed != nil && v.Preloadable != nil && v.Removable != nil)
-		got, found := ParseStrict(v.Header)
-		assert.Equal(t, Strict{v.Parsed.MaxAge, v.Parsed.IncludeSubDomains, v.Parsed.Preload}, got)
+		got, found := parseStrict(v.Header)
+		assert.Equal(t, strict{v.Parsed.MaxAge, v.Parsed.IncludeSubDomains, v.Parsed.Preload}, got)
 		compare(t, "parse", v.Parse, found)
 		compare(t, "preloadable", v.Preloadable, Preloadable(v.Header))
-		compare(t, "removable", v.Removable, Removable(v.Header))
+		compare(t, "removable", v.Removable, removable(v.Header))
 	case "domain":
 		require.NotNil(t, v.Format)
-		compare(t, "format", v.Format, CheckFormat(v.Header))
+		compare(t, "format", v.Format, checkFormat(v.Header))
 		if v.Level != nil {
-			compare(t, "level", v.Level, CheckLevel(v.Header))
+			compare(t, "level", v.Level, checkLevel(v.Header))
 		}
 	default:
 		t.Fatalf("cannot play vectors of kind %q", v.Kind)

@@ -24,7 +24,7 @@
 // # How to use the package
 //
 // [Check] asks a site and its www over HTTPS and HTTP at once. Its report keeps apart what browsers make of the header
-// (RFC 6797), what hstspreload.org would say ([Preloadable], [Removable] and the [Issue] codes, which are those of
+// (RFC 6797), what hstspreload.org would say ([Preloadable], removable and the [Issue] codes, which are those of
 // github.com/chromium/hstspreload), and whether the domain is on the list ([ParseList]), which is never claimed
 // without a list.
 package hsts

@@ -14,12 +14,12 @@ import (
 
 // The bounds of what is fetched.
 const (
-	// MaxRedirects is how many redirects hstspreload.org follows.
-	MaxRedirects = 3
+	// maxRedirects is how many redirects hstspreload.org follows.
+	maxRedirects = 3
 
-	// Timeout is how long anything is waited for, so that what has come can be reported before the caller's
+	// timeout is how long anything is waited for, so that what has come can be reported before the caller's
 	// time is up, which usually is 15 seconds (CONTRACT 1.9).
-	Timeout = 10 * time.Second
+	timeout = 10 * time.Second
 
 	// maxBody is of no interest: all that matters is in the heads of answers.
 	maxBody = 1
@@ -51,7 +51,7 @@ type evidence struct {
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now()}
 	env = env.Cached()
-	wait := diag.TimeLeft(ctx, Timeout)
+	wait := diag.TimeLeft(ctx, timeout)
 	var failures [4]error
 	var g diag.Group
 	ask := func(i int, into **fetch.Result, from string, redirects int, untrusted bool) {
@@ -65,8 +65,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 			})
 		})
 	}
-	ask(0, &e.https, "https://"+d.String()+"/", MaxRedirects, true)
-	ask(1, &e.http, "http://"+d.String()+"/", MaxRedirects, true)
+	ask(0, &e.https, "https://"+d.String()+"/", maxRedirects, true)
+	ask(1, &e.http, "http://"+d.String()+"/", maxRedirects, true)
 	if hasWWW(d) {
 		ask(2, &e.www, "https://www."+d.String()+"/", 0, false)
 		ask(3, &e.wwwHTTP, "http://www."+d.String()+"/", 0, false)
@@ -89,7 +89,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 // hasWWW reports whether the preload list asks for a www below a domain.
 func hasWWW(d diag.Domain) bool {
 	suffix, _ := publicsuffix.PublicSuffix(d.String())
-	return CheckLevel(d.String()).OK() && !withoutWWW[suffix]
+	return checkLevel(d.String()).OK() && !withoutWWW[suffix]
 }
 
 // digest reads what was fetched. It touches nothing.
@@ -99,7 +99,7 @@ func (e *evidence) digest(list *List) {
 	if len(e.fields) > 0 {
 		e.header = Parse(e.fields[0]) // RFC 6797 section 8.1: of several only the first counts
 	}
-	e.issues = e.judgeAs(Bulk1Year)
+	e.issues = e.judgeAs(bulk1Year)
 	if entry, ok := list.Lookup(e.domain.String()); ok {
 		e.entry = &entry
 		e.kept = e.judgeAs(entry.Policy)

@@ -15,7 +15,7 @@ const FieldName = "Strict-Transport-Security"
 
 // The bounds of what is kept of a header. Real ones have up to four directives.
 const (
-	MaxDirectives = 50
+	maxDirectives = 50
 	maxFaults     = 20
 )
 
@@ -57,11 +57,11 @@ type Kind string
 
 // The kinds of faults.
 const (
-	BadSyntax     Kind = "syntax"      // does not follow the grammar
-	Repeated      Kind = "repeated"    // a directive stands twice
-	NoMaxAge      Kind = "no max-age"  // the directive that every header needs is missing
-	BadMaxAge     Kind = "bad max-age" // or its value is no number
-	ValueRejected Kind = "value"       // includeSubDomains has a value
+	badSyntax     Kind = "syntax"      // does not follow the grammar
+	repeated      Kind = "repeated"    // a directive stands twice
+	noMaxAge      Kind = "no max-age"  // the directive that every header needs is missing
+	badMaxAge     Kind = "bad max-age" // or its value is no number
+	valueRejected Kind = "value"       // includeSubDomains has a value
 )
 
 // A Fault is a departure from RFC 6797, for which browsers ignore the field.
@@ -106,7 +106,7 @@ func Parse(text string) *Header {
 	}
 	if !s.seen[nameMaxAge] {
 		// RFC 6797 section 6.1.1: max-age is REQUIRED.
-		s.fault(Fault{NoMaxAge, "there is no max-age", 0, len(text)})
+		s.fault(Fault{noMaxAge, "there is no max-age", 0, len(text)})
 	}
 	return s.h
 }
@@ -162,7 +162,7 @@ func (s *scanner) skip(from int) {
 	if at < len(s.h.Text) && s.h.Text[at] == ',' {
 		text = fmt.Sprintf("directives are separated by a comma, not by a semicolon, in %q", clip(s.h.Text[from:from+length]))
 	}
-	s.fault(Fault{BadSyntax, text, from, length})
+	s.fault(Fault{badSyntax, text, from, length})
 }
 
 // keep takes what a directive says.
@@ -170,11 +170,11 @@ func (s *scanner) keep(d Directive, wellFormed bool) {
 	h, name := s.h, strings.ToLower(d.Name)
 	first := !s.seen[name]
 	s.seen[name] = true
-	if len(h.Directives) < MaxDirectives {
+	if len(h.Directives) < maxDirectives {
 		h.Directives = append(h.Directives, d)
 	}
 	if !first {
-		s.fault(Fault{Repeated, fmt.Sprintf("the directive %q appears more than once", clip(d.Name)), d.Offset, d.Length})
+		s.fault(Fault{repeated, fmt.Sprintf("the directive %q appears more than once", clip(d.Name)), d.Offset, d.Length})
 		return
 	}
 	switch name {
@@ -183,13 +183,13 @@ func (s *scanner) keep(d Directive, wellFormed bool) {
 	case nameInclude:
 		if d.HasValue {
 			// RFC 6797 section 6.1.2: the directive is valueless.
-			s.fault(Fault{ValueRejected, "includeSubDomains has a value, and must not have one", d.Offset, d.Length})
+			s.fault(Fault{valueRejected, "includeSubDomains has a value, and must not have one", d.Offset, d.Length})
 		}
 		h.IncludeSubdomains = wellFormed && !d.HasValue
 	case namePreload:
 		h.Preload = wellFormed && !d.HasValue
 	default:
-		if len(h.Unknown) < MaxDirectives {
+		if len(h.Unknown) < maxDirectives {
 			h.Unknown = append(h.Unknown, d.Name)
 		}
 	}
@@ -200,9 +200,9 @@ func (s *scanner) maxAge(d Directive, wellFormed bool) {
 	case !wellFormed:
 		return // said already
 	case !d.HasValue:
-		s.fault(Fault{BadMaxAge, "max-age has no value", d.Offset, d.Length})
+		s.fault(Fault{badMaxAge, "max-age has no value", d.Offset, d.Length})
 	case d.Value == "" || strings.Trim(d.Value, "0123456789") != "":
-		s.fault(Fault{BadMaxAge, fmt.Sprintf("the max-age %q is not a number of seconds", clip(d.Value)), d.Offset, d.Length})
+		s.fault(Fault{badMaxAge, fmt.Sprintf("the max-age %q is not a number of seconds", clip(d.Value)), d.Offset, d.Length})
 	default:
 		seconds, err := strconv.ParseUint(d.Value, 10, 64)
 		if err != nil { // RFC 9111 section 1.2.2: what does not fit is the largest number that does

@@ -289,8 +289,8 @@ func consistent(t *testing.T, r *Report) {
 	}
 	require.Equal(t, r.Preload.Eligible, len(r.Errors) == 0 && !r.Partial)
 	require.Equal(t, r.Preload.Eligible, met, "%+v", r.Preload.Requirements)
-	require.Equal(t, r.Grade == GradeUnknown, !r.HTTPSReachable)
-	require.Equal(t, r.Preload.Status == UnknownStatus, r.Preload.ListVersion == "")
+	require.Equal(t, r.Grade == gradeUnknown, !r.HTTPSReachable)
+	require.Equal(t, r.Preload.Status == unknownStatus, r.Preload.ListVersion == "")
 	for _, rec := range r.Recommendations {
 		harmless(t, r, rec.SuggestedValue)
 	}
@@ -309,12 +309,12 @@ func harmless(t *testing.T, r *Report, value string) {
 		return
 	}
 	h := Parse(value)
-	_, strict := ParseStrict(value)
+	_, strict := parseStrict(value)
 	require.True(t, h.Valid() && strict.OK() && len(strict.Warnings) == 0, value)
 	require.NotZero(t, *h.MaxAge)
 	require.Empty(t, h.Unknown)
 	require.True(t, r.HTTPSReachable && r.TLS.Err() == nil)
-	listed := r.Preload.Status == Preloaded && *r.Preload.IncludeSubdomains
+	listed := r.Preload.Status == preloaded && *r.Preload.IncludeSubdomains
 	covered := r.Header != nil && r.Header.Valid && r.Header.IncludeSubdomains && *r.Header.MaxAgeSeconds > 0
 	require.True(t, !h.IncludeSubdomains || listed || covered, value)
 	require.True(t, !h.Preload || listed, value)
@@ -364,10 +364,10 @@ func TestCheckPartial(t *testing.T) {
 		name, list, header, port string
 		grade                    Grade
 	}{
-		{"ready but for port 80", "", ready, "example.com:80", GradeStrong},
-		{"ready but for www", "", ready, "www.example.com:443", GradeStrong},
-		{"listed", ownList, ready, "www.example.com:443", GradeStrong},
-		{"short", "", "max-age=86400; includeSubDomains", "www.example.com:443", GradeWeak},
+		{"ready but for port 80", "", ready, "example.com:80", gradeStrong},
+		{"ready but for www", "", ready, "www.example.com:443", gradeStrong},
+		{"listed", ownList, ready, "www.example.com:443", gradeStrong},
+		{"short", "", "max-age=86400; includeSubDomains", "www.example.com:443", gradeWeak},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -449,7 +449,7 @@ func sha1Verdict(t *testing.T) diag.Verdict {
 	old.SignatureAlgorithm = x509.SHA1WithRSA
 	e.https.Hops[0].TLS.Peers[0] = &old
 	e.digest(&empty)
-	require.Equal(t, []Issue{SHA1Chain}, e.issues.Errors)
+	require.Equal(t, []Issue{sha1Chain}, e.issues.Errors)
 	r := e.report()
 	require.Equal(t, []diag.Code{"hsts.certificate.sha1"}, diagtest.Codes(r.Verdict))
 	consistent(t, r)

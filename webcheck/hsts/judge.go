@@ -12,20 +12,20 @@ import (
 // judgeAs says what hstspreload.org would say of the site by the requirements of a policy: the same codes in the
 // same order.
 func (e *evidence) judgeAs(policy Policy) Issues {
-	found := CheckFormat(e.domain.String())
+	found := checkFormat(e.domain.String())
 	if !found.OK() {
 		return found
 	}
-	found.add(CheckLevel(e.domain.String()))
+	found.add(checkLevel(e.domain.String()))
 	head := first(e.https)
 	switch {
 	case silent(e.https):
 		return found // nobody knows
 	case head == nil:
-		found.fail(CannotConnect)
+		found.fail(cannotConnect)
 		return found
 	case head.TLS.Err() != nil:
-		found.fail(InvalidChain)
+		found.fail(invalidChain)
 		return found
 	}
 	found.add(tlsIssues(head.TLS))
@@ -39,7 +39,7 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 	found.add(followIssues(e.https, 1))
 	found.add(insecureIssues(e.https))
 	if e.www != nil && e.www.Err != nil && e.www.Err.Code == fetch.TLS {
-		found.fail(WWWWithoutTLS)
+		found.fail(wwwWithoutTLS)
 	}
 	return found
 }
@@ -48,11 +48,11 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 func answerIssues(h *fetch.Hop, policy Policy) (found Issues) {
 	switch fields := fieldsOf(h); len(fields) {
 	case 0:
-		found.fail(NoHeader)
+		found.fail(noHeader)
 	case 1:
-		found = Eligible(fields[0], policy)
+		found = eligible(fields[0], policy)
 	default:
-		found.fail(MultipleHeaders)
+		found.fail(multipleHeaders)
 	}
 	return found
 }
@@ -60,10 +60,10 @@ func answerIssues(h *fetch.Hop, policy Policy) (found Issues) {
 // tlsIssues are about the certificates and the cipher suite.
 func tlsIssues(t *pki.TLS) (found Issues) {
 	if sha1Signed(t) != nil {
-		found.fail(SHA1Chain)
+		found.fail(sha1Chain)
 	}
 	if obsolete(t) {
-		found.warn(ObsoleteCipherSuite)
+		found.warn(obsoleteCipherSuite)
 	}
 	return found
 }
@@ -98,30 +98,30 @@ func obsolete(t *pki.TLS) bool {
 func (e *evidence) httpIssues(policy Policy) (found, afterRedirect Issues) {
 	head := first(e.http)
 	if head == nil {
-		found.warn(HTTPUnavailable)
+		found.warn(httpUnavailable)
 		return found, afterRedirect
 	}
 	if len(fieldsOf(head)) > 0 {
-		found.warn(HTTPUselessHeader)
+		found.warn(httpUselessHeader)
 	}
 	path := leads(e.http)
 	found.add(followIssues(e.http, 0))
 	if len(path) == 0 {
-		found.fail(HTTPNoRedirect)
+		found.fail(httpNoRedirect)
 		return found, afterRedirect
 	}
 	switch host := hostOf(path[0]); {
 	case path[0].Scheme == "https" && host == e.domain.String():
 		if next := e.afterRedirect(); next == nil {
-			afterRedirect.fail(FirstRedirectInvalid)
+			afterRedirect.fail(firstRedirectInvalid)
 		} else if !answerIssues(next, policy).OK() {
-			afterRedirect.fail(FirstRedirectNoHSTS)
+			afterRedirect.fail(firstRedirectNoHSTS)
 		}
 		found.add(insecureIssues(e.http))
 	case host == "www."+e.domain.String():
-		found.fail(HTTPWWWFirst)
+		found.fail(httpwwwFirst)
 	default:
-		found.fail(FirstRedirectInsecure)
+		found.fail(firstRedirectInsecure)
 	}
 	return found, afterRedirect
 }
@@ -139,9 +139,9 @@ func (e *evidence) afterRedirect() *fetch.Hop {
 func followIssues(r *fetch.Result, from int) (found Issues) {
 	switch {
 	case tooMany(r):
-		found.fail(TooManyRedirects)
+		found.fail(tooManyRedirects)
 	case brokenOff(r) != nil && !brokenOff(r).Unanswered || untrustedHop(r, from) != nil:
-		found.fail(RedirectFollowError)
+		found.fail(redirectFollowError)
 	}
 	return found
 }
@@ -180,9 +180,9 @@ func insecureIssues(r *fetch.Result) (found Issues) {
 			continue
 		}
 		if i == 0 {
-			found.fail(RedirectInsecure)
+			found.fail(redirectInsecure)
 		} else {
-			found.fail(RedirectInsecureLater)
+			found.fail(redirectInsecureLater)
 		}
 		break
 	}

@@ -21,39 +21,39 @@ type Policy string
 
 // The policies of Chromium's list.
 const (
-	NoPolicy              Policy = ""
-	TestPolicy            Policy = "test"
-	Google                Policy = "google"
-	Custom                Policy = "custom"
-	BulkLegacy            Policy = "bulk-legacy"             // added before Chrome 50
-	Bulk18Weeks           Policy = "bulk-18-weeks"           // Chrome 50 to 63
-	Bulk1Year             Policy = "bulk-1-year"             // since then
-	PublicSuffix          Policy = "public-suffix"           // a suffix, at the wish of its owner
-	PublicSuffixRequested Policy = "public-suffix-requested" // a domain below it, at the wish of the owner of the suffix
+	noPolicy              Policy = ""
+	testPolicy            Policy = "test"
+	google                Policy = "google"
+	custom                Policy = "custom"
+	bulkLegacy            Policy = "bulk-legacy"             // added before Chrome 50
+	bulk18Weeks           Policy = "bulk-18-weeks"           // Chrome 50 to 63
+	bulk1Year             Policy = "bulk-1-year"             // since then
+	publicSuffix          Policy = "public-suffix"           // a suffix, at the wish of its owner
+	publicSuffixRequested Policy = "public-suffix-requested" // a domain below it, at the wish of the owner of the suffix
 )
 
 var policies = []Policy{
-	NoPolicy, TestPolicy, Google, Custom, BulkLegacy, Bulk18Weeks, Bulk1Year, PublicSuffix, PublicSuffixRequested,
+	noPolicy, testPolicy, google, custom, bulkLegacy, bulk18Weeks, bulk1Year, publicSuffix, publicSuffixRequested,
 }
 
 // bulk reports whether such entries were submitted at hstspreload.org, where they have to keep to the
 // requirements.
-func (p Policy) bulk() bool { return p == BulkLegacy || p == Bulk18Weeks || p == Bulk1Year }
+func (p Policy) bulk() bool { return p == bulkLegacy || p == bulk18Weeks || p == bulk1Year }
 
 // Status is what the preload list says of a domain.
 type Status string
 
 // The statuses.
 const (
-	Preloaded     Status = "preloaded"
-	Pending       Status = "pending"    // accepted for a coming version of the list
-	UnknownStatus Status = "unknown"    // there is no list to look it up in
-	NotListed     Status = "not_listed" // it is not on the list
+	preloaded     Status = "preloaded"
+	pending       Status = "pending"    // accepted for a coming version of the list
+	unknownStatus Status = "unknown"    // there is no list to look it up in
+	notListed     Status = "not_listed" // it is not on the list
 )
 
 // Values lists the statuses.
 func (Status) Values() []string {
-	return []string{string(Preloaded), string(Pending), string(UnknownStatus), string(NotListed)}
+	return []string{string(preloaded), string(pending), string(unknownStatus), string(notListed)}
 }
 
 // An Entry of the list makes browsers use HTTPS for a domain that they have never visited.
@@ -67,9 +67,9 @@ type Entry struct {
 // Status returns what the entry means.
 func (e Entry) Status() Status {
 	if e.Pending {
-		return Pending
+		return pending
 	}
-	return Preloaded
+	return preloaded
 }
 
 // A List is a preload list: 150,000 names take about 4 MB. It must not be changed, and is safe for concurrent

@@ -189,14 +189,14 @@ func (p *listParser) entry() error {
 	switch {
 	case !isName(name):
 		return fmt.Errorf("%.100q is not a domain", name)
-	case f.Status.times > 0 && status != Preloaded && status != Pending:
+	case f.Status.times > 0 && status != preloaded && status != pending:
 		return fmt.Errorf("the status %.40q is neither preloaded nor pending", status)
 	case p.own && !slices.Contains(policies, policy):
 		return fmt.Errorf("unknown policy %.40q", policy)
 	case f.Mode.value != forceHTTPS && (!p.own || f.Mode.times > 0):
 		return nil
 	}
-	return p.entries.add(Entry{name, f.IncludeSubdomains.value, policy, status == Pending})
+	return p.entries.add(Entry{name, f.IncludeSubdomains.value, policy, status == pending})
 }
 
 // isName reports whether a name can be that of an entry: labels of letters, digits, hyphens and underscores.

@@ -15,21 +15,21 @@ type Grade string
 
 // The grades.
 const (
-	GradeUnknown      Grade = "unknown"       // HTTPS could not be asked
-	GradeMissing      Grade = "missing"       // there is no header
-	GradeInvalid      Grade = "invalid"       // browsers ignore it
-	GradeWeak         Grade = "weak"          // max-age below 180 days
-	GradeFair         Grade = "fair"          // below a year
-	GradeStrong       Grade = "strong"        // a year and more
-	GradePreloadReady Grade = "preload_ready" // all requirements of the preload list are met
-	GradePreloaded    Grade = "preloaded"     // on the list, and up to its requirements
+	gradeUnknown      Grade = "unknown"       // HTTPS could not be asked
+	gradeMissing      Grade = "missing"       // there is no header
+	gradeInvalid      Grade = "invalid"       // browsers ignore it
+	gradeWeak         Grade = "weak"          // max-age below 180 days
+	gradeFair         Grade = "fair"          // below a year
+	gradeStrong       Grade = "strong"        // a year and more
+	gradePreloadReady Grade = "preload_ready" // all requirements of the preload list are met
+	gradePreloaded    Grade = "preloaded"     // on the list, and up to its requirements
 )
 
 // Values lists the grades.
 func (Grade) Values() []string {
 	return []string{
-		string(GradeUnknown), string(GradeMissing), string(GradeInvalid), string(GradeWeak), string(GradeFair),
-		string(GradeStrong), string(GradePreloadReady), string(GradePreloaded),
+		string(gradeUnknown), string(gradeMissing), string(gradeInvalid), string(gradeWeak), string(gradeFair),
+		string(gradeStrong), string(gradePreloadReady), string(gradePreloaded),
 	}
 }
 
@@ -75,21 +75,21 @@ func (e *evidence) eligible() bool { return e.issues.OK() && len(e.Unanswered())
 func (e *evidence) grade() Grade {
 	switch {
 	case first(e.https) == nil:
-		return GradeUnknown
+		return gradeUnknown
 	case e.header == nil:
-		return GradeMissing
+		return gradeMissing
 	case !e.inForce():
-		return GradeInvalid
+		return gradeInvalid
 	case e.listed() && (e.ownEntry() && !e.atRisk() && len(e.Unanswered()) == 0 || !e.ownEntry() && e.age() >= oneYear):
-		return GradePreloaded
+		return gradePreloaded
 	case e.eligible():
-		return GradePreloadReady
+		return gradePreloadReady
 	case e.age() < weakBelow:
-		return GradeWeak
+		return gradeWeak
 	case e.age() < oneYear:
-		return GradeFair
+		return gradeFair
 	default:
-		return GradeStrong
+		return gradeStrong
 	}
 }
 
@@ -114,9 +114,9 @@ func (e *evidence) preload() Preload {
 func (e *evidence) status() Status {
 	switch {
 	case e.list.Version == "":
-		return UnknownStatus
+		return unknownStatus
 	case e.entry == nil:
-		return NotListed
+		return notListed
 	default:
 		return e.entry.Status()
 	}
@@ -126,15 +126,15 @@ func (e *evidence) status() Status {
 func (e *evidence) removal() (found Issues) {
 	switch {
 	case first(e.https) == nil:
-		found.fail(CannotConnect)
+		found.fail(cannotConnect)
 	case !e.trusted():
-		found.fail(InvalidChain)
+		found.fail(invalidChain)
 	case len(e.fields) == 0:
-		found.fail(NoHeader)
+		found.fail(noHeader)
 	case len(e.fields) > 1:
-		found.fail(MultipleHeaders)
+		found.fail(multipleHeaders)
 	default:
-		found = Removable(e.fields[0])
+		found = removable(e.fields[0])
 	}
 	return found
 }
@@ -144,26 +144,26 @@ type RequirementCode string
 
 // The requirements, in the order of the report.
 const (
-	NeedMaxAge      RequirementCode = "max_age"
-	NeedSubdomains  RequirementCode = "include_subdomains"
-	NeedDirective   RequirementCode = "preload_directive"
-	NeedRedirect    RequirementCode = "http_redirect"
-	NeedCertificate RequirementCode = "valid_certificate"
-	NeedWWW         RequirementCode = "www"
-	NeedRoot        RequirementCode = "root_domain"
+	needMaxAge      RequirementCode = "max_age"
+	needSubdomains  RequirementCode = "include_subdomains"
+	needDirective   RequirementCode = "preload_directive"
+	needRedirect    RequirementCode = "http_redirect"
+	needCertificate RequirementCode = "valid_certificate"
+	needWWW         RequirementCode = "www"
+	needRoot        RequirementCode = "root_domain"
 )
 
 // Values lists the requirements.
 func (RequirementCode) Values() []string {
 	return []string{
-		string(NeedMaxAge), string(NeedSubdomains), string(NeedDirective), string(NeedRedirect),
-		string(NeedCertificate), string(NeedWWW), string(NeedRoot),
+		string(needMaxAge), string(needSubdomains), string(needDirective), string(needRedirect),
+		string(needCertificate), string(needWWW), string(needRoot),
 	}
 }
 
 func (e *evidence) requirements() []Requirement {
 	list := []Requirement{
-		e.headerRequirement(NeedMaxAge), e.headerRequirement(NeedSubdomains), e.headerRequirement(NeedDirective),
+		e.headerRequirement(needMaxAge), e.headerRequirement(needSubdomains), e.headerRequirement(needDirective),
 		e.redirectRequirement(), e.certificateRequirement(), e.wwwRequirement(), e.rootRequirement(),
 	}
 	return list
@@ -183,16 +183,16 @@ func (e *evidence) headerRequirement(code RequirementCode) Requirement {
 		r.Detail = fmt.Sprintf("There are %d Strict-Transport-Security headers, and exactly one is accepted.", len(e.fields))
 		return r
 	}
-	h, parsed := ParseStrict(e.fields[0])
+	h, parsed := parseStrict(e.fields[0])
 	switch code {
-	case NeedMaxAge:
+	case needMaxAge:
 		r.Met = h.MaxAge != nil && *h.MaxAge >= oneYear && parsed.OK()
 		if h.MaxAge == nil || !parsed.OK() {
 			r.Detail = "hstspreload.org cannot read the max-age of the header."
 			break
 		}
 		r.Detail = fmt.Sprintf("The max-age is %s; at least %d (one year) is required.", seconds(*h.MaxAge), oneYear)
-	case NeedSubdomains:
+	case needSubdomains:
 		r.Met = h.IncludeSubdomains
 		r.Detail = has("includeSubDomains", r.Met)
 	default:
@@ -211,24 +211,24 @@ func has(directive string, is bool) string {
 
 // redirectIssue lists what hstspreload.org finds wrong with redirects, and what that means.
 var redirectIssue = map[Issue]string{
-	HTTPNoRedirect:        "http://DOMAIN/ does not redirect to https://DOMAIN/.",
-	HTTPWWWFirst:          "The first redirect from http://DOMAIN/ leads to www.DOMAIN, not to https://DOMAIN/.",
-	FirstRedirectInsecure: "The first redirect from http://DOMAIN/ does not lead to https://DOMAIN/.",
-	FirstRedirectInvalid:  "http://DOMAIN/ redirects to https://DOMAIN/, which did not answer.",
-	FirstRedirectNoHSTS:   "http://DOMAIN/ redirects to a page whose header does not meet the requirements.",
-	RedirectInsecure:      "https://DOMAIN/ redirects to plain HTTP.",
-	RedirectInsecureLater: "One of the redirects leads back to plain HTTP.",
-	TooManyRedirects:      "There are more than 3 redirects.",
-	RedirectFollowError:   "One of the redirects leads to a page that could not be fetched.",
+	httpNoRedirect:        "http://DOMAIN/ does not redirect to https://DOMAIN/.",
+	httpwwwFirst:          "The first redirect from http://DOMAIN/ leads to www.DOMAIN, not to https://DOMAIN/.",
+	firstRedirectInsecure: "The first redirect from http://DOMAIN/ does not lead to https://DOMAIN/.",
+	firstRedirectInvalid:  "http://DOMAIN/ redirects to https://DOMAIN/, which did not answer.",
+	firstRedirectNoHSTS:   "http://DOMAIN/ redirects to a page whose header does not meet the requirements.",
+	redirectInsecure:      "https://DOMAIN/ redirects to plain HTTP.",
+	redirectInsecureLater: "One of the redirects leads back to plain HTTP.",
+	tooManyRedirects:      "There are more than 3 redirects.",
+	redirectFollowError:   "One of the redirects leads to a page that could not be fetched.",
 }
 
 func (e *evidence) redirectRequirement() Requirement {
-	r := Requirement{Code: NeedRedirect}
+	r := Requirement{Code: needRedirect}
 	if first(e.https) == nil {
 		r.Detail = "The site did not answer over HTTPS."
 		return r
 	}
-	found, after := e.httpIssues(Bulk1Year)
+	found, after := e.httpIssues(bulk1Year)
 	found.add(after)
 	found.add(followIssues(e.https, 1))
 	found.add(insecureIssues(e.https))
@@ -249,7 +249,7 @@ func (e *evidence) redirectRequirement() Requirement {
 }
 
 func (e *evidence) certificateRequirement() Requirement {
-	r := Requirement{Code: NeedCertificate}
+	r := Requirement{Code: needCertificate}
 	head := first(e.https)
 	switch {
 	case head == nil:
@@ -265,7 +265,7 @@ func (e *evidence) certificateRequirement() Requirement {
 }
 
 func (e *evidence) wwwRequirement() Requirement {
-	r := Requirement{Code: NeedWWW, Met: true}
+	r := Requirement{Code: needWWW, Met: true}
 	host := "www." + e.domain.String()
 	switch {
 	case e.www == nil:
@@ -285,12 +285,12 @@ func (e *evidence) wwwRequirement() Requirement {
 }
 
 func (e *evidence) rootRequirement() Requirement {
-	r := Requirement{Code: NeedRoot}
-	found := append(CheckFormat(e.domain.String()).Errors, CheckLevel(e.domain.String()).Errors...)
+	r := Requirement{Code: needRoot}
+	found := append(checkFormat(e.domain.String()).Errors, checkLevel(e.domain.String()).Errors...)
 	switch {
-	case slices.Contains(found, FormatPublicSuffix):
+	case slices.Contains(found, formatPublicSuffix):
 		r.Detail = fmt.Sprintf("%s is a public suffix, whose owner has to write to the maintainers of the list.", e.domain)
-	case slices.Contains(found, IsSubdomain):
+	case slices.Contains(found, isSubdomain):
 		r.Detail = fmt.Sprintf("%s is a subdomain; only %s can be submitted.", e.domain, e.registrable())
 	case len(found) > 0:
 		r.Detail = fmt.Sprintf("%s is not a registered domain.", e.domain)

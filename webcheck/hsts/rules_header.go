@@ -82,7 +82,7 @@ var headerRules = diag.Rules[*evidence]{
 		Requirement: "The HSTS header follows the syntax",
 		Ref:         "RFC 6797 section 6.1",
 		Advice:      "Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.",
-		When:        present, Fails: faulty(BadSyntax),
+		When:        present, Fails: faulty(badSyntax),
 	},
 	{
 		Code: "hsts.header.repeated", Severity: diag.Error, Weight: 3, Category: factorHeader,
@@ -90,7 +90,7 @@ var headerRules = diag.Rules[*evidence]{
 		Requirement: "No directive stands twice",
 		Ref:         "RFC 6797 section 6.1",
 		Advice:      "Remove the repeated directive.",
-		When:        present, Fails: faulty(Repeated),
+		When:        present, Fails: faulty(repeated),
 	},
 	{
 		Code: "hsts.max_age.missing", Severity: diag.Error, Weight: 5, Category: factorHeader,
@@ -98,7 +98,7 @@ var headerRules = diag.Rules[*evidence]{
 		Requirement: "The HSTS header has a max-age",
 		Ref:         "RFC 6797 section 6.1.1",
 		Advice:      "Add max-age in seconds; start with 300 and " + stageAdvice,
-		When:        present, Fails: faulty(NoMaxAge),
+		When:        present, Fails: faulty(noMaxAge),
 	},
 	{
 		Code: "hsts.max_age.invalid", Severity: diag.Error, Weight: 5, Category: factorHeader,
@@ -106,7 +106,7 @@ var headerRules = diag.Rules[*evidence]{
 		Requirement: "The max-age is a number of seconds",
 		Ref:         "RFC 6797 section 6.1.1",
 		Advice:      "Write max-age as a number of seconds without a unit, such as max-age=31536000.",
-		When:        present, Fails: faulty(BadMaxAge),
+		When:        present, Fails: faulty(badMaxAge),
 	},
 	{
 		Code: "hsts.include_subdomains.value", Severity: diag.Error, Weight: 3, Category: factorHeader,
@@ -114,7 +114,7 @@ var headerRules = diag.Rules[*evidence]{
 		Requirement: "includeSubDomains has no value",
 		Ref:         "RFC 6797 section 6.1.2",
 		Advice:      "Write includeSubDomains alone, without a value.",
-		When:        present, Fails: faulty(ValueRejected),
+		When:        present, Fails: faulty(valueRejected),
 	},
 	{
 		Code: "hsts.header.multiple", Severity: diag.Warning, Weight: 3, Category: factorHeader,
@@ -154,9 +154,9 @@ var headerRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6797 section 6.2",
 		Advice:      "Write max-age as plain digits, such as max-age=31536000.",
 		Fails: func(e *evidence) diag.Failures {
-			_, found := ParseStrict(e.header.Text)
+			_, found := parseStrict(e.header.Text)
 			cannot := "quoted values and spaces around the equals sign"
-			if slices.Contains(found.Errors, ParseBadNumber) {
+			if slices.Contains(found.Errors, parseBadNumber) {
 				cannot = "a max-age of so many digits"
 			}
 			return diag.FailIf(!found.OK(), "The header is valid, but hstspreload.org does not accept %s.", cannot)

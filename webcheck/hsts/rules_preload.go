@@ -18,7 +18,7 @@ var preloadRules = diag.Rules[*evidence]{
 		Ref:         "hstspreload.org, \"Opting In\"",
 		Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anyone may submit a domain that " +
 			"sends it, and a removal takes months.",
-		When: func(e *evidence) bool { return e.header.Preload && !e.ownEntry() && CheckLevel(e.domain.String()).OK() },
+		When: func(e *evidence) bool { return e.header.Preload && !e.ownEntry() && checkLevel(e.domain.String()).OK() },
 		Fails: func(e *evidence) diag.Failures {
 			lacks := []string{}
 			if e.age() < oneYear {

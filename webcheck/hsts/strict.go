@@ -15,22 +15,22 @@ const (
 // maxIssues bounds the issues of one header; a header of 256 KiB could have 130,000.
 const maxIssues = 1000
 
-// A Strict is a header as hstspreload.org reads it. That differs from RFC 6797, and so from what browsers do:
+// A strict is a header as hstspreload.org reads it. That differs from RFC 6797, and so from what browsers do:
 // white space around "=" and quoted values are refused, a directive that stands twice or has a value too
 // many is only warned about.
-type Strict struct {
+type strict struct {
 	MaxAge            *uint64 // nil: none
 	IncludeSubdomains bool
 	Preload           bool
 }
 
-// ParseStrict reads a header as hstspreload.org does.
-func ParseStrict(text string) (Strict, Issues) {
-	var h Strict
+// parseStrict reads a header as hstspreload.org does.
+func parseStrict(text string) (strict, Issues) {
+	var h strict
 	var found Issues
 	list := strings.Split(text, ";")
 	if len(list) == 1 && strings.TrimSpace(text) == "" {
-		found.warn(ParseEmpty)
+		found.warn(parseEmpty)
 		return h, found
 	}
 	for _, directive := range list {
@@ -42,25 +42,25 @@ func ParseStrict(text string) (Strict, Issues) {
 	return h, found
 }
 
-func (h *Strict) take(directive string, found *Issues) {
+func (h *strict) take(directive string, found *Issues) {
 	begins := func(prefix string) bool { return strings.HasPrefix(strings.ToLower(directive), prefix) }
 	switch {
 	case strings.EqualFold(directive, namePreload):
-		flag(&h.Preload, ParseRepeatedPreload, found)
+		flag(&h.Preload, parseRepeatedPreload, found)
 	case begins(namePreload):
-		found.warnOnce(ParseBadPreload)
+		found.warnOnce(parseBadPreload)
 	case strings.EqualFold(directive, nameInclude):
-		flag(&h.IncludeSubdomains, ParseRepeatedInclude, found)
+		flag(&h.IncludeSubdomains, parseRepeatedInclude, found)
 	case begins(nameInclude):
-		found.warnOnce(ParseBadInclude)
+		found.warnOnce(parseBadInclude)
 	case begins(nameMaxAge + "="):
 		h.takeMaxAge(directive[len(nameMaxAge)+1:], found)
 	case begins(nameMaxAge):
-		found.failOnce(ParseNoMaxAgeValue)
+		found.failOnce(parseNoMaxAgeValue)
 	case directive == "":
-		found.warnOnce(ParseEmptyDirective)
+		found.warnOnce(parseEmptyDirective)
 	default:
-		found.warn(ParseUnknown)
+		found.warn(parseUnknown)
 	}
 }
 
@@ -71,65 +71,65 @@ func flag(is *bool, repeated Issue, found *Issues) {
 	*is = true
 }
 
-func (h *Strict) takeMaxAge(digits string, found *Issues) {
+func (h *strict) takeMaxAge(digits string, found *Issues) {
 	if len(digits) > 1 && digits[0] == '0' {
-		found.warn(ParseLeadingZero)
+		found.warn(parseLeadingZero)
 	}
 	if strings.Trim(digits, "0123456789") != "" {
-		found.fail(ParseNonDigits)
+		found.fail(parseNonDigits)
 		return
 	}
 	seconds, err := strconv.ParseUint(digits, 10, 64)
 	switch {
 	case err != nil:
-		found.fail(ParseBadNumber)
+		found.fail(parseBadNumber)
 	case h.MaxAge != nil:
-		found.warnOnce(ParseRepeatedMaxAge)
+		found.warnOnce(parseRepeatedMaxAge)
 	default:
 		h.MaxAge = &seconds
 	}
 }
 
 // Preloadable says what keeps a header from being accepted for the preload list.
-func Preloadable(text string) Issues { return Eligible(text, Bulk1Year) }
+func Preloadable(text string) Issues { return eligible(text, bulk1Year) }
 
-// Eligible is [Preloadable] by the requirements under which an entry of the list was added: those of old are
+// eligible is [Preloadable] by the requirements under which an entry of the list was added: those of old are
 // less strict.
-func Eligible(text string, policy Policy) Issues {
-	h, found := ParseStrict(text)
+func eligible(text string, policy Policy) Issues {
+	h, found := parseStrict(text)
 	if !h.IncludeSubdomains {
-		found.fail(NeedsInclude)
+		found.fail(needsInclude)
 	}
 	if !h.Preload {
-		found.fail(NeedsPreload)
+		found.fail(needsPreload)
 	}
-	least, below := uint64(oneYear), MaxAgeBelowYear
-	if policy == Bulk18Weeks {
-		least, below = eighteenWeeks, MaxAgeBelow18Weeks
+	least, below := uint64(oneYear), maxAgeBelowYear
+	if policy == bulk18Weeks {
+		least, below = eighteenWeeks, maxAgeBelow18Weeks
 	}
 	switch {
 	case h.MaxAge == nil:
-		found.fail(NeedsMaxAge)
+		found.fail(needsMaxAge)
 	case *h.MaxAge == 0:
-		found.fail(MaxAgeZero)
+		found.fail(maxAgeZero)
 	case *h.MaxAge < least:
 		found.fail(below)
 	case *h.MaxAge > tenYears:
-		found.warn(MaxAgeOver10Years)
+		found.warn(maxAgeOver10Years)
 	}
 	return found
 }
 
-// Removable says what keeps a header from being accepted as the wish to be removed from the preload list.
+// removable says what keeps a header from being accepted as the wish to be removed from the preload list.
 // Warnings about its form do not matter then.
-func Removable(text string) Issues {
-	h, parsed := ParseStrict(text)
+func removable(text string) Issues {
+	h, parsed := parseStrict(text)
 	found := Issues{Errors: parsed.Errors}
 	if h.Preload {
-		found.fail(RemovalHasPreload)
+		found.fail(removalHasPreload)
 	}
 	if h.MaxAge == nil {
-		found.fail(RemovalNeedsMaxAge)
+		found.fail(removalNeedsMaxAge)
 	}
 	return found
 }

@@ -7,25 +7,25 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// CheckFormat says what keeps a text from being a domain that hstspreload.org accepts. It reads the text as
+// checkFormat says what keeps a text from being a domain that hstspreload.org accepts. It reads the text as
 // it is typed into the form there, so that it may be anything.
-func CheckFormat(domain string) (found Issues) {
+func checkFormat(domain string) (found Issues) {
 	suffix, _ := publicsuffix.PublicSuffix(domain)
 	_, err := netip.ParseAddr(domain)
 	dotted := err == nil && strings.Contains(domain, ".") // an address is told below, if it has only digits and dots
 	switch {
 	case strings.HasPrefix(domain, "."):
-		found.fail(FormatLeadingDot)
+		found.fail(formatLeadingDot)
 	case strings.HasSuffix(domain, "."):
-		found.fail(FormatTrailingDot)
+		found.fail(formatTrailingDot)
 	case strings.Contains(domain, ".."):
-		found.fail(FormatDoubleDot)
+		found.fail(formatDoubleDot)
 	case suffix == domain && !dotted:
-		found.fail(FormatPublicSuffix)
+		found.fail(formatPublicSuffix)
 	case strings.ContainsFunc(strings.ToLower(domain), notLDH):
-		found.fail(FormatCharacters)
+		found.fail(formatCharacters)
 	case err == nil:
-		found.fail(FormatIPAddress)
+		found.fail(formatIPAddress)
 	}
 	return found
 }
@@ -34,15 +34,15 @@ func notLDH(r rune) bool {
 	return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.')
 }
 
-// CheckLevel says whether a domain stands directly below a public suffix: only such domains are accepted, for
+// checkLevel says whether a domain stands directly below a public suffix: only such domains are accepted, for
 // the sake of the list's size.
-func CheckLevel(domain string) (found Issues) {
+func checkLevel(domain string) (found Issues) {
 	registrable, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	switch {
 	case err != nil:
-		found.fail(NoRegistrableDomain)
+		found.fail(noRegistrableDomain)
 	case registrable != domain:
-		found.fail(IsSubdomain)
+		found.fail(isSubdomain)
 	}
 	return found
 }

@@ -20,11 +20,11 @@ var texts = diag.Texts{
 
 // praise is what the verdict says of a header without a fault, by its grade and status.
 var praise = map[Grade]diag.Text{
-	GradePreloadReady: {
+	gradePreloadReady: {
 		Headline: "HSTS is in force, and the domain is ready for the preload list",
 		Sub:      "It can be submitted at hstspreload.org. Do so only if all subdomains keep HTTPS for good.",
 	},
-	GradePreloaded: {
+	gradePreloaded: {
 		Headline: "HSTS is in force, and the domain is preloaded",
 		Sub:      "Browsers use HTTPS from the first visit on. Keep the header as it is.",
 	},

@@ -45,7 +45,7 @@ func Decode(body []byte, contentType string) Decoded {
 	d.Declared, d.Late = label, at > 1024
 	if e != nil {
 		d.By = ByBOM
-	} else if e, name = d.lookup(Param(contentType)); e != nil {
+	} else if e, name = d.lookup(param(contentType)); e != nil {
 		d.By = ByHeader
 	} else if e, name = d.lookup(label); e != nil {
 		if d.By = ByMeta; strings.HasPrefix(name, "utf-16") { // the declaration itself was ASCII
@@ -161,14 +161,14 @@ func metaCharset(z *html.Tokenizer) string {
 		}
 	}
 	if declared == "" && pragma {
-		declared = Param(content)
+		declared = param(content)
 	}
 	return declared
 }
 
-// Param returns the charset of a Content-Type (html.spec.whatwg.org, "extracting a character encoding from
+// param returns the charset of a Content-Type (html.spec.whatwg.org, "extracting a character encoding from
 // a meta element").
-func Param(contentType string) string {
+func param(contentType string) string {
 	rest := contentType
 	for {
 		i := strings.Index(strings.ToLower(rest), "charset")

@@ -8,7 +8,7 @@ const maxInputs = 50
 func (r *reader) startForm(e *element) {
 	r.Counts.Forms++
 	at := -1
-	if r.keep(len(r.Forms), MaxForms, 200) {
+	if r.keep(len(r.Forms), maxForms, 200) {
 		f := Form{Method: "get"}
 		if m := lower(e.value("method")); m == "post" || m == "dialog" {
 			f.Method = m

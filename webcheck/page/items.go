@@ -21,7 +21,7 @@ func (r *reader) item(s Structured) {
 	for _, t := range s.Types {
 		size += len(t)
 	}
-	if r.keep(len(r.Structured), MaxStructured, size) {
+	if r.keep(len(r.Structured), maxStructured, size) {
 		r.Structured = append(r.Structured, s)
 	}
 }

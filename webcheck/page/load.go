@@ -11,7 +11,7 @@ func (r *reader) loads(name string, ref Ref, blockable bool, integrity string) {
 	if ref.Raw == "" {
 		return
 	}
-	if r.keep(len(r.Resources), MaxResources, ref.size()+64) {
+	if r.keep(len(r.Resources), maxResources, ref.size()+64) {
 		r.Resources = append(r.Resources, Resource{ref, name, blockable, integrity})
 	}
 }
@@ -52,7 +52,7 @@ func (r *reader) frame(e *element) {
 	}
 	ref := r.ref(src)
 	r.loads(e.name, ref, true, "")
-	if r.keep(len(r.Frames), MaxFrames, ref.size()) {
+	if r.keep(len(r.Frames), maxFrames, ref.size()) {
 		r.Frames = append(r.Frames, ref)
 	}
 }
@@ -113,7 +113,7 @@ func (r *reader) startScript(e *element) {
 		if s.HasSrc {
 			r.loads("script", s.Ref, true, s.Integrity)
 		}
-		if r.keep(len(r.Scripts), MaxScripts, s.Ref.size()+len(s.Integrity)+200) {
+		if r.keep(len(r.Scripts), maxScripts, s.Ref.size()+len(s.Integrity)+200) {
 			at = len(r.Scripts)
 			r.Scripts = append(r.Scripts, s)
 		}

@@ -6,19 +6,19 @@ import (
 
 // The bounds of what is kept of a page. What is beyond them is counted where there is a count.
 const (
-	MaxTitle      = 2000    // bytes of one title, description or other value
+	maxTitle      = 2000    // bytes of one title, description or other value
 	MaxValue      = 8 << 10 // bytes of one attribute or reference
-	MaxTitles     = 10      // titles, bases, refreshes
-	MaxMeta       = 500     // meta elements
-	MaxLinkTags   = 1000    // link elements
-	MaxAnchors    = 2000    // links
-	MaxHeadings   = 500     // headings
-	MaxImages     = 500     // images
-	MaxScripts    = 500     // scripts
-	MaxResources  = 2000    // things that the page loads
-	MaxForms      = 100     // forms
-	MaxFrames     = 100     // frames
-	MaxStructured = 100     // items of structured data
+	maxTitles     = 10      // titles, bases, refreshes
+	maxMeta       = 500     // meta elements
+	maxLinkTags   = 1000    // link elements
+	maxAnchors    = 2000    // links
+	maxHeadings   = 500     // headings
+	maxImages     = 500     // images
+	maxScripts    = 500     // scripts
+	maxResources  = 2000    // things that the page loads
+	maxForms      = 100     // forms
+	maxFrames     = 100     // frames
+	maxStructured = 100     // items of structured data
 	MaxText       = 1 << 20 // bytes of visible text
 	maxKept       = 8 << 20 // bytes of all that is kept beside the text
 )
@@ -119,9 +119,9 @@ type LinkKind string
 
 // The kinds of links.
 const (
-	Internal LinkKind = "internal" // to the same host
-	External LinkKind = "external" // to another host, over http or https
-	Other    LinkKind = "other"    // mailto, tel, javascript, or nowhere
+	internal LinkKind = "internal" // to the same host
+	external LinkKind = "external" // to another host, over http or https
+	other    LinkKind = "other"    // mailto, tel, javascript, or nowhere
 )
 
 // LinkCounts count links.

@@ -30,8 +30,8 @@ func (r *reader) ref(raw string) Ref {
 func (f Ref) size() int { return len(f.Raw) + len(f.URL) + 64 }
 
 func (r *reader) startTitle(e *element) {
-	r.capture(e, MaxTitle, func(c *capture) {
-		if title := collapse(c.String()); r.keep(len(r.Titles), MaxTitles, len(title)) {
+	r.capture(e, maxTitle, func(c *capture) {
+		if title := collapse(c.String()); r.keep(len(r.Titles), maxTitles, len(title)) {
 			r.Titles = append(r.Titles, title)
 		}
 	})
@@ -44,7 +44,7 @@ func (r *reader) meta(e *element) {
 		return
 	}
 	m.Content, m.HasContent = e.attr("content")
-	if r.keep(len(r.Metas), MaxMeta, len(m.Name)+len(m.Property)+len(m.Content)+64) {
+	if r.keep(len(r.Metas), maxMeta, len(m.Name)+len(m.Property)+len(m.Content)+64) {
 		r.Metas = append(r.Metas, m)
 	}
 }
@@ -62,7 +62,7 @@ func (r *reader) link(e *element) {
 	if sheet {
 		r.Counts.Stylesheets++
 	}
-	if len(l.Rel) > 0 && r.keep(len(r.LinkTags), MaxLinkTags, l.Ref.size()+len(l.Integrity)+200) {
+	if len(l.Rel) > 0 && r.keep(len(r.LinkTags), maxLinkTags, l.Ref.size()+len(l.Integrity)+200) {
 		r.LinkTags = append(r.LinkTags, l)
 	}
 	switch {
@@ -79,12 +79,12 @@ func (r *reader) link(e *element) {
 func (r *reader) startHeading(e *element) {
 	level := int(e.name[1] - '0')
 	r.Levels[level-1]++
-	if !r.keep(len(r.Headings), MaxHeadings, 64) {
+	if !r.keep(len(r.Headings), maxHeadings, 64) {
 		return
 	}
 	at := len(r.Headings)
 	r.Headings = append(r.Headings, Heading{Level: level})
-	r.capture(e, MaxTitle, func(c *capture) {
+	r.capture(e, maxTitle, func(c *capture) {
 		r.Headings[at].Text = collapse(c.String())
 		r.kept += len(r.Headings[at].Text)
 	})
@@ -98,7 +98,7 @@ func (r *reader) startAnchor(e *element) {
 	a := Anchor{Ref: r.ref(href), Rel: tokens(e.value("rel")), Target: clip(e.value("target"), 100)}
 	a.Kind = r.kind(a.URL)
 	r.count(&a)
-	if !r.keep(len(r.Anchors), MaxAnchors, a.Ref.size()+200) {
+	if !r.keep(len(r.Anchors), maxAnchors, a.Ref.size()+200) {
 		return
 	}
 	at := len(r.Anchors)
@@ -124,20 +124,20 @@ func (r *reader) kind(url string) LinkKind {
 	scheme, _ := cutScheme(url)
 	switch {
 	case scheme != "http" && scheme != "https":
-		return Other
+		return other
 	case hostOf(url) == r.host:
-		return Internal
+		return internal
 	default:
-		return External
+		return external
 	}
 }
 
 func (r *reader) count(a *Anchor) {
 	r.Links.All++
 	switch a.Kind {
-	case Internal:
+	case internal:
 		r.Links.Internal++
-	case External:
+	case external:
 		r.Links.External++
 	default:
 		r.Links.Other++
@@ -170,7 +170,7 @@ func (r *reader) image(e *element) {
 		r.loads("img", i.Ref, false, "")
 	}
 	r.sources("img", e.value("srcset"))
-	if r.keep(len(r.Images), MaxImages, i.Ref.size()+len(i.Alt)+100) {
+	if r.keep(len(r.Images), maxImages, i.Ref.size()+len(i.Alt)+100) {
 		r.Images = append(r.Images, i)
 	}
 }

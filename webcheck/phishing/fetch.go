@@ -59,7 +59,7 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sources []Source) 
 // disable lists the sources that nobody was to ask.
 func (e *evidence) disable(sources []Source) {
 	for _, s := range sources {
-		e.sources = append(e.sources, SourceResult{ID: s.ID(), Name: s.Name(), Status: SourceDisabled, ThreatTypes: []string{}})
+		e.sources = append(e.sources, SourceResult{ID: s.ID(), Name: s.Name(), Status: sourceDisabled, ThreatTypes: []string{}})
 	}
 }
 

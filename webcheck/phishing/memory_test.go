@@ -46,7 +46,7 @@ func TestMemory(t *testing.T) {
 			}))
 			began := time.Now()
 			held := diagtest.LiveBytes(Memory, func() {
-				_, r := examine(t, w, new(Checker), Request{URL: "https://shop.example/"})
+				_, r := examine(t, w, new(checker), Request{URL: "https://shop.example/"})
 				hold(t, r)
 			})
 			t.Logf("%d MiB of %d, %v", held>>20, Memory>>20, time.Since(began).Round(time.Millisecond))

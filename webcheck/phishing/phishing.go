@@ -49,15 +49,15 @@ type Verdict string
 
 // The verdicts.
 const (
-	Clean        Verdict = "clean"
+	clean        Verdict = "clean"
 	Suspicious   Verdict = "suspicious"
 	Malicious    Verdict = "malicious"
-	Inconclusive Verdict = "inconclusive"
+	inconclusive Verdict = "inconclusive"
 )
 
 // Values lists the verdicts.
 func (Verdict) Values() []string {
-	return []string{string(Clean), string(Suspicious), string(Malicious), string(Inconclusive)}
+	return []string{string(clean), string(Suspicious), string(Malicious), string(inconclusive)}
 }
 
 // Category is what a signal is about.
@@ -107,19 +107,19 @@ type Form struct {
 	Insecure    bool   `json:"insecure" doc:"whether it sends without encryption"`
 }
 
-// A Checker has reputation sources to ask. Its zero value has none.
-type Checker struct {
+// A checker has reputation sources to ask. Its zero value has none.
+type checker struct {
 	Sources []Source // at most 20; each with an id of its own
 }
 
 // Check examines a URL without reputation sources, see [Checker.Check].
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
-	return new(Checker).Check(ctx, env, req)
+	return new(checker).Check(ctx, env, req)
 }
 
 // Check examines a URL. The error is a *[diag.InputError] for what is no URL that a browser would fetch, and for a
 // source that is not configured; or that of the context if it ended. A site that does not answer is a result.
-func (c *Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+func (c *checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := c.examine(ctx, env, req)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (c *Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Repor
 }
 
 // examine takes the URL apart and asks whom it may ask.
-func (c *Checker) examine(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
+func (c *checker) examine(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	sources, err := c.chosen(req.Sources)
 	if err != nil {
 		return nil, err

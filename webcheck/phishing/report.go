@@ -99,7 +99,7 @@ func heuristics(judged diag.Verdict) int {
 // verdict is what the risk says. It is inconclusive where an answer that did not come could have raised the risk so far
 // that the verdict would be another one.
 func (e *evidence) verdict(r *Report) Verdict {
-	listed := slices.ContainsFunc(r.Sources, func(s SourceResult) bool { return s.Status == SourceMatch })
+	listed := slices.ContainsFunc(r.Sources, func(s SourceResult) bool { return s.Status == sourceMatch })
 	open := e.Unanswered()
 	worst := r.RiskScore
 	if slices.Contains(open, sourceRegistration) {
@@ -111,9 +111,9 @@ func (e *evidence) verdict(r *Report) Verdict {
 	case r.RiskScore >= suspicious:
 		return Suspicious
 	case e.asked && !e.served(), slices.Contains(open, sourceReputation), worst >= suspicious:
-		return Inconclusive
+		return inconclusive
 	default:
-		return Clean
+		return clean
 	}
 }
 

@@ -122,7 +122,7 @@ var reputationRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.heard() > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.sources, func(s SourceResult) diag.Failures {
-				if s.Status != SourceMatch {
+				if s.Status != sourceMatch {
 					return nil
 				}
 				return about(s.ID, "%s lists the URL or its host for %s.", s.Name, quoted(s.ThreatTypes))
@@ -134,7 +134,7 @@ var reputationRules = diag.Rules[*evidence]{
 // heard counts the sources that answered.
 func (e *evidence) heard() (n int) {
 	for _, s := range e.sources {
-		if s.Status == SourceMatch || s.Status == SourceNoMatch {
+		if s.Status == sourceMatch || s.Status == sourceNoMatch {
 			n++
 		}
 	}

@@ -26,17 +26,17 @@ type SourceStatus string
 
 // The statuses.
 const (
-	SourceMatch    SourceStatus = "match"
-	SourceNoMatch  SourceStatus = "no_match"
+	sourceMatch    SourceStatus = "match"
+	sourceNoMatch  SourceStatus = "no_match"
 	SourceTimeout  SourceStatus = "timeout"
-	SourceError    SourceStatus = "error"
-	SourceDisabled SourceStatus = "disabled" // nobody was to be asked
+	sourceError    SourceStatus = "error"
+	sourceDisabled SourceStatus = "disabled" // nobody was to be asked
 )
 
 // Values lists the statuses.
 func (SourceStatus) Values() []string {
 	return []string{
-		string(SourceMatch), string(SourceNoMatch), string(SourceTimeout), string(SourceError), string(SourceDisabled),
+		string(sourceMatch), string(sourceNoMatch), string(SourceTimeout), string(sourceError), string(sourceDisabled),
 	}
 }
 
@@ -50,7 +50,7 @@ type SourceResult struct {
 }
 
 // silent reports whether the source did not say.
-func (r SourceResult) silent() bool { return r.Status == SourceTimeout || r.Status == SourceError }
+func (r SourceResult) silent() bool { return r.Status == SourceTimeout || r.Status == sourceError }
 
 // The bounds of asking sources.
 const (
@@ -60,7 +60,7 @@ const (
 )
 
 // chosen returns the sources that a request asks for.
-func (c *Checker) chosen(ids []string) ([]Source, error) {
+func (c *checker) chosen(ids []string) ([]Source, error) {
 	all := c.Sources[:min(len(c.Sources), maxSources)]
 	if len(ids) == 0 {
 		return all, nil
@@ -82,7 +82,7 @@ func sourceField(i int) string { return fmt.Sprintf("sources[%d]", i) }
 
 // ask asks one source.
 func ask(ctx context.Context, env *diag.Env, s Source, u diag.URL) SourceResult {
-	r := SourceResult{ID: s.ID(), Name: s.Name(), Status: SourceNoMatch, ThreatTypes: []string{}}
+	r := SourceResult{ID: s.ID(), Name: s.Name(), Status: sourceNoMatch, ThreatTypes: []string{}}
 	began := env.Now()
 	bounded, cancel := diag.Within(ctx, sourceTimeout)
 	defer cancel()
@@ -92,9 +92,9 @@ func ask(ctx context.Context, env *diag.Env, s Source, u diag.URL) SourceResult 
 	case errors.Is(err, context.DeadlineExceeded) || bounded.Err() != nil && err != nil:
 		r.Status = SourceTimeout
 	case err != nil:
-		r.Status = SourceError
+		r.Status = sourceError
 	case len(threats) > 0:
-		r.Status, r.ThreatTypes = SourceMatch, append(r.ThreatTypes, threats[:min(len(threats), maxThreats)]...)
+		r.Status, r.ThreatTypes = sourceMatch, append(r.ThreatTypes, threats[:min(len(threats), maxThreats)]...)
 	}
 	return r
 }

@@ -154,9 +154,9 @@ func (e *evidence) text(r *Report) diag.Text {
 				break
 			}
 		}
-	case Inconclusive:
+	case inconclusive:
 		key += e.obstacle()
-	case Clean:
+	case clean:
 		key += e.cleanness(r)
 	}
 	brand, domain := e.brandIn(r, key)

@@ -80,7 +80,7 @@ var urls = []struct{ url, code string }{
 func alone(t testing.TB, url string) (*evidence, *Report) {
 	t.Helper()
 	off := false
-	e, err := new(Checker).examine(context.Background(), nil, Request{URL: url, Fetch: &off})
+	e, err := new(checker).examine(context.Background(), nil, Request{URL: url, Fetch: &off})
 	require.NoError(t, err, url)
 	return e, e.report(e.now)
 }
@@ -90,7 +90,7 @@ func TestURLs(t *testing.T) {
 		_, r := alone(t, tt.url)
 		require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code(tt.code), tt.url)
 		require.Contains(t, r.Sub, "Only the URL was examined.")
-		require.NotEqual(t, Inconclusive, r.Verdict)
+		require.NotEqual(t, inconclusive, r.Verdict)
 		hold(t, r)
 	}
 }
@@ -121,12 +121,12 @@ func TestHost(t *testing.T) {
 		"https://github.com/login?return_to=%2Fgolang%2Fgo",
 	} {
 		_, r := alone(t, url)
-		require.Equal(t, Clean, r.Verdict, "%s: %v", url, r.Signals)
+		require.Equal(t, clean, r.Verdict, "%s: %v", url, r.Signals)
 	}
 	for _, url := range []string{"", " ", "ftp://example.com/", "javascript:alert(1)", "data:text/html,x", "http://",
 		"localhost",
 		"https://exa mple.com/", "http://256.1.1.1/", "https://example.com:99999/", "https://" + strings.Repeat("a", 3000)} {
-		_, err := new(Checker).examine(t.Context(), nil, Request{URL: url})
+		_, err := new(checker).examine(t.Context(), nil, Request{URL: url})
 		var input *diag.InputError
 		require.ErrorAs(t, err, &input, url)
 	}
@@ -226,7 +226,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	for _, d := range strings.Fields(string(text)) {
 		all++
 		_, r := alone(t, "https://"+d+"/")
-		if r.Verdict != Clean {
+		if r.Verdict != clean {
 			alarms++
 			t.Logf("%s: %s %d %v", d, r.Verdict, r.RiskScore, r.Signals)
 		}
@@ -248,7 +248,7 @@ func TestHonestURLs(t *testing.T) {
 	require.NotEmpty(t, list)
 	for _, url := range list {
 		_, r := alone(t, url)
-		require.Equal(t, Clean, r.Verdict, "%s: %d %v", url, r.RiskScore, r.Signals)
+		require.Equal(t, clean, r.Verdict, "%s: %d %v", url, r.RiskScore, r.Signals)
 	}
 }
 

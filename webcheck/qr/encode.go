@@ -13,18 +13,18 @@ type Format string
 
 // The formats.
 const (
-	PNG  Format = "png"  // two colours, one bit a pixel
-	SVG  Format = "svg"  // drawn from lines, sharp at any size
+	png  Format = "png"  // two colours, one bit a pixel
+	svg  Format = "svg"  // drawn from lines, sharp at any size
 	JPEG Format = "jpeg" // for what reads nothing else
 )
 
 // Values lists the formats.
-func (Format) Values() []string { return []string{string(PNG), string(SVG), string(JPEG)} }
+func (Format) Values() []string { return []string{string(png), string(svg), string(JPEG)} }
 
 // mediaType returns the format's media type.
 func (f Format) mediaType() string {
 	switch f {
-	case SVG:
+	case svg:
 		return "image/svg+xml" // W3C SVG 2 appendix P
 	case JPEG:
 		return "image/jpeg"
@@ -103,7 +103,7 @@ func Encode(r Request) (*Image, error) {
 		return nil, err
 	}
 	m := modeOf(r.Data)
-	level := cmp.Or(r.ErrorCorrection, Medium)
+	level := cmp.Or(r.ErrorCorrection, medium)
 	version, ok := versionFor(m, len(r.Data), level)
 	if !ok {
 		return nil, diag.Invalid("data", "is %d bytes long; "+
@@ -138,7 +138,7 @@ func (r *Request) picture() (*picture, error) {
 	if err := oneOf("error_correction", r.ErrorCorrection); err != nil {
 		return nil, err
 	}
-	p := &picture{format: cmp.Or(r.Format, PNG), size: cmp.Or(r.Size, defaultSize), margin: defaultMargin}
+	p := &picture{format: cmp.Or(r.Format, png), size: cmp.Or(r.Size, defaultSize), margin: defaultMargin}
 	if p.size < minSize || p.size > maxSize {
 		return nil, diag.Invalid("size", "must be from %d to %d", minSize, maxSize)
 	}

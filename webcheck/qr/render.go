@@ -58,7 +58,7 @@ type picture struct {
 // modules, the mixture would mislead readers.
 func (p *picture) unit() int {
 	switch {
-	case p.format == SVG:
+	case p.format == svg:
 		return 0
 	case p.format == JPEG && !(p.foreground.grey() && p.background.grey()):
 		return 2
@@ -77,7 +77,7 @@ func (p *picture) grid() (scale, before int) {
 
 func (p *picture) draw() ([]byte, error) {
 	switch p.format {
-	case SVG:
+	case svg:
 		return p.svg(), nil
 	case JPEG:
 		return p.jpeg()

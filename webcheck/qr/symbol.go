@@ -93,11 +93,11 @@ func libraryBitmap(text string, level Level) (bitmap [][]bool, err error) {
 	}()
 	option := qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionHighest)
 	switch level {
-	case Low:
+	case low:
 		option = qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionLow)
-	case Medium:
+	case medium:
 		option = qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionMedium)
-	case Quartile:
+	case quartile:
 		option = qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionQuart)
 	}
 	code, err := qrcode.NewWith(text, option)

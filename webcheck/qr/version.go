@@ -5,25 +5,25 @@ type Level string
 
 // The error correction levels, from the roomiest to the most robust.
 const (
-	Low      Level = "L" // restores about 7 % of the codewords
-	Medium   Level = "M" // about 15 %
-	Quartile Level = "Q" // about 25 %
+	low      Level = "L" // restores about 7 % of the codewords
+	medium   Level = "M" // about 15 %
+	quartile Level = "Q" // about 25 %
 	High     Level = "H" // about 30 %
 )
 
 // Values lists the levels.
 func (Level) Values() []string {
-	return []string{string(Low), string(Medium), string(Quartile), string(High)}
+	return []string{string(low), string(medium), string(quartile), string(High)}
 }
 
 // index is the level's column in the table of blocks.
 func (l Level) index() int {
 	switch l {
-	case Low:
+	case low:
 		return 0
-	case Medium:
+	case medium:
 		return 1
-	case Quartile:
+	case quartile:
 		return 2
 	default:
 		return 3

@@ -76,7 +76,7 @@ func newStep(h *fetch.Hop) step {
 	s := step{hop: h, url: u, site: site(u.Host()), tracking: []string{}, cookies: h.Cookies()}
 	s.tracking = append(s.tracking, trackingParameters(u)...)
 	if d, ok := u.Host().Domain(); ok {
-		s.shortener = Shortener(d)
+		s.shortener = shortener(d)
 	}
 	s.forwards = forwarding(&s)
 	return s

@@ -13,9 +13,9 @@ import (
 
 // The bounds of what is fetched.
 const (
-	// Timeout is how long the chain is followed, so that there is a report before the caller's time is up,
+	// timeout is how long the chain is followed, so that there is a report before the caller's time is up,
 	// which usually is 15 seconds (CONTRACT 1.9).
-	Timeout = 12 * time.Second
+	timeout = 12 * time.Second
 
 	// MaxBytes is how much of each document is read: its head is at its beginning, and a page that only leads
 	// elsewhere is short.
@@ -35,7 +35,7 @@ func gather(ctx context.Context, env *diag.Env, ask fetch.Request) (*evidence, e
 	if ask.Next != nil {
 		ask.Next = e.next
 	}
-	ask.Timeout = diag.TimeLeft(ctx, Timeout)
+	ask.Timeout = diag.TimeLeft(ctx, timeout)
 	var err error
 	if e.result, err = fetch.Do(ctx, env.Cached(), ask); err != nil {
 		return nil, err

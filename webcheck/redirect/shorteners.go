@@ -36,8 +36,8 @@ var shorteners = map[string]string{
 	"urlr.me": "URLR", "n9.cl": "n9.cl", "acortar.link": "Acortar",
 }
 
-// Shortener returns the name of the URL shortener that a domain belongs to, or nothing.
-func Shortener(d diag.Domain) string {
+// shortener returns the name of the URL shortener that a domain belongs to, or nothing.
+func shortener(d diag.Domain) string {
 	for name := d.String(); name != ""; {
 		if s, ok := shorteners[name]; ok {
 			return s

@@ -15,7 +15,7 @@ type Decision struct {
 // Match decides for a crawler, named by its product token, and a path with its query, as in a request.
 func (f *File) Match(agent, path string) Decision {
 	if f.All != ByRules {
-		return Decision{Allowed: f.All == AllAllowed}
+		return Decision{Allowed: f.All == allAllowed}
 	}
 	if path == "" || path[0] != '/' {
 		path = "/" + path

@@ -31,12 +31,12 @@ type Access int
 // The kinds of access.
 const (
 	ByRules       Access = iota // the groups say it
-	AllAllowed                  // there is no file
+	allAllowed                  // there is no file
 	AllDisallowed               // it is not known whether there is one
 )
 
 // AllowAll is the file of a site that has none (RFC 9309 section 2.3.1.3).
-func AllowAll() *File { return &File{All: AllAllowed} }
+func AllowAll() *File { return &File{All: allAllowed} }
 
 // DisallowAll is the file of a site whose file cannot be reached (RFC 9309 section 2.3.1.4).
 func DisallowAll() *File { return &File{All: AllDisallowed} }

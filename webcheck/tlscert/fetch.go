@@ -19,8 +19,8 @@ import (
 
 // The bounds of a check.
 const (
-	// Timeout is how long all of it lasts: the operation has 15 seconds (CONTRACT 1.9).
-	Timeout = 13 * time.Second
+	// timeout is how long all of it lasts: the operation has 15 seconds (CONTRACT 1.9).
+	timeout = 13 * time.Second
 
 	connectTimeout   = 6 * time.Second // for the lookup and the connection
 	handshakeTimeout = 6 * time.Second // for the handshake of crypto/tls
@@ -29,7 +29,7 @@ const (
 
 // gather asks the DNS and speaks with the server.
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
-	logs, err := Logs(env)
+	logs, err := logs(env)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	if env != nil {
 		e.roots = env.Roots
 	}
-	bounded, cancel := diag.Within(ctx, Timeout)
+	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	var g diag.Group
 	g.Go(func() { e.caa = lookupCAA(bounded, env, e.name) })

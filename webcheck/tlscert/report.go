@@ -57,16 +57,16 @@ type ChainIssue string
 // The faults.
 const (
 	Incomplete          ChainIssue = "incomplete"           // an issuer is neither sent nor trusted
-	WrongOrder          ChainIssue = "wrong_order"          // certificates do not follow on each other
-	Extra               ChainIssue = "extra"                // certificates that belong to no path
-	ExpiredIntermediate ChainIssue = "expired_intermediate" // the validity of one that is needed has ended
-	WeakSignature       ChainIssue = "weak_signature"       // one that is needed is signed with MD5 or SHA-1
+	wrongOrder          ChainIssue = "wrong_order"          // certificates do not follow on each other
+	extra               ChainIssue = "extra"                // certificates that belong to no path
+	expiredIntermediate ChainIssue = "expired_intermediate" // the validity of one that is needed has ended
+	weakSignature       ChainIssue = "weak_signature"       // one that is needed is signed with MD5 or SHA-1
 )
 
 // Values lists the faults.
 func (ChainIssue) Values() []string {
 	return []string{
-		string(Incomplete), string(WrongOrder), string(Extra), string(ExpiredIntermediate), string(WeakSignature),
+		string(Incomplete), string(wrongOrder), string(extra), string(expiredIntermediate), string(weakSignature),
 	}
 }
 
@@ -112,14 +112,14 @@ type OCSPStatus string
 
 // The statuses.
 const (
-	OCSPGood    OCSPStatus = "good"
-	OCSPRevoked OCSPStatus = "revoked"
-	OCSPUnknown OCSPStatus = "unknown"
+	ocspGood    OCSPStatus = "good"
+	ocspRevoked OCSPStatus = "revoked"
+	ocspUnknown OCSPStatus = "unknown"
 )
 
 // Values lists the statuses.
 func (OCSPStatus) Values() []string {
-	return []string{string(OCSPGood), string(OCSPRevoked), string(OCSPUnknown)}
+	return []string{string(ocspGood), string(ocspRevoked), string(ocspUnknown)}
 }
 
 // SCTSource is by what way a timestamp came (RFC 6962 section 3.3).
@@ -127,14 +127,14 @@ type SCTSource string
 
 // The ways.
 const (
-	SCTEmbedded  SCTSource = "certificate"
-	SCTHandshake SCTSource = "tls"
-	SCTStapled   SCTSource = "ocsp"
+	sctEmbedded  SCTSource = "certificate"
+	sctHandshake SCTSource = "tls"
+	sctStapled   SCTSource = "ocsp"
 )
 
 // Values lists the ways.
 func (SCTSource) Values() []string {
-	return []string{string(SCTEmbedded), string(SCTHandshake), string(SCTStapled)}
+	return []string{string(sctEmbedded), string(sctHandshake), string(sctStapled)}
 }
 
 // An SCT is a signed certificate timestamp: the promise of a log to publish the certificate.

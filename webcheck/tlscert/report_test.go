@@ -35,7 +35,7 @@ func TestReport(t *testing.T) {
 	require.Equal(t, []bool{true, true, false}, []bool{r.VerifiedChain[0].Served, r.VerifiedChain[1].Served,
 		r.VerifiedChain[2].Served})
 	require.Empty(t, r.ChainIssues)
-	require.Equal(t, OCSPGood, r.OCSP.Status)
+	require.Equal(t, ocspGood, r.OCSP.Status)
 	require.Len(t, r.SCTs, 2)
 	require.Equal(t, "Let's Encrypt", r.CAA.Issuer)
 	require.True(t, *r.CAA.Allowed)
@@ -51,8 +51,8 @@ func TestReport(t *testing.T) {
 
 	for _, tt := range cases {
 		issues := map[string][]ChainIssue{
-			"incomplete": {Incomplete}, "repairable": {Incomplete}, "expired intermediate": {ExpiredIntermediate},
-			"wrong order and extra": {WrongOrder, Extra}, "SHA-1": {WeakSignature}, "unknown authority": {},
+			"incomplete": {Incomplete}, "repairable": {Incomplete}, "expired intermediate": {expiredIntermediate},
+			"wrong order and extra": {wrongOrder, extra}, "SHA-1": {weakSignature}, "unknown authority": {},
 		}
 		if want, ok := issues[tt.name]; ok {
 			r := check(t, a, tt.zone, tt.req, tt.setup)
@@ -70,7 +70,7 @@ func TestRequest(t *testing.T) {
 		"192.0.2.1:993": "192.0.2.1:993", "2001:db8::1": "[2001:db8::1]", "[2001:db8::1]": "[2001:db8::1]",
 		"[2001:db8::1]:443": "[2001:db8::1]:443", "b\u00fccher.example:443": "xn--bcher-kva.example:443",
 	} {
-		h, err := ParseHost(text)
+		h, err := parseHost(text)
 		require.NoError(t, err, text)
 		got, err := h.MarshalText()
 		require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestRequest(t *testing.T) {
 	}
 	for _, text := range []string{"", "https://example.com/", "example.com:", "example.com:0", "example.com:65536",
 		"a b", "example.com:https", "localhost", ":443"} {
-		_, err := ParseHost(text)
+		_, err := parseHost(text)
 		require.Error(t, err, text)
 	}
 	for _, tt := range []struct {

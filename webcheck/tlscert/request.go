@@ -63,8 +63,8 @@ type Host struct {
 	Port uint16 // 0 if none was given
 }
 
-// ParseHost reads "example.com", "example.com:8443", "192.0.2.1:443", "2001:db8::1" and "[2001:db8::1]:443".
-func ParseHost(s string) (Host, error) {
+// parseHost reads "example.com", "example.com:8443", "192.0.2.1:443", "2001:db8::1" and "[2001:db8::1]:443".
+func parseHost(s string) (Host, error) {
 	if rest, ok := strings.CutPrefix(s, "https://"); ok {
 		rest, _, _ = strings.Cut(rest, "/")
 		return Host{}, diag.Invalid("host", "is a URL; write its host alone: %.100q", rest)
@@ -90,7 +90,7 @@ func ParseHost(s string) (Host, error) {
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (h *Host) UnmarshalText(text []byte) (err error) {
-	*h, err = ParseHost(string(text))
+	*h, err = parseHost(string(text))
 	return err
 }
 
@@ -124,7 +124,7 @@ func protocols(port int) []string {
 
 // MustHost is ParseHost for constants; it panics on a bad host.
 func MustHost(s string) Host {
-	h, err := ParseHost(s)
+	h, err := parseHost(s)
 	if err != nil {
 		panic(err)
 	}

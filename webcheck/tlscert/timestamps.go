@@ -20,8 +20,8 @@ const LogsFile = "ct-logs.json"
 // logList is a type of its own, since mark certificates have other built-in logs beside the same file.
 type logList []pki.Log
 
-// Logs returns the logs of an environment. The error names the file that could not be read.
-func Logs(env *diag.Env) (logList, error) {
+// logs returns the logs of an environment. The error names the file that could not be read.
+func logs(env *diag.Env) (logList, error) {
 	return diag.List(env, LogsFile, func() logList { return nil }, func(data []byte) (logList, error) {
 		return pki.ParseLogs(data)
 	})
@@ -40,7 +40,7 @@ func (e *evidence) readSCTs() {
 	list, err := pki.SCTs(e.leaf())
 	e.sctFault = err != nil
 	for _, s := range list {
-		one := SCT{Source: SCTEmbedded}
+		one := SCT{Source: sctEmbedded}
 		if s.Version == 0 {
 			one.LogID, one.Timestamp = base64.StdEncoding.EncodeToString(s.LogID[:]), new(s.Timestamp)
 		}
@@ -53,10 +53,10 @@ func (e *evidence) readSCTs() {
 		e.scts = append(e.scts, one)
 	}
 	for range min(e.handshakeSCTs, pki.MaxSCTs) {
-		e.scts = append(e.scts, SCT{Source: SCTHandshake})
+		e.scts = append(e.scts, SCT{Source: sctHandshake})
 	}
 	if e.response != nil && slices.ContainsFunc(e.response.Extensions, isSCTExtension) {
-		e.scts = append(e.scts, SCT{Source: SCTStapled})
+		e.scts = append(e.scts, SCT{Source: sctStapled})
 	}
 }
 

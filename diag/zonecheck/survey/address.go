@@ -35,7 +35,7 @@ const (
 	ProbeFlags     Probe = 16
 	ProbeSmall     Probe = 17
 	ProbeChaos     Probe = 18
-	ProbeStray     Probe = 19
+	probeStray     Probe = 19
 	ProbeSubnet    Probe = 20
 	ProbeWWW       Probe = 21
 	probeCount           = 22
@@ -163,7 +163,7 @@ func (a *audit) first(ctx context.Context, ad *Address) {
 		case <-done:
 		case <-ctx.Done():
 		case <-timer.C:
-			ad.Replies[ProbeStray] = a.wire.stray(ctx, ad.IP, plain(a.zone, dns.TypeSOA))
+			ad.Replies[probeStray] = a.wire.stray(ctx, ad.IP, plain(a.zone, dns.TypeSOA))
 		}
 	})
 	ad.Replies[ProbeSOA] = a.wire.udp(ctx, ad.IP, plain(a.zone, dns.TypeSOA), twice(silentAfter))

@@ -128,7 +128,7 @@ func (a *audit) visit(ctx context.Context, ip netip.Addr, host string) {
 		return // one of those that were left out
 	}
 	known := a.addresses[ip]
-	if known == nil && len(a.addresses) == MaxAddresses {
+	if known == nil && len(a.addresses) == maxAddresses {
 		a.surplus++
 		return
 	}
@@ -138,7 +138,7 @@ func (a *audit) visit(ctx context.Context, ip netip.Addr, host string) {
 	if known != nil {
 		return
 	}
-	ad := &Address{IP: ip, Deep: len(a.addresses) < MaxProbed}
+	ad := &Address{IP: ip, Deep: len(a.addresses) < maxProbed}
 	a.addresses[ip] = ad
 	a.g.Go(func() { a.examine(ctx, ad) })
 	if ad.Deep {

@@ -110,7 +110,7 @@ func (a *audit) askWithin(ctx context.Context) {
 func (a *audit) betweenNames() []string {
 	names := map[string]bool{}
 	for name := range a.names {
-		for n := name; n != a.zone && n != "."; n = ParentName(n) {
+		for n := name; n != a.zone && n != "."; n = parentName(n) {
 			if n != name && !a.names[n] && !strings.HasPrefix(n, "*.") {
 				names[n] = true
 			}

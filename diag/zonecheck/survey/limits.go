@@ -20,10 +20,10 @@ const (
 	// of 512 octets.
 	MaxServers = 20
 
-	// MaxAddresses is how many addresses are asked whether they serve the zone, and MaxProbed how many
+	// maxAddresses is how many addresses are asked whether they serve the zone, and MaxProbed how many
 	// of these are examined in full.
-	MaxAddresses = 26
-	MaxProbed    = 10
+	maxAddresses = 26
+	maxProbed    = 10
 )
 
 const (

@@ -40,7 +40,7 @@ func (e RcodeError) Error() string { return "the resolver answered " + string(e)
 func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []string, err error) {
 	ancestors := []string{}
 	for n := name; n != "."; {
-		n = ParentName(n)
+		n = parentName(n)
 		ancestors = append(ancestors, n)
 	}
 	for part := range slices.Chunk(ancestors, maxAncestors) {

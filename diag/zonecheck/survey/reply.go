@@ -70,7 +70,7 @@ type Standing int
 
 // The standings.
 const (
-	NoAnswer         Standing = 0 // no reply, or none that can be read
+	noAnswer         Standing = 0 // no reply, or none that can be read
 	Authoritative    Standing = 1
 	NonAuthoritative Standing = 2 // gives the answer without the flag AA
 	UpwardReferral   Standing = 3 // refers to a parent zone
@@ -80,7 +80,7 @@ const (
 // Standing returns what the server that gave this reply for the SOA record is to the zone.
 func (r Reply) Standing(zone string) Standing {
 	if !r.OK() {
-		return NoAnswer
+		return noAnswer
 	}
 	m := r.Msg
 	has := len(Set[*dns.SOA](m.Answer, zone))+len(Set[*dns.CNAME](m.Answer, zone)) > 0
@@ -161,8 +161,8 @@ func BareName(name string) string {
 	return strings.TrimSuffix(strings.ToLower(name), ".")
 }
 
-// ParentName returns the name without its first label.
-func ParentName(name string) string {
+// parentName returns the name without its first label.
+func parentName(name string) string {
 	i, end := dns.NextLabel(name, 0)
 	if end {
 		return "."

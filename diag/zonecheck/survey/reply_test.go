@@ -61,7 +61,7 @@ func TestStanding(t *testing.T) {
 			require.Equal(t, tt.want, Reply{Result: Answered, Msg: &tt.m}.Standing("example.com."))
 		})
 	}
-	require.Equal(t, NoAnswer, Reply{Result: TimedOut}.Standing("example.com."))
+	require.Equal(t, noAnswer, Reply{Result: TimedOut}.Standing("example.com."))
 }
 
 // rr reads a record.

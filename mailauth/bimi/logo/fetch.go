@@ -13,9 +13,9 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
-// Timeout is how long a logo is waited for; what has not come then is reported as unknown, before the caller's time is
+// timeout is how long a logo is waited for; what has not come then is reported as unknown, before the caller's time is
 // up, which usually is 15 seconds (CONTRACT 1.9).
-const Timeout = 10 * time.Second
+const timeout = 10 * time.Second
 
 // A Fetched is what the address of a logo served, and what to think of it.
 type Fetched struct {
@@ -43,7 +43,7 @@ func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	}
 	r, err := fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept": {"image/svg+xml, */*;q=0.1"}},
-		MaxRedirects: fetch.DefaultRedirects, MaxBytes: svg.MaxBytes, Timeout: diag.TimeLeft(ctx, Timeout),
+		MaxRedirects: fetch.DefaultRedirects, MaxBytes: svg.MaxBytes, Timeout: diag.TimeLeft(ctx, timeout),
 		Ports: diag.WebPorts, AllowUntrusted: true,
 	})
 	if err != nil {

@@ -32,8 +32,8 @@ type Certificate struct {
 // A Mark is a certificate, read as one for marks.
 type Mark struct {
 	X509     *x509.Certificate
-	Subject  Subject
-	Coverage Coverage
+	Subject  subject
+	Coverage coverage
 	Logotype *Logotype // nil if there is no such extension
 	Pilot    bool      // it has the extension of the pilot of CMCs
 }
@@ -41,10 +41,10 @@ type Mark struct {
 // Read reads a certificate as one for marks.
 func Read(c *x509.Certificate) *Mark {
 	m := &Mark{
-		X509: c, Subject: readSubject(c), Coverage: Cover(c.DNSNames), Pilot: extension(c, oidPilot) != nil,
+		X509: c, Subject: readSubject(c), Coverage: cover(c.DNSNames), Pilot: extension(c, oidPilot) != nil,
 	}
 	if ext := extension(c, oidLogotype); ext != nil {
-		m.Logotype = ReadLogotype(ext.Value)
+		m.Logotype = readLogotype(ext.Value)
 	}
 	return m
 }
@@ -65,10 +65,10 @@ func (m *Mark) Describe(now time.Time) Certificate {
 	c := Certificate{
 		Certificate: pki.Describe(m.X509, now),
 		Type:        m.Subject.Type(), MarkType: MarkType(bounded(string(m.Subject.MarkType()))),
-		TrademarkID: m.Subject.show(TrademarkID), TrademarkCountry: m.Subject.show(TrademarkLand),
-		TrademarkOffice: m.Subject.show(TrademarkOffice), StatuteCitation: m.Subject.show(StatuteCitation),
-		PriorUseURL: m.Subject.show(PriorUseURL), JurisdictionCountry: m.Subject.show(JurisdictionLand),
-		BusinessCategory: m.Subject.show(BusinessCategory), Pilot: m.Pilot,
+		TrademarkID: m.Subject.show(trademarkID), TrademarkCountry: m.Subject.show(trademarkLand),
+		TrademarkOffice: m.Subject.show(trademarkOffice), StatuteCitation: m.Subject.show(statuteCitation),
+		PriorUseURL: m.Subject.show(priorUseURL), JurisdictionCountry: m.Subject.show(jurisdictionLand),
+		BusinessCategory: m.Subject.show(businessCategory), Pilot: m.Pilot,
 	}
 	if logo := m.Logo(); logo != nil {
 		c.LogoEmbedded, c.LogoSHA256, c.LogotypeSVGBytes = true, m.Logotype.Image.SHA256, new(len(logo))
@@ -77,7 +77,7 @@ func (m *Mark) Describe(now time.Time) Certificate {
 }
 
 // show returns a field for a report.
-func (s Subject) show(f Field) string { return bounded(s.Get(f)) }
+func (s subject) show(f field) string { return bounded(s.Get(f)) }
 
 // maxShown bounds the value of a field in a report, in bytes. The X.520 bound of most of them is 64 characters.
 const maxShown = 500

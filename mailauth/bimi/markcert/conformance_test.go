@@ -138,7 +138,7 @@ func searched(t *testing.T, der []byte) string {
 // The built-in roots are those of the vectors.
 func TestConformanceRoots(t *testing.T) {
 	known := map[string]bool{}
-	for _, c := range DefaultRoots().Certificates {
+	for _, c := range defaultRoots().Certificates {
 		known[fingerprint(c)] = true
 	}
 	files := vectors(t, "roots")

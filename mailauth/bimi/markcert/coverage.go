@@ -15,16 +15,16 @@ type Place struct {
 	Selector       string // empty means any: it is not known which
 }
 
-// A Coverage says what the names of a certificate cover ("VMC Domain Verification" of the draft).
-type Coverage struct {
+// A coverage says what the names of a certificate cover ("VMC Domain Verification" of the draft).
+type coverage struct {
 	Domains   []string // names without a selector: they cover each selector of the domain, and not its subdomains
 	Selectors []string // names with one, such as "default._bimi.example.com": they cover it alone
 	Wildcards []string // names with an asterisk, which cover nothing here
 }
 
-// Cover sorts the DNS names of a certificate.
-func Cover(names []string) Coverage {
-	var c Coverage
+// cover sorts the DNS names of a certificate.
+func cover(names []string) coverage {
+	var c coverage
 	for _, n := range names {
 		n = strings.ToLower(strings.TrimSuffix(n, "."))
 		switch labels := strings.Split(n, "."); {
@@ -41,7 +41,7 @@ func Cover(names []string) Coverage {
 
 // Covers reports whether a name of the certificate is that of the domain or of its organizational domain, or that of a
 // record there.
-func (c Coverage) Covers(p Place) bool {
+func (c coverage) Covers(p Place) bool {
 	return slices.ContainsFunc([]string{p.Domain, p.Organizational}, func(domain string) bool {
 		domain = strings.ToLower(strings.TrimSuffix(domain, "."))
 		return domain != "" && (slices.Contains(c.Domains, domain) || c.selects(p.Selector, domain))
@@ -49,7 +49,7 @@ func (c Coverage) Covers(p Place) bool {
 }
 
 // selects reports whether a name of the certificate is that of the record of a selector, or of any if it is empty.
-func (c Coverage) selects(selector, domain string) bool {
+func (c coverage) selects(selector, domain string) bool {
 	return slices.ContainsFunc(c.Selectors, func(n string) bool {
 		before, of, ok := strings.Cut(n, "."+wellKnown+".")
 		return ok && of == domain && (selector == "" || strings.EqualFold(before, selector))

@@ -24,5 +24,5 @@
 // # How to use the package
 //
 // [Parse] judges a text, [Lookup] fetches one and judges it. The steps are there one by one as well: [Fetch],
-// [ReadPEM], [Read] for one certificate, [Roots] and [Verify] for the chain, and [Coverage] for its names.
+// readPEM, [Read] for one certificate, roots and verify for the chain, and coverage for its names.
 package markcert

@@ -19,10 +19,10 @@ type evidence struct {
 	logs    []pki.Log
 	place   *Place              // where the record stands; nil if no domain was given
 	read    bool                // there is a text
-	bundle  *Bundle             // never nil once there is a text
+	bundle  *bundle             // never nil once there is a text
 	mark    *Mark               // the certificate that is judged; nil if the text has none
 	others  []*x509.Certificate // the other certificates of the text, in order, each once
-	trust   Trust
+	trust   trust
 	stamps  []Timestamp
 	garbled bool          // the list of timestamps cannot be read
 	drawing *svg.Document // the logo in the certificate; nil if there is none
@@ -40,7 +40,7 @@ type evidence struct {
 
 // digest reads the text of a certificate and all that is in it. It touches nothing.
 func (e *evidence) digest(text []byte) {
-	e.read, e.bundle = true, ReadPEM(text)
+	e.read, e.bundle = true, readPEM(text)
 	certs := e.bundle.Certificates
 	if len(certs) == 0 {
 		return
@@ -55,7 +55,7 @@ func (e *evidence) digest(text []byte) {
 	if !e.attempted() {
 		return
 	}
-	e.trust = Verify(leaf, e.others, e.roots, e.now)
+	e.trust = verify(leaf, e.others, e.roots, e.now)
 	e.stamps, e.garbled = readTimestamps(leaf, e.issuer(), e.logs)
 	if logo := e.mark.Logo(); logo != nil {
 		e.drawing = svg.Validate(logo)
@@ -112,7 +112,7 @@ func choose(certs []*x509.Certificate) int {
 
 // attempted reports whether the certificate is one for marks, or was meant to be.
 func (e *evidence) attempted() bool {
-	return e.mark != nil && (e.mark.ForMarks() || e.mark.Logotype != nil || e.mark.Subject.Has(MarkTypeField))
+	return e.mark != nil && (e.mark.ForMarks() || e.mark.Logotype != nil || e.mark.Subject.Has(markTypeField))
 }
 
 // issuer returns the certificate that signed the one that is judged, or nil.

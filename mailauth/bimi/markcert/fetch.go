@@ -9,9 +9,9 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// Timeout is how long a certificate is waited for; what has not come then is reported as unknown, before the caller's
+// timeout is how long a certificate is waited for; what has not come then is reported as unknown, before the caller's
 // time is up, which usually is 15 seconds (CONTRACT 1.9).
-const Timeout = 10 * time.Second
+const timeout = 10 * time.Second
 
 // maxRedirects is how many redirects are followed (CONTRACT 1.9).
 const maxRedirects = fetch.DefaultRedirects
@@ -29,7 +29,7 @@ func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	r, err := fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept": {"application/pem-certificate-chain, application/x-pem-file, text/plain, " +
 			"*/*;q=0.1"}},
-		MaxRedirects: maxRedirects, MaxBytes: MaxBytes, Timeout: diag.TimeLeft(ctx, Timeout), Ports: diag.WebPorts,
+		MaxRedirects: maxRedirects, MaxBytes: maxBytes, Timeout: diag.TimeLeft(ctx, timeout), Ports: diag.WebPorts,
 		AllowUntrusted: true,
 	})
 	if err != nil {

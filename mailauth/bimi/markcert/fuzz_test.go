@@ -15,7 +15,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"))
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\nMIIB"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if len(text) > MaxBytes || len(bytes.TrimSpace(text)) == 0 {
+		if len(text) > maxBytes || len(bytes.TrimSpace(text)) == 0 {
 			return
 		}
 		r, err := Parse(t.Context(), testEnv(june), ParseRequest{PEM: string(text)})
@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 		}
 		checkReport(t, r)
 		checkSuggestion(t, june, r)
-		if len(r.Chain) > MaxCertificates {
+		if len(r.Chain) > maxCertificates {
 			t.Errorf("%d certificates", len(r.Chain))
 		}
 	})
@@ -36,7 +36,7 @@ func FuzzReadLogotype(f *testing.F) {
 	f.Add(markcerttest.Image("x").Encode(markcerttest.Image("y")))
 	f.Add([]byte{0x30, 6, 0xa2, 4, 0xa0, 2, 0x30, 0})
 	f.Fuzz(func(t *testing.T, der []byte) {
-		l := ReadLogotype(der)
+		l := readLogotype(der)
 		if (l.Fault == "" && l.Image.Fault == "") != (l.Image.SVG != nil && l.Fault == "") {
 			t.Errorf("%+v", l)
 		}
@@ -52,8 +52,8 @@ func FuzzReadPEM(f *testing.F) {
 	f.Add([]byte{0x30, 0x82, 1, 0})
 	f.Add([]byte("<svg/>"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		b := ReadPEM(text)
-		if b.Form != PEM && b.Form != DER && b.Form != Base64 && len(b.Certificates) > 0 {
+		b := readPEM(text)
+		if b.Form != PEM && b.Form != der && b.Form != Base64 && len(b.Certificates) > 0 {
 			t.Errorf("form %q with certificates", b.Form)
 		}
 		if _, known := forms[b.Form]; !known && len(b.Certificates)+len(b.Broken) == 0 {

@@ -16,19 +16,19 @@ import (
 	"golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// SVGMediaType is the only type of image that mark certificates may hold.
-const SVGMediaType = "image/svg+xml"
+// svgMediaType is the only type of image that mark certificates may hold.
+const svgMediaType = "image/svg+xml"
 
 // A Logotype is the logo in a certificate (RFC 9399).
 type Logotype struct {
 	Images int   // in the whole extension
-	Image  Image // of the subject, the first if there are several
+	Image  image // of the subject, the first if there are several
 	Fault  string
 	Others []string // other kinds of logos in the extension
 }
 
-// An Image is one image of a logotype (LogotypeDetails of RFC 9399 section 4.1).
-type Image struct {
+// An image is one image of a logotype (LogotypeDetails of RFC 9399 section 4.1).
+type image struct {
 	MediaType string
 	URIs      int
 	URI       string // the beginning of the first, for reports
@@ -74,8 +74,8 @@ var errMalformed = errors.New("it is not encoded as RFC 9399 says")
 // clean makes a text of strangers fit for a report.
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// ReadLogotype reads the value of a logotype extension, as far as it can be read.
-func ReadLogotype(der []byte) *Logotype {
+// readLogotype reads the value of a logotype extension, as far as it can be read.
+func readLogotype(der []byte) *Logotype {
 	l := &Logotype{}
 	if err := l.read(cryptobyte.String(der)); err != nil {
 		l.Fault = err.Error()
@@ -136,7 +136,7 @@ func (l *Logotype) readSubject(s cryptobyte.String) error {
 }
 
 // read reads LogotypeDetails.
-func (i *Image) read(s cryptobyte.String) error {
+func (i *image) read(s cryptobyte.String) error {
 	var media, hashes, uris cryptobyte.String
 	if !s.ReadASN1(&media, asn1.IA5String) || !s.ReadASN1(&hashes, asn1.SEQUENCE) ||
 		!s.ReadASN1(&uris, asn1.SEQUENCE) || !s.Empty() {
@@ -159,7 +159,7 @@ func (i *Image) read(s cryptobyte.String) error {
 }
 
 // decode reads a data URI (RFC 2397): base64, and gzip inside (RFC 6170 section 5).
-func (i *Image) decode(uri string) {
+func (i *image) decode(uri string) {
 	head, data, ok := strings.Cut(uri, ",")
 	if i.Embedded = len(uri) >= 5 && strings.EqualFold(uri[:5], "data:"); !i.Embedded || !ok {
 		i.Fault = "its URI is not a data URI"
@@ -171,7 +171,7 @@ func (i *Image) decode(uri string) {
 		return
 	}
 	if kind, _, _ := strings.Cut(strings.TrimPrefix(head, "data:"), ";"); !svgType(kind) && kind != "" {
-		i.Fault = fmt.Sprintf("its data URI has the type %.100q, not %s", kind, SVGMediaType)
+		i.Fault = fmt.Sprintf("its data URI has the type %.100q, not %s", kind, svgMediaType)
 		return
 	}
 	raw, err := base64.StdEncoding.DecodeString(data)
@@ -209,7 +209,7 @@ func unix(text []byte) []byte {
 
 // compareHashes compares the hashes of the extension with the logo: they are over the text after decompression, with LF
 // at the end of lines (RFC 6170 section 5.2), and some over the text as it is.
-func (i *Image) compareHashes(list cryptobyte.String) error {
+func (i *image) compareHashes(list cryptobyte.String) error {
 	i.HashMatches = true
 	for n := 0; !list.Empty(); n++ {
 		var one, algorithm, value cryptobyte.String

@@ -99,7 +99,7 @@ var lookupCases = []struct {
 	{"500", "", answer(500, "", ""), LookupRequest{URL: markURL}, diag.Bad, codes("cert_fetch_failed")},
 	{"no host", zone, nil, LookupRequest{URL: "https://www.example.com/mark.pem"}, diag.Bad, codes("cert_fetch_failed")},
 	{"nothing listens", "brand.example. A 192.0.2.9\n", nil, LookupRequest{URL: markURL}, diag.Bad, codes("cert_fetch_failed")},
-	{"too large", "", answer(200, pemType, strings.Repeat("x", MaxBytes+1)), LookupRequest{URL: markURL}, diag.Bad, codes("cert_fetch_failed")},
+	{"too large", "", answer(200, pemType, strings.Repeat("x", maxBytes+1)), LookupRequest{URL: markURL}, diag.Bad, codes("cert_fetch_failed")},
 	{"circle", "", redirect(markURL), LookupRequest{URL: markURL}, diag.Bad, codes("cert_fetch_failed")},
 	{"redirect", "", redirect("https://files.example/mark.pem"), LookupRequest{URL: markURL}, diag.Valid, nil},
 	{"redirect to http", "", redirect("http://files.example/mark.pem"), LookupRequest{URL: markURL}, diag.Bad,
@@ -198,7 +198,7 @@ func TestLookupRefuses(t *testing.T) {
 	}
 	_, err := Parse(t.Context(), w.Env(), ParseRequest{PEM: " "})
 	require.Error(t, err)
-	_, err = Parse(t.Context(), w.Env(), ParseRequest{PEM: strings.Repeat("x", MaxBytes+1)})
+	_, err = Parse(t.Context(), w.Env(), ParseRequest{PEM: strings.Repeat("x", maxBytes+1)})
 	require.Error(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -220,7 +220,7 @@ func TestCheck(t *testing.T) {
 	good(w)
 	env := w.NewEnv()
 	env.Data = authority.Files()
-	r, err := Check(t.Context(), env, diag.MustURL(markURL), At(diag.MustDomain("example.net"), "default"))
+	r, err := Check(t.Context(), env, diag.MustURL(markURL), at(diag.MustDomain("example.net"), "default"))
 	require.NoError(t, err)
 	require.Equal(t, codes("cert_domain_mismatch"), diagtest.Codes(r.Verdict))
 	r, err = Check(t.Context(), env, diag.MustURL(markURL), nil)
@@ -230,7 +230,7 @@ func TestCheck(t *testing.T) {
 
 // A list that cannot be read is an error that names the file.
 func TestLists(t *testing.T) {
-	for _, file := range []string{RootsFile, LogsFile} {
+	for _, file := range []string{RootsFile, logsFile} {
 		files := authority.Files()
 		files[file].Data = []byte("{}")
 		_, err := Parse(t.Context(), &diag.Env{Data: files}, ParseRequest{PEM: "x"})
@@ -238,7 +238,7 @@ func TestLists(t *testing.T) {
 	}
 	files := authority.Files()
 	files[RootsFile].Data = []byte(authority.Issue(mark{}))
-	_, err := Roots(&diag.Env{Data: files})
+	_, err := roots(&diag.Env{Data: files})
 	require.ErrorContains(t, err, "not that of an authority")
 }
 

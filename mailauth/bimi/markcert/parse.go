@@ -32,22 +32,22 @@ func Parse(_ context.Context, env *diag.Env, req ParseRequest) (*ParseReport, er
 	if strings.TrimSpace(req.PEM) == "" {
 		return nil, diag.Invalid("pem", "is empty")
 	}
-	if len(req.PEM) > MaxBytes {
-		return nil, diag.Invalid("pem", "has more than %d bytes", MaxBytes)
+	if len(req.PEM) > maxBytes {
+		return nil, diag.Invalid("pem", "has more than %d bytes", maxBytes)
 	}
 	e, err := newEvidence(env)
 	if err != nil {
 		return nil, err
 	}
 	if !req.Domain.IsZero() {
-		e.place = At(req.Domain, "")
+		e.place = at(req.Domain, "")
 	}
 	e.digest([]byte(req.PEM))
 	return e.report(parseRules), nil
 }
 
-// At returns the place of the record of a domain. An empty selector means any.
-func At(d diag.Domain, selector string) *Place {
+// at returns the place of the record of a domain. An empty selector means any.
+func at(d diag.Domain, selector string) *Place {
 	return &Place{d.String(), policy.PublicSuffixOrganizational(d.String()), selector}
 }
 
@@ -56,15 +56,15 @@ func (*ParseReport) Rules() []diag.RuleInfo { return parseRules.Describe() }
 
 // newEvidence begins with what the environment knows.
 func newEvidence(env *diag.Env) (*evidence, error) {
-	roots, err := Roots(env)
+	roots, err := roots(env)
 	if err != nil {
 		return nil, err
 	}
-	logs, err := Logs(env)
+	logs, err := logs(env)
 	if err != nil {
 		return nil, err
 	}
-	return &evidence{now: env.Now(), roots: roots, logs: logs, bundle: &Bundle{}}, nil
+	return &evidence{now: env.Now(), roots: roots, logs: logs, bundle: &bundle{}}, nil
 }
 
 // report judges the evidence and writes it down.

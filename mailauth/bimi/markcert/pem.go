@@ -11,44 +11,44 @@ import (
 
 // The bounds of a text.
 const (
-	// MaxBytes is how much of a text is read (CONTRACT 3.3.2). Certificates with a logo have up to 50 KiB.
-	MaxBytes = 256 << 10
+	// maxBytes is how much of a text is read (CONTRACT 3.3.2). Certificates with a logo have up to 50 KiB.
+	maxBytes = 256 << 10
 
-	// MaxCertificates is how many certificates of a text are read. Real ones have up to 4.
-	MaxCertificates = 20
+	// maxCertificates is how many certificates of a text are read. Real ones have up to 4.
+	maxCertificates = 20
 )
 
-// A Bundle is what a text of PEM blocks holds (RFC 7468).
-type Bundle struct {
+// A bundle is what a text of PEM blocks holds (RFC 7468).
+type bundle struct {
 	Certificates []*x509.Certificate // in the order of the text
-	Broken       []Broken            // blocks that cannot be read
+	Broken       []broken            // blocks that cannot be read
 	Others       []string            // types of the blocks that are no certificates, each once
 	PrivateKey   bool                // one of them is a private key
-	Form         Form                // what the text is if it has no block of a certificate
+	Form         form                // what the text is if it has no block of a certificate
 	Excess       int                 // certificates beyond the bound, which were not read
 }
 
-// Broken is a block of a certificate that cannot be read.
-type Broken struct {
+// broken is a block of a certificate that cannot be read.
+type broken struct {
 	Index int    // of the blocks of certificates, from 1; 0 for one that cannot be counted
 	Text  string // why, as a clause
 }
 
-// A Form is what a text is.
-type Form string
+// A form is what a text is.
+type form string
 
 // The forms.
 const (
-	PEM    Form = ""       // it has PEM blocks of certificates
-	DER    Form = "der"    // the certificate in binary form; it is read all the same
-	Base64 Form = "base64" // a certificate without the lines BEGIN and END; it is read all the same
-	PKCS7  Form = "pkcs7"  // a bundle of PKCS #7
-	HTML   Form = "html"   // a page
-	SVG    Form = "svg"    // a logo
-	Empty  Form = "empty"  // nothing
-	Blocks Form = "blocks" // PEM blocks of other things
-	Cut    Form = "cut"    // a block that has no END line, or the other way around
-	Other  Form = "other"  // something else
+	PEM    form = ""       // it has PEM blocks of certificates
+	der    form = "der"    // the certificate in binary form; it is read all the same
+	Base64 form = "base64" // a certificate without the lines BEGIN and END; it is read all the same
+	pkcs7  form = "pkcs7"  // a bundle of PKCS #7
+	html   form = "html"   // a page
+	SVG    form = "svg"    // a logo
+	empty  form = "empty"  // nothing
+	Blocks form = "blocks" // PEM blocks of other things
+	cut    form = "cut"    // a block that has no END line, or the other way around
+	other  form = "other"  // something else
 )
 
 const (
@@ -57,11 +57,11 @@ const (
 	byteOrder  = "\ufeff"
 )
 
-// ReadPEM reads a text of PEM blocks as far as it can be read. Blanks, line ends and text around the blocks do not
+// readPEM reads a text of PEM blocks as far as it can be read. Blanks, line ends and text around the blocks do not
 // matter.
-func ReadPEM(text []byte) *Bundle {
-	b := &Bundle{Form: Other}
-	rest := normalise(text[:min(len(text), MaxBytes)])
+func readPEM(text []byte) *bundle {
+	b := &bundle{Form: other}
+	rest := normalise(text[:min(len(text), maxBytes)])
 	count := 0
 	for {
 		var block *pem.Block
@@ -87,14 +87,14 @@ func ReadPEM(text []byte) *Bundle {
 }
 
 // add reads the certificate of a block.
-func (b *Bundle) add(index int, der []byte) {
-	if len(b.Certificates)+len(b.Broken) >= MaxCertificates {
+func (b *bundle) add(index int, der []byte) {
+	if len(b.Certificates)+len(b.Broken) >= maxCertificates {
 		b.Excess++
 		return
 	}
 	c, err := x509.ParseCertificate(der)
 	if err != nil {
-		b.Broken = append(b.Broken, Broken{index, fault(der)})
+		b.Broken = append(b.Broken, broken{index, fault(der)})
 		return
 	}
 	b.Certificates = append(b.Certificates, c)
@@ -117,7 +117,7 @@ func fault(der []byte) string {
 	}
 }
 
-func (b *Bundle) other(kind string) {
+func (b *bundle) other(kind string) {
 	b.PrivateKey = b.PrivateKey || strings.HasSuffix(kind, "PRIVATE KEY")
 	kind = clean(kind[:min(len(kind), 60)])
 	for _, known := range b.Others {
@@ -125,16 +125,16 @@ func (b *Bundle) other(kind string) {
 			return
 		}
 	}
-	if len(b.Others) < MaxCertificates {
+	if len(b.Others) < maxCertificates {
 		b.Others = append(b.Others, kind)
 	}
 }
 
 // damaged finds blocks that begin and that the decoder passed over.
-func (b *Bundle) damaged(text []byte, read int) {
+func (b *bundle) damaged(text []byte, read int) {
 	begun := bytes.Count(text, []byte(beginMark))
-	if begun > read && len(b.Broken) < MaxCertificates {
-		b.Broken = append(b.Broken, Broken{0, "the block is damaged: it has no END line, or characters that are not Base64"})
+	if begun > read && len(b.Broken) < maxCertificates {
+		b.Broken = append(b.Broken, broken{0, "the block is damaged: it has no END line, or characters that are not Base64"})
 		b.Form = PEM
 	}
 	b.PrivateKey = b.PrivateKey || bytes.Contains(text, []byte("PRIVATE KEY-----"))
@@ -161,27 +161,27 @@ func normalise(text []byte) []byte {
 
 // guess finds out what a text without a block of a certificate is, and reads the certificate if it is one in another
 // form.
-func (b *Bundle) guess(text []byte) {
+func (b *bundle) guess(text []byte) {
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, []byte(byteOrder)))
 	head := strings.ToLower(string(trimmed[:min(len(trimmed), 512)]))
 	switch {
 	case len(trimmed) == 0:
-		b.Form = Empty
+		b.Form = empty
 	case len(b.Others) > 0:
 		b.Form = Blocks
 		for _, kind := range b.Others {
 			if kind == "PKCS7" || kind == "CMS" {
-				b.Form = PKCS7
+				b.Form = pkcs7
 			}
 		}
 	case bytes.Contains(trimmed, []byte(beginBlock)) || bytes.Contains(trimmed, []byte("-----END ")):
-		b.Form = Cut
+		b.Form = cut
 	case strings.Contains(head, "<svg"):
 		b.Form = SVG
 	case strings.HasPrefix(head, "<"):
-		b.Form = HTML
+		b.Form = html
 	case trimmed[0] == 0x30 && len(trimmed) > 1 && trimmed[1] >= 0x80:
-		b.binary(text, DER)
+		b.binary(text, der)
 	default:
 		der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(trimmed)), ""))
 		if err == nil && len(der) > 0 {
@@ -195,12 +195,12 @@ var oidSignedData = []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01,
 
 func isPKCS7(der []byte) bool { return bytes.Contains(der[:min(len(der), 32)], oidSignedData) }
 
-func (b *Bundle) binary(der []byte, form Form) {
+func (b *bundle) binary(der []byte, form form) {
 	certs, err := x509.ParseCertificates(der)
 	switch {
 	case err == nil && len(certs) > 0:
-		b.Form, b.Certificates = form, certs[:min(len(certs), MaxCertificates)]
+		b.Form, b.Certificates = form, certs[:min(len(certs), maxCertificates)]
 	case isPKCS7(der):
-		b.Form = PKCS7
+		b.Form = pkcs7
 	}
 }

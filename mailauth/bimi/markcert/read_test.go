@@ -9,11 +9,11 @@ import (
 )
 
 func TestBuiltInRoots(t *testing.T) {
-	for _, c := range DefaultRoots().Certificates {
+	for _, c := range defaultRoots().Certificates {
 		require.NoError(t, c.CheckSignatureFrom(c), name(c))
 	}
 	listed := map[string]bool{}
-	for _, c := range DefaultRoots().Certificates {
+	for _, c := range defaultRoots().Certificates {
 		listed[fingerprint(c)] = true
 	}
 	for sum := range distrusted {
@@ -41,7 +41,7 @@ func TestCovers(t *testing.T) {
 		{"wildcard", []string{"*.example.com"}, at("news.example.com", "example.net", "default"), false},
 		{"none", nil, at("example.com", "", ""), false},
 	} {
-		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, Cover(tt.names).Covers(tt.place)) })
+		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, cover(tt.names).Covers(tt.place)) })
 	}
 }
 

@@ -31,8 +31,8 @@ type RootSet struct {
 	refused      map[string]distrust // by fingerprint
 }
 
-// NewRootSet returns a list of these authorities.
-func NewRootSet(certificates ...*x509.Certificate) *RootSet {
+// newRootSet returns a list of these authorities.
+func newRootSet(certificates ...*x509.Certificate) *RootSet {
 	s := &RootSet{Certificates: certificates, pool: x509.NewCertPool(), timeless: x509.NewCertPool(), refused: distrusted}
 	for _, c := range certificates {
 		s.pool.AddCert(c)
@@ -41,8 +41,8 @@ func NewRootSet(certificates ...*x509.Certificate) *RootSet {
 	return s
 }
 
-// DefaultRoots returns the built-in authorities.
-var DefaultRoots = sync.OnceValue(func() *RootSet {
+// defaultRoots returns the built-in authorities.
+var defaultRoots = sync.OnceValue(func() *RootSet {
 	s, err := ParseRoots(rootsText)
 	if err != nil {
 		panic(err) // the list is part of the program, and a test reads it
@@ -52,26 +52,26 @@ var DefaultRoots = sync.OnceValue(func() *RootSet {
 
 // ParseRoots reads a list of root certificates as PEM. Lines outside the blocks are comments.
 func ParseRoots(text []byte) (*RootSet, error) {
-	b := ReadPEM(text)
+	b := readPEM(text)
 	switch {
 	case b.Form != PEM || len(b.Certificates) == 0:
 		return nil, errors.New("the file has no CERTIFICATE block")
 	case len(b.Broken) > 0:
 		return nil, fmt.Errorf("certificate %d: %s", b.Broken[0].Index, b.Broken[0].Text)
 	case b.Excess > 0:
-		return nil, fmt.Errorf("the file has more than %d certificates", MaxCertificates)
+		return nil, fmt.Errorf("the file has more than %d certificates", maxCertificates)
 	}
 	for _, c := range b.Certificates {
 		if !c.IsCA || !c.BasicConstraintsValid {
 			return nil, fmt.Errorf("the certificate of %s is not that of an authority", name(c))
 		}
 	}
-	return NewRootSet(b.Certificates...), nil
+	return newRootSet(b.Certificates...), nil
 }
 
-// Roots returns the authorities of an environment. The error names the file that could not be read.
-func Roots(env *diag.Env) (*RootSet, error) {
-	return diag.List(env, RootsFile, DefaultRoots, ParseRoots)
+// roots returns the authorities of an environment. The error names the file that could not be read.
+func roots(env *diag.Env) (*RootSet, error) {
+	return diag.List(env, RootsFile, defaultRoots, ParseRoots)
 }
 
 // A distrust says that a provider does not accept what a root has issued since some day.

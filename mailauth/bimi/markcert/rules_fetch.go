@@ -116,7 +116,7 @@ func unfetched(e *evidence) diag.Failures {
 		return diag.Fail("The web server answered %d %s for %s.",
 			head.StatusCode, diag.Quote(head.StatusText), diag.Quote(r.URL.String()))
 	default:
-		return diag.FailIf(r.Truncated, "The file has more than %d bytes, which is no certificate.", MaxBytes)
+		return diag.FailIf(r.Truncated, "The file has more than %d bytes, which is no certificate.", maxBytes)
 	}
 }
 

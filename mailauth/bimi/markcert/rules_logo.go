@@ -49,7 +49,7 @@ var logoRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			t := e.mark.Logotype.Image.MediaType
 			return diag.FailIf(!svgType(t), "The logotype extension gives the logo the media type %q, not %s.",
-				diag.Quote(t), SVGMediaType)
+				diag.Quote(t), svgMediaType)
 		},
 	},
 	{
@@ -161,5 +161,5 @@ func (e *evidence) logoFaults(meant func(svg.Fault) bool) diag.Failures {
 // svgType reports whether a media type is that of SVG, perhaps compressed (RFC 9399 section 7).
 func svgType(t string) bool {
 	t = strings.ToLower(t)
-	return t == SVGMediaType || t == SVGMediaType+"+gzip"
+	return t == svgMediaType || t == svgMediaType+"+gzip"
 }

@@ -17,26 +17,26 @@ const reissue = "Ask the authority to reissue the certificate with the right fie
 
 // required are the fields that each mark certificate has, and those that a mark type asks for besides.
 var (
-	required = []Field{
-		Organization, StreetAddress, Country, BusinessCategory, RegistrationNumber, JurisdictionLand,
+	required = []field{
+		organization, streetAddress, country, businessCategory, registrationNumber, jurisdictionLand,
 	}
-	requiredFor = map[MarkType][]Field{
-		Registered: {TrademarkLand, TrademarkID}, ModifiedRegistered: {TrademarkLand, TrademarkID},
-		Government: {StatuteLand, StatuteCitation},
+	requiredFor = map[MarkType][]field{
+		registered: {trademarkLand, trademarkID}, modifiedRegistered: {trademarkLand, trademarkID},
+		Government: {statuteLand, statuteCitation},
 	}
-	trademarks = []MarkType{Registered, ModifiedRegistered}
+	trademarks = []MarkType{registered, modifiedRegistered}
 	// allowedFor are the mark types that have a field at all.
 	allowedFor = []struct {
-		field Field
+		field field
 		types []MarkType
 	}{
-		{TrademarkOffice, trademarks}, {TrademarkLand, trademarks}, {TrademarkID, trademarks},
-		{StatuteLand, []MarkType{Government}}, {StatuteState, []MarkType{Government}}, {StatutePlace, []MarkType{Government}},
-		{StatuteCitation, []MarkType{Government}}, {StatuteURL, []MarkType{Government}},
-		{PriorUseURL, []MarkType{PriorUse}},
+		{trademarkOffice, trademarks}, {trademarkLand, trademarks}, {trademarkID, trademarks},
+		{statuteLand, []MarkType{Government}}, {statuteState, []MarkType{Government}}, {statutePlace, []MarkType{Government}},
+		{statuteCitation, []MarkType{Government}}, {statuteURL, []MarkType{Government}},
+		{priorUseURL, []MarkType{PriorUse}},
 	}
 	// implied are fields that ask for another one: a place lies in a state.
-	implied = map[Field]Field{JurisdictionPlace: JurisdictionState, StatutePlace: StatuteState}
+	implied = map[field]field{jurisdictionPlace: jurisdictionState, statutePlace: statuteState}
 )
 
 // categories are the kinds of organizations (section 4.1.1 of the EV Guidelines).
@@ -47,7 +47,7 @@ var sourceSince = time.Date(2025, time.April, 15, 0, 0, 0, 0, time.UTC)
 
 // typed reports whether the mark type is one of which the fields are known.
 func typed(e *evidence) bool {
-	return marked(e) && e.mark.Subject.Type() != UnknownType && e.mark.Subject.MarkType() != Provisional
+	return marked(e) && e.mark.Subject.Type() != unknownType && e.mark.Subject.MarkType() != provisional
 }
 
 // subjectRules are about who the certificate is for, and which mark.
@@ -63,7 +63,7 @@ var subjectRules = diag.Rules[*evidence]{
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			t := e.mark.Subject.MarkType()
-			if e.mark.Subject.Type() != UnknownType {
+			if e.mark.Subject.Type() != unknownType {
 				return nil
 			}
 			if t == "" {
@@ -84,7 +84,7 @@ var subjectRules = diag.Rules[*evidence]{
 			"for a verified mark certificate, which needs a registered trademark.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mark.Subject.Type() == CMC, "The mark type %s makes it a common mark certificate.",
+			return diag.FailIf(e.mark.Subject.Type() == cmc, "The mark type %s makes it a common mark certificate.",
 				e.mark.Subject.MarkType())
 		},
 	},
@@ -97,7 +97,7 @@ var subjectRules = diag.Rules[*evidence]{
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
 			s, t := e.mark.Subject, e.mark.Subject.MarkType()
-			return diag.FailEach(slices.Concat(required, requiredFor[t]), func(f Field) diag.Failures {
+			return diag.FailEach(slices.Concat(required, requiredFor[t]), func(f field) diag.Failures {
 				what := "each mark certificate"
 				if slices.Contains(requiredFor[t], f) {
 					what = "a certificate for a " + string(t)
@@ -114,7 +114,7 @@ var subjectRules = diag.Rules[*evidence]{
 		Advice:      reissue,
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.mark.Subject.Has(Locality) && !e.mark.Subject.Has(StateOrProvince),
+			return diag.FailIf(!e.mark.Subject.Has(locality) && !e.mark.Subject.Has(stateOrProvince),
 				"The subject has neither localityName nor stateOrProvinceName; one of the two is required.")
 		},
 	},
@@ -126,7 +126,7 @@ var subjectRules = diag.Rules[*evidence]{
 		Advice:      reissue,
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach([]Field{JurisdictionPlace, StatutePlace}, func(f Field) diag.Failures {
+			return diag.FailEach([]field{jurisdictionPlace, statutePlace}, func(f field) diag.Failures {
 				return diag.FailIf(e.mark.Subject.Has(f) && !e.mark.Subject.Has(implied[f]),
 					"The subject has %s without %s.", f, implied[f]).About(string(f))
 			})
@@ -138,11 +138,11 @@ var subjectRules = diag.Rules[*evidence]{
 		Requirement: "The business category is one of the four that are defined",
 		Ref:         fieldsRef,
 		Advice:      reissue,
-		When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.Has(BusinessCategory) },
+		When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.Has(businessCategory) },
 		Fails: func(e *evidence) diag.Failures {
-			c := e.mark.Subject.Get(BusinessCategory)
+			c := e.mark.Subject.Get(businessCategory)
 			return diag.FailIf(!slices.Contains(categories, c), "The businessCategory is %q, not one of: %s.",
-				diag.Quote(c), strings.Join(categories, ", ")).About(string(BusinessCategory))
+				diag.Quote(c), strings.Join(categories, ", ")).About(string(businessCategory))
 		},
 	},
 	{
@@ -154,9 +154,9 @@ var subjectRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.MarkType() == PriorUse },
 		Fails: func(e *evidence) diag.Failures {
 			begin := e.mark.X509.NotBefore
-			return diag.FailIf(!begin.Before(sourceSince) && !e.mark.Subject.Has(PriorUseURL),
+			return diag.FailIf(!begin.Before(sourceSince) && !e.mark.Subject.Has(priorUseURL),
 				"The subject has no %s, which certificates for a Prior Use Mark must have since %s; this one is of %s.",
-				PriorUseURL, date(sourceSince), date(begin)).About(string(PriorUseURL))
+				priorUseURL, date(sourceSince), date(begin)).About(string(priorUseURL))
 		},
 	},
 	{

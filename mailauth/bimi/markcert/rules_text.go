@@ -54,13 +54,13 @@ var textRules = diag.Rules[*evidence]{
 		Advice:      "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
 		When:        read,
 		Fails: func(e *evidence) diag.Failures {
-			all := diag.FailEach(e.bundle.Broken, func(b Broken) diag.Failures {
+			all := diag.FailEach(e.bundle.Broken, func(b broken) diag.Failures {
 				if b.Index == 0 {
 					return diag.Fail("A block of a certificate cannot be read: %s.", b.Text)
 				}
 				f := diag.Fail("Certificate %d of the text cannot be read: %s.", b.Index, b.Text)
 				if b.Text == bundled {
-					f[0].Advice = forms[PKCS7][1]
+					f[0].Advice = forms[pkcs7][1]
 				}
 				return f.About(fmt.Sprintf("certificate %d", b.Index))
 			})
@@ -186,18 +186,18 @@ var textRules = diag.Rules[*evidence]{
 }
 
 // forms say what stands there instead of a certificate, and what to do.
-var forms = map[Form][2]string{
-	Empty:  {"The text is empty.", ""},
+var forms = map[form][2]string{
+	empty:  {"The text is empty.", ""},
 	Blocks: {"", ""},
-	Other:  {"The text is no certificate: it has no line -----BEGIN CERTIFICATE-----.", ""},
-	HTML: {"The text is a web page, not a certificate.",
+	other:  {"The text is no certificate: it has no line -----BEGIN CERTIFICATE-----.", ""},
+	html: {"The text is a web page, not a certificate.",
 		"Publish the certificate itself at this URL. A server that shows a page for every address, or asks to log in, " +
 			"must not do so here."},
 	SVG: {"The text is an SVG image, not a certificate: perhaps l and a were exchanged.",
 		"Publish the certificate at this URL, and in the BIMI record name the logo in l and the certificate in a."},
-	PKCS7: {"The text is a PKCS #7 bundle (.p7b), not PEM certificates.",
+	pkcs7: {"The text is a PKCS #7 bundle (.p7b), not PEM certificates.",
 		"Convert the bundle to PEM certificates, the mark certificate first: receivers read no other form."},
-	Cut: {"The text has only the beginning or the end of a PEM block.",
+	cut: {"The text has only the beginning or the end of a PEM block.",
 		"Copy the whole file, from the first -----BEGIN CERTIFICATE----- to the last -----END CERTIFICATE-----."},
 }
 

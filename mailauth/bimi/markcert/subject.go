@@ -13,76 +13,76 @@ type Type string
 
 // The kinds.
 const (
-	VMC         Type = "vmc"     // verified mark certificate
-	CMC         Type = "cmc"     // common mark certificate
-	UnknownType Type = "unknown" // the mark type is missing, or none that is known
+	vmc         Type = "vmc"     // verified mark certificate
+	cmc         Type = "cmc"     // common mark certificate
+	unknownType Type = "unknown" // the mark type is missing, or none that is known
 )
 
 // Values lists the kinds.
-func (Type) Values() []string { return []string{string(VMC), string(CMC), string(UnknownType)} }
+func (Type) Values() []string { return []string{string(vmc), string(cmc), string(unknownType)} }
 
 // A MarkType says how the authority came to know that the mark belongs to the subject (MCR section 7.1.4.2.2).
 type MarkType string
 
 // The mark types.
 const (
-	Registered         MarkType = "Registered Mark"          // a trademark with a logo
+	registered         MarkType = "Registered Mark"          // a trademark with a logo
 	Government         MarkType = "Government Mark"          // granted to a government by law
 	PriorUse           MarkType = "Prior Use Mark"           // shown on the web site for a year
-	ModifiedRegistered MarkType = "Modified Registered Mark" // a trademark whose logo was changed a little
-	Provisional        MarkType = "Provisional Mark"         // accepted by the logs for CMCs since 2026
+	modifiedRegistered MarkType = "Modified Registered Mark" // a trademark whose logo was changed a little
+	provisional        MarkType = "Provisional Mark"         // accepted by the logs for CMCs since 2026
 )
 
 // markTypes are those that are known, with the kind of certificate that they make.
 var markTypes = map[MarkType]Type{
-	Registered: VMC, Government: VMC, PriorUse: CMC, ModifiedRegistered: CMC, Provisional: CMC,
+	registered: vmc, Government: vmc, PriorUse: cmc, modifiedRegistered: cmc, provisional: cmc,
 }
 
-// A Field is an attribute of the subject of a mark certificate, by the name that the MCR give it.
-type Field string
+// A field is an attribute of the subject of a mark certificate, by the name that the MCR give it.
+type field string
 
 // The fields that say who the subject is, and which mark is theirs (MCR section 7.1.4.2.2).
 const (
-	Organization       Field = "organizationName"
-	StreetAddress      Field = "streetAddress"
-	Locality           Field = "localityName"
-	StateOrProvince    Field = "stateOrProvinceName"
-	Country            Field = "countryName"
-	BusinessCategory   Field = "businessCategory"
-	RegistrationNumber Field = "serialNumber"
-	JurisdictionPlace  Field = "jurisdictionLocalityName"
-	JurisdictionState  Field = "jurisdictionStateOrProvinceName"
-	JurisdictionLand   Field = "jurisdictionCountryName"
-	MarkTypeField      Field = "markType"
-	TrademarkOffice    Field = "trademarkOfficeName"
-	TrademarkLand      Field = "trademarkCountryOrRegionName"
-	TrademarkID        Field = "trademarkIdentifier"
-	StatuteLand        Field = "statuteCountryName"
-	StatuteState       Field = "statuteStateOrProvinceName"
-	StatutePlace       Field = "statuteLocalityName"
-	StatuteCitation    Field = "statuteCitation"
-	StatuteURL         Field = "statuteURL"
-	PriorUseURL        Field = "priorUseMarkSourceURL"
+	organization       field = "organizationName"
+	streetAddress      field = "streetAddress"
+	locality           field = "localityName"
+	stateOrProvince    field = "stateOrProvinceName"
+	country            field = "countryName"
+	businessCategory   field = "businessCategory"
+	registrationNumber field = "serialNumber"
+	jurisdictionPlace  field = "jurisdictionLocalityName"
+	jurisdictionState  field = "jurisdictionStateOrProvinceName"
+	jurisdictionLand   field = "jurisdictionCountryName"
+	markTypeField      field = "markType"
+	trademarkOffice    field = "trademarkOfficeName"
+	trademarkLand      field = "trademarkCountryOrRegionName"
+	trademarkID        field = "trademarkIdentifier"
+	statuteLand        field = "statuteCountryName"
+	statuteState       field = "statuteStateOrProvinceName"
+	statutePlace       field = "statuteLocalityName"
+	statuteCitation    field = "statuteCitation"
+	statuteURL         field = "statuteURL"
+	priorUseURL        field = "priorUseMarkSourceURL"
 )
 
 // fields are the attributes of a subject by their identifiers; those of which nothing is asked have a name only.
-var fields = map[string]Field{
-	"2.5.4.10": Organization, "2.5.4.9": StreetAddress, "2.5.4.7": Locality, "2.5.4.8": StateOrProvince,
-	"2.5.4.6":  Country,
-	"2.5.4.15": BusinessCategory, "2.5.4.5": RegistrationNumber,
-	"1.3.6.1.4.1.311.60.2.1.1": JurisdictionPlace,
-	"1.3.6.1.4.1.311.60.2.1.2": JurisdictionState,
-	"1.3.6.1.4.1.311.60.2.1.3": JurisdictionLand,
-	"1.3.6.1.4.1.53087.1.13":   MarkTypeField,
-	"1.3.6.1.4.1.53087.1.2":    TrademarkOffice,
-	"1.3.6.1.4.1.53087.1.3":    TrademarkLand,
-	"1.3.6.1.4.1.53087.1.4":    TrademarkID,
-	"1.3.6.1.4.1.53087.3.2":    StatuteLand,
-	"1.3.6.1.4.1.53087.3.3":    StatuteState,
-	"1.3.6.1.4.1.53087.3.4":    StatutePlace,
-	"1.3.6.1.4.1.53087.3.5":    StatuteCitation,
-	"1.3.6.1.4.1.53087.3.6":    StatuteURL,
-	"1.3.6.1.4.1.53087.5.1":    PriorUseURL,
+var fields = map[string]field{
+	"2.5.4.10": organization, "2.5.4.9": streetAddress, "2.5.4.7": locality, "2.5.4.8": stateOrProvince,
+	"2.5.4.6":  country,
+	"2.5.4.15": businessCategory, "2.5.4.5": registrationNumber,
+	"1.3.6.1.4.1.311.60.2.1.1": jurisdictionPlace,
+	"1.3.6.1.4.1.311.60.2.1.2": jurisdictionState,
+	"1.3.6.1.4.1.311.60.2.1.3": jurisdictionLand,
+	"1.3.6.1.4.1.53087.1.13":   markTypeField,
+	"1.3.6.1.4.1.53087.1.2":    trademarkOffice,
+	"1.3.6.1.4.1.53087.1.3":    trademarkLand,
+	"1.3.6.1.4.1.53087.1.4":    trademarkID,
+	"1.3.6.1.4.1.53087.3.2":    statuteLand,
+	"1.3.6.1.4.1.53087.3.3":    statuteState,
+	"1.3.6.1.4.1.53087.3.4":    statutePlace,
+	"1.3.6.1.4.1.53087.3.5":    statuteCitation,
+	"1.3.6.1.4.1.53087.3.6":    statuteURL,
+	"1.3.6.1.4.1.53087.5.1":    priorUseURL,
 	"2.5.4.3":                  "commonName",
 	"2.5.4.11":                 "organizationalUnitName",
 	"2.5.4.17":                 "postalCode",
@@ -91,15 +91,15 @@ var fields = map[string]Field{
 	"1.3.6.1.4.1.53087.1.6":    "wordMark",
 }
 
-// A Subject is who a mark certificate is for, and which mark is theirs.
-type Subject struct {
-	values  map[Field][]string
+// A subject is who a mark certificate is for, and which mark is theirs.
+type subject struct {
+	values  map[field][]string
 	Unknown []string // identifiers of attributes that the MCR do not know
 }
 
 // readSubject reads the attributes of a subject.
-func readSubject(c *x509.Certificate) Subject {
-	s := Subject{values: map[Field][]string{}}
+func readSubject(c *x509.Certificate) subject {
+	s := subject{values: map[field][]string{}}
 	for _, a := range pki.Attributes(c.RawSubject) {
 		f, ok := fields[a.Type]
 		if !ok {
@@ -112,7 +112,7 @@ func readSubject(c *x509.Certificate) Subject {
 }
 
 // Get returns the first value of a field, empty if there is none.
-func (s Subject) Get(f Field) string {
+func (s subject) Get(f field) string {
 	if list := s.values[f]; len(list) > 0 {
 		return strings.TrimSpace(list[0])
 	}
@@ -120,28 +120,28 @@ func (s Subject) Get(f Field) string {
 }
 
 // Has reports whether the subject has a field with a value.
-func (s Subject) Has(f Field) bool { return s.Get(f) != "" }
+func (s subject) Has(f field) bool { return s.Get(f) != "" }
 
 // All returns all values of a field.
-func (s Subject) All(f Field) []string { return slices.Clone(s.values[f]) }
+func (s subject) All(f field) []string { return slices.Clone(s.values[f]) }
 
 // MarkType returns the mark type. Certificates from before the MCR had mark types are those of registered marks, which
 // the trademark tells.
-func (s Subject) MarkType() MarkType {
+func (s subject) MarkType() MarkType {
 	switch {
-	case s.Has(MarkTypeField):
-		return MarkType(s.Get(MarkTypeField))
-	case s.Has(TrademarkID) && s.Has(TrademarkLand):
-		return Registered
+	case s.Has(markTypeField):
+		return MarkType(s.Get(markTypeField))
+	case s.Has(trademarkID) && s.Has(trademarkLand):
+		return registered
 	default:
 		return ""
 	}
 }
 
 // Type returns the kind of certificate that the mark type makes.
-func (s Subject) Type() Type {
+func (s subject) Type() Type {
 	if t, ok := markTypes[s.MarkType()]; ok {
 		return t
 	}
-	return UnknownType
+	return unknownType
 }

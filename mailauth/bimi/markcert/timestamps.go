@@ -11,18 +11,18 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// LogsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]. The built-in logs, which are those
+// logsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]. The built-in logs, which are those
 // of mark certificates, count beside it: the lists of web browsers do not have them.
-const LogsFile = "ct-logs.json"
+const logsFile = "ct-logs.json"
 
 //go:embed data/ct-logs.json
 var logsText []byte
 
-// BuiltInLogs returns the built-in file of logs, to be added to and used as [LogsFile].
+// BuiltInLogs returns the built-in file of logs, to be added to and used as logsFile.
 func BuiltInLogs() []byte { return slices.Clone(logsText) }
 
-// DefaultLogs returns the logs for mark certificates that are built in.
-var DefaultLogs = sync.OnceValue(func() []pki.Log {
+// defaultLogs returns the logs for mark certificates that are built in.
+var defaultLogs = sync.OnceValue(func() []pki.Log {
 	logs, err := pki.ParseLogs(logsText)
 	if err != nil {
 		panic(err) // the list is part of the program, and a test reads it
@@ -30,11 +30,11 @@ var DefaultLogs = sync.OnceValue(func() []pki.Log {
 	return logs
 })
 
-// Logs returns the logs of an environment. The error names the file that could not be read.
-func Logs(env *diag.Env) ([]pki.Log, error) {
-	return diag.List(env, LogsFile, DefaultLogs, func(data []byte) ([]pki.Log, error) {
+// logs returns the logs of an environment. The error names the file that could not be read.
+func logs(env *diag.Env) ([]pki.Log, error) {
+	return diag.List(env, logsFile, defaultLogs, func(data []byte) ([]pki.Log, error) {
 		logs, err := pki.ParseLogs(data)
-		return append(logs, DefaultLogs()...), err
+		return append(logs, defaultLogs()...), err
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// A Trust is what became of following a chain to a root.
-type Trust struct {
+// A trust is what became of following a chain to a root.
+type trust struct {
 	Trusted    bool // it leads to a root of the list, and every certificate is valid now
 	Recognized bool // it leads there at a time at which all were or will be valid
 
@@ -22,13 +22,13 @@ type Trust struct {
 	Root   *x509.Certificate   // nil if not recognized
 }
 
-// Verify follows the issuers of a certificate to one of the roots (RFC 5280 section 6.1). The others are certificates
+// verify follows the issuers of a certificate to one of the roots (RFC 5280 section 6.1). The others are certificates
 // that may lie between, in any order.
-func Verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, now time.Time) Trust {
+func verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, now time.Time) trust {
 	chain := slices.Concat([]*x509.Certificate{handled(leaf)}, others)
 	v := pki.Verifier{Roots: roots.pool, Now: now, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
 	err := v.Trust(chain)
-	t := Trust{Trusted: err == nil}
+	t := trust{Trusted: err == nil}
 	if e, ok := errors.AsType[*pki.TrustError](err); ok {
 		t.Reason, t.Text = explain(e, leaf, others)
 	}

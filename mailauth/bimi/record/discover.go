@@ -113,15 +113,15 @@ func (p *Place) lookup(ctx context.Context, env *diag.Env) {
 	if p.Answer = diag.Lookup[*dns.TXT](ctx, env, p.Name+"."); p.Answer.Err() != nil {
 		return
 	}
-	p.Found = Find(p.Answer.Records)
+	p.Found = find(p.Answer.Records)
 	if len(p.Found.Records) == 1 {
 		record := Read(p.Found.List)
 		p.Record = &record
 	}
 }
 
-// Find picks the records out of an answer. A text without a version that names a logo or a certificate was meant as one.
-func Find(answer []*dns.TXT) taglist.Found {
+// find picks the records out of an answer. A text without a version that names a logo or a certificate was meant as one.
+func find(answer []*dns.TXT) taglist.Found {
 	found := Format.Find(answer)
 	for _, r := range answer {
 		text := diag.TXT(r)

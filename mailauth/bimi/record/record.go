@@ -36,8 +36,8 @@ func (AvatarPreference) Values() []string { return []string{string(Brand), strin
 const (
 	NoLocation   taglist.Kind = "no l"
 	BadCase      taglist.Kind = "case"
-	BadLocation  taglist.Kind = "l"
-	BadAuthority taglist.Kind = "a"
+	badLocation  taglist.Kind = "l"
+	badAuthority taglist.Kind = "a"
 	BadAvatar    taglist.Kind = "avp" // harmless: receivers ignore the tag
 	BadPrefix    taglist.Kind = "lps" // harmless: receivers ignore the prefix
 )
@@ -118,8 +118,8 @@ func (r *Record) readURIs() {
 			Kind: NoLocation, Text: "l is empty although a names a certificate", Offset: l.Offset, Length: l.Length,
 		})
 	}
-	r.Location = r.readURI(BadLocation, l, logoProblem)
-	r.Authority = r.readURI(BadAuthority, a, certificateProblem)
+	r.Location = r.readURI(badLocation, l, logoProblem)
+	r.Authority = r.readURI(badAuthority, a, certificateProblem)
 }
 
 // readAvatar reads avp. Receivers ignore another value than the two, in this letter case, and may take it for an error.

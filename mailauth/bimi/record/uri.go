@@ -141,8 +141,8 @@ var images = []string{
 // certificates are the suffixes of files of certificates.
 var certificates = []string{".pem", ".crt", ".cer", ".der", ".p7b", ".p7c", ".pfx", ".p12"}
 
-// Suffix is the suffix of the file that a URL names, in lower case with its dot; empty if it has none.
-func Suffix(u diag.URL) string {
+// suffix is the suffix of the file that a URL names, in lower case with its dot; empty if it has none.
+func suffix(u diag.URL) string {
 	if u.IsZero() {
 		return ""
 	}
@@ -151,7 +151,7 @@ func Suffix(u diag.URL) string {
 
 // logoProblem says why a URL cannot be that of a logo.
 func logoProblem(u diag.URL) string {
-	switch suffix := Suffix(u); {
+	switch suffix := suffix(u); {
 	case slices.Contains(certificates, suffix):
 		return "names a certificate, not a logo"
 	case slices.Contains(images, suffix):
@@ -163,7 +163,7 @@ func logoProblem(u diag.URL) string {
 
 // certificateProblem says why a URL cannot be that of a certificate.
 func certificateProblem(u diag.URL) string {
-	if suffix := Suffix(u); suffix == ".svg" || suffix == ".svgz" || slices.Contains(images, suffix) {
+	if suffix := suffix(u); suffix == ".svg" || suffix == ".svgz" || slices.Contains(images, suffix) {
 		return "names an image, not a certificate"
 	}
 	return ""

@@ -28,9 +28,9 @@ type Request struct {
 }
 
 const (
-	// MaxAnalyzed is what Analyze holds at worst beside what Read does, in bytes: a tally of each of 200,000 sources,
+	// maxAnalyzed is what Analyze holds at worst beside what Read does, in bytes: a tally of each of 200,000 sources,
 	// the names that are told apart, and the reply.
-	MaxAnalyzed = 64 << 20
+	maxAnalyzed = 64 << 20
 
 	// fixedMemory is what it holds whatever the report: buffers, maps and the reply.
 	fixedMemory = 3 << 20
@@ -49,10 +49,10 @@ func (r *Request) Memory() int64 {
 	text := bytes.TrimLeft(bytes.TrimPrefix(r.Content, []byte("\ufeff")), " \t\r\n")
 	if len(text) > 0 && text[0] != '<' { // packed in some way
 
-		expanded = min(MaxExpanded, max(minExpanded, MaxRatio*sent))
-		inner = min(MaxMemory, expanded)
+		expanded = min(maxExpanded, max(minExpanded, maxRatio*sent))
+		inner = min(maxMemory, expanded)
 	}
-	return fixedMemory + sentFactor*sent + inner + min(MaxAnalyzed, tallyFactor*expanded)
+	return fixedMemory + sentFactor*sent + inner + min(maxAnalyzed, tallyFactor*expanded)
 }
 
 // An Analysis says what one or more reports mean for the domain that they are about.
@@ -182,7 +182,7 @@ type evidence struct {
 	began time.Time
 
 	report *Report         // all that are judged as one; nil if the file is none
-	other  *NotReportError // what it is then
+	other  *notReportError // what it is then
 	sums   *collector
 
 	numbered     []*Report // all of the file
@@ -205,7 +205,7 @@ type evidence struct {
 func (e *evidence) read(ctx context.Context, file []byte) error {
 	c := newCollector(nil)
 	found, err := Read(file, until(ctx, c.add))
-	if other, ok := errors.AsType[*NotReportError](err); ok {
+	if other, ok := errors.AsType[*notReportError](err); ok {
 		e.other, e.sums = other, c
 		return nil
 	}

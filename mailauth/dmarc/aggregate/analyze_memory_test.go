@@ -41,16 +41,16 @@ func TestMemoryOfManySources(t *testing.T) {
 	if !diagtest.InOwnProcess(t) {
 		return
 	}
-	file := manySources(t, MaxRecords)
+	file := manySources(t, maxRecords)
 	require.Less(t, len(file), MaxSent)
 	env := diagtest.NewWorld(t).Env()
 	var a *Analysis
-	live := diagtest.LiveBytes(MaxAnalyzed, func() { a, _ = Analyze(t.Context(), env, Request{Content: file}) })
+	live := diagtest.LiveBytes(maxAnalyzed, func() { a, _ = Analyze(t.Context(), env, Request{Content: file}) })
 	text, err := json.Marshal(a)
 	require.NoError(t, err)
 	t.Logf("%d KiB of heap, %d KiB of reply", live>>10, len(text)>>10)
-	require.Less(t, live, int64(MaxAnalyzed))
-	require.Equal(t, MaxRecords, a.Totals.SourceCount)
+	require.Less(t, live, int64(maxAnalyzed))
+	require.Equal(t, maxRecords, a.Totals.SourceCount)
 	require.Len(t, a.Sources, maxSources)
 	require.True(t, a.SourcesTruncated)
 	require.EqualValues(t, 1000, a.Sources[0].MessageCount)

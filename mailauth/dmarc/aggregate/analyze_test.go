@@ -190,7 +190,7 @@ func verdictTests(t testing.TB) []struct{ name, file, codes, state, score string
 			"metadata.missing", "warning", "89"},
 		{"no domain", feedbackWith(testMetadata, `<p>reject</p>`, own), "policy.missing", "warning", "89"},
 		{"no From", feedbackXML(pReject, strings.ReplaceAll(own, "<header_from>example.com</header_from>", "")), "record.missing", "warning", "89"},
-		{"long values", strings.ReplaceAll(sound, "<report_id>1", "<report_id>"+strings.Repeat("1", MaxText+1)), "", "valid", "100"},
+		{"long values", strings.ReplaceAll(sound, "<report_id>1", "<report_id>"+strings.Repeat("1", maxText+1)), "", "valid", "100"},
 		{"odd values", strings.ReplaceAll(sound, ">pass<", ">Pass<"), "", "valid", "100"},
 		{"errors of the receiver", feedbackWith(testMetadata+"<error>two records</error>", `<domain>example.com</domain><p>reject</p>`, own), "errors.reported", "warning", "89"},
 		{"backwards", strings.ReplaceAll(sound, "<end>1767311999", "<end>1767225000"), "time.order", "warning", "89"},
@@ -248,7 +248,7 @@ func TestVerdicts(t *testing.T) {
 func unreachable(t *testing.T) []*Analysis {
 	var b strings.Builder
 	b.WriteString(strings.TrimSuffix(feedbackXML(pReject), "</feedback>"))
-	for range MaxRecords + 1 {
+	for range maxRecords + 1 {
 		b.WriteString("<record><row><count>1</count></row></record>")
 	}
 	limit := analyze(t, b.String()+"</feedback>")
@@ -308,7 +308,7 @@ func TestBadRequests(t *testing.T) {
 		require.ErrorAs(t, err, &input, name)
 		require.Equal(t, "xml", input.Field)
 	}
-	bomb := pack(t, "<feedback>"+strings.Repeat(" ", MaxExpanded/5))
+	bomb := pack(t, "<feedback>"+strings.Repeat(" ", maxExpanded/5))
 	_, err := Analyze(t.Context(), env, Request{Content: []byte(bomb)})
 	var over *LimitError
 	require.ErrorAs(t, err, &over)

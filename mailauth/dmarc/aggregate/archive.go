@@ -28,7 +28,7 @@ func (o *opener) openGzip(f *file) error {
 	packed := bufio.NewReader(f.rest)
 	z, err := gzip.NewReader(packed)
 	if err != nil {
-		o.missed(f, ContentBroken, "")
+		o.missed(f, contentBroken, "")
 		return nil
 	}
 	name := path.Base(z.Name)
@@ -67,7 +67,7 @@ func (o *opener) openStream(r io.Reader, name string, f *file, c Container) erro
 		return limit
 	}
 	if err != nil {
-		o.missed(f, ContentBroken, "")
+		o.missed(f, contentBroken, "")
 		return nil
 	}
 	return o.open(inner)
@@ -84,8 +84,8 @@ func (o *opener) openZip(f *file) error {
 	if err != nil {
 		return err
 	}
-	if bytes.Count(data, zipCentral) > MaxFiles {
-		return &LimitError{"files", MaxFiles} // the reader makes a struct of each
+	if bytes.Count(data, zipCentral) > maxFiles {
+		return &LimitError{"files", maxFiles} // the reader makes a struct of each
 	}
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -116,9 +116,9 @@ func isClutter(name string) bool {
 func (o *opener) missedIn(f *file, names []string) {
 	switch {
 	case len(names) == 0:
-		o.missed(f, ContentNoFiles, "")
+		o.missed(f, contentNoFiles, "")
 	case len(names) > 1:
-		o.missed(f, ContentArchive, named(names))
+		o.missed(f, contentArchive, named(names))
 	}
 }
 
@@ -133,7 +133,7 @@ func (o *opener) openTar(f *file) error {
 		}
 		if err != nil {
 			if err != io.EOF {
-				o.missed(f, ContentBroken, "")
+				o.missed(f, contentBroken, "")
 			}
 			o.missedIn(f, names)
 			return nil
@@ -154,16 +154,16 @@ func (o *opener) openTar(f *file) error {
 func (o *opener) openEntry(f *file, entry *zip.File, name string) error {
 	const encrypted = 1 // APPNOTE.TXT section 4.4.4, bit 0
 	if entry.Flags&encrypted != 0 {
-		o.missed(f, ContentEncrypted, name)
+		o.missed(f, contentEncrypted, name)
 		return nil
 	}
 	r, err := entry.Open()
 	switch {
 	case errors.Is(err, zip.ErrAlgorithm):
-		o.missed(f, ContentUnsupported, "zip method "+zipMethod(entry.Method))
+		o.missed(f, contentUnsupported, "zip method "+zipMethod(entry.Method))
 		return nil
 	case err != nil:
-		o.missed(f, ContentBroken, name)
+		o.missed(f, contentBroken, name)
 		return nil
 	}
 	defer r.Close()
@@ -183,7 +183,7 @@ func zipMethod(method uint16) string {
 func (o *opener) openLocal(f *file, data []byte) error {
 	const size = 30 // APPNOTE.TXT section 4.3.7
 	if len(data) < size || !bytes.HasPrefix(data, zipLocal) {
-		o.missed(f, ContentBroken, "")
+		o.missed(f, contentBroken, "")
 		return nil
 	}
 	flags, method := binary.LittleEndian.Uint16(data[6:]), binary.LittleEndian.Uint16(data[8:])
@@ -191,14 +191,14 @@ func (o *opener) openLocal(f *file, data []byte) error {
 	begin := size + name + int(binary.LittleEndian.Uint16(data[28:]))
 	switch {
 	case begin >= len(data):
-		o.missed(f, ContentBroken, "")
+		o.missed(f, contentBroken, "")
 	case flags&1 != 0:
-		o.missed(f, ContentEncrypted, shortName(string(data[size:size+name])))
+		o.missed(f, contentEncrypted, shortName(string(data[size:size+name])))
 	case method == zip.Deflate:
 		r := flate.NewReader(bytes.NewReader(data[begin:]))
 		return o.openStream(&damaged{r}, path.Base(string(data[size:size+name])), f, Zip)
 	default:
-		o.missed(f, ContentBroken, "")
+		o.missed(f, contentBroken, "")
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (o *opener) openMessage(f *file) error {
 			}
 		}
 	}
-	o.missed(f, ContentMessage, named(types))
+	o.missed(f, contentMessage, named(types))
 	return nil
 }
 

@@ -72,10 +72,10 @@ func (b *builder) resolve(t tag) frame {
 	}
 	if b.peek().leaf != nil {
 		if _, ok := b.known(b.parent(), name); !ok {
-			b.fault(Unknown, b.pathOf(name), nil)
+			b.fault(unknown, b.pathOf(name), nil)
 			return frame{name: name, leaf: b.peek().leaf, wrapper: true} // such as <b>: its text counts
 		}
-		b.fault(Malformed, b.path(), t.name)
+		b.fault(malformed, b.path(), t.name)
 		for b.peek().leaf != nil {
 			b.close() // its end tag is missing
 		}
@@ -86,7 +86,7 @@ func (b *builder) resolve(t tag) frame {
 	}
 	c, ok := b.known(in, name)
 	if !ok {
-		b.fault(Unknown, b.pathOf(name), nil)
+		b.fault(unknown, b.pathOf(name), nil)
 		if in.section == top || in.section == feedback {
 			return frame{name: name, section: in.section, wrapper: true} // there may be records in it
 		}
@@ -113,7 +113,7 @@ func (b *builder) resolveRoot(t tag, name string) frame {
 	}
 	switch c, known := outermost[name]; {
 	case b.ended:
-		b.fault(TooMany, b.pathOf(name), nil)
+		b.fault(tooMany, b.pathOf(name), nil)
 		return frame{name: name, section: opaque}
 	case strings.EqualFold(name, feedback.name):
 		return frame{name: name, section: feedback}
@@ -137,11 +137,11 @@ func (b *builder) known(in *frame, name string) (child, bool) {
 		anywhere = inRecord
 	}
 	if c, ok := anywhere[name]; ok && (c.section != nil || !in.wrapper) {
-		return c.but(Misplaced), true
+		return c.but(misplaced), true
 	}
 	if folded := strings.ToLower(name); folded != name {
 		c, ok := b.known(in, folded)
-		return c.but(OldName), ok
+		return c.but(oldName), ok
 	}
 	return child{}, false
 }
@@ -149,7 +149,7 @@ func (b *builder) known(in *frame, name string) (child, bool) {
 // unwind ends what a section of the report cannot be in.
 func (b *builder) unwind() {
 	for len(b.stack) > 0 && b.peek().section != feedback && b.peek().section != top {
-		b.fault(Malformed, b.path(), nil)
+		b.fault(malformed, b.path(), nil)
 		b.close()
 	}
 }
@@ -176,11 +176,11 @@ func (b *builder) endTag(name []byte) {
 		i--
 	}
 	if i < 0 {
-		b.fault(Malformed, b.path(), name)
+		b.fault(malformed, b.path(), name)
 		return
 	}
 	for len(b.stack) > i+1 {
-		b.fault(Malformed, b.path(), name)
+		b.fault(malformed, b.path(), name)
 		b.close()
 	}
 	b.close()
@@ -211,13 +211,13 @@ func (b *builder) chars(piece []byte, entities bool) {
 		}
 		for i, c := range piece {
 			if c > ' ' {
-				b.fault(Malformed, b.path(), piece[i:])
+				b.fault(malformed, b.path(), piece[i:])
 				return
 			}
 		}
 		return
 	}
-	if room := MaxText - len(b.text); len(piece) > room {
+	if room := maxText - len(b.text); len(piece) > room {
 		b.overrun = true
 		piece = piece[:room]
 	}

@@ -11,16 +11,16 @@ type Class string
 
 // The classes.
 const (
-	Legitimate Class = "legitimate" // its mail is authenticated by the domain or its organization
-	Unlisted   Class = "unlisted"   // probably the domain's own, not authenticated
-	Forwarding Class = "forwarding" // it passes on what others sent
-	Spoofing   Class = "spoofing"   // there is evidence that it forges
-	Unclear    Class = "unknown"    // the report does not tell
+	legitimate Class = "legitimate" // its mail is authenticated by the domain or its organization
+	unlisted   Class = "unlisted"   // probably the domain's own, not authenticated
+	forwarding Class = "forwarding" // it passes on what others sent
+	spoofing   Class = "spoofing"   // there is evidence that it forges
+	unclear    Class = "unknown"    // the report does not tell
 )
 
 // Values lists the classes.
 func (Class) Values() []string {
-	return []string{string(Legitimate), string(Unlisted), string(Forwarding), string(Spoofing), string(Unclear)}
+	return []string{string(legitimate), string(unlisted), string(forwarding), string(spoofing), string(unclear)}
 }
 
 // A Reason is the rule that classified a source.
@@ -28,84 +28,84 @@ type Reason string
 
 // The reasons, in the order in which they are tried.
 const (
-	ReasonForeignDomain   Reason = "foreign_domain"
-	ReasonSPF             Reason = "spf_aligned"
-	ReasonForwarder       Reason = "known_forwarder"
-	ReasonOverride        Reason = "forwarding_override"
-	ReasonGateway         Reason = "mail_gateway"
-	ReasonServiceSigned   Reason = "service_signed"
-	ReasonDKIMSurvived    Reason = "dkim_survived"
-	ReasonSharedSignature Reason = "signature_of_another_source"
-	ReasonDKIM            Reason = "dkim_aligned"
-	ReasonService         Reason = "known_service"
-	ReasonMailboxRelay    Reason = "mailbox_relay"
-	ReasonHosting         Reason = "hosting_provider"
-	ReasonRelated         Reason = "related_domain"
-	ReasonContradiction   Reason = "contradiction"
-	ReasonBroken          Reason = "broken_signature"
-	ReasonStranger        Reason = "unrelated_domain"
-	ReasonNotChecked      Reason = "not_checked"
-	ReasonNoResults       Reason = "no_results"
-	ReasonOwnName         Reason = "own_name"
-	ReasonNetwork         Reason = "shared_network"
-	ReasonFollowing       Reason = "same_days"
-	ReasonDenied          Reason = "spf_denied"
-	ReasonForgedPath      Reason = "forged_return_path"
-	ReasonScattered       Reason = "scattered"
-	ReasonNothing         Reason = "unauthenticated"
-	ReasonNoMessages      Reason = "no_messages"
+	reasonForeignDomain   Reason = "foreign_domain"
+	reasonSPF             Reason = "spf_aligned"
+	reasonForwarder       Reason = "known_forwarder"
+	reasonOverride        Reason = "forwarding_override"
+	reasonGateway         Reason = "mail_gateway"
+	reasonServiceSigned   Reason = "service_signed"
+	reasonDKIMSurvived    Reason = "dkim_survived"
+	reasonSharedSignature Reason = "signature_of_another_source"
+	reasonDKIM            Reason = "dkim_aligned"
+	reasonService         Reason = "known_service"
+	reasonMailboxRelay    Reason = "mailbox_relay"
+	reasonHosting         Reason = "hosting_provider"
+	reasonRelated         Reason = "related_domain"
+	reasonContradiction   Reason = "contradiction"
+	reasonBroken          Reason = "broken_signature"
+	reasonStranger        Reason = "unrelated_domain"
+	reasonNotChecked      Reason = "not_checked"
+	reasonNoResults       Reason = "no_results"
+	reasonOwnName         Reason = "own_name"
+	reasonNetwork         Reason = "shared_network"
+	reasonFollowing       Reason = "same_days"
+	reasonDenied          Reason = "spf_denied"
+	reasonForgedPath      Reason = "forged_return_path"
+	reasonScattered       Reason = "scattered"
+	reasonNothing         Reason = "unauthenticated"
+	reasonNoMessages      Reason = "no_messages"
 )
 
 // explanations are the reasons in sentences.
 var explanations = map[Reason]string{
-	ReasonForeignDomain: "Its messages name a domain in the From field that the report is not about.",
-	ReasonSPF:           "The SPF record of the domain authorizes it.",
-	ReasonForwarder:     "It is known for passing on the mail of others.",
-	ReasonOverride:      "The receiver says that most of its messages were forwarded or came over a mailing list.",
-	ReasonGateway: "It is a mail gateway that much of the mail fails at: one that your own mail leaves through, or " +
+	reasonForeignDomain: "Its messages name a domain in the From field that the report is not about.",
+	reasonSPF:           "The SPF record of the domain authorizes it.",
+	reasonForwarder:     "It is known for passing on the mail of others.",
+	reasonOverride:      "The receiver says that most of its messages were forwarded or came over a mailing list.",
+	reasonGateway: "It is a mail gateway that much of the mail fails at: one that your own mail leaves through, or " +
 		"one that a recipient's mail arrives through.",
-	ReasonServiceSigned: "It is a sending service that signs with a key of the domain.",
-	ReasonDKIMSurvived: "Signatures of the domain pass, but SPF does not, as after forwarding. It may also be a " +
+	reasonServiceSigned: "It is a sending service that signs with a key of the domain.",
+	reasonDKIMSurvived: "Signatures of the domain pass, but SPF does not, as after forwarding. It may also be a " +
 		"server that the SPF record lacks.",
-	ReasonSharedSignature: "It passes on signatures that servers of the domain made, with a return path of its own.",
-	ReasonDKIM:            "It signs with a key of the domain.",
-	ReasonService:         "It is a known sending service that is not set up to pass DMARC for the domain.",
-	ReasonHosting: "It is a server of a hosting provider, and nothing in its messages passes: a website of yours may " +
+	reasonSharedSignature: "It passes on signatures that servers of the domain made, with a return path of its own.",
+	reasonDKIM:            "It signs with a key of the domain.",
+	reasonService:         "It is a known sending service that is not set up to pass DMARC for the domain.",
+	reasonHosting: "It is a server of a hosting provider, and nothing in its messages passes: a website of yours may " +
 		"run there, or somebody else's.",
-	ReasonMailboxRelay:  "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
-	ReasonRelated:       "Its messages are authenticated by a domain of the same organization that is not aligned.",
-	ReasonContradiction: "The receiver's evaluation contradicts its own results.",
-	ReasonBroken: "Its messages carry signatures of the domain that do not verify, as after a change by a mailing " +
+	reasonMailboxRelay:  "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
+	reasonRelated:       "Its messages are authenticated by a domain of the same organization that is not aligned.",
+	reasonContradiction: "The receiver's evaluation contradicts its own results.",
+	reasonBroken: "Its messages carry signatures of the domain that do not verify, as after a change by a mailing " +
 		"list.",
-	ReasonStranger: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
+	reasonStranger: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
 		"that is not set up, a forwarder, or somebody else.",
-	ReasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
-	ReasonNoResults:  "Its messages fail, and the report does not say in defined words what DKIM and SPF found.",
-	ReasonOwnName:    "Nothing in its messages is authenticated, but its name in reverse DNS is one of the domain.",
-	ReasonNetwork:    "Nothing in its messages is authenticated, but it is in the same network as a source that passes.",
-	ReasonFollowing: "Nothing in its messages is authenticated, but its volume rises and falls with that of the mail " +
+	reasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
+	reasonNoResults:  "Its messages fail, and the report does not say in defined words what DKIM and SPF found.",
+	reasonOwnName:    "Nothing in its messages is authenticated, but its name in reverse DNS is one of the domain.",
+	reasonNetwork:    "Nothing in its messages is authenticated, but it is in the same network as a source that passes.",
+	reasonFollowing: "Nothing in its messages is authenticated, but its volume rises and falls with that of the mail " +
 		"that passes.",
-	ReasonDenied: "The SPF record of the domain says that it may not send, and it does not sign as the domain's own " +
+	reasonDenied: "The SPF record of the domain says that it may not send, and it does not sign as the domain's own " +
 		"mail does.",
-	ReasonForgedPath: "Its messages name a return path whose owner does not let it send, and are not signed as the " +
+	reasonForgedPath: "Its messages name a return path whose owner does not let it send, and are not signed as the " +
 		"domain's own mail is.",
-	ReasonScattered: "It is one of many sources in as many networks that send a few messages each, unlike the domain's " +
+	reasonScattered: "It is one of many sources in as many networks that send a few messages each, unlike the domain's " +
 		"own mail, which is signed.",
-	ReasonNothing: "Nothing in its messages is authenticated, and nothing shows whose they are: a server that nobody " +
+	reasonNothing: "Nothing in its messages is authenticated, and nothing shows whose they are: a server that nobody " +
 		"listed and a forger look alike.",
-	ReasonNoMessages: "The report counts no message of it.",
+	reasonNoMessages: "The report counts no message of it.",
 }
 
 // Values lists the reasons.
 func (Reason) Values() []string {
 	return []string{
-		string(ReasonForeignDomain), string(ReasonSPF), string(ReasonForwarder), string(ReasonOverride),
-		string(ReasonGateway), string(ReasonServiceSigned), string(ReasonDKIMSurvived),
-		string(ReasonSharedSignature), string(ReasonDKIM), string(ReasonService), string(ReasonMailboxRelay),
-		string(ReasonHosting), string(ReasonRelated), string(ReasonContradiction),
-		string(ReasonBroken), string(ReasonStranger), string(ReasonNotChecked), string(ReasonNoResults),
-		string(ReasonOwnName), string(ReasonNetwork), string(ReasonFollowing), string(ReasonDenied),
-		string(ReasonForgedPath), string(ReasonScattered), string(ReasonNothing), string(ReasonNoMessages),
+		string(reasonForeignDomain), string(reasonSPF), string(reasonForwarder), string(reasonOverride),
+		string(reasonGateway), string(reasonServiceSigned), string(reasonDKIMSurvived),
+		string(reasonSharedSignature), string(reasonDKIM), string(reasonService), string(reasonMailboxRelay),
+		string(reasonHosting), string(reasonRelated), string(reasonContradiction),
+		string(reasonBroken), string(reasonStranger), string(reasonNotChecked), string(reasonNoResults),
+		string(reasonOwnName), string(reasonNetwork), string(reasonFollowing), string(reasonDenied),
+		string(reasonForgedPath), string(reasonScattered), string(reasonNothing), string(reasonNoMessages),
 	}
 }
 
@@ -117,58 +117,58 @@ func (c *collector) classify(t *tally) (Class, Reason) {
 	saw := func(s signs) bool { return t.seen&s != 0 }
 	switch network := networkOf(t.ip, 24, 48); {
 	case saw(sawOwnName):
-		return Unlisted, ReasonOwnName
+		return unlisted, reasonOwnName
 	case c.networks[network]:
-		return Unlisted, ReasonNetwork
+		return unlisted, reasonNetwork
 	case saw(sawFollowing):
-		return Unlisted, ReasonFollowing
+		return unlisted, reasonFollowing
 	case !c.signed(): // forwarded mail of the domain would look as forged mail does
-		return Unclear, ReasonNothing
+		return unclear, reasonNothing
 	case saw(sawDenied):
-		return Spoofing, ReasonDenied
+		return spoofing, reasonDenied
 	case saw(sawForgedPath):
-		return Spoofing, ReasonForgedPath
+		return spoofing, reasonForgedPath
 	case c.scatter && t.messages <= scatteredMessages:
-		return Spoofing, ReasonScattered
+		return spoofing, reasonScattered
 	}
-	return Unclear, ReasonNothing
+	return unclear, reasonNothing
 }
 
 // known classifies a source by what its own messages show, if they show anything.
 func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
 	saw := func(s signs) bool { return t.seen&s != 0 }
-	class, known = Unclear, true
+	class, known = unclear, true
 	switch {
 	case t.messages == 0:
-		reason = ReasonNoMessages
+		reason = reasonNoMessages
 	case saw(sawForeignFrom) && !saw(sawCovered):
-		reason = ReasonForeignDomain
+		reason = reasonForeignDomain
 	case saw(sawSPF):
-		class, reason = Legitimate, ReasonSPF
+		class, reason = legitimate, reasonSPF
 	case 2*t.overridden > t.messages:
-		class, reason = Forwarding, ReasonOverride
+		class, reason = forwarding, reasonOverride
 	case t.service != nil && t.service.Category == provider.Gateway && !healthy(t.messages-t.pass, t.messages):
-		reason = ReasonGateway // they stand on the way out as often as on the way in
+		reason = reasonGateway // they stand on the way out as often as on the way in
 	case t.service != nil && t.service.Category.Relays():
-		class, reason = Forwarding, ReasonForwarder
+		class, reason = forwarding, reasonForwarder
 	case saw(sawDKIM | sawDKIMElse):
 		class, reason = c.classifySigned(t)
 	case t.service != nil:
 		class, reason = classifyService(t)
 	case saw(sawRelated):
-		class, reason = Legitimate, ReasonRelated
+		class, reason = legitimate, reasonRelated
 	case saw(sawContradiction):
-		reason = ReasonContradiction
+		reason = reasonContradiction
 	case saw(sawBroken) && c.direct[t.selectors[1]] && saw(sawStranger):
-		class, reason = Forwarding, ReasonBroken
+		class, reason = forwarding, reasonBroken
 	case saw(sawStranger):
-		reason = ReasonStranger
+		reason = reasonStranger
 	case saw(sawBroken) && (c.direct[t.selectors[1]] || len(c.direct) == 0): // a forger would hardly know the selector
-		reason = ReasonBroken
+		reason = reasonBroken
 	case saw(sawError):
-		reason = ReasonNotChecked
+		reason = reasonNotChecked
 	case saw(sawNoResults):
-		reason = ReasonNoResults
+		reason = reasonNoResults
 	default:
 		return "", "", false
 	}
@@ -183,13 +183,13 @@ func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
 func (c *collector) classifySigned(t *tally) (Class, Reason) {
 	switch {
 	case t.service != nil && !t.service.Category.Hosts():
-		return Legitimate, ReasonServiceSigned
+		return legitimate, reasonServiceSigned
 	case c.direct[t.selectors[0]] && t.seen&sawDKIM != 0, t.service != nil && t.seen&sawDKIM != 0:
-		return Forwarding, ReasonDKIMSurvived
+		return forwarding, reasonDKIMSurvived
 	case c.direct[t.selectors[0]]:
-		return Forwarding, ReasonSharedSignature
+		return forwarding, reasonSharedSignature
 	}
-	return Legitimate, ReasonDKIM
+	return legitimate, reasonDKIM
 }
 
 // classifyService classifies a known service of whose messages none is aligned. A mailbox provider that is known
@@ -198,11 +198,11 @@ func (c *collector) classifySigned(t *tally) (Class, Reason) {
 func classifyService(t *tally) (Class, Reason) {
 	switch {
 	case t.service.Category == provider.Hosting && t.basis() == provider.BasisPTR:
-		return Unclear, ReasonHosting
+		return unclear, reasonHosting
 	case t.service.Category.Hosts() && t.basis() == provider.BasisPTR:
-		return Forwarding, ReasonMailboxRelay
+		return forwarding, reasonMailboxRelay
 	}
-	return Unlisted, ReasonService
+	return unlisted, reasonService
 }
 
 const (
@@ -228,7 +228,7 @@ func (c *collector) survey() {
 	for t := range c.tallies.all() {
 		switch class, _, known := c.known(t); {
 		case !t.ip.IsValid():
-		case class == Legitimate && t.pass > 0 && len(c.networks) < maxApart:
+		case class == legitimate && t.pass > 0 && len(c.networks) < maxApart:
 			c.networks[networkOf(t.ip, 24, 48)] = true
 		case !known && t.messages <= scatteredMessages && len(others) < scatteredNetworks:
 			others[networkOf(t.ip, 16, 32)] = true

@@ -234,9 +234,9 @@ func (c *collector) sum(t *tally, r *Record, o *observation) {
 		c.totals.FailCount += n
 	}
 	switch failed := !o.spf && !o.dkim; {
-	case failed && r.Disposition == DispositionNone:
+	case failed && r.Disposition == dispositionNone:
 		t.delivered += n
-	case failed && (r.Disposition == DispositionQuarantine || r.Disposition == DispositionReject):
+	case failed && (r.Disposition == dispositionQuarantine || r.Disposition == dispositionReject):
 		t.affected += n
 	}
 	c.totals.Dispositions.add(r.Disposition, n)
@@ -258,13 +258,13 @@ func (c *collector) sum(t *tally, r *Record, o *observation) {
 
 func (d *Dispositions) add(disposition Disposition, n int64) {
 	switch disposition {
-	case DispositionNone:
+	case dispositionNone:
 		d.None += n
-	case DispositionQuarantine:
+	case dispositionQuarantine:
 		d.Quarantine += n
-	case DispositionReject:
+	case dispositionReject:
 		d.Reject += n
-	case DispositionPass:
+	case dispositionPass:
 		d.Pass += n
 	}
 }

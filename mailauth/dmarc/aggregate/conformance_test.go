@@ -43,7 +43,7 @@ func clone(r *Record) Record {
 
 // Reports of real receivers, and of the tests of other programs: each is read, or refused for what it is.
 func TestConformanceReports(t *testing.T) {
-	read0, refused, messages := 0, map[Content]int{}, int64(0)
+	read0, refused, messages := 0, map[content]int{}, int64(0)
 	each := func(path string, info os.DirEntry, err error) error {
 		require.NoError(t, err)
 		if info.IsDir() || filepath.Ext(path) == ".json" {
@@ -52,9 +52,9 @@ func TestConformanceReports(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		r, records, err := read(t, data)
-		if other, ok := errors.AsType[*NotReportError](err); ok {
+		if other, ok := errors.AsType[*notReportError](err); ok {
 			refused[other.Content]++
-			require.Equal(t, len(data) == 0, other.Content == ContentEmpty, path)
+			require.Equal(t, len(data) == 0, other.Content == contentEmpty, path)
 			return nil
 		}
 		require.NoError(t, err, path)

@@ -27,7 +27,7 @@ type opener struct {
 	room  int        // records that may still be read
 
 	found File
-	miss  *NotReportError // the most telling of what was found instead
+	miss  *notReportError // the most telling of what was found instead
 }
 
 // A file is one that was sent, or is in another.
@@ -94,8 +94,8 @@ func (l *limited) Read(p []byte) (int, error) {
 func (o *opener) open(f *file) error {
 	defer func(held int) { o.held = held }(o.held)
 	kind := sniff(f.head)
-	if o.files++; o.files > MaxFiles {
-		return &LimitError{"files", MaxFiles}
+	if o.files++; o.files > maxFiles {
+		return &LimitError{"files", maxFiles}
 	}
 	if len(f.in) == maxNesting && kind.content != formatXML && kind.opens() {
 		return &LimitError{"nesting", maxNesting}
@@ -123,17 +123,17 @@ func (o *opener) openXML(f *file) error {
 	switch {
 	case err != nil:
 		return err
-	case b.isReport() && len(o.found.Reports) == MaxReports:
-		return &LimitError{"reports", MaxReports}
+	case b.isReport() && len(o.found.Reports) == maxReports:
+		return &LimitError{"reports", maxReports}
 	case b.isReport():
 		b.report.Container, b.report.Name = f.in, f.name
 		o.found.Reports = append(o.found.Reports, b.report)
 	case strings.EqualFold(b.root, "html"):
-		o.missed(f, ContentHTML, "")
+		o.missed(f, contentHTML, "")
 	case b.root != "":
-		o.missed(f, ContentXML, b.root)
+		o.missed(f, contentXML, b.root)
 	case b.scan.err != nil:
-		o.missed(f, ContentBroken, "")
+		o.missed(f, contentBroken, "")
 	default:
 		o.missed(f, ContentText, "")
 	}
@@ -141,19 +141,19 @@ func (o *opener) openXML(f *file) error {
 }
 
 // telling orders what was found by how much it says about the mistake that was made.
-var telling = []Content{
-	ContentEmpty, ContentText, ContentBinary, ContentHTML, ContentMessage, ContentArchive, ContentNoFiles,
-	ContentXML, ContentJSON, ContentCSV, ContentBroken, ContentUnsupported, ContentRecord,
-	ContentOtherReport, ContentFailure, ContentTLSReport, ContentEncrypted,
+var telling = []content{
+	contentEmpty, ContentText, contentBinary, contentHTML, contentMessage, contentArchive, contentNoFiles,
+	contentXML, contentJSON, contentCSV, contentBroken, contentUnsupported, contentRecord,
+	contentOtherReport, contentFailure, contentTLSReport, contentEncrypted,
 }
 
 // missed notes what is in a file that is no report. Of several the most telling counts.
-func (o *opener) missed(f *file, what Content, detail string) {
-	lost := what == ContentBroken || what == ContentEncrypted || what == ContentUnsupported
-	if lost && len(o.found.Unread) < MaxUnread {
+func (o *opener) missed(f *file, what content, detail string) {
+	lost := what == contentBroken || what == contentEncrypted || what == contentUnsupported
+	if lost && len(o.found.Unread) < maxUnread {
 		o.found.Unread = append(o.found.Unread, f.name)
 	}
 	if o.miss == nil || slices.Index(telling, what) > slices.Index(telling, o.miss.Content) {
-		o.miss = &NotReportError{what, f.in, f.name, detail}
+		o.miss = &notReportError{what, f.in, f.name, detail}
 	}
 }

@@ -155,20 +155,20 @@ func TestReadSeveral(t *testing.T) {
 // The bounds hold for all reports together.
 func TestBoundsOfSeveral(t *testing.T) {
 	var files []string
-	for i := range MaxReports + 1 {
+	for i := range maxReports + 1 {
 		files = append(files, fmt.Sprintf("%d.xml", i), reportXML)
 	}
-	_, err := Read(tarred(files[:2*MaxReports]...), func(*Record) error { return nil })
+	_, err := Read(tarred(files[:2*maxReports]...), func(*Record) error { return nil })
 	require.NoError(t, err)
 	_, err = Read(tarred(files...), func(*Record) error { return nil })
-	require.Equal(t, &LimitError{"reports", MaxReports}, err)
+	require.Equal(t, &LimitError{"reports", maxReports}, err)
 
-	many := begin + strings.Repeat("<record><count>1</count></record>", MaxRecords/2+1) + end
+	many := begin + strings.Repeat("<record><count>1</count></record>", maxRecords/2+1) + end
 	f, err := Read(tarred("1.xml", many, "2.xml", many), func(*Record) error { return nil })
 	require.NoError(t, err)
 	require.False(t, f.Reports[0].Excess)
 	require.True(t, f.Reports[1].Excess)
-	require.Equal(t, MaxRecords, f.Reports[0].Records+f.Reports[1].Records)
+	require.Equal(t, maxRecords, f.Reports[0].Records+f.Reports[1].Records)
 }
 
 // A report is whole once its root is closed, whatever is open around it.
@@ -195,42 +195,42 @@ func TestNotReport(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, file string
-		want       Content
+		want       content
 		detail     string
 	}{
-		{"nothing", "", ContentEmpty, ""},
-		{"blanks", " \r\n\t", ContentEmpty, ""},
-		{"TLS report", tls, ContentTLSReport, ""},
-		{"TLS report in gzip", string(gzipped(tls)), ContentTLSReport, ""},
-		{"TLS report in mail", mail("application/tlsrpt+gzip", "base64", lines64(gzipped(tls))), ContentTLSReport, ""},
-		{"JSON", `{"a":1}`, ContentJSON, ""},
+		{"nothing", "", contentEmpty, ""},
+		{"blanks", " \r\n\t", contentEmpty, ""},
+		{"TLS report", tls, contentTLSReport, ""},
+		{"TLS report in gzip", string(gzipped(tls)), contentTLSReport, ""},
+		{"TLS report in mail", mail("application/tlsrpt+gzip", "base64", lines64(gzipped(tls))), contentTLSReport, ""},
+		{"JSON", `{"a":1}`, contentJSON, ""},
 		{"failure report",
 			"From: a\r\nContent-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n--b\r\n\r\n" +
-				"Text\r\n--b\r\nContent-Type: message/feedback-report\r\n\r\n" + failure + "\r\n--b--\r\n", ContentFailure, ""},
-		{"body of a failure report", failure, ContentFailure, ""},
-		{"complaint", "Feedback-Type: abuse\r\n", ContentOtherReport, "abuse"},
-		{"web page", "<!DOCTYPE html>\n<html><body><p>Sign in<br></body></html>", ContentHTML, ""},
-		{"other XML", `<?xml version="1.0"?><svg><p>x</p></svg>`, ContentXML, "svg"},
-		{"other XML with records", `<list><record><name>x</name></record></list>`, ContentXML, "list"},
-		{"DMARC record", `"v=DMARC1; p=none"`, ContentRecord, `"v=DMARC1; p=none"`},
-		{"table", "source_ip,count,dkim\n192.0.2.1,2,pass\n", ContentCSV, ""},
+				"Text\r\n--b\r\nContent-Type: message/feedback-report\r\n\r\n" + failure + "\r\n--b--\r\n", contentFailure, ""},
+		{"body of a failure report", failure, contentFailure, ""},
+		{"complaint", "Feedback-Type: abuse\r\n", contentOtherReport, "abuse"},
+		{"web page", "<!DOCTYPE html>\n<html><body><p>Sign in<br></body></html>", contentHTML, ""},
+		{"other XML", `<?xml version="1.0"?><svg><p>x</p></svg>`, contentXML, "svg"},
+		{"other XML with records", `<list><record><name>x</name></record></list>`, contentXML, "list"},
+		{"DMARC record", `"v=DMARC1; p=none"`, contentRecord, `"v=DMARC1; p=none"`},
+		{"table", "source_ip,count,dkim\n192.0.2.1,2,pass\n", contentCSV, ""},
 		{"mail",
 			"From: a\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nText\r\n" +
 				"--b\r\nContent-Type: text/html\r\n\r\n" +
-				"<html>Text</html>\r\n--b--\r\n", ContentMessage, "text/plain, text/html"},
-		{"zip with other files", string(zipped("a.txt", "Text", "b.png", "\x89PNG\r\n\x1a\n")), ContentArchive,
+				"<html>Text</html>\r\n--b--\r\n", contentMessage, "text/plain, text/html"},
+		{"zip with other files", string(zipped("a.txt", "Text", "b.png", "\x89PNG\r\n\x1a\n")), contentArchive,
 			"a.txt, b.png"},
-		{"zip with one other file", string(zipped("a.html", "<html></html>")), ContentHTML, ""},
-		{"zip without files", string(zipped()), ContentNoFiles, ""},
-		{"zip with a folder", string(zipped("a/", "")), ContentNoFiles, ""},
-		{"encrypted zip", string(encrypted), ContentEncrypted, "secret.xml"},
-		{"zip by another method", string(other), ContentUnsupported, "zip method LZMA"},
-		{"beginning of a zip", "PK\x03\x04\x14\x00", ContentBroken, ""},
-		{"beginning of a gzip", "\x1f\x8b\x08", ContentBroken, ""},
-		{"broken gzip", string(gzipped(reportXML)[:14]) + "\xff\xff\xff\xff", ContentBroken, ""},
-		{"7-Zip", "7z\xbc\xaf\x27\x1c\x00\x04", ContentUnsupported, "7-Zip"},
-		{"PDF", "%PDF-1.7\n", ContentBinary, "PDF"},
-		{"bytes", "\x00\x01\x02\x03", ContentBinary, ""},
+		{"zip with one other file", string(zipped("a.html", "<html></html>")), contentHTML, ""},
+		{"zip without files", string(zipped()), contentNoFiles, ""},
+		{"zip with a folder", string(zipped("a/", "")), contentNoFiles, ""},
+		{"encrypted zip", string(encrypted), contentEncrypted, "secret.xml"},
+		{"zip by another method", string(other), contentUnsupported, "zip method LZMA"},
+		{"beginning of a zip", "PK\x03\x04\x14\x00", contentBroken, ""},
+		{"beginning of a gzip", "\x1f\x8b\x08", contentBroken, ""},
+		{"broken gzip", string(gzipped(reportXML)[:14]) + "\xff\xff\xff\xff", contentBroken, ""},
+		{"7-Zip", "7z\xbc\xaf\x27\x1c\x00\x04", contentUnsupported, "7-Zip"},
+		{"PDF", "%PDF-1.7\n", contentBinary, "PDF"},
+		{"bytes", "\x00\x01\x02\x03", contentBinary, ""},
 		{"text", "Please find the report attached.", ContentText, ""},
 		{"text with a less-than sign", "<3", ContentText, ""},
 	} {
@@ -238,7 +238,7 @@ func TestNotReport(t *testing.T) {
 			r, records, err := read(t, []byte(tt.file))
 			require.Nil(t, r)
 			require.Empty(t, records)
-			found, ok := errors.AsType[*NotReportError](err)
+			found, ok := errors.AsType[*notReportError](err)
 			require.True(t, ok, "%v", err)
 			require.Equal(t, tt.want, found.Content)
 			require.Equal(t, tt.detail, found.Detail)

@@ -14,39 +14,39 @@ const (
 	Base64  Container = "base64"
 )
 
-// A Content is what data is that is no aggregate report.
-type Content string
+// A content is what data is that is no aggregate report.
+type content string
 
 // The contents that are recognized.
 const (
-	ContentEmpty       Content = "empty"        // no bytes, or blanks alone
-	ContentTLSReport   Content = "tls_report"   // RFC 8460
-	ContentFailure     Content = "failure"      // a failure report, RFC 9991 and RFC 6591
-	ContentJSON        Content = "json"         // other JSON
-	ContentHTML        Content = "html"         // a web page
-	ContentXML         Content = "xml"          // XML with another root; Detail is its name
-	ContentRecord      Content = "record"       // the DMARC record of a domain
-	ContentCSV         Content = "csv"          // a table
-	ContentMessage     Content = "message"      // a message without a report; Detail lists its parts
-	ContentArchive     Content = "archive"      // an archive without a report; Detail lists its files
-	ContentNoFiles     Content = "no_files"     // an archive without files
-	ContentEncrypted   Content = "encrypted"    // an archive that a password protects
-	ContentUnsupported Content = "unsupported"  // compressed in a way that reports are not; Detail names it
-	ContentBroken      Content = "broken"       // an archive that yields nothing
-	ContentText        Content = "text"         // other text
-	ContentBinary      Content = "binary"       // other bytes; Detail names the format if it is known
-	ContentOtherReport Content = "other_report" // a report by another mechanism, such as an ARF abuse report
+	contentEmpty       content = "empty"        // no bytes, or blanks alone
+	contentTLSReport   content = "tls_report"   // RFC 8460
+	contentFailure     content = "failure"      // a failure report, RFC 9991 and RFC 6591
+	contentJSON        content = "json"         // other JSON
+	contentHTML        content = "html"         // a web page
+	contentXML         content = "xml"          // XML with another root; Detail is its name
+	contentRecord      content = "record"       // the DMARC record of a domain
+	contentCSV         content = "csv"          // a table
+	contentMessage     content = "message"      // a message without a report; Detail lists its parts
+	contentArchive     content = "archive"      // an archive without a report; Detail lists its files
+	contentNoFiles     content = "no_files"     // an archive without files
+	contentEncrypted   content = "encrypted"    // an archive that a password protects
+	contentUnsupported content = "unsupported"  // compressed in a way that reports are not; Detail names it
+	contentBroken      content = "broken"       // an archive that yields nothing
+	ContentText        content = "text"         // other text
+	contentBinary      content = "binary"       // other bytes; Detail names the format if it is known
+	contentOtherReport content = "other_report" // a report by another mechanism, such as an ARF abuse report
 )
 
-// A NotReportError says that data holds no aggregate report, and what it holds.
-type NotReportError struct {
-	Content   Content
+// A notReportError says that data holds no aggregate report, and what it holds.
+type notReportError struct {
+	Content   content
 	Container []Container // what was opened, from the outside
 	Name      string      // of the file that Content is about, as the archive or message gives it; may be empty
 	Detail    string      // a name or list, for texts; may be empty
 }
 
-func (e *NotReportError) Error() string {
+func (e *notReportError) Error() string {
 	return fmt.Sprintf("reading an aggregate report: the data is %s %s", e.Content, e.Detail)
 }
 

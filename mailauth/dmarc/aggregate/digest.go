@@ -71,7 +71,7 @@ type sender struct {
 
 // conclude classifies all sources and sums them up.
 func (e *evidence) conclude() {
-	e.classes = map[Class]*classSum{Legitimate: {}, Unlisted: {}, Forwarding: {}, Spoofing: {}, Unclear: {}}
+	e.classes = map[Class]*classSum{legitimate: {}, unlisted: {}, forwarding: {}, spoofing: {}, unclear: {}}
 	e.services = []ServiceTotal{}
 	if e.report == nil {
 		return
@@ -80,8 +80,8 @@ func (e *evidence) conclude() {
 	e.follow()
 	for _, s := range e.top {
 		s.class, s.reason = e.sums.classify(s.tally)
-		one := &sender{name: s.tally.name(), strict: s.reason == ReasonRelated && e.sums.align.strict()}
-		if one.merge(s.tally); s.class == Legitimate && s.service == nil && !one.healthy() {
+		one := &sender{name: s.tally.name(), strict: s.reason == reasonRelated && e.sums.align.strict()}
+		if one.merge(s.tally); s.class == legitimate && s.service == nil && !one.healthy() {
 			e.own = append(e.own, one)
 		}
 	}
@@ -89,15 +89,15 @@ func (e *evidence) conclude() {
 	senders := map[*provider.Service]*sender{}
 	for t := range e.sums.tallies.all() {
 		class, reason := e.sums.classify(t)
-		if reason != ReasonForeignDomain {
+		if reason != reasonForeignDomain {
 			e.classes[class].add(t)
 			e.named += t.messages
 			e.name(t, class, reason)
 		}
-		if t.pass < t.messages && (class == Legitimate || reason == ReasonService) {
+		if t.pass < t.messages && (class == legitimate || reason == reasonService) {
 			e.fail(t, senders)
 		}
-		if class != Spoofing && reason != ReasonForeignDomain && t.pass < t.messages {
+		if class != spoofing && reason != reasonForeignDomain && t.pass < t.messages {
 			e.atRisk = append(e.atRisk, t)
 		}
 		if t.service != nil {
@@ -126,19 +126,19 @@ func (s *classSum) add(t *tally) {
 func (e *evidence) name(t *tally, class Class, reason Reason) {
 	failed := t.messages - t.pass
 	switch {
-	case class == Spoofing:
+	case class == spoofing:
 		e.spoofers.add(t.name(), failed)
-	case class == Unlisted && reason != ReasonService:
+	case class == unlisted && reason != reasonService:
 		e.unlisted.add(t.name(), failed)
-	case reason == ReasonNothing:
+	case reason == reasonNothing:
 		e.unexplained.add(t.name(), failed)
-	case class == Forwarding && t.service != nil:
+	case class == forwarding && t.service != nil:
 		e.forwarders.add(t.service.Name, t.messages)
-	case class == Forwarding:
+	case class == forwarding:
 		e.forwarders.add(t.name(), t.messages)
-	case class == Unclear && reason == ReasonStranger:
+	case class == unclear && reason == reasonStranger:
 		e.strangers.add(t.strangerName(), failed)
-	case class == Unclear && reason == ReasonGateway:
+	case class == unclear && reason == reasonGateway:
 		e.gateways.add(t.service.Name, failed)
 	}
 }
@@ -214,9 +214,9 @@ func (e *evidence) enforce() {
 		return
 	}
 	f := &Enforcement{
-		LegitimateCount: e.classes[Legitimate].failed(), ForwardingCount: e.classes[Forwarding].failed(),
-		UnlistedCount: e.classes[Unlisted].failed(), UnknownCount: e.classes[Unclear].failed(),
-		SpoofingCount: e.classes[Spoofing].failed(), BlockingSources: []string{},
+		LegitimateCount: e.classes[legitimate].failed(), ForwardingCount: e.classes[forwarding].failed(),
+		UnlistedCount: e.classes[unlisted].failed(), UnknownCount: e.classes[unclear].failed(),
+		SpoofingCount: e.classes[spoofing].failed(), BlockingSources: []string{},
 	}
 	f.MessageCountAtRisk = f.LegitimateCount + f.UnlistedCount + f.ForwardingCount + f.UnknownCount
 	f.AffectedCount = f.MessageCountAtRisk + f.SpoofingCount
@@ -235,7 +235,7 @@ func (e *evidence) enforce() {
 func (e *evidence) isReady(f *Enforcement) *bool {
 	others := int64(0)
 	for class, s := range e.classes {
-		if class != Spoofing {
+		if class != spoofing {
 			others += s.messages
 		}
 	}
@@ -244,7 +244,7 @@ func (e *evidence) isReady(f *Enforcement) *bool {
 	switch {
 	case !small || len(e.failing) > 0 || e.ownFailed > 0:
 		return new(false)
-	case e.classes[Legitimate].pass < readyMessages, e.unsure, e.incomplete(), e.lone() != "":
+	case e.classes[legitimate].pass < readyMessages, e.unsure, e.incomplete(), e.lone() != "":
 		return nil
 	}
 	return new(true)
@@ -253,7 +253,7 @@ func (e *evidence) isReady(f *Enforcement) *bool {
 // lone is the only source that looks forged, where one report alone tells of it: a server that the owner forgot, and
 // that the SPF record therefore denies, looks the same.
 func (e *evidence) lone() string {
-	s := e.classes[Spoofing]
+	s := e.classes[spoofing]
 	if s.sources != 1 || len(e.spoofers.list) != 1 || len(e.reports) > 1 || s.messages*1000 <= e.named*strangePerMille {
 		return ""
 	}

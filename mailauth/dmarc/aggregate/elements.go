@@ -75,7 +75,7 @@ var (
 		"policy_published": sub(policyPublished),
 		"record":           sub(record),
 		"extensions":       sub(extensions),
-		"extension":        sub(extension).but(Misplaced),
+		"extension":        sub(extension).but(misplaced),
 	})
 
 	metadata = newSection("report_metadata", (*builder).openMetadata, nil, map[string]child{
@@ -85,10 +85,10 @@ var (
 		"report_id":          text(func(b *builder) *string { return &b.report.Metadata.ReportID }),
 		"generator":          text(func(b *builder) *string { return &b.report.Metadata.Generator }),
 		"error":              errorText,
-		"errors":             errorText.but(OldName),
+		"errors":             errorText.but(oldName),
 		"date_range":         sub(dateRange),
-		"begin":              rangeBegin.but(Misplaced),
-		"end":                rangeEnd.but(Misplaced),
+		"begin":              rangeBegin.but(misplaced),
+		"end":                rangeEnd.but(misplaced),
 	})
 
 	dateRange = newSection("report_metadata/date_range", nil, nil, map[string]child{
@@ -108,7 +108,7 @@ var (
 		"aspf":              word(alignments, func(b *builder) *string { return &b.report.Policy.SPFAlignment }),
 		"pct":               custom((*builder).readPercentage),
 		"testing":           testMode,
-		"t":                 testMode.but(OldName),
+		"t":                 testMode.but(oldName),
 		"fo":                text(func(b *builder) *string { return &b.report.Policy.FailureOptions }),
 		"discovery_method":  word(discoveries, func(b *builder) *string { return &b.report.Policy.DiscoveryMethod }),
 		"version_published": text(func(b *builder) *string { return &b.report.Policy.Version }),
@@ -119,21 +119,21 @@ var (
 	record = newSection("record", (*builder).openRecord, (*builder).closeRecord, map[string]child{
 		"row":          sub(row),
 		"identifiers":  sub(identifiers),
-		"identities":   sub(identifiers).but(OldName),
+		"identities":   sub(identifiers).but(oldName),
 		"auth_results": sub(authResults),
-		"auth_result":  sub(authResults).but(OldName),
-		"dkim":         sub(authDKIM).but(Misplaced),
-		"spf":          sub(authSPF).but(Misplaced),
+		"auth_result":  sub(authResults).but(oldName),
+		"dkim":         sub(authDKIM).but(misplaced),
+		"spf":          sub(authSPF).but(misplaced),
 		"extensions":   sub(extensions),
-		"extension":    sub(extension).but(Misplaced),
+		"extension":    sub(extension).but(misplaced),
 	})
 
 	row = newSection("row", nil, nil, map[string]child{
 		"source_ip":        custom((*builder).readAddress),
 		"count":            custom((*builder).readCount),
 		"policy_evaluated": sub(evaluated),
-		"dkim":             evaluatedDKIM.but(Misplaced),
-		"spf":              evaluatedSPF.but(Misplaced),
+		"dkim":             evaluatedDKIM.but(misplaced),
+		"spf":              evaluatedSPF.but(misplaced),
 	})
 
 	evaluated = newSection("policy_evaluated", nil, nil, map[string]child{
@@ -141,7 +141,7 @@ var (
 		"dkim":        evaluatedDKIM,
 		"spf":         evaluatedSPF,
 		"reason":      sub(reason),
-		"reasons":     sub(reason).but(OldName),
+		"reasons":     sub(reason).but(oldName),
 	})
 	disposition   = word(dispositions, func(b *builder) *string { return (*string)(&b.rec.Disposition) })
 	evaluatedDKIM = word(evaluations, func(b *builder) *string { return (*string)(&b.rec.DKIM) })

@@ -10,27 +10,27 @@ type Kind string
 // The kinds of faults. Of those that lose something, what could be read before and after is kept.
 const (
 	// Records or values are lost.
-	Truncated   Kind = "truncated"    // the file ends before the report does
-	BadCount    Kind = "bad_count"    // the record is left out: its count is missing, negative or no number
-	BadAddress  Kind = "bad_address"  // the record is kept without an address: source_ip is none
-	BadValue    Kind = "bad_value"    // the value is none of those defined, or of another type
-	TooLong     Kind = "too_long"     // the text is cut to MaxText bytes
-	TooMany     Kind = "too_many"     // more of an element than is kept
-	Missing     Kind = "missing"      // a required element is absent or empty
-	Repeated    Kind = "repeated"     // an element that may be there once; the first counts
-	Malformed   Kind = "malformed"    // not well-formed XML: tags that do not match, an unescaped & or <
-	BadEntity   Kind = "bad_entity"   // an entity that XML does not define; never expanded
-	BadEncoding Kind = "bad_encoding" // bytes that are not in the encoding that is declared, or in UTF-8 without one
-	BadChar     Kind = "bad_char"     // a control character that XML forbids
+	truncated   Kind = "truncated"    // the file ends before the report does
+	badCount    Kind = "bad_count"    // the record is left out: its count is missing, negative or no number
+	badAddress  Kind = "bad_address"  // the record is kept without an address: source_ip is none
+	badValue    Kind = "bad_value"    // the value is none of those defined, or of another type
+	tooLong     Kind = "too_long"     // the text is cut to MaxText bytes
+	tooMany     Kind = "too_many"     // more of an element than is kept
+	missing     Kind = "missing"      // a required element is absent or empty
+	repeated    Kind = "repeated"     // an element that may be there once; the first counts
+	malformed   Kind = "malformed"    // not well-formed XML: tags that do not match, an unescaped & or <
+	badEntity   Kind = "bad_entity"   // an entity that XML does not define; never expanded
+	badEncoding Kind = "bad_encoding" // bytes that are not in the encoding that is declared, or in UTF-8 without one
+	badChar     Kind = "bad_char"     // a control character that XML forbids
 	Damaged     Kind = "damaged"      // the archive around the XML is broken: a check sum, or its end is missing
 
 	// Nothing is lost.
-	Doctype   Kind = "doctype"   // a document type declaration; skipped
-	OddValue  Kind = "odd_value" // a value in another form than defined, and clear: "Pass", "3.0", a date in words
-	Empty     Kind = "empty"     // an element that must not be empty, and can be ignored: a reason without type
-	Unknown   Kind = "unknown"   // an element that no version of the format has; skipped
-	Misplaced Kind = "misplaced" // an element that belongs elsewhere; read all the same
-	OldName   Kind = "old_name"  // a name of a draft
+	doctype   Kind = "doctype"   // a document type declaration; skipped
+	oddValue  Kind = "odd_value" // a value in another form than defined, and clear: "Pass", "3.0", a date in words
+	empty     Kind = "empty"     // an element that must not be empty, and can be ignored: a reason without type
+	unknown   Kind = "unknown"   // an element that no version of the format has; skipped
+	misplaced Kind = "misplaced" // an element that belongs elsewhere; read all the same
+	oldName   Kind = "old_name"  // a name of a draft
 )
 
 const (
@@ -41,8 +41,8 @@ const (
 	maxValue = 60
 )
 
-// MaxPlaces is how many Places a Fault lists: as many as a reader looks at.
-const MaxPlaces = 5
+// maxPlaces is how many Places a Fault lists: as many as a reader looks at.
+const maxPlaces = 5
 
 // A Fault is something odd that a report has, once or many times.
 type Fault struct {
@@ -79,7 +79,7 @@ func (b *builder) fault(kind Kind, element string, value []byte) {
 		b.report.Faults = append(b.report.Faults, Fault{Kind: kind, Element: key.element})
 	}
 	f := &b.report.Faults[i]
-	if f.Count++; f.Count > MaxPlaces {
+	if f.Count++; f.Count > maxPlaces {
 		return
 	}
 	p := Place{Value: shorten(value)}

@@ -14,23 +14,23 @@ func check(t *testing.T, data []byte) {
 	records := 0
 	f, err := Read(data, func(r *Record) error {
 		records++
-		require.Less(t, r.Number, MaxRecords+1)
+		require.Less(t, r.Number, maxRecords+1)
 		require.GreaterOrEqual(t, r.Count, int64(0))
 		require.LessOrEqual(t, r.Count, int64(maxCount))
-		require.LessOrEqual(t, max(len(r.Overrides), len(r.DKIMAuth), len(r.SPFAuth), len(r.Extensions)), MaxAuth)
-		require.LessOrEqual(t, len(r.HeaderFrom), 3*MaxText) // a byte of Windows-1252 is at most three of UTF-8
+		require.LessOrEqual(t, max(len(r.Overrides), len(r.DKIMAuth), len(r.SPFAuth), len(r.Extensions)), maxAuth)
+		require.LessOrEqual(t, len(r.HeaderFrom), 3*maxText) // a byte of Windows-1252 is at most three of UTF-8
 		require.True(t, utf8.ValidString(r.HeaderFrom+r.SourceText))
 		require.True(t, !r.SourceIP.Is4In6() && r.SourceIP.Zone() == "")
 		return nil
 	})
 	require.Equal(t, f == nil, err != nil)
 	if err != nil {
-		_, other := errors.AsType[*NotReportError](err)
+		_, other := errors.AsType[*notReportError](err)
 		_, limit := errors.AsType[*LimitError](err)
 		require.True(t, other || limit, "%v", err)
 		return
 	}
-	require.LessOrEqual(t, len(f.Reports), MaxReports)
+	require.LessOrEqual(t, len(f.Reports), maxReports)
 	for _, r := range f.Reports {
 		records -= r.Read
 		checkReport(t, r)
@@ -43,7 +43,7 @@ func checkReport(t *testing.T, r *Report) {
 	require.LessOrEqual(t, len(r.Faults), maxFaults+30)
 	for _, f := range r.Faults {
 		require.Positive(t, f.Count)
-		require.Len(t, f.Places, min(f.Count, MaxPlaces))
+		require.Len(t, f.Places, min(f.Count, maxPlaces))
 		for _, p := range f.Places {
 			require.True(t, utf8.ValidString(p.Value) && utf8.ValidString(f.Element))
 			require.LessOrEqual(t, len(p.Value), 3*maxValue+len("…"))

@@ -11,7 +11,7 @@ func (b *builder) closePolicy()       { b.policy = &b.report.Policy }
 func (b *builder) openRecord() bool {
 	if *b.room == 0 {
 		b.report.Excess = true
-		b.fault(TooMany, "record", nil)
+		b.fault(tooMany, "record", nil)
 		return false
 	}
 	*b.room--
@@ -37,7 +37,7 @@ func (b *builder) closeRecord() {
 	b.require("policy_evaluated/spf", string(r.SPF))
 	b.require("identifiers/header_from", r.HeaderFrom)
 	if !b.counted {
-		b.fault(BadCount, "row/count", nil)
+		b.fault(badCount, "row/count", nil)
 	}
 	if b.counted && !b.uncountable {
 		b.report.Read++
@@ -49,7 +49,7 @@ func (b *builder) closeRecord() {
 // require tells that an element is missing.
 func (b *builder) require(path, value string) {
 	if value == "" {
-		b.fault(Missing, path, nil)
+		b.fault(missing, path, nil)
 	}
 }
 
@@ -58,10 +58,10 @@ func (b *builder) openReason() bool { return more(b, &b.rec.Overrides, "policy_e
 func (b *builder) closeReason() {
 	switch o := *last(b.rec.Overrides); {
 	case o == Override{}:
-		b.fault(Empty, "policy_evaluated/reason", nil)
+		b.fault(empty, "policy_evaluated/reason", nil)
 		drop(&b.rec.Overrides)
 	case o.Type == "":
-		b.fault(Missing, "policy_evaluated/reason/type", []byte(o.Comment))
+		b.fault(missing, "policy_evaluated/reason/type", []byte(o.Comment))
 	}
 }
 
@@ -70,7 +70,7 @@ func (b *builder) openDKIM() bool { return more(b, &b.rec.DKIMAuth, "auth_result
 func (b *builder) closeDKIM() {
 	d := *last(b.rec.DKIMAuth)
 	if (d == DKIMAuth{}) {
-		b.fault(Empty, "auth_results/dkim", nil)
+		b.fault(empty, "auth_results/dkim", nil)
 		drop(&b.rec.DKIMAuth)
 		return
 	}
@@ -83,7 +83,7 @@ func (b *builder) openSPF() bool { return more(b, &b.rec.SPFAuth, "auth_results/
 func (b *builder) closeSPF() {
 	s := *last(b.rec.SPFAuth)
 	if (s == SPFAuth{}) {
-		b.fault(Empty, "auth_results/spf", nil)
+		b.fault(empty, "auth_results/spf", nil)
 		drop(&b.rec.SPFAuth)
 		return
 	}
@@ -106,8 +106,8 @@ func (b *builder) openExtension() bool {
 
 // more adds an element to a list that has room.
 func more[T any](b *builder, list *[]T, path string) bool {
-	if len(*list) == MaxAuth {
-		b.fault(TooMany, path, nil)
+	if len(*list) == maxAuth {
+		b.fault(tooMany, path, nil)
 		return false
 	}
 	*list = append(*list, *new(T))

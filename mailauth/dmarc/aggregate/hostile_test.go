@@ -31,7 +31,7 @@ type hostile struct {
 	name    string
 	make    func() []byte
 	limit   string  // the LimitError that it is, if it is one
-	content Content // or the NotReportError
+	content content // or the NotReportError
 	read    int     // or the records that are in it all the same
 }
 
@@ -53,7 +53,7 @@ func hostileFiles() []hostile {
 	}
 	spaces := func(n int) string { return strings.Repeat(" ", n) }
 	return []hostile{
-		{"gzip of blanks", func() []byte { return times(100, gzipped(spaces(1<<20))) }, "", ContentEmpty, 0},
+		{"gzip of blanks", func() []byte { return times(100, gzipped(spaces(1<<20))) }, "", contentEmpty, 0},
 		{"gzip of blanks in a report", func() []byte { return gzipped("<feedback>" + spaces(20<<20)) },
 			"compression ratio", "", 0},
 		{"gzip of gzip of blanks", func() []byte { return gzipped(string(gzipped("<feedback>" + spaces(20<<20)))) },
@@ -64,14 +64,14 @@ func hostileFiles() []hostile {
 		{"many reports of faults", func() []byte {
 			var faults strings.Builder
 			for i := range 200 {
-				for range MaxPlaces {
+				for range maxPlaces {
 					fmt.Fprintf(&faults, "<x%d>%s</x%[1]d>", i, noise(60))
 				}
 			}
-			report := strings.Replace(begin, "</report_metadata>", strings.Repeat("<error>"+noise(MaxText)+"</error>", 30)+"</report_metadata>", 1) +
+			report := strings.Replace(begin, "</report_metadata>", strings.Repeat("<error>"+noise(maxText)+"</error>", 30)+"</report_metadata>", 1) +
 				faults.String() + recordXML + end
 			var files []string
-			for i := range MaxReports {
+			for i := range maxReports {
 				files = append(files, fmt.Sprintf("%d.xml", i), report)
 			}
 			return gzipped(string(tarred(files...)))
@@ -93,7 +93,7 @@ func hostileFiles() []hostile {
 		{"zip in gzip in a message", func() []byte {
 			inner := append(gzipped(string(zipLocal)), times(9, gzipped(noise(1<<20)))...)
 			return []byte("Content-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString(inner))
-		}, "", ContentEncrypted, 0}, // noise for a header
+		}, "", contentEncrypted, 0}, // noise for a header
 		{"zip of zips", func() []byte {
 			return zipped("1.zip", string(overlapping(500)),
 				"2.zip", string(overlapping(500)))
@@ -123,12 +123,12 @@ func hostileFiles() []hostile {
 		{"character data", fill(begin+recordXML+"<version><![CDATA[", "]", ""), "", "", 1},
 		{"a document type", part("<!DOCTYPE [", "'\"<", "]>"+reportXML), "", ContentText, 0},
 		{"empty records", part(begin, "<record/>", end), "", "", 0},
-		{"small records", fill(begin, "<record><count>1</count></record>", end), "", "", MaxRecords},
+		{"small records", fill(begin, "<record><count>1</count></record>", end), "", "", maxRecords},
 		{"results", fill(begin+"<record><count>1</count><auth_results>", "<dkim><domain>a</domain></dkim>",
 			"</auth_results></record>"),
 			"", "", 1},
 		{"names", names, "", "", 1},
-		{"fields", fill("From: a\nSubject: b\n", " c\n", "\n"), "", ContentMessage, 0},
+		{"fields", fill("From: a\nSubject: b\n", " c\n", "\n"), "", contentMessage, 0},
 		{"parts", part("Content-Type: multipart/mixed; boundary=b\n\n", "--b\n\n<a>\n", ""), "files", "", 0},
 		{"nested parts", fill("", "Content-Type: multipart/mixed; boundary=b\n\n--b\n", ""), "files", "", 0},
 		{"base64 in base64", func() []byte {

@@ -37,9 +37,9 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 	}
 	for _, h := range hostileFiles() {
 		data := h.make()
-		live := diagtest.LiveBytes(MaxMemory, func() { _, _ = Read(data, func(*Record) error { return nil }) })
+		live := diagtest.LiveBytes(maxMemory, func() { _, _ = Read(data, func(*Record) error { return nil }) })
 		t.Logf("%s: %d KiB of heap", h.name, live>>10)
-		assert.LessOrEqual(t, live, int64(MaxMemory), h.name)
+		assert.LessOrEqual(t, live, int64(maxMemory), h.name)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestHostileFiles(t *testing.T) {
 				require.ErrorAs(t, err, &limit)
 				require.Equal(t, h.limit, limit.What)
 			case h.content != "":
-				var other *NotReportError
+				var other *notReportError
 				require.ErrorAs(t, err, &other)
 				require.Equal(t, h.content, other.Content)
 			default:

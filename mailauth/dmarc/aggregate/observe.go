@@ -109,29 +109,29 @@ func (c *collector) readDKIM(r *Record, from string, o *observation, traces *pro
 	for i := range r.DKIMAuth {
 		d := &r.DKIMAuth[i]
 		o.given = o.given || d.Result != ""
-		if d.Domain == "" || d.Result == None {
+		if d.Domain == "" || d.Result == none {
 			continue
 		}
 		own := c.org(d.Domain) == org
 		aligned := own && (d.Domain == from || !c.align.strictDKIM)
 		switch {
-		case d.Result == Pass && aligned:
+		case d.Result == pass && aligned:
 			o.results.dkim = true
 			o.ownedSelector[0] = c.number(d)
-		case d.Result == Pass && own:
+		case d.Result == pass && own:
 			o.related, o.strictMiss = true, d.Domain
-		case d.Result == Pass:
+		case d.Result == pass:
 			traces.DKIM = append(traces.DKIM, d.Domain)
 			o.related = o.related || ownTenant(d.Domain, org)
 			o.sawStranger(d.Domain)
-		case own && (d.Result == PermError || d.Result == TempError):
+		case own && (d.Result == permError || d.Result == tempError):
 			o.notChecked = true
-			if d.Result == PermError && d.Selector != "" {
+			if d.Result == permError && d.Selector != "" {
 				o.ownBadKey = d.Selector + "._domainkey." + d.Domain
 			}
 		case own && d.Result != "" && !slices.Contains(dkimResults.defined, string(d.Result)):
 			o.undefined = true
-		case own && (d.Result == Fail || d.Result == PolicyBad || d.Result == Neutral) && d.Selector != "":
+		case own && (d.Result == fail || d.Result == policyBad || d.Result == neutral) && d.Selector != "":
 			o.ownedSelector[1] = c.number(d)
 			o.ownBroken = d.Selector + "._domainkey." + d.Domain
 		}
@@ -158,22 +158,22 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 		}
 		own := c.org(s.Domain) == org
 		aligned := own && (s.Domain == from || !c.align.strictSPF)
-		o.spfPassed = o.spfPassed || s.Result == Pass && s.Scope != ScopeHELO
+		o.spfPassed = o.spfPassed || s.Result == pass && s.Scope != scopeHELO
 		switch {
-		case s.Result == Pass && aligned && s.Scope == ScopeHELO && (r.EnvelopeFrom != "" || r.SPF == Fail):
+		case s.Result == pass && aligned && s.Scope == scopeHELO && (r.EnvelopeFrom != "" || r.SPF == fail):
 			o.related = true // the report may leave out a return path that was there
-		case s.Result == Pass && aligned:
+		case s.Result == pass && aligned:
 			o.results.spf = true
-		case s.Result == Pass && own:
+		case s.Result == pass && own:
 			o.related, o.strictMiss = true, s.Domain
-		case s.Result == Pass:
+		case s.Result == pass:
 			traces.Envelope = append(traces.Envelope, s.Domain)
 			o.sawStranger(s.Domain)
-		case own && s.Result == PermError:
+		case own && s.Result == permError:
 			o.ownPermError, o.notChecked = s.Domain, true
-		case own && s.Result == TempError:
+		case own && s.Result == tempError:
 			o.notChecked = true
-		case s.Result == Fail && s.Scope != ScopeHELO:
+		case s.Result == fail && s.Scope != scopeHELO:
 			o.denied, o.forgedPath = o.denied || own, o.forgedPath || !own
 		case own && s.Result != "" && !slices.Contains(spfResults.defined, string(s.Result)):
 			o.undefined = true
@@ -187,11 +187,11 @@ func (o *observation) sawStranger(domain string) {
 
 // evaluate takes the receiver's evaluation, works it out where it is missing, and compares the two.
 func (o *observation) evaluate(r *Record) {
-	o.dkim, o.spf = r.DKIM == Pass, r.SPF == Pass
-	if r.DKIM != Pass && r.DKIM != Fail {
+	o.dkim, o.spf = r.DKIM == pass, r.SPF == pass
+	if r.DKIM != pass && r.DKIM != fail {
 		o.dkim = o.results.dkim
 	}
-	if r.SPF != Pass && r.SPF != Fail {
+	if r.SPF != pass && r.SPF != fail {
 		o.spf = o.results.spf
 	}
 	if !o.given {
@@ -215,9 +215,9 @@ func (o *observation) evaluate(r *Record) {
 func forwarded(overrides []Override) bool {
 	for _, o := range overrides {
 		switch o.Type {
-		case OverrideForwarded, OverrideForwarder, OverrideMailingList:
+		case overrideForwarded, overrideForwarder, overrideMailingList:
 			return true
-		case OverrideLocal, OverrideOther:
+		case overrideLocal, overrideOther:
 			if strings.Contains(strings.ToLower(o.Comment), "arc=pass") {
 				return true
 			}
@@ -248,16 +248,16 @@ func (c *collector) note(r *Record, o *observation) {
 		odd.noResults += n
 	}
 	switch {
-	case passed && (r.Disposition == DispositionQuarantine || r.Disposition == DispositionReject):
+	case passed && (r.Disposition == dispositionQuarantine || r.Disposition == dispositionReject):
 		odd.passedLost += n
-	case !passed && r.Disposition == DispositionNone:
+	case !passed && r.Disposition == dispositionNone:
 		odd.spared.add(r.HeaderFrom, n)
 		for _, why := range r.Overrides {
 			odd.sparedWhy.add(why.Type, n)
 		}
 	}
 	for _, why := range r.Overrides {
-		if why.Type == OverrideLocal {
+		if why.Type == overrideLocal {
 			odd.local.add(diag.Quote(why.Comment), n)
 		}
 	}

@@ -9,21 +9,21 @@ import (
 // MaxText and results over MaxAuth are left out, and a Fault says so.
 const (
 	MaxSent     = 10 << 20  // bytes of a file
-	MaxExpanded = 100 << 20 // bytes of all that is in it, expanded
-	MaxRatio    = 200       // bytes expanded for each byte of the file, above minExpanded
-	MaxFiles    = 1000      // files in archives and parts of messages
-	MaxReports  = 50
+	maxExpanded = 100 << 20 // bytes of all that is in it, expanded
+	maxRatio    = 200       // bytes expanded for each byte of the file, above minExpanded
+	maxFiles    = 1000      // files in archives and parts of messages
+	maxReports  = 50
 
-	MaxRecords = 200_000 // of all reports together
-	MaxText    = 4096    // bytes of one element: names have 253, comments a few hundred
-	MaxUnread  = 20      // names in File.Unread
-	MaxAuth    = 100     // results of DKIM or SPF, overrides, extensions of one record or report
-	MaxErrors  = 20      // errors of one report
+	maxRecords = 200_000 // of all reports together
+	maxText    = 4096    // bytes of one element: names have 253, comments a few hundred
+	maxUnread  = 20      // names in File.Unread
+	maxAuth    = 100     // results of DKIM or SPF, overrides, extensions of one record or report
+	maxErrors  = 20      // errors of one report
 )
 
-// MaxMemory is what Read holds at worst beside the file that it is given, in bytes: a body of a message without its
+// maxMemory is what Read holds at worst beside the file that it is given, in bytes: a body of a message without its
 // transfer encoding, an archive that was packed once more, and buffers. A report by itself takes 1 MiB.
-const MaxMemory = 40 << 20
+const maxMemory = 40 << 20
 
 const (
 	// minExpanded is what any file may expand to: a small report compresses well.
@@ -45,7 +45,7 @@ type File struct {
 
 // Read finds the aggregate reports in a file, and calls each for each record as it is read. The file may be XML,
 // or that in gzip, zip or tar, or a message with such attachments, or a mail box of messages (RFC 4155), also in one
-// another; what it is decides its content, not its name. It is a [NotReportError] if there is no report in it, and a
+// another; what it is decides its content, not its name. It is a notReportError if there is no report in it, and a
 // [LimitError] if it is too large; an error of each ends it and is returned.
 //
 // The Record is used again for the next one: what is kept of its lists must be copied, not so its strings.
@@ -56,10 +56,10 @@ func Read(file []byte, each func(*Record) error) (*File, error) {
 	if len(file) > MaxSent {
 		return nil, &LimitError{"size", MaxSent}
 	}
-	o := &opener{each: each, left: MaxExpanded, limit: LimitError{"expanded size", MaxExpanded},
-		room: MaxRecords}
-	if most := max(minExpanded, MaxRatio*int64(len(file))); most < MaxExpanded {
-		o.left, o.limit = most, LimitError{"compression ratio", MaxRatio}
+	o := &opener{each: each, left: maxExpanded, limit: LimitError{"expanded size", maxExpanded},
+		room: maxRecords}
+	if most := max(minExpanded, maxRatio*int64(len(file))); most < maxExpanded {
+		o.left, o.limit = most, LimitError{"compression ratio", maxRatio}
 	}
 	if err := o.open(inMemory(file, "", nil)); err != nil {
 		return nil, err
@@ -98,19 +98,19 @@ func (b *builder) finish() {
 	r := b.report
 	if !b.ended && (len(b.stack) > 0 || b.cut) {
 		r.Truncated = true
-		b.fault(Truncated, b.path(), nil)
+		b.fault(truncated, b.path(), nil)
 		if b.inRecord {
 			r.Records++ // begun, not handed over
 			b.inRecord = false
 		}
 	} else if len(b.stack) > 0 {
-		b.fault(Malformed, b.path(), nil) // around the report, which is whole
+		b.fault(malformed, b.path(), nil) // around the report, which is whole
 	}
 	if b.scan.err != nil {
 		b.fault(Damaged, "", nil)
 	}
 	if !b.has.feedback {
-		b.fault(Missing, "feedback", nil)
+		b.fault(missing, "feedback", nil)
 	}
 	b.stack = nil
 	b.require("report_metadata/org_name", r.Metadata.Organization)
@@ -125,6 +125,6 @@ func (b *builder) finish() {
 	b.require("policy_published/domain", r.Policy.Domain)
 	b.require("policy_published/p", r.Policy.Policy)
 	if r.Records == 0 {
-		b.fault(Missing, "record", nil)
+		b.fault(missing, "record", nil)
 	}
 }

@@ -166,8 +166,8 @@ func TestReadFaults(t *testing.T) {
 		{"unknown encoding", `<?xml version="1.0" encoding="klingon"?>` + with(">s1<", ">s\xe4<"), strings.Replace(good1,
 			"s1", "sä", 1),
 			[]string{"bad_encoding auth_results/dkim/selector"}},
-		{"long text", with(">s1<", ">"+strings.Repeat("s", 2*MaxText)+"<"), strings.Replace(good1, "s1",
-			strings.Repeat("s", MaxText), 1),
+		{"long text", with(">s1<", ">"+strings.Repeat("s", 2*maxText)+"<"), strings.Replace(good1, "s1",
+			strings.Repeat("s", maxText), 1),
 			[]string{"too_long auth_results/dkim/selector"}},
 		{"text before", "Here is the report:\n" + reportXML, good1, []string{"malformed"}},
 		{"text behind", reportXML + "\n--\nend", good1, []string{"malformed"}},
@@ -228,7 +228,7 @@ func TestPlaces(t *testing.T) {
 	require.Len(t, r.Faults, 1)
 	f := r.Faults[0]
 	require.Equal(t, 1001, f.Count)
-	require.Len(t, f.Places, MaxPlaces)
+	require.Len(t, f.Places, maxPlaces)
 	require.Equal(t, Place{Record: 2, Line: 6, Offset: int64(strings.Index(text,
 		"999.1.2.3") + len("999.1.2.3")), Value: "999.1.2.3"}, f.Places[0])
 	require.Equal(t, 3, f.Places[1].Record)
@@ -281,15 +281,15 @@ func TestTimes(t *testing.T) {
 
 // More than MaxRecords records are not read, and counted where they are.
 func TestReadExcess(t *testing.T) {
-	text := begin + strings.Repeat("<record><count>1</count></record>", MaxRecords+7) + end
+	text := begin + strings.Repeat("<record><count>1</count></record>", maxRecords+7) + end
 	r, err := readOne([]byte(text), func(*Record) error { return nil })
 	require.NoError(t, err)
-	require.Equal(t, MaxRecords, r.Records)
-	require.Equal(t, MaxRecords, r.Read)
+	require.Equal(t, maxRecords, r.Records)
+	require.Equal(t, maxRecords, r.Read)
 	require.True(t, r.Excess)
 	for _, f := range r.Faults {
-		if f.Kind == TooMany {
-			require.Equal(t, Fault{TooMany, "record", 7, f.Places}, f)
+		if f.Kind == tooMany {
+			require.Equal(t, Fault{tooMany, "record", 7, f.Places}, f)
 		}
 	}
 }

@@ -133,10 +133,10 @@ type Disposition string
 
 // The dispositions (RFC 7489 appendix C, RFC 9990 section 3.1.1.8).
 const (
-	DispositionNone       Disposition = "none"
-	DispositionPass       Disposition = "pass" // RFC 9990: the messages passed, and no policy was applied
-	DispositionQuarantine Disposition = "quarantine"
-	DispositionReject     Disposition = "reject"
+	dispositionNone       Disposition = "none"
+	dispositionPass       Disposition = "pass" // RFC 9990: the messages passed, and no policy was applied
+	dispositionQuarantine Disposition = "quarantine"
+	dispositionReject     Disposition = "reject"
 )
 
 // A Result is that of DKIM or SPF, or of their part in the DMARC evaluation.
@@ -144,14 +144,14 @@ type Result string
 
 // The results (RFC 8601 sections 2.7.1 and 2.7.2); the DMARC evaluation has only pass and fail.
 const (
-	Pass      Result = "pass"
-	Fail      Result = "fail"
-	None      Result = "none"
-	Neutral   Result = "neutral"
-	SoftFail  Result = "softfail"
-	PolicyBad Result = "policy" // DKIM: a signature that the receiver did not accept
-	TempError Result = "temperror"
-	PermError Result = "permerror"
+	pass      Result = "pass"
+	fail      Result = "fail"
+	none      Result = "none"
+	neutral   Result = "neutral"
+	softFail  Result = "softfail"
+	policyBad Result = "policy" // DKIM: a signature that the receiver did not accept
+	tempError Result = "temperror"
+	permError Result = "permerror"
 )
 
 // A Scope is the identity that SPF was checked for.
@@ -159,8 +159,8 @@ type Scope string
 
 // The scopes; RFC 9990 has only mfrom.
 const (
-	ScopeHELO     Scope = "helo"
-	ScopeMailFrom Scope = "mfrom"
+	scopeHELO     Scope = "helo"
+	scopeMailFrom Scope = "mfrom"
 )
 
 // An OverrideType is the kind of an Override.
@@ -168,11 +168,11 @@ type OverrideType string
 
 // The kinds of overrides.
 const (
-	OverrideForwarded   OverrideType = "forwarded"         // RFC 7489
-	OverrideSampledOut  OverrideType = "sampled_out"       // RFC 7489: spared by pct
-	OverrideForwarder   OverrideType = "trusted_forwarder" // a forwarder that the receiver knows
-	OverrideMailingList OverrideType = "mailing_list"
-	OverrideLocal       OverrideType = "local_policy"
-	OverrideTestMode    OverrideType = "policy_test_mode" // RFC 9990: spared by t=y
-	OverrideOther       OverrideType = "other"
+	overrideForwarded   OverrideType = "forwarded"         // RFC 7489
+	overrideSampledOut  OverrideType = "sampled_out"       // RFC 7489: spared by pct
+	overrideForwarder   OverrideType = "trusted_forwarder" // a forwarder that the receiver knows
+	overrideMailingList OverrideType = "mailing_list"
+	overrideLocal       OverrideType = "local_policy"
+	overrideTestMode    OverrideType = "policy_test_mode" // RFC 9990: spared by t=y
+	overrideOther       OverrideType = "other"
 )

@@ -31,36 +31,36 @@ var formatRules = diag.Rules[*evidence]{
 	faultRule("dmarc.report.count.invalid", diag.Warning, "Records without a usable count",
 		"Every record has a count", "RFC 9990 section 3.1.1.8",
 		"Tell the receiver. The records are left out of all totals, since nobody knows how many messages they stand for.",
-		"Records are left out because their count is not a number of messages", nil, BadCount),
+		"Records are left out because their count is not a number of messages", nil, badCount),
 	faultRule("dmarc.report.address.invalid", diag.Warning, "Invalid source_ip: not an IP address",
 		"Every source_ip is an IP address", "RFC 9990 section 3.1.1.8",
 		"Tell the receiver. The messages are counted, but where they came from is not known.",
-		"The element source_ip of some records is not a valid IP address", nil, BadAddress),
+		"The element source_ip of some records is not a valid IP address", nil, badAddress),
 	faultRule("dmarc.report.xml.encoding", diag.Warning, "Characters that are not UTF-8",
 		"The characters are in the declared encoding", "RFC 9990 section 3.1.1",
 		"Tell the receiver. Numbers and addresses are not affected; names may show a wrong letter.",
 		"The file has bytes that are not valid in its character encoding, which is UTF-8 unless it declares "+
-			"another", nil, BadEncoding),
+			"another", nil, badEncoding),
 	faultRule("dmarc.report.xml.malformed", diag.Warning, "XML that is not well-formed",
 		"The XML is well-formed", "RFC 9990 section 3.1.1",
 		"Tell the receiver: other tools refuse the file. What could be read is shown.",
-		"The XML is not well-formed", nil, Malformed, BadEntity, BadChar, Doctype),
+		"The XML is not well-formed", nil, malformed, badEntity, badChar, doctype),
 	faultRule("dmarc.report.metadata.missing", diag.Warning, "Required metadata missing",
 		"The metadata is complete", "RFC 9990 section 3.1.1.3",
 		"Tell the receiver. Without its name and a report ID, duplicates cannot be recognized.",
-		"The metadata lacks required elements", below("report_metadata"), Missing),
+		"The metadata lacks required elements", below("report_metadata"), missing),
 	faultRule("dmarc.report.policy.missing", diag.Warning, "Published policy incomplete",
 		"The published policy is complete", "RFC 9990 section 3.1.1.5",
 		"Look the record up with dmarc/lookup: the report does not say what the receiver found.",
-		"The section policy_published lacks required elements", below("policy_published"), Missing),
+		"The section policy_published lacks required elements", below("policy_published"), missing),
 	faultRule("dmarc.report.record.missing", diag.Warning, "Records with missing elements",
 		"The records are complete", "RFC 9990 section 3.1.1.7",
 		"Tell the receiver. What is missing was worked out from the other elements where that is possible.",
-		"Records lack required elements", inRecords, Missing),
+		"Records lack required elements", inRecords, missing),
 	faultRule("dmarc.report.value.invalid", diag.Warning, "Values that the format does not define",
 		"All values are defined by the format", "RFC 9990 section 3.1.1",
 		"Tell the receiver. The values are shown as sent, and none of them counts as a pass.",
-		"The report has values that the format does not define", nil, BadValue, Repeated),
+		"The report has values that the format does not define", nil, badValue, repeated),
 	{
 		Code: "dmarc.report.records.limit", Severity: diag.Warning,
 		Title:       "More records than are read",
@@ -70,7 +70,7 @@ var formatRules = diag.Rules[*evidence]{
 			"were read.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not "+
-				"read.", thousands(MaxRecords))
+				"read.", thousands(maxRecords))
 		},
 	},
 }
@@ -137,7 +137,7 @@ func faultText(f *Fault) string {
 	if f.Element != "" {
 		text = f.Element + " " + text
 	}
-	if p.Line > 0 && f.Kind != Missing {
+	if p.Line > 0 && f.Kind != missing {
 		text += fmt.Sprintf(" in line %d", p.Line)
 	}
 	if f.Count > 1 {
@@ -148,10 +148,10 @@ func faultText(f *Fault) string {
 
 // kindText says in a few words what a fault is. Of kinds without words the value says it.
 var kindText = map[Kind]string{
-	Malformed: "has broken markup", BadEntity: "has an unknown entity", BadChar: "has a control character",
-	BadEncoding: "has bytes in another encoding", Doctype: "has a document type declaration",
+	malformed: "has broken markup", badEntity: "has an unknown entity", badChar: "has a control character",
+	badEncoding: "has bytes in another encoding", doctype: "has a document type declaration",
 	Damaged:  "its end or checksum is wrong",
-	Repeated: "appears more than once", TooLong: "is too long",
-	TooMany: "appears too often", Empty: "is empty", Unknown: "is unknown", Misplaced: "is in the wrong place",
-	OldName: "has the name of a draft", Missing: "is missing",
+	repeated: "appears more than once", tooLong: "is too long",
+	tooMany: "appears too often", empty: "is empty", unknown: "is unknown", misplaced: "is in the wrong place",
+	oldName: "has the name of a draft", missing: "is missing",
 }

@@ -19,7 +19,7 @@ var mailRules = diag.Rules[*evidence]{
 			"If that takes days, publish p=none until it is done.",
 		When: hasOwn,
 		Fails: func(e *evidence) diag.Failures {
-			n := e.classes[Legitimate].affected
+			n := e.classes[legitimate].affected
 			return diag.FailIf(n > 0, "%s of legitimate sources failed DMARC and did not reach the inbox: %s.",
 				e.messages(n), e.affectedNames())
 		},
@@ -108,7 +108,7 @@ var mailRules = diag.Rules[*evidence]{
 		When: hasOwn,
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.broken
-			return diag.FailIf(c.total*100 > e.classes[Legitimate].messages*strayPercent,
+			return diag.FailIf(c.total*100 > e.classes[legitimate].messages*strayPercent,
 				"%s came from servers that the SPF record lists, with a signature of the domain that failed: "+
 					"%s.", e.messages(c.total), listed(c))
 		},
@@ -135,7 +135,7 @@ var mailRules = diag.Rules[*evidence]{
 		Advice: "Find out whether any of them is yours: look the addresses up, ask marketing, sales, support and HR, and " +
 			"compare reports of several days and receivers. Set up DKIM signing with your domain for what is.",
 		Fails: func(e *evidence) diag.Failures {
-			n := e.classes[Unclear].failed()
+			n := e.classes[unclear].failed()
 			if n == 0 {
 				return nil
 			}
@@ -148,7 +148,7 @@ var mailRules = diag.Rules[*evidence]{
 			return diag.Failures{f}
 		},
 		Partly: func(e *evidence) float64 {
-			return 1 - float64(e.classes[Unclear].failed())/float64(e.sums.totals.MessageCount)
+			return 1 - float64(e.classes[unclear].failed())/float64(e.sums.totals.MessageCount)
 		},
 	},
 	{
@@ -158,9 +158,9 @@ var mailRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 7.4",
 		Advice: "Sign all mail with DKIM, so that it passes when it is forwarded unchanged. If your users post to mailing " +
 			"lists, which change messages, do not publish p=reject.",
-		When: func(e *evidence) bool { return e.classes[Forwarding].messages > 0 },
+		When: func(e *evidence) bool { return e.classes[forwarding].messages > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			n := e.classes[Forwarding].affected
+			n := e.classes[forwarding].affected
 			return diag.FailIf(n > 0, "%s came through forwarders or mailing lists, failed DMARC, and did not reach the inbox.",
 				e.messages(n))
 		},
@@ -174,12 +174,12 @@ var mailRules = diag.Rules[*evidence]{
 			"lets it pass.",
 		When: hasPassed,
 		Fails: func(e *evidence) diag.Failures {
-			own := e.classes[Legitimate]
+			own := e.classes[legitimate]
 			return diag.FailIf(own.dkim < own.pass, "%s of legitimate sources passed without an aligned "+
 				"signature.", e.messages(own.pass-own.dkim))
 		},
 		Partly: func(e *evidence) float64 {
-			return float64(e.classes[Legitimate].dkim) / float64(e.classes[Legitimate].pass)
+			return float64(e.classes[legitimate].dkim) / float64(e.classes[legitimate].pass)
 		},
 	},
 	{
@@ -191,12 +191,12 @@ var mailRules = diag.Rules[*evidence]{
 			"DMARC needs one of the two.",
 		When: hasPassed,
 		Fails: func(e *evidence) diag.Failures {
-			own := e.classes[Legitimate]
+			own := e.classes[legitimate]
 			return diag.FailIf(own.spf < own.pass, "%s of legitimate sources passed without aligned "+
 				"SPF.", e.messages(own.pass-own.spf))
 		},
 		Partly: func(e *evidence) float64 {
-			return float64(e.classes[Legitimate].spf) / float64(e.classes[Legitimate].pass)
+			return float64(e.classes[legitimate].spf) / float64(e.classes[legitimate].pass)
 		},
 	},
 	{
@@ -211,20 +211,20 @@ var mailRules = diag.Rules[*evidence]{
 }
 
 // hasOwn reports whether there is mail of legitimate sources.
-func hasOwn(e *evidence) bool { return e.classes[Legitimate].messages+e.serviceTotal() > 0 }
+func hasOwn(e *evidence) bool { return e.classes[legitimate].messages+e.serviceTotal() > 0 }
 
 // serviceTotal is the mail of known services of which nothing passes.
-func (e *evidence) serviceTotal() int64 { return e.classes[Unlisted].messages - e.unlisted.total }
+func (e *evidence) serviceTotal() int64 { return e.classes[unlisted].messages - e.unlisted.total }
 
 // lenient reports whether a source fails for more than strict alignment, of which another finding tells.
 func lenient(s *sender) bool { return !s.strict }
 
 // hasPassed reports whether mail of legitimate sources passed.
-func hasPassed(e *evidence) bool { return e.classes[Legitimate].pass > 0 }
+func hasPassed(e *evidence) bool { return e.classes[legitimate].pass > 0 }
 
 // legitimateShare is the share of legitimate mail that passes.
 func legitimateShare(e *evidence) float64 {
-	own := e.classes[Legitimate]
+	own := e.classes[legitimate]
 	return float64(own.pass) / float64(max(1, own.messages+e.serviceTotal()))
 }
 
@@ -307,7 +307,7 @@ func (e *evidence) unknownText(failed int64) string {
 	if e.gateways.total > 0 {
 		text += fmt.Sprintf(" Mail gateways among them: %s.", listed(&e.gateways))
 	}
-	if n := e.classes[Unclear].affected; n > 0 {
+	if n := e.classes[unclear].affected; n > 0 {
 		text += fmt.Sprintf(" Quarantined or rejected: %s.", countMessages(n))
 	}
 	return text
@@ -315,7 +315,7 @@ func (e *evidence) unknownText(failed int64) string {
 
 // forwardingSeen finds that mail was forwarded, and whether it still passed.
 func (e *evidence) forwardingSeen() diag.Failures {
-	sum := e.classes[Forwarding]
+	sum := e.classes[forwarding]
 	if sum.messages == 0 {
 		return nil
 	}

@@ -20,7 +20,7 @@ var policyRules = diag.Rules[*evidence]{
 			"are that fail, and set up those of your own, before you enforce a policy.",
 		When: func(e *evidence) bool { return !enforced(e) },
 		Fails: func(e *evidence) diag.Failures {
-			s := e.classes[Spoofing]
+			s := e.classes[spoofing]
 			return diag.FailIf(s.messages > s.affected, "%s used %s without being authenticated as it, from %s: %s. With "+
 				"p=none, receivers deliver such mail.",
 				e.messages(s.messages-s.affected), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
@@ -33,10 +33,10 @@ var policyRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9990 section 3.1.6",
 		Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no " +
 			"pct below 100, no t=y. What receivers spare by their own decision cannot be changed.",
-		When:  func(e *evidence) bool { return enforced(e) && e.classes[Spoofing].messages > 0 },
+		When:  func(e *evidence) bool { return enforced(e) && e.classes[spoofing].messages > 0 },
 		Fails: (*evidence).sparedSpoofing,
 		Partly: func(e *evidence) float64 {
-			s := e.classes[Spoofing]
+			s := e.classes[spoofing]
 			return 1 - float64(s.delivered)/float64(max(1, s.messages))
 		},
 	},
@@ -227,7 +227,7 @@ func (e *evidence) failingNames() string {
 
 // sparedSpoofing finds that spoofed mail was delivered though the policy is enforced.
 func (e *evidence) sparedSpoofing() diag.Failures {
-	s := e.classes[Spoofing]
+	s := e.classes[spoofing]
 	return diag.FailIf(s.delivered > 0, "%s used %s without being authenticated as it and reached the "+
 		"inbox.%s", e.messages(s.delivered), e.domain(), e.sparedText())
 }
@@ -240,7 +240,7 @@ func (e *evidence) sparedText() string {
 	}
 	text := fmt.Sprintf(" Mail that failed and was delivered named %s in the From field.", listed(&odd.spared))
 	reasons := map[OverrideType]string{
-		OverrideSampledOut: "pct below 100", OverrideTestMode: "test mode", OverrideLocal: "local policy of the receiver",
+		overrideSampledOut: "pct below 100", overrideTestMode: "test mode", overrideLocal: "local policy of the receiver",
 	}
 	for _, why := range odd.sparedWhy.sorted() {
 		if reason := reasons[why.what]; reason != "" {

@@ -117,7 +117,7 @@ func (s *scanner) tag(b []byte) {
 		s.to.cut = true // the file ends inside the tag
 		s.pos = s.end
 	case n == 0:
-		s.to.fault(Malformed, s.to.path(), b[:min(len(b), 40)])
+		s.to.fault(malformed, s.to.path(), b[:min(len(b), 40)])
 		s.to.chars(b[:1], false)
 		s.pos++
 	case closing:
@@ -212,7 +212,7 @@ func (s *scanner) declaration(b []byte) {
 	case len(b) >= 9 && bytes.EqualFold(b[:9], []byte("<!DOCTYPE")):
 		// Its entities are not read, so none can grow.
 		i := bytes.IndexAny(b, "[>")
-		s.to.fault(Doctype, "", b[:min(len(b), 40)])
+		s.to.fault(doctype, "", b[:min(len(b), 40)])
 		if i > 0 && b[i] == '[' {
 			s.pos += i
 			s.until("]", nothing)

@@ -40,7 +40,7 @@ func (e *evidence) choose(all []*Report, used map[int]alignment) map[int]alignme
 	}
 	for i, r := range all {
 		if a, ok := given[i]; ok {
-			messages.addUpTo(MaxReports, cmp.Or(a.organization, otherDomains), max(1, r.Messages))
+			messages.addUpTo(maxReports, cmp.Or(a.organization, otherDomains), max(1, r.Messages))
 		}
 	}
 	domain := messages.sorted()[0].what
@@ -86,7 +86,7 @@ func (e *evidence) merge(all []*Report, judged []int) {
 			}
 		}
 	}
-	one.Metadata.Errors = one.Metadata.Errors[:min(len(one.Metadata.Errors), MaxErrors)]
+	one.Metadata.Errors = one.Metadata.Errors[:min(len(one.Metadata.Errors), maxErrors)]
 	e.report = &one
 }
 

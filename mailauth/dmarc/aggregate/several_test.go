@@ -83,10 +83,10 @@ func TestVolumeThatFollows(t *testing.T) {
 		}
 		return ""
 	}
-	require.Equal(t, ReasonFollowing, reason(90, 96, 101, 92, 95, 3, 2))
-	require.Equal(t, ReasonNothing, reason(5, 3, 6, 4, 5, 90, 85), "it works on weekends")
-	require.Equal(t, ReasonNothing, reason(50, 50, 50, 50, 50, 50, 50))
-	require.Equal(t, ReasonNothing, reason(90))
+	require.Equal(t, reasonFollowing, reason(90, 96, 101, 92, 95, 3, 2))
+	require.Equal(t, reasonNothing, reason(5, 3, 6, 4, 5, 90, 85), "it works on weekends")
+	require.Equal(t, reasonNothing, reason(50, 50, 50, 50, 50, 50, 50))
+	require.Equal(t, reasonNothing, reason(90))
 }
 
 // A domain is ready only if what would be lost is named and small (issue 19).

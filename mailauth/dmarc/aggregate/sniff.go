@@ -14,17 +14,17 @@ import (
 
 // The formats that are opened, beside the contents that are not.
 const (
-	formatXML     Content = "*xml"
-	formatGzip    Content = "*gzip"
-	formatZip     Content = "*zip"
-	formatTar     Content = "*tar"
-	formatMessage Content = "*message"
-	formatBase64  Content = "*base64"
+	formatXML     content = "*xml"
+	formatGzip    content = "*gzip"
+	formatZip     content = "*zip"
+	formatTar     content = "*tar"
+	formatMessage content = "*message"
+	formatBase64  content = "*base64"
 )
 
 // A format is what a file seems to be.
 type format struct {
-	content Content
+	content content
 	detail  string
 }
 
@@ -39,18 +39,18 @@ var signatures = []struct {
 	{"\x1f\x8b", format{formatGzip, ""}},
 	{"PK\x03\x04", format{formatZip, ""}},
 	{"PK\x05\x06", format{formatZip, ""}}, // without files
-	{"BZh", format{ContentUnsupported, "bzip2"}},
-	{"\xfd7zXZ\x00", format{ContentUnsupported, "xz"}},
-	{"7z\xbc\xaf\x27\x1c", format{ContentUnsupported, "7-Zip"}},
-	{"Rar!\x1a\x07", format{ContentUnsupported, "RAR"}},
-	{"\x28\xb5\x2f\xfd", format{ContentUnsupported, "Zstandard"}},
-	{"\x1f\x9d", format{ContentUnsupported, "compress (.Z)"}},
-	{"\x78\x9f\x3e\x22", format{ContentUnsupported, "TNEF (winmail.dat)"}},
-	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", format{ContentBinary, "an Outlook message (.msg) or an Office document"}},
-	{"%PDF-", format{ContentBinary, "PDF"}},
-	{"\x89PNG\r\n", format{ContentBinary, "a PNG image"}},
-	{"\xff\xd8\xff", format{ContentBinary, "a JPEG image"}},
-	{"GIF8", format{ContentBinary, "a GIF image"}},
+	{"BZh", format{contentUnsupported, "bzip2"}},
+	{"\xfd7zXZ\x00", format{contentUnsupported, "xz"}},
+	{"7z\xbc\xaf\x27\x1c", format{contentUnsupported, "7-Zip"}},
+	{"Rar!\x1a\x07", format{contentUnsupported, "RAR"}},
+	{"\x28\xb5\x2f\xfd", format{contentUnsupported, "Zstandard"}},
+	{"\x1f\x9d", format{contentUnsupported, "compress (.Z)"}},
+	{"\x78\x9f\x3e\x22", format{contentUnsupported, "TNEF (winmail.dat)"}},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", format{contentBinary, "an Outlook message (.msg) or an Office document"}},
+	{"%PDF-", format{contentBinary, "PDF"}},
+	{"\x89PNG\r\n", format{contentBinary, "a PNG image"}},
+	{"\xff\xd8\xff", format{contentBinary, "a JPEG image"}},
+	{"GIF8", format{contentBinary, "a GIF image"}},
 }
 
 // sniff tells what a file is by how it begins.
@@ -67,14 +67,14 @@ func sniff(head []byte) format {
 	if e := utf16(head); e != nil {
 		decoded, err := e.NewDecoder().Bytes(head[:len(head)&^1])
 		if err != nil {
-			return format{ContentBinary, ""}
+			return format{contentBinary, ""}
 		}
 		head = decoded
 	}
 	text := bytes.TrimLeft(head, " \t\r\n\x00\ufeff")
 	switch {
 	case len(text) == 0:
-		return format{ContentEmpty, ""}
+		return format{contentEmpty, ""}
 	case text[0] == '<':
 		return format{formatXML, ""}
 	case text[0] == '{' || text[0] == '[':
@@ -98,9 +98,9 @@ func sniffJSON(text []byte) format {
 		}
 	}
 	if names >= 2 {
-		return format{ContentTLSReport, ""}
+		return format{contentTLSReport, ""}
 	}
-	return format{ContentJSON, ""}
+	return format{contentJSON, ""}
 }
 
 // messageFields are fields of which each message or part has at least one.
@@ -130,9 +130,9 @@ func sniffFields(text []byte) format {
 		if field == "feedback-type" { // RFC 5965 section 3.1
 			kind := strings.ToLower(strings.TrimSpace(string(value)))
 			if kind == "auth-failure" { // RFC 6591 section 3.1
-				return format{ContentFailure, ""}
+				return format{contentFailure, ""}
 			}
-			return format{ContentOtherReport, kind}
+			return format{contentOtherReport, kind}
 		}
 		message = message || ok && slices.Contains(messageFields, field)
 	}
@@ -148,19 +148,19 @@ func sniffText(text []byte) format {
 	second, _, _ := bytes.Cut(rest, []byte("\n"))
 	switch {
 	case bytes.HasPrefix(bytes.ToLower(bytes.TrimLeft(line, `"' `)), []byte("v=dmarc1")):
-		return format{ContentRecord, shorten(bytes.TrimSpace(line))}
+		return format{contentRecord, shorten(bytes.TrimSpace(line))}
 	case encoded(text):
 		return format{formatBase64, ""}
 	}
 	for _, separator := range []string{",", ";", "\t"} {
 		if n := bytes.Count(line, []byte(separator)); n >= 2 && n == bytes.Count(second, []byte(separator)) {
-			return format{ContentCSV, ""}
+			return format{contentCSV, ""}
 		}
 	}
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		if r == utf8.RuneError && size == 1 && utf8.FullRune(text) || r < ' ' && !strings.ContainsRune("\t\r\n\f", r) {
-			return format{ContentBinary, ""}
+			return format{contentBinary, ""}
 		}
 		text = text[size:]
 	}

@@ -52,7 +52,7 @@ func (b *builder) keep(l *leaf, value string) {
 	}
 	target := l.target(b)
 	if *target != "" {
-		b.fault(Repeated, l.path, []byte(value))
+		b.fault(repeated, l.path, []byte(value))
 		return
 	}
 	*target = value
@@ -67,7 +67,7 @@ func (b *builder) readDomain(l *leaf, text []byte) {
 		name = name[1 : len(name)-1]
 	}
 	if i := bytes.LastIndexByte(name, '@'); i >= 0 {
-		b.fault(OddValue, l.path, text)
+		b.fault(oddValue, l.path, text)
 		name = name[i+1:]
 	}
 	if string(name) == "<>" {
@@ -113,9 +113,9 @@ func (b *builder) readWord(l *leaf, text []byte) {
 	} else if other := strings.ReplaceAll(value, "-", "_"); slices.Contains(l.words.defined, other) {
 		value = other
 	}
-	kind := BadValue
+	kind := badValue
 	if slices.Contains(l.words.defined, value) {
-		kind = OddValue
+		kind = oddValue
 	}
 	b.fault(kind, l.path, text)
 	b.keep(l, value)
@@ -125,8 +125,8 @@ func (b *builder) readError(l *leaf, text []byte) {
 	errors := &b.report.Metadata.Errors
 	switch {
 	case len(text) == 0:
-	case len(*errors) == MaxErrors:
-		b.fault(TooMany, l.path, text)
+	case len(*errors) == maxErrors:
+		b.fault(tooMany, l.path, text)
 	default:
 		*errors = append(*errors, b.intern(text))
 	}
@@ -135,7 +135,7 @@ func (b *builder) readError(l *leaf, text []byte) {
 // readCount reads the number of messages: digits, and what else can only mean a whole number.
 func (b *builder) readCount(l *leaf, text []byte) {
 	if b.counted {
-		b.fault(Repeated, l.path, text)
+		b.fault(repeated, l.path, text)
 		return
 	}
 	if len(text) == 0 {
@@ -145,11 +145,11 @@ func (b *builder) readCount(l *leaf, text []byte) {
 	b.counted = true
 	switch {
 	case !ok || n < 0 || n > maxCount:
-		b.fault(BadCount, l.path, text)
+		b.fault(badCount, l.path, text)
 		b.uncountable = true
 		return
 	case odd:
-		b.fault(OddValue, l.path, text)
+		b.fault(oddValue, l.path, text)
 	}
 	b.rec.Count = n
 }
@@ -174,13 +174,13 @@ func (b *builder) readPercentage(l *leaf, text []byte) {
 	n, odd, ok := wholeNumber(bytes.TrimSuffix(text, []byte("%")))
 	switch {
 	case !ok || n < 0 || n > 100:
-		b.fault(BadValue, l.path, text)
+		b.fault(badValue, l.path, text)
 		return
 	case odd || text[len(text)-1] == '%':
-		b.fault(OddValue, l.path, text)
+		b.fault(oddValue, l.path, text)
 	}
 	if b.report.Policy.Percentage != nil {
-		b.fault(Repeated, l.path, text)
+		b.fault(repeated, l.path, text)
 		return
 	}
 	percentage := int(n)
@@ -194,7 +194,7 @@ func (b *builder) readAddress(l *leaf, text []byte) {
 		return
 	}
 	if b.rec.SourceText != "" {
-		b.fault(Repeated, l.path, text)
+		b.fault(repeated, l.path, text)
 		return
 	}
 	b.rec.SourceText = string(text)
@@ -208,10 +208,10 @@ func (b *builder) readAddress(l *leaf, text []byte) {
 	}
 	a, err := netip.ParseAddr(s)
 	if err != nil {
-		b.fault(BadAddress, l.path, text)
+		b.fault(badAddress, l.path, text)
 		return
 	}
-	b.fault(OddValue, l.path, text)
+	b.fault(oddValue, l.path, text)
 	b.rec.SourceIP = a.Unmap().WithZone("")
 }
 
@@ -225,13 +225,13 @@ func (b *builder) readTime(l *leaf, text []byte, target *time.Time) {
 	t, odd, ok := parseTime(string(text))
 	switch {
 	case !ok:
-		b.fault(BadValue, l.path, text)
+		b.fault(badValue, l.path, text)
 		return
 	case !target.IsZero():
-		b.fault(Repeated, l.path, text)
+		b.fault(repeated, l.path, text)
 		return
 	case odd:
-		b.fault(OddValue, l.path, text)
+		b.fault(oddValue, l.path, text)
 	}
 	*target = t
 }

@@ -41,9 +41,9 @@ func (r *Report) fields(h *message.Message) {
 
 // checkFields notes values that no RFC defines.
 func (r *Report) checkFields() {
-	types := []FeedbackType{AuthFailure, Abuse, Fraud, NotSpam, Virus, Other}
-	failures := []Failure{DMARC, SPF, BodyHash, Signature, Revoked, ADSP, ""}
-	results := []Delivery{Delivered, DeliveredSpam, PolicyAction, Rejected, DeliveredOther, ""}
+	types := []FeedbackType{authFailure, abuse, fraud, notSpam, virus, other}
+	failures := []Failure{dmarc, spf, bodyHash, signature, revoked, adsp, ""}
+	results := []Delivery{delivered, deliveredSpam, policyAction, rejected, deliveredOther, ""}
 	for _, f := range []struct {
 		known        bool
 		field, value string

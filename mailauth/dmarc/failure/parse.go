@@ -14,15 +14,15 @@ import (
 
 // The bounds of a report: one message, which is attached.
 const (
-	MaxBytes      = 10 << 20 // as sent (CONTRACT 1.9)
+	maxBytes      = 10 << 20 // as sent (CONTRACT 1.9)
 	maxList       = 100      // values of one field that may stand several times
 	maxDeviations = 20
 )
 
 // Parse reads the message that brought a report. An error says why it is none.
 func Parse(text []byte) (*Report, error) {
-	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("it is longer than %d bytes", MaxBytes)
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxBytes)
 	}
 	header := message.Split(text)
 	if len(header.Fields) == 0 {
@@ -85,13 +85,13 @@ func (r *Report) attached(p *mime.Part) {
 
 // complete takes what the report leaves out from what it brought, and checks what it must say.
 func (r *Report) complete() {
-	if r.Type == AuthFailure && r.Failure == "" {
+	if r.Type == authFailure && r.Failure == "" {
 		r.deviates("The report does not say which mechanism failed (Auth-Failure)")
 	}
-	if !r.SourceIP.IsValid() && r.Type == AuthFailure {
+	if !r.SourceIP.IsValid() && r.Type == authFailure {
 		r.deviates("The report does not say from which address the message came (Source-IP)")
 	}
-	if r.Type == AuthFailure && r.Failure == DMARC && !r.HasAlignment {
+	if r.Type == authFailure && r.Failure == dmarc && !r.HasAlignment {
 		r.deviates("The report does not say which identities were aligned (Identity-Alignment)")
 	}
 	if r.Original.Header == nil {

@@ -12,12 +12,12 @@ type FeedbackType string
 
 // The registered types.
 const (
-	AuthFailure FeedbackType = "auth-failure" // a message failed authentication
-	Abuse       FeedbackType = "abuse"        // a recipient calls it unsolicited
-	Fraud       FeedbackType = "fraud"
-	NotSpam     FeedbackType = "not-spam"
-	Virus       FeedbackType = "virus"
-	Other       FeedbackType = "other"
+	authFailure FeedbackType = "auth-failure" // a message failed authentication
+	abuse       FeedbackType = "abuse"        // a recipient calls it unsolicited
+	fraud       FeedbackType = "fraud"
+	notSpam     FeedbackType = "not-spam"
+	virus       FeedbackType = "virus"
+	other       FeedbackType = "other"
 )
 
 // A Failure is the mechanism that failed (RFC 6591 section 3.3, RFC 9991 section 4).
@@ -25,12 +25,12 @@ type Failure string
 
 // The registered failures.
 const (
-	DMARC     Failure = "dmarc"     // no aligned domain was authenticated
-	SPF       Failure = "spf"       // the address was not authorized
-	BodyHash  Failure = "bodyhash"  // the body is not the one that was signed with DKIM
-	Signature Failure = "signature" // the signature of the header is wrong
-	Revoked   Failure = "revoked"   // the key was withdrawn
-	ADSP      Failure = "adsp"      // historic (RFC 5617)
+	dmarc     Failure = "dmarc"     // no aligned domain was authenticated
+	spf       Failure = "spf"       // the address was not authorized
+	bodyHash  Failure = "bodyhash"  // the body is not the one that was signed with DKIM
+	signature Failure = "signature" // the signature of the header is wrong
+	revoked   Failure = "revoked"   // the key was withdrawn
+	adsp      Failure = "adsp"      // historic (RFC 5617)
 )
 
 // A Delivery is what became of the message (RFC 6591 section 3.2.2).
@@ -38,11 +38,11 @@ type Delivery string
 
 // The registered results.
 const (
-	Delivered      Delivery = "delivered"
-	DeliveredSpam  Delivery = "spam"
-	PolicyAction   Delivery = "policy" // refused or set aside by policy
-	Rejected       Delivery = "reject"
-	DeliveredOther Delivery = "other"
+	delivered      Delivery = "delivered"
+	deliveredSpam  Delivery = "spam"
+	policyAction   Delivery = "policy" // refused or set aside by policy
+	rejected       Delivery = "reject"
+	deliveredOther Delivery = "other"
 )
 
 // A Report is about one message. What a report does not say is zero.

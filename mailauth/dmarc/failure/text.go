@@ -57,9 +57,9 @@ func (r *Report) text(header *message.Message, parts []mime.Part) bool {
 	if !r.SourceIP.IsValid() || r.ReportedDomain == "" || !speaks && t != "multipart/report" {
 		return false
 	}
-	r.Type, r.TextOnly = AuthFailure, true
+	r.Type, r.TextOnly = authFailure, true
 	if strings.Contains(subject, "dmarc") {
-		r.Failure = DMARC
+		r.Failure = dmarc
 	}
 	r.deviates("The report has no part of the type message/feedback-report: all is read from its text")
 	return true
@@ -105,10 +105,10 @@ func (r *Report) align(mechanism, value string) {
 func (r *Report) disposition(value string) {
 	switch v := strings.ToLower(value); {
 	case strings.Contains(v, "reject"):
-		r.Delivery = Rejected
+		r.Delivery = rejected
 	case strings.Contains(v, "quarantine"):
-		r.Delivery = DeliveredSpam
+		r.Delivery = deliveredSpam
 	case strings.Contains(v, "accept"):
-		r.Delivery = Delivered
+		r.Delivery = delivered
 	}
 }

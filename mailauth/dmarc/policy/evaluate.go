@@ -39,9 +39,9 @@ const (
 // Values lists the mechanisms.
 func (Mechanism) Values() []string { return []string{string(SPF), string(DKIM)} }
 
-// MaxIdentifiers is how many domains of SPF and DKIM are examined. A message with more valid signatures of
+// maxIdentifiers is how many domains of SPF and DKIM are examined. A message with more valid signatures of
 // different domains is not meant for delivery, but for making receivers work.
-const MaxIdentifiers = 20
+const maxIdentifiers = 20
 
 // A Message is what DMARC has to know of a message.
 type Message struct {
@@ -71,7 +71,7 @@ type Evaluation struct {
 	Result      Result
 	Discovery   *Discovery
 	Identifiers []Identifier // those of the message without duplicates, SPF first; empty if no policy applies
-	Omitted     int          // identifiers beyond [MaxIdentifiers]
+	Omitted     int          // identifiers beyond maxIdentifiers
 
 	// Tag is that of the record that decides: p, sp or np; empty if no policy applies or it is not known which.
 	// Policy is what it asks for, and Applied what remains of that under t=y, for messages that fail.
@@ -91,7 +91,7 @@ func Evaluate(ctx context.Context, env *diag.Env, m Message) (*Evaluation, error
 	}
 	e := &Evaluation{Discovery: &Discovery{Domain: m.From}}
 	identifiers := m.identifiers()
-	e.Omitted = max(0, len(identifiers)-MaxIdentifiers)
+	e.Omitted = max(0, len(identifiers)-maxIdentifiers)
 	identifiers = identifiers[:len(identifiers)-e.Omitted]
 
 	wait, cancel := diag.Within(ctx, Timeout)

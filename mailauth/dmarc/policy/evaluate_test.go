@@ -109,8 +109,8 @@ func TestEvaluateBounds(t *testing.T) {
 	}
 	e, err := Evaluate(t.Context(), w.Env(), m)
 	require.NoError(t, err)
-	require.Len(t, e.Identifiers, MaxIdentifiers)
-	require.Equal(t, 101-MaxIdentifiers, e.Omitted)
+	require.Len(t, e.Identifiers, maxIdentifiers)
+	require.Equal(t, 101-maxIdentifiers, e.Omitted)
 	require.Less(t, len(w.Queries()), 50)
 }
 

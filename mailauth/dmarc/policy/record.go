@@ -41,7 +41,7 @@ const (
 	Contradicted taglist.Kind = "0 and 1"   // fo, harmless
 	BadURI       taglist.Kind = "uri"       // rua or ruf
 	EmptyURI     taglist.Kind = "empty uri" // of rua or ruf, harmless: two commas, or one at the end
-	SizeLimit    taglist.Kind = "size"      // of rua or ruf, harmless
+	sizeLimit    taglist.Kind = "size"      // of rua or ruf, harmless
 	BadRemoved   taglist.Kind = "removed"   // pct, rf or ri, harmless
 )
 
@@ -102,8 +102,8 @@ func (PSD) Values() []string { return []string{string(IsPSD), string(NotPSD), st
 // The defaults of tags that RFC 9989 removed (RFC 7489 section 6.3).
 const (
 	DefaultPercentage     = 100
-	DefaultReportFormat   = "afrf"
-	DefaultReportInterval = 86400
+	defaultReportFormat   = "afrf"
+	defaultReportInterval = 86400
 )
 
 // A Record is a policy record, read tag by tag. What a tag says that is absent or not valid is its default;
@@ -148,7 +148,7 @@ func Read(l taglist.List) Record {
 	r.Testing = p.oneOf("t", BadFlag, "n", "y", "n") == "y"
 	r.Percentage = p.number("pct", DefaultPercentage, 100)
 	r.ReportFormats = p.formats()
-	r.ReportInterval = uint32(p.number("ri", DefaultReportInterval, 1<<32-1))
+	r.ReportInterval = uint32(p.number("ri", defaultReportInterval, 1<<32-1))
 	return r
 }
 

@@ -60,7 +60,7 @@ func (p parser) uris(name string) []URI {
 			}
 			p.list.Add(fault)
 		case u.HasSizeLimit:
-			fault.Kind, fault.Harmless = SizeLimit, true
+			fault.Kind, fault.Harmless = sizeLimit, true
 			fault.Text = fmt.Sprintf("%q in %s has a size limit", diag.Quote(text), t.Name)
 			p.list.Add(fault)
 		}

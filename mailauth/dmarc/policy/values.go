@@ -99,13 +99,13 @@ func (p parser) number(name string, without, most int64) int {
 func (p parser) formats() []string {
 	t, ok := p.list.Tag("rf")
 	if !ok {
-		return []string{DefaultReportFormat}
+		return []string{defaultReportFormat}
 	}
 	list := parts(strings.ToLower(t.Value), ":")
 	for _, f := range list {
 		if f == "" || strings.Trim(f, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(f, "-") {
 			p.bad(t, BadRemoved, "%q of %s is not the name of a report format", diag.Quote(f), t.Name)
-			return []string{DefaultReportFormat}
+			return []string{defaultReportFormat}
 		}
 	}
 	return list

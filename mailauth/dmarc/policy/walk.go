@@ -36,14 +36,14 @@ type Outcome string
 const (
 	Recorded Outcome = "record"    // there is one record, and the walk goes on
 	Stopped  Outcome = "stop"      // there is one record, and its psd tag ends the walk
-	NoRecord Outcome = "no_record" // there is no record
+	noRecord Outcome = "no_record" // there is no record
 	Skipped  Outcome = "skipped"   // several records, of which none counts, or a name too long to be looked up
 	Failed   Outcome = "unknown"   // the servers did not say
 )
 
 // Values lists the outcomes.
 func (Outcome) Values() []string {
-	return []string{string(Recorded), string(Stopped), string(NoRecord), string(Skipped), string(Failed)}
+	return []string{string(Recorded), string(Stopped), string(noRecord), string(Skipped), string(Failed)}
 }
 
 // A Step is one place where a walk looks for a record.
@@ -222,7 +222,7 @@ func (l *lookups) step(domain string) Step {
 	s.Found = Format.Find(s.Answer.Records)
 	switch len(s.Found.Records) {
 	case 0:
-		s.Outcome = NoRecord
+		s.Outcome = noRecord
 	case 1:
 		record := Read(s.Found.List)
 		s.Record, s.Outcome = &record, Recorded

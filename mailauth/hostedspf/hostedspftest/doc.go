@@ -9,5 +9,5 @@
 //		})
 //	}
 //
-// Where the store outlives its process it also implements [Reopener], and the suite tests what must survive.
+// Where the store outlives its process it also implements reopener, and the suite tests what must survive.
 package hostedspftest

@@ -144,7 +144,7 @@ func testClosed(t *testing.T, f *fixture) {
 // What a store that outlives its process was told survives: profiles, history, and claims, so that two
 // processes never resolve one profile at once.
 func testSurvival(t *testing.T, f *fixture) {
-	reopener, ok := f.store.(Reopener)
+	reopener, ok := f.store.(reopener)
 	if !ok {
 		return // a store in memory forgets
 	}

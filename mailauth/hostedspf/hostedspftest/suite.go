@@ -12,9 +12,9 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
-// A Reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and opens it
+// A reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and opens it
 // again on what it left behind; the store it was called on is not used any more.
-type Reopener interface {
+type reopener interface {
 	Reopen(t *testing.T) hostedspf.Store
 }
 

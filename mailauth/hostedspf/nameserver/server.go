@@ -50,14 +50,14 @@ type Config struct {
 
 	notifyWait time.Duration // set by tests
 
-	// Observe is told what became of each question: the name of the code of the answer, or [Dropped]. It
+	// Observe is told what became of each question: the name of the code of the answer, or dropped. It
 	// may be nil.
 	Observe func(outcome string)
 }
 
-// Dropped is the outcome of a question that was not answered, because the network that it came from has
+// dropped is the outcome of a question that was not answered, because the network that it came from has
 // had more than its share.
-const Dropped = "dropped"
+const dropped = "dropped"
 
 // A Server answers questions about the published records. Make one with [Listen], or with [New] to
 // answer on sockets of your own: it is a [dns.Handler].
@@ -119,7 +119,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 }
 
 // Listen answers on an address, by UDP and TCP, until [Server.Shutdown]. Port 0 means any that is free.
-// Changes of the store are served within [Poll], or within minutes if it is huge.
+// Changes of the store are served within poll, or within minutes if it is huge.
 func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 	s, err := New(ctx, c)
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 		verdict = s.limiter.rule(from, name, share, now)
 	}
 	if verdict == drop {
-		s.observe(Dropped)
+		s.observe(dropped)
 		return
 	}
 	tsig, fault := s.signed(w, q)

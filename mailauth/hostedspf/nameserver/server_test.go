@@ -206,7 +206,7 @@ func TestRateOverUDP(t *testing.T) {
 		require.NoError(t, (&dns.Conn{Conn: conn}).WriteMsg(q))
 		got[<-outcomes]++
 	}
-	require.Equal(t, map[string]int{"NOERROR": 4, Dropped: 2}, got)
+	require.Equal(t, map[string]int{"NOERROR": 4, dropped: 2}, got)
 	cut := 0
 	for range 4 {
 		m, err := (&dns.Conn{Conn: conn}).ReadMsg()
@@ -232,7 +232,7 @@ func TestRefresh(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go s.follow(ctx)
 		rcode := func(n int) string {
-			time.Sleep(Poll + time.Millisecond)
+			time.Sleep(poll + time.Millisecond)
 			synctest.Wait()
 			q := new(dns.Msg).SetQuestion(newProfile(n).IncludeHost.FQDN(), dns.TypeTXT)
 			return dns.RcodeToString[s.current.Load().answer(q, true).Rcode]
@@ -244,12 +244,12 @@ func TestRefresh(t *testing.T) {
 		require.Equal(t, "NOERROR", rcode(2))
 		require.Greater(t, s.current.Load().soa.Serial, serial)
 
-		require.Less(t, time.Since(s.Updated()), 2*Poll)
+		require.Less(t, time.Since(s.Updated()), 2*poll)
 		store.fail(errors.New("the disk is gone"))
 		require.NoError(t, store.Remove(t.Context(), newProfile(1).ID))
 		require.Equal(t, "NOERROR", rcode(1), "the last snapshot stays")
 		require.Error(t, s.Refresh(t.Context()))
-		require.GreaterOrEqual(t, time.Since(s.Updated()), Poll)
+		require.GreaterOrEqual(t, time.Since(s.Updated()), poll)
 		store.fail(nil)
 		require.Equal(t, "NXDOMAIN", rcode(1))
 

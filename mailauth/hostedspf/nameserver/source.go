@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// Poll is how often the store is asked whether anything has changed, as long as reading it all takes
+	// poll is how often the store is asked whether anything has changed, as long as reading it all takes
 	// less than a tenth of that.
-	Poll = time.Second
+	poll = time.Second
 
 	// maxPoll bounds the time between two looks, however long they take.
 	maxPoll = time.Minute
@@ -242,7 +242,7 @@ func (r *reading) add(profile, name string, p published) bool {
 
 // follow refreshes until the context ends. While the store fails, it says so once.
 func (s *Server) follow(ctx context.Context) {
-	next := time.NewTimer(Poll)
+	next := time.NewTimer(poll)
 	defer next.Stop()
 	for failing := false; ; {
 		select {
@@ -263,6 +263,6 @@ func (s *Server) follow(ctx context.Context) {
 			s.config.Log.Info("the name server reads the store again")
 		}
 		failing = err != nil
-		next.Reset(min(max(Poll, pollShare*time.Since(began)), maxPoll))
+		next.Reset(min(max(poll, pollShare*time.Since(began)), maxPoll))
 	}
 }

@@ -16,10 +16,10 @@ const (
 	tenants   = "serves files of all its customers"
 )
 
-// Bypasses are known places of that kind; compiled 2026-11 from the providers' own documentation of JSONP
+// bypasses are known places of that kind; compiled 2026-11 from the providers' own documentation of JSONP
 // endpoints, of package mirrors and of shared hosting. The list is short on purpose: each entry would convince
 // the owner of a policy.
-var Bypasses = []Bypass{
+var bypasses = []Bypass{
 	{"cdn.jsdelivr.net", packages}, {"fastly.jsdelivr.net", packages}, {"unpkg.com", packages}, {"esm.sh", packages},
 	{"cdn.skypack.dev", packages}, {"esm.run", packages}, {"raw.githack.com", packages}, {"rawcdn.githack.com", packages},
 	{"cdn.statically.io", packages}, {"ga.jspm.io", packages}, {"cdn.rawgit.com", packages},
@@ -47,7 +47,7 @@ func BypassOf(s Source) (Bypass, bool) {
 	if s.Host == "" || s.Host == "*" || s.Path != "" && !strings.HasSuffix(s.Path, "/") || len(s.Path) > 1 {
 		return Bypass{}, false
 	}
-	for _, b := range Bypasses {
+	for _, b := range bypasses {
 		below, shared := strings.CutPrefix(b.Host, ".")
 		suffix, wild := strings.CutPrefix(s.Host, "*.")
 		switch {

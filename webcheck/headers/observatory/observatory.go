@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// AlgorithmVersion is the version of the Observatory's algorithm that this package follows.
-const AlgorithmVersion = 6
+// algorithmVersion is the version of the Observatory's algorithm that this package follows.
+const algorithmVersion = 6
 
 // A Scan is what was learned of a site.
 type Scan struct {
@@ -98,7 +98,7 @@ type scan struct {
 func Grade(s Scan) Result {
 	w := &scan{Scan: s, page: readMarkup(s.Page)}
 	w.policies = w.readPolicies()
-	r := Result{Version: AlgorithmVersion, Tests: []Test{}}
+	r := Result{Version: algorithmVersion, Tests: []Test{}}
 	for _, t := range tests {
 		result := t.run(w)
 		o := outcomes[result]

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// ParseDate reads a date as browsers read it in cookies: the parts in any order, whatever stands between them
+// parseDate reads a date as browsers read it in cookies: the parts in any order, whatever stands between them
 // (RFC 6265bis section 5.1.1).
-func ParseDate(s string) (time.Time, bool) {
+func parseDate(s string) (time.Time, bool) {
 	var clock [3]int
 	day, month, year := -1, 0, -1
 	gotClock := false

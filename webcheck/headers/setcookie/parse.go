@@ -10,7 +10,7 @@ import (
 const (
 	MaxPair      = 4096 // bytes of name and value
 	MaxAttribute = 1024 // bytes of the value of an attribute
-	MaxAge       = 400 * 24 * time.Hour
+	maxAge       = 400 * 24 * time.Hour
 	maxListed    = 20 // unknown attributes that are kept
 )
 
@@ -62,7 +62,7 @@ func trim(s string) string { return strings.Trim(s, " \t") }
 func (c *Cookie) attribute(name, value string) {
 	switch strings.ToLower(name) {
 	case "expires":
-		if t, ok := ParseDate(value); ok {
+		if t, ok := parseDate(value); ok {
 			c.Expires, c.BadExpires = &t, ""
 		} else if c.Expires == nil {
 			c.BadExpires = value
@@ -103,7 +103,7 @@ func parseAge(s string) (int64, bool) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil { // too large a number
-		n = int64(MaxAge / time.Second)
+		n = int64(maxAge / time.Second)
 		if digits != s {
 			n = -1
 		}
@@ -157,7 +157,7 @@ type Prefix string
 // The prefixes, which browsers compare without regard to case.
 const (
 	NoPrefix   Prefix = ""
-	SecureName Prefix = "__Secure-"
+	secureName Prefix = "__Secure-"
 	HostName   Prefix = "__Host-"
 	HTTPName   Prefix = "__Http-"
 	HostHTTP   Prefix = "__Host-Http-"
@@ -165,7 +165,7 @@ const (
 
 // Prefix returns the prefix of the cookie's name.
 func (c *Cookie) Prefix() Prefix {
-	for _, p := range []Prefix{HostHTTP, HostName, HTTPName, SecureName} {
+	for _, p := range []Prefix{HostHTTP, HostName, HTTPName, secureName} {
 		if len(c.Name) >= len(p) && strings.EqualFold(c.Name[:len(p)], string(p)) {
 			return p
 		}

@@ -57,7 +57,7 @@ func (t *Targets) hyphened(label string, words []string, n name, trust bool) (be
 // word compares one word of a label with the brands.
 func (t *Targets) word(word string, joined bool) *Match {
 	if target := t.labels[word]; target != nil {
-		return &Match{Target: target, Label: word, Technique: Combo, Kind: Combined}
+		return &Match{Target: target, Label: word, Technique: Combo, Kind: combined}
 	}
 	if joined || len(word) < 5 || trusted(word) {
 		return nil
@@ -66,7 +66,7 @@ func (t *Targets) word(word string, joined bool) *Match {
 	if m == nil || m.Strength < Strong || len(m.Label) < 6 {
 		return nil
 	}
-	m.Technique, m.Kind = Combo, Combined
+	m.Technique, m.Kind = Combo, combined
 	return m
 }
 
@@ -95,7 +95,7 @@ func (t *Targets) runTogether(label, joined string) (best *Match) {
 			before, after := joined[:at], joined[at+length:]
 			target := t.labels[brand]
 			service := (before == "" || trusted(before)) && (after == "" || trusted(after))
-			m := &Match{target, brand, label, Combo, Combined, 0, 0}
+			m := &Match{target, brand, label, Combo, combined, 0, 0}
 			switch {
 			case service && !confident(before) && !confident(after):
 				m.Strength = Fair

@@ -52,23 +52,23 @@ type Kind string
 
 // The kinds.
 const (
-	LooksAlike Kind = "looks like"
-	Hyphenated Kind = "is, without its hyphens,"
-	Omits      Kind = "leaves out a letter of"
-	Repeats    Kind = "doubles a letter of"
-	Adds       Kind = "adds a letter to"
-	Swaps      Kind = "swaps two letters of"
-	Replaces   Kind = "replaces a letter of"
-	Spells     Kind = "is another spelling of"
-	OtherTLD   Kind = "has another top-level domain than"
-	Combined   Kind = "combines other words with"
+	looksAlike Kind = "looks like"
+	hyphenated Kind = "is, without its hyphens,"
+	omits      Kind = "leaves out a letter of"
+	repeats    Kind = "doubles a letter of"
+	adds       Kind = "adds a letter to"
+	swaps      Kind = "swaps two letters of"
+	replaces   Kind = "replaces a letter of"
+	spells     Kind = "is another spelling of"
+	otherTLD   Kind = "has another top-level domain than"
+	combined   Kind = "combines other words with"
 	Split      Kind = "is, without its dots,"
 	Below      Kind = "puts under another domain"
 )
 
 // kinds are those of the edits.
 var kinds = map[edit]Kind{
-	omission: Omits, repetition: Repeats, insertion: Adds, transposition: Swaps, substitution: Replaces,
+	omission: omits, repetition: repeats, insertion: adds, transposition: swaps, substitution: replaces,
 }
 
 // A name is a host taken apart.
@@ -131,14 +131,14 @@ func (t *Targets) registrable(n name) *Match {
 		if target.Word || len(plain) < 6 || national(n.suffix) {
 			strength = Weak
 		}
-		return &Match{target, plain, n.label + "." + n.suffix, Typo, OtherTLD, strength, 0}
+		return &Match{target, plain, n.label + "." + n.suffix, Typo, otherTLD, strength, 0}
 	}
 	m := t.label(n.label)
 	switch {
 	case m == nil:
 		return nil
 	case plain != n.label && strings.Join(fields(n.label), "") == strings.Join(fields(strings.ToLower(m.Target.Name)), ""):
-		m.Technique, m.Kind, m.Strength = Typo, Spells, Weak // with the brand's own accents: "crédit-agricole"
+		m.Technique, m.Kind, m.Strength = Typo, spells, Weak // with the brand's own accents: "crédit-agricole"
 		return m
 	case m.Technique == Homoglyph:
 		return m
@@ -159,19 +159,19 @@ func (t *Targets) label(label string) *Match {
 	plain := idn.Fold(label)
 	closed := strings.ReplaceAll(plain, "-", "")
 	if target := t.labels[plain]; target != nil {
-		return &Match{target, plain, label, Homoglyph, LooksAlike, Strong, differing(label, plain)}
+		return &Match{target, plain, label, Homoglyph, looksAlike, Strong, differing(label, plain)}
 	}
 	if target := t.labels[closed]; target != nil {
-		return &Match{target, closed, label, Typo, Hyphenated, Strong, strings.Count(plain, "-")}
+		return &Match{target, closed, label, Typo, hyphenated, Strong, strings.Count(plain, "-")}
 	}
 	if t.unrelated[label] || len(closed) < 2 || len(closed) > 63 {
 		return nil
 	}
 	if seen := t.seen[look(closed)]; seen != "" && seen != closed {
-		return &Match{t.labels[seen], seen, label, Homoglyph, LooksAlike, Strong, max(1, differing(closed, seen))}
+		return &Match{t.labels[seen], seen, label, Homoglyph, looksAlike, Strong, max(1, differing(closed, seen))}
 	}
 	if seen := t.glanced[glance(closed)]; seen != "" && plain != label {
-		return &Match{t.labels[seen], seen, label, Homoglyph, LooksAlike, Strong, max(1, differing(closed, seen))}
+		return &Match{t.labels[seen], seen, label, Homoglyph, looksAlike, Strong, max(1, differing(closed, seen))}
 	}
 	return t.edited(label, plain, closed)
 }
@@ -188,7 +188,7 @@ func (t *Targets) edited(label, plain, closed string) (best *Match) {
 				target := t.labels[brand]
 				m := &Match{target, brand, label, Typo, kinds[e], target.typing(brand, e), 1}
 				if plain != label || word != closed {
-					m.Technique, m.Kind, m.Distance = Homoglyph, LooksAlike, differing(label, brand)
+					m.Technique, m.Kind, m.Distance = Homoglyph, looksAlike, differing(label, brand)
 				}
 				if plain != label && m.Strength > 0 {
 					m.Strength = Strong // nobody types such letters by accident
@@ -276,10 +276,10 @@ func (t *Targets) sublabel(label string, trust bool) *Match {
 		return &Match{target, label, label, Subdomain, Below, target.below(label, trust), 0}
 	}
 	m := t.label(label)
-	if m == nil || len(m.Label) < 6 || m.Kind == Adds || m.Kind == Replaces && len(m.Label) < 8 {
+	if m == nil || len(m.Label) < 6 || m.Kind == adds || m.Kind == replaces && len(m.Label) < 8 {
 		return nil
 	}
-	if m.Distance > 0 && m.Kind != LooksAlike && m.Strength > Weak {
+	if m.Distance > 0 && m.Kind != looksAlike && m.Strength > Weak {
 		m.Strength--
 	}
 	return m

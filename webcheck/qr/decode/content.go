@@ -12,19 +12,19 @@ type ContentType string
 // The content types.
 const (
 	URL   ContentType = "url"
-	WiFi  ContentType = "wifi"
-	VCard ContentType = "vcard" // also MECARD and BIZCARD
-	Email ContentType = "email"
-	Tel   ContentType = "tel"
-	SMS   ContentType = "sms"
-	Geo   ContentType = "geo"
-	OTP   ContentType = "otp"
-	Plain ContentType = "text"
+	wiFi  ContentType = "wifi"
+	vCard ContentType = "vcard" // also MECARD and BIZCARD
+	email ContentType = "email"
+	tel   ContentType = "tel"
+	sms   ContentType = "sms"
+	geo   ContentType = "geo"
+	otp   ContentType = "otp"
+	plain ContentType = "text"
 )
 
 // Values lists the content types.
 func (ContentType) Values() []string {
-	return []string{string(URL), string(WiFi), string(VCard), string(Email), string(Tel), string(SMS), string(Geo), string(OTP), string(Plain)}
+	return []string{string(URL), string(wiFi), string(vCard), string(email), string(tel), string(sms), string(geo), string(otp), string(plain)}
 }
 
 // Parsed holds the parts of a text; which of them there are follows from the content type.
@@ -83,33 +83,33 @@ func parse(text string) (kind ContentType, p *Parsed, fault string) {
 	switch strings.ToLower(scheme) {
 	case "wifi":
 		p, fault = parseWiFi(rest)
-		return WiFi, p, fault
+		return wiFi, p, fault
 	case "begin":
 		if strings.HasPrefix(strings.ToLower(rest), "vcard") {
 			p, fault = parseVCard(trimmed)
-			return VCard, p, fault
+			return vCard, p, fault
 		}
 	case "mecard", "bizcard":
 		p, fault = parseCard(scheme, rest)
-		return VCard, p, fault
+		return vCard, p, fault
 	case "mailto":
 		p, fault = parseMailto(rest)
-		return Email, p, fault
+		return email, p, fault
 	case "matmsg":
 		p, fault = parseMatmsg(rest)
-		return Email, p, fault
+		return email, p, fault
 	case "tel":
 		p, fault = parseTel(rest)
-		return Tel, p, fault
+		return tel, p, fault
 	case "sms", "smsto", "mms", "mmsto":
 		p, fault = parseSMS(rest)
-		return SMS, p, fault
+		return sms, p, fault
 	case "geo":
 		p, fault = parseGeo(rest)
-		return Geo, p, fault
+		return geo, p, fault
 	case "otpauth", "otpauth-migration":
 		p, fault = parseOTP(trimmed)
-		return OTP, p, fault
+		return otp, p, fault
 	case "urlto": // URLTO:title:address, of old Japanese phones
 		if _, address, ok := strings.Cut(rest, ":"); ok {
 			return parse(address)
@@ -122,18 +122,18 @@ func parse(text string) (kind ContentType, p *Parsed, fault string) {
 func parseBare(text string) (ContentType, *Parsed, string) {
 	if local, domain, ok := strings.Cut(text, "@"); ok && local != "" && strings.Contains(domain, ".") &&
 		!strings.ContainsAny(text, " \t\r\n/?<>()") && strings.Count(text, "@") == 1 {
-		return Email, &Parsed{Emails: []string{text}}, ""
+		return email, &Parsed{Emails: []string{text}}, ""
 	}
 	if len(text) > 4 && strings.EqualFold(text[:4], "www.") && !strings.ContainsAny(text, " \t\r\n") {
 		return parseURL("http://" + text)
 	}
-	return Plain, nil, ""
+	return plain, nil, ""
 }
 
 // parseURL tells what has a scheme and a host, or a scheme that programs run.
 func parseURL(text string) (ContentType, *Parsed, string) {
 	if strings.ContainsAny(text, " \t\r\n") {
-		return Plain, nil, ""
+		return plain, nil, ""
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
@@ -141,13 +141,13 @@ func parseURL(text string) (ContentType, *Parsed, string) {
 		if scheme == "http" || scheme == "https" {
 			return URL, nil, "is not a URL that a browser can open"
 		}
-		return Plain, nil, ""
+		return plain, nil, ""
 	}
 	if u.Host == "" && !isRisky(u.Scheme) && u.Scheme != "bitcoin" {
 		if u.Scheme == "http" || u.Scheme == "https" {
 			return URL, nil, "names no host"
 		}
-		return Plain, nil, ""
+		return plain, nil, ""
 	}
 	p := &Parsed{Scheme: u.Scheme, Host: strings.ToLower(u.Hostname()), Port: u.Port(), userinfo: u.User != nil}
 	p.Host, p.HostUnicode = hostForms(p.Host)

@@ -94,7 +94,7 @@ var contentRules = diag.Rules[*evidence]{
 		Advice:      "Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: it stays under your control.",
 	}),
 	each("qr.wifi.open", diag.Warning, func(c *Code) string {
-		return iff(c.is(WiFi) && (c.Parsed.Security == "nopass" || c.Parsed.Security == "WEP"), "joins the Wi-Fi network "+diag.Quote(c.ssid())+
+		return iff(c.is(wiFi) && (c.Parsed.Security == "nopass" || c.Parsed.Security == "WEP"), "joins the Wi-Fi network "+diag.Quote(c.ssid())+
 			" without encryption that protects")
 	}, diag.Rule[*evidence]{
 		Title:       "Wi-Fi network is not protected",
@@ -102,14 +102,14 @@ var contentRules = diag.Rules[*evidence]{
 		Advice:      "Protect the network with WPA2 or WPA3: on open networks and with WEP everybody nearby can read along.",
 	}),
 	each("qr.wifi.password", diag.Info, func(c *Code) string {
-		return iff(c.is(WiFi) && c.Parsed.Password != "", "holds the password of the Wi-Fi network "+diag.Quote(c.ssid())+" in plain text")
+		return iff(c.is(wiFi) && c.Parsed.Password != "", "holds the password of the Wi-Fi network "+diag.Quote(c.ssid())+" in plain text")
 	}, diag.Rule[*evidence]{
 		Title:       "Wi-Fi password can be read by all who see the code",
 		Requirement: "No code holds a Wi-Fi password",
 		Advice:      "Use it for a guest network only, and change the password when a picture of the code has got out.",
 	}),
 	each("qr.otp.secret", diag.Warning, func(c *Code) string {
-		return iff(c.is(OTP), "holds the secret of "+c.account()+" in plain text")
+		return iff(c.is(otp), "holds the secret of "+c.account()+" in plain text")
 	}, diag.Rule[*evidence]{
 		Title:       "Second factor can be copied by all who see the code",
 		Requirement: "No code holds the secret of a one-time password",
@@ -119,8 +119,8 @@ var contentRules = diag.Rules[*evidence]{
 
 // nouns are the content types as a sentence calls them.
 var nouns = map[ContentType]string{
-	URL: "a URL", WiFi: "a Wi-Fi network", VCard: "a contact", Email: "a mail", Tel: "a telephone number", SMS: "a message",
-	Geo: "a place", OTP: "an account of an authenticator", Plain: "a text",
+	URL: "a URL", wiFi: "a Wi-Fi network", vCard: "a contact", email: "a mail", tel: "a telephone number", sms: "a message",
+	geo: "a place", otp: "an account of an authenticator", plain: "a text",
 }
 
 // is reports whether a code was read as something of a kind.

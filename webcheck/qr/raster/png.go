@@ -130,7 +130,7 @@ func (r *pngReader) check() error {
 	depths := map[byte]string{pngGray: "\x01\x02\x04\x08\x10", pngRGB: "\x08\x10", pngPalette: "\x01\x02\x04\x08",
 		pngGrayAlpha: "\x08\x10", pngRGBA: "\x08\x10"}[r.colour]
 	for i := range depths {
-		if int(depths[i]) == r.depth && r.width > 0 && r.height > 0 && r.width*r.height <= MaxPixels {
+		if int(depths[i]) == r.depth && r.width > 0 && r.height > 0 && r.width*r.height <= maxPixels {
 			return nil
 		}
 	}

@@ -19,22 +19,22 @@ const (
 	PNG  Format = "png"
 	JPEG Format = "jpeg"
 	GIF  Format = "gif"
-	WebP Format = "webp"
+	webP Format = "webp"
 	BMP  Format = "bmp"
 )
 
 // Values lists the formats.
 func (Format) Values() []string {
-	return []string{string(PNG), string(JPEG), string(GIF), string(WebP), string(BMP)}
+	return []string{string(PNG), string(JPEG), string(GIF), string(webP), string(BMP)}
 }
 
 const (
-	// MaxPixels bounds the image in the file (CONTRACT 1.9).
-	MaxPixels = 25_000_000
+	// maxPixels bounds the image in the file (CONTRACT 1.9).
+	maxPixels = 25_000_000
 
-	// MaxMemory bounds what reading may take, beside the file itself. Formats that are not read row by
+	// maxMemory bounds what reading may take, beside the file itself. Formats that are not read row by
 	// row reach it below MaxPixels: progressive JPEG at 5 megapixels, lossless WebP at 5, BMP in colour at 10.
-	MaxMemory = 40 << 20
+	maxMemory = 40 << 20
 
 	// maxScans bounds the scans of a JPEG, each of which may pass over all of the image for a few bytes.
 	// Encoders write ten or so.
@@ -69,17 +69,17 @@ func Probe(data []byte) (Header, error) {
 		return h, &UnreadableError{h.Format, "its header is broken"}
 	}
 	reduced := int64(min(h.Width*h.Height, MaxReduced))
-	if h.Width > MaxPixels || h.Height > MaxPixels || h.Width*h.Height > MaxPixels {
+	if h.Width > maxPixels || h.Height > maxPixels || h.Width*h.Height > maxPixels {
 		return h, &TooLargeError{h, fmt.Sprintf("the image has %d by %d pixels; at most %d megapixels are read",
-			h.Width, h.Height, MaxPixels/1_000_000)}
+			h.Width, h.Height, maxPixels/1_000_000)}
 	}
 	h.Memory = int64(perPixel*float64(h.Width*h.Height)) + reduced + 64<<10
 	switch {
 	case perPixel < 0:
 		return h, &TooLargeError{h, fmt.Sprintf("the image has more than %d scans", maxScans)}
-	case h.Memory > MaxMemory:
+	case h.Memory > maxMemory:
 		return h, &TooLargeError{h, fmt.Sprintf("the image takes %d MiB of memory in this form of %s, and may take %d; "+
-			"reduce it to half its width and height", h.Memory>>20, h.Format, MaxMemory>>20)}
+			"reduce it to half its width and height", h.Memory>>20, h.Format, maxMemory>>20)}
 	}
 	return h, nil
 }
@@ -95,7 +95,7 @@ func formatOf(data []byte) Format {
 	case begins("GIF87a"), begins("GIF89a"):
 		return GIF
 	case begins("RIFF") && len(data) >= 12 && string(data[8:12]) == "WEBP":
-		return WebP
+		return webP
 	case begins("BM"):
 		return BMP
 	}
@@ -114,7 +114,7 @@ func (h *Header) measure(data []byte) (perPixel float64, err error) {
 		h.Width, h.Height = c.Width, c.Height
 		h.Animated = gifFrames(data) > 1
 		return 1, err
-	case WebP:
+	case webP:
 		c, err := webp.DecodeConfig(bytes.NewReader(data))
 		h.Width, h.Height = c.Width, c.Height
 		return webpNeeds(data), err

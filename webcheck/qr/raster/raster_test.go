@@ -199,7 +199,7 @@ func TestTooLarge(t *testing.T) {
 	} {
 		header, err := Probe(data)
 		require.NoError(t, err, name)
-		require.LessOrEqual(t, header.Memory, int64(MaxMemory))
+		require.LessOrEqual(t, header.Memory, int64(maxMemory))
 	}
 }
 

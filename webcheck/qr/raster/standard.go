@@ -21,7 +21,7 @@ func (h Header) decode(in *source, ground byte) (*Gray, error) {
 		img, err = jpeg.Decode(in)
 	case GIF:
 		img, err = gif.Decode(in) // the first frame
-	case WebP:
+	case webP:
 		img, err = webp.Decode(in)
 	default:
 		img, err = bmp.Decode(in)

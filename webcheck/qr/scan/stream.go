@@ -10,16 +10,16 @@ type Mode string
 
 // The modes of ISO/IEC 18004 table 2, and Hanzi of GB/T 18284.
 const (
-	Numeric      Mode = "numeric"
-	Alphanumeric Mode = "alphanumeric"
+	numeric      Mode = "numeric"
+	alphanumeric Mode = "alphanumeric"
 	Byte         Mode = "byte"
 	Kanji        Mode = "kanji"
-	Hanzi        Mode = "hanzi"
+	hanzi        Mode = "hanzi"
 )
 
 // Values lists the modes.
 func (Mode) Values() []string {
-	return []string{string(Numeric), string(Alphanumeric), string(Byte), string(Kanji), string(Hanzi)}
+	return []string{string(numeric), string(alphanumeric), string(Byte), string(Kanji), string(hanzi)}
 }
 
 // A Segment is a part of the data in one mode. Its bytes are ASCII for digits and alphanumeric characters, Shift JIS
@@ -120,9 +120,9 @@ func (c *Content) read(r *bitReader, mode, version, eci int) error {
 	n := r.read(countBits(mode, version))
 	switch mode {
 	case modeNumeric:
-		segment.Mode, segment.Bytes = Numeric, r.readDigits(n)
+		segment.Mode, segment.Bytes = numeric, r.readDigits(n)
 	case modeAlpha:
-		segment.Mode, segment.Bytes = Alphanumeric, r.readAlphanumeric(n)
+		segment.Mode, segment.Bytes = alphanumeric, r.readAlphanumeric(n)
 		if c.FNC1 > 0 {
 			segment.Bytes = unescape(segment.Bytes)
 		}
@@ -139,7 +139,7 @@ func (c *Content) read(r *bitReader, mode, version, eci int) error {
 			return v + 0xc140
 		})
 	case modeHanzi:
-		segment.Mode, segment.Bytes = Hanzi, r.readPairs(n, 0x60, func(v int) int {
+		segment.Mode, segment.Bytes = hanzi, r.readPairs(n, 0x60, func(v int) int {
 			if v < 0xa00 {
 				return v + 0xa1a1
 			}

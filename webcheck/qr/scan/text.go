@@ -46,7 +46,7 @@ func (c *Content) Text() string {
 		switch {
 		case s.Mode == Kanji:
 			out.WriteString(decoded(japanese.ShiftJIS, s.Bytes))
-		case s.Mode == Hanzi:
+		case s.Mode == hanzi:
 			out.WriteString(decoded(simplifiedchinese.GB18030, s.Bytes))
 		case s.ECI == NoECI && s.Mode == Byte && guess != nil:
 			out.WriteString(decoded(guess, s.Bytes))

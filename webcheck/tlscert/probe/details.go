@@ -87,7 +87,7 @@ func (s *scanner) fallback(ctx context.Context, r *Report) Answer {
 	h := s.hello(older, r.suites(older, anySuite))
 	h.Fallback = true
 	_, err := s.ask(ctx, h)
-	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Alert == InappropriateFallback {
+	if refusal, ok := errors.AsType[*refusal](err); ok && refusal.Alert == InappropriateFallback {
 		return Yes
 	} else if err != nil {
 		return Unknown

@@ -19,6 +19,6 @@
 //
 //	report := probe.Scan(ctx, func(ctx context.Context) (net.Conn, error) { … }, probe.Config{ServerName: "example.com"})
 //
-// A scan makes at most [MaxConnections] connections, a few at a time. Each is bounded in bytes and in time. Names and
+// A scan makes at most maxConnections connections, a few at a time. Each is bounded in bytes and in time. Names and
 // strengths of suites are those of [SuiteOf].
 package probe

@@ -17,13 +17,13 @@ const (
 	maxRecords = 512          // so that empty ones do not go on forever
 )
 
-// A Refusal says that a server does not want to speak as it was asked to.
-type Refusal struct {
+// A refusal says that a server does not want to speak as it was asked to.
+type refusal struct {
 	Alert Alert // the reason that it gave
 	Mute  bool  // it closed the connection without a reason
 }
 
-func (r *Refusal) Error() string {
+func (r *refusal) Error() string {
 	if r.Mute {
 		return "the server closed the connection"
 	}
@@ -38,7 +38,7 @@ const (
 	HandshakeFailure      Alert = 40
 	ProtocolVersion       Alert = 70
 	InappropriateFallback Alert = 86  // RFC 7507 section 5
-	UnrecognizedName      Alert = 112 // RFC 6066 section 3
+	unrecognizedName      Alert = 112 // RFC 6066 section 3
 )
 
 var alertNames = map[Alert]string{
@@ -46,7 +46,7 @@ var alertNames = map[Alert]string{
 	42: "bad_certificate", 43: "unsupported_certificate", 47: "illegal_parameter", 49: "access_denied", 50: "decode_error",
 	51: "decrypt_error", ProtocolVersion: "protocol_version", 71: "insufficient_security", 80: "internal_error",
 	InappropriateFallback: "inappropriate_fallback", 90: "user_canceled", 109: "missing_extension",
-	110: "unsupported_extension", UnrecognizedName: "unrecognized_name", 115: "unknown_psk_identity",
+	110: "unsupported_extension", unrecognizedName: "unrecognized_name", 115: "unknown_psk_identity",
 	116: "certificate_required", 120: "no_application_protocol",
 }
 
@@ -58,8 +58,8 @@ func (a Alert) String() string {
 	return fmt.Sprintf("%d", uint8(a))
 }
 
-// ErrNotTLS says that what came is no TLS.
-var ErrNotTLS = errors.New("the server does not speak TLS on this port")
+// errNotTLS says that what came is no TLS.
+var errNotTLS = errors.New("the server does not speak TLS on this port")
 
 // errTooMuch says that a server sent more than is read.
 var errTooMuch = errors.New("the server sent more than a handshake can hold")
@@ -69,7 +69,7 @@ var errMalformed = errors.New("the server sent a malformed handshake message")
 
 // faulty reports whether an error says that the server answered, and broke the protocol.
 func faulty(err error) bool {
-	return errors.Is(err, ErrNotTLS) || errors.Is(err, errTooMuch) || errors.Is(err, errMalformed)
+	return errors.Is(err, errNotTLS) || errors.Is(err, errTooMuch) || errors.Is(err, errMalformed)
 }
 
 // A reader takes handshake messages out of records.
@@ -110,12 +110,12 @@ func (r *reader) record() error {
 	}
 	if n, err := io.ReadFull(r.in, head[:]); err != nil {
 		if n > 0 && !looksLikeTLS(head[:n]) && !timedOut(err) {
-			return ErrNotTLS
+			return errNotTLS
 		}
 		return closed(err)
 	}
 	if !looksLikeTLS(head[:]) {
-		return ErrNotTLS
+		return errNotTLS
 	}
 	size := int(binary.BigEndian.Uint16(head[3:]))
 	if size > maxRecord || size > r.left {
@@ -133,10 +133,10 @@ func (r *reader) record() error {
 	r.left -= size + len(head)
 	switch {
 	case head[0] == recordAlert && size == 2:
-		if warning := content[0] == 1; warning && Alert(content[1]) == UnrecognizedName {
+		if warning := content[0] == 1; warning && Alert(content[1]) == unrecognizedName {
 			return nil // the handshake goes on (RFC 6066 section 3)
 		}
-		return &Refusal{Alert: Alert(content[1])}
+		return &refusal{Alert: Alert(content[1])}
 	case head[0] == recordAlert:
 		return errMalformed
 	}
@@ -153,7 +153,7 @@ func closed(err error) error {
 	if timedOut(err) {
 		return err
 	}
-	return &Refusal{Mute: true}
+	return &refusal{Mute: true}
 }
 
 func timedOut(err error) bool {

@@ -36,7 +36,7 @@ const MaxChain = 20
 const connectionTime = 5 * time.Second
 
 // Ask sends a ClientHello over a connection and reads what the server chose. The connection is of no use afterwards,
-// and is left open. The error is a *[Refusal] if the server does not want to speak like that, or [ErrNotTLS]; others
+// and is left open. The error is a *refusal if the server does not want to speak like that, or errNotTLS; others
 // say that nothing was learned, such as that time has run out.
 func Ask(ctx context.Context, conn net.Conn, h Hello) (*Reply, error) {
 	deadline := time.Now().Add(connectionTime)

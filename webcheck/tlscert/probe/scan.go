@@ -12,12 +12,12 @@ import (
 
 // The bounds of a scan.
 const (
-	// MaxConnections is how many connections a scan makes. Servers of today need about 40, one that has everything
+	// maxConnections is how many connections a scan makes. Servers of today need about 40, one that has everything
 	// enabled that OpenSSL knows needs 200.
-	MaxConnections = 240
+	maxConnections = 240
 
-	// Concurrency is how many of them are open at the same time: fewer than a browser opens to a host.
-	Concurrency = 5
+	// concurrency is how many of them are open at the same time: fewer than a browser opens to a host.
+	concurrency = 5
 )
 
 // A Dialer connects to the server, to the same address each time.
@@ -116,7 +116,7 @@ type scanner struct {
 
 // Scan asks a server for everything. It returns early, with what is known by then, when the context ends.
 func Scan(ctx context.Context, dial Dialer, config Config) *Report {
-	s := &scanner{dial: dial, config: config, slots: make(chan struct{}, Concurrency)}
+	s := &scanner{dial: dial, config: config, slots: make(chan struct{}, concurrency)}
 	r := &Report{}
 	versions := Versions()
 	found := make([]support, len(versions))
@@ -209,22 +209,22 @@ func (s *scanner) spend() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.made++
-	return s.made <= MaxConnections
+	return s.made <= maxConnections
 }
 
 // note remembers whether an error leaves something unknown.
 func (s *scanner) note(err error) error {
-	_, refused := errors.AsType[*Refusal](err)
+	_, refused := errors.AsType[*refusal](err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.plain = s.plain || errors.Is(err, ErrNotTLS)
+	s.plain = s.plain || errors.Is(err, errNotTLS)
 	s.lost = s.lost || err != nil && !refused && !faulty(err)
 	return err
 }
 
 // refused reports whether an error is the server's no, or an answer that no client can use.
 func refused(err error) bool {
-	_, yes := errors.AsType[*Refusal](err)
+	_, yes := errors.AsType[*refusal](err)
 	return yes || faulty(err)
 }
 
@@ -254,7 +254,7 @@ func (s *scanner) version(ctx context.Context, v Version) support {
 	}
 	lists := chunks(v)
 	reply, err := s.ask(ctx, s.hello(v, lists[0]))
-	if r, ok := errors.AsType[*Refusal](err); ok && r.Alert == ProtocolVersion || reply != nil && reply.Version != v {
+	if r, ok := errors.AsType[*refusal](err); ok && r.Alert == ProtocolVersion || reply != nil && reply.Version != v {
 		return support{}
 	}
 	parts := make([]support, len(lists))

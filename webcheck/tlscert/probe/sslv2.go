@@ -45,10 +45,10 @@ func reply2(in io.Reader) (*Reply, error) {
 		return nil, closed(err)
 	}
 	if looksLikeTLS(head[:]) {
-		return nil, &Refusal{Alert: ProtocolVersion}
+		return nil, &refusal{Alert: ProtocolVersion}
 	}
 	if head[0]&0x80 == 0 || head[2] != serverHello2 {
-		return nil, &Refusal{Mute: true}
+		return nil, &refusal{Mute: true}
 	}
 	size := int(binary.BigEndian.Uint16(head[:])&0x7fff) - 3
 	rest := make([]byte, max(0, size))
@@ -71,7 +71,7 @@ func reply2(in io.Reader) (*Reply, error) {
 		reply.Chain = [][]byte{cert}
 	}
 	if suitesSize == 0 {
-		return nil, &Refusal{Alert: HandshakeFailure} // it speaks SSLv2, but has switched off all ciphers
+		return nil, &refusal{Alert: HandshakeFailure} // it speaks SSLv2, but has switched off all ciphers
 	}
 	return reply, nil
 }

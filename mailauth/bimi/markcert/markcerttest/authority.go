@@ -53,7 +53,7 @@ func (a *Authority) Below(name string, change func(*x509.Certificate)) *Authorit
 
 func (a *Authority) intermediate(name string, change func(*x509.Certificate)) *x509.Certificate {
 	template := authority(name)
-	template.UnknownExtKeyUsage = []asn1.ObjectIdentifier{Usage}
+	template.UnknownExtKeyUsage = []asn1.ObjectIdentifier{usage}
 	if change != nil {
 		change(template)
 	}
@@ -71,9 +71,9 @@ func authority(name string) *x509.Certificate {
 
 // The identifiers of what makes a certificate one for marks.
 var (
-	Usage    = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 31}
-	Policy   = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 53087, 1, 1}
-	Logotype = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 12}
+	usage    = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 31}
+	policy   = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 53087, 1, 1}
+	logotype = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 12}
 	scts     = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
 )
 

@@ -40,11 +40,11 @@ func (m Mark) template() *x509.Certificate {
 		SerialNumber: new(big.Int).SetBytes(sum[:8]), Subject: pkix.Name{ExtraNames: m.names()},
 		NotBefore: cmp.Or(m.NotBefore, year), NotAfter: cmp.Or(m.NotAfter, year.AddDate(1, 0, 0)),
 		DNSNames: names, BasicConstraintsValid: true,
-		UnknownExtKeyUsage:    []asn1.ObjectIdentifier{Usage},
-		PolicyIdentifiers:     []asn1.ObjectIdentifier{Policy},
-		Policies:              []x509.OID{must(x509.ParseOID(Policy.String()))},
+		UnknownExtKeyUsage:    []asn1.ObjectIdentifier{usage},
+		PolicyIdentifiers:     []asn1.ObjectIdentifier{policy},
+		Policies:              []x509.OID{must(x509.ParseOID(policy.String()))},
 		CRLDistributionPoints: []string{"http://crl.example.net/marks.crl"},
-		ExtraExtensions:       []pkix.Extension{{Id: Logotype, Value: Image(cmp.Or(m.SVG, Logo)).Encode()}},
+		ExtraExtensions:       []pkix.Extension{{Id: logotype, Value: Image(cmp.Or(m.SVG, Logo)).Encode()}},
 	}
 }
 
