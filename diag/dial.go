@@ -16,11 +16,9 @@ import (
 const (
 	attemptDelay    = 250 * time.Millisecond // until the next address is tried (RFC 8305 section 5)
 	resolutionDelay = 50 * time.Millisecond  // for IPv6 addresses that come after IPv4 (RFC 8305 section 3)
-
 	// dialTimeout bounds one try. A SYN is sent again after 1, 3 and 7 seconds (RFC 6298 section 2):
 	// who has answered none of the four is not there.
 	dialTimeout = 10 * time.Second
-
 	// maxTries bounds the addresses of a host that are tried. Large sites publish up to eight; a
 	// longer list only serves to make us knock at the doors of others.
 	maxTries = 8
@@ -59,9 +57,7 @@ func (e *Env) DialAddr(ctx context.Context, network string, addr netip.AddrPort,
 	return e.dialer(ports).DialContext(ctx, network, addr.String())
 }
 
-func (e *Env) dialer(ports Ports) *net.Dialer {
-	return &net.Dialer{Control: e.Guard.control(ports)}
-}
+func (e *Env) dialer(ports Ports) *net.Dialer { return &net.Dialer{Control: e.Guard.control(ports)} }
 
 // DialHost connects over TCP to a host, given by its name or its IP address in the usual text form.
 //
@@ -69,10 +65,9 @@ func (e *Env) dialer(ports Ports) *net.Dialer {
 // one before or as soon as that has failed; the first connection wins (RFC 8305). The guard is asked
 // about each address that was found, and those that it refuses are not dialled.
 //
-// The error is that of the context if it has ended. It is a *[NoAddressError] if no address is known,
-// which wraps that of the context if it ended first, a *[BlockedError] if all were refused; else it tells of
-// each address tried, and holds a *BlockedError too if others were refused, and a *NoAddressError if there may
-// be others still.
+// The error is that of the context if it has ended. It is a *[NoAddressError] if no address is known, which wraps that
+// of the context if it ended first, a *[BlockedError] if all were refused; else it tells of each address tried, and
+// holds a *BlockedError too if others were refused, and a *NoAddressError if there may be others still.
 func (e *Env) DialHost(ctx context.Context, host string, port uint16, ports Ports) (net.Conn, error) {
 	e = e.orReal()
 	if err := ctx.Err(); err != nil {
@@ -102,8 +97,7 @@ func isLocalhost(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// A race is a connection in the making: one goroutine decides, fed with events by those that look up
-// and dial.
+// A race is a connection in the making: one goroutine decides, fed with events by those that look up and dial.
 type race struct {
 	env   *Env
 	host  string

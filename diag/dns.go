@@ -20,10 +20,8 @@ type Answer[R dns.RR] struct {
 	Aliases []string // targets of the CNAMEs that were followed, absolute, in order
 	Rcode   int      // NOERROR with no Records means that the name exists without them
 	TTL     uint32   // smallest time to live of aliases and records, in seconds
-
 	// Authentic says that the resolver vouches for the answer with DNSSEC (RFC 4035 section 3.2.3).
 	Authentic bool
-
 	// Extended are the reasons that the server gave beside the rcode (RFC 8914).
 	Extended []dns.EDNS0_EDE
 
@@ -246,10 +244,9 @@ func asRR(chain []*dns.CNAME) []dns.RR {
 // MaxAliases bounds a chain of CNAMEs: resolvers follow between 8 and 16.
 const MaxAliases = 16
 
-// FollowAliases picks the records of a type out of an answer section by following the aliases from the
-// name that was asked for (RFC 1034 section 3.6.2). The CNAMEs that a server makes from a DNAME
-// (RFC 6672 section 3.1) are followed like any other. The chain ends before an alias that leads back
-// into it.
+// FollowAliases picks the records of a type out of an answer section by following the aliases from the name that was
+// asked for (RFC 1034 section 3.6.2). The CNAMEs that a server makes from a DNAME (RFC 6672 section 3.1) are followed
+// like any other. The chain ends before an alias that leads back into it.
 func FollowAliases(m *dns.Msg, name string, qtype uint16) (chain []*dns.CNAME, rrs []dns.RR) {
 	owner := dns.CanonicalName(name)
 	seen := map[string]bool{owner: true}
@@ -364,9 +361,8 @@ func (DNSSECStatus) Values() []string {
 	return []string{string(Secure), string(Insecure), string(Bogus), string(Indeterminate)}
 }
 
-// DNSSEC returns what the resolver let know of the authenticity of the answer: secure if it vouched
-// for it, bogus if it said so, else indeterminate, for a resolver that does not validate looks the
-// same as an unsigned zone.
+// DNSSEC returns what the resolver let know of the authenticity of the answer: secure if it vouched for it, bogus if it
+// said so, else indeterminate, for a resolver that does not validate looks the same as an unsigned zone.
 func (a Answer[R]) DNSSEC() DNSSECStatus { return dnssecStatus(a.Authentic, a.Rcode, a.Extended) }
 
 // MessageDNSSEC is [Answer.DNSSEC] for a whole message.

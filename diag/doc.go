@@ -13,11 +13,10 @@
 //
 // # What is an error, and what is a finding
 //
-// Absence is data, and so is a broken answer: both become findings. An error means that the question
-// could not be put at all: the input was malformed ([InputError]), the context ended, or nothing of
-// what was asked could be measured ([ErrUnavailable]). "There is no record" and "the server did not
-// say" are different answers everywhere: an [Answer] without records is the former, one whose Err is
-// not nil the latter.
+// Absence is data, and so is a broken answer: both become findings. An error means that the question could not be put
+// at all: the input was malformed ([InputError]), the context ended, or nothing of what was asked could be measured
+// ([ErrUnavailable]). "There is no record" and "the server did not say" are different answers everywhere: an [Answer]
+// without records is the former, one whose Err is not nil the latter.
 //
 // # A hostile world
 //

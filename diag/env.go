@@ -15,45 +15,33 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Env is the outside world as a diagnostic sees it. A nil *Env, like the zero Env, is the real
-// Internet; a field that is set replaces that part of it. An Env is shared by goroutines, must not
-// be copied, and must not change once in use.
+// Env is the outside world as a diagnostic sees it. A nil *Env, like the zero Env, is the real Internet; a field that
+// is set replaces that part of it. An Env is shared by goroutines, must not be copied, and must not change once in use.
 type Env struct {
 	// Resolver answers DNS questions. If nil, the system's name servers are asked.
 	Resolver Resolver
-
-	// HideResolver keeps the address of Resolver out of reports: an operator's resolver is nobody else's
-	// business.
+	// HideResolver keeps the address of Resolver out of reports: an operator's resolver is nobody else's business.
 	HideResolver bool
-
-	// Dial connects to an IP address and port, network being tcp or udp; connections over udp carry
-	// one message in each Read and Write. It must return when the context ends, which must not
-	// matter to the connection afterwards. If nil, the real network is used. Either way the Guard is
-	// asked first, except about name servers that the operator chose.
+	// Dial connects to an IP address and port, network being tcp or udp; connections over udp carry one message in each
+	// Read and Write. It must return when the context ends, which must not matter to the connection afterwards. If nil,
+	// the real network is used. Either way the Guard is asked first, except about name servers that the operator chose.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-
 	// Roots are the certificate authorities to trust. If nil, the system's.
 	Roots *x509.CertPool
-
 	// TrustAnchors are the DS and DNSKEY records from which DNSSEC is validated, such as
 	// dnssec.ParseAnchors reads them. If empty, they are those of the root zone that IANA publishes.
 	TrustAnchors []dns.RR
-
 	// RootServers are where walks down the DNS begin, such as resolver.ParseHints reads them. If
 	// empty, they are those of the root of the Internet. The guard is not asked about them.
 	RootServers []resolver.NameServer
-
 	// HelloName is the host name with which mail servers are greeted (RFC 5321 section 4.1.1.1): that of
 	// this machine in the DNS, if it has one. If empty, its address is used.
 	HelloName string
-
 	// Clock tells the time. If nil, it is the wall clock.
 	Clock Clock
-
 	// Guard says which addresses and ports may be reached. Its zero value allows public addresses
 	// and the ports of the protocol at hand.
 	Guard Guard
-
 	// Data holds files that replace built-in lists of the same name, see List. If nil, there are none.
 	Data fs.FS
 
@@ -68,10 +56,9 @@ type Env struct {
 // A Clock tells the time. The nil Clock is the wall clock.
 type Clock func() time.Time
 
-// A Resolver puts one question to the DNS. It reports what it heard: NXDOMAIN and SERVFAIL are
-// answers, and only the lack of an answer is an error. Exchange must return when the context ends,
-// and may be called by several goroutines at once. It does not write to the query, nor is the reply
-// written to.
+// A Resolver puts one question to the DNS. It reports what it heard: NXDOMAIN and SERVFAIL are answers, and only the
+// lack of an answer is an error. Exchange must return when the context ends, and may be called by several goroutines at
+// once. It does not write to the query, nor is the reply written to.
 type Resolver interface {
 	Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
 }
@@ -147,10 +134,9 @@ func Shared[T any](e *Env, key any, make func() T) T {
 	return v.(T)
 }
 
-// Upstream returns a resolver that asks the given servers through the environment's network. It is
-// made once for each id, so that its connections are used again: an id always stands for the same
-// servers. The guard is not asked, for the servers are the operator's choice; servers to which a
-// caller's input leads are dialled through [Env.DialAddr].
+// Upstream returns a resolver that asks the given servers through the environment's network. It is made once for each
+// id, so that its connections are used again: an id always stands for the same servers. The guard is not asked, for the
+// servers are the operator's choice; servers to which a caller's input leads are dialled through [Env.DialAddr].
 func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
 	e = e.source()
 	if r, ok := e.clients.Load(id); ok {

@@ -18,11 +18,8 @@ type Guard struct {
 	// IPv4-mapped spelling of its addresses, but not their NAT64 or 6to4 forms: allow those networks
 	// by name where they are in use. An IPv6 network never allows an IPv4 address.
 	AllowNetworks []netip.Prefix
-
-	// DenyNetworks are not reached although they are public, such as the operator's own. They go
-	// before AllowNetworks.
+	// DenyNetworks are not reached although they are public, such as the operator's own. They go before AllowNetworks.
 	DenyNetworks []netip.Prefix
-
 	// AllowPorts may be reached beside those of the protocol.
 	AllowPorts []uint16
 }
@@ -51,8 +48,7 @@ const (
 	nameRefused    = "the name stands for the machine itself" // RFC 6761 section 6.3
 )
 
-// A BlockedError says that the guard refused an address. It is always given without anything having
-// been sent.
+// A BlockedError says that the guard refused an address. It is always given without anything having been sent.
 type BlockedError struct {
 	Addr   netip.AddrPort // its address is invalid if it was not even looked up
 	Reason string
@@ -125,8 +121,7 @@ func public(ip netip.Addr) bool {
 	return ssrf.IPv6GlobalUnicast.Contains(ip) && !contains(ssrf.IPv6DeniedPrefixes, ip)
 }
 
-// control is the guard as the hook that [net.Dialer] calls with the very address it is about to
-// connect to.
+// control is the guard as the hook that [net.Dialer] calls with the very address it is about to connect to.
 func (g *Guard) control(ports Ports) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		addr, err := netip.ParseAddrPort(address)

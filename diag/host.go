@@ -25,12 +25,11 @@ var (
 	errLocalhost   = errors.New("it stands for the machine itself") // RFC 6761 section 6.3
 )
 
-// ParseHost reads a host as browsers do (url.spec.whatwg.org, "host parsing"): an IPv6 address stands
-// in brackets, escapes are decoded, Unicode is mapped by IDNA, and what ends in a number is an IPv4
-// address, in whatever spelling: 127.1, 0x7f.0.0.1 and 2130706433 are all 127.0.0.1. So what the
-// guard judges is what a browser, or the system's resolver, would make of it. It is stricter in that
-// a name must be a [Domain] but for underscores, which some hosts have, and not localhost, and that an IPv6
-// address has no zone.
+// ParseHost reads a host as browsers do (url.spec.whatwg.org, "host parsing"): an IPv6 address stands in brackets,
+// escapes are decoded, Unicode is mapped by IDNA, and what ends in a number is an IPv4 address, in whatever spelling:
+// 127.1, 0x7f.0.0.1 and 2130706433 are all 127.0.0.1. So what the guard judges is what a browser, or the system's
+// resolver, would make of it. It is stricter in that a name must be a [Domain] but for underscores, which some hosts
+// have, and not localhost, and that an IPv6 address has no zone.
 func ParseHost(s string) (Host, error) {
 	h, err := parseHost(s)
 	if err != nil {
@@ -95,9 +94,8 @@ func parseIPv4(s string) (IP, error) {
 		}
 		address = address<<room | n
 	}
-	return IP{netip.AddrFrom4([4]byte{
-		byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address),
-	})}, nil
+	return IP{netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8),
+		byte(address)})}, nil
 }
 
 func parseIPv4Number(s string) (uint64, error) {
@@ -139,8 +137,7 @@ func (h Host) IP() (IP, bool) { return h.ip, !h.ip.IsZero() }
 // IsZero reports whether h is no host.
 func (h Host) IsZero() bool { return h == Host{} }
 
-// Name returns the domain in ASCII form or the address without brackets, as [Env.DialHost] and
-// [Env.TLSConfig] take it.
+// Name returns the domain in ASCII form or the address without brackets, as [Env.DialHost] and [Env.TLSConfig] take it.
 func (h Host) Name() string {
 	if ip, ok := h.IP(); ok {
 		return ip.String()

@@ -124,9 +124,7 @@ func endsInNumber(s string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-func hasALabel(s string) bool {
-	return strings.HasPrefix(s, "xn--") || strings.Contains(s, ".xn--")
-}
+func hasALabel(s string) bool { return strings.HasPrefix(s, "xn--") || strings.Contains(s, ".xn--") }
 
 // convertLabels maps a name to A-labels and checks those that it has. Labels in ASCII with
 // underscores, and a first "*", are none of IDNA's business and stay as they are.
@@ -161,10 +159,9 @@ func convertLabels(s string, extended bool) (string, error) {
 	return strings.Join(labels, "."), nil
 }
 
-// checkALabel checks what the profile does not: that an A-label is the only spelling of its U-label
-// (RFC 5890 section 2.3.2.1), and where hyphens stand in it (RFC 5891 section 4.2.3.1). A label in
-// ASCII may have hyphens in the third and fourth place: names such as r3---sn-abc.example exist, and
-// IDNA has no say in them (RFC 5890 section 2.3.1).
+// checkALabel checks what the profile does not: that an A-label is the only spelling of its U-label (RFC 5890 section
+// 2.3.2.1), and where hyphens stand in it (RFC 5891 section 4.2.3.1). A label in ASCII may have hyphens in the third
+// and fourth place: names such as r3---sn-abc.example exist, and IDNA has no say in them (RFC 5890 section 2.3.1).
 func checkALabel(a string) error {
 	if !strings.HasPrefix(a, "xn--") {
 		return nil

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// ErrUnavailable means that nothing of what was asked could be measured, because a service that the
-// diagnostic itself depends on, such as the resolver, did not answer. The domain asked about is not
-// to blame.
+// ErrUnavailable means that nothing of what was asked could be measured, because a service that the diagnostic itself
+// depends on, such as the resolver, did not answer. The domain asked about is not to blame.
 var ErrUnavailable = errors.New("nothing could be measured")
 
 // An UnavailableError is ErrUnavailable with who did not answer, or not usefully.

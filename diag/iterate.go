@@ -21,8 +21,7 @@ func (e *Env) Iterator() *resolver.Iterator {
 	}
 	client := &resolver.Client{AsIs: true, Case0x20: true, Attempts: 1, Dial: e.dialServer(roots)}
 	return &resolver.Iterator{
-		Ask:   client.Ask,
-		Roots: e.RootServers,
+		Ask: client.Ask, Roots: e.RootServers,
 		Check: func(addr netip.AddrPort) error {
 			if roots[addr.Addr()] {
 				return nil

@@ -192,9 +192,8 @@ func (s Severity) Cap() int {
 // caps are what [Severity.Cap] tells.
 var caps = map[Severity]int{Info: 100, Warning: 89, Error: 69, Critical: 39}
 
-// stateRank orders the states by what they say of the whole: that a record is missing says more than
-// that it is invalid, since nothing else can be wrong with it, and a known fault more than the
-// unknown.
+// stateRank orders the states by what they say of the whole: that a record is missing says more than that it is
+// invalid, since nothing else can be wrong with it, and a known fault more than the unknown.
 var stateRank = map[State]int{Valid: 0, Warned: 1, Unknown: 2, Bad: 3, Missing: 4}
 
 // byGravity orders failed rules by severity, then by when they break what works today.

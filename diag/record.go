@@ -29,15 +29,9 @@ func (l RecordLookup) Published() string { return l.Record }
 // and from those of its texts that are of the kind looked for.
 func NewRecordLookup[R dns.RR](d Name, a Answer[R], records []string, began, ended time.Time) RecordLookup {
 	l := RecordLookup{
-		Domain:        d,
-		DomainUnicode: d.UnicodeIfDifferent(),
-		RecordName:    strings.TrimSuffix(dns.CanonicalName(a.Name), "."),
-		Found:         len(records) > 0,
-		Records:       []string{},
-		Rcode:         a.RcodeName(),
-		CNAMEChain:    []string{},
-		DNSSEC:        a.DNSSEC(),
-		Timing:        NewTiming(began, ended),
+		Domain: d, DomainUnicode: d.UnicodeIfDifferent(),
+		RecordName: strings.TrimSuffix(dns.CanonicalName(a.Name), "."), Found: len(records) > 0, Records: []string{},
+		Rcode: a.RcodeName(), CNAMEChain: []string{}, DNSSEC: a.DNSSEC(), Timing: NewTiming(began, ended),
 	}
 	for _, r := range records {
 		l.Records = append(l.Records, strings.ToValidUTF8(r, "\uFFFD"))

@@ -136,24 +136,19 @@ type Rule[E any] struct {
 	Requirement string   // the same stated as fulfilled, without a full stop
 	Ref         string   // where it is written, such as "RFC 8461 section 3.1"
 	Advice      string   // what to do if it fails; empty if there is nothing to do
-
 	// DependsOn names rules that stand earlier in the table. The rule does not run unless each of them
 	// ran and was fulfilled: nothing can be said about a record that is missing.
 	DependsOn []Code
-
 	// StateIfFailed is the state of the verdict if the rule fails. If empty it follows from the
 	// severity: invalid for critical and error, warning for warning, valid for info. With Unknown the
 	// rule is about ignorance: it never lowers the score and is never listed as passed. With Missing
 	// the score is 0, or absent if the severity is info, for then the record is not needed.
 	StateIfFailed State
-
 	// NoScore says that there is no score if the rule fails, as for a name that does not exist.
 	NoScore bool
-
 	// Reads names the sources on which the outcome depends. Empty: all that the evidence has, so that a rule which
 	// does not say what it reads is unanswered as soon as anything is. Rules about ignorance read what they like.
 	Reads []Source
-
 	// Stands says that a failure is a fact whatever else went unanswered, as one of several hosts that is known to be
 	// at fault. Then an unanswered source keeps the rule from being fulfilled, and from nothing else.
 	Stands bool
@@ -163,7 +158,6 @@ type Rule[E any] struct {
 
 	When  func(E) bool     // if set and false, the rule does not apply
 	Fails func(E) Failures // what was seen instead, or nil if fulfilled
-
 	// Partly, if set, returns how much of the weight a failed rule still earns, from 0 to 1.
 	Partly func(E) float64
 }
@@ -209,10 +203,8 @@ func (rules Rules[E]) Describe() []RuleInfo {
 }
 
 func (r *Rule[E]) info() RuleInfo {
-	return RuleInfo{
-		r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), r.Title, r.Requirement,
-		r.Ref, r.Advice, r.state(), r.Fact, r.Differs,
-	}
+	return RuleInfo{r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), r.Title, r.Requirement, r.Ref, r.Advice,
+		r.state(), r.Fact, r.Differs}
 }
 
 // Reading returns the rules with the sources that they read, for those that name none.

@@ -23,9 +23,8 @@ func TXTStrings(r *dns.TXT) []string {
 	return list
 }
 
-// SplitTXT returns the character-strings of a text as people paste it: those in quotes, if it is in the form
-// of a zone file (RFC 1035 section 5.1), else the text itself, cut into strings that fit. There is at least
-// one.
+// SplitTXT returns the character-strings of a text as people paste it: those in quotes, if it is in the form of a zone
+// file (RFC 1035 section 5.1), else the text itself, cut into strings that fit. There is at least one.
 func SplitTXT(text string) []string {
 	if quoted := unquote(strings.TrimSpace(text)); quoted != nil {
 		return quoted

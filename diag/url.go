@@ -146,9 +146,8 @@ func defaultPort(scheme string) uint16 {
 	return 443
 }
 
-// normaliseTail brings what follows the authority into one form: a path, "/" at least, without dot
-// segments; the query; the fragment; all with what must not stand there as itself percent-encoded
-// (RFC 3986 sections 3.3 to 3.5 and 6.2.2).
+// normaliseTail brings what follows the authority into one form: a path, "/" at least, without dot segments; the query;
+// the fragment; all with what must not stand there as itself percent-encoded (RFC 3986 sections 3.3 to 3.5 and 6.2.2).
 func normaliseTail(s string) (string, error) {
 	s, fragment, _ := strings.Cut(s, "#")
 	path, query, hasQuery := strings.Cut(s, "?")

@@ -114,8 +114,7 @@ func forwarded(lists []string) (hops []string, ok bool) {
 	return hops, true
 }
 
-// forwardedElement reads one element up to the comma after it. An element without any parameter is not
-// one.
+// forwardedElement reads one element up to the comma after it. An element without any parameter is not one.
 func forwardedElement(text string) (hop string, found bool, rest string, ok bool) {
 	seen := false // "for" at most once, like every parameter (section 4)
 	for {

@@ -13,14 +13,11 @@ import (
 const (
 	// DefaultMemory bounds what running operations hold together, in bytes.
 	DefaultMemory = 512 << 20
-
 	// shares is how many keys must be at their worst at once before they are in the way of others.
 	shares = 4
-
 	// maxShare bounds what the operations of one key hold, however large the machine is: with the
 	// garbage that goes with it, one key keeps a server below half a gigabyte.
 	maxShare = 128 << 20
-
 	// maxQueued is how long a request waits for memory, before the reply says that the server is busy.
 	maxQueued = 10 * time.Second
 )

@@ -16,16 +16,12 @@ import (
 const (
 	defaultBody = 64 << 10
 	defaultTime = 15 * time.Second
-
 	// textBody leaves room for a text of 1 MiB and the JSON around it.
 	textBody = 1<<20 + defaultBody
-
 	// pemBody leaves room for certificates of 256 KiB with their line ends escaped.
 	pemBody = 256<<10 + defaultBody
-
 	// csrBody leaves room for a signing request of 64 KiB with its line ends escaped.
 	csrBody = 64<<10 + defaultBody
-
 	// headerBody leaves room for a header of 256 KiB with its line ends and quotation marks escaped.
 	headerBody = 512<<10 + defaultBody
 )

@@ -11,15 +11,13 @@ import (
 const (
 	// maxDepth bounds nested values. No request of the table is deeper than four.
 	maxDepth = 32
-
 	// maxViolations bounds the list of faults: an attacker's body must not make a long reply.
 	maxViolations = 50
 )
 
-// decode reads a JSON body into the struct that target points to, by the tags of its fields. It is
-// stricter than encoding/json: names are compared exactly, a repeated or unknown name, null for a
-// required member, invalid UTF-8 and trailing data are faults. All faults are collected; only a
-// syntax error ends the reading.
+// decode reads a JSON body into the struct that target points to, by the tags of its fields. It is stricter than
+// encoding/json: names are compared exactly, a repeated or unknown name, null for a required member, invalid UTF-8 and
+// trailing data are faults. All faults are collected; only a syntax error ends the reading.
 func decode(body []byte, target any) error {
 	p := parser{data: body}
 	v := reflect.ValueOf(target).Elem()
@@ -138,8 +136,7 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// next steps over what separates two members of a list or object, and reports whether there is
-// another one.
+// next steps over what separates two members of a list or object, and reports whether there is another one.
 func (p *parser) next(end byte) bool {
 	p.space()
 	switch p.peek() {
@@ -211,8 +208,7 @@ func (p *parser) member(base int, name string) {
 	}
 }
 
-// readField reads the value of a field, and reports whether it is given: null says the same as
-// absence.
+// readField reads the value of a field, and reports whether it is given: null says the same as absence.
 func (p *parser) readField(v reflect.Value, f *field) bool {
 	if p.peek() == 'n' {
 		if p.literal("null") && f.required {

@@ -75,8 +75,7 @@ func objectOf(t reflect.Type) *object {
 			continue
 		}
 		f := &field{
-			name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag,
-			place: placeOf(sf), oneof: sf.Tag.Get("oneof"),
+			name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag, place: placeOf(sf), oneof: sf.Tag.Get("oneof"),
 			limits: limitsOf(sf),
 		}
 		f.required = !slices.Contains(strings.Split(options, ","), "omitempty") && f.oneof == ""
@@ -110,11 +109,9 @@ func limitsOf(sf reflect.StructField) limits {
 		return 0
 	}
 	l := limits{
-		min: number("min"), max: number("max"),
-		minLen: count("minlen"), maxLen: count("maxlen"), maxBytes: count("maxbytes"),
-		minItems: count("minitems"), maxItems: count("maxitems"),
-		unique: sf.Tag.Get("unique") == "true",
-		enum:   enumOf(sf.Type, sf.Tag),
+		min: number("min"), max: number("max"), minLen: count("minlen"), maxLen: count("maxlen"),
+		maxBytes: count("maxbytes"), minItems: count("minitems"), maxItems: count("maxitems"),
+		unique: sf.Tag.Get("unique") == "true", enum: enumOf(sf.Type, sf.Tag),
 	}
 	if p := sf.Tag.Get("pattern"); p != "" {
 		l.pattern = regexp.MustCompile(p)

@@ -57,8 +57,7 @@ func (x *exchange) header(name, value string) {
 	x.fields[name] = x.values[i : i+1 : i+1]
 }
 
-// serve takes the steps of CONTRACT 1.1 in their order. A refusal at any of them leaves everything
-// after it untouched.
+// serve takes the steps of CONTRACT 1.1 in their order. A refusal at any of them leaves everything after it untouched.
 func (x *exchange) serve() *failure {
 	if f := x.admitAddress(); f != nil {
 		return f

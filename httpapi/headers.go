@@ -88,16 +88,12 @@ func (x *exchange) level() slog.Level {
 	return slog.LevelError
 }
 
-// logRequest writes what happened to the log: never a body, a query, a key's secret or any header but
-// the client's own request id. The error of a diagnostic names what a customer asked about, so that only
-// the level debug has its text.
+// logRequest writes what happened to the log: never a body, a query, a key's secret or any header but the client's own
+// request id. The error of a diagnostic names what a customer asked about, so that only the level debug has its text.
 func (x *exchange) logRequest(level slog.Level) {
-	attrs := []slog.Attr{
-		slog.String("request_id", x.id), slog.String("endpoint", x.seen.Endpoint),
-		slog.Int("status", x.seen.Status), slog.String("code", x.seen.Code),
-		slog.Duration("duration", x.seen.Duration), slog.String("ip", x.ip.String()),
-		slog.Int64("credits", x.seen.Credits), slog.Bool("replay", x.seen.Replay),
-	}
+	attrs := []slog.Attr{slog.String("request_id", x.id), slog.String("endpoint", x.seen.Endpoint),
+		slog.Int("status", x.seen.Status), slog.String("code", x.seen.Code), slog.Duration("duration", x.seen.Duration),
+		slog.String("ip", x.ip.String()), slog.Int64("credits", x.seen.Credits), slog.Bool("replay", x.seen.Replay)}
 	if x.caller != nil {
 		attrs = append(attrs, slog.String("key", string(x.caller.Key.ID)),
 			slog.String("account", string(x.caller.Account.ID)), slog.String("plan", x.seen.Plan))

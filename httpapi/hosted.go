@@ -42,16 +42,13 @@ type ownedRequest struct {
 	request any // pointer to the request of the operation
 }
 
-// own adds to a request whose profiles it is about: those of the caller's key and of all keys that it
-// was rotated from.
+// own adds to a request whose profiles it is about: those of the caller's key and of all keys that it was rotated from.
 func (x *exchange) own(req any) (any, error) {
 	first, err := x.Gate.Origin(x.r.Context(), *x.caller.Key)
 	if err != nil {
 		return nil, err
 	}
-	access := hostedspf.Access{
-		Store: x.HostedSPF, Owner: hostedspf.Owner(first), Notify: x.NotifySPF, Zone: x.SPFZone,
-	}
+	access := hostedspf.Access{Store: x.HostedSPF, Owner: hostedspf.Owner(first), Notify: x.NotifySPF, Zone: x.SPFZone}
 	return &ownedRequest{access, req}, nil
 }
 

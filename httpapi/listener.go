@@ -20,14 +20,11 @@ import (
 // an [http.Server]. Under TLS it sees nothing of the replies, and only bounds the connections.
 type Listener struct {
 	net.Listener
-
 	// MaxConnections is how many connections may be open at once; those beyond are closed at once, which
 	// clients notice earlier than that nobody accepts them. 0 means any number.
 	MaxConnections int
-
 	// Secure says that TLS is spoken. Without it, a connection too many is told so.
 	Secure bool
-
 	// Log hears once a minute that there are too many connections. Nil means silence.
 	Log *slog.Logger
 
@@ -117,7 +114,6 @@ func (c *conn) Write(p []byte) (int, error) {
 
 const (
 	protocol = "HTTP/1.1 "
-
 	// theirHeaders stand in every reply that net/http writes past its handler, and in no other.
 	theirHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 )

@@ -126,15 +126,12 @@ func problemExamples() map[int]schema {
 }
 
 var (
-	rateHeaderNames = []string{
-		"RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-	}
+	rateHeaderNames = []string{"RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining",
+		"X-RateLimit-Reset"}
 	deprecationHeaders = []string{"Deprecation", "Sunset"}
 
-	successHeaders = append([]string{
-		"X-Request-Id", "Cache-Control", "X-Credits-Limit", "X-Credits-Remaining", "X-Credits-Consumed", "X-Credits-Overage",
-		"X-Idempotent-Replay",
-	}, rateHeaderNames...)
+	successHeaders = append([]string{"X-Request-Id", "Cache-Control", "X-Credits-Limit", "X-Credits-Remaining",
+		"X-Credits-Consumed", "X-Credits-Overage", "X-Idempotent-Replay"}, rateHeaderNames...)
 )
 
 func headerRefs(names []string) schema {

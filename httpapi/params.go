@@ -63,9 +63,7 @@ func kinds(s schema) []string {
 
 // JSON turns the text of a value, as from a command line, into JSON of a kind that the field takes.
 // A text that is of no such kind becomes a string, for the decoder to refuse with its reason.
-func (p Param) JSON(text string) json.RawMessage {
-	return textJSON(text, p.Kinds)
-}
+func (p Param) JSON(text string) json.RawMessage { return textJSON(text, p.Kinds) }
 
 func textJSON(text string, kinds []string) json.RawMessage {
 	is := func(kind string) bool { return slices.Contains(kinds, kind) }

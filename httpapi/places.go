@@ -45,10 +45,7 @@ func placesOf(t reflect.Type) *places {
 		return p.(*places)
 	}
 	all := objectOf(t)
-	p := &places{
-		path: all.at(InPath), query: all.at(inQuery), body: all.at(inBody),
-		kinds: map[*field][]string{},
-	}
+	p := &places{path: all.at(InPath), query: all.at(inQuery), body: all.at(inBody), kinds: map[*field][]string{}}
 	for _, f := range append(slices.Clone(p.path.fields), p.query.fields...) {
 		param := paramOf(f)
 		if param.List || slices.Contains(param.Kinds, "object") {
@@ -98,9 +95,7 @@ func (ep *Endpoint) parametrised() bool { return ep.op.placed || ep.Method != ht
 // its content, and say nothing.
 func (ep Endpoint) check() *Endpoint {
 	p := placesOf(ep.op.request) // a type that the API cannot carry panics here, not under a request
-	fail := func(format string, args ...any) {
-		panic("httpapi: " + ep.ID() + ": " + fmt.Sprintf(format, args...))
-	}
+	fail := func(format string, args ...any) { panic("httpapi: " + ep.ID() + ": " + fmt.Sprintf(format, args...)) }
 	if ep.Method != http.MethodGet && ep.Method != http.MethodPost {
 		fail("the method must be GET or POST")
 	}

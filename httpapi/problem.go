@@ -33,11 +33,9 @@ const (
 
 // Values lists the codes.
 func (ErrorCode) Values() []string {
-	return []string{
-		string(invalidAPIKey), string(expiredAPIKey), string(revokedAPIKey), string(insufficientScope),
+	return []string{string(invalidAPIKey), string(expiredAPIKey), string(revokedAPIKey), string(insufficientScope),
 		string(ipNotAllowed), string(quotaExceeded), string(rateLimited), string(idempotencyConflict),
-		string(InvalidRequest), string(internalError),
-	}
+		string(InvalidRequest), string(internalError)}
 }
 
 // Problem is the body of every reply that is not a success (schema PublicAPIError).
@@ -107,8 +105,7 @@ func notFound() *failure {
 	return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
 }
 
-// storeRetry is when to try again while the store is unavailable, in seconds: what ails it is seldom over
-// at once.
+// storeRetry is when to try again while the store is unavailable, in seconds: what ails it is seldom over at once.
 const storeRetry = 5
 
 // problemFor is the one place where errors become codes and statuses. What is not known here is

@@ -56,8 +56,7 @@ func (x *exchange) content() ([]byte, *failure) {
 	return x.readBody()
 }
 
-// hasContent reports whether there is a body. That its length is not known in advance does not mean
-// that there is one.
+// hasContent reports whether there is a body. That its length is not known in advance does not mean that there is one.
 func (x *exchange) hasContent() (bool, *failure) {
 	if x.r.ContentLength >= 0 {
 		return x.r.ContentLength > 0, nil
@@ -190,10 +189,9 @@ func (p *parser) readParameter(v reflect.Value, f *field, text string, kinds []s
 	p.path = p.path[:0]
 }
 
-// Target splits a JSON object of all the request's fields into what an HTTP request carries: the path
-// below the server's root with its query, and the body, which is nil on GET. It checks no values: that
-// is the server's part. A field that the request does not have, and one of the path that is missing
-// or empty, is a *[ViolationsError].
+// Target splits a JSON object of all the request's fields into what an HTTP request carries: the path below the
+// server's root with its query, and the body, which is nil on GET. It checks no values: that is the server's part. A
+// field that the request does not have, and one of the path that is missing or empty, is a *[ViolationsError].
 func (ep Endpoint) Target(fields []byte) (target string, body []byte, err error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(fields, &given); err != nil {

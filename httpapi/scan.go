@@ -99,8 +99,7 @@ func (p *parser) escaped(n int) (string, bool) {
 // escapes pairs the short escapes with what they stand for.
 var escapes = [2][]byte{[]byte(`"\/bfnrt`), []byte("\"\\/\b\f\n\r\t")}
 
-// escape reads one escape. A lone surrogate is refused: it is no character, and so the text would not
-// be valid UTF-8.
+// escape reads one escape. A lone surrogate is refused: it is no character, and so the text would not be valid UTF-8.
 func (p *parser) escape() (rune, bool) {
 	p.pos++
 	c := p.peek()

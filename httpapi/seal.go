@@ -23,8 +23,7 @@ func (op operation) sealed() operation {
 // sealInfo names what the derived key is for (RFC 5869 section 3.2).
 const sealInfo = "diagkit kept reply, AES-256-GCM"
 
-// sealer derives the cipher of a caller. The secret has 150 random bits, so that no slow derivation is
-// needed.
+// sealer derives the cipher of a caller. The secret has 150 random bits, so that no slow derivation is needed.
 func sealer(secret string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(secret), nil, sealInfo, 32)
 	if err != nil {

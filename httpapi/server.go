@@ -17,10 +17,8 @@ import (
 const (
 	// DefaultIPRate is how many requests a minute an address may send before it has shown a good key.
 	DefaultIPRate = 120
-
 	// unseenShare is the part of an address's requests that may still show a key with the right checksum.
 	unseenShare = 4
-
 	// defaultMaxRunning bounds the diagnostics that run at once; each may hold some sockets.
 	defaultMaxRunning = 2048
 )
@@ -29,43 +27,31 @@ const (
 type Config struct {
 	// Gate admits, holds and charges.
 	Gate *metering.Gate
-
 	// Env is the world that diagnostics see. Nil is the real one.
 	Env *diag.Env
-
 	// Clock tells the time of requests. Nil is the wall clock.
 	Clock func() time.Time
-
 	// IPRate is how many requests a minute one address (a /32 or a /64) may send before it has shown
 	// a good key. 0 means DefaultIPRate, a negative number no limit.
 	IPRate int
-
-	// HostedSPF keeps the hosted SPF profiles. Nil means an empty store in memory: no key has a
-	// profile. The server does not close it, and resolves nothing by itself; that is the part of a
-	// [hostedspf.Scheduler] on the same store.
+	// HostedSPF keeps the hosted SPF profiles. Nil means an empty store in memory: no key has a profile. The server
+	// does not close it, and resolves nothing by itself; that is the part of a [hostedspf.Scheduler] on the same store.
 	HostedSPF hostedspf.Store
-
 	// SPFZone is the zone that the bundled name server serves, as in [hostedspf.Access]; zero if it serves none.
 	SPFZone diag.Name
-
 	// NotifySPF, if set, is called with what a request did to a hosted SPF profile, after it was stored.
 	NotifySPF func(hostedspf.Event)
-
 	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded are believed.
 	TrustedProxies []netip.Prefix
-
 	// MaxRunning bounds the diagnostics that run at once. 0 means DefaultMaxRunning.
 	MaxRunning int
-
 	// Memory bounds what diagnostics hold together, in bytes, as far as their weights in the table
 	// tell; a quarter more is for the bodies of requests. One key may take a quarter of it, and at most
 	// 128 MiB. What does not fit waits for a while, and is then refused. 0 means DefaultMemory.
 	Memory int64
-
 	// Log hears of every request at level debug and of internal errors at level error. Nil means
 	// silence. No secret and no content of a request is ever logged.
 	Log *slog.Logger
-
 	// Observe is called after each reply, for metrics. It must not block. Nil means no metrics.
 	Observe func(Observation)
 }
@@ -78,9 +64,7 @@ type Observation struct {
 	Plan     string // of the caller, empty before it is known
 	Credits  int64  // charged
 	Replay   bool   // a kept reply was sent again
-
-	// Deprecated is what the caller should stop to use: the scope, "operation" for the row itself, or
-	// nothing.
+	// Deprecated is what the caller should stop to use: the scope, "operation" for the row itself, or nothing.
 	Deprecated string
 
 	Duration time.Duration // from the first byte read to the last one written

@@ -17,10 +17,8 @@ import (
 
 const (
 	formMedia = "multipart/form-data"
-
 	// filePart is the name of the part of a form that is the file (CONTRACT 1.11).
 	filePart = "file"
-
 	// fileName is the field that takes the name of the file, in requests that have it.
 	fileName = "filename"
 )

@@ -39,8 +39,7 @@ func (x *exchange) work(req any) (*Result, *failure) {
 // maxRepeatable is the size, in bytes, up to which a reply is kept that could be made again.
 const maxRepeatable = 64 << 10
 
-// inlineWeight is the weight, in bytes, up to which work without a deadline is over before a deadline
-// could matter.
+// inlineWeight is the weight, in bytes, up to which work without a deadline is over before a deadline could matter.
 const inlineWeight = 2 << 20
 
 // execute runs the diagnostic. Work that no context ends is left to itself when its time is over, and
@@ -103,9 +102,7 @@ func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 		form = metering.GoneReply
 	}
 	out.Reply = &metering.Reply{
-		Status: http.StatusOK,
-		Header: map[string]string{"Content-Type": result.MediaType},
-		Form:   form,
+		Status: http.StatusOK, Header: map[string]string{"Content-Type": result.MediaType}, Form: form,
 	}
 	var err error
 	switch form {

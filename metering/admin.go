@@ -15,16 +15,12 @@ import (
 const (
 	// DefaultGrace is how long a rotated key goes on working where nothing else is said.
 	DefaultGrace = 24 * time.Hour
-
 	// MaxGrace is the longest that a rotated key may go on working.
 	MaxGrace = 30 * 24 * time.Hour
-
 	// MaxNameLength bounds the name of an account or a key, in characters.
 	MaxNameLength = 64
-
 	// maxAllowlist bounds the address list of a key, because each request walks it.
 	maxAllowlist = 100
-
 	// versionTries is how often a change is made anew when another writer was first.
 	versionTries = 8
 )
@@ -50,10 +46,9 @@ type KeyRequest struct {
 	IPAllowlist []netip.Prefix
 }
 
-// Admin creates and changes accounts and keys in a store. It keeps nothing itself: a gate on the same
-// store sees each change with its next request, gates of other processes within two seconds. Only
-// Store is required. Errors are *FieldError for bad input, [ErrNotFound] for an account or key that
-// does not exist, or the store's.
+// Admin creates and changes accounts and keys in a store. It keeps nothing itself: a gate on the same store sees each
+// change with its next request, gates of other processes within two seconds. Only Store is required. Errors are
+// *FieldError for bad input, [ErrNotFound] for an account or key that does not exist, or the store's.
 type Admin struct {
 	Store  Store
 	Plans  Plans            // nil means DefaultPlans
@@ -83,9 +78,8 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 	return account, nil
 }
 
-// SetAccount lets change edit name, plan, overage and budget of an account, and stores the result.
-// Where another writer was first, change is called again on what that one wrote. The other fields
-// stay what they are.
+// SetAccount lets change edit name, plan, overage and budget of an account, and stores the result. Where another writer
+// was first, change is called again on what that one wrote. The other fields stay what they are.
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
 	err := a.retry(func() error {

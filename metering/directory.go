@@ -15,18 +15,14 @@ const (
 	// blindTrust is how long a record is trusted while nothing tells of changes by other processes.
 	// Revocation must hold on every node within 2 s (CONTRACT 4.3); a read may take the other second.
 	blindTrust = time.Second
-
 	// watchSettle is how long a Watch must have run before its silence means that nothing changed.
 	watchSettle = time.Second
-
 	// watchRetry is the pause before a Watch that ended is taken up again.
-	watchRetry = 500 * time.Millisecond
-
+	watchRetry  = 500 * time.Millisecond
 	cacheShards = 64 // locks, so that many cores do not meet on one
 )
 
-// directory is what the gate remembers of keys that exist: the token bucket for good, and the
-// record until it changes.
+// directory is what the gate remembers of keys that exist: the token bucket for good, and the record until it changes.
 type directory struct {
 	shards   [cacheShards]cacheShard
 	watching atomic.Bool   // whether Watch would tell of a change
@@ -196,8 +192,7 @@ func (g *Gate) read(ctx context.Context, hash [32]byte) (*record, error) {
 		return nil, fmt.Errorf("account %s has the plan %q, which does not exist", account.ID, account.Plan)
 	}
 	return &record{
-		key: key, account: account, plan: plan,
-		policy: plan.Policy(), allowed: unmapPrefixes(key.IPAllowlist),
+		key: key, account: account, plan: plan, policy: plan.Policy(), allowed: unmapPrefixes(key.IPAllowlist),
 	}, nil
 }
 
@@ -258,8 +253,7 @@ func (g *Gate) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		g.log.Warn("watching keys and accounts ended; every record is now read again within a second",
-			"error", err)
+		g.log.Warn("watching keys and accounts ended; every record is now read again within a second", "error", err)
 		select {
 		case <-ctx.Done():
 			return

@@ -43,14 +43,11 @@ const (
 
 // EventTypes returns all event types, in the order of CONTRACT part 7.
 func EventTypes() []EventType {
-	return []EventType{
-		EventKeyCreated, EventKeyRotated, EventKeyGraceEnded, EventKeyRevoked, EventKeyExpiresSoon, EventKeyExpired,
-		EventUsageThreshold, EventQuotaExceeded, EventOverageStarted,
-		EventBudgetThreshold, EventBudgetReached, EventRateLimited,
-		EventPeriodClosed, EventOverageBilled, EventPaymentFailed,
-		EventSPFCreated, EventSPFChanged, EventSPFFailed, EventSPFRecovered, EventSPFRemoved,
-		EventChannelTest, EventChannelDisabled,
-	}
+	return []EventType{EventKeyCreated, EventKeyRotated, EventKeyGraceEnded, EventKeyRevoked, EventKeyExpiresSoon,
+		EventKeyExpired, EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold,
+		EventBudgetReached, EventRateLimited, EventPeriodClosed, EventOverageBilled, EventPaymentFailed,
+		EventSPFCreated, EventSPFChanged, EventSPFFailed, EventSPFRecovered, EventSPFRemoved, EventChannelTest,
+		EventChannelDisabled}
 }
 
 // Known reports whether it is one of [EventTypes].

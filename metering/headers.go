@@ -23,10 +23,9 @@ func PolicyField(p Policy, name string) string {
 }
 
 // LimitField writes one item of the RateLimit field, such as `"default";r=9;t=6`
-// (draft-ietf-httpapi-ratelimit-headers-10, "RateLimit Field"): the tokens left and, in seconds
-// rounded up, the time until the bucket is full. For a refused request it is the time to the next
-// token instead, and at least 1, so that Retry-After names the same instant: the draft asks that it is
-// not earlier than t.
+// (draft-ietf-httpapi-ratelimit-headers-10, "RateLimit Field"): the tokens left and, in seconds rounded up, the time
+// until the bucket is full. For a refused request it is the time to the next token instead, and at least 1, so that
+// Retry-After names the same instant: the draft asks that it is not earlier than t.
 func LimitField(d Decision, name string) string {
 	until := d.Reset
 	if !d.Allowed && d.RetryAfter >= 0 {
@@ -63,6 +62,4 @@ func appendInteger(b []byte, n int64) []byte {
 }
 
 // wholeSeconds rounds up, so that nobody comes back too early.
-func wholeSeconds(d time.Duration) int64 {
-	return int64((max(0, d) + time.Second - 1) / time.Second)
-}
+func wholeSeconds(d time.Duration) int64 { return int64((max(0, d) + time.Second - 1) / time.Second) }

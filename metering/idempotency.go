@@ -15,15 +15,11 @@ var ErrIdempotencyKey = errors.New("an idempotency key is 10 to 255 printable AS
 const (
 	// ClaimLease is how long a claim on an idempotency key outlives a silent owner.
 	ClaimLease = 2 * time.Minute
-
-	// ReplayWindow is how long a kept reply is replayed, from its completion; at that very instant
-	// it is gone.
+	// ReplayWindow is how long a kept reply is replayed, from its completion; at that very instant it is gone.
 	ReplayWindow = 24 * time.Hour
-
 	// MaxReplyBytes bounds a kept body. A larger reply is charged and sent; of it only the claim is
 	// kept, so that a repetition is refused rather than charged again.
 	MaxReplyBytes = 1 << 20
-
 	// keptPerRate is how many bytes of replies are kept for a line of keys for each request a minute of
 	// its plan: 240 MiB for 60 a minute, several times what a customer needs who names every request.
 	keptPerRate = 4 << 20
@@ -37,12 +33,11 @@ const (
 // ParseIdempotencyKey reads the values of the Idempotency-Key field and returns the SHA-256 of the
 // key, or nil where the field is absent. Any fault is [ErrIdempotencyKey].
 //
-// A key is 10 to 255 characters from 0x21 to 0x7E (CONTRACT 5.1). A value that begins with a double
-// quote is a string of RFC 9651 section 3.3.3, in which \" and \\ stand for " and \; every other value
-// is the key itself, so that " and \ mean themselves in it. The limits hold for the key, not for how
-// it is written, and both ways of writing a key give the same hash. What follows the closing quote is
-// a fault: parameters (RFC 9651 section 3.1.2) would make it an item, and none is defined for it, so
-// that it is refused rather than dropped in silence.
+// A key is 10 to 255 characters from 0x21 to 0x7E (CONTRACT 5.1). A value that begins with a double quote is a string
+// of RFC 9651 section 3.3.3, in which \" and \\ stand for " and \; every other value is the key itself, so that " and \
+// mean themselves in it. The limits hold for the key, not for how it is written, and both ways of writing a key give
+// the same hash. What follows the closing quote is a fault: parameters (RFC 9651 section 3.1.2) would make it an item,
+// and none is defined for it, so that it is refused rather than dropped in silence.
 func ParseIdempotencyKey(header []string) (hash *[32]byte, err error) {
 	if len(header) == 0 {
 		return nil, nil

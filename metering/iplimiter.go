@@ -9,21 +9,16 @@ import (
 )
 
 const (
-	// defaultIPLimit is how many requests a minute one address may make before it has shown a good
-	// key (CONTRACT 5.5).
+	// defaultIPLimit is how many requests a minute one address may make before it has shown a good key (CONTRACT 5.5).
 	defaultIPLimit = 120
-
-	// defaultIPSize is enough for any load one machine can serve: a request occupies a slot for
-	// Window/Limit, which is half a second by default, so that a table of n slots holds every
-	// address of 2n requests a second.
+	// defaultIPSize is enough for any load one machine can serve: a request occupies a slot for Window/Limit, which is
+	// half a second by default, so that a table of n slots holds every address of 2n requests a second.
 	defaultIPSize = 1 << 17
-
 	// siteFactor is how many times what a /64 may a /48 may, which a site with many networks is given
 	// (RFC 6177): without it, its holder has 65,536 buckets.
 	siteFactor = 8
-
-	ipWays   = 8 // slots in which one address may lie: two cache lines
-	ipShards = 64
+	ipWays     = 8 // slots in which one address may lie: two cache lines
+	ipShards   = 64
 )
 
 // An IPLimiter bounds what an address may do before it is authenticated. IPv4 counts by address, IPv6
@@ -34,8 +29,7 @@ const (
 // address may use hold debts, it takes over the smallest of them together with its debt. So a flood
 // from ever new addresses cannot win a single extra token, not even for an address that was evicted.
 //
-// The zero value is ready for use. Its fields must not be changed after the first call, and it must
-// not be copied.
+// The zero value is ready for use. Its fields must not be changed after the first call, and it must not be copied.
 type IPLimiter struct {
 	Limit  int           // requests per window; 0 means DefaultIPLimit
 	Window time.Duration // 0 means a minute
@@ -155,9 +149,8 @@ func (s *ipSet) claim(key uint64, now int64) *ipSlot {
 	return best
 }
 
-// ipKey returns the /64 of an IPv6 address as a number, and an IPv4 address, also a mapped one, as
-// a /64 within ff00::/8, which is multicast and so never the source of anything; so is what stands for
-// an invalid address.
+// ipKey returns the /64 of an IPv6 address as a number, and an IPv4 address, also a mapped one, as a /64 within
+// ff00::/8, which is multicast and so never the source of anything; so is what stands for an invalid address.
 func ipKey(ip netip.Addr) uint64 {
 	ip = ip.Unmap()
 	switch {

@@ -46,8 +46,7 @@ const (
 	RevokedLeak     RevokedReason = "leak"
 )
 
-// A Key is an API key as the store knows it: never the secret itself, only its SHA-256 and the
-// first characters.
+// A Key is an API key as the store knows it: never the secret itself, only its SHA-256 and the first characters.
 type Key struct {
 	ID            KeyID
 	Version       int64 // 0 for a key that was never stored

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A Policy is the size and the speed of a token bucket: Limit tokens per Window, refilled
-// continuously.
+// A Policy is the size and the speed of a token bucket: Limit tokens per Window, refilled continuously.
 type Policy struct {
 	Limit  int           // tokens per window; 0 or less allows nothing
 	Window time.Duration // 0 means a minute
@@ -53,11 +52,10 @@ func (LocalLimiter) Take(_ context.Context, b *Bucket, p Policy, now time.Time) 
 // debt that exceeds the capacity by more comes from a smaller plan or a clock that was set back.
 const MaxSkew = 5 * time.Second
 
-// Take takes cost tokens, all or none, by the generic cell rate algorithm in integer nanoseconds: the
-// state is the one instant at which the bucket would be full. It is lock-free, and exact under any
-// number of concurrent callers. A change of policy holds at once: tokens that were taken stay taken,
-// and the debt is converted to the new speed and cut to the new capacity. A cost above the capacity
-// is never allowed; its RetryAfter is -1.
+// Take takes cost tokens, all or none, by the generic cell rate algorithm in integer nanoseconds: the state is the one
+// instant at which the bucket would be full. It is lock-free, and exact under any number of concurrent callers. A
+// change of policy holds at once: tokens that were taken stay taken, and the debt is converted to the new speed and cut
+// to the new capacity. A cost above the capacity is never allowed; its RetryAfter is -1.
 func (b *Bucket) Take(p Policy, cost int, now time.Time) Decision {
 	r := p.rate()
 	if r.emission == 0 {

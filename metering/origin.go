@@ -9,7 +9,6 @@ import (
 const (
 	// maxRotations bounds the line of a key: daily rotations of ten years are fewer.
 	maxRotations = 4096
-
 	// maxOrigins bounds what is remembered of lines. Each takes about a hundred bytes.
 	maxOrigins = 16384
 )

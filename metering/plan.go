@@ -12,8 +12,7 @@ type PlanID string
 // for every plan without fractions.
 const MicrosPerCent = 1_000_000
 
-// A Plan is what an account may use, and what more would cost. Plans are data: an operator may
-// replace them.
+// A Plan is what an account may use, and what more would cost. Plans are data: an operator may replace them.
 type Plan struct {
 	ID          PlanID `json:"id"`
 	Name        string `json:"name"`

@@ -12,10 +12,8 @@ import (
 const (
 	// MaxRecordID bounds kind and id of a record, in bytes.
 	MaxRecordID = 128
-
 	// MaxRecordBytes bounds the body of a record.
 	MaxRecordBytes = 64 << 10
-
 	// MaxRecordsPut bounds how many records one PutRecords may write.
 	MaxRecordsPut = 256
 )
@@ -28,7 +26,6 @@ type Record struct {
 	Kind    string // "invoice", "channel", …: 1 to MaxRecordID printable ASCII characters
 	ID      string // unique within account and kind: 1 to MaxRecordID printable ASCII characters
 	Version int64  // 0 for a record that was never stored
-
 	// Due is when a worker is to look at the record next; zero means never. Workers of several nodes share
 	// the work by a change of Due: of two that have read one version, one is told ErrVersion.
 	Due time.Time
@@ -46,11 +43,10 @@ type Records interface {
 	// that change meanwhile may be left out or come twice.
 	Records(ctx context.Context, f RecordFilter) iter.Seq2[Record, error]
 
-	// PutRecords creates (Version 0), replaces (same Version) and removes (same Version, no Body) records,
-	// all or none, in one durable transaction. It returns ErrVersion where another writer was first, which
-	// includes a record with Version 0 that exists already and one that is named twice, and ErrNotFound where
-	// the account does not exist. A stored Version is one more than the one given; one that was removed
-	// begins anew.
+	// PutRecords creates (Version 0), replaces (same Version) and removes (same Version, no Body) records, all or none,
+	// in one durable transaction. It returns ErrVersion where another writer was first, which includes a record with
+	// Version 0 that exists already and one that is named twice, and ErrNotFound where the account does not exist. A
+	// stored Version is one more than the one given; one that was removed begins anew.
 	PutRecords(ctx context.Context, records ...Record) error
 }
 

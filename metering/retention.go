@@ -11,7 +11,6 @@ type Retention struct {
 	// Ledger is the first month whose charges and balances are kept; those of earlier months go, together,
 	// so that an audit holds. The zero Period keeps all. This month and the one before it cannot go.
 	Ledger Period
-
 	// Changes is how many of the newest changes of keys and accounts are kept; 0 keeps all. A watcher that
 	// is further behind is told of a Change without an id, and reads everything anew.
 	Changes int64

@@ -17,20 +17,17 @@ var errSecret = errors.New("not an API secret")
 const (
 	// alphabet is the lower-case base32 alphabet of RFC 4648 section 6. Its characters survive
 	// spoken dictation, double-click selection and case-insensitive systems.
-	alphabet = "abcdefghijklmnopqrstuvwxyz234567"
-
+	alphabet     = "abcdefghijklmnopqrstuvwxyz234567"
 	secretPrefix = len("svc_live_") // "svc_test_" is as long
 	secretRandom = 30               // characters of 5 bits: 150 bits nobody can guess
 	secretCheck  = 6                // characters of 5 bits: the low 30 bits of a CRC-32
 	secretLength = secretPrefix + secretRandom + secretCheck
-
-	displayed = 8 // characters of the random part that a display prefix shows
+	displayed    = 8 // characters of the random part that a display prefix shows
 )
 
-// A Secret is what a client sends to prove that it holds a key: "svc_live_" or "svc_test_", 30
-// random characters and 6 of a checksum, by which scanners and clients tell a typing error without
-// asking. Every way of printing or marshalling a Secret writes a redacted text instead; only
-// [Secret.Reveal] tells it. The zero Secret is empty.
+// A Secret is what a client sends to prove that it holds a key: "svc_live_" or "svc_test_", 30 random characters and 6
+// of a checksum, by which scanners and clients tell a typing error without asking. Every way of printing or marshalling
+// a Secret writes a redacted text instead; only [Secret.Reveal] tells it. The zero Secret is empty.
 type Secret struct {
 	// A pointer, because fmt prints the fields of an unexported field without asking their methods:
 	// so even there it finds an address, not the text.

@@ -32,9 +32,8 @@ var (
 	// line of keys have taken its room.
 	ErrReplyGone = errors.New("the reply to the first request with this idempotency key is no longer kept")
 
-	// ErrUnavailable means that the store cannot do its work at present: its disk is full or broken, another
-	// process does not let go of it, its file was removed, or it does not answer in time. The caller may
-	// try again later.
+	// ErrUnavailable means that the store cannot do its work at present: its disk is full or broken, another process
+	// does not let go of it, its file was removed, or it does not answer in time. The caller may try again later.
 	ErrUnavailable = errors.New("the store is unavailable")
 
 	// ErrClosed means that the store has been closed.
@@ -98,11 +97,10 @@ type keys interface {
 	// first, and ErrNotFound where the account does not exist.
 	PutKeys(ctx context.Context, keys ...Key) error
 
-	// Watch yields every change of a key or an account after the sequence number since, in order,
-	// and waits for more until the context ends. The first change yielded after since 0 may be any
-	// state that is not older than the call. A change made through this store value is yielded at
-	// once, one made by another process within a second. The iterator ends with the context's
-	// error, or with the store's when it is closed.
+	// Watch yields every change of a key or an account after the sequence number since, in order, and waits for more
+	// until the context ends. The first change yielded after since 0 may be any state that is not older than the call.
+	// A change made through this store value is yielded at once, one made by another process within a second. The
+	// iterator ends with the context's error, or with the store's when it is closed.
 	Watch(ctx context.Context, since int64) iter.Seq2[Change, error]
 }
 
@@ -110,11 +108,10 @@ type keys interface {
 // without asking the store anything, that a key or an account was changed through this store value.
 // [Gate] asks for it by type assertion, and compares it on every request.
 //
-// Generation rises with every PutKeys and PutAccount that changed something: after the change can be
-// read by KeyByHash, Key and Account, and before the call returns, also where it returns an error but
-// may have been carried out. It need not rise for changes by other processes, which Watch reports, and
-// should not rise for anything else, such as a last use: everything cached is read again after it
-// rose. It must be cheap (an atomic load) and safe for concurrent use.
+// Generation rises with every PutKeys and PutAccount that changed something: after the change can be read by KeyByHash,
+// Key and Account, and before the call returns, also where it returns an error but may have been carried out. It need
+// not rise for changes by other processes, which Watch reports, and should not rise for anything else, such as a last
+// use: everything cached is read again after it rose. It must be cheap (an atomic load) and safe for concurrent use.
 //
 // A wrapper of a store that embeds the interface loses the ability unless it forwards the method.
 // That is safe: the gate then reads key and account from the store for each request.
@@ -122,17 +119,15 @@ type Generational interface {
 	Generation() uint64
 }
 
-// Healthy is an optional ability of a [Store]: what is known of its ability to write, without trying.
-// While Health returns an error, Begin refuses with ErrUnavailable before any work is done, and a server
-// is not ready.
+// Healthy is an optional ability of a [Store]: what is known of its ability to write, without trying. While Health
+// returns an error, Begin refuses with ErrUnavailable before any work is done, and a server is not ready.
 type Healthy interface {
 	// Health returns nil, or an error that wraps ErrUnavailable.
 	Health() error
 }
 
-// A Change says that a key or an account is not what it was. One of the ids is set; what it now is must be
-// read. Where none is, changes up to Seq were forgotten before they were told (see [Pruner]), and everything
-// must be read anew.
+// A Change says that a key or an account is not what it was. One of the ids is set; what it now is must be read. Where
+// none is, changes up to Seq were forgotten before they were told (see [Pruner]), and everything must be read anew.
 type Change struct {
 	Seq     int64
 	Key     KeyID
@@ -147,17 +142,15 @@ type Ledger interface {
 	// hold and the claim are a lease until op.Lease; a crash of a single-node store releases them.
 	Begin(ctx context.Context, op Op) (Begun, error)
 
-	// Settle commits charge, ledger row and kept reply in one durable transaction, and releases hold
-	// and claim. When it returns nil the charge survives a crash of the machine. It is fenced by the
-	// ticket: the second Settle of one ticket, and one after Cancel or after the lease ended,
-	// returns ErrLapsed and changes nothing. When the context ends while the transaction is being
-	// written, the error is ErrUnavailable, and the charge may still be made; the claim stays until that
-	// is known, so that a repetition is not charged twice.
+	// Settle commits charge, ledger row and kept reply in one durable transaction, and releases hold and claim. When it
+	// returns nil the charge survives a crash of the machine. It is fenced by the ticket: the second Settle of one
+	// ticket, and one after Cancel or after the lease ended, returns ErrLapsed and changes nothing. When the context
+	// ends while the transaction is being written, the error is ErrUnavailable, and the charge may still be made; the
+	// claim stays until that is known, so that a repetition is not charged twice.
 	Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error)
 
-	// Cancel releases the hold and the claim and leaves no trace. Cancelling a settled, cancelled or
-	// lapsed ticket does nothing. Where a Settle is not decided, or the store cannot do it now, it is done
-	// as soon as it can be.
+	// Cancel releases the hold and the claim and leaves no trace. Cancelling a settled, cancelled or lapsed ticket does
+	// nothing. Where a Settle is not decided, or the store cannot do it now, it is done as soon as it can be.
 	Cancel(ctx context.Context, t Ticket) error
 
 	// Balance tells what an account has used in a period. It is ErrNotFound for an unknown account.
@@ -180,16 +173,13 @@ type Op struct {
 	Credits   int64  // price, at least 1
 	Now       time.Time
 	Lease     time.Time // when hold and claim lapse; at most ClaimLease after Now
-
 	// Idempotency is the SHA-256 of the client's idempotency key, and Fingerprint that of the
 	// request (CONTRACT part 5). Both are nil for a request without one.
 	Idempotency *[32]byte
 	Fingerprint *[32]byte
-
 	// Line is the first key of the line of rotations that led to Key, to which idempotency keys belong:
 	// a retry with the new secret is not charged again. Empty means Key.
 	Line KeyID
-
 	// KeptBytes bounds the sum of the bodies that are kept for the line. Beyond it the oldest are dropped,
 	// and only their claims stay. 0 means no bound.
 	KeptBytes int64
@@ -204,8 +194,7 @@ type Begun struct {
 	Replay *Replay
 }
 
-// A Ticket is a hold and, with an idempotency key, a claim. It is a value; only the store that
-// issued it can honour it.
+// A Ticket is a hold and, with an idempotency key, a claim. It is a value; only the store that issued it can honour it.
 type Ticket struct {
 	Op
 	Token  uint64 // fences the lease; issued by the store
@@ -230,7 +219,6 @@ type Reply struct {
 	Status int
 	Header map[string]string // media type and the end-point's own headers
 	Body   []byte
-
 	// Form says how Body is to be read: PlainReply, RerunReply (no body is kept, the deterministic
 	// operation runs again), SealedReply (encrypted under the caller's secret) or GoneReply (there is
 	// none: a repetition is refused with ErrReplyGone).

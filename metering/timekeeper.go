@@ -10,7 +10,6 @@ import (
 const (
 	// maxJump is by how much a clock may be wrong before it is in doubt (CONTRACT 4.8).
 	maxJump = 5 * time.Second
-
 	// jumpTrust is for how long a clock must have kept step after a jump to be believed again: long enough for somebody
 	// to mend it, and no harm where the jump has mended it.
 	jumpTrust = 24 * time.Hour

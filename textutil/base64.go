@@ -34,13 +34,11 @@ func (Base64Variant) Values() []string {
 type Base64EncodeRequest struct {
 	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" oneof:"input" maxbytes:"1048576" doc:"the data, if it is text" example:"Hello"`
-
 	// DataBase64 is at most [MaxText] bytes in Base64, in any form that a forgiving decoder reads.
 	DataBase64 string `json:"data_base64" oneof:"input" maxbytes:"1398104" doc:"the data in Base64, if it is not text"`
 
 	URLSafe bool  `json:"url_safe,omitempty" default:"false" doc:"use - and _ in place of + and /"`
 	Padding *bool `json:"padding,omitempty" default:"true" doc:"fill the last group with ="` // nil: true
-
 	// Wrap is the length of a line; lines end with a line feed, except the last. 0: one line.
 	Wrap int `json:"wrap,omitempty" default:"0" min:"0" max:"1000" doc:"characters on a line; 0: one line"`
 }
@@ -70,9 +68,7 @@ func Base64Encode(req Base64EncodeRequest) (*Base64EncodeReport, error) {
 		encoding = encoding.WithPadding(base64.NoPadding)
 	}
 	result := wrapLines(encoding.EncodeToString(data), req.Wrap)
-	return &Base64EncodeReport{
-		Result: result, Variant: variant, InputBytes: len(data), OutputBytes: len(result),
-	}, nil
+	return &Base64EncodeReport{Result: result, Variant: variant, InputBytes: len(data), OutputBytes: len(result)}, nil
 }
 
 // wrapLines breaks ASCII into lines of the given width; 0 means one line.
@@ -119,7 +115,6 @@ func inputData(text, dataBase64 string) ([]byte, error) {
 type Base64DecodeRequest struct {
 	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" maxbytes:"1048576" doc:"the Base64" example:"SGVsbG8="`
-
 	// Strict reads RFC 4648 section 4 to the letter: the standard alphabet, all of the padding, nothing
 	// else in the text, and no bits left over. Otherwise white space is skipped, both alphabets are
 	// read and padding may be missing, but what is there must be right.
@@ -145,8 +140,7 @@ type Base64DecodeReport struct {
 	OutputBytes int           `json:"output_bytes" min:"0" doc:"length of the decoded data in bytes"`
 }
 
-// Base64Decode decodes Base64. A text that is not Base64 is reported as not valid; the error is an
-// [InputError].
+// Base64Decode decodes Base64. A text that is not Base64 is reported as not valid; the error is an [InputError].
 //
 // Without Strict it reads what the forgiving-base64 decode of the WHATWG Infra Standard reads, with one
 // difference: the letters - and _ count as + and /, where that algorithm fails.
@@ -262,9 +256,7 @@ func (d *base64Decoding) variant() Base64Variant {
 
 // isBase64Space reports whether c is ASCII white space (WHATWG Infra Standard section 4.6), which
 // leaves out the vertical tab.
-func isBase64Space(c byte) bool {
-	return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'
-}
+func isBase64Space(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }
 
 // base64Value returns the six bits that a letter of either alphabet stands for.
 func base64Value(c byte) (uint32, bool) {

@@ -29,7 +29,6 @@ func (Locale) Values() []string {
 type CaseRequest struct {
 	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" maxbytes:"1048576" doc:"the text, valid UTF-8" example:"Straße"`
-
 	// Locale is the language of the text. Empty means Undetermined.
 	Locale Locale `json:"locale,omitempty" enum:"und tr az lt el" default:"und" doc:"language whose rules of case apply"`
 }
@@ -96,9 +95,7 @@ func isPlain(text string, except byte) bool {
 }
 
 func (req CaseRequest) report(result string) *CaseReport {
-	return &CaseReport{
-		Result: result, InputBytes: len(req.Text), OutputBytes: len(result), Changed: result != req.Text,
-	}
+	return &CaseReport{Result: result, InputBytes: len(req.Text), OutputBytes: len(result), Changed: result != req.Text}
 }
 
 // upper returns valid UTF-8 in upper case.

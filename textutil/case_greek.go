@@ -27,11 +27,10 @@ const (
 	following spelling = 2 // a character of its own
 )
 
-// greekUpper returns the text in upper case by the rules of Modern Greek: capital letters carry
-// neither accents nor breathings, an iota below is written beside, and the dialytika stays. Where an
-// accent alone told that the next vowel is one of its own, that vowel gets a dialytika: "άι" is "ΑΪ".
-// Only the word "ή" (or) keeps its accent, to differ from the article "Η". These are the rules of
-// CLDR as browsers carry them out.
+// greekUpper returns the text in upper case by the rules of Modern Greek: capital letters carry neither accents nor
+// breathings, an iota below is written beside, and the dialytika stays. Where an accent alone told that the next vowel
+// is one of its own, that vowel gets a dialytika: "άι" is "ΑΪ". Only the word "ή" (or) keeps its accent, to differ from
+// the article "Η". These are the rules of CLDR as browsers carry them out.
 func greekUpper(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -125,8 +124,7 @@ func (l *greekLetter) addDialytika(how spelling) {
 	}
 }
 
-// write writes the letter as a capital. Alone means that it is an eta with an accent that is a word by
-// itself.
+// write writes the letter as a capital. Alone means that it is an eta with an accent that is a word by itself.
 func (l *greekLetter) write(b *strings.Builder, alone bool) {
 	upper, dialytika, tonos := l.upper, l.dialytika != absent, false
 	switch {

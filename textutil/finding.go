@@ -22,8 +22,7 @@ type Location struct {
 	Length int `json:"length" min:"0" doc:"number of bytes"`
 }
 
-// A Finding is a fault of a text. Its JSON is that of every other
-// diagnostic (CONTRACT 2).
+// A Finding is a fault of a text. Its JSON is that of every other diagnostic (CONTRACT 2).
 type Finding struct {
 	Code      string    `json:"code" doc:"permanent name of the rule" example:"text.json.duplicate_key"`
 	Severity  Severity  `json:"severity" doc:"how much it matters"`

@@ -45,16 +45,12 @@ func (HashSecurity) Values() []string {
 type HashRequest struct {
 	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" oneof:"input" maxbytes:"1048576" doc:"the data, if it is text" example:"Hello"`
-
 	// DataBase64 is at most [MaxText] bytes in Base64, in any form that a forgiving decoder reads.
 	DataBase64 string `json:"data_base64" oneof:"input" maxbytes:"1398104" doc:"the data in Base64, if it is not text"`
-
 	// Algorithms are 1 to 14 different ones. Nil means md5, sha1, sha256 and sha512.
 	Algorithms []HashAlgorithm `json:"algorithms,omitempty" minitems:"1" maxitems:"14" unique:"true" default:"[\"md5\",\"sha1\",\"sha256\",\"sha512\"]" doc:"which digests"`
-
-	// HMACKey makes the digests message authentication codes (RFC 2104) under this key, of at most 4096
-	// bytes. Nil means plain digests; an empty key is a key. Checksums and the SHAKE functions have no
-	// HMAC.
+	// HMACKey makes the digests message authentication codes (RFC 2104) under this key, of at most 4096 bytes. Nil
+	// means plain digests; an empty key is a key. Checksums and the SHAKE functions have no HMAC.
 	HMACKey *string `json:"hmac_key,omitempty" maxbytes:"4096" doc:"key of HMAC; without it, plain digests"`
 
 	Encoding HashEncoding `json:"encoding,omitempty" default:"hex" doc:"how digests are written"` // empty: hex

@@ -81,8 +81,7 @@ func (s *jsonScanner) at(i int) byte {
 	return 0
 }
 
-// value reads a value, or the beginning of an object or array. It reports whether a value inside it is
-// next.
+// value reads a value, or the beginning of an object or array. It reports whether a value inside it is next.
 func (s *jsonScanner) value() (inside bool, err error) {
 	switch c := s.at(0); {
 	case c == '{' || c == '[':

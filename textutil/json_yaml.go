@@ -125,8 +125,7 @@ func (w *jsonYAML) member(m jsonMember, column int) {
 	w.block(m.node, column+w.step)
 }
 
-// scalar writes a node without lines of its own; but a string of several lines may have some, at the
-// column.
+// scalar writes a node without lines of its own; but a string of several lines may have some, at the column.
 func (w *jsonYAML) scalar(node int32, column int) {
 	n := w.nodes[node]
 	raw := w.text[n.start:n.end]

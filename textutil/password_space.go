@@ -16,7 +16,6 @@ type passwordSpace struct {
 	length    int
 	each      bool
 	separator string
-
 	// ways[n][m] is the number of ways to write n more symbols if the classes in the bit set m have yet
 	// to occur. If no class must occur, m is 0 throughout.
 	ways [][]*big.Int
@@ -53,9 +52,7 @@ func (s *passwordSpace) waysBehind(n, missing, class int, w *big.Int) *big.Int {
 }
 
 // total returns the number of passwords.
-func (s *passwordSpace) total() *big.Int {
-	return s.ways[s.length][len(s.ways[s.length])-1]
-}
+func (s *passwordSpace) total() *big.Int { return s.ways[s.length][len(s.ways[s.length])-1] }
 
 // size returns the number of symbols to choose from.
 func (s *passwordSpace) size() int {

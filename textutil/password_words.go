@@ -2,9 +2,8 @@ package textutil
 
 import "strings"
 
-// passphraseWords are 2048 English words of three to eight letters that are easy to say and to spell, so
-// that each adds exactly 11 bits. No word begins another one, and few sound like another one. Their order
-// is that of the alphabet.
+// passphraseWords are 2048 English words of three to eight letters that are easy to say and to spell, so that each adds
+// exactly 11 bits. No word begins another one, and few sound like another one. Their order is that of the alphabet.
 var passphraseWords = strings.Fields(`
 able acid acorn acre actor adapt adobe adopt adult agent agile agree ahead aide aim air alarm album alder alert
 algae alias alike alive alley alloy almond aloe alone alpha alpine alter amber amble amend ample amuse anchor

@@ -13,11 +13,9 @@ const (
 	maxRegexReplacement = 4096      // characters (CONTRACT 3.2)
 	maxRegexMatches     = 1000      // in one report (CONTRACT 3.2)
 	defaultRegexMatches = 100       // CONTRACT 3.2
-
 	// maxRegexWork bounds instructions times bytes of text (CONTRACT 3.2): one search at the bound takes
 	// about half a second.
 	maxRegexWork = 50_000_000
-
 	// maxRegexInstructions bounds the compiled pattern: a longer one would cost more memory and time to
 	// compile than any search with it. It refuses nothing for texts of 500 bytes or more.
 	maxRegexInstructions = 100_000
@@ -27,21 +25,16 @@ const (
 type RegexRequest struct {
 	// Pattern is in the syntax of RE2 (https://golang.org/s/re2syntax).
 	Pattern string `json:"pattern" minlen:"1" maxlen:"1000" doc:"expression in the syntax of RE2" example:"(\\w+)@(\\w+)"`
-
 	// Text is valid UTF-8. The instructions of the compiled pattern times its bytes are at most 5·10^7.
 	Text string `json:"text" maxbytes:"262144" doc:"the text to search" example:"postmaster@example.com"`
-
 	// Flags has letters of imsU, each at most once: ignore case, ^ and $ match at lines, the dot matches
 	// a line feed too, and repetitions prefer few.
 	Flags string `json:"flags,omitempty" default:"" maxlen:"4" pattern:"^[imsU]*$" doc:"as in (?imsU)" example:"i"`
-
 	// Global is whether all matches are asked for, or the first only. Nil means true.
 	Global *bool `json:"global,omitempty" default:"true" doc:"find all matches, not just the first"`
-
 	// Replacement, if not nil, takes the place of every match in the report: $1 and ${1} stand for a
 	// group, ${name} and $name for a named one, $0 for the match, $$ for a dollar sign.
 	Replacement *string `json:"replacement,omitempty" maxlen:"4096" doc:"put in place of each match; $1 ${name} $0 $$"`
-
 	// MaxMatches is from 1 to 1000. Zero means 100.
 	MaxMatches int `json:"max_matches,omitempty" default:"100" min:"1" max:"1000" doc:"most matches in the report"`
 }
@@ -96,11 +89,10 @@ type RegexReport struct {
 	OutputBytes  int          `json:"output_bytes" min:"0" doc:"length of the result in bytes; 0 without one"`
 }
 
-// Regex searches a text for matches of a regular expression, and replaces them if asked to. The engine
-// is RE2, which looks at each byte of the text with each instruction of the pattern at most once;
-// searches for one match after another share a budget of that work, so that no request takes more than
-// about half a second. A pattern that RE2 does not know is reported as not valid; the error is an
-// [InputError].
+// Regex searches a text for matches of a regular expression, and replaces them if asked to. The engine is RE2, which
+// looks at each byte of the text with each instruction of the pattern at most once; searches for one match after
+// another share a budget of that work, so that no request takes more than about half a second. A pattern that RE2 does
+// not know is reported as not valid; the error is an [InputError].
 func Regex(req RegexRequest) (*RegexReport, error) {
 	if err := req.check(); err != nil {
 		return nil, err
@@ -196,9 +188,8 @@ func (req *RegexRequest) most() int {
 	return req.MaxMatches
 }
 
-// regexSize returns the number of instructions that the expression compiles to, or a little more. The
-// parser has seen to it that repetitions multiply to no more than a thousand, and that the nesting is
-// not deep.
+// regexSize returns the number of instructions that the expression compiles to, or a little more. The parser has seen
+// to it that repetitions multiply to no more than a thousand, and that the nesting is not deep.
 func regexSize(re *syntax.Regexp) int {
 	size := 0
 	for _, sub := range re.Sub {

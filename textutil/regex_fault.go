@@ -102,8 +102,7 @@ var regexGroupConstructs = []regexConstruct{
 var regexEscapeConstructs = []regexConstruct{
 	{`\k`, RegexBackreference, "a backreference by name", hintSame},
 	{`\g`, RegexBackreference, "a backreference or a call of a group", hintSame},
-	{`\G`, RegexLastMatchAnchor, `the anchor \G`,
-		"Matches are listed with their offsets: compare these"},
+	{`\G`, RegexLastMatchAnchor, `the anchor \G`, "Matches are listed with their offsets: compare these"},
 	{`\K`, RegexMatchReset, `the match reset \K`, hintBehind},
 	{`\R`, RegexLineBreakEscape, `the line break \R`, `Write (?:\r\n|[\n\v\f\r\x{85}\x{2028}\x{2029}])`},
 	{`\X`, RegexGraphemeEscape, `the grapheme \X`, `Write (?:\PM\pM*), which is near to it`},

@@ -87,8 +87,8 @@ func parseReplacement(text string, names []string) ([]regexPart, []Finding) {
 			findings = append(findings, Finding{
 				Code: "text.regex.replacement_group", Severity: Warning,
 				Title:    "Group of the replacement not in the pattern",
-				Detail:   fmt.Sprintf("The pattern has no group %q; nothing is put in its place.", name),
 				Advice:   "Name a group of the pattern, or write $$ for a dollar sign",
+				Detail:   fmt.Sprintf("The pattern has no group %q; nothing is put in its place.", name),
 				Location: &Location{Offset: at, Length: size},
 			})
 		}

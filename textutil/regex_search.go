@@ -11,17 +11,14 @@ const (
 	// regexBudget is the work that all searches of a request share, in instructions times characters
 	// read. The first search is within maxRegexWork and is always made.
 	regexBudget = maxRegexWork + maxRegexWork/5
-
 	// maxRegexGroups bounds the groups in one report, and maxRegexValues the bytes of their values: a
 	// thousand matches of a hundred groups would make a report of many times the text.
 	maxRegexGroups = 20_000
 	maxRegexValues = 4 << 20
-
 	// The engine has a way that costs no more for many groups, for programs and texts of this size:
 	// maxBacktrackProg and maxBacktrackVector in the source of package regexp.
 	regexBacktrackProgram = 500
 	regexBacktrackVector  = 256 << 10
-
 	// Otherwise each instruction may copy all groups. Measured, copying 34 groups takes as long as the
 	// instruction itself; and each instruction may hold a copy, which maxRegexCopies bounds (a group
 	// takes 16 bytes, and there are two sets of copies).
@@ -31,12 +28,11 @@ const (
 
 // A regexSearch looks for the matches of a pattern one by one.
 //
-// The engine neither tells how much of the text it has read nor can it be stopped while it reads, and
-// it may read to the end of the text for every single match. So the text is handed to it as a reader,
-// which counts, and which ends the text early when the budget is spent. A reader cannot look back;
-// therefore a search from the middle of the text begins one character before, with a pattern that
-// steps over that character. Such a search asks for the place of the match alone, as copying groups
-// costs time; the groups are found by matching once more, at that place.
+// The engine neither tells how much of the text it has read nor can it be stopped while it reads, and it may read to
+// the end of the text for every single match. So the text is handed to it as a reader, which counts, and which ends the
+// text early when the budget is spent. A reader cannot look back; therefore a search from the middle of the text begins
+// one character before, with a pattern that steps over that character. Such a search asks for the place of the match
+// alone, as copying groups costs time; the groups are found by matching once more, at that place.
 type regexSearch struct {
 	req          *RegexRequest
 	instructions int

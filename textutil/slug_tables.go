@@ -32,10 +32,8 @@ const (
 
 // Values lists the languages.
 func (SlugLocale) Values() []string {
-	return []string{
-		"und", "az", "bg", "da", "de", "es", "fi", "fr", "hr", "hu", "it", "nb", "nl", "pl", "pt", "ru", "sr", "sv", "tr",
-		"uk", "vi",
-	}
+	return []string{"und", "az", "bg", "da", "de", "es", "fi", "fr", "hr", "hu", "it", "nb", "nl", "pl", "pt", "ru",
+		"sr", "sv", "tr", "uk", "vi"}
 }
 
 // A slugLanguage is what a language does otherwise than slugLetters and Unicode.
@@ -72,8 +70,7 @@ var slugLanguages = map[SlugLocale]slugLanguage{
 	"tr": {and: "ve", casing: Turkish},
 	// The resolution of the Cabinet of Ukraine no. 55 of 2010.
 	"uk": {
-		and:      "i",
-		letters:  map[rune]string{'г': "h", 'и': "y", 'є': "ie", 'ї': "i", 'й': "i", 'ю': "iu", 'я': "ia"},
+		and: "i", letters: map[rune]string{'г': "h", 'и': "y", 'є': "ie", 'ї': "i", 'й': "i", 'ю': "iu", 'я': "ia"},
 		initials: map[rune]string{'є': "ye", 'ї': "yi", 'й': "y", 'ю': "yu", 'я': "ya"},
 	},
 	"vi": {and: "va"},
@@ -108,9 +105,8 @@ var slugLetters = map[rune]string{
 	'ւ': "u", 'փ': "p", 'ք': "k", 'օ': "o", 'ֆ': "f", 'և': "ev",
 }
 
-// greekPair returns the Latin form of two Greek letters that are written otherwise together than alone
-// (ELOT 743), and the number 2; or 0. An accent on the first vowel, or a diaeresis, keeps two vowels
-// apart.
+// greekPair returns the Latin form of two Greek letters that are written otherwise together than alone (ELOT 743), and
+// the number 2; or 0. An accent on the first vowel, or a diaeresis, keeps two vowels apart.
 func greekPair(text []rune, i int) (latin string, n int) {
 	if i+1 >= len(text) {
 		return "", 0

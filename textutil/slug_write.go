@@ -87,8 +87,7 @@ func (w *slugWriter) transliterate(text []rune, i int) (latin string, n int) {
 	return inCaseOf(text, i, n, latin), n
 }
 
-// inCaseOf returns the Latin form of the n letters at i in their case: Щ is Shch, but SHCH among
-// capitals.
+// inCaseOf returns the Latin form of the n letters at i in their case: Щ is Shch, but SHCH among capitals.
 func inCaseOf(text []rune, i, n int, latin string) string {
 	if latin == "" || !unicode.IsUpper(text[i]) {
 		return latin

@@ -103,13 +103,11 @@ type sentenceState struct {
 	text  string
 	begun bool
 	last  sentenceClass // of the last character that is not Extend or Format
-
 	// after is how far behind a full stop or another end of a sentence the place is: 0 not at all,
 	// 1 just behind it, 2 behind closing marks too, 3 behind spaces too.
 	after  int
 	full   bool          // whether that end was a full stop
 	before sentenceClass // of the character before that end
-
 	// seen is how far the text was searched for the next letter or end of a sentence, so that no part
 	// of it is searched twice; lower is whether that was a small letter.
 	seen  int

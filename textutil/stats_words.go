@@ -45,10 +45,8 @@ func wordPieces(text string) iter.Seq[string] {
 }
 
 // complexScripts are those whose words are found with a dictionary: the class SA of UAX 14.
-var complexScripts = []*unicode.RangeTable{
-	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham,
-	unicode.Tai_Viet, unicode.Ahom,
-}
+var complexScripts = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tai_Le,
+	unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Tai_Viet, unicode.Ahom}
 
 func isComplex(c rune) bool {
 	return c >= 0xe00 && unicode.In(c, complexScripts...) && (unicode.IsLetter(c) || unicode.IsMark(c))
@@ -75,8 +73,7 @@ func isUnspaced(word string) bool {
 	return c >= 0xe00 && (unicode.In(c, unicode.Han, unicode.Hiragana) || isComplex(c))
 }
 
-// A wordFolder makes words comparable: case does not matter, nor whether an accent is a character of its
-// own.
+// A wordFolder makes words comparable: case does not matter, nor whether an accent is a character of its own.
 type wordFolder struct{ caser cases.Caser }
 
 func newWordFolder() *wordFolder { return &wordFolder{cases.Fold()} }

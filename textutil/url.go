@@ -11,14 +11,11 @@ type URLMode string
 
 // The modes. Empty means URLComponent.
 const (
-	// URLComponent is for a piece of any part: only the unreserved characters of RFC 3986 section 2.3
-	// stay as they are.
+	// URLComponent is for a piece of any part: only the unreserved characters of RFC 3986 section 2.3 stay as they are.
 	URLComponent URLMode = "component"
-
 	// URLQuery is for a name or value of a form in the query: the application/x-www-form-urlencoded
 	// serializer of the WHATWG URL Standard, in which a space is a plus sign.
 	URLQuery URLMode = "query"
-
 	// URLPath is for a whole path: its slashes stay, and so do all characters that RFC 3986 section 3.3
 	// allows in a segment.
 	URLPath URLMode = "path"

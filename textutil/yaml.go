@@ -13,10 +13,8 @@ import (
 type YAMLFormatRequest struct {
 	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"b:   1 # one\na: [x,y]"`
-
 	// Indent is how many spaces each level has, 1 to 8. Nil means 2.
 	Indent *int `json:"indent,omitempty" min:"1" max:"8" default:"2" doc:"spaces for each level"`
-
 	// SortKeys asks for the pairs of mappings in the order of their keys by code points.
 	SortKeys bool `json:"sort_keys,omitempty" default:"false" doc:"whether to sort the pairs of mappings by key"`
 }
@@ -25,13 +23,10 @@ type YAMLFormatRequest struct {
 type YAMLToJSONRequest struct {
 	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"a: 1\nb: [80, 443]"`
-
 	// Indent is how many spaces each level has, 0 to 8. Nil means 2; with 0 there are line breaks only.
 	Indent *int `json:"indent,omitempty" min:"0" max:"8" default:"2" doc:"spaces for each level; 0 breaks lines only"`
-
 	// AllDocuments asks for a list of all documents. Otherwise the result is the first.
 	AllDocuments bool `json:"all_documents,omitempty" default:"false" doc:"whether the result is a list of all documents"`
-
 	// Merge asks for the merge key of YAML 1.1, "<<", which files of Docker Compose and of continuous integration use:
 	// the pairs of the mapping behind it are merged into the mapping around.
 	Merge bool `json:"merge,omitempty" default:"false" doc:"whether << merges the mapping behind it into the one around, as in YAML 1.1"`
@@ -74,12 +69,11 @@ func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
 	return reading.report(reading.format(indent, req.SortKeys, maxResult))
 }
 
-// YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; what
-// aliases stand for is written out; keys that are no strings become their text. Scalars have the types
-// of the core schema (YAML 1.2.2 section 10.3), in which "yes" and "<<" are strings, unless merging is asked for. A
-// text that is no YAML is a report that says so. The error is an [InputError]: so is a text that is nested more than 256
-// deep, has more than 600,000 values, or would become more than 8 MiB. A text with aliases may become 64 KiB,
-// or eight times as long as it is.
+// YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; what aliases stand
+// for is written out; keys that are no strings become their text. Scalars have the types of the core schema (YAML 1.2.2
+// section 10.3), in which "yes" and "<<" are strings, unless merging is asked for. A text that is no YAML is a report
+// that says so. The error is an [InputError]: so is a text that is nested more than 256 deep, has more than 600,000
+// values, or would become more than 8 MiB. A text with aliases may become 64 KiB, or eight times as long as it is.
 func YAMLToJSON(req YAMLToJSONRequest) (*YAMLReport, error) {
 	indent, err := indentOr2(req.Indent, 0)
 	if err != nil {
@@ -121,8 +115,7 @@ type yamlReading struct {
 	findings
 }
 
-// maxYAMLNodes bounds the nodes of a text. Every mebibyte has fewer, unless it is made of brackets with empty
-// pairs.
+// maxYAMLNodes bounds the nodes of a text. Every mebibyte has fewer, unless it is made of brackets with empty pairs.
 const maxYAMLNodes = 600_000
 
 // readYAML reads a text that is valid UTF-8, and has at most [maxYAMLNodes].

@@ -63,8 +63,7 @@ func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
 	return string(w.out), nil
 }
 
-// documents writes the first document, or all in a list. Without any document, the result is that of
-// an empty one.
+// documents writes the first document, or all in a list. Without any document, the result is that of an empty one.
 func (w *yamlWriter) documents(all bool) error {
 	docs := w.stream.Documents
 	switch {

@@ -203,13 +203,9 @@ func (a *app) value(p httpapi.Param, text string) (string, error) {
 // which one is required, then the other optional ones that are no lists.
 func positional(params []httpapi.Param) []httpapi.Param {
 	var list []httpapi.Param
-	for _, want := range []func(httpapi.Param) bool{
-		func(p httpapi.Param) bool { return p.Required },
+	for _, want := range []func(httpapi.Param) bool{func(p httpapi.Param) bool { return p.Required },
 		func(p httpapi.Param) bool { return p.OneOf != "" },
-		func(p httpapi.Param) bool {
-			return !p.Required && p.OneOf == "" && !p.List && p.Kinds[0] != "boolean"
-		},
-	} {
+		func(p httpapi.Param) bool { return !p.Required && p.OneOf == "" && !p.List && p.Kinds[0] != "boolean" }} {
 		groups := map[string]bool{}
 		for _, p := range params {
 			if want(p) && !groups[p.OneOf] {

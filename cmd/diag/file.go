@@ -72,9 +72,7 @@ func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[strin
 }
 
 // encoded reports whether an argument is Base64 rather than the name of a file: it is longer than names are.
-func encoded(text string) bool {
-	return len(text) > 255 && !strings.ContainsAny(text, ".:\\")
-}
+func encoded(text string) bool { return len(text) > 255 && !strings.ContainsAny(text, ".:\\") }
 
 // printableFile is the text of a file, or the Base64 of one in binary form, since DER is as common as PEM.
 func printableFile(data []byte) string {

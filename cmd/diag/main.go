@@ -1,5 +1,4 @@
-// Command diag runs every check of the API from a terminal: locally through the library, or against
-// a server.
+// Command diag runs every check of the API from a terminal: locally through the library, or against a server.
 //
 //	diag example.com
 //	diag mta-sts/lookup example.com

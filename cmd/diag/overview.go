@@ -46,8 +46,7 @@ type part struct {
 	err    error
 }
 
-// overview runs every check of a domain at once, and prints one screen: a line for each, then what to
-// do first.
+// overview runs every check of a domain at once, and prints one screen: a line for each, then what to do first.
 func (a *app) overview(cmd *cobra.Command, word string) error {
 	domain, err := a.repaired("domain", word)
 	if err != nil {

@@ -106,8 +106,7 @@ func (a *app) client() (*http.Client, error) {
 // progressAfter is how long a check may run before progress is shown.
 const progressAfter = time.Second
 
-// showProgress tells a person that a check is still running, on standard error. The function that it
-// returns ends that.
+// showProgress tells a person that a check is still running, on standard error. The function that it returns ends that.
 func (a *app) showProgress(name string) func() {
 	if !a.progress {
 		return func() {}

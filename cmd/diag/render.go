@@ -16,10 +16,8 @@ import (
 )
 
 // The parts of a report that are not repeated among the facts.
-var shown = []string{
-	"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors", "score_breakdown",
-	"recommendations", "passed_checks", "findings",
-}
+var shown = []string{"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors",
+	"score_breakdown", "recommendations", "passed_checks", "findings"}
 
 // maxRecommendations is how many things to do are listed; the rest stands with the findings.
 const maxRecommendations = 3
@@ -131,8 +129,7 @@ func (p *printer) wrap(lead, text string) {
 
 func (p *printer) heading(text string) { p.line("\n%s", p.paint(bold, text)) }
 
-// printable makes a stranger's text safe for a terminal: control and format characters are shown,
-// not obeyed.
+// printable makes a stranger's text safe for a terminal: control and format characters are shown, not obeyed.
 func printable(s string) string {
 	if !strings.ContainsFunc(s, unsafeRune) {
 		return s
@@ -150,9 +147,7 @@ func printable(s string) string {
 
 // unsafeRune reports characters that move the cursor, change colours or turn the direction of
 // writing: controls (also those above 127), formats, and the separators of lines and paragraphs.
-func unsafeRune(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
-}
+func unsafeRune(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 // printableJSON is JSON with the same meaning, safe for a terminal. JSON itself lets the controls
 // above 127 and formats stand as they are.
@@ -241,8 +236,7 @@ func (p *printer) conclusion(c *tree) {
 	}
 }
 
-// advice lists what to do first: the recommendations, or where a report has none the advice of its
-// gravest findings.
+// advice lists what to do first: the recommendations, or where a report has none the advice of its gravest findings.
 func (p *printer) advice(r *tree) {
 	n, told := 0, map[string]bool{}
 	do := func(text, value string) {

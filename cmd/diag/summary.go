@@ -64,9 +64,7 @@ func (t *tree) named() []*tree {
 }
 
 // entry prints one fact in one line, or wrapped behind its name.
-func (p *printer) entry(name string, t *tree) {
-	p.wrap("  "+p.label(name), t.inline())
-}
+func (p *printer) entry(name string, t *tree) { p.wrap("  "+p.label(name), t.inline()) }
 
 // label is the column of names.
 func (p *printer) label(name string) string {
@@ -112,9 +110,8 @@ const (
 )
 
 // dispensable are the columns that are left out first where a table does not fit.
-var dispensable = []string{
-	"profile_id", "operator", "country", "class", "transport", "latency_ms", "from", "to", "address", "ad", "rcode",
-}
+var dispensable = []string{"profile_id", "operator", "country", "class", "transport", "latency_ms", "from", "to",
+	"address", "ad", "rcode"}
 
 // table prints a list of objects: a row each, a column for each member that is short and not always empty,
 // as many as fit.

@@ -32,20 +32,17 @@ type channelView struct {
 }
 
 func viewChannel(c notify.Channel, secret notify.Secret) channelView {
-	return channelView{
-		c.ID, c.Account, c.Name, c.Kind, c.Target, append([]metering.EventCategory{}, c.Categories...), c.State, c.Reason,
-		c.Signed, c.SignedTwiceUntil, c.CreatedAt, secret.Reveal(),
-	}
+	return channelView{c.ID, c.Account, c.Name, c.Kind, c.Target, append([]metering.EventCategory{}, c.Categories...),
+		c.State, c.Reason, c.Signed, c.SignedTwiceUntil, c.CreatedAt, secret.Reveal()}
 }
 
 func (a *app) channelCommand() *cobra.Command {
 	var account string
 	c := channelCommands{app: a, account: &account}
-	cmd := group("channel", "Administer notification channels",
-		c.create(), c.list(), c.test(), c.rotate(),
+	cmd := group("channel", "Administer notification channels", c.create(), c.list(), c.test(), c.rotate(),
 		c.change("disable ID", "Send nothing more to a channel", disableChannel),
-		c.change("enable ID", "Send to a disabled channel again", notify.Channels.Enable),
-		c.remove(), c.deliveries(), c.replay())
+		c.change("enable ID", "Send to a disabled channel again", notify.Channels.Enable), c.remove(), c.deliveries(),
+		c.replay())
 	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
 	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	return cmd

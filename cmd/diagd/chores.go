@@ -26,7 +26,6 @@ type choreFlags struct {
 const (
 	// defaultLedgerMonths keeps two years and the month that has just ended.
 	defaultLedgerMonths = 25
-
 	// defaultChanges is far more than any node can be behind.
 	defaultChanges = 100_000
 )

@@ -101,8 +101,7 @@ func (a *app) checkConfig(flags *pflag.FlagSet) error {
 	return err
 }
 
-// checkPlaces checks what starting would otherwise be the first to find out: addresses, and the folder of
-// the store.
+// checkPlaces checks what starting would otherwise be the first to find out: addresses, and the folder of the store.
 func (a *app) checkPlaces() (faults []error) {
 	for flag, address := range map[string]string{
 		"listen": a.serving.listen, "metrics-listen": a.serving.metricsListen, "spf-dns-listen": a.serving.hosted.listen,

@@ -42,9 +42,7 @@ var lists = map[string]struct {
 	},
 	dnsbl.KeysFile: {
 		purpose: "keys of blocklists that need one, by name of account",
-		builtIn: func() ([]byte, error) { return []byte("{}\n"), nil },
-		check:   dnsbl.CheckKeys,
-		secret:  true,
+		builtIn: func() ([]byte, error) { return []byte("{}\n"), nil }, check: dnsbl.CheckKeys, secret: true,
 	},
 	hsts.File: {
 		purpose: "HSTS preload list that http/hsts-check and http/headers-check look domains up in",
@@ -88,8 +86,7 @@ var lists = map[string]struct {
 	},
 	csr.KeyTableFile: {
 		purpose: "the same in the binary form of badkeys (its file blocklist.dat)",
-		builtIn: func() ([]byte, error) { return nil, nil },
-		check:   csr.CheckTable,
+		builtIn: func() ([]byte, error) { return nil, nil }, check: csr.CheckTable,
 	},
 	csr.KeyNamesFile: {
 		purpose: "names of the lists in the binary form (badkeysdata.json of badkeys)",

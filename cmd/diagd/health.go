@@ -92,13 +92,11 @@ func (a *app) healthCommand() *cobra.Command {
 
 const (
 	// healthTime is shorter than the time-out of the image's HEALTHCHECK.
-	healthTime = 3 * time.Second
-
+	healthTime  = 3 * time.Second
 	openapiPath = httpapi.Prefix + "/openapi.json"
 )
 
-// health asks the public listener whether it answers and, if there is one, the operator's whether the
-// server is ready.
+// health asks the public listener whether it answers and, if there is one, the operator's whether the server is ready.
 func (a *app) health(ctx context.Context) error {
 	scheme := "http://"
 	if a.serving.tlsCert != "" || a.serving.acmeDomain != "" {

@@ -34,10 +34,9 @@ func viewKey(k metering.Key, secret string) keyView {
 	if k.IPAllowlist == nil {
 		k.IPAllowlist = []netip.Prefix{}
 	}
-	return keyView{
-		k.ID, k.Account, k.Name, k.Environment, k.Scopes, k.DisplayPrefix, k.State(time.Now()), k.IPAllowlist,
-		k.CreatedAt.UTC(), k.ExpiresAt, k.LastUsedAt, k.RotatedFrom, k.RotatedTo, k.GraceUntil, k.RevokedReason, secret,
-	}
+	return keyView{k.ID, k.Account, k.Name, k.Environment, k.Scopes, k.DisplayPrefix, k.State(time.Now()),
+		k.IPAllowlist, k.CreatedAt.UTC(), k.ExpiresAt, k.LastUsedAt, k.RotatedFrom, k.RotatedTo, k.GraceUntil,
+		k.RevokedReason, secret}
 }
 
 func (a *app) keyCommand() *cobra.Command {

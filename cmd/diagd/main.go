@@ -65,7 +65,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type app struct {
 	stdout, stderr io.Writer
 	drain          time.Duration // how long running calls may go on after a signal
-
 	// lame says when, after a signal, the listener is closed; nil: at once.
 	lame func() <-chan time.Time
 
@@ -105,11 +104,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use:               "diagd",
-		Short:             "Serve DNS, mail and web diagnostics as a metered HTTP API",
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Args:              known,
+		Use: "diagd", Short: "Serve DNS, mail and web diagnostics as a metered HTTP API", SilenceUsage: true,
+		SilenceErrors: true, Args: known,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.readSettings(cmd.Flags()) },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
 	}

@@ -19,7 +19,6 @@ const (
 	// behind: without ballast the collector runs many times a second for nothing. A larger GOGC would
 	// do the same, and let a heap that is really large grow to a multiple of itself.
 	ballastBytes = 32 << 20
-
 	// memoryPercent is how much of the machine's memory the Go runtime may take before it collects at
 	// any cost. The rest is for the page cache, in which the store lives, and for other programs.
 	memoryPercent = 75
@@ -27,8 +26,7 @@ const (
 
 var ballast []byte
 
-// boundMemory tells the Go runtime what the machine has. GOGC and GOMEMLIMIT in the environment count
-// as ever.
+// boundMemory tells the Go runtime what the machine has. GOGC and GOMEMLIMIT in the environment count as ever.
 func boundMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := machineMemory("/"); limit > 0 {
@@ -55,10 +53,8 @@ func workMemory() int64 {
 // or 0 where neither can be read.
 func machineMemory(root string) int64 {
 	var least int64
-	for _, n := range []int64{
-		memTotal(filepath.Join(root, "proc/meminfo")),
-		groupLimit(filepath.Join(root, "sys/fs/cgroup"), ownGroup(filepath.Join(root, "proc/self/cgroup"))),
-	} {
+	for _, n := range []int64{memTotal(filepath.Join(root, "proc/meminfo")),
+		groupLimit(filepath.Join(root, "sys/fs/cgroup"), ownGroup(filepath.Join(root, "proc/self/cgroup")))} {
 		if n > 0 && (least == 0 || n < least) {
 			least = n
 		}
@@ -78,8 +74,7 @@ func memTotal(path string) int64 {
 	return 0
 }
 
-// ownGroup reads the path of this process's control group, of version 2, from the line "0::/path" of
-// cgroups(7).
+// ownGroup reads the path of this process's control group, of version 2, from the line "0::/path" of cgroups(7).
 func ownGroup(path string) string {
 	text, _ := os.ReadFile(path)
 	for line := range bytes.Lines(text) {

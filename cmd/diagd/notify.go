@@ -45,10 +45,8 @@ const (
 	receiverIdle      = 30 * time.Second
 	receiverIdleConns = 64
 	receiverHeaders   = 32 << 10
-
 	// tidyEvery is how often events and deliveries that are too old are removed.
 	tidyEvery = time.Hour
-
 	// mostCounted bounds what reading the metrics costs.
 	mostCounted = 10_000
 )

@@ -31,14 +31,11 @@ const (
 	writeTimeout      = 75 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
-
 	// mostConnections bounds the clients: each takes some 20 KiB, also an idle one.
 	mostConnections = 8192
-
 	// drainTime is how long running calls may go on after a signal. Together with closing the store
 	// it stays below the 20 seconds that a supervisor is promised (CONTRACT 8.1).
 	drainTime = 15 * time.Second
-
 	// lameTime is how long the server goes on taking connections after a signal, while it says that it is not ready: balancers
 	// look every second or so.
 	lameTime = 2 * time.Second

@@ -88,9 +88,8 @@ func hostPort(s string) (host string, port uint16, err error) {
 	return host, uint16(n), nil
 }
 
-// Serve lets f speak with each client that connects to a TCP port of a host, such as
-// "mx.example.com:25" or "192.0.2.25:25". The connection is closed when f returns; when the world ends
-// it breaks, and f must return.
+// Serve lets f speak with each client that connects to a TCP port of a host, such as "mx.example.com:25" or
+// "192.0.2.25:25". The connection is closed when f returns; when the world ends it breaks, and f must return.
 func (w *World) Serve(hostport string, f func(net.Conn)) {
 	for _, addr := range w.endpoints(hostport) {
 		w.net.listen("tcp", addr, func(c *conn) {
@@ -100,8 +99,7 @@ func (w *World) Serve(hostport string, f func(net.Conn)) {
 	}
 }
 
-// ServePackets lets f answer each datagram that is sent to a UDP port of a host, with any number of
-// datagrams.
+// ServePackets lets f answer each datagram that is sent to a UDP port of a host, with any number of datagrams.
 func (w *World) ServePackets(hostport string, f func(packet []byte) [][]byte) {
 	for _, addr := range w.endpoints(hostport) {
 		w.net.listen("udp", addr, func(c *conn) {

@@ -194,8 +194,7 @@ func (h *half) closeRead(own, peer error, grace bool) {
 	})
 }
 
-// A conn is one end of a connection in memory. Over UDP each Write is one message and each Read
-// returns one.
+// A conn is one end of a connection in memory. Over UDP each Write is one message and each Read returns one.
 type conn struct {
 	in, out       *half
 	local, remote net.Addr

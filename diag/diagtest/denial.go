@@ -153,9 +153,8 @@ func (c *chain) record(i int) []dns.RR {
 	header.Rrtype = dns.TypeNSEC3
 	header.Name = strings.ToLower(hashText(l.key)) + "." + strings.TrimPrefix(c.signer.zone.origin, ".")
 	nsec3 := &dns.NSEC3{
-		Hdr: header, Hash: dns.SHA1, Iterations: c.params.Iterations,
-		SaltLength: uint8(len(c.params.Salt) / 2), Salt: c.params.Salt,
-		HashLength: uint8(len(next.key)), NextDomain: hashText(next.key), TypeBitMap: l.types,
+		Hdr: header, Hash: dns.SHA1, Iterations: c.params.Iterations, SaltLength: uint8(len(c.params.Salt) / 2),
+		Salt: c.params.Salt, HashLength: uint8(len(next.key)), NextDomain: hashText(next.key), TypeBitMap: l.types,
 	}
 	if c.params.OptOut {
 		nsec3.Flags = 1

@@ -8,8 +8,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A responder answers a message, or not: without messages nothing is sent. It waits as long as the
-// answer takes.
+// A responder answers a message, or not: without messages nothing is sent. It waits as long as the answer takes.
 type responder func(q *dns.Msg, transport string) []*dns.Msg
 
 // maxMessage is the largest message of the DNS (RFC 1035 section 4.2.2).

@@ -20,10 +20,9 @@
 // over UDP, TCP, TLS and HTTPS, unless [World.Resolver] gives one a mind of its own. [World.Break],
 // [World.Silence], [World.Delay], [World.Flap] and [World.Fault] let lookups of a name go wrong.
 //
-// Diagnostics that ask the authoritative servers need those. [World.ServeZones] opens all of them, from
-// the root down; [World.Server] opens one, with contents that may differ from server to server, and
-// [Server.Configure] makes it misbehave. [World.Sign] signs a zone and the zones above it, in order or
-// [Broken]; then the resolvers validate.
+// Diagnostics that ask the authoritative servers need those. [World.ServeZones] opens all of them, from the root down;
+// [World.Server] opens one, with contents that may differ from server to server, and [Server.Configure] makes it
+// misbehave. [World.Sign] signs a zone and the zones above it, in order or [Broken]; then the resolvers validate.
 //
 // # Other servers
 //

@@ -17,11 +17,9 @@ type Fault struct {
 	Secure   bool          // the resolver vouches for the answer (AD)
 	Explain  uint16        // code of an extended error (RFC 8914), if Rcode is set or Text is not empty
 	Text     string        // text of the extended error
-
 	// Answers are other contents for the name, each in master file format, given in turn. An empty
 	// one is a name that does not exist.
 	Answers []string
-
 	// Times ends the fault after so many questions; 0 means never.
 	Times int
 }
@@ -117,10 +115,9 @@ func (f *Fault) add(g Fault) {
 	}
 }
 
-// Fault makes something go wrong, in the resolver that is the world and in all public resolvers,
-// when a name and type is asked for or reached through an alias. Type 0 means all types, and a name
-// such as "*.example.com" all below example.com. Each replaces an earlier one of the same name and type,
-// and the zero Fault ends it.
+// Fault makes something go wrong, in the resolver that is the world and in all public resolvers, when a name and type
+// is asked for or reached through an alias. Type 0 means all types, and a name such as "*.example.com" all below
+// example.com. Each replaces an earlier one of the same name and type, and the zero Fault ends it.
 func (w *World) Fault(name string, qtype uint16, f Fault) { w.check(w.dns.faults.set(name, qtype, f)) }
 
 // FaultEverywhere makes something go wrong as [World.Fault] does, and at the name servers of the zones too: the question

@@ -37,9 +37,8 @@ func newNames() *names {
 //		mx.example.com.  A  192.0.2.25
 //	`)
 //
-// The time to live is 300 seconds unless $TTL or the record says otherwise; $ORIGIN begins as the
-// root. An SOA record makes its owner the apex of a zone; without any, negative answers hold one
-// that is made up.
+// The time to live is 300 seconds unless $TTL or the record says otherwise; $ORIGIN begins as the root. An SOA record
+// makes its owner the apex of a zone; without any, negative answers hold one that is made up.
 func (w *World) Zone(text string) {
 	if w.t != nil {
 		w.t.Helper()
@@ -238,9 +237,8 @@ func madeUpSOA(name string) dns.RR {
 func soaOf(apex string) dns.RR {
 	below := strings.TrimPrefix(apex, ".")
 	return &dns.SOA{
-		Hdr: dns.RR_Header{Name: apex, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 300},
-		Ns:  "ns." + below, Mbox: "hostmaster." + below,
-		Serial: 1, Refresh: 7200, Retry: 3600, Expire: 1209600, Minttl: 300,
+		Hdr: dns.RR_Header{Name: apex, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 300}, Ns: "ns." + below,
+		Mbox: "hostmaster." + below, Serial: 1, Refresh: 7200, Retry: 3600, Expire: 1209600, Minttl: 300,
 	}
 }
 

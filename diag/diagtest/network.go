@@ -10,15 +10,10 @@ import (
 	"time"
 )
 
-// testNets are the networks in which a world lives: TEST-NET-1 to 3 (RFC 5737) and 2001:db8::/32
-// (RFC 3849).
+// testNets are the networks in which a world lives: TEST-NET-1 to 3 (RFC 5737) and 2001:db8::/32 (RFC 3849).
 func testNets() []netip.Prefix {
-	return []netip.Prefix{
-		netip.MustParsePrefix("192.0.2.0/24"),
-		netip.MustParsePrefix("198.51.100.0/24"),
-		netip.MustParsePrefix("203.0.113.0/24"),
-		netip.MustParsePrefix("2001:db8::/32"),
-	}
+	return []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"),
+		netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32")}
 }
 
 // The addresses from which diagnostics connect, as servers see them. They are never given out.

@@ -56,8 +56,7 @@ func authority(name string) *x509.Certificate {
 		Subject:   pkix.Name{CommonName: name, Organization: []string{"diagtest"}},
 		NotBefore: time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC),
 		NotAfter:  time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC),
-		KeyUsage:  x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-		IsCA:      true,
+		KeyUsage:  x509.KeyUsageCertSign | x509.KeyUsageCRLSign, IsCA: true,
 	}
 }
 
@@ -104,7 +103,6 @@ func (a *authorities) issue(template *x509.Certificate, key crypto.Signer, issue
 type CertSpec struct {
 	Names []string // host names and IP addresses
 	Cert  Cert     // what is wrong with it
-
 	// NotBefore and NotAfter replace the usual: a month ago, and two months ahead.
 	NotBefore, NotAfter time.Time
 
@@ -112,8 +110,7 @@ type CertSpec struct {
 	Change func(*x509.Certificate) // if set, changes the template as the last step
 }
 
-// Certificate issues a certificate of the world, with the chain as a server would present it: the
-// root is left out.
+// Certificate issues a certificate of the world, with the chain as a server would present it: the root is left out.
 func (w *World) Certificate(spec CertSpec) tls.Certificate {
 	cert, err := w.pki.certificate(spec)
 	if err != nil {
@@ -126,9 +123,7 @@ func (w *World) Certificate(spec CertSpec) tls.Certificate {
 func (a *authorities) certificate(spec CertSpec) (*tls.Certificate, error) {
 	now := a.now()
 	template := &x509.Certificate{
-		NotBefore:   now.AddDate(0, -1, 0),
-		NotAfter:    now.AddDate(0, 2, 0),
-		KeyUsage:    x509.KeyUsageDigitalSignature,
+		NotBefore: now.AddDate(0, -1, 0), NotAfter: now.AddDate(0, 2, 0), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	names, issuer := spec.Names, a.intermediate

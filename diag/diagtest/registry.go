@@ -18,10 +18,9 @@ type WhoisServer struct {
 	queries []string
 }
 
-// Whois opens a WHOIS server. The answers are by the query, in any letter case; a query with options
-// before the name, such as "-T dn example.de", is also found by the name alone. The key "" answers all
-// other queries. An answer may be a referral, a notice that the client asked too often, [NoReply] or
-// [HangUp].
+// Whois opens a WHOIS server. The answers are by the query, in any letter case; a query with options before the name,
+// such as "-T dn example.de", is also found by the name alone. The key "" answers all other queries. An answer may be a
+// referral, a notice that the client asked too often, [NoReply] or [HangUp].
 func (w *World) Whois(host string, answers map[string]string) *WhoisServer {
 	s := &WhoisServer{}
 	w.Serve(net.JoinHostPort(host, "43"), func(c net.Conn) {
@@ -66,10 +65,9 @@ func (s *WhoisServer) Queries() []string {
 	return slices.Clone(s.queries)
 }
 
-// RDAP opens an RDAP server (RFC 7480). The answers are JSON by the path of the request, such as
-// "/domain/example.com", in any letter case. An answer with an "errorCode" has that status (RFC 9083
-// section 6), one that begins with "https://" or "http://" is a redirection to there, and what is not
-// in the table is not found.
+// RDAP opens an RDAP server (RFC 7480). The answers are JSON by the path of the request, such as "/domain/example.com",
+// in any letter case. An answer with an "errorCode" has that status (RFC 9083 section 6), one that begins with
+// "https://" or "http://" is a redirection to there, and what is not in the table is not found.
 func (w *World) RDAP(host string, answers map[string]string) { w.HTTPS(host, rdapHandler(answers)) }
 
 func rdapHandler(answers map[string]string) http.Handler {

@@ -68,11 +68,10 @@ type Server struct {
 // Server puts an authoritative name server at an address, and gives its name that address in the DNS
 // unless it has one. An empty address means those that the name has, or an allocated one.
 //
-// The server answers for the zones in the given texts, which may differ from server to server. An
-// SOA record makes its owner the apex of a zone; a text without any is a zone whose apex is the owner
-// of its first record. Without texts the server answers for those zones of the world whose NS records
-// name it. Either way it refers to the servers of zones below, with glue, refuses what lies outside,
-// and signs what [World.Sign] signed.
+// The server answers for the zones in the given texts, which may differ from server to server. An SOA record makes its
+// owner the apex of a zone; a text without any is a zone whose apex is the owner of its first record. Without texts the
+// server answers for those zones of the world whose NS records name it. Either way it refers to the servers of zones
+// below, with glue, refuses what lies outside, and signs what [World.Sign] signed.
 func (w *World) Server(name, addr string, zones ...string) *Server {
 	var ips []netip.Addr
 	switch known := w.known(name); {
@@ -181,8 +180,7 @@ func (s *Server) Fault(name string, qtype uint16, f Fault) *Server {
 // Break makes the server answer every question about a name with an rcode.
 func (s *Server) Break(name string, rcode int) *Server { return s.Fault(name, 0, Fault{Rcode: rcode}) }
 
-// Asked counts the questions that the server was asked for a name and type; the empty name and type
-// 0 stand for all.
+// Asked counts the questions that the server was asked for a name and type; the empty name and type 0 stand for all.
 func (s *Server) Asked(name string, qtype uint16) int {
 	count := 0
 	for _, q := range s.world.Queries() {

@@ -19,9 +19,7 @@ type Signing struct {
 	Island    bool     // the parent zone has no DS record: the delegation is insecure
 	Digest    uint8    // digest type of the DS record: 1, 2 or 4; 0 means 2 (SHA-256)
 	Broken    []Broken // what is wrong
-
-	// Inception and Expiration of the signatures replace the usual: a day before Sign was called,
-	// and 30 days after.
+	// Inception and Expiration of the signatures replace the usual: a day before Sign was called, and 30 days after.
 	Inception, Expiration time.Time
 }
 

@@ -172,13 +172,9 @@ func (s *signer) signature(rrset []dns.RR, k *signingKey, fault SigningFault) *d
 	}
 	header := *rrset[0].Header()
 	sig := &dns.RRSIG{
-		Hdr:         dns.RR_Header{Name: header.Name, Rrtype: dns.TypeRRSIG, Class: dns.ClassINET, Ttl: header.Ttl},
-		Algorithm:   k.dnskey.Algorithm,
-		OrigTtl:     header.Ttl,
-		Inception:   uint32(from.Unix()),
-		Expiration:  uint32(until.Unix()),
-		KeyTag:      k.dnskey.KeyTag(),
-		SignerName:  s.zone.origin,
+		Hdr:       dns.RR_Header{Name: header.Name, Rrtype: dns.TypeRRSIG, Class: dns.ClassINET, Ttl: header.Ttl},
+		Algorithm: k.dnskey.Algorithm, OrigTtl: header.Ttl, Inception: uint32(from.Unix()),
+		Expiration: uint32(until.Unix()), KeyTag: k.dnskey.KeyTag(), SignerName: s.zone.origin,
 		TypeCovered: header.Rrtype,
 	}
 	if fault == SigWrongSigner {

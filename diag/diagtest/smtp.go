@@ -30,12 +30,10 @@ type SMTP struct {
 	NoStartTLS bool        // does not know STARTTLS (RFC 3207)
 	Implicit   bool        // TLS from the start (RFC 8314)
 	Injectable bool        // answers over TLS what came in the clear behind STARTTLS (CVE-2011-0411)
-
 	// Replies replace the usual ones, by the beginning of the command in any letter case: "RCPT" for
 	// all recipients, "RCPT TO:<root@" for some, the longest match counts. "CONNECT" is the greeting,
 	// "DATA." the reply after a message. Several lines are separated by "\n".
 	Replies map[string]string
-
 	// Delays are pauses before replies, with the same keys.
 	Delays map[string]time.Duration
 }

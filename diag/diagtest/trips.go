@@ -13,10 +13,9 @@ import (
 // processor matters, short enough that few time-outs are reached.
 const trip = 100 * time.Millisecond
 
-// RoundTrips counts how many exchanges with the world, one after the other, a diagnostic has to wait
-// for: its critical path. An exchange is a question to the DNS with its answer, or the opening of a
-// TCP connection; what is sent over a connection costs nothing. Exchanges at the same time count
-// once:
+// RoundTrips counts how many exchanges with the world, one after the other, a diagnostic has to wait for: its critical
+// path. An exchange is a question to the DNS with its answer, or the opening of a TCP connection; what is sent over a
+// connection costs nothing. Exchanges at the same time count once:
 //
 //	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
 //		w.Zone(zone)

@@ -16,9 +16,8 @@ func troubleOf(z *zone, f SigningFault) *trouble {
 	return &trouble{f.explanation(), "validating " + z.origin + ": " + string(f)}
 }
 
-// status tells whether a validating resolver trusts a zone: secure if each zone from the root down to
-// it is signed and has its DS record above it, and in trouble if it should be and is not (RFC 4035
-// section 5).
+// status tells whether a validating resolver trusts a zone: secure if each zone from the root down to it is signed and
+// has its DS record above it, and in trouble if it should be and is not (RFC 4035 section 5).
 func status(zones map[string]*zone, z *zone, now time.Time) (secure bool, t *trouble) {
 	if z.origin == "." {
 		if z.signer == nil {

@@ -31,14 +31,10 @@ type Site struct {
 
 // HTTPS opens a web site with a valid certificate. The host may end in a port, such as
 // "www.example.com:8443". If it has no address in the DNS, perhaps through aliases, it gets one.
-func (w *World) HTTPS(host string, h http.Handler) {
-	w.siteAt(host, Site{Handler: h})
-}
+func (w *World) HTTPS(host string, h http.Handler) { w.siteAt(host, Site{Handler: h}) }
 
 // HTTP opens a web site without TLS, otherwise like [World.HTTPS].
-func (w *World) HTTP(host string, h http.Handler) {
-	w.siteAt(host, Site{Handler: h, Plain: true})
-}
+func (w *World) HTTP(host string, h http.Handler) { w.siteAt(host, Site{Handler: h, Plain: true}) }
 
 // siteAt opens a site at a host that may end in a port.
 func (w *World) siteAt(host string, s Site) {
@@ -156,8 +152,7 @@ func (w *World) webServer(addr netip.AddrPort, plain bool) *webServer {
 	s := &webServer{listener: newListener(addr)}
 	w.webServers[addr] = s
 	server := &http.Server{
-		Handler:     s,
-		ErrorLog:    log.New(complaints{w}, "", 0),
+		Handler: s, ErrorLog: log.New(complaints{w}, "", 0),
 		BaseContext: func(net.Listener) context.Context { return w.ctx },
 		TLSConfig:   &tls.Config{GetConfigForClient: s.config, NextProtos: []string{"h2", "http/1.1"}, Time: w.Now},
 	}

@@ -61,13 +61,8 @@ func New(c Config) (*World, error) {
 
 func newWorld(t testing.TB, c Config) *World {
 	w := &World{
-		t:          t,
-		bubble:     inBubble(),
-		net:        newNetwork(),
-		dns:        newNames(),
-		log:        &ledger{},
-		webServers: map[netip.AddrPort]*webServer{},
-		resolvers:  map[netip.Addr]*Server{},
+		t: t, bubble: inBubble(), net: newNetwork(), dns: newNames(), log: &ledger{},
+		webServers: map[netip.AddrPort]*webServer{}, resolvers: map[netip.Addr]*Server{},
 	}
 	w.clock = newClock(cmp.Or(c.Time, epoch), c.Running || w.bubble)
 	w.ctx, w.end = context.WithCancel(context.Background())
@@ -115,11 +110,7 @@ func (w *World) Env() *diag.Env { return w.env }
 // the connections of its resolvers to be new.
 func (w *World) NewEnv() *diag.Env {
 	return &diag.Env{
-		Resolver: w,
-		Dial:     w.Dial,
-		Roots:    w.pki.roots(),
-		Clock:    w.Now,
-		Guard:    diag.Guard{AllowNetworks: testNets()},
+		Resolver: w, Dial: w.Dial, Roots: w.pki.roots(), Clock: w.Now, Guard: diag.Guard{AllowNetworks: testNets()},
 
 		TrustAnchors: w.anchors(),
 	}

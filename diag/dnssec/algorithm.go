@@ -105,7 +105,6 @@ const (
 // A Policy is what validators may decide for themselves.
 type Policy struct {
 	SHA1 SHA1Policy
-
 	// Iterations are the most additional iterations of NSEC3 with which a proof counts: a zone with more is treated as
 	// unsigned (RFC 9276 section 3.2). 0 means [MaxIterations].
 	Iterations int

@@ -9,10 +9,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// rootAnchors are the keys of the root zone that IANA publishes in
-// https://data.iana.org/root-anchors/root-anchors.xml, as of 18 July 2024: the key of 2017, in use
-// since October 2018, and that of 2024, published in the zone since January 2025 and to be in use from
-// October 2026.
+// rootAnchors are the keys of the root zone that IANA publishes in https://data.iana.org/root-anchors/root-anchors.xml,
+// as of 18 July 2024: the key of 2017, in use since October 2018, and that of 2024, published in the zone since January
+// 2025 and to be in use from October 2026.
 const rootAnchors = `
 . IN DS 20326 8 2 E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D
 . IN DS 38696 8 2 683D2D0ACB8C9B712A1948B27F741219298D0A450D612C483AF444A4C0FB2B16
@@ -30,9 +29,8 @@ func iana() []dns.RR {
 	return anchors
 }
 
-// ParseAnchors reads trust anchors: DS and DNSKEY records in master file format (RFC 1035 section 5),
-// such as the file root.key of most distributions. Other records, revoked keys and a text without
-// any anchor are errors.
+// ParseAnchors reads trust anchors: DS and DNSKEY records in master file format (RFC 1035 section 5), such as the file
+// root.key of most distributions. Other records, revoked keys and a text without any anchor are errors.
 func ParseAnchors(text string) ([]dns.RR, error) {
 	if len(text) > maxAnchorText {
 		return nil, fmt.Errorf("trust anchors: the text is longer than %d bytes", maxAnchorText)

@@ -26,8 +26,7 @@ func (c *conclusion) add(s step) {
 	c.sets = append(c.sets, s.sets...)
 }
 
-// stop ends a chain of aliases that leads nowhere. If it is not signed anyway, that is no fault of
-// DNSSEC.
+// stop ends a chain of aliases that leads nowhere. If it is not signed anyway, that is no fault of DNSSEC.
 func (c *conclusion) stop(why *ChainFault) {
 	if c.status == diag.Secure {
 		c.statusCause = bogus(why)

@@ -11,9 +11,8 @@ import (
 // maxData bounds the data of one set of records: what a message can hold.
 const maxData = dns.MaxMsgSize
 
-// canonical returns the data of the records in canonical form and order, without duplicates (RFC 4034
-// sections 6.2 and 6.3). It is nil if a record cannot be written, as those made up by a resolver of
-// the user's own may be.
+// canonical returns the data of the records in canonical form and order, without duplicates (RFC 4034 sections 6.2 and
+// 6.3). It is nil if a record cannot be written, as those made up by a resolver of the user's own may be.
 func (s *rrset) canonical() [][]byte {
 	if s.data != nil {
 		return s.data
@@ -45,9 +44,8 @@ func rdata(rr dns.RR) ([]byte, bool) {
 	return buf[start+11 : end], true // root label, type, class, time to live, length
 }
 
-// lowered returns a record with the names in its data in lower case. That is done for the types that
-// RFC 4034 section 6.2 lists, without those that RFC 6840 section 5.1 takes off that list; the others
-// are returned as they are.
+// lowered returns a record with the names in its data in lower case. That is done for the types that RFC 4034 section
+// 6.2 lists, without those that RFC 6840 section 5.1 takes off that list; the others are returned as they are.
 func lowered(rr dns.RR) dns.RR {
 	switch rr.(type) {
 	case *dns.NS, *dns.MD, *dns.MF, *dns.CNAME, *dns.SOA, *dns.MB, *dns.MG, *dns.MR, *dns.PTR, *dns.MINFO,

@@ -19,7 +19,6 @@ const maxRecords = 500
 // A Request asks whether the answer for a name and type is secure.
 type Request struct {
 	Domain diag.Name `json:"domain" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
-
 	// Type is what is asked for. 0 means SOA, which every zone has.
 	Type resolve.Type `json:"qtype,omitempty" default:"SOA" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"SOA"`
 }
@@ -118,10 +117,8 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 const (
-	// firstShare is the part of the time that the resolver gets, in tenths; the authoritative servers
-	// have the rest.
+	// firstShare is the part of the time that the resolver gets, in tenths; the authoritative servers have the rest.
 	firstShare = 6
-
 	// maxWalk bounds the messages to servers for one question. Four are usual.
 	maxWalk = 32
 )
@@ -176,18 +173,10 @@ func (r *Result) doubtful() bool {
 func report(result *Result) *Report {
 	verdict := rules.Judge(result, texts)
 	r := &Report{
-		Text:        headline(result, verdict),
-		Status:      result.Status,
-		Signed:      result.Signed,
-		TrustAnchor: TrustAnchor{KeyTags: []uint16{}},
-		Chain:       slices.Concat([]Zone{}, result.Chain),
-		Answer: Answer{
-			Records:    recordTexts(result),
-			RRSIGValid: result.Status == diag.Secure,
-		},
-		Algorithms:      algorithmsOf(result.Chain),
-		Findings:        verdict.Findings,
-		Recommendations: verdict.Recommendations,
+		Text: headline(result, verdict), Status: result.Status, Signed: result.Signed,
+		TrustAnchor: TrustAnchor{KeyTags: []uint16{}}, Chain: slices.Concat([]Zone{}, result.Chain),
+		Answer:     Answer{Records: recordTexts(result), RRSIGValid: result.Status == diag.Secure},
+		Algorithms: algorithmsOf(result.Chain), Findings: verdict.Findings, Recommendations: verdict.Recommendations,
 	}
 	if result.Rcode >= 0 {
 		r.Answer.Rcode = diag.RcodeName(result.Rcode)

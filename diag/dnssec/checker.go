@@ -8,16 +8,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Checker judges the signatures of one zone, and its proofs that something is not there, by keys that
-// are given. It asks nothing, and says of the same records what [Validator] and [Check] say. It
-// belongs to one goroutine.
+// A Checker judges the signatures of one zone, and its proofs that something is not there, by keys that are given. It
+// asks nothing, and says of the same records what [Validator] and [Check] say. It belongs to one goroutine.
 //
 //	c := dnssec.NewChecker("example.com.", keys, env.Now())
 //	reply := c.Read(msg)
 //	result := reply.Records("www.example.com.", dns.TypeA)
 //
-// Whether the keys are those that the parent zone vouches for is for the caller to know, see
-// [StandsFor].
+// Whether the keys are those that the parent zone vouches for is for the caller to know, see [StandsFor].
 type Checker struct {
 	zone   name
 	keys   []*key
@@ -28,8 +26,7 @@ type Checker struct {
 // validation, and the time of half a second for all.
 var checkerLimits = limits{checks: maxSignatures, failures: 96, total: 1024}
 
-// NewChecker returns a checker for a zone that has these keys, at a time. Keys that must not sign a
-// zone are left out.
+// NewChecker returns a checker for a zone that has these keys, at a time. Keys that must not sign a zone are left out.
 func NewChecker(zone string, keys []*dns.DNSKEY, now time.Time) *Checker {
 	c := &Checker{engine: engine{now: now, memo: &shared, thorough: true, limits: checkerLimits}}
 	c.zone, _ = parseName(zone)
@@ -52,14 +49,11 @@ func (c *Checker) Read(m *dns.Msg) Reply { return Reply{c, newMessage(m, nil)} }
 
 // A Judgement is what is to say of the signatures over one set of records, or over a proof.
 type Judgement struct {
-	// Signatures are all that are over the records, each judged by itself: resolvers may pick any. At
-	// most 32.
+	// Signatures are all that are over the records, each judged by itself: resolvers may pick any. At most 32.
 	Signatures []Signature
-
 	// Fault is why a validator refuses the records, or nil: one signature that is right is enough
 	// (RFC 6840 section 5.11).
 	Fault *ChainFault
-
 	// Denial describes the proof that something is not there; nil if none was needed or found.
 	Denial *Denial
 }
@@ -83,8 +77,7 @@ func (r Reply) Records(owner string, rrtype uint16) (Judgement, bool) {
 	return j, true
 }
 
-// Denial judges the proof that a name has no records of a type, or does not exist, whichever the
-// message says.
+// Denial judges the proof that a name has no records of a type, or does not exist, whichever the message says.
 func (r Reply) Denial(owner string, rrtype uint16) Judgement {
 	n, _ := parseName(owner)
 	var j Judgement

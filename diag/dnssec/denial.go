@@ -11,7 +11,6 @@ const (
 	// maxDenials bounds the sets of NSEC or NSEC3 records of an answer whose signatures are checked.
 	// The most that a proof needs is three (RFC 5155 section 7.2.1).
 	maxDenials = 6
-
 	// MaxIterations is the most additional iterations of NSEC3 with which a proof is worth anything, unless the
 	// policy says otherwise. RFC 9276 section 3.2 lets validators choose. BIND 9.20, Knot Resolver and the PowerDNS
 	// Recursor stop at 50, systemd-resolved at 100, Unbound at 150: a zone is called secure only if all of them do.
@@ -71,8 +70,7 @@ func (v *engine) denials(msg *message, z name, keys []*key) *denials {
 	return d
 }
 
-// sorted lists the sets of a section in canonical order, so that the same answer is always judged
-// the same way.
+// sorted lists the sets of a section in canonical order, so that the same answer is always judged the same way.
 func sorted(sets map[setKey]*rrset) []*rrset {
 	list := make([]*rrset, 0, len(sets))
 	for _, set := range sets {
@@ -233,8 +231,7 @@ func (d *denials) iterationFault() *ChainFault {
 		d.excessive, d.v.policy.iterations())
 }
 
-// unproven says why there is no proof: no records at all, none with a right signature, or the wrong
-// ones.
+// unproven says why there is no proof: no records at all, none with a right signature, or the wrong ones.
 func (d *denials) unproven(code diag.Code, aim string) *ChainFault {
 	switch {
 	case d.failed != nil && !d.any():

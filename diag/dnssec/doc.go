@@ -10,12 +10,11 @@
 // the root, whose keys everybody knows (the trust anchor), to the answer, two links for each zone: the
 // DS record vouches for a key, and that key for all keys of the zone.
 //
-// That something is not there is signed too. A zone sorts its names, and for each gap between two of
-// them has a record that says so (NSEC), or the same for hashes of the names (NSEC3, RFC 5155), which
-// is harder to read out. In this way it is proven that a name does not exist, that it has no records
-// of a type, that nothing stands closer to a name than the wildcard that was used for it, and, most
-// important, that a delegation has no DS record: only then may the zone below go without signatures.
-// What is not signed and not proven to be so is taken for forged.
+// That something is not there is signed too. A zone sorts its names, and for each gap between two of them has a record
+// that says so (NSEC), or the same for hashes of the names (NSEC3, RFC 5155), which is harder to read out. In this way
+// it is proven that a name does not exist, that it has no records of a type, that nothing stands closer to a name than
+// the wildcard that was used for it, and, most important, that a delegation has no DS record: only then may the zone
+// below go without signatures. What is not signed and not proven to be so is taken for forged.
 //
 // The outcome is a word: secure, proven from end to end; insecure, proven that a zone on the way is
 // not signed, or not in a way that can be checked; bogus, to be signed and not as it should be; and
@@ -51,10 +50,9 @@
 //
 // # Limits
 //
-// An attacker can make a zone that takes hours to validate honestly (KeyTrap, CVE-2023-50387 and
-// CVE-2023-50868). Here one answer gets at most 16 checks of signatures, all answers together at most 8
-// that fail, and a report as many again for signatures that decide nothing; 256 digests for the keys of a
-// zone; as many hashes as 8 with 50 iterations, beyond which NSEC3 counts for nothing (RFC 9276); 11
-// aliases and 64 questions for a validation. Times are compared with the clock of the environment, to the
-// second.
+// An attacker can make a zone that takes hours to validate honestly (KeyTrap, CVE-2023-50387 and CVE-2023-50868). Here
+// one answer gets at most 16 checks of signatures, all answers together at most 8 that fail, and a report as many again
+// for signatures that decide nothing; 256 digests for the keys of a zone; as many hashes as 8 with 50 iterations,
+// beyond which NSEC3 counts for nothing (RFC 9276); 11 aliases and 64 questions for a validation. Times are compared
+// with the clock of the environment, to the second.
 package dnssec

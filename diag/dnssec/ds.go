@@ -120,10 +120,9 @@ func (v *validation) selfSigned(z *zone, msg *message, keys []*key) {
 	z.info.publish = ProposeDS(all, rrs)
 }
 
-// ProposeDS returns the DS records with which the parent zone would vouch for keys that sign the DNSKEY
-// records of their zone, one a line as in a zone file: of those with the flag of a secure entry point if the zone
-// has such keys (RFC 4034 section 2.1.1), for the others are replaced without a word to the parent zone. Of no keys
-// that is nothing.
+// ProposeDS returns the DS records with which the parent zone would vouch for keys that sign the DNSKEY records of
+// their zone, one a line as in a zone file: of those with the flag of a secure entry point if the zone has such keys
+// (RFC 4034 section 2.1.1), for the others are replaced without a word to the parent zone. Of no keys that is nothing.
 func ProposeDS(keys, signers []*dns.DNSKEY) string {
 	entry := func(k *dns.DNSKEY) bool { return k.Flags&dns.SEP != 0 && ForZone(k) }
 	some := slices.ContainsFunc(keys, entry)

@@ -14,11 +14,9 @@ const (
 	// maxQueries bounds the questions of one validation. A name of three zones takes six to eight; a
 	// name under ip6.arpa in a zone without signatures about forty.
 	maxQueries = 64
-
 	// timeout is how long anything is waited for, unless the caller has less time: what has not come
 	// by then is reported as unknown, before the time for the whole diagnostic is up (CONTRACT 1.9).
 	timeout = 10 * time.Second
-
 	// grace is how long something is waited for that the verdict does not depend on.
 	grace = time.Second
 )
@@ -44,8 +42,7 @@ var (
 	errCutOff    = errors.New("the answer was cut off") // RFC 2181 section 9
 )
 
-// newFetcher returns a fetcher that has so much time, and a function that ends all that is under way and
-// waits for it.
+// newFetcher returns a fetcher that has so much time, and a function that ends all that is under way and waits for it.
 func newFetcher(ctx context.Context, from diag.Resolver, limit time.Duration) (*fetcher, func()) {
 	ctx, cancel := diag.Within(ctx, limit)
 	f := &fetcher{from: from, ctx: ctx, asked: map[setKey]*question{}}
@@ -55,8 +52,7 @@ func newFetcher(ctx context.Context, from diag.Resolver, limit time.Duration) (*
 	}
 }
 
-// want asks a question if it has not been asked, and does not wait for the reply. Only one goroutine
-// may call it.
+// want asks a question if it has not been asked, and does not wait for the reply. Only one goroutine may call it.
 func (f *fetcher) want(n name, rrtype uint16) *question {
 	key := setKey{n, rrtype}
 	if q := f.asked[key]; q != nil {
@@ -153,10 +149,9 @@ const (
 	knownDepth   = 5
 )
 
-// prefetch asks for what will most likely be needed to validate a name: the keys of the trust anchor,
-// and the DS and DNSKEY records of the zones above the name that can be guessed. All of it is on its
-// way together with the question itself, so that a chain that has nothing unusual takes the time of
-// one answer.
+// prefetch asks for what will most likely be needed to validate a name: the keys of the trust anchor, and the DS and
+// DNSKEY records of the zones above the name that can be guessed. All of it is on its way together with the question
+// itself, so that a chain that has nothing unusual takes the time of one answer.
 func (v *validation) prefetch(n name, rrtype uint16) {
 	v.fetch.guess(n, rrtype)
 	anchor, ok := v.anchors.closest(n)

@@ -20,7 +20,6 @@ const (
 	minRSABits = 512  // RFC 5702 section 2.1
 	maxRSABits = 4096 // RFC 3110 section 2
 	maxRSAExp  = 5    // octets of the exponent: more only costs time (CVE-2017-3139 was such a key)
-
 	// smallRSABits is below what crypto/rsa accepts. Such keys can be broken, yet a zone that is
 	// signed with one is signed, so they are validated here and warned of.
 	smallRSABits = 1024

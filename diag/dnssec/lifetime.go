@@ -6,10 +6,8 @@ const (
 	// renewalShare is when the renewal of a signature is overdue: less than an eighth of its life is left. Signers renew
 	// long before, also those that sign with every answer and give a life of few days (CONTRACT 1.7).
 	renewalShare = 8
-
 	// urgentAtMost is what is left of one that is overdue when it is about to expire.
 	urgentAtMost = 24 * time.Hour
-
 	// longValidity is when a stolen key or an old record can be replayed for too long (RFC 6781 section
 	// 4.4.2.2 weighs weeks against months; Zonemaster DNSSEC04).
 	longValidity = 180 * 24 * time.Hour
@@ -41,8 +39,7 @@ func (s Signature) Urgency() Urgency {
 // Validity is the time from the inception of a signature to its expiration.
 func (s Signature) Validity() time.Duration { return s.Expiration.Sub(s.Inception) }
 
-// TooLong reports whether a signature is valid for so long that what it signs can be replayed for
-// months.
+// TooLong reports whether a signature is valid for so long that what it signs can be replayed for months.
 func (s Signature) TooLong() bool { return s.Validity() > longValidity }
 
 // ExceedsTTL reports whether the records live longer in caches than their signer meant them to: a

@@ -16,7 +16,6 @@ const (
 
 	// maxWire bounds a name on the wire (RFC 1035 section 2.3.4).
 	maxWire = 255
-
 	// maxLabels bounds the labels of a name: each takes two octets at least.
 	maxLabels = maxWire / 2
 )

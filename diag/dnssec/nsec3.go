@@ -124,9 +124,8 @@ type encloserProof struct {
 	cover    nsec3
 }
 
-// closest finds the proof for a name that is not there itself. The ancestors are tried from both ends,
-// for the encloser mostly is close to the name or to the apex, and long names in between are what
-// attackers make.
+// closest finds the proof for a name that is not there itself. The ancestors are tried from both ends, for the encloser
+// mostly is close to the name or to the apex, and long names in between are what attackers make.
 func (h *hashed) closest(n name) (encloserProof, bool) {
 	low, high := h.zone.labels(), n.labels()-1
 	for low <= high {

@@ -11,31 +11,24 @@ import (
 // timeRules are about signatures that are valid today.
 var timeRules = diag.Rules[*Result]{
 	{
-		Code: "dnssec.signature.urgent", Severity: diag.Error,
-		Title:       "Signature expires within a day",
-		Requirement: "No signature expires within a day",
-		Ref:         "RFC 4035 section 5.3.1",
+		Code: "dnssec.signature.urgent", Severity: diag.Error, Ref: "RFC 4035 section 5.3.1",
+		Title: "Signature expires within a day", Requirement: "No signature expires within a day",
 		Advice: "Sign the zone again now, and find out why its signer stopped. When the signatures expire, " +
 			"validating resolvers answer SERVFAIL.",
-		When:  hasSignatures,
-		Fails: expiring(Urgent),
+		When: hasSignatures, Fails: expiring(Urgent),
 	},
 	{
 		Code: "dnssec.signature.expiring", Severity: diag.Warning, Fact: ground.SignatureEnds,
-		Title:       "Signature not renewed in time",
-		Requirement: "Signatures are renewed well before they expire",
-		Ref:         "RFC 6781 section 4.4.2",
-		Advice:      "Check that the signer of the zone runs: it should have renewed the signatures by now.",
-		When:        hasSignatures,
-		Fails:       expiring(Overdue),
+		Ref:   "RFC 6781 section 4.4.2",
+		Title: "Signature not renewed in time", Requirement: "Signatures are renewed well before they expire",
+		Advice: "Check that the signer of the zone runs: it should have renewed the signatures by now.",
+		When:   hasSignatures, Fails: expiring(Overdue),
 	},
 	{
-		Code: "dnssec.signature.stray", Severity: diag.Error,
-		Title:       "Invalid signature beside a valid one",
-		Requirement: "No signature beside a valid one is invalid",
-		Ref:         "RFC 4035 section 2.2, RFC 6840 section 5.11",
-		Advice:      "Sign the zone again and remove the invalid signatures: some resolvers accept no set that has one.",
-		When:        func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
+		Code: "dnssec.signature.stray", Severity: diag.Error, Ref: "RFC 4035 section 2.2, RFC 6840 section 5.11",
+		Title: "Invalid signature beside a valid one", Requirement: "No signature beside a valid one is invalid",
+		Advice: "Sign the zone again and remove the invalid signatures: some resolvers accept no set that has one.",
+		When:   func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
 		Fails: zones(false, func(z Zone) string {
 			for _, s := range z.Signatures {
 				if !s.Valid && s.Code != codeWork && s.Code != codeSigKey && s.Code != codeSigUnsupported {
@@ -46,12 +39,10 @@ var timeRules = diag.Rules[*Result]{
 		}),
 	},
 	{
-		Code: "dnssec.ttl.exceeded", Severity: diag.Warning,
-		Title:       "TTL longer than the signed TTL",
-		Requirement: "No TTL is longer than the one that was signed",
-		Ref:         "RFC 4035 section 5.3.3",
-		Advice:      "Sign the zone again after changing a TTL: validating resolvers use the shorter one, others do not.",
-		When:        hasSignatures,
+		Code: "dnssec.ttl.exceeded", Severity: diag.Warning, Ref: "RFC 4035 section 5.3.3",
+		Title: "TTL longer than the signed TTL", Requirement: "No TTL is longer than the one that was signed",
+		Advice: "Sign the zone again after changing a TTL: validating resolvers use the shorter one, others do not.",
+		When:   hasSignatures,
 		Fails: zones(false, func(z Zone) string {
 			for _, s := range z.Signatures {
 				if s.Valid && s.ExceedsTTL() {
@@ -94,13 +85,10 @@ func expiring(urgency Urgency) func(*Result) diag.Failures {
 // hygieneRules are about records that are left over.
 var hygieneRules = diag.Rules[*Result]{
 	{
-		Code: "dnssec.key.collision", Severity: diag.Info,
-		Title:       "Two keys share a key tag",
-		Requirement: "Each key has a tag of its own",
-		Ref:         "RFC 4034 section 5.3, CVE-2023-50387",
-		Advice:      "Replace one of the keys: some resolvers try only one or two keys with the same tag.",
-		When:        hasKeys,
-		Fails:       zones(false, collision),
+		Code: "dnssec.key.collision", Severity: diag.Info, Ref: "RFC 4034 section 5.3, CVE-2023-50387",
+		Title: "Two keys share a key tag", Requirement: "Each key has a tag of its own",
+		Advice: "Replace one of the keys: some resolvers try only one or two keys with the same tag.",
+		When:   hasKeys, Fails: zones(false, collision),
 	},
 }
 
@@ -123,13 +111,10 @@ func hasAnchors(r *Result) bool { return len(r.AnchorKeys) > 0 }
 // anchorRules are about the trust anchors over time.
 var anchorRules = diag.Rules[*Result]{
 	{
-		Code: "dnssec.anchor.revoked", Severity: diag.Warning,
-		Title:       "A trust anchor is revoked",
-		Requirement: "No trust anchor is revoked",
-		Ref:         "RFC 5011 section 2.1",
-		Advice:      "Remove the key from the list of trust anchors, and add the one that replaces it.",
-		When:        hasAnchors,
-		Fails:       inState(anchorRevoked, "The zone has revoked the trust anchor %d."),
+		Code: "dnssec.anchor.revoked", Severity: diag.Warning, Ref: "RFC 5011 section 2.1",
+		Title: "A trust anchor is revoked", Requirement: "No trust anchor is revoked",
+		Advice: "Remove the key from the list of trust anchors, and add the one that replaces it.",
+		When:   hasAnchors, Fails: inState(anchorRevoked, "The zone has revoked the trust anchor %d."),
 	},
 }
 

@@ -120,8 +120,7 @@ func telling(a, b *ChainFault) *ChainFault {
 	return a
 }
 
-// examine says what is wrong with a signature as far as that can be seen without cryptography
-// (RFC 4035 section 5.3.1).
+// examine says what is wrong with a signature as far as that can be seen without cryptography (RFC 4035 section 5.3.1).
 func (v *engine) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *ChainFault {
 	signer, _ := parseName(sig.SignerName)
 	labels := int(sig.Labels)
@@ -145,9 +144,8 @@ func (v *engine) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *Chain
 	return nil
 }
 
-// examinePeriod compares the times of a signature with the clock. They are numbers of 32 bits that
-// wrap around (RFC 4034 section 3.1.5, RFC 1982). Both ends belong to the period, and no clock skew
-// is allowed for.
+// examinePeriod compares the times of a signature with the clock. They are numbers of 32 bits that wrap around (RFC
+// 4034 section 3.1.5, RFC 1982). Both ends belong to the period, and no clock skew is allowed for.
 func (v *engine) examinePeriod(sig *dns.RRSIG, set *rrset, z name) *ChainFault {
 	now := uint32(v.now.Unix())
 	begin, end := serialTime(sig.Inception, v.now), serialTime(sig.Expiration, v.now)

@@ -18,15 +18,11 @@ type Validator struct {
 	// The resolver need not validate, nor be trusted. It must understand DNSSEC, that is pass on
 	// signatures and proofs (DO), and not withhold what it thinks to be forged (CD).
 	Env *diag.Env
-
 	// Anchors are DS and DNSKEY records from which validation begins, instead of those of Env.
 	Anchors []dns.RR
-
 	// Policy is what validators may decide for themselves.
 	Policy Policy
-
-	// Exempt lists zones that are taken for unsigned, with all that lies below them: negative trust
-	// anchors (RFC 7646).
+	// Exempt lists zones that are taken for unsigned, with all that lies below them: negative trust anchors (RFC 7646).
 	Exempt []string
 
 	thorough bool   // for a report
@@ -38,15 +34,12 @@ type Validator struct {
 type Result struct {
 	Name string // asked for, absolute, in lower case
 	Type uint16
-
 	// Status is that of the answer. Secure: proven from a trust anchor. Insecure: proven that a zone on
 	// the way is not signed. Bogus: to be signed, and not as it should be. Indeterminate: the servers
 	// did not say, or there is no trust anchor.
 	Status diag.DNSSECStatus
-
 	// Failure is why the status is not secure; nil if it is.
 	Failure *ChainFault
-
 	// Resolver is why the answers of the resolver were not taken: they did not validate, and those of
 	// the authoritative servers, which [Check] asks then, led to the Status. Otherwise nil.
 	Resolver *ChainFault
@@ -143,9 +136,8 @@ func (v *Validator) begin(fetch *fetcher) *validation {
 		anchors = iana()
 	}
 	w := &validation{
-		engine:  engine{policy: v.Policy, now: v.Env.Now(), memo: v.memo, thorough: v.thorough, limits: usual},
-		exempt:  map[name]bool{},
-		anchors: newAnchorSet(anchors), fetch: fetch, nodes: map[name]node{},
+		engine: engine{policy: v.Policy, now: v.Env.Now(), memo: v.memo, thorough: v.thorough, limits: usual},
+		exempt: map[name]bool{}, anchors: newAnchorSet(anchors), fetch: fetch, nodes: map[name]node{},
 	}
 	if w.memo == nil {
 		w.memo = &shared

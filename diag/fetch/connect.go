@@ -57,8 +57,7 @@ func remoteIP(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-// handshake speaks TLS. Verification is done afterwards, so that a certificate that fails it can be
-// described.
+// handshake speaks TLS. Verification is done afterwards, so that a certificate that fails it can be described.
 func (l *link) handshake(ctx context.Context, env *diag.Env, host string) *Error {
 	begin := env.Now()
 	conn := tls.Client(l.raw, &tls.Config{
@@ -169,9 +168,8 @@ func refused(err error) bool {
 
 // local reports whether a connection failed before anything was sent.
 func local(err error) bool {
-	return slices.ContainsFunc([]syscall.Errno{
-		syscall.ENETUNREACH, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EPERM,
-	}, func(n syscall.Errno) bool { return errors.Is(err, n) })
+	return slices.ContainsFunc([]syscall.Errno{syscall.ENETUNREACH, syscall.EADDRNOTAVAIL, syscall.EMFILE,
+		syscall.ENFILE, syscall.ENOBUFS, syscall.EPERM}, func(n syscall.Errno) bool { return errors.Is(err, n) })
 }
 
 // handshakeError says why the handshake with a server failed.

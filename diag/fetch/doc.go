@@ -3,15 +3,13 @@
 //
 // # What happens in a fetch
 //
-// A fetch is a chain of hops. For each the host is looked up, a connection is made, for https a TLS
-// handshake is done and its certificates are judged, a request is sent and the head of the answer is
-// read. If that is a redirect, the next hop begins; each hop's URL is parsed and each address is
-// asked for at the guard of the [diag.Env] anew, since a redirect is a classic way to make a server
-// reach into its own network. Only the last hop's body is kept.
+// A fetch is a chain of hops. For each the host is looked up, a connection is made, for https a TLS handshake is done
+// and its certificates are judged, a request is sent and the head of the answer is read. If that is a redirect, the
+// next hop begins; each hop's URL is parsed and each address is asked for at the guard of the [diag.Env] anew, since a
+// redirect is a classic way to make a server reach into its own network. Only the last hop's body is kept.
 //
-// Browsers also follow what a document says: a Refresh header field or its likeness in a meta element
-// (HTML Standard, "shared declarative refresh steps"). [Request].Next makes a fetch do so; [Refresh] and
-// [ParseRefresh] read them.
+// Browsers also follow what a document says: a Refresh header field or its likeness in a meta element (HTML Standard,
+// "shared declarative refresh steps"). [Request].Next makes a fetch do so; [Refresh] and [ParseRefresh] read them.
 //
 // A host that is dead, a certificate that nobody trusts, a redirect into a private network: these are
 // results. [Result].Err then says what ended the chain, and the hops before it are there. [Do] itself

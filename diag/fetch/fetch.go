@@ -102,11 +102,10 @@ func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (Lead, *Er
 
 func (r *Result) describe(method string, l *link, resp *http.Response, fields []Field) Hop {
 	h := Hop{
-		Index: len(r.Hops) + 1, URL: r.URL.String(), Method: method,
-		StatusCode: resp.StatusCode, StatusText: statusText(resp),
-		IP: l.ip, HTTPVersion: strings.TrimSuffix(resp.Proto, ".0"),
-		LatencyMS: max(0, r.Timing.Total.Milliseconds()),
-		Header:    resp.Header, Fields: fields, TLS: l.tls, Timing: r.Timing,
+		Index: len(r.Hops) + 1, URL: r.URL.String(), Method: method, StatusCode: resp.StatusCode,
+		StatusText: statusText(resp), IP: l.ip, HTTPVersion: strings.TrimSuffix(resp.Proto, ".0"),
+		LatencyMS: max(0, r.Timing.Total.Milliseconds()), Header: resp.Header, Fields: fields, TLS: l.tls,
+		Timing: r.Timing,
 	}
 	if resp.ProtoMajor == 1 {
 		h.HTTPVersion = resp.Proto

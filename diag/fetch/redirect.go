@@ -50,8 +50,7 @@ func Resolve(base diag.URL, location string) (diag.URL, *Error) {
 	return next, nil
 }
 
-// resource is a URL without its fragment, which never reaches the server: the same resource twice is a
-// loop.
+// resource is a URL without its fragment, which never reaches the server: the same resource twice is a loop.
 func resource(u diag.URL) string {
 	s, _, _ := strings.Cut(u.String(), "#")
 	return s
@@ -118,9 +117,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
 
 // reasonOf returns what is wrong with a URL, without the name of the field.
 func reasonOf(err error) string {

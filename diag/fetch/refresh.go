@@ -113,8 +113,7 @@ func seconds(digits string) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// refreshTarget reads what follows the delay: "url=", which may be missing, and a URL, which may be in
-// quotes.
+// refreshTarget reads what follows the delay: "url=", which may be missing, and a URL, which may be in quotes.
 func refreshTarget(s string) string {
 	rest := s
 	if len(s) > 0 && (s[0] == 'u' || s[0] == 'U') {

@@ -33,26 +33,21 @@ type Request struct {
 	Method    string      // GET, HEAD or OPTIONS; empty means GET
 	Header    http.Header // sent beside Host, User-Agent, Accept and Accept-Encoding, or in their place
 	UserAgent string      // empty means [UserAgent]
-
-	// MaxRedirects is how many redirects are followed, at most [MaxRedirects]. With 0 none is: then a
-	// redirect is a result like any other. With more, a chain that is too long is an error of the
-	// result.
+	// MaxRedirects is how many redirects are followed, at most [MaxRedirects]. With 0 none is: then a redirect is a
+	// result like any other. With more, a chain that is too long is an error of the result.
 	MaxRedirects int
 
 	MaxBytes int64         // of the body after decompression; 0 means [DefaultBytes], at most [MaxBytes]
 	Timeout  time.Duration // for the whole of it; 0 means [DefaultTimeout]
 	Ports    diag.Ports    // that may be reached; nil means [diag.WebPorts]
-
 	// AllowUntrusted goes on although the certificate of a host is not to be trusted. What was wrong
 	// with it stands in the TLS of the hop.
 	AllowUntrusted bool
-
 	// Next, if set, is asked about each answer that is no redirect of HTTP whether its document leads
 	// elsewhere, as [Refresh] finds in a header and a meta element says in a page. It is given the body
 	// as far as it was read. What it finds is followed like a redirect; a document that leads to itself
 	// after a while is reloaded, and ends the chain.
 	Next func(hop Hop, body []byte) Lead
-
 	// Raw leaves the body as it was sent: compressed, if the server chose to.
 	Raw bool
 }
@@ -102,8 +97,7 @@ func (r Request) normalised() (Request, error) {
 	return r, nil
 }
 
-// hop returns the request for one hop, with credentials only if it goes to the first host (RFC 9110
-// section 15.4).
+// hop returns the request for one hop, with credentials only if it goes to the first host (RFC 9110 section 15.4).
 func (r Request) hop(ctx context.Context, u diag.URL) *http.Request {
 	h := http.Header{"User-Agent": {r.UserAgent}, "Accept": {"*/*"}, "Accept-Encoding": {"gzip, deflate"}}
 	for name, values := range r.Header {

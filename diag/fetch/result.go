@@ -42,7 +42,6 @@ type Hop struct {
 	Fields []Field     `json:"-"` // the same as it came: in the order and spelling of the server
 	TLS    *pki.TLS    `json:"-"` // nil for http
 	Timing Timing      `json:"-"`
-
 	// Target is the URL of Location if it redirects; zero if it does not, or to nothing that may be fetched.
 	Target diag.URL `json:"-"`
 	// After is how long a document waits until it leads elsewhere; 0 for redirects of HTTP.
@@ -74,7 +73,6 @@ type Result struct {
 	Truncated     bool   // there is more of the body
 	TransferBytes int64  // bytes of the body as they came
 	Encoding      string // content coding in which it came, empty if none
-
 	// TLS is that of the last hop that was tried, even if it ended there; nil if none came about.
 	TLS    *pki.TLS
 	Timing Timing // of the last hop
@@ -107,23 +105,19 @@ const (
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return []string{
-		string(DNS), string(Connect), string(TLS), string(Timeout), string(Blocked),
-		string(Loop), string(TooManyRedirects), string(Protocol),
-	}
+	return []string{string(DNS), string(Connect), string(TLS), string(Timeout), string(Blocked), string(Loop),
+		string(TooManyRedirects), string(Protocol)}
 }
 
 // An Error is what ended a chain of hops early.
 type Error struct {
 	Code    Reason `json:"code" doc:"kind of the error"`
 	Message string `json:"message" doc:"what happened, in plain words"`
-
 	// Unanswered says that nothing was learned about the site: name servers or hosts were silent, and
 	// might not be the next time. Otherwise the error is a fact about the site.
 	Unanswered bool `json:"-"`
 
 	Missing bool `json:"-"` // the host does not exist (NXDOMAIN); Code is DNS
-
 	// Step is how far the last hop came, where Code does not tell it.
 	Step Step `json:"-"`
 

@@ -31,8 +31,7 @@ func vouched(s *Seen) bool {
 var served = map[diag.Fact]serverFact{
 	NotLookedUp: {
 		title: "Address of the {host} could not be looked up", requirement: "The name servers answer for the {host}",
-		ref:    "RFC 1034 section 4.3.1",
-		advice: "Check that every name server of the domain answers, and try again.",
+		ref: "RFC 1034 section 4.3.1", advice: "Check that every name server of the domain answers, and try again.",
 		fails: func(s *Seen) diag.Failures {
 			return s.said(s.Err != nil && s.Err.Unanswered && s.Err.Step == fetch.LookingUp)
 		},
@@ -54,8 +53,7 @@ var served = map[diag.Fact]serverFact{
 	},
 	NoAddress: {
 		title: "{Host} has no address", requirement: "The {host} has an address", ref: "RFC 1035 section 3.4.1",
-		advice: "Publish an A or AAAA record for the {host}.",
-		reads:  SourceServer, after: []diag.Fact{NoName},
+		advice: "Publish an A or AAAA record for the {host}.", reads: SourceServer, after: []diag.Fact{NoName},
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailIf(s.is(fetch.DNS), "%s%s has neither an A nor an AAAA record.", s.Way, s.Host).
 				About(s.Host)
@@ -63,9 +61,8 @@ var served = map[diag.Fact]serverFact{
 	},
 	NotPublic: {
 		title: "Address of the {host} is not public", requirement: "The {host} has a public address",
-		ref:    "RFC 6890 section 2.2",
-		advice: "Give the {host} a public address.",
-		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress},
+		ref: "RFC 6890 section 2.2", advice: "Give the {host} a public address.", reads: SourceServer,
+		after: []diag.Fact{NoName, NoAddress},
 		fails: func(s *Seen) diag.Failures {
 			f := diag.FailIf(s.is(fetch.Blocked, fetch.Connecting),
 				"%s%s was not contacted: its address is not public, or the port is not allowed.", s.Way, s.Host).
@@ -92,9 +89,8 @@ var served = map[diag.Fact]serverFact{
 	},
 	Expired: {
 		title: "Certificate of the {host} has expired", requirement: "The certificate of the {host} has not expired",
-		ref:    "RFC 5280 section 4.1.2.5",
-		advice: "Renew the certificate and automate renewal.",
-		reads:  SourceServer, applies: secured,
+		ref: "RFC 5280 section 4.1.2.5", advice: "Renew the certificate and automate renewal.", reads: SourceServer,
+		applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return s.each(func(t *pki.TLS, leaf *pki.Certificate) string {
 				if !leaf.Expired {
@@ -141,9 +137,8 @@ var served = map[diag.Fact]serverFact{
 	},
 	OtherName: {
 		title: "Certificate does not cover the {host}", requirement: "The certificate covers the {host}",
-		ref:    "RFC 9525 section 6.3",
-		advice: "Get a certificate that lists the {host} as a subject alternative name.",
-		reads:  SourceServer, applies: secured,
+		ref: "RFC 9525 section 6.3", advice: "Get a certificate that lists the {host} as a subject alternative name.",
+		reads: SourceServer, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return s.each(func(t *pki.TLS, _ *pki.Certificate) string {
 				if t.Name == nil {
@@ -161,10 +156,9 @@ var served = map[diag.Fact]serverFact{
 	},
 	Expiring: {
 		title:       "Certificate of the {host} expires soon",
-		requirement: "The certificate of the {host} does not expire soon",
-		ref:         "RFC 5280 section 4.1.2.5",
-		advice:      "Renew the certificate and automate renewal.",
-		reads:       SourceServer, after: []diag.Fact{ExpiresNow}, applies: vouched, fails: ending(diag.Warning),
+		requirement: "The certificate of the {host} does not expire soon", ref: "RFC 5280 section 4.1.2.5",
+		advice: "Renew the certificate and automate renewal.", reads: SourceServer, after: []diag.Fact{ExpiresNow},
+		applies: vouched, fails: ending(diag.Warning),
 	},
 	NotHTTP: {
 		title: "{Host} does not answer in valid HTTP", requirement: "The {host} answers in valid HTTP",
@@ -177,9 +171,8 @@ var served = map[diag.Fact]serverFact{
 	},
 	OldTLS: {
 		title: "{Host} uses an obsolete TLS version", requirement: "The {host} uses TLS 1.2 or later",
-		ref:    "RFC 8996 section 1",
-		advice: "Enable TLS 1.2 and 1.3: current clients refuse older versions.",
-		reads:  SourceServer, applies: secured,
+		ref: "RFC 8996 section 1", advice: "Enable TLS 1.2 and 1.3: current clients refuse older versions.",
+		reads: SourceServer, applies: secured,
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
 				old := t.Version == tls.VersionName(tls.VersionTLS10) || t.Version == tls.VersionName(tls.VersionTLS11)

@@ -31,12 +31,10 @@ var lookalikes = map[rune]string{
 	'h': "һհ\u13C2",
 	'i': "ıɩɪιі\u13A5\u2373ꙇ\U000118C3",
 	'j': "ϳј",
-	'l': "ǀ\u05C0\u05D5\u05DF\u0627\u0661۱\u07CAᛁ" +
-		"\u2223\u23FDⵏꓲ\U0001028A\U00010309\U00010320\U00016F28\U0001E8C7ӏ",
+	'l': "ǀ\u05C0\u05D5\u05DF\u0627\u0661۱\u07CAᛁ\u2223\u23FDⵏꓲ\U0001028A\U00010309\U00010320\U00016F28\U0001E8C7ӏ",
 	'm': "\U00011700\U000118E3",
 	'n': "ոռ",
-	'o': "οσоօ\u05E1\u0647\u0665\u06BE\u06C1\u06D5۵०੦૦௦\u0C02౦\u0C82" +
-		"೦\u0D02ഠ൦\u0D82๐໐ဝ၀ჿᴏᴑⲟꬽ\U0001042C\U000104EA\U000118C8\U000118D7",
+	'o': "οσоօ\u05E1\u0647\u0665\u06BE\u06C1\u06D5۵०੦૦௦\u0C02౦\u0C82೦\u0D02ഠ൦\u0D82๐໐ဝ၀ჿᴏᴑⲟꬽ\U0001042C\U000104EA\U000118C8\U000118D7",
 	'p': "ρр\u2374ⲣ",
 	'q': "ԛգզ",
 	'r': "гᴦⲅꭇꭈ",
@@ -60,8 +58,7 @@ var plain = sync.OnceValue(func() map[rune]rune {
 	return m
 })
 
-// skeleton returns the plain name that a label looks like, or nothing if there is none or the label
-// is plain itself.
+// skeleton returns the plain name that a label looks like, or nothing if there is none or the label is plain itself.
 func skeleton(label string) string {
 	if isASCII(label) {
 		return ""

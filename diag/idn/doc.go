@@ -3,17 +3,15 @@
 //
 // # How it works
 //
-// The DNS compares names in ASCII. A label with other characters, a U-label such as "bücher", is
-// written there as an A-label: "xn--" and the characters in Punycode (RFC 3492), "xn--bcher-kva".
-// Before a label is converted, what people type is mapped to one form (UTS #46): capitals to small
-// letters, full-width letters to usual ones, the ideographic full stop to a dot, all in normalization
-// form C. Then each label must keep the rules: code points that are allowed, hyphens and combining
-// marks in places where they may stand, joiners only where they change how text looks (RFC 5892
+// The DNS compares names in ASCII. A label with other characters, a U-label such as "bücher", is written there as an
+// A-label: "xn--" and the characters in Punycode (RFC 3492), "xn--bcher-kva". Before a label is converted, what people
+// type is mapped to one form (UTS #46): capitals to small letters, full-width letters to usual ones, the ideographic
+// full stop to a dot, all in normalization form C. Then each label must keep the rules: code points that are allowed,
+// hyphens and combining marks in places where they may stand, joiners only where they change how text looks (RFC 5892
 // appendix A), and right-to-left text that cannot be taken for another name (RFC 5893).
 //
-// A name may keep all of these rules and still deceive, for many letters look like others: a Cyrillic
-// "а" like a Latin "a". So the scripts of each label are told, and the plain name that it looks like
-// (UTS #39).
+// A name may keep all of these rules and still deceive, for many letters look like others: a Cyrillic "а" like a Latin
+// "a". So the scripts of each label are told, and the plain name that it looks like (UTS #39).
 //
 // # How to use it
 //

@@ -17,7 +17,6 @@ const profile = "idna2008-nontransitional"
 // A Request asks for a name in another form.
 type Request struct {
 	Domain string `json:"domain" minlen:"1" maxlen:"1000" doc:"the name in Unicode or ASCII form" example:"bücher.example"`
-
 	// To is the form wanted. Empty means Auto.
 	To Form `json:"to,omitempty" enum:"auto ascii unicode" default:"auto" doc:"form wanted; auto is unicode for a name with A-labels, else ascii"`
 }
@@ -104,15 +103,9 @@ func examine(domain string) *evidence {
 func report(req Request, e *evidence) *Report {
 	verdict := rules.Judge(e, nil)
 	r := &Report{
-		Input:       req.Domain,
-		ASCII:       e.ascii,
-		Unicode:     e.name.unicode(),
-		Direction:   req.To,
-		Valid:       verdict.State != diag.Bad,
-		Labels:      e.labels,
-		Profile:     profile,
-		LengthASCII: len(e.ascii),
-		Findings:    verdict.Findings,
+		Input: req.Domain, ASCII: e.ascii, Unicode: e.name.unicode(), Direction: req.To,
+		Valid: verdict.State != diag.Bad, Labels: e.labels, Profile: profile, LengthASCII: len(e.ascii),
+		Findings: verdict.Findings,
 	}
 	encoded := false
 	for _, l := range e.name.labels {

@@ -23,9 +23,7 @@ func nfc(text string) string {
 }
 
 // normalizesAnew reports whether the library does not know how a character is normalized.
-func (p *properties) normalizesAnew(r rune) bool {
-	return r >= 0x80 && p.later[r]
-}
+func (p *properties) normalizesAnew(r rune) bool { return r >= 0x80 && p.later[r] }
 
 // decompose appends the full canonical decomposition of a character.
 func (p *properties) decompose(to []rune, r rune) []rune {

@@ -70,14 +70,10 @@ type name struct {
 }
 
 // ascii returns the name with A-labels, without the final dot.
-func (n *name) ascii() string {
-	return n.join(func(l *label) string { return l.ascii })
-}
+func (n *name) ascii() string { return n.join(func(l *label) string { return l.ascii }) }
 
 // unicode returns the name with U-labels, without the final dot.
-func (n *name) unicode() string {
-	return n.join(func(l *label) string { return l.unicode })
-}
+func (n *name) unicode() string { return n.join(func(l *label) string { return l.unicode }) }
 
 func (n *name) join(form func(*label) string) string {
 	texts := make([]string, len(n.labels))

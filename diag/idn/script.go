@@ -62,8 +62,7 @@ func scriptIn(list []scriptSpan, r rune) string {
 	return list[i].script
 }
 
-// together lists the scripts that languages use together, beside Latin (UTS #39 section 5.2, Highly
-// Restrictive).
+// together lists the scripts that languages use together, beside Latin (UTS #39 section 5.2, Highly Restrictive).
 var together = [][]string{
 	{"Han", "Hiragana", "Katakana", "Latin"}, // Japanese
 	{"Bopomofo", "Han", "Latin"},             // Chinese
@@ -79,14 +78,11 @@ const (
 	mixed   aMix = 2
 )
 
-// recommended lists scripts that go with Latin in names without danger: those in modern use (UAX #31
-// table 5), less Cyrillic and Greek, whose letters look like Latin ones (UTS #39 section 5.2,
-// Moderately Restrictive).
-var recommended = []string{
-	"Arabic", "Armenian", "Bengali", "Bopomofo", "Devanagari", "Ethiopic", "Georgian", "Gujarati", "Gurmukhi",
-	"Han", "Hangul", "Hebrew", "Hiragana", "Kannada", "Katakana", "Khmer", "Lao", "Malayalam", "Myanmar", "Oriya",
-	"Sinhala", "Tamil", "Telugu", "Thaana", "Thai", "Tibetan",
-}
+// recommended lists scripts that go with Latin in names without danger: those in modern use (UAX #31 table 5), less
+// Cyrillic and Greek, whose letters look like Latin ones (UTS #39 section 5.2, Moderately Restrictive).
+var recommended = []string{"Arabic", "Armenian", "Bengali", "Bopomofo", "Devanagari", "Ethiopic", "Georgian",
+	"Gujarati", "Gurmukhi", "Han", "Hangul", "Hebrew", "Hiragana", "Kannada", "Katakana", "Khmer", "Lao", "Malayalam",
+	"Myanmar", "Oriya", "Sinhala", "Tamil", "Telugu", "Thaana", "Thai", "Tibetan"}
 
 func mixOf(scripts []string) aMix {
 	if len(scripts) < 2 {

@@ -17,7 +17,6 @@ type Request struct {
 	// IP is an IPv4 address, alone or followed by a slash and a mask: "192.0.2.1", "192.0.2.1/24",
 	// "192.0.2.1/255.255.255.0".
 	IP string `json:"ip" maxlen:"100" doc:"IPv4 address, IPv4/prefix length or IPv4/mask" example:"192.0.2.77/26"`
-
 	// Netmask is required if IP has no mask, and forbidden if it has one.
 	Netmask Mask `json:"netmask,omitempty" doc:"prefix length, dotted mask or wildcard mask; required when ip has none, forbidden when it has"`
 }
@@ -108,22 +107,12 @@ func Compute(req Request) (*Report, error) {
 	mask := ^uint32(0) << (32 - prefix)
 	network, last := ip&mask, ip|^mask
 	r := &Report{
-		IP:              addr(ip),
-		CIDR:            netip.PrefixFrom(addr(network), prefix).String(),
-		PrefixLength:    prefix,
-		Netmask:         addr(mask),
-		Wildcard:        addr(^mask),
-		Network:         addr(network),
-		FirstHost:       addr(network),
-		LastHost:        addr(last),
-		AddressCount:    1 << (32 - prefix),
-		UsableHostCount: 1 << (32 - prefix),
-		Class:           classOf(ip),
-		Scope:           scopeOf(addr(ip)),
-		Decimal:         Decimal{IP: ip, Network: network},
-		Binary:          Binary{dottedBits(ip), dottedBits(mask), dottedBits(network)},
-		Hex:             Hex{fmt.Sprintf("%08X", ip), fmt.Sprintf("%08X", mask)},
-		ReverseZones:    reverseZones(network, prefix),
+		IP: addr(ip), CIDR: netip.PrefixFrom(addr(network), prefix).String(), PrefixLength: prefix, Netmask: addr(mask),
+		Wildcard: addr(^mask), Network: addr(network), FirstHost: addr(network), LastHost: addr(last),
+		AddressCount: 1 << (32 - prefix), UsableHostCount: 1 << (32 - prefix), Class: classOf(ip),
+		Scope: scopeOf(addr(ip)), Decimal: Decimal{IP: ip, Network: network},
+		Binary: Binary{dottedBits(ip), dottedBits(mask), dottedBits(network)},
+		Hex:    Hex{fmt.Sprintf("%08X", ip), fmt.Sprintf("%08X", mask)}, ReverseZones: reverseZones(network, prefix),
 	}
 	if prefix < 31 { // RFC 3021 section 2.1
 		r.FirstHost, r.LastHost = addr(network+1), addr(last-1)
@@ -152,8 +141,7 @@ func (req Request) parse() (ip uint32, prefix int, err error) {
 	return ip, prefix, err
 }
 
-// parseIPv4 reads four octets in decimal. Leading zeros are refused: some programs take such a number
-// for an octal one.
+// parseIPv4 reads four octets in decimal. Leading zeros are refused: some programs take such a number for an octal one.
 func parseIPv4(field, s string) (uint32, error) {
 	ip, err := netip.ParseAddr(s)
 	if err != nil {

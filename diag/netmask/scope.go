@@ -52,10 +52,8 @@ const (
 
 // Values lists the scopes.
 func (Scope) Values() []string {
-	return []string{
-		string(Public), string(Private), string(Loopback), string(LinkLocal),
-		string(CGNAT), string(Multicast), string(Reserved), string(Documentation),
-	}
+	return []string{string(Public), string(Private), string(Loopback), string(LinkLocal), string(CGNAT),
+		string(Multicast), string(Reserved), string(Documentation)}
 }
 
 // special lists what is not public, and the public parts of it before the whole: the registry of

@@ -58,25 +58,14 @@ const maxRSACheckBits = 8192
 func Describe(c *x509.Certificate, now time.Time) Certificate {
 	sum := sha256.Sum256(c.Raw)
 	return Certificate{
-		Subject:            ParseName(c.RawSubject),
-		Issuer:             ParseName(c.RawIssuer),
-		SerialNumber:       serial(c.SerialNumber),
-		NotBefore:          c.NotBefore.UTC(),
-		NotAfter:           c.NotAfter.UTC(),
-		DaysRemaining:      days(c.NotAfter.Sub(now)),
-		Expired:            now.After(c.NotAfter),
-		NotYetValid:        now.Before(c.NotBefore),
-		SAN:                alternativeNames(c),
+		Subject: ParseName(c.RawSubject), Issuer: ParseName(c.RawIssuer), SerialNumber: serial(c.SerialNumber),
+		NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(), DaysRemaining: days(c.NotAfter.Sub(now)),
+		Expired: now.After(c.NotAfter), NotYetValid: now.Before(c.NotBefore), SAN: alternativeNames(c),
 		SignatureAlgorithm: signatureAlgorithm(c.SignatureAlgorithm),
-		PublicKey:          DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo),
-		FingerprintSHA256:  hex.EncodeToString(sum[:]),
-		IsCA:               c.BasicConstraintsValid && c.IsCA,
-		SelfSigned:         SelfSigned(c),
-		KeyUsage:           keyUsage(c.KeyUsage),
-		ExtKeyUsage:        extKeyUsage(c),
-		OCSPURLs:           printable(c.OCSPServer, maxURLs),
-		CAIssuerURLs:       printable(c.IssuingCertificateURL, maxURLs),
-		SCTsCount:          countSCTs(c),
+		PublicKey:          DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo), FingerprintSHA256: hex.EncodeToString(sum[:]),
+		IsCA: c.BasicConstraintsValid && c.IsCA, SelfSigned: SelfSigned(c), KeyUsage: keyUsage(c.KeyUsage),
+		ExtKeyUsage: extKeyUsage(c), OCSPURLs: printable(c.OCSPServer, maxURLs),
+		CAIssuerURLs: printable(c.IssuingCertificateURL, maxURLs), SCTsCount: countSCTs(c),
 	}
 }
 
@@ -151,10 +140,8 @@ func printable(list []string, limit int) []string {
 }
 
 // keyUsageNames are the bits of the extension in order (RFC 5280 section 4.2.1.3).
-var keyUsageNames = []string{
-	"digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment", "keyAgreement",
-	"keyCertSign", "cRLSign", "encipherOnly", "decipherOnly",
-}
+var keyUsageNames = []string{"digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment",
+	"keyAgreement", "keyCertSign", "cRLSign", "encipherOnly", "decipherOnly"}
 
 func keyUsage(usage x509.KeyUsage) []string {
 	names := []string{}

@@ -26,10 +26,9 @@ const (
 
 // Values lists the weaknesses.
 func (CheckCode) Values() []string {
-	return []string{
-		string(checkSize), string(CheckExponent), string(CheckDebian), string(CheckROCA), string(CheckFermat), string(checkCurve),
-		string(CheckSmallFactor), string(CheckSmallSecret), string(CheckSharedPrime), string(CheckPattern), string(CheckBlocklist),
-	}
+	return []string{string(checkSize), string(CheckExponent), string(CheckDebian), string(CheckROCA),
+		string(CheckFermat), string(checkCurve), string(CheckSmallFactor), string(CheckSmallSecret),
+		string(CheckSharedPrime), string(CheckPattern), string(CheckBlocklist)}
 }
 
 // A CheckStatus is the outcome of looking for a weakness.

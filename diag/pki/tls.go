@@ -16,7 +16,6 @@ type TLS struct {
 	TrustError    string        `json:"trust_error,omitempty" doc:"why the chain is not trusted"`
 	Chain         []Certificate `json:"chain" doc:"certificates in the order served, leaf first"`
 	ChainComplete bool          `json:"chain_complete" doc:"whether it leads to a trusted authority as it was served"`
-
 	// Peers are the certificates as served, at most [MaxChain].
 	Peers []*x509.Certificate `json:"-"`
 	// OCSP is the stapled OCSP response, if any (RFC 6066 section 8).

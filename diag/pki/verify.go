@@ -26,10 +26,8 @@ const (
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return []string{
-		string(NoCertificate), string(SelfSignedLeaf), string(UnknownAuthority), string(Incomplete),
-		string(Expired), string(NotYetValid), string(WrongUsage), string(WrongName), string(BadChain),
-	}
+	return []string{string(NoCertificate), string(SelfSignedLeaf), string(UnknownAuthority), string(Incomplete),
+		string(Expired), string(NotYetValid), string(WrongUsage), string(WrongName), string(BadChain)}
 }
 
 // A TrustError says why a chain is not trusted, in plain words.

@@ -18,7 +18,6 @@ const (
 	// maxServers bounds the addresses of authoritative servers that are asked. Zones have up to 13
 	// servers of two addresses.
 	maxServers = 32
-
 	// maxTargets bounds the aliases that are followed into other zones. All servers of a zone name the
 	// same one unless they disagree.
 	maxTargets = 4

@@ -20,6 +20,5 @@
 //
 //	report, err := propagation.Check(ctx, env, propagation.Request{Name: diag.MustName("www.example.com")})
 //
-// [Check] asks the resolvers of [Vantages]. A [Checker] asks others, as [ParseVantages] reads them from
-// a file.
+// [Check] asks the resolvers of [Vantages]. A [Checker] asks others, as [ParseVantages] reads them from a file.
 package propagation

@@ -12,17 +12,10 @@ import (
 func (e *evidence) report() *Report {
 	verdict := rules.Judge(e, texts)
 	r := &Report{
-		Text:          verdict.Text(),
-		Name:          e.name,
-		Type:          e.qtype,
-		Authoritative: e.authorityReport(),
-		Expected:      e.expected,
-		Resolvers:     []Resolver{},
-		ValueGroups:   e.groups(),
-		Summary:       e.summary(),
-		Partial:       !e.truth.told || len(e.silent) > 0 || e.notFollowed,
-		Timing:        diag.NewTiming(e.began, e.ended),
-		Findings:      verdict.Findings,
+		Text: verdict.Text(), Name: e.name, Type: e.qtype, Authoritative: e.authorityReport(), Expected: e.expected,
+		Resolvers: []Resolver{}, ValueGroups: e.groups(), Summary: e.summary(),
+		Partial: !e.truth.told || len(e.silent) > 0 || e.notFollowed, Timing: diag.NewTiming(e.began, e.ended),
+		Findings: verdict.Findings,
 	}
 	for _, s := range e.probes {
 		r.Resolvers = append(r.Resolvers, s.report())

@@ -46,9 +46,9 @@ func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 var authorityRules = diag.Rules[*evidence]{
 	{
 		Code: "propagation.authority.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Ref:         "RFC 1034 section 4.2.1",
 		Title:       "No usable answer from the authoritative servers",
 		Requirement: "An authoritative server gave a usable answer",
-		Ref:         "RFC 1034 section 4.2.1",
 		Advice:      "Fix the zone's name servers or its delegation: run domain/dns-check on the domain.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.truth.told {
@@ -61,72 +61,58 @@ var authorityRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.authority.inconsistent", Severity: diag.Error,
-		Title:       "Authoritative servers disagree",
-		Requirement: "All authoritative servers give the same answer",
-		Ref:         "RFC 1034 section 4.3.5",
-		Advice:      "Check that the SOA serial was raised and that the secondary servers can transfer the zone.",
-		When:        truthTold,
-		Fails:       disagreements,
+		Code: "propagation.authority.inconsistent", Severity: diag.Error, Ref: "RFC 1034 section 4.3.5",
+		Title: "Authoritative servers disagree", Requirement: "All authoritative servers give the same answer",
+		Advice: "Check that the SOA serial was raised and that the secondary servers can transfer the zone.",
+		When:   truthTold, Fails: disagreements,
 	},
 	{
-		Code: "propagation.authority.serial", Severity: diag.Warning,
-		Title:       "SOA serials differ",
-		Requirement: "All authoritative servers have the same SOA serial",
-		Ref:         "RFC 1996 section 3, RFC 1982",
-		Advice:      "Wait a minute. If the serials still differ, check that the secondary servers can transfer the zone.",
-		When:        func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
+		Code: "propagation.authority.serial", Severity: diag.Warning, Ref: "RFC 1996 section 3, RFC 1982",
+		Title: "SOA serials differ", Requirement: "All authoritative servers have the same SOA serial",
+		Advice: "Wait a minute. If the serials still differ, check that the secondary servers can transfer the zone.",
+		When:   func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.serials > 1, "The name servers have %d different SOA serials.", e.serials)
 		},
 	},
 	{
-		Code: "propagation.authority.lame", Severity: diag.Error,
-		Title:       "Lame delegation",
-		Requirement: "Every name server is authoritative for the zone",
-		Ref:         "RFC 1912 section 2.8, RFC 9499 section 7",
-		Advice:      "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
+		Code: "propagation.authority.lame", Severity: diag.Error, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
+		Title: "Lame delegation", Requirement: "Every name server is authoritative for the zone",
+		Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
 		Fails: func(e *evidence) diag.Failures {
 			return serversThat(e.notServing, "is not authoritative for the zone")
 		},
 	},
 	{
 		Code: "propagation.authority.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Name server did not respond",
-		Requirement: "Every name server responded",
-		Ref:         "RFC 2182 section 3.1",
-		Advice:      "Check that the server runs, has a public address, and that firewalls allow DNS.",
-		Fails:       func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be queried") },
+		Ref:   "RFC 2182 section 3.1",
+		Title: "Name server did not respond", Requirement: "Every name server responded",
+		Advice: "Check that the server runs, has a public address, and that firewalls allow DNS.",
+		Fails:  func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be queried") },
 	},
 	{
-		Code: "propagation.expected.unpublished", Severity: diag.Error,
-		Title:       "Expected records not published",
-		Requirement: "The authoritative servers publish the expected records",
-		Ref:         "RFC 1034 section 4.2",
-		Advice:      "Publish the records in the zone, or correct the expected values.",
-		When:        func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
+		Code: "propagation.expected.unpublished", Severity: diag.Error, Ref: "RFC 1034 section 4.2",
+		Title: "Expected records not published", Requirement: "The authoritative servers publish the expected records",
+		Advice: "Publish the records in the zone, or correct the expected values.",
+		When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.truth.same(e.reference), "The authoritative servers answer %s.", e.truth.words())
 		},
 	},
 	{
 		Code: "propagation.name.nxdomain", Severity: diag.Info, Fact: ground.NoName,
-		Differs:     "that all resolvers agree on it is what was asked",
-		Title:       "Name does not exist",
-		Requirement: "The name exists",
-		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the spelling. If it is right, add records for the name to its zone.",
-		When:        func(e *evidence) bool { return truthTold(e) && len(e.expected) == 0 },
+		Differs: "that all resolvers agree on it is what was asked", Ref: "RFC 8020 section 2",
+		Title: "Name does not exist", Requirement: "The name exists",
+		Advice: "Check the spelling. If it is right, add records for the name to its zone.",
+		When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) == 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.truth.rcode == dns.RcodeNameError, "The authoritative servers answer NXDOMAIN for %s.", e.name)
 		},
 	},
 	{
-		Code: "propagation.records.nodata", Severity: diag.Info,
-		Title:       "No record of this type",
-		Requirement: "The name has records of the type",
-		Ref:         "RFC 2308 section 2.2",
-		Advice:      "Add a record of this type if there should be one.",
+		Code: "propagation.records.nodata", Severity: diag.Info, Ref: "RFC 2308 section 2.2",
+		Title: "No record of this type", Requirement: "The name has records of the type",
+		Advice: "Add a record of this type if there should be one.",
 		When: func(e *evidence) bool {
 			return truthTold(e) && len(e.expected) == 0 && e.truth.rcode == dns.RcodeSuccess
 		},
@@ -139,10 +125,9 @@ var authorityRules = diag.Rules[*evidence]{
 var resolverRules = diag.Rules[*evidence]{
 	{
 		Code: "propagation.resolver.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "No resolver gave a usable answer",
-		Requirement: "A resolver gave a usable answer",
-		Ref:         "RFC 1034 section 5",
-		Advice:      "Try again later, or query other resolvers.",
+		Ref:   "RFC 1034 section 5",
+		Title: "No resolver gave a usable answer", Requirement: "A resolver gave a usable answer",
+		Advice: "Try again later, or query other resolvers.",
 		Fails: func(e *evidence) diag.Failures {
 			some := slices.ContainsFunc(e.probes, (*probe).answered)
 			return diag.FailIf(!some, "None of the %d resolvers gave a usable answer.", len(e.probes))
@@ -150,11 +135,10 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		DependsOn: []diag.Code{"propagation.resolver.none"}, Ref: "RFC 1034 section 5",
 		Title:       "Most resolvers gave no usable answer",
 		Requirement: "At least half of the resolvers gave a usable answer",
-		Ref:         "RFC 1034 section 5",
 		Advice:      "Try again later, or query other resolvers.",
-		DependsOn:   []diag.Code{"propagation.resolver.none"},
 		Fails: func(e *evidence) diag.Failures {
 			s := e.summary()
 			return diag.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave a usable answer.", s.ResolverCount, s.AnsweredCount)
@@ -162,10 +146,9 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.stale", Severity: diag.Warning, Reads: []diag.Source{reference},
-		Title:       "Resolvers return different records",
-		Requirement: "No resolver returns different records",
-		Ref:         "RFC 1034 section 3.6",
-		Advice:      "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
+		Ref:   "RFC 1034 section 3.6",
+		Title: "Resolvers return different records", Requirement: "No resolver returns different records",
+		Advice: "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.status != mismatch || s.filtered != "" {
@@ -177,10 +160,9 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []diag.Source{reference},
-		Title:       "Resolvers do not return the records",
-		Requirement: "No resolver lacks the records",
-		Ref:         "RFC 2308 section 5",
-		Advice:      "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
+		Ref:   "RFC 2308 section 5",
+		Title: "Resolvers do not return the records", Requirement: "No resolver lacks the records",
+		Advice: "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.status != nxDomain && s.status != noData || s.filtered != "" {
@@ -191,11 +173,9 @@ var resolverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.resolver.filtered", Severity: diag.Info,
-		Title:       "Resolver filters the name",
-		Requirement: "No resolver filters the name",
-		Ref:         "RFC 8914 section 4.18",
-		Advice:      "Report it to the operator of the resolver if the name is filtered by mistake.",
+		Code: "propagation.resolver.filtered", Severity: diag.Info, Ref: "RFC 8914 section 4.18",
+		Title: "Resolver filters the name", Requirement: "No resolver filters the name",
+		Advice: "Report it to the operator of the resolver if the name is filtered by mistake.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.filtered == "" {
@@ -206,11 +186,9 @@ var resolverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.resolver.bogus", Severity: diag.Error,
-		Title:       "DNSSEC validation failed",
-		Requirement: "No resolver fails DNSSEC validation",
-		Ref:         "RFC 4035 section 5.5, RFC 8914 section 4.7",
-		Advice:      "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
+		Code: "propagation.resolver.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
+		Title: "DNSSEC validation failed", Requirement: "No resolver fails DNSSEC validation",
+		Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.status != servFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
@@ -222,10 +200,9 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.servfail", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Resolver answered SERVFAIL",
-		Requirement: "No resolver answered SERVFAIL",
-		Ref:         "RFC 1035 section 4.1.1",
-		Advice:      "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
+		Ref:   "RFC 1035 section 4.1.1",
+		Title: "Resolver answered SERVFAIL", Requirement: "No resolver answered SERVFAIL",
+		Advice: "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.status != servFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {

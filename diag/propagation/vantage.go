@@ -18,17 +18,13 @@ type Vantage struct {
 	Name     string `json:"name"`     // for people
 	Operator string `json:"operator"` // who runs it
 	Country  string `json:"country"`  // where the operator is seated, by ISO 3166-1 alpha-2; may be empty
-
 	// Transport is how it is asked: udp, with TCP for what does not fit; tcp, dot or doh.
 	Transport resolver.Transport `json:"transport"`
-
 	// Addresses are tried in this order, each an IP address or IP:port. Over dot and doh they may be
 	// missing if TLSName is there, which then is looked up; and all have the same port.
 	Addresses []string `json:"addresses"`
-
 	// TLSName must stand in the certificate for dot and doh. If empty, the address must.
 	TLSName string `json:"tls_name,omitempty"`
-
 	// Path is the path of the doh resource. Empty means /dns-query.
 	Path string `json:"path,omitempty"`
 }
@@ -88,8 +84,7 @@ func (v Vantage) check() error {
 	return err
 }
 
-// servers returns where to ask: a server for each address over UDP and TCP, one in all over TLS and
-// HTTPS.
+// servers returns where to ask: a server for each address over UDP and TCP, one in all over TLS and HTTPS.
 func (v Vantage) servers() ([]resolver.Server, error) {
 	if len(v.Addresses) > maxVantageAddrs {
 		return nil, fmt.Errorf("there may be at most %d addresses", maxVantageAddrs)

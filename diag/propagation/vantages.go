@@ -2,19 +2,14 @@ package propagation
 
 import "github.com/diagkit/diagkit/diag/resolver"
 
-// Vantages lists the public resolvers that are asked if no others are given. Of operators with several
-// services it is the one that filters least. The addresses are facts that the operators publish; they
-// were taken from the list of providers of AdGuard's knowledge base as of 2026-07-21 and the list of
-// public resolvers of the DNSCrypt project as of 2026-07-24, those of the first four from
-// [resolver.Public]. All are asked over UDP that offer it, since that is how most of the world asks
-// them; the others over TLS or HTTPS.
+// Vantages lists the public resolvers that are asked if no others are given. Of operators with several services it is
+// the one that filters least. The addresses are facts that the operators publish; they were taken from the list of
+// providers of AdGuard's knowledge base as of 2026-07-21 and the list of public resolvers of the DNSCrypt project as of
+// 2026-07-24, those of the first four from [resolver.Public]. All are asked over UDP that offer it, since that is how
+// most of the world asks them; the others over TLS or HTTPS.
 func Vantages() []Vantage {
-	list := []Vantage{
-		public("google", "Google", "US"),
-		public("cloudflare", "Cloudflare", "US"),
-		public("quad9", "Quad9 Foundation", "CH"),
-		public("opendns", "Cisco", "US"),
-	}
+	list := []Vantage{public("google", "Google", "US"), public("cloudflare", "Cloudflare", "US"),
+		public("quad9", "Quad9 Foundation", "CH"), public("opendns", "Cisco", "US")}
 	const udp, dot, doh = resolver.UDP, resolver.DoT, resolver.DoH
 	add := func(id, name, operator, country string, t resolver.Transport, tlsName string, addresses ...string) {
 		list = append(list, Vantage{
@@ -22,8 +17,7 @@ func Vantages() []Vantage {
 		})
 	}
 	// North America
-	add("controld", "Control D", "Control D", "CA", udp, "",
-		"76.76.2.0", "76.76.10.0", "2606:1a40::", "2606:1a40:1::")
+	add("controld", "Control D", "Control D", "CA", udp, "", "76.76.2.0", "76.76.10.0", "2606:1a40::", "2606:1a40:1::")
 	add("cira", "CIRA Canadian Shield", "Canadian Internet Registration Authority", "CA", udp, "",
 		"149.112.121.10", "149.112.122.10", "2620:10a:80bb::10", "2620:10a:80bc::10")
 	add("hurricane", "Hurricane Electric", "Hurricane Electric", "US", udp, "", "74.82.42.42", "2001:470:20::2")

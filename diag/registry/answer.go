@@ -87,9 +87,7 @@ func (r *record) judge(text string) outcome {
 }
 
 // substantial reports whether the answer says something that only a registration has.
-func (r *record) substantial() bool {
-	return !r.bare() || r.registrar.Name != ""
-}
+func (r *record) substantial() bool { return !r.bare() || r.registrar.Name != "" }
 
 // bare reports whether the answer has no dates, no name servers and no identifier. One that names the registry as the
 // registrar, and says that the domain is free, is none of a registration.

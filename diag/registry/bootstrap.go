@@ -43,11 +43,10 @@ type systems struct {
 // DefaultBootstrap returns the built-in tables.
 func DefaultBootstrap() *Bootstrap { return builtinBootstrap() }
 
-// ParseBootstrap reads tables that replace the built-in ones: a JSON object in which "dns", "ipv4",
-// "ipv6" and "asn" are the files of that name that IANA publishes (RFC 9224 section 3), each optional,
-// and "seeds" is a list like "dns" of services that are tried for domains which that does not have. One
-// such file alone will do, also one with entries of several kinds. A list that is missing is the built-in
-// one. Services that cannot be used are left out.
+// ParseBootstrap reads tables that replace the built-in ones: a JSON object in which "dns", "ipv4", "ipv6" and "asn"
+// are the files of that name that IANA publishes (RFC 9224 section 3), each optional, and "seeds" is a list like "dns"
+// of services that are tried for domains which that does not have. One such file alone will do, also one with entries
+// of several kinds. A list that is missing is the built-in one. Services that cannot be used are left out.
 func ParseBootstrap(data []byte) (*Bootstrap, error) {
 	lists, err := parseLists(data)
 	if err != nil {
@@ -217,9 +216,8 @@ func parseRange(s string) (first, last uint32, err error) {
 	return uint32(x), uint32(y), nil
 }
 
-// forDomain returns the services for a domain in ASCII form: of IANA's list, of the longest entry that
-// covers it (RFC 9224 section 4), or else of the seeds. Top-level domains are themselves registered in
-// the root.
+// forDomain returns the services for a domain in ASCII form: of IANA's list, of the longest entry that covers it (RFC
+// 9224 section 4), or else of the seeds. Top-level domains are themselves registered in the root.
 func (b *Bootstrap) forDomain(name string) []string {
 	if root := b.seeds[""]; root != nil && !strings.Contains(name, ".") {
 		return root

@@ -6,8 +6,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Client asks registries. Its zero value uses the built-in tables. It may be used by several
-// goroutines at once.
+// A Client asks registries. Its zero value uses the built-in tables. It may be used by several goroutines at once.
 type Client struct {
 	Bootstrap    *Bootstrap // RDAP services; nil means the built-in table
 	WhoisServers *Servers   // WHOIS servers; nil means the built-in table

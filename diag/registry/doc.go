@@ -3,12 +3,11 @@
 //
 // # How registration data is found
 //
-// Names and numbers are given out by hundreds of registries. Which of them is in charge is told by
-// bootstrap files of IANA (RFC 9224): the longest matching domain or network has the URL of the service.
-// That is asked over HTTPS and answers in JSON, with status 404 for what is not registered. A registry
-// of names often knows no more than the registrar, who sold the name; a link leads on to the registrar's
-// own service. Contacts are cards (jCard, RFC 7095), from which personal data are usually left out, as
-// the answer itself says (RFC 9537).
+// Names and numbers are given out by hundreds of registries. Which of them is in charge is told by bootstrap files of
+// IANA (RFC 9224): the longest matching domain or network has the URL of the service. That is asked over HTTPS and
+// answers in JSON, with status 404 for what is not registered. A registry of names often knows no more than the
+// registrar, who sold the name; a link leads on to the registrar's own service. Contacts are cards (jCard, RFC 7095),
+// from which personal data are usually left out, as the answer itself says (RFC 9537).
 //
 // Where no such service is known, or it fails, WHOIS is asked: a line of text to port 43, answered by a
 // text for people, in a format of the server's own, often with the name of another server to ask. What
@@ -24,6 +23,5 @@
 //
 //	report, err := registry.LookupDomain(ctx, env, registry.DomainRequest{Domain: domain})
 //
-// Every server is dialled through the guard of the [diag.Env], for who follows links and referrals is
-// led by strangers.
+// Every server is dialled through the guard of the [diag.Env], for who follows links and referrals is led by strangers.
 package registry

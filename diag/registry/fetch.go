@@ -144,8 +144,7 @@ func (e *domainEvidence) parse() error {
 	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
 	}
-	return fmt.Errorf("looking up the registration of %s: %w", e.name,
-		failureOf(e.rdap, e.whois))
+	return fmt.Errorf("looking up the registration of %s: %w", e.name, failureOf(e.rdap, e.whois))
 }
 
 // failureOf is why nothing was learned. Where we could not look up a server, or not reach the network, it is not the

@@ -139,13 +139,11 @@ func (e *ipEvidence) parse() error {
 	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
 	}
-	return fmt.Errorf("looking up the holder of %s: %w", e.ip,
-		failureOf(e.rdap, e.whois))
+	return fmt.Errorf("looking up the holder of %s: %w", e.ip, failureOf(e.rdap, e.whois))
 }
 
-// weigh takes an answer of WHOIS into account. Where one server refers to another, the later one knows
-// better, if it is a regional registry or has an answer. IANA has no more than the blocks of the
-// registries.
+// weigh takes an answer of WHOIS into account. Where one server refers to another, the later one knows better, if it is
+// a regional registry or has an answer. IANA has no more than the blocks of the registries.
 func (e *ipEvidence) weigh(a whoisAnswer) {
 	regional, _ := registryOf(a.host)
 	n := &networkRecord{}

@@ -44,9 +44,7 @@ const (
 
 // Values lists the registries.
 func (Registry) Values() []string {
-	return []string{
-		string(ARIN), string(ripe), string(apnic), string(lacnic), string(afrinic), string(noRegistry),
-	}
+	return []string{string(ARIN), string(ripe), string(apnic), string(lacnic), string(afrinic), string(noRegistry)}
 }
 
 // An IPReport is what the registry in charge says of an address.
@@ -73,8 +71,7 @@ type IPReport struct {
 // Rules describes the rules behind the findings.
 func (*IPReport) Rules() []diag.RuleInfo { return ipRules.Describe() }
 
-// A Network is a block of addresses that was given to somebody. Its text fields are empty if nothing is
-// known.
+// A Network is a block of addresses that was given to somebody. Its text fields are empty if nothing is known.
 type Network struct {
 	CIDRs        []netip.Prefix `json:"cidrs" doc:"the block as prefixes"`
 	StartAddress string         `json:"start_address,omitempty" doc:"first address"`

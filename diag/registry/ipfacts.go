@@ -36,8 +36,7 @@ func factsOfNetwork(o, autnum *object) ipFacts {
 			Handle: o.handle, Type: o.kind, ParentHandle: o.parent, Country: o.country, Status: o.statuses,
 			RegisteredAt: o.event("registration"), UpdatedAt: o.event("last changed"),
 		},
-		organization: holder(o),
-		faults:       o.faults,
+		organization: holder(o), faults: o.faults,
 	}
 	for _, e := range o.entities {
 		if e.hasRole("abuse") {
@@ -112,13 +111,10 @@ func (e entity) ipContact() IPContact {
 func (e *ipEvidence) report(raw bool, ended time.Time) *IPReport {
 	f, verdict := e.facts, ipRules.Judge(e, ipTexts)
 	r := &IPReport{
-		Text: verdict.Text(),
-		IP:   e.ip, Version: e.ip.Version(), Source: e.source, Registry: e.registry, Purpose: e.purpose,
-		Network: f.network, Organization: f.organization, ASN: f.asn, Abuse: f.abuse,
-		Contacts: append([]IPContact{}, f.contacts...), Referrals: e.referrals(),
-		Timing:   diag.NewTiming(e.now, ended),
-		Findings: verdict.Findings,
-		Partial:  !e.outcome.conclusive(),
+		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), Source: e.source, Registry: e.registry,
+		Purpose: e.purpose, Network: f.network, Organization: f.organization, ASN: f.asn, Abuse: f.abuse,
+		Contacts: append([]IPContact{}, f.contacts...), Referrals: e.referrals(), Timing: diag.NewTiming(e.now, ended),
+		Findings: verdict.Findings, Partial: !e.outcome.conclusive(),
 	}
 	r.Network.CIDRs = append([]netip.Prefix{}, r.Network.CIDRs...)
 	r.Network.Status = append([]string{}, r.Network.Status...)

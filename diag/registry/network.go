@@ -103,9 +103,8 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 	n.facts.network = Network{
 		CIDRs: prefixes(start, end), StartAddress: start.String(), EndAddress: end.String(), Name: name,
 		Handle: cmp.Or(o.get("nethandle"), o.get(o.class)), Type: cmp.Or(o.get("nettype"), o.get("status")),
-		ParentHandle: parent, Country: o.get("country"),
-		RegisteredAt: dateOf(o.get("regdate", "created")).pointer(),
-		UpdatedAt:    dateOf(o.get("updated", "last-modified", "changed")).pointer(),
+		ParentHandle: parent, Country: o.get("country"), RegisteredAt: dateOf(o.get("regdate", "created")).pointer(),
+		UpdatedAt: dateOf(o.get("updated", "last-modified", "changed")).pointer(),
 	}
 	n.facts.organization = nil
 	if name := o.get("owner", "organization", "org", "descr"); name != "" {
@@ -215,8 +214,7 @@ func (n *networkRecord) people(list []whoisObject) {
 	}
 }
 
-// hideRedactions takes away what only says that something was left out, what is empty, and what is there
-// twice.
+// hideRedactions takes away what only says that something was left out, what is empty, and what is there twice.
 func (c *IPContact) hideRedactions() {
 	keep := func(values []string) []string {
 		var kept []string
@@ -243,8 +241,7 @@ func arinRole(class string) string {
 	return ""
 }
 
-// person reads a person or a role, whose parts are told by the objects that refer to it (RFC 2622
-// section 3).
+// person reads a person or a role, whose parts are told by the objects that refer to it (RFC 2622 section 3).
 func (n *networkRecord) person(o whoisObject, list []whoisObject) IPContact {
 	handle := o.get("nic-hdl", "irt", "nic-hdl-br")
 	c := IPContact{

@@ -104,8 +104,7 @@ func (n node) isTrue() bool {
 	return ok && b || strings.EqualFold(n.text(), "true")
 }
 
-// oneLine makes a text fit for a report: valid UTF-8, one line, at most maxText characters, no control
-// characters.
+// oneLine makes a text fit for a report: valid UTF-8, one line, at most maxText characters, no control characters.
 func oneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
 		return r <= ' ' || r == 0x7F || r == '\u2028' || 0x80 <= r && r < 0xA0

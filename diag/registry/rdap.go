@@ -123,9 +123,7 @@ func (o *object) readEntities(n node, parent entity) {
 }
 
 func (o *object) readEntity(n node) entity {
-	e := entity{
-		handle: n.get("handle").text(), statuses: n.get("status").texts(), card: parseCard(n.get("vcardArray")),
-	}
+	e := entity{handle: n.get("handle").text(), statuses: n.get("status").texts(), card: parseCard(n.get("vcardArray"))}
 	for _, r := range n.get("roles").texts() {
 		e.roles = append(e.roles, strings.ToLower(r))
 	}

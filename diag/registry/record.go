@@ -268,8 +268,7 @@ func (r *record) readDS(value string) {
 // registrarURL separates a name from the web page behind it.
 var registrarURL = regexp.MustCompile(`^(.*\S)\s+\(\s*(https?://[^)\s]+)\s*\)$`)
 
-// readRegistrar reads who sold the domain. A paragraph about the registrar may have its name beside its
-// handle.
+// readRegistrar reads who sold the domain. A paragraph about the registrar may have its name beside its handle.
 func (r *record) readRegistrar(fields []field) {
 	var named, first string
 	for _, f := range fields {

@@ -17,8 +17,7 @@ var roleWords = []struct{ word, role string }{
 func (o *object) readRedactions(n node) {
 	for _, r := range n.get("redacted").list() {
 		name := r.get("name")
-		role := cmp.Or(
-			roleIn(name.get("type").text()), roleIn(name.get("description").text()),
+		role := cmp.Or(roleIn(name.get("type").text()), roleIn(name.get("description").text()),
 			roleIn(r.get("prePath").text()), roleIn(r.get("postPath").text()), roleIn(r.get("replacementPath").text()))
 		o.redacted = addOnce(o.redacted, role)
 	}

@@ -12,17 +12,12 @@ const day = 24 * time.Hour
 func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 	f, verdict := e.facts, domainRules.Judge(e, domainTexts)
 	r := &DomainReport{
-		Text:   verdict.Text(),
-		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), RegisteredDomain: e.name,
-		Protocol: e.protocol, Servers: e.servers(),
-		Handle: f.handle, Registrar: f.registrar, Dates: f.dates,
-		Statuses:    explainAll(f.statuses),
-		Nameservers: append([]Nameserver{}, f.nameservers...),
-		DNSSEC:      DNSSEC{DS: append([]DS{}, f.ds...)},
-		Contacts:    append([]Contact{}, f.contacts...),
-		Timing:      diag.NewTiming(e.now, ended),
-		Findings:    verdict.Findings,
-		Partial:     !e.outcome.conclusive() || e.registrar.url != "" && e.registrar.outcome != found,
+		Text: verdict.Text(), Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), RegisteredDomain: e.name,
+		Protocol: e.protocol, Servers: e.servers(), Handle: f.handle, Registrar: f.registrar, Dates: f.dates,
+		Statuses: explainAll(f.statuses), Nameservers: append([]Nameserver{}, f.nameservers...),
+		DNSSEC: DNSSEC{DS: append([]DS{}, f.ds...)}, Contacts: append([]Contact{}, f.contacts...),
+		Timing: diag.NewTiming(e.now, ended), Findings: verdict.Findings,
+		Partial: !e.outcome.conclusive() || e.registrar.url != "" && e.registrar.outcome != found,
 	}
 	if e.outcome.conclusive() {
 		r.Registered = new(e.outcome == found)

@@ -42,9 +42,8 @@ func (s *service) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// parseList reads a list in the form of the built-in tables: "source" and "date" with what they are,
-// then at the margin the locations of a service and below it, indented, its entries. A "{}" in a
-// location stands for the entry.
+// parseList reads a list in the form of the built-in tables: "source" and "date" with what they are, then at the margin
+// the locations of a service and below it, indented, its entries. A "{}" in a location stands for the entry.
 func parseList(text string) (list, error) {
 	l := list{Version: "1.0"}
 	var locations []string
@@ -82,9 +81,7 @@ func (l *list) add(locations, entries []string) {
 }
 
 // lines splits a text into lines.
-func lines(text string) []string {
-	return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-}
+func lines(text string) []string { return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") }
 
 // embedded reads a built-in table. That it can be read is tested.
 func embedded(name string) list {

@@ -22,8 +22,7 @@ type field struct {
 	bare    bool   // the line had no key
 }
 
-// headings are the keys without a value, with or without a colon, under which lines follow. Others may
-// just be empty.
+// headings are the keys without a value, with or without a colon, under which lines follow. Others may just be empty.
 var headings = map[string]bool{
 	"domain": true, "domain name": true, "domain information": true, "domain status": true, "relevant dates": true,
 	"registration status": true, "status information": true, "data validation": true, "dnssec": true,

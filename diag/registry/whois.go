@@ -61,9 +61,8 @@ func exchange(ctx context.Context, env *diag.Env, server, query string) (string,
 	return decode(data), nil
 }
 
-// decode returns a text in UTF-8. WHOIS knows no character sets (RFC 3912 section 4); what is not UTF-8
-// is nearly always ISO-8859-1 or its superset of Windows, and from Japan ISO-2022-JP (RFC 1468), which
-// shows by its escapes.
+// decode returns a text in UTF-8. WHOIS knows no character sets (RFC 3912 section 4); what is not UTF-8 is nearly
+// always ISO-8859-1 or its superset of Windows, and from Japan ISO-2022-JP (RFC 1468), which shows by its escapes.
 func decode(data []byte) string {
 	decoder := charmap.Windows1252.NewDecoder()
 	switch {

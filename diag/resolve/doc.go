@@ -1,15 +1,13 @@
-// Package resolve asks the DNS (RFC 1034, RFC 1035) for records of any type, and for the host names
-// of an IP address.
+// Package resolve asks the DNS (RFC 1034, RFC 1035) for records of any type, and for the host names of an IP address.
 //
 // # How it works
 //
-// The DNS is a tree of names, and each name holds records of several types: the addresses of a host
-// (A, AAAA), the mail exchangers of a domain (MX), text (TXT). A resolver walks the tree on behalf of
-// its clients and keeps what it learned for the time to live (TTL) of each record. A name may be an
-// alias of another (CNAME), which is followed. If a resolver has nothing to give, its code tells why:
-// NXDOMAIN says that there is no such name, NOERROR without records that the name has none of the
-// type, SERVFAIL that it could not find out, and REFUSED that it does not want to. The first two are
-// facts about the name, the others are not. With DNSSEC (RFC 4033) it also says whether the answer is
+// The DNS is a tree of names, and each name holds records of several types: the addresses of a host (A, AAAA), the mail
+// exchangers of a domain (MX), text (TXT). A resolver walks the tree on behalf of its clients and keeps what it learned
+// for the time to live (TTL) of each record. A name may be an alias of another (CNAME), which is followed. If a
+// resolver has nothing to give, its code tells why: NXDOMAIN says that there is no such name, NOERROR without records
+// that the name has none of the type, SERVFAIL that it could not find out, and REFUSED that it does not want to. The
+// first two are facts about the name, the others are not. With DNSSEC (RFC 4033) it also says whether the answer is
 // proven to be what the owner of the name signed.
 //
 // The way back from an address to names goes through records of type PTR under in-addr.arpa and

@@ -11,10 +11,8 @@ import (
 )
 
 // lineWords are words in names that providers give to lines of their customers.
-var lineWords = []string{
-	"adsl", "broadband", "cable", "dhcp", "dial", "dialin", "dialup", "dsl", "dyn", "dynamic", "dynip",
-	"pool", "ppp", "pppoe", "vdsl",
-}
+var lineWords = []string{"adsl", "broadband", "cable", "dhcp", "dial", "dialin", "dialup", "dsl", "dyn", "dynamic",
+	"dynip", "pool", "ppp", "pppoe", "vdsl"}
 
 // generic says why a host name looks as if it were made from the address, or by a rule for many hosts.
 func generic(host string, ip diag.IP) (why string, is bool) {

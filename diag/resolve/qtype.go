@@ -12,11 +12,9 @@ import (
 type Type uint16
 
 // common are the types that people ask for.
-var common = []uint16{
-	dns.TypeA, dns.TypeAAAA, dns.TypeCAA, dns.TypeCNAME, dns.TypeDNSKEY, dns.TypeDS, dns.TypeHTTPS,
-	dns.TypeMX, dns.TypeNAPTR, dns.TypeNS, dns.TypeNSEC, dns.TypeNSEC3PARAM, dns.TypePTR, dns.TypeRRSIG,
-	dns.TypeSOA, dns.TypeSRV, dns.TypeSSHFP, dns.TypeSVCB, dns.TypeTLSA, dns.TypeTXT,
-}
+var common = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCAA, dns.TypeCNAME, dns.TypeDNSKEY, dns.TypeDS, dns.TypeHTTPS,
+	dns.TypeMX, dns.TypeNAPTR, dns.TypeNS, dns.TypeNSEC, dns.TypeNSEC3PARAM, dns.TypePTR, dns.TypeRRSIG, dns.TypeSOA,
+	dns.TypeSRV, dns.TypeSSHFP, dns.TypeSVCB, dns.TypeTLSA, dns.TypeTXT}
 
 // refusals say why a type that there is cannot be asked for.
 var refusals = map[uint16]string{

@@ -17,11 +17,9 @@ type DNSRecord struct {
 	Class string `json:"class" doc:"its class, IN for the Internet"`
 	TTL   uint32 `json:"ttl" doc:"how long it may be kept, in seconds"`
 	Data  string `json:"data" doc:"its data as written in a zone file"`
-
-	// Fields hold the data taken apart, by names that depend on the type. Names of hosts are in lower
-	// case without a final dot; bytes are in hexadecimal digits or base64 as in zone files; text that
-	// is not UTF-8 is under the name with "_hex" appended, in hexadecimal digits. A type that is not
-	// described here has the one field "rdata_hex".
+	// Fields hold the data taken apart, by names that depend on the type. Names of hosts are in lower case without a
+	// final dot; bytes are in hexadecimal digits or base64 as in zone files; text that is not UTF-8 is under the name
+	// with "_hex" appended, in hexadecimal digits. A type that is not described here has the one field "rdata_hex".
 	Fields Fields `json:"fields" doc:"its data taken apart, by names that depend on the type"`
 }
 
@@ -29,17 +27,12 @@ type DNSRecord struct {
 // of strings, times, and for the parameters of SVCB and HTTPS again Fields.
 type Fields map[string]any
 
-// NewDNSRecord describes a record. Now decides what the 32-bit times of signatures mean (RFC 4034
-// section 3.1.5).
+// NewDNSRecord describes a record. Now decides what the 32-bit times of signatures mean (RFC 4034 section 3.1.5).
 func NewDNSRecord(rr dns.RR, now time.Time) DNSRecord {
 	h := rr.Header()
 	return DNSRecord{
-		Name:   nameText(h.Name),
-		Type:   dns.Type(h.Rrtype).String(),
-		Class:  dns.Class(h.Class).String(),
-		TTL:    h.Ttl,
-		Data:   dataText(rr),
-		Fields: fieldsOf(rr, now),
+		Name: nameText(h.Name), Type: dns.Type(h.Rrtype).String(), Class: dns.Class(h.Class).String(), TTL: h.Ttl,
+		Data: dataText(rr), Fields: fieldsOf(rr, now),
 	}
 }
 

@@ -21,13 +21,10 @@ const maxRecords = 500
 type Request struct {
 	Name diag.Name `json:"qname" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
 	Type Type      `json:"qtype" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"MX"`
-
 	// Resolver is who is asked. Empty means Default.
 	Resolver ResolverID `json:"resolver,omitempty" enum:"default google cloudflare quad9 opendns authoritative" default:"default" doc:"who is asked; authoritative: the servers of the name, found by iterating from the root"`
-
 	// DNSSEC asks for signatures too, and reports whether the answer is authentic.
 	DNSSEC bool `json:"dnssec,omitempty" default:"false" doc:"whether to ask for signatures too, and to report whether the answer is authentic"`
-
 	// Trace shows the way from the root servers to the answer. It is walked beside the question to the
 	// resolver, unless the authoritative servers are asked anyway.
 	Trace bool `json:"trace,omitempty" default:"false" doc:"whether to show the way from the root servers to the answer"`
@@ -43,16 +40,14 @@ const (
 	cloudflare ResolverID = "cloudflare"
 	quad9      ResolverID = "quad9"
 	openDNS    ResolverID = "opendns"
-
 	// Authoritative are the servers that are responsible for the name, found by a walk from the root.
 	Authoritative ResolverID = "authoritative"
 )
 
 // Values lists the resolvers.
 func (ResolverID) Values() []string {
-	return []string{
-		string(Default), string(google), string(cloudflare), string(quad9), string(openDNS), string(Authoritative),
-	}
+	return []string{string(Default), string(google), string(cloudflare), string(quad9), string(openDNS),
+		string(Authoritative)}
 }
 
 // A Report is the answer to one question.
@@ -110,9 +105,8 @@ type evidence struct {
 	began, ended time.Time
 }
 
-// Lookup puts one question to a resolver, or to the authoritative servers. NXDOMAIN, SERVFAIL and the
-// like are answers; the error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if
-// no answer came.
+// Lookup puts one question to a resolver, or to the authoritative servers. NXDOMAIN, SERVFAIL and the like are answers;
+// the error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no answer came.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := fetch(ctx, env, req)
 	if err != nil {
@@ -226,8 +220,7 @@ func choose(env *diag.Env, id ResolverID) (Resolver, diag.Resolver, error) {
 			return Resolver{ID: id, Name: p.Name}, env.Upstream(p.ID, p.Servers(resolver.UDP)...), nil
 		}
 	}
-	return Resolver{}, nil, diag.Invalid("resolver", "%.40q is none of %s", string(id),
-		strings.Join(id.Values(), ", "))
+	return Resolver{}, nil, diag.Invalid("resolver", "%.40q is none of %s", string(id), strings.Join(id.Values(), ", "))
 }
 
 // readTrace notes which server gave the answer, and how.
@@ -249,23 +242,14 @@ func (e *evidence) readTrace(trace *resolver.Trace) {
 func report(e *evidence) *Report {
 	m, verdict := e.reply, rules.Judge(e, texts)
 	r := &Report{
-		Text:     verdict.Text(),
-		Name:     e.request.Name,
-		Type:     e.request.Type,
-		Resolver: e.who,
-		Rcode:    diag.RcodeName(m.Rcode),
-		Flags: Flags{
-			m.Authoritative, m.Truncated, m.RecursionDesired, m.RecursionAvailable, m.AuthenticatedData, m.CheckingDisabled,
-		},
-		Answers:          NewDNSRecords(m.Answer, maxRecords, e.ended),
-		Authority:        NewDNSRecords(m.Ns, maxRecords, e.ended),
-		Additional:       NewDNSRecords(m.Extra, maxRecords, e.ended),
-		CNAMEChain:       []string{},
-		TruncatedOverUDP: e.truncated,
-		LatencyMS:        max(0, e.ended.Sub(e.began).Milliseconds()),
-		Trace:            []Step{},
-		CheckedAt:        e.began.UTC(),
-		Findings:         verdict.Findings,
+		Text: verdict.Text(), Name: e.request.Name, Type: e.request.Type, Resolver: e.who,
+		Rcode: diag.RcodeName(m.Rcode),
+		Flags: Flags{m.Authoritative, m.Truncated, m.RecursionDesired, m.RecursionAvailable, m.AuthenticatedData,
+			m.CheckingDisabled},
+		Answers: NewDNSRecords(m.Answer, maxRecords, e.ended), Authority: NewDNSRecords(m.Ns, maxRecords, e.ended),
+		Additional: NewDNSRecords(m.Extra, maxRecords, e.ended), CNAMEChain: []string{}, TruncatedOverUDP: e.truncated,
+		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), Trace: []Step{}, CheckedAt: e.began.UTC(),
+		Findings: verdict.Findings,
 	}
 	if u := e.request.Name.Unicode(); u != e.request.Name.String() {
 		r.NameUnicode = u

@@ -16,7 +16,6 @@ const maxForward = 20
 // A ReverseRequest asks for the host names of an address.
 type ReverseRequest struct {
 	IP diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.1"`
-
 	// Verify says whether the addresses of the host names are looked up too. Nil means true.
 	Verify *bool `json:"verify,omitempty" default:"true" doc:"whether to look up the addresses of the host names too"`
 }
@@ -146,17 +145,9 @@ func (f *forwardAnswer) add(address string, ip diag.IP) {
 func reverseReport(e *reverseEvidence) *ReverseReport {
 	verdict := reverseRules.Judge(e, reverseTexts)
 	r := &ReverseReport{
-		Text:             verdict.Text(),
-		IP:               e.ip,
-		Version:          e.ip.Version(),
-		PTRName:          nameText(e.ip.Reverse()),
-		Rcode:            e.ptr.RcodeName(),
-		Hostnames:        []string{},
-		ForwardConfirmed: e.confirmed(),
-		Forward:          []Forward{},
-		LatencyMS:        max(0, e.ended.Sub(e.began).Milliseconds()),
-		CheckedAt:        e.began.UTC(),
-		Findings:         verdict.Findings,
+		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), PTRName: nameText(e.ip.Reverse()),
+		Rcode: e.ptr.RcodeName(), Hostnames: []string{}, ForwardConfirmed: e.confirmed(), Forward: []Forward{},
+		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), CheckedAt: e.began.UTC(), Findings: verdict.Findings,
 	}
 	if e.ptr.Exists() {
 		r.TTL = new(e.ptr.TTL)

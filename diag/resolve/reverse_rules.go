@@ -4,8 +4,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// manyNames is the number of host names of which receivers of mail look at the first only (RFC 7208
-// section 4.6.4).
+// manyNames is the number of host names of which receivers of mail look at the first only (RFC 7208 section 4.6.4).
 const manyNames = 10
 
 func ptrKnown(e *reverseEvidence) bool { return e.ptr.Err() == nil }
@@ -15,10 +14,9 @@ func verified(e *reverseEvidence) bool { return named(e) && e.verify }
 var reverseRules = diag.Rules[*reverseEvidence]{
 	{
 		Code: "reverse.ptr.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Reverse zone did not answer",
-		Requirement: "The name servers answer for the address",
-		Ref:         "RFC 1912 section 2.8",
-		Advice:      "Ask the holder of the address block to fix the reverse zone.",
+		Ref:   "RFC 1912 section 2.8",
+		Title: "Reverse zone did not answer", Requirement: "The name servers answer for the address",
+		Advice: "Ask the holder of the address block to fix the reverse zone.",
 		Fails: func(e *reverseEvidence) diag.Failures {
 			if ptrKnown(e) {
 				return nil
@@ -27,12 +25,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		},
 	},
 	{
-		Code: "reverse.ptr.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Title:       "No PTR record",
-		Requirement: "The address has a PTR record",
-		Ref:         "RFC 1912 section 2.1",
-		Advice:      "Ask your provider to set a PTR record: many receivers reject mail from addresses without one.",
-		When:        ptrKnown,
+		Code: "reverse.ptr.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Ref: "RFC 1912 section 2.1",
+		Title: "No PTR record", Requirement: "The address has a PTR record",
+		Advice: "Ask your provider to set a PTR record: many receivers reject mail from addresses without one.",
+		When:   ptrKnown,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			if e.ptr.NXDomain() {
 				return diag.Fail("%s does not exist (NXDOMAIN).", nameText(e.ptr.Name))
@@ -41,24 +37,20 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		},
 	},
 	{
-		Code: "reverse.ptr.many", Severity: diag.Warning,
-		Title:       "Too many PTR records",
-		Requirement: "The address has few PTR records",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Keep one PTR record, for the name that the host uses in HELO.",
-		When:        named,
+		Code: "reverse.ptr.many", Severity: diag.Warning, Ref: "RFC 7208 section 4.6.4",
+		Title: "Too many PTR records", Requirement: "The address has few PTR records",
+		Advice: "Keep one PTR record, for the name that the host uses in HELO.",
+		When:   named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailIf(len(e.hosts) > manyNames, "The address has %d PTR records. Many receivers look at the first %d only.",
 				len(e.hosts), manyNames)
 		},
 	},
 	{
-		Code: "reverse.hostname.invalid", Severity: diag.Warning,
-		Title:       "PTR record holds an invalid host name",
-		Requirement: "The PTR records hold valid host names",
-		Ref:         "RFC 1123 section 2.1",
-		Advice:      "Correct the PTR record: the labels of a host name hold letters, digits and hyphens.",
-		When:        named,
+		Code: "reverse.hostname.invalid", Severity: diag.Warning, Ref: "RFC 1123 section 2.1",
+		Title: "PTR record holds an invalid host name", Requirement: "The PTR records hold valid host names",
+		Advice: "Correct the PTR record: the labels of a host name hold letters, digits and hyphens.",
+		When:   named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return e.each(func(host string) (string, bool) {
 				_, err := diag.ParseDomain(host)
@@ -67,23 +59,20 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		},
 	},
 	{
-		Code: "reverse.hostname.generic", Severity: diag.Info,
-		Title:       "Generic host name",
-		Requirement: "The host names are not generic",
-		Ref:         "RFC 8499 section 7",
-		Advice:      "Ask your provider for a PTR record with a name of your own if the host sends mail: this one looks dynamic.",
-		When:        named,
+		Code: "reverse.hostname.generic", Severity: diag.Info, Ref: "RFC 8499 section 7",
+		Title: "Generic host name", Requirement: "The host names are not generic",
+		Advice: "Ask your provider for a PTR record with a name of your own if the host sends mail: this one looks dynamic.",
+		When:   named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return e.each(func(host string) (string, bool) { return generic(host, e.ip) })
 		},
 	},
 	{
 		Code: "reverse.forward.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Addresses of a host name unknown",
-		Requirement: "The name servers answer for the host names",
-		Ref:         "RFC 1912 section 2.1",
-		Advice:      "Fix the zone of the host name: until it answers, the name cannot be confirmed.",
-		When:        verified,
+		Ref:   "RFC 1912 section 2.1",
+		Title: "Addresses of a host name unknown", Requirement: "The name servers answer for the host names",
+		Advice: "Fix the zone of the host name: until it answers, the name cannot be confirmed.",
+		When:   verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
 				host := nameText(f.host)
@@ -92,23 +81,19 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		},
 	},
 	{
-		Code: "reverse.forward.unconfirmed", Severity: diag.Warning,
-		Title:       "Reverse DNS not forward-confirmed",
-		Requirement: "A host name resolves to the address",
-		Ref:         "RFC 1912 section 2.1, RFC 8499 section 7",
-		Advice:      "Add an A or AAAA record with this address to the host name, or correct the PTR record.",
-		When:        func(e *reverseEvidence) bool { return verified(e) && !e.unsure() },
+		Code: "reverse.forward.unconfirmed", Severity: diag.Warning, Ref: "RFC 1912 section 2.1, RFC 8499 section 7",
+		Title: "Reverse DNS not forward-confirmed", Requirement: "A host name resolves to the address",
+		Advice: "Add an A or AAAA record with this address to the host name, or correct the PTR record.",
+		When:   func(e *reverseEvidence) bool { return verified(e) && !e.unsure() },
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailIf(!e.confirmed(), "None of the host names resolves to %s.", e.ip)
 		},
 	},
 	{
-		Code: "reverse.forward.partial", Severity: diag.Info,
-		Title:       "A host name does not resolve to the address",
-		Requirement: "Every host name resolves to the address",
-		Ref:         "RFC 1912 section 2.1",
-		Advice:      "Remove the PTR records of the names that do not resolve to the address.",
-		When:        func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
+		Code: "reverse.forward.partial", Severity: diag.Info, Ref: "RFC 1912 section 2.1",
+		Title: "A host name does not resolve to the address", Requirement: "Every host name resolves to the address",
+		Advice: "Remove the PTR records of the names that do not resolve to the address.",
+		When:   func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
 				unmatched, host := !f.matches && !f.invalid && f.err == nil, nameText(f.host)
@@ -117,14 +102,11 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		},
 	},
 	{
-		Code: "reverse.address.special", Severity: diag.Info,
-		Title:       "Address is not public",
-		Requirement: "The address is public",
-		Ref:         "RFC 6303 section 4, RFC 6890 section 2.2",
+		Code: "reverse.address.special", Severity: diag.Info, Ref: "RFC 6303 section 4, RFC 6890 section 2.2",
+		Title: "Address is not public", Requirement: "The address is public",
 		Fails: func(e *reverseEvidence) diag.Failures {
 			purpose := purposeOf(e.ip.Addr)
-			return diag.FailIf(purpose != "",
-				"%s is %s: its host names depend on the resolver.", e.ip, purpose)
+			return diag.FailIf(purpose != "", "%s is %s: its host names depend on the resolver.", e.ip, purpose)
 		},
 	},
 }

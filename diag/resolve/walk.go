@@ -16,8 +16,7 @@ import (
 const (
 	// walkTimeout leaves the caller, whose time usually is 15 seconds (CONTRACT 1.9), with a report on
 	// how far the walk had got. Callers with less time have a tenth of it left for that.
-	walkTimeout = 10 * time.Second
-
+	walkTimeout    = 10 * time.Second
 	maxSteps       = 200 // that a trace lists; a walk has four as a rule, and may take a hundred questions
 	maxStepRecords = 50  // that a step lists of each kind
 )
@@ -87,14 +86,10 @@ func steps(walk *resolver.Walk, now time.Time) []Step {
 	}
 	for _, h := range walk.Hops[:min(len(walk.Hops), maxSteps)] {
 		s := Step{
-			Zone:       nameText(h.Zone),
-			Name:       nameText(h.Question.Name),
-			Type:       Type(h.Question.Qtype),
-			Server:     StepServer{nameText(h.Server), h.Addr.Addr().String()},
-			Answers:    []DNSRecord{},
-			ReferralNS: []string{},
-			Glue:       NewDNSRecords(h.Glue, maxStepRecords, now),
-			LatencyMS:  max(0, h.Latency.Milliseconds()),
+			Zone: nameText(h.Zone), Name: nameText(h.Question.Name), Type: Type(h.Question.Qtype),
+			Server: StepServer{nameText(h.Server), h.Addr.Addr().String()}, Answers: []DNSRecord{},
+			ReferralNS: []string{}, Glue: NewDNSRecords(h.Glue, maxStepRecords, now),
+			LatencyMS: max(0, h.Latency.Milliseconds()),
 		}
 		if h.Reply != nil {
 			s.Rcode = diag.RcodeName(h.Reply.Rcode)
@@ -127,62 +122,51 @@ func compared(e *evidence) bool {
 var walkRules = diag.Rules[*evidence]{
 	{
 		Code: "resolve.walk.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "No authoritative server answered",
-		Requirement: "An authoritative server answered",
-		Ref:         "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
-		Advice:      "Check that the name servers run, and that the NS records and glue in the parent zone are right.",
-		When:        walked,
+		Ref:   "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
+		Title: "No authoritative server answered", Requirement: "An authoritative server answered",
+		Advice: "Check that the name servers run, and that the NS records and glue in the parent zone are right.",
+		When:   walked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.walk.Err != nil, "Iterating from the root ended without an answer: %s.", reason(e.walk.Err))
 		},
 	},
 	{
-		Code: "resolve.walk.lame", Severity: diag.Warning,
-		Title:       "Lame delegation",
-		Requirement: "The servers that were asked are authoritative for their zones",
-		Ref:         "RFC 1912 section 2.8, RFC 9499 section 7",
-		Advice:      "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
-		When:        walked,
+		Code: "resolve.walk.lame", Severity: diag.Warning, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
+		Title: "Lame delegation", Requirement: "The servers that were asked are authoritative for their zones",
+		Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
+		When:   walked,
 		Fails: func(e *evidence) diag.Failures {
 			return e.faulty(lame, "is not authoritative for")
 		},
 	},
 	{
-		Code: "resolve.walk.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Name server did not respond",
-		Requirement: "The servers that were asked responded",
-		Ref:         "RFC 2182 section 3.1",
-		Advice:      "Check that the server runs and that firewalls allow DNS over UDP and TCP.",
-		When:        walked,
+		Code: "resolve.walk.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 2182 section 3.1",
+		Title: "Name server did not respond", Requirement: "The servers that were asked responded",
+		Advice: "Check that the server runs and that firewalls allow DNS over UDP and TCP.",
+		When:   walked,
 		Fails: func(e *evidence) diag.Failures {
 			return e.faulty(func(h resolver.Hop) bool { return !lame(h) && !blocked(h) }, "did not respond for")
 		},
 	},
 	{
-		Code: "resolve.walk.private", Severity: diag.Warning,
-		Title:       "Name server has an address that is not public",
-		Requirement: "The name servers have public addresses",
-		Ref:         "RFC 1918 section 5, RFC 6890 section 2.2.2",
-		Advice:      "Give the name server an address that can be reached from the Internet.",
-		When:        walked,
+		Code: "resolve.walk.private", Severity: diag.Warning, Ref: "RFC 1918 section 5, RFC 6890 section 2.2.2",
+		Title: "Name server has an address that is not public", Requirement: "The name servers have public addresses",
+		Advice: "Give the name server an address that can be reached from the Internet.",
+		When:   walked,
 		Fails: func(e *evidence) diag.Failures {
 			return e.faulty(blocked, "was not asked for")
 		},
 	},
 	{
-		Code: "resolve.walk.glue", Severity: diag.Warning,
-		Title:       "Glue missing",
-		Requirement: "In-domain name servers have glue",
-		Ref:         "RFC 9471 section 3.1",
-		Advice:      "Register the address of the name server in the parent zone (glue).",
-		When:        walked,
-		Fails:       withoutGlue,
+		Code: "resolve.walk.glue", Severity: diag.Warning, Ref: "RFC 9471 section 3.1",
+		Title: "Glue missing", Requirement: "In-domain name servers have glue",
+		Advice: "Register the address of the name server in the parent zone (glue).",
+		When:   walked, Fails: withoutGlue,
 	},
 	{
-		Code: "resolve.walk.differs", Severity: diag.Info,
+		Code: "resolve.walk.differs", Severity: diag.Info, Ref: "RFC 1034 section 3.6",
 		Title:       "Resolver and authoritative servers differ",
 		Requirement: "The resolver answers what the authoritative servers answer",
-		Ref:         "RFC 1034 section 3.6",
 		Advice:      "After a change, wait until the TTL has passed. Some zones answer differently by location on purpose.",
 		When:        compared,
 		Fails: func(e *evidence) diag.Failures {

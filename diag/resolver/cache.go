@@ -10,8 +10,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// An Exchanger puts one question to the DNS, as [Client] and [Cache] do. Its reply is the caller's to
-// change.
+// An Exchanger puts one question to the DNS, as [Client] and [Cache] do. Its reply is the caller's to change.
 type Exchanger interface {
 	Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
 }
@@ -28,16 +27,14 @@ const (
 const (
 	maxShards = 64 // far more than processors, so that two seldom meet
 	minShard  = 16 // entries of the smallest shard that still serves
-
 	// Memory of an entry and of a record beside the bytes of the message, about.
 	entryOverhead  = 400
 	recordOverhead = 100
 )
 
-// A Cache keeps replies for as long as their times to live allow, and lets all who ask for the same
-// thing at the same time wait for one exchange. Its zero value is a cache of the default size before
-// the servers of the system. It may be used by several goroutines at once, must not be copied, and
-// must not change once in use.
+// A Cache keeps replies for as long as their times to live allow, and lets all who ask for the same thing at the same
+// time wait for one exchange. Its zero value is a cache of the default size before the servers of the system. It may be
+// used by several goroutines at once, must not be copied, and must not change once in use.
 //
 // Replies are kept by name, type and class, and by the bits RD, DO, CD and AD and the presence of EDNS
 // in the question. Questions with EDNS options pass through, and so does anything but a plain
@@ -45,22 +42,18 @@ const (
 type Cache struct {
 	// Upstream is asked for what is not known. If nil, it is the servers of the system.
 	Upstream Exchanger
-
 	// MaxEntries and MaxBytes bound the replies that are kept; the bytes are an estimate. 0 means
 	// 32,768 replies and 32 MiB.
 	MaxEntries int
 	MaxBytes   int
-
 	// MaxTTL and MaxNegativeTTL bound how long answers, and the knowledge that there is none, are
 	// kept. 0 means five minutes and one minute.
 	MaxTTL         time.Duration
 	MaxNegativeTTL time.Duration
-
 	// MinTTL is how long every reply is kept at least, whatever it is and whatever its times to live say,
 	// unless it is cut off: for a cache that lives no longer than one diagnostic, whose parts shall see
 	// the same answers. 0 means that replies are kept as they allow.
 	MinTTL time.Duration
-
 	// Clock tells the time. If nil, it is the wall clock.
 	Clock func() time.Time
 

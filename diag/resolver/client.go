@@ -28,37 +28,26 @@ type Client struct {
 	// Servers are asked in this order. A server that did not answer is asked after the others for
 	// ten seconds. If empty, the servers are those of ConfigFile.
 	Servers []Server
-
 	// ConfigFile holds the servers in the format of resolv.conf(5). It is read again when it
 	// changes. Empty means /etc/resolv.conf. Without the file, 127.0.0.1 and ::1 are asked.
 	ConfigFile string
-
 	// Dial connects to an IP address and port, network being tcp or udp. Connections over udp carry
 	// one message in each Read and Write. If nil, the real network is used, with shared sockets.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-
 	// Lookup finds the addresses of DoT and DoH servers given by name alone. If nil, the system does.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-
 	// Roots are the certificate authorities to trust. If nil, the system's.
 	Roots *x509.CertPool
-
 	// Clock tells the time at which certificates must be valid. If nil, it is the wall clock.
 	Clock func() time.Time
-
 	// Timeout bounds the wait for the reply to one message, connecting included. A question that goes
 	// over UDP and then over TCP has it twice. 0 means what the ConfigFile says, or 2 seconds.
 	Timeout time.Duration
-
-	// Attempts is how often the servers are gone through, at most 10. 0 means what the ConfigFile
-	// says, or twice.
+	// Attempts is how often the servers are gone through, at most 10. 0 means what the ConfigFile says, or twice.
 	Attempts int
-
-	// Case0x20 sends names over UDP in random letter case, and believes only replies that repeat it.
-	// A server that does not repeat it is asked over TCP after a tenth of a second; with AsIs, if
-	// that fails, once more over UDP.
+	// Case0x20 sends names over UDP in random letter case, and believes only replies that repeat it. A server that does
+	// not repeat it is asked over TCP after a tenth of a second; with AsIs, if that fails, once more over UDP.
 	Case0x20 bool
-
 	// AsIs sends queries just as they are and returns the replies to them: EDNS is not added, a reply
 	// that is cut off is not asked for over TCP, and a refusal is final.
 	AsIs bool
@@ -226,8 +215,7 @@ func (s *upstreams) complete(c *Client, conf Config) {
 	s.attempts = min(s.attempts, maxAttempts)
 }
 
-// Close ends all connections, and the exchanges on them, with [ErrClosed]. The client is of no use
-// afterwards.
+// Close ends all connections, and the exchanges on them, with [ErrClosed]. The client is of no use afterwards.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,15 +3,14 @@
 //
 // # The protocol in short
 //
-// A DNS message is a header, a question and three lists of records. A client sends a message with
-// the question alone, and the server sends it back with the lists filled and a code: NOERROR,
-// NXDOMAIN for a name that does not exist, SERVFAIL for a server that could not find out. Over UDP
-// a message is one datagram; anyone can forge one, so a client makes its queries hard to guess (a
-// random identifier, a random port, optionally random letter case in the name) and believes only
-// replies that repeat all of it (RFC 5452). What does not fit into a datagram comes back cut off,
-// with the bit TC set, and is asked for again over TCP, where each message follows its length in two
-// bytes and many may be under way at once, answered in any order (RFC 7766). EDNS (RFC 6891) lets a
-// client say how large a datagram it takes, and carries the wish for signatures (DO).
+// A DNS message is a header, a question and three lists of records. A client sends a message with the question alone,
+// and the server sends it back with the lists filled and a code: NOERROR, NXDOMAIN for a name that does not exist,
+// SERVFAIL for a server that could not find out. Over UDP a message is one datagram; anyone can forge one, so a client
+// makes its queries hard to guess (a random identifier, a random port, optionally random letter case in the name) and
+// believes only replies that repeat all of it (RFC 5452). What does not fit into a datagram comes back cut off, with
+// the bit TC set, and is asked for again over TCP, where each message follows its length in two bytes and many may be
+// under way at once, answered in any order (RFC 7766). EDNS (RFC 6891) lets a client say how large a datagram it takes,
+// and carries the wish for signatures (DO).
 //
 // # How to use it
 //

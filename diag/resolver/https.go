@@ -32,17 +32,10 @@ func (u *upstream) newHTTPClient() *http.Client {
 	config.ClientSessionCache = tls.NewLRUClientSessionCache(httpConns)
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return u.dialTCP(ctx)
-			},
-			TLSClientConfig:        config,
-			ForceAttemptHTTP2:      true,
-			MaxConnsPerHost:        httpConns,
-			MaxIdleConnsPerHost:    httpConns,
-			IdleConnTimeout:        httpIdle,
-			DisableCompression:     true,
-			DisableKeepAlives:      u.single,
-			MaxResponseHeaderBytes: httpHeaderBytes,
+			DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return u.dialTCP(ctx) },
+			TLSClientConfig: config, ForceAttemptHTTP2: true, MaxConnsPerHost: httpConns,
+			MaxIdleConnsPerHost: httpConns, IdleConnTimeout: httpIdle, DisableCompression: true,
+			DisableKeepAlives: u.single, MaxResponseHeaderBytes: httpHeaderBytes,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

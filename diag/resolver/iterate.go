@@ -12,10 +12,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// An Iterator finds answers by itself: it begins at the servers of the root zone and follows the
-// referrals down to the servers that are responsible for the name (RFC 1034 section 5.3.3). Its zero
-// value walks the Internet. It may be used by several goroutines at once, and keeps nothing between
-// two walks.
+// An Iterator finds answers by itself: it begins at the servers of the root zone and follows the referrals down to the
+// servers that are responsible for the name (RFC 1034 section 5.3.3). Its zero value walks the Internet. It may be used
+// by several goroutines at once, and keeps nothing between two walks.
 //
 // Whoever owns a domain decides where a walk through it leads. So a server is believed about names at
 // or below the zone that it was asked for, and about no other; each referral must lead further down;
@@ -25,20 +24,15 @@ type Iterator struct {
 	// Ask puts a question to one server, just as it is, as [Client.Ask] does for a client with AsIs.
 	// It must return when the context ends. If nil, the real network is used.
 	Ask func(ctx context.Context, server Server, q *dns.Msg) (*dns.Msg, error)
-
 	// Roots are the servers where walks begin. If empty, [RootServers].
 	Roots []NameServer
-
 	// Check, if set, says why a server must not be asked.
 	Check func(addr netip.AddrPort) error
-
 	// NoIPv4 and NoIPv6 leave out the servers of a family.
 	NoIPv4, NoIPv6 bool
-
 	// Minimise lets servers see no more of the name than they need to refer further (RFC 9156). It
 	// takes more questions, and servers that do not do empty non-terminals well get in the way.
 	Minimise bool
-
 	// MaxQueries bounds the messages sent in one walk. 0 means 100.
 	MaxQueries int
 }
@@ -47,38 +41,27 @@ const (
 	// defaultMaxQueries is what other resolvers allow (max-recursion-queries of BIND is 50 a name).
 	// Four are usual; the rest is for servers that do not answer and those without glue.
 	defaultMaxQueries = 100
-
 	// queryTimeout is how long a server is waited for. Nearly all answer within a quarter of it.
 	queryTimeout = 1500 * time.Millisecond
-
 	// raceDelay is how long a server is waited for before another is asked beside it: more than the
 	// usual round trip to the other side of the world.
 	raceDelay = 300 * time.Millisecond
-
 	// maxTries bounds the questions to the servers of one zone for one purpose. Zones have up to 13
 	// servers of two addresses; if the first 16 tries are in vain, so are the others.
 	maxTries = 16
-
 	// maxRepeats bounds how many silent servers are asked once more, without EDNS.
 	maxRepeats = 4
-
-	// maxNameServers bounds the NS records of a zone that are looked at; the root and large domains
-	// have 13.
+	// maxNameServers bounds the NS records of a zone that are looked at; the root and large domains have 13.
 	maxNameServers = 32
-
 	// maxGlueless bounds the name servers without an address that are looked up at once. A referral to
 	// many such hosts is an attack on whose servers they are (CVE-2020-8616, "NXNSAttack").
 	maxGlueless = 4
-
 	// maxDepth bounds name servers that are looked up for the sake of name servers.
 	maxDepth = 4
-
 	// familyGrace is how long the addresses of the other family are waited for once one is there.
 	familyGrace = 100 * time.Millisecond
-
 	// maxMinimised bounds the questions with a shortened name (MAX_MINIMISE_COUNT of RFC 9156 section 2.3).
 	maxMinimised = 10
-
 	// maxAliases bounds a chain of CNAMEs; resolvers follow between 8 and 16.
 	maxAliases = 16
 )
@@ -118,7 +101,6 @@ type Walk struct {
 	// way, and for the rest the last reply. If no server of the last zone replied, it is SERVFAIL with
 	// the reason, as resolvers have it (RFC 8914 section 4.23). It is never nil.
 	Reply *dns.Msg
-
 	// Err tells why there is no answer of a server that is responsible. The Reply beside it may be the
 	// best of those that are of no use, such as one with REFUSED.
 	Err error

@@ -99,8 +99,7 @@ func hostIn(list []NameServer, name string) int {
 	return -1
 }
 
-// maxHostAddrs bounds the addresses of one name server. Hosts have one of each family, a few have
-// more of each.
+// maxHostAddrs bounds the addresses of one name server. Hosts have one of each family, a few have more of each.
 const maxHostAddrs = 8
 
 // appendAddr adds an address unless it is there, or there are enough.

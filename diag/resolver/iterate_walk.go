@@ -123,9 +123,8 @@ func (w *walk) addressed(hosts []NameServer) []NameServer {
 	return list
 }
 
-// lookUpSome finds addresses of servers of a zone that came without, and returns the first that has
-// some. Each is looked up once for a race; one that is being looked up already, further up, is left
-// out: its own zone depends on it.
+// lookUpSome finds addresses of servers of a zone that came without, and returns the first that has some. Each is
+// looked up once for a race; one that is being looked up already, further up, is left out: its own zone depends on it.
 func (w *walk) lookUpSome(ctx context.Context, at *cut, r *race, via []string) []NameServer {
 	known := w.addressed(at.hosts)
 	for len(via) < maxDepth && ctx.Err() == nil && w.left.Load() > 0 {

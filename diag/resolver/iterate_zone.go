@@ -12,30 +12,23 @@ type Zone struct {
 	Name   string   // where the zone begins, absolute
 	SOA    *dns.SOA // nil if no server of the zone told
 	Parent string   // the parent zone, which delegates; empty for the root
-
 	// ParentServers are those of the parent zone, as they were known to the walk: with their glue.
 	ParentServers []NameServer
-
 	// Delegation are the servers as the parent zone has them, with their glue only.
 	Delegation []NameServer
-
 	// NS are the servers as the zone itself has them, absolute. It is nil if no server told.
 	NS []string
-
 	// Servers are those of both lists, with the addresses in glue, or else those that were looked up.
 	Servers []NameServer
-
 	// Err tells why no server of the zone answered for it, or is nil.
 	Err error
-
 	// Hops are all questions of the walk, in the order in which they ended.
 	Hops []Hop
 }
 
-// FindZone walks from the root to the zone that holds a name, and finds its servers: those that the
-// parent zone names, those that it names itself, and the addresses of both. The name need not exist,
-// and aliases are not followed. The zone is not nil; its Err is that of the context if that has ended,
-// and then it is as deep as the walk had got.
+// FindZone walks from the root to the zone that holds a name, and finds its servers: those that the parent zone names,
+// those that it names itself, and the addresses of both. The name need not exist, and aliases are not followed. The
+// zone is not nil; its Err is that of the context if that has ended, and then it is as deep as the walk had got.
 func (it *Iterator) FindZone(ctx context.Context, name string) *Zone {
 	w := it.begin(false)
 	at, soa, err := w.locate(ctx, dns.CanonicalName(name))

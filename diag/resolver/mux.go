@@ -44,8 +44,7 @@ type mux struct {
 	idle    time.Time
 }
 
-// A waiter is a query in flight. The fields below state are guarded by the mutex of the mux until
-// the state is done.
+// A waiter is a query in flight. The fields below state are guarded by the mutex of the mux until the state is done.
 type waiter struct {
 	id    uint16
 	query *query
@@ -143,8 +142,7 @@ func (m *mux) exchange(ctx context.Context, w *waiter, deadline time.Time) (*buf
 func (m *mux) lead(ctx context.Context, w *waiter, deadline time.Time) (*buffer, error) {
 	m.conn.SetReadDeadline(deadline)
 	if ctx.Done() != nil {
-		// An interrupt that comes too late hits the next to read, who finds that nobody
-		// interrupted it and reads on.
+		// An interrupt that comes too late hits the next to read, who finds that nobody interrupted it and reads on.
 		defer context.AfterFunc(ctx, func() { m.conn.SetReadDeadline(longAgo) })()
 	}
 	for {

@@ -34,7 +34,6 @@ type pool struct {
 	kind
 	dial  func(ctx context.Context) (net.Conn, error)
 	slots []slot
-
 	// waiters are kept by pool and not for all, because their channels must not leave the
 	// testing/synctest bubble that they were made in.
 	waiters sync.Pool

@@ -14,14 +14,11 @@ import (
 const (
 	headerLen = 12 // RFC 1035 section 4.1.1
 	prefixLen = 2  // length of a message on a stream, RFC 1035 section 4.2.2
-
 	// ednsSize is the UDP payload that avoids fragmentation on the Internet (RFC 9715 section 3).
 	ednsSize = 1232
-
 	// maxDatagram is the largest datagram read. RFC 6891 section 6.2.5 suggests no more than 4096;
 	// what is longer counts as cut off and is asked for again over TCP.
 	maxDatagram = 4096
-
 	// maxMessage is the largest message there is.
 	maxMessage = 65535
 )
@@ -216,9 +213,8 @@ func truncated(reply []byte) bool { return reply[2]&bitTC != 0 }
 
 var errCounts = errors.New("it holds fewer records than its header says")
 
-// decode turns a reply that matches into a message for the caller: with the caller's identifier and
-// spelling of the name, and without an OPT record that the caller did not ask for. It writes into
-// the reply.
+// decode turns a reply that matches into a message for the caller: with the caller's identifier and spelling of the
+// name, and without an OPT record that the caller did not ask for. It writes into the reply.
 func (q *query) decode(reply []byte) (*dns.Msg, error) {
 	if binary.BigEndian.Uint16(reply[4:]) == 1 {
 		copy(reply[headerLen:q.end], q.asked) // names compressed into the question follow

@@ -38,18 +38,13 @@ const maxAddrs = 16
 type Server struct {
 	// Transport is the way to speak to it. Empty means UDP.
 	Transport Transport
-
 	// Addrs are its addresses. Exactly one for UDP and TCP. For DoT and DoH there may be several,
 	// in order of preference, or none if Name is to be looked up.
 	Addrs []netip.Addr
-
 	// Port is the port; 0 is the standard one of the transport.
 	Port uint16
-
-	// Name is the name that the certificate of a DoT or DoH server must hold. If empty, it must hold
-	// the address.
+	// Name is the name that the certificate of a DoT or DoH server must hold. If empty, it must hold the address.
 	Name string
-
 	// Path is the path of the DoH resource, beginning with a slash. Empty means /dns-query.
 	Path string
 }
@@ -146,8 +141,7 @@ func (s *Server) parseHost(authority string) error {
 	return err
 }
 
-// parseFragment reads what follows the number sign: addresses if the host was a name, or a name if
-// it was an address.
+// parseFragment reads what follows the number sign: addresses if the host was a name, or a name if it was an address.
 func (s *Server) parseFragment(fragment string) error {
 	if fragment == "" {
 		return nil

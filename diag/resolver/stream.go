@@ -44,10 +44,7 @@ func (u *upstream) dialTLS(ctx context.Context) (net.Conn, error) {
 
 func (u *upstream) tlsConfig() *tls.Config {
 	return &tls.Config{
-		RootCAs:            u.roots,
-		Time:               u.clock,
-		ServerName:         u.server.certificateName(),
-		MinVersion:         tls.VersionTLS12,
+		RootCAs: u.roots, Time: u.clock, ServerName: u.server.certificateName(), MinVersion: tls.VersionTLS12,
 		ClientSessionCache: u.sessions,
 	}
 }

@@ -12,13 +12,10 @@ import (
 
 const (
 	systemFile = "/etc/resolv.conf"
-
 	// configCheck is how long a look at the time of change of the file is good for.
 	configCheck = 5 * time.Second
-
 	// maxConfig bounds what is read of the file; real ones have some hundred bytes.
 	maxConfig = 64 << 10
-
 	// Bounds of resolv.conf(5): MAXNS, RES_MAXRETRANS and RES_MAXRETRY.
 	maxServers        = 3
 	maxConfigTimeout  = 30 * time.Second

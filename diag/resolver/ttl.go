@@ -11,8 +11,7 @@ import (
 // over when the caller has fixed something and asks again.
 const failureTTL = 2 * time.Second
 
-// lifetime returns how long a reply may be kept, or 0. The end of its shortest-lived record is the
-// end of it all.
+// lifetime returns how long a reply may be kept, or 0. The end of its shortest-lived record is the end of it all.
 func (c *Cache) lifetime(m *dns.Msg, qtype uint16) time.Duration {
 	if m.Truncated {
 		return 0 // what is missing is not known to be missing

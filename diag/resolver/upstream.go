@@ -42,10 +42,7 @@ const sessionsKept = 8
 
 // newUpstream prepares to ask a server. If single, connections are not kept.
 func (c *Client) newUpstream(s Server, single bool) *upstream {
-	u := &upstream{
-		server: s, single: single,
-		dial: c.Dial, lookup: c.Lookup, roots: c.Roots, clock: c.Clock,
-	}
+	u := &upstream{server: s, single: single, dial: c.Dial, lookup: c.Lookup, roots: c.Roots, clock: c.Clock}
 	if err := s.check(); err != nil {
 		u.fault = fmt.Errorf("name server %.200q: %w", s, err)
 		return u
@@ -199,8 +196,7 @@ func (u *upstream) send(ctx context.Context, q *query, t Transport, timeout time
 
 func (u *upstream) step(q *query, t Transport, came arrival, err error, latency time.Duration) Step {
 	step := Step{
-		Server: u.server, Transport: t, Addr: came.remote, Question: q.msg.Question[0],
-		Latency: latency, Err: err,
+		Server: u.server, Transport: t, Addr: came.remote, Question: q.msg.Question[0], Latency: latency, Err: err,
 	}
 	if err == nil {
 		step.Rcode = rcodeOf(came.data.data)

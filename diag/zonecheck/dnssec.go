@@ -172,8 +172,7 @@ func (s *security) checkApex(e *evidence, ad *survey.Address) (overKeys []dnssec
 	return overKeys
 }
 
-// checkNames judges the replies about names below the apex: one that is usual, and one that does not
-// exist.
+// checkNames judges the replies about names below the apex: one that is usual, and one that does not exist.
 func (s *security) checkNames(e *evidence, ad *survey.Address) {
 	if r := ad.Replies[survey.ProbeWWW]; r.OK() && r.EDNS() != nil {
 		s.checkName(r, "www."+e.Zone, dns.TypeA, e.target(ad))

@@ -3,12 +3,11 @@
 //
 // # How a zone is served
 //
-// The parent zone delegates a domain: NS records there name the servers of the domain, and glue, addresses
-// beside them, lets resolvers reach servers whose names lie in the domain itself. The servers hold the
-// zone. Each must answer by itself for all of it, over UDP and TCP, on IPv4 and IPv6, with the flag AA, and
-// all must give the same answers: first the SOA record, whose serial number tells which version of the zone
-// a server has. Where the parent zone has DS records, resolvers accept only what the keys that match these
-// have signed.
+// The parent zone delegates a domain: NS records there name the servers of the domain, and glue, addresses beside them,
+// lets resolvers reach servers whose names lie in the domain itself. The servers hold the zone. Each must answer by
+// itself for all of it, over UDP and TCP, on IPv4 and IPv6, with the flag AA, and all must give the same answers: first
+// the SOA record, whose serial number tells which version of the zone a server has. Where the parent zone has DS
+// records, resolvers accept only what the keys that match these have signed.
 //
 // So a zone breaks in many places at once: the delegation may name other servers than the zone, a server
 // may have lost the zone or have an old version of it, a firewall may drop what it does not know, a
@@ -20,12 +19,11 @@
 //
 // # What is not known
 //
-// A rule without evidence does not run: nothing is praised or scored that no server answered for. What
-// could not be learned is a finding of its own, such as zone.records.unknown, and leaves the score out. A
-// server that does not answer is at fault where other servers can be reached over the same version of IP;
-// where none can, nothing is held against it. If no server gives an answer that resolvers can use, the
-// domain is unreachable, and that is critical. Forged replies, with another identifier or for another
-// question, are counted and passed over.
+// A rule without evidence does not run: nothing is praised or scored that no server answered for. What could not be
+// learned is a finding of its own, such as zone.records.unknown, and leaves the score out. A server that does not
+// answer is at fault where other servers can be reached over the same version of IP; where none can, nothing is held
+// against it. If no server gives an answer that resolvers can use, the domain is unreachable, and that is critical.
+// Forged replies, with another identifier or for another question, are counted and passed over.
 //
 // # How to use the package
 //

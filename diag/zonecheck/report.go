@@ -14,17 +14,10 @@ import (
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		Domain:        e.Domain,
-		DomainUnicode: e.Domain.UnicodeIfDifferent(),
-		Verdict:       rules.Judge(e, texts),
-		Parent:        e.parentReport(),
-		Zone:          Zone{Nameservers: bareNames(e.own), TTL: e.ownTTL},
-		Delegation:    e.delegationReport(),
-		Nameservers:   []Nameserver{},
-		SOA:           e.soaReport(),
-		Diversity:     e.diversity(),
-		Partial:       len(e.Unanswered()) > 0,
-		Timing:        diag.NewTiming(e.Began, ended),
+		Domain: e.Domain, DomainUnicode: e.Domain.UnicodeIfDifferent(), Verdict: rules.Judge(e, texts),
+		Parent: e.parentReport(), Zone: Zone{Nameservers: bareNames(e.own), TTL: e.ownTTL},
+		Delegation: e.delegationReport(), Nameservers: []Nameserver{}, SOA: e.soaReport(), Diversity: e.diversity(),
+		Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.Began, ended),
 	}
 	for _, s := range e.Servers {
 		n := Nameserver{Name: survey.BareName(s.Name), Addresses: []Address{}}
@@ -74,14 +67,10 @@ func (e *evidence) delegationReport() Delegation {
 
 func (e *evidence) addressReport(ad *survey.Address) Address {
 	r := Address{
-		Address: ad.IP, IPVersion: diag.IP{Addr: ad.IP}.Version(),
-		UDP: ad.Replies[survey.ProbeSOA].OK(), TCP: ad.Replies[survey.ProbeTCP].OK(),
-		Authoritative:      ad.SOA().Standing(e.Zone) == survey.Authoritative,
-		RecursionAvailable: recurses(ad),
-		AXFROpen:           transfers(ad, e.Zone),
-		EDNS:               ad.EDNS,
-		NSID:               nsidOf(ad.Replies[survey.ProbeIdentity]),
-		Error:              e.trouble(ad),
+		Address: ad.IP, IPVersion: diag.IP{Addr: ad.IP}.Version(), UDP: ad.Replies[survey.ProbeSOA].OK(),
+		TCP: ad.Replies[survey.ProbeTCP].OK(), Authoritative: ad.SOA().Standing(e.Zone) == survey.Authoritative,
+		RecursionAvailable: recurses(ad), AXFROpen: transfers(ad, e.Zone), EDNS: ad.EDNS,
+		NSID: nsidOf(ad.Replies[survey.ProbeIdentity]), Error: e.trouble(ad),
 	}
 	r.Reachable = r.UDP || r.TCP
 	if soa := e.soas()[ad]; soa != nil {

@@ -22,11 +22,10 @@ func followed(e *evidence) bool {
 var aliasRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.alias.loop", Severity: diag.Error, Weight: 3, Category: categoryRecords,
-		Title:       "CNAME loop",
-		Requirement: "No CNAME leads back to itself",
-		Ref:         "RFC 1034 section 3.6.2",
-		Advice:      "Point the CNAME to a name with addresses.",
-		When:        followed,
+		Ref:   "RFC 1034 section 3.6.2",
+		Title: "CNAME loop", Requirement: "No CNAME leads back to itself",
+		Advice: "Point the CNAME to a name with addresses.",
+		When:   followed,
 		Fails: eachChain(func(c survey.Chain) string {
 			if !c.Loop {
 				return ""
@@ -36,11 +35,10 @@ var aliasRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.alias.long", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
-		Title:       "Long CNAME chain",
-		Requirement: "No CNAME chain is longer than resolvers follow",
-		Ref:         "RFC 1034 section 5.2.2",
-		Advice:      "Point the first CNAME to the last name of the chain: some resolvers give up after eight.",
-		When:        followed,
+		Ref:   "RFC 1034 section 5.2.2",
+		Title: "Long CNAME chain", Requirement: "No CNAME chain is longer than resolvers follow",
+		Advice: "Point the first CNAME to the last name of the chain: some resolvers give up after eight.",
+		When:   followed,
 		Fails: eachChain(func(c survey.Chain) string {
 			if c.Loop || len(c.Targets) <= longChain {
 				return ""
@@ -50,11 +48,10 @@ var aliasRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.alias.dangling", Severity: diag.Warning, Weight: 2, Category: categoryRecords,
-		Title:       "Dangling CNAME",
-		Requirement: "No CNAME leads to a name that does not exist",
-		Ref:         "RFC 1912 section 2.4",
-		Advice:      "Remove the CNAME: whoever registers the name that it leads to can answer for yours.",
-		When:        followed,
+		Ref:   "RFC 1912 section 2.4",
+		Title: "Dangling CNAME", Requirement: "No CNAME leads to a name that does not exist",
+		Advice: "Remove the CNAME: whoever registers the name that it leads to can answer for yours.",
+		When:   followed,
 		Fails: eachChain(func(c survey.Chain) string {
 			if !c.NXDomain || len(c.Targets) == 0 {
 				return ""

@@ -25,11 +25,10 @@ func (e *evidence) typeFails() bool {
 var behaviourRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.ns.aaaa.nxdomain", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Title:       "NXDOMAIN for AAAA queries",
-		Requirement: "No name server answers NXDOMAIN for AAAA queries",
-		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.2",
-		Advice:      "Replace the server software: resolvers conclude that the whole domain does not exist.",
-		When:        aaaaKnown,
+		Ref:   "Zonemaster NAMESERVER05, RFC 4074 section 4.2",
+		Title: "NXDOMAIN for AAAA queries", Requirement: "No name server answers NXDOMAIN for AAAA queries",
+		Advice: "Replace the server software: resolvers conclude that the whole domain does not exist.",
+		When:   aaaaKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if ad.Replies[survey.ProbeAAAA].Rcode() == dns.RcodeNameError {
@@ -41,11 +40,10 @@ var behaviourRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.aaaa.dropped", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Title:       "AAAA queries are dropped",
-		Requirement: "Every name server answers AAAA queries",
-		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
-		Advice:      "Replace the server software, or the firewall in front of it: clients run into timeouts.",
-		When:        aaaaKnown,
+		Ref:   "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
+		Title: "AAAA queries are dropped", Requirement: "Every name server answers AAAA queries",
+		Advice: "Replace the server software, or the firewall in front of it: clients run into timeouts.",
+		When:   aaaaKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				dropped := ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut
@@ -58,11 +56,10 @@ var behaviourRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.aaaa.failing", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Title:       "Error reply for AAAA queries",
-		Requirement: "No name server answers AAAA queries with an error",
-		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.3",
-		Advice:      "Replace the server software: without AAAA records it must answer NOERROR.",
-		When:        aaaaKnown,
+		Ref:   "Zonemaster NAMESERVER05, RFC 4074 section 4.3",
+		Title: "Error reply for AAAA queries", Requirement: "No name server answers AAAA queries with an error",
+		Advice: "Replace the server software: without AAAA records it must answer NOERROR.",
+		When:   aaaaKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				rcode := ad.Replies[survey.ProbeAAAA].Rcode()
@@ -76,12 +73,10 @@ var behaviourRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
-		Reads:       []diag.Source{servers},
-		Title:       "Names are matched case-sensitively",
-		Requirement: "The letter case of the query name does not matter",
-		Ref:         "Zonemaster NAMESERVER09, RFC 4343 section 3",
-		Advice:      "Replace the server software: resolvers mix the case of letters on purpose.",
-		When:        asked(survey.ProbeCase),
+		Reads: []diag.Source{servers}, Ref: "Zonemaster NAMESERVER09, RFC 4343 section 3",
+		Title: "Names are matched case-sensitively", Requirement: "The letter case of the query name does not matter",
+		Advice: "Replace the server software: resolvers mix the case of letters on purpose.",
+		When:   asked(survey.ProbeCase),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				mixed, plain := ad.Replies[survey.ProbeCase], ad.Replies[survey.ProbeSOA].Standing(e.Zone)
@@ -96,11 +91,9 @@ var behaviourRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.names.within", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
-		Reads:       []diag.Source{within},
-		Title:       "NXDOMAIN for a name with names below it",
-		Requirement: "Empty non-terminals are answered with NOERROR",
-		Ref:         "RFC 8020 section 2, RFC 4592 section 2.2.2",
-		Advice:      "Replace the server software: resolvers that trust the NXDOMAIN lose all names below.",
+		Reads: []diag.Source{within}, Ref: "RFC 8020 section 2, RFC 4592 section 2.2.2",
+		Title: "NXDOMAIN for a name with names below it", Requirement: "Empty non-terminals are answered with NOERROR",
+		Advice: "Replace the server software: resolvers that trust the NXDOMAIN lose all names below.",
 		When: func(e *evidence) bool {
 			for _, r := range e.Within {
 				if settled(r) {

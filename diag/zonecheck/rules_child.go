@@ -24,9 +24,9 @@ func (e *evidence) deletesDS() bool {
 var childRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.dnssec.cds.unsigned", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
 		Title:       "CDS or CDNSKEY records in an unsigned zone",
 		Requirement: "CDS and CDNSKEY records are in a signed zone",
-		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
 		Advice:      "Remove the CDS and CDNSKEY records, or sign the zone.",
 		When:        func(e *evidence) bool { return hasChildDS(e) && told(1, survey.ProbeKeys)(e) },
 		Fails: func(e *evidence) diag.Failures {
@@ -35,9 +35,9 @@ var childRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.cds.delete", Severity: diag.Info, Category: categorySecurity,
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
 		Title:       "Zone asks for its DS records to be removed",
 		Requirement: "The zone does not ask for its DS records to be removed",
-		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
 		Advice:      "Remove these CDS and CDNSKEY records unless DNSSEC is to be switched off.",
 		When:        hasChildDS,
 		Fails: func(e *evidence) diag.Failures {
@@ -46,9 +46,9 @@ var childRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.cds.differ", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Ref:         "Zonemaster DNSSEC15, RFC 7344 section 4",
 		Title:       "CDS and CDNSKEY records contradict each other",
 		Requirement: "CDS and CDNSKEY records are for the same keys",
-		Ref:         "Zonemaster DNSSEC15, RFC 7344 section 4",
 		Advice:      "Publish CDS and CDNSKEY records for the same keys.",
 		When: func(e *evidence) bool {
 			return len(e.sec.cds) > 0 && len(e.sec.cdnskey) > 0 && !e.deletesDS()
@@ -71,9 +71,9 @@ var childRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.cds.mismatch", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
 		Title:       "CDS and CDNSKEY records match no key of the zone",
 		Requirement: "A CDS or CDNSKEY record matches a key of the zone",
-		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
 		Advice:      "Publish CDS and CDNSKEY records of the keys in use: following these breaks the domain.",
 		When:        func(e *evidence) bool { return hasChildDS(e) && signed(e) && !e.deletesDS() },
 		Fails: func(e *evidence) diag.Failures {
@@ -89,9 +89,9 @@ var childRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.cds.signature", Severity: diag.Error, Weight: 2, Category: categorySecurity,
+		Ref:         "Zonemaster DNSSEC18, RFC 7344 section 4.1",
 		Title:       "CDS or CDNSKEY records not signed by a trusted key",
 		Requirement: "CDS and CDNSKEY records are signed by a key with a DS record",
-		Ref:         "Zonemaster DNSSEC18, RFC 7344 section 4.1",
 		Advice:      "Sign the records with a key that has a DS record: else the parent zone must ignore them.",
 		When:        func(e *evidence) bool { return hasChildDS(e) && dsComparable(e) },
 		Fails: func(e *evidence) diag.Failures {
@@ -101,9 +101,9 @@ var childRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.cds.pending", Severity: diag.Info, Category: categorySecurity,
+		Ref:         "Zonemaster DNSSEC16, RFC 7344 section 6",
 		Title:       "DS records differ from the CDS records",
 		Requirement: "The DS records are those that the CDS records ask for",
-		Ref:         "Zonemaster DNSSEC16, RFC 7344 section 6",
 		Advice:      "Wait if the parent zone processes CDS records; else update the DS records at the registrar.",
 		When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
 		Fails: func(e *evidence) diag.Failures {

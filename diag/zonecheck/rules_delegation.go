@@ -11,19 +11,16 @@ import (
 // fewest is how many name servers a zone needs (RFC 1034 section 4.1).
 const fewest = 2
 
-// compared reports whether the servers that the zone names are known, and those that the parent zone
-// names.
+// compared reports whether the servers that the zone names are known, and those that the parent zone names.
 func compared(e *evidence) bool { return delegated(e) && len(e.own) > 0 }
 
 // delegationRules are about the delegation as a whole.
 var delegationRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.delegation.cyclic", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
-		Reads:       []diag.Source{hosts},
-		Stands:      true,
+		Reads: []diag.Source{hosts}, Stands: true, Ref: "Zonemaster BASIC02, RFC 4697 section 2.3",
 		Title:       "Delegation depends on itself",
 		Requirement: "The name servers can be resolved without the domain itself",
-		Ref:         "Zonemaster BASIC02, RFC 4697 section 2.3",
 		Advice: "Give at least one name server a name in the domain, with glue, or a name in a domain that does not " +
 			"depend on this one.",
 		When: func(e *evidence) bool { return addressed(e) || len(e.Cyclic) > 0 },
@@ -64,12 +61,11 @@ var delegationRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.delegation.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryDelegation,
-		Title:       "No name server answered",
-		Requirement: "The name servers can be asked",
-		Ref:         "Zonemaster BASIC02, RFC 2182 section 5",
-		Advice:      "Repeat the audit from another network, and check that port 53 of the name servers is open.",
-		When:        addressed,
+		Code: "zone.delegation.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Category: categoryDelegation, Ref: "Zonemaster BASIC02, RFC 2182 section 5",
+		Title: "No name server answered", Requirement: "The name servers can be asked",
+		Advice: "Repeat the audit from another network, and check that port 53 of the name servers is open.",
+		When:   addressed,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reach() == unmeasured,
 				"None of the name servers of %s answered, but the cause may be on our side: %s.", e.Domain, e.troubles())
@@ -77,12 +73,10 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.few", Severity: diag.Error, Weight: 5, Category: categoryDelegation,
-		Title:       "Fewer than two name servers",
-		Requirement: "There are at least two name servers",
-		Ref:         "Zonemaster DELEGATION01, RFC 1034 section 4.1",
-		Advice:      "Add a second name server in another network: with one, every outage takes the domain down.",
-		Reads:       []diag.Source{parents},
-		When:        delegated,
+		Reads: []diag.Source{parents}, Ref: "Zonemaster DELEGATION01, RFC 1034 section 4.1",
+		Title: "Fewer than two name servers", Requirement: "There are at least two name servers",
+		Advice: "Add a second name server in another network: with one, every outage takes the domain down.",
+		When:   delegated,
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.cut.hosts)
 			return diag.FailIf(n < fewest, "The delegation in %s has %s.", e.parentName(), diag.Count(n, "name server"))
@@ -90,9 +84,9 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.missing_at_parent", Severity: diag.Warning, Weight: 3, Category: categoryDelegation,
+		Ref:         "Zonemaster CONSISTENCY04, RFC 1034 section 4.2.2",
 		Title:       "Name server missing from the delegation",
 		Requirement: "The delegation has every name server of the zone",
-		Ref:         "Zonemaster CONSISTENCY04, RFC 1034 section 4.2.2",
 		Advice:      "Add the name server to the delegation at the registrar, or remove its NS record from the zone.",
 		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
@@ -101,23 +95,20 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.missing_in_zone", Severity: diag.Warning, Weight: 3, Category: categoryDelegation,
-		Title:       "Name server missing from the zone",
-		Requirement: "The zone has every name server of the delegation",
-		Ref:         "Zonemaster DELEGATION07, RFC 1034 section 4.2.2",
-		Advice:      "Add an NS record for the name server to the zone, or remove it from the delegation at the registrar.",
-		When:        compared,
+		Ref:   "Zonemaster DELEGATION07, RFC 1034 section 4.2.2",
+		Title: "Name server missing from the zone", Requirement: "The zone has every name server of the delegation",
+		Advice: "Add an NS record for the name server to the zone, or remove it from the delegation at the registrar.",
+		When:   compared,
 		Fails: func(e *evidence) diag.Failures {
 			return listed(minus(e.cut.hosts, e.own), "has an NS record in "+e.parentName()+" and none in the zone")
 		},
 	},
 	{
 		Code: "zone.delegation.truncated", Severity: diag.Warning, Weight: 2, Category: categoryDelegation,
-		Title:       "Referral exceeds 512 bytes",
-		Requirement: "A referral with its glue fits into 512 bytes",
-		Ref:         "Zonemaster DELEGATION03, RFC 1034 section 3.7",
-		Advice:      "Use fewer name servers, or shorter names that share a domain.",
-		Reads:       []diag.Source{parents},
-		When:        delegated,
+		Reads: []diag.Source{parents}, Ref: "Zonemaster DELEGATION03, RFC 1034 section 3.7",
+		Title: "Referral exceeds 512 bytes", Requirement: "A referral with its glue fits into 512 bytes",
+		Advice: "Use fewer name servers, or shorter names that share a domain.",
+		When:   delegated,
 		Fails: func(e *evidence) diag.Failures {
 			size := e.referralSize()
 			return diag.FailIf(size > dns.MinMsgSize, "For the longest possible name the referral of %s takes %d bytes.",
@@ -133,11 +124,10 @@ func glued(e *evidence) bool { return len(e.inBailiwick()) > 0 }
 var glueRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.glue.none", Severity: diag.Critical, Weight: 10, Category: categoryGlue,
-		Title:       "Delegation without any usable glue",
-		Requirement: "Glue leads resolvers to at least one name server",
-		Ref:         "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
-		Advice:      "Register the addresses of the name servers (host objects) at the registrar.",
-		When:        func(e *evidence) bool { return glued(e) && len(e.inBailiwick()) == len(e.cut.hosts) },
+		Ref:   "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
+		Title: "Delegation without any usable glue", Requirement: "Glue leads resolvers to at least one name server",
+		Advice: "Register the addresses of the name servers (host objects) at the registrar.",
+		When:   func(e *evidence) bool { return glued(e) && len(e.inBailiwick()) == len(e.cut.hosts) },
 		Fails: func(e *evidence) diag.Failures {
 			glued := func(host string) bool { return len(e.cut.glue[host]) > 0 }
 			return diag.FailIf(!slices.ContainsFunc(e.cut.hosts, glued),
@@ -146,11 +136,10 @@ var glueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.glue.missing", Severity: diag.Error, Weight: 5, Category: categoryGlue,
-		Title:       "Glue missing for a name server",
-		Requirement: "Every in-bailiwick name server has glue",
-		Ref:         "Zonemaster DELEGATION07, RFC 9471 section 2.1",
-		Advice:      "Register the addresses of the name server (a host object) at the registrar.",
-		When:        glued,
+		Ref:   "Zonemaster DELEGATION07, RFC 9471 section 2.1",
+		Title: "Glue missing for a name server", Requirement: "Every in-bailiwick name server has glue",
+		Advice: "Register the addresses of the name server (a host object) at the registrar.",
+		When:   glued,
 		Fails: func(e *evidence) diag.Failures {
 			bare := slices.DeleteFunc(e.inBailiwick(), func(h string) bool { return len(e.cut.glue[h]) > 0 })
 			return listed(bare, "has no glue in "+e.parentName())
@@ -158,11 +147,10 @@ var glueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.glue.mismatch", Severity: diag.Error, Weight: 5, Category: categoryGlue,
-		Title:       "Glue differs from the addresses in the zone",
-		Requirement: "The glue equals the addresses in the zone",
-		Ref:         "Zonemaster CONSISTENCY05, RFC 1034 section 4.2.2",
-		Advice:      "Update the addresses of the name server at the registrar, or correct them in the zone.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.inBailiwick(), e.glueComparable) },
-		Fails:       (*evidence).glueMismatch,
+		Ref:   "Zonemaster CONSISTENCY05, RFC 1034 section 4.2.2",
+		Title: "Glue differs from the addresses in the zone", Requirement: "The glue equals the addresses in the zone",
+		Advice: "Update the addresses of the name server at the registrar, or correct them in the zone.",
+		When:   func(e *evidence) bool { return slices.ContainsFunc(e.inBailiwick(), e.glueComparable) },
+		Fails:  (*evidence).glueMismatch,
 	},
 }

@@ -23,11 +23,10 @@ func dsComparable(e *evidence) bool {
 var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Title:       "DS records for an unsigned zone",
-		Requirement: "A zone with DS records is signed",
-		Ref:         "Zonemaster DNSSEC11, RFC 4035 section 5.2",
-		Advice:      "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
-		When:        func(e *evidence) bool { return secured(e) && told(1, survey.ProbeKeys)(e) },
+		Ref:   "Zonemaster DNSSEC11, RFC 4035 section 5.2",
+		Title: "DS records for an unsigned zone", Requirement: "A zone with DS records is signed",
+		Advice: "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
+		When:   func(e *evidence) bool { return secured(e) && told(1, survey.ProbeKeys)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", upper(e.parentName()),
 				diag.Count(len(e.cut.ds), "DS record"), e.Domain)
@@ -35,9 +34,8 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Title:       "No DS record matches a key of the zone",
-		Requirement: "A DS record matches a key of the zone",
-		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Ref:   "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Title: "No DS record matches a key of the zone", Requirement: "A DS record matches a key of the zone",
 		Advice: "Replace the DS records at the registrar with those of the current keys now: validating resolvers reject " +
 			"the domain.",
 		When: dsComparable,
@@ -50,11 +48,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.dnskey.signer", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		DependsOn: []diag.Code{"zone.dnssec.ds.mismatch"}, Ref: "Zonemaster DNSSEC02, RFC 4035 section 5.2",
 		Title:       "DNSKEY set not signed with the key in the DS record",
 		Requirement: "The DNSKEY set is signed with the key in the DS record",
-		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
 		Advice:      dnssec.SignKeys,
-		DependsOn:   []diag.Code{"zone.dnssec.ds.mismatch"},
 		When: func(e *evidence) bool {
 			signs := func(k *dns.DNSKEY) bool { return slices.Contains(e.sec.signers, k.KeyTag()) }
 			return slices.ContainsFunc(e.sec.keys, signs)
@@ -69,21 +66,19 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.ds.standby", Severity: diag.Info, Category: categorySecurity,
-		Title:       "DS record without a key in use",
-		Requirement: "Every DS record matches a key in use",
-		Ref:         "Zonemaster DNSSEC02, RFC 6781 section 4.1.2",
-		Advice:      "Remove the DS record at the registrar unless a key rollover is under way.",
-		When:        func(e *evidence) bool { return dsComparable(e) && len(e.sec.ds.matched) > 0 },
+		Ref:   "Zonemaster DNSSEC02, RFC 6781 section 4.1.2",
+		Title: "DS record without a key in use", Requirement: "Every DS record matches a key in use",
+		Advice: "Remove the DS record at the registrar unless a key rollover is under way.",
+		When:   func(e *evidence) bool { return dsComparable(e) && len(e.sec.ds.matched) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records, but others do")
 		},
 	},
 	{
 		Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Reads:       []diag.Source{parentDS},
+		Reads: []diag.Source{parentDS}, Ref: "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
 		Title:       "DS record with a digest that is not recommended",
 		Requirement: "The DS records have recommended digests",
-		Ref:         "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
 		Advice:      "Enter DS records with SHA-256 (digest type 2) at the registrar, and remove the others.",
 		When:        secured,
 		Fails: func(e *evidence) diag.Failures {
@@ -98,12 +93,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.ds.algorithm", Severity: diag.Error, Weight: 2, Category: categorySecurity,
-		Reads:       []diag.Source{parentDS},
-		Title:       "No DS record that resolvers can use",
-		Requirement: "Resolvers can use a DS record",
-		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Advice:      "Enter DS records of keys with a current algorithm: until then resolvers treat the zone as unsigned.",
-		When:        secured,
+		Reads: []diag.Source{parentDS}, Ref: "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Title: "No DS record that resolvers can use", Requirement: "Resolvers can use a DS record",
+		Advice: "Enter DS records of keys with a current algorithm: until then resolvers treat the zone as unsigned.",
+		When:   secured,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Policy{}.Usable),
 				"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", upper(e.parentName()),
@@ -112,11 +105,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.island", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Title:       "Signed zone without DS records",
-		Requirement: "The parent zone has DS records for the signed zone",
-		Ref:         "Zonemaster DNSSEC07, RFC 4035 section 5.2",
-		Advice:      "Enter the DS records at the registrar: without them, resolvers do not check the signatures.",
-		When:        func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
+		Ref:   "Zonemaster DNSSEC07, RFC 4035 section 5.2",
+		Title: "Signed zone without DS records", Requirement: "The parent zone has DS records for the signed zone",
+		Advice: "Enter the DS records at the registrar: without them, resolvers do not check the signatures.",
+		When:   func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
 		Fails: func(e *evidence) diag.Failures {
 			failures := diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain,
 				e.parentName())
@@ -128,13 +120,11 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Reads:       []diag.Source{recordsKeys, identity},
-		Stands:      true,
-		Title:       "Key with an algorithm that is not recommended",
-		Requirement: "The keys have recommended algorithms",
-		Ref:         "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
-		Advice:      "Roll over to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).",
-		When:        signed,
+		Reads: []diag.Source{recordsKeys, identity}, Stands: true,
+		Ref:   "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
+		Title: "Key with an algorithm that is not recommended", Requirement: "The keys have recommended algorithms",
+		Advice: "Roll over to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).",
+		When:   signed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachKey(func(k *dns.DNSKEY) string {
 				switch dnssec.Recommend(k.Algorithm) {
@@ -147,12 +137,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Reads:       []diag.Source{recordsKeys, identity},
-		Stands:      true,
-		Title:       "RSA key of an unsuitable size",
-		Requirement: "RSA keys have 2048 to 4096 bits",
-		Ref:         "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
-		Advice:      "Roll over to an RSA key with 2048 bits, or to ECDSA P-256 (13).",
+		Reads: []diag.Source{recordsKeys, identity}, Stands: true,
+		Ref:   "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
+		Title: "RSA key of an unsuitable size", Requirement: "RSA keys have 2048 to 4096 bits",
+		Advice: "Roll over to an RSA key with 2048 bits, or to ECDSA P-256 (13).",
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.sec.keys, func(k *dns.DNSKEY) bool { return dnssec.RSABits(k) > 0 })
 		},
@@ -167,9 +155,9 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.algorithm.unused", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Ref:         "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
 		Title:       "Key algorithm that does not sign the zone",
 		Requirement: "Every algorithm of the keys and DS records signs the zone",
-		Ref:         "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
 		Advice:      "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
 		When:        func(e *evidence) bool { return signed(e) && len(e.sec.algs) > 0 },
 		Fails: func(e *evidence) diag.Failures {
@@ -185,13 +173,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Reads:       []diag.Source{recordsKeys, identity},
-		Stands:      true,
-		Title:       "Name server with an unsigned copy of the zone",
-		Requirement: "All name servers have the signed zone",
-		Ref:         "Zonemaster DNSSEC06, RFC 4035 section 3.1",
-		Advice:      "Transfer the signed zone to the name server: validating resolvers reject its answers.",
-		When:        signed,
+		Reads: []diag.Source{recordsKeys, identity}, Stands: true, Ref: "Zonemaster DNSSEC06, RFC 4035 section 3.1",
+		Title: "Name server with an unsigned copy of the zone", Requirement: "All name servers have the signed zone",
+		Advice: "Transfer the signed zone to the name server: validating resolvers reject its answers.",
+		When:   signed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.sec.bare, func(*survey.Address) string {
 				return "returns no keys or no signatures, although other name servers do"
@@ -200,11 +185,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.servers.differ", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Reads:       []diag.Source{recordsKeys, identity},
-		Stands:      true,
+		Reads: []diag.Source{recordsKeys, identity}, Stands: true,
+		Ref:         "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
 		Title:       "Name servers have different DNSKEY records",
 		Requirement: "All name servers have the same DNSKEY records",
-		Ref:         "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
 		Advice:      "Bring all name servers to one version of the zone; providers that sign separately must each publish all keys.",
 		When:        func(e *evidence) bool { return signed(e) && told(2, survey.ProbeKeys)(e) },
 		Fails: func(e *evidence) diag.Failures {

@@ -56,24 +56,21 @@ func (e *evidence) eachMailServer(detail func(host string) string) diag.Failures
 // mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.
 var mailRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.mx.null_beside", Severity: diag.Error, Weight: 3, Category: categoryMail,
-		Fact:        ground.NullMXBeside,
-		Title:       "Null MX beside other MX records",
-		Requirement: "A null MX is the only MX record",
-		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
-		Advice:      "Remove the null MX, or all other MX records.",
-		When:        hasMX,
+		Code: "zone.mx.null_beside", Severity: diag.Error, Weight: 3, Category: categoryMail, Fact: ground.NullMXBeside,
+		Ref:   "Zonemaster ZONE09, RFC 7505 section 3",
+		Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
+		Advice: "Remove the null MX, or all other MX records.",
+		When:   hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.mx()) > 1 && slices.ContainsFunc(e.mx(), nullMX),
 				"%s has a null MX beside %s.", e.Domain, diag.Count(len(e.mx())-1, "other MX record"))
 		},
 	},
 	{
-		Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Category: categoryMail,
-		Fact:        ground.MXLiteral,
+		Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Category: categoryMail, Fact: ground.MXLiteral,
+		Ref:         "Zonemaster SYNTAX08, RFC 5321 section 5.1",
 		Title:       "MX record with an IP address instead of a name",
 		Requirement: "MX records have names and not IP addresses",
-		Ref:         "Zonemaster SYNTAX08, RFC 5321 section 5.1",
 		Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
 		When:        hasMailServers,
 		Fails: func(e *evidence) diag.Failures {
@@ -87,11 +84,10 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Category: categoryMail,
-		Title:       "MX record with an invalid host name",
-		Requirement: "The names of the mail servers are valid host names",
-		Ref:         "Zonemaster SYNTAX08, RFC 1123 section 2.1",
-		Advice:      "Rename the mail server: use letters, digits and hyphens only.",
-		When:        hasMailServers,
+		Ref:   "Zonemaster SYNTAX08, RFC 1123 section 2.1",
+		Title: "MX record with an invalid host name", Requirement: "The names of the mail servers are valid host names",
+		Advice: "Rename the mail server: use letters, digits and hyphens only.",
+		When:   hasMailServers,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachMailServer(func(host string) string {
 				if survey.Literal(host).IsValid() || hostName(host) {
@@ -103,23 +99,20 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.mx.alias", Severity: diag.Error, Weight: 3, Category: categoryMail,
-		Title:       "MX record points to a CNAME",
-		Requirement: "No mail server name is an alias",
-		Ref:         "Zonemaster ZONE08, RFC 2181 section 10.3",
-		Advice:      "Use the name that the alias points to in the MX record.",
-		When:        mailServersResolved,
+		Ref:   "Zonemaster ZONE08, RFC 2181 section 10.3",
+		Title: "MX record points to a CNAME", Requirement: "No mail server name is an alias",
+		Advice: "Use the name that the alias points to in the MX record.",
+		When:   mailServersResolved,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachMailServer(func(host string) string { return aliasText(e.Hosts[host]) })
 		},
 	},
 	{
-		Code: "zone.mx.address", Severity: diag.Error, Weight: 3, Category: categoryMail,
-		Fact:        ground.NoAddress,
-		Title:       "Mail server without an address",
-		Requirement: "Every mail server has an address",
-		Ref:         "Zonemaster ZONE09, RFC 5321 section 5.1",
-		Advice:      "Add an address record for the mail server, or remove its MX record.",
-		When:        mailServersResolved,
+		Code: "zone.mx.address", Severity: diag.Error, Weight: 3, Category: categoryMail, Fact: ground.NoAddress,
+		Ref:   "Zonemaster ZONE09, RFC 5321 section 5.1",
+		Title: "Mail server without an address", Requirement: "Every mail server has an address",
+		Advice: "Add an address record for the mail server, or remove its MX record.",
+		When:   mailServersResolved,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachMailServer(func(host string) string {
 				a, ok := e.Hosts[host]
@@ -132,22 +125,18 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Category: categoryMail,
-		Reads:       []diag.Source{recordsMX},
-		Title:       "Name servers have different MX records",
-		Requirement: "All name servers have the same MX records",
-		Ref:         "Zonemaster ZONE09, RFC 1034 section 4.3.5",
-		Advice:      "Check that all name servers transfer the zone from the same primary.",
-		When:        told(2, survey.ProbeMX),
-		Fails:       func(e *evidence) diag.Failures { return e.differing(survey.ProbeMX, dns.TypeMX) },
+		Reads: []diag.Source{recordsMX}, Ref: "Zonemaster ZONE09, RFC 1034 section 4.3.5",
+		Title: "Name servers have different MX records", Requirement: "All name servers have the same MX records",
+		Advice: "Check that all name servers transfer the zone from the same primary.",
+		When:   told(2, survey.ProbeMX),
+		Fails:  func(e *evidence) diag.Failures { return e.differing(survey.ProbeMX, dns.TypeMX) },
 	},
 	{
 		Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Category: categoryMail,
-		Reads:       []diag.Source{recordsTXT},
-		Title:       "More than one SPF record",
-		Requirement: "There is at most one SPF record",
-		Ref:         "Zonemaster ZONE11, RFC 7208 section 3.2",
-		Advice:      "Merge the SPF records into one: with several, receivers use none.",
-		When:        told(1, survey.ProbeTXT),
+		Reads: []diag.Source{recordsTXT}, Ref: "Zonemaster ZONE11, RFC 7208 section 3.2",
+		Title: "More than one SPF record", Requirement: "There is at most one SPF record",
+		Advice: "Merge the SPF records into one: with several, receivers use none.",
+		When:   told(1, survey.ProbeTXT),
 		Fails: func(e *evidence) diag.Failures {
 			n := e.spfRecords()
 			return diag.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)

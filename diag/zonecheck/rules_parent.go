@@ -17,10 +17,9 @@ func parentKnown(e *evidence) bool { return e.cut.known }
 var existenceRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.parent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryParent,
-		Title:       "Parent zone could not be queried",
-		Requirement: "The parent zone can be asked for the delegation",
-		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
-		Advice:      "Repeat the audit in a few minutes, or use another resolver.",
+		Ref:   "Zonemaster BASIC01, RFC 1034 section 4.2.2",
+		Title: "Parent zone could not be queried", Requirement: "The parent zone can be asked for the delegation",
+		Advice: "Repeat the audit in a few minutes, or use another resolver.",
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.cut.known:
@@ -34,24 +33,20 @@ var existenceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.parent.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Category: categoryParent, Fact: ground.NoName,
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "Zonemaster BASIC01, RFC 8020 section 2",
-		Advice:      "Check the spelling. Register or renew the domain, or ask the registrar why it is not delegated.",
-		When:        parentKnown,
+		Category: categoryParent, Fact: ground.NoName, Ref: "Zonemaster BASIC01, RFC 8020 section 2",
+		Title: "Domain does not exist", Requirement: "The domain exists",
+		Advice: "Check the spelling. Register or renew the domain, or ask the registrar why it is not delegated.",
+		When:   parentKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.cut.nxdomain, "The servers of %s answer NXDOMAIN for %s.", e.parentName(), e.Domain)
 		},
 	},
 	{
 		Code: "zone.parent.undelegated", Severity: diag.Info, StateIfFailed: diag.Missing, NoScore: true,
-		Category:    categoryParent,
-		Title:       "Name is not a zone of its own",
-		Requirement: "The parent zone delegates the domain",
-		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.1",
-		Advice:      "Audit the parent zone, which holds this name, or delegate the name to name servers of its own.",
-		When:        func(e *evidence) bool { return e.cut.known && !e.cut.nxdomain },
+		Category: categoryParent, Ref: "Zonemaster BASIC01, RFC 1034 section 4.2.1",
+		Title: "Name is not a zone of its own", Requirement: "The parent zone delegates the domain",
+		Advice: "Audit the parent zone, which holds this name, or delegate the name to name servers of its own.",
+		When:   func(e *evidence) bool { return e.cut.known && !e.cut.nxdomain },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.cut.undelegated, "%s belongs to %s, which has no NS records for it.", e.Domain, e.parentName())
 		},
@@ -62,9 +57,9 @@ var existenceRules = diag.Rules[*evidence]{
 var parentRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.parent.inconsistent", Severity: diag.Warning, Weight: 2, Category: categoryParent,
+		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
 		Title:       "Servers of the parent zone disagree",
 		Requirement: "All servers of the parent zone have the same delegation",
-		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
 		Advice:      "Wait until all servers of the parent zone have the change. If they do not get it, ask the registrar.",
 		When:        parentKnown,
 		Fails: func(e *evidence) diag.Failures {

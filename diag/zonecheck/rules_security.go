@@ -14,12 +14,10 @@ import (
 var securityRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Reads:       []diag.Source{recursion},
-		Title:       "Open recursion on a name server",
-		Requirement: "No name server offers open recursion",
-		Ref:         "Zonemaster NAMESERVER01, RFC 5358 section 4",
-		Advice:      "Disable recursion, or allow it to your own networks only: open resolvers amplify attacks.",
-		When:        answered(survey.ProbeRecursion),
+		Reads: []diag.Source{recursion}, Ref: "Zonemaster NAMESERVER01, RFC 5358 section 4",
+		Title: "Open recursion on a name server", Requirement: "No name server offers open recursion",
+		Advice: "Disable recursion, or allow it to your own networks only: open resolvers amplify attacks.",
+		When:   answered(survey.ProbeRecursion),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				if !recurses(ad) {
@@ -32,12 +30,10 @@ var securityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
-		Reads:       []diag.Source{transfer},
-		Title:       "Zone transfer open to anyone",
-		Requirement: "Zone transfers are restricted",
-		Ref:         "Zonemaster NAMESERVER03, RFC 5936 section 5",
-		Advice:      "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.serving, transferAnswered) },
+		Reads: []diag.Source{transfer}, Ref: "Zonemaster NAMESERVER03, RFC 5936 section 5",
+		Title: "Zone transfer open to anyone", Requirement: "Zone transfers are restricted",
+		Advice: "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
+		When:   func(e *evidence) bool { return slices.ContainsFunc(e.serving, transferAnswered) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				if transfers(ad, e.Zone) {
@@ -49,11 +45,10 @@ var securityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.cookies.wrong", Severity: diag.Error, Weight: 2, Category: categorySecurity,
-		Title:       "DNS cookie not returned as sent",
-		Requirement: "DNS cookies are returned as they were sent",
-		Ref:         "RFC 7873 section 5.3",
-		Advice:      "Replace the server software: resolvers take its replies for forged ones and discard them.",
-		When:        ednsKnown,
+		Ref:   "RFC 7873 section 5.3",
+		Title: "DNS cookie not returned as sent", Requirement: "DNS cookies are returned as they were sent",
+		Advice: "Replace the server software: resolvers take its replies for forged ones and discard them.",
+		When:   ednsKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt != nil && foreignCookie(opt) {

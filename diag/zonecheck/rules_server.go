@@ -18,11 +18,10 @@ const slowAfter = 500 * time.Millisecond
 var serverRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.ns.unreachable", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Title:       "Name server does not answer",
-		Requirement: "No name server drops queries",
-		Ref:         "Zonemaster CONNECTIVITY01, RFC 2182 section 5",
-		Advice:      "Check that the name server runs and that no firewall drops queries: resolvers lose time with each attempt.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, e.measured) },
+		Ref:   "Zonemaster CONNECTIVITY01, RFC 2182 section 5",
+		Title: "Name server does not answer", Requirement: "No name server drops queries",
+		Advice: "Check that the name server runs and that no firewall drops queries: resolvers lose time with each attempt.",
+		When:   func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, e.measured) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				switch r := ad.SOA(); {
@@ -36,12 +35,10 @@ var serverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.ns.closed", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Fact:        ground.Refused,
-		Differs:     "resolvers turn to the other name servers",
+		Code: "zone.ns.closed", Severity: diag.Error, Weight: 5, Category: categoryNameserver, Fact: ground.Refused,
+		Differs: "resolvers turn to the other name servers", Ref: "Zonemaster CONNECTIVITY01, RFC 1912 section 2.8",
 		Title:       "Name server refuses connections to port 53",
 		Requirement: "Every name server accepts queries at port 53",
-		Ref:         "Zonemaster CONNECTIVITY01, RFC 1912 section 2.8",
 		Advice:      "Start the name server, make it listen on this address, or remove the address.",
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return talked(ad) || refuses(ad) })
@@ -57,11 +54,10 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.malformed", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Title:       "Name server sends malformed replies",
-		Requirement: "The replies of every name server can be parsed",
-		Ref:         "RFC 1035 section 4.1",
-		Advice:      "Replace the server software, or the middlebox that rewrites its replies.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
+		Ref:   "RFC 1035 section 4.1",
+		Title: "Name server sends malformed replies", Requirement: "The replies of every name server can be parsed",
+		Advice: "Replace the server software, or the middlebox that rewrites its replies.",
+		When:   func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				for _, r := range ad.Replies {
@@ -75,34 +71,32 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.lame", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Ref:         "Zonemaster DELEGATION04, RFC 1912 section 2.8",
 		Title:       "Lame delegation: name server does not serve the zone",
 		Requirement: "Every name server that answers serves the zone",
-		Ref:         "Zonemaster DELEGATION04, RFC 1912 section 2.8",
 		Advice:      "Configure the zone on the name server, or remove its NS records from the zone and its parent zone.",
 		When:        reached, Fails: withStanding(survey.Lame),
 	},
 	{
 		Code: "zone.ns.unauthoritative", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Ref:         "Zonemaster DELEGATION04, RFC 1034 section 4.2.2",
 		Title:       "Name server is not authoritative for the zone",
 		Requirement: "Every name server that has the zone is authoritative for it",
-		Ref:         "Zonemaster DELEGATION04, RFC 1034 section 4.2.2",
 		Advice:      "Configure the name server as primary or secondary of the zone: it may answer from a cache or an expired copy.",
 		When:        unlessLame(survey.NonAuthoritative), Fails: withStanding(survey.NonAuthoritative),
 	},
 	{
 		Code: "zone.ns.upward", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Ref:         "Zonemaster NAMESERVER07, RFC 1912 section 2.8",
 		Title:       "Lame delegation: name server returns an upward referral",
 		Requirement: "No name server returns upward referrals",
-		Ref:         "Zonemaster NAMESERVER07, RFC 1912 section 2.8",
 		Advice:      "Configure the zone on the name server, and let it answer REFUSED for zones that it does not have.",
 		When:        unlessLame(survey.UpwardReferral), Fails: withStanding(survey.UpwardReferral),
 	},
 	{
-		Code: "zone.ns.slow", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "Name server answers slowly",
-		Requirement: "Every name server answers within half a second",
-		Ref:         "RFC 2182 section 3.1",
-		Advice:      "Check the load of the name server and the path to it: distance alone does not explain the delay.",
+		Code: "zone.ns.slow", Severity: diag.Info, Category: categoryNameserver, Ref: "RFC 2182 section 3.1",
+		Title: "Name server answers slowly", Requirement: "Every name server answers within half a second",
+		Advice: "Check the load of the name server and the path to it: distance alone does not explain the delay.",
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
 				_, known := ad.Latency()
@@ -120,9 +114,9 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.source", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Ref:         "Zonemaster NAMESERVER04, RFC 2181 section 4.1",
 		Title:       "Name server replies from another address",
 		Requirement: "Replies come from the address that was queried",
-		Ref:         "Zonemaster NAMESERVER04, RFC 2181 section 4.1",
 		Advice:      "Make the name server reply from the address that was queried: resolvers discard other replies.",
 		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
 		Fails: func(e *evidence) diag.Failures {
@@ -135,12 +129,10 @@ var serverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.ns.forged", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "Forged replies received",
-		Requirement: "No forged reply arrives",
-		Ref:         "RFC 5452 section 4",
-		Advice:      "Find out who sends the forged replies: resolvers that check less carefully would accept them.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
+		Code: "zone.ns.forged", Severity: diag.Info, Category: categoryNameserver, Ref: "RFC 5452 section 4",
+		Title: "Forged replies received", Requirement: "No forged reply arrives",
+		Advice: "Find out who sends the forged replies: resolvers that check less carefully would accept them.",
+		When:   func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				forged := 0

@@ -13,11 +13,10 @@ import (
 var transportRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.transport.udp", Severity: diag.Error, Weight: 5, Category: categoryTransport,
-		Title:       "Name server does not answer over UDP",
-		Requirement: "Every name server that answers does so over UDP",
-		Ref:         "Zonemaster CONNECTIVITY01, RFC 1035 section 4.2",
-		Advice:      "Allow UDP to and from port 53: resolvers ask over UDP first.",
-		When:        reached,
+		Ref:   "Zonemaster CONNECTIVITY01, RFC 1035 section 4.2",
+		Title: "Name server does not answer over UDP", Requirement: "Every name server that answers does so over UDP",
+		Advice: "Allow UDP to and from port 53: resolvers ask over UDP first.",
+		When:   reached,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				if ad.Replies[survey.ProbeTCP].OK() && !ad.Replies[survey.ProbeSOA].OK() && ad.Asked(survey.ProbeSOA) {
@@ -29,11 +28,10 @@ var transportRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.transport.tcp", Severity: diag.Error, Weight: 5, Category: categoryTransport,
-		Title:       "Name server does not answer over TCP",
-		Requirement: "Every name server that answers does so over TCP",
-		Ref:         "Zonemaster CONNECTIVITY02, RFC 7766 section 5",
-		Advice:      "Allow TCP connections to port 53: without them, large answers are lost.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, triedTCP) },
+		Ref:   "Zonemaster CONNECTIVITY02, RFC 7766 section 5",
+		Title: "Name server does not answer over TCP", Requirement: "Every name server that answers does so over TCP",
+		Advice: "Allow TCP connections to port 53: without them, large answers are lost.",
+		When:   func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, triedTCP) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				r := ad.Replies[survey.ProbeTCP]
@@ -50,11 +48,10 @@ var transportRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.transport.truncation", Severity: diag.Warning, Weight: 2, Category: categoryTransport,
-		Title:       "Small answers are truncated",
-		Requirement: "Small answers are not truncated",
-		Ref:         "RFC 2181 section 9",
-		Advice:      "Make the name server send small answers over UDP: now every answer takes a TCP connection.",
-		When:        answered(survey.ProbeSOA),
+		Ref:   "RFC 2181 section 9",
+		Title: "Small answers are truncated", Requirement: "Small answers are not truncated",
+		Advice: "Make the name server send small answers over UDP: now every answer takes a TCP connection.",
+		When:   answered(survey.ProbeSOA),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				if r := ad.Replies[survey.ProbeSOA]; r.OK() && r.Msg.Truncated {
@@ -65,12 +62,11 @@ var transportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.transport.unexamined", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: categoryTransport,
-		Title:       "Addresses could not be reached from here",
-		Requirement: "All addresses can be reached from here",
-		Ref:         "RFC 3901 section 3",
-		Advice:      "Repeat the audit from a network with both IPv4 and IPv6.",
-		When:        addressed,
+		Code: "zone.transport.unexamined", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Category: categoryTransport, Ref: "RFC 3901 section 3",
+		Title: "Addresses could not be reached from here", Requirement: "All addresses can be reached from here",
+		Advice: "Repeat the audit from a network with both IPv4 and IPv6.",
+		When:   addressed,
 		Fails: func(e *evidence) diag.Failures {
 			for _, ipv6 := range []bool{false, true} {
 				works := func(ad *survey.Address) bool { return ad.IP.Is6() == ipv6 && ad.SOA().OK() }
@@ -89,12 +85,11 @@ var transportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.transport.unfinished", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryTransport,
-		Title:       "Audit ran out of time or queries",
-		Requirement: "The audit was completed",
-		Ref:         "RFC 2182 section 3.1",
-		Advice:      "Fix the other findings first: name servers that are slow or drop queries use up the time.",
-		When:        addressed,
+		Code: "zone.transport.unfinished", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Category: categoryTransport, Ref: "RFC 2182 section 3.1",
+		Title: "Audit ran out of time or queries", Requirement: "The audit was completed",
+		Advice: "Fix the other findings first: name servers that are slow or drop queries use up the time.",
+		When:   addressed,
 		Fails: func(e *evidence) diag.Failures {
 			if e.Exhausted {
 				return diag.Fail("The %d queries of an audit were not enough for the name servers of %s.",
@@ -114,11 +109,10 @@ var transportRules = diag.Rules[*evidence]{
 var ednsRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.edns.unsupported", Severity: diag.Warning, Weight: 3, Category: categoryTransport,
-		Title:       "Name server without EDNS",
-		Requirement: "Every name server supports EDNS",
-		Ref:         "Zonemaster NAMESERVER02, RFC 6891 section 7",
-		Advice:      "Replace the server software: DNSSEC needs EDNS, and without it large answers need TCP.",
-		When:        ednsAnswered,
+		Ref:   "Zonemaster NAMESERVER02, RFC 6891 section 7",
+		Title: "Name server without EDNS", Requirement: "Every name server supports EDNS",
+		Advice: "Replace the server software: DNSSEC needs EDNS, and without it large answers need TCP.",
+		When:   ednsAnswered,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				switch r := ad.Replies[survey.ProbeEDNS]; {
@@ -134,11 +128,10 @@ var ednsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.edns.dropped", Severity: diag.Error, Weight: 5, Category: categoryTransport,
-		Title:       "Queries with EDNS are dropped",
-		Requirement: "Queries with EDNS are answered",
-		Ref:         "Zonemaster NAMESERVER02, RFC 6891 section 7",
-		Advice:      "Make the firewall pass EDNS: resolvers no longer retry without it (dnsflagday.net, 2019).",
-		When:        func(e *evidence) bool { return ednsAnswered(e) || slices.ContainsFunc(e.serving, dropsEDNS) },
+		Ref:   "Zonemaster NAMESERVER02, RFC 6891 section 7",
+		Title: "Queries with EDNS are dropped", Requirement: "Queries with EDNS are answered",
+		Advice: "Make the firewall pass EDNS: resolvers no longer retry without it (dnsflagday.net, 2019).",
+		When:   func(e *evidence) bool { return ednsAnswered(e) || slices.ContainsFunc(e.serving, dropsEDNS) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if dropsEDNS(ad) {
@@ -150,11 +143,10 @@ var ednsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.edns.known_options", Severity: diag.Warning, Weight: 2, Category: categoryTransport,
-		Title:       "Common EDNS options break the answer",
-		Requirement: "Common EDNS options do not break the answer",
-		Ref:         "RFC 6891 section 6.1.2, RFC 7873 section 5.2, RFC 5001 section 2.2",
-		Advice:      "Replace the server software: it must ignore EDNS options that it does not know, such as cookies.",
-		When:        ednsAnswered,
+		Ref:   "RFC 6891 section 6.1.2, RFC 7873 section 5.2, RFC 5001 section 2.2",
+		Title: "Common EDNS options break the answer", Requirement: "Common EDNS options do not break the answer",
+		Advice: "Replace the server software: it must ignore EDNS options that it does not know, such as cookies.",
+		When:   ednsAnswered,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if ad.EDNS && ad.Replies[survey.ProbeEDNS].OK() && ad.Asked(survey.ProbeIdentity) {
@@ -167,9 +159,9 @@ var ednsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.edns.version", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
+		Ref:         "Zonemaster NAMESERVER10, RFC 6891 section 6.1.3",
 		Title:       "Unknown EDNS version not answered with BADVERS",
 		Requirement: "Unknown EDNS versions are answered with BADVERS",
-		Ref:         "Zonemaster NAMESERVER10, RFC 6891 section 6.1.3",
 		Advice:      "Replace the server software, or the firewall in front of it.",
 		When:        asked(survey.ProbeVersion),
 		Fails: probing(survey.ProbeVersion, func(r survey.Reply) string {
@@ -181,11 +173,10 @@ var ednsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.edns.option", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
-		Title:       "Unknown EDNS option not ignored",
-		Requirement: "Unknown EDNS options are ignored",
-		Ref:         "Zonemaster NAMESERVER11, RFC 6891 section 6.1.2",
-		Advice:      "Replace the server software, or the firewall in front of it.",
-		When:        asked(survey.ProbeOption),
+		Ref:   "Zonemaster NAMESERVER11, RFC 6891 section 6.1.2",
+		Title: "Unknown EDNS option not ignored", Requirement: "Unknown EDNS options are ignored",
+		Advice: "Replace the server software, or the firewall in front of it.",
+		When:   asked(survey.ProbeOption),
 		Fails: probing(survey.ProbeOption, func(r survey.Reply) string {
 			if r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
 				return replyText(r) + " to an unknown EDNS option"
@@ -199,11 +190,10 @@ var ednsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.edns.flags", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
-		Title:       "Unknown EDNS flags not ignored",
-		Requirement: "Unknown EDNS flags are ignored",
-		Ref:         "Zonemaster NAMESERVER12, RFC 6891 section 6.1.4",
-		Advice:      "Replace the server software, or the firewall in front of it.",
-		When:        asked(survey.ProbeFlags),
+		Ref:   "Zonemaster NAMESERVER12, RFC 6891 section 6.1.4",
+		Title: "Unknown EDNS flags not ignored", Requirement: "Unknown EDNS flags are ignored",
+		Advice: "Replace the server software, or the firewall in front of it.",
+		When:   asked(survey.ProbeFlags),
 		Fails: probing(survey.ProbeFlags, func(r survey.Reply) string {
 			if r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
 				return replyText(r) + " to unknown EDNS flags"
@@ -216,10 +206,9 @@ var ednsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.edns.truncated", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
-		Title:       "Truncated reply without EDNS",
-		Requirement: "Truncated replies have EDNS",
-		Ref:         "Zonemaster NAMESERVER13, RFC 6891 section 7",
-		Advice:      "Replace the server software: a reply to a query with EDNS must have EDNS.",
+		Ref:   "Zonemaster NAMESERVER13, RFC 6891 section 7",
+		Title: "Truncated reply without EDNS", Requirement: "Truncated replies have EDNS",
+		Advice: "Replace the server software: a reply to a query with EDNS must have EDNS.",
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.serving, func(ad *survey.Address) bool {
 				r := ad.Replies[survey.ProbeSmall]

@@ -30,9 +30,8 @@ const (
 	noProof    sigFault = 13 // of absence
 )
 
-// faultOf says to which rule of the audit a fault of validation belongs. The audit has nothing to say of
-// the others: a signature of an algorithm that cannot be checked, and of a zone that asks for more
-// checks than any real one does.
+// faultOf says to which rule of the audit a fault of validation belongs. The audit has nothing to say of the others: a
+// signature of an algorithm that cannot be checked, and of a zone that asks for more checks than any real one does.
 var faultOf = map[diag.Code]sigFault{
 	"dnssec.signature.missing":     sigMissing,
 	"dnssec.signature.expired":     sigExpired,
@@ -100,8 +99,7 @@ func (c *checker) refused() bool {
 	return slices.ContainsFunc(c.notices, func(n notice) bool { return n.fault <= sigStray || n.fault == noProof })
 }
 
-// record notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the
-// whole.
+// record notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the whole.
 func (c *checker) record(j dnssec.Judgement, target string) {
 	c.judged++
 	for _, s := range j.Signatures {

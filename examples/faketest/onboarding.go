@@ -1,7 +1,6 @@
-// Package faketest shows how to test code of one's own that calls a check. The code is ready, as a
-// mail provider might write it: may this customer's domain be switched on? Its test in
-// onboarding_test.go needs no network, takes no time, and sees what is hard to see elsewhere: servers
-// that answer late, wrongly or not at all.
+// Package faketest shows how to test code of one's own that calls a check. The code is ready, as a mail provider might
+// write it: may this customer's domain be switched on? Its test in onboarding_test.go needs no network, takes no time,
+// and sees what is hard to see elsewhere: servers that answer late, wrongly or not at all.
 //
 // The one thing to do for it is to take a *diag.Env and to hand it on. Production passes nil.
 package faketest

@@ -4,9 +4,8 @@
 //	go run ./examples/mount           serves on 127.0.0.1:8088 with the store mount.db
 //	go run ./examples/mount -once     serves on a free port, calls itself, and ends
 //
-// Three things make the API: a store, which keeps accounts, keys and charges; a gate on it, which
-// decides who may enter and what it costs; and a handler. The handler is an ordinary http.Handler for
-// everything below /public/v1/.
+// Three things make the API: a store, which keeps accounts, keys and charges; a gate on it, which decides who may enter
+// and what it costs; and a handler. The handler is an ordinary http.Handler for everything below /public/v1/.
 package main
 
 import (

@@ -6,10 +6,9 @@
 //	store := ownstore.New(sqliteStore, file)
 //	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store})
 //
-// A store is the interface metering.Store. To wrap one, embed it and replace the methods that matter;
-// here that is Settle, the only call that moves money. Whatever a store does inside, it must pass
-// meteringtest.TestStore, which store_test.go runs: quotas that are never oversold, charges that are
-// made once, revocations that hold at once.
+// A store is the interface metering.Store. To wrap one, embed it and replace the methods that matter; here that is
+// Settle, the only call that moves money. Whatever a store does inside, it must pass meteringtest.TestStore, which
+// store_test.go runs: quotas that are never oversold, charges that are made once, revocations that hold at once.
 package ownstore
 
 import (
@@ -35,9 +34,8 @@ type spending struct {
 	Remaining int64              `json:"remaining"` // of the month's allowance
 }
 
-// Below is what a store must be to be wrapped. Generational is optional for a gate, which then asks the
-// store about every request; here it is required, so that embedding hands it on. The stores in memory
-// and in SQLite have it.
+// Below is what a store must be to be wrapped. Generational is optional for a gate, which then asks the store about
+// every request; here it is required, so that embedding hands it on. The stores in memory and in SQLite have it.
 type Below interface {
 	metering.Store
 	metering.Generational
@@ -53,13 +51,10 @@ type Store struct {
 }
 
 // New wraps a store. The log gets one line of JSON for each charge, whole and in one Write.
-func New(store Below, log io.Writer) *Store {
-	return &Store{Below: store, log: json.NewEncoder(log)}
-}
+func New(store Below, log io.Writer) *Store { return &Store{Below: store, log: json.NewEncoder(log)} }
 
-// Settle charges, and logs what was charged. By then the charge is a fact: that a line cannot be
-// written must not look like a charge that failed, or the caller would be served for nothing. Close
-// reports it.
+// Settle charges, and logs what was charged. By then the charge is a fact: that a line cannot be written must not look
+// like a charge that failed, or the caller would be served for nothing. Close reports it.
 func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
 	balance, err := s.Below.Settle(ctx, t, out)
 	if err != nil {

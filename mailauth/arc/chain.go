@@ -53,12 +53,10 @@ type Set struct {
 	MessageOK     *bool      `json:"message_ok,omitempty" doc:"whether the message is as sealed; absent if unknown"`
 	SealReason    string     `json:"seal_reason,omitempty" doc:"why the seal is not valid, or unknown"`
 	MessageReason string     `json:"message_reason,omitempty" doc:"why the message signature is not valid, or unknown"`
-
 	// The fields, nil if they are missing.
 	Seal           *dkim.Signature `json:"-"`
 	Message        *dkim.Signature `json:"-"`
 	Authentication *authres.Header `json:"-"`
-
 	// Where the fields are in the header; -1 if they are missing.
 	SealIndex, MessageIndex, ResultsIndex int `json:"-"`
 }

@@ -14,7 +14,6 @@ import (
 type Result struct {
 	Result State  `json:"result" doc:"state of the chain"`
 	Reason string `json:"reason,omitempty" doc:"why the chain is not valid, or why that is not known"`
-
 	// OldestPass is the lowest instance from which on all message signatures are valid; 0 if all are, or the chain
 	// does not pass (RFC 8617 section 5.2, step 5).
 	OldestPass int `json:"oldest_pass" min:"0" doc:"the set since which the message is unchanged; 0 if always, or without pass"`

@@ -137,10 +137,8 @@ func ParseARC(value string) (*Header, error) {
 
 // methods are those that begin a result although there is no semicolon before them: the registry of RFC 8601 section
 // 2.7 and what large providers add.
-var methods = []string{
-	"arc", "auth", "bimi", "compauth", "dkim", "dkim-adsp", "dkim-atps", "dmarc", "dnswl", "domainkeys", "iprev",
-	"rrvs", "sender-id", "smime", "spf", "vbr", "x-tls.subject", "x-google-dkim",
-}
+var methods = []string{"arc", "auth", "bimi", "compauth", "dkim", "dkim-adsp", "dkim-atps", "dmarc", "dnswl",
+	"domainkeys", "iprev", "rrvs", "sender-id", "smime", "spf", "vbr", "x-tls.subject", "x-google-dkim"}
 
 // A parser fills a header.
 type parser struct {

@@ -38,7 +38,6 @@ const (
 	dmarcPartial    obstacleKind = "pct"
 	dmarcTesting    obstacleKind = "t=y"
 	dmarcDisputed   obstacleKind = "disputed" // one of the others, to receivers of one standard only
-
 	// dmarcRejectPartial is none to the draft, which asks for pct=100 with quarantine only; some receivers ask for it
 	// with reject, too.
 	dmarcRejectPartial obstacleKind = "pct with reject"

@@ -16,12 +16,10 @@ import (
 type evidence struct {
 	offline bool // only a text is known
 	now     time.Time
-
 	// What receivers use: found are the records at the name that decides, and record is the one, if there is one.
 	found     taglist.Found
 	record    *record.Record
 	suggested string // the record as it should be written; empty if that is not known
-
 	// What a lookup adds.
 	discovery *record.Discovery
 	place     *record.Place // where the records of found are; nil if there are none
@@ -31,7 +29,6 @@ type evidence struct {
 	apex      diag.Answer[*dns.TXT] // at the domain itself
 	standing  standing
 	beside    beside
-
 	// The logo and the certificate; nil if they were not fetched.
 	logo, mark *part
 	fetched    fetched

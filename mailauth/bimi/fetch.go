@@ -122,10 +122,8 @@ func (e *evidence) pick() taglist.Found {
 // these in another form, and those that come about where a control panel adds a domain to the name that was typed.
 func misplaced(d diag.Domain, selector diag.Selector) []string {
 	s, zone := selector.String(), policy.PublicSuffixOrganizational(d.String())
-	list := []string{
-		d.FQDN(), d.Sub(record.Node), d.Sub(s), d.Sub(s + ".bimi"), d.Sub(record.Node + "." + s), d.Sub(s + "_bimi"),
-		d.Sub(s + "." + record.Node + "." + d.String()),
-	}
+	list := []string{d.FQDN(), d.Sub(record.Node), d.Sub(s), d.Sub(s + ".bimi"), d.Sub(record.Node + "." + s),
+		d.Sub(s + "_bimi"), d.Sub(s + "." + record.Node + "." + d.String())}
 	if zone != d.String() {
 		list = append(list, d.Sub(s+"."+record.Node)+zone+".")
 	}

@@ -63,11 +63,8 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 	}
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain().Name(), at.Answer, e.found.Records, e.now, env.Now()),
-		Verdict:      rules.Judge(e, e.texts()),
-		Selector:     e.discovery.Selector,
-		Fields:       e.fields(),
-		DMARC:        e.standing.report(),
-		Partial:      len(e.Unanswered()) > 0,
+		Verdict:      rules.Judge(e, e.texts()), Selector: e.discovery.Selector, Fields: e.fields(),
+		DMARC: e.standing.report(), Partial: len(e.Unanswered()) > 0,
 
 		LogoMatchesCertificate: e.matches,
 	}

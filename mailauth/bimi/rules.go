@@ -34,8 +34,7 @@ const (
 // kit makes the rules that all records share.
 var kit = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
-		Format: record.Format, Ref: refDefinition,
-		Found:   func(e *evidence) *taglist.Found { return &e.found },
+		Format: record.Format, Ref: refDefinition, Found: func(e *evidence) *taglist.Found { return &e.found },
 		Suggest: func(e *evidence) string { return e.suggested },
 	},
 	Label: "<selector>." + record.Node, Name: (*evidence).name,
@@ -49,12 +48,10 @@ func online(e *evidence) bool { return !e.offline }
 // lookupRules are about the answers of the DNS.
 var lookupRules = diag.Rules[*evidence]{
 	{
-		Code: "bimi.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "BIMI record could not be looked up",
-		Requirement: "The name servers answer for the BIMI record",
-		Ref:         refDiscovery,
-		Advice:      "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
-		When:        online,
+		Code: "bimi.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: refDiscovery,
+		Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
+		Advice: "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
+		When:   online,
 		Fails: func(e *evidence) diag.Failures {
 			if e.failing == nil {
 				return nil
@@ -64,12 +61,10 @@ var lookupRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-		DependsOn:   []diag.Code{"bimi.record.unknown"},
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Code: "bimi.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Fact: ground.NoName, DependsOn: []diag.Code{"bimi.record.unknown"}, Ref: "RFC 8020 section 2",
+		Title: "Domain does not exist", Requirement: "The domain exists",
+		Advice: "Check the spelling of the domain, its registration and its delegation.",
 		When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
 			_, known := e.exists()
 			return known || !e.discovery.Own().Answer.NXDomain()
@@ -92,23 +87,20 @@ func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 
 // too, which fulfils them.
 var absenceRules = diag.Rules[*evidence]{
 	kit.Location(diag.Rule[*evidence]{
-		Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true, Ref: refDiscovery,
-		Reads: []diag.Source{fromRecord, fromBeside},
-		When:  func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
+		Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+		Reads: []diag.Source{fromRecord, fromBeside}, Ref: refDiscovery,
+		When: func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
 	}),
 	kit.Alias(diag.Rule[*evidence]{
 		Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
 		When: func(e *evidence) bool { return online(e) && aliased(e) && (e.present() || e.none()) },
 	}),
 	{
-		Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
-		Title:       "No BIMI record",
-		Requirement: "The domain has a BIMI record",
-		Ref:         refDiscovery,
+		Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: refDiscovery,
+		Title: "No BIMI record", Requirement: "The domain has a BIMI record",
 		Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or reject and " +
 			"a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
-		When:  func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) },
-		Fails: absent,
+		When: func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) }, Fails: absent,
 	},
 }
 
@@ -141,8 +133,7 @@ func absent(e *evidence) diag.Failures {
 var recordRules = diag.Rules[*evidence]{
 	kit.Version(diag.Rule[*evidence]{
 		Code: "bimi.record.version", Severity: diag.Critical, Weight: 3, Category: factorRecord,
-		Title:       "BIMI record does not begin with v=BIMI1;",
-		Requirement: "The BIMI record begins with v=BIMI1;",
+		Title: "BIMI record does not begin with v=BIMI1;", Requirement: "The BIMI record begins with v=BIMI1;",
 	}),
 	kit.Stray(diag.Rule[*evidence]{
 		Code: "bimi.record.stray", Severity: diag.Warning,
@@ -187,10 +178,9 @@ var recordRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return kit.One(e) && e.offline },
 	}),
 	{
-		Code: "bimi.record.blank", Severity: diag.Warning,
+		Code: "bimi.record.blank", Severity: diag.Warning, Ref: refDefinition,
 		Title:       "White space before the first semicolon of the record",
 		Requirement: "The record begins with v=BIMI1; without white space",
-		Ref:         refDefinition,
 		Advice:      "Write v=BIMI1; without a space: the syntax allows one, but some receivers ignore such a record.",
 		When:        kit.One,
 		Fails: func(e *evidence) diag.Failures {
@@ -200,14 +190,11 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.record.case", Severity: diag.Error,
-		Title:       "Name of a tag is not in lower case",
-		Requirement: "The names of all tags are in lower case",
-		Ref:         "RFC 6376 section 3.2",
+		Code: "bimi.record.case", Severity: diag.Error, Ref: "RFC 6376 section 3.2",
+		Title: "Name of a tag is not in lower case", Requirement: "The names of all tags are in lower case",
 		Advice: "Write the names of tags in lower case: they are case-sensitive, and receivers must not correct " +
 			"capitalization.",
-		When:  kit.One,
-		Fails: kit.Faults(record.BadCase),
+		When: kit.One, Fails: kit.Faults(record.BadCase),
 	},
 }
 

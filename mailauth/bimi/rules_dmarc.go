@@ -26,12 +26,10 @@ func wanted(e *evidence) bool {
 // dmarcRules are about the DMARC policy, without which receivers show no logo.
 var dmarcRules = diag.Rules[*evidence]{
 	{
-		Code: "bimi.dmarc.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "DMARC policy could not be looked up",
-		Requirement: "The name servers answer for the DMARC record",
-		Ref:         refDMARC,
-		Advice:      "Check that every name server of the domain answers TXT queries, then try again.",
-		When:        wanted,
+		Code: "bimi.dmarc.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refDMARC,
+		Title: "DMARC policy could not be looked up", Requirement: "The name servers answer for the DMARC record",
+		Advice: "Check that every name server of the domain answers TXT queries, then try again.",
+		When:   wanted,
 		Fails: func(e *evidence) diag.Failures {
 			err := e.standing.unknown
 			if err == nil {
@@ -43,8 +41,7 @@ var dmarcRules = diag.Rules[*evidence]{
 	},
 	dmarcRule(diag.Rule[*evidence]{
 		Code: "bimi.dmarc.missing", Weight: 8,
-		Title:       "No DMARC record, so receivers show no logo",
-		Requirement: "The domain has a DMARC record",
+		Title: "No DMARC record, so receivers show no logo", Requirement: "The domain has a DMARC record",
 		Advice: "Set up DMARC: begin with p=none and reports, and move to quarantine or reject once all your mail passes. " +
 			"Receivers show no logo before that.",
 	}, dmarcMissing),
@@ -77,8 +74,7 @@ var dmarcRules = diag.Rules[*evidence]{
 	}, dmarcPartial),
 	dmarcRule(diag.Rule[*evidence]{
 		Code: "bimi.dmarc.testing", Weight: 4,
-		Title:       "DMARC policy is in test mode (t=y)",
-		Requirement: "The DMARC policy is not in test mode",
+		Title: "DMARC policy is in test mode (t=y)", Requirement: "The DMARC policy is not in test mode",
 		Advice: checkReports + " that all your mail passes, then remove t=y: receivers apply a weaker policy while it " +
 			"stands there, and show no logo.",
 	}, dmarcTesting),

@@ -9,58 +9,46 @@ import (
 // logoRules are about the logo that was fetched.
 var logoRules = partRules(func(e *evidence) *part { return e.logo },
 	diag.Rule[*evidence]{
-		Code: "bimi.logo_file.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Logo could not be examined",
-		Requirement: "The logo can be examined",
-		Ref:         refValidation,
-		Advice:      "Check that the web server of the logo answers, then try again.",
+		Code: "bimi.logo_file.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refValidation,
+		Title: "Logo could not be examined", Requirement: "The logo can be examined",
+		Advice: "Check that the web server of the logo answers, then try again.",
 	},
 	diag.Rule[*evidence]{
-		Code: "bimi.logo_file.invalid", Severity: diag.Error, Weight: 8, Category: factorLogo,
-		Title:       "Logo cannot be shown",
-		Requirement: "Receivers can fetch and show the logo",
-		Ref:         refValidation,
-		Advice:      "Correct the logo: receivers show none that does not conform to SVG Tiny PS.",
+		Code: "bimi.logo_file.invalid", Severity: diag.Error, Weight: 8, Category: factorLogo, Ref: refValidation,
+		Title: "Logo cannot be shown", Requirement: "Receivers can fetch and show the logo",
+		Advice: "Correct the logo: receivers show none that does not conform to SVG Tiny PS.",
 	},
 	diag.Rule[*evidence]{
-		Code: "bimi.logo_file.flawed", Severity: diag.Warning, Weight: 2, Category: factorLogo,
-		Title:       "Logo has a weakness",
-		Requirement: "The logo has no weakness",
-		Ref:         refValidation,
-		Advice:      "Improve the logo: some receivers do not show it, or not well.",
+		Code: "bimi.logo_file.flawed", Severity: diag.Warning, Weight: 2, Category: factorLogo, Ref: refValidation,
+		Title: "Logo has a weakness", Requirement: "The logo has no weakness",
+		Advice: "Improve the logo: some receivers do not show it, or not well.",
 	})
 
 // certificateRules are about the certificate that was fetched.
 var certificateRules = partRules(func(e *evidence) *part { return e.mark },
 	diag.Rule[*evidence]{
-		Code: "bimi.certificate.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Mark certificate could not be examined",
-		Requirement: "The mark certificate can be examined",
-		Ref:         refEvidence,
-		Advice:      "Check that the web server of the certificate answers, then try again.",
+		Code: "bimi.certificate.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refEvidence,
+		Title: "Mark certificate could not be examined", Requirement: "The mark certificate can be examined",
+		Advice: "Check that the web server of the certificate answers, then try again.",
 	},
 	diag.Rule[*evidence]{
 		Code: "bimi.certificate.invalid", Severity: diag.Error, Weight: 6, Category: factorCertificate,
-		Title:       "Mark certificate cannot be used",
-		Requirement: "Receivers can fetch and use the mark certificate",
-		Ref:         refEvidence,
-		Advice:      "Replace the certificate: receivers that ask for one show no logo.",
+		Ref:   refEvidence,
+		Title: "Mark certificate cannot be used", Requirement: "Receivers can fetch and use the mark certificate",
+		Advice: "Replace the certificate: receivers that ask for one show no logo.",
 	},
 	diag.Rule[*evidence]{
 		Code: "bimi.certificate.flawed", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
-		Title:       "Mark certificate has a weakness",
-		Requirement: "The mark certificate has no weakness",
-		Ref:         refEvidence,
-		Advice:      "Have the certificate corrected: some receivers may not take it.",
+		Ref:   refEvidence,
+		Title: "Mark certificate has a weakness", Requirement: "The mark certificate has no weakness",
+		Advice: "Have the certificate corrected: some receivers may not take it.",
 	})
 
 // comparedRules are about logo and certificate together.
 var comparedRules = diag.Rules[*evidence]{
 	{
-		Code: "bimi.logo_file.mismatch", Severity: diag.Error, Weight: 4, Category: factorCertificate,
-		Title:       "Logo is not the one in the certificate",
-		Requirement: "The logo is the one in the certificate",
-		Ref:         refEvidence,
+		Code: "bimi.logo_file.mismatch", Severity: diag.Error, Weight: 4, Category: factorCertificate, Ref: refEvidence,
+		Title: "Logo is not the one in the certificate", Requirement: "The logo is the one in the certificate",
 		Advice: "Publish the very file for which the certificate was issued, byte for byte, at the address in l, or have the " +
 			"certificate issued for the new logo.",
 		When: func(e *evidence) bool { return e.matches != nil },

@@ -17,11 +17,9 @@ func whole(e *evidence) bool { return e.record != nil && !e.torn() }
 // tagRules are about what the tags of the record say.
 var tagRules = diag.Rules[*evidence]{
 	{
-		Code: "bimi.record.declined", Severity: diag.Info,
-		Title:       "Record declines BIMI: l and a are empty",
-		Requirement: "The record asks for a logo to be shown",
-		Ref:         refDeclination,
-		When:        hasRecord,
+		Code: "bimi.record.declined", Severity: diag.Info, Ref: refDeclination,
+		Title: "Record declines BIMI: l and a are empty", Requirement: "The record asks for a logo to be shown",
+		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			text := "l and a are empty: the domain does not take part in BIMI."
 			if e.record.LocalPartSelectors {
@@ -31,38 +29,31 @@ var tagRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.location.missing", Severity: diag.Error, Weight: 4, Category: factorLogo,
-		Title:       "BIMI record has no logo address (l)",
-		Requirement: "The record has the address of a logo, or declines",
-		Ref:         refDefinition,
-		Advice:      "Write the https address of the logo into l. To decline, publish v=BIMI1; l=; a=; instead.",
-		When:        whole,
-		Fails:       kit.Faults(record.NoLocation),
+		Code: "bimi.location.missing", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refDefinition,
+		Title: "BIMI record has no logo address (l)", Requirement: "The record has the address of a logo, or declines",
+		Advice: "Write the https address of the logo into l. To decline, publish v=BIMI1; l=; a=; instead.",
+		When:   whole, Fails: kit.Faults(record.NoLocation),
 	},
 	uriRule(diag.Rule[*evidence]{
 		Code: "bimi.location.http", Severity: diag.Error, Weight: 4, Category: factorLogo,
-		Title:       "Logo address (l) is http instead of https",
-		Requirement: "The logo address is https",
+		Title: "Logo address (l) is http instead of https", Requirement: "The logo address is https",
 		Advice: "Serve the logo by https, check in a browser that it appears without a warning, and write that address into l: " +
 			"receivers fetch by https only.",
 	}, "l", location, record.Insecure),
 	uriRule(diag.Rule[*evidence]{
-		Code: "bimi.location.format", Severity: diag.Error, Weight: 4, Category: factorLogo,
+		Code: "bimi.location.format", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refFormats,
 		Title:       "Logo address (l) names a file that is not SVG",
 		Requirement: "The logo address names no file of another format than SVG",
-		Ref:         refFormats,
 		Advice:      "Export the logo as SVG Tiny PS and write the address of that file into l: receivers take no other format.",
 	}, "l", location, record.WrongFormat),
 	uriRule(diag.Rule[*evidence]{
 		Code: "bimi.location.invalid", Severity: diag.Error, Weight: 4, Category: factorLogo,
-		Title:       "Logo address (l) cannot be used",
-		Requirement: "The logo address is one that receivers can use",
-		Advice:      "Write the one full address of the logo, such as https://example.com/logo.svg, into l.",
+		Title: "Logo address (l) cannot be used", Requirement: "The logo address is one that receivers can use",
+		Advice: "Write the one full address of the logo, such as https://example.com/logo.svg, into l.",
 	}, "l", location, record.Several, record.Comma, record.Malformed),
 	uriRule(diag.Rule[*evidence]{
 		Code: "bimi.authority.http", Severity: diag.Error, Weight: 3, Category: factorCertificate,
-		Title:       "Certificate address (a) is http instead of https",
-		Requirement: "The certificate address is https",
+		Title: "Certificate address (a) is http instead of https", Requirement: "The certificate address is https",
 		Advice: "Serve the certificate by https, check that it can be fetched there, and write that address into a: receivers " +
 			"fetch by https only.",
 	}, "a", authority, record.Insecure),
@@ -74,9 +65,9 @@ var tagRules = diag.Rules[*evidence]{
 	}, "a", authority, record.WrongFormat, record.Several, record.Comma, record.Malformed),
 	{
 		Code: "bimi.certificate.missing", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
+		Ref:         refDefinition,
 		Title:       "No certificate (a): many mailboxes show no logo",
 		Requirement: "The record has the address of a certificate",
-		Ref:         refDefinition,
 		Advice: "For Gmail and Apple Mail obtain a mark certificate, publish it and write its address into a: both take a VMC, " +
 			"which needs a registered trademark, and Gmail a CMC, too. Without one, receivers such as Yahoo and Fastmail can " +
 			"still show the logo.",
@@ -91,20 +82,18 @@ var tagRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.avp.invalid", Severity: diag.Warning,
+		Code: "bimi.avp.invalid", Severity: diag.Warning, Ref: refDefinition,
 		Title:       "Avatar preference (avp) is neither brand nor personal",
 		Requirement: "The avatar preference is brand or personal",
-		Ref:         refDefinition,
 		Advice: "Write avp=brand for the logo or avp=personal for the avatar of the sender, in lower case, or remove the tag: " +
 			"receivers ignore other values or the whole record.",
 		When:  func(e *evidence) bool { return hasRecord(e) && e.record.Has("avp") },
 		Fails: kit.Faults(record.BadAvatar),
 	},
 	{
-		Code: "bimi.lps.invalid", Severity: diag.Warning,
+		Code: "bimi.lps.invalid", Severity: diag.Warning, Ref: refLocalPart,
 		Title:       "Local-part prefix (lps) that matches no address",
 		Requirement: "Every prefix in lps can match an address",
-		Ref:         refLocalPart,
 		Advice: "Write the prefixes with letters, digits and hyphens only, and a comma between two of them: dots and " +
 			"underscores of the address count as hyphens.",
 		When:  func(e *evidence) bool { return hasRecord(e) && e.record.LocalPartSelectors },

@@ -84,11 +84,10 @@ func (w *Whole) mayFollow(code diag.Code) bool {
 
 // lookups are the codes, beside those that end in "record.unknown", of lookups about the domain that failed. They
 // nearly always fail together.
-var lookups = []diag.Code{
-	"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown", "dnssec.answer.unavailable",
-	"dnssec.ds.unavailable", "mx.lookup.unknown", "smtp.mx.unknown", "mx.domain.address.unknown", "bimi.dmarc.unknown",
-	"dane.mx.unknown", "score.address.unknown", "check.part.unavailable", "check.part.timeout",
-}
+var lookups = []diag.Code{"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown",
+	"dnssec.answer.unavailable", "dnssec.ds.unavailable", "mx.lookup.unknown", "smtp.mx.unknown",
+	"mx.domain.address.unknown", "bimi.dmarc.unknown", "dane.mx.unknown", "score.address.unknown",
+	"check.part.unavailable", "check.part.timeout"}
 
 // aside are about a question that a part asks on its way, and say nothing about the domain: its name need not have
 // the records that DNSSEC is tried with.
@@ -197,10 +196,8 @@ func (*lookupReport) Rules() []diag.RuleInfo { return wholeRules.Describe() }
 // wholeRules are about what several parts could not learn.
 var wholeRules = diag.Rules[*lookupEvidence]{
 	{
-		Code: "check.domain.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "DNS does not answer for the domain",
-		Requirement: "The DNS answers for the domain",
-		Ref:         "RFC 9520 section 2",
+		Code: "check.domain.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
+		Title: "DNS does not answer for the domain", Requirement: "The DNS answers for the domain",
 		Advice: "Check that every name server of the domain answers, and its delegation: until then mail to the domain and " +
 			"mail from it is deferred.",
 		Fails: func(e *lookupEvidence) diag.Failures {
@@ -209,11 +206,9 @@ var wholeRules = diag.Rules[*lookupEvidence]{
 	},
 	{
 		Code: "check.lookups.failed", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"check.domain.unavailable"},
-		Title:       "DNS lookups failed for several parts",
-		Requirement: "The DNS answers for all parts",
-		Ref:         "RFC 9520 section 2",
-		Advice:      "Check that every name server of the domain answers for these names, and try again.",
+		DependsOn: []diag.Code{"check.domain.unavailable"}, Ref: "RFC 9520 section 2",
+		Title: "DNS lookups failed for several parts", Requirement: "The DNS answers for all parts",
+		Advice: "Check that every name server of the domain answers for these names, and try again.",
 		Fails: func(e *lookupEvidence) diag.Failures {
 			return e.failed(len(e.labels) > 1, "%s could not be examined completely. %s", e.list(), e.detail)
 		},

@@ -43,7 +43,6 @@ type Summary struct {
 	Sub      string         `json:"verdict_sub" doc:"the consequence and the next step"`
 	Record   string         `json:"record,omitempty" doc:"the record, if the part is about one and there is exactly one"`
 	Findings []diag.Finding `json:"findings" doc:"what the part has found, the worst first"`
-
 	// Err is why there is no result: an error of the part, or a *[diag.GoPanic].
 	Err error `json:"-"`
 

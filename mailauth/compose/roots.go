@@ -105,8 +105,6 @@ var (
 	broken = []string{"dnssec.signature.", "dnssec.ds.", "dnssec.dnskey.", "dnssec.delegation.", "dnssec.denial."}
 
 	// ours are about the resolver of this service: the domain has no part in them, and its owner can do nothing.
-	ours = []string{
-		"dnssec.resolver.strips", "dnssec.anchor.none", "dnsbl.resolver.rewrites", "dnsbl.answers.refused", "dnsbl.answers.none",
-		"dnsbl.answers.few",
-	}
+	ours = []string{"dnssec.resolver.strips", "dnssec.anchor.none", "dnsbl.resolver.rewrites", "dnsbl.answers.refused",
+		"dnsbl.answers.none", "dnsbl.answers.few"}
 )

@@ -53,10 +53,9 @@ func (*senderReport) Rules() []diag.RuleInfo { return senderRules.Describe() }
 
 // senderRules are about whether SPF and DKIM contradict each other.
 var senderRules = diag.Rules[bool]{{
-	Code: "check.spf.mute", Severity: diag.Warning,
+	Code: "check.spf.mute", Severity: diag.Warning, Ref: "RFC 7208 section 10.1.2",
 	Title:       "SPF lets nobody send, but there is a DKIM key",
 	Requirement: "SPF lets somebody send where there is a DKIM key",
-	Ref:         "RFC 7208 section 10.1.2",
 	Advice: "List every host and service that sends mail of the domain in its SPF record. If nobody sends any, revoke the " +
 		"DKIM key: an empty p= tells verifiers that it is out of use.",
 	Fails: func(doubt bool) diag.Failures {

@@ -13,10 +13,8 @@ import (
 type Share struct {
 	*Summary
 	Weight int
-
 	// Rating takes the place of the part's own score, as for one of several keys that counts for all; may be nil.
 	Rating *int
-
 	// NoMatter says that it does not matter if the part is unknown, as DKIM for a domain that sends no mail.
 	NoMatter bool
 }
@@ -24,19 +22,14 @@ type Share struct {
 // A Whole is what is to be summed up.
 type Whole struct {
 	Parts []Share // in the order of a reader
-
 	// Own is what the operation has found beside its parts.
 	Own []*Summary
-
 	// Good and Open are the texts where no finding is above info: all is known, or something was not learned or examined.
 	Good, Open diag.Text
-
 	// Sends says that the domain seems to send mail, see [Sends].
 	Sends bool
-
 	// Untested says that something on which mail depends was not examined, beside parts that are not known.
 	Untested bool
-
 	// Withhold reports whether a value must not be suggested, for a reason that only the operation knows; may be nil.
 	Withhold func(value string) bool
 }

@@ -138,10 +138,8 @@ func (h *host) report(e *evidence) Host {
 		r.Certificate = new(pki.Describe(s.chain[0], e.now))
 	}
 	for i, one := range h.records {
-		t := TLSA{
-			one.Usage, one.Usage.String(), one.Selector, one.Selector.String(), one.Matching, one.Matching.String(),
-			hex.EncodeToString(one.Data), one.Fault() == "", one.UsableForSMTP(), nil,
-		}
+		t := TLSA{one.Usage, one.Usage.String(), one.Selector, one.Selector.String(), one.Matching,
+			one.Matching.String(), hex.EncodeToString(one.Data), one.Fault() == "", one.UsableForSMTP(), nil}
 		if s != nil && len(s.chain) > 0 {
 			t.Matches = new(s.result.Matches[i].Found)
 		}

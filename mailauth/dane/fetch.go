@@ -22,13 +22,10 @@ const (
 	// timeout is how long anything is waited for, before the caller's time is up, which usually is 15 seconds
 	// (CONTRACT 1.9).
 	timeout = 12 * time.Second
-
 	// maxHosts is how many servers are examined, the most preferred first. Large providers have up to ten.
 	maxHosts = 10
-
 	// maxRecords is how many TLSA records of a host are looked at. Two are needed, and four are usual during a change.
 	maxRecords = 50
-
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
 )
@@ -73,7 +70,6 @@ type host struct {
 	base string // the TLSA base domain (RFC 7672 section 2.2.3), without a final dot
 
 	addressStatus, tlsaStatus diag.DNSSECStatus
-
 	// ground is what the use of the TLSA base domain rests on: the addresses, or for a secure alias of an unsigned
 	// host the alias.
 	ground diag.DNSSECStatus

@@ -48,10 +48,10 @@ func matched(e *evidence) bool { return len(e.having(none)) > 0 }
 // connectionRules are about the way to the certificate.
 var connectionRules = diag.Rules[*evidence]{
 	{
-		Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true, Reads: []diag.Source{fromNames, fromHosts},
+		Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true,
+		Reads: []diag.Source{fromNames, fromHosts}, Ref: "RFC 7672 section 3",
 		Title:       "TLSA records not compared with certificates",
 		Requirement: "The TLSA records were compared with the certificates",
-		Ref:         "RFC 7672 section 3",
 		Advice:      "Run the check with verify_certificate to know whether senders can deliver.",
 		When:        func(e *evidence) bool { return e.grounded() && len(e.having(tlsaUnknown)) == 0 },
 		Fails: func(e *evidence) diag.Failures {
@@ -62,9 +62,9 @@ var connectionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dane.server.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Ref:         "RFC 7672 section 2.2",
 		Title:       "Certificate of a mail server could not be fetched",
 		Requirement: "The certificates of all mail servers with TLSA records could be fetched",
-		Ref:         "RFC 7672 section 2.2",
 		Advice:      "Check that the server answers and that no firewall stands in between, then try again.",
 		When:        func(e *evidence) bool { return e.verify && e.grounded() },
 		Fails: func(e *evidence) diag.Failures {
@@ -74,10 +74,9 @@ var connectionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.server.address", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Code: "dane.server.address", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
 		Title:       "Mail server not examined at one of its addresses",
 		Requirement: "The mail servers were examined over IPv4 and IPv6 where they have both",
-		Ref:         "RFC 7672 section 2.2",
 		Advice:      "Check that the server answers at this address as well.",
 		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
@@ -87,10 +86,10 @@ var connectionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.starttls.missing", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
+		Code: "dane.starttls.missing", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+		Ref:         "RFC 7672 section 2.2",
 		Title:       "STARTTLS not offered although TLSA records exist",
 		Requirement: "All mail servers with TLSA records offer STARTTLS",
-		Ref:         "RFC 7672 section 2.2",
 		Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA " +
 			"records of this host: senders that use DANE never deliver without TLS.",
 		When: func(e *evidence) bool { return e.port != portTLS && settled(reached, noStartTLS)(e) },
@@ -101,10 +100,10 @@ var connectionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.starttls.failed", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
+		Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+		Ref:         "RFC 7672 section 2.2",
 		Title:       "TLS with a mail server fails although TLSA records exist",
 		Requirement: "TLS works with all mail servers that have TLSA records",
-		Ref:         "RFC 7672 section 2.2",
 		Advice: "Check certificate, key and TLS versions in the configuration of the server; its log tells why TLS fails. " +
 			"Senders that use DANE never deliver without TLS.",
 		When: settled(reached, badStartTLS),
@@ -119,21 +118,19 @@ var connectionRules = diag.Rules[*evidence]{
 // certificateRules are about what the servers present.
 var certificateRules = diag.Rules[*evidence]{
 	{
-		Code: "dane.certificate.mismatch", Severity: diag.Error, Stands: true, Weight: 10, Category: factorCertificate,
-		Title:       "Certificate matches no TLSA record",
-		Requirement: "Every certificate matches a TLSA record",
-		Ref:         "RFC 7672 section 2.2",
+		Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, Category: factorCertificate, Stands: true,
+		Ref:   "RFC 7672 section 2.2",
+		Title: "Certificate matches no TLSA record", Requirement: "Every certificate matches a TLSA record",
 		Advice: "Make sure on the server itself that it is its certificate, then publish a TLSA record for its key " +
 			"beside the old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or " +
 			"publish the next key before it is used.",
-		When:  settled(compared, mismatch),
-		Fails: mismatches,
+		When: settled(compared, mismatch), Fails: mismatches,
 	},
 	{
-		Code: "dane.certificate.name", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
+		Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+		Ref:         "RFC 7672 section 3.2.3",
 		Title:       "Certificate does not match the name of the mail server",
 		Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
-		Ref:         "RFC 7672 section 3.2.3",
 		Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with " +
 			"usage 3 the name does not matter.",
 		When: settled(matched, wrongName),
@@ -142,10 +139,10 @@ var certificateRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.certificate.dates", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
+		Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+		Ref:         "RFC 7671 section 5.2",
 		Title:       "Certificate has expired or is not yet valid",
 		Requirement: "Certificates that DANE-TA authenticates are within their validity",
-		Ref:         "RFC 7671 section 5.2",
 		Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
 		When:        settled(matched, outOfDate),
 		Fails: func(e *evidence) diag.Failures {
@@ -153,10 +150,10 @@ var certificateRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.certificate.chain", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
+		Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+		Ref:         "RFC 7672 section 3.1.2",
 		Title:       "Certificate chain does not lead to the TLSA trust anchor",
 		Requirement: "Certificates lead to the trust anchor of their TLSA record",
-		Ref:         "RFC 7672 section 3.1.2",
 		Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
 			"record 3 1 1 for its own key.",
 		When: settled(matched, badChain),
@@ -196,9 +193,7 @@ func endingRule(r diag.Rule[*evidence]) diag.Rule[*evidence] {
 
 // eachLeaf fails for the hosts that are authenticated.
 func eachLeaf(e *evidence, fails func(*host, *pki.Certificate) diag.Failures) diag.Failures {
-	return each(e, func(h *host) diag.Failures {
-		return fails(h, new(pki.Describe(h.server().chain[0], e.now)))
-	}, none)
+	return each(e, func(h *host) diag.Failures { return fails(h, new(pki.Describe(h.server().chain[0], e.now))) }, none)
 }
 
 // byKey reports whether a record authenticates the host for which names and dates do not count.

@@ -49,7 +49,6 @@ type Match struct {
 	// Found reports that the record has the data of a certificate at the place that its usage names, whatever else
 	// is wrong.
 	Found bool
-
 	// Err is why the record does not authenticate the server; nil if it does.
 	Err *MatchError
 }

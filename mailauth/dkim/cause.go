@@ -24,7 +24,6 @@ const (
 	MailboxQuoted         Cause = "mailbox_quoted"         // it is as signed without the quoting of mailbox files
 	WrongCanonicalization Cause = "wrong_canonicalization" // the signer did not do as c= says
 	OtherHash             Cause = "other_hash"             // the signature was made with another hash than a= says
-
 	// What makes it permerror, temperror or neutral.
 	SyntaxError    Cause = "syntax"          // the field, or the value of a tag, is not valid
 	TagMissing     Cause = "tag_missing"     // a required tag is left out
@@ -37,21 +36,17 @@ const (
 	KeyAmbiguous   Cause = "key_ambiguous"   // there are several
 	KeyUnknown     Cause = "key_unknown"     // the DNS did not answer
 	HeaderTooLong  Cause = "header_too_long" // not all of it was read
-
-	// What makes it policy; see the issues of the same name.
-	Refused Cause = "refused"
+	Refused        Cause = "refused"         // What makes it policy; see the issues of the same name.
 )
 
 // Values lists the causes.
 func (Cause) Values() []string {
-	return []string{
-		string(BodyChanged), string(FooterAdded), string(BannerAdded), string(BodyCutOff), string(BodyReencoded),
-		string(WhiteSpace), string(HeaderChanged), string(SubjectTagged), string(FromRewritten), string(FieldAdded), string(OtherKey),
-		string(EmptyBody), string(MailboxQuoted), string(WrongCanonicalization), string(BadSignature),
-		string(OtherHash), string(SyntaxError), string(TagMissing), string(Unsupported),
+	return []string{string(BodyChanged), string(FooterAdded), string(BannerAdded), string(BodyCutOff),
+		string(BodyReencoded), string(WhiteSpace), string(HeaderChanged), string(SubjectTagged), string(FromRewritten),
+		string(FieldAdded), string(OtherKey), string(EmptyBody), string(MailboxQuoted), string(WrongCanonicalization),
+		string(BadSignature), string(OtherHash), string(SyntaxError), string(TagMissing), string(Unsupported),
 		string(DomainMismatch), string(FromUnsigned), string(KeyMissing), string(KeyRevoked), string(KeyUnusable),
-		string(KeyAmbiguous), string(KeyUnknown), string(HeaderTooLong), string(Refused),
-	}
+		string(KeyAmbiguous), string(KeyUnknown), string(HeaderTooLong), string(Refused)}
 }
 
 // An Issue is something about a signature that is no matter of cryptography.
@@ -83,9 +78,7 @@ const (
 
 // Values lists the issues.
 func (IssueCode) Values() []string {
-	return []string{
-		string(issueSHA1), string(issueShortKey), string(issueDraft), string(issueExpired), string(issueFuture),
-		string(issueTimes), string(issueLength), string(issueAppended), string(issueTesting),
-		string(IssuePublicSuffix), string(IssueFromAdded),
-	}
+	return []string{string(issueSHA1), string(issueShortKey), string(issueDraft), string(issueExpired),
+		string(issueFuture), string(issueTimes), string(issueLength), string(issueAppended), string(issueTesting),
+		string(IssuePublicSuffix), string(IssueFromAdded)}
 }

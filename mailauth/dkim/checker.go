@@ -56,8 +56,7 @@ func (s *Signature) bodyLength() int64 {
 	return *s.Length
 }
 
-// Gather looks up all keys at once, and computes the hashes of the body meanwhile. It fails only when the context
-// ends.
+// Gather looks up all keys at once, and computes the hashes of the body meanwhile. It fails only when the context ends.
 func (c *Checker) Gather(ctx context.Context, env *diag.Env) error {
 	lookups, cancel := diag.Within(ctx, timeout)
 	defer cancel()

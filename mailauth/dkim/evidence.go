@@ -227,9 +227,8 @@ func (e *evidence) target() string {
 // service is the service that the alias leads to, nil if there is none or it is not known.
 func (e *evidence) service() *provider.Service {
 	target := e.target()
-	for _, find := range []func(string) *provider.Service{
-		provider.ByDKIM, provider.ByEnvelope, provider.BySPF, provider.ByPTR,
-	} {
+	for _, find := range []func(string) *provider.Service{provider.ByDKIM, provider.ByEnvelope, provider.BySPF,
+		provider.ByPTR} {
 		if s := find(target); target != "" && s != nil {
 			return s
 		}

@@ -51,7 +51,6 @@ type SignedField struct {
 	Listed  int    `json:"listed_count" min:"0" doc:"how often h= names it"`
 	Present int    `json:"present_count" min:"0" doc:"how many such fields the message has"`
 	Signed  int    `json:"signed_count" min:"0" doc:"how many of them the signature covers, the lowest ones"`
-
 	// Oversigned fields are named more often than they were present: one that is added breaks the signature.
 	Oversigned bool `json:"oversigned" doc:"whether adding another such field breaks the signature"`
 }
@@ -68,12 +67,10 @@ const MaxFields = 100
 
 // important lists fields that a signature should cover, as they say who sent what to whom, or how it is to be
 // shown (RFC 6376 section 5.4.1).
-var important = []string{
-	"from", "reply-to", "subject", "date", "to", "cc", "in-reply-to", "references", "message-id",
+var important = []string{"from", "reply-to", "subject", "date", "to", "cc", "in-reply-to", "references", "message-id",
 	"resent-date", "resent-from", "resent-to", "resent-cc", "mime-version", "content-type", "content-transfer-encoding",
 	"list-id", "list-help", "list-unsubscribe", "list-unsubscribe-post", "list-subscribe", "list-post", "list-owner",
-	"list-archive", "sender",
-}
+	"list-archive", "sender"}
 
 // coverage says how a signature covers the header: the fields that h= names, each once, in order; and the
 // important ones that are there without being named.

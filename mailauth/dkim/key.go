@@ -54,11 +54,9 @@ type Key struct {
 	Data     []byte   // the same, decoded; nil if that is not possible
 	Form     Form     // of Data; empty if it is not a key of the type
 	Revoked  bool     // p is there and empty
-
 	// Public is an *rsa.PublicKey or an ed25519.PublicKey, and always of the type that the record names; nil if
 	// there is none. It may be weaker than verifiers accept.
 	Public crypto.PublicKey
-
 	// Details describe the key, also one of another type than the record names; nil if it cannot be read.
 	Details *pki.PublicKey
 

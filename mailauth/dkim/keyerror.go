@@ -48,10 +48,8 @@ var reasons = map[taglist.Kind]reason{
 // Err says why verifiers do not use the key: a *keyError, or nil if they do. The gravest reason comes first,
 // so that one of [Reason.Policy] means that there is no other: Public is set then.
 func (k *Key) Err() error {
-	for _, order := range []reason{
-		reasonSyntax, reasonType, reasonMissing, reasonRevoked, reasonData, reasonHash, reasonService,
-		reasonSHA1,
-	} {
+	for _, order := range []reason{reasonSyntax, reasonType, reasonMissing, reasonRevoked, reasonData, reasonHash,
+		reasonService, reasonSHA1} {
 		if order == reasonRevoked && k.Revoked {
 			return &keyError{reasonRevoked, "it has been revoked by an empty p="}
 		}

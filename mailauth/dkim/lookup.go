@@ -147,11 +147,8 @@ func places(req LookupRequest) []place {
 func (e *evidence) report(ended time.Time) *LookupReport {
 	v := rules.Judge(e, texts)
 	r := &LookupReport{
-		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
-		Verdict:      v,
-		Selector:     e.selector,
-		KeyFields:    e.fields(v),
-		Partial:      e.partial(),
+		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended), Verdict: v,
+		Selector: e.selector, KeyFields: e.fields(v), Partial: e.partial(),
 
 		KnownSelectors: append([]string{}, e.others...),
 	}

@@ -26,10 +26,9 @@ const keySection = "RFC 6376 section 3.6.1"
 // syntaxRules are about the form of the one record.
 var syntaxRules = diag.Rules[*evidence]{
 	kit.Syntax(diag.Rule[*evidence]{
-		Code: "dkim.record.version", Severity: diag.Critical, Weight: 10, Category: factorSyntax,
+		Code: "dkim.record.version", Severity: diag.Critical, Weight: 10, Category: factorSyntax, Ref: keySection,
 		Title:       "DKIM record does not begin with v=DKIM1",
 		Requirement: "The tag v comes first and says DKIM1, or is left out",
-		Ref:         keySection,
 		Advice:      "Begin the record with exactly v=DKIM1; in this letter case: verifiers discard the record otherwise.",
 		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
@@ -68,12 +67,10 @@ var syntaxRules = diag.Rules[*evidence]{
 	}),
 	kit.Line(diag.Rule[*evidence]{Code: "dkim.record.line", Severity: diag.Info}),
 	{
-		Code: "dkim.record.granularity", Severity: diag.Warning,
-		Title:       "Obsolete tag g limits the key",
-		Requirement: "No obsolete tag g limits the key to some addresses",
-		Ref:         "RFC 6376 appendix D",
-		Advice:      "Remove the tag g: old verifiers refuse the key for other local parts, present ones ignore the tag.",
-		When:        inOrder,
+		Code: "dkim.record.granularity", Severity: diag.Warning, Ref: "RFC 6376 appendix D",
+		Title: "Obsolete tag g limits the key", Requirement: "No obsolete tag g limits the key to some addresses",
+		Advice: "Remove the tag g: old verifiers refuse the key for other local parts, present ones ignore the tag.",
+		When:   inOrder,
 		Fails: func(e *evidence) diag.Failures {
 			g, ok := e.key.List.Tag("g")
 			return e.in("g", diag.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the "+
@@ -83,11 +80,9 @@ var syntaxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dkim.record.granularity.obsolete", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dkim.record.granularity"},
-		Title:       "Obsolete tag g in the record",
-		Requirement: "The record has no obsolete tag g",
-		Ref:         "RFC 6376 appendix D",
-		Advice:      "Remove the tag g when you next change the record: verifiers ignore it.",
+		DependsOn: []diag.Code{"dkim.record.granularity"}, Ref: "RFC 6376 appendix D",
+		Title: "Obsolete tag g in the record", Requirement: "The record has no obsolete tag g",
+		Advice: "Remove the tag g when you next change the record: verifiers ignore it.",
 		Fails: func(e *evidence) diag.Failures {
 			_, ok := e.key.List.Tag("g")
 			return e.in("g", diag.FailIf(ok, "The tag g=* is obsolete, and verifiers ignore it.")).Suggesting(e.suggestion())

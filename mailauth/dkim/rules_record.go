@@ -12,24 +12,20 @@ import (
 // lookupRules are about the name of the record.
 var lookupRules = diag.Rules[*evidence]{
 	{
-		Code: "dkim.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-		Reads:       []diag.Source{fromDomain},
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		When:        online,
+		Code: "dkim.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Fact: ground.NoName, Reads: []diag.Source{fromDomain}, Ref: "RFC 8020 section 2",
+		Title: "Domain does not exist", Requirement: "The domain exists",
+		Advice: "Check the spelling of the domain, its registration and its delegation.",
+		When:   online,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
 	},
 	{
-		Code: "dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "DKIM key could not be looked up",
-		Requirement: "The name servers answer for the DKIM key",
-		Ref:         "RFC 6376 section 6.1.2",
-		Advice:      "Check the name servers of the domain: until they answer, verifiers defer mail or treat it as unsigned.",
-		When:        func(e *evidence) bool { return online(e) && !e.nonexistent() },
+		Code: "dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 6376 section 6.1.2",
+		Title: "DKIM key could not be looked up", Requirement: "The name servers answer for the DKIM key",
+		Advice: "Check the name servers of the domain: until they answer, verifiers defer mail or treat it as unsigned.",
+		When:   func(e *evidence) bool { return online(e) && !e.nonexistent() },
 		Fails: func(e *evidence) diag.Failures {
 			if answered(e) && e.existenceKnown() {
 				return nil
@@ -46,12 +42,9 @@ var lookupRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dkim.record.alias.dangling", Severity: diag.Error, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord,
-		DependsOn:   []diag.Code{"dkim.record.unknown"},
-		Title:       "CNAME of the DKIM selector leads to no key",
-		Requirement: "The CNAME of the selector leads to a record",
-		Ref:         "RFC 6376 section 3.6.2",
+		Code: "dkim.record.alias.dangling", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorRecord, DependsOn: []diag.Code{"dkim.record.unknown"}, Ref: "RFC 6376 section 3.6.2",
+		Title: "CNAME of the DKIM selector leads to no key", Requirement: "The CNAME of the selector leads to a record",
 		Advice: "Ask the service that runs the target to publish the key there, or copy the present target from its " +
 			"settings; remove the CNAME if you no longer use the service.",
 		When: aliased,
@@ -76,15 +69,13 @@ var lookupRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dkim.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
-		DependsOn:   []diag.Code{"dkim.record.unknown"},
-		Title:       "No DKIM key at this selector",
-		Requirement: "There is a DKIM key at the selector",
-		Ref:         "RFC 6376 section 3.6.2.1",
+		Code: "dkim.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 10,
+		Category: factorRecord, Reads: []diag.Source{fromRecord, fromDomain},
+		DependsOn: []diag.Code{"dkim.record.unknown"}, Ref: "RFC 6376 section 3.6.2.1",
+		Title: "No DKIM key at this selector", Requirement: "There is a DKIM key at the selector",
 		Advice: "Publish the record that your mail system or service shows for this selector, or check the selector: " +
 			"it is s= of a DKIM-Signature field.",
-		Reads: []diag.Source{fromRecord, fromDomain},
-		When:  func(e *evidence) bool { return !aliased(e) || e.txt.Exists() },
+		When: func(e *evidence) bool { return !aliased(e) || e.txt.Exists() },
 		Fails: func(e *evidence) diag.Failures {
 			f := missing(e)
 			if found := e.elsewhere(); len(f) > 0 && len(found) > 0 {
@@ -142,9 +133,8 @@ func (e *evidence) elsewhere() diag.Failures {
 var recordRules = diag.Rules[*evidence]{
 	{
 		Code: "dkim.record.split", Severity: diag.Critical, Weight: 5, Category: factorRecord,
-		Title:       "DKIM key spread over several TXT records",
-		Requirement: "The whole key stands in one TXT record",
-		Ref:         "RFC 6376 section 3.6.2.2",
+		Ref:   "RFC 6376 section 3.6.2.2",
+		Title: "DKIM key spread over several TXT records", Requirement: "The whole key stands in one TXT record",
 		Advice: "Publish the suggested record as one TXT record, split into strings of at most 255 bytes, and remove the " +
 			"parts.",
 		When: func(e *evidence) bool { return online(e) && len(e.found.Records) > 0 },
@@ -155,10 +145,8 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	kit.Multiple(diag.Rule[*evidence]{
 		Code: "dkim.record.multiple", Severity: diag.Error, Weight: 5, Category: factorRecord,
-		DependsOn:   []diag.Code{"dkim.record.split"},
-		Title:       "More than one DKIM key at this selector",
-		Requirement: "There is one DKIM key at the selector",
-		Ref:         "RFC 6376 section 3.6.2.2",
+		DependsOn: []diag.Code{"dkim.record.split"}, Ref: "RFC 6376 section 3.6.2.2",
+		Title: "More than one DKIM key at this selector", Requirement: "There is one DKIM key at the selector",
 		Advice: "Keep the record whose private key signs and remove the others; a further key needs a selector of its own. " +
 			"Which one verifiers use is not defined.",
 		Fails: func(e *evidence) diag.Failures {
@@ -167,11 +155,10 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	}),
 	{
-		Code: "dkim.record.other", Severity: diag.Warning,
-		DependsOn:   []diag.Code{"dkim.record.split"},
+		Code: "dkim.record.other", Severity: diag.Warning, DependsOn: []diag.Code{"dkim.record.split"},
+		Ref:         "RFC 6376 section 3.6.2.2",
 		Title:       "Another TXT record beside the DKIM key",
 		Requirement: "The key record is the only TXT record at the selector",
-		Ref:         "RFC 6376 section 3.6.2.2",
 		Advice:      "Remove the other record: TXT records at a selector must be unique, and some verifiers join them all.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.strangers, func(text string) diag.Failures {
@@ -181,9 +168,9 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dkim.record.order", Severity: diag.Critical, Weight: 1, Category: factorRecord,
+		Ref:         "RFC 6376 section 3.6.2.2",
 		Title:       "Strings of the DKIM record are out of order",
 		Requirement: "The character-strings of the record are in order",
-		Ref:         "RFC 6376 section 3.6.2.2",
 		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",
 		When:        func(e *evidence) bool { return one(e) && len(e.found.Strings) > 1 && !e.split() },
 		Fails: func(e *evidence) diag.Failures {

@@ -52,14 +52,11 @@ type Search struct {
 	Found  []diag.Selector // at which there is a TXT record or an alias of its own, in the order of the request
 	Usable []diag.Selector // those of them at which there is a key that is not revoked
 	Failed []diag.Selector // at which the servers did not say
-
 	// None says that the name _domainkey does not exist, so that there should be no key at any selector (RFC 8020).
 	// Some name servers say so although there are names below it.
 	None bool
-
 	// Wildcard says that a wildcard answers for every selector. It is not among those found.
 	Wildcard bool
-
 	// Open says that the servers did not say whether the name _domainkey exists, or whether a wildcard is below it.
 	Open bool
 
@@ -89,9 +86,8 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 		return nil, fmt.Errorf("looking for the selectors of %s: %w", domain, diag.Unavailable(diag.DefaultResolver, above.Err()))
 	}
 	r := &Search{
-		None:     above.NXDomain() && len(above.Aliases) == 0,
-		Wildcard: wildcard.Exists() || len(wildcard.Aliases) > 0,
-		Open:     above.Err() != nil || wildcard.Err() != nil,
+		None: above.NXDomain() && len(above.Aliases) == 0, Wildcard: wildcard.Exists() || len(wildcard.Aliases) > 0,
+		Open: above.Err() != nil || wildcard.Err() != nil,
 	}
 	everywhere := slices.Sorted(slices.Values(textsOf(wildcard)))
 	for i, a := range answers {

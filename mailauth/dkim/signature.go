@@ -77,7 +77,6 @@ type Signature struct {
 	Copied    []Copied    // z
 	BodyHash  []byte      // bh
 	Bytes     []byte      // b
-
 	// List has the tags with their offsets in Value. Faults are those of the tag list and of the values.
 	List taglist.List
 }
@@ -119,11 +118,10 @@ func ParseSignature(kind SignatureKind, value string) *Signature {
 			s.List.Add(taglist.Fault{Kind: missingTag, Text: missingText(name), Length: len(value)})
 		}
 	}
-	for _, read := range []func(*Signature){
-		(*Signature).readVersion, (*Signature).readAlgorithm, (*Signature).readCanonicalization, (*Signature).readNames,
-		(*Signature).readKeyName, (*Signature).readIdentity, (*Signature).readLength, (*Signature).readMethods,
-		(*Signature).readTimes, (*Signature).readState, (*Signature).readCopied, (*Signature).readBytes,
-	} {
+	for _, read := range []func(*Signature){(*Signature).readVersion, (*Signature).readAlgorithm,
+		(*Signature).readCanonicalization, (*Signature).readNames, (*Signature).readKeyName, (*Signature).readIdentity,
+		(*Signature).readLength, (*Signature).readMethods, (*Signature).readTimes, (*Signature).readState,
+		(*Signature).readCopied, (*Signature).readBytes} {
 		read(s)
 	}
 	return s
@@ -153,10 +151,8 @@ func (s *Signature) fault(kind taglist.Kind, t taglist.Tag, format string, args 
 }
 
 // faultKinds orders the faults as verifiers meet them (RFC 6376 section 6.1.1).
-var faultKinds = []taglist.Kind{
-	oversized, taglist.NoEquals, taglist.Empty, taglist.BadName, taglist.BadValue, taglist.Repeated, missingTag,
-	unsupported, badTag, excluded, mismatch, noFrom,
-}
+var faultKinds = []taglist.Kind{oversized, taglist.NoEquals, taglist.Empty, taglist.BadName, taglist.BadValue,
+	taglist.Repeated, missingTag, unsupported, badTag, excluded, mismatch, noFrom}
 
 // Err says why the signature cannot be verified, a *[SignatureError], or nil. That a DKIM-Signature lacks v=, as
 // those of drafts do, is left to [Signature.Draft].

@@ -19,7 +19,6 @@ const MaxSignatures = 50
 type Options struct {
 	// HeaderOnly says that only the header is there: whether the body is as it was signed is then not known.
 	HeaderOnly bool
-
 	// At is when the message was received: whether a signature had expired is judged at that time. Zero means now.
 	At time.Time
 }

@@ -148,9 +148,7 @@ func effective(v policy.Reading) Effective {
 func (e *evidence) uris(list []policy.URI) []URI {
 	var all []URI
 	for _, u := range list {
-		one := URI{
-			URI: strings.ToValidUTF8(u.Text, "\uFFFD"), Scheme: u.Scheme, Address: u.Address, Valid: u.Valid(),
-		}
+		one := URI{URI: strings.ToValidUTF8(u.Text, "\uFFFD"), Scheme: u.Scheme, Address: u.Address, Valid: u.Valid()}
 		if u.HasSizeLimit {
 			one.SizeLimitBytes = new(u.SizeLimit)
 		}

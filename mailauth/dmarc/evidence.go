@@ -15,7 +15,6 @@ type evidence struct {
 	domain  diag.Name
 	offline bool // only a text is known
 	now     time.Time
-
 	// What receivers use: found are the records at the name that decides, record the one that applies.
 	found     taglist.Found
 	record    *policy.Record
@@ -23,7 +22,6 @@ type evidence struct {
 	older     policy.Reading // by RFC 7489
 	location  string         // domain of the record; empty if that is not known
 	suggested string         // the record as it should be written; empty if that is not known
-
 	// What a lookup adds.
 	discovery    *policy.Discovery
 	own          *policy.Step // at the domain itself
@@ -134,10 +132,8 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 }
 
 // serious are the faults for which a record is not valid: what the tag says has no effect.
-var serious = []taglist.Kind{
-	taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, taglist.Repeated,
-	policy.BadPolicy, policy.BadAlignment, policy.BadFlag, policy.BadURI,
-}
+var serious = []taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, taglist.Repeated,
+	policy.BadPolicy, policy.BadAlignment, policy.BadFlag, policy.BadURI}
 
 // valid reports whether receivers can use the record, and no tag has an error.
 func (e *evidence) valid() bool {

@@ -75,8 +75,7 @@ func Generate(req GenerateRequest) (*GenerateReport, error) {
 	}
 	r := &GenerateReport{
 		Record: record, Name: "_dmarc", Type: "TXT", Value: record, TTL: ttl,
-		ExternalAuthorizations: g.authorizations(),
-		Rollout:                g.rollout(),
+		ExternalAuthorizations: g.authorizations(), Rollout: g.rollout(),
 	}
 	if !req.Domain.IsZero() {
 		r.Name = "_dmarc." + req.Domain.String()

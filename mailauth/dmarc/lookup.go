@@ -62,15 +62,10 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 		answer = e.discovery.Tree.Policy.Answer
 	}
 	r := &LookupReport{
-		RecordLookup:         diag.NewRecordLookup(e.domain, answer, e.found.Records, e.now, env.Now()),
-		Details:              e.details(),
-		Location:             e.discovery.Tree.PolicyDomain(),
-		Inherited:            e.inherited(),
-		OrganizationalDomain: organizational(&e.discovery.Tree),
-		DiscoveryMethod:      policy.TreeWalk,
-		ExternalDestinations: []Destination{},
-		Views:                e.views(),
-		Partial:              e.partial(),
+		RecordLookup: diag.NewRecordLookup(e.domain, answer, e.found.Records, e.now, env.Now()), Details: e.details(),
+		Location: e.discovery.Tree.PolicyDomain(), Inherited: e.inherited(),
+		OrganizationalDomain: organizational(&e.discovery.Tree), DiscoveryMethod: policy.TreeWalk,
+		ExternalDestinations: []Destination{}, Views: e.views(), Partial: e.partial(),
 	}
 	for i := range e.destinations {
 		if d := &e.destinations[i]; d.external {

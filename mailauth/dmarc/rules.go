@@ -29,8 +29,7 @@ func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 
 // kit makes the rules that all records share.
 var kit = taglist.Kit[*evidence]{
-	Format: policy.Format, Ref: "RFC 9989 section 4.8",
-	Found:   func(e *evidence) *taglist.Found { return &e.found },
+	Format: policy.Format, Ref: "RFC 9989 section 4.8", Found: func(e *evidence) *taglist.Found { return &e.found },
 	Suggest: func(e *evidence) string { return e.suggested },
 }
 
@@ -47,10 +46,8 @@ func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failur
 // lookupRules are about the answers of the DNS.
 var lookupRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarc.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "DMARC record could not be looked up",
-		Requirement: "The name servers answer for the DMARC record",
-		Ref:         "RFC 9989 section 4.10.1",
+		Code: "dmarc.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9989 section 4.10.1",
+		Title: "DMARC record could not be looked up", Requirement: "The name servers answer for the DMARC record",
 		Advice: "Check that every name server of the domain answers TXT queries: until then receivers may defer its " +
 			"mail or apply no policy.",
 		When: online,
@@ -67,12 +64,11 @@ var lookupRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-		DependsOn: []diag.Code{"dmarc.record.unknown"}, Reads: []diag.Source{fromRecord, fromExistence},
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "RFC 9989 section 3.2.13",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Code: "dmarc.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Fact: ground.NoName, Reads: []diag.Source{fromRecord, fromExistence},
+		DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 3.2.13",
+		Title: "Domain does not exist", Requirement: "The domain exists",
+		Advice: "Check the spelling of the domain, its registration and its delegation.",
 		Fails: func(e *evidence) diag.Failures {
 			if !e.nonexistent() {
 				return nil
@@ -87,12 +83,11 @@ var lookupRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.record.inherited.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dmarc.record.unknown"},
-		When:        func(e *evidence) bool { return !e.nonexistent() },
+		DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 4.10.1",
 		Title:       "Record of a parent domain could not be looked up",
 		Requirement: "The name servers of the parent domains answer",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice:      "Check the name servers of the parent domain, or publish a record at the domain itself.",
+		When:        func(e *evidence) bool { return !e.nonexistent() },
 		Fails: func(e *evidence) diag.Failures {
 			err := e.discovery.Tree.PolicyErr
 			if err == nil {
@@ -109,10 +104,9 @@ var lookupRules = diag.Rules[*evidence]{
 var mailRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dmarc.record.inherited.unknown"},
+		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 5321 section 5.1",
 		Title:       "Whether the domain receives mail is not known",
 		Requirement: "The name servers say whether the domain receives mail",
-		Ref:         "RFC 5321 section 5.1",
 		Advice: "Check the name servers of the domain, and try again: a missing record or a weak policy weighs more " +
 			"where the domain has mail.",
 		When: func(e *evidence) bool { // once is enough: absence and destinations of reports speak of it themselves
@@ -148,11 +142,9 @@ const leaveSuffix = "Leave it unless you operate this public suffix. Its record 
 // absenceRules are about a record that is not there, or not where receivers look.
 var absenceRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarc.record.location", Severity: diag.Error, Weight: 1, Category: factorSyntax,
-		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Title:       "DMARC record is published at the wrong name",
-		Requirement: "The DMARC record is published at _dmarc",
-		Ref:         "RFC 9989 section 4.5",
+		Code: "dmarc.record.location", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.5",
+		Title: "DMARC record is published at the wrong name", Requirement: "The DMARC record is published at _dmarc",
 		Advice: "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes " +
 			"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
 		When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
@@ -170,11 +162,9 @@ var absenceRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.record.alias", Severity: diag.Error, Weight: 1, Category: factorSyntax,
-		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Title:       "CNAME at _dmarc leads to no DMARC record",
-		Requirement: "An alias at _dmarc leads to a DMARC record",
-		Ref:         "RFC 1034 section 3.6.2",
+		Code: "dmarc.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 1034 section 3.6.2",
+		Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
 		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the " +
 			"two cannot stand at one name.",
 		When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
@@ -184,11 +174,10 @@ var absenceRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.record.missing", Severity: diag.Error, Weight: 1, Category: factorSyntax,
-		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Title:       "No DMARC record",
-		Requirement: "A DMARC record applies to the domain",
-		Ref:         "RFC 9989 section 4.10.1",
+		Code: "dmarc.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Ref:   "RFC 9989 section 4.10.1",
+		Title: "No DMARC record", Requirement: "A DMARC record applies to the domain",
 		Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. " +
 			"Create the mailbox first, and raise p once the reports show that all your senders pass.",
 		When: func(e *evidence) bool {
@@ -199,9 +188,9 @@ var absenceRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.record.missing.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
 		DependsOn:   []diag.Code{"dmarc.record.unknown", "dmarc.record.inherited.unknown"},
+		Ref:         "RFC 9989 section 4.10.1",
 		Title:       "No DMARC record, and whether the domain has mail is unknown",
 		Requirement: "A DMARC record applies to the domain, whether or not it has mail",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Publish a TXT record at _dmarc: with p=none and a mailbox for reports if the domain has mail, and with " +
 			"p=reject only if nobody sends mail from it.",
 		When: func(e *evidence) bool { return online(e) && fresh(e) },
@@ -213,33 +202,26 @@ var absenceRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, Weight: 1, Category: factorSyntax,
-		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Ref:         "RFC 9989 section 4.10.1",
 		Title:       "No DMARC record on a domain without mail",
 		Requirement: "A DMARC record applies to the domain, although it receives no mail",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice:      "Publish v=DMARC1; p=reject if nobody sends mail from the domain, so that receivers refuse forged mail.",
-		When:        func(e *evidence) bool { return parked(e) && !suffix(e) && (e.record != nil || fresh(e)) },
-		Fails:       absent,
+		When:        func(e *evidence) bool { return parked(e) && !suffix(e) && (e.record != nil || fresh(e)) }, Fails: absent,
 	},
 	{
 		Code: "dmarc.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-		DependsOn:   []diag.Code{"dmarc.record.inherited.unknown"},
-		Title:       "No DMARC record on a public suffix",
-		Requirement: "A DMARC record applies to the public suffix",
-		Ref:         "RFC 9989 section 5.2",
-		Advice:      leaveSuffix,
-		When: func(e *evidence) bool {
-			return parked(e) && suffix(e) && (e.record != nil || fresh(e))
-		},
-		Fails: absent,
+		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 5.2",
+		Title: "No DMARC record on a public suffix", Requirement: "A DMARC record applies to the public suffix",
+		Advice: leaveSuffix,
+		When:   func(e *evidence) bool { return parked(e) && suffix(e) && (e.record != nil || fresh(e)) }, Fails: absent,
 	},
 	{
-		Code: "dmarc.record.missing.suffix.mail", Severity: diag.Error, Weight: 1, Category: factorSyntax,
-		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Code: "dmarc.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 5.2",
 		Title:       "No DMARC record on a public suffix that receives mail",
 		Requirement: "A DMARC record applies to the public suffix, which receives mail",
-		Ref:         "RFC 9989 section 5.2",
 		Advice:      leaveSuffix,
 		When: func(e *evidence) bool {
 			return !e.offline && !parked(e) && suffix(e) && (e.record != nil || fresh(e))
@@ -247,24 +229,21 @@ var absenceRules = diag.Rules[*evidence]{
 		Fails: absent,
 	},
 	{
-		Code: "dmarc.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Reads:       []diag.Source{fromRecord, fromExistence, fromWildcard},
-		Title:       "Wildcard TXT record answers at _dmarc",
-		Requirement: "No wildcard TXT record answers at _dmarc",
-		Ref:         "RFC 9989 section 4.10",
-		Advice:      "Publish a DMARC record at _dmarc, which takes the place of the wildcard there, or remove the wildcard.",
+		Code: "dmarc.record.wildcard", Severity: diag.Warning,
+		Reads:     []diag.Source{fromRecord, fromExistence, fromWildcard},
+		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.10",
+		Title: "Wildcard TXT record answers at _dmarc", Requirement: "No wildcard TXT record answers at _dmarc",
+		Advice: "Publish a DMARC record at _dmarc, which takes the place of the wildcard there, or remove the wildcard.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.beside.wildcard != "", "The wildcard *.%s answers at %s with %q, which is no DMARC record.",
 				e.domain, e.own.Name, diag.Quote(e.beside.wildcard))
 		},
 	},
 	{
-		Code: "dmarc.record.spf", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Reads:       []diag.Source{fromRecord, fromExistence, fromWildcard},
-		Title:       "SPF record at _dmarc",
-		Requirement: "No SPF record is published at _dmarc",
-		Ref:         "RFC 7208 section 3",
-		Advice:      "Move the SPF record to the domain itself, or remove it: nobody looks for SPF at _dmarc.",
+		Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
+		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 7208 section 3",
+		Title: "SPF record at _dmarc", Requirement: "No SPF record is published at _dmarc",
+		Advice: "Move the SPF record to the domain itself, or remove it: nobody looks for SPF at _dmarc.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.beside.spf, func(text string) diag.Failures {
 				return diag.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, diag.Quote(text))

@@ -12,9 +12,9 @@ import (
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.policy.none", Severity: diag.Warning, Weight: 28, Category: factorPolicy,
+		Ref:         "RFC 9989 section 5.1.7",
 		Title:       "DMARC policy is none: forged mail is delivered",
 		Requirement: "The policy is enforced (quarantine or reject)",
-		Ref:         "RFC 9989 section 5.1.7",
 		Advice: "Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that " +
 			"fails, subdomains included. When all of them pass, publish p=quarantine. Until then p=quarantine with pct=0 and " +
 			"t=y prepares it: receivers still deliver as with p=none.",
@@ -47,9 +47,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.policy.reject", Severity: diag.Info, Weight: 12, Category: factorPolicy,
-		Title:       "DMARC policy is not reject",
-		Requirement: "The policy is reject",
-		Ref:         "RFC 9989 section 5.1.7",
+		Ref:   "RFC 9989 section 5.1.7",
+		Title: "DMARC policy is not reject", Requirement: "The policy is reject",
 		Advice: "Go on to p=reject once p=quarantine has been in force for a while and the reports show no mail of " +
 			"yours that fails. Stay with quarantine if people of the domain write to mailing lists.",
 		When: func(e *evidence) bool { return usable(e) && e.requested().Level() > 0 },
@@ -64,9 +63,8 @@ var policyRules = diag.Rules[*evidence]{
 var applicationRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorApplication,
-		Title:       "DMARC policy is only tested (t=y)",
-		Requirement: "The policy is applied, not tested (no t=y)",
-		Ref:         "RFC 9989 section 4.7",
+		Ref:   "RFC 9989 section 4.7",
+		Title: "DMARC policy is only tested (t=y)", Requirement: "The policy is applied, not tested (no t=y)",
 		Advice: "Remove t=y once the reports show that all your senders pass: until then receivers apply the policy " +
 			"one level lower.",
 		When: usable,
@@ -91,9 +89,9 @@ var applicationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.policy.sampled", Severity: diag.Warning, Weight: 5, Category: factorApplication,
+		Ref:         "RFC 9989 appendix A.6",
 		Title:       "DMARC policy is limited by pct, which RFC 9989 removed",
 		Requirement: "The policy applies to all mail (no pct below 100)",
-		Ref:         "RFC 9989 appendix A.6",
 		Advice: "Remove pct once the aggregate reports show that all your senders pass; until then publish the policy one " +
 			"level lower, as receivers of RFC 9989 ignore pct.",
 		When: func(e *evidence) bool { return usable(e) && !e.rehearsed() },
@@ -183,9 +181,9 @@ func enforced(e *evidence) bool {
 var subdomainRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.subdomain.weaker", Severity: diag.Warning, Weight: 10, Category: factorSubdomains,
+		Ref:         "RFC 9989 section 4.7",
 		Title:       "DMARC policy for subdomains (sp) is weaker than p",
 		Requirement: "Subdomains are protected as the domain is",
-		Ref:         "RFC 9989 section 4.7",
 		Advice: "Check in the reports that mail from subdomains passes; then raise or remove sp, so that subdomains " +
 			"follow p. Attackers use the subdomain that nobody protects.",
 		When: enforced,
@@ -201,9 +199,9 @@ var subdomainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.subdomain.nonexistent.weaker", Severity: diag.Warning, Weight: 5, Category: factorSubdomains,
+		Ref:         "RFC 9989 section 4.7",
 		Title:       "DMARC policy for nonexistent subdomains (np) is weaker than sp",
 		Requirement: "Nonexistent subdomains are protected as existing ones are",
-		Ref:         "RFC 9989 section 4.7",
 		Advice: "Raise np, after checking in the reports that nothing of yours sends from names that are not in the " +
 			"DNS.",
 		When: enforced,
@@ -216,10 +214,9 @@ var subdomainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.subdomain.ignored", Severity: diag.Info,
+		Code: "dmarc.subdomain.ignored", Severity: diag.Info, Ref: "RFC 9989 section 4.7",
 		Title:       "sp or np has no effect below an organizational domain",
 		Requirement: "sp and np stand in the record of an organizational domain",
-		Ref:         "RFC 9989 section 4.7",
 		Advice: "Remove the tags, or add psd=n if the domain is to be an organizational domain of its own: " +
 			"subdomains follow the record of the organizational domain.",
 		When: usable,
@@ -235,10 +232,9 @@ var subdomainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.psd.suffix", Severity: diag.Warning,
+		Code: "dmarc.psd.suffix", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 		Title:       "DMARC record has psd=y, and the domain is no public suffix",
 		Requirement: "psd=y stands only at a public suffix",
-		Ref:         "RFC 9989 section 4.7",
 		Advice: "Remove psd=y unless others register names below the domain: it makes every subdomain an " +
 			"organization of its own, and mail from them no longer aligns with the domain.",
 		When: func(e *evidence) bool { return kit.One(e) && e.location != "" },
@@ -257,12 +253,10 @@ var subdomainRules = diag.Rules[*evidence]{
 var alignmentRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.alignment.value", Severity: diag.Error, Weight: 5, Category: factorAlignment,
-		Title:       "Invalid DMARC alignment (adkim or aspf)",
-		Requirement: "adkim and aspf are r or s",
-		Ref:         "RFC 9989 section 4.7",
+		Ref:   "RFC 9989 section 4.7",
+		Title: "Invalid DMARC alignment (adkim or aspf)", Requirement: "adkim and aspf are r or s",
 		Advice: "Write r or s, or remove the tag: until then receivers use relaxed alignment. Before you choose s, " +
 			"check in the reports that no sender relies on a subdomain.",
-		When:  usable,
-		Fails: kit.Faults(policy.BadAlignment),
+		When: usable, Fails: kit.Faults(policy.BadAlignment),
 	},
 }

@@ -40,10 +40,10 @@ var recordRules = diag.Rules[*evidence]{
 		}),
 	}),
 	{
-		Code: "dmarc.record.own.ignored", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Code: "dmarc.record.own.ignored", Severity: diag.Warning,
+		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.10.1",
 		Title:       "Broken DMARC record: that of a parent applies",
 		Requirement: "The domain has no broken record beside the one that it inherits",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Begin the record of the domain with exactly v=DMARC1; or remove it, so that nobody takes it for the " +
 			"one that applies.",
 		When: func(e *evidence) bool { return e.inherited() },
@@ -56,9 +56,9 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.record.split", Severity: diag.Error, Weight: 1, Category: factorSyntax,
+		Ref:         "RFC 9989 section 4.5",
 		Title:       "Rest of the DMARC record is in another TXT record",
 		Requirement: "The whole DMARC record is in one TXT record",
-		Ref:         "RFC 9989 section 4.5",
 		Advice:      "Put all tags into one TXT record: receivers read only the one that begins with v=DMARC1.",
 		When:        func(e *evidence) bool { return kit.One(e) && !e.inherited() },
 		Fails: suggesting(func(e *evidence) diag.Failures {
@@ -98,9 +98,8 @@ var syntaxRules = diag.Rules[*evidence]{
 	}, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted),
 	kit.Syntax(diag.Rule[*evidence]{
 		Code: "dmarc.record.semicolon", Severity: diag.Warning,
-		Title:       "DMARC record has two semicolons in a row",
-		Requirement: "A tag stands between any two semicolons",
-		Advice:      "Remove the second semicolon: some receivers refuse the record.",
+		Title: "DMARC record has two semicolons in a row", Requirement: "A tag stands between any two semicolons",
+		Advice: "Remove the second semicolon: some receivers refuse the record.",
 	}, taglist.Empty),
 	kit.Repeated(diag.Rule[*evidence]{
 		Code: "dmarc.record.repeated", Severity: diag.Critical, Weight: 2, Category: factorSyntax,
@@ -128,10 +127,9 @@ func at(f diag.Failures, t taglist.Tag) diag.Failures {
 // valueRules are about the values of tags.
 var valueRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarc.record.void", Severity: diag.Critical,
+		Code: "dmarc.record.void", Severity: diag.Critical, Ref: "RFC 9989 section 4.10.1",
 		Title:       "DMARC record has no effect: no policy, no report address",
 		Requirement: "The record has a policy that receivers can read, or a report address",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record." + startsToday,
 		When:        func(e *evidence) bool { return kit.One(e) && len(e.record.Repeated()) == 0 },
 		Fails: suggesting(func(e *evidence) diag.Failures {
@@ -147,70 +145,54 @@ var valueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.policy.missing", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.void"},
-		Title:       "DMARC record has no policy (p)",
-		Requirement: "The record has a policy (p)",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Add p=none behind the version, which is what receivers assume; some demand that it is there.",
+		Ref:   "RFC 9989 section 4.7",
+		Title: "DMARC record has no policy (p)", Requirement: "The record has a policy (p)",
+		Advice: "Add p=none behind the version, which is what receivers assume; some demand that it is there.",
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.record.Has("p"), "The record has no p=, so that receivers assume p=none and report only.")
 		}),
 	},
 	{
 		Code: "dmarc.policy.value", Severity: diag.Error, Weight: 2, Category: factorSyntax,
-		Title:       "Invalid DMARC policy (p, sp or np)",
-		Requirement: "Every policy is none, quarantine or reject",
-		Ref:         "RFC 9989 section 4.7",
+		Ref:   "RFC 9989 section 4.7",
+		Title: "Invalid DMARC policy (p, sp or np)", Requirement: "Every policy is none, quarantine or reject",
 		Advice: "Write none, quarantine or reject: until then receivers assume p=none for all mail. Check in the " +
 			"reports that all senders pass before you publish a stricter policy than none.",
-		When:  kit.One,
-		Fails: kit.Faults(policy.BadPolicy),
+		When: kit.One, Fails: kit.Faults(policy.BadPolicy),
 	},
 	{
 		Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
-		Title:       "p does not follow the version of the DMARC record",
-		Requirement: "p follows the version",
-		Ref:         "RFC 7489 section 6.4",
-		Advice:      "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
+		Ref:   "RFC 7489 section 6.4",
+		Title: "p does not follow the version of the DMARC record", Requirement: "p follows the version",
+		Advice: "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.record.PolicyFirst(), "The tag %s stands between the version and p.",
 				e.record.List.Tags[1].Name)
 		}),
 	},
 	{
-		Code: "dmarc.flag.value", Severity: diag.Error,
-		Title:       "Invalid value of t or psd in the DMARC record",
-		Requirement: "t is y or n, and psd is y, n or u",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Correct the value or remove the tag: until then receivers act as if the tag were absent.",
-		When:        kit.One,
-		Fails:       kit.Faults(policy.BadFlag),
+		Code: "dmarc.flag.value", Severity: diag.Error, Ref: "RFC 9989 section 4.7",
+		Title: "Invalid value of t or psd in the DMARC record", Requirement: "t is y or n, and psd is y, n or u",
+		Advice: "Correct the value or remove the tag: until then receivers act as if the tag were absent.",
+		When:   kit.One, Fails: kit.Faults(policy.BadFlag),
 	},
 	{
-		Code: "dmarc.fo.value", Severity: diag.Warning,
-		Title:       "Invalid option in fo of the DMARC record",
-		Requirement: "fo holds options from 0, 1, d and s",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Write options from 0, 1, d and s with colons between them: until then receivers use fo=0.",
-		When:        kit.One,
-		Fails:       kit.Faults(policy.BadOption),
+		Code: "dmarc.fo.value", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+		Title: "Invalid option in fo of the DMARC record", Requirement: "fo holds options from 0, 1, d and s",
+		Advice: "Write options from 0, 1, d and s with colons between them: until then receivers use fo=0.",
+		When:   kit.One, Fails: kit.Faults(policy.BadOption),
 	},
 	{
-		Code: "dmarc.fo.contradiction", Severity: diag.Warning,
-		Title:       "fo has the options 0 and 1, which exclude each other",
-		Requirement: "fo has one of the options 0 and 1",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Keep 1, which includes what 0 asks for.",
-		When:        kit.One,
-		Fails:       kit.Faults(policy.Contradicted),
+		Code: "dmarc.fo.contradiction", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+		Title: "fo has the options 0 and 1, which exclude each other", Requirement: "fo has one of the options 0 and 1",
+		Advice: "Keep 1, which includes what 0 asks for.",
+		When:   kit.One, Fails: kit.Faults(policy.Contradicted),
 	},
 	{
-		Code: "dmarc.tag.removed.value", Severity: diag.Warning,
-		Title:       "Invalid value of pct, rf or ri in the DMARC record",
-		Requirement: "pct, rf and ri have valid values",
-		Ref:         "RFC 7489 section 6.3",
-		Advice:      "Remove the tag: RFC 9989 has dropped it, and receivers of RFC 7489 may refuse the record.",
-		When:        kit.One,
-		Fails:       kit.Faults(policy.BadRemoved),
+		Code: "dmarc.tag.removed.value", Severity: diag.Warning, Ref: "RFC 7489 section 6.3",
+		Title: "Invalid value of pct, rf or ri in the DMARC record", Requirement: "pct, rf and ri have valid values",
+		Advice: "Remove the tag: RFC 9989 has dropped it, and receivers of RFC 7489 may refuse the record.",
+		When:   kit.One, Fails: kit.Faults(policy.BadRemoved),
 	},
 }
 

@@ -22,9 +22,8 @@ func quiet(e *evidence) bool { return parked(e) && e.requested() == policy.Rejec
 var reportRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
-		Title:       "No DMARC reports are requested (no rua)",
-		Requirement: "The record asks for aggregate reports (rua)",
-		Ref:         "RFC 9989 section 5.1.3",
+		Ref:   "RFC 9989 section 5.1.3",
+		Title: "No DMARC reports are requested (no rua)", Requirement: "The record asks for aggregate reports (rua)",
 		Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services " +
 			"fail, and who forges the domain.",
 		When: func(e *evidence) bool { return usable(e) && !quiet(e) && len(e.beside.fragments) == 0 },
@@ -44,30 +43,24 @@ var reportRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.uri.invalid", Severity: diag.Error, Weight: 2, Category: factorReporting,
-		Title:       "Invalid DMARC report address (rua or ruf)",
-		Requirement: "Every destination of reports is a valid URI",
-		Ref:         "RFC 9989 section 4.6",
+		Ref:   "RFC 9989 section 4.6",
+		Title: "Invalid DMARC report address (rua or ruf)", Requirement: "Every destination of reports is a valid URI",
 		Advice: "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send " +
 			"nothing to what they cannot read.",
 		When:  func(e *evidence) bool { return kit.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
 		Fails: kit.Faults(policy.BadURI),
 	},
 	{
-		Code: "dmarc.uri.empty", Severity: diag.Warning,
-		Title:       "Comma without a report address beside it",
-		Requirement: "A report address stands beside every comma",
-		Ref:         "RFC 9989 section 4.8",
-		Advice:      "Remove the comma: some receivers read none of the addresses.",
-		When:        kit.One,
-		Fails:       kit.Faults(policy.EmptyURI),
+		Code: "dmarc.uri.empty", Severity: diag.Warning, Ref: "RFC 9989 section 4.8",
+		Title: "Comma without a report address beside it", Requirement: "A report address stands beside every comma",
+		Advice: "Remove the comma: some receivers read none of the addresses.",
+		When:   kit.One, Fails: kit.Faults(policy.EmptyURI),
 	},
 	{
-		Code: "dmarc.uri.scheme", Severity: diag.Warning,
-		Title:       "DMARC report address that is not mailto",
-		Requirement: "Every report address is of mailto",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Add a mailto address: receivers need not support anything else.",
-		When:        func(e *evidence) bool { return kit.One(e) && e.record.Reported() },
+		Code: "dmarc.uri.scheme", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+		Title: "DMARC report address that is not mailto", Requirement: "Every report address is of mailto",
+		Advice: "Add a mailto address: receivers need not support anything else.",
+		When:   func(e *evidence) bool { return kit.One(e) && e.record.Reported() },
 		Fails: func(e *evidence) diag.Failures {
 			return eachURI(e, func(u policy.URI) diag.Failures {
 				return diag.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.",
@@ -76,10 +69,9 @@ var reportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.uri.external", Severity: diag.Info,
+		Code: "dmarc.uri.external", Severity: diag.Info, Ref: "RFC 9990 section 4",
 		Title:       "Report address in another domain needs its consent",
 		Requirement: "Every report address belongs to the domain",
-		Ref:         "RFC 9990 section 4",
 		Advice: "Have v=DMARC1 published as a TXT record at the name in the detail before you publish the record: without it " +
 			"receivers send no reports there.",
 		When: func(e *evidence) bool { return e.offline && kit.One(e) && e.location != "" },
@@ -116,9 +108,9 @@ func foreign(e *evidence) bool {
 var destinationRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.destination.consent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Ref:         "RFC 9990 section 4",
 		Title:       "Authorization by a report destination could not be looked up",
 		Requirement: "The name servers of every report destination answer for its authorization record",
-		Ref:         "RFC 9990 section 4",
 		Advice:      "Try again later: receivers that cannot look it up send no reports meanwhile.",
 		When:        foreign,
 		Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
@@ -132,10 +124,9 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.destination.unauthorized", Severity: diag.Warning, Weight: 2, Category: factorReporting,
-		Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true,
+		Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
 		Title:       "Report destination has not authorized DMARC reports",
 		Requirement: "Every external report destination has authorized the reports",
-		Ref:         "RFC 9990 section 4",
 		Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, " +
 			"or use an address of your own domain: until then receivers send no reports there.",
 		When: foreign,
@@ -158,10 +149,9 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning,
-		Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true,
+		Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
 		Title:       "Report destination sends reports to another host",
 		Requirement: "No report destination sends reports to another host",
-		Ref:         "RFC 9990 section 4",
 		Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another " +
 			"address: receivers send no reports at all.",
 		When:  foreign,
@@ -169,9 +159,9 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.destination.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Ref:         "RFC 5321 section 5.1",
 		Title:       "Mail servers of a report destination could not be looked up",
 		Requirement: "The name servers of every report destination answer for its mail servers",
-		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Try again later: reports wait meanwhile.",
 		When:        followed,
 		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
@@ -181,10 +171,9 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.destination.undeliverable", Severity: diag.Warning, Weight: 1, Category: factorReporting,
-		Reads: []diag.Source{fromRecord, fromExistence, fromReports}, Stands: true,
+		Reads: []diag.Source{fromRecord, fromExistence, fromReports}, Stands: true, Ref: "RFC 5321 section 5.1",
 		Title:       "Domain of a DMARC report address receives no mail",
 		Requirement: "The domain of every report address receives mail",
-		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",
 		When:        followed,
 		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
@@ -194,12 +183,10 @@ var destinationRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "dmarc.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Too many report destinations to check",
-		Requirement: "All report destinations were checked",
-		Ref:         "RFC 7489 section 6.2",
-		Advice:      "Remove addresses: receivers need to serve only two.",
-		When:        followed,
+		Code: "dmarc.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7489 section 6.2",
+		Title: "Too many report destinations to check", Requirement: "All report destinations were checked",
+		Advice: "Remove addresses: receivers need to serve only two.",
+		When:   followed,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", maxDestinations,
 				diag.Count(e.unchecked, "destination"))
@@ -228,10 +215,9 @@ func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*ev
 // discoveryRules are about how receivers come to the record.
 var discoveryRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarc.record.nearest", Severity: diag.Info,
+		Code: "dmarc.record.nearest", Severity: diag.Info, Ref: "RFC 9989 section 4.10.1",
 		Title:       "Record of a nearer parent does not apply",
 		Requirement: "No parent between the domain and the record has a record",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Add psd=n to the nearer record if the domains below it are to follow it: otherwise only its own " +
 			"domain does.",
 		When: func(e *evidence) bool { return online(e) && e.inherited() },
@@ -249,10 +235,9 @@ var discoveryRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.standards.differ", Severity: diag.Info,
+		Code: "dmarc.standards.differ", Severity: diag.Info, Ref: "RFC 9989 appendix C.3",
 		Title:       "Receivers of RFC 7489 and RFC 9989 apply different policies",
 		Requirement: "Receivers of RFC 7489 and RFC 9989 apply the same policy",
-		Ref:         "RFC 9989 appendix C.3",
 		Advice:      "Decide which of the two is meant, and write a record that both read in the same way.",
 		When:        kit.One,
 		Fails: func(e *evidence) diag.Failures {

@@ -160,20 +160,12 @@ func (e *evidence) record() *policy.Record {
 // report judges the evidence and writes it down.
 func (e *evidence) report() *CheckReport {
 	r := &CheckReport{
-		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(),
-		Verdict:                 checkRules.Judge(e, texts),
-		TreeWalk:                steps(e.Discovery),
-		QueriesCount:            len(e.Walk.Queries()),
-		QueryLimit:              policy.MaxQueries,
-		PolicyDomain:            e.Tree.PolicyDomain(),
-		DiscoveryMethod:         policy.TreeWalk,
-		PSLOrganizationalDomain: e.List.Organizational,
-		PSLPolicyDomain:         e.List.PolicyDomain(),
-		Analysis:                e.analysis,
-		ObsoleteTags:            append([]ObsoleteTag{}, e.obsolete...),
-		MissingTags:             e.missing(),
-		BackwardCompatible:      e.compatible(),
-		Partial:                 len(e.Unanswered()) > 0 || e.MX.Err() != nil,
+		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), Verdict: checkRules.Judge(e, texts),
+		TreeWalk: steps(e.Discovery), QueriesCount: len(e.Walk.Queries()), QueryLimit: policy.MaxQueries,
+		PolicyDomain: e.Tree.PolicyDomain(), DiscoveryMethod: policy.TreeWalk,
+		PSLOrganizationalDomain: e.List.Organizational, PSLPolicyDomain: e.List.PolicyDomain(), Analysis: e.analysis,
+		ObsoleteTags: append([]ObsoleteTag{}, e.obsolete...), MissingTags: e.missing(),
+		BackwardCompatible: e.compatible(), Partial: len(e.Unanswered()) > 0 || e.MX.Err() != nil,
 	}
 	r.Ready = e.ready(r.Verdict)
 	if agree, err := e.Agree(); err == nil {

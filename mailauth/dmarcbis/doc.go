@@ -26,7 +26,6 @@
 //
 // # How to use the package
 //
-// [Check] takes the walk of a receiver, shows each step, and says where old and new receivers part. [Migrate]
-// rewrites a record, explains what becomes of each tag, and compares the treatment of each kind of mail before and
-// after.
+// [Check] takes the walk of a receiver, shows each step, and says where old and new receivers part. [Migrate] rewrites
+// a record, explains what becomes of each tag, and compares the treatment of each kind of mail before and after.
 package dmarcbis

@@ -50,17 +50,10 @@ func Migrate(req MigrateRequest) (*MigrateReport, error) {
 	}
 	verdict := migrateRules.Judge(c, nil)
 	r := &MigrateReport{
-		Original:           strings.ToValidUTF8(c.original, "\uFFFD"),
-		Migrated:           strings.ToValidUTF8(c.migrated, "\uFFFD"),
-		Changed:            c.changed(),
-		Changes:            c.changes,
-		Diff:               diff(settings(&c.before), settings(&c.after)),
-		BehaviorChange:     c.behavior,
-		Comparisons:        c.comparisons,
-		BackwardCompatible: c.compatible(),
-		Type:               "TXT",
-		Recommendations:    verdict.Recommendations,
-		Findings:           verdict.Findings,
+		Original: strings.ToValidUTF8(c.original, "\uFFFD"), Migrated: strings.ToValidUTF8(c.migrated, "\uFFFD"),
+		Changed: c.changed(), Changes: c.changes, Diff: diff(settings(&c.before), settings(&c.after)),
+		BehaviorChange: c.behavior, Comparisons: c.comparisons, BackwardCompatible: c.compatible(), Type: "TXT",
+		Recommendations: verdict.Recommendations, Findings: verdict.Findings,
 	}
 	var err error
 	if r.Before, err = analyze(req.Record, req.Domain); err != nil {

@@ -35,12 +35,10 @@ const leaveSuffix = "Leave it unless you operate this public suffix. Its record 
 // discoveryRules are about finding the record.
 var discoveryRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarcbis.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-		Reads:       []diag.Source{fromExistence},
-		Title:       "Domain does not exist",
-		Requirement: "The DNS does not answer NXDOMAIN for the domain",
-		Ref:         "RFC 9989 section 3.2.13",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Code: "dmarcbis.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Fact: ground.NoName, Reads: []diag.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
+		Title: "Domain does not exist", Requirement: "The DNS does not answer NXDOMAIN for the domain",
+		Advice: "Check the spelling of the domain, its registration and its delegation.",
 		Fails: func(e *evidence) diag.Failures {
 			if !e.nonexistent() {
 				return nil
@@ -54,9 +52,9 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Ref:         "RFC 9989 section 4.10.1",
 		Title:       "DMARC record could not be looked up",
 		Requirement: "The name servers answer for every name that decides about the policy",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice:      "Check the name servers of these names: until they answer, receivers cannot tell which policy applies.",
 		When:        func(e *evidence) bool { return !e.nonexistent() },
 		Fails: func(e *evidence) diag.Failures {
@@ -71,10 +69,10 @@ var discoveryRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.organizational.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+		Code: "dmarcbis.organizational.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		DependsOn: afterRecord, Ref: "RFC 9989 section 4.10.2",
 		Title:       "Organizational domain is not known for certain",
 		Requirement: "The name servers answer for every name of the tree walk",
-		Ref:         "RFC 9989 section 4.10.2",
 		Advice:      "Try again later. The policy is certain, but not with which other domains the domain is aligned.",
 		When:        hasRecord,
 		Fails: func(e *evidence) diag.Failures {
@@ -84,9 +82,9 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.psl.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+		Ref:         "RFC 7489 section 6.6.3",
 		Title:       "What receivers of RFC 7489 find is not known",
 		Requirement: "The name servers answer for the organizational domain of the public suffix list",
-		Ref:         "RFC 7489 section 6.6.3",
 		Advice:      "Try again later, once the name servers of the domain answer.",
 		When:        hasRecord,
 		Fails: func(e *evidence) diag.Failures {
@@ -98,11 +96,10 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.existence.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
-		Title:       "Whether the domain exists is not known",
-		Requirement: "The name servers say whether the domain exists",
-		Ref:         "RFC 9989 appendix A.4",
-		Advice:      "Check the name servers of the domain: whether sp or np applies depends on their answer.",
-		When:        func(e *evidence) bool { return hasRecord(e) && e.Tree.Origin != policy.Own },
+		Ref:   "RFC 9989 appendix A.4",
+		Title: "Whether the domain exists is not known", Requirement: "The name servers say whether the domain exists",
+		Advice: "Check the name servers of the domain: whether sp or np applies depends on their answer.",
+		When:   func(e *evidence) bool { return hasRecord(e) && e.Tree.Origin != policy.Own },
 		Fails: func(e *evidence) diag.Failures {
 			if _, known := e.mail.Exists(); !known {
 				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.MX.Err()))
@@ -112,9 +109,9 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+		Ref:         "RFC 5321 section 5.1",
 		Title:       "Whether the domain receives mail could not be looked up",
 		Requirement: "The name servers say whether the domain receives mail",
-		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Check the name servers of the domain: what a missing record means depends on whether it has mail.",
 		When:        func(e *evidence) bool { return !hasRecord(e) && !e.nonexistent() },
 		Fails: func(e *evidence) diag.Failures {
@@ -124,10 +121,9 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.record.multiple", Severity: diag.Critical, Weight: 20, Category: factorDiscovery,
-		DependsOn:   afterRecord,
+		DependsOn: afterRecord, Ref: "RFC 9989 section 4.10",
 		Title:       "More than one DMARC record, so that none applies",
 		Requirement: "The DMARC record is the only one at its name",
-		Ref:         "RFC 9989 section 4.10",
 		Advice:      "Remove all records but one: with several, receivers use none of them.",
 		Fails: func(e *evidence) diag.Failures {
 			if hasRecord(e) {
@@ -137,11 +133,10 @@ var discoveryRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.record.stray", Severity: diag.Critical, Weight: 20, Category: factorDiscovery, DependsOn: afterRecord,
-		Title:       "Receivers do not recognize the DMARC record",
-		Requirement: "Receivers recognize the DMARC record",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Begin the record with exactly v=DMARC1; in this letter case.",
+		Code: "dmarcbis.record.stray", Severity: diag.Critical, Weight: 20, Category: factorDiscovery,
+		DependsOn: afterRecord, Ref: "RFC 9989 section 4.7",
+		Title: "Receivers do not recognize the DMARC record", Requirement: "Receivers recognize the DMARC record",
+		Advice: "Begin the record with exactly v=DMARC1; in this letter case.",
 		Fails: func(e *evidence) diag.Failures {
 			if hasRecord(e) {
 				return nil
@@ -151,10 +146,9 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.record.discarded", Severity: diag.Error, Weight: 10, Category: factorDiscovery,
-		DependsOn:   afterRecord,
+		DependsOn: afterRecord, Ref: "RFC 9989 section 4.10",
 		Title:       "Receivers ignore the nearer DMARC records and apply a parent's",
 		Requirement: "Receivers discard nothing that is published nearer to the domain than the record that applies",
-		Ref:         "RFC 9989 section 4.10",
 		Advice:      "Leave exactly one record at the name, which begins with v=DMARC1; or remove all of them.",
 		When:        hasRecord,
 		Fails: func(e *evidence) diag.Failures {
@@ -168,11 +162,8 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
-		Category:    factorDiscovery,
-		DependsOn:   afterRecord,
-		Title:       "CNAME at _dmarc leads to no DMARC record",
-		Requirement: "An alias at _dmarc leads to a DMARC record",
-		Ref:         "RFC 1034 section 3.6.2",
+		Category: factorDiscovery, DependsOn: afterRecord, Ref: "RFC 1034 section 3.6.2",
+		Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
 		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the " +
 			"two cannot stand at one name.",
 		When: func(e *evidence) bool {
@@ -186,13 +177,12 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
-		Category: factorDiscovery,
-		Reads:    missingReads,
+		Category: factorDiscovery, Reads: missingReads,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
+		Ref:         "RFC 9989 section 4.10.1",
 		Title:       "No DMARC record",
 		Requirement: "The domain has a DMARC record, or a domain above it has one that applies",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
 			"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
 		When: func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && e.receives()) },
@@ -205,9 +195,9 @@ var discoveryRules = diag.Rules[*evidence]{
 		Reads: missingReads,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
+		Ref:         "RFC 9989 section 4.10.1",
 		Title:       "No DMARC record for a domain that receives no mail",
 		Requirement: "The domain has a DMARC record, although it receives no mail",
-		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Check that nothing sends mail in the name of the domain. Then publish v=DMARC1; p=reject at the " +
 			"domain itself, so that receivers refuse forged mail.",
 		When:  func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && !e.receives()) },
@@ -218,10 +208,9 @@ var discoveryRules = diag.Rules[*evidence]{
 		Reads: missingReads,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
-		Title:       "No DMARC record on a public suffix",
-		Requirement: "The public suffix has a DMARC record",
-		Ref:         "RFC 9989 section 5.2",
-		Advice:      leaveSuffix,
+		Ref:   "RFC 9989 section 5.2",
+		Title: "No DMARC record on a public suffix", Requirement: "The public suffix has a DMARC record",
+		Advice: leaveSuffix,
 		When: func(e *evidence) bool {
 			return e.suffix() && (hasRecord(e) || e.fresh() && !e.receives())
 		},
@@ -229,13 +218,12 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
-		Category: factorDiscovery,
-		Reads:    missingReads,
+		Category: factorDiscovery, Reads: missingReads,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
+		Ref:         "RFC 9989 section 5.2",
 		Title:       "No DMARC record on a public suffix that receives mail",
 		Requirement: "The public suffix, which receives mail, has a DMARC record",
-		Ref:         "RFC 9989 section 5.2",
 		Advice:      leaveSuffix,
 		When: func(e *evidence) bool {
 			return e.suffix() && e.receives() && (hasRecord(e) || e.fresh())
@@ -301,10 +289,9 @@ func (e *evidence) absent(suggested string) diag.Failures {
 // recordRules are about what the record asks for.
 var recordRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarcbis.record.unusable", Severity: diag.Error, Weight: 20, Category: factorPolicy, DependsOn: afterRecord,
-		Title:       "Receivers cannot use the DMARC record",
-		Requirement: "Receivers can use the DMARC record",
-		Ref:         "RFC 9989 section 4.10.1",
+		Code: "dmarcbis.record.unusable", Severity: diag.Error, Weight: 20, Category: factorPolicy,
+		DependsOn: afterRecord, Ref: "RFC 9989 section 4.10.1",
+		Title: "Receivers cannot use the DMARC record", Requirement: "Receivers can use the DMARC record",
 		Advice: "Correct the record. Begin with p=none and rua, and raise the policy once the reports show that all " +
 			"legitimate mail passes.",
 		When: hasRecord,
@@ -315,10 +302,8 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.policy.invalid", Severity: diag.Error, Weight: 10, Category: factorPolicy,
-		DependsOn:   []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"},
-		Title:       "Policy cannot be read, and p=none is assumed",
-		Requirement: "Every policy of the record can be read",
-		Ref:         "RFC 9989 section 4.10.1",
+		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}, Ref: "RFC 9989 section 4.10.1",
+		Title: "Policy cannot be read, and p=none is assumed", Requirement: "Every policy of the record can be read",
 		Advice: "Check which policy was meant. Publish it once the aggregate reports show that all legitimate mail " +
 			"passes; until then write what receivers do today.",
 		When: hasRecord,
@@ -329,12 +314,10 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.policy.absent", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		DependsOn:   []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"},
-		Title:       "No p, and p=none is assumed",
-		Requirement: "The record has p",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Add the policy: without p, receivers of RFC 9989 assume p=none, and some others ignore the record.",
-		When:        hasRecord,
+		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}, Ref: "RFC 9989 section 4.7",
+		Title: "No p, and p=none is assumed", Requirement: "The record has p",
+		Advice: "Add the policy: without p, receivers of RFC 9989 assume p=none, and some others ignore the record.",
+		When:   hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.newer.Assumed && !e.record().Has("p"), "The record of %s has no p.", e.Tree.PolicyDomain()).
 				Suggesting(e.migrated())

@@ -13,11 +13,9 @@ import (
 // migrateRules say what to know before a migrated record is published.
 var migrateRules = diag.Rules[*conversion]{
 	{
-		Code: "dmarcbis.migrate.version", Severity: diag.Critical,
-		Title:       "The text is not a DMARC record",
-		Requirement: "The text is a DMARC record",
-		Ref:         refFormat,
-		Advice:      "Begin the record with exactly v=DMARC1; and a policy; then migrate it.",
+		Code: "dmarcbis.migrate.version", Severity: diag.Critical, Ref: refFormat,
+		Title: "The text is not a DMARC record", Requirement: "The text is a DMARC record",
+		Advice: "Begin the record with exactly v=DMARC1; and a policy; then migrate it.",
 		Fails: func(c *conversion) diag.Failures {
 			why := policy.Format.Resembles(c.original)
 			if why == "" {
@@ -28,18 +26,14 @@ var migrateRules = diag.Rules[*conversion]{
 		},
 	},
 	{
-		Code: "dmarcbis.migrate.line", Severity: diag.Info, DependsOn: isRecord,
-		Title:       taglist.LineTitle,
-		Requirement: taglist.LineRequirement,
-		Ref:         "RFC 1035 section 5.1",
-		Advice:      taglist.LineAdvice,
-		Fails:       func(c *conversion) diag.Failures { return diag.FailIf(c.line, taglist.LineDetail) },
+		Code: "dmarcbis.migrate.line", Severity: diag.Info, DependsOn: isRecord, Ref: "RFC 1035 section 5.1",
+		Title: taglist.LineTitle, Requirement: taglist.LineRequirement,
+		Advice: taglist.LineAdvice,
+		Fails:  func(c *conversion) diag.Failures { return diag.FailIf(c.line, taglist.LineDetail) },
 	},
 	{
-		Code: "dmarcbis.migrate.unusable", Severity: diag.Error, DependsOn: isRecord,
-		Title:       "Receivers cannot use the original record",
-		Requirement: "Receivers can use the original record",
-		Ref:         refPolicy,
+		Code: "dmarcbis.migrate.unusable", Severity: diag.Error, DependsOn: isRecord, Ref: refPolicy,
+		Title: "Receivers cannot use the original record", Requirement: "Receivers can use the original record",
 		Advice: "Check which policy was meant. Publish the migrated record, read the aggregate reports, and only then " +
 			"raise the policy to what was meant.",
 		Fails: func(c *conversion) diag.Failures {
@@ -48,10 +42,9 @@ var migrateRules = diag.Rules[*conversion]{
 		},
 	},
 	{
-		Code: "dmarcbis.migrate.unreadable", Severity: diag.Error, DependsOn: isRecord,
+		Code: "dmarcbis.migrate.unreadable", Severity: diag.Error, DependsOn: isRecord, Ref: refPolicy,
 		Title:       "The policies of the original record cannot be read",
 		Requirement: "The policies of the original record can be read",
-		Ref:         refPolicy,
 		Advice: "Check which policy was meant. The migrated record says what receivers do today; raise its policy once " +
 			"the aggregate reports show that all legitimate mail passes.",
 		Fails: func(c *conversion) diag.Failures {
@@ -60,19 +53,17 @@ var migrateRules = diag.Rules[*conversion]{
 		},
 	},
 	{
-		Code: "dmarcbis.migrate.stricter", Severity: diag.Warning, DependsOn: isRecord,
+		Code: "dmarcbis.migrate.stricter", Severity: diag.Warning, DependsOn: isRecord, Ref: "RFC 9989 section 5.1.7",
 		Title:       "The migrated record is stricter than the original",
 		Requirement: "The migrated record is not stricter than the original",
-		Ref:         "RFC 9989 section 5.1.7",
 		Advice: "Check in the aggregate reports that no legitimate mail of this kind fails DMARC before you publish the " +
 			"migrated record.",
 		Fails: stricter,
 	},
 	{
-		Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord,
+		Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord, Ref: refPercent,
 		Title:       "A policy for a share of the mail has no equal in RFC 9989",
 		Requirement: "The policy holds for all mail",
-		Ref:         refPercent,
 		Advice:      "Read the aggregate reports, and raise the policy again once all legitimate mail passes.",
 		Fails: func(c *conversion) diag.Failures {
 			gone := held(&c.before) && c.before.Percentage > 0 && !c.after.Has("pct")
@@ -82,9 +73,9 @@ var migrateRules = diag.Rules[*conversion]{
 	},
 	{
 		Code: "dmarcbis.migrate.legacy.stricter", Severity: diag.Warning, DependsOn: isRecord,
+		Ref:         "RFC 7489 section 6.3",
 		Title:       "Receivers that follow RFC 7489 are stricter with the migrated record",
 		Requirement: "Receivers that follow RFC 7489 are not stricter with the migrated record",
-		Ref:         "RFC 7489 section 6.3",
 		Advice:      "Check in the aggregate reports that no legitimate mail fails DMARC before you publish it.",
 		When:        func(c *conversion) bool { return c.behavior != Stricter },
 		Fails: func(c *conversion) diag.Failures {
@@ -92,10 +83,9 @@ var migrateRules = diag.Rules[*conversion]{
 		},
 	},
 	{
-		Code: "dmarcbis.migrate.destination", Severity: diag.Warning, DependsOn: isRecord,
+		Code: "dmarcbis.migrate.destination", Severity: diag.Warning, DependsOn: isRecord, Ref: refSyntax,
 		Title:       "A report destination was not valid, and is not in the record any more",
 		Requirement: "All report destinations are valid",
-		Ref:         refSyntax,
 		Advice:      "Write each destination as mailto: and an address, with a comma between two of them, and add it again.",
 		Fails: func(c *conversion) diag.Failures {
 			return diag.FailEach(c.dropped(), func(u policy.URI) diag.Failures {
@@ -104,10 +94,9 @@ var migrateRules = diag.Rules[*conversion]{
 		},
 	},
 	{
-		Code: "dmarcbis.migrate.np", Severity: diag.Warning, DependsOn: isRecord,
+		Code: "dmarcbis.migrate.np", Severity: diag.Warning, DependsOn: isRecord, Ref: refFormat,
 		Title:       "np has no effect in the record of a subdomain",
 		Requirement: "np is in the record of an organizational domain",
-		Ref:         refFormat,
 		Advice:      "Add np to the record of the organizational domain instead.",
 		When:        func(c *conversion) bool { return c.added("np") && !c.domain.IsZero() },
 		Fails: func(c *conversion) diag.Failures {
@@ -117,10 +106,9 @@ var migrateRules = diag.Rules[*conversion]{
 		},
 	},
 	{
-		Code: "dmarcbis.migrate.psd", Severity: diag.Error, DependsOn: isRecord,
+		Code: "dmarcbis.migrate.psd", Severity: diag.Error, DependsOn: isRecord, Ref: refFormat,
 		Title:       "psd=y for a domain that is not a public suffix",
 		Requirement: "psd=y is declared for a public suffix only",
-		Ref:         refFormat,
 		Advice: "Leave out psd=y unless unrelated organizations register subdomains here: with it, the subdomains are no " +
 			"longer aligned with the domain.",
 		When: func(c *conversion) bool { return c.added("psd") && !c.domain.IsZero() && c.after.PSD == policy.IsPSD },

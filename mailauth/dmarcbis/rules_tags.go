@@ -13,10 +13,10 @@ var afterUsable = []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusab
 // obsoleteRules are about what RFC 9989 removed.
 var obsoleteRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarcbis.obsolete.pct", Severity: diag.Warning, Weight: 25, Category: factorObsolete, DependsOn: afterUsable,
+		Code: "dmarcbis.obsolete.pct", Severity: diag.Warning, Weight: 25, Category: factorObsolete,
+		DependsOn: afterUsable, Ref: refPercent,
 		Title:       "pct is obsolete: RFC 9989 applies the DMARC policy to all mail",
 		Requirement: "No pct holds the policy back",
-		Ref:         refPercent,
 		Advice: "Remove pct once the aggregate reports show that all legitimate mail passes; until then publish the policy " +
 			"one level lower.",
 		When: hasRecord,
@@ -29,12 +29,10 @@ var obsoleteRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.obsolete.tag", Severity: diag.Info, Weight: 3, Category: factorObsolete, DependsOn: afterUsable,
-		Title:       "Obsolete tag without effect",
-		Requirement: "The record has no obsolete tag without effect",
-		Ref:         refRemoved,
-		Advice:      "Remove the tag: receivers of RFC 9989 ignore it.",
-		When:        hasRecord,
-		Partly:      func(*evidence) float64 { return 1 },
+		Ref:   refRemoved,
+		Title: "Obsolete tag without effect", Requirement: "The record has no obsolete tag without effect",
+		Advice: "Remove the tag: receivers of RFC 9989 ignore it.",
+		When:   hasRecord, Partly: func(*evidence) float64 { return 1 },
 		Fails: func(e *evidence) diag.Failures {
 			failures := diag.FailEach(e.obsolete, func(o ObsoleteTag) diag.Failures {
 				effective := o.Tag == "pct" && sampled(e.record()) && !flagged(e.record())
@@ -44,13 +42,11 @@ var obsoleteRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.obsolete.size", Severity: diag.Info, Weight: 2, Category: factorObsolete, DependsOn: afterUsable,
-		Title:       "Obsolete size limit of a report address",
-		Requirement: "No report address has a size limit",
-		Ref:         refSyntax,
-		Advice:      "Remove the exclamation mark and the size: receivers of RFC 9989 ignore it.",
-		When:        hasRecord,
-		Partly:      func(*evidence) float64 { return 1 },
+		Code: "dmarcbis.obsolete.size", Severity: diag.Info, Weight: 2, Category: factorObsolete,
+		DependsOn: afterUsable, Ref: refSyntax,
+		Title: "Obsolete size limit of a report address", Requirement: "No report address has a size limit",
+		Advice: "Remove the exclamation mark and the size: receivers of RFC 9989 ignore it.",
+		When:   hasRecord, Partly: func(*evidence) float64 { return 1 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.obsolete, func(o ObsoleteTag) diag.Failures {
 				return diag.FailIf(isAddress(o.Tag), "The address %q of %s has a size limit.", diag.Quote(o.Value),
@@ -75,9 +71,9 @@ func (e *evidence) harmless() string {
 var suffixRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarcbis.psd.missing", Severity: diag.Warning, Weight: 5, Category: factorSuffix, DependsOn: afterRecord,
+		Ref:         "RFC 9989 section 5.2",
 		Title:       "DMARC record of a public suffix without psd=y",
 		Requirement: "The record of a public suffix declares psd=y",
-		Ref:         "RFC 9989 section 5.2",
 		Advice: "Add psd=y if unrelated organizations register domains here: without it they all count as one " +
 			"organization, whose domains may send mail in each other's name.",
 		When: hasRecord,
@@ -88,11 +84,10 @@ var suffixRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.psd.wrong", Severity: diag.Warning, Weight: 5, Category: factorSuffix, DependsOn: afterRecord,
-		Reads: []diag.Source{fromRecord, fromDeclarations}, Stands: true,
-		Title:       "psd=y at a domain that is no known public suffix",
-		Requirement: "Only public suffixes declare psd=y",
-		Ref:         "RFC 9989 section 4.7",
+		Code: "dmarcbis.psd.wrong", Severity: diag.Warning, Weight: 5, Category: factorSuffix,
+		Reads: []diag.Source{fromRecord, fromDeclarations}, Stands: true, DependsOn: afterRecord,
+		Ref:   "RFC 9989 section 4.7",
+		Title: "psd=y at a domain that is no known public suffix", Requirement: "Only public suffixes declare psd=y",
 		Advice: "Remove psd=y unless unrelated organizations register domains here: with it, each domain below is an " +
 			"organization of its own, and not aligned with this one.",
 		When: hasRecord,
@@ -113,12 +108,11 @@ const legacyRules = "dmarcbis.legacy."
 // legacyRulesTable are about receivers of RFC 7489.
 var legacyRulesTable = diag.Rules[*evidence]{
 	{
-		Code: "dmarcbis.legacy.policy", Severity: diag.Warning, Weight: 5, Category: factorLegacy, DependsOn: afterUsable,
+		Code: "dmarcbis.legacy.policy", Severity: diag.Warning, Weight: 5, Category: factorLegacy,
+		Reads: []diag.Source{fromRecord, fromList}, DependsOn: afterUsable, Ref: "RFC 7489 section 6.6.3",
 		Title:       "Receivers of RFC 7489 find another DMARC record",
 		Requirement: "Receivers of RFC 7489 find the same record",
-		Ref:         "RFC 7489 section 6.6.3",
 		Advice:      "Publish a record at the domain itself: it is the first that receivers of both standards look at.",
-		Reads:       []diag.Source{fromRecord, fromList},
 		When:        hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			walk, list := e.Tree.PolicyDomain(), e.List.PolicyDomain()
@@ -135,14 +129,12 @@ var legacyRulesTable = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.legacy.organizational", Severity: diag.Warning, Weight: 5, Category: factorLegacy,
-		DependsOn:   afterUsable,
+		Reads: []diag.Source{fromRecord, fromOrganizational}, DependsOn: afterUsable, Ref: "RFC 9989 appendix C.3",
 		Title:       "Tree walk and public suffix list find different organizations",
 		Requirement: "Tree walk and public suffix list find the same organizational domain",
-		Ref:         "RFC 9989 appendix C.3",
 		Advice: "Publish a record for each domain that sends mail, and sign with exactly that domain: then neither policy " +
 			"nor alignment depends on the organizational domain.",
-		Reads: []diag.Source{fromRecord, fromOrganizational},
-		When:  hasRecord,
+		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			agree, _ := e.Agree()
 			if agree {
@@ -153,9 +145,9 @@ var legacyRulesTable = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.legacy.t", Severity: diag.Warning, Weight: 5, Category: factorLegacy, DependsOn: afterUsable,
+		Ref:         refPercent,
 		Title:       "DMARC policy is only tested (t=y) under RFC 9989",
 		Requirement: "The policy is not tested by t=y, which receivers of RFC 7489 do not know",
-		Ref:         refPercent,
 		Advice: "Remove t=y once the aggregate reports show that all legitimate mail passes. Until then the suggested " +
 			"record asks receivers of both standards for the lower policy.",
 		When: hasRecord,
@@ -174,12 +166,11 @@ var legacyRulesTable = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.legacy.order", Severity: diag.Warning, Weight: 5, Category: factorLegacy, DependsOn: afterUsable,
-		Title:       "p is not the second tag of the DMARC record",
-		Requirement: "p directly follows the version",
-		Ref:         refOrder,
-		Advice:      "Move p behind the version: receivers that follow RFC 7489 to the letter do not find it elsewhere.",
-		When:        func(e *evidence) bool { return hasRecord(e) && e.record().Policy != "" },
+		Code: "dmarcbis.legacy.order", Severity: diag.Warning, Weight: 5, Category: factorLegacy,
+		DependsOn: afterUsable, Ref: refOrder,
+		Title: "p is not the second tag of the DMARC record", Requirement: "p directly follows the version",
+		Advice: "Move p behind the version: receivers that follow RFC 7489 to the letter do not find it elsewhere.",
+		When:   func(e *evidence) bool { return hasRecord(e) && e.record().Policy != "" },
 		Fails: func(e *evidence) diag.Failures {
 			tags := e.record().List.Tags
 			return diag.FailIf(!e.record().PolicyFirst(), "The tag behind the version is %s.", tags[min(1, len(tags)-1)].Name).

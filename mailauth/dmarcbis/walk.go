@@ -17,9 +17,7 @@ func steps(d *policy.Discovery) []WalkStep {
 		if s.Asked {
 			count++
 		}
-		step := WalkStep{
-			Step: i + 1, RecordName: s.Name, Outcome: s.Outcome, QueryCount: count, Detail: detail(d, i),
-		}
+		step := WalkStep{Step: i + 1, RecordName: s.Name, Outcome: s.Outcome, QueryCount: count, Detail: detail(d, i)}
 		if s.Asked {
 			step.Rcode = s.Answer.RcodeName()
 		}

@@ -15,7 +15,6 @@ import (
 // Request asks what lists say of an address.
 type Request struct {
 	IP diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.25"`
-
 	// Lists are the ids of the lists to ask. Empty means all that know addresses of this kind.
 	Lists []string `json:"lists,omitempty" minitems:"1" maxitems:"200" unique:"true" maxlen:"40" doc:"ids of the lists to ask; all if missing" example:"[\"spamhaus-zen\",\"spamcop\",\"dnswl\"]"`
 }

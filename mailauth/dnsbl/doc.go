@@ -15,13 +15,12 @@
 //
 // # What an answer is worth
 //
-// Most tools report listings that are none. A list that does not want to answer, because the resolver is shared
-// or asks too often, says so by 127.255.255.254 or another address in 127.0.0.0/8. A list that was given up often
-// lists every address, for its domain now has a wildcard record, or none. A resolver that rewrites NXDOMAIN makes
-// every list answer with the address of a web server. So each list is asked at the same time about two addresses
-// of which the answer is known: 127.0.0.2, which it must have, and 127.0.0.1, which it must not have (RFC 5782
-// section 5). A listing counts only if the list leaves out the latter. That an address is not listed counts only
-// if it has the former.
+// Most tools report listings that are none. A list that does not want to answer, because the resolver is shared or asks
+// too often, says so by 127.255.255.254 or another address in 127.0.0.0/8. A list that was given up often lists every
+// address, for its domain now has a wildcard record, or none. A resolver that rewrites NXDOMAIN makes every list answer
+// with the address of a web server. So each list is asked at the same time about two addresses of which the answer is
+// known: 127.0.0.2, which it must have, and 127.0.0.1, which it must not have (RFC 5782 section 5). A listing counts
+// only if the list leaves out the latter. That an address is not listed counts only if it has the former.
 //
 // # What a listing means
 //

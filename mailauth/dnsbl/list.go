@@ -25,9 +25,8 @@ const (
 
 // Values lists the categories.
 func (Category) Values() []string {
-	return []string{
-		string(spam), string(exploit), string(Policy), string(proxy), string(bot), string(reputation), string(allow),
-	}
+	return []string{string(spam), string(exploit), string(Policy), string(proxy), string(bot), string(reputation),
+		string(allow)}
 }
 
 // Kinds of return codes that are no category: what they say is no listing.
@@ -78,10 +77,8 @@ type List struct {
 	ID       string `json:"id"`       // short, permanent: lower-case letters, digits, hyphens
 	Name     string `json:"name"`     // for people
 	Operator string `json:"operator"` // who runs it
-
 	// Zone is where it is asked, without a final dot. Empty if it answers those with a key only.
 	Zone string `json:"zone,omitempty"`
-
 	// KeyedZone is where it is asked by those who have a key, with {key} in its place, and KeyName is the name
 	// of the account that the key belongs to, by which the file [KeysFile] has it. Both may be empty.
 	KeyedZone string `json:"keyed_zone,omitempty"`
@@ -89,27 +86,20 @@ type List struct {
 
 	Category Category `json:"category"`
 	Severity Severity `json:"severity"`
-
 	// Decisive says that a listing alone makes most large receivers reject mail.
 	Decisive bool `json:"decisive,omitempty"`
 
 	Scope Scope `json:"scope"`
-
 	// Families says which addresses it knows.
 	Families []Family `json:"families"`
-
 	// Test says that it has an entry for the test address (RFC 5782 section 5).
 	Test bool `json:"test"`
-
 	// Delist is where to ask for removal, with {ip} in place of the address. May be empty.
 	Delist string `json:"delist,omitempty"`
-
 	// Expires is when an entry is removed by itself, as the end of a sentence. Empty if somebody must ask.
 	Expires string `json:"expires,omitempty"`
-
 	// Rate is how often it may be asked about an address; zero if there is no limit.
 	Rate Rate `json:"rate,omitzero"`
-
 	// Codes are its return codes. A code that is in none of them is a listing of the list's category.
 	Codes []Code `json:"codes,omitempty"`
 }

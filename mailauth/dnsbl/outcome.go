@@ -34,9 +34,7 @@ const (
 
 // Values lists the outcomes of the self-test.
 func (SelfTest) Values() []string {
-	return []string{
-		string(passed), string(empty), string(wildcard), string(parked), string(notAsked), string(Open),
-	}
+	return []string{string(passed), string(empty), string(wildcard), string(parked), string(notAsked), string(Open)}
 }
 
 // An outcome is what the answers of a list come to.

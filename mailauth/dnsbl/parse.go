@@ -125,10 +125,8 @@ func (f *listsFile) check() error {
 	if _, err := time.Parse(time.DateOnly, f.Date); f.Date != "" && err != nil {
 		return fmt.Errorf("date: %.40q is no date such as 2026-11-22", f.Date)
 	}
-	return cmp.Or(
-		checkText("source", f.Source, maxSource),
-		check(len(f.Lists) > 0 && len(f.Lists) <= maxLists, "lists", "there must be 1 to %d, not %d", maxLists, len(f.Lists)),
-	)
+	return cmp.Or(checkText("source", f.Source, maxSource),
+		check(len(f.Lists) > 0 && len(f.Lists) <= maxLists, "lists", "there must be 1 to %d, not %d", maxLists, len(f.Lists)))
 }
 
 // claim fails if a list of the same id, name or zone was there before.
@@ -213,12 +211,9 @@ func (c *Code) UnmarshalJSON(data []byte) error {
 	if err := decode(data, c); err != nil {
 		return err
 	}
-	return cmp.Or(
-		check(c.Pattern != pattern{}, "codes", "must be there"),
+	return cmp.Or(check(c.Pattern != pattern{}, "codes", "must be there"),
 		oneOf("kind", c.Kind, append(c.Kind.Values(), string(neutral), string(refused))),
-		check(c.Meaning != "", "meaning", "must be there"),
-		checkText("meaning", c.Meaning, maxText),
-	)
+		check(c.Meaning != "", "meaning", "must be there"), checkText("meaning", c.Meaning, maxText))
 }
 
 // maxZone leaves room for a key and a reversed IPv6 address in front of it, and one for the dots.

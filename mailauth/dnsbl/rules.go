@@ -100,9 +100,7 @@ func public(e *evidence) bool { return !e.purpose.hidden }
 // measured makes a condition: whether some list could have said what the class is about.
 func measured(c class) func(*evidence) bool {
 	return func(e *evidence) bool {
-		return public(e) && len(e.blocks(func(p *probe) bool {
-			return p.outcome.measured() && could(p, c)
-		})) > 0
+		return public(e) && len(e.blocks(func(p *probe) bool { return p.outcome.measured() && could(p, c) })) > 0
 	}
 }
 
@@ -212,10 +210,9 @@ func (e *evidence) told(p *probe) bool {
 var listingRules = diag.Rules[*evidence]{
 	{
 		Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 5, Category: factorMajor,
-		Reads: []diag.Source{decisive.source(), major.source()}, Stands: true,
+		Reads: []diag.Source{decisive.source(), major.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
 		Title:       "Listed on several widely used blocklists",
 		Requirement: "At most one widely used blocklist that answered has the address",
-		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Stop sending from the address until the cause is found: each further message makes removal harder.",
 		When:        func(e *evidence) bool { return measured(decisive)(e) || measured(major)(e) },
 		Fails: func(e *evidence) diag.Failures {
@@ -225,30 +222,25 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
-		Reads: []diag.Source{decisive.source()}, Stands: true,
+		Reads: []diag.Source{decisive.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
 		Title:       "Listed on the most widely used blocklist",
 		Requirement: "The most widely used blocklist does not have the address",
-		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Remove the cause, then request removal.",
-		When:        measured(decisive),
-		Fails:       listed(decisive),
+		When:        measured(decisive), Fails: listed(decisive),
 	},
 	{
 		Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
-		Reads: []diag.Source{major.source()}, Stands: true,
+		Reads: []diag.Source{major.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
 		Title:       "Listed on a widely used blocklist",
 		Requirement: "No other widely used blocklist that answered has the address",
-		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Remove the cause, then request removal.",
-		When:        measured(major),
-		Fails:       listed(major),
+		When:        measured(major), Fails: listed(major),
 	},
 	{
 		Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
-		Reads: []diag.Source{minor.source(), obscure.source()}, Stands: true,
+		Reads: []diag.Source{minor.source(), obscure.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
 		Title:       "Listed on several independent blocklists",
 		Requirement: "At most two smaller blocklists that answered have the address",
-		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Look for the cause before requesting removal: lists that work differently do not err alike.",
 		When:        func(e *evidence) bool { return measured(minor)(e) || measured(obscure)(e) },
 		Fails: func(e *evidence) diag.Failures {
@@ -258,53 +250,43 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
-		Reads: []diag.Source{minor.source()}, Stands: true,
+		Reads: []diag.Source{minor.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
 		Title:       "Listed on a blocklist that some receivers use",
 		Requirement: "No blocklist that some receivers use and that answered has the address",
-		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Remove the cause, then request removal.",
-		When:        measured(minor),
-		Fails:       listed(minor),
+		When:        measured(minor), Fails: listed(minor),
 	},
 	{
 		Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
-		Reads: []diag.Source{obscure.source()}, Stands: true,
+		Reads: []diag.Source{obscure.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
 		Title:       "Listed on a blocklist that few receivers use",
 		Requirement: "No blocklist that few receivers use and that answered has the address",
-		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Remove the cause, then request removal.",
-		When:        measured(obscure),
-		Fails:       listed(obscure),
+		When:        measured(obscure), Fails: listed(obscure),
 	},
 	{
 		Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy,
-		Reads: []diag.Source{policy.source()}, Stands: true,
+		Reads: []diag.Source{policy.source()}, Stands: true, Ref: "RFC 5782 section 1",
 		Title:       "On a policy list: the address should not send mail directly",
 		Requirement: "No policy list says that the address should not send mail directly",
-		Ref:         "RFC 5782 section 1",
 		Advice:      "Send through the mail server of your provider, or have a static address of a mail server taken off the list.",
-		When:        measured(policy),
-		Fails:       listed(policy),
+		When:        measured(policy), Fails: listed(policy),
 	},
 	{
 		Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		Reads: []diag.Source{minorPolicy.source()}, Stands: true,
+		Reads: []diag.Source{minorPolicy.source()}, Stands: true, Ref: "RFC 5782 section 1",
 		Title:       "On a policy list that few receivers use",
 		Requirement: "No policy list that few receivers use has the address",
-		Ref:         "RFC 5782 section 1",
 		Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
-		When:        measured(minorPolicy),
-		Fails:       listed(minorPolicy),
+		When:        measured(minorPolicy), Fails: listed(minorPolicy),
 	},
 	{
 		Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
-		Reads: []diag.Source{network.source()}, Stands: true,
+		Reads: []diag.Source{network.source()}, Stands: true, Ref: "RFC 6471 section 2.1.3",
 		Title:       "Listed with its whole network, for what others did",
 		Requirement: "No list of networks has the network of the address",
-		Ref:         "RFC 6471 section 2.1.3",
 		Advice:      networkRemedy,
-		When:        measured(network),
-		Fails:       listed(network),
+		When:        measured(network), Fails: listed(network),
 	},
 }
 

@@ -74,30 +74,27 @@ func open(e *evidence) bool {
 var knowledgeRules = diag.Rules[*evidence]{
 	{
 		Code: "dnsbl.address.special", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Not a public address",
-		Requirement: "The address is a public one",
-		Ref:         "RFC 6890 section 2.2.2",
-		Advice:      "Check the public address that the mail is sent from; receivers note it in their Received fields.",
+		Ref:   "RFC 6890 section 2.2.2",
+		Title: "Not a public address", Requirement: "The address is a public one",
+		Advice: "Check the public address that the mail is sent from; receivers note it in their Received fields.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.purpose.hidden, "%s is a special-purpose address, %s. Receivers on the Internet never see mail "+
 				"come from it, so that no list can say anything about it.", e.ip, e.purpose.text)
 		},
 	},
 	{
-		Code: "dnsbl.address.documentation", Severity: diag.Info,
-		Title:       "Address for use in documentation",
-		Requirement: "The address is not set aside for documentation",
-		Ref:         "RFC 5737 section 3, RFC 3849 section 2",
-		Advice:      "Check the address that the mail is sent from, if this one was taken from an example.",
+		Code: "dnsbl.address.documentation", Severity: diag.Info, Ref: "RFC 5737 section 3, RFC 3849 section 2",
+		Title: "Address for use in documentation", Requirement: "The address is not set aside for documentation",
+		Advice: "Check the address that the mail is sent from, if this one was taken from an example.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.purpose.example, "%s is set aside for examples: %s.", e.ip, e.purpose.text)
 		},
 	},
 	{
 		Code: "dnsbl.resolver.rewrites", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Ref:         "RFC 5782 section 2.1",
 		Title:       "The resolver rewrites the answers of lists",
 		Requirement: "The resolver passes on the answers of lists as they are",
-		Ref:         "RFC 5782 section 2.1",
 		Advice: "Ask through a resolver that returns NXDOMAIN unchanged. Nothing follows for the address: check it at the " +
 			"websites of the lists.",
 		When: public,
@@ -109,10 +106,8 @@ var knowledgeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.answers.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dnsbl.resolver.rewrites"},
-		Title:       "Blocklists refuse to answer",
-		Requirement: "At least one blocklist answers",
-		Ref:         "RFC 6471 section 3.3",
+		DependsOn: []diag.Code{"dnsbl.resolver.rewrites"}, Ref: "RFC 6471 section 3.3",
+		Title: "Blocklists refuse to answer", Requirement: "At least one blocklist answers",
 		Advice: "Check the address at the websites of the lists; nothing follows for it. To get answers here, the operator of " +
 			"this service uses a recursive resolver of its own instead of a public one, or keys of the lists.",
 		Fails: func(e *evidence) diag.Failures {
@@ -126,12 +121,10 @@ var knowledgeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.answers.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dnsbl.answers.refused"},
-		Title:       "No blocklist gave a usable answer",
-		Requirement: "At least one blocklist gave a usable answer",
-		Ref:         "RFC 5782 section 5",
-		Advice:      "Try again in a few minutes, or check the address at the websites of the lists.",
-		When:        asksBlocklists,
+		DependsOn: []diag.Code{"dnsbl.answers.refused"}, Ref: "RFC 5782 section 5",
+		Title: "No blocklist gave a usable answer", Requirement: "At least one blocklist gave a usable answer",
+		Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
+		When:   asksBlocklists,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.answered()) == 0, "%s asked, and none said whether it lists %s.",
 				were(len(e.blocks(func(*probe) bool { return true }))), e.ip)
@@ -139,10 +132,9 @@ var knowledgeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.answers.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dnsbl.answers.none"},
+		DependsOn: []diag.Code{"dnsbl.answers.none"}, Ref: "RFC 6471 section 3.3",
 		Title:       "Most of the widely used blocklists did not answer",
 		Requirement: "Most of the widely used blocklists answered",
-		Ref:         "RFC 6471 section 3.3",
 		Advice:      "Check the address at the websites of these lists, which decide whether mail is accepted.",
 		Fails: func(e *evidence) diag.Failures {
 			_, missing := e.majors()
@@ -158,12 +150,10 @@ var knowledgeRules = diag.Rules[*evidence]{
 var coverageRules = diag.Rules[*evidence]{
 	{
 		Code: "dnsbl.major.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dnsbl.answers.few"},
-		Title:       "A widely used blocklist did not answer",
-		Requirement: "All widely used blocklists answered",
-		Ref:         "RFC 6471 section 3.3",
-		Advice:      "Check the address at the website of the list.",
-		When:        func(e *evidence) bool { all, _ := e.majors(); return public(e) && len(all) > 0 },
+		DependsOn: []diag.Code{"dnsbl.answers.few"}, Ref: "RFC 6471 section 3.3",
+		Title: "A widely used blocklist did not answer", Requirement: "All widely used blocklists answered",
+		Advice: "Check the address at the website of the list.",
+		When:   func(e *evidence) bool { all, _ := e.majors(); return public(e) && len(all) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			_, missing := e.majors()
 			return diag.FailEach(missing, func(p *probe) diag.Failures {
@@ -176,21 +166,17 @@ var coverageRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.lists.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dnsbl.answers.refused", "dnsbl.resolver.rewrites"},
-		Title:       "Some blocklists gave no usable answer",
-		Requirement: "All blocklists gave a usable answer",
-		Ref:         "RFC 6471 section 3.3",
-		Advice:      "Check the address at the websites of these lists if they matter to your recipients.",
-		When:        public,
-		Fails:       unanswered,
+		DependsOn: []diag.Code{"dnsbl.answers.refused", "dnsbl.resolver.rewrites"}, Ref: "RFC 6471 section 3.3",
+		Title: "Some blocklists gave no usable answer", Requirement: "All blocklists gave a usable answer",
+		Advice: "Check the address at the websites of these lists if they matter to your recipients.",
+		When:   public, Fails: unanswered,
 	},
 	{
 		Code: "dnsbl.allowlist.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "No allow list gave a usable answer",
-		Requirement: "At least one allow list gave a usable answer",
-		Ref:         "RFC 6471 section 3.3",
-		Advice:      "Try again in a few minutes, or check the address at the websites of the lists.",
-		When:        asksAllowlistsOnly,
+		Ref:   "RFC 6471 section 3.3",
+		Title: "No allow list gave a usable answer", Requirement: "At least one allow list gave a usable answer",
+		Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
+		When:   asksAllowlistsOnly,
 		Fails: func(e *evidence) diag.Failures {
 			if _, answered := e.allowed(); answered > 0 {
 				return nil
@@ -199,12 +185,10 @@ var coverageRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dnsbl.allowlist.only", Severity: diag.Info,
-		Title:       "Only allow lists were asked",
-		Requirement: "At least one blocklist was asked",
-		Ref:         "RFC 5782 section 2.2",
-		Advice:      "Ask without a choice of lists to learn whether a blocklist has the address.",
-		When:        public,
+		Code: "dnsbl.allowlist.only", Severity: diag.Info, Ref: "RFC 5782 section 2.2",
+		Title: "Only allow lists were asked", Requirement: "At least one blocklist was asked",
+		Advice: "Ask without a choice of lists to learn whether a blocklist has the address.",
+		When:   public,
 		Fails: func(e *evidence) diag.Failures {
 			_, answered := e.allowed()
 			return diag.FailIf(asksAllowlistsOnly(e) && answered > 0,

@@ -54,10 +54,8 @@ func (e *evidence) filler() *strings.Replacer {
 	if len(missing) > 0 {
 		unasked = missing[0].list.Name
 	}
-	return strings.NewReplacer(
-		"{lists}", on, "{first}", first, "{unasked}", unasked, "{purpose}", e.purpose.text, "{ip}", e.ip.String(),
-		"{answered}", diag.Count(len(answered), "list"), "{clean}", clean, "{allowed}", allowed,
-	)
+	return strings.NewReplacer("{lists}", on, "{first}", first, "{unasked}", unasked, "{purpose}", e.purpose.text,
+		"{ip}", e.ip.String(), "{answered}", diag.Count(len(answered), "list"), "{clean}", clean, "{allowed}", allowed)
 }
 
 // texts are what the verdict says in words. What stands in braces is filled in: {lists} says on how many

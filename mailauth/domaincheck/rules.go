@@ -23,12 +23,10 @@ var kindReverse = compose.Kind{Code: "ptr", Label: "Reverse DNS"}
 
 // Rules describes what is examined: by this package, and by those of the parts.
 func (*Report) Rules() []diag.RuleInfo {
-	return slices.Concat(
-		rules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(), (*dkim.LookupReport)(nil).Rules(),
-		(*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(), (*mx.Report)(nil).Rules(), (*mtasts.Report)(nil).Rules(),
-		(*dane.Report)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(),
-		(*dnssec.Report)(nil).Rules(),
-	)
+	return slices.Concat(rules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(),
+		(*dkim.LookupReport)(nil).Rules(), (*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(),
+		(*mx.Report)(nil).Rules(), (*mtasts.Report)(nil).Rules(), (*dane.Report)(nil).Rules(),
+		(*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(), (*dnssec.Report)(nil).Rules())
 }
 
 // ownReport stands for the report of what this package finds itself.
@@ -40,11 +38,9 @@ func (*ownReport) Rules() []diag.RuleInfo { return rules.Describe() }
 var rules = append(diag.Rules[*check]{
 	{
 		Code: "check.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact:        ground.NoName,
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Fact: ground.NoName, Ref: "RFC 8020 section 2",
+		Title: "Domain does not exist", Requirement: "The domain exists",
+		Advice: "Check the spelling of the domain, its registration and its delegation.",
 		Fails: func(c *check) diag.Failures {
 			return diag.FailIf(c.gone, "The DNS answers NXDOMAIN for %s, so that it can neither send nor receive mail.",
 				c.Domain)

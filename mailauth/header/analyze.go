@@ -19,10 +19,8 @@ type AnalyzeRequest struct {
 	Headers       string `json:"headers,omitempty" oneof:"message" minlen:"1" maxbytes:"262144" doc:"raw header, as the mail program shows it; what follows the first blank line is ignored" example:"Received: from mail.example.org (mail.example.org [192.0.2.25])\n\tby mx.example.com (Postfix) with ESMTPS id 4XcQ1Z0abc\n\tfor <bob@example.com>; Sun, 01 Nov 2026 09:00:04 +0000 (UTC)\nFrom: Alice Example <alice@example.org>\nTo: Bob Example <bob@example.com>\nSubject: Offer 2026-114\nDate: Sun, 01 Nov 2026 09:00:00 +0000\nMessage-ID: <20261101090000.4711@mail.example.org>\n"`
 	Message       string `json:"message,omitempty" oneof:"message" minlen:"1" maxbytes:"5242880" doc:"whole message as it was received, so that DKIM can be verified"`
 	MessageBase64 []byte `json:"message_base64,omitempty" oneof:"message" minlen:"1" maxlen:"5242880" doc:"the same in base64, so that no byte of it is changed on the way here"`
-
 	// TrustedAuthservIDs are the receiver's own servers and filters. Empty means that they are found by the header.
 	TrustedAuthservIDs []string `json:"trusted_authserv_ids,omitempty" maxitems:"10" maxlen:"255" doc:"names of the receiver's own servers and filters, as in Authentication-Results; their organizational domains are taken to be the receiver's" example:"mx.example.com"`
-
 	// Live says whether the DNS is asked. Nil means true.
 	Live *bool `json:"live,omitempty" default:"true" doc:"whether to look up SPF, DKIM, DMARC, ARC and PTR now"`
 }

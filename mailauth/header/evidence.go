@@ -16,7 +16,6 @@ type evidence struct {
 	now    time.Time
 	msg    *message.Message
 	damage []Damage
-
 	// trusted are the authserv-ids that the request trusts, in lower case; nil: it names none, and the place of
 	// a field decides.
 	trusted []string

@@ -137,13 +137,11 @@ func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
 // gateways are mail filters that organizations put before their own servers, by organizational domain. Their
 // servers also send, so that only the receiver knows on which side they are.
-var gateways = []string{
-	"antispamcloud.com", "antispameurope.com", "appriver.com", "barracudanetworks.com", "cloudfilter.net",
-	"eset.com", "fireeyecloud.com", "hornetsecurity.com", "iphmx.com", "libraesva.com", "mailanyone.net",
-	"mailcontrol.com", "mailinblack.com", "mailspamprotection.com", "messagelabs.com", "mimecast.com",
-	"mxthunder.com", "n-able.com", "ppe-hosted.com", "pphosted.com", "retarus.com", "sophos.com",
-	"spamexperts.com", "spamtitan.com", "trendmicro.com", "trendmicro.eu", "vadesecure.com", "zerospam.ca",
-}
+var gateways = []string{"antispamcloud.com", "antispameurope.com", "appriver.com", "barracudanetworks.com",
+	"cloudfilter.net", "eset.com", "fireeyecloud.com", "hornetsecurity.com", "iphmx.com", "libraesva.com",
+	"mailanyone.net", "mailcontrol.com", "mailinblack.com", "mailspamprotection.com", "messagelabs.com", "mimecast.com",
+	"mxthunder.com", "n-able.com", "ppe-hosted.com", "pphosted.com", "retarus.com", "sophos.com", "spamexperts.com",
+	"spamtitan.com", "trendmicro.com", "trendmicro.eu", "vadesecure.com", "zerospam.ca"}
 
 // gateway returns the name of the sending server if it is that of a mail filter.
 func (a *analysis) gateway() string {

@@ -21,21 +21,17 @@ var auditRules = slices.Concat(formRules, identityRules, authenticationRules, si
 	listRules)
 
 // anomalyCodes are the rules whose failure suggests deception or damage.
-var anomalyCodes = []diag.Code{
-	"header.fields.none", "header.from.missing", "header.from.duplicate", "header.from.multiple", "header.from.invalid",
-	"header.from.display_address", "header.from.display_domain", "header.from.brand", "header.from.lookalike",
-	"header.reply_to.freemail", "header.text.direction", "header.fields.duplicate", "header.lines.malformed",
-	"header.characters.control", "header.date.missing", "header.date.invalid", "header.date.future", "header.date.past",
-	"header.hop.time.backwards", "header.hop.helo.receiver", "header.hop.address.impossible", "header.received.loop",
-	"header.authres.contradicted", "header.authres.forged", "header.dmarc.fail", "header.spf.fail", "header.arc.order",
-	"header.spam.malicious",
-}
+var anomalyCodes = []diag.Code{"header.fields.none", "header.from.missing", "header.from.duplicate",
+	"header.from.multiple", "header.from.invalid", "header.from.display_address", "header.from.display_domain",
+	"header.from.brand", "header.from.lookalike", "header.reply_to.freemail", "header.text.direction",
+	"header.fields.duplicate", "header.lines.malformed", "header.characters.control", "header.date.missing",
+	"header.date.invalid", "header.date.future", "header.date.past", "header.hop.time.backwards",
+	"header.hop.helo.receiver", "header.hop.address.impossible", "header.received.loop", "header.authres.contradicted",
+	"header.authres.forged", "header.dmarc.fail", "header.spf.fail", "header.arc.order", "header.spam.malicious"}
 
 // frauds are the rules whose failure names a deception that authentication does not exclude.
-var frauds = []diag.Code{
-	"header.from.duplicate", "header.from.display_address", "header.from.display_domain", "header.from.brand",
-	"header.from.lookalike", "header.text.direction", "header.reply_to.freemail",
-}
+var frauds = []diag.Code{"header.from.duplicate", "header.from.display_address", "header.from.display_domain",
+	"header.from.brand", "header.from.lookalike", "header.text.direction", "header.reply_to.freemail"}
 
 // anomaliesOf picks the findings that suggest deception or damage.
 func anomaliesOf(findings []diag.Finding) []diag.Finding {

@@ -11,10 +11,9 @@ import (
 
 // onceFields are those that occur at most once (RFC 5322 section 3.6, RFC 2045 section 3, RFC 2369 section 3,
 // RFC 2919 section 3, RFC 8058 section 3.1).
-var onceFields = []string{
-	"Date", "From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Message-ID", "In-Reply-To", "References", "Subject",
-	"MIME-Version", "Content-Type", "Content-Transfer-Encoding", "List-Id", "List-Unsubscribe", "List-Unsubscribe-Post",
-}
+var onceFields = []string{"Date", "From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Message-ID", "In-Reply-To",
+	"References", "Subject", "MIME-Version", "Content-Type", "Content-Transfer-Encoding", "List-Id", "List-Unsubscribe",
+	"List-Unsubscribe-Post"}
 
 // count is how many fields of a name there are.
 func (e *evidence) count(name string) int { return len(e.msg.All(name)) }

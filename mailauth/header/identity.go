@@ -89,8 +89,7 @@ func shownDomains(name string) (addresses, hosts []string) {
 		name = name[:maxName]
 	}
 	for _, word := range strings.FieldsFunc(name, func(r rune) bool {
-		return strings.ContainsRune(" \t<>()[]\"',;:|/",
-			r)
+		return strings.ContainsRune(" \t<>()[]\"',;:|/", r)
 	}) {
 		word = strings.Trim(word, ".-!?")
 		at := strings.LastIndexByte(word, '@')
@@ -111,10 +110,9 @@ func shownDomains(name string) (addresses, hosts []string) {
 func knownSuffix(domain string) bool {
 	last := domain[strings.LastIndexByte(domain, '.')+1:]
 	first, _, _ := strings.Cut(domain, ".")
-	return len(first) > 1 && slices.Contains([]string{
-		"com", "net", "org", "info", "biz", "io", "app", "dev", "shop", "online", "bank", "example", "eu", "de", "at", "ch", "fr", "it", "es", "nl", "be", "uk", "us",
-		"ca", "au", "jp", "cn", "ru", "pl", "cz", "se", "no", "dk", "fi", "pt", "br", "mx", "in",
-	}, last)
+	return len(first) > 1 && slices.Contains([]string{"com", "net", "org", "info", "biz", "io", "app", "dev", "shop",
+		"online", "bank", "example", "eu", "de", "at", "ch", "fr", "it", "es", "nl", "be", "uk", "us", "ca", "au", "jp",
+		"cn", "ru", "pl", "cz", "se", "no", "dk", "fi", "pt", "br", "mx", "in"}, last)
 }
 
 // lookalike says why a domain can be taken for another one: for that of a brand, of those who receive the message or

@@ -56,7 +56,6 @@ type liveEvidence struct {
 	helo *spf.Result // for the name that the server gave itself; nil without either
 	dkim *dkim.Verification
 	arc  *arc.Result
-
 	// could is DMARC as if everything had passed that may: it tells what is aligned.
 	could *policy.Evaluation
 	dmarc dmarcResult
@@ -225,8 +224,7 @@ func newLiveInput(text []byte, headerOnly bool, e *evidence) *liveInput {
 		in.times[index] = h.time
 		in.relays = append(in.relays, relay{
 			index: index, from: h.rdns, helo: h.helo, ip: h.ip, by: h.by, byIP: addrIn(h.software),
-			authUser: authenticated(h.with), fetched: fetched(h.with),
-			https: strings.EqualFold(h.with, "HTTPS"),
+			authUser: authenticated(h.with), fetched: fetched(h.with), https: strings.EqualFold(h.with, "HTTPS"),
 		})
 	}
 	in.outside = findOutside(in.relays, e.trusted, e.senderHint())
@@ -238,9 +236,7 @@ func newLiveInput(text []byte, headerOnly bool, e *evidence) *liveInput {
 }
 
 // fetched reports whether a protocol is one by which mail is read from a mailbox.
-func fetched(with string) bool {
-	return hasPrefixFold(with, "POP3") || hasPrefixFold(with, "IMAP")
-}
+func fetched(with string) bool { return hasPrefixFold(with, "POP3") || hasPrefixFold(with, "IMAP") }
 
 // authenticated reports whether a protocol is one for users who have signed in: ESMTPA, ESMTPSA and such (RFC 3848).
 func authenticated(with string) bool {

@@ -31,20 +31,15 @@ var analyzeRules = func() diag.Rules[*analysis] {
 // no finding, only what other rules suppose.
 const unnoted diag.Code = "header.authres.missing"
 
-// superseded are the rules about what others noted that is now checked live; where the two differ says
-// [Live.Recorded].
-var superseded = []diag.Code{
-	unnoted,
-	"header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error", "header.dmarc.none", "header.spf.fail",
-	"header.spf.outweighed", "header.spf.weak", "header.spf.error", "header.dkim.fail", "header.dkim.expired",
-	"header.alignment.none",
-}
+// superseded are the rules about what others noted that is now checked live; where the two differ says [Live.Recorded].
+var superseded = []diag.Code{unnoted, "header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error",
+	"header.dmarc.none", "header.spf.fail", "header.spf.outweighed", "header.spf.weak", "header.spf.error",
+	"header.dkim.fail", "header.dkim.expired", "header.alignment.none"}
 
 // liveAnomalies are the rules of what was found live whose failure suggests deception or damage.
-var liveAnomalies = []diag.Code{
-	"header.live.dmarc.fail", "header.live.dmarc.fail.unclear", "header.live.dmarc.fail.monitored",
-	"header.live.dkim.body", "header.live.dkim.signature", "header.live.dkim.appended",
-}
+var liveAnomalies = []diag.Code{"header.live.dmarc.fail", "header.live.dmarc.fail.unclear",
+	"header.live.dmarc.fail.monitored", "header.live.dkim.body", "header.live.dkim.signature",
+	"header.live.dkim.appended"}
 
 // deceptions picks the findings that suggest deception or damage, in their order.
 func deceptions(findings []diag.Finding) []diag.Finding {

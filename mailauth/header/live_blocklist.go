@@ -37,9 +37,9 @@ func (l *listing) report() []dnsbl.Result {
 var liveListed = diag.Rules[*analysis]{
 	{
 		Code: "header.live.blocklisted", Severity: diag.Warning, Weight: 5, Category: liveHost,
+		Ref:         "RFC 5782 section 2.1",
 		Title:       "Sending address is on a blocklist",
 		Requirement: "The sending address is on none of the blocklists that answered",
-		Ref:         "RFC 5782 section 2.1",
 		Advice: "Check the address with blacklist/ip, which says what each list has against it. The operator of the server " +
 			"removes the cause first and then requests removal.",
 		When: func(a *analysis) bool { return checked(a) && a.live.rbl.report() != nil },

@@ -15,7 +15,6 @@ import (
 type claims struct {
 	// forwarders are the organizational domains of servers that say that they took the message from elsewhere.
 	forwarders []string
-
 	// forwarded says that a field tells of forwarding without naming a server: Resent-From, X-Forwarded-To and such.
 	forwarded bool
 
@@ -28,10 +27,8 @@ func (c *claims) forwards(org string) bool {
 }
 
 // forwardingFields are set by servers and programs that pass a message on.
-var forwardingFields = []string{
-	"Resent-From", "X-Forwarded-To", "X-Forwarded-For", "X-Forwarded-Encrypted", "X-Resent-For", "X-Loop",
-	"X-MS-Exchange-ForwardingLoop", "X-Original-Sender",
-}
+var forwardingFields = []string{"Resent-From", "X-Forwarded-To", "X-Forwarded-For", "X-Forwarded-Encrypted",
+	"X-Resent-For", "X-Loop", "X-MS-Exchange-ForwardingLoop", "X-Original-Sender"}
 
 // claims reads what a message says of itself.
 func (e *evidence) claims(in *liveInput) claims {
@@ -86,10 +83,8 @@ func (e *evidence) recorded() (list []recorded) {
 			if len(list) == maxRecorded {
 				return list
 			}
-			list = append(list, recorded{
-				a.header.AuthservID, trusted && !a.foreign, !a.foreign, a.position,
-				r.Method, r.Value, r.Domain(), r.Property("header.s"),
-			})
+			list = append(list, recorded{a.header.AuthservID, trusted && !a.foreign, !a.foreign, a.position, r.Method,
+				r.Value, r.Domain(), r.Property("header.s")})
 		}
 	}
 	return list

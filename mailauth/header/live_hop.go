@@ -35,7 +35,6 @@ type outside struct {
 	// candidates are the hops that may be it, from the top. All but the last one claim a name of the receiver's
 	// own side, which only the DNS can confirm.
 	candidates []candidate
-
 	// why says why the last candidate is one, or why there is none, in a sentence.
 	why string
 

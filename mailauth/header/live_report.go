@@ -109,9 +109,8 @@ func (a *analysis) report() Live {
 	r.Partial = len(l.silences()) > 0 || l.ptr != nil && l.ptr.err != nil || l.arc.Result == arc.Unknown
 	r.OutsideHop = &OutsideHop{Reason: l.why}
 	if l.hop != nil {
-		r.OutsideHop = &OutsideHop{
-			true, new(l.hop.index), l.hop.ip.String(), diag.Quote(l.hop.helo), diag.Quote(l.hop.by), l.why,
-		}
+		r.OutsideHop = &OutsideHop{true, new(l.hop.index), l.hop.ip.String(), diag.Quote(l.hop.helo),
+			diag.Quote(l.hop.by), l.why}
 		r.PTR, r.Blacklists = append(r.PTR, *l.ptr), l.rbl.report()
 		r.SPF = l.spfReport(l.spf, l.identity())
 		r.SPFHELO = l.spfReport(l.helo, helo)

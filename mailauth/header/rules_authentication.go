@@ -11,11 +11,10 @@ import (
 // authenticationRules are about what servers found.
 var authenticationRules = diag.Rules[*evidence]{
 	{
-		Code: "header.authres.missing", Severity: diag.Info, Category: factorAuthentication, NoScore: true,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		Code: "header.authres.missing", Severity: diag.Info, NoScore: true, Category: factorAuthentication,
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 8601 section 2",
 		Title:       "No authentication results from the receiving server",
 		Requirement: "The receiving server recorded authentication results",
-		Ref:         "RFC 8601 section 2",
 		Advice: "Copy the header from the recipient's mailbox, or use mail/header-analyze to check SPF, " +
 			"DKIM and DMARC now.",
 		Fails: func(e *evidence) diag.Failures {
@@ -25,10 +24,9 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.authres.forged", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 8601 section 5",
 		Title:       "Forged Authentication-Results in the receiver's name",
 		Requirement: "No Authentication-Results field uses the receiver's name falsely",
-		Ref:         "RFC 8601 section 5",
 		Advice: "Ignore these results, and configure the border server to remove Authentication-Results " +
 			"fields with its own name from incoming mail.",
 		When: (*evidence).noted,
@@ -42,10 +40,9 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.authres.contradicted", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 8601 section 5",
 		Title:       "Authentication-Results from outside contradict the real ones",
 		Requirement: "No Authentication-Results from outside contradict the real ones",
-		Ref:         "RFC 8601 section 5",
 		Advice: "Trust only the results of your own servers. The others were added before the message " +
 			"arrived, possibly by the sender.",
 		When: (*evidence).noted,
@@ -59,13 +56,10 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dmarc.fail", Severity: diag.Error, Weight: 20, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "DMARC failed: the sender is not authenticated",
-		Requirement: "DMARC did not fail",
-		Ref:         "RFC 9989 section 4.4",
-		Advice: "Do not trust the sender unless the message came through a mailing list that you know. If " +
-			"you sent it, have the sending service sign with DKIM for the domain in From, or use a return path " +
-			"in that domain.",
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 9989 section 4.4",
+		Title: "DMARC failed: the sender is not authenticated", Requirement: "DMARC did not fail",
+		Advice: "Do not trust the sender unless the message came through a mailing list that you know. If you sent " +
+			"it, have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
 		When: (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.value("dmarc") == "fail" && !e.sealedPass(), "%s", e.dmarcText()).About(e.fromDomain)
@@ -73,10 +67,9 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dmarc.forwarded", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dmarc.fail"},
+		DependsOn: []diag.Code{"header.dmarc.fail"}, Ref: "RFC 8617 section 7.2.1",
 		Title:       "DMARC failed after a list or forwarder changed the message",
 		Requirement: "DMARC did not fail because of a list or forwarder",
-		Ref:         "RFC 8617 section 7.2.1",
 		Advice: "No action is needed by the sender. The operator of the list can rewrite From to its own " +
 			"address so that DMARC passes.",
 		When: (*evidence).hasDMARC,
@@ -89,10 +82,8 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dmarc.error", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "DMARC could not be evaluated",
-		Requirement: "DMARC could be evaluated",
-		Ref:         "RFC 8601 section 2.7.1; RFC 7489 section 11.2",
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 8601 section 2.7.1; RFC 7489 section 11.2",
+		Title: "DMARC could not be evaluated", Requirement: "DMARC could be evaluated",
 		Advice: "Check the DMARC record and the name servers of the domain. Until this is fixed, " +
 			"receivers apply no DMARC policy.",
 		When: (*evidence).hasDMARC,
@@ -104,13 +95,10 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dmarc.none", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "Domain in From has no DMARC record",
-		Requirement: "The domain in From publishes a DMARC record",
-		Ref:         "RFC 9989 section 4.10",
-		Advice: "Publish a DMARC record for the domain. Start with p=none and an address for aggregate " +
-			"reports (rua=).",
-		When: (*evidence).tellsPolicy,
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 9989 section 4.10",
+		Title: "Domain in From has no DMARC record", Requirement: "The domain in From publishes a DMARC record",
+		Advice: "Publish a DMARC record for the domain. Start with p=none and an address for aggregate reports (rua=).",
+		When:   (*evidence).tellsPolicy,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.value("dmarc")
 			return diag.FailIf(v == "none" || v == "bestguesspass", "The receiving server recorded dmarc=%s for %s.", v,
@@ -119,10 +107,9 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.spf.fail", Severity: diag.Error, Weight: 10, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 7208 section 8.4",
 		Title:       "SPF failed, and nothing else authenticates the sender",
 		Requirement: "SPF did not fail for a message that nothing else authenticates",
-		Ref:         "RFC 7208 section 8.4",
 		Advice: "Do not trust the sender. If you sent the message, add the sending address to the SPF " +
 			"record of the envelope sender's domain.",
 		When: func(e *evidence) bool { return e.has("spf") },
@@ -133,10 +120,8 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.spf.outweighed", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.spf.fail"},
-		Title:       "SPF failed at the last hop",
-		Requirement: "SPF did not fail at the last hop",
-		Ref:         "RFC 7208 appendix D",
+		DependsOn: []diag.Code{"header.spf.fail"}, Ref: "RFC 7208 appendix D",
+		Title: "SPF failed at the last hop", Requirement: "SPF did not fail at the last hop",
 		Advice: "Do not add forwarders to the SPF record. Forwarding breaks SPF by design, which is why " +
 			"DMARC also accepts DKIM.",
 		When: func(e *evidence) bool { return e.has("spf") },
@@ -146,10 +131,9 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.spf.weak", Severity: diag.Warning, Weight: 4, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 7208 section 8",
 		Title:       "SPF does not authorize the sending address",
 		Requirement: "SPF authorizes the sending address, or DKIM authenticates the sender",
-		Ref:         "RFC 7208 section 8",
 		Advice:      "Add the sending service to the SPF record of the envelope sender's domain.",
 		When:        (*evidence).tellsSPF,
 		Fails: func(e *evidence) diag.Failures {
@@ -160,10 +144,8 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.spf.error", Severity: diag.Warning, Weight: 4, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "SPF could not be evaluated",
-		Requirement: "SPF could be evaluated",
-		Ref:         "RFC 7208 section 8.7",
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 7208 section 8.7",
+		Title: "SPF could not be evaluated", Requirement: "SPF could be evaluated",
 		Advice: "Check the SPF record of the envelope sender's domain. permerror means that the record is " +
 			"invalid, temperror that a DNS lookup failed.",
 		When: func(e *evidence) bool { return e.has("spf") },
@@ -174,10 +156,8 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.fail", Severity: diag.Warning, Weight: 6, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "No DKIM signature verified",
-		Requirement: "A DKIM signature verified",
-		Ref:         "RFC 6376 section 6.1",
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 6376 section 6.1",
+		Title: "No DKIM signature verified", Requirement: "A DKIM signature verified",
 		Advice: "Find out what changed the message after it was signed, such as a footer, a rewritten " +
 			"subject or a filter, and check that the published key matches the signing key.",
 		When: func(e *evidence) bool { return len(e.passing("dkim")) > 0 || e.failedDKIM() != "" },
@@ -189,10 +169,9 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.alignment.none", Severity: diag.Warning, Weight: 6, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
+		DependsOn: []diag.Code{"header.authres.missing"}, Ref: "RFC 9989 section 4.4",
 		Title:       "SPF or DKIM passed, but not for the domain in From",
 		Requirement: "SPF or DKIM passed for the domain in From",
-		Ref:         "RFC 9989 section 4.4",
 		Advice: "Have the sending service sign with DKIM for the domain in From, or use a return path in " +
 			"that domain.",
 		When: func(e *evidence) bool {
@@ -208,10 +187,9 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.arc.order", Severity: diag.Warning, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 8617 section 5.2",
 		Title:       "ARC chain is damaged: a set is missing, incomplete or invalid",
 		Requirement: "The ARC sets are complete and numbered from 1 without gaps",
-		Ref:         "RFC 8617 section 5.2",
 		Advice:      "Ignore the chain: part of it was removed, altered or forged, so it proves nothing.",
 		When:        func(e *evidence) bool { return len(e.chain.Sets)+len(e.chain.Faults) > 0 },
 		Fails: func(e *evidence) diag.Failures {

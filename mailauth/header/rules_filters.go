@@ -13,10 +13,9 @@ import (
 var filterRules = diag.Rules[*evidence]{
 	{
 		Code: "header.spam.malicious", Severity: diag.Error, Weight: 10, Category: factorFilters,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6.8; documentation of the filter",
 		Title:       "Filter classified the message as phishing, spoofing or malware",
 		Requirement: "No filter classified the message as phishing, spoofing or malware",
-		Ref:         "RFC 5322 section 3.6.8; documentation of the filter",
 		Advice: "Do not open links or attachments. If the message is genuine, fix its authentication " +
 			"first, which filters weigh heavily.",
 		When: func(e *evidence) bool { return len(e.spam) > 0 },
@@ -26,10 +25,8 @@ var filterRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.spam.spam", Severity: diag.Warning, Weight: 8, Category: factorFilters,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Filter classified the message as spam",
-		Requirement: "No filter classified the message as spam",
-		Ref:         "RFC 5322 section 3.6.8; documentation of the filter",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6.8; documentation of the filter",
+		Title: "Filter classified the message as spam", Requirement: "No filter classified the message as spam",
 		Advice: "Check in the details of the verdict which tests added to the score. If the message is " +
 			"genuine, fix authentication first, then review links and wording.",
 		When:  func(e *evidence) bool { return len(e.spam) > 0 },

@@ -10,10 +10,9 @@ import (
 // formRules are about the syntax of the header, and what every header must have.
 var formRules = diag.Rules[*evidence]{
 	{
-		Code: "header.fields.none", Severity: diag.Critical, Category: factorForm, NoScore: true,
-		Title:       "Text contains no header field",
-		Requirement: "The text contains header fields",
-		Ref:         "RFC 5322 section 2.2",
+		Code: "header.fields.none", Severity: diag.Critical, NoScore: true, Category: factorForm,
+		Ref:   "RFC 5322 section 2.2",
+		Title: "Text contains no header field", Requirement: "The text contains header fields",
 		Advice: "Copy the whole header from the mail program, where it is called source, original or " +
 			"Internet headers.",
 		Fails: func(e *evidence) diag.Failures {
@@ -21,24 +20,19 @@ var formRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm,
-		Title:       "Header was damaged by copying and was repaired",
-		Requirement: "The header was not damaged by copying",
-		Ref:         "RFC 2045 section 6.7",
-		Advice:      "Copy the header from the source view of the mail program if anything looks wrong.",
+		Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm, Ref: "RFC 2045 section 6.7",
+		Title: "Header was damaged by copying and was repaired", Requirement: "The header was not damaged by copying",
+		Advice: "Copy the header from the source view of the mail program if anything looks wrong.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.damage, func(d Damage) diag.Failures {
-				return diag.Fail("%s",
-					damageTexts[d]).About(string(d))
+				return diag.Fail("%s", damageTexts[d]).About(string(d))
 			})
 		},
 	},
 	{
 		Code: "header.from.missing", Severity: diag.Error, Weight: 10, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "No From field",
-		Requirement: "There is a From field",
-		Ref:         "RFC 5322 section 3.6",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6",
+		Title: "No From field", Requirement: "There is a From field",
 		Advice: "Copy the whole header. If the field is really missing, fix the sending program: most " +
 			"servers reject such messages.",
 		Fails: func(e *evidence) diag.Failures {
@@ -48,11 +42,9 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.date.missing", Severity: diag.Error, Weight: 5, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "No Date field",
-		Requirement: "There is a Date field",
-		Ref:         "RFC 5322 section 3.6",
-		Advice:      "Copy the whole header. If the field is really missing, fix the sending program.",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6",
+		Title: "No Date field", Requirement: "There is a Date field",
+		Advice: "Copy the whole header. If the field is really missing, fix the sending program.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("Date") == 0,
 				"The header has no Date field, which every message must have.").About("Date")
@@ -60,12 +52,9 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.message_id.missing", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "No Message-ID field",
-		Requirement: "There is a Message-ID field",
-		Ref:         "RFC 5322 section 3.6.4",
-		Advice: "Have the sending program add a Message-ID: large providers count its absence against a " +
-			"message.",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6.4",
+		Title: "No Message-ID field", Requirement: "There is a Message-ID field",
+		Advice: "Have the sending program add a Message-ID: large providers count its absence against a message.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("Message-ID") == 0,
 				"The header has no Message-ID field, which every message should have.").About("Message-ID")
@@ -73,10 +62,9 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6",
 		Title:       "Field that may appear only once is repeated",
 		Requirement: "No field is repeated that may appear only once",
-		Ref:         "RFC 5322 section 3.6",
 		Advice: "Have the sending program write the field once: mail programs differ in which one they " +
 			"display and check.",
 		Fails: func(e *evidence) diag.Failures {
@@ -87,10 +75,8 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.lines.malformed", Severity: diag.Warning, Weight: 3, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Malformed line that is not a header field",
-		Requirement: "Every line is part of a header field",
-		Ref:         "RFC 5322 section 2.2",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 2.2",
+		Title: "Malformed line that is not a header field", Requirement: "Every line is part of a header field",
 		Advice: "Check whether copying broke the line. If it was sent like this, many servers treat it as " +
 			"the start of the body.",
 		Fails: func(e *evidence) diag.Failures {
@@ -102,10 +88,8 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.lines.long", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Line is longer than 998 bytes",
-		Requirement: "No line is longer than 998 bytes",
-		Ref:         "RFC 5322 section 2.1.1",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 2.1.1",
+		Title: "Line is longer than 998 bytes", Requirement: "No line is longer than 998 bytes",
 		Advice: "Have the sending program fold long fields: servers may break or reject such lines, which " +
 			"breaks DKIM signatures.",
 		Fails: func(e *evidence) diag.Failures {
@@ -117,10 +101,9 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.size.large", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5321 section 4.5.3.1",
 		Title:       "Header exceeds the limits and was not read in full",
 		Requirement: "The header is within the usual size limits",
-		Ref:         "RFC 5321 section 4.5.3.1",
 		Advice: "Find out what keeps adding fields, usually a mail loop or a filter. Many servers reject " +
 			"headers over 100 KiB.",
 		Fails: func(e *evidence) diag.Failures {
@@ -131,12 +114,9 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.characters.control", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Control character in a field",
-		Requirement: "No field contains control characters",
-		Ref:         "RFC 5322 section 2.2",
-		Advice: "Remove NUL and other control characters where the field is generated: servers reject or " +
-			"alter them.",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 2.2",
+		Title: "Control character in a field", Requirement: "No field contains control characters",
+		Advice: "Remove NUL and other control characters where the field is generated: servers reject or alter them.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(hasControl)
 			return diag.FailIf(len(bad) > 0, "There are control characters in %s.", names(bad))
@@ -144,10 +124,8 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.characters.raw", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Characters that are neither ASCII nor UTF-8",
-		Requirement: "All characters are ASCII or UTF-8",
-		Ref:         "RFC 5322 section 2.2",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 2.2",
+		Title: "Characters that are neither ASCII nor UTF-8", Requirement: "All characters are ASCII or UTF-8",
 		Advice: "Encode the text as in RFC 2047, such as =?utf-8?Q?M=C3=BCller?=. Otherwise mail programs " +
 			"have to guess the character set.",
 		Fails: func(e *evidence) diag.Failures {

@@ -11,12 +11,9 @@ import (
 var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.from.duplicate", Severity: diag.Error, Weight: 10, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.missing"},
-		Title:       "Several From fields",
-		Requirement: "There is only one From field",
-		Ref:         "RFC 5322 section 3.6",
-		Advice: "Do not trust the message: mail programs differ in which From they display and which one " +
-			"they check.",
+		DependsOn: []diag.Code{"header.from.missing"}, Ref: "RFC 5322 section 3.6",
+		Title: "Several From fields", Requirement: "There is only one From field",
+		Advice: "Do not trust the message: mail programs differ in which From they display and which one they check.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.count("From")
 			return diag.FailIf(n > 1, "The From field appears %d times, with %s.", n,
@@ -25,10 +22,8 @@ var identityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.from.invalid", Severity: diag.Error, Weight: 10, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.missing"},
-		Title:       "From has no valid address",
-		Requirement: "From has a valid address",
-		Ref:         "RFC 5322 section 3.6.2",
+		DependsOn: []diag.Code{"header.from.missing"}, Ref: "RFC 5322 section 3.6.2",
+		Title: "From has no valid address", Requirement: "From has a valid address",
 		Advice: "Have the sending program write a complete address with a domain in From: receivers " +
 			"reject mail without one.",
 		Fails: func(e *evidence) diag.Failures {
@@ -43,10 +38,9 @@ var identityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.from.multiple", Severity: diag.Error, Weight: 10, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.duplicate", "header.from.invalid"},
-		Title:       "From has more than one address",
-		Requirement: "From has only one address",
-		Ref:         "RFC 5322 section 3.6.2; RFC 7489 section 6.6.1",
+		DependsOn: []diag.Code{"header.from.duplicate", "header.from.invalid"},
+		Ref:       "RFC 5322 section 3.6.2; RFC 7489 section 6.6.1",
+		Title:     "From has more than one address", Requirement: "From has only one address",
 		Advice: "Send with one author in From. DMARC needs a single domain, and most receivers reject " +
 			"messages with several.",
 		Fails: func(e *evidence) diag.Failures {
@@ -61,10 +55,9 @@ var identityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.from.display_address", Severity: diag.Warning, Weight: 5, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.multiple"},
+		DependsOn: []diag.Code{"header.from.multiple"}, Ref: "RFC 7489 section 12.4",
 		Title:       "Display name shows another address than the real one",
 		Requirement: "The display name shows no other address",
-		Ref:         "RFC 7489 section 12.4",
 		Advice: "Judge the message by the real address. Many mail programs show only the display name, " +
 			"and DMARC does not protect it.",
 		When: (*evidence).named,
@@ -74,10 +67,9 @@ var identityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.from.display_domain", Severity: diag.Warning, Weight: 2, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.display_address"},
+		DependsOn: []diag.Code{"header.from.display_address"}, Ref: "RFC 7489 section 12.4",
 		Title:       "Display name shows another domain than the real one",
 		Requirement: "The display name shows no other domain",
-		Ref:         "RFC 7489 section 12.4",
 		Advice: "Judge the message by the real address. Many mail programs show only the display name, " +
 			"and DMARC does not protect it.",
 		When: (*evidence).named,
@@ -87,10 +79,9 @@ var identityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.from.brand", Severity: diag.Warning, Weight: 2, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.display_domain"},
+		DependsOn: []diag.Code{"header.from.display_domain"}, Ref: "RFC 7489 section 12.4",
 		Title:       "Display name uses the name of a well-known company",
 		Requirement: "The display name does not use the name of another company",
-		Ref:         "RFC 7489 section 12.4",
 		Advice: "Check whether this domain sends on behalf of the company. Such display names are common " +
 			"in phishing.",
 		When: (*evidence).named,
@@ -107,9 +98,9 @@ var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.from.lookalike", Severity: diag.Error, Weight: 5, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.from.invalid"},
+		Ref:         "RFC 5890 section 4.4; Unicode Technical Standard 39 section 4",
 		Title:       "Domain in From imitates another domain",
 		Requirement: "The domain in From does not imitate another domain",
-		Ref:         "RFC 5890 section 4.4; Unicode Technical Standard 39 section 4",
 		Advice: "Treat the message as forged until the sender has confirmed it through another channel. " +
 			"Lookalike domains can pass SPF, DKIM and DMARC.",
 		Fails: func(e *evidence) diag.Failures {
@@ -121,10 +112,9 @@ var identityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.text.direction", Severity: diag.Warning, Weight: 2, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "Unicode Technical Report 36 section 2.5",
 		Title:       "Invisible or direction-changing characters in a name or the subject",
 		Requirement: "Names and subject have no invisible or direction-changing characters",
-		Ref:         "Unicode Technical Report 36 section 2.5",
 		Advice:      "Read the raw text: what is displayed differs from what was written.",
 		When:        func(e *evidence) bool { return len(e.fieldsWhere(readByPeople)) > 0 },
 		Fails: func(e *evidence) diag.Failures {
@@ -137,10 +127,8 @@ var identityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.reply_to.freemail", Severity: diag.Warning, Weight: 3, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.invalid"},
-		Title:       "Replies go to a free mail address",
-		Requirement: "Replies do not go to an unrelated free mail address",
-		Ref:         "RFC 5322 section 3.6.2",
+		DependsOn: []diag.Code{"header.from.invalid"}, Ref: "RFC 5322 section 3.6.2",
+		Title: "Replies go to a free mail address", Requirement: "Replies do not go to an unrelated free mail address",
 		Advice: "Do not reply before the sender has confirmed the address through another channel: this " +
 			"is typical of invoice fraud.",
 		When: (*evidence).answersElsewhere,

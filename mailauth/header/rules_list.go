@@ -11,10 +11,9 @@ import (
 var listRules = diag.Rules[*evidence]{
 	{
 		Code: "header.list.unsubscribe.syntax", Severity: diag.Warning, Weight: 3, Category: factorList,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 2369 section 2",
 		Title:       "List-Unsubscribe has no URI in angle brackets",
 		Requirement: "List-Unsubscribe has a URI in angle brackets",
-		Ref:         "RFC 2369 section 2",
 		Advice:      "Write List-Unsubscribe: <https://…>, <mailto:…>.",
 		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
 		Fails: func(e *evidence) diag.Failures {
@@ -25,10 +24,9 @@ var listRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.list.one_click.alone", Severity: diag.Warning, Weight: 2, Category: factorList,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 8058 section 3.1",
 		Title:       "List-Unsubscribe-Post without List-Unsubscribe",
 		Requirement: "List-Unsubscribe-Post is accompanied by List-Unsubscribe",
-		Ref:         "RFC 8058 section 3.1",
 		Advice:      "Add a List-Unsubscribe field with an https URI.",
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
@@ -38,10 +36,8 @@ var listRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.list.one_click.https", Severity: diag.Warning, Weight: 4, Category: factorList,
-		DependsOn:   []diag.Code{"header.list.one_click.alone"},
-		Title:       "One-click unsubscribe without an https URI",
-		Requirement: "One-click unsubscribe has an https URI",
-		Ref:         "RFC 8058 section 3.1",
+		DependsOn: []diag.Code{"header.list.one_click.alone"}, Ref: "RFC 8058 section 3.1",
+		Title: "One-click unsubscribe without an https URI", Requirement: "One-click unsubscribe has an https URI",
 		Advice: "Add an https URI to List-Unsubscribe that unsubscribes on a POST request. A mailto URI " +
 			"cannot do that.",
 		When: func(e *evidence) bool { return e.list.Post != "" },
@@ -53,10 +49,9 @@ var listRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.list.one_click.value", Severity: diag.Warning, Weight: 3, Category: factorList,
-		DependsOn:   []diag.Code{"header.list.one_click.alone"},
+		DependsOn: []diag.Code{"header.list.one_click.alone"}, Ref: "RFC 8058 section 3.1",
 		Title:       "List-Unsubscribe-Post has an invalid value",
 		Requirement: "List-Unsubscribe-Post is List-Unsubscribe=One-Click",
-		Ref:         "RFC 8058 section 3.1",
 		Advice:      "Set the field to exactly List-Unsubscribe-Post: List-Unsubscribe=One-Click.",
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
@@ -66,10 +61,9 @@ var listRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.list.one_click.unsigned", Severity: diag.Warning, Weight: 3, Category: factorList,
-		DependsOn:   []diag.Code{"header.list.one_click.https"},
+		DependsOn: []diag.Code{"header.list.one_click.https"}, Ref: "RFC 8058 section 4",
 		Title:       "One-click unsubscribe is not covered by a valid DKIM signature",
 		Requirement: "A DKIM signature covers the one-click unsubscribe fields",
-		Ref:         "RFC 8058 section 4",
 		Advice: "Add list-unsubscribe and list-unsubscribe-post to the signed fields (h=). Otherwise " +
 			"receivers ignore one-click unsubscribe.",
 		When: func(e *evidence) bool { return e.list.Post != "" },
@@ -80,10 +74,9 @@ var listRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.list.one_click.missing", Severity: diag.Info, Category: factorList,
-		DependsOn:   []diag.Code{"header.list.unsubscribe.syntax"},
-		Title:       "Newsletter without one-click unsubscribe",
-		Requirement: "Newsletters offer one-click unsubscribe",
-		Ref:         "RFC 8058 section 3.1; sender guidelines of Google and Yahoo",
+		DependsOn: []diag.Code{"header.list.unsubscribe.syntax"},
+		Ref:       "RFC 8058 section 3.1; sender guidelines of Google and Yahoo",
+		Title:     "Newsletter without one-click unsubscribe", Requirement: "Newsletters offer one-click unsubscribe",
 		Advice: "Add List-Unsubscribe-Post: List-Unsubscribe=One-Click and an https URI. Google and Yahoo " +
 			"require it from bulk senders.",
 		When: func(e *evidence) bool { return e.list.Unsubscribe != "" && !e.mailingList() },
@@ -94,10 +87,9 @@ var listRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.list.unsubscribe.missing", Severity: diag.Info, Category: factorList,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Bulk mail without List-Unsubscribe",
-		Requirement: "Bulk mail has List-Unsubscribe",
-		Ref:         "RFC 2369 section 3.2; sender guidelines of Google and Yahoo",
+		DependsOn: []diag.Code{"header.fields.none"},
+		Ref:       "RFC 2369 section 3.2; sender guidelines of Google and Yahoo",
+		Title:     "Bulk mail without List-Unsubscribe", Requirement: "Bulk mail has List-Unsubscribe",
 		Advice: "Add List-Unsubscribe with an https URI. Recipients who cannot unsubscribe report " +
 			"messages as spam.",
 		When: (*evidence).bulk,

@@ -42,10 +42,8 @@ func current(a *analysis) bool {
 func passes(a *analysis) bool { return checked(a) && a.live.dmarc.result == policy.ResultPass }
 
 // liveRules judge what the DNS says about a message.
-var liveRules = slices.Concat(
-	liveDMARCRules.Reading(asksPolicy, asksExcuse), liveSPFRules.Reading(asksSPF, asksPath),
-	standing(liveDKIMRules.Reading(asksKeys)), liveServerRules.Reading(asksNames), liveListed.Reading(diag.FromRequest),
-)
+var liveRules = slices.Concat(liveDMARCRules.Reading(asksPolicy, asksExcuse), liveSPFRules.Reading(asksSPF, asksPath),
+	standing(liveDKIMRules.Reading(asksKeys)), liveServerRules.Reading(asksNames), liveListed.Reading(diag.FromRequest))
 
 // standing lets failures of rules about one of several stand, whatever is not known of the others.
 func standing(rules diag.Rules[*analysis]) diag.Rules[*analysis] {
@@ -61,9 +59,9 @@ const maxSilences = 5
 var liveDMARCRules = diag.Rules[*analysis]{
 	{
 		Code: "header.live.dns", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: liveDMARC,
+		Ref:         "RFC 9989 section 5.3.6",
 		Title:       "DNS lookups failed, so the check is incomplete",
 		Requirement: "All DNS lookups that authentication needs succeeded",
-		Ref:         "RFC 9989 section 5.3.6",
 		Advice: "Repeat the check later. If the name servers of the domain keep failing, its owner has to " +
 			"fix them: receivers may defer or reject its mail meanwhile.",
 		When: func(a *analysis) bool { return checked(a) && !passes(a) },
@@ -74,9 +72,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.fail", Severity: diag.Error, Weight: 40, Category: liveDMARC,
+		Ref:         "RFC 9989 section 5.3.5",
 		Title:       "DMARC fails: the author is not authenticated",
 		Requirement: "DMARC does not fail without an explanation",
-		Ref:         "RFC 9989 section 5.3.5",
 		Advice: "Treat the message as forged unless the sender confirms it through another channel. If it " +
 			"is genuine, the owner of the domain has to sign it with DKIM for the domain in From, or authorize " +
 			"the server with SPF.",
@@ -85,10 +83,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.fail.unclear", Severity: diag.Error, Weight: 20, Category: liveDMARC,
-		DependsOn:   []diag.Code{"header.live.dmarc.fail"},
+		DependsOn: []diag.Code{"header.live.dmarc.fail"}, Ref: "RFC 7960 section 3",
 		Title:       "DMARC fails, though the message may be genuine",
 		Requirement: "DMARC does not fail for a message that may be genuine",
-		Ref:         "RFC 7960 section 3",
 		Advice: "Use the reasons to decide whether to trust the intermediary. Mailing lists that change " +
 			"messages should rewrite From to their own address, and filters should check messages before " +
 			"changing them.",
@@ -99,9 +96,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.fail.since", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
-		Title:       "DMARC fails now, some time after delivery",
-		Requirement: "DMARC did not start to fail after delivery",
-		Ref:         "RFC 8601 section 4.1",
+		Ref:   "RFC 8601 section 4.1",
+		Title: "DMARC fails now, some time after delivery", Requirement: "DMARC did not start to fail after delivery",
 		Advice: "Rely on the results that the receiver recorded at delivery: keys are withdrawn and " +
 			"records change. Analyze messages soon after they arrive.",
 		When: func(a *analysis) bool {
@@ -111,9 +107,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.fail.monitored", Severity: diag.Warning, Weight: 30, Category: liveDMARC,
+		Ref:         "RFC 9989 section 5.3.5",
 		Title:       "DMARC fails, but the policy is not enforced",
 		Requirement: "DMARC passes for a domain without an enforced policy",
-		Ref:         "RFC 9989 section 5.3.5",
 		Advice: "Check with the sender whether the message is genuine: without an enforced policy, forged " +
 			"messages are delivered too. If it is, the owner of the domain has to sign it with DKIM or " +
 			"authorize the server with SPF before enforcing the policy.",
@@ -124,11 +120,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.author.nxdomain", Severity: diag.Error, Weight: 20, Category: liveDMARC, Fact: ground.NoName,
-		Reads:       []diag.Source{asksAuthor},
-		Title:       "Sender's domain does not exist",
-		Requirement: "The sender's domain exists",
-		Ref:         "RFC 9989 section 3.2.13",
-		Advice:      "Treat the message as forged: a domain that does not exist can neither send nor receive mail.",
+		Reads: []diag.Source{asksAuthor}, Ref: "RFC 9989 section 3.2.13",
+		Title: "Sender's domain does not exist", Requirement: "The sender's domain exists",
+		Advice: "Treat the message as forged: a domain that does not exist can neither send nor receive mail.",
 		When: func(a *analysis) bool {
 			return checked(a) && a.live.could != nil && a.live.could.Discovery.MX.Err() == nil
 		},
@@ -139,10 +133,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.missing", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
-		Reads:       []diag.Source{asksPolicy, asksAuthor},
-		Title:       "Sender's domain has no DMARC policy",
-		Requirement: "The sender's domain publishes a DMARC policy",
-		Ref:         "RFC 9989 section 4.10",
+		Reads: []diag.Source{asksPolicy, asksAuthor}, Ref: "RFC 9989 section 4.10",
+		Title: "Sender's domain has no DMARC policy", Requirement: "The sender's domain publishes a DMARC policy",
 		Advice: "Ask the owner of the domain to publish a DMARC record. Without one, receivers are not " +
 			"told how to handle forged mail.",
 		When: func(a *analysis) bool {
@@ -159,11 +151,10 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		},
 	},
 	{
-		Code: "header.live.undecided", Severity: diag.Info, Category: liveDMARC, NoScore: true,
-		Reads:       []diag.Source{diag.FromRequest},
+		Code: "header.live.undecided", Severity: diag.Info, NoScore: true, Category: liveDMARC,
+		Reads: []diag.Source{diag.FromRequest}, Ref: "RFC 9989 section 5.3",
 		Title:       "DMARC cannot be evaluated from what was submitted",
 		Requirement: "Everything that DMARC needs was submitted",
-		Ref:         "RFC 9989 section 5.3",
 		Advice:      "Submit the whole message as received, with all Received and Return-Path fields and the body.",
 		When: func(a *analysis) bool {
 			return checked(a) && len(a.input.from) == 1 && a.live.dmarc.result != policy.ResultTempError
@@ -184,11 +175,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		},
 	},
 	{
-		Code: "header.live.forwarded", Severity: diag.Info, Category: liveDMARC,
-		Reads:       []diag.Source{diag.FromRequest},
-		Title:       "Message was forwarded; DKIM authenticates the author",
-		Requirement: "No forwarder is evident",
-		Ref:         "RFC 7960 section 3",
+		Code: "header.live.forwarded", Severity: diag.Info, Category: liveDMARC, Reads: []diag.Source{diag.FromRequest},
+		Ref:   "RFC 7960 section 3",
+		Title: "Message was forwarded; DKIM authenticates the author", Requirement: "No forwarder is evident",
 		Advice: "No action is needed. Do not add forwarders to the SPF record of the author's domain: " +
 			"DKIM is designed to survive forwarding.",
 		When: func(a *analysis) bool { return passes(a) && a.live.hop != nil },

@@ -10,9 +10,9 @@ import (
 var liveDKIMRules = diag.Rules[*analysis]{
 	{
 		Code: "header.live.dkim.body", Severity: diag.Warning, Weight: 15, Category: liveAuth,
+		Ref:         "RFC 6376 section 6.1.3",
 		Title:       "Body was changed after signing: DKIM body hash does not match",
 		Requirement: "The body has not been changed since it was signed with DKIM",
-		Ref:         "RFC 6376 section 6.1.3",
 		Advice: "Do not rely on the body, such as account numbers in it, before the sender confirms it. " +
 			"Look for what changes messages on the way: a mailing list, a disclaimer or a virus filter.",
 		When: anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
@@ -23,9 +23,9 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.signature", Severity: diag.Warning, Weight: 15, Category: liveAuth,
+		Ref:         "RFC 6376 section 6.1.3",
 		Title:       "DKIM signature does not match the header",
 		Requirement: "The signed header fields match the DKIM signature",
-		Ref:         "RFC 6376 section 6.1.3",
 		Advice: "Compare the signed fields with those of the original. If the key was replaced since, the " +
 			"result at the time of delivery counts.",
 		When: anySignature(usableKey),
@@ -37,9 +37,8 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.key", Severity: diag.Warning, Weight: 10, Category: liveAuth,
-		Title:       "DKIM signature cannot be verified",
-		Requirement: "All DKIM signatures can be verified",
-		Ref:         "RFC 6376 section 6.1",
+		Ref:   "RFC 6376 section 6.1",
+		Title: "DKIM signature cannot be verified", Requirement: "All DKIM signatures can be verified",
 		Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys " +
 			"published for at least a week after the last signature. Use dkim/lookup to see what is wrong with " +
 			"the key.",
@@ -51,9 +50,9 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.policy", Severity: diag.Warning, Weight: 10, Category: liveAuth,
+		Ref:         "RFC 8301 section 3",
 		Title:       "DKIM signature must not be accepted, though it matches",
 		Requirement: "DKIM signatures that match may be accepted",
-		Ref:         "RFC 8301 section 3",
 		Advice: "Have the signer use rsa-sha256 with a 2048-bit key, or Ed25519 in addition, and correct " +
 			"what the detail names.",
 		When: anySignature(func(s *dkim.Result) bool { return s.Result == dkim.Pass || s.Result == dkim.Policy }),
@@ -64,9 +63,9 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.appended", Severity: diag.Warning, Weight: 10, Category: liveAuth,
+		Ref:         "RFC 6376 section 8.2",
 		Title:       "DKIM signature covers only the beginning of the body",
 		Requirement: "DKIM signatures cover the whole body",
-		Ref:         "RFC 6376 section 8.2",
 		Advice:      "Do not rely on the end of the body. Have the signer remove the l= tag.",
 		When:        anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
@@ -79,9 +78,8 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.caution", Severity: diag.Warning, Weight: 5, Category: liveAuth,
-		Title:       "DKIM signature is misleading",
-		Requirement: "No DKIM signature is misleading",
-		Ref:         "RFC 6376 section 8.15",
+		Ref:   "RFC 6376 section 8.15",
+		Title: "DKIM signature is misleading", Requirement: "No DKIM signature is misleading",
 		Advice: "Do not rely on the signature for what the detail names. The signer has to correct how it " +
 			"signs.",
 		When: anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),

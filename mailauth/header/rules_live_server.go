@@ -11,10 +11,9 @@ func ptrKnown(a *analysis) bool { return checked(a) && a.live.ptr != nil && a.li
 
 var liveServerRules = diag.Rules[*analysis]{
 	{
-		Code: "header.live.hop", Severity: diag.Info, Category: liveHost,
+		Code: "header.live.hop", Severity: diag.Info, Category: liveHost, Ref: "RFC 5321 section 4.4",
 		Title:       "Server that delivered the message from outside is unknown",
 		Requirement: "The server that delivered the message from outside is known",
-		Ref:         "RFC 5321 section 4.4",
 		Advice: "Submit all Received fields, and list the receiver's own servers and mail filters in " +
 			"trusted_authserv_ids.",
 		When: checked,
@@ -24,9 +23,8 @@ var liveServerRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.ptr.missing", Severity: diag.Warning, Weight: 10, Category: liveHost,
-		Title:       "Sending address has no PTR record",
-		Requirement: "The sending address has a PTR record",
-		Ref:         "RFC 1912 section 2.1",
+		Ref:   "RFC 1912 section 2.1",
+		Title: "Sending address has no PTR record", Requirement: "The sending address has a PTR record",
 		Advice: "Have the operator of the server publish a PTR record for its address, with a host name " +
 			"that resolves to this address. Google, Microsoft and Yahoo reject or defer mail from addresses " +
 			"without one.",
@@ -38,9 +36,9 @@ var liveServerRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.ptr.unconfirmed", Severity: diag.Warning, Weight: 10, Category: liveHost,
+		DependsOn: []diag.Code{"header.live.ptr.missing"}, Ref: "RFC 1912 section 2.1",
 		Title:       "PTR name of the sending address does not resolve back to it",
 		Requirement: "The PTR name of the sending address resolves back to it",
-		Ref:         "RFC 1912 section 2.1", DependsOn: []diag.Code{"header.live.ptr.missing"},
 		Advice: "Have the operator of the server publish an address record for the name in the PTR " +
 			"record. Anyone can put any name in a PTR record, so large receivers require one that resolves " +
 			"back.",
@@ -53,9 +51,9 @@ var liveServerRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: liveHost,
+		Ref:         "RFC 1912 section 2.1",
 		Title:       "PTR lookup for the sending address failed",
 		Requirement: "The PTR lookup for the sending address succeeded",
-		Ref:         "RFC 1912 section 2.1",
 		Advice:      "Repeat the check later.",
 		When:        func(a *analysis) bool { return checked(a) && a.live.ptr != nil },
 		Fails: func(a *analysis) diag.Failures {
@@ -64,10 +62,8 @@ var liveServerRules = diag.Rules[*analysis]{
 		},
 	},
 	{
-		Code: "header.live.gateway", Severity: diag.Info, Category: liveHost,
-		Title:       "Message came through a mail filter",
-		Requirement: "No external mail filter is in between",
-		Ref:         "RFC 7208 section 2.5",
+		Code: "header.live.gateway", Severity: diag.Info, Category: liveHost, Ref: "RFC 7208 section 2.5",
+		Title: "Message came through a mail filter", Requirement: "No external mail filter is in between",
 		Advice: "If the filter is the receiver's, add its domain to trusted_authserv_ids: SPF has to be " +
 			"checked for the server that delivered to the filter.",
 		When: func(a *analysis) bool { return ptrKnown(a) && decisive(a) && !passes(a) },

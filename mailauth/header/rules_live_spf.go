@@ -8,9 +8,9 @@ import (
 var liveSPFRules = diag.Rules[*analysis]{
 	{
 		Code: "header.live.spf.fail", Severity: diag.Warning, Weight: 15, Category: liveAuth,
+		Ref:         "RFC 7208 section 2.6.4",
 		Title:       "SPF fails: the server is not authorized to send for the domain",
 		Requirement: "SPF does not fail for the sending server",
-		Ref:         "RFC 7208 section 2.6.4",
 		Advice: "If the server belongs to the domain or its sending service, have the owner of the domain " +
 			"authorize it in the SPF record. Otherwise someone else used the domain as envelope sender.",
 		When: judged,
@@ -28,9 +28,9 @@ var liveSPFRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.spf.all", Severity: diag.Warning, Weight: 15, Category: liveAuth,
+		Ref:         "RFC 7208 section 5.1",
 		Title:       "SPF record authorizes every server on the Internet",
 		Requirement: "The SPF record authorizes specific servers only",
-		Ref:         "RFC 7208 section 5.1",
 		Advice: "Do not treat the pass as evidence. The owner of the domain has to list the servers that " +
 			"send for it, and end the record with -all or ~all.",
 		When: func(a *analysis) bool { return judged(a) && a.live.spf.Outcome == spf.Pass },
@@ -41,9 +41,8 @@ var liveSPFRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.spf.permerror", Severity: diag.Warning, Weight: 10, Category: liveAuth,
-		Title:       "Envelope sender's SPF record is invalid",
-		Requirement: "The envelope sender's SPF record is valid",
-		Ref:         "RFC 7208 section 2.6.7",
+		Ref:   "RFC 7208 section 2.6.7",
+		Title: "Envelope sender's SPF record is invalid", Requirement: "The envelope sender's SPF record is valid",
 		Advice: "Have the owner of the domain correct its SPF record. Use spf/lookup to see what is wrong " +
 			"with it.",
 		When: func(a *analysis) bool { return judged(a) && a.live.spf.Outcome != spf.None },
@@ -54,10 +53,9 @@ var liveSPFRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.spf.helo", Severity: diag.Warning, Weight: 5, Category: liveAuth,
-		Reads:       []diag.Source{asksHELO},
+		Reads: []diag.Source{asksHELO}, Ref: "RFC 7208 section 2.3",
 		Title:       "SPF fails for the HELO name of the server",
 		Requirement: "SPF does not fail for the HELO name of the server",
-		Ref:         "RFC 7208 section 2.3",
 		Advice: "Have the operator of the server authorize its address in the SPF record of its HELO " +
 			"name, such as \"v=spf1 a -all\", or use a HELO name of its own.",
 		When: func(a *analysis) bool {

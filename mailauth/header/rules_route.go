@@ -27,10 +27,9 @@ const (
 var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.received.missing", Severity: diag.Info, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.fields.none"},
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5321 section 4.4",
 		Title:       "No Received field: the path of the message is unknown",
 		Requirement: "Received fields show the path of the message",
-		Ref:         "RFC 5321 section 4.4",
 		Advice: "Copy the header from the recipient's mailbox. A copy in the sender's Sent folder has no " +
 			"Received fields.",
 		Fails: func(e *evidence) diag.Failures {
@@ -40,12 +39,9 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.received.loop", Severity: diag.Error, Weight: 5, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "More than 100 hops: the message was in a loop",
-		Requirement: "The message was not in a mail loop",
-		Ref:         "RFC 5321 section 6.3",
-		Advice: "Find the servers that appear again and again, and correct the forwarding or routing " +
-			"between them.",
+		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 6.3",
+		Title: "More than 100 hops: the message was in a loop", Requirement: "The message was not in a mail loop",
+		Advice: "Find the servers that appear again and again, and correct the forwarding or routing between them.",
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.hops) + e.hopsCut
 			return diag.FailIf(n > maxLoop, "The header has %d Received fields.", n)
@@ -53,11 +49,9 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.date.invalid", Severity: diag.Warning, Weight: 3, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.date.missing"},
-		Title:       "Date field cannot be parsed",
-		Requirement: "The Date field can be parsed",
-		Ref:         "RFC 5322 section 3.3",
-		Advice:      "Have the sending program write the date like this: Sun, 1 Nov 2026 09:00:04 +0000.",
+		DependsOn: []diag.Code{"header.date.missing"}, Ref: "RFC 5322 section 3.3",
+		Title: "Date field cannot be parsed", Requirement: "The Date field can be parsed",
+		Advice: "Have the sending program write the date like this: Sun, 1 Nov 2026 09:00:04 +0000.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")),
 				e.dateErr).About("Date")
@@ -65,10 +59,8 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.date.future", Severity: diag.Warning, Weight: 3, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.date.invalid"},
-		Title:       "Date is in the future",
-		Requirement: "The Date is not later than the arrival",
-		Ref:         "RFC 5322 section 3.6.1",
+		DependsOn: []diag.Code{"header.date.invalid"}, Ref: "RFC 5322 section 3.6.1",
+		Title: "Date is in the future", Requirement: "The Date is not later than the arrival",
 		Advice: "Correct the clock of the sending device. Spammers also use future dates to stay at the " +
 			"top of the inbox.",
 		Fails: func(e *evidence) diag.Failures {
@@ -86,10 +78,9 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.date.past", Severity: diag.Warning, Weight: 2, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.date.future"},
+		DependsOn: []diag.Code{"header.date.future"}, Ref: "RFC 5322 section 3.6.1",
 		Title:       "Date is hours or days before the message was sent",
 		Requirement: "The Date is close to the time of sending",
-		Ref:         "RFC 5322 section 3.6.1",
 		Advice: "Correct the clock or the time zone of the sending device, unless an old message was sent again or waited " +
 			"in the outbox.",
 		When: func(e *evidence) bool { return !e.earliest().IsZero() },
@@ -102,10 +93,8 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.hop.time.backwards", Severity: diag.Warning, Weight: 2, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "Time runs backwards between two servers",
-		Requirement: "Times increase from server to server",
-		Ref:         "RFC 5321 section 4.4",
+		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.4",
+		Title: "Time runs backwards between two servers", Requirement: "Times increase from server to server",
 		Advice: "Correct the clock of the server that is wrong. If the older field is not from a server " +
 			"that you know, it may be forged.",
 		When: (*evidence).timed,
@@ -119,10 +108,8 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.hop.delay.long", Severity: diag.Warning, Weight: 2, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "Delivery was delayed for an hour or more",
-		Requirement: "No hop took an hour or more",
-		Ref:         "RFC 5321 section 4.5.4.1",
+		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.5.4.1",
+		Title: "Delivery was delayed for an hour or more", Requirement: "No hop took an hour or more",
 		Advice: "Check the log of the server that handed the message over for the reason; the id of the " +
 			"hop identifies the message.",
 		When: (*evidence).timed,
@@ -135,10 +122,9 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.hop.tls.missing", Severity: diag.Warning, Weight: 4, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.received.missing"},
+		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 3207; RFC 3848 section 2",
 		Title:       "Message crossed the Internet without TLS",
 		Requirement: "The message was encrypted with TLS wherever it crossed the Internet",
-		Ref:         "RFC 3207; RFC 3848 section 2",
 		Advice:      "Enable STARTTLS on both servers. With MTA-STS or DANE the receiving domain can require it.",
 		When:        (*evidence).tellsTLS,
 		Fails: eachHop(func(e *evidence, h *hop) string {
@@ -151,12 +137,10 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Category: factorRoute, Fact: ground.OldTLS,
-		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "Hop used an outdated TLS version",
-		Requirement: "No hop used an outdated TLS version",
-		Ref:         "RFC 8996 section 2",
-		Advice:      "Enable TLS 1.2 and 1.3 on both servers.",
-		When:        (*evidence).tellsVersion,
+		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 8996 section 2",
+		Title: "Hop used an outdated TLS version", Requirement: "No hop used an outdated TLS version",
+		Advice: "Enable TLS 1.2 and 1.3 on both servers.",
+		When:   (*evidence).tellsVersion,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !e.crossed(h) || !weakTLS(h.tlsVersion) {
 				return ""
@@ -167,10 +151,9 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.hop.helo.receiver", Severity: diag.Warning, Weight: 3, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.received.missing"},
+		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.1.4",
 		Title:       "Client used the receiving server's own name in HELO",
 		Requirement: "No client used the receiving server's own name in HELO",
-		Ref:         "RFC 5321 section 4.1.4",
 		Advice: "Reject outside clients that use your own server names in HELO. Legitimate mail does not " +
 			"do that.",
 		When: func(e *evidence) bool { h := e.outside(); return h != nil && h.helo != "" },
@@ -184,10 +167,9 @@ var routeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.hop.address.impossible", Severity: diag.Warning, Weight: 3, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.received.missing"},
+		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.1.3",
 		Title:       "Received field contains an impossible IP address",
 		Requirement: "No Received field contains an impossible IP address",
-		Ref:         "RFC 5321 section 4.1.3",
 		Advice:      "Treat that field and all fields below it as forged by the sender.",
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			bad := impossibleAddress(h.field.Value())

@@ -16,11 +16,9 @@ import (
 var signatureRules = diag.Rules[*evidence]{
 	{
 		Code: "header.dkim.missing", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Message is not signed with DKIM",
-		Requirement: "The message is signed with DKIM",
-		Ref:         "RFC 6376 section 3.5",
-		Advice:      "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
+		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 6376 section 3.5",
+		Title: "Message is not signed with DKIM", Requirement: "The message is signed with DKIM",
+		Advice: "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
 		Fails: func(e *evidence) diag.Failures {
 			if r, ok := e.result("dkim"); ok && r.Value != "none" && len(e.signatures) == 0 {
 				return diag.Fail("The header has no DKIM-Signature, although the receiving server recorded dkim=%s: the copy is incomplete.", diag.Quote(r.Value))
@@ -30,10 +28,8 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.malformed", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.missing"},
-		Title:       "DKIM signature is malformed",
-		Requirement: "DKIM signatures are well-formed",
-		Ref:         "RFC 6376 section 6.1.1",
+		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 6376 section 6.1.1",
+		Title: "DKIM signature is malformed", Requirement: "DKIM signatures are well-formed",
 		Advice: "Copy the whole field. If it was sent like this, fix the signing program: verifiers " +
 			"ignore the signature.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
@@ -45,11 +41,9 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.from_unsigned", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.malformed"},
-		Title:       "DKIM signature does not cover From",
-		Requirement: "DKIM signatures cover From",
-		Ref:         "RFC 6376 section 5.4",
-		Advice:      "List from in h=. Verifiers reject a signature that does not cover From.",
+		DependsOn: []diag.Code{"header.dkim.malformed"}, Ref: "RFC 6376 section 5.4",
+		Title: "DKIM signature does not cover From", Requirement: "DKIM signatures cover From",
+		Advice: "List from in h=. Verifiers reject a signature that does not cover From.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if s.signs("From") {
 				return ""
@@ -59,10 +53,9 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.uncovered", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.from_unsigned"},
+		DependsOn: []diag.Code{"header.dkim.from_unsigned"}, Ref: "RFC 6376 section 5.4.1",
 		Title:       "DKIM signature leaves out Subject, Date or To",
 		Requirement: "DKIM signatures cover Subject, Date and To",
-		Ref:         "RFC 6376 section 5.4.1",
 		Advice: "Sign Subject, Date, To and Message-ID too. Fields that are not signed can be changed " +
 			"unnoticed.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
@@ -80,11 +73,9 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.sha1", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.missing"},
-		Title:       "DKIM signature uses SHA-1",
-		Requirement: "No DKIM signature uses SHA-1",
-		Ref:         "RFC 8301 section 3.1",
-		Advice:      "Sign with rsa-sha256. Verifiers treat SHA-1 signatures as invalid.",
+		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 8301 section 3.1",
+		Title: "DKIM signature uses SHA-1", Requirement: "No DKIM signature uses SHA-1",
+		Advice: "Sign with rsa-sha256. Verifiers treat SHA-1 signatures as invalid.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if strings.HasSuffix(strings.ToLower(s.Algorithm), "sha1") {
 				return "uses " + diag.Quote(s.Algorithm)
@@ -94,11 +85,9 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.missing"},
-		Title:       "DKIM signature covers only part of the body",
-		Requirement: "DKIM signatures cover the whole body",
-		Ref:         "RFC 6376 section 8.2",
-		Advice:      "Sign without l=. With it, anyone can append content, and the signature still verifies.",
+		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 6376 section 8.2",
+		Title: "DKIM signature covers only part of the body", Requirement: "DKIM signatures cover the whole body",
+		Advice: "Sign without l=. With it, anyone can append content, and the signature still verifies.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if s.BodyLength == nil {
 				return ""
@@ -108,10 +97,9 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.expired", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.missing"},
+		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 6376 section 3.5",
 		Title:       "DKIM signature had expired when the message arrived",
 		Requirement: "No DKIM signature had expired when the message arrived",
-		Ref:         "RFC 6376 section 3.5",
 		Advice: "Make signatures valid for at least a week. Queues and greylisting delay messages for " +
 			"hours or days.",
 		When: arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
@@ -125,10 +113,9 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.future", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.missing"},
+		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 6376 section 3.5",
 		Title:       "DKIM signature is dated after the message arrived",
 		Requirement: "No DKIM signature is dated after the message arrived",
-		Ref:         "RFC 6376 section 3.5",
 		Advice:      "Correct the clock of the signing server. Some verifiers reject signatures from the future.",
 		When:        arrivedWith(func(s *signature) bool { return s.Timestamp != nil }),
 		Fails: eachSignature(func(e *evidence, s *signature) string {
@@ -141,10 +128,9 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.dkim.unaligned", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.missing", "header.from.invalid"},
+		DependsOn: []diag.Code{"header.dkim.missing", "header.from.invalid"}, Ref: "RFC 9989 section 4.4",
 		Title:       "No DKIM signature matches the domain in From",
 		Requirement: "A DKIM signature matches the domain in From",
-		Ref:         "RFC 9989 section 4.4",
 		Advice: "Set up DKIM signing with your own domain at the sending service. A signature with the " +
 			"domain of the service does not count for DMARC.",
 		When: func(e *evidence) bool { return e.fromDomain != "" },

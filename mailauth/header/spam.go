@@ -25,10 +25,8 @@ const (
 
 // Values lists the judgments.
 func (Judgment) Values() []string {
-	return []string{
-		string(Spam), string(notSpam), string(suspicious), string(bulk), string(phishing), string(spoofing), string(malware),
-		string(allowed), string(unstated),
-	}
+	return []string{string(Spam), string(notSpam), string(suspicious), string(bulk), string(phishing), string(spoofing),
+		string(malware), string(allowed), string(unstated)}
 }
 
 // The bounds of what is reported of filters.

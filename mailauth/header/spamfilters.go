@@ -58,8 +58,7 @@ var filterFields = []spamField{
 	{"X-Sophos-Email-Scan-Details", "sophos", func(v *SpamVerdict, s string) { v.set("details", s) }},
 	{"X-Proofpoint-Spam-Details", "proofpoint", readProofpoint},
 	{"X-Proofpoint-Spam-Details-Enc", "proofpoint", func(v *SpamVerdict, s string) {
-		v.set("details",
-			"encrypted for the operator")
+		v.set("details", "encrypted for the operator")
 	}},
 	{"X-Proofpoint-Virus-Version", "proofpoint", func(v *SpamVerdict, s string) { v.set("scanner", s) }},
 	{"X-CLX-Score", "proofpoint", readScore},
@@ -81,8 +80,7 @@ var filterFields = []spamField{
 	{"X-Barracuda-Spam-Score", "barracuda", readScore},
 	{"X-IronPort-Anti-Spam-Filtered", "cisco", func(v *SpamVerdict, s string) { v.set("filtered", s) }},
 	{"X-IronPort-Anti-Spam-Result", "cisco", func(v *SpamVerdict, _ string) {
-		v.set("result",
-			"encoded for the operator")
+		v.set("result", "encoded for the operator")
 	}},
 	{"X-IronPort-AV", "cisco", func(v *SpamVerdict, s string) { v.set("antivirus", s) }},
 	{"X-IronPort-SPAM", "cisco", readFlag},

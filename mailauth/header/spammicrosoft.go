@@ -20,12 +20,10 @@ var microsoftFields = []spamField{
 		v.set("AuthAs", explain(s, authAsCodes))
 	}},
 	{"X-MS-Exchange-Organization-AVStamp-Enterprise", "microsoft", func(v *SpamVerdict, s string) {
-		v.set("AVStamp",
-			s)
+		v.set("AVStamp", s)
 	}},
 	{"X-MS-Exchange-AtpMessageProperties", "microsoft", func(v *SpamVerdict, s string) {
-		v.set("AtpMessageProperties",
-			s)
+		v.set("AtpMessageProperties", s)
 	}},
 	{"X-MS-Exchange-SkipListedInternetSender", "microsoft", func(v *SpamVerdict,
 		s string) {

@@ -6,8 +6,7 @@ import "github.com/diagkit/diagkit/diag"
 var auditTexts = diag.Texts{
 	"excellent": {
 		Headline: "The header is consistent and shows no anomalies",
-		Sub: "Nothing in it suggests deception or damage, and the domain in From " +
-			"did not fail authentication.",
+		Sub:      "Nothing in it suggests deception or damage, and the domain in From did not fail authentication.",
 	},
 	"valid": {
 		Headline: "The header is consistent and shows no anomalies",

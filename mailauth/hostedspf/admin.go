@@ -149,9 +149,7 @@ func Remove(ctx context.Context, a Access, id string) error {
 // Pause takes a profile out of the schedule. Its records stay published, and it can be resolved on demand. The
 // error is [ErrNotFound] as for [Show], or one of the store.
 func Pause(ctx context.Context, env *diag.Env, a Access, id string) (*Profile, error) {
-	return a.update(ctx, env, id, func(p *Profile) {
-		p.IsPaused, p.NextResolveAt = true, time.Time{}
-	})
+	return a.update(ctx, env, id, func(p *Profile) { p.IsPaused, p.NextResolveAt = true, time.Time{} })
 }
 
 // Resume puts a profile back into the schedule: it is due at once, unless it was not paused. The error is as for

@@ -35,10 +35,9 @@
 //
 // # What cannot be flattened
 //
-// Terms that depend on the mail cannot be replaced by addresses: those with macros, ptr, and exists, which
-// is there to be answered anew each time. They are kept, in order, and findings say so. A record that is
-// included and holds such terms is taken apart only where that provably changes nothing, and included as a
-// whole otherwise.
+// Terms that depend on the mail cannot be replaced by addresses: those with macros, ptr, and exists, which is there to
+// be answered anew each time. They are kept, in order, and findings say so. A record that is included and holds such
+// terms is taken apart only where that provably changes nothing, and included as a whole otherwise.
 //
 // # What does not fit
 //
@@ -58,7 +57,6 @@
 // resolved, because a name server does not answer or a record that is included is broken, the last good set
 // stays published, the profile has the status error, and it is tried again soon.
 //
-// A [Store] keeps profiles and their history; the package memory has one, sqlite another, and hostedspftest
-// the suite that all must pass. The store hands out claims, so that no profile is resolved twice at once, on
-// one node or several.
+// A [Store] keeps profiles and their history; the package memory has one, sqlite another, and hostedspftest the suite
+// that all must pass. The store hands out claims, so that no profile is resolved twice at once, on one node or several.
 package hostedspf

@@ -16,11 +16,9 @@ type FlattenRequest struct {
 	Domain       diag.Domain `json:"domain" doc:"the domain whose senders the record lists"`
 	SourceRecord string      `json:"source_record" maxlen:"8192" doc:"the record"`
 	IncludeHost  diag.Name   `json:"include_host" doc:"where the flat records are to be published"`
-
 	// Answered says that the bundled name server serves the include host. What does not fit into records can then be
 	// published as sets for which it answers address by address.
 	Answered bool `json:"answered,omitempty" doc:"whether the bundled name server serves the include host"`
-
 	// Existing says that records of an earlier resolution are published at the include host.
 	Existing bool `json:"existing,omitempty" doc:"whether records of an earlier resolution are published"`
 }
@@ -29,7 +27,6 @@ type FlattenRequest struct {
 type FlattenReport struct {
 	// Published is what to publish; nil if Error says why there is nothing.
 	Published *Publication `json:"published,omitempty" doc:"what to publish, unless it failed"`
-
 	// DNSLookups are those of the source record, as far as they were seen.
 	DNSLookups int    `json:"dns_lookups" min:"0" doc:"terms that need the DNS, behind the source record"`
 	Error      string `json:"error,omitempty" doc:"why it failed"`
@@ -95,8 +92,7 @@ func checkSource(record string) error {
 	return nil
 }
 
-// maxHost bounds the name of the first record, in bytes, so that a record has room for terms that name two
-// others.
+// maxHost bounds the name of the first record, in bytes, so that a record has room for terms that name two others.
 const maxHost = 180
 
 // checkHost refuses what cannot be the name of the first record that a domain hands over to.

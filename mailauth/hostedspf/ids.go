@@ -70,6 +70,5 @@ func parseCursor(prefix, s string) (Position, error) {
 	return p, nil
 }
 
-// maxCursor bounds a cursor, in bytes: a number of 20 digits, a comma and an id have 51, and a third more
-// in base64.
+// maxCursor bounds a cursor, in bytes: a number of 20 digits, a comma and an id have 51, and a third more in base64.
 const maxCursor = 80

@@ -71,9 +71,8 @@ func (a Access) profile(ctx context.Context, id string) (*Profile, error) {
 	return &p, nil
 }
 
-// History returns a page of the resolutions of a profile, newest first. Resolutions that come between two
-// pages move no others. The error is one of *[diag.InputError] or several joined, [ErrNotFound] as for [Show],
-// or one of the store.
+// History returns a page of the resolutions of a profile, newest first. Resolutions that come between two pages move no
+// others. The error is one of *[diag.InputError] or several joined, [ErrNotFound] as for [Show], or one of the store.
 func History(ctx context.Context, _ *diag.Env, a Access, req HistoryRequest) (*HistoryReport, error) {
 	limit, badLimit := pageSize(req.Limit, defaultHistoryLimit)
 	before, badCursor := parseCursor(resolutionPrefix, req.Cursor)

@@ -17,7 +17,6 @@ type outline struct {
 	all   spf.Qualifier // of what holds if nothing matches; empty if the record does not say
 	last  *keptTerm     // redirect, where it is kept; then all is empty
 	exp   string        // the modifier exp, or empty
-
 	// relative is the term of the source record itself that means something else in any other, or nil.
 	relative *spf.ResolvedTerm
 }
@@ -98,8 +97,7 @@ func keep(domain string, t *spf.ResolvedTerm, why reason) *keptTerm {
 // it includes may be missing, or mx may find too many exchangers.
 func (s *keptTerm) mayBreak() bool { return s.name == spf.Include || s.name == spf.MX }
 
-// follow adds the record of a node that decides as if it were the source record: itself, or where it hands
-// over to.
+// follow adds the record of a node that decides as if it were the source record: itself, or where it hands over to.
 func (o *outline) follow(n *spf.Node) {
 	o.items = append(o.items, alternatives(n)...)
 	if t := modifierOf(n, spf.Exp); t != nil && o.exp == "" {
@@ -200,9 +198,8 @@ func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
 // passing returns items of which at least one matches if and only if the record of a node passes (RFC 7208
 // section 5.2), and false if there is no such list.
 //
-// What the record fails before is taken away from the addresses that it passes after that. Kept terms
-// cannot be cut like this: where one would have to be, or would have to be taken away from what passes
-// after it, there is no list.
+// What the record fails before is taken away from the addresses that it passes after that. Kept terms cannot be cut
+// like this: where one would have to be, or would have to be taken away from what passes after it, there is no list.
 func passing(n *spf.Node) ([]item, bool) {
 	var p passage
 	for i := range n.Terms {

@@ -13,18 +13,14 @@ import (
 
 const (
 	version = "v=spf1"
-
 	// maxLength bounds the text of a published record, in bytes. CONTRACT 6 wants fewer than 450.
 	maxLength = 449
-
 	// maxMessage is what every client takes by datagram (RFC 1035 section 4.2.1); RFC 7208 section 3.4 asks that
 	// answers fit.
 	maxMessage = 512
-
 	// maxLookups bounds what a published set costs, the term that leads to it included. CONTRACT 6 wants
 	// fewer than the 10 of RFC 7208 section 4.6.4: a domain can still have one term of its own beside it.
 	maxLookups = spf.MaxLookups - 1
-
 	// maxRecords bounds the published set: a record that leads to it costs one lookup, and each record
 	// after the first another.
 	maxRecords = maxLookups

@@ -43,17 +43,13 @@ type Profile struct {
 	Domain diag.Domain `json:"domain" doc:"the domain whose senders it lists" example:"example.com"`
 	Name   string      `json:"name" doc:"what its owner calls it"`
 	Status Status      `json:"status" doc:"error: the last resolution failed, and the last good records stay published"`
-
 	// SourceRecord is the record that is resolved. It need not be what the domain publishes.
 	SourceRecord string `json:"source_record" doc:"the record that is resolved" example:"v=spf1 include:_spf.example.net -all"`
-
 	// FlattenedRecord is the whole set as one record, which may be longer than one that can be published.
 	// It is empty until a resolution succeeds.
 	FlattenedRecord string `json:"flattened_record" doc:"what became of it, as one record; empty until a resolution succeeds"`
-
 	// IncludeHost is the name of the first record of the set.
 	IncludeHost diag.Name `json:"include_host" doc:"the name to which the domain's own record leads" example:"k3v2.spf.example.net"`
-
 	// Records are published; the first is that of IncludeHost. They are nil in lists of profiles.
 	Records []Record `json:"records,omitzero" maxitems:"9" doc:"the TXT records that are published; absent in lists of profiles"`
 
@@ -75,7 +71,6 @@ type Profile struct {
 	Owner    Owner `json:"-"` // whom it belongs to
 	Failures int   `json:"-"` // resolutions that failed since the last that succeeded
 	IsPaused bool  `json:"-"` // whether it was paused, whatever the last resolution did
-
 	// Parts are served beside the records: the sets that the records name, and what earlier records named.
 	Parts []Part `json:"-"`
 }

@@ -11,10 +11,8 @@ import (
 const (
 	// maxWords is more than fit into records: the shortest network has 11 bytes, with the blank before it 12.
 	maxWords = spf.MaxLookups * maxLength / 12
-
 	// maxNetworks bounds what is published in any form.
 	maxNetworks = 4096
-
 	// maxExpanded is how long a name with macros may be (RFC 7208 section 7.3), and longestClient how long
 	// the longest expansion of the macro i is: that of an IPv6 address, as nibbles with dots.
 	maxExpanded   = 253

@@ -10,11 +10,9 @@ import (
 type Access struct {
 	Store Store
 	Owner Owner // whose profiles are seen; [AnyOwner] sees all, and the empty owner none
-
 	// Zone is the zone that the bundled name server serves, without secondaries: what is published there and does
 	// not fit into records is published as sets of addresses for which it answers. If zero, nothing is.
 	Zone diag.Name
-
 	// Notify, if set, is called with what happened to a profile, after it was stored.
 	Notify func(Event)
 }
@@ -116,10 +114,8 @@ type ResolveReport struct {
 type CreateRequest struct {
 	Domain diag.Domain `json:"domain" doc:"the domain whose senders it lists" example:"example.com"`
 	Name   string      `json:"name,omitempty" maxlen:"100" doc:"what its owner calls it; if absent, the domain"`
-
 	// SourceRecord is the record to resolve. If empty it is that which the domain publishes now.
 	SourceRecord string `json:"source_record,omitempty" maxlen:"8192" doc:"the record to resolve; if absent, that which the domain publishes now"`
-
 	// Exactly one of IncludeHost and Zone is given. With a zone, the include host is a new name in it.
 	IncludeHost diag.Name `json:"include_host,omitempty" oneof:"host" doc:"the name of the first published record" example:"_flat.example.net"`
 	Zone        diag.Name `json:"zone,omitempty" oneof:"host" doc:"the zone in which a name is chosen" example:"spf.example.net"`

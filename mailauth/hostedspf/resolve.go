@@ -14,15 +14,12 @@ import (
 const (
 	// Timeout bounds a resolution (CONTRACT 1.9). What name servers have not said by then counts as not said.
 	Timeout = 15 * time.Second
-
 	// Lease is how long a claim lasts: a node that has not stored its result a good while after [Timeout]
 	// is taken for dead, and the profile is resolved by another.
 	Lease = time.Minute
-
 	// leastTime is what a resolution on demand must have left when its turn comes. With less, name servers that
 	// are slow would be taken for silent, and the profile for failed.
 	leastTime = 3 * time.Second
-
 	// claimPoll is how often who waits for a claim looks whether it can be had.
 	claimPoll = 200 * time.Millisecond
 )
@@ -53,9 +50,7 @@ type job struct {
 	zone   diag.Name      // that the bundled name server serves; zero if it serves none
 }
 
-func (a Access) work(env *diag.Env) *job {
-	return &job{a.Store, env, a.Notify, random, a.Zone}
-}
+func (a Access) work(env *diag.Env) *job { return &job{a.Store, env, a.Notify, random, a.Zone} }
 
 // resolveNow resolves a profile on demand.
 func (j *job) resolveNow(ctx context.Context, id string) (*ResolveReport, error) {
@@ -125,10 +120,8 @@ const releaseTimeout = time.Second
 func (j *job) flatten(ctx context.Context, p *Profile) (*FlattenReport, error) {
 	bounded, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	report, err := Flatten(bounded, j.env, FlattenRequest{
-		p.Domain, p.SourceRecord, p.IncludeHost, !j.zone.IsZero() && dns.IsSubDomain(j.zone.FQDN(), p.IncludeHost.FQDN()),
-		len(p.Records) > 0,
-	})
+	report, err := Flatten(bounded, j.env, FlattenRequest{p.Domain, p.SourceRecord, p.IncludeHost,
+		!j.zone.IsZero() && dns.IsSubDomain(j.zone.FQDN(), p.IncludeHost.FQDN()), len(p.Records) > 0})
 	switch {
 	case err == nil:
 		return report, nil
@@ -189,7 +182,6 @@ const (
 	// jitter is by which part of itself a wait varies, either way, so that profiles that were made together
 	// drift apart.
 	jitter = 0.1
-
 	// maxDoublings bounds the waits after failures: 2048 minutes are more than any refresh interval.
 	maxDoublings = 11
 )

@@ -38,46 +38,42 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 var rules = diag.Rules[*evidence]{
 	{
 		Code: "spf.hosted.source.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Ref:         "RFC 7208 section 4.4",
 		Title:       "Name servers did not answer",
 		Requirement: "The name servers answered every lookup that the source record needs",
-		Ref:         "RFC 7208 section 4.4",
 		Advice:      "Wait for the next resolution, which is automatic. If it fails too, tell the operator.",
 		Fails:       faulty(silent),
 	},
 	{
-		Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource,
+		Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource, Stands: true,
+		Ref:         "RFC 7208 section 4.6",
 		Title:       "The source record leads to a broken SPF record",
 		Requirement: "Receivers can evaluate the source record",
-		Ref:         "RFC 7208 section 4.6",
 		Advice:      "Remove the term that leads there from the source record, or have that record fixed.",
-		Stands:      true,
 		Fails:       faulty(broken),
 	},
 	{
-		Code: "spf.hosted.source.own", Severity: diag.Critical, Weight: 10, Category: factorSource,
+		Code: "spf.hosted.source.own", Severity: diag.Critical, Weight: 10, Category: factorSource, Stands: true,
+		Ref:         "RFC 7208 section 5.2",
 		Title:       "The source record includes its own flattened records",
 		Requirement: "The source record does not include its own flattened records",
-		Ref:         "RFC 7208 section 5.2",
 		Advice:      "Create the profile again from the record that the domain had before it included the hosted one.",
-		Stands:      true,
 		Fails:       faulty(own),
 	},
 	{
-		Code: "spf.hosted.source.large", Severity: diag.Error, Weight: 5, Category: factorSource,
+		Code: "spf.hosted.source.large", Severity: diag.Error, Weight: 5, Category: factorSource, Stands: true,
+		Ref:         "RFC 7208 section 11.1",
 		Title:       "The source record needs too many lookups to be resolved",
 		Requirement: "The source record can be resolved completely",
-		Ref:         "RFC 7208 section 11.1",
 		Advice:      "Remove includes that are not needed.",
-		Stands:      true,
 		Fails:       faulty(large),
 	},
 	{
 		Code: "spf.hosted.stays.relative", Severity: diag.Error, Weight: 5, Category: factorSource,
-		Title:       "A term cannot be moved to another record",
-		Requirement: "Every term can be moved to another record",
-		Ref:         "RFC 7208 section 7.3",
-		Advice:      "Move the term to the domain's own record, before the include of the hosted one.",
-		When:        complete,
+		Ref:   "RFC 7208 section 7.3",
+		Title: "A term cannot be moved to another record", Requirement: "Every term can be moved to another record",
+		Advice: "Move the term to the domain's own record, before the include of the hosted one.",
+		When:   complete,
 		Fails: func(e *evidence) diag.Failures {
 			if e.unmovable == nil {
 				return nil
@@ -87,9 +83,9 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.lookups.exceeded", Severity: diag.Critical, Weight: 30, Category: factorLimits,
+		Ref:         "RFC 7208 section 4.6.4",
 		Title:       "The flattened records do not fit into 9 DNS lookups",
 		Requirement: "The flattened records fit into 9 DNS lookups",
-		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove services that are no longer used from the source record, or divide them among subdomains.",
 		When:        movable,
 		Fails: func(e *evidence) diag.Failures {
@@ -98,9 +94,9 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.lookups.near", Severity: diag.Warning, Weight: 10, Category: factorLimits,
+		Ref:         "RFC 7208 section 4.6.4",
 		Title:       "The flattened records are close to the limit of 9 DNS lookups",
 		Requirement: "The flattened records leave room for more senders",
-		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove services that are no longer used from the source record.",
 		When:        publishable,
 		Fails: func(e *evidence) diag.Failures {
@@ -109,10 +105,9 @@ var rules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.hosted.sets.answered", Severity: diag.Info,
+		Code: "spf.hosted.sets.answered", Severity: diag.Info, Ref: "RFC 7208 section 5.7",
 		Title:       "Networks are published as exists:%{i}, not as addresses",
 		Requirement: "All networks are published as addresses",
-		Ref:         "RFC 7208 section 5.7",
 		Advice: "Keep the bundled name server the only one of the zone. To publish plain records again, " +
 			"remove services that are no longer used.",
 		When: publishable,
@@ -128,9 +123,9 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.all.pass", Severity: diag.Error, Weight: 15, Category: factorSource,
+		Ref:         "RFC 7208 section 5.1",
 		Title:       "The source record authorizes every host",
 		Requirement: "The source record does not authorize every host",
-		Ref:         "RFC 7208 section 5.1",
 		Advice:      "Replace +all with -all in the source record.",
 		When:        movable,
 		Fails: func(e *evidence) diag.Failures {
@@ -139,11 +134,10 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.all.missing", Severity: diag.Warning, Weight: 5, Category: factorSource,
-		Title:       "The source record does not end with all",
-		Requirement: "The source record ends with all or redirect",
-		Ref:         "RFC 7208 section 4.7",
-		Advice:      "End the source record with -all or ~all.",
-		When:        movable,
+		Ref:   "RFC 7208 section 4.7",
+		Title: "The source record does not end with all", Requirement: "The source record ends with all or redirect",
+		Advice: "End the source record with -all or ~all.",
+		When:   movable,
 		Fails: func(e *evidence) diag.Failures {
 			open := e.outline.all == "" && e.outline.last == nil
 			return diag.FailIf(open, "The source record does not end with all, so hosts that it does not list get neutral.")
@@ -151,11 +145,10 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.domain.dangling", Severity: diag.Critical, Weight: 10, Category: factorDomain,
+		Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 5.2",
 		Title:       "The domain uses the include host, where nothing is published yet",
 		Requirement: "The domain does not use an include host without records",
-		Ref:         "RFC 7208 section 5.2",
 		Advice:      "Publish the domain's former record until a resolution of the profile has succeeded.",
-		Reads:       []diag.Source{fromOwn},
 		When:        func(e *evidence) bool { return !e.served() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.handsOver(), "The record of %s leads to %s, which has no records: receivers end in permerror.",
@@ -164,11 +157,10 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.domain.unused", Severity: diag.Warning, Weight: 5, Category: factorDomain,
+		Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 6.1",
 		Title:       "The domain does not use the hosted record",
 		Requirement: "The domain's own record leads to the include host",
-		Ref:         "RFC 7208 section 6.1",
 		Advice:      "Let the domain's record lead to the include host, with redirect or include.",
-		Reads:       []diag.Source{fromOwn},
 		When:        (*evidence).served,
 		Fails: func(e *evidence) diag.Failures {
 			if e.handsOver() {
@@ -181,31 +173,23 @@ var rules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.hosted.stays.macro", Severity: diag.Info,
-		Title:       "A term with macros cannot be flattened",
-		Requirement: "No term depends on the message by macros",
-		Ref:         "RFC 7208 section 7",
-		Advice:      "Leave it if the term is needed: its lookups count as before.",
-		When:        movable,
-		Fails:       keptBy(byMacro),
+		Code: "spf.hosted.stays.macro", Severity: diag.Info, Ref: "RFC 7208 section 7",
+		Title: "A term with macros cannot be flattened", Requirement: "No term depends on the message by macros",
+		Advice: "Leave it if the term is needed: its lookups count as before.",
+		When:   movable, Fails: keptBy(byMacro),
 	},
 	{
 		Code: "spf.hosted.stays.ptr", Severity: diag.Warning, Weight: 5, Category: factorSource,
-		Title:       "ptr cannot be flattened",
-		Requirement: "There is no ptr",
-		Ref:         "RFC 7208 section 5.5",
-		Advice:      "Replace ptr with the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
-		When:        movable,
-		Fails:       keptBy(byPTR),
+		Ref:   "RFC 7208 section 5.5",
+		Title: "ptr cannot be flattened", Requirement: "There is no ptr",
+		Advice: "Replace ptr with the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
+		When:   movable, Fails: keptBy(byPTR),
 	},
 	{
-		Code: "spf.hosted.stays.content", Severity: diag.Info,
-		Title:       "An included record cannot be flattened",
-		Requirement: "Every included record can be flattened",
-		Ref:         "RFC 7208 section 5.2",
-		Advice:      "Leave it if the service is needed: its lookups count as before.",
-		When:        movable,
-		Fails:       keptBy(byContent),
+		Code: "spf.hosted.stays.content", Severity: diag.Info, Ref: "RFC 7208 section 5.2",
+		Title: "An included record cannot be flattened", Requirement: "Every included record can be flattened",
+		Advice: "Leave it if the service is needed: its lookups count as before.",
+		When:   movable, Fails: keptBy(byContent),
 	},
 }.Reading(fromTree)
 

@@ -15,10 +15,8 @@ import (
 const (
 	// defaultWorkers is how many profiles are resolved at once. Each asks up to a hundred questions.
 	defaultWorkers = 4
-
 	// defaultGap lies between the beginnings of two resolutions: five a second, or 18,000 profiles an hour.
 	defaultGap = 200 * time.Millisecond
-
 	// DefaultPoll is how often the store is asked what is due. It is short beside the shortest interval.
 	DefaultPoll = 5 * time.Second
 )

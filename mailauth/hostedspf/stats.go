@@ -34,8 +34,7 @@ func Stats(ctx context.Context, env *diag.Env, a Access, req StatsRequest) (*Sta
 	return &StatsReport{
 		ProfileID: req.ID, GeneratedAt: at,
 		Windows: Windows{
-			Last24h: sumUp(samples, at.Add(-day), at),
-			Last7d:  sumUp(samples, at.Add(-week), at),
+			Last24h: sumUp(samples, at.Add(-day), at), Last7d: sumUp(samples, at.Add(-week), at),
 			Last30d: sumUp(samples, at.Add(-month), at),
 		},
 	}, nil

@@ -45,23 +45,20 @@ type Store interface {
 	// Profiles lists profiles with their records, by creation time and id.
 	Profiles(ctx context.Context, q ProfileQuery) (ProfilePage, error)
 
-	// Update lets change alter a profile in one transaction. Change may be called more than once, and must
-	// do nothing else; it must not touch ID, Owner, IncludeHost and CreatedAt. If it returns an error
-	// nothing changes, and Update returns that error. A claim of the profile goes on. It returns
-	// [ErrNotFound] without the profile.
+	// Update lets change alter a profile in one transaction. Change may be called more than once, and must do nothing
+	// else; it must not touch ID, Owner, IncludeHost and CreatedAt. If it returns an error nothing changes, and Update
+	// returns that error. A claim of the profile goes on. It returns [ErrNotFound] without the profile.
 	Update(ctx context.Context, id string, change func(p *Profile) error) (Profile, error)
 
-	// Remove removes a profile with its history, and ends a claim of it. It returns [ErrNotFound] without
-	// the profile.
+	// Remove removes a profile with its history, and ends a claim of it. It returns [ErrNotFound] without the profile.
 	Remove(ctx context.Context, id string) error
 
 	// Version returns a number that differs after every Create, Update, Remove and Finish that changed
 	// something, also by another process: who keeps a copy reads again when it differs. It is cheap.
 	Version(ctx context.Context) (int64, error)
 
-	// Due lists profiles that are not paused, whose NextResolveAt has come by the given time, and of which
-	// no claim is running by the clock of the store: those that have been due for longest first, then by
-	// id, at most limit.
+	// Due lists profiles that are not paused, whose NextResolveAt has come by the given time, and of which no claim is
+	// running by the clock of the store: those that have been due for longest first, then by id, at most limit.
 	Due(ctx context.Context, now time.Time, limit int) ([]Due, error)
 
 	// Claim reserves a profile for one resolution. It returns [ErrClaimed] while another claim of it runs
@@ -82,8 +79,7 @@ type Store interface {
 	// is empty without the profile.
 	Resolutions(ctx context.Context, q HistoryQuery) ([]Resolution, error)
 
-	// Samples returns figures of the resolutions of a profile since a time, that included, newest first,
-	// at most limit.
+	// Samples returns figures of the resolutions of a profile since a time, that included, newest first, at most limit.
 	Samples(ctx context.Context, id string, since time.Time, limit int) ([]Sample, error)
 
 	// Close finishes the work under way, makes it durable and releases the store.
@@ -154,9 +150,8 @@ type Sample struct {
 
 // Sample returns the figures of a resolution.
 func (r Resolution) Sample() Sample {
-	return Sample{
-		r.ResolvedAt, r.Status, r.DurationMS, r.DNSLookups, len(r.Added), len(r.Removed), r.IP4Count, r.IP6Count,
-	}
+	return Sample{r.ResolvedAt, r.Status, r.DurationMS, r.DNSLookups, len(r.Added), len(r.Removed), r.IP4Count,
+		r.IP6Count}
 }
 
 // An Outcome is what a resolution makes of a profile.

@@ -254,9 +254,7 @@ func (f *Field) Text() string { return DecodeText(f.Value()) }
 func (f *Field) LongestLine() int { return longestLine(f.Raw) }
 
 // Unfold removes line ends (RFC 5322 section 2.2.3), and the white space around the whole.
-func Unfold(raw []byte) string {
-	return strings.Trim(unfolder.Replace(string(raw)), " \t")
-}
+func Unfold(raw []byte) string { return strings.Trim(unfolder.Replace(string(raw)), " \t") }
 
 var unfolder = strings.NewReplacer("\r", "", "\n", "")
 

@@ -13,9 +13,8 @@ import (
 
 // The bounds of a message. Reports have a handful of parts, two levels deep.
 const (
-	maxParts = 1000
-	maxDepth = 10
-
+	maxParts  = 1000
+	maxDepth  = 10
 	maxParams = 1000 // of a field that the standard library cannot read
 )
 

@@ -18,12 +18,10 @@ import (
 const (
 	// maxServers is how many mail servers are asked for their certificates, the most preferred first.
 	maxServers = 10
-
 	// deliverTimeout is when connections to them end, counted from the beginning. Some servers delay the banner by six
 	// seconds on purpose.
 	deliverTimeout = 13 * time.Second
-
-	portMail = 25
+	portMail       = 25
 )
 
 // A delivery is what a sender that enforces the policy meets at a mail server: one address of it, for behind all there
@@ -90,13 +88,11 @@ func (e *evidence) untested() diag.Failures {
 var deliverRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.mx.tls.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"mtasts.mx.unknown"},
+		DependsOn: []diag.Code{"mtasts.mx.unknown"}, Ref: "RFC 8461 section 4.2",
 		Title:       "Certificates of mail servers were not tested",
 		Requirement: "The mail servers can be reached on port 25 from here",
-		Ref:         "RFC 8461 section 4.2",
 		Advice:      "Test STARTTLS on port 25 from another network: many networks let no connections to mail servers out.",
-		When:        (*evidence).enforced,
-		Fails:       func(e *evidence) diag.Failures { return e.untested().Joined() },
+		When:        (*evidence).enforced, Fails: func(e *evidence) diag.Failures { return e.untested().Joined() },
 	},
 	strict(diag.Rule[*evidence]{
 		Code: "mtasts.mx.starttls", Weight: 3,
@@ -106,15 +102,13 @@ var deliverRules = diag.Rules[*evidence]{
 	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NotOffered, smtp.Rejected) }),
 	strict(diag.Rule[*evidence]{
 		Code: "mtasts.mx.handshake", Weight: 1, Fact: ground.Handshake,
-		Title:       "TLS handshake with a mail server failed",
-		Requirement: "Every mail server completes a TLS handshake",
-		Advice:      "configure a certificate for the mail server, and TLS 1.2 or 1.3",
+		Title: "TLS handshake with a mail server failed", Requirement: "Every mail server completes a TLS handshake",
+		Advice: "configure a certificate for the mail server, and TLS 1.2 or 1.3",
 	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NoHandshake) }),
 	strict(diag.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.expired", Weight: 1, Fact: ground.Expired,
-		Title:       "Certificate of a mail server has expired",
-		Requirement: "The certificate of no mail server has expired",
-		Advice:      "renew the certificate and automate renewal",
+		Title: "Certificate of a mail server has expired", Requirement: "The certificate of no mail server has expired",
+		Advice: "renew the certificate and automate renewal",
 	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return leaf.Expired, "its certificate expired on " + leaf.NotAfter.Format(time.DateOnly)
 	})),

@@ -17,12 +17,11 @@
 //	mx: *.mail.example.com
 //	max_age: 1209600
 //
-// The certificate of that web server is what vouches for all of it, for the DNS can be forged. A
-// sender fetches the policy, keeps it for max_age seconds, and in the mode enforce delivers only to
-// mail servers that the policy lists and whose certificates are valid for their names. In the mode
-// testing it delivers anyway, and reports what would have failed (TLSRPT, RFC 8460); none takes a
-// policy back. So a mistake in the record or on the web server costs protection, while a mistake in
-// the list of mail servers costs mail.
+// The certificate of that web server is what vouches for all of it, for the DNS can be forged. A sender fetches the
+// policy, keeps it for max_age seconds, and in the mode enforce delivers only to mail servers that the policy lists and
+// whose certificates are valid for their names. In the mode testing it delivers anyway, and reports what would have
+// failed (TLSRPT, RFC 8460); none takes a policy back. So a mistake in the record or on the web server costs
+// protection, while a mistake in the list of mail servers costs mail.
 //
 // # How to use the package
 //

@@ -20,15 +20,12 @@ import (
 const (
 	// maxMXHosts is how many mail servers are looked at, the most preferred first.
 	maxMXHosts = reception.MaxHosts
-
 	// timeout is how long anything is waited for. What has not answered then is reported as unknown,
 	// before the caller's time is up, which usually is 15 seconds (CONTRACT 1.9). Senders wait for the
 	// policy for up to a minute (RFC 8461 section 3.3).
 	timeout = 10 * time.Second
-
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
-
 	// grace is how long the policy is waited for once it is known that there is no record, in the
 	// hope of saying that there is a policy all the same.
 	grace = time.Second
@@ -155,9 +152,8 @@ func (e *evidence) lookupRecord(ctx context.Context, env *diag.Env) {
 // itself, that of the policy host, the label in another form, and what comes about where a control panel adds the
 // domain to the name that was typed.
 func misplaced(d diag.Domain) []string {
-	list := []string{
-		d.Sub("*"), d.FQDN(), d.Sub("mta-sts"), d.Sub("_mta_sts"), d.Sub("_mtasts"), d.Sub(label + "." + d.String()),
-	}
+	list := []string{d.Sub("*"), d.FQDN(), d.Sub("mta-sts"), d.Sub("_mta_sts"), d.Sub("_mtasts"),
+		d.Sub(label + "." + d.String())}
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
 }
 

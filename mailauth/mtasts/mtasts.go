@@ -68,9 +68,8 @@ type Coverage struct {
 	Complete     bool `json:"complete" doc:"whether there are any, and the policy lists them all"`
 }
 
-// Lookup fetches the record, the policy and the mail servers of a domain, and examines them. The
-// error is that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing of it could be
-// learned.
+// Lookup fetches the record, the policy and the mail servers of a domain, and examines them. The error is that of the
+// context if it ended, or wraps [diag.ErrUnavailable] if nothing of it could be learned.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
@@ -89,14 +88,9 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
-		Verdict:      rules.Judge(e, e.words()),
-		Valid:        e.validRecord() && e.validPolicy(),
-		ID:           e.record.ID,
-		Policy:       e.policyFile(),
-		TLS:          e.page.TLS,
-		MXHosts:      []MXHost{},
-		TLSRPTFound:  e.unreported == nil,
-		Partial:      e.partial(),
+		Verdict:      rules.Judge(e, e.words()), Valid: e.validRecord() && e.validPolicy(), ID: e.record.ID,
+		Policy: e.policyFile(), TLS: e.page.TLS, MXHosts: []MXHost{}, TLSRPTFound: e.unreported == nil,
+		Partial: e.partial(),
 	}
 	r.Valid = r.Valid && (r.State == diag.Valid || r.State == diag.Warned) // CONTRACT 1.7
 	if kit.One(e) {
@@ -115,9 +109,7 @@ func (e *evidence) report(ended time.Time) *Report {
 
 // validRecord reports whether senders find a record: exactly one, without a fault (RFC 8461 section
 // 3.1).
-func (e *evidence) validRecord() bool {
-	return kit.One(e) && len(e.found.List.Errors()) == 0
-}
+func (e *evidence) validRecord() bool { return kit.One(e) && len(e.found.List.Errors()) == 0 }
 
 // validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).
 func (e *evidence) validPolicy() bool {

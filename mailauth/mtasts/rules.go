@@ -29,8 +29,7 @@ var kit = taglist.Finder[*evidence]{
 		Format: format, Ref: "RFC 8461 section 3.1",
 		Found: func(e *evidence) *taglist.Found { return &e.found }, Suggest: (*evidence).newRecord,
 	},
-	Label: label, Name: (*evidence).name,
-	At:        func(e *evidence) *diag.Answer[*dns.TXT] { return &e.txt },
+	Label: label, Name: (*evidence).name, At: func(e *evidence) *diag.Answer[*dns.TXT] { return &e.txt },
 	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
@@ -60,11 +59,9 @@ func (e *evidence) newRecord() string { return Record{ID: e.now.UTC().Format(idL
 // absenceRules are about a record that is not there, or not where senders look.
 var absenceRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "MTA-STS record could not be looked up",
-		Requirement: "The name servers answer for the MTA-STS record",
-		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Check the name servers of the domain: until they answer, senders without a cached policy deliver without it.",
+		Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8461 section 3.1",
+		Title: "MTA-STS record could not be looked up", Requirement: "The name servers answer for the MTA-STS record",
+		Advice: "Check the name servers of the domain: until they answer, senders without a cached policy deliver without it.",
 		Fails: func(e *evidence) diag.Failures {
 			switch why := e.elsewhere.Unknown; {
 			case !answered(e):
@@ -78,34 +75,30 @@ var absenceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Reads: []diag.Source{fromRecord}, Fact: ground.NoName,
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		When:        func(e *evidence) bool { _, known := e.mail.Exists(); return known || !e.txt.NXDomain() },
+		Fact: ground.NoName, Reads: []diag.Source{fromRecord}, Ref: "RFC 8461 section 3.1",
+		Title: "Domain does not exist", Requirement: "The domain exists",
+		Advice: "Check the spelling of the domain, its registration and its delegation.",
+		When:   func(e *evidence) bool { _, known := e.mail.Exists(); return known || !e.txt.NXDomain() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
 	},
 	kit.Location(diag.Rule[*evidence]{
-		Code: "mtasts.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
+		Code: "mtasts.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
 		When:  func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Placed(e)) },
 		Fails: misplacedRecord,
 	}),
 	kit.Alias(diag.Rule[*evidence]{
-		Code: "mtasts.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
+		Code: "mtasts.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
 		When: func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Aliased(e)) },
 	}),
 	{
-		Code: "mtasts.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
-		DependsOn:   []diag.Code{"mtasts.domain.nxdomain"},
-		Title:       "No MTA-STS record",
-		Requirement: "The domain has an MTA-STS record",
-		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Serve a policy in testing mode first; then publish the TXT record at _mta-sts.",
+		Code: "mtasts.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
+		Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
+		Title: "No MTA-STS record", Requirement: "The domain has an MTA-STS record",
+		Advice: "Serve a policy in testing mode first; then publish the TXT record at _mta-sts.",
 		When: func(e *evidence) bool {
 			return receives(e) && (present(e) || !attempted(e) && !kit.Placed(e) && !kit.Aliased(e))
 		},
@@ -113,13 +106,11 @@ var absenceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"mtasts.domain.nxdomain"},
+		DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
 		Title:       "No MTA-STS record, and none is needed",
 		Requirement: "The domain has an MTA-STS record, although it receives no mail",
-		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Leave it: MTA-STS protects incoming mail only. Set it up once the domain receives mail.",
-		When:        func(e *evidence) bool { return !receives(e) && (present(e) || !attempted(e)) },
-		Fails:       absent,
+		When:        func(e *evidence) bool { return !receives(e) && (present(e) || !attempted(e)) }, Fails: absent,
 	},
 	kit.Wildcard(diag.Rule[*evidence]{
 		Code: "mtasts.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
@@ -140,10 +131,9 @@ var recordRules = diag.Rules[*evidence]{
 		Code: "mtasts.record.multiple", Severity: diag.Critical, Weight: 1, Category: factorRecord,
 	}),
 	{
-		Code: "mtasts.record.blank", Severity: diag.Warning,
+		Code: "mtasts.record.blank", Severity: diag.Warning, Ref: "RFC 8461 section 3.1",
 		Title:       "Space before the first semicolon of the record",
 		Requirement: "No space precedes the first semicolon of the record",
-		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Write v=STSv1; without a space: the syntax allows one, but some senders ignore such a record.",
 		When:        kit.One,
 		Fails: func(e *evidence) diag.Failures {
@@ -157,20 +147,17 @@ var recordRules = diag.Rules[*evidence]{
 	kit.Joined(diag.Rule[*evidence]{Code: "mtasts.record.joined", Severity: diag.Error}),
 	{
 		Code: "mtasts.record.id.missing", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		Title:       "MTA-STS record has no id",
-		Requirement: "The MTA-STS record has an id",
-		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Add an id, such as the time of the last change of the policy.",
-		When:        kit.One, Fails: kit.Faults(noID),
+		Ref:   "RFC 8461 section 3.1",
+		Title: "MTA-STS record has no id", Requirement: "The MTA-STS record has an id",
+		Advice: "Add an id, such as the time of the last change of the policy.",
+		When:   kit.One, Fails: kit.Faults(noID),
 	},
 	{
 		Code: "mtasts.record.id.invalid", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		DependsOn:   []diag.Code{"mtasts.record.id.missing"},
-		Title:       "Invalid id in the MTA-STS record",
-		Requirement: "The id has 1 to 32 letters and digits",
-		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Use letters and digits only, such as the time of the last change of the policy.",
-		Fails:       kit.Faults(badID),
+		DependsOn: []diag.Code{"mtasts.record.id.missing"}, Ref: "RFC 8461 section 3.1",
+		Title: "Invalid id in the MTA-STS record", Requirement: "The id has 1 to 32 letters and digits",
+		Advice: "Use letters and digits only, such as the time of the last change of the policy.",
+		Fails:  kit.Faults(badID),
 	},
 	kit.Repeated(diag.Rule[*evidence]{Code: "mtasts.record.repeated", Severity: diag.Warning}),
 }
@@ -179,10 +166,9 @@ var recordRules = diag.Rules[*evidence]{
 var reportRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: factorReporting,
-		Title:       "No TLS reports are requested",
-		Requirement: "A TLSRPT record requests TLS reports",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Publish a TLSRPT record at _smtp._tls: only reports show which senders the policy stops.",
+		Ref:   "RFC 8460 section 3",
+		Title: "No TLS reports are requested", Requirement: "A TLSRPT record requests TLS reports",
+		Advice: "Publish a TLSRPT record at _smtp._tls: only reports show which senders the policy stops.",
 		When: func(e *evidence) bool {
 			return announced(e) && receives(e) && (e.policy == nil || e.policy.policy.Mode != None)
 		},
@@ -235,8 +221,7 @@ func misplacedRecord(e *evidence) diag.Failures {
 	return failures
 }
 
-// missing fails for want of a record. What is suggested comes first: the record if a policy is served, else
-// a policy.
+// missing fails for want of a record. What is suggested comes first: the record if a policy is served, else a policy.
 func missing(e *evidence, detail string) diag.Failures {
 	failures := diag.Fail("%s", detail)
 	switch {

@@ -25,12 +25,10 @@ func (e *evidence) undeliverable() bool { return e.enforced() && len(uncovered(e
 // mxRules are about the mail servers.
 var mxRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "Mail servers could not be looked up",
-		Requirement: "The name servers answer for the mail servers",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Check the name servers: senders defer mail while MX or address records cannot be looked up.",
-		When:        func(e *evidence) bool { return answered(e) && !nonexistent(e) },
+		Code: "mtasts.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+		Title: "Mail servers could not be looked up", Requirement: "The name servers answer for the mail servers",
+		Advice: "Check the name servers: senders defer mail while MX or address records cannot be looked up.",
+		When:   func(e *evidence) bool { return answered(e) && !nonexistent(e) },
 		Fails: func(e *evidence) diag.Failures {
 			if why := e.mail.Unknown(); why != "" {
 				return diag.Fail("Whether %s receives mail is not known: %s.", e.domain, why)
@@ -47,12 +45,10 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX, Stands: true,
-		DependsOn:   []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.mx.missing"},
-		Title:       "Mail server not covered by the MTA-STS policy",
-		Requirement: "The policy covers every mail server",
-		Ref:         "RFC 8461 section 4.1",
-		Advice:      "Add the missing hosts to the policy, then change the id of the record.",
-		When:        func(e *evidence) bool { return mxHosts(e) && !e.undeliverable() },
+		DependsOn: []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.mx.missing"}, Ref: "RFC 8461 section 4.1",
+		Title: "Mail server not covered by the MTA-STS policy", Requirement: "The policy covers every mail server",
+		Advice: "Add the missing hosts to the policy, then change the id of the record.",
+		When:   func(e *evidence) bool { return mxHosts(e) && !e.undeliverable() },
 		Fails: func(e *evidence) diag.Failures {
 			consequence := "once the policy is enforced, senders will not deliver to it"
 			if e.enforced() {
@@ -68,12 +64,10 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.undeliverable", Severity: diag.Critical, Weight: 5, Category: factorMX,
-		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
-		Title:       "Enforced MTA-STS policy covers no mail server",
-		Requirement: "The enforced policy covers a mail server",
-		Ref:         "RFC 8461 section 5",
-		Advice:      "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
-		When:        func(e *evidence) bool { return mxHosts(e) && e.enforced() },
+		DependsOn: []diag.Code{"mtasts.policy.mode.none"}, Ref: "RFC 8461 section 5",
+		Title: "Enforced MTA-STS policy covers no mail server", Requirement: "The enforced policy covers a mail server",
+		Advice: "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
+		When:   func(e *evidence) bool { return mxHosts(e) && e.enforced() },
 		Fails: func(e *evidence) diag.Failures {
 			if !e.undeliverable() {
 				return nil
@@ -85,23 +79,19 @@ var mxRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.mx.null", Severity: diag.Warning,
-		Title:       "Null MX beside an MTA-STS policy",
-		Requirement: "The domain has no null MX",
-		Ref:         "RFC 7505 section 3",
-		Advice:      "Take record and policy down, or remove the null MX: a domain without mail needs no policy.",
-		When:        attempted,
+		Code: "mtasts.mx.null", Severity: diag.Warning, Ref: "RFC 7505 section 3",
+		Title: "Null MX beside an MTA-STS policy", Requirement: "The domain has no null MX",
+		Advice: "Take record and policy down, or remove the null MX: a domain without mail needs no policy.",
+		When:   attempted,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
 		},
 	},
 	{
-		Code: "mtasts.mx.missing", Severity: diag.Warning,
-		Title:       "No MX records",
-		Requirement: "The domain has MX records",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Publish MX records: without one senders turn to the address of the domain itself, if it has one.",
-		When:        announced,
+		Code: "mtasts.mx.missing", Severity: diag.Warning, Ref: "RFC 5321 section 5.1",
+		Title: "No MX records", Requirement: "The domain has MX records",
+		Advice: "Publish MX records: without one senders turn to the address of the domain itself, if it has one.",
+		When:   announced,
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.mail.MX.Exists():
@@ -114,13 +104,12 @@ var mxRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.mx.address", Severity: diag.Error, Fact: ground.NoAddress, Stands: true,
-		Reads:       []diag.Source{fromRecord, fromPolicy, fromMail, fromAddresses},
-		Title:       "Mail server without an address",
-		Requirement: "Every mail server has an address",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Give the host an address, or remove its MX record.",
-		When:        mxHosts,
+		Code: "mtasts.mx.address", Severity: diag.Error, Fact: ground.NoAddress,
+		Reads: []diag.Source{fromRecord, fromPolicy, fromMail, fromAddresses}, Stands: true,
+		Ref:   "RFC 5321 section 5.1",
+		Title: "Mail server without an address", Requirement: "Every mail server has an address",
+		Advice: "Give the host an address, or remove its MX record.",
+		When:   mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.hosts, func(h host) diag.Failures {
 				nowhere := len(h.Addresses.All()) == 0 && h.Err() == nil && !isAddress(h.Name)
@@ -129,12 +118,10 @@ var mxRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.mx.literal", Severity: diag.Error, Fact: ground.MXLiteral,
-		Title:       "MX record names an IP address",
-		Requirement: "Every MX record names a host",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Name the host in the MX record instead: senders look up the name and find nothing, and no policy can list it.",
-		When:        mxHosts,
+		Code: "mtasts.mx.literal", Severity: diag.Error, Fact: ground.MXLiteral, Ref: "RFC 5321 section 5.1",
+		Title: "MX record names an IP address", Requirement: "Every MX record names a host",
+		Advice: "Name the host in the MX record instead: senders look up the name and find nothing, and no policy can list it.",
+		When:   mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.hosts, func(h host) diag.Failures {
 				return diag.FailIf(isAddress(h.Name), "The MX record names %s, which is an IP address.", h.Name).About(h.Name)
@@ -142,12 +129,10 @@ var mxRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.mx.many", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Too many mail servers to examine",
-		Requirement: "All mail servers were examined",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Remove MX records: senders try only a few hosts.",
-		When:        mxHosts,
+		Code: "mtasts.mx.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+		Title: "Too many mail servers to examine", Requirement: "All mail servers were examined",
+		Advice: "Remove MX records: senders try only a few hosts.",
+		When:   mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mail.Surplus > 0, "%d mail servers were not examined, beyond the first %d.",
 				e.mail.Surplus, maxMXHosts)

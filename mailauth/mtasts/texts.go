@@ -13,8 +13,7 @@ var texts = diag.Texts{
 		Sub:      "Senders that know MTA-STS deliver over authenticated TLS only. Watch the TLS reports.",
 	},
 	"valid": {
-		Headline: "MTA-STS is set up correctly",
-		Sub:      "Senders find the policy and follow it. Watch the TLS reports.",
+		Headline: "MTA-STS is set up correctly", Sub: "Senders find the policy and follow it. Watch the TLS reports.",
 	},
 }
 

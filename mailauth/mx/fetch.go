@@ -16,7 +16,6 @@ import (
 const (
 	// timeout is how long anything is waited for.
 	timeout = 10 * time.Second
-
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
 )

@@ -112,9 +112,8 @@ func notInHosts(r rune) bool {
 
 // internalNames are the endings of names that exist within a network only (RFC 6762 section 3 and appendix G, RFC 8375
 // section 4, RFC 9476 section 3, and ICANN's reservation of internal).
-var internalNames = []string{
-	"local", "lan", "home", "corp", "internal", "intranet", "private", "alt", "localdomain", "home.arpa",
-}
+var internalNames = []string{"local", "lan", "home", "corp", "internal", "intranet", "private", "alt", "localdomain",
+	"home.arpa"}
 
 // internal returns the ending for which a name exists within a network only, or nothing.
 func internal(name string) string {

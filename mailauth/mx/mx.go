@@ -56,11 +56,8 @@ func (e *evidence) report(ended time.Time) *Report {
 	_, known := e.mail.Receives()
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.mail.MX, presentation(e.mail.MX), e.now, ended),
-		Verdict:      rules.Judge(e, texts),
-		NullMX:       e.mail.NullMX(),
-		ImplicitMX:   e.mail.Implicit && known,
-		Hosts:        []Host{},
-		Partial:      e.partial(),
+		Verdict:      rules.Judge(e, texts), NullMX: e.mail.NullMX(), ImplicitMX: e.mail.Implicit && known, Hosts: []Host{},
+		Partial: e.partial(),
 	}
 	count := map[uint16]int{}
 	for _, h := range e.hosts {

@@ -64,11 +64,9 @@ const manyHosts = 10
 // recordRules are about the MX records as a whole.
 var recordRules = diag.Rules[*evidence]{
 	{
-		Code: "mx.lookup.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "MX records could not be looked up",
-		Requirement: "The name servers answer for the MX records",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
+		Code: "mx.lookup.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+		Title: "MX records could not be looked up", Requirement: "The name servers answer for the MX records",
+		Advice: "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
 		Fails: func(e *evidence) diag.Failures {
 			if err := e.mail.MX.Err(); err != nil {
 				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(err))
@@ -77,12 +75,10 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-		DependsOn:   []diag.Code{"mx.lookup.unknown"},
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Code: "mx.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Fact: ground.NoName, DependsOn: []diag.Code{"mx.lookup.unknown"}, Ref: "RFC 5321 section 5.1",
+		Title: "Domain does not exist", Requirement: "The domain exists",
+		Advice: "Check the spelling of the domain, its registration and its delegation.",
 		Fails: func(e *evidence) diag.Failures {
 			switch a := e.mail.MX; {
 			case !a.NXDomain():
@@ -96,10 +92,9 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.domain.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"mx.domain.nxdomain"},
+		DependsOn: []diag.Code{"mx.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
 		Title:       "No MX record, and the address of the domain is unknown",
 		Requirement: "The name servers answer for the address of a domain without MX records",
-		Ref:         "RFC 5321 section 5.1",
 		Advice: "Check the name servers of the domain: without MX records, its address decides whether it receives " +
 			"mail.",
 		When: func(e *evidence) bool { return !hasRecords(e) },
@@ -112,10 +107,9 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"mx.domain.nxdomain"},
+		DependsOn: []diag.Code{"mx.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
 		Title:       "No MX record and no address: the domain receives no mail",
 		Requirement: "The domain has an MX record or an address",
-		Ref:         "RFC 5321 section 5.1",
 		Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish " +
 			"the null MX \"0 .\", so that senders give up at once.",
 		When: func(e *evidence) bool { _, known := e.mail.Receives(); return known },
@@ -125,10 +119,9 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.record.implicit", Severity: diag.Warning, Weight: 5, Category: factorRecords,
-		DependsOn:   []diag.Code{"mx.record.missing"},
+		DependsOn: []diag.Code{"mx.record.missing"}, Ref: "RFC 5321 section 5.1",
 		Title:       "No MX record: mail goes to the domain's own address",
 		Requirement: "Mail goes to hosts that MX records name",
-		Ref:         "RFC 5321 section 5.1",
 		Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish " +
 			"the null MX \"0 .\" instead: until then senders try its address for days.",
 		Fails: func(e *evidence) diag.Failures {
@@ -143,10 +136,8 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.record.many", Severity: diag.Info,
-		Title:       "More than 10 MX hosts",
-		Requirement: "There are at most 10 MX hosts",
-		Ref:         "RFC 7208 section 4.6.4",
+		Code: "mx.record.many", Severity: diag.Info, Ref: "RFC 7208 section 4.6.4",
+		Title: "More than 10 MX hosts", Requirement: "There are at most 10 MX hosts",
 		Advice: "Remove MX records: senders try only a few hosts, and an mx term in the SPF record fails with more " +
 			"than 10.",
 		When: named,
@@ -165,23 +156,20 @@ var recordRules = diag.Rules[*evidence]{
 // nullRules are about the null MX (RFC 7505).
 var nullRules = diag.Rules[*evidence]{
 	{
-		Code: "mx.null.present", Severity: diag.Info,
-		Title:       "Null MX: the domain receives no mail",
-		Requirement: "The domain receives mail",
-		Ref:         "RFC 7505 section 3",
-		Advice:      "Leave it if the domain is to receive no mail. Otherwise replace the null MX with MX records.",
-		When:        hasRecords,
+		Code: "mx.null.present", Severity: diag.Info, Ref: "RFC 7505 section 3",
+		Title: "Null MX: the domain receives no mail", Requirement: "The domain receives mail",
+		Advice: "Leave it if the domain is to receive no mail. Otherwise replace the null MX with MX records.",
+		When:   hasRecords,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
 		},
 	},
 	{
-		Code: "mx.record.null_beside", Severity: diag.Error, Weight: 5, Category: factorRecords, Fact: ground.NullMXBeside,
-		Title:       "Null MX beside other MX records",
-		Requirement: "A null MX is the only MX record",
-		Ref:         "RFC 7505 section 3",
-		Advice:      "Remove the null MX if the domain receives mail, or else all other MX records.",
-		When:        hasRecords,
+		Code: "mx.record.null_beside", Severity: diag.Error, Weight: 5, Category: factorRecords,
+		Fact: ground.NullMXBeside, Ref: "RFC 7505 section 3",
+		Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
+		Advice: "Remove the null MX if the domain receives mail, or else all other MX records.",
+		When:   hasRecords,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mail.NullBeside(),
 				"%s has a null MX beside the MX host %s: some senders take it for a domain that receives no mail.",
@@ -190,11 +178,10 @@ var nullRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.null.preference", Severity: diag.Warning, Weight: 1, Category: factorRecords,
-		Title:       "Null MX with a preference other than 0",
-		Requirement: "A null MX has the preference 0",
-		Ref:         "RFC 7505 section 3",
-		Advice:      "Set the preference to 0: some senders do not recognize a null MX with another one.",
-		When:        func(e *evidence) bool { return e.mail.NullMX() },
+		Ref:   "RFC 7505 section 3",
+		Title: "Null MX with a preference other than 0", Requirement: "A null MX has the preference 0",
+		Advice: "Set the preference to 0: some senders do not recognize a null MX with another one.",
+		When:   func(e *evidence) bool { return e.mail.NullMX() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.mail.MX.Records, func(mx *dns.MX) diag.Failures {
 				return diag.FailIf(mx.Preference != 0, "The null MX of %s has the preference %d.", e.domain, mx.Preference).

@@ -18,10 +18,9 @@ func (e *evidence) each(f fault, say func(host) diag.Failures) diag.Failures {
 var nameRules = diag.Rules[*evidence]{
 	{
 		Code: "mx.record.duplicate", Severity: diag.Info, Weight: 1, Category: factorRecords,
-		Title:       "MX host is listed more than once",
-		Requirement: "Each MX host is listed once",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Keep one MX record for each host: senders gain nothing by trying the same host again.",
+		Ref:   "RFC 5321 section 5.1",
+		Title: "MX host is listed more than once", Requirement: "Each MX host is listed once",
+		Advice: "Keep one MX record for each host: senders gain nothing by trying the same host again.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.hosts, func(h host) diag.Failures {
 				list := e.preferences[h.Name]
@@ -31,9 +30,9 @@ var nameRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.host.literal", Severity: diag.Error, Weight: 5, Category: factorNames, Fact: ground.MXLiteral,
+		Ref:         "RFC 5321 section 5.1",
 		Title:       "MX record with an IP address instead of a host name",
 		Requirement: "MX records name hosts and not IP addresses",
-		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(literal, func(h host) diag.Failures {
@@ -46,10 +45,8 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.host.localhost", Severity: diag.Error, Weight: 5, Category: factorNames,
-		Title:       "MX record points to localhost",
-		Requirement: "No MX record points to localhost",
-		Ref:         "RFC 6761 section 6.3",
+		Code: "mx.host.localhost", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 6761 section 6.3",
+		Title: "MX record points to localhost", Requirement: "No MX record points to localhost",
 		Advice: "Name the mail server in the MX record. If the domain neither receives nor sends mail, publish the " +
 			"null MX \"0 .\" instead.",
 		Fails: func(e *evidence) diag.Failures {
@@ -60,9 +57,8 @@ var nameRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.host.repeated_domain", Severity: diag.Error, Weight: 5, Category: factorNames,
-		Title:       "MX host name ends with the domain twice",
-		Requirement: "No MX host name ends with the domain twice",
-		Ref:         "RFC 1035 section 5.1",
+		Ref:   "RFC 1035 section 5.1",
+		Title: "MX host name ends with the domain twice", Requirement: "No MX host name ends with the domain twice",
 		Advice: "Write the name of the host with a dot at its end, or without the domain: a name without the dot is " +
 			"completed with it.",
 		Fails: func(e *evidence) diag.Failures {
@@ -77,11 +73,9 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.host.invalid", Severity: diag.Error, Weight: 5, Category: factorNames,
-		Title:       "Invalid host name in an MX record",
-		Requirement: "MX records have valid host names",
-		Ref:         "RFC 1123 section 2.1",
-		Advice:      "Correct the name in the MX record: it may have letters, digits, hyphens and dots only.",
+		Code: "mx.host.invalid", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 1123 section 2.1",
+		Title: "Invalid host name in an MX record", Requirement: "MX records have valid host names",
+		Advice: "Correct the name in the MX record: it may have letters, digits, hyphens and dots only.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(malformed, func(h host) diag.Failures {
 				return diag.Fail("The MX host %s is not a valid host name: %s.", diag.Quote(h.Name), oddity(h.Name))
@@ -90,9 +84,8 @@ var nameRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.host.underscore", Severity: diag.Warning, Weight: 1, Category: factorNames,
-		Title:       "Underscore in the name of an MX host",
-		Requirement: "No MX host name has an underscore",
-		Ref:         "RFC 1123 section 2.1",
+		Ref:   "RFC 1123 section 2.1",
+		Title: "Underscore in the name of an MX host", Requirement: "No MX host name has an underscore",
 		Advice: "Give the host another name, with a certificate for it, then change the MX record: some senders refuse " +
 			"names with underscores, and authorities issue no certificates for them.",
 		Fails: func(e *evidence) diag.Failures {

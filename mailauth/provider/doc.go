@@ -15,10 +15,9 @@
 //
 // # When they contradict each other
 //
-// [Identify] takes the first of signature, return path and reverse name that a service is known for. A
-// signature proves who handled the message, and names the service whose customer has to act, even where that
-// service sends through the machines of another one: a shop that sends through Amazon SES has addresses of
-// Amazon. A return path proves the same, and is often that of a forwarder on the way. A reverse name says
-// who runs the machine, and no more. What did not pass proves nothing, for anybody can write it, and must
-// not be given to Identify.
+// [Identify] takes the first of signature, return path and reverse name that a service is known for. A signature proves
+// who handled the message, and names the service whose customer has to act, even where that service sends through the
+// machines of another one: a shop that sends through Amazon SES has addresses of Amazon. A return path proves the same,
+// and is often that of a forwarder on the way. A reverse name says who runs the machine, and no more. What did not pass
+// proves nothing, for anybody can write it, and must not be given to Identify.
 package provider

@@ -23,33 +23,27 @@ const (
 
 // Values lists the categories.
 func (Category) Values() []string {
-	return []string{
-		string(mailbox), string(marketing), string(transactional), string(crm), string(helpdesk), string(commerce),
-		string(business), string(hr), string(Hosting), string(Gateway), string(forwarder), string(list),
-	}
+	return []string{string(mailbox), string(marketing), string(transactional), string(crm), string(helpdesk),
+		string(commerce), string(business), string(hr), string(Hosting), string(Gateway), string(forwarder),
+		string(list)}
 }
 
 // Relays reports whether a service of this category passes on mail that others wrote.
 func (c Category) Relays() bool { return c == Gateway || c == forwarder || c == list }
 
-// Hosts reports whether a service of this category has mailboxes, whose owners write mail and have mail
-// forwarded.
+// Hosts reports whether a service of this category has mailboxes, whose owners write mail and have mail forwarded.
 func (c Category) Hosts() bool { return c == mailbox || c == Hosting }
 
 // A Service is a service that handles mail for the domains of others.
 type Service struct {
 	Name     string
 	Category Category
-
 	// PTR, DKIM, Envelope and SPF are the domains that it is known by. Each stands for all names below it.
 	PTR, DKIM, Envelope, SPF []string
-
 	// Sign says how a customer has it sign with a domain of the customer. Empty for services that relay.
 	Sign string
-
 	// ReturnPath says how a customer has it use a return path in a domain of the customer; may be empty.
 	ReturnPath string
-
 	// Docs is where the vendor describes that; may be empty.
 	Docs string
 }

@@ -4,15 +4,13 @@
 //
 // # The protocol
 //
-// The server speaks first: a banner "220 mx.example.com ESMTP". The client introduces itself with EHLO,
-// and the server lists its extensions, one a line, such as "SIZE 52428800" or "STARTTLS". With the
-// command STARTTLS both begin TLS over the same connection. What was said before does not count any
-// more, since an attacker may have said it: the client begins again with EHLO (RFC 3207 section 4.2).
-// Port 465 has TLS from the first byte (RFC 8314 section 3.3).
+// The server speaks first: a banner "220 mx.example.com ESMTP". The client introduces itself with EHLO, and the server
+// lists its extensions, one a line, such as "SIZE 52428800" or "STARTTLS". With the command STARTTLS both begin TLS
+// over the same connection. What was said before does not count any more, since an attacker may have said it: the
+// client begins again with EHLO (RFC 3207 section 4.2). Port 465 has TLS from the first byte (RFC 8314 section 3.3).
 //
-// Each reply is a code of three digits with a text. 2 and 3 at its beginning stand for success, 4 for a
-// failure that may pass, such as greylisting, 5 for one that stays. All lines of a reply but the last
-// have a "-" behind the code.
+// Each reply is a code of three digits with a text. 2 and 3 at its beginning stand for success, 4 for a failure that
+// may pass, such as greylisting, 5 for one that stays. All lines of a reply but the last have a "-" behind the code.
 //
 // # How to use it
 //

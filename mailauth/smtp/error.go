@@ -46,8 +46,7 @@ const (
 	Overrun     Kind = "overrun"      // the time for the whole session ended; the server or the caller is the cause
 )
 
-// An Error says how a session ended. Its text is a clause that tells what happened, without the name
-// of the server.
+// An Error says how a session ended. Its text is a clause that tells what happened, without the name of the server.
 type Error struct {
 	Step  Step
 	Kind  Kind

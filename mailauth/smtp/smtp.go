@@ -20,7 +20,6 @@ const (
 	maxReplyLines = 100      // lines of a reply; the longest lists of extensions have about 25
 	maxReplies    = 50       // replies in a session
 	maxBytes      = 32 << 10 // in a session, apart from the records of TLS
-
 	// Times are far below the minutes of RFC 5321 section 4.5.3.2, since a person waits. Some servers
 	// delay the banner on purpose: postscreen for 6 seconds.
 	connectTimeout = 10 * time.Second
@@ -35,15 +34,11 @@ const portTLS = 465
 
 // A Config says whom to connect to, and how.
 type Config struct {
-	// Addr is the address and port of the server. On port 465 TLS comes first, on others STARTTLS
-	// may follow.
+	// Addr is the address and port of the server. On port 465 TLS comes first, on others STARTTLS may follow.
 	Addr netip.AddrPort
-
-	// ServerName is the name that is asked for in the TLS handshake (SNI), and that [Session.TLS]
-	// compares with the certificate: a host name without final dot, or an IP address. If empty, no
-	// name is asked for.
+	// ServerName is the name that is asked for in the TLS handshake (SNI), and that [Session.TLS] compares with the
+	// certificate: a host name without final dot, or an IP address. If empty, no name is asked for.
 	ServerName string
-
 	// Name is what EHLO says: the client's own name. If empty, it is that of the environment, or else the
 	// client's address (RFC 5321 section 4.1.4).
 	Name string
@@ -56,10 +51,8 @@ type Session struct {
 	Greeted   time.Duration // from then until the banner was there; 0 if it never was
 	Banner    Reply         // the first reply
 	Hello     Hello         // the latest answer to EHLO or HELO; empty again after STARTTLS
-
 	// State is that of TLS, nil without. Its certificates are as served, and have not been verified.
 	State *tls.ConnectionState
-
 	// Injected reports that more than the reply to STARTTLS had come before TLS began. It has been
 	// thrown away: it is not from the server, or the server is broken.
 	Injected bool
@@ -134,9 +127,8 @@ func (s *Session) greeting() error {
 	return r.failure(StepBanner)
 }
 
-// Secure connects to a server, and does all that comes before TLS, and TLS: after it the State of the
-// session holds the certificates. If the server does not offer STARTTLS, the error has the kind
-// NotOffered.
+// Secure connects to a server, and does all that comes before TLS, and TLS: after it the State of the session holds the
+// certificates. If the server does not offer STARTTLS, the error has the kind NotOffered.
 func Secure(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	s, err := Dial(ctx, env, c)
 	if err != nil || s.State != nil {
@@ -148,8 +140,7 @@ func Secure(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	return s, s.StartTLS()
 }
 
-// SayHello introduces the client with EHLO, or with HELO to a server that does not know EHLO (RFC 5321
-// section 3.2).
+// SayHello introduces the client with EHLO, or with HELO to a server that does not know EHLO (RFC 5321 section 3.2).
 func (s *Session) SayHello() error {
 	for _, verb := range []string{"EHLO", "HELO"} {
 		r, err := s.exchange(StepHello, verb+" "+s.name())

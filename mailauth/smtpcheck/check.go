@@ -28,10 +28,8 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 func (e *evidence) report(ended time.Time) *Report {
 	_, known := e.mail.Receives()
 	r := &Report{
-		Verdict: rules.Judge(e, texts),
-		MXFound: e.mail.MX.Exists(),
-		NullMX:  e.mail.NullMX(), ImplicitMX: e.mail.Implicit && known,
-		Servers: []Server{}, Partial: e.partial(),
+		Verdict: rules.Judge(e, texts), MXFound: e.mail.MX.Exists(), NullMX: e.mail.NullMX(),
+		ImplicitMX: e.mail.Implicit && known, Servers: []Server{}, Partial: e.partial(),
 		Timing: diag.NewTiming(e.began, ended),
 	}
 	if e.byDomain() {
@@ -66,10 +64,9 @@ func (s *server) report() Server {
 	ip := s.addr.Addr()
 	r := Server{
 		Host: s.host, Preference: s.preference, Address: ip.String(), IPVersion: diag.IP{Addr: ip}.Version(),
-		Port: int(s.addr.Port()), Reachable: s.answered(),
-		Extensions: []Extension{}, Transcript: []Line{}, Findings: []diag.Finding{},
-		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()},
-		TLS:      s.tls,
+		Port: int(s.addr.Port()), Reachable: s.answered(), Extensions: []Extension{}, Transcript: []Line{},
+		Findings: []diag.Finding{},
+		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()}, TLS: s.tls,
 		Auth: Auth{
 			BeforeTLS: len(s.before()) > 0, AfterTLS: len(s.after()) > 0,
 			Mechanisms: union(s.before(), s.after()), PlaintextBeforeTLS: revealing(s.before()) != nil,

@@ -18,15 +18,12 @@ import (
 const (
 	// timeout is how long all of it lasts: the operation has 30 seconds (CONTRACT 1.9).
 	timeout = 28 * time.Second
-
 	// maxConnections is how many connections a host has to serve at the same time. Package smtp has the same bound for
 	// an address.
 	maxConnections = 2
-
 	// maxAddresses are tested of each host over each version of the Internet Protocol. Large providers publish
 	// up to eight, all of which lead to servers with the same configuration.
 	maxAddresses = 2
-
 	// maxServers bounds the addresses and ports that are tested in all, the most preferred hosts first.
 	maxServers = 60
 )
@@ -110,8 +107,7 @@ func (e *evidence) list() {
 					continue
 				}
 				e.servers = append(e.servers, &server{
-					now:  e.now,
-					host: host.Name, preference: preference, addr: addr, public: e.public(ip),
+					now: e.now, host: host.Name, preference: preference, addr: addr, public: e.public(ip),
 					relay: relay{status: RelayInconclusive}, ptr: ptr{hosts: []string{}},
 				})
 			}

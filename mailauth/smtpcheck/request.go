@@ -11,16 +11,12 @@ import (
 type Request struct {
 	Domain diag.Domain `json:"domain,omitempty" oneof:"target" doc:"domain whose mail servers are tested" example:"example.com"`
 	Host   Host        `json:"host,omitempty" oneof:"target" doc:"mail server to test, by name or IP address"`
-
 	// Ports are tested on each host. If empty, it is port 25.
 	Ports []int `json:"ports,omitempty" default:"[25]" enum:"25 465 587" minitems:"1" maxitems:"3" unique:"true" doc:"ports to test: 25 for mail between servers, 465 and 587 for submission" example:"[25]"`
-
 	// CheckRelay says whether to test for an open relay. Nil means true.
 	CheckRelay *bool `json:"check_relay,omitempty" default:"true" doc:"whether to test if the server relays mail for strangers; no message is sent" example:"true"`
-
 	// HELO is the name with which the client introduces itself. If zero, it is that of the environment.
 	HELO diag.Domain `json:"helo,omitempty" doc:"name with which the client introduces itself; by default that of this server" example:"client.example.com"`
-
 	// MaxHosts bounds the mail servers of a domain that are tested. 0 means 5.
 	MaxHosts int `json:"max_hosts,omitempty" default:"5" min:"1" max:"10" doc:"how many mail servers of the domain are tested, the most preferred first" example:"5"`
 }

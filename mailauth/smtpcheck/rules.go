@@ -42,9 +42,8 @@ func (e *evidence) Unanswered() (list []diag.Source) {
 }
 
 // serverRules are about single servers.
-var serverRules = slices.Concat(
-	sessionRules, helloRules, encryptionRules, certificateRules, authRules, relayRules, ptrRules,
-)
+var serverRules = slices.Concat(sessionRules, helloRules, encryptionRules, certificateRules, authRules, relayRules,
+	ptrRules)
 
 type host = reception.Host
 

@@ -12,9 +12,9 @@ var authRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.auth.plaintext", Severity: diag.Warning, Weight: 5, Category: factorAbuse,
+			Ref:         "RFC 4954 section 4",
 			Title:       "Plaintext AUTH is offered before TLS",
 			Requirement: "No mail server offers plaintext AUTH before TLS",
-			Ref:         "RFC 4954 section 4",
 			Advice: "Offer AUTH over TLS only, such as smtpd_tls_auth_only = yes in Postfix, and not at all on port 25: " +
 				"otherwise programs send passwords unencrypted.",
 		},
@@ -29,11 +29,9 @@ var authRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.submission.auth", Severity: diag.Info,
-			Title:       "No authentication on a submission port",
-			Requirement: "The submission ports offer authentication",
-			Ref:         "RFC 6409 section 4.3",
-			Advice:      "Enable AUTH over TLS on this port, which is how mail programs submit mail.",
+			Code: "smtp.submission.auth", Severity: diag.Info, Ref: "RFC 6409 section 4.3",
+			Title: "No authentication on a submission port", Requirement: "The submission ports offer authentication",
+			Advice: "Enable AUTH over TLS on this port, which is how mail programs submit mail.",
 		},
 		applies: func(s *server) bool { return s.usable() && !s.forMail() && s.tls != nil && s.again == nil },
 		fault: func(s *server) string {
@@ -50,9 +48,9 @@ var relayRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.relay.open", Severity: diag.Critical, Weight: 10, Category: factorAbuse,
+			Ref:         "RFC 2505 section 2.1",
 			Title:       "Open relay: foreign mail is accepted from strangers",
 			Requirement: "No mail server relays mail for strangers",
-			Ref:         "RFC 2505 section 2.1",
 			Advice: "Accept recipients of your own domains only, unless the client has signed in or is in your network, such " +
 				"as smtpd_relay_restrictions = permit_mynetworks, permit_sasl_authenticated, reject in Postfix. Spammers find " +
 				"an open relay within hours, and blocklists list it.",
@@ -68,10 +66,9 @@ var relayRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.relay.deferred", Severity: diag.Info,
+			Code: "smtp.relay.deferred", Severity: diag.Info, Ref: "RFC 6647 section 2.4",
 			Title:       "Recipient is deferred, as with greylisting",
 			Requirement: "No mail server defers the recipient of the relay test",
-			Ref:         "RFC 6647 section 2.4",
 			Advice: "Nothing to do if the server uses greylisting: senders try again. Test again in a quarter of an hour to " +
 				"learn whether it relays for strangers.",
 		},
@@ -86,10 +83,8 @@ var relayRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.relay.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-			Title:       "Relay test without a result",
-			Requirement: "The relay test has a result",
-			Ref:         "RFC 5321 section 4.2.1",
+			Code: "smtp.relay.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.2.1",
+			Title: "Relay test without a result", Requirement: "The relay test has a result",
 			Advice: "Look at the reply in the transcript: it may be about this client, or about the sender or the recipient " +
 				"of the test, and not about relaying. Test from another address if it is about the client.",
 		},

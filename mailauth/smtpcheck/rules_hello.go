@@ -11,9 +11,8 @@ var helloRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.hello.refused", Severity: diag.Error, Weight: 5, Category: factorProtocol,
-			Title:       "Mail server accepts neither EHLO nor HELO",
-			Requirement: "The mail servers accept EHLO",
-			Ref:         "RFC 5321 section 3.2",
+			Ref:   "RFC 5321 section 3.2",
+			Title: "Mail server accepts neither EHLO nor HELO", Requirement: "The mail servers accept EHLO",
 			Advice: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot " +
 				"introduce itself cannot deliver.",
 		},
@@ -23,9 +22,8 @@ var helloRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.hello.basic", Severity: diag.Warning, Weight: 3, Category: factorProtocol,
-			Title:       "Mail server knows HELO but not EHLO",
-			Requirement: "The mail servers know EHLO",
-			Ref:         "RFC 5321 section 2.2.1",
+			Ref:   "RFC 5321 section 2.2.1",
+			Title: "Mail server knows HELO but not EHLO", Requirement: "The mail servers know EHLO",
 			Advice: "Enable EHLO, which every server must support, and check that no firewall with an SMTP fixup rewrites the " +
 				"session: without EHLO there is no encryption.",
 		},
@@ -40,10 +38,9 @@ var helloRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.banner.name", Severity: diag.Info, Weight: 1, Category: factorNames,
-			Title:       "Banner without a full host name",
-			Requirement: "The banners begin with a full host name",
-			Ref:         "RFC 5321 section 4.2",
-			Advice:      "Set the host name of the mail server to its full name in the public DNS.",
+			Ref:   "RFC 5321 section 4.2",
+			Title: "Banner without a full host name", Requirement: "The banners begin with a full host name",
+			Advice: "Set the host name of the mail server to its full name in the public DNS.",
 		},
 		applies: (*server).usable,
 		fault: func(s *server) string {
@@ -60,9 +57,9 @@ var helloRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.hello.name", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Ref:         "RFC 5321 section 4.1.1.1",
 			Title:       "Response to EHLO without a full host name",
 			Requirement: "The responses to EHLO begin with a full host name",
-			Ref:         "RFC 5321 section 4.1.1.1",
 			Advice:      "Set the host name of the mail server to its full name in the public DNS.",
 		},
 		applies: (*server).usable,
@@ -80,9 +77,9 @@ var helloRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.banner.unresolved", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Ref:         "RFC 5321 section 4.2",
 			Title:       "Host name in the banner has no address",
 			Requirement: "The host names in the banners have addresses",
-			Ref:         "RFC 5321 section 4.2",
 			Advice: "Set the host name of the mail server to a name with an address record, or add one for this name: " +
 				"receivers distrust mail of a server with a name that does not resolve.",
 		},
@@ -99,9 +96,9 @@ var helloRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.session.slow", Severity: diag.Info, StateIfFailed: diag.Unknown,
+			Ref:         "RFC 5321 section 4.5.3.2",
 			Title:       "Mail server too slow to be tested completely",
 			Requirement: "The mail servers answer fast enough to be tested completely",
-			Ref:         "RFC 5321 section 4.5.3.2",
 			Advice: "Nothing to do if the server slows down unknown clients on purpose. Otherwise look for slow DNS lookups or " +
 				"a heavy load.",
 		},
@@ -119,10 +116,9 @@ var helloRules = []serverRule{
 var ptrRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+			Code: "smtp.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.1",
 			Title:       "Reverse DNS of a mail server could not be looked up",
 			Requirement: "The reverse DNS of the mail servers could be looked up",
-			Ref:         "RFC 1912 section 2.1",
 			Advice:      "Check the name servers of the reverse zone, or ask who runs the network to do so.",
 		},
 		applies: func(s *server) bool { return s.fate != private },
@@ -139,10 +135,10 @@ var ptrRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.ptr.missing", Reads: []diag.Source{fromPTR, fromSessions}, Severity: diag.Info, Weight: 1, Category: factorNames,
+			Code: "smtp.ptr.missing", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Reads: []diag.Source{fromPTR, fromSessions}, Ref: "RFC 1912 section 2.1",
 			Title:       "Mail server without reverse DNS (PTR)",
 			Requirement: "The addresses of the mail servers have reverse DNS (PTR)",
-			Ref:         "RFC 1912 section 2.1",
 			Advice: "Nothing to do if the server only receives mail. If it also sends, set a PTR record with its host name: " +
 				"large receivers, among them Gmail and Outlook.com, refuse mail from addresses without one.",
 		},
@@ -156,10 +152,10 @@ var ptrRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.ptr.unconfirmed", Reads: []diag.Source{fromPTR, fromSessions}, Severity: diag.Info, Weight: 1, Category: factorNames,
+			Code: "smtp.ptr.unconfirmed", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Reads: []diag.Source{fromPTR, fromSessions}, Ref: "RFC 1912 section 2.1",
 			Title:       "Reverse DNS does not lead back to the address",
 			Requirement: "The reverse DNS of the mail servers leads back to their addresses",
-			Ref:         "RFC 1912 section 2.1",
 			Advice: "Give the host name in the PTR record an address record with this address: receivers distrust mail of a " +
 				"server whose reverse DNS is not confirmed.",
 		},

@@ -20,9 +20,8 @@ var encryptionRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.starttls.missing", Severity: diag.Warning, Weight: 10, Category: factorTLS,
-			Title:       "STARTTLS not offered: mail arrives unencrypted",
-			Requirement: "The mail servers offer STARTTLS",
-			Ref:         "RFC 3207 section 4",
+			Ref:   "RFC 3207 section 4",
+			Title: "STARTTLS not offered: mail arrives unencrypted", Requirement: "The mail servers offer STARTTLS",
 			Advice: "Install a certificate and enable STARTTLS in the mail server. Until then anybody on the way can read " +
 				"mail, and Gmail marks it as not encrypted.",
 		},
@@ -37,9 +36,9 @@ var encryptionRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.starttls.refused", Severity: diag.Warning, Weight: 10, Category: factorTLS,
+			Ref:         "RFC 3207 section 4",
 			Title:       "STARTTLS is offered, then refused",
 			Requirement: "The mail servers accept STARTTLS where they offer it",
-			Ref:         "RFC 3207 section 4",
 			Advice: "Look for the reason in the log of the mail server, most often a certificate or a key that cannot be " +
 				"read. Until then mail arrives unencrypted, or not at all from senders that insist on encryption.",
 		},
@@ -53,10 +52,9 @@ var encryptionRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.tls.handshake", Severity: diag.Error, Fact: ground.Handshake, Differs: "many senders fall back to plain text", Weight: 10, Category: factorTLS,
-			Title:       "TLS handshake fails",
-			Requirement: "The mail servers complete the TLS handshake",
-			Ref:         "RFC 3207 section 4",
+			Code: "smtp.tls.handshake", Severity: diag.Error, Weight: 10, Category: factorTLS, Fact: ground.Handshake,
+			Differs: "many senders fall back to plain text", Ref: "RFC 3207 section 4",
+			Title: "TLS handshake fails", Requirement: "The mail servers complete the TLS handshake",
 			Advice: "Check certificate, key and enabled TLS versions of the mail server, for instance with \"openssl s_client " +
 				"-starttls smtp -connect HOST:25\". Many senders defer mail when the handshake fails.",
 		},
@@ -77,9 +75,9 @@ var encryptionRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.starttls.injection", Severity: diag.Error, Weight: 5, Category: factorTLS,
+			Ref:         "RFC 3207 section 6",
 			Title:       "Unencrypted bytes follow the reply to STARTTLS",
 			Requirement: "Nothing follows the reply to STARTTLS before TLS begins",
-			Ref:         "RFC 3207 section 6",
 			Advice: "Update the mail server, and look for a proxy or a firewall on the way that changes sessions: what comes " +
 				"between STARTTLS and TLS can be taken for a part of the encrypted session.",
 		},
@@ -94,13 +92,12 @@ var encryptionRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.starttls.commands", Severity: diag.Error, Weight: 5, Category: factorTLS,
+			Reads: []diag.Source{fromNames, fromAddresses, fromSessions, fromInjection}, Ref: "RFC 3207 section 6",
 			Title:       "Commands sent before TLS are answered inside TLS",
 			Requirement: "The mail servers discard commands that are sent before TLS begins",
-			Ref:         "RFC 3207 section 6",
 			Advice: "Update the mail server, or the proxy in front of it: it has to discard what it received before the TLS " +
 				"handshake (CVE-2011-0411). Until then an attacker on the network path can put commands into encrypted sessions, " +
 				"and read mail or passwords of clients.",
-			Reads: []diag.Source{fromNames, fromAddresses, fromSessions, fromInjection},
 		},
 		applies: func(s *server) bool { return s.injection != unasked },
 		fault: func(s *server) string {
@@ -113,9 +110,8 @@ var encryptionRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.hello.encrypted", Severity: diag.Error, Weight: 5, Category: factorTLS,
-			Title:       "Mail server does not answer EHLO over TLS",
-			Requirement: "The mail servers answer EHLO over TLS",
-			Ref:         "RFC 3207 section 4.2",
+			Ref:   "RFC 3207 section 4.2",
+			Title: "Mail server does not answer EHLO over TLS", Requirement: "The mail servers answer EHLO over TLS",
 			Advice: "Look for the reason in the log of the mail server, such as a client certificate that it asks for: mail " +
 				"over TLS does not arrive.",
 		},
@@ -129,11 +125,10 @@ var encryptionRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.tls.version", Severity: diag.Warning, Fact: ground.OldTLS, Weight: 3, Category: factorTLS,
-			Title:       "Mail server uses an obsolete TLS version",
-			Requirement: "The mail servers use TLS 1.2 or later",
-			Ref:         "RFC 8996 section 2",
-			Advice:      "Enable TLS 1.2 and 1.3: senders that follow the standard do not use older versions.",
+			Code: "smtp.tls.version", Severity: diag.Warning, Weight: 3, Category: factorTLS, Fact: ground.OldTLS,
+			Ref:   "RFC 8996 section 2",
+			Title: "Mail server uses an obsolete TLS version", Requirement: "The mail servers use TLS 1.2 or later",
+			Advice: "Enable TLS 1.2 and 1.3: senders that follow the standard do not use older versions.",
 		},
 		applies: encrypted,
 		fault: func(s *server) string {
@@ -146,10 +141,9 @@ var encryptionRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.tls.cipher", Severity: diag.Warning, Weight: 3, Category: factorTLS,
-			Title:       "Mail server uses a broken cipher",
-			Requirement: "The mail servers use strong ciphers",
-			Ref:         "RFC 9325 section 4.1",
-			Advice:      "Enable cipher suites with AES-GCM or ChaCha20, and disable RC4 and 3DES.",
+			Ref:   "RFC 9325 section 4.1",
+			Title: "Mail server uses a broken cipher", Requirement: "The mail servers use strong ciphers",
+			Advice: "Enable cipher suites with AES-GCM or ChaCha20, and disable RC4 and 3DES.",
 		},
 		applies: encrypted,
 		fault: func(s *server) string {
@@ -178,8 +172,7 @@ const toleratesAll = "STARTTLS is opportunistic: senders deliver whatever the ce
 func endingRule(r diag.Rule[*evidence], near diag.Severity) serverRule {
 	r.Ref, r.Advice = "RFC 8461 section 4.2", "Renew the certificate, reload the mail server and automate both."
 	return serverRule{
-		Rule:    r,
-		applies: func(s *server) bool { return certified(s) && !s.leaf().Expired },
+		Rule: r, applies: func(s *server) bool { return certified(s) && !s.leaf().Expired },
 		fault: func(s *server) string {
 			leaf := s.leaf()
 			if ground.Ends(leaf.NotBefore, leaf.NotAfter, s.now) != near {
@@ -196,10 +189,10 @@ func endingRule(r diag.Rule[*evidence], near diag.Severity) serverRule {
 var certificateRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.expired", Severity: diag.Warning, Fact: ground.Expired, Differs: toleratesAll, Weight: 5, Category: factorCertificate,
+			Code: "smtp.certificate.expired", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Fact: ground.Expired, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
 			Title:       "Certificate of the mail server has expired",
 			Requirement: "The certificates of the mail servers have not expired",
-			Ref:         "RFC 8461 section 4.2",
 			Advice:      "Renew the certificate, reload the mail server and automate both. " + opportunistic,
 		},
 		applies: encrypted,
@@ -212,22 +205,21 @@ var certificateRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.early", Severity: diag.Warning, Fact: ground.NotYetValid, Differs: toleratesAll, Weight: 5, Category: factorCertificate,
+			Code: "smtp.certificate.early", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Fact: ground.NotYetValid, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
 			Title:       "Certificate of the mail server is not valid yet",
 			Requirement: "The certificates of the mail servers are valid already",
-			Ref:         "RFC 8461 section 4.2",
 			Advice: "Install a certificate that is valid now, and check the clock of the machine that issued it. " +
 				opportunistic,
 		},
-		applies: encrypted,
-		fault:   distrusted(pki.NotYetValid),
+		applies: encrypted, fault: distrusted(pki.NotYetValid),
 	},
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.certificate.incomplete", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Ref:         "RFC 8446 section 4.4.2",
 			Title:       "Certificate chain is incomplete: the issuer is not sent",
 			Requirement: "The mail servers send complete certificate chains",
-			Ref:         "RFC 8446 section 4.4.2",
 			Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the " +
 				"certificate of the server alone. If the issuer is an authority of your own, use a public one instead. " +
 				opportunistic,
@@ -245,21 +237,20 @@ var certificateRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.certificate.self_signed", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Ref:         "RFC 8461 section 4.2",
 			Title:       "Certificate of the mail server is self-signed",
 			Requirement: "The certificates of the mail servers are not self-signed",
-			Ref:         "RFC 8461 section 4.2",
 			Advice: "Use a certificate of a public authority, unless DANE (TLSA records in a signed zone) pins this one. " +
 				opportunistic,
 		},
-		applies: encrypted,
-		fault:   distrusted(pki.SelfSignedLeaf),
+		applies: encrypted, fault: distrusted(pki.SelfSignedLeaf),
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.untrusted", Severity: diag.Warning, Fact: ground.Untrusted, Differs: toleratesAll, Weight: 5, Category: factorCertificate,
+			Code: "smtp.certificate.untrusted", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Fact: ground.Untrusted, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
 			Title:       "Certificate of the mail server is not trusted",
 			Requirement: "The certificates of the mail servers are issued by trusted authorities",
-			Ref:         "RFC 8461 section 4.2",
 			Advice: "Use a certificate of a public authority with its present intermediate certificates, unless DANE (TLSA records " +
 				"in a signed zone) pins this one. " + opportunistic,
 		},
@@ -276,10 +267,10 @@ var certificateRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.name", Severity: diag.Warning, Fact: ground.OtherName, Differs: toleratesAll, Weight: 5, Category: factorCertificate,
+			Code: "smtp.certificate.name", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Fact: ground.OtherName, Differs: toleratesAll, Ref: "RFC 8461 section 4.1",
 			Title:       "Certificate does not match the name of the mail server",
 			Requirement: "The certificates match the names of the mail servers",
-			Ref:         "RFC 8461 section 4.1",
 			Advice:      "Get a certificate with the name of the MX host as a subject alternative name. " + opportunistic,
 		},
 		applies: func(s *server) bool { return certified(s) && !s.byAddress() },
@@ -303,9 +294,9 @@ var certificateRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.certificate.key", Severity: diag.Warning, Weight: 3, Category: factorCertificate,
+			Ref:         "RFC 9325 section 4.5",
 			Title:       "Certificate of the mail server has a weak key",
 			Requirement: "The certificates of the mail servers have strong keys",
-			Ref:         "RFC 9325 section 4.5",
 			Advice:      "Get a certificate with an ECDSA key on P-256, or an RSA key of 2048 bits or more.",
 		},
 		applies: certified,

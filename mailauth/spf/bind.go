@@ -54,6 +54,4 @@ func bind(s, domain string) string {
 }
 
 // withoutMacros writes a text so that no macros are seen in it.
-func withoutMacros(s string) string {
-	return strings.NewReplacer("%", "%%", " ", "%_").Replace(s)
-}
+func withoutMacros(s string) string { return strings.NewReplacer("%", "%%", " ", "%_").Replace(s) }

@@ -23,17 +23,13 @@ const (
 	Softfail  Outcome = "softfail"  // it probably may not
 	Temperror Outcome = "temperror" // a name server did not say
 	Permerror Outcome = "permerror" // the records cannot be evaluated
-
-	// NeedsDNS is the outcome of [Validate] where the record alone does not decide.
-	NeedsDNS Outcome = "needs_dns"
+	NeedsDNS  Outcome = "needs_dns" // the outcome of [Validate] where the record alone does not decide.
 )
 
 // Values lists the outcomes.
 func (Outcome) Values() []string {
-	return []string{
-		string(None), string(Neutral), string(Pass), string(Fail), string(Softfail), string(Temperror),
-		string(Permerror), string(NeedsDNS),
-	}
+	return []string{string(None), string(Neutral), string(Pass), string(Fail), string(Softfail), string(Temperror),
+		string(Permerror), string(NeedsDNS)}
 }
 
 // The limits of an evaluation (RFC 7208 section 4.6.4).
@@ -44,9 +40,8 @@ const (
 	maxPTR     = 10 // host names of the client that are looked at
 )
 
-// Timeout is how long anything is waited for; what has not been answered then counts as not said.
-// RFC 7208 section 4.6.4 wants evaluations to end, after 20 seconds at least, but callers usually have
-// no more than 15 (CONTRACT 1.9).
+// Timeout is how long anything is waited for; what has not been answered then counts as not said. RFC 7208 section
+// 4.6.4 wants evaluations to end, after 20 seconds at least, but callers usually have no more than 15 (CONTRACT 1.9).
 const Timeout = 10 * time.Second
 
 // maxAhead bounds the questions that an evaluation asks before it knows that it needs the answers.
@@ -57,14 +52,11 @@ type CheckRequest struct {
 	IP     netip.Addr // of the client; IPv4 in the form of IPv6 is IPv4
 	Sender string     // of MAIL FROM, without brackets; empty for bounces
 	HELO   string     // the name that the client gave itself
-
 	// Domain is whose record is evaluated. If empty, it is that of Sender, or HELO if that is empty
 	// too (RFC 7208 section 2.4). For the identity HELO, leave Sender empty.
 	Domain string
-
 	// Receiver is the name of the host that checks, for the macro r of explanations; empty is "unknown".
 	Receiver string
-
 	// Lookups and Voids take the place of [MaxLookups] and [MaxVoids], up to [MaxTerms]; 0 means these. No
 	// receiver does that: it shows what a record would mean if its limits did not matter.
 	Lookups, Voids int
@@ -171,9 +163,7 @@ func aLabels(s string) string {
 	return strings.TrimSuffix(s, ".")
 }
 
-func isASCII(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r > 0x7f }) < 0
-}
+func isASCII(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return r > 0x7f }) < 0 }
 
 func (e *evaluation) run() *Result {
 	v := e.checkHost(e.domain, false)

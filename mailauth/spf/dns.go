@@ -44,8 +44,7 @@ func newLookups(ctx context.Context, env *diag.Env, questions int) *lookups {
 	}
 }
 
-// ask asks a question, or waits for the answer if it was asked before. The name has no final dot, and
-// is not malformed.
+// ask asks a question, or waits for the answer if it was asked before. The name has no final dot, and is not malformed.
 func ask[R dns.RR](l *lookups, name string, qtype uint16) diag.Answer[R] {
 	q := question{absolute(strings.ToLower(name)), qtype}
 	l.mu.Lock()
@@ -175,8 +174,7 @@ func (l *lookups) published(name string) *publication {
 	return p
 }
 
-// mxHosts returns the names of MX hosts, the most preferred first, without those that are none
-// (RFC 7505).
+// mxHosts returns the names of MX hosts, the most preferred first, without those that are none (RFC 7505).
 func mxHosts(a diag.Answer[*dns.MX]) []string {
 	var names []string
 	byPreference := func(a, b *dns.MX) int {

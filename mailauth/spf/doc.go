@@ -8,11 +8,10 @@
 //
 //	example.com. TXT "v=spf1 ip4:192.0.2.0/24 mx include:_spf.example.net -all"
 //
-// A mechanism names hosts: by address (ip4, ip6), by what the DNS says of a name (a, mx, ptr, exists),
-// by the record of another domain (include), or all of them. The first that matches decides, by the
-// sign before it: + or none is pass, - fail, ~ softfail, ? neutral. A modifier such as redirect=, which
-// hands over to another record when nothing matched, or exp=, which explains a fail, has no sign.
-// Names may hold macros, such as %{i} for the address of the sender.
+// A mechanism names hosts: by address (ip4, ip6), by what the DNS says of a name (a, mx, ptr, exists), by the record of
+// another domain (include), or all of them. The first that matches decides, by the sign before it: + or none is pass, -
+// fail, ~ softfail, ? neutral. A modifier such as redirect=, which hands over to another record when nothing matched,
+// or exp=, which explains a fail, has no sign. Names may hold macros, such as %{i} for the address of the sender.
 //
 // Receivers bound their work. Terms that need the DNS are counted over the whole tree of records, and
 // the eleventh ends the evaluation in permerror, as does one error in the syntax anywhere, or a record
@@ -34,8 +33,7 @@
 //
 // # Limits
 //
-// The zones belong to strangers, so the tree is followed for at most [MaxTerms] terms, maxDepth levels
-// and [MaxQuestions] questions; what lies beyond is a finding. Lookups that do not depend on each other
-// are under way at once: a tree of records d levels deep needs d round trips, and one or two more for
-// the addresses of hosts.
+// The zones belong to strangers, so the tree is followed for at most [MaxTerms] terms, maxDepth levels and
+// [MaxQuestions] questions; what lies beyond is a finding. Lookups that do not depend on each other are under way at
+// once: a tree of records d levels deep needs d round trips, and one or two more for the addresses of hosts.
 package spf

@@ -33,7 +33,6 @@ type evidence struct {
 	tree   *Tree
 	ip     netip.Addr
 	result *Result // for ip; nil without one
-
 	// What is computed of the rest, once.
 	nodes      []*Node
 	last       *Node // whose all decides: the root, or where it hands over to

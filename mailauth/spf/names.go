@@ -24,9 +24,7 @@ func within(name, ancestor string) bool {
 	return ok && (rest == "" || strings.HasSuffix(rest, "."))
 }
 
-func reverseName(e *evaluation) string {
-	return strings.TrimSuffix(diag.IP{Addr: e.ip}.Reverse(), ".")
-}
+func reverseName(e *evaluation) string { return strings.TrimSuffix(diag.IP{Addr: e.ip}.Reverse(), ".") }
 
 // validated returns the host names of the client that lead back to it, in the order of the DNS. Only the
 // first ten are looked at (RFC 7208 section 4.6.4).

@@ -12,7 +12,6 @@ const (
 	// MaxRecordLength is how much of a record is read, in bytes. Records that reach receivers reliably
 	// are shorter than 512 (RFC 7208 section 3.4), and CONTRACT 3.3.1 takes no more than this.
 	MaxRecordLength = 8192
-
 	// maxFaults bounds the errors that are collected: nobody mends a record by the thousandth.
 	maxFaults = 500
 )
@@ -49,7 +48,6 @@ type SyntaxError struct {
 	Offset int    // in the text, in bytes
 	Length int    // in bytes
 	Text   string // what is wrong
-
 	// Suggested is what could stand in the place of the whole term; empty if there is no telling.
 	Suggested string
 

@@ -34,9 +34,7 @@ const (
 
 // Values lists the qualifiers.
 func (Qualifier) Values() []string {
-	return []string{
-		string(QualifierPass), string(QualifierFail), string(qualifierSoftfail), string(qualifierNeutral),
-	}
+	return []string{string(QualifierPass), string(QualifierFail), string(qualifierSoftfail), string(qualifierNeutral)}
 }
 
 // Outcome is the result of an evaluation that ends with a match of a mechanism with the qualifier.
@@ -105,20 +103,17 @@ type Record struct {
 type Term struct {
 	Offset int    // of the term in the text of the record, in bytes
 	Raw    string // as it was written
-
 	// Valid says that the term keeps to the syntax. Of one that does not, what could be read is filled
 	// in; Kind and Name are empty if it is not known what it was meant to be.
 	Valid bool
 
 	Kind      Kind
 	Qualifier Qualifier // of a mechanism
-
 	// Name tells which mechanism or modifier it is. It is empty for a modifier that RFC 7208 does not
 	// know, whose name is in Unknown: include=example.com is a modifier that means nothing (section 6),
 	// and must not be taken for a mechanism.
 	Name    Name
 	Unknown string // in lower case
-
 	// Value is the name of a domain, which may hold macros, or the network of ip4 and ip6, or the value
 	// of another modifier; empty if there is none. The lengths of prefixes are not part of it.
 	Value string

@@ -108,16 +108,9 @@ func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
 func (e *evidence) lookupReport(ended time.Time) *LookupReport {
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain, e.published.answer, e.records, e.now, ended),
-		Verdict:      rules.Judge(e, texts),
-		RecordsCount: len(e.records),
-		Terms:        e.terms(),
-		DNSLookups:   e.lookupCount(),
-		VoidLookups:  Count{e.tree.Voids(), MaxVoids, e.tree.Voids() > MaxVoids, false},
-		Tree:         e.nodeReport(e.tree.Root),
-		Authorized:   e.authorizedReport(),
-		Providers:    e.tree.providers(),
-		IPTest:       e.ipTest(),
-		Partial:      e.partial(),
+		Verdict:      rules.Judge(e, texts), RecordsCount: len(e.records), Terms: e.terms(), DNSLookups: e.lookupCount(),
+		VoidLookups: Count{e.tree.Voids(), MaxVoids, e.tree.Voids() > MaxVoids, false}, Tree: e.nodeReport(e.tree.Root),
+		Authorized: e.authorizedReport(), Providers: e.tree.providers(), IPTest: e.ipTest(), Partial: e.partial(),
 	}
 	r.Valid = e.valid(r.Verdict)
 	r.AllQualifier, r.Redirect, r.Exp = e.summary()
@@ -145,9 +138,8 @@ func (e *evidence) nodeReport(n *Node) *NodeReport {
 	for i := range n.Terms {
 		t := &n.Terms[i]
 		for _, h := range t.Hosts {
-			r.Hosts = append(r.Hosts, HostReport{
-				clean(t.Raw), clean(h.Name), append([]netip.Addr{}, h.Addresses[:min(len(h.Addresses), maxHostAddresses)]...),
-			})
+			r.Hosts = append(r.Hosts, HostReport{clean(t.Raw), clean(h.Name),
+				append([]netip.Addr{}, h.Addresses[:min(len(h.Addresses), maxHostAddresses)]...)})
 		}
 	}
 	for _, c := range n.Children {
@@ -243,9 +235,7 @@ func (e *evidence) summary() (all Qualifier, redirect, exp string) {
 
 func (e *evidence) authorizedReport() Authorized {
 	v4, v6 := e.authorized.Prefixes4(), e.authorized.Prefixes6()
-	return Authorized{
-		v4[:min(len(v4), maxNetworks)], v6[:min(len(v6), maxNetworks)], e.authorized.Count4(),
-	}
+	return Authorized{v4[:min(len(v4), maxNetworks)], v6[:min(len(v6), maxNetworks)], e.authorized.Count4()}
 }
 
 func (e *evidence) ipTest() *IPTest {

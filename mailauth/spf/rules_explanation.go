@@ -33,12 +33,10 @@ func hasExplanation(e *evidence) bool {
 // explanationRules are about exp. None of them matters to the result.
 var explanationRules = diag.Rules[*evidence]{
 	{
-		Code: "spf.exp.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "SPF explanation could not be looked up",
-		Requirement: "The name servers answer for the explanation",
-		Ref:         "RFC 7208 section 6.2",
-		Advice:      "Check the name servers: without the text, senders do not learn why their mail failed.",
-		When:        hasExplanation,
+		Code: "spf.exp.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 6.2",
+		Title: "SPF explanation could not be looked up", Requirement: "The name servers answer for the explanation",
+		Advice: "Check the name servers: without the text, senders do not learn why their mail failed.",
+		When:   hasExplanation,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Name != Exp || t.Err == nil {
 				return nil
@@ -77,11 +75,9 @@ var explanationRules = diag.Rules[*evidence]{
 // testRules are about the address that is tested. They say nothing of the record.
 var testRules = diag.Rules[*evidence]{
 	{
-		Code: "spf.ip.result", Severity: diag.Info,
-		Title:       "Tested address does not pass",
-		Requirement: "The tested address passes",
-		Ref:         "RFC 7208 section 2.6",
-		Advice:      "List the host in the record if it sends mail for the domain.",
+		Code: "spf.ip.result", Severity: diag.Info, Ref: "RFC 7208 section 2.6",
+		Title: "Tested address does not pass", Requirement: "The tested address passes",
+		Advice: "List the host in the record if it sends mail for the domain.",
 		When: func(e *evidence) bool {
 			return e.result != nil && e.result.Outcome != Temperror && e.result.Outcome != NeedsDNS && e.exists()
 		},
@@ -100,12 +96,10 @@ var testRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.ip.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Result for the tested address is not known",
-		Requirement: "The result for the tested address is known",
-		Ref:         "RFC 7208 section 2.6",
-		Advice:      "Look up the published record with the address, or try again if a name server did not answer.",
-		When:        func(e *evidence) bool { return e.result != nil && e.exists() },
+		Code: "spf.ip.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 2.6",
+		Title: "Result for the tested address is not known", Requirement: "The result for the tested address is known",
+		Advice: "Look up the published record with the address, or try again if a name server did not answer.",
+		When:   func(e *evidence) bool { return e.result != nil && e.exists() },
 		Fails: func(e *evidence) diag.Failures {
 			if e.result.Outcome != Temperror && e.result.Outcome != NeedsDNS {
 				return nil

@@ -14,10 +14,9 @@ const nearLimit = 9
 var limitRules = diag.Rules[*evidence]{
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.lookups.exceeded", Severity: diag.Critical, Weight: 15, Category: factorLimits,
-		Title:       "SPF needs more than 10 DNS lookups",
-		Requirement: "At most 10 DNS lookups",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove includes that are no longer used, or flatten them: receivers return permerror at the eleventh lookup.",
+		Ref:   "RFC 7208 section 4.6.4",
+		Title: "SPF needs more than 10 DNS lookups", Requirement: "At most 10 DNS lookups",
+		Advice: "Remove includes that are no longer used, or flatten them: receivers return permerror at the eleventh lookup.",
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			n, atLeast := e.tree.Root.CumulativeLookups, ""
 			if !e.complete {
@@ -28,13 +27,10 @@ var limitRules = diag.Rules[*evidence]{
 	}),
 	{
 		Code: "spf.lookups.near", Severity: diag.Warning, Weight: 2, Category: factorLimits,
-		Title:       "SPF is close to the limit of 10 DNS lookups",
-		Requirement: "At most 8 of 10 DNS lookups are used",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove includes that are no longer used, before a change of a provider takes the record over the limit.",
-		DependsOn:   []diag.Code{"spf.lookups.exceeded"},
-		Reads:       []diag.Source{fromTree},
-		When:        online,
+		Reads: []diag.Source{fromTree}, DependsOn: []diag.Code{"spf.lookups.exceeded"}, Ref: "RFC 7208 section 4.6.4",
+		Title: "SPF is close to the limit of 10 DNS lookups", Requirement: "At most 8 of 10 DNS lookups are used",
+		Advice: "Remove includes that are no longer used, before a change of a provider takes the record over the limit.",
+		When:   online,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.tree.Root.CumulativeLookups
 			return diag.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n, MaxLookups, costs(e.tree.Root))
@@ -42,11 +38,10 @@ var limitRules = diag.Rules[*evidence]{
 	},
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.voids.exceeded", Severity: diag.Error, Weight: 10, Category: factorLimits,
-		Title:       "SPF has more than 2 void lookups",
-		Requirement: "At most 2 void lookups",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove the terms whose names have no records: receivers return permerror at the third void lookup.",
-		When:        online,
+		Ref:   "RFC 7208 section 4.6.4",
+		Title: "SPF has more than 2 void lookups", Requirement: "At most 2 void lookups",
+		Advice: "Remove the terms whose names have no records: receivers return permerror at the third void lookup.",
+		When:   online,
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			n := e.tree.Voids()
 			return diag.FailIf(n > MaxVoids, "%d lookups find nothing: %s.", n, voids(e, func(t *ResolvedTerm) bool { return t.Void }))
@@ -54,12 +49,10 @@ var limitRules = diag.Rules[*evidence]{
 	}),
 	{
 		Code: "spf.voids.family", Severity: diag.Warning, Weight: 2, Category: factorLimits,
+		Reads: []diag.Source{fromTree}, DependsOn: []diag.Code{"spf.voids.exceeded"}, Ref: "RFC 7208 section 4.6.4",
 		Title:       "SPF has more than 2 void lookups for one address family",
 		Requirement: "At most 2 void lookups for IPv4 and for IPv6 clients",
-		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names without such addresses.",
-		DependsOn:   []diag.Code{"spf.voids.exceeded"},
-		Reads:       []diag.Source{fromTree},
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			if n := e.tree.Voids4(); n > MaxVoids && len(e.authorized.v4) > 0 {
@@ -75,11 +68,10 @@ var limitRules = diag.Rules[*evidence]{
 	},
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.mx.exceeded", Severity: diag.Critical, Weight: 3, Category: factorLimits,
-		Title:       "SPF has an mx with more than 10 MX hosts",
-		Requirement: "No mx stands for more than 10 MX hosts",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "List the addresses with ip4 and ip6: receivers return permerror for an mx with more than 10 hosts.",
-		When:        online,
+		Ref:   "RFC 7208 section 4.6.4",
+		Title: "SPF has an mx with more than 10 MX hosts", Requirement: "No mx stands for more than 10 MX hosts",
+		Advice: "List the addresses with ip4 and ip6: receivers return permerror for an mx with more than 10 hosts.",
+		When:   online,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.MXCount <= MaxMX {
 				return nil
@@ -151,10 +143,9 @@ var hostRules = diag.Rules[*evidence]{
 		"5.4", "Remove the term, or use a: mx does not fall back to the address of the domain.",
 		"%s has no MX records, so that %q never matches."),
 	thorough(diag.Rule[*evidence]{
-		Code: "spf.mx.null", Severity: diag.Warning,
+		Code: "spf.mx.null", Severity: diag.Warning, Ref: "RFC 7505 section 3",
 		Title:       "SPF has an mx whose domain has a null MX",
 		Requirement: "Every mx refers to a domain that receives mail",
-		Ref:         "RFC 7505 section 3",
 		Advice:      "Remove the term: a domain with a null MX has no MX hosts.",
 		When:        online,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {

@@ -17,17 +17,16 @@ const (
 var networkRules = diag.Rules[*evidence]{
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: factorNetworks,
-		Title:       "SPF authorizes the whole Internet",
-		Requirement: "The networks do not cover the whole Internet",
-		Ref:         "RFC 7208 section 11.4",
-		Advice:      "Narrow the networks to the hosts that send: anyone can send mail as the domain.",
-		Fails:       wholeInternet,
+		Ref:   "RFC 7208 section 11.4",
+		Title: "SPF authorizes the whole Internet", Requirement: "The networks do not cover the whole Internet",
+		Advice: "Narrow the networks to the hosts that send: anyone can send mail as the domain.",
+		Fails:  wholeInternet,
 	}),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: factorNetworks,
+		Ref:         "RFC 7208 section 11.4",
 		Title:       "SPF authorizes a very large network",
 		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
-		Ref:         "RFC 7208 section 11.4",
 		Advice:      "Narrow the network to the hosts that send: every other host in it passes, too.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || t.Qualifier != QualifierPass {
@@ -43,10 +42,9 @@ var networkRules = diag.Rules[*evidence]{
 	}),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: factorNetworks,
-		Title:       "SPF authorizes a network that is not public",
-		Requirement: "All networks are on the public Internet",
-		Ref:         "RFC 6890 section 2.2.2",
-		Advice:      "Remove the network: mail from the Internet never comes from such addresses.",
+		Ref:   "RFC 6890 section 2.2.2",
+		Title: "SPF authorizes a network that is not public", Requirement: "All networks are on the public Internet",
+		Advice: "Remove the network: mail from the Internet never comes from such addresses.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || t.Qualifier != QualifierPass {
 				return nil
@@ -61,10 +59,9 @@ var networkRules = diag.Rules[*evidence]{
 	}),
 	{
 		Code: "spf.network.mapped", Severity: diag.Warning, Weight: 1, Category: factorNetworks,
-		Title:       "SPF has an IPv4-mapped address in ip6",
-		Requirement: "No ip6 has an IPv4-mapped address",
-		Ref:         "RFC 7208 section 5",
-		Advice:      "Write it with ip4: receivers treat clients with such an address as IPv4.",
+		Ref:   "RFC 7208 section 5",
+		Title: "SPF has an IPv4-mapped address in ip6", Requirement: "No ip6 has an IPv4-mapped address",
+		Advice: "Write it with ip4: receivers treat clients with such an address as IPv4.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Name != ip6 || !t.Valid || !t.Network.Addr().Is4In6() {
 				return nil
@@ -73,10 +70,9 @@ var networkRules = diag.Rules[*evidence]{
 		})),
 	},
 	{
-		Code: "spf.network.host_bits", Severity: diag.Info,
+		Code: "spf.network.host_bits", Severity: diag.Info, Ref: "RFC 7208 section 5.6",
 		Title:       "SPF has a network that does not begin at its first address",
 		Requirement: "Every network begins at its first address",
-		Ref:         "RFC 7208 section 5.6",
 		Advice:      "Write the first address of the network, or remove the prefix length if one host was meant.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Network.IsValid() || t.Network == t.Network.Masked() {
@@ -141,8 +137,7 @@ var specials = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "which is for multicast"},
 }
 
-// special says why no mail comes from a network, or nothing. One that has public addresses as well is
-// not special.
+// special says why no mail comes from a network, or nothing. One that has public addresses as well is not special.
 func special(p netip.Prefix) string {
 	for _, s := range specials {
 		if s.Contains(p.Addr()) && p.Bits() >= s.Bits() {

@@ -31,8 +31,7 @@ func inSyntax(kinds ...SyntaxKind) func(*evidence) diag.Failures {
 	})
 }
 
-// syntaxRule makes the rule about errors of some kinds. Every one of them makes receivers end in
-// permerror.
+// syntaxRule makes the rule about errors of some kinds. Every one of them makes receivers end in permerror.
 func syntaxRule(code diag.Code, title, requirement, section, advice string, kinds ...SyntaxKind) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
 		Code: code, Severity: diag.Critical, Weight: 1, Category: factorSyntax, Title: title, Requirement: requirement,
@@ -58,11 +57,10 @@ var syntaxRules = diag.Rules[*evidence]{
 		"Write redirect= and exp= with an equals sign; a colon is for mechanisms.", colonModifier),
 	{
 		Code: "spf.syntax.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
-		Title:       "SPF record lacks a space before all",
-		Requirement: "A space separates all from the term before it",
-		Ref:         "RFC 7208 section 4.6.1",
-		Advice:      "Add a space before the qualifier of all.",
-		Fails:       suggesting(glued),
+		Ref:   "RFC 7208 section 4.6.1",
+		Title: "SPF record lacks a space before all", Requirement: "A space separates all from the term before it",
+		Advice: "Add a space before the qualifier of all.",
+		Fails:  suggesting(glued),
 	},
 	syntaxRule("spf.syntax.value.missing", "SPF record has a term without its value", "Every term that needs a value has one", "4.6.1",
 		"Write the value directly after the colon or equals sign, without a space.", valueMissing),
@@ -87,8 +85,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		"Remove the second one.", repeatedTerm),
 }
 
-// glued finds terms to which all sticks: those that are no terms for it, and names that end in -all by
-// mistake.
+// glued finds terms to which all sticks: those that are no terms for it, and names that end in -all by mistake.
 func glued(e *evidence) diag.Failures {
 	list := inSyntax(gluedTerms)(e)
 	root := e.tree.Root

@@ -11,9 +11,9 @@ import (
 var termRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.modifier.mechanism", Severity: diag.Error, Weight: 2, Category: factorTerms,
+		Ref:         "RFC 7208 section 6",
 		Title:       "SPF record has a mechanism with an equals sign",
 		Requirement: "No mechanism is written with an equals sign",
-		Ref:         "RFC 7208 section 6",
 		Advice:      "Write mechanisms with a colon: with an equals sign they are unknown modifiers, which receivers ignore.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !slices.Contains(mechanisms, Name(t.Unknown)) {
@@ -24,10 +24,9 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.modifier.version", Severity: diag.Error, Weight: 2, Category: factorTerms,
-		Title:       "SPF record has v=spf1 twice",
-		Requirement: "v=spf1 appears only at the beginning",
-		Ref:         "RFC 7208 section 4.5",
-		Advice:      "Merge the two records that were joined here into one, with one v=spf1 and one all.",
+		Ref:   "RFC 7208 section 4.5",
+		Title: "SPF record has v=spf1 twice", Requirement: "v=spf1 appears only at the beginning",
+		Advice: "Merge the two records that were joined here into one, with one v=spf1 and one all.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Unknown != "v" {
 				return nil
@@ -36,11 +35,9 @@ var termRules = diag.Rules[*evidence]{
 		})),
 	},
 	{
-		Code: "spf.modifier.unknown", Severity: diag.Info,
-		Title:       "SPF record has an unknown modifier",
-		Requirement: "Every modifier is one that SPF defines",
-		Ref:         "RFC 7208 section 6",
-		Advice:      "Check the spelling, or remove it: receivers ignore modifiers that they do not know.",
+		Code: "spf.modifier.unknown", Severity: diag.Info, Ref: "RFC 7208 section 6",
+		Title: "SPF record has an unknown modifier", Requirement: "Every modifier is one that SPF defines",
+		Advice: "Check the spelling, or remove it: receivers ignore modifiers that they do not know.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Valid || t.Unknown == "" || t.Unknown == "v" || slices.Contains(mechanisms, Name(t.Unknown)) {
 				return nil
@@ -50,18 +47,15 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.term.repeated", Severity: diag.Warning, Weight: 1, Category: factorTerms,
-		Title:       "SPF record has a mechanism twice",
-		Requirement: "No mechanism appears twice",
-		Ref:         "RFC 7208 section 4.6.2",
-		Advice:      "Remove the second one: it never matches what the first did not, and may cost a DNS lookup.",
-		Fails:       suggesting(repeatedTerms),
+		Ref:   "RFC 7208 section 4.6.2",
+		Title: "SPF record has a mechanism twice", Requirement: "No mechanism appears twice",
+		Advice: "Remove the second one: it never matches what the first did not, and may cost a DNS lookup.",
+		Fails:  suggesting(repeatedTerms),
 	},
 	{
-		Code: "spf.term.target", Severity: diag.Error, Weight: 1, Category: factorTerms,
-		Title:       "SPF record has a name that cannot exist",
-		Requirement: "Every name in the record can exist",
-		Ref:         "RFC 7208 section 4.8",
-		Advice:      "Correct the name: labels have 1 to 63 letters, digits, hyphens and underscores.",
+		Code: "spf.term.target", Severity: diag.Error, Weight: 1, Category: factorTerms, Ref: "RFC 7208 section 4.8",
+		Title: "SPF record has a name that cannot exist", Requirement: "Every name in the record can exist",
+		Advice: "Correct the name: labels have 1 to 63 letters, digits, hyphens and underscores.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			fault := t.targetFault()
 			if fault == "" {
@@ -72,10 +66,9 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.term.unreached", Severity: diag.Warning, Weight: 2, Category: factorTerms,
-		Title:       "SPF record has mechanisms after all",
-		Requirement: "No mechanism follows all",
-		Ref:         "RFC 7208 section 5.1",
-		Advice:      "Move all to the end of the record: it always matches, so receivers never evaluate what follows it.",
+		Ref:   "RFC 7208 section 5.1",
+		Title: "SPF record has mechanisms after all", Requirement: "No mechanism follows all",
+		Advice: "Move all to the end of the record: it always matches, so receivers never evaluate what follows it.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Reached || !t.Valid || t.Kind != Mechanism {
 				return nil
@@ -85,19 +78,17 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.term.shadowed", Severity: diag.Warning, Weight: 2, Category: factorTerms,
+		Reads: []diag.Source{fromTree}, Ref: "RFC 7208 section 4.6.2",
 		Title:       "SPF record lists a sender that an earlier term excludes",
 		Requirement: "No sender is excluded by an earlier term",
-		Ref:         "RFC 7208 section 4.6.2",
 		Advice:      "Move the term before the one that excludes it: the first match decides.",
-		Reads:       []diag.Source{fromTree},
 		Fails:       suggesting(shadowed),
 	},
 	{
 		Code: "spf.redirect.ignored", Severity: diag.Warning, Weight: 1, Category: factorTerms,
-		Title:       "SPF redirect is ignored because of all",
-		Requirement: "redirect and all are not used together",
-		Ref:         "RFC 7208 section 6.1",
-		Advice:      "Remove all to use the redirect, or use include in place of redirect: beside all, redirect is ignored.",
+		Ref:   "RFC 7208 section 6.1",
+		Title: "SPF redirect is ignored because of all", Requirement: "redirect and all are not used together",
+		Advice: "Remove all to use the redirect, or use include in place of redirect: beside all, redirect is ignored.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Reached || !t.Valid || t.Name != Redirect {
 				return nil
@@ -106,11 +97,9 @@ var termRules = diag.Rules[*evidence]{
 		})),
 	},
 	thorough(diag.Rule[*evidence]{
-		Code: "spf.ptr", Severity: diag.Warning, Weight: 5, Category: factorTerms,
-		Title:       "SPF record uses the ptr mechanism",
-		Requirement: "No record uses ptr",
-		Ref:         "RFC 7208 section 5.5",
-		Advice:      "Replace ptr with ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
+		Code: "spf.ptr", Severity: diag.Warning, Weight: 5, Category: factorTerms, Ref: "RFC 7208 section 5.5",
+		Title: "SPF record uses the ptr mechanism", Requirement: "No record uses ptr",
+		Advice: "Replace ptr with ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || t.Name != PTR {
 				return nil
@@ -119,11 +108,9 @@ var termRules = diag.Rules[*evidence]{
 		}),
 	}),
 	thorough(diag.Rule[*evidence]{
-		Code: "spf.macro.ptr", Severity: diag.Warning, Weight: 2, Category: factorTerms,
-		Title:       "SPF record uses the macro p",
-		Requirement: "No record uses the macro p",
-		Ref:         "RFC 7208 section 7.2",
-		Advice:      "Use %{i} in place of %{p}: the host name of a client is slow to look up and often unknown.",
+		Code: "spf.macro.ptr", Severity: diag.Warning, Weight: 2, Category: factorTerms, Ref: "RFC 7208 section 7.2",
+		Title: "SPF record uses the macro p", Requirement: "No record uses the macro p",
+		Advice: "Use %{i} in place of %{p}: the host name of a client is slow to look up and often unknown.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || !t.spec.uses("p") {
 				return nil
@@ -226,11 +213,9 @@ func ending(sign Qualifier, detail string) func(*evidence) diag.Failures {
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.senders.none", Severity: diag.Error, Weight: 10, Category: factorPolicy,
-		Title:       "SPF lists senders, but nobody passes",
-		Requirement: "The listed senders pass",
-		Ref:         "RFC 7208 section 4.6.2",
-		Advice:      "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
-		Reads:       []diag.Source{fromTree},
+		Reads: []diag.Source{fromTree}, Ref: "RFC 7208 section 4.6.2",
+		Title: "SPF lists senders, but nobody passes", Requirement: "The listed senders pass",
+		Advice: "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.tree.Root.Terms, lists) && !slices.ContainsFunc(e.nodes, (*Node).broken)
 		},
@@ -246,11 +231,10 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.all.missing", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
-		Title:       "SPF record does not end with all or redirect",
-		Requirement: "The record ends with all or redirect",
-		Ref:         "RFC 7208 section 4.7",
-		Advice:      "End the record with ~all, and with -all once you are sure that it lists every sender.",
-		When:        decided,
+		Ref:   "RFC 7208 section 4.7",
+		Title: "SPF record does not end with all or redirect", Requirement: "The record ends with all or redirect",
+		Advice: "End the record with ~all, and with -all once you are sure that it lists every sender.",
+		When:   decided,
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.last.Parsed.find(All) != nil:
@@ -268,30 +252,25 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.all.pass", Severity: diag.Critical, Weight: 15, Category: factorPolicy,
-		Title:       "SPF record lets every host pass (+all)",
-		Requirement: "The record does not let every host pass",
-		Ref:         "RFC 7208 section 5.1",
-		Advice:      "List the senders and replace +all with ~all: anyone can send mail as the domain.",
-		When:        decided,
-		Fails:       ending(QualifierPass, "The record ends with +all, so every host on the Internet passes."),
+		Code: "spf.all.pass", Severity: diag.Critical, Weight: 15, Category: factorPolicy, Ref: "RFC 7208 section 5.1",
+		Title: "SPF record lets every host pass (+all)", Requirement: "The record does not let every host pass",
+		Advice: "List the senders and replace +all with ~all: anyone can send mail as the domain.",
+		When:   decided, Fails: ending(QualifierPass, "The record ends with +all, so every host on the Internet passes."),
 	},
 	{
 		Code: "spf.all.neutral", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
-		Title:       "SPF record says nothing about other hosts (?all)",
-		Requirement: "The record does not end with ?all",
-		Ref:         "RFC 7208 section 8.2",
-		Advice:      "Replace ?all with ~all, and with -all once the list of senders is complete: ?all says no more than a record without all.",
-		When:        decided,
-		Fails:       ending(qualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
+		Ref:   "RFC 7208 section 8.2",
+		Title: "SPF record says nothing about other hosts (?all)", Requirement: "The record does not end with ?all",
+		Advice: "Replace ?all with ~all, and with -all once the list of senders is complete: ?all says no more than a record without all.",
+		When:   decided,
+		Fails:  ending(qualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
 	},
 	{
-		Code: "spf.none.form", Severity: diag.Info, DependsOn: []diag.Code{"spf.all.pass"},
+		Code: "spf.none.form", Severity: diag.Info, Reads: []diag.Source{fromTree},
+		DependsOn: []diag.Code{"spf.all.pass"}, Ref: "RFC 7208 section 10.1.2",
 		Title:       "No host passes, but the record is not v=spf1 -all",
 		Requirement: "A record without senders is v=spf1 -all",
-		Ref:         "RFC 7208 section 10.1.2",
 		Advice:      "Publish v=spf1 -all and nothing else if the domain sends no mail.",
-		Reads:       []diag.Source{fromTree},
 		When: func(e *evidence) bool {
 			return e.complete && !e.tree.Root.dynamic() && !slices.ContainsFunc(e.tree.Root.Terms, lists)
 		},

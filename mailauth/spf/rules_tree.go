@@ -30,19 +30,16 @@ func treeRule(code diag.Code, weight int, title, requirement, section, advice st
 // treeRules are about the records that the record leads to.
 var treeRules = diag.Rules[*evidence]{
 	{
-		Code: "spf.tree.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "spf.tree.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 5",
 		Title:       "Part of the SPF record could not be looked up",
 		Requirement: "The name servers answer for everything that the record refers to",
-		Ref:         "RFC 7208 section 5",
 		Advice:      "Try again in a few minutes. If it persists, tell the operator of the domain: receivers defer mail meanwhile.",
-		When:        online,
-		Fails:       unknownParts,
+		When:        online, Fails: unknownParts,
 	},
 	thorough(diag.Rule[*evidence]{
-		Code: "spf.tree.large", Severity: diag.Warning,
+		Code: "spf.tree.large", Severity: diag.Warning, Ref: "RFC 7208 section 4.6.4",
 		Title:       "SPF leads to more records than can be examined",
 		Requirement: "The tree of records is small enough to be examined",
-		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove includes that are not needed: receivers give up long before.",
 		When:        online,
 		Fails: func(e *evidence) diag.Failures {
@@ -96,12 +93,10 @@ var treeRules = diag.Rules[*evidence]{
 		})),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.include.repeated", Severity: diag.Warning, Weight: 2, Category: factorTree,
-		Title:       "SPF includes a record twice",
-		Requirement: "No record is included twice",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove one of the includes: receivers look the record up, and count it, each time.",
-		When:        online,
-		Fails:       suggesting(repeatedIncludes),
+		Ref:   "RFC 7208 section 4.6.4",
+		Title: "SPF includes a record twice", Requirement: "No record is included twice",
+		Advice: "Remove one of the includes: receivers look the record up, and count it, each time.",
+		When:   online, Fails: suggesting(repeatedIncludes),
 	}),
 	treeRule("spf.include.pass", 5, "An included SPF record lets every host pass", "No included record lets every host pass", "5.2",
 		"Remove the include at once: it lets anyone send mail as the domain.",

@@ -82,10 +82,7 @@ func (n number) address(v4 bool) netip.Addr {
 }
 
 // everything is the set of all addresses.
-var everything = Set{
-	v4: []span{{to: number{0, 1<<32 - 1}}},
-	v6: []span{{to: number{^uint64(0), ^uint64(0)}}},
-}
+var everything = Set{v4: []span{{to: number{0, 1<<32 - 1}}}, v6: []span{{to: number{^uint64(0), ^uint64(0)}}}}
 
 // SetOf returns the addresses of networks; what is not valid among them is left out. An IPv4 network
 // in the form of IPv6 is one of IPv6, for that is how it stands in a record (RFC 7208 section 5).
@@ -131,9 +128,7 @@ func joined(list []span) []span {
 }
 
 // Union returns the addresses that are in one of the sets.
-func (s Set) Union(t Set) Set {
-	return Set{union(s.v4, t.v4), union(s.v6, t.v6)}
-}
+func (s Set) Union(t Set) Set { return Set{union(s.v4, t.v4), union(s.v6, t.v6)} }
 
 // union merges two lists in order.
 func union(a, b []span) []span {

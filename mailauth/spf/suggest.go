@@ -349,8 +349,7 @@ func (e *evidence) redirected() *ResolvedTerm {
 	return nil
 }
 
-// breaks reports whether a record, or one that it leads to, makes evaluations end in permerror, or lets
-// everybody pass.
+// breaks reports whether a record, or one that it leads to, makes evaluations end in permerror, or lets everybody pass.
 func (n *Node) breaks() bool {
 	everyone := func(t ResolvedTerm) bool { return t.Everyone && t.Reached && t.Qualifier == QualifierPass }
 	return n.broken() || slices.ContainsFunc(n.Terms, everyone) || slices.ContainsFunc(n.Children, (*Node).breaks)
@@ -376,8 +375,7 @@ func separated(record string, list []string) string {
 	return record
 }
 
-// torn reports whether no blank stands between two character-strings of which the second begins with a
-// term.
+// torn reports whether no blank stands between two character-strings of which the second begins with a term.
 func torn(record string, offset int, second string) bool {
 	return offset > 0 && second != "" && second[0] != ' ' && record[offset-1] != ' ' && beginsTerm(second)
 }

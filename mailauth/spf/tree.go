@@ -64,7 +64,6 @@ type Node struct {
 // A ResolvedTerm is a term with what the DNS says of it, whatever the mail.
 type ResolvedTerm struct {
 	*Term
-
 	// Reached says that receivers come to the term, if none before it matches: it is valid, does not
 	// stand behind all, and is no redirect beside all.
 	Reached bool

@@ -44,13 +44,8 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	e.suggested = e.suggest()
 	text := e.tree.Root.Record
 	r := &ValidateReport{
-		Record:       strings.ToValidUTF8(text, "\uFFFD"),
-		Verdict:      rules.Judge(e, textsAlone),
-		Terms:        e.terms(),
-		DNSLookups:   e.lookupCount(),
-		LengthBytes:  len(text),
-		StringsCount: len(e.strings),
-		IPTest:       e.ipTest(),
+		Record: strings.ToValidUTF8(text, "\uFFFD"), Verdict: rules.Judge(e, textsAlone), Terms: e.terms(),
+		DNSLookups: e.lookupCount(), LengthBytes: len(text), StringsCount: len(e.strings), IPTest: e.ipTest(),
 	}
 	r.Valid = e.valid(r.Verdict)
 	r.AllQualifier, r.Redirect, r.Exp = e.summary()

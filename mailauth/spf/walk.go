@@ -17,14 +17,12 @@ const (
 	MaxTerms     = 100 // terms that need the DNS, in all records together
 	maxDepth     = 20  // levels below the root
 	MaxQuestions = 100 // questions to the DNS
-
 	// maxTreeLength is how much of all records together is read, in bytes. The records of a tree in use
 	// have up to 20 KiB.
 	maxTreeLength = 64 << 10
 )
 
-// Walk fetches the tree of a domain. If record is not empty, it stands for the one that the domain
-// publishes.
+// Walk fetches the tree of a domain. If record is not empty, it stands for the one that the domain publishes.
 //
 // The tree does not depend on a mail: of the macros only d and o are known, and it is meant for the
 // identity MAIL FROM, for which o is the domain itself. Servers that do not answer leave a mark in the

@@ -68,9 +68,7 @@ type Finder[E any] struct {
 }
 
 // Placed reports whether there is a record, or one at a wrong name: there is something to say about its location.
-func (k Finder[E]) Placed(e E) bool {
-	return len(k.Found(e).Records)+len(k.Elsewhere(e).Places) > 0
-}
+func (k Finder[E]) Placed(e E) bool { return len(k.Found(e).Records)+len(k.Elsewhere(e).Places) > 0 }
 
 // Aliased reports whether there is a record, or an alias that leads to none.
 func (k Finder[E]) Aliased(e E) bool { return len(k.Found(e).Records)+len(k.At(e).Aliases) > 0 }
@@ -124,8 +122,7 @@ func (k Finder[E]) Wildcard(r diag.Rule[E]) diag.Rule[E] {
 	protocol := k.Format.Protocol
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Wildcard TXT record answers at " + k.Label,
-		Requirement: "No wildcard TXT record of another kind answers at " + k.Label,
-		Ref:         "RFC 4592 section 2.2.1",
+		Requirement: "No wildcard TXT record of another kind answers at " + k.Label, Ref: "RFC 4592 section 2.2.1",
 		Advice: "Publish the record at " + k.Label + ", which takes the place of the wildcard there, or remove the " +
 			"wildcard.",
 		Fails: func(e E) diag.Failures {

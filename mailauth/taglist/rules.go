@@ -23,8 +23,7 @@ func (k Kit[E]) Stray(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Another TXT record looks like a broken " + k.Format.Protocol + " record",
 		Requirement: "No other TXT record looks like " + k.Format.Protocol,
-		Advice:      "Remove the record that is not exactly as it must be: " + k.readers() + " ignore it.",
-		Fails:       k.strays,
+		Advice:      "Remove the record that is not exactly as it must be: " + k.readers() + " ignore it.", Fails: k.strays,
 	})
 }
 
@@ -66,9 +65,8 @@ func (k Kit[E]) Syntax(r diag.Rule[E], kinds ...Kind) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Syntax error in the " + k.Format.Protocol + " record",
 		Requirement: "The " + k.Format.Protocol + " record has a valid syntax",
-		Advice:      "Write each " + k.Format.noun() + " as name=value, and a semicolon between two of them.",
-		When:        k.One,
-		Fails:       k.Faults(kinds...),
+		Advice:      "Write each " + k.Format.noun() + " as name=value, and a semicolon between two of them.", When: k.One,
+		Fails: k.Faults(kinds...),
 	})
 }
 
@@ -81,10 +79,8 @@ func (k Kit[E]) Repeated(r diag.Rule[E]) diag.Rule[E] {
 	}
 	return k.fill(r, diag.Rule[E]{
 		Title:       strings.ToUpper(noun[:1]) + noun[1:] + " of the record appears twice",
-		Requirement: "No " + noun + " of the record appears twice",
-		Advice:      advice,
-		When:        k.One,
-		Fails:       k.Faults(Repeated),
+		Requirement: "No " + noun + " of the record appears twice", Advice: advice, When: k.One,
+		Fails: k.Faults(Repeated),
 	})
 }
 
@@ -94,9 +90,8 @@ func (k Kit[E]) Unknown(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Unknown " + noun + " in the " + k.Format.Protocol + " record",
 		Requirement: "Every " + noun + " of the record is one that " + k.Format.Protocol + " defines",
-		Advice:      "Check the spelling: " + k.readers() + " ignore a " + noun + " that they do not know.",
-		When:        k.One,
-		Fails:       k.Faults(Unknown),
+		Advice:      "Check the spelling: " + k.readers() + " ignore a " + noun + " that they do not know.", When: k.One,
+		Fails: k.Faults(Unknown),
 	})
 }
 
@@ -106,8 +101,7 @@ func (k Kit[E]) Joined(r diag.Rule[E]) diag.Rule[E] {
 		Title:       "No semicolon between two strings of the record",
 		Requirement: "The character-strings of the record join without breaking tags",
 		Advice:      "Add a semicolon at the end of the first string: strings are joined without anything between them.",
-		When:        k.One,
-		Fails:       func(e E) diag.Failures { return k.suggesting(e, k.Found(e).joints()) },
+		When:        k.One, Fails: func(e E) diag.Failures { return k.suggesting(e, k.Found(e).joints()) },
 	})
 }
 
@@ -116,21 +110,16 @@ func (k Kit[E]) Long(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Character-string longer than 255 bytes",
 		Requirement: "Every character-string of the record has at most 255 bytes",
-		Advice:      "Split the record into strings of at most 255 bytes.",
-		When:        k.One,
-		Fails:       func(e E) diag.Failures { return k.Found(e).long() },
+		Advice:      "Split the record into strings of at most 255 bytes.", When: k.One,
+		Fails: func(e E) diag.Failures { return k.Found(e).long() },
 	})
 }
 
 // Line finds that the text is a line of a zone file, of which only the strings in quotes are the record.
 func (k Kit[E]) Line(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
-		Title:       LineTitle,
-		Requirement: LineRequirement,
-		Advice:      LineAdvice,
-		Ref:         "RFC 1035 section 5.1",
-		When:        k.One,
-		Fails:       func(e E) diag.Failures { return diag.FailIf(k.Found(e).Line, LineDetail) },
+		Title: LineTitle, Requirement: LineRequirement, Advice: LineAdvice, Ref: "RFC 1035 section 5.1", When: k.One,
+		Fails: func(e E) diag.Failures { return diag.FailIf(k.Found(e).Line, LineDetail) },
 	})
 }
 

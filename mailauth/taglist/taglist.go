@@ -16,17 +16,14 @@ type Format struct {
 	Version  string // what the tag v says, such as "STSv1"
 	Readers  string // who reads the records: "Senders" or "Receivers"
 	Tags     []Definition
-
 	// Fields says that the record has fields as in RFC 8460 section 3 and RFC 8461 section 3.1, not tags as in
 	// RFC 6376 section 3.2: names of up to 32 characters with hyphens and dots, no white space around the equals
 	// sign, no empty values, and a field that stands there again is ignored. White space behind the last value
 	// is taken, although the syntax has none: readers trim it.
 	Fields bool
-
 	// FoldNames says that the letter case of names does not matter, as in the ABNF of DMARC (RFC 5234 section
 	// 2.3).
 	FoldNames bool
-
 	// Mark is a tag that makes a record of a text without the tag v, such as p for DKIM (RFC 6376 section
 	// 3.6.1); empty if the version must come first.
 	Mark string
@@ -84,8 +81,7 @@ type List struct {
 	format Format
 }
 
-// maxFaults bounds the faults of a record. Beyond it only the first of each kind is kept, so that none hides
-// another.
+// maxFaults bounds the faults of a record. Beyond it only the first of each kind is kept, so that none hides another.
 const maxFaults = 200
 
 // Add notes a fault, also one that a protocol finds in the value of a tag.

@@ -17,8 +17,7 @@ type address struct {
 
 func (a *address) valid() bool { return a.problem == "" }
 
-// addresses splits rua at its commas: those within a URI are written %2C (RFC 8460 section 3). It notes what is
-// wrong.
+// addresses splits rua at its commas: those within a URI are written %2C (RFC 8460 section 3). It notes what is wrong.
 func addresses(l *taglist.List) []address {
 	rua, ok := l.Tag("rua")
 	switch {

@@ -57,9 +57,7 @@ func same(a, b string) bool {
 }
 
 // blankVersion reports whether white space follows the version, which some senders do not expect.
-func blankVersion(record string) bool {
-	return !strings.HasPrefix(record, "v="+format.Version+";")
-}
+func blankVersion(record string) bool { return !strings.HasPrefix(record, "v="+format.Version+";") }
 
 // sources are the texts that make up what the owner meant.
 func (e *evidence) sources() []string {

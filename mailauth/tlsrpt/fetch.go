@@ -16,14 +16,11 @@ import (
 const (
 	// timeout is how long anything is waited for.
 	timeout = 10 * time.Second
-
 	// maxDestinations is how many destinations of reports are looked at. Records name one or two.
 	maxDestinations = 10
-
 	// maxMXHosts is how many mail servers are asked for DANE, the most preferred first: one with a TLSA record is
 	// enough to know that there is something to report.
 	maxMXHosts = 5
-
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
 )
@@ -78,10 +75,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 // and that of the organizational domain, which subdomains do not inherit.
 func (e *evidence) misplaced() []string {
 	d := e.domain
-	list := []string{
-		d.Sub("*"), d.FQDN(), d.Sub("_tls._smtp"), d.Sub("_smtp-tls"), d.Sub("smtp._tls"), d.Sub("_tls"),
-		d.Sub(prefix + "." + d.String()), e.parentName(),
-	}
+	list := []string{d.Sub("*"), d.FQDN(), d.Sub("_tls._smtp"), d.Sub("_smtp-tls"), d.Sub("smtp._tls"), d.Sub("_tls"),
+		d.Sub(prefix + "." + d.String()), e.parentName()}
 	return slices.DeleteFunc(list, func(name string) bool { return name == "" || len(name) > maxName })
 }
 

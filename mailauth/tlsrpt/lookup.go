@@ -54,15 +54,10 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, err
 		return nil, err
 	}
 	r := &LookupReport{
-		RecordLookup:           diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, env.Now()),
-		Verdict:                rules.Judge(e, texts),
-		Valid:                  e.valid() && !lost(e),
-		RUA:                    []Destination{},
-		ExternalAuthorizations: e.authorizations(),
-		MTASTSFound:            e.protectedBySTS(),
-		DANEFound:              e.protectedByDANE(),
-		ParsedTags:             e.found.List.Parsed(),
-		Partial:                e.partial(),
+		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, env.Now()),
+		Verdict:      rules.Judge(e, texts), Valid: e.valid() && !lost(e), RUA: []Destination{},
+		ExternalAuthorizations: e.authorizations(), MTASTSFound: e.protectedBySTS(), DANEFound: e.protectedByDANE(),
+		ParsedTags: e.found.List.Parsed(), Partial: e.partial(),
 	}
 	if kit.One(e) {
 		r.Version = format.Version

@@ -46,9 +46,7 @@ func looksLikeReport(data []byte) bool {
 func isGzip(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
 
 // trim removes what may stand before JSON: white space, and a byte order mark against RFC 8259 section 8.1.
-func trim(data []byte) []byte {
-	return bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
-}
+func trim(data []byte) []byte { return bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))) }
 
 func parseBody(data []byte) (*Report, error) {
 	if !isGzip(data) {

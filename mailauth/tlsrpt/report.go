@@ -38,10 +38,9 @@ const (
 	stsWebPKIInvalid        ResultType = "sts-webpki-invalid"
 )
 
-var resultTypes = []ResultType{
-	startTLSNotSupported, certificateHostMismatch, certificateExpired, certificateNotTrusted, validationFailure,
-	tlsaInvalid, dnssecInvalid, daneRequired, stsPolicyFetchError, stsPolicyInvalid, stsWebPKIInvalid,
-}
+var resultTypes = []ResultType{startTLSNotSupported, certificateHostMismatch, certificateExpired, certificateNotTrusted,
+	validationFailure, tlsaInvalid, dnssecInvalid, daneRequired, stsPolicyFetchError, stsPolicyInvalid,
+	stsWebPKIInvalid}
 
 // Known reports whether the type is registered.
 func (t ResultType) Known() bool { return slices.Contains(resultTypes, t) }
@@ -53,14 +52,11 @@ type Report struct {
 	ID           string    // by which the organization knows the report
 	Begin, End   time.Time // of the time that the report is about; zero if it cannot be read
 	Policies     []PolicyReport
-
 	// Sessions of all policies together.
 	Successful, Failed int64
-
 	// Submitter and Domain are those of the message that brought the report: who sends it, and about which
 	// domain (RFC 8460 section 5.3). They are empty for a report without a message.
 	Submitter, Domain string
-
 	// Faults are deviations from RFC 8460, and what had to be left out: sentences without a full stop.
 	Faults []string
 }

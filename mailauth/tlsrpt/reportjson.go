@@ -193,11 +193,10 @@ func (r *reader) policy(o object) PolicyReport {
 
 func (r *reader) failure(o object) FailureDetail {
 	f := FailureDetail{
-		Result:    ResultType(strings.ToLower(r.text(o, "result-type"))),
-		SendingIP: r.address(o, "sending-mta-ip"), ReceivingIP: r.address(o, "receiving-ip"),
-		ReceivingMXHostname: r.text(o, "receiving-mx-hostname"), ReceivingMXHELO: r.text(o, "receiving-mx-helo"),
-		Sessions: r.count(o, "failed-session-count"), AdditionalInformation: r.text(o, "additional-information"),
-		ReasonCode: r.text(o, "failure-reason-code"),
+		Result: ResultType(strings.ToLower(r.text(o, "result-type"))), SendingIP: r.address(o, "sending-mta-ip"),
+		ReceivingIP: r.address(o, "receiving-ip"), ReceivingMXHostname: r.text(o, "receiving-mx-hostname"),
+		ReceivingMXHELO: r.text(o, "receiving-mx-helo"), Sessions: r.count(o, "failed-session-count"),
+		AdditionalInformation: r.text(o, "additional-information"), ReasonCode: r.text(o, "failure-reason-code"),
 	}
 	if !f.Result.Known() {
 		r.fault("%s has the result type %s, which is not registered", r.where, quote(string(f.Result)))

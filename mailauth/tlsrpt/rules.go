@@ -17,23 +17,19 @@ var rules = slices.Concat(lookupRules, absenceRules.Reading(fromRecord, fromMail
 // kit makes the rules that all records share.
 var kit = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
-		Format: format, Ref: "RFC 8460 section 3",
-		Found:   func(e *evidence) *taglist.Found { return &e.found },
+		Format: format, Ref: "RFC 8460 section 3", Found: func(e *evidence) *taglist.Found { return &e.found },
 		Suggest: func(e *evidence) string { return e.suggested },
 	},
-	Label: prefix, Name: (*evidence).name,
-	At:        func(e *evidence) *diag.Answer[*dns.TXT] { return &e.txt },
+	Label: prefix, Name: (*evidence).name, At: func(e *evidence) *diag.Answer[*dns.TXT] { return &e.txt },
 	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
 // lookupRules are about the answers of the DNS.
 var lookupRules = diag.Rules[*evidence]{
 	{
-		Code: "tlsrpt.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "TLSRPT record could not be looked up",
-		Requirement: "The name servers answer for the TLSRPT record",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Check that every name server of the domain answers TXT queries: until then senders send no reports.",
+		Code: "tlsrpt.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
+		Title: "TLSRPT record could not be looked up", Requirement: "The name servers answer for the TLSRPT record",
+		Advice: "Check that every name server of the domain answers TXT queries: until then senders send no reports.",
 		Fails: func(e *evidence) diag.Failures {
 			switch why := e.elsewhere.Unknown; {
 			case e.txt.Err() != nil:
@@ -46,10 +42,9 @@ var lookupRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tlsrpt.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "tlsrpt.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 		Title:       "Whether the domain receives mail could not be looked up",
 		Requirement: "The name servers say whether the domain receives mail",
-		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Check the name servers of the domain: a TLSRPT record is needed only where mail is received.",
 		When:        none,
 		Fails: func(e *evidence) diag.Failures {
@@ -59,11 +54,9 @@ var lookupRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tlsrpt.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Reads: []diag.Source{fromRecord}, Fact: ground.NoName,
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Fact: ground.NoName, Reads: []diag.Source{fromRecord}, Ref: "RFC 8460 section 3",
+		Title: "Domain does not exist", Requirement: "The domain exists",
+		Advice: "Check the spelling of the domain, its registration and its delegation.",
 		When: func(e *evidence) bool {
 			_, known := e.mail.Exists()
 			return known || !e.txt.NXDomain()
@@ -88,21 +81,19 @@ func present(e *evidence) bool { return len(e.found.Records) > 0 }
 // too, which fulfils them.
 var absenceRules = diag.Rules[*evidence]{
 	kit.Location(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord, DependsOn: existing,
+		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorRecord, DependsOn: existing,
 		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Placed(e)) },
 	}),
 	kit.Alias(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord, DependsOn: existing,
+		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+		Category: factorRecord, DependsOn: existing,
 		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Aliased(e)) },
 	}),
 	{
-		Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8, Category: factorRecord,
-		DependsOn:   existing,
-		Title:       "No TLSRPT record",
-		Requirement: "The domain has a TLSRPT record",
-		Ref:         "RFC 8460 section 3",
+		Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8,
+		Category: factorRecord, DependsOn: existing, Ref: "RFC 8460 section 3",
+		Title: "No TLSRPT record", Requirement: "The domain has a TLSRPT record",
 		Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls with v=TLSRPTv1; rua=mailto: and its " +
 			"address: otherwise you do not learn that senders cannot deliver over TLS.",
 		When: func(e *evidence) bool {
@@ -112,9 +103,9 @@ var absenceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tlsrpt.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing, DependsOn: existing,
+		Ref:         "RFC 8460 section 3",
 		Title:       "No TLSRPT record, and none is needed",
 		Requirement: "The domain has a TLSRPT record, although it receives no mail",
-		Ref:         "RFC 8460 section 3",
 		Advice:      "Leave it: reports are about incoming mail only. Publish a record once the domain receives mail.",
 		When:        func(e *evidence) bool { return !e.receives() && (present(e) || none(e)) },
 		Fails: func(e *evidence) diag.Failures {
@@ -170,10 +161,9 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	}),
 	{
-		Code: "tlsrpt.record.blank", Severity: diag.Warning,
+		Code: "tlsrpt.record.blank", Severity: diag.Warning, Ref: "RFC 8460 section 3",
 		Title:       "Space before the first semicolon of the record",
 		Requirement: "No space precedes the first semicolon of the record",
-		Ref:         "RFC 8460 section 3",
 		Advice:      "Write v=TLSRPTv1; without a space: the syntax allows one, but some senders ignore such a record.",
 		When:        kit.One,
 		Fails: func(e *evidence) diag.Failures {

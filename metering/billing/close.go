@@ -58,10 +58,9 @@ func (b Billing) now() time.Time {
 	return b.Clock().UTC().Truncate(time.Microsecond)
 }
 
-// Close makes the invoices of a month that do not exist yet, each in one transaction with its events. It may
-// be run as often and by as many as wanted. An account for which that fails keeps no other from its invoice;
-// the error tells of these, and the next Close makes up for them. It is a *TooEarlyError for a month that
-// is not over.
+// Close makes the invoices of a month that do not exist yet, each in one transaction with its events. It may be run as
+// often and by as many as wanted. An account for which that fails keeps no other from its invoice; the error tells of
+// these, and the next Close makes up for them. It is a *TooEarlyError for a month that is not over.
 func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 	closed := Closed{Period: p}
 	if from := ClosesAt(p); b.now().Before(from) {
@@ -109,7 +108,6 @@ func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 const (
 	// closers is how many accounts are closed at once: a store writes what comes together in one go.
 	closers = 16
-
 	// maxFaults is how many accounts are named of those that could not be closed.
 	maxFaults = 10
 )

@@ -24,8 +24,7 @@ type Usage struct {
 	Charges  int64              `json:"charges_count"`
 }
 
-// Charges sums the charges of a month by account, key and endpoint, in this order; of one account where one
-// is named.
+// Charges sums the charges of a month by account, key and endpoint, in this order; of one account where one is named.
 func Charges(
 	ctx context.Context, ledger metering.Ledger, account metering.AccountID, p metering.Period,
 ) ([]Usage, error) {

@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 )
 
-// FileBiller hands invoices to whatever reads a folder: an accounting program, or a person. For each it writes
-// one line of JSON into a file of its own, which is called by the month and the account, such as
-// 2026-10/acc_….jsonl; `cat DIR/2026-10/*.jsonl` is a month. A file appears whole, durably and once, also where
-// several nodes share the folder.
+// FileBiller hands invoices to whatever reads a folder: an accounting program, or a person. For each it writes one line
+// of JSON into a file of its own, which is called by the month and the account, such as 2026-10/acc_….jsonl; `cat
+// DIR/2026-10/*.jsonl` is a month. A file appears whole, durably and once, also where several nodes share the folder.
 type FileBiller struct{ Dir string }
 
 // Charge implements [Biller]. The reference is the name of the file.

@@ -41,7 +41,6 @@ type Invoice struct {
 	UsedCredits    int64 `json:"used_credits"`
 	LimitCredits   int64 `json:"limit_credits"` // the allowance
 	OverageCredits int64 `json:"overage_credits"`
-
 	// OverageRate is the price of a credit beyond the allowance in millionths of a cent. OverageExact is what
 	// they cost, a decimal number of cents without rounding, and OverageCents the same rounded half up.
 	OverageRate  int64  `json:"overage_rate"`
@@ -85,9 +84,8 @@ func newInvoice(
 ) (Invoice, error) {
 	v := Invoice{
 		ID: b.Period.String(), Number: number(a.ID, b.Period), Account: a.ID, Name: a.Name, Period: b.Period,
-		Plan: plan.ID, Currency: plan.Currency, PriceCents: plan.PriceCents,
-		UsedCredits: b.Used, LimitCredits: plan.Credits, OverageExact: "0",
-		State: Open, Attempts: []Attempt{}, CreatedAt: now,
+		Plan: plan.ID, Currency: plan.Currency, PriceCents: plan.PriceCents, UsedCredits: b.Used,
+		LimitCredits: plan.Credits, OverageExact: "0", State: Open, Attempts: []Attempt{}, CreatedAt: now,
 	}
 	if optedIn && !plan.HardCap() {
 		v.OverageCredits = max(0, b.Used-plan.Credits)

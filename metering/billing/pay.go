@@ -37,20 +37,15 @@ var retryAfter = [...]time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 72
 const (
 	// chargeTime is how long a biller may take.
 	chargeTime = 30 * time.Second
-
 	// chargeLease is for how long an invoice belongs to the node that has begun to charge it. It is longer than
 	// chargeTime by what a slow store and the clocks of two nodes may take.
 	chargeLease = 5 * time.Minute
-
 	// maxAttempts is how many attempts an invoice remembers.
 	maxAttempts = 50
-
 	// maxErrorBytes is how much of an error it remembers.
 	maxErrorBytes = 300
-
 	// payers is how many invoices are charged at once, since each may wait for the biller.
 	payers = 8
-
 	// payPage is how many invoices are looked up at once. Other nodes take some of them meanwhile.
 	payPage = 100
 )
@@ -64,9 +59,8 @@ type Paying struct {
 	Failed int `json:"failed_count"` // attempts
 }
 
-// Pay makes an attempt at every invoice that is due. Of several nodes, one charges an invoice. An invoice that
-// could not be charged, or whose charge could not be noted, is due again later; the error joins only the
-// faults of the store.
+// Pay makes an attempt at every invoice that is due. Of several nodes, one charges an invoice. An invoice that could
+// not be charged, or whose charge could not be noted, is due again later; the error joins only the faults of the store.
 func (b Billing) Pay(ctx context.Context) (Paying, error) {
 	var sum Paying
 	if b.Biller == nil {

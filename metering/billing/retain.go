@@ -8,9 +8,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Retain is the first month that a ledger must keep where it is to keep what is not before want: want itself,
-// or an earlier month that an account was charged credits for, and whose invoice its plan asks for and nobody
-// has made.
+// Retain is the first month that a ledger must keep where it is to keep what is not before want: want itself, or an
+// earlier month that an account was charged credits for, and whose invoice its plan asks for and nobody has made.
 func (b Billing) Retain(ctx context.Context, want metering.Period) (metering.Period, error) {
 	if b.Plans == nil {
 		b.Plans = metering.DefaultPlans()

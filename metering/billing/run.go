@@ -13,7 +13,6 @@ import (
 const (
 	// runPause is the time between two looks for what is to be closed and paid.
 	runPause = time.Minute
-
 	// catchUp is how many months Run looks back for invoices, from the oldest of which on it closes all.
 	catchUp = 12
 )

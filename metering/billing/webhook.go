@@ -28,7 +28,6 @@ const maxAnswer = 64 << 10
 type WebhookBiller struct {
 	URL    string
 	Client *http.Client // nil means http.DefaultClient; redirects are not followed in any case
-
 	// Sign returns the signature of a body, as receivers of Standard Webhooks verify it: it goes out as
 	// webhook-signature, with webhook-id and webhook-timestamp. Nil means unsigned.
 	Sign func(id string, at time.Time, body []byte) string

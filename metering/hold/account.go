@@ -22,7 +22,6 @@ type account struct {
 	months  []*month
 	holds   map[uint64]promise
 	claims  map[ClaimID]claim
-
 	// earliest is not after the end of any lease, so that most calls need not look at the holds.
 	earliest time.Time
 }
@@ -53,11 +52,7 @@ type claim struct {
 }
 
 func newAccount(record metering.Account, plans metering.Plans) *account {
-	a := &account{
-		id:     record.ID,
-		holds:  make(map[uint64]promise),
-		claims: make(map[ClaimID]claim),
-	}
+	a := &account{id: record.ID, holds: make(map[uint64]promise), claims: make(map[ClaimID]claim)}
 	a.set(record, plans)
 	return a
 }
@@ -104,8 +99,7 @@ func (a *account) month(ctx context.Context, source Source, p metering.Period) (
 
 func (a *account) balance(m *month) metering.Balance {
 	return metering.Balance{
-		Period: m.period, Plan: a.plan, Limit: a.limit,
-		Used: m.Used, Held: m.held, Charges: m.Charges,
+		Period: m.period, Plan: a.plan, Limit: a.limit, Used: m.Used, Held: m.held, Charges: m.Charges,
 	}
 }
 

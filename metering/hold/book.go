@@ -70,7 +70,6 @@ type Book struct {
 
 	mu       sync.RWMutex
 	accounts map[metering.AccountID]*account
-
 	// settled counts the settled claims, spread by hash. A Begin that had to look for a record
 	// outside the lock sees by it whether one may have been written meanwhile.
 	settled [1024]atomic.Uint64

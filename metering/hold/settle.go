@@ -10,14 +10,11 @@ import (
 
 // A Settling is a promise that is being made durable. Exactly one of Done and Undo must follow.
 type Settling struct {
-	// Credits, Period and Ceiling are those of the promise: what a ticket says of itself is not
-	// trusted with money.
+	// Credits, Period and Ceiling are those of the promise: what a ticket says of itself is not trusted with money.
 	Credits int64
 	Period  metering.Period
-
-	// Ceiling is what the account could use when the promise was made. A store keeps the highest of
-	// a month for its audit: a plan may be lowered meanwhile, so that the plan of today cannot tell
-	// whether the month was oversold.
+	// Ceiling is what the account could use when the promise was made. A store keeps the highest of a month for its
+	// audit: a plan may be lowered meanwhile, so that the plan of today cannot tell whether the month was oversold.
 	Ceiling int64
 
 	book    *Book
@@ -25,8 +22,7 @@ type Settling struct {
 	token   uint64
 }
 
-// Settle takes the promise of a ticket out of reach of its lease and of Cancel, or returns
-// [metering.ErrLapsed].
+// Settle takes the promise of a ticket out of reach of its lease and of Cancel, or returns [metering.ErrLapsed].
 func (b *Book) Settle(t metering.Ticket) (Settling, error) {
 	a, now := b.loaded(t.Account), b.clock()
 	if a == nil {
@@ -41,8 +37,7 @@ func (b *Book) Settle(t metering.Ticket) (Settling, error) {
 	p.settling = true
 	a.holds[t.Token] = p
 	return Settling{
-		Credits: p.credits, Period: p.month.period, Ceiling: p.ceiling,
-		book: b, account: a, token: t.Token,
+		Credits: p.credits, Period: p.month.period, Ceiling: p.ceiling, book: b, account: a, token: t.Token,
 	}, nil
 }
 

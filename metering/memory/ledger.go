@@ -98,9 +98,7 @@ func (l *ledger) keep(t *metering.Ticket, reply metering.Reply, at time.Time) {
 	if l.doubt == nil || l.doubt() == nil {
 		l.sweep(at)
 	}
-	l.replies[id] = hold.Record{
-		RequestID: t.RequestID, Fingerprint: *t.Fingerprint, Expires: expires, Reply: reply,
-	}
+	l.replies[id] = hold.Record{RequestID: t.RequestID, Fingerprint: *t.Fingerprint, Expires: expires, Reply: reply}
 	l.expiries = append(l.expiries, expiry{id, expires})
 	for _, old := range l.bodies.Add(id.Line, id, len(reply.Body), at, expires, t.KeptBytes) {
 		r := l.replies[old]

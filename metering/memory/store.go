@@ -45,8 +45,7 @@ func New(c Config) *Store {
 	return s
 }
 
-// Close implements [metering.Store]. Iterators of Watch end; every later call returns
-// [metering.ErrClosed].
+// Close implements [metering.Store]. Iterators of Watch end; every later call returns [metering.ErrClosed].
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil

@@ -30,9 +30,7 @@ const (
 	Records    Call = "Records"
 	PutRecords Call = "PutRecords"
 	prune      Call = "Prune"
-
-	// Any is each of them.
-	Any Call = "*"
+	Any        Call = "*" // each of them.
 )
 
 // A Fault makes one call fail.
@@ -198,8 +196,7 @@ func (s *FaultyStore) PutKeys(ctx context.Context, keys ...metering.Key) error {
 	return failsAlone(s, PutKeys, func() error { return s.Store.PutKeys(ctx, keys...) })
 }
 
-// Watch implements [metering.Keys]. A faulty one ends with the error, at once or, with After, behind
-// the first change.
+// Watch implements [metering.Keys]. A faulty one ends with the error, at once or, with After, behind the first change.
 func (s *FaultyStore) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
 	fault, failing := s.next(Watch)
 	if !failing {

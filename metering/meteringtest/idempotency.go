@@ -17,9 +17,8 @@ func testReplay(t *testing.T, f *fixture) {
 	customer := f.customer(Tiny)
 	first := f.begin(keyed(f.op(customer, 2), "k1", "body"))
 	want := metering.Reply{
-		Status: 201,
-		Header: map[string]string{"Content-Type": "image/png", "X-Empty": "", "X-Odd": "a\"b\\c\n\x00ü"},
-		Body:   []byte{0, 255, 128, 'a', 0},
+		Status: 201, Header: map[string]string{"Content-Type": "image/png", "X-Empty": "", "X-Odd": "a\"b\\c\n\x00ü"},
+		Body: []byte{0, 255, 128, 'a', 0},
 	}
 	balance, err := f.store.Settle(t.Context(), first, metering.Outcome{At: f.clock.Now(), Reply: &want})
 	require.NoError(t, err)

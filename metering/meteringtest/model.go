@@ -83,11 +83,8 @@ func (m *model) settle(t metering.Ticket, now time.Time) bool {
 func testModel(t *testing.T, f *fixture) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walk{f: f, customer: f.customer(Tiny), model: model{
-			ceiling: 10,
-			used:    make(map[metering.Period]int64),
-			charges: make(map[metering.Period]int64),
-			holds:   make(map[uint64]metering.Ticket),
-			records: make(map[[32]byte]record),
+			ceiling: 10, used: make(map[metering.Period]int64), charges: make(map[metering.Period]int64),
+			holds: make(map[uint64]metering.Ticket), records: make(map[[32]byte]record),
 		}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"begin":  w.begin,
@@ -177,10 +174,9 @@ func (w *walk) cancel(t *rapid.T) {
 }
 
 func (w *walk) wait(t *rapid.T) {
-	w.f.clock.Advance(rapid.SampledFrom([]time.Duration{
-		time.Microsecond, time.Second - time.Microsecond, time.Second, time.Minute, metering.ReplayWindow - time.Minute,
-		metering.ReplayWindow, 10 * metering.ReplayWindow,
-	}).Draw(t, "wait"))
+	w.f.clock.Advance(rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second - time.Microsecond, time.Second,
+		time.Minute, metering.ReplayWindow - time.Minute, metering.ReplayWindow,
+		10 * metering.ReplayWindow}).Draw(t, "wait"))
 }
 
 func (w *walk) plan(t *rapid.T) {

@@ -233,8 +233,7 @@ func testRaceVersions(t *testing.T, f *fixture) {
 	require.Positive(t, won.Load())
 }
 
-// testRaceCancel lets Settle and Cancel of the same ticket race: one of them wins, and the balance
-// knows which.
+// testRaceCancel lets Settle and Cancel of the same ticket race: one of them wins, and the balance knows which.
 func testRaceCancel(t *testing.T, f *fixture) {
 	customer := f.customer(Large)
 	var charged atomic.Int64

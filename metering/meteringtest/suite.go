@@ -21,11 +21,10 @@ type reopener interface {
 
 // The plans of the suite.
 const (
-	Tiny  metering.PlanID = "tiny"  // 10 credits, hard cap
-	Prime metering.PlanID = "prime" // 10007 credits, hard cap
-	flex  metering.PlanID = "flex"  // 100 credits, then a tenth of a cent each
-	Large metering.PlanID = "large" // a milliard of credits, hard cap
-
+	Tiny    metering.PlanID = "tiny"    // 10 credits, hard cap
+	Prime   metering.PlanID = "prime"   // 10007 credits, hard cap
+	flex    metering.PlanID = "flex"    // 100 credits, then a tenth of a cent each
+	Large   metering.PlanID = "large"   // a milliard of credits, hard cap
 	metered metering.PlanID = "metered" // 107 credits, then three hundredths of a cent each
 )
 
@@ -133,9 +132,7 @@ func (f *fixture) name(prefix string) string { return fmt.Sprintf("%s_%026d", pr
 // account creates an account.
 func (f *fixture) account(plan metering.PlanID) metering.AccountID {
 	f.t.Helper()
-	a := metering.Account{
-		ID: metering.AccountID(f.name("acc")), Name: "Example", Plan: plan, CreatedAt: f.clock.Now(),
-	}
+	a := metering.Account{ID: metering.AccountID(f.name("acc")), Name: "Example", Plan: plan, CreatedAt: f.clock.Now()}
 	require.NoError(f.t, f.store.PutAccount(f.ctx(), a))
 	return a.ID
 }

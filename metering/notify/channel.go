@@ -41,7 +41,6 @@ type Channel struct {
 	Account metering.AccountID
 	Name    string
 	Kind    Kind
-
 	// Target is the URL of a webhook without the values of its query, the host of a Slack or Teams webhook, whose
 	// path is a secret, the chat of Telegram or the mail address.
 	Target string
@@ -50,7 +49,6 @@ type Channel struct {
 	State      ChannelState
 	Reason     string // why it is disabled
 	Signed     bool   // whether deliveries are signed
-
 	// SignedTwiceUntil is when the secret before the last rotation ends to sign; zero where there is none.
 	SignedTwiceUntil time.Time
 

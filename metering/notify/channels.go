@@ -18,11 +18,9 @@ const (
 	// maxChannels bounds the channels of an account. An event and its deliveries are one transaction, which holds
 	// no more than [metering.MaxRecordsPut] records.
 	maxChannels = 20
-
 	// DefaultOverlap is how long both secrets sign after a rotation, and MaxOverlap the longest.
 	DefaultOverlap = 24 * time.Hour
 	maxOverlap     = 30 * 24 * time.Hour
-
 	// versionTries is how often a change is made anew when another writer was first.
 	versionTries = 8
 )
@@ -34,11 +32,9 @@ type Channels struct {
 	Plans  metering.Plans   // nil means metering.DefaultPlans
 	Clock  func() time.Time // nil means time.Now
 	Random io.Reader        // nil means crypto/rand
-
 	// AllowHTTP lets URLs begin with http://, for laboratories: whoever is on the way then reads and alters what
 	// is sent.
 	AllowHTTP bool
-
 	// Ports are those that a URL may name. Nil means 80, 443, 8080 and 8443, as for all of the web.
 	Ports []uint16
 }
@@ -49,7 +45,6 @@ type ChannelRequest struct {
 	Name    string // 1 to metering.MaxNameLength characters
 	Kind    Kind
 	Target  string // URL, chat or mail address
-
 	// Secret signs deliveries to a webhook. Zero means a new one, unless Unsigned says that there is to be none.
 	Secret   Secret
 	Unsigned bool
@@ -156,9 +151,8 @@ func containsControl(text string) bool {
 
 // categories returns those that a channel can choose from.
 func categories() []metering.EventCategory {
-	return []metering.EventCategory{
-		metering.UsageEvents, metering.KeyEvents, metering.BillingEvents, metering.SPFEvents,
-	}
+	return []metering.EventCategory{metering.UsageEvents, metering.KeyEvents, metering.BillingEvents,
+		metering.SPFEvents}
 }
 
 // List lists the channels of an account by creation time and id.

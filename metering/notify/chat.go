@@ -67,9 +67,8 @@ func (m *message) teams() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := []teamsBlock{
-		newTeamsBlock(teamsRun{Text: s.Title, Size: "Large", Weight: "Bolder"}), newTeamsBlock(teamsRun{Text: s.Text}),
-	}
+	body := []teamsBlock{newTeamsBlock(teamsRun{Text: s.Title, Size: "Large", Weight: "Bolder"}),
+		newTeamsBlock(teamsRun{Text: s.Text})}
 	for _, f := range s.Facts {
 		line := newTeamsBlock(teamsRun{Text: f.Name + ": ", Weight: "Bolder"}, teamsRun{Text: f.Value})
 		line.Spacing = "Small"

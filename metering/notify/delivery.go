@@ -34,7 +34,6 @@ type Delivery struct {
 	Attempts  []Attempt          `json:"attempts,omitempty"`
 	ReplayOf  string             `json:"replay_of,omitempty"` // the delivery that it repeats
 	CreatedAt time.Time          `json:"-"`
-
 	// Next is when it is tried next, or for a delivery that was tried for the last time, until when it can be
 	// replayed. Zero where nothing follows.
 	Next time.Time `json:"-"`
@@ -129,9 +128,8 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	}
 	at := now(c.Clock)
 	event := metering.Event{
-		ID:   metering.EventID(metering.EventChannelTest, newID(id+"/", c.Random)),
-		Type: metering.EventChannelTest, Account: account, At: at,
-		Data: facts{Account: account, ChannelID: id, ChannelName: d.Name, Kind: d.Kind},
+		ID: metering.EventID(metering.EventChannelTest, newID(id+"/", c.Random)), Type: metering.EventChannelTest,
+		Account: account, At: at, Data: facts{Account: account, ChannelID: id, ChannelName: d.Name, Kind: d.Kind},
 	}
 	record, err := event.Record()
 	if err != nil {

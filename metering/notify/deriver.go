@@ -17,16 +17,12 @@ const (
 	// horizon is how far back a [Deriver] looks: what no server noticed for so long is no news. It is well below
 	// keepFor, so that no event is derived again after it was tidied away.
 	horizon = 7 * 24 * time.Hour
-
 	// defaultEvery is how often a [Deriver] looks at all accounts that have channels, where that takes little time.
 	defaultEvery = 10 * time.Second
-
 	// lookRests bounds what looks at all cost: after one it waits for at least so many times what it took.
 	lookRests = 20
-
 	// maxNudges bounds the accounts that wait to be looked at; what does not fit is found by the next look.
 	maxNudges = 1024
-
 	// maxFaults is how many accounts are named of those that could not be looked at.
 	maxFaults = 5
 )
@@ -52,7 +48,6 @@ type Deriver struct {
 	refusals chan refusal
 	watched  atomic.Pointer[map[metering.AccountID]*watch]
 	reports  reports
-
 	// Of the goroutine that looks.
 	mu      sync.Mutex
 	written map[string]time.Time // ids of events that exist, and when they occurred

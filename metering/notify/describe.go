@@ -73,17 +73,14 @@ var texts = map[metering.EventType]func(facts) summary{
 
 func keyCreated(f facts) summary {
 	return summary{
-		Title:  "API key created: " + f.key(),
-		Text:   "A new API key was created for your account.",
-		Facts:  f.aboutKey(),
+		Title: "API key created: " + f.key(), Text: "A new API key was created for your account.", Facts: f.aboutKey(),
 		Action: "If nobody on your team created this key, revoke it now.",
 	}
 }
 
 func keyRotated(f facts) summary {
 	s := summary{
-		Title:  "API key rotated: " + f.key(),
-		Text:   "The API key was replaced by a new one and no longer works.",
+		Title: "API key rotated: " + f.key(), Text: "The API key was replaced by a new one and no longer works.",
 		Facts:  append(f.aboutKey(), fact{"New key", string(f.NewKeyID)}, fact{"New prefix", f.NewPrefix}),
 		Action: "Switch every client to the new key now.",
 	}
@@ -105,8 +102,7 @@ func keyGraceEnded(f facts) summary {
 
 func keyRevoked(f facts) summary {
 	s := summary{
-		Title:  "API key revoked: " + f.key(),
-		Text:   "The API key was revoked. Requests with it are refused.",
+		Title: "API key revoked: " + f.key(), Text: "The API key was revoked. Requests with it are refused.",
 		Facts:  append(f.aboutKey(), fact{"Reason", string(f.Revoked)}),
 		Action: "If a client still needs access, create a new key for it.",
 	}
@@ -119,19 +115,16 @@ func keyRevoked(f facts) summary {
 
 func keyExpiresSoon(f facts) summary {
 	return summary{
-		Title:  "API key expires soon: " + f.key(),
-		Text:   "The API key expires on " + moment(f.ExpiresAt) + ". Requests with it are refused from then on.",
-		Facts:  f.aboutKey(),
-		Action: "Create a new key and switch your clients to it. A rotation keeps the expiry.",
+		Title: "API key expires soon: " + f.key(),
+		Text:  "The API key expires on " + moment(f.ExpiresAt) + ". Requests with it are refused from then on.",
+		Facts: f.aboutKey(), Action: "Create a new key and switch your clients to it. A rotation keeps the expiry.",
 	}
 }
 
 func keyExpired(f facts) summary {
 	return summary{
-		Title:  "API key expired: " + f.key(),
-		Text:   "The API key has expired. Requests with it are refused.",
-		Facts:  f.aboutKey(),
-		Action: "If a client still needs access, create a new key for it.",
+		Title: "API key expired: " + f.key(), Text: "The API key has expired. Requests with it are refused.",
+		Facts: f.aboutKey(), Action: "If a client still needs access, create a new key for it.",
 	}
 }
 
@@ -159,17 +152,15 @@ func overageStarted(f facts) summary {
 		Title: "Overage started",
 		Text: fmt.Sprintf("Your account has used all %s credits of %s. Further requests are billed as overage.",
 			number(f.Limit), f.month()),
-		Facts:  f.aboutUsage(),
-		Action: "To cap the cost, set an overage budget.",
+		Facts: f.aboutUsage(), Action: "To cap the cost, set an overage budget.",
 	}
 }
 
 func budgetThreshold(f facts) summary {
 	return summary{
-		Title:  fmt.Sprintf("%d%% of the overage budget spent", f.Percent),
-		Text:   fmt.Sprintf("Overage of %s has cost %s of a budget of %s.", f.month(), f.money(f.Cost), f.money(f.Budget)),
-		Facts:  f.aboutUsage(),
-		Action: "Requests are refused once the budget is spent. To avoid that, raise it.",
+		Title: fmt.Sprintf("%d%% of the overage budget spent", f.Percent),
+		Text:  fmt.Sprintf("Overage of %s has cost %s of a budget of %s.", f.month(), f.money(f.Cost), f.money(f.Budget)),
+		Facts: f.aboutUsage(), Action: "Requests are refused once the budget is spent. To avoid that, raise it.",
 	}
 }
 
@@ -178,8 +169,7 @@ func budgetReached(f facts) summary {
 		Title: "Overage budget spent",
 		Text: fmt.Sprintf("The overage budget of %s for %s is spent. Further requests are refused until the next month.",
 			f.money(f.Budget), f.month()),
-		Facts:  f.aboutUsage(),
-		Action: "To continue now, raise the budget or choose a larger plan.",
+		Facts: f.aboutUsage(), Action: "To continue now, raise the budget or choose a larger plan.",
 	}
 }
 
@@ -188,16 +178,14 @@ func rateLimited(f facts) summary {
 		Title: "Requests are being rate limited: " + f.key(),
 		Text: fmt.Sprintf("The API key sent more than %s requests per minute, and some were refused with status 429. "+
 			"You are told of this at most once an hour for each key.", number(int64(f.PerMinute))),
-		Facts:  f.aboutKey(),
-		Action: "Slow the client down, honor Retry-After, or choose a plan with a higher rate.",
+		Facts: f.aboutKey(), Action: "Slow the client down, honor Retry-After, or choose a plan with a higher rate.",
 	}
 }
 
 func spfCreated(f facts) summary {
 	return summary{
-		Title:  "Hosted SPF profile created: " + f.domain(),
-		Text:   "A hosted SPF profile was created for " + f.domain() + ".",
-		Facts:  f.aboutSPF(),
+		Title: "Hosted SPF profile created: " + f.domain(),
+		Text:  "A hosted SPF profile was created for " + f.domain() + ".", Facts: f.aboutSPF(),
 		Action: "To use it, point the domain's SPF record to the include host.",
 	}
 }
@@ -220,8 +208,7 @@ func spfFailed(f facts) summary {
 		Title: "Hosted SPF cannot be resolved: " + f.domain(),
 		Text: "The SPF record of " + f.domain() + " could not be resolved. " +
 			"The last good records stay published, and resolution is retried.",
-		Facts:  facts,
-		Action: "Check the source record and the records that it includes.",
+		Facts: facts, Action: "Check the source record and the records that it includes.",
 	}
 }
 
@@ -244,8 +231,7 @@ func spfRemoved(f facts) summary {
 
 func channelTest(f facts) summary {
 	return summary{
-		Title: "Test notification",
-		Text:  "This is a test. The channel " + f.channel() + " receives notifications.",
+		Title: "Test notification", Text: "This is a test. The channel " + f.channel() + " receives notifications.",
 		Facts: []fact{{"Channel", f.ChannelID}},
 	}
 }

@@ -23,8 +23,7 @@ func overageBilled(f facts) summary {
 		Title: "Overage billed for " + f.month(),
 		Text: fmt.Sprintf("Your account used %s beyond the allowance of %s, which cost %s.",
 			credits(f.Overage), f.month(), f.money(f.Cost)),
-		Facts:  f.aboutInvoice(),
-		Action: "If this happens every month, compare the price of the next larger plan.",
+		Facts: f.aboutInvoice(), Action: "If this happens every month, compare the price of the next larger plan.",
 	}
 }
 

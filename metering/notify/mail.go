@@ -23,10 +23,8 @@ import (
 type MailServer struct {
 	// From is the address that messages come from.
 	From string
-
 	// Dial connects to the server. It is to ask the guard.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-
 	// TLS is the configuration for its certificate. Nil means the authorities of the system.
 	TLS *tls.Config
 

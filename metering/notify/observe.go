@@ -159,7 +159,6 @@ type reports struct {
 const (
 	// againAfter is how soon something is tried again that was not told.
 	againAfter = time.Minute
-
 	// maxReports bounds the memory: beyond it all is forgotten, and found to be stored.
 	maxReports = 100_000
 )

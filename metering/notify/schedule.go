@@ -13,9 +13,8 @@ const MaxAttempts = 6
 
 // waits follow failed attempts (CONTRACT 7). After the last attempt a delivery stays open to a manual replay for
 // the last of them.
-var waits = [MaxAttempts]time.Duration{
-	10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
-}
+var waits = [MaxAttempts]time.Duration{10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour,
+	24 * time.Hour}
 
 // maxRetryAfter bounds what a receiver may ask for, so that none parks deliveries beyond their retention.
 const maxRetryAfter = 24 * time.Hour

@@ -22,9 +22,8 @@ const secretPrefix = "whsec_"
 // errSecret means that a text is not a signing secret. It does not repeat the text.
 var errSecret = errors.New("not a signing secret: whsec_ and base64 of 24 to 64 bytes")
 
-// A Secret signs deliveries to a webhook: "whsec_" and base64 of 24 to 64 bytes, as Standard Webhooks has it.
-// Every way of printing or marshalling one writes a redacted text; only [Secret.Reveal] tells it. The zero
-// Secret is none.
+// A Secret signs deliveries to a webhook: "whsec_" and base64 of 24 to 64 bytes, as Standard Webhooks has it. Every way
+// of printing or marshalling one writes a redacted text; only [Secret.Reveal] tells it. The zero Secret is none.
 type Secret struct {
 	// A pointer to a string, because fmt prints the fields of an unexported field without asking their methods:
 	// it then finds an address. Of a pointer to a slice it would print the bytes.

@@ -19,13 +19,10 @@ import (
 
 const (
 	// userAgent is that of deliveries to webhooks (CONTRACT 7).
-	userAgent = "Service-Webhook/2.0"
-
+	userAgent     = "Service-Webhook/2.0"
 	schemaVersion = "2"
-
 	// maxAnswer is how much of an answer is read: enough for what Telegram has to say.
 	maxAnswer = 4 << 10
-
 	// maxShown is how much of a refusal is kept for the operator.
 	maxShown = 200
 )
@@ -149,10 +146,8 @@ func (m *message) body() ([]byte, error) {
 	if string(data) == "null" {
 		data = []byte("{}")
 	}
-	return json.Marshal(Body{
-		schemaVersion, m.event.ID, m.delivery.ID, len(m.delivery.Attempts), m.event.Type, m.event.Type.Category(),
-		m.event.At.UTC(), data,
-	})
+	return json.Marshal(Body{schemaVersion, m.event.ID, m.delivery.ID, len(m.delivery.Attempts), m.event.Type,
+		m.event.Type.Category(), m.event.At.UTC(), data})
 }
 
 // sign adds the headers of CONTRACT 7, under its own names and under those of Standard Webhooks.

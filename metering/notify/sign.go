@@ -48,9 +48,8 @@ func (s Secret) mac(id, timestamp string, body []byte) []byte {
 }
 
 // Verify is for receivers of webhooks: it reports whether a request was signed with one of the secrets, and is not
-// older than tolerance. Body is the body as it was received, to the byte. Who verifies should also remember
-// the header webhook-id for a while, since a delivery may come twice. The error is errHeaders, errTimestamp
-// or errSignature.
+// older than tolerance. Body is the body as it was received, to the byte. Who verifies should also remember the header
+// webhook-id for a while, since a delivery may come twice. The error is errHeaders, errTimestamp or errSignature.
 func Verify(h http.Header, body []byte, now time.Time, secrets ...Secret) error {
 	id, timestamp, signatures := h[headerID], h[headerTimestamp], h[headerSignature]
 	if len(id) != 1 || len(timestamp) != 1 || len(signatures) != 1 || id[0] == "" || signatures[0] == "" {

@@ -71,9 +71,7 @@ func (u usage) budget() (cents int64, ok bool) {
 // thresholds of its own.
 func (u usage) events(at time.Time) (list []metering.Event) {
 	about := u.facts()
-	add := func(t metering.EventType, part string, f usageFacts) {
-		list = append(list, u.event(t, part, at, f))
-	}
+	add := func(t metering.EventType, part string, f usageFacts) { list = append(list, u.event(t, part, at, f)) }
 	limit := strconv.FormatInt(u.balance.Limit, 10)
 	for i := len(usageThresholds) - 1; i >= 0; i-- {
 		if n := usageThresholds[i]; u.balance.Limit > 0 && u.balance.Used >= portion(u.balance.Limit, n) {

@@ -16,23 +16,18 @@ import (
 const (
 	// attemptTime bounds an attempt, from the first lookup to the last byte of the answer (CONTRACT 7).
 	attemptTime = 10 * time.Second
-
 	// lease is for how long a delivery is reserved for one worker: well above attemptTime and what a store may
 	// take. A node that has not told of the result by then is taken for dead.
 	lease = time.Minute
-
 	// What a [Worker] does unless it is told otherwise.
 	defaultRunning    = 64
 	defaultPerChannel = 4
 	defaultPoll       = time.Second
-
 	// storeTime bounds the wait for a store to take the result of an attempt.
 	storeTime = 15 * time.Second
-
 	// After a look at the store a worker rests for so many times what the look took, and at most so long.
 	rests   = 3
 	maxRest = time.Second
-
 	// maxEvents is how many events are read at a time.
 	maxEvents = 64
 )
@@ -41,11 +36,9 @@ const (
 // several: who changes a record first has it. Only Store and Client are required.
 type Worker struct {
 	Store metering.Store
-
 	// Client sends to webhooks, Slack, Teams and Telegram. It must dial through a guard: channels name any host. Its
 	// CheckRedirect, Jar and Timeout are not used.
 	Client *http.Client
-
 	// Mail is the operator's submission server. Without one, channels of mail are told of nothing.
 	Mail *MailServer
 
@@ -54,7 +47,6 @@ type Worker struct {
 	Running    int              // attempts at once; 0 means DefaultRunning
 	PerChannel int              // attempts at once to one channel; 0 means DefaultPerChannel
 	Poll       time.Duration    // between looks at the store; 0 means DefaultPoll
-
 	// Observe, if set, is called after each attempt, for metrics. It must not block.
 	Observe func(Kind, DeliveryState)
 

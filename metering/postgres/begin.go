@@ -15,31 +15,25 @@ import (
 	"github.com/diagkit/diagkit/metering/hold"
 )
 
-// The statements of a Begin. Under READ COMMITTED each sees what was committed before it began, so that all
-// that follow lockTaken see the promises of whoever had the lock before. Settle does not take the lock: it
-// turns what is held into what is used, and their sum stays. Claims are read before replies: a claim that is
-// gone has left its reply.
+// The statements of a Begin. Under READ COMMITTED each sees what was committed before it began, so that all that follow
+// lockTaken see the promises of whoever had the lock before. Settle does not take the lock: it turns what is held into
+// what is used, and their sum stays. Claims are read before replies: a claim that is gone has left its reply.
 const (
 	lockAdmission = `SELECT set_config('synchronous_commit', 'off', true) -- until the end of the transaction
 		FROM admissions WHERE account = $1 FOR UPDATE`
-
 	addAdmission = `INSERT INTO admissions (account) SELECT account FROM accounts WHERE account = $1
 		ON CONFLICT DO NOTHING`
-
 	// Who has this lock waits for no hold, as whoever has a hold may be waiting for it. At the turn of a month holds of
 	// the one before are there, too: whoever needs several periods takes the older first.
 	lockTaken = `SELECT FROM taken WHERE account = $1 AND period >= $2::integer - 1 ORDER BY period FOR UPDATE`
-
 	readTaken = `SELECT a.plan, a.overage, a.budget, coalesce(b.used, 0), coalesce(b.charges, 0), t.credits
 		FROM accounts a
 		LEFT JOIN balances b ON b.account = $1 AND b.period = $2
 		LEFT JOIN taken t ON t.account = $1 AND t.period = $2
 		WHERE a.account = $1`
-
 	// Where nothing is noted there are no holds either: the period is new, or PostgreSQL has crashed.
 	startTaken = `INSERT INTO taken (account, period, credits)
 		VALUES ($1, $2, coalesce((SELECT used FROM balances WHERE account = $1 AND period = $2), 0)) RETURNING credits`
-
 	// A hold counts as long as it is there, whatever a clock says: only then nobody can settle it after its
 	// credits were sold again.
 	dropLapsed = `WITH gone AS (
@@ -50,31 +44,25 @@ const (
 		UPDATE taken t SET credits = t.credits - g.credits
 		FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period ORDER BY period) g
 		WHERE t.account = $1 AND t.period = g.period`
-
 	countTaken = `UPDATE taken SET credits = coalesce((SELECT used FROM balances WHERE account = $1 AND period = $2), 0)
 			+ (SELECT coalesce(sum(credits), 0) FROM holds WHERE account = $1 AND period = $2)
 		WHERE account = $1 AND period = $2`
-
 	readClaims = `SELECT h.line, h.hash, h.fingerprint, h.lease <= $4
 		FROM unnest($2::text[], $3::bytea[]) AS c (line, hash),
 		LATERAL (SELECT * FROM holds WHERE account = $1 AND line = c.line AND hash = c.hash OFFSET 0) h`
-
 	readReplies = `SELECT r.line, r.hash, r.request, r.fingerprint, r.expires, r.status, r.form, r.header, r.body
 		FROM unnest($2::text[], $3::bytea[]) AS c (line, hash),
 		LATERAL (SELECT * FROM replies WHERE account = $1 AND line = c.line AND hash = c.hash
 			ORDER BY id DESC LIMIT 1) r`
-
 	addHolds = `WITH t AS (UPDATE taken SET credits = credits + $4 WHERE account = $1 AND period = $2)
 		INSERT INTO holds (account, token, period, credits, ceiling, lease)
 		SELECT $1, token, $2, credits, $3, lease
 		FROM unnest($5::bigint[], $6::bigint[], $7::bigint[]) AS h (token, credits, lease)`
-
 	addClaims = `WITH t AS (UPDATE taken SET credits = credits + $4 WHERE account = $1 AND period = $2)
 		INSERT INTO holds (account, token, period, credits, ceiling, lease, line, hash, fingerprint)
 		SELECT $1, token, $2, credits, $3, lease, line, hash, fingerprint
 		FROM unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bytea[], $10::bytea[])
 			AS h (token, credits, lease, line, hash, fingerprint)`
-
 	// addAtOnce grants all or nothing, if the account is on the terms that it had last.
 	addAtOnce = `WITH t AS (
 			UPDATE taken SET credits = credits + $4

@@ -44,9 +44,8 @@ func (t *taken) queueClaims(batch *pgx.Batch, g *group[metering.Op, metering.Beg
 		var hash, fingerprint, header []byte
 		var expires int64
 		var r hold.Record
-		to := []any{
-			&line, &hash, &r.RequestID, &fingerprint, &expires, &r.Reply.Status, &r.Reply.Form, &header, &r.Reply.Body,
-		}
+		to := []any{&line, &hash, &r.RequestID, &fingerprint, &expires, &r.Reply.Status, &r.Reply.Form, &header,
+			&r.Reply.Body}
 		_, err := pgx.ForEachRow(rows, to, func() (err error) {
 			r.Fingerprint, r.Expires = [32]byte(fingerprint), instant(expires)
 			r.Reply.Header, err = hold.ParseHeader(header)

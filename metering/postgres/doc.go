@@ -5,10 +5,9 @@
 // lock of its row. Begin works likewise, under a lock of the account in the database: however many servers
 // there are, an account is never sold more than it may use, and an idempotency key runs once.
 //
-// Holds and claims are rows with a lease. When a server dies, theirs end; a crash of PostgreSQL itself releases
-// all at once, for nothing had been charged or answered, and a Settle of theirs is refused as lapsed. Servers
-// need clocks that agree to some seconds, which decides when a lease ends, but never whether credits are sold
-// twice.
+// Holds and claims are rows with a lease. When a server dies, theirs end; a crash of PostgreSQL itself releases all at
+// once, for nothing had been charged or answered, and a Settle of theirs is refused as lapsed. Servers need clocks that
+// agree to some seconds, which decides when a lease ends, but never whether credits are sold twice.
 //
 //	store, err := postgres.Open(ctx, "postgres://diag@db.example.com/diag", postgres.Config{})
 //	if err != nil {

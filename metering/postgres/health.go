@@ -68,8 +68,7 @@ func (s *Store) examine() {
 // that somebody has on a table is not waited for longer than one second, and the server gives up by itself.
 const (
 	probeSettings = "SELECT set_config('lock_timeout', '1s', true)"
-
-	probeWrites = `WITH
+	probeWrites   = `WITH
 		a AS (INSERT INTO ledger (account, seq, key, endpoint, credits, period, at, request) VALUES ('', $1, '', '', 0, 0, 0, '')),
 		b AS (INSERT INTO balances (account, period, used, charges, peak) VALUES ('', $2, 0, 0, 0)),
 		c AS (INSERT INTO key_uses (account, key, at) VALUES ('', $3, 0)),
@@ -79,7 +78,6 @@ const (
 		f AS (INSERT INTO admissions (account) VALUES ($3)),
 		g AS (INSERT INTO taken (account, period, credits) VALUES ('', $2, 0))
 		INSERT INTO holds (account, token, period, credits, ceiling, lease) VALUES ('', $1, 0, 0, 0, 0)`
-
 	probeRemoves = `WITH
 		a AS (DELETE FROM ledger WHERE account = '' AND seq = $1),
 		b AS (DELETE FROM balances WHERE account = '' AND period = $2),

@@ -132,9 +132,7 @@ func keyValues(k *metering.Key) []any {
 	for i, prefix := range k.IPAllowlist {
 		allowlist[i] = prefix.String()
 	}
-	return []any{
-		k.Account, k.ID, k.Version, k.Name, k.Environment, scopes, k.Hash[:], k.DisplayPrefix, allowlist,
+	return []any{k.Account, k.ID, k.Version, k.Name, k.Environment, scopes, k.Hash[:], k.DisplayPrefix, allowlist,
 		micros(k.CreatedAt), optional(k.ExpiresAt), optional(k.RevokedAt), k.RevokedReason, k.RotatedFrom, k.RotatedTo,
-		optional(k.GraceUntil),
-	}
+		optional(k.GraceUntil)}
 }

@@ -15,10 +15,8 @@ const (
 	// maxGroup bounds the work of one transaction, and with it how long the first of a group waits for the
 	// last. Beyond it a larger group is hardly faster.
 	maxGroup = 256
-
 	// maxGroupBytes bounds the replies of one transaction.
 	maxGroupBytes = 8 << 20
-
 	// maxWaiting bounds what waits, over all accounts. Whoever comes later is told at once, rather than after
 	// its caller has gone.
 	maxWaiting = 1 << 16
@@ -50,7 +48,6 @@ type group[In, Out any] struct {
 // what comes meanwhile. Nobody lingers for more, and a busy account does not hold up another.
 type lanes[In, Out any] struct {
 	run func(*group[In, Out]) // does the jobs, and sets out or err of each
-
 	// Both may be nil. late is told of a job that was done after its caller had left; fits says what a job
 	// needs: a group has one period, and a bound of bytes.
 	late func(*job[In, Out])

@@ -32,7 +32,6 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 const (
 	// pageEntries is how many entries are read at once. Between two pages no connection is held.
 	pageEntries = 1000
-
 	// horizonPause is how often it is asked whether those who were writing have finished.
 	horizonPause = 2 * time.Millisecond
 )
@@ -186,10 +185,8 @@ const (
 		FULL JOIN balances b USING (account, period)
 		WHERE l.used IS DISTINCT FROM b.used OR l.charges IS DISTINCT FROM b.charges
 		ORDER BY 1, 2`
-
 	auditPeaks = `SELECT account, period, format('%s credits were used, the plan allowed %s', used, peak)
 		FROM balances WHERE used > peak ORDER BY 1, 2`
-
 	auditKeys = `SELECT account, period, format('key "%s" charged, but does not exist', key)
 		FROM (SELECT account, key, min(period) AS period FROM ledger GROUP BY account, key) l
 		WHERE NOT EXISTS (SELECT FROM keys k WHERE k.account = l.account AND k.id = l.key)

@@ -16,10 +16,8 @@ const (
 	// followPause is how often changes are looked for that no notification has told of. They must be known
 	// within a second.
 	followPause = 500 * time.Millisecond
-
 	// listenPause is the time before a new connection for notifications is tried.
 	listenPause = time.Second
-
 	// pageChanges is how many changes are read at once.
 	pageChanges = 256
 )

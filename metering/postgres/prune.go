@@ -19,9 +19,7 @@ const pruneRows = 1000
 const (
 	findOld = `SELECT account, period FROM balances WHERE period < $1 AND (account, period) > ($2, $3)
 		ORDER BY account, period LIMIT $4`
-
-	lockBalance = "SELECT 1 FROM balances WHERE account = $1 AND period = $2 FOR UPDATE"
-
+	lockBalance  = "SELECT 1 FROM balances WHERE account = $1 AND period = $2 FOR UPDATE"
 	pruneCharges = `WITH old AS (
 		SELECT seq FROM ledger WHERE account = $1 AND period = $2 ORDER BY seq LIMIT $3
 	), gone AS (
@@ -30,11 +28,8 @@ const (
 	UPDATE balances b SET used = b.used - g.used, charges = b.charges - g.charges
 	FROM (SELECT coalesce(sum(credits), 0) AS used, count(*) AS charges FROM gone) g
 	WHERE b.account = $1 AND b.period = $2 RETURNING g.charges`
-
 	pruneBalance = "DELETE FROM balances WHERE account = $1 AND period = $2 AND charges = 0"
-
-	pruneTaken = "DELETE FROM taken WHERE account = $1 AND period = $2"
-
+	pruneTaken   = "DELETE FROM taken WHERE account = $1 AND period = $2"
 	pruneChanges = `DELETE FROM changes WHERE seq IN (
 		SELECT seq FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - $1 ORDER BY seq LIMIT $2)`
 )

@@ -15,8 +15,7 @@ const trimRows = 1000
 // The oldest bodies of a line go until the rest has room; their claims stay. The row of the line is locked
 // first, so that what follows sees what others have dropped.
 const (
-	lockLine = "SELECT bytes FROM lines WHERE account = $1 AND line = $2 FOR UPDATE"
-
+	lockLine   = "SELECT bytes FROM lines WHERE account = $1 AND line = $2 FOR UPDATE"
 	dropBodies = `WITH old AS (
 		SELECT id, bytes FROM (
 			SELECT id, bytes, sum(bytes) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) - bytes AS before
@@ -57,10 +56,8 @@ const (
 // The statements of a sweep. What somebody else is working on is left to him.
 const (
 	// Begin drops what lapsed where it needs the room; this is for accounts at rest.
-	findLapsed = "SELECT DISTINCT account FROM holds WHERE lease <= $1 LIMIT $2"
-
-	findExpired = `SELECT account, line, hash, id FROM replies WHERE expires <= $1 ORDER BY expires LIMIT $2`
-
+	findLapsed   = "SELECT DISTINCT account FROM holds WHERE lease <= $1 LIMIT $2"
+	findExpired  = `SELECT account, line, hash, id FROM replies WHERE expires <= $1 ORDER BY expires LIMIT $2`
 	sweepReplies = `WITH old AS (
 		SELECT r.account, r.line, r.hash, r.id
 		FROM unnest($2::text[], $3::bytea[], $4::bigint[]) AS c (line, hash, id)

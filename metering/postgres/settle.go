@@ -196,7 +196,6 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 const (
 	// useResolution is how exact the last use of a key is: a busy key is not written for each charge.
 	useResolution = time.Second
-
 	// maxUses bounds what is remembered of keys.
 	maxUses = 1 << 18
 )

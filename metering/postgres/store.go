@@ -20,7 +20,6 @@ type Config struct {
 	Plans metering.Plans   // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end and what is swept; nil means that of the server
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is swept; nil: it always is
-
 	// These are for tests.
 	tracer pgx.QueryTracer // is told of each statement
 	poll   time.Duration   // between two looks for changes that were not notified; 0 means followPause
@@ -93,8 +92,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	return s, nil
 }
 
-// Close implements [metering.Store]: it refuses new calls and finishes what is under way. Further calls do
-// nothing.
+// Close implements [metering.Store]: it refuses new calls and finishes what is under way. Further calls do nothing.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		s.cancel()

@@ -16,8 +16,7 @@ type Layout struct {
 	Steps []string // scripts from each version to the next; a released one never changes
 }
 
-// Migrate brings the tables in a database up to date, creating what is missing, and tells from which version to
-// which.
+// Migrate brings the tables in a database up to date, creating what is missing, and tells from which version to which.
 func (l Layout) Migrate(ctx context.Context, url string) (from, to int, err error) {
 	config, err := parse(url)
 	if err != nil {

@@ -21,11 +21,9 @@ import (
 const (
 	// patience is how long a request waits for Redis, which answers within a millisecond where all is well.
 	patience = 100 * time.Millisecond
-
 	// retryPause is the time between two attempts to reach Redis again.
 	retryPause = time.Second
-
-	prefix = "diag:rate:"
+	prefix     = "diag:rate:"
 )
 
 // Config says how a limiter behaves. The zero value is a server's.
@@ -35,8 +33,7 @@ type Config struct {
 	Timeout time.Duration // after which Redis counts as away; 0 means 100 ms
 }
 
-// A Limiter is a [metering.Limiter] whose buckets are in Redis. It is safe for concurrent use. Make one with
-// [Open].
+// A Limiter is a [metering.Limiter] whose buckets are in Redis. It is safe for concurrent use. Make one with [Open].
 type Limiter struct {
 	client  goredis.UniversalClient
 	log     *slog.Logger

@@ -29,12 +29,9 @@ const accountColumns = `SELECT id, version, name, plan, overage, budget, created
 
 func scanAccount(stmt *sqlite.Stmt) metering.Account {
 	a := metering.Account{
-		ID:             metering.AccountID(stmt.ColumnText(0)),
-		Version:        stmt.ColumnInt64(1),
-		Name:           stmt.ColumnText(2),
-		Plan:           metering.PlanID(stmt.ColumnText(3)),
-		OverageEnabled: stmt.ColumnBool(4),
-		CreatedAt:      instant(stmt.ColumnInt64(6)),
+		ID: metering.AccountID(stmt.ColumnText(0)), Version: stmt.ColumnInt64(1), Name: stmt.ColumnText(2),
+		Plan: metering.PlanID(stmt.ColumnText(3)), OverageEnabled: stmt.ColumnBool(4),
+		CreatedAt: instant(stmt.ColumnInt64(6)),
 	}
 	if !stmt.ColumnIsNull(5) {
 		cents := stmt.ColumnInt64(5)
@@ -124,8 +121,7 @@ func (w *writer) putAccount(a metering.Account) error {
 // checkVersion refuses a write that another writer has overtaken.
 func (w *writer) checkVersion(sql, id string, version int64) error {
 	var stored int64
-	err := sqlitedb.Rows(w.conn, sql,
-		func(stmt *sqlite.Stmt) { stmt.BindText(1, id) },
+	err := sqlitedb.Rows(w.conn, sql, func(stmt *sqlite.Stmt) { stmt.BindText(1, id) },
 		func(stmt *sqlite.Stmt) error { stored = stmt.ColumnInt64(0); return nil })
 	if err == nil && stored != version {
 		err = metering.ErrVersion
@@ -151,20 +147,13 @@ const keyColumns = `SELECT k.id, k.version, k.account, k.name, k.environment, k.
 
 func scanKey(stmt *sqlite.Stmt) (metering.Key, error) {
 	k := metering.Key{
-		ID:            metering.KeyID(stmt.ColumnText(0)),
-		Version:       stmt.ColumnInt64(1),
-		Account:       metering.AccountID(stmt.ColumnText(2)),
-		Name:          stmt.ColumnText(3),
-		Environment:   metering.Environment(stmt.ColumnText(4)),
-		DisplayPrefix: stmt.ColumnText(7),
-		CreatedAt:     instant(stmt.ColumnInt64(9)),
-		ExpiresAt:     columnInstant(stmt, 10),
-		RevokedAt:     columnInstant(stmt, 11),
-		RevokedReason: metering.RevokedReason(stmt.ColumnText(12)),
-		RotatedFrom:   metering.KeyID(stmt.ColumnText(13)),
-		RotatedTo:     metering.KeyID(stmt.ColumnText(14)),
-		GraceUntil:    columnInstant(stmt, 15),
-		LastUsedAt:    columnInstant(stmt, 16),
+		ID: metering.KeyID(stmt.ColumnText(0)), Version: stmt.ColumnInt64(1),
+		Account: metering.AccountID(stmt.ColumnText(2)), Name: stmt.ColumnText(3),
+		Environment: metering.Environment(stmt.ColumnText(4)), DisplayPrefix: stmt.ColumnText(7),
+		CreatedAt: instant(stmt.ColumnInt64(9)), ExpiresAt: columnInstant(stmt, 10), RevokedAt: columnInstant(stmt, 11),
+		RevokedReason: metering.RevokedReason(stmt.ColumnText(12)), RotatedFrom: metering.KeyID(stmt.ColumnText(13)),
+		RotatedTo: metering.KeyID(stmt.ColumnText(14)), GraceUntil: columnInstant(stmt, 15),
+		LastUsedAt: columnInstant(stmt, 16),
 	}
 	stmt.ColumnBytes(6, k.Hash[:])
 	if err := json.Unmarshal([]byte(stmt.ColumnText(5)), &k.Scopes); err != nil {

@@ -29,8 +29,7 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 		return metering.Balance{}, err
 	}
 	return metering.Balance{
-		Period: p, Plan: account.Plan, Limit: s.config.Plans[account.Plan].Credits,
-		Used: m.Used, Charges: m.Charges,
+		Period: p, Plan: account.Plan, Limit: s.config.Plans[account.Plan].Credits, Used: m.Used, Charges: m.Charges,
 	}, nil
 }
 
@@ -72,14 +71,10 @@ func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]m
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, sql, bind, func(stmt *sqlite.Stmt) error {
 			list = append(list, metering.Entry{
-				Seq:       stmt.ColumnInt64(0),
-				RequestID: stmt.ColumnText(1),
-				Account:   metering.AccountID(stmt.ColumnText(2)),
-				Key:       metering.KeyID(stmt.ColumnText(3)),
-				Endpoint:  stmt.ColumnText(4),
-				Credits:   stmt.ColumnInt64(5),
-				Period:    periodOf(stmt.ColumnInt64(6)),
-				At:        instant(stmt.ColumnInt64(7)),
+				Seq: stmt.ColumnInt64(0), RequestID: stmt.ColumnText(1),
+				Account: metering.AccountID(stmt.ColumnText(2)), Key: metering.KeyID(stmt.ColumnText(3)),
+				Endpoint: stmt.ColumnText(4), Credits: stmt.ColumnInt64(5), Period: periodOf(stmt.ColumnInt64(6)),
+				At: instant(stmt.ColumnInt64(7)),
 			})
 			return nil
 		})
@@ -157,9 +152,8 @@ func auditAll(conn *sqlite.Conn, audit *metering.Audit) error {
 	for _, sql := range []string{auditBalances, auditPeaks, auditKeys} {
 		err := sqlitedb.Rows(conn, sql, nil, func(stmt *sqlite.Stmt) error {
 			audit.Faults = append(audit.Faults, metering.AuditFault{
-				Account: metering.AccountID(stmt.ColumnText(0)),
-				Period:  periodOf(stmt.ColumnInt64(1)),
-				Detail:  stmt.ColumnText(2),
+				Account: metering.AccountID(stmt.ColumnText(0)), Period: periodOf(stmt.ColumnInt64(1)),
+				Detail: stmt.ColumnText(2),
 			})
 			return nil
 		})
@@ -180,12 +174,10 @@ const (
 		LEFT JOIN names n ON n.id = account
 		WHERE l.used IS NOT b.used OR l.charges IS NOT b.charges
 		ORDER BY 1, 2`
-
 	auditPeaks = `SELECT coalesce(n.name, ''), period,
 			printf('%d credits were used, the plan allowed %d', used, peak)
 		FROM balances LEFT JOIN names n ON n.id = account
 		WHERE used > peak ORDER BY 1, 2`
-
 	auditKeys = `SELECT coalesce(a.name, ''), l.period,
 			printf('key "%s" charged, but does not exist', coalesce(n.name, ''))
 		FROM (SELECT key, min(account) AS account, min(period) AS period FROM ledger GROUP BY key) l

@@ -15,10 +15,8 @@ import (
 )
 
 const (
-	// followPause is how often the changes of other processes are looked for. They must be known
-	// within a second.
+	// followPause is how often the changes of other processes are looked for. They must be known within a second.
 	followPause = 250 * time.Millisecond
-
 	// pageChanges is how many changes are read at once.
 	pageChanges = 256
 )
@@ -71,9 +69,8 @@ func (n *news) waiting() <-chan struct{} {
 // rise is called when a change has taken effect, before its author and the watchers are told.
 func (n *news) rise() { n.generation.Add(1) }
 
-// Generation rises with every change of a key or an account: with one made through this value before
-// the call returns, with one made by another process within a second. A cache that has seen no new
-// generation is not stale.
+// Generation rises with every change of a key or an account: with one made through this value before the call returns,
+// with one made by another process within a second. A cache that has seen no new generation is not stale.
 func (s *Store) Generation() uint64 { return s.news.generation.Load() }
 
 func (s *Store) lastChange(ctx context.Context) (seq int64, err error) {
@@ -93,8 +90,7 @@ func (s *Store) changesAfter(ctx context.Context, seq int64) (list []metering.Ch
 			},
 			func(stmt *sqlite.Stmt) error {
 				list = append(list, metering.Change{
-					Seq:     stmt.ColumnInt64(0),
-					Key:     metering.KeyID(stmt.ColumnText(1)),
+					Seq: stmt.ColumnInt64(0), Key: metering.KeyID(stmt.ColumnText(1)),
 					Account: metering.AccountID(stmt.ColumnText(2)),
 				})
 				return nil

@@ -16,7 +16,6 @@ var _ metering.Pruner = (*Store)(nil)
 const (
 	// pruneRows is how many rows one transaction looks at, so that charges need not wait for it long.
 	pruneRows = 500
-
 	// pruneRest is how much longer than a transaction took the writer is left to others after it.
 	pruneRest = 3
 )

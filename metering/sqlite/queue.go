@@ -16,10 +16,8 @@ const (
 	// maxBatch bounds the work of one transaction, and with it how long the first of a batch waits
 	// for the last. Beyond some hundred the flush of the disk is no longer what costs.
 	maxBatch = 1024
-
 	// maxBatchBytes bounds the replies of one transaction, which lie in memory until it ends.
 	maxBatchBytes = 32 << 20
-
 	// maxQueue bounds what waits for the writer: some seconds of work. Whoever comes later is told at
 	// once, rather than after its caller has gone.
 	maxQueue = 1 << 16

@@ -21,12 +21,8 @@ const recordColumns = "SELECT account, kind, id, version, due, at, body FROM rec
 
 func scanDocument(stmt *sqlite.Stmt) metering.Record {
 	r := metering.Record{
-		Account: metering.AccountID(stmt.ColumnText(0)),
-		Kind:    stmt.ColumnText(1),
-		ID:      stmt.ColumnText(2),
-		Version: stmt.ColumnInt64(3),
-		At:      instant(stmt.ColumnInt64(5)),
-		Body:    make([]byte, stmt.ColumnLen(6)),
+		Account: metering.AccountID(stmt.ColumnText(0)), Kind: stmt.ColumnText(1), ID: stmt.ColumnText(2),
+		Version: stmt.ColumnInt64(3), At: instant(stmt.ColumnInt64(5)), Body: make([]byte, stmt.ColumnLen(6)),
 	}
 	if due := columnInstant(stmt, 4); due != nil {
 		r.Due = *due

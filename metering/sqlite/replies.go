@@ -183,12 +183,9 @@ func (s source) Reply(ctx context.Context, id hold.ClaimID) (hold.Record, error)
 
 func scanRecord(stmt *sqlite.Stmt) (hold.Record, error) {
 	record := hold.Record{
-		RequestID: stmt.ColumnText(0),
-		Expires:   instant(stmt.ColumnInt64(2)),
+		RequestID: stmt.ColumnText(0), Expires: instant(stmt.ColumnInt64(2)),
 		Reply: metering.Reply{
-			Status: stmt.ColumnInt(3),
-			Form:   metering.ReplyForm(stmt.ColumnInt64(4)),
-			Body:   columnBytes(stmt, 6),
+			Status: stmt.ColumnInt(3), Form: metering.ReplyForm(stmt.ColumnInt64(4)), Body: columnBytes(stmt, 6),
 		},
 	}
 	stmt.ColumnBytes(1, record.Fingerprint[:])

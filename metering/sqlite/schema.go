@@ -147,9 +147,7 @@ var migrations = [SchemaVersion]string{
 }
 
 // layout is what the package keeps in a file.
-var layout = sqlitedb.Layout{
-	Name: "the store", Steps: migrations[:], Version: version, Set: "PRAGMA user_version = %d",
-}
+var layout = sqlitedb.Layout{Name: "the store", Steps: migrations[:], Version: version, Set: "PRAGMA user_version = %d"}
 
 // Migrate brings the file up to [SchemaVersion], creating it where there is none, and tells from
 // which version to which; from is 0 for a new file. [Open] does it by itself.

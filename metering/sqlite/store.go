@@ -19,17 +19,14 @@ type Config struct {
 	Plans metering.Plans   // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end and what is swept; nil means time.Now
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
-
-	// Admin opens the file beside a running server, or without one: accounts, keys, balances,
-	// entries and audits, but no charges; Begin, Settle and Cancel return [ErrAdmin]. What a server
-	// holds is not seen.
+	// Admin opens the file beside a running server, or without one: accounts, keys, balances, entries and audits, but
+	// no charges; Begin, Settle and Cancel return [ErrAdmin]. What a server holds is not seen.
 	Admin bool
 
 	pause time.Duration // between two tries to write, for tests; 0 means examinePause
 }
 
-// ErrServing means that another server has the file open. Holds live in its memory, so a second one
-// would oversell.
+// ErrServing means that another server has the file open. Holds live in its memory, so a second one would oversell.
 var ErrServing = sqlitedb.ErrServing
 
 // ErrAdmin refuses to charge on a store that was opened for administration.

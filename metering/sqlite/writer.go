@@ -18,14 +18,10 @@ const (
 	// 4 MB. A longer log moves a little less, but a short one is soon overwritten instead of extended,
 	// and the disk flushes what is overwritten faster.
 	checkpointPages = 8000
-
 	// maxNames bounds what is remembered of names. Accounts, keys and endpoints are some thousands.
 	maxNames = 1 << 18
-
-	// blockSize is how many rows of the ledger share an entry of ledger_blocks. It is part of the
-	// layout of the file.
+	// blockSize is how many rows of the ledger share an entry of ledger_blocks. It is part of the layout of the file.
 	blockSize = 4096
-
 	// useResolution is how exact the last use of a key is: a busy key is not written for each charge.
 	useResolution = time.Second
 )
@@ -38,14 +34,12 @@ type writer struct {
 	begin, commit       *sqlite.Stmt
 	entry, balance, use *sqlite.Stmt
 	reply, drop, block  *sqlite.Stmt
-
 	// What is known to be in the database, by number of the name. A transaction that fails takes
 	// back what it has added.
 	names  map[string]int64
 	fresh  []string        // names of the transaction under way
 	blocks map[int64]int64 // the last block of an account
 	used   map[int64]int64 // the last use of a key that was written
-
 	// The batches and sums of the transaction under way.
 	group   []*batch
 	sums    map[sumKey]*sum
@@ -53,7 +47,6 @@ type writer struct {
 	kept    []keptBody
 	changes []int64 // sequence numbers
 	header  []byte
-
 	// The bodies that are kept, and those that the next transaction drops.
 	bodies hold.Bodies[int64, int64]
 	excess []keptBody
@@ -65,13 +58,8 @@ type sum struct{ used, charges, peak int64 }
 
 func newWriter(file *sqlitedb.File, conn *sqlite.Conn) (*writer, error) {
 	w := &writer{
-		conn:   conn,
-		file:   file,
-		names:  make(map[string]int64),
-		blocks: make(map[int64]int64),
-		used:   make(map[int64]int64),
-		sums:   make(map[sumKey]*sum),
-		uses:   make(map[int64]int64),
+		conn: conn, file: file, names: make(map[string]int64), blocks: make(map[int64]int64),
+		used: make(map[int64]int64), sums: make(map[sumKey]*sum), uses: make(map[int64]int64),
 	}
 	if err := sqlitedb.Pragmas(conn,
 		fmt.Sprintf("wal_autocheckpoint = %d", checkpointPages),
@@ -142,9 +130,8 @@ func (b *batch) end(err error) {
 	}
 }
 
-// transact writes a batch, and whoever has come while it was being written, in one transaction: all of it
-// or nothing. Its batches are in w.group. An act of administration that is refused tells only its own
-// caller.
+// transact writes a batch, and whoever has come while it was being written, in one transaction: all of it or nothing.
+// Its batches are in w.group. An act of administration that is refused tells only its own caller.
 func (w *writer) transact(first *batch, q *queue) error {
 	w.changes = w.changes[:0]
 	w.kept = w.kept[:0]

@@ -97,9 +97,8 @@ func begin(ctx context.Context, conn *sqlite.Conn) error {
 	}
 }
 
-// Unavailable reports whether an error is of the machine, which an operator can repair, and not of a
-// statement or its arguments: the disk is full or fails, the lock of another process does not end, the
-// file is damaged or was removed.
+// Unavailable reports whether an error is of the machine, which an operator can repair, and not of a statement or its
+// arguments: the disk is full or fails, the lock of another process does not end, the file is damaged or was removed.
 func Unavailable(err error) bool {
 	if errors.Is(err, ErrReplaced) {
 		return true

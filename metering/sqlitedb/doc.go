@@ -8,9 +8,8 @@
 // descriptor stays open until the last [File] of the process on it is closed. Whoever shares a process
 // with a store must not open its file either, nor open it through another SQLite library.
 //
-// A store opens its file with [Open], and its connections with [File.Connect]: they write ahead
-// (WAL) and a commit waits for the disk (synchronous=FULL). [File.Pool] has connections that read.
-// [File.Serve] lets one server in, [File.Check] notices that the file was removed, [Migrate] brings a
-// layout up to date, [Backup] copies a database while it is written, and [Unavailable] tells the
-// failures of the machine from those of a program.
+// A store opens its file with [Open], and its connections with [File.Connect]: they write ahead (WAL) and a commit
+// waits for the disk (synchronous=FULL). [File.Pool] has connections that read. [File.Serve] lets one server in,
+// [File.Check] notices that the file was removed, [Migrate] brings a layout up to date, [Backup] copies a database
+// while it is written, and [Unavailable] tells the failures of the machine from those of a program.
 package sqlitedb

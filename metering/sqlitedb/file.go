@@ -37,8 +37,7 @@ type File struct {
 	log os.FileInfo // the write-ahead log, once a connection has opened it
 }
 
-// shared is what all files of the process have in common that are the same database, under
-// whichever name.
+// shared is what all files of the process have in common that are the same database, under whichever name.
 type shared struct {
 	info    os.FileInfo
 	uses    int

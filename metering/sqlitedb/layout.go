@@ -12,10 +12,8 @@ import (
 // A Layout is the tables that one package has in a file, through all of its versions.
 type Layout struct {
 	Name string // of what is stored, for errors
-
 	// Steps are the scripts from each version to the next. A released step never changes.
 	Steps []string
-
 	// Version reads the version of a file, 0 where it has none of the tables, and Set is the statement that
 	// notes it, with %d in its place.
 	Version func(*sqlite.Conn) (int, error)

@@ -183,8 +183,7 @@ func (p *parser) goesOn(column int) (bool, error) {
 	return spaces == column, nil
 }
 
-// mapping reads a block mapping (YAML 1.2.2 section 8.2.2) whose first key has been read, unless it begins
-// with "?".
+// mapping reads a block mapping (YAML 1.2.2 section 8.2.2) whose first key has been read, unless it begins with "?".
 func (p *parser) mapping(b blockPlace, props *properties, key *Node) (*Node, error) {
 	n, err := p.collection(Mapping, Block, b.start, props)
 	if err != nil {

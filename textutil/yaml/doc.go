@@ -16,7 +16,6 @@
 //
 // # What a text may cost
 //
-// Texts come from anybody. Nothing that aliases stand for is copied, depth is bounded by [MaxDepth], tags
-// by maxTags and nodes by the caller; what is beyond is a [LimitError]. All else takes time and memory in
-// proportion to the text.
+// Texts come from anybody. Nothing that aliases stand for is copied, depth is bounded by [MaxDepth], tags by maxTags
+// and nodes by the caller; what is beyond is a [LimitError]. All else takes time and memory in proportion to the text.
 package yaml

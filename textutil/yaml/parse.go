@@ -56,8 +56,7 @@ func Parse(text string, nodes int) (*Stream, error) {
 	return p.Stream, nil
 }
 
-// LineFeeds returns a text with line feeds for all line breaks: a carriage return is one too (YAML 1.2.2
-// section 5.4).
+// LineFeeds returns a text with line feeds for all line breaks: a carriage return is one too (YAML 1.2.2 section 5.4).
 func LineFeeds(text string) string {
 	if strings.IndexByte(text, '\r') < 0 {
 		return text

@@ -146,8 +146,7 @@ func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 	w.behindText(notes.line)
 }
 
-// block writes the entries of a block collection at the column. The first begins on the line if compact
-// is set.
+// block writes the entries of a block collection at the column. The first begins on the line if compact is set.
 func (w *printer) block(n *Node, column int, compact bool) {
 	for entry := n.first; entry != nil && len(w.out) <= w.limit; entry = entry.next {
 		begun := entry != n.first

@@ -191,9 +191,8 @@ type Mixed struct {
 	Blocked bool   `json:"blocked" doc:"whether browsers refuse to load it; others they upgrade to HTTPS"`
 }
 
-// Check fetches a page as a crawler would, and examines what it finds. The error is that of the context if it
-// ended, a *[diag.InputError] if the request makes no sense, or wraps [diag.ErrUnavailable] if nothing could
-// be learned.
+// Check fetches a page as a crawler would, and examines what it finds. The error is that of the context if it ended, a
+// *[diag.InputError] if the request makes no sense, or wraps [diag.ErrUnavailable] if nothing could be learned.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	switch {
 	case req.URL.IsZero():

@@ -2,10 +2,9 @@
 //
 // # How a crawler comes to a page
 //
-// Before a crawler asks for a page it asks for the robots.txt of the host (RFC 9309), anew for each host
-// to which redirects lead. If that forbids the path, it stops there: it may still list the URL, but
-// knows nothing of what stands in the page. If robots.txt cannot be had because the server fails, it
-// must assume that everything is forbidden.
+// Before a crawler asks for a page it asks for the robots.txt of the host (RFC 9309), anew for each host to which
+// redirects lead. If that forbids the path, it stops there: it may still list the URL, but knows nothing of what stands
+// in the page. If robots.txt cannot be had because the server fails, it must assume that everything is forbidden.
 //
 // Then it fetches the page, up to a size of its own, and reads the HTML. An X-Robots-Tag field or a
 // robots meta element may forbid to index the page or to follow its links. A crawler that may not

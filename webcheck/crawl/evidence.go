@@ -211,8 +211,7 @@ func (e *evidence) findMixed() {
 	}
 }
 
-// loopback reports whether a URL leads to the machine itself, which is trustworthy (W3C Secure Contexts
-// section 3.1).
+// loopback reports whether a URL leads to the machine itself, which is trustworthy (W3C Secure Contexts section 3.1).
 func loopback(url string) bool {
 	rest := strings.TrimPrefix(url, "http://")
 	return strings.HasPrefix(rest, "127.") || strings.HasPrefix(rest, "[::1]") || strings.HasPrefix(rest, "localhost/") ||

@@ -16,10 +16,8 @@ import (
 const (
 	// maxRedirects is how many redirects are followed (CONTRACT 1.9); Google follows ten as well.
 	maxRedirects = fetch.DefaultRedirects
-
 	// maxRobotsRedirects is how many are followed for a robots.txt (RFC 9309 section 2.3.1.2).
 	maxRobotsRedirects = 5
-
 	// timeout is how long anything is waited for, so that what is known by then can be told in time (CONTRACT
 	// 1.9). RobotsTimeout is the share of one robots.txt.
 	timeout       = 13 * time.Second

@@ -73,11 +73,10 @@ func alive(e *evidence) bool { return !e.dead() }
 var robotsRules = diag.Rules[*evidence]{
 	{
 		Code: "crawl.robots.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "robots.txt did not arrive in time",
-		Requirement: "robots.txt comes in time",
-		Ref:         "RFC 9309 section 2.3.1.4",
-		Advice:      "Check how long the server takes for robots.txt, and try again: crawlers stay away while they cannot read it.",
-		When:        alive,
+		Ref:   "RFC 9309 section 2.3.1.4",
+		Title: "robots.txt did not arrive in time", Requirement: "robots.txt comes in time",
+		Advice: "Check how long the server takes for robots.txt, and try again: crawlers stay away while they cannot read it.",
+		When:   alive,
 		Fails: func(e *evidence) diag.Failures {
 			if !e.robotsTxt.silent() {
 				return nil
@@ -87,9 +86,9 @@ var robotsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.robots.unreachable", Severity: diag.Error, Weight: 10, Category: factorAccess,
+		Ref:         "RFC 9309 section 2.3.1.4",
 		Title:       "robots.txt is unavailable, so crawlers stay away",
 		Requirement: "robots.txt is served, or known not to exist",
-		Ref:         "RFC 9309 section 2.3.1.4",
 		Advice:      "Serve robots.txt with status 200, or answer 404 if there is none: while it fails, nothing is crawled.",
 		When:        alive,
 		Fails: func(e *evidence) diag.Failures {
@@ -109,13 +108,11 @@ var robotsRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.robots.disallowed", Severity: diag.Warning, Weight: 10, Category: factorAccess, NoScore: true,
-		DependsOn:   []diag.Code{"crawl.robots.unreachable"},
-		Title:       "robots.txt forbids crawling the page",
-		Requirement: "robots.txt allows crawling the page",
-		Ref:         "RFC 9309 section 2.2.2",
-		Advice:      "Add the rule to the same group of robots.txt if the page is to be found in search engines.",
-		When:        alive,
+		Code: "crawl.robots.disallowed", Severity: diag.Warning, NoScore: true, Weight: 10, Category: factorAccess,
+		DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.2",
+		Title: "robots.txt forbids crawling the page", Requirement: "robots.txt allows crawling the page",
+		Advice: "Add the rule to the same group of robots.txt if the page is to be found in search engines.",
+		When:   alive,
 		Fails: func(e *evidence) diag.Failures {
 			if e.decision.Allowed {
 				return nil
@@ -127,12 +124,10 @@ var robotsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.robots.html", Severity: diag.Warning, Weight: 1, Category: factorAccess,
-		DependsOn:   []diag.Code{"crawl.robots.unreachable"},
-		Title:       "robots.txt is an HTML page",
-		Requirement: "robots.txt is text",
-		Ref:         "RFC 9309 section 2.3",
-		Advice:      "Serve robots.txt as text/plain, or answer 404 if there is none.",
-		When:        func(e *evidence) bool { return alive(e) && e.robotsTxt.file.All == robots.ByRules },
+		DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.3",
+		Title: "robots.txt is an HTML page", Requirement: "robots.txt is text",
+		Advice: "Serve robots.txt as text/plain, or answer 404 if there is none.",
+		When:   func(e *evidence) bool { return alive(e) && e.robotsTxt.file.All == robots.ByRules },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.robotsTxt.isHTML(), "%s is an HTML page with status %d, and crawlers find no rules in it.",
 				e.robotsTxt.url, e.robotsTxt.status)
@@ -140,10 +135,9 @@ var robotsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.robots.syntax", Severity: diag.Info, DependsOn: []diag.Code{"crawl.robots.html"},
-		Title:       "robots.txt has lines that crawlers ignore",
-		Requirement: "Crawlers understand every line of robots.txt",
-		Ref:         "RFC 9309 section 2.2",
-		Advice:      "Correct or remove these lines.",
+		Ref:   "RFC 9309 section 2.2",
+		Title: "robots.txt has lines that crawlers ignore", Requirement: "Crawlers understand every line of robots.txt",
+		Advice: "Correct or remove these lines.",
 		Fails: func(e *evidence) diag.Failures {
 			faults := e.robotsTxt.file.Faults
 			return diag.FailEach(faults, func(f robots.Fault) diag.Failures {
@@ -153,11 +147,9 @@ var robotsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.robots.size", Severity: diag.Warning, Weight: 1, Category: factorAccess,
-		DependsOn:   []diag.Code{"crawl.robots.html"},
-		Title:       "robots.txt is longer than 500 KiB",
-		Requirement: "robots.txt has at most 500 KiB",
-		Ref:         "RFC 9309 section 2.5",
-		Advice:      "Shorten robots.txt, for instance with patterns: crawlers ignore everything after 500 KiB.",
+		DependsOn: []diag.Code{"crawl.robots.html"}, Ref: "RFC 9309 section 2.5",
+		Title: "robots.txt is longer than 500 KiB", Requirement: "robots.txt has at most 500 KiB",
+		Advice: "Shorten robots.txt, for instance with patterns: crawlers ignore everything after 500 KiB.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.robotsTxt.file.Truncated, "%s is longer than %d bytes.", e.robotsTxt.url, robots.MaxBytes)
 		},
@@ -181,12 +173,11 @@ func (e *evidence) allowRule() string {
 // answerRules are about the answer for the page.
 var answerRules = diag.Rules[*evidence]{
 	{
-		Code: "crawl.redirect.broken", Reads: []diag.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
-		Title:       "Redirects lead nowhere",
-		Requirement: "Redirects lead to a page",
-		Ref:         "RFC 9110 section 15.4",
-		Advice:      "Correct the redirects so that they end at a page.",
-		When:        func(e *evidence) bool { return alive(e) && (e.failed != nil || e.final() != nil) },
+		Code: "crawl.redirect.broken", Severity: diag.Error, NoScore: true, Weight: 10, Category: factorAccess,
+		Reads: []diag.Source{fromAnswer}, Ref: "RFC 9110 section 15.4",
+		Title: "Redirects lead nowhere", Requirement: "Redirects lead to a page",
+		Advice: "Correct the redirects so that they end at a page.",
+		When:   func(e *evidence) bool { return alive(e) && (e.failed != nil || e.final() != nil) },
 		Fails: func(e *evidence) diag.Failures {
 			if e.failed == nil || e.final() != nil && e.final().RedirectType == "" {
 				return nil
@@ -195,10 +186,10 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.wall", Severity: diag.Warning, StateIfFailed: diag.Unknown, DependsOn: []diag.Code{"crawl.redirect.broken"},
+		Code: "crawl.wall", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		DependsOn: []diag.Code{"crawl.redirect.broken"}, Ref: "RFC 9110 section 15.5.4",
 		Title:       "Bot protection answered instead of the page",
 		Requirement: "The page itself is served, not a check for bots",
-		Ref:         "RFC 9110 section 15.5.4",
 		Advice:      "Let the crawlers that you want pass the bot protection, and verify them by their addresses.",
 		When:        func(e *evidence) bool { return e.final() != nil },
 		Fails: func(e *evidence) diag.Failures {
@@ -225,21 +216,18 @@ var answerRules = diag.Rules[*evidence]{
 		}),
 	{
 		Code: "crawl.body.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"crawl.status.other"},
-		Title:       "Body did not arrive in time",
-		Requirement: "The body comes in time",
-		Ref:         "RFC 9110 section 15.6.5",
-		Advice:      "Check how long the server takes for the page, and try again.",
+		DependsOn: []diag.Code{"crawl.status.other"}, Ref: "RFC 9110 section 15.6.5",
+		Title: "Body did not arrive in time", Requirement: "The body comes in time",
+		Advice: "Check how long the server takes for the page, and try again.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes, nothing more arrived in time.", len(e.result.Body))
 		},
 	},
 	{
-		Code: "crawl.body.encoding", Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
-		DependsOn:   []diag.Code{"crawl.body.unknown"},
+		Code: "crawl.body.encoding", Severity: diag.Error, NoScore: true, Weight: 10, Category: factorAccess,
+		DependsOn: []diag.Code{"crawl.body.unknown"}, Ref: "RFC 9110 section 8.4",
 		Title:       "Body is not compressed as Content-Encoding says",
 		Requirement: "The body is compressed as Content-Encoding says",
-		Ref:         "RFC 9110 section 8.4",
 		Advice:      "Make Content-Encoding match the compression of the body: visitors see garbage or an error.",
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.result.Err
@@ -251,12 +239,10 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.body.broken", Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
-		DependsOn:   []diag.Code{"crawl.body.encoding"},
-		Title:       "Body is incomplete",
-		Requirement: "The body is complete",
-		Ref:         "RFC 9112 section 8",
-		Advice:      "Check the server and the proxies in front of it: the connection ends before the page does.",
+		Code: "crawl.body.broken", Severity: diag.Error, NoScore: true, Weight: 10, Category: factorAccess,
+		DependsOn: []diag.Code{"crawl.body.encoding"}, Ref: "RFC 9112 section 8",
+		Title: "Body is incomplete", Requirement: "The body is complete",
+		Advice: "Check the server and the proxies in front of it: the connection ends before the page does.",
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.result.Err
 			return diag.FailIf(failed != nil, "After %d bytes %s.", len(e.result.Body), reason(failed))
@@ -264,10 +250,9 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.type", Severity: diag.Info, NoScore: true, DependsOn: []diag.Code{"crawl.body.broken"},
-		Title:       "Content is not HTML",
-		Requirement: "The content is HTML",
-		Ref:         "RFC 9110 section 8.3",
-		Advice:      "Serve the content as text/html if it is meant to be a web page.",
+		Ref:   "RFC 9110 section 8.3",
+		Title: "Content is not HTML", Requirement: "The content is HTML",
+		Advice: "Serve the content as text/html if it is meant to be a web page.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.page != nil || len(e.result.Body) == 0 {
 				return nil
@@ -277,12 +262,10 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.body.empty", Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
-		DependsOn:   []diag.Code{"crawl.type"},
-		Title:       "Page is empty",
-		Requirement: "The page has content",
-		Ref:         googleDoc + "Soft 404 errors",
-		Advice:      "Serve the content, or status 404 if there is none.",
+		Code: "crawl.body.empty", Severity: diag.Error, NoScore: true, Weight: 10, Category: factorAccess,
+		DependsOn: []diag.Code{"crawl.type"}, Ref: googleDoc + "Soft 404 errors",
+		Title: "Page is empty", Requirement: "The page has content",
+		Advice: "Serve the content, or status 404 if there is none.",
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case len(e.result.Body) == 0:
@@ -295,10 +278,9 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.size.truncated", Severity: diag.Info, DependsOn: []diag.Code{"crawl.body.empty"},
-		Title:       "Page is longer than what was examined",
-		Requirement: "The page was examined to its end",
-		Ref:         "RFC 9110 section 8.6",
-		Advice:      "Raise max_bytes to examine all of it, or reduce its elements.",
+		Ref:   "RFC 9110 section 8.6",
+		Title: "Page is longer than what was examined", Requirement: "The page was examined to its end",
+		Advice: "Raise max_bytes to examine all of it, or reduce its elements.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.page != nil && e.page.Cut {
 				return diag.Fail("The page has more elements than are examined: the rest was not examined and is not reported as missing.")
@@ -309,11 +291,9 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.size.limit", Severity: diag.Warning, Weight: 3, Category: factorAccess,
-		DependsOn:   []diag.Code{"crawl.body.empty"},
-		Title:       "Page is longer than the crawler reads",
-		Requirement: "The crawler reads the whole page",
-		Ref:         googleDoc + "Googlebot, file size limits",
-		Advice:      "Move scripts, styles and inline images out of the HTML, so that the content is within the limit.",
+		DependsOn: []diag.Code{"crawl.body.empty"}, Ref: googleDoc + "Googlebot, file size limits",
+		Title: "Page is longer than the crawler reads", Requirement: "The crawler reads the whole page",
+		Advice: "Move scripts, styles and inline images out of the HTML, so that the content is within the limit.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.overLimit(), "The page has %s%d bytes, and the crawler reads only the first %d.",
 				map[bool]string{true: "more than "}[e.result.Truncated], len(e.result.Body), e.agent.limit)

@@ -43,11 +43,10 @@ func noFollow(e robots.Effect) bool { return e.NoFollow }
 var indexRules = diag.Rules[*evidence]{
 	{
 		Code: "crawl.index.hidden", Severity: diag.Warning, Weight: 5, Category: factorIndexing,
+		Reads: []diag.Source{fromPage, fromRobots}, Ref: googleDoc + "Block indexing with noindex",
 		Title:       "robots.txt keeps crawlers from seeing the noindex",
 		Requirement: "Crawlers may fetch the page to see its noindex",
-		Ref:         googleDoc + "Block indexing with noindex",
 		Advice:      "Allow the page in robots.txt so crawlers see the noindex; else links can keep it in the index.",
-		Reads:       []diag.Source{fromPage, fromRobots},
 		When:        func(e *evidence) bool { return served(e) && e.effect.NoIndex },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.decision.Allowed, "Indexing is forbidden by %s, but robots.txt keeps crawlers from fetching the page.",
@@ -56,33 +55,30 @@ var indexRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.index.forbidden", Severity: diag.Warning, Weight: 10, Category: factorIndexing,
-		Title:       "Page forbids indexing (noindex)",
-		Requirement: "The page may be indexed",
-		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-		Advice:      "Remove noindex if search engines should list the page.",
-		When:        served,
+		Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+		Title: "Page forbids indexing (noindex)", Requirement: "The page may be indexed",
+		Advice: "Remove noindex if search engines should list the page.",
+		When:   served,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.", e.said(noIndex))
 		},
 	},
 	{
 		Code: "crawl.index.nofollow", Severity: diag.Info,
-		Title:       "Page asks not to follow its links (nofollow)",
-		Requirement: "Crawlers may follow the links of the page",
-		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-		Advice:      "Remove nofollow, and mark single links with rel instead, unless no link should be followed.",
-		When:        served,
+		Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+		Title: "Page asks not to follow its links (nofollow)", Requirement: "Crawlers may follow the links of the page",
+		Advice: "Remove nofollow, and mark single links with rel instead, unless no link should be followed.",
+		When:   served,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(noFollow))
 		},
 	},
 	{
 		Code: "crawl.index.unknown", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
-		Title:       "Robots directive that no crawler knows",
-		Requirement: "Crawlers know all directives",
-		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-		Advice:      "Correct the spelling: crawlers ignore unknown directives.",
-		When:        served,
+		Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+		Title: "Robots directive that no crawler knows", Requirement: "Crawlers know all directives",
+		Advice: "Correct the spelling: crawlers ignore unknown directives.",
+		When:   served,
 		Fails: func(e *evidence) diag.Failures {
 			if e.effect.BadDate {
 				return diag.Fail("The date of unavailable_after is not in a form that crawlers read, such as 2026-12-31T23:59:59Z.")
@@ -94,11 +90,10 @@ var indexRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.refresh", Severity: diag.Warning, Weight: 2, Category: factorIndexing,
-		Title:       "Page redirects with a refresh",
-		Requirement: "The page does not redirect by a refresh",
-		Ref:         htmlStandard + "4.2.5.3",
-		Advice:      "Redirect with status 301 or 308 instead: crawlers see it at once, and the back button works.",
-		When:        judged,
+		Ref:   htmlStandard + "4.2.5.3",
+		Title: "Page redirects with a refresh", Requirement: "The page does not redirect by a refresh",
+		Advice: "Redirect with status 301 or 308 instead: crawlers see it at once, and the back button works.",
+		When:   judged,
 		Fails: func(e *evidence) diag.Failures {
 			r, ok := e.page.Refresh()
 			if header := e.final().Header.Get("Refresh"); header != "" {
@@ -109,11 +104,10 @@ var indexRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.soft404", Severity: diag.Warning, Weight: 5, Category: factorIndexing,
-		Title:       "Page says \"not found\" with a success status",
-		Requirement: "Error pages have an error status",
-		Ref:         googleDoc + "Soft 404 errors",
-		Advice:      "Answer with status 404 or 410 if the page does not exist.",
-		When:        judged,
+		Ref:   googleDoc + "Soft 404 errors",
+		Title: "Page says \"not found\" with a success status", Requirement: "Error pages have an error status",
+		Advice: "Answer with status 404 or 410 if the page does not exist.",
+		When:   judged,
 		Fails: func(e *evidence) diag.Failures {
 			for _, text := range append([]string{e.title()}, e.firstHeadings()...) {
 				if e.words < maxErrorWords && errorText.MatchString(text) {
@@ -129,11 +123,10 @@ var indexRules = diag.Rules[*evidence]{
 var canonicalRules = diag.Rules[*evidence]{
 	{
 		Code: "crawl.canonical.missing", Severity: diag.Info, Weight: 1, Category: factorIndexing,
-		Title:       "No canonical URL",
-		Requirement: "The page names its canonical URL",
-		Ref:         "RFC 6596 section 3",
-		Advice:      "Add a link element with rel=canonical to the head, with the URL under which to index the page.",
-		When:        whole,
+		Ref:   "RFC 6596 section 3",
+		Title: "No canonical URL", Requirement: "The page names its canonical URL",
+		Advice: "Add a link element with rel=canonical to the head, with the URL under which to index the page.",
+		When:   whole,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.canonicalTags()) == 0 && !strings.Contains(e.final().Header.Get("Link"), "canonical"),
 				"%s has no link element with rel=canonical.", e.url).Suggesting(e.canonicalLine())
@@ -141,11 +134,10 @@ var canonicalRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.canonical.invalid", Severity: diag.Warning, Weight: 2, Category: factorIndexing,
-		Title:       "Canonical URL is not valid",
-		Requirement: "The canonical URL is a valid URL of a web page",
-		Ref:         "RFC 6596 section 3",
-		Advice:      "Name the full URL of the page, with https.",
-		When:        func(e *evidence) bool { return judged(e) && len(e.canonicalTags()) > 0 },
+		Ref:   "RFC 6596 section 3",
+		Title: "Canonical URL is not valid", Requirement: "The canonical URL is a valid URL of a web page",
+		Advice: "Name the full URL of the page, with https.",
+		When:   func(e *evidence) bool { return judged(e) && len(e.canonicalTags()) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.canonicalTags(), func(l page.LinkTag) diag.Failures {
 				return diag.FailIf(!isWeb(l.URL) || l.Raw == "", "The canonical link has the href %q, which is not the URL of a web page.", diag.Quote(l.Raw)).
@@ -155,11 +147,9 @@ var canonicalRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.canonical.multiple", Severity: diag.Warning, Weight: 2, Category: factorIndexing,
-		DependsOn:   []diag.Code{"crawl.canonical.invalid"},
-		Title:       "Several different canonical URLs",
-		Requirement: "The page names one canonical URL",
-		Ref:         googleDoc + "Specify a canonical URL",
-		Advice:      "Keep one of them: search engines ignore them all if they differ.",
+		DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
+		Title: "Several different canonical URLs", Requirement: "The page names one canonical URL",
+		Advice: "Keep one of them: search engines ignore them all if they differ.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.canonicals) > 1, "The page names %d canonical URLs: %s.", len(e.canonicals),
 				diag.Quote(strings.Join(e.canonicals, ", ")))
@@ -167,11 +157,9 @@ var canonicalRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.canonical.body", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
-		DependsOn:   []diag.Code{"crawl.canonical.invalid"},
-		Title:       "Canonical link outside the head is ignored",
-		Requirement: "The canonical link is in the head",
-		Ref:         googleDoc + "Specify a canonical URL",
-		Advice:      "Move the link element into the head; an element in the head that belongs in the body ends the head early.",
+		DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
+		Title: "Canonical link outside the head is ignored", Requirement: "The canonical link is in the head",
+		Advice: "Move the link element into the head; an element in the head that belongs in the body ends the head early.",
 		Fails: func(e *evidence) diag.Failures {
 			outside := slices.ContainsFunc(e.canonicalTags(), func(l page.LinkTag) bool { return !l.InHead })
 			return diag.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical is in the body of the page.")
@@ -179,26 +167,23 @@ var canonicalRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.canonical.elsewhere", Severity: diag.Info, DependsOn: []diag.Code{"crawl.canonical.multiple"},
-		Title:       "Canonical URL is another page",
-		Requirement: "The canonical URL is that of the page",
-		Ref:         "RFC 6596 section 3",
-		Advice:      "Name the URL of this page, unless the other page should be indexed instead.",
-		Fails:       func(e *evidence) diag.Failures { return e.indexedAs(true) },
+		Ref:   "RFC 6596 section 3",
+		Title: "Canonical URL is another page", Requirement: "The canonical URL is that of the page",
+		Advice: "Name the URL of this page, unless the other page should be indexed instead.",
+		Fails:  func(e *evidence) diag.Failures { return e.indexedAs(true) },
 	},
 	{
 		Code: "crawl.canonical.foreign", Severity: diag.Warning, Weight: 5, Category: factorIndexing,
-		DependsOn:   []diag.Code{"crawl.canonical.multiple"},
-		Title:       "Canonical URL is on another site",
-		Requirement: "The canonical URL is on the same site",
-		Ref:         "RFC 6596 section 3",
-		Advice:      "Name the URL of this page, unless the other site should be indexed instead.",
-		Fails:       func(e *evidence) diag.Failures { return e.indexedAs(false) },
+		DependsOn: []diag.Code{"crawl.canonical.multiple"}, Ref: "RFC 6596 section 3",
+		Title: "Canonical URL is on another site", Requirement: "The canonical URL is on the same site",
+		Advice: "Name the URL of this page, unless the other site should be indexed instead.",
+		Fails:  func(e *evidence) diag.Failures { return e.indexedAs(false) },
 	},
 	{
 		Code: "crawl.hreflang.invalid", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
+		Ref:         "RFC 5646 section 2",
 		Title:       "Alternate language has an invalid code or URL",
 		Requirement: "Alternate languages have valid codes and URLs",
-		Ref:         "RFC 5646 section 2",
 		Advice:      "Use an ISO 639-1 language, optionally with an ISO 3166-1 region (GB, not UK), or x-default, and a full URL.",
 		When:        func(e *evidence) bool { return judged(e) && len(e.page.Hreflangs()) > 0 },
 		Fails: func(e *evidence) diag.Failures {
@@ -215,9 +200,9 @@ var canonicalRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.hreflang.self", Severity: diag.Info, DependsOn: []diag.Code{"crawl.hreflang.invalid"},
+		Ref:         googleDoc + "Localized versions of your pages",
 		Title:       "Alternate languages do not list the page itself",
 		Requirement: "Alternate languages list the page itself",
-		Ref:         googleDoc + "Localized versions of your pages",
 		Advice:      "List all versions on every version, including the page itself: search engines ignore one-way alternates.",
 		Fails: func(e *evidence) diag.Failures {
 			self := slices.ContainsFunc(e.page.Hreflangs(), func(l page.LinkTag) bool {

@@ -40,10 +40,8 @@ var walls = []wall{
 const maxMarks = 64 << 10
 
 // wallWords are those of pages that ask whether somebody is human.
-var wallWords = []string{
-	"verify you are human", "are you a robot", "just a moment", "checking your browser", "unusual traffic",
-	"enable javascript and cookies to continue", "request unsuccessful",
-}
+var wallWords = []string{"verify you are human", "are you a robot", "just a moment", "checking your browser",
+	"unusual traffic", "enable javascript and cookies to continue", "request unsuccessful"}
 
 // wallOf names the service whose wall against bots answered instead of the page; empty if none did.
 func wallOf(h *fetch.Hop, body []byte, p *page.Page) string {

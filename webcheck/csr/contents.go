@@ -84,12 +84,11 @@ const (
 	oidChallenge    = "1.2.840.113549.1.9.7"
 	oidExtensions   = "1.2.840.113549.1.9.14"
 	oidMSExtensions = "1.3.6.1.4.1.311.2.1.14"
-
-	oidSAN         = "2.5.29.17"
-	oidKeyUsage    = "2.5.29.15"
-	oidExtKeyUsage = "2.5.29.37"
-	oidConstraints = "2.5.29.19"
-	oidTLSFeature  = "1.3.6.1.5.5.7.1.24"
+	oidSAN          = "2.5.29.17"
+	oidKeyUsage     = "2.5.29.15"
+	oidExtKeyUsage  = "2.5.29.37"
+	oidConstraints  = "2.5.29.19"
+	oidTLSFeature   = "1.3.6.1.5.5.7.1.24"
 )
 
 // The bounds of what is read of a request. Within MaxBytes there could be tens of thousands of each.
@@ -338,10 +337,8 @@ var otherNames = map[asn1tag.Tag]string{
 }
 
 // keyUsages are the bits of the extension in order (RFC 5280 section 4.2.1.3).
-var keyUsages = []string{
-	"digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment", "keyAgreement",
-	"keyCertSign", "cRLSign", "encipherOnly", "decipherOnly",
-}
+var keyUsages = []string{"digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment", "keyAgreement",
+	"keyCertSign", "cRLSign", "encipherOnly", "decipherOnly"}
 
 // purposes are the names of extended key usages (RFC 5280 section 4.2.1.12 and others).
 var purposes = map[string]string{

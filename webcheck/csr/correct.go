@@ -47,10 +47,9 @@ func (e *evidence) correct(keep bool) string {
 }
 
 // commandless takes away from advice what it says of a suggested command, for where there is none.
-var commandless = strings.NewReplacer(
-	", as the suggested command does where it can", "", ", as the suggested command does", "", "; the suggested command does so", "",
-	" The suggested command leaves them out.", "",
-)
+var commandless = strings.NewReplacer(", as the suggested command does where it can", "",
+	", as the suggested command does", "", "; the suggested command does so", "",
+	" The suggested command leaves them out.", "")
 
 // keyAccepted reports whether an authority takes the key.
 func (e *evidence) keyAccepted() bool {

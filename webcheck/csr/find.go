@@ -13,7 +13,6 @@ import (
 const (
 	// maxBytes is how much of a text is read (CONTRACT 3.4). Requests with a hundred names have 10 KiB.
 	maxBytes = 64 << 10
-
 	// maxBlocks is how many blocks of a text are looked at.
 	maxBlocks = 50
 )
@@ -48,11 +47,10 @@ func hasSecret(text string) bool {
 }
 
 // undo takes back what mail, chat and word processors do to a text.
-var undo = strings.NewReplacer(
-	"\ufeff", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\u00ad", "", "\u00a0", " ", "\u2028", "\n", "\u2029", "\n",
-	"\u2010", "-", "\u2011", "-", "\u2012", "--", "\u2013", "--", "\u2014", "--", "\u2212", "-",
-	`\r\n`, "\n", `\n`, "\n", `\r`, "\n", "\r\n", "\n", "\r", "\n", "&#45;", "-", "&#43;", "+", "&nbsp;", " ", "&#10;", "\n", "<br>", "\n",
-)
+var undo = strings.NewReplacer("\ufeff", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\u00ad", "",
+	"\u00a0", " ", "\u2028", "\n", "\u2029", "\n", "\u2010", "-", "\u2011", "-", "\u2012", "--", "\u2013", "--",
+	"\u2014", "--", "\u2212", "-", `\r\n`, "\n", `\n`, "\n", `\r`, "\n", "\r\n", "\n", "\r", "\n", "&#45;", "-",
+	"&#43;", "+", "&nbsp;", " ", "&#10;", "\n", "<br>", "\n")
 
 // quoted is what mail programs put before lines of others.
 var quoted = regexp.MustCompile(`(?m)^[ \t]*(?:[>|][ \t]*)+`)

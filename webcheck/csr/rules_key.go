@@ -30,12 +30,10 @@ func usualSize(bits int) bool { return bits == 2048 || bits == 3072 || bits == 4
 // keyRules are about the public key.
 var keyRules = diag.Rules[*evidence]{
 	{
-		Code: "csr.key.algorithm", Severity: diag.Error,
-		Title:       "Key type that public authorities do not accept",
-		Requirement: "The key is one of RSA or ECDSA",
-		Ref:         br + "6.1.5",
-		Advice:      "Generate an RSA key of at least 2048 bits or a key on the curve P-256, as the suggested command does.",
-		When:        readable,
+		Code: "csr.key.algorithm", Severity: diag.Error, Ref: br + "6.1.5",
+		Title: "Key type that public authorities do not accept", Requirement: "The key is one of RSA or ECDSA",
+		Advice: "Generate an RSA key of at least 2048 bits or a key on the curve P-256, as the suggested command does.",
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			k := e.csr.Key
 			return diag.FailIf(k.Algorithm != pki.RSA && k.Algorithm != pki.ECDSA,
@@ -45,11 +43,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.key.identifier", Severity: diag.Error, DependsOn: []diag.Code{"csr.key.algorithm"},
-		Title:       "RSA key is labeled for one scheme only",
-		Requirement: "The algorithm of an RSA key is rsaEncryption",
-		Ref:         br + "7.1.3.1.1",
-		Advice:      newPair,
-		When:        isRSA,
+		Ref:   br + "7.1.3.1.1",
+		Title: "RSA key is labeled for one scheme only", Requirement: "The algorithm of an RSA key is rsaEncryption",
+		Advice: newPair,
+		When:   isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			k := e.csr.Key
 			if k.Name == "RSA" {
@@ -60,23 +57,19 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.key.malformed", Severity: diag.Critical,
-		Title:       "Public key is malformed",
-		Requirement: "The public key is well formed",
-		Ref:         br + "6.1.6",
-		Advice:      newPair,
-		When:        readable,
+		Code: "csr.key.malformed", Severity: diag.Critical, Ref: br + "6.1.6",
+		Title: "Public key is malformed", Requirement: "The public key is well formed",
+		Advice: newPair,
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.Key.Fault != "", "The public key is malformed: %s.", e.csr.Key.Fault).Suggesting(e.correction())
 		},
 	},
 	{
-		Code: "csr.key.rsa.size", Severity: diag.Error,
-		Title:       "RSA key too small",
-		Requirement: "The RSA modulus has at least 2048 bits",
-		Ref:         br + "6.1.5",
-		Advice:      "Generate a key of at least 2048 bits, as the suggested command does.",
-		When:        isRSA,
+		Code: "csr.key.rsa.size", Severity: diag.Error, Ref: br + "6.1.5",
+		Title: "RSA key too small", Requirement: "The RSA modulus has at least 2048 bits",
+		Advice: "Generate a key of at least 2048 bits, as the suggested command does.",
+		When:   isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.csr.Key.Size()
 			return diag.FailIf(n < pki.MinRSABits, "The RSA key is too small: its modulus has %d bits, and at least %d are required.", n, pki.MinRSABits).
@@ -84,10 +77,9 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.key.rsa.multiple", Severity: diag.Error,
+		Code: "csr.key.rsa.multiple", Severity: diag.Error, Ref: br + "6.1.5",
 		Title:       "Bits of the RSA modulus are not a multiple of 8",
 		Requirement: "The number of bits of the RSA modulus is a multiple of 8",
-		Ref:         br + "6.1.5",
 		Advice:      newPair,
 		When:        isRSA,
 		Fails: func(e *evidence) diag.Failures {
@@ -96,22 +88,20 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.key.rsa.unusual", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.rsa.size", "csr.key.rsa.multiple"},
-		Title:       "RSA key of an unusual size",
-		Requirement: "The RSA key has 2048, 3072 or 4096 bits",
-		Ref:         br + "6.1.5",
-		Advice:      "Generate a key of 2048, 3072 or 4096 bits, as the suggested command does: Let's Encrypt and others accept no other size.",
-		When:        isRSA,
+		Code: "csr.key.rsa.unusual", Severity: diag.Warning,
+		DependsOn: []diag.Code{"csr.key.rsa.size", "csr.key.rsa.multiple"}, Ref: br + "6.1.5",
+		Title: "RSA key of an unusual size", Requirement: "The RSA key has 2048, 3072 or 4096 bits",
+		Advice: "Generate a key of 2048, 3072 or 4096 bits, as the suggested command does: Let's Encrypt and others accept no other size.",
+		When:   isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.csr.Key.Size()
 			return diag.FailIf(!usualSize(n), "The RSA modulus has %d bits.", n).Suggesting(e.renewal())
 		},
 	},
 	{
-		Code: "csr.key.rsa.exponent.invalid", Severity: diag.Critical,
+		Code: "csr.key.rsa.exponent.invalid", Severity: diag.Critical, Ref: br + "6.1.6",
 		Title:       "RSA exponent is not an odd number above 2",
 		Requirement: "The public exponent is an odd number from 3 on",
-		Ref:         br + "6.1.6",
 		Advice:      newPair,
 		When:        isRSA,
 		Fails: func(e *evidence) diag.Failures {
@@ -121,12 +111,11 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.key.rsa.exponent.unusual", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.rsa.exponent.invalid"},
-		Title:       "Unusual RSA exponent",
-		Requirement: "The public exponent is 65537",
-		Ref:         br + "6.1.6",
-		Advice:      "Generate a key with the exponent 65537, as the suggested command does: many authorities accept no other.",
-		When:        isRSA,
+		Code: "csr.key.rsa.exponent.unusual", Severity: diag.Warning,
+		DependsOn: []diag.Code{"csr.key.rsa.exponent.invalid"}, Ref: br + "6.1.6",
+		Title: "Unusual RSA exponent", Requirement: "The public exponent is 65537",
+		Advice: "Generate a key with the exponent 65537, as the suggested command does: many authorities accept no other.",
+		When:   isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			x := e.csr.Key.E
 			switch {
@@ -142,10 +131,9 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.key.curve.forbidden", Severity: diag.Error,
+		Code: "csr.key.curve.forbidden", Severity: diag.Error, Ref: br + "6.1.5",
 		Title:       "Elliptic curve that public authorities do not accept",
 		Requirement: "The curve is P-256, P-384 or P-521",
-		Ref:         br + "6.1.5",
 		Advice:      "Generate a key on the curve P-256, as the suggested command does.",
 		When:        isCurve,
 		Fails: func(e *evidence) diag.Failures {
@@ -159,24 +147,21 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.key.curve.explicit", Severity: diag.Error,
-		Title:       "Elliptic curve given by its parameters",
-		Requirement: "The curve is given by its name",
-		Ref:         br + "7.1.3.1.2, RFC 5480 section 2.1.1",
-		Advice:      "Generate the key with a named curve, as the suggested command does.",
-		When:        isCurve,
+		Code: "csr.key.curve.explicit", Severity: diag.Error, Ref: br + "7.1.3.1.2, RFC 5480 section 2.1.1",
+		Title: "Elliptic curve given by its parameters", Requirement: "The curve is given by its name",
+		Advice: "Generate the key with a named curve, as the suggested command does.",
+		When:   isCurve,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.Key.Explicit, "The key has explicit parameters of an elliptic curve (EC) instead of the name of the curve, which is not allowed.").
 				Suggesting(e.correction())
 		},
 	},
 	{
-		Code: "csr.key.curve.compressed", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.curve.forbidden", "csr.key.malformed"},
-		Title:       "Public key is a compressed point",
-		Requirement: "The point of the key is uncompressed",
-		Ref:         "RFC 5480 section 2.2",
-		Advice:      "Generate a new key, as the suggested command does: some authorities, Let's Encrypt among them, cannot read compressed points.",
-		When:        isCurve,
+		Code: "csr.key.curve.compressed", Severity: diag.Warning,
+		DependsOn: []diag.Code{"csr.key.curve.forbidden", "csr.key.malformed"}, Ref: "RFC 5480 section 2.2",
+		Title: "Public key is a compressed point", Requirement: "The point of the key is uncompressed",
+		Advice: "Generate a new key, as the suggested command does: some authorities, Let's Encrypt among them, cannot read compressed points.",
+		When:   isCurve,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.Key.Compressed(), "The key is a point on the curve %s in a form other than the uncompressed one.", e.csr.Key.CurveName()).
 				Suggesting(e.correction())
@@ -184,85 +169,67 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.key.curve.p521", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.curve.forbidden"},
-		Title:       "Curve P-521 is not accepted everywhere",
-		Requirement: "The curve is P-256 or P-384",
-		Ref:         "Mozilla Root Store Policy section 5.1",
-		Advice:      "Generate a key on P-256 or P-384, as the suggested command does, unless your authority offers P-521: Mozilla's policy, and with it most authorities, excludes it.",
-		When:        isCurve,
+		Ref:   "Mozilla Root Store Policy section 5.1",
+		Title: "Curve P-521 is not accepted everywhere", Requirement: "The curve is P-256 or P-384",
+		Advice: "Generate a key on P-256 or P-384, as the suggested command does, unless your authority offers P-521: Mozilla's policy, and with it most authorities, excludes it.",
+		When:   isCurve,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.Key.Curve.Name == "P-521", "The key is on the curve P-521.").Suggesting(e.renewal())
 		},
 	},
 	{
-		Code: "csr.key.debian", Severity: diag.Critical,
+		Code: "csr.key.debian", Severity: diag.Critical, Ref: br + "6.1.1.3",
 		Title:       "Key made by the broken Debian OpenSSL of 2006 to 2008",
 		Requirement: "The key was not made by Debian's OpenSSL of 2006 to 2008",
-		Ref:         br + "6.1.1.3",
 		Advice:      newPair,
-		When:        searched(pki.CheckDebian),
-		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckDebian) },
+		When:        searched(pki.CheckDebian), Fails: func(e *evidence) diag.Failures { return e.failed(pki.CheckDebian) },
 	},
 	{
-		Code: "csr.key.blocklist", Severity: diag.Critical,
-		Title:       "Private key of this request is public",
-		Requirement: "The private key is on no list of published keys",
-		Ref:         br + "6.1.1.3",
-		Advice:      newPair,
-		When:        searched(pki.CheckBlocklist),
-		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckBlocklist) },
+		Code: "csr.key.blocklist", Severity: diag.Critical, Ref: br + "6.1.1.3",
+		Title: "Private key of this request is public", Requirement: "The private key is on no list of published keys",
+		Advice: newPair,
+		When:   searched(pki.CheckBlocklist),
+		Fails:  func(e *evidence) diag.Failures { return e.failed(pki.CheckBlocklist) },
 	},
 	{
-		Code: "csr.key.roca", Severity: diag.Critical,
-		Title:       "Key has the ROCA flaw",
-		Requirement: "The key lacks the fingerprint of ROCA",
-		Ref:         br + "6.1.1.3",
-		Advice:      "Generate the key in software rather than on the chip that made this one, and update the chip.",
-		When:        searched(pki.CheckROCA),
-		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckROCA) },
+		Code: "csr.key.roca", Severity: diag.Critical, Ref: br + "6.1.1.3",
+		Title: "Key has the ROCA flaw", Requirement: "The key lacks the fingerprint of ROCA",
+		Advice: "Generate the key in software rather than on the chip that made this one, and update the chip.",
+		When:   searched(pki.CheckROCA), Fails: func(e *evidence) diag.Failures { return e.failed(pki.CheckROCA) },
 	},
 	{
-		Code: "csr.key.fermat", Severity: diag.Critical,
+		Code: "csr.key.fermat", Severity: diag.Critical, Ref: br + "6.1.1.3",
 		Title:       "Factors of the RSA modulus are close together",
 		Requirement: "Fermat's method does not factor the modulus",
-		Ref:         br + "6.1.1.3",
 		Advice:      newPair,
-		When:        searched(pki.CheckFermat),
-		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckFermat) },
+		When:        searched(pki.CheckFermat), Fails: func(e *evidence) diag.Failures { return e.failed(pki.CheckFermat) },
 	},
 	{
-		Code: "csr.key.small_factor", Severity: diag.Critical,
-		Title:       "RSA modulus has a small factor",
-		Requirement: "The modulus has no small prime factor",
-		Ref:         br + "6.1.6",
-		Advice:      newPair,
-		When:        searched(pki.CheckSmallFactor),
-		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckSmallFactor) },
+		Code: "csr.key.small_factor", Severity: diag.Critical, Ref: br + "6.1.6",
+		Title: "RSA modulus has a small factor", Requirement: "The modulus has no small prime factor",
+		Advice: newPair,
+		When:   searched(pki.CheckSmallFactor),
+		Fails:  func(e *evidence) diag.Failures { return e.failed(pki.CheckSmallFactor) },
 	},
 	{
-		Code: "csr.key.shared_prime", Severity: diag.Critical,
+		Code: "csr.key.shared_prime", Severity: diag.Critical, Ref: br + "6.1.1.3",
 		Title:       "RSA modulus shares a prime with another key",
 		Requirement: "The modulus shares no prime with known ones",
-		Ref:         br + "6.1.1.3",
 		Advice:      newPair,
 		When:        searched(pki.CheckSharedPrime),
 		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckSharedPrime) },
 	},
 	{
-		Code: "csr.key.small_secret", Severity: diag.Critical,
-		Title:       "Private exponent follows from the public one",
-		Requirement: "The private exponent is not small",
-		Ref:         br + "6.1.1.3",
-		Advice:      newPair,
-		When:        searched(pki.CheckSmallSecret),
-		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckSmallSecret) },
+		Code: "csr.key.small_secret", Severity: diag.Critical, Ref: br + "6.1.1.3",
+		Title: "Private exponent follows from the public one", Requirement: "The private exponent is not small",
+		Advice: newPair,
+		When:   searched(pki.CheckSmallSecret),
+		Fails:  func(e *evidence) diag.Failures { return e.failed(pki.CheckSmallSecret) },
 	},
 	{
-		Code: "csr.key.pattern", Severity: diag.Warning,
-		Title:       "RSA modulus is not random",
-		Requirement: "The bits of the modulus look random",
-		Ref:         br + "6.1.1.3",
-		Advice:      "Generate the key with other software: this modulus is not a product of random primes.",
-		When:        searched(pki.CheckPattern),
-		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckPattern) },
+		Code: "csr.key.pattern", Severity: diag.Warning, Ref: br + "6.1.1.3",
+		Title: "RSA modulus is not random", Requirement: "The bits of the modulus look random",
+		Advice: "Generate the key with other software: this modulus is not a product of random primes.",
+		When:   searched(pki.CheckPattern), Fails: func(e *evidence) diag.Failures { return e.failed(pki.CheckPattern) },
 	},
 }

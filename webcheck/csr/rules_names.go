@@ -29,21 +29,17 @@ const maxNames = 100
 // nameRules are about the names that the certificate is to have.
 var nameRules = diag.Rules[*evidence]{
 	{
-		Code: "csr.names.none", Severity: diag.Error,
-		Title:       "No identifier in the request",
-		Requirement: "The request names a host",
-		Ref:         sanRef,
-		Advice:      "Make a new request with the names of the server: openssl req -new -key FILE -addext 'subjectAltName=DNS:NAME'.",
-		When:        readable,
+		Code: "csr.names.none", Severity: diag.Error, Ref: sanRef,
+		Title: "No identifier in the request", Requirement: "The request names a host",
+		Advice: "Make a new request with the names of the server: openssl req -new -key FILE -addext 'subjectAltName=DNS:NAME'.",
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.names) == 0, "The request has neither a subjectAltName with a name nor a common name.")
 		},
 	},
 	{
-		Code: "csr.names.san_missing", Severity: diag.Warning, DependsOn: []diag.Code{"csr.names.none"},
-		Title:       "Subject alternative name missing",
-		Requirement: "The names stand in the extension subjectAltName",
-		Ref:         sanRef,
+		Code: "csr.names.san_missing", Severity: diag.Warning, DependsOn: []diag.Code{"csr.names.none"}, Ref: sanRef,
+		Title: "Subject alternative name missing", Requirement: "The names stand in the extension subjectAltName",
 		Advice: "Make a new request with a subjectAltName, as the suggested command does. Many authorities add the common name " +
 			"themselves; browsers look at nothing but the subjectAltName.",
 		When: readable,
@@ -74,39 +70,28 @@ var nameRules = diag.Rules[*evidence]{
 	nameRule("csr.names.reserved_ip", "Reserved IP address among the names", "All IP addresses are public", br+"4.2.2, RFC 6890",
 		"Ask for a public address or a host name, or use a private CA for private addresses.", reservedIP),
 	{
-		Code: "csr.names.email", Severity: diag.Error,
-		Title:       "Email address among the names (SAN)",
-		Requirement: "No name is a mail address",
-		Ref:         sanRef,
-		Advice:      "Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.",
-		When:        named,
-		Fails:       func(e *evidence) diag.Failures { return e.ofType(emailName) },
+		Code: "csr.names.email", Severity: diag.Error, Ref: sanRef,
+		Title: "Email address among the names (SAN)", Requirement: "No name is a mail address",
+		Advice: "Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.",
+		When:   named, Fails: func(e *evidence) diag.Failures { return e.ofType(emailName) },
 	},
 	{
-		Code: "csr.names.uri", Severity: diag.Error,
-		Title:       "URI among the names (SAN)",
-		Requirement: "No name is a URI",
-		Ref:         sanRef,
-		Advice:      "Leave the URI out, as the suggested command does: certificates for servers cannot contain it.",
-		When:        named,
-		Fails:       func(e *evidence) diag.Failures { return e.ofType(uriName) },
+		Code: "csr.names.uri", Severity: diag.Error, Ref: sanRef,
+		Title: "URI among the names (SAN)", Requirement: "No name is a URI",
+		Advice: "Leave the URI out, as the suggested command does: certificates for servers cannot contain it.",
+		When:   named, Fails: func(e *evidence) diag.Failures { return e.ofType(uriName) },
 	},
 	{
-		Code: "csr.names.other", Severity: diag.Error,
-		Title:       "Name of another type (SAN)",
-		Requirement: "All names are host names or IP addresses",
-		Ref:         sanRef,
-		Advice:      "Leave the name out, as the suggested command does: certificates for servers contain host names and IP addresses only.",
-		When:        named,
-		Fails:       func(e *evidence) diag.Failures { return e.ofType(otherName) },
+		Code: "csr.names.other", Severity: diag.Error, Ref: sanRef,
+		Title: "Name of another type (SAN)", Requirement: "All names are host names or IP addresses",
+		Advice: "Leave the name out, as the suggested command does: certificates for servers contain host names and IP addresses only.",
+		When:   named, Fails: func(e *evidence) diag.Failures { return e.ofType(otherName) },
 	},
 	{
-		Code: "csr.names.duplicate", Severity: diag.Warning,
-		Title:       "Duplicate name (SAN)",
-		Requirement: "Each name stands once",
-		Ref:         sanRef,
-		Advice:      "Name each host once, as the suggested command does.",
-		When:        named,
+		Code: "csr.names.duplicate", Severity: diag.Warning, Ref: sanRef,
+		Title: "Duplicate name (SAN)", Requirement: "Each name stands once",
+		Advice: "Name each host once, as the suggested command does.",
+		When:   named,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.repeated(), func(s string) diag.Failures {
 				return diag.Fail("The name %s appears in the request more than once.", shown(s)).About(shown(s)).Suggesting(e.correction())
@@ -114,12 +99,10 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.names.many", Severity: diag.Warning,
-		Title:       "More than 100 names",
-		Requirement: "The request has at most 100 names",
-		Ref:         "Let's Encrypt, Rate Limits",
-		Advice:      "Ask for several certificates, or for a wildcard: most authorities stop at 100 names, and some charge for each.",
-		When:        readable,
+		Code: "csr.names.many", Severity: diag.Warning, Ref: "Let's Encrypt, Rate Limits",
+		Title: "More than 100 names", Requirement: "The request has at most 100 names",
+		Advice: "Ask for several certificates, or for a wildcard: most authorities stop at 100 names, and some charge for each.",
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			detail := fmt.Sprintf("The request has %d names.", len(e.csr.Names))
 			if len(e.csr.Names) > maxJudged {
@@ -129,12 +112,10 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.names.apex", Severity: diag.Info,
-		Title:       "Wildcard without the domain itself",
-		Requirement: "With a wildcard the domain itself is named too",
-		Ref:         "RFC 9525 section 6.3",
-		Advice:      "Add the domain itself if the server answers for it: the wildcard does not cover it.",
-		When:        named,
+		Code: "csr.names.apex", Severity: diag.Info, Ref: "RFC 9525 section 6.3",
+		Title: "Wildcard without the domain itself", Requirement: "With a wildcard the domain itself is named too",
+		Advice: "Add the domain itself if the server answers for it: the wildcard does not cover it.",
+		When:   named,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.names, func(n Name) diag.Failures {
 				base := strings.TrimPrefix(strings.ToLower(n.Value), "*.")
@@ -145,10 +126,9 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.cn.ip", Severity: diag.Warning,
+		Code: "csr.cn.ip", Severity: diag.Warning, Ref: br + "7.1.4.3",
 		Title:       "Common name (CN) is an IP address",
 		Requirement: "The common name is no IP address, unless it is one of the names",
-		Ref:         br + "7.1.4.3",
 		Advice:      "Put the address among the names with the type IP, as the suggested command does, or leave it out.",
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 },
 		Fails: func(e *evidence) diag.Failures {
@@ -159,10 +139,9 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.cn.not_in_san", Severity: diag.Warning, DependsOn: []diag.Code{"csr.cn.ip"},
+		Code: "csr.cn.not_in_san", Severity: diag.Warning, DependsOn: []diag.Code{"csr.cn.ip"}, Ref: br + "7.1.4.3",
 		Title:       "Common name (CN) is not among the names (SAN)",
 		Requirement: "The common name is one of the alternative names",
-		Ref:         br + "7.1.4.3",
 		Advice:      "Add the common name to the subjectAltName, as the suggested command does, or leave it out: browsers ignore it.",
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 && len(e.csr.Names) > 0 },
 		Fails: func(e *evidence) diag.Failures {
@@ -173,12 +152,10 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.cn.several", Severity: diag.Warning,
-		Title:       "More than one common name (CN)",
-		Requirement: "The subject has one common name at most",
-		Ref:         br + "7.1.4.3",
-		Advice:      "Leave one common name, and put all names into the subjectAltName, as the suggested command does.",
-		When:        readable,
+		Code: "csr.cn.several", Severity: diag.Warning, Ref: br + "7.1.4.3",
+		Title: "More than one common name (CN)", Requirement: "The subject has one common name at most",
+		Advice: "Leave one common name, and put all names into the subjectAltName, as the suggested command does.",
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.common) > 1, "The subject has %d common names: %s.", len(e.common), sentence(e.common)).Suggesting(e.correction())
 		},

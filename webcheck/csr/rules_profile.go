@@ -49,12 +49,10 @@ var subjectRules = diag.Rules[*evidence]{
 // asks for what they may not give.
 var extensionRules = diag.Rules[*evidence]{
 	{
-		Code: "csr.extensions.duplicate", Severity: diag.Error,
-		Title:       "Extension is requested twice",
-		Requirement: "Each extension stands once",
-		Ref:         "RFC 5280 section 4.2",
-		Advice:      regenerate,
-		When:        readable,
+		Code: "csr.extensions.duplicate", Severity: diag.Error, Ref: "RFC 5280 section 4.2",
+		Title: "Extension is requested twice", Requirement: "Each extension stands once",
+		Advice: regenerate,
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			seen, list := map[string]int{}, []string(nil)
 			for _, x := range e.csr.Extensions {
@@ -66,36 +64,30 @@ var extensionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.constraints.ca", Severity: diag.Error,
-		Title:       "Request for a CA certificate",
-		Requirement: "The request is not for a certificate that issues others",
-		Ref:         br + "7.1.2.7.8",
-		Advice:      "Leave the basic constraints out, as the suggested command does: no public authority signs another CA on request.",
-		When:        readable,
+		Code: "csr.constraints.ca", Severity: diag.Error, Ref: br + "7.1.2.7.8",
+		Title: "Request for a CA certificate", Requirement: "The request is not for a certificate that issues others",
+		Advice: "Leave the basic constraints out, as the suggested command does: no public authority signs another CA on request.",
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			b := e.csr.Constraints
 			return diag.FailIf(b != nil && b.IsCA, "The request asks for basic constraints with CA:TRUE.").Suggesting(e.correction())
 		},
 	},
 	{
-		Code: "csr.usage.signing", Severity: diag.Error,
-		Title:       "Key usage of a CA",
-		Requirement: "No key usage of an authority is asked for",
-		Ref:         br + "7.1.2.7.11",
-		Advice:      "Leave the key usage out, as the suggested command does: the authority sets it.",
-		When:        readable,
+		Code: "csr.usage.signing", Severity: diag.Error, Ref: br + "7.1.2.7.11",
+		Title: "Key usage of a CA", Requirement: "No key usage of an authority is asked for",
+		Advice: "Leave the key usage out, as the suggested command does: the authority sets it.",
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(slices.Contains(e.csr.KeyUsage, "keyCertSign") || slices.Contains(e.csr.KeyUsage, "cRLSign"),
 				"The request asks for these key usages: %s.", sentence(e.csr.KeyUsage)).Suggesting(e.correction())
 		},
 	},
 	{
-		Code: "csr.usage.unsuitable", Severity: diag.Warning,
-		Title:       "Key usage does not suit the key",
-		Requirement: "The key usage suits the key",
-		Ref:         br + "7.1.2.7.11",
-		Advice:      "Leave the key usage out, as the suggested command does: the authority sets it.",
-		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasUsage },
+		Code: "csr.usage.unsuitable", Severity: diag.Warning, Ref: br + "7.1.2.7.11",
+		Title: "Key usage does not suit the key", Requirement: "The key usage suits the key",
+		Advice: "Leave the key usage out, as the suggested command does: the authority sets it.",
+		When:   func(e *evidence) bool { return e.csr != nil && e.csr.HasUsage },
 		Fails: func(e *evidence) diag.Failures {
 			allowed := []string{"digitalSignature", "keyEncipherment", "dataEncipherment", "keyCertSign", "cRLSign"}
 			if e.csr.Key.Algorithm == pki.ECDSA {
@@ -107,12 +99,10 @@ var extensionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.purpose.server", Severity: diag.Warning,
-		Title:       "Purpose (EKU) is not serverAuth",
-		Requirement: "If purposes are asked for, serverAuth is one of them",
-		Ref:         br + "7.1.2.7.10",
-		Advice:      "Leave the purposes out or ask for serverAuth: without it browsers refuse the certificate. The suggested command leaves them out.",
-		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
+		Code: "csr.purpose.server", Severity: diag.Warning, Ref: br + "7.1.2.7.10",
+		Title: "Purpose (EKU) is not serverAuth", Requirement: "If purposes are asked for, serverAuth is one of them",
+		Advice: "Leave the purposes out or ask for serverAuth: without it browsers refuse the certificate. The suggested command leaves them out.",
+		When:   func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
 		Fails: func(e *evidence) diag.Failures {
 			list := e.csr.ExtKeyUsage
 			if len(list) == 0 {
@@ -124,9 +114,9 @@ var extensionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.purpose.other", Severity: diag.Warning, DependsOn: []diag.Code{"csr.purpose.server"},
+		Ref:         br + "7.1.2.7.10",
 		Title:       "Purpose (EKU) not allowed in certificates for servers",
 		Requirement: "No purpose is asked for but serverAuth and clientAuth",
-		Ref:         br + "7.1.2.7.10",
 		Advice:      "Leave the purposes out, as the suggested command does.",
 		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
 		Fails: func(e *evidence) diag.Failures {
@@ -135,34 +125,28 @@ var extensionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.purpose.client", Severity: diag.Info,
-		Title:       "Purpose clientAuth is being phased out",
-		Requirement: "The purpose clientAuth is not asked for",
-		Ref:         "Chrome Root Program Policy",
-		Advice:      "Use a private CA for client certificates: Chrome requires public ones to certify servers only.",
-		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
+		Code: "csr.purpose.client", Severity: diag.Info, Ref: "Chrome Root Program Policy",
+		Title: "Purpose clientAuth is being phased out", Requirement: "The purpose clientAuth is not asked for",
+		Advice: "Use a private CA for client certificates: Chrome requires public ones to certify servers only.",
+		When:   func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(slices.Contains(e.csr.ExtKeyUsage, "clientAuth"), "The request asks for the purpose clientAuth.")
 		},
 	},
 	{
-		Code: "csr.staple.required", Severity: diag.Info,
-		Title:       "Must-staple is requested",
-		Requirement: "The request does not ask for must-staple",
-		Ref:         "RFC 7633 section 4",
-		Advice:      "Leave it out unless the authority runs OCSP and the server staples: Let's Encrypt has refused such requests since May 2025.",
-		When:        readable,
+		Code: "csr.staple.required", Severity: diag.Info, Ref: "RFC 7633 section 4",
+		Title: "Must-staple is requested", Requirement: "The request does not ask for must-staple",
+		Advice: "Leave it out unless the authority runs OCSP and the server staples: Let's Encrypt has refused such requests since May 2025.",
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (must-staple).")
 		},
 	},
 	{
-		Code: "csr.challenge.present", Severity: diag.Info,
-		Title:       "Challenge password in the request",
-		Requirement: "The request has no challenge password",
-		Ref:         "RFC 2985 section 5.4.1",
-		Advice:      "Leave it empty next time: authorities ignore the password, and anyone can read it.",
-		When:        readable,
+		Code: "csr.challenge.present", Severity: diag.Info, Ref: "RFC 2985 section 5.4.1",
+		Title: "Challenge password in the request", Requirement: "The request has no challenge password",
+		Advice: "Leave it empty next time: authorities ignore the password, and anyone can read it.",
+		When:   readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.Challenge, "The request has the attribute challengePassword, which is not encrypted.")
 		},

@@ -75,6 +75,4 @@ const countries = " AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE 
 	"UM US UY UZ VA VC VE VG VI VN VU WF WS XX YE YT ZA ZM ZW "
 
 // isCountry reports whether a text is the code of a country.
-func isCountry(s string) bool {
-	return len(s) == 2 && strings.Contains(countries, " "+s+" ")
-}
+func isCountry(s string) bool { return len(s) == 2 && strings.Contains(countries, " "+s+" ") }

@@ -12,9 +12,8 @@ import (
 
 // The bounds of what is kept of a page.
 const (
-	maxLoads  = 1000
-	maxInline = 200 // inline scripts and styles
-
+	maxLoads      = 1000
+	maxInline     = 200  // inline scripts and styles
 	maxAttributes = 1000 // of an element
 )
 

@@ -139,6 +139,4 @@ func (e *evidence) goodHTTPS() bool {
 }
 
 // sameOrigin reports whether two URLs are of one origin.
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
-}
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) }

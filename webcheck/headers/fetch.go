@@ -15,16 +15,13 @@ const (
 	// MaxPage bounds the part of a page that is read. Elements that load something stand in the first half
 	// megabyte, or are added by scripts.
 	MaxPage = 1 << 20
-
 	// Memory is what a check takes at worst: three fetches of the longest page with the longest head, and what is
 	// made of them.
 	Memory = 32 << 20
-
 	// timeout is how long the page is waited for, and ProbeTimeout what is asked afterwards; the caller's time is
 	// usually up after 15 seconds (CONTRACT 1.9).
 	timeout      = 9 * time.Second
 	probeTimeout = 4 * time.Second
-
 	// probeBytes of the body are read where only the head matters.
 	probeBytes = 1
 )
@@ -42,8 +39,7 @@ type probes struct {
 	null      *fetch.Result // GET from the origin null, as of a sandboxed frame
 }
 
-// gather fetches the page and what http and https lead to, all at once; then, where the page is known, probes of
-// CORS.
+// gather fetches the page and what http and https lead to, all at once; then, where the page is known, probes of CORS.
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	e := &evidence{req: req, now: env.Now(), follow: req.FollowRedirects == nil || *req.FollowRedirects}
 	page := fetch.Request{
@@ -109,8 +105,7 @@ func (e *evidence) probe(ctx context.Context, env *diag.Env) error {
 	ask := func(i int, to **fetch.Result, method, origin string) {
 		req := fetch.Request{
 			URL: e.page.URL, Method: method, MaxBytes: probeBytes, AllowUntrusted: true,
-			Header:  http.Header{"Accept": {accept}, "Origin": {origin}},
-			Timeout: diag.TimeLeft(ctx, probeTimeout),
+			Header: http.Header{"Accept": {accept}, "Origin": {origin}}, Timeout: diag.TimeLeft(ctx, probeTimeout),
 		}
 		if method == http.MethodOptions {
 			req.Header.Set("Access-Control-Request-Method", http.MethodGet)

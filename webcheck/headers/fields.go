@@ -56,9 +56,7 @@ func (e *evidence) frameOption() string {
 }
 
 // framed reports whether the page keeps others from embedding it.
-func (e *evidence) framed() bool {
-	return e.frameOption() != "" || len(e.frameAncestors()) > 0
-}
+func (e *evidence) framed() bool { return e.frameOption() != "" || len(e.frameAncestors()) > 0 }
 
 // nosniff reports whether browsers obey X-Content-Type-Options: the first value counts (Fetch Standard section 3.5).
 func (e *evidence) nosniff() bool {
@@ -162,12 +160,11 @@ func (e *evidence) privately() string {
 }
 
 // telling are the names of fields that exist to tell about software.
-var telling = []string{
-	"Server", "X-Powered-By", "X-AspNet-Version", "X-AspNetMvc-Version", "X-Generator", "X-Drupal-Cache", "X-Runtime",
-	"X-Powered-CMS", "X-Joomla-Version", "X-Magento-Cache-Debug", "X-PHP-Version", "X-Redirect-By", "X-Shopify-Stage", "X-Version",
-	"X-Backend-Server", "X-Litespeed-Cache", "X-Mod-Pagespeed", "X-Page-Speed", "X-Varnish", "X-CF-Powered-By", "MicrosoftSharePointTeamServices",
-	"X-OWA-Version", "X-FEServer", "X-BEServer", "X-CalculatedBETarget", "Liferay-Portal", "X-Jenkins", "X-Confluence-Request-Time",
-}
+var telling = []string{"Server", "X-Powered-By", "X-AspNet-Version", "X-AspNetMvc-Version", "X-Generator",
+	"X-Drupal-Cache", "X-Runtime", "X-Powered-CMS", "X-Joomla-Version", "X-Magento-Cache-Debug", "X-PHP-Version",
+	"X-Redirect-By", "X-Shopify-Stage", "X-Version", "X-Backend-Server", "X-Litespeed-Cache", "X-Mod-Pagespeed",
+	"X-Page-Speed", "X-Varnish", "X-CF-Powered-By", "MicrosoftSharePointTeamServices", "X-OWA-Version", "X-FEServer",
+	"X-BEServer", "X-CalculatedBETarget", "Liferay-Portal", "X-Jenkins", "X-Confluence-Request-Time"}
 
 // disclosures returns the fields that tell about software, in the order of the server.
 func (e *evidence) disclosures() []Disclosure {

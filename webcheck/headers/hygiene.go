@@ -13,10 +13,9 @@ import (
 )
 
 // singles are fields with one value, of which browsers use the first, the last or none if there are several.
-var singles = []string{
-	"Content-Type", "X-Content-Type-Options", "Referrer-Policy", "Access-Control-Allow-Origin",
-	"Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy", "Location", "ETag", "Last-Modified",
-}
+var singles = []string{"Content-Type", "X-Content-Type-Options", "Referrer-Policy", "Access-Control-Allow-Origin",
+	"Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy", "Location", "ETag",
+	"Last-Modified"}
 
 // obsolete are fields that browsers no longer know, and why.
 var obsolete = [][2]string{
@@ -32,20 +31,17 @@ var obsolete = [][2]string{
 }
 
 // siteData are the types of Clear-Site-Data.
-var siteData = []string{
-	`"cache"`, `"cookies"`, `"storage"`, `"executionContexts"`, `"clientHints"`, `"prefetchCache"`, `"prerenderCache"`, `"*"`,
-}
+var siteData = []string{`"cache"`, `"cookies"`, `"storage"`, `"executionContexts"`, `"clientHints"`, `"prefetchCache"`,
+	`"prerenderCache"`, `"*"`}
 
 // A misspelling is a field that no browser knows, and what was meant.
 type misspelling struct{ name, meant, suggested string }
 
-// protective are the fields whose names are looked for in misspellings, with a check of their value where one is
-// cheap.
-var protective = []string{
-	"Strict-Transport-Security", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "X-Frame-Options",
-	"X-Content-Type-Options", "Referrer-Policy", "Permissions-Policy", "Cross-Origin-Opener-Policy",
-	"Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy", "Access-Control-Allow-Origin", "Cache-Control", "Set-Cookie",
-}
+// protective are the fields whose names are looked for in misspellings, with a check of their value where one is cheap.
+var protective = []string{"Strict-Transport-Security", "Content-Security-Policy", "Content-Security-Policy-Report-Only",
+	"X-Frame-Options", "X-Content-Type-Options", "Referrer-Policy", "Permissions-Policy", "Cross-Origin-Opener-Policy",
+	"Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy", "Access-Control-Allow-Origin", "Cache-Control",
+	"Set-Cookie"}
 
 // misnomers are misspellings that differ by more than a letter.
 var misnomers = map[string]string{

@@ -50,37 +50,28 @@ type part struct {
 
 // parts are all tests, in the order of a reader.
 var parts = []part{
-	{"strict-transport-security", factorTransport, 20, fromHTTPS, []diag.Code{
-		"headers.hsts.missing", "headers.hsts.invalid", "headers.hsts.zero", "headers.hsts.short", "headers.hsts.duplicate",
+	{"strict-transport-security", factorTransport, 20, fromHTTPS, []diag.Code{"headers.hsts.missing",
+		"headers.hsts.invalid", "headers.hsts.zero", "headers.hsts.short", "headers.hsts.duplicate",
 		"headers.https.missing", "headers.site.certificate.expired", "headers.site.certificate.early",
-		"headers.site.certificate.untrusted", "headers.site.certificate.name",
-	}},
-	{"redirection", factorTransport, 20, fromHTTP, []diag.Code{
-		"headers.redirect.missing", "headers.redirect.insecure", "headers.redirect.host", "headers.https.missing",
-		"headers.site.certificate.expired", "headers.site.certificate.early", "headers.site.certificate.untrusted",
-		"headers.site.certificate.name",
-	}},
-	{"content-security-policy", factorPolicy, 25, fromPage, []diag.Code{
-		"headers.csp.missing", "headers.csp.report_only", "headers.csp.scripts.unrestricted", "headers.csp.scripts.inline",
+		"headers.site.certificate.untrusted", "headers.site.certificate.name"}},
+	{"redirection", factorTransport, 20, fromHTTP, []diag.Code{"headers.redirect.missing", "headers.redirect.insecure",
+		"headers.redirect.host", "headers.https.missing", "headers.site.certificate.expired",
+		"headers.site.certificate.early", "headers.site.certificate.untrusted", "headers.site.certificate.name"}},
+	{"content-security-policy", factorPolicy, 25, fromPage, []diag.Code{"headers.csp.missing",
+		"headers.csp.report_only", "headers.csp.scripts.unrestricted", "headers.csp.scripts.inline",
 		"headers.csp.scripts.broad", "headers.csp.scripts.eval", "headers.csp.scripts.dynamic", "headers.csp.objects",
-		"headers.csp.insecure", "headers.csp.repeated", "headers.csp.meta.directive",
-	}},
-	{"x-frame-options", factorFraming, 20, fromPage, []diag.Code{
-		"headers.frame_options.missing", "headers.frame_options.invalid", "headers.frame_options.conflict",
-	}},
-	{"x-content-type-options", factorTypes, 5, fromPage, []diag.Code{
-		"headers.content_type_options.missing", "headers.content_type_options.invalid", "headers.duplicate",
-	}},
-	{"referrer-policy", factorPrivacy, 5, fromPage, []diag.Code{
-		"headers.referrer.invalid", "headers.referrer.leaks", "headers.referrer.insecure",
-	}},
-	{"cookies", factorCookies, 40, fromHTTPS, []diag.Code{
-		"headers.cookies.samesite.none", "headers.cookies.session.secure", "headers.cookies.session.httponly",
-		"headers.cookies.secure", "headers.cookies.samesite.invalid", "headers.cookies.samesite.missing", "headers.https.missing",
-	}},
-	{"subresource-integrity", factorScripts, 50, fromPage, []diag.Code{
-		"headers.scripts.insecure", "headers.scripts.scheme", "headers.scripts.integrity",
-	}},
+		"headers.csp.insecure", "headers.csp.repeated", "headers.csp.meta.directive"}},
+	{"x-frame-options", factorFraming, 20, fromPage, []diag.Code{"headers.frame_options.missing",
+		"headers.frame_options.invalid", "headers.frame_options.conflict"}},
+	{"x-content-type-options", factorTypes, 5, fromPage, []diag.Code{"headers.content_type_options.missing",
+		"headers.content_type_options.invalid", "headers.duplicate"}},
+	{"referrer-policy", factorPrivacy, 5, fromPage, []diag.Code{"headers.referrer.invalid", "headers.referrer.leaks",
+		"headers.referrer.insecure"}},
+	{"cookies", factorCookies, 40, fromHTTPS, []diag.Code{"headers.cookies.samesite.none",
+		"headers.cookies.session.secure", "headers.cookies.session.httponly", "headers.cookies.secure",
+		"headers.cookies.samesite.invalid", "headers.cookies.samesite.missing", "headers.https.missing"}},
+	{"subresource-integrity", factorScripts, 50, fromPage, []diag.Code{"headers.scripts.insecure",
+		"headers.scripts.scheme", "headers.scripts.integrity"}},
 	{"cross-origin-resource-sharing", factorSharing, 50, fromPreflight, []diag.Code{"headers.cors.reflected"}},
 	{"cross-origin-opener-policy", factorIsolation, 5, fromPage, []diag.Code{"headers.opener.invalid"}},
 	{"cross-origin-embedder-policy", factorIsolation, 5, fromPage, []diag.Code{"headers.embedder.invalid"}},
@@ -166,10 +157,9 @@ func (e *evidence) unexplained(findings []diag.Finding) []observatory.Test {
 
 // observatoryRules are about what only the Observatory minds.
 var observatoryRules = diag.Rules[*evidence]{{
-	Code: "headers.observatory", Severity: diag.Info, DependsOn: fetched,
+	Code: "headers.observatory", Severity: diag.Info, DependsOn: fetched, Ref: "HTTP Observatory, scoring methodology",
 	Title:       "HTTP Observatory deducts points for how a field is written",
 	Requirement: "The HTTP Observatory reads fields as browsers do",
-	Ref:         "HTTP Observatory, scoring methodology",
 	Advice:      "Write the field in its plainest form: sent once, in one place, without empty, repeated or obsolete parts.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.quirks, func(t observatory.Test) diag.Failures {

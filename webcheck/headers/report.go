@@ -73,10 +73,9 @@ func untrusted(hops []fetch.Hop) *fetch.Hop {
 
 // list returns the headers in the order of the report.
 func (s *SecurityHeaders) list() []*Header {
-	return []*Header{
-		&s.StrictTransportSecurity, &s.ContentSecurityPolicy, &s.XFrameOptions, &s.XContentTypeOptions, &s.ReferrerPolicy,
-		&s.PermissionsPolicy, &s.CrossOriginOpenerPolicy, &s.CrossOriginEmbedderPolicy, &s.CrossOriginResourcePolicy,
-	}
+	return []*Header{&s.StrictTransportSecurity, &s.ContentSecurityPolicy, &s.XFrameOptions, &s.XContentTypeOptions,
+		&s.ReferrerPolicy, &s.PermissionsPolicy, &s.CrossOriginOpenerPolicy, &s.CrossOriginEmbedderPolicy,
+		&s.CrossOriginResourcePolicy}
 }
 
 func (s *SecurityHeaders) each(f func(*Header)) {
@@ -86,10 +85,8 @@ func (s *SecurityHeaders) each(f func(*Header)) {
 }
 
 // fieldCodes are the beginnings of the codes that concern the headers, in the order of list.
-var fieldCodes = []string{
-	"headers.hsts.", "headers.csp.", "headers.frame_options.", "headers.content_type_options.", "headers.referrer.",
-	"headers.permissions.", "headers.opener.", "headers.embedder.", "headers.resource.",
-}
+var fieldCodes = []string{"headers.hsts.", "headers.csp.", "headers.frame_options.", "headers.content_type_options.",
+	"headers.referrer.", "headers.permissions.", "headers.opener.", "headers.embedder.", "headers.resource."}
 
 func (e *evidence) securityHeaders() (s SecurityHeaders) {
 	for i, one := range []struct {

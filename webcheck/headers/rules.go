@@ -13,10 +13,9 @@ var rules = slices.Concat(fetchRules, transportRules, hstsRules, policyRules, po
 	isolationRules, cookieRules, cookieDetailRules, sharingRules, hygieneRules, observatoryRules).Reading(fromPage)
 
 // fetched are the rules without which there is nothing to judge.
-var fetched = []diag.Code{
-	"headers.site.unknown", "headers.site.nxdomain", "headers.site.address", "headers.site.blocked", "headers.site.connection",
-	"headers.site.handshake", "headers.site.protocol", "headers.redirect.endless",
-}
+var fetched = []diag.Code{"headers.site.unknown", "headers.site.nxdomain", "headers.site.address",
+	"headers.site.blocked", "headers.site.connection", "headers.site.handshake", "headers.site.protocol",
+	"headers.redirect.endless"}
 
 // site makes the rules about reaching the site.
 var site = ground.Server[*evidence]{Name: "site", Seen: func(e *evidence) *ground.Seen { return ground.See(e.page, e.now) }}
@@ -59,8 +58,8 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched,
-		Title: "The headers are those of an error page", Requirement: "The answer is not an error", Ref: "RFC 9110 section 15",
+		Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 15",
+		Title: "The headers are those of an error page", Requirement: "The answer is not an error",
 		Advice: "Examine a page that exists: servers often send other headers with it.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.final.StatusCode >= 400, "The server answered %d %s: other pages may have other headers.",
@@ -89,10 +88,9 @@ var transportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.redirect.missing", Severity: diag.Warning, Category: factorTransport, DependsOn: fetched,
-		Reads: []diag.Source{fromHTTP},
+		Code: "headers.redirect.missing", Severity: diag.Warning, Category: factorTransport,
+		Reads: []diag.Source{fromHTTP}, DependsOn: fetched, Ref: "RFC 6797 section 7.2",
 		Title: "HTTP is not redirected to HTTPS", Requirement: "HTTP leads to HTTPS, or is closed",
-		Ref:    "RFC 6797 section 7.2",
 		Advice: "Answer every HTTP request with 301 and the same URL with https in Location.",
 		When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
 		Fails: func(e *evidence) diag.Failures {
@@ -113,9 +111,9 @@ var transportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport, DependsOn: fetched,
-		Reads: []diag.Source{fromHTTP}, Stands: true,
-		Title: "A redirect leads to plain HTTP", Requirement: "No redirect leads to plain HTTP", Ref: "RFC 9110 section 15.4",
+		Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport,
+		Reads: []diag.Source{fromHTTP}, Stands: true, DependsOn: fetched, Ref: "RFC 9110 section 15.4",
+		Title: "A redirect leads to plain HTTP", Requirement: "No redirect leads to plain HTTP",
 		Advice: "Redirect from HTTP straight to HTTPS on the same host, and from there on to HTTPS only.",
 		When:   func(e *evidence) bool { return len(e.redirectHops()) > 1 },
 		Fails: func(e *evidence) diag.Failures {
@@ -129,10 +127,9 @@ var transportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, DependsOn: fetched,
-		Reads: []diag.Source{fromHTTP}, Stands: true,
+		Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, Reads: []diag.Source{fromHTTP},
+		Stands: true, DependsOn: fetched, Ref: "RFC 6797 section 7.2",
 		Title: "HTTP redirects to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
-		Ref: "RFC 6797 section 7.2",
 		Advice: "Redirect to HTTPS on the same host first, so browsers see the Strict-Transport-Security of that " +
 			"host too.",
 		When: func(e *evidence) bool { return e.overHTTP != nil && len(e.overHTTP.Hops) > 1 },

@@ -30,9 +30,9 @@ func (e *evidence) protected() bool {
 var cookieRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.cookies.prefix", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
+		Ref:         "RFC 6265bis section 4.1.3",
 		Title:       "Cookie violates its name prefix and is rejected",
 		Requirement: "Cookies meet the requirements of their name prefixes",
-		Ref:         "RFC 6265bis section 4.1.3",
 		Advice: "Set a __Host- cookie with Secure, Path=/ and without Domain, a __Secure- cookie with Secure; or " +
 			"rename the cookie.",
 		When: setsCookies,
@@ -50,9 +50,9 @@ var cookieRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.cookies.samesite.none", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
+		Ref:         "RFC 6265bis section 5.7",
 		Title:       "Cookie with SameSite=None lacks Secure and is rejected",
 		Requirement: "Cookies with SameSite=None have Secure",
-		Ref:         "RFC 6265bis section 5.7",
 		Advice:      "Add Secure, which SameSite=None requires, or set SameSite=Lax if other sites need not send the cookie.",
 		When:        setsCookies,
 		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
@@ -72,8 +72,8 @@ var cookieRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.cookies.session.secure", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
-		Title:       "Session cookie without Secure",
-		Requirement: "Session cookies have Secure, or HSTS protects them", Ref: "RFC 6265bis section 8.3",
+		Ref:   "RFC 6265bis section 8.3",
+		Title: "Session cookie without Secure", Requirement: "Session cookies have Secure, or HSTS protects them",
 		Advice: "Add Secure to the cookie, so that browsers send it over HTTPS only.",
 		When:   setsSessions,
 		Fails: eachCookie(func(e *evidence, c *cookie) diag.Failures {
@@ -83,10 +83,9 @@ var cookieRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "headers.cookies.session.httponly", Severity: diag.Warning, Category: factorCookies,
-		DependsOn: fetched,
-		Title:     "Session cookie without HttpOnly", Requirement: "Session cookies have HttpOnly",
-		Ref:    "RFC 6265bis section 4.1.2.6",
+		Code: "headers.cookies.session.httponly", Severity: diag.Warning, Category: factorCookies, DependsOn: fetched,
+		Ref:   "RFC 6265bis section 4.1.2.6",
+		Title: "Session cookie without HttpOnly", Requirement: "Session cookies have HttpOnly",
 		Advice: "Add HttpOnly, unless the page's own scripts read the cookie: injected scripts then cannot steal it.",
 		When:   setsSessions,
 		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
@@ -117,10 +116,9 @@ func (e *evidence) securely(c *cookie) string {
 // cookieDetailRules are about attributes that do not do what was meant.
 var cookieDetailRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.cookies.samesite.invalid", Severity: diag.Warning, Category: factorCookies,
-		DependsOn:   fetched,
-		Title:       "SameSite has a value that browsers do not know",
-		Requirement: "SameSite has a value that browsers know", Ref: "RFC 6265bis section 5.6.7",
+		Code: "headers.cookies.samesite.invalid", Severity: diag.Warning, Category: factorCookies, DependsOn: fetched,
+		Ref:   "RFC 6265bis section 5.6.7",
+		Title: "SameSite has a value that browsers do not know", Requirement: "SameSite has a value that browsers know",
 		Advice: "Set SameSite to Lax, Strict, or None with Secure.",
 		When:   setsCookies,
 		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
@@ -129,8 +127,8 @@ var cookieDetailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.cookies.samesite.missing", Severity: diag.Warning, Category: factorCookies, DependsOn: fetched,
+		Ref:   "RFC 6265bis section 5.6.7",
 		Title: "Session or CSRF cookie without SameSite", Requirement: "Session and CSRF cookies have SameSite",
-		Ref: "RFC 6265bis section 5.6.7",
 		Advice: "Set SameSite=Lax, which Chromium assumes and other browsers do not: else other sites can cause " +
 			"requests with the cookie.",
 		When: setsCookies,

@@ -23,11 +23,10 @@ func htmlPage(e *evidence) bool { return e.isPage() }
 // policyRules are about what the policies achieve.
 var policyRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.csp.report_only", Severity: diag.Warning, DependsOn: fetched,
-		Category:    factorPolicy,
+		Code: "headers.csp.report_only", Severity: diag.Warning, Category: factorPolicy, DependsOn: fetched,
+		Ref:         "CSP Level 3 section 3.2",
 		Title:       "Content-Security-Policy is report-only and blocks nothing",
 		Requirement: "A reported Content-Security-Policy is enforced too",
-		Ref:         "CSP Level 3 section 3.2",
 		Advice:      "Once the reports show no resource that the page needs, send the policy as Content-Security-Policy.",
 		When:        htmlPage,
 		Fails: func(e *evidence) diag.Failures {
@@ -37,9 +36,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.missing", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: slices.Concat(fetched, []diag.Code{"headers.csp.report_only"}),
-		Title:     "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
-		Ref: "CSP Level 3 section 3.1",
+		DependsOn: slices.Concat(fetched, []diag.Code{"headers.csp.report_only"}), Ref: "CSP Level 3 section 3.1",
+		Title: "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
 		Advice: "Send a Content-Security-Policy. Start with Content-Security-Policy-Report-Only listing what the page loads, " +
 			"give inline scripts nonces or hashes, and enforce it once the reports are clean.",
 		When: htmlPage,
@@ -50,9 +48,9 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.meta", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Ref:         "CSP Level 3 section 3.3",
 		Title:       "Content-Security-Policy is set in a meta element only",
 		Requirement: "The Content-Security-Policy is sent as a header",
-		Ref:         "CSP Level 3 section 3.3",
 		Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, and what " +
 			"precedes it is not covered.",
 		Fails: func(e *evidence) diag.Failures {
@@ -61,10 +59,9 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.scripts.unrestricted", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn:   []diag.Code{"headers.csp.missing"},
+		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.1.11",
 		Title:       "Content-Security-Policy does not restrict scripts",
 		Requirement: "The Content-Security-Policy restricts scripts",
-		Ref:         "CSP Level 3 section 6.1.11",
 		Advice: "Add script-src, or default-src for all kinds of resources; try it in " +
 			"Content-Security-Policy-Report-Only first.",
 		Fails: func(e *evidence) diag.Failures {
@@ -73,9 +70,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.scripts.inline", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn:   []diag.Code{"headers.csp.scripts.unrestricted"},
-		Title:       "'unsafe-inline' lets injected scripts run",
-		Requirement: "Inline scripts need a nonce or a hash", Ref: "CSP Level 3 section 6.7.3.2",
+		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 6.7.3.2",
+		Title: "'unsafe-inline' lets injected scripts run", Requirement: "Inline scripts need a nonce or a hash",
 		Advice: "Give each inline script a nonce that is new for each response, or list its hash, and move event handlers into scripts; " +
 			"browsers then ignore 'unsafe-inline'.",
 		Fails: func(e *evidence) diag.Failures {
@@ -85,9 +81,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.scripts.broad", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"},
-		Title:     "Scripts may come from anywhere", Requirement: "Scripts come from named places only",
-		Ref:    "CSP Level 3 section 6.7.2.7",
+		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 6.7.2.7",
+		Title: "Scripts may come from anywhere", Requirement: "Scripts come from named places only",
 		Advice: "List the hosts that serve scripts, or use nonces with 'strict-dynamic'.",
 		Fails: func(e *evidence) diag.Failures {
 			found := e.broadScripts()
@@ -97,10 +92,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn:   []diag.Code{"headers.csp.scripts.broad"},
-		Title:       "Allowed host serves arbitrary scripts",
-		Requirement: "No allowed host serves arbitrary scripts",
-		Ref:         "CSP Level 3 section 8.4",
+		DependsOn: []diag.Code{"headers.csp.scripts.broad"}, Ref: "CSP Level 3 section 8.4",
+		Title: "Allowed host serves arbitrary scripts", Requirement: "No allowed host serves arbitrary scripts",
 		Advice: "Replace the host with the full path of the file, or with a nonce and 'strict-dynamic'; or serve the file " +
 			"yourself.",
 		Fails: func(e *evidence) diag.Failures {
@@ -112,9 +105,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.scripts.eval", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"},
-		Title:     "'unsafe-eval' lets text run as code", Requirement: "Text does not run as code",
-		Ref:    "CSP Level 3 section 4.4.1",
+		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 4.4.1",
+		Title: "'unsafe-eval' lets text run as code", Requirement: "Text does not run as code",
 		Advice: "Replace eval and its like, then remove 'unsafe-eval'; WebAssembly needs 'wasm-unsafe-eval' only.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.evals(), "script-src allows 'unsafe-eval': text that reaches eval or a template library runs as code.").About("script-src")
@@ -122,10 +114,9 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.scripts.dynamic", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn:   []diag.Code{"headers.csp.scripts.unrestricted"},
+		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 8.2",
 		Title:       "'strict-dynamic' without a nonce or hash blocks all scripts",
 		Requirement: "'strict-dynamic' is used with a nonce or a hash",
-		Ref:         "CSP Level 3 section 8.2",
 		Advice: "Give the page's scripts a nonce that is new for each response and list it in script-src, or remove " +
 			"'strict-dynamic': beside it hosts and 'self' do not count.",
 		Fails: func(e *evidence) diag.Failures {
@@ -135,9 +126,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.insecure", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn:   []diag.Code{"headers.csp.missing"},
-		Title:       "Policy allows resources over plain HTTP",
-		Requirement: "The policy allows resources over HTTPS only", Ref: "CSP Level 3 section 6.7.2.9",
+		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.7.2.9",
+		Title: "Policy allows resources over plain HTTP", Requirement: "The policy allows resources over HTTPS only",
 		Advice: "Write https instead of http, or add upgrade-insecure-requests.",
 		When:   (*evidence).secure,
 		Fails: func(e *evidence) diag.Failures {
@@ -147,9 +137,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.blocks", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing", "headers.csp.scripts.dynamic"},
-		Title:     "Policy blocks what the page itself loads", Requirement: "The policy allows what the page loads",
-		Ref:    "CSP Level 3 section 4.1.2",
+		DependsOn: []diag.Code{"headers.csp.missing", "headers.csp.scripts.dynamic"}, Ref: "CSP Level 3 section 4.1.2",
+		Title: "Policy blocks what the page itself loads", Requirement: "The policy allows what the page loads",
 		Advice: "Add the source to the directive, or remove the element: browsers do not load it.",
 		When:   func(e *evidence) bool { return e.document != nil },
 		Fails: func(e *evidence) diag.Failures {
@@ -162,8 +151,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.objects", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing"},
-		Title:     "object-src is not restricted", Requirement: "object-src is restricted", Ref: "CSP Level 3 section 6.1.9",
+		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.1.9",
+		Title: "object-src is not restricted", Requirement: "object-src is restricted",
 		Advice: "Add object-src 'none' unless the page embeds plug-ins.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.objects(), "The policy lets object and embed elements load from anywhere.").About("object-src")
@@ -178,9 +167,9 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing"}, Reads: []diag.Source{fromForeign},
-		Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice", Ref: "CSP Level 3 section 8.1",
+		Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy, Reads: []diag.Source{fromForeign},
+		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 8.1",
+		Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice",
 		Advice: "Make a new random nonce for each response, and let no cache keep the page; a nonce that is known " +
 			"vouches for injected scripts.",
 		Fails: func(e *evidence) diag.Failures {
@@ -190,9 +179,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.nonce.short", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.nonce"},
-		Title:     "Nonce is shorter than 128 bits", Requirement: "Nonces have at least 128 bits",
-		Ref:    "CSP Level 3 section 7.1",
+		DependsOn: []diag.Code{"headers.csp.nonce"}, Ref: "CSP Level 3 section 7.1",
+		Title: "Nonce is shorter than 128 bits", Requirement: "Nonces have at least 128 bits",
 		Advice: "Use at least 16 random bytes for each nonce, in base64.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.shortNonce()

@@ -11,10 +11,9 @@ import (
 // framingRules are about who may embed the page.
 var framingRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.frame_options.missing", Severity: diag.Warning, Category: factorFraming,
-		DependsOn: fetched,
-		Title:     "Any site may embed the page", Requirement: "Other sites cannot embed the page",
-		Ref: "CSP Level 3 section 6.4.2",
+		Code: "headers.frame_options.missing", Severity: diag.Warning, Category: factorFraming, DependsOn: fetched,
+		Ref:   "CSP Level 3 section 6.4.2",
+		Title: "Any site may embed the page", Requirement: "Other sites cannot embed the page",
 		Advice: "Send X-Frame-Options: SAMEORIGIN, or frame-ancestors in Content-Security-Policy with the sites that " +
 			"embed the page on purpose.",
 		When: htmlPage,
@@ -26,10 +25,9 @@ var framingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.frame_options.invalid", Severity: diag.Warning, Category: factorFraming,
-		DependsOn:   []diag.Code{"headers.frame_options.missing"},
+		DependsOn: []diag.Code{"headers.frame_options.missing"}, Ref: "HTML Standard, The X-Frame-Options header",
 		Title:       "X-Frame-Options has a value that browsers ignore",
 		Requirement: "X-Frame-Options has a value that browsers know",
-		Ref:         "HTML Standard, The X-Frame-Options header",
 		Advice: "Send DENY or SAMEORIGIN; for single sites use frame-ancestors in Content-Security-Policy instead of " +
 			"ALLOW-FROM.",
 		When: func(e *evidence) bool { return e.has("X-Frame-Options") && len(e.frameAncestors()) == 0 },
@@ -40,8 +38,8 @@ var framingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.frame_options.conflict", Severity: diag.Warning, Category: factorFraming, DependsOn: fetched,
+		Ref:   "HTML Standard, The X-Frame-Options header",
 		Title: "X-Frame-Options has more than one value", Requirement: "X-Frame-Options has one value",
-		Ref: "HTML Standard, The X-Frame-Options header",
 		Advice: "Send one value, once: let only one of web server, proxy and application send the header. Where values " +
 			"differ, browsers refuse to embed the page at all.",
 		When: htmlPage,
@@ -51,10 +49,9 @@ var framingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.ancestors", Severity: diag.Warning, Category: factorFraming,
-		DependsOn:   []diag.Code{"headers.frame_options.missing"},
+		DependsOn: []diag.Code{"headers.frame_options.missing"}, Ref: "CSP Level 3 section 6.4.2.2",
 		Title:       "frame-ancestors lets any site embed the page",
 		Requirement: "frame-ancestors names the sites that may embed the page",
-		Ref:         "CSP Level 3 section 6.4.2.2",
 		Advice:      "List the sites that embed the page; if frame-ancestors is present, browsers ignore X-Frame-Options.",
 		When:        func(e *evidence) bool { return len(e.frameAncestors()) > 0 },
 		Fails: func(e *evidence) diag.Failures {
@@ -89,10 +86,9 @@ func (e *evidence) newFraming() string {
 // fieldRules are about fields with a value or two.
 var fieldRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.content_type_options.missing", Severity: diag.Warning, Category: factorTypes,
-		DependsOn: fetched,
-		Title:     "No X-Content-Type-Options: nosniff", Requirement: "X-Content-Type-Options is sent",
-		Ref:    "Fetch Standard section 3.5",
+		Code: "headers.content_type_options.missing", Severity: diag.Warning, Category: factorTypes, DependsOn: fetched,
+		Ref:   "Fetch Standard section 3.5",
+		Title: "No X-Content-Type-Options: nosniff", Requirement: "X-Content-Type-Options is sent",
 		Advice: "Send X-Content-Type-Options: nosniff with every response.",
 		When:   func(e *evidence) bool { return !e.redirects() },
 		Fails: func(e *evidence) diag.Failures {
@@ -102,9 +98,8 @@ var fieldRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.content_type_options.invalid", Severity: diag.Warning, Category: factorTypes,
-		DependsOn:   []diag.Code{"headers.content_type_options.missing"},
-		Title:       "X-Content-Type-Options is not nosniff and is ignored",
-		Requirement: "X-Content-Type-Options is nosniff", Ref: "Fetch Standard section 3.5",
+		DependsOn: []diag.Code{"headers.content_type_options.missing"}, Ref: "Fetch Standard section 3.5",
+		Title: "X-Content-Type-Options is not nosniff and is ignored", Requirement: "X-Content-Type-Options is nosniff",
 		Advice: "Send X-Content-Type-Options: nosniff; there is no other value.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.nosniff(), "X-Content-Type-Options is %s, which does nothing.", diag.Quote(e.value("X-Content-Type-Options"))).
@@ -133,9 +128,8 @@ var fieldRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.referrer.leaks", Severity: diag.Warning, Category: factorPrivacy,
-		DependsOn:   []diag.Code{"headers.referrer.invalid"},
-		Title:       "Referrer-Policy sends full URLs to other sites",
-		Requirement: "Other sites do not learn full URLs", Ref: "Referrer Policy section 3.8",
+		DependsOn: []diag.Code{"headers.referrer.invalid"}, Ref: "Referrer Policy section 3.8",
+		Title: "Referrer-Policy sends full URLs to other sites", Requirement: "Other sites do not learn full URLs",
 		Advice: "Send strict-origin-when-cross-origin: other sites then learn the origin only.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the full URL of the page, including its query.", e.referrer()).
@@ -153,9 +147,9 @@ var fieldRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.permissions.invalid", Severity: diag.Warning, Category: factorPrivacy, DependsOn: fetched,
+		Ref:         "RFC 9651 section 4.2",
 		Title:       "Permissions-Policy has a syntax error and is ignored",
 		Requirement: "Permissions-Policy is a valid dictionary",
-		Ref:         "RFC 9651 section 4.2",
 		Advice: "Write each feature as name=(origins), separated by commas: camera=(), geolocation=(self). The syntax " +
 			"of Feature-Policy does not work here.",
 		When: func(e *evidence) bool { return e.features.sent },

@@ -23,11 +23,11 @@ func hostOf(text string) string {
 // hstsRules are about Strict-Transport-Security.
 var hstsRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.hsts.over_http", Severity: diag.Warning, DependsOn: fetched,
+		Code: "headers.hsts.over_http", Severity: diag.Warning, DependsOn: fetched, Ref: "RFC 6797 section 8.1",
 		Title:       "Strict-Transport-Security over HTTP is ignored",
 		Requirement: "Strict-Transport-Security is sent over HTTPS only",
-		Ref:         "RFC 6797 section 8.1", Advice: "Send the header over HTTPS, and redirect HTTP there.",
-		When: func(e *evidence) bool { return !e.secure() },
+		Advice:      "Send the header over HTTPS, and redirect HTTP there.",
+		When:        func(e *evidence) bool { return !e.secure() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.hsts) > 0, "%s sends Strict-Transport-Security over plain HTTP, where browsers ignore it.", e.final.URL).
 				About("Strict-Transport-Security")
@@ -47,9 +47,8 @@ var hstsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.hsts.invalid", Severity: diag.Error, Category: factorTransport,
-		DependsOn: []diag.Code{"headers.hsts.missing"},
-		Title:     "Strict-Transport-Security is invalid and ignored", Requirement: "Strict-Transport-Security is valid",
-		Ref:    "RFC 6797 section 6.1",
+		DependsOn: []diag.Code{"headers.hsts.missing"}, Ref: "RFC 6797 section 6.1",
+		Title: "Strict-Transport-Security is invalid and ignored", Requirement: "Strict-Transport-Security is valid",
 		Advice: "Write the header as max-age=31536000, with further directives after semicolons.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.hsts[0].Valid() {
@@ -64,9 +63,8 @@ var hstsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.hsts.zero", Severity: diag.Warning, Category: factorTransport,
-		DependsOn: []diag.Code{"headers.hsts.invalid"},
-		Title:     "max-age=0 switches Strict-Transport-Security off", Requirement: "max-age is more than 0",
-		Ref:    "RFC 6797 section 6.1.1",
+		DependsOn: []diag.Code{"headers.hsts.invalid"}, Ref: "RFC 6797 section 6.1.1",
+		Title: "max-age=0 switches Strict-Transport-Security off", Requirement: "max-age is more than 0",
 		Advice: "Raise max-age once the whole host answers over HTTPS; leave it at 0 only to withdraw HSTS.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.hsts[0].Age() == 0, "With max-age=0 browsers forget that the host is to be reached over HTTPS only.").
@@ -75,9 +73,8 @@ var hstsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.hsts.short", Severity: diag.Warning, Category: factorTransport,
-		DependsOn: []diag.Code{"headers.hsts.zero"},
-		Title:     "HSTS max-age is shorter than half a year", Requirement: "max-age is at least half a year",
-		Ref:    "RFC 6797 section 11.2",
+		DependsOn: []diag.Code{"headers.hsts.zero"}, Ref: "RFC 6797 section 11.2",
+		Title: "HSTS max-age is shorter than half a year", Requirement: "max-age is at least half a year",
 		Advice: "Raise max-age in stages to 31536000, a year: browsers forget a short one between visits.",
 		Fails: func(e *evidence) diag.Failures {
 			age := e.hsts[0].Age()

@@ -11,10 +11,10 @@ import (
 // hygieneRules are about caching, disclosure, spelling, and fields that are obsolete.
 var hygieneRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.misspelled", Severity: diag.Warning, DependsOn: fetched,
+		Code: "headers.misspelled", Severity: diag.Warning, DependsOn: fetched, Ref: "RFC 9110 section 5.1",
 		Title:       "Header name is misspelled and ignored by browsers",
 		Requirement: "Names of security fields are spelled right",
-		Ref:         "RFC 9110 section 5.1", Advice: "Send the field under its right name, and remove the misspelled one.",
+		Advice:      "Send the field under its right name, and remove the misspelled one.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.misspellings(), func(m misspelling) diag.Failures {
 				return diag.Fail("The response has a field %s; %s was probably meant.", diag.Quote(m.name), m.meant).About(diag.Quote(m.name)).
@@ -23,10 +23,10 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.duplicate", Severity: diag.Info, DependsOn: fetched,
+		Code: "headers.duplicate", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 5.3",
 		Title:       "Header that must be sent once is sent several times",
-		Requirement: "Fields with one value are sent once", Ref: "RFC 9110 section 5.3",
-		Advice: "Let only one of web server, proxy and application send the field.",
+		Requirement: "Fields with one value are sent once",
+		Advice:      "Let only one of web server, proxy and application send the field.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(singles, func(name string) diag.Failures {
 				n := len(e.values(name))
@@ -35,9 +35,9 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cache.cookies", Severity: diag.Warning, DependsOn: fetched,
+		Code: "headers.cache.cookies", Severity: diag.Warning, DependsOn: fetched, Ref: "RFC 9111 section 7.3",
 		Title:       "Shared caches may keep a response that sets cookies",
-		Requirement: "Shared caches keep no answer that sets cookies", Ref: "RFC 9111 section 7.3",
+		Requirement: "Shared caches keep no answer that sets cookies",
 		Advice: "Send Cache-Control: private or no-store with responses that set cookies; else one visitor may get " +
 			"another's cookie.",
 		When: func(e *evidence) bool { return len(e.final.Header.Values("Set-Cookie")) > 0 },
@@ -47,9 +47,8 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.disclosure", Severity: diag.Info, DependsOn: fetched,
-		Title:       "Header discloses software and its version",
-		Requirement: "The header discloses no versions of software", Ref: "RFC 9110 section 10.2.4",
+		Code: "headers.disclosure", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 10.2.4",
+		Title: "Header discloses software and its version", Requirement: "The header discloses no versions of software",
 		Advice: "Remove the field or the version in it. Keeping the software up to date matters more.",
 		Fails: func(e *evidence) diag.Failures {
 			list := slices.DeleteFunc(e.disclosures(), func(d Disclosure) bool { return !d.detailed() })
@@ -63,8 +62,8 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.obsolete", Severity: diag.Info, DependsOn: fetched,
-		Title: "Obsolete field", Requirement: "No field is obsolete", Ref: "RFC 9110 section 16.3.1",
+		Code: "headers.obsolete", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 16.3.1",
+		Title: "Obsolete field", Requirement: "No field is obsolete",
 		Advice: "Remove the field.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(obsolete, func(o [2]string) diag.Failures {
@@ -74,16 +73,16 @@ var hygieneRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.reporting.syntax", Severity: diag.Warning, DependsOn: fetched,
+		Ref:   "Reporting API section 3.2, Network Error Logging section 4",
 		Title: "Reporting field has a syntax error and is ignored", Requirement: "Reporting fields are valid",
-		Ref:    "Reporting API section 3.2, Network Error Logging section 4",
 		Advice: "Write Reporting-Endpoints as name=\"https://…\", and Report-To and NEL as JSON objects.",
 		When:   func(e *evidence) bool { return e.has("Report-To") || e.has("NEL") || e.has("Reporting-Endpoints") },
 		Fails:  (*evidence).reportingFaults,
 	},
 	{
 		Code: "headers.reporting.group", Severity: diag.Info, DependsOn: fetched,
-		Title:       "Reports go to an endpoint that is not defined",
-		Requirement: "Reports go to endpoints that are defined", Ref: "Network Error Logging section 4.1, CSP Level 3 section 6.5.2",
+		Ref:   "Network Error Logging section 4.1, CSP Level 3 section 6.5.2",
+		Title: "Reports go to an endpoint that is not defined", Requirement: "Reports go to endpoints that are defined",
 		Advice: "Define the endpoint in Reporting-Endpoints, or the group in Report-To, with the URL that takes reports.",
 		Fails: func(e *evidence) (all diag.Failures) {
 			if e.reportingFaults() != nil {
@@ -108,11 +107,11 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.clear_site_data", Severity: diag.Warning, DependsOn: fetched,
+		Code: "headers.clear_site_data", Severity: diag.Warning, DependsOn: fetched, Ref: "Clear Site Data section 3.1",
 		Title:       "Clear-Site-Data has a value that browsers ignore",
-		Requirement: "Clear-Site-Data has values that browsers know", Ref: "Clear Site Data section 3.1",
-		Advice: "Write the types in double quotes, separated by commas: \"cache\", \"cookies\", \"storage\", or \"*\".",
-		When:   func(e *evidence) bool { return e.has("Clear-Site-Data") },
+		Requirement: "Clear-Site-Data has values that browsers know",
+		Advice:      "Write the types in double quotes, separated by commas: \"cache\", \"cookies\", \"storage\", or \"*\".",
+		When:        func(e *evidence) bool { return e.has("Clear-Site-Data") },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(strings.Split(e.value("Clear-Site-Data"), ","), func(v string) diag.Failures {
 				return diag.FailIf(!slices.Contains(siteData, strings.TrimSpace(v)), "Clear-Site-Data has %s.", diag.Quote(strings.TrimSpace(v))).About("Clear-Site-Data")
@@ -121,8 +120,8 @@ var hygieneRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.scripts.insecure", Severity: diag.Error, Category: factorScripts, DependsOn: fetched,
-		Title:       "HTTPS page loads a script or style over plain HTTP",
-		Requirement: "Scripts and styles come over HTTPS", Ref: "W3C Mixed Content section 4.2",
+		Ref:   "W3C Mixed Content section 4.2",
+		Title: "HTTPS page loads a script or style over plain HTTP", Requirement: "Scripts and styles come over HTTPS",
 		Advice: "Write https instead of http: browsers block the file.",
 		When:   func(e *evidence) bool { return e.secure() && e.document != nil && e.loadsCode(nil) },
 		Fails: func(e *evidence) (all diag.Failures) {
@@ -152,8 +151,8 @@ var hygieneRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.scripts.integrity", Severity: diag.Info, Category: factorScripts, DependsOn: fetched,
+		Ref:   "Subresource Integrity section 3.5",
 		Title: "Script of another site without integrity", Requirement: "Scripts of other sites have integrity",
-		Ref: "Subresource Integrity section 3.5",
 		Advice: "Add integrity with the hash of the file, and crossorigin, where the file does not change; or serve it " +
 			"yourself.",
 		When: func(e *evidence) bool { return e.document != nil && e.loadsCode(nil) },

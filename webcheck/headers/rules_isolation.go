@@ -13,27 +13,27 @@ import (
 var isolationRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.opener.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
+		Ref:         "HTML Standard, Cross-origin opener policies",
 		Title:       "Cross-Origin-Opener-Policy is invalid and ignored",
 		Requirement: "Cross-Origin-Opener-Policy has a value that browsers know",
-		Ref:         "HTML Standard, Cross-origin opener policies",
 		Advice:      "Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.",
 		When:        func(e *evidence) bool { return e.has("Cross-Origin-Opener-Policy") },
 		Fails:       badToken("Cross-Origin-Opener-Policy", openerPolicies),
 	},
 	{
 		Code: "headers.embedder.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
+		Ref:         "HTML Standard, Cross-origin embedder policies",
 		Title:       "Cross-Origin-Embedder-Policy is invalid and ignored",
 		Requirement: "Cross-Origin-Embedder-Policy has a value that browsers know",
-		Ref:         "HTML Standard, Cross-origin embedder policies",
 		Advice:      "Send one value: require-corp, credentialless or unsafe-none.",
 		When:        func(e *evidence) bool { return e.has("Cross-Origin-Embedder-Policy") },
 		Fails:       badToken("Cross-Origin-Embedder-Policy", embedderPolicies),
 	},
 	{
 		Code: "headers.resource.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
+		Ref:         "Fetch Standard, Cross-Origin-Resource-Policy header",
 		Title:       "Cross-Origin-Resource-Policy is invalid and ignored",
 		Requirement: "Cross-Origin-Resource-Policy has a value that browsers know",
-		Ref:         "Fetch Standard, Cross-Origin-Resource-Policy header",
 		Advice:      "Send one value: same-origin, same-site or cross-origin.",
 		When:        func(e *evidence) bool { return e.has("Cross-Origin-Resource-Policy") },
 		Fails: func(e *evidence) diag.Failures {
@@ -118,8 +118,8 @@ var fromOthers = []diag.Source{fromPreflight, fromForeign, fromNull}
 var sharingRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.cors.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: fetched,
+		Ref:   "Fetch Standard, CORS protocol",
 		Title: "CORS could not be examined", Requirement: "Requests from other sites are answered",
-		Ref:    "Fetch Standard, CORS protocol",
 		Advice: "Make the server answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
@@ -127,11 +127,10 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.reflected", Severity: diag.Error, Category: factorSharing, DependsOn: fetched,
-		Reads: fromOthers, Stands: true,
+		Code: "headers.cors.reflected", Severity: diag.Error, Category: factorSharing, Reads: fromOthers, Stands: true,
+		DependsOn: fetched, Ref: "Fetch Standard, CORS protocol and credentials",
 		Title:       "CORS lets any site read with the visitor's credentials",
 		Requirement: "CORS gives credentials to no foreign site",
-		Ref:         "Fetch Standard, CORS protocol and credentials",
 		Advice:      "Compare Origin with a list of the sites that may read, and send no Access-Control-Allow-Origin to others.",
 		When:        sharing,
 		Fails: func(e *evidence) diag.Failures {
@@ -141,11 +140,10 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.star_credentials", Severity: diag.Warning, Category: factorSharing, DependsOn: fetched,
-		Reads: fromOthers, Stands: true,
+		Code: "headers.cors.star_credentials", Severity: diag.Warning, Category: factorSharing, Reads: fromOthers,
+		Stands: true, DependsOn: fetched, Ref: "Fetch Standard, CORS protocol and credentials",
 		Title:       "Access-Control-Allow-Origin: * does not work with credentials",
 		Requirement: "Access-Control-Allow-Origin: * comes without credentials",
-		Ref:         "Fetch Standard, CORS protocol and credentials",
 		Advice:      "Remove Access-Control-Allow-Credentials if the content is public; else name the one origin that may read it.",
 		When:        sharing,
 		Fails: func(e *evidence) diag.Failures {
@@ -155,10 +153,9 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.null", Severity: diag.Warning, Category: factorSharing, DependsOn: fetched,
-		Reads: fromOthers, Stands: true,
+		Code: "headers.cors.null", Severity: diag.Warning, Category: factorSharing, Reads: fromOthers, Stands: true,
+		DependsOn: fetched, Ref: "Fetch Standard, CORS protocol",
 		Title: "CORS allows the origin null", Requirement: "CORS does not allow the origin null",
-		Ref:    "Fetch Standard, CORS protocol",
 		Advice: "Remove null from the allowed origins: any site can make a request with it from a sandboxed frame.",
 		When:   sharing,
 		Fails: func(e *evidence) diag.Failures {
@@ -167,11 +164,10 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.invalid", Severity: diag.Warning, Category: factorSharing, DependsOn: fetched,
-		Reads: fromOthers, Stands: true,
+		Code: "headers.cors.invalid", Severity: diag.Warning, Category: factorSharing, Reads: fromOthers, Stands: true,
+		DependsOn: fetched, Ref: "Fetch Standard, CORS check",
 		Title:       "Access-Control-Allow-Origin has a value that browsers refuse",
 		Requirement: "Access-Control-Allow-Origin is one origin or *",
-		Ref:         "Fetch Standard, CORS check",
 		Advice:      "Send *, or the one origin of the request; lists and patterns do not exist.",
 		When:        sharing,
 		Fails: func(e *evidence) diag.Failures {
@@ -180,11 +176,10 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.vary", Severity: diag.Info, Category: factorSharing, DependsOn: fetched,
-		Reads: fromOthers, Stands: true,
+		Code: "headers.cors.vary", Severity: diag.Info, Category: factorSharing, Reads: fromOthers, Stands: true,
+		DependsOn: fetched, Ref: "Fetch Standard, CORS protocol and HTTP caches",
 		Title:       "Response depends on Origin, but lacks Vary: Origin",
 		Requirement: "An answer that depends on Origin has Vary: Origin",
-		Ref:         "Fetch Standard, CORS protocol and HTTP caches",
 		Advice:      "Send Vary: Origin with every response, so caches do not give one site the response for another.",
 		When:        sharing,
 		Fails: func(e *evidence) diag.Failures {

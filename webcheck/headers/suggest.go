@@ -61,9 +61,8 @@ func (e *evidence) newPolicy() string {
 }
 
 // suggestedOrder is the order of directives in a suggested policy.
-var suggestedOrder = []string{
-	"script-src", "style-src", "img-src", "font-src", "connect-src", "media-src", "frame-src", "manifest-src",
-}
+var suggestedOrder = []string{"script-src", "style-src", "img-src", "font-src", "connect-src", "media-src", "frame-src",
+	"manifest-src"}
 
 func policyFor(d *document, self *url.URL) string {
 	sources := map[string][]string{"script-src": {"'self'"}, "style-src": {"'self'"}}

@@ -16,11 +16,9 @@ import (
 const (
 	// maxRedirects is how many redirects hstspreload.org follows.
 	maxRedirects = 3
-
 	// timeout is how long anything is waited for, so that what has come can be reported before the caller's
 	// time is up, which usually is 15 seconds (CONTRACT 1.9).
 	timeout = 10 * time.Second
-
 	// maxBody is of no interest: all that matters is in the heads of answers.
 	maxBody = 1
 )

@@ -26,9 +26,8 @@ const (
 	namePreload = "preload"
 )
 
-// A Header is one Strict-Transport-Security field value, read by the rules of RFC 6797. Its values are
-// read as far as they can be, also where Faults make browsers ignore all of it; of a directive that
-// stands twice the first counts.
+// A Header is one Strict-Transport-Security field value, read by the rules of RFC 6797. Its values are read as far as
+// they can be, also where Faults make browsers ignore all of it; of a directive that stands twice the first counts.
 type Header struct {
 	Text              string      // the field value as it came
 	Directives        []Directive // in order, at most MaxDirectives
@@ -96,9 +95,8 @@ func (h *Header) Location(name string) *diag.Location {
 	return nil
 }
 
-// Parse reads the value of one Strict-Transport-Security field. It never fails: what is wrong stands in
-// the header's Faults. Several fields in one answer are not to be joined: only the first counts (RFC
-// 6797 section 8.1).
+// Parse reads the value of one Strict-Transport-Security field. It never fails: what is wrong stands in the header's
+// Faults. Several fields in one answer are not to be joined: only the first counts (RFC 6797 section 8.1).
 func Parse(text string) *Header {
 	s := scanner{h: &Header{Text: text}, seen: map[string]bool{}}
 	for s.pos <= len(text) {

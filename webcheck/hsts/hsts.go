@@ -60,8 +60,7 @@ type WWW struct {
 	HTTPSReachable *bool `json:"https_reachable,omitempty" doc:"whether it speaks HTTPS with a valid certificate; absent if there is no such host, or if it was silent"`
 }
 
-// Preload keeps apart whether a domain is on the preload list, whether it could be, and whether it might be
-// taken off.
+// Preload keeps apart whether a domain is on the preload list, whether it could be, and whether it might be taken off.
 type Preload struct {
 	Status            Status        `json:"status" doc:"what the list says; unknown: the server has no list"`
 	ListVersion       string        `json:"list_version,omitempty" doc:"version of the list that was asked"`
@@ -113,18 +112,11 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 // report judges the evidence and writes it down.
 func (e *evidence) report() *Report {
 	r := &Report{
-		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(),
-		HTTPSReachable: first(e.https) != nil,
-		Header:         e.field(),
-		HeaderOverHTTP: len(fieldsOf(first(e.http))) > 0,
-		Grade:          e.grade(),
-		HTTPRedirect:   e.redirect(),
-		WWW:            WWW{Tested: e.www != nil, HTTPSReachable: e.wwwReachable()},
-		Preload:        e.preload(),
-		Verdict:        rules.Judge(e, e.texts()),
-		Errors:         append([]Issue{}, e.issues.Errors...),
-		Warnings:       append([]Issue{}, e.issues.Warnings...),
-		Partial:        len(e.Unanswered()) > 0,
+		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), HTTPSReachable: first(e.https) != nil,
+		Header: e.field(), HeaderOverHTTP: len(fieldsOf(first(e.http))) > 0, Grade: e.grade(),
+		HTTPRedirect: e.redirect(), WWW: WWW{Tested: e.www != nil, HTTPSReachable: e.wwwReachable()},
+		Preload: e.preload(), Verdict: rules.Judge(e, e.texts()), Errors: append([]Issue{}, e.issues.Errors...),
+		Warnings: append([]Issue{}, e.issues.Warnings...), Partial: len(e.Unanswered()) > 0,
 	}
 	if head := first(e.https); head != nil {
 		r.TLS = head.TLS
@@ -162,9 +154,7 @@ func (e *evidence) field() *FieldReport {
 	return f
 }
 
-func shorten(s string, most int) string {
-	return strings.ToValidUTF8(s[:min(len(s), most)], "\uFFFD")
-}
+func shorten(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), most)], "\uFFFD") }
 
 func (e *evidence) redirect() Redirect {
 	r := Redirect{Tested: e.http.Err == nil || !e.http.Err.Unanswered || first(e.http) != nil, Hops: e.http.Hops}

@@ -80,14 +80,12 @@ func sha1Signed(t *pki.TLS) *x509.Certificate {
 }
 
 // modern are the cipher suites of TLS 1.2 with forward secrecy and authenticated encryption.
-var modern = []string{
-	tls.CipherSuiteName(tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+var modern = []string{tls.CipherSuiteName(tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
 	tls.CipherSuiteName(tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
 	tls.CipherSuiteName(tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
 	tls.CipherSuiteName(tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
 	tls.CipherSuiteName(tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
-	tls.CipherSuiteName(tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
-}
+	tls.CipherSuiteName(tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256)}
 
 // obsolete reports whether a connection uses neither TLS 1.3 nor one of the modern cipher suites of TLS 1.2.
 func obsolete(t *pki.TLS) bool {

@@ -32,12 +32,10 @@ const (
 	publicSuffixRequested Policy = "public-suffix-requested" // a domain below it, at the wish of the owner of the suffix
 )
 
-var policies = []Policy{
-	noPolicy, testPolicy, google, custom, bulkLegacy, bulk18Weeks, bulk1Year, publicSuffix, publicSuffixRequested,
-}
+var policies = []Policy{noPolicy, testPolicy, google, custom, bulkLegacy, bulk18Weeks, bulk1Year, publicSuffix,
+	publicSuffixRequested}
 
-// bulk reports whether such entries were submitted at hstspreload.org, where they have to keep to the
-// requirements.
+// bulk reports whether such entries were submitted at hstspreload.org, where they have to keep to the requirements.
 func (p Policy) bulk() bool { return p == bulkLegacy || p == bulk18Weeks || p == bulk1Year }
 
 // Status is what the preload list says of a domain.
@@ -72,8 +70,7 @@ func (e Entry) Status() Status {
 	return preloaded
 }
 
-// A List is a preload list: 150,000 names take about 4 MB. It must not be changed, and is safe for concurrent
-// use.
+// A List is a preload list: 150,000 names take about 4 MB. It must not be changed, and is safe for concurrent use.
 type List struct {
 	Version string // of the list, as its file says, else a hash of the file; empty: there is no list
 

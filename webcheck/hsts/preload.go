@@ -27,10 +27,8 @@ const (
 
 // Values lists the grades.
 func (Grade) Values() []string {
-	return []string{
-		string(gradeUnknown), string(gradeMissing), string(gradeInvalid), string(gradeWeak), string(gradeFair),
-		string(gradeStrong), string(gradePreloadReady), string(gradePreloaded),
-	}
+	return []string{string(gradeUnknown), string(gradeMissing), string(gradeInvalid), string(gradeWeak),
+		string(gradeFair), string(gradeStrong), string(gradePreloadReady), string(gradePreloaded)}
 }
 
 // weakBelow is the max-age below which a header is weak: 180 days, as in MDN's Observatory.
@@ -155,17 +153,14 @@ const (
 
 // Values lists the requirements.
 func (RequirementCode) Values() []string {
-	return []string{
-		string(needMaxAge), string(needSubdomains), string(needDirective), string(needRedirect),
-		string(needCertificate), string(needWWW), string(needRoot),
-	}
+	return []string{string(needMaxAge), string(needSubdomains), string(needDirective), string(needRedirect),
+		string(needCertificate), string(needWWW), string(needRoot)}
 }
 
 func (e *evidence) requirements() []Requirement {
-	list := []Requirement{
-		e.headerRequirement(needMaxAge), e.headerRequirement(needSubdomains), e.headerRequirement(needDirective),
-		e.redirectRequirement(), e.certificateRequirement(), e.wwwRequirement(), e.rootRequirement(),
-	}
+	list := []Requirement{e.headerRequirement(needMaxAge), e.headerRequirement(needSubdomains),
+		e.headerRequirement(needDirective), e.redirectRequirement(), e.certificateRequirement(), e.wwwRequirement(),
+		e.rootRequirement()}
 	return list
 }
 

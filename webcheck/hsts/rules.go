@@ -55,10 +55,8 @@ func (e *evidence) Unanswered() []diag.Source {
 // those about its certificate.
 const needsHTTPS diag.Code = "hsts.https.protocol"
 
-var needsTrust = []diag.Code{
-	needsHTTPS, "hsts.certificate.expired", "hsts.certificate.early", "hsts.certificate.untrusted",
-	"hsts.certificate.name",
-}
+var needsTrust = []diag.Code{needsHTTPS, "hsts.certificate.expired", "hsts.certificate.early",
+	"hsts.certificate.untrusted", "hsts.certificate.name"}
 
 type rule = diag.Rule[*evidence]
 
@@ -69,7 +67,7 @@ var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence)
 	rule{Fact: ground.NoName, Code: "hsts.domain.nxdomain",
 		Title: "Domain does not exist", Requirement: "The domain exists"},
 	rule{
-		Fact: ground.NoAddress, Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing,
+		Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing, Fact: ground.NoAddress,
 		Differs: "a domain that only receives mail has no web site, and needs none",
 		Title:   "Domain has no address and thus no website", Requirement: "The domain has a web site",
 		Advice: "Check the host that serves the website, such as www, if there is one.",
@@ -94,10 +92,10 @@ var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence)
 // siteRules are about what else HTTPS needs.
 var siteRules = diag.Rules[*evidence]{
 	{
-		Code: "hsts.https.locked_out", Severity: diag.Critical, NoScore: true, DependsOn: []diag.Code{"hsts.domain.address"},
+		Code: "hsts.https.locked_out", Severity: diag.Critical, NoScore: true,
+		DependsOn: []diag.Code{"hsts.domain.address"}, Ref: "RFC 6797 section 12.1",
 		Title:       "Preloaded domain cannot be opened in browsers",
 		Requirement: "Browsers that have the domain on their list can open it",
-		Ref:         "RFC 6797 section 12.1",
 		Advice: "Restore HTTPS with a valid certificate: browsers of today use nothing else, and a removal " +
 			"from the list takes months to reach them.",
 		When: func(e *evidence) bool { return e.listed() },
@@ -109,9 +107,9 @@ var siteRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.certificate.sha1", Severity: diag.Warning, DependsOn: []diag.Code{needsHTTPS},
+		Ref:         "RFC 9155 section 2",
 		Title:       "Certificate chain has a SHA-1 signature",
 		Requirement: "No certificate of the chain is signed with SHA-1",
-		Ref:         "RFC 9155 section 2",
 		Advice:      "Replace the certificate with one that is signed with SHA-256.",
 		Fails: func(e *evidence) diag.Failures {
 			c := sha1Signed(first(e.https).TLS)
@@ -123,11 +121,10 @@ var siteRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.tls.obsolete", Severity: diag.Warning,
-		Weight: 3, Category: factorHTTPS, DependsOn: []diag.Code{needsHTTPS, "hsts.tls.version"},
+		Code: "hsts.tls.obsolete", Severity: diag.Warning, Weight: 3, Category: factorHTTPS,
+		DependsOn: []diag.Code{needsHTTPS, "hsts.tls.version"}, Ref: "RFC 9325 section 4.2",
 		Title:       "Site uses an obsolete cipher suite",
 		Requirement: "The site uses TLS 1.3, or a modern cipher suite of TLS 1.2",
-		Ref:         "RFC 9325 section 4.2",
 		Advice:      "Enable TLS 1.3, and TLS 1.2 with ECDHE and AES-GCM or ChaCha20-Poly1305.",
 		Fails: func(e *evidence) diag.Failures {
 			t := first(e.https).TLS
@@ -141,34 +138,27 @@ var siteRules = diag.Rules[*evidence]{
 // wwwRules are about the host www, which many people type by habit.
 var wwwRules = diag.Rules[*evidence]{
 	{
-		Code: "hsts.www.cut_off", Severity: diag.Error,
-		Weight: 8, Category: factorScope, DependsOn: []diag.Code{needsHTTPS},
+		Code: "hsts.www.cut_off", Severity: diag.Error, Weight: 8, Category: factorScope, Stands: true,
+		DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 6797 section 14.4",
 		Title:       "includeSubDomains cuts off www, which lacks valid HTTPS",
 		Requirement: "The host www speaks HTTPS where the header holds for subdomains",
-		Ref:         "RFC 6797 section 14.4",
 		Advice: "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use " +
 			"nothing else for it.",
-		Stands: true, When: func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
-		Fails: brokenWWW,
+		When: func(e *evidence) bool { return e.includesSubdomains() && e.www != nil }, Fails: brokenWWW,
 	},
 	{
-		Code: "hsts.www.https", Severity: diag.Warning,
-		Weight: 8, Category: factorScope, DependsOn: []diag.Code{needsHTTPS},
-		Title:       "www does not speak valid HTTPS",
-		Requirement: "The host www speaks HTTPS, if there is one",
-		Ref:         "RFC 6797 section 14.4",
-		Advice:      "Serve www over HTTPS with a valid certificate before you add includeSubDomains.",
-		Stands:      true, When: func(e *evidence) bool { return !e.includesSubdomains() && e.www != nil },
-		Fails: brokenWWW,
+		Code: "hsts.www.https", Severity: diag.Warning, Weight: 8, Category: factorScope, Stands: true,
+		DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 6797 section 14.4",
+		Title: "www does not speak valid HTTPS", Requirement: "The host www speaks HTTPS, if there is one",
+		Advice: "Serve www over HTTPS with a valid certificate before you add includeSubDomains.",
+		When:   func(e *evidence) bool { return !e.includesSubdomains() && e.www != nil }, Fails: brokenWWW,
 	},
 	{
-		Code: "hsts.www.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{needsHTTPS},
-		Title:       "www did not answer over HTTPS in time",
-		Requirement: "The host www answers in time",
-		Ref:         "RFC 6797 section 14.4",
-		Advice:      "Check that port 443 of www is open to everyone.",
-		When:        func(e *evidence) bool { return answered(e) && e.www != nil },
+		Code: "hsts.www.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: []diag.Code{needsHTTPS},
+		Ref:   "RFC 6797 section 14.4",
+		Title: "www did not answer over HTTPS in time", Requirement: "The host www answers in time",
+		Advice: "Check that port 443 of www is open to everyone.",
+		When:   func(e *evidence) bool { return answered(e) && e.www != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(silent(e.www), "www.%s did not answer over HTTPS, so it is not known "+
 				"whether it could be covered.",

@@ -9,11 +9,10 @@ func inForce(e *evidence) bool { return e.inForce() }
 var durationRules = diag.Rules[*evidence]{
 	{
 		Code: "hsts.max_age.zero", Severity: diag.Warning, Weight: 40, Category: factorDuration,
-		Title:       "max-age=0 turns HSTS off",
-		Requirement: "The max-age is above 0",
-		Ref:         "RFC 6797 section 6.1.1",
-		Advice:      "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice,
-		When:        inForce,
+		Ref:   "RFC 6797 section 6.1.1",
+		Title: "max-age=0 turns HSTS off", Requirement: "The max-age is above 0",
+		Advice: "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice,
+		When:   inForce,
 		Fails: func(e *evidence) diag.Failures {
 			if e.age() > 0 {
 				return nil
@@ -26,10 +25,8 @@ var durationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.max_age.short", Severity: diag.Warning, Weight: 30, Category: factorDuration,
-		DependsOn:   []diag.Code{"hsts.max_age.zero"},
-		Title:       "max-age is shorter than 180 days",
-		Requirement: "The max-age is at least 180 days",
-		Ref:         "RFC 6797 section 11.2",
+		DependsOn: []diag.Code{"hsts.max_age.zero"}, Ref: "RFC 6797 section 11.2",
+		Title: "max-age is shorter than 180 days", Requirement: "The max-age is at least 180 days",
 		Advice: "Raise max-age in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), " +
 			"63072000 (two years).",
 		Fails: func(e *evidence) diag.Failures {
@@ -45,10 +42,8 @@ var durationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.max_age.below_year", Severity: diag.Info, Weight: 6, Category: factorDuration,
-		DependsOn:   []diag.Code{"hsts.max_age.short"},
-		Title:       "max-age is shorter than a year",
-		Requirement: "The max-age is at least a year",
-		Ref:         "hstspreload.org, \"Submission Requirements\"",
+		DependsOn: []diag.Code{"hsts.max_age.short"}, Ref: "hstspreload.org, \"Submission Requirements\"",
+		Title: "max-age is shorter than a year", Requirement: "The max-age is at least a year",
 		Advice: "Raise max-age to 63072000 (two years) once everything works: the preload list asks for at least " +
 			"31536000.",
 		Fails: func(e *evidence) diag.Failures {
@@ -63,10 +58,8 @@ var durationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.include_subdomains.missing", Severity: diag.Info, Weight: 8, Category: factorScope,
-		DependsOn:   []diag.Code{"hsts.max_age.zero"},
-		Title:       "Subdomains are not covered",
-		Requirement: "The header covers subdomains",
-		Ref:         "RFC 6797 section 14.4",
+		DependsOn: []diag.Code{"hsts.max_age.zero"}, Ref: "RFC 6797 section 14.4",
+		Title: "Subdomains are not covered", Requirement: "The header covers subdomains",
 		Advice: "Add includeSubDomains once every subdomain, including internal ones, speaks HTTPS with a valid certificate: " +
 			"browsers will use nothing else for any of them. Begin with a short max-age again.",
 		When: func(e *evidence) bool { return !e.listed() || !e.entry.IncludeSubdomains },

@@ -17,9 +17,8 @@ func faulty(kind Kind) func(*evidence) diag.Failures {
 		for _, f := range e.header.Faults {
 			if f.Kind == kind {
 				all = append(all, diag.Failure{
-					Detail:    fmt.Sprintf("Browsers ignore the header, because %s.", f.Text),
-					Location:  &diag.Location{Offset: f.Offset, Length: f.Length},
-					Suggested: e.beginning(),
+					Detail:   fmt.Sprintf("Browsers ignore the header, because %s.", f.Text),
+					Location: &diag.Location{Offset: f.Offset, Length: f.Length}, Suggested: e.beginning(),
 				})
 			}
 		}
@@ -45,13 +44,11 @@ const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a wee
 // headerRules are about the header and its form.
 var headerRules = diag.Rules[*evidence]{
 	{
-		Code: "hsts.header.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 20, Category: factorHeader, DependsOn: needsTrust,
-		Title:       "No HSTS header over HTTPS",
-		Requirement: "The site sends an HSTS header over HTTPS",
-		Ref:         "RFC 6797 section 7.1",
-		Advice:      "Send Strict-Transport-Security with a short max-age in every HTTPS response, then " + stageAdvice,
-		When:        func(e *evidence) bool { return !e.listed() || present(e) },
+		Code: "hsts.header.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 20,
+		Category: factorHeader, DependsOn: needsTrust, Ref: "RFC 6797 section 7.1",
+		Title: "No HSTS header over HTTPS", Requirement: "The site sends an HSTS header over HTTPS",
+		Advice: "Send Strict-Transport-Security with a short max-age in every HTTPS response, then " + stageAdvice,
+		When:   func(e *evidence) bool { return !e.listed() || present(e) },
 		Fails: func(e *evidence) diag.Failures {
 			only := ""
 			if len(fieldsOf(first(e.http))) > 0 {
@@ -62,11 +59,9 @@ var headerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.header.missing_listed", Severity: diag.Warning,
-		Weight: 15, Category: factorHeader, DependsOn: needsTrust,
-		Title:       "Preloaded domain sends no HSTS header",
-		Requirement: "A preloaded domain sends an HSTS header",
-		Ref:         "hstspreload.org, \"Continued Requirements\"",
+		Code: "hsts.header.missing_listed", Severity: diag.Warning, Weight: 15, Category: factorHeader,
+		DependsOn: needsTrust, Ref: "hstspreload.org, \"Continued Requirements\"",
+		Title: "Preloaded domain sends no HSTS header", Requirement: "A preloaded domain sends an HSTS header",
 		Advice: "Send Strict-Transport-Security with every HTTPS response: clients without the preload list " +
 			"have nothing else.",
 		When: func(e *evidence) bool { return e.listed() },
@@ -78,49 +73,45 @@ var headerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.header.syntax", Severity: diag.Error, Weight: 8, Category: factorHeader,
-		Title:       "HSTS header is malformed and is ignored by browsers",
-		Requirement: "The HSTS header follows the syntax",
-		Ref:         "RFC 6797 section 6.1",
-		Advice:      "Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.",
-		When:        present, Fails: faulty(badSyntax),
+		Ref:   "RFC 6797 section 6.1",
+		Title: "HSTS header is malformed and is ignored by browsers", Requirement: "The HSTS header follows the syntax",
+		Advice: "Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.",
+		When:   present, Fails: faulty(badSyntax),
 	},
 	{
 		Code: "hsts.header.repeated", Severity: diag.Error, Weight: 3, Category: factorHeader,
-		Title:       "Directive appears twice, so browsers ignore the header",
-		Requirement: "No directive stands twice",
-		Ref:         "RFC 6797 section 6.1",
-		Advice:      "Remove the repeated directive.",
-		When:        present, Fails: faulty(repeated),
+		Ref:   "RFC 6797 section 6.1",
+		Title: "Directive appears twice, so browsers ignore the header", Requirement: "No directive stands twice",
+		Advice: "Remove the repeated directive.",
+		When:   present, Fails: faulty(repeated),
 	},
 	{
 		Code: "hsts.max_age.missing", Severity: diag.Error, Weight: 5, Category: factorHeader,
-		Title:       "HSTS header has no max-age and is ignored by browsers",
-		Requirement: "The HSTS header has a max-age",
-		Ref:         "RFC 6797 section 6.1.1",
-		Advice:      "Add max-age in seconds; start with 300 and " + stageAdvice,
-		When:        present, Fails: faulty(noMaxAge),
+		Ref:   "RFC 6797 section 6.1.1",
+		Title: "HSTS header has no max-age and is ignored by browsers", Requirement: "The HSTS header has a max-age",
+		Advice: "Add max-age in seconds; start with 300 and " + stageAdvice,
+		When:   present, Fails: faulty(noMaxAge),
 	},
 	{
 		Code: "hsts.max_age.invalid", Severity: diag.Error, Weight: 5, Category: factorHeader,
+		Ref:         "RFC 6797 section 6.1.1",
 		Title:       "max-age is not a number, so browsers ignore the header",
 		Requirement: "The max-age is a number of seconds",
-		Ref:         "RFC 6797 section 6.1.1",
 		Advice:      "Write max-age as a number of seconds without a unit, such as max-age=31536000.",
 		When:        present, Fails: faulty(badMaxAge),
 	},
 	{
 		Code: "hsts.include_subdomains.value", Severity: diag.Error, Weight: 3, Category: factorHeader,
+		Ref:         "RFC 6797 section 6.1.2",
 		Title:       "includeSubDomains has a value, so browsers ignore the header",
 		Requirement: "includeSubDomains has no value",
-		Ref:         "RFC 6797 section 6.1.2",
 		Advice:      "Write includeSubDomains alone, without a value.",
 		When:        present, Fails: faulty(valueRejected),
 	},
 	{
 		Code: "hsts.header.multiple", Severity: diag.Warning, Weight: 3, Category: factorHeader,
-		Title:       "Several HSTS headers, of which only the first counts",
-		Requirement: "The answer has one HSTS header",
-		Ref:         "RFC 6797 section 8.1",
+		Ref:   "RFC 6797 section 8.1",
+		Title: "Several HSTS headers, of which only the first counts", Requirement: "The answer has one HSTS header",
 		Advice: "Send the header from one place only, either the application or the proxy in front of it. " +
 			"hstspreload.org refuses several.",
 		When: present,
@@ -135,13 +126,11 @@ var headerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.header.misspelled", Severity: diag.Warning, Weight: 5, Category: factorHeader,
-		Title:       "Directive of the HSTS header is misspelled",
-		Requirement: "No directive is misspelled",
-		Ref:         "RFC 6797 section 6.1",
+		Ref:   "RFC 6797 section 6.1",
+		Title: "Directive of the HSTS header is misspelled", Requirement: "No directive is misspelled",
 		Advice: "Correct the spelling, or remove the directive. Before includeSubDomains takes effect, make " +
 			"sure that every subdomain speaks HTTPS.",
-		When:  present,
-		Fails: misspelled,
+		When: present, Fails: misspelled,
 	},
 	{
 		Code: "hsts.header.quoted", Severity: diag.Info,
@@ -149,9 +138,9 @@ var headerRules = diag.Rules[*evidence]{
 			"hsts.header.syntax", "hsts.header.repeated", "hsts.max_age.missing", "hsts.max_age.invalid",
 			"hsts.include_subdomains.value",
 		},
+		Ref:         "RFC 6797 section 6.2",
 		Title:       "hstspreload.org cannot read the header, though browsers can",
 		Requirement: "The header is written as hstspreload.org reads it",
-		Ref:         "RFC 6797 section 6.2",
 		Advice:      "Write max-age as plain digits, such as max-age=31536000.",
 		Fails: func(e *evidence) diag.Failures {
 			_, found := parseStrict(e.header.Text)

@@ -11,11 +11,11 @@ import (
 // preloadRules are about the preload list. Not to be on it is no fault.
 var preloadRules = diag.Rules[*evidence]{
 	{
-		Code: "hsts.preload.premature", Severity: diag.Warning, Reads: []diag.Source{ground.SourceAnswer}, Weight: 5, Category: factorPreload,
-		DependsOn:   []diag.Code{"hsts.max_age.zero"},
+		Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Category: factorPreload,
+		Reads: []diag.Source{ground.SourceAnswer}, DependsOn: []diag.Code{"hsts.max_age.zero"},
+		Ref:         "hstspreload.org, \"Opting In\"",
 		Title:       "preload is set, but the header does not meet the requirements",
 		Requirement: "The directive preload stands only in a header that meets the requirements",
-		Ref:         "hstspreload.org, \"Opting In\"",
 		Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anyone may submit a domain that " +
 			"sends it, and a removal takes months.",
 		When: func(e *evidence) bool { return e.header.Preload && !e.ownEntry() && checkLevel(e.domain.String()).OK() },
@@ -40,10 +40,9 @@ var preloadRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.preload.at_risk", Severity: diag.Warning, Weight: 12, Category: factorPreload,
-		DependsOn:   needsTrust,
+		DependsOn: needsTrust, Ref: "hstspreload.org, \"Continued Requirements\"",
 		Title:       "Preloaded domain no longer meets the requirements",
 		Requirement: "A preloaded domain goes on meeting the requirements",
-		Ref:         "hstspreload.org, \"Continued Requirements\"",
 		Advice:      "Meet the requirements again: otherwise the domain may be removed from the list.",
 		When:        func(e *evidence) bool { return e.ownEntry() },
 		Fails: func(e *evidence) diag.Failures {

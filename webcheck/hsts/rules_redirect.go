@@ -30,9 +30,9 @@ const redirectAdvice = "Redirect every http:// URL with 301 or 308 to the same h
 var redirectRules = diag.Rules[*evidence]{
 	{
 		Code: "hsts.http.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: []diag.Code{needsHTTPS},
+		Ref:         "RFC 6797 section 7.2",
 		Title:       "Site did not answer over plain HTTP in time",
 		Requirement: "The site answers over plain HTTP in time, or refuses connections",
-		Ref:         "RFC 6797 section 7.2",
 		Advice:      "Make port 80 answer or refuse connections: while it is silent, old links hang.",
 		When:        answered,
 		Fails: func(e *evidence) diag.Failures {
@@ -41,13 +41,11 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.missing", Severity: diag.Warning, Stands: true, Weight: 25, Category: factorRedirect,
-		DependsOn:   []diag.Code{needsHTTPS},
-		Title:       "Plain HTTP does not redirect to HTTPS",
-		Requirement: "Plain HTTP redirects",
-		Ref:         "RFC 6797 section 7.2",
-		Advice:      redirectAdvice,
-		When:        served,
+		Code: "hsts.redirect.missing", Severity: diag.Warning, Weight: 25, Category: factorRedirect, Stands: true,
+		DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 6797 section 7.2",
+		Title: "Plain HTTP does not redirect to HTTPS", Requirement: "Plain HTTP redirects",
+		Advice: redirectAdvice,
+		When:   served,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!redirected(e), "http://%[1]s/ answers with status %[2]d and does not "+
 				"redirect to https://%[1]s/, so a first visit stays unencrypted.",
@@ -55,12 +53,10 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.insecure", Severity: diag.Warning, Stands: true, Weight: 12, Category: factorRedirect,
-		DependsOn:   []diag.Code{"hsts.redirect.missing"},
-		Title:       "First redirect stays on plain HTTP",
-		Requirement: "The first redirect from plain HTTP leads to HTTPS",
-		Ref:         "RFC 6797 section 7.2",
-		Advice:      redirectAdvice,
+		Code: "hsts.redirect.insecure", Severity: diag.Warning, Weight: 12, Category: factorRedirect, Stands: true,
+		DependsOn: []diag.Code{"hsts.redirect.missing"}, Ref: "RFC 6797 section 7.2",
+		Title: "First redirect stays on plain HTTP", Requirement: "The first redirect from plain HTTP leads to HTTPS",
+		Advice: redirectAdvice,
 		Fails: func(e *evidence) diag.Failures {
 			to := leads(e.http)[0]
 			return diag.FailIf(to.Scheme != "https", "http://%[1]s/ redirects to %[2]s first, not to https://%[1]s/.",
@@ -68,11 +64,10 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.host", Severity: diag.Warning, Stands: true, Weight: 8, Category: factorRedirect,
-		DependsOn:   []diag.Code{"hsts.redirect.insecure"},
+		Code: "hsts.redirect.host", Severity: diag.Warning, Weight: 8, Category: factorRedirect, Stands: true,
+		DependsOn: []diag.Code{"hsts.redirect.insecure"}, Ref: "hstspreload.org, \"Submission Requirements\"",
 		Title:       "First redirect leads to another host",
 		Requirement: "The first redirect from plain HTTP stays on the host",
-		Ref:         "hstspreload.org, \"Submission Requirements\"",
 		Advice:      redirectAdvice,
 		Fails: func(e *evidence) diag.Failures {
 			if toSite(e) {
@@ -87,11 +82,10 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.header", Severity: diag.Warning, Stands: true, Weight: 6, Category: factorRedirect,
-		DependsOn:   []diag.Code{"hsts.redirect.host"},
+		Code: "hsts.redirect.header", Severity: diag.Warning, Weight: 6, Category: factorRedirect, Stands: true,
+		DependsOn: []diag.Code{"hsts.redirect.host"}, Ref: "RFC 6797 section 7.2",
 		Title:       "Page behind the redirect sends no valid HSTS header",
 		Requirement: "The page behind the redirect sends a valid HSTS header",
-		Ref:         "RFC 6797 section 7.2",
 		Advice:      "Send the header with every HTTPS response, including redirects and error pages.",
 		When:        func(e *evidence) bool { return e.inForce() && e.afterRedirect() != nil },
 		Fails: func(e *evidence) diag.Failures {
@@ -102,31 +96,24 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.downgrade", Severity: diag.Error, Stands: true, Weight: 8, Category: factorRedirect,
-		DependsOn:   []diag.Code{needsHTTPS},
-		Title:       "HTTPS redirects back to plain HTTP",
-		Requirement: "No redirect leads from HTTPS to plain HTTP",
-		Ref:         "RFC 6797 section 7.2",
-		Advice:      "Redirect to https:// URLs only.",
-		Fails: func(e *evidence) diag.Failures {
-			return either(e, downgrade)
-		},
+		Code: "hsts.redirect.downgrade", Severity: diag.Error, Weight: 8, Category: factorRedirect, Stands: true,
+		DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 6797 section 7.2",
+		Title: "HTTPS redirects back to plain HTTP", Requirement: "No redirect leads from HTTPS to plain HTTP",
+		Advice: "Redirect to https:// URLs only.",
+		Fails:  func(e *evidence) diag.Failures { return either(e, downgrade) },
 	},
 	{
-		Code: "hsts.redirect.many", Severity: diag.Warning, Stands: true, Weight: 4, Category: factorRedirect,
-		DependsOn:   []diag.Code{"hsts.redirect.downgrade"},
-		Title:       "Too many redirects",
-		Requirement: "There are at most 3 redirects",
-		Ref:         "hstspreload.org, \"Submission Requirements\"",
-		Advice:      "Shorten the chain: from http:// to https:// on the same host, and from there to the page.",
-		Fails:       func(e *evidence) diag.Failures { return either(e, long) },
+		Code: "hsts.redirect.many", Severity: diag.Warning, Weight: 4, Category: factorRedirect, Stands: true,
+		DependsOn: []diag.Code{"hsts.redirect.downgrade"}, Ref: "hstspreload.org, \"Submission Requirements\"",
+		Title: "Too many redirects", Requirement: "There are at most 3 redirects",
+		Advice: "Shorten the chain: from http:// to https:// on the same host, and from there to the page.",
+		Fails:  func(e *evidence) diag.Failures { return either(e, long) },
 	},
 	{
-		Code: "hsts.redirect.broken", Severity: diag.Warning, Stands: true, Weight: 5, Category: factorRedirect,
-		DependsOn:   needsTrust,
+		Code: "hsts.redirect.broken", Severity: diag.Warning, Weight: 5, Category: factorRedirect, Stands: true,
+		DependsOn: needsTrust, Ref: "hstspreload.org, \"Submission Requirements\"",
 		Title:       "Redirect leads to a page that cannot be fetched",
 		Requirement: "All redirects lead to pages that can be fetched",
-		Ref:         "hstspreload.org, \"Submission Requirements\"",
 		Advice:      "Redirect to a page that answers over HTTPS with a valid certificate.",
 		Fails: func(e *evidence) diag.Failures {
 			return either(e, dead)
@@ -134,11 +121,10 @@ var redirectRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.http.header", Severity: diag.Warning, Stands: true, DependsOn: []diag.Code{needsHTTPS},
-		Title:       "HSTS header over plain HTTP has no effect",
-		Requirement: "Plain HTTP does not send the HSTS header",
-		Ref:         "RFC 6797 section 7.2",
-		Advice:      "Send the header over HTTPS only: over plain HTTP browsers ignore it, and it must not be sent.",
-		When:        func(e *evidence) bool { return served(e) && present(e) },
+		Ref:   "RFC 6797 section 7.2",
+		Title: "HSTS header over plain HTTP has no effect", Requirement: "Plain HTTP does not send the HSTS header",
+		Advice: "Send the header over HTTPS only: over plain HTTP browsers ignore it, and it must not be sent.",
+		When:   func(e *evidence) bool { return served(e) && present(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(fieldsOf(first(e.http))) > 0, "http://%s/ sends a Strict-Transport-Security header.",
 				e.domain)
@@ -188,8 +174,7 @@ func dead(r *fetch.Result) diag.Failures {
 			r.Hops[0].URL, diag.Quote(h.URL), h.TLS.Err())
 	}
 	if err := brokenOff(r); err != nil && !err.Unanswered {
-		return diag.Fail("%s redirects to what cannot be fetched: %s.",
-			r.Hops[len(r.Hops)-1].URL, err.Message)
+		return diag.Fail("%s redirects to what cannot be fetched: %s.", r.Hops[len(r.Hops)-1].URL, err.Message)
 	}
 	return nil
 }

@@ -8,10 +8,7 @@ import (
 
 // texts are what the verdict says in words, where a rule does not say it as well.
 var texts = diag.Texts{
-	"valid": {
-		Headline: "HSTS is in force",
-		Sub:      "Browsers that have visited the site return over HTTPS only.",
-	},
+	"valid": {Headline: "HSTS is in force", Sub: "Browsers that have visited the site return over HTTPS only."},
 	"hsts.include_subdomains.missing": {
 		Headline: "HSTS is in force for this host, without its subdomains",
 		Sub:      "Add includeSubDomains once every subdomain speaks HTTPS.",

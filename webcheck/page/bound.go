@@ -11,17 +11,13 @@ import (
 
 // The bounds of a tree.
 const (
-	// maxTree bounds the tree of a page, in bytes: about a quarter of a million nodes. Pages have tens of
-	// thousands.
+	// maxTree bounds the tree of a page, in bytes: about a quarter of a million nodes. Pages have tens of thousands.
 	maxTree = 32 << 20
-
 	// nodeSize and attrSize are what a node and an attribute take, beside their text.
 	nodeSize = 112
 	attrSize = 48 + 16
-
 	// maxStack is how deep the parser nests elements, and so how many formatting elements it opens again.
 	maxStack = 512
-
 	// maxDistinct bounds the formatting tags that are told apart.
 	maxDistinct = 1000
 )
@@ -148,9 +144,8 @@ func nameLength(b []byte) int {
 	return min(len(b), 10)
 }
 
-// A model follows what the parser does with formatting elements, never thinking better of a page than the
-// parser. It counts what is open, and what was left open when its parent ended: the parser opens that
-// again.
+// A model follows what the parser does with formatting elements, never thinking better of a page than the parser. It
+// counts what is open, and what was left open when its parent ended: the parser opens that again.
 type model struct {
 	most    int // what one tag may open again at worst
 	largest int // formatting element
@@ -281,8 +276,7 @@ func (m *model) adopt(within int) {
 	}
 }
 
-// end closes an element. Formatting elements that are not on top, when they or their parent end, are left
-// open.
+// end closes an element. Formatting elements that are not on top, when they or their parent end, are left open.
 func (m *model) end(raw []byte) {
 	tag := m.name(raw[2:])
 	n, a := len(m.stack), atom.Lookup(tag)

@@ -11,9 +11,8 @@
 // what stands where it should not is moved to where it works. Scripts are not run, but the page is read as
 // by a browser that would: what stands in noscript is text, not elements. [Page.Noscript] has it.
 //
-// The parser gives up where elements are nested more than 512 deep. What stands in the tokens is read
-// nevertheless: [Page.HeadOnly] then says that there was no tree, so that text and structure are
-// those of tokens.
+// The parser gives up where elements are nested more than 512 deep. What stands in the tokens is read nevertheless:
+// [Page.HeadOnly] then says that there was no tree, so that text and structure are those of tokens.
 //
 // # References
 //
@@ -23,7 +22,6 @@
 //
 // # A hostile world
 //
-// A page of 5 MiB may hold two million elements, and some arrangements of 5 MiB make a parser build
-// thousands of millions. Lists have maxima, beside counts that have none; the tree is bounded before it
-// is built ([Page.Cut]).
+// A page of 5 MiB may hold two million elements, and some arrangements of 5 MiB make a parser build thousands of
+// millions. Lists have maxima, beside counts that have none; the tree is bounded before it is built ([Page.Cut]).
 package page

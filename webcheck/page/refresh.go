@@ -57,8 +57,7 @@ const (
 	maxNoscriptText = 500
 )
 
-// startNoscript reads the text of a noscript element as the HTML that it is for those who do not run
-// scripts.
+// startNoscript reads the text of a noscript element as the HTML that it is for those who do not run scripts.
 func (r *reader) startNoscript(e *element) {
 	r.capture(e, maxNoscript, func(c *capture) {
 		z := html.NewTokenizer(strings.NewReader(c.String()))

@@ -19,8 +19,7 @@ func (r *reader) visible(s string) {
 	}
 }
 
-// space returns where the first white space of a text is, and its length in bytes: the text's and 0 if there
-// is none.
+// space returns where the first white space of a text is, and its length in bytes: the text's and 0 if there is none.
 func space(s string) (at, size int) {
 	for i := 0; i < len(s); {
 		c := s[i]

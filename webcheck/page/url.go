@@ -7,10 +7,9 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Resolve returns where a reference on a page leads, and whether it leads somewhere, by the rules of
-// browsers (url.spec.whatwg.org section 4.4). The base is absolute, of http or https; without one only
-// absolute references are resolved. What is not http, https, ws, wss or ftp comes back as it is, with
-// the scheme in lower case.
+// Resolve returns where a reference on a page leads, and whether it leads somewhere, by the rules of browsers
+// (url.spec.whatwg.org section 4.4). The base is absolute, of http or https; without one only absolute references are
+// resolved. What is not http, https, ws, wss or ftp comes back as it is, with the scheme in lower case.
 func Resolve(base, ref string) (string, bool) {
 	b, ok := split(base)
 	return b.resolve(ref, ok)

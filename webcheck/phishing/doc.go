@@ -14,10 +14,9 @@
 //
 // # What is asked
 //
-// The URL is judged by itself, without asking anybody. If the page may be fetched it is, over all
-// redirects and those in documents, and so are the registration of the domain (RDAP, WHOIS) and the
-// certificate, all at once. Sources of reputation are asked if there are any, see [Source]: none is needed, and
-// none is built in.
+// The URL is judged by itself, without asking anybody. If the page may be fetched it is, over all redirects and those
+// in documents, and so are the registration of the domain (RDAP, WHOIS) and the certificate, all at once. Sources of
+// reputation are asked if there are any, see [Source]: none is needed, and none is built in.
 //
 //	report, err := phishing.Check(ctx, env, phishing.Request{URL: "http://www.paypa1.com/"})
 //

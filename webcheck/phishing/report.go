@@ -33,12 +33,10 @@ func risk(signals []Signal) int {
 func (e *evidence) report(ended time.Time) *Report {
 	judged := rules.Judge(e, nil)
 	r := &Report{
-		Input: e.input, NormalizedURL: e.url.String(), Host: e.url.Host().Name(),
-		Signals: signals(judged.Findings), Sources: e.sources,
-		Coverage:  Coverage{SourcesAnswered: e.heard(), HeuristicsRun: heuristics(judged)},
-		Redirects: e.redirects(), TLS: e.certificate(), Forms: e.forms(),
-		Lookalike: e.lookalike(), Partial: len(e.Unanswered()) > 0,
-		Timing: diag.NewTiming(e.now, ended), Findings: judged.Findings,
+		Input: e.input, NormalizedURL: e.url.String(), Host: e.url.Host().Name(), Signals: signals(judged.Findings),
+		Sources: e.sources, Coverage: Coverage{SourcesAnswered: e.heard(), HeuristicsRun: heuristics(judged)},
+		Redirects: e.redirects(), TLS: e.certificate(), Forms: e.forms(), Lookalike: e.lookalike(),
+		Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.now, ended), Findings: judged.Findings,
 	}
 	if d, err := diag.ParseDomain(e.registered); err == nil {
 		r.Registered = d

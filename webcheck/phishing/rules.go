@@ -11,8 +11,7 @@ import (
 // What was found stands, whatever else was not answered.
 var rules = standing(slices.Concat(
 	slices.Concat(lift(brandRules), lift(hostRules), lift(urlRules), tlsRules, contentRules).Reading(sourcePage),
-	registrationRules.Reading(sourceRegistration), reputationRules.Reading(sourceReputation),
-))
+	registrationRules.Reading(sourceRegistration), reputationRules.Reading(sourceReputation)))
 
 func standing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range list {
@@ -21,8 +20,7 @@ func standing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-// lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another
-// site.
+// lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another site.
 func lift(list diag.Rules[*anatomy]) (lifted diag.Rules[*evidence]) {
 	for _, r := range list {
 		applies := func(a *anatomy) bool { return r.When == nil || r.When(a) }

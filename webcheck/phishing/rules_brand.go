@@ -32,18 +32,16 @@ const leave = "Do not enter anything there: type the domain of the company yours
 var brandRules = diag.Rules[*anatomy]{
 	{
 		Code: "phishing.lookalike.homoglyph", Severity: diag.Error, Weight: 70, Category: ofHost,
-		Title:       "Host imitates that of a known brand",
-		Requirement: "The host does not look like that of a known brand",
-		Ref:         "UTS #39 section 4",
-		Advice:      leave,
-		Fails:       likeness(strong(lookalike.Homoglyph)),
+		Ref:   "UTS #39 section 4",
+		Title: "Host imitates that of a known brand", Requirement: "The host does not look like that of a known brand",
+		Advice: leave,
+		Fails:  likeness(strong(lookalike.Homoglyph)),
 	},
 	{
 		Code: "phishing.lookalike.typo", Severity: diag.Error, Weight: 50, Category: ofHost,
-		Title:       "Host is a misspelled brand",
-		Requirement: "The host is not a misspelt brand",
-		Advice:      leave,
-		Fails:       likeness(strong(lookalike.Typo)),
+		Title: "Host is a misspelled brand", Requirement: "The host is not a misspelt brand",
+		Advice: leave,
+		Fails:  likeness(strong(lookalike.Typo)),
 	},
 	{
 		Code: "phishing.lookalike.combo", Severity: diag.Error, Weight: 50, Category: ofHost,
@@ -61,16 +59,14 @@ var brandRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.lookalike.fair", Severity: diag.Warning, Weight: 17, Category: ofHost,
-		Title:       "Host resembles that of a known brand",
-		Requirement: "The host does not resemble that of a known brand",
-		Advice:      "Compare the host with the domain of the company, letter by letter.",
-		Fails:       likeness(func(m *lookalike.Match) bool { return m.Strength == lookalike.Fair }),
+		Title: "Host resembles that of a known brand", Requirement: "The host does not resemble that of a known brand",
+		Advice: "Compare the host with the domain of the company, letter by letter.",
+		Fails:  likeness(func(m *lookalike.Match) bool { return m.Strength == lookalike.Fair }),
 	},
 	{
 		Code: "phishing.lookalike.weak", Severity: diag.Info, Weight: 5, Category: ofHost,
-		Title:       "Host has some similarity to a known brand",
-		Requirement: "The host has no likeness to a known brand",
-		Fails:       likeness(func(m *lookalike.Match) bool { return m.Strength == lookalike.Weak }),
+		Title: "Host has some similarity to a known brand", Requirement: "The host has no likeness to a known brand",
+		Fails: likeness(func(m *lookalike.Match) bool { return m.Strength == lookalike.Weak }),
 	},
 	{
 		Code: "phishing.url.brand_domain", Severity: diag.Warning, Weight: 28, Category: ofURL,

@@ -26,9 +26,8 @@ func (e *evidence) passwordForms() (list []Form) {
 var contentRules = diag.Rules[*evidence]{
 	{
 		Code: "phishing.page.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofContent,
-		Title:       "Page could not be examined",
-		Requirement: "The page could be examined",
-		When:        func(e *evidence) bool { return e.asked },
+		Title: "Page could not be examined", Requirement: "The page could be examined",
+		When: func(e *evidence) bool { return e.asked },
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.served():
@@ -58,9 +57,8 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.brand_title", Severity: diag.Info, Weight: 5, Category: ofContent,
-		Title:       "Page names a brand that is not its owner",
-		Requirement: "The title of the page names no other brand",
-		When:        read,
+		Title: "Page names a brand that is not its owner", Requirement: "The title of the page names no other brand",
+		When: read,
 		Fails: func(e *evidence) diag.Failures {
 			if e.titleBrand == nil || e.claimed && e.asksPassword() {
 				return nil
@@ -72,9 +70,8 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.password.foreign", Severity: diag.Warning, Weight: 35, Category: ofContent,
-		Title:       "Password is sent to another site",
-		Requirement: "No password is sent to another site",
-		When:        func(e *evidence) bool { return read(e) && e.asksPassword() },
+		Title: "Password is sent to another site", Requirement: "No password is sent to another site",
+		When: func(e *evidence) bool { return read(e) && e.asksPassword() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
 				if f.ActionHost == "" || !e.foreign(f.ActionHost) || e.targets.Owner(f.ActionHost) != nil {
@@ -87,9 +84,8 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.password.nowhere", Severity: diag.Warning, Weight: 20, Category: ofContent,
-		Title:       "Password form submits by other means than HTTP",
-		Requirement: "Passwords are sent over HTTP",
-		When:        func(e *evidence) bool { return read(e) && e.asksPassword() },
+		Title: "Password form submits by other means than HTTP", Requirement: "Passwords are sent over HTTP",
+		When: func(e *evidence) bool { return read(e) && e.asksPassword() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
 				return diag.FailIf(f.ActionHost == "",
@@ -99,10 +95,9 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.password.insecure", Severity: diag.Warning, Weight: 35, Category: ofContent,
-		Title:       "Password is sent without encryption",
-		Requirement: "Passwords are sent with encryption",
-		Ref:         "RFC 9110 section 17.1",
-		When:        func(e *evidence) bool { return e.page != nil && e.asksPassword() },
+		Ref:   "RFC 9110 section 17.1",
+		Title: "Password is sent without encryption", Requirement: "Passwords are sent with encryption",
+		When: func(e *evidence) bool { return e.page != nil && e.asksPassword() },
 		Fails: func(e *evidence) diag.Failures {
 			if e.site.URL.Scheme() == "http" {
 				return diag.Fail("The page asks for a password and was served over http.")
@@ -134,9 +129,8 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.obfuscated", Severity: diag.Warning, Weight: 30, Category: ofContent,
-		Title:       "Page obfuscates its code",
-		Requirement: "The page does not obfuscate its code",
-		When:        read,
+		Title: "Page obfuscates its code", Requirement: "The page does not obfuscate its code",
+		When: read,
 		Fails: func(e *evidence) diag.Failures {
 			found := obfuscated.Find(e.body)
 			return diag.FailIf(found != nil, "The page builds itself from an encoded text, with %q.", diag.Quote(string(found)))
@@ -144,9 +138,8 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.exfiltration", Severity: diag.Error, Weight: 50, Category: ofContent,
-		Title:       "Page sends data to a chat or form service",
-		Requirement: "The page sends to no chat or form service",
-		When:        func(e *evidence) bool { return read(e) && e.asksPassword() },
+		Title: "Page sends data to a chat or form service", Requirement: "The page sends to no chat or form service",
+		When: func(e *evidence) bool { return read(e) && e.asksPassword() },
 		Fails: func(e *evidence) diag.Failures {
 			found := exfiltrates.Find(e.body)
 			return diag.FailIf(found != nil,
@@ -155,9 +148,8 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.page.hidden_frame", Severity: diag.Warning, Weight: 15, Category: ofContent,
-		Title:       "Hidden frame with another site",
-		Requirement: "The page has no hidden frame of another site",
-		When:        read,
+		Title: "Hidden frame with another site", Requirement: "The page has no hidden frame of another site",
+		When: read,
 		Fails: func(e *evidence) diag.Failures {
 			for _, host := range e.hiddenFrames {
 				if owner := e.targets.Owner(host); e.foreign(host) && (owner == nil || !widely[owner.Name]) {
@@ -196,9 +188,8 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.redirect.document", Severity: diag.Info, Weight: 10, Category: ofContent,
-		Title:       "Document forwards to another site",
-		Requirement: "No document forwards to another site",
-		When:        func(e *evidence) bool { return e.answered() },
+		Title: "Document forwards to another site", Requirement: "No document forwards to another site",
+		When: func(e *evidence) bool { return e.answered() },
 		Fails: func(e *evidence) diag.Failures {
 			if e.end == nil {
 				return nil
@@ -214,9 +205,8 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.redirect.sites", Severity: diag.Info, Weight: 12, Category: ofContent,
-		Title:       "Redirects through several sites",
-		Requirement: "Redirects do not lead over several sites",
-		When:        func(e *evidence) bool { return e.answered() },
+		Title: "Redirects through several sites", Requirement: "Redirects do not lead over several sites",
+		When: func(e *evidence) bool { return e.answered() },
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sitesPassed()
 			return diag.FailIf(n > 2, "The URL leads through %d sites to %s.", n, e.last().place())

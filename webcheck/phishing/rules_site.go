@@ -21,13 +21,12 @@ func certified(e *evidence) bool {
 
 var tlsRules = diag.Rules[*evidence]{
 	{
-		Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Category: ofTLS,
-		Fact: ground.Untrusted, Differs: "a signal of phishing among others, whichever of the certificate's faults it is",
-		Title:       "Certificate is not trusted",
-		Requirement: "The certificate is trusted and for this host",
-		Ref:         "RFC 9110 section 4.3.4",
-		Advice:      "Do not click through the browser's warning.",
-		When:        certified,
+		Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Category: ofTLS, Fact: ground.Untrusted,
+		Differs: "a signal of phishing among others, whichever of the certificate's faults it is",
+		Ref:     "RFC 9110 section 4.3.4",
+		Title:   "Certificate is not trusted", Requirement: "The certificate is trusted and for this host",
+		Advice: "Do not click through the browser's warning.",
+		When:   certified,
 		Fails: func(e *evidence) diag.Failures {
 			if err := e.site.TLS.Err(); err != nil {
 				return diag.Fail("The certificate of %s proves nothing: %s.", e.last().url.Host(), diag.Reason(err))
@@ -37,9 +36,8 @@ var tlsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "phishing.tls.new", Severity: diag.Info, Weight: 5, Category: ofTLS,
-		Title:       "Certificate issued only days ago",
-		Requirement: "The certificate was not issued only days ago",
-		When:        certified,
+		Title: "Certificate issued only days ago", Requirement: "The certificate was not issued only days ago",
+		When: certified,
 		Fails: func(e *evidence) diag.Failures {
 			from := e.site.TLS.Leaf().NotBefore
 			return diag.FailIf(!from.After(e.now) && days(e.now.Sub(from)) < freshCertificate,
@@ -52,9 +50,8 @@ var tlsRules = diag.Rules[*evidence]{
 var registrationRules = diag.Rules[*evidence]{
 	{
 		Code: "phishing.registration.missing", Severity: diag.Info, Weight: 10, Category: ofRegistration,
-		Title:       "Domain is not registered",
-		Requirement: "The domain is registered",
-		When:        func(e *evidence) bool { return known(e, false) },
+		Title: "Domain is not registered", Requirement: "The domain is registered",
+		When: func(e *evidence) bool { return known(e, false) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.ages, func(a age) diag.Failures {
 				if a.report == nil || a.report.Registered == nil || *a.report.Registered {
@@ -70,15 +67,12 @@ var registrationRules = diag.Rules[*evidence]{
 		Title:       "Domain was registered in the last 30 days",
 		Requirement: "The domain was not registered in the last 30 days",
 		Advice:      "Wait: most phishing sites are taken down within days.",
-		When:        func(e *evidence) bool { return known(e, true) },
-		Fails:       younger(0, newDomain),
+		When:        func(e *evidence) bool { return known(e, true) }, Fails: younger(0, newDomain),
 	},
 	{
 		Code: "phishing.registration.young", Severity: diag.Info, Weight: 12, Category: ofRegistration,
-		Title:       "Domain is less than half a year old",
-		Requirement: "The domain is half a year old or new",
-		When:        func(e *evidence) bool { return known(e, true) },
-		Fails:       younger(newDomain, youngDomain),
+		Title: "Domain is less than half a year old", Requirement: "The domain is half a year old or new",
+		When: func(e *evidence) bool { return known(e, true) }, Fails: younger(newDomain, youngDomain),
 	},
 }
 
@@ -116,10 +110,9 @@ func (a age) days() (int, bool) {
 var reputationRules = diag.Rules[*evidence]{
 	{
 		Code: "phishing.source.match", Severity: diag.Critical, Weight: 95, Category: ofReputation,
-		Title:       "Listed by a reputation source",
-		Requirement: "No reputation source lists the URL",
-		Advice:      "Do not open the page. If the site is yours, clean it and ask the source to look again.",
-		When:        func(e *evidence) bool { return e.heard() > 0 },
+		Title: "Listed by a reputation source", Requirement: "No reputation source lists the URL",
+		Advice: "Do not open the page. If the site is yours, clean it and ask the source to look again.",
+		When:   func(e *evidence) bool { return e.heard() > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.sources, func(s SourceResult) diag.Failures {
 				if s.Status != sourceMatch {

@@ -23,11 +23,9 @@ var (
 
 var urlRules = diag.Rules[*anatomy]{
 	{
-		Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Category: ofURL,
-		Title:       "User name in front of the host",
-		Requirement: "No user name stands before the host",
-		Ref:         "RFC 3986 section 7.6",
-		Advice:      "Read the host behind the last at sign: that is where the link leads.",
+		Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Category: ofURL, Ref: "RFC 3986 section 7.6",
+		Title: "User name in front of the host", Requirement: "No user name stands before the host",
+		Advice: "Read the host behind the last at sign: that is where the link leads.",
 		Fails: func(a *anatomy) diag.Failures {
 			return diag.FailIf(a.userinfo != "", "%q before the at sign is not part of the host; the link leads to %s.",
 				diag.Quote(a.userinfo), a.url.Host())
@@ -35,9 +33,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.obfuscated", Severity: diag.Warning, Weight: 35, Category: ofURL,
-		Title:       "URL is obfuscated",
-		Requirement: "The URL is not obfuscated",
-		Ref:         "RFC 3986 section 7.6",
+		Ref:   "RFC 3986 section 7.6",
+		Title: "URL is obfuscated", Requirement: "The URL is not obfuscated",
 		Fails: func(a *anatomy) diag.Failures {
 			return diag.FailEach(a.tricks, func(trick string) diag.Failures {
 				return diag.Fail("The URL has %s. It leads to %s.", trick, a.url.Host())
@@ -45,10 +42,8 @@ var urlRules = diag.Rules[*anatomy]{
 		},
 	},
 	{
-		Code: "phishing.url.port", Severity: diag.Info, Weight: 7, Category: ofURL,
-		Title:       "Unusual port",
-		Requirement: "The port is that of the scheme",
-		Ref:         "RFC 9110 section 4.2",
+		Code: "phishing.url.port", Severity: diag.Info, Weight: 7, Category: ofURL, Ref: "RFC 9110 section 4.2",
+		Title: "Unusual port", Requirement: "The port is that of the scheme",
 		Fails: func(a *anatomy) diag.Failures {
 			usual := a.url.Port() == 80 || a.url.Port() == 443
 			return diag.FailIf(!usual, "The URL names port %d; public sites use 80 and 443.", a.url.Port())
@@ -56,20 +51,17 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.unencrypted", Severity: diag.Info, Weight: 3, Category: ofURL,
-		Title:       "URL without encryption",
-		Requirement: "The URL is an https URL",
-		Ref:         "RFC 9110 section 4.2.2",
-		Advice:      "Enter nothing confidential on a page whose URL begins with http.",
+		Ref:   "RFC 9110 section 4.2.2",
+		Title: "URL without encryption", Requirement: "The URL is an https URL",
+		Advice: "Enter nothing confidential on a page whose URL begins with http.",
 		Fails: func(a *anatomy) diag.Failures {
 			return diag.FailIf(a.url.Scheme() == "http",
 				"The URL begins with http, so anyone on the network path can read and change the page.")
 		},
 	},
 	{
-		Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Category: ofURL,
-		Title:       "URL carries a whole document",
-		Requirement: "The URL carries no document",
-		Ref:         "RFC 2397 section 5",
+		Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Category: ofURL, Ref: "RFC 2397 section 5",
+		Title: "URL carries a whole document", Requirement: "The URL carries no document",
 		Fails: func(a *anatomy) diag.Failures {
 			found := dataURI.FindString(a.path + "?" + a.query)
 			return diag.FailIf(found != "", "The URL contains a data URI (%s…): a document made by the sender.",
@@ -78,9 +70,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.long", Severity: diag.Info, Weight: 2, Category: ofURL,
-		Title:       "Long URL",
-		Requirement: "The URL is not long",
-		When:        foreign,
+		Title: "Long URL", Requirement: "The URL is not long",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			n := len(a.url.String())
 			return diag.FailIf(n >= longURL, "The URL has %d characters, and few browsers show more than the first 60.", n)
@@ -88,9 +79,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.very_long", Severity: diag.Info, Weight: 5, Category: ofURL,
-		Title:       "Very long URL",
-		Requirement: "The URL is not very long",
-		When:        foreign,
+		Title: "Very long URL", Requirement: "The URL is not very long",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			n := len(a.url.String())
 			return diag.FailIf(n >= veryLongURL,
@@ -99,9 +89,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.deep", Severity: diag.Info, Weight: 3, Category: ofURL,
-		Title:       "Page many directories deep",
-		Requirement: "The page is not many directories deep",
-		When:        foreign,
+		Title: "Page many directories deep", Requirement: "The page is not many directories deep",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			n := len(a.segments)
 			return diag.FailIf(n >= deepPath, "The path has %d parts. Pages that were put on a broken-into site are often deep.", n)
@@ -133,9 +122,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.keywords", Severity: diag.Info, Weight: 9, Category: ofURL,
-		Title:       "Several trust words in path or query",
-		Requirement: "Path and query have at most one trust word",
-		When:        foreign,
+		Title: "Several trust words in path or query", Requirement: "Path and query have at most one trust word",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			list := credentials(a.words)
 			return diag.FailIf(len(list) > 1, "The path or query has %s: phishing pages often have several such words.",
@@ -159,10 +147,9 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.mail_address", Severity: diag.Warning, Weight: 18, Category: ofURL,
-		Title:       "URL carries a mail address",
-		Requirement: "The URL carries no mail address",
-		Advice:      "Do not enter a password on a page that knows your address from the link.",
-		When:        foreign,
+		Title: "URL carries a mail address", Requirement: "The URL carries no mail address",
+		Advice: "Do not enter a password on a page that knows your address from the link.",
+		When:   foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			found := addressIn(strings.ToLower(a.tail))
 			return diag.FailIf(found != "",
@@ -171,20 +158,17 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.embedded_url", Severity: diag.Info, Weight: 15, Category: ofURL,
-		Title:       "Another URL in path or query",
-		Requirement: "There is no other URL in path or query",
-		When:        func(a *anatomy) bool { return foreign(a) && !a.namesDomain() },
+		Title: "Another URL in path or query", Requirement: "There is no other URL in path or query",
+		When: func(a *anatomy) bool { return foreign(a) && !a.namesDomain() },
 		Fails: func(a *anatomy) diag.Failures {
 			return diag.FailIf(a.hasOtherURL(),
 				"The path or query holds another URL, to which the site may redirect, or which is only there to be read.")
 		},
 	},
 	{
-		Code: "phishing.url.double_slash", Severity: diag.Info, Weight: 9, Category: ofURL,
-		Title:       "Empty directory in the path",
-		Requirement: "The path has no empty directory",
-		Ref:         "RFC 3986 section 3.3",
-		When:        foreign,
+		Code: "phishing.url.double_slash", Severity: diag.Info, Weight: 9, Category: ofURL, Ref: "RFC 3986 section 3.3",
+		Title: "Empty directory in the path", Requirement: "The path has no empty directory",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			rest := strings.TrimPrefix(strings.ReplaceAll(a.path, "://", ""), "/")
 			return diag.FailIf(strings.Contains(rest, "//"),
@@ -193,9 +177,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.double_extension", Severity: diag.Warning, Weight: 18, Category: ofURL,
-		Title:       "File pretends to be of another kind",
-		Requirement: "The file has one extension",
-		When:        foreign,
+		Title: "File pretends to be of another kind", Requirement: "The file has one extension",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			parts := strings.Split(a.file(), ".")
 			n := len(parts)
@@ -205,9 +188,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.program_page", Severity: diag.Info, Weight: 12, Category: ofURL,
-		Title:       "Page of a server program",
-		Requirement: "The page is not named for a program on the server",
-		When:        foreign,
+		Title: "Page of a server program", Requirement: "The page is not named for a program on the server",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			file := a.file()
 			return diag.FailIf(strings.HasSuffix(file, ".php") || strings.HasSuffix(file, ".cgi") || strings.HasSuffix(file,
@@ -218,9 +200,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.random", Severity: diag.Info, Weight: 17, Category: ofURL,
-		Title:       "Random-looking text in path or query",
-		Requirement: "Path and query have no random-looking text",
-		When:        foreign,
+		Title: "Random-looking text in path or query", Requirement: "Path and query have no random-looking text",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			list := a.words
 			i := slices.IndexFunc(list, random)
@@ -233,9 +214,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.code", Severity: diag.Info, Weight: 13, Category: ofURL,
-		Title:       "Path without words",
-		Requirement: "The path has no codes in place of words",
-		When:        func(a *anatomy) bool { return foreign(a) && !slices.ContainsFunc(a.words, random) },
+		Title: "Path without words", Requirement: "The path has no codes in place of words",
+		When: func(a *anatomy) bool { return foreign(a) && !slices.ContainsFunc(a.words, random) },
 		Fails: func(a *anatomy) diag.Failures {
 			list := words(a.tail)
 			i := slices.IndexFunc(list, coded)
@@ -247,9 +227,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.repeated", Severity: diag.Info, Weight: 15, Category: ofURL,
-		Title:       "Directory in a directory of the same name",
-		Requirement: "No directory lies in one of the same name",
-		When:        foreign,
+		Title: "Directory in a directory of the same name", Requirement: "No directory lies in one of the same name",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			for i, s := range a.segments {
 				if slices.Contains(a.segments[:i], s) && !isDigit(s[0]) {
@@ -262,9 +241,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.digits", Severity: diag.Info, Weight: 8, Category: ofURL,
-		Title:       "Many digits in path or query",
-		Requirement: "Path and query have few digits",
-		When:        foreign,
+		Title: "Many digits in path or query", Requirement: "Path and query have few digits",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			n := digitsIn(a.path + a.query)
 			return diag.FailIf(n >= 15, "The path and query have %d digits.", n)
@@ -272,9 +250,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.home_directory", Severity: diag.Info, Weight: 5, Category: ofURL,
-		Title:       "Page in a user's home directory",
-		Requirement: "The page is not in a user's home directory",
-		When:        foreign,
+		Title: "Page in a user's home directory", Requirement: "The page is not in a user's home directory",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			if !strings.HasPrefix(a.path, "/~") {
 				return nil
@@ -285,9 +262,8 @@ var urlRules = diag.Rules[*anatomy]{
 	},
 	{
 		Code: "phishing.url.entity", Severity: diag.Info, Weight: 12, Category: ofURL,
-		Title:       "HTML entities in the URL",
-		Requirement: "The URL has no HTML entities",
-		When:        foreign,
+		Title: "HTML entities in the URL", Requirement: "The URL has no HTML entities",
+		When: foreign,
 		Fails: func(a *anatomy) diag.Failures {
 			return diag.FailIf(strings.Contains(a.tail, "&amp;"),
 				"The query has &amp; for &: a program copied it from HTML.")

@@ -35,9 +35,8 @@ const (
 
 // Values lists the statuses.
 func (SourceStatus) Values() []string {
-	return []string{
-		string(sourceMatch), string(sourceNoMatch), string(SourceTimeout), string(sourceError), string(sourceDisabled),
-	}
+	return []string{string(sourceMatch), string(sourceNoMatch), string(SourceTimeout), string(sourceError),
+		string(sourceDisabled)}
 }
 
 // A SourceResult is what one source says.

@@ -22,8 +22,7 @@ var texts = map[string]diag.Text{
 		Sub:      "Enter nothing there unless you know the site by other means.",
 	},
 	"clean": {
-		Headline: "No phishing signal found",
-		Sub:      "That is no proof: new phishing sites show none for some hours.",
+		Headline: "No phishing signal found", Sub: "That is no proof: new phishing sites show none for some hours.",
 	},
 	"clean.weak": {
 		Headline: "Only weak phishing signals found",
@@ -38,8 +37,7 @@ var texts = map[string]diag.Text{
 		Sub:      "Honest sites can have such signals, too; the page may have others.",
 	},
 	"clean.owner": {
-		Headline: "Host belongs to {brand}; no phishing signal found",
-		Sub:      "The domain is one of the brand's own.",
+		Headline: "Host belongs to {brand}; no phishing signal found", Sub: "The domain is one of the brand's own.",
 	},
 	"inconclusive": {
 		Headline: "Page could not be examined: the site gave no usable answer",
@@ -74,12 +72,10 @@ var texts = map[string]diag.Text{
 		Sub:      "Browsers may get further; the URL alone gives no reason for an alarm.",
 	},
 	"phishing.lookalike.homoglyph": {
-		Headline: "Host looks like {brand} but is not",
-		Sub:      "The domain of {brand} is {domain}; enter nothing here.",
+		Headline: "Host looks like {brand} but is not", Sub: "The domain of {brand} is {domain}; enter nothing here.",
 	},
 	"phishing.lookalike.typo": {
-		Headline: "Host is a misspelling of {brand}",
-		Sub:      "The domain of {brand} is {domain}; enter nothing here.",
+		Headline: "Host is a misspelling of {brand}", Sub: "The domain of {brand} is {domain}; enter nothing here.",
 	},
 	"phishing.lookalike.combo": {
 		Headline: "Host uses the name of {brand} but is not theirs",
@@ -94,8 +90,7 @@ var texts = map[string]diag.Text{
 		Sub:      "The domain of {brand} is {domain}; change your password if you entered it here.",
 	},
 	"phishing.page.password.foreign": {
-		Headline: "Page sends the password to another site",
-		Sub:      "Change your password if you entered it there.",
+		Headline: "Page sends the password to another site", Sub: "Change your password if you entered it there.",
 	},
 	"phishing.page.exfiltration": {
 		Headline: "Page sends what is typed to a chat or form service",
@@ -114,8 +109,7 @@ var texts = map[string]diag.Text{
 		Sub:      "Nobody vouches for who runs the machine; enter nothing there.",
 	},
 	"phishing.host.ip_address.disguised": {
-		Headline: "URL hides an IP address",
-		Sub:      "There is no honest reason for such a spelling; enter nothing there.",
+		Headline: "URL hides an IP address", Sub: "There is no honest reason for such a spelling; enter nothing there.",
 	},
 	"phishing.url.userinfo": {
 		Headline: "URL hides its real host behind a user name",

@@ -13,10 +13,9 @@ var credentialWords = set(`
 	support helpdesk customer customers refund`)
 
 // credentialParts are such words that also count inside of others.
-var credentialParts = []string{
-	"login", "logon", "signin", "verif", "secur", "passw", "webmail", "account", "confirm", "voicemail", "webscr",
-	"banking", "mailbox", "billing", "update", "wallet", "office365", "validat", "authent", "suspend", "compte",
-}
+var credentialParts = []string{"login", "logon", "signin", "verif", "secur", "passw", "webmail", "account", "confirm",
+	"voicemail", "webscr", "banking", "mailbox", "billing", "update", "wallet", "office365", "validat", "authent",
+	"suspend", "compte"}
 
 // hostWords are those of them that few honest hosts have in their name.
 var hostWords = set(`

@@ -2,17 +2,15 @@
 //
 // # How a QR code works
 //
-// A symbol is a square of dark and light modules. Its version, 1 to 40, is its size: 17+4×version
-// modules a side. Three finder patterns in the corners, timing lines and alignment patterns let a
-// reader find the grid; fifteen format bits, written twice, name the error correction level and the
-// mask; the rest are codewords of eight modules.
+// A symbol is a square of dark and light modules. Its version, 1 to 40, is its size: 17+4×version modules a side. Three
+// finder patterns in the corners, timing lines and alignment patterns let a reader find the grid; fifteen format bits,
+// written twice, name the error correction level and the mask; the rest are codewords of eight modules.
 //
-// The text is written as a stream of bits: a mode (digits only, upper-case letters and digits, or
-// bytes), a length, the characters, and padding. The stream is cut into blocks, and each block is
-// followed by Reed-Solomon codewords, from which a reader restores what dirt or a logo hides: about
-// 7 % of the symbol at level L, 15 % at M, 25 % at Q, 30 % at H. Bytes mean ISO 8859-1 unless an
-// Extended Channel Interpretation (ECI) says otherwise; text that is not ASCII is therefore announced
-// as UTF-8 by ECI 26, because readers that must guess the character set guess wrong.
+// The text is written as a stream of bits: a mode (digits only, upper-case letters and digits, or bytes), a length, the
+// characters, and padding. The stream is cut into blocks, and each block is followed by Reed-Solomon codewords, from
+// which a reader restores what dirt or a logo hides: about 7 % of the symbol at level L, 15 % at M, 25 % at Q, 30 % at
+// H. Bytes mean ISO 8859-1 unless an Extended Channel Interpretation (ECI) says otherwise; text that is not ASCII is
+// therefore announced as UTF-8 by ECI 26, because readers that must guess the character set guess wrong.
 //
 // Last, the data modules are inverted by one of eight masks, the one that leaves the fewest patterns
 // that confuse a reader: long runs, blocks, false finders, too much of one colour. Around the symbol
@@ -29,6 +27,5 @@
 // *[diag.InputError]: text that is too long for its level, an image too small for its symbol,
 // colours that a reader cannot tell apart.
 //
-// The same request gives the same bytes, however busy the machine is: an image need not be stored
-// to be served again.
+// The same request gives the same bytes, however busy the machine is: an image need not be stored to be served again.
 package qr

@@ -121,13 +121,11 @@ func Encode(r Request) (*Image, error) {
 		return nil, err
 	}
 	return &Image{
-		ContentType: p.format.mediaType(), Data: data,
-		Version: version, ErrorCorrection: level, Mask: p.symbol.mask,
+		ContentType: p.format.mediaType(), Data: data, Version: version, ErrorCorrection: level, Mask: p.symbol.mask,
 	}, nil
 }
 
-// picture checks the request, apart from whether the data fit, and returns the picture without its
-// symbol.
+// picture checks the request, apart from whether the data fit, and returns the picture without its symbol.
 func (r *Request) picture() (*picture, error) {
 	if err := r.checkData(); err != nil {
 		return nil, err

@@ -169,9 +169,7 @@ func formatInformation(level Level, mask int) uint {
 }
 
 // versionInformation returns the version as a BCH(18,6) code word (ISO/IEC 18004 section 7.10).
-func versionInformation(version int) uint {
-	return bch(uint(version), 0b1_1111_0010_0101, 12)
-}
+func versionInformation(version int) uint { return bch(uint(version), 0b1_1111_0010_0101, 12) }
 
 // bch appends to the data the remainder, of the given number of bits, of its division by the
 // generator polynomial over GF(2).

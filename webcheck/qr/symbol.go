@@ -39,9 +39,8 @@ func ownMatrix(text string, m mode, version int, level Level) *matrix {
 	return out
 }
 
-// libraryMatrix lets the library write an ASCII text and takes its mask off again, because of masks
-// that score the same the library takes the one whose goroutine ends first: the same text would give
-// different symbols.
+// libraryMatrix lets the library write an ASCII text and takes its mask off again, because of masks that score the same
+// the library takes the one whose goroutine ends first: the same text would give different symbols.
 func libraryMatrix(text string, version int, level Level) (*matrix, error) {
 	bitmap, err := libraryBitmap(text, level)
 	if err != nil {

@@ -3,8 +3,7 @@ package qr
 // The library that writes ASCII cannot announce a character set, and readers guess wrongly at bytes
 // above 127. So text that is not ASCII is written here, from the bits to the codewords.
 
-// eciUTF8 is the assignment number of UTF-8 among the Extended Channel Interpretations (AIM ECI,
-// part 3).
+// eciUTF8 is the assignment number of UTF-8 among the Extended Channel Interpretations (AIM ECI, part 3).
 const eciUTF8 = 26
 
 // Mode indicators of ISO/IEC 18004 table 2.

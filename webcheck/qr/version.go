@@ -92,12 +92,8 @@ func layoutOf(version int, level Level) layout { return layouts[version-1][level
 // alignmentSteps holds, by version less 1, the distance between alignment patterns (ISO/IEC 18004
 // annex E). Their centres lie that far apart from the last one, seven modules from the edge, down;
 // the first is always at 6. Version 1 has none.
-var alignmentSteps = [maxVersion]int{
-	0, 12, 16, 20, 24, 28, 16, 18, 20, 22,
-	24, 26, 28, 20, 22, 24, 24, 26, 28, 28,
-	22, 24, 24, 26, 26, 28, 28, 24, 24, 26,
-	26, 26, 28, 28, 24, 26, 26, 26, 28, 28,
-}
+var alignmentSteps = [maxVersion]int{0, 12, 16, 20, 24, 28, 16, 18, 20, 22, 24, 26, 28, 20, 22, 24, 24, 26, 28, 28, 22,
+	24, 24, 26, 26, 28, 28, 24, 24, 26, 26, 26, 28, 28, 24, 26, 26, 26, 28, 28}
 
 // alignmentCentres returns the coordinates, in both directions, of the alignment patterns.
 func alignmentCentres(version int) []int {

@@ -170,15 +170,11 @@ func (s *step) permanent() bool {
 		(code == http.StatusMovedPermanently || code == http.StatusPermanentRedirect)
 }
 
-func (s *step) downgrade() bool {
-	return s.url.Scheme() == "https" && s.hop.Target.Scheme() == "http"
-}
+func (s *step) downgrade() bool { return s.url.Scheme() == "https" && s.hop.Target.Scheme() == "http" }
 
 func (s *step) upgrade() bool { return s.url.Scheme() == "http" && s.hop.Target.Scheme() == "https" }
 
-func (s *step) crosses() bool {
-	return !s.hop.Target.IsZero() && site(s.hop.Target.Host()) != s.site
-}
+func (s *step) crosses() bool { return !s.hop.Target.IsZero() && site(s.hop.Target.Host()) != s.site }
 
 // last returns the last hop that answered, or nil.
 func (e *evidence) last() *step {

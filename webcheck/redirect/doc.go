@@ -3,11 +3,10 @@
 //
 // # How a URL leads elsewhere
 //
-// A server redirects with one of five statuses and a Location field (RFC 9110 section 15.4). 301 and
-// 308 are permanent: search engines and caches keep them. 302, 303 and 307 are not. After 307 and 308
-// the client repeats its method; after 301 and 302 it turns a POST into a GET for reasons of history,
-// and after 303 it shall. Location is a reference, relative to the URL of the hop (section 10.2.2); if
-// it has no fragment, it inherits that of the URL.
+// A server redirects with one of five statuses and a Location field (RFC 9110 section 15.4). 301 and 308 are permanent:
+// search engines and caches keep them. 302, 303 and 307 are not. After 307 and 308 the client repeats its method; after
+// 301 and 302 it turns a POST into a GET for reasons of history, and after 303 it shall. Location is a reference,
+// relative to the URL of the hop (section 10.2.2); if it has no fragment, it inherits that of the URL.
 //
 // A document can do the same: a Refresh header field or a meta element of that kind names a delay and a
 // target (html.spec.whatwg.org, "shared declarative refresh steps"). Browsers obey both; curl and most

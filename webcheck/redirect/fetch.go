@@ -16,14 +16,11 @@ const (
 	// timeout is how long the chain is followed, so that there is a report before the caller's time is up,
 	// which usually is 15 seconds (CONTRACT 1.9).
 	timeout = 12 * time.Second
-
 	// MaxBytes is how much of each document is read: its head is at its beginning, and a page that only leads
 	// elsewhere is short.
 	MaxBytes = 256 << 10
-
 	// Memory is what a check holds at worst, in bytes: the tree of a page that is nothing but elements.
 	Memory = 32 << 20
-
 	// maxDelay is how long a refresh may wait to count as a redirect. Pages that time a session out lead
 	// elsewhere after minutes.
 	maxDelay = 30 * time.Second

@@ -124,12 +124,10 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 // report judges the evidence and writes it down.
 func (e *evidence) report(req Request, env *diag.Env) *Report {
 	r := &Report{
-		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(),
-		RedirectCount: e.followed(), Hops: []Hop{},
-		LoopDetected: e.result.Loop, Truncated: e.truncated(),
-		Domains: e.domains, PermanentOnly: e.permanentOnly(), Error: e.result.Err,
-		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort(),
-		Verdict: rules.Judge(e, e.texts()),
+		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(), RedirectCount: e.followed(),
+		Hops: []Hop{}, LoopDetected: e.result.Loop, Truncated: e.truncated(), Domains: e.domains,
+		PermanentOnly: e.permanentOnly(), Error: e.result.Err,
+		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort(), Verdict: rules.Judge(e, e.texts()),
 	}
 	for i := range e.steps {
 		s := &e.steps[i]
@@ -159,9 +157,8 @@ func (e *evidence) final(end *step) Final {
 func (s *step) report() Hop {
 	h := Hop{
 		Hop: *s.hop, HostUnicode: s.unicode(), Permanent: s.permanent(), DelaySeconds: int64(s.hop.After.Seconds()),
-		Downgrade: s.downgrade(), CrossDomain: s.crosses(), Shortener: s.shortener,
-		TrackingParameters: s.tracking, Cookies: s.cookies, HSTS: s.hsts, UpgradedByHSTS: s.upgraded,
-		ScriptTarget: s.script,
+		Downgrade: s.downgrade(), CrossDomain: s.crosses(), Shortener: s.shortener, TrackingParameters: s.tracking,
+		Cookies: s.cookies, HSTS: s.hsts, UpgradedByHSTS: s.upgraded, ScriptTarget: s.script,
 		Timing: HopTime{
 			DNS: s.hop.Timing.DNS.Milliseconds(), Connect: s.hop.Timing.Connect.Milliseconds(),
 			FirstByte: s.hop.Timing.FirstByte.Milliseconds(),

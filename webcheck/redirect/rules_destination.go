@@ -25,12 +25,10 @@ func turnsAway(h *fetch.Hop) bool {
 // destinationRules are about the end of the chain.
 var destinationRules = diag.Rules[*evidence]{
 	{
-		Code: "url.method", Severity: diag.Warning, Weight: 1, Category: factorDestination,
-		Title:       "Server does not support HEAD",
-		Requirement: "The server supports the method",
-		Ref:         "RFC 9110 section 9.1",
-		Advice:      "Check with GET. Servers must support HEAD wherever they support GET.",
-		When:        arrived,
+		Code: "url.method", Severity: diag.Warning, Weight: 1, Category: factorDestination, Ref: "RFC 9110 section 9.1",
+		Title: "Server does not support HEAD", Requirement: "The server supports the method",
+		Advice: "Check with GET. Servers must support HEAD wherever they support GET.",
+		When:   arrived,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(refusesHEAD(e), "%s answers a HEAD request with status %d.", e.end().at(),
 				e.end().hop.StatusCode).About(hop(e.end()))
@@ -38,12 +36,10 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "url.status", Severity: diag.Error, Weight: 5, Category: factorDestination,
-		DependsOn:   []diag.Code{"url.method"},
-		Title:       "URL leads to an error page",
-		Requirement: "The URL leads to a page that can be served",
-		Ref:         "RFC 9110 section 15",
-		Advice:      "Correct the link or the redirect, or restore the page.",
-		When:        arrived,
+		DependsOn: []diag.Code{"url.method"}, Ref: "RFC 9110 section 15",
+		Title: "URL leads to an error page", Requirement: "The URL leads to a page that can be served",
+		Advice: "Correct the link or the redirect, or restore the page.",
+		When:   arrived,
 		Fails: func(e *evidence) diag.Failures {
 			h := e.end().hop
 			if h.StatusCode < http.StatusBadRequest || turnsAway(h) {
@@ -58,11 +54,10 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "url.status.refused", Severity: diag.Warning, Weight: 1, Category: factorDestination,
-		Title:       "Server turns the request away",
-		Requirement: "The server does not turn the request away",
-		Ref:         "RFC 9110 section 15.5",
-		Advice:      "Check in a browser: the server may turn away bots, or visitors who have not signed in.",
-		When:        arrived,
+		Ref:   "RFC 9110 section 15.5",
+		Title: "Server turns the request away", Requirement: "The server does not turn the request away",
+		Advice: "Check in a browser: the server may turn away bots, or visitors who have not signed in.",
+		When:   arrived,
 		Fails: func(e *evidence) diag.Failures {
 			h := e.end().hop
 			return diag.FailIf(turnsAway(h), "%s answers %d %s. Visitors may still get the page.", diag.Quote(h.URL),
@@ -71,10 +66,9 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "url.status.unusual", Severity: diag.Warning, Weight: 1, Category: factorDestination,
-		DependsOn:   []diag.Code{"url.location.missing"},
+		DependsOn: []diag.Code{"url.location.missing"}, Ref: refRedirect,
 		Title:       "URL ends with a status that shows no page",
 		Requirement: "The URL does not end with a status between 300 and 399",
-		Ref:         refRedirect,
 		Advice:      "Answer with status 200, or redirect with 301, 302, 303, 307 or 308.",
 		When:        func(e *evidence) bool { return arrived(e) && !e.end().redirects() },
 		Fails: func(e *evidence) diag.Failures {
@@ -89,11 +83,10 @@ var destinationRules = diag.Rules[*evidence]{
 var wayRules = diag.Rules[*evidence]{
 	{
 		Code: "url.host.lookalike", Severity: diag.Warning, Weight: 1, Category: factorDestination,
-		Title:       "Host name looks like another one",
-		Requirement: "No host on the way looks like another one",
-		Ref:         "UTS #39 section 4",
-		Advice:      "Do not enter passwords there unless you know the site: such names are used for phishing.",
-		When:        answered,
+		Ref:   "UTS #39 section 4",
+		Title: "Host name looks like another one", Requirement: "No host on the way looks like another one",
+		Advice: "Do not enter passwords there unless you know the site: such names are used for phishing.",
+		When:   answered,
 		Fails: each(func(e *evidence, s *step) string {
 			l, found := lookalike(s.url.Host())
 			switch {
@@ -109,10 +102,9 @@ var wayRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "url.redirect.open", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
+		Code: "url.redirect.open", Severity: diag.Warning, Weight: 1, Category: factorRedirects, Ref: "CWE-601",
 		Title:       "Query parameter decides where the redirect leads",
 		Requirement: "No query parameter decides where a redirect leads",
-		Ref:         "CWE-601",
 		Advice:      "Allow known targets only, or sign the parameter: phishing uses open redirects of trusted sites.",
 		When:        answered,
 		Fails: each(func(e *evidence, s *step) string {

@@ -59,11 +59,9 @@ func (e *evidence) refusedAddress() bool {
 }
 
 var portRule = diag.Rule[*evidence]{
-	Code: "url.port.blocked", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-	Title:       "Port is not among those checked",
-	Requirement: "The ports on the way are ones that are checked",
-	Ref:         "RFC 9110 section 4.2",
-	Advice:      "Serve web pages on port 443. Other ports than 80, 443, 8080 and 8443 are not checked.",
+	Code: "url.port.blocked", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 9110 section 4.2",
+	Title: "Port is not among those checked", Requirement: "The ports on the way are ones that are checked",
+	Advice: "Serve web pages on port 443. Other ports than 80, 443, 8080 and 8443 are not checked.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.refusedPort(), "%sPort %d is not checked: only 80, 443, 8080 and 8443 are.", e.led(),
 			e.result.URL.Port()).About(e.host())
@@ -95,11 +93,10 @@ var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 var bodyRules = diag.Rules[*evidence]{
 	{
 		Code: "url.redirect.blocked", Severity: diag.Error, Weight: 2, Category: factorReach,
-		Title:       "Redirect leads to an address that is not public",
-		Requirement: "Redirects lead to public addresses",
-		Ref:         "RFC 6890 section 2.2",
-		Advice:      "Redirect to a host that visitors can reach. If the target comes from the request, allow known targets only.",
-		When:        answered,
+		Ref:   "RFC 6890 section 2.2",
+		Title: "Redirect leads to an address that is not public", Requirement: "Redirects lead to public addresses",
+		Advice: "Redirect to a host that visitors can reach. If the target comes from the request, allow known targets only.",
+		When:   answered,
 		Fails: func(e *evidence) diag.Failures {
 			inside := e.refusedAddress() && e.elsewhere() || e.location != nil && e.location.kind == local
 			return diag.FailIf(inside, "%s leads to %s, which is not public and was not contacted.", e.lastURL(),
@@ -107,24 +104,19 @@ var bodyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "url.body.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Document did not arrive in time",
-		Requirement: "The document at the end arrives in time",
-		Ref:         "RFC 9112 section 8",
-		Advice:      "Check how long the web server takes for the document, and try again.",
-		When:        arrived,
+		Code: "url.body.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9112 section 8",
+		Title: "Document did not arrive in time", Requirement: "The document at the end arrives in time",
+		Advice: "Check how long the web server takes for the document, and try again.",
+		When:   arrived,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
 		},
 	},
 	{
-		Code: "url.body", Severity: diag.Warning,
-		Title:       "Document did not arrive complete",
-		Requirement: "The document at the end arrives as a whole",
-		Ref:         "RFC 9112 section 8",
-		Advice:      "Find out from the log of the web server why it did not send the whole document.",
-		Reads:       []diag.Source{sourceBody},
-		When:        arrived,
+		Code: "url.body", Severity: diag.Warning, Reads: []diag.Source{sourceBody}, Ref: "RFC 9112 section 8",
+		Title: "Document did not arrive complete", Requirement: "The document at the end arrives as a whole",
+		Advice: "Find out from the log of the web server why it did not send the whole document.",
+		When:   arrived,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.result.Err != nil && !e.result.Err.Unanswered, "%s", e.said()).About(e.host())
 		},

@@ -12,11 +12,9 @@ const (
 	// maxIdleText is how much text a page may show that is only there to lead elsewhere, in bytes. Pages with
 	// contents name locations in their scripts for many reasons.
 	maxIdleText = 500
-
 	// maxScripts is how much of the scripts is searched, in bytes.
 	maxScripts = 64 << 10
-
-	maxTarget = 2048 // bytes of a URL, as in package diag
+	maxTarget  = 2048 // bytes of a URL, as in package diag
 )
 
 // navigation is how scripts lead elsewhere (html.spec.whatwg.org, "The Location interface").

@@ -11,12 +11,10 @@ import (
 // texts are the verdicts in words, where a rule does not say them as well.
 var texts = diag.Texts{
 	string(diag.Valid): {
-		Headline: "URL leads to a working page",
-		Sub:      "Nothing on the way keeps visitors from reaching it.",
+		Headline: "URL leads to a working page", Sub: "Nothing on the way keeps visitors from reaching it.",
 	},
 	"url.redirect.stopped": {
-		Headline: "URL redirects further than max_redirects allows",
-		Sub:      "Raise max_redirects to see where it leads.",
+		Headline: "URL redirects further than max_redirects allows", Sub: "Raise max_redirects to see where it leads.",
 	},
 	"url.script": {
 		Headline: "URL leads to a page that may redirect with a script",

@@ -33,10 +33,9 @@ func (d Directive) Known() bool {
 
 // The directives that crawlers know.
 var (
-	plain = []string{
-		"all", "follow", "index", "indexifembedded", "noai", "noarchive", "nocache", "nofollow", "noimageai", "noimageindex",
-		"noindex", "none", "noodp", "nopagereadaloud", "nositelinkssearchbox", "nosnippet", "notranslate", "noydir",
-	}
+	plain = []string{"all", "follow", "index", "indexifembedded", "noai", "noarchive", "nocache", "nofollow",
+		"noimageai", "noimageindex", "noindex", "none", "noodp", "nopagereadaloud", "nositelinkssearchbox", "nosnippet",
+		"notranslate", "noydir"}
 	valued = []string{"max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"}
 )
 
@@ -85,11 +84,10 @@ func clip(s string) string {
 }
 
 // layouts are the forms in which dates of unavailable_after are written: RFC 822, RFC 850 and ISO 8601.
-var layouts = []string{
-	time.RFC3339, time.RFC1123, time.RFC1123Z, time.RFC850, time.RFC822, time.RFC822Z, time.DateTime, time.DateOnly,
-	"02 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 MST", "02 Jan 2006 15:04:05 -0700", "2006-01-02T15:04:05",
-	"2 Jan 2006", "02-Jan-2006 15:04:05 MST", "Monday, 02-Jan-2006 15:04:05 MST", "2006-01-02 15:04:05 MST",
-}
+var layouts = []string{time.RFC3339, time.RFC1123, time.RFC1123Z, time.RFC850, time.RFC822, time.RFC822Z, time.DateTime,
+	time.DateOnly, "02 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 MST", "02 Jan 2006 15:04:05 -0700",
+	"2006-01-02T15:04:05", "2 Jan 2006", "02-Jan-2006 15:04:05 MST", "Monday, 02-Jan-2006 15:04:05 MST",
+	"2006-01-02 15:04:05 MST"}
 
 func date(s string) (time.Time, bool) {
 	s = strings.Join(strings.Fields(s), " ")
@@ -109,7 +107,6 @@ type Effect struct {
 	MaxImagePreview  string
 	UnavailableAfter time.Time // the earliest; zero if there is none
 	BadDate          bool      // a date of unavailable_after cannot be read
-
 	// Why holds the directives that forbid indexing or following.
 	Why []Directive
 }

@@ -9,8 +9,7 @@ import (
 // The bounds of a robots.txt.
 const (
 	// MaxBytes is how much of it is read, the least that a crawler must (RFC 9309 section 2.5).
-	MaxBytes = 500 << 10
-
+	MaxBytes    = 500 << 10
 	maxFaults   = 20
 	maxSitemaps = 100
 	maxAgents   = 5000 // user-agent lines
@@ -69,8 +68,7 @@ type Fault struct {
 	Text string
 }
 
-// Parse reads a robots.txt. There is none that it cannot read: what is wrong is ignored, as crawlers do,
-// and noted.
+// Parse reads a robots.txt. There is none that it cannot read: what is wrong is ignored, as crawlers do, and noted.
 func Parse(body []byte) *File {
 	p := parser{File: &File{}}
 	if len(body) > MaxBytes {

@@ -65,17 +65,15 @@ const (
 )
 
 // knownTags are the properties that authorities understand (IANA, "Certification Authority Restriction Properties").
-var knownTags = []string{
-	tagIssue, tagIssueWild, "iodef", "contactemail", "contactphone", "issuemail", "issuevmc", "auth", "path", "policy",
-}
+var knownTags = []string{tagIssue, tagIssueWild, "iodef", "contactemail", "contactphone", "issuemail", "issuevmc",
+	"auth", "path", "policy"}
 
 // relevant lists the issuers that the records authorize for a wildcard name, or for any other; found is false if no
 // record limits them (RFC 8659 sections 4.2 and 4.3).
 func (c caa) relevant(wildcard bool) (domains []string, found bool) {
 	tag := tagIssue
 	if wildcard && slices.ContainsFunc(c.records, func(r *dns.CAA) bool {
-		return strings.EqualFold(r.Tag,
-			tagIssueWild)
+		return strings.EqualFold(r.Tag, tagIssueWild)
 	}) {
 		tag = tagIssueWild
 	}
@@ -145,8 +143,7 @@ func (e *evidence) wildcard() bool {
 	exact := slices.ContainsFunc(e.leaf().DNSNames, func(n string) bool { return strings.EqualFold(n, e.name) })
 	_, parent, _ := strings.Cut(e.name, ".")
 	return !exact && slices.ContainsFunc(e.leaf().DNSNames, func(n string) bool {
-		return strings.EqualFold(n,
-			"*."+parent)
+		return strings.EqualFold(n, "*."+parent)
 	})
 }
 

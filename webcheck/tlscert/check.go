@@ -37,10 +37,9 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules.Judge(e, texts),
-		TLS: e.tls, VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(),
-		OCSP: e.ocspReport(), SCTs: []SCT{}, CAA: e.caaReport(), HandshakeMS: e.took, Partial: e.partial(),
-		Timing: diag.NewTiming(e.began, ended),
+		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules.Judge(e, texts), TLS: e.tls,
+		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
+		CAA: e.caaReport(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
 	}
 	if d, ok := e.req.Host.Domain(); ok {
 		r.HostUnicode = d.UnicodeIfDifferent()
@@ -72,9 +71,8 @@ func (e *evidence) matrix(r *Report) {
 		r.Versions = append(r.Versions, VersionSupport{v.Version.String(), boolOf(v.Supported)})
 	}
 	for _, s := range e.scan.Suites {
-		r.CipherSuites = append(r.CipherSuites, CipherSuite{
-			s.Version.String(), fmt.Sprintf("0x%04X", s.ID), s.Name, s.Strength(), s.ForwardSecret(), s.DHBits,
-		})
+		r.CipherSuites = append(r.CipherSuites, CipherSuite{s.Version.String(), fmt.Sprintf("0x%04X", s.ID), s.Name,
+			s.Strength(), s.ForwardSecret(), s.DHBits})
 	}
 	for _, g := range e.scan.Groups {
 		if name := g.Group.String(); !slices.Contains(r.Groups, name) {

@@ -43,7 +43,6 @@ type evidence struct {
 	repairTried, repaired bool
 	repairFault           error
 	fetched               []*x509.Certificate
-
 	// What digest makes of it.
 	tls      *pki.TLS // nil if there are no certificates to describe
 	broken   error    // why a certificate cannot be read

@@ -20,8 +20,7 @@ import (
 // The bounds of a check.
 const (
 	// timeout is how long all of it lasts: the operation has 15 seconds (CONTRACT 1.9).
-	timeout = 13 * time.Second
-
+	timeout          = 13 * time.Second
 	connectTimeout   = 6 * time.Second // for the lookup and the connection
 	handshakeTimeout = 6 * time.Second // for the handshake of crypto/tls
 	refusalTimeout   = 1 * time.Second // for a refusal after a handshake in which the client had no certificate

@@ -65,9 +65,8 @@ const (
 
 // Values lists the faults.
 func (ChainIssue) Values() []string {
-	return []string{
-		string(Incomplete), string(wrongOrder), string(extra), string(expiredIntermediate), string(weakSignature),
-	}
+	return []string{string(Incomplete), string(wrongOrder), string(extra), string(expiredIntermediate),
+		string(weakSignature)}
 }
 
 // A VersionSupport says whether the server speaks a version.

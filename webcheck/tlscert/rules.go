@@ -11,12 +11,11 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a client would meet it.
-var rules = slices.Concat(
-	reachRules, connectionRules.Reading(ground.SourceServer), handshakeRules, clientRules.Reading(ground.SourceServer),
-	validityRules, slices.Concat(certificateRules, chainRules, keyRules, formRules).Reading(ground.SourceServer),
-	versionRules.Reading(sourceScan), cipherRules.Reading(sourceScan),
-	featureRules.Reading(sourceScan), issuanceRules.Reading(ground.SourceServer), caaRules.Reading(sourceCAA),
-)
+var rules = slices.Concat(reachRules, connectionRules.Reading(ground.SourceServer), handshakeRules,
+	clientRules.Reading(ground.SourceServer), validityRules,
+	slices.Concat(certificateRules, chainRules, keyRules, formRules).Reading(ground.SourceServer),
+	versionRules.Reading(sourceScan), cipherRules.Reading(sourceScan), featureRules.Reading(sourceScan),
+	issuanceRules.Reading(ground.SourceServer), caaRules.Reading(sourceCAA))
 
 // server makes the rules about facts that other checks of servers meet as well.
 var server = ground.Server[*evidence]{Seen: (*evidence).seen}
@@ -73,11 +72,9 @@ var reachRules = server.Rules(
 var connectionRules = diag.Rules[*evidence]{
 	{
 		Code: "tls.handshake.plain", Severity: diag.Critical, NoScore: true,
-		DependsOn:   []diag.Code{"tls.host.connection"},
-		Title:       "Server does not speak TLS on this port",
-		Requirement: "The server speaks TLS",
-		Ref:         "RFC 8446 section 5.1",
-		Advice:      "Enable TLS on the port, or check the port: protocols with STARTTLS begin without TLS.",
+		DependsOn: []diag.Code{"tls.host.connection"}, Ref: "RFC 8446 section 5.1",
+		Title: "Server does not speak TLS on this port", Requirement: "The server speaks TLS",
+		Advice: "Enable TLS on the port, or check the port: protocols with STARTTLS begin without TLS.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.failure != nil && e.scan != nil && e.scan.NotTLS, "What the server at %s sends is not TLS.",
 				e.addr)
@@ -85,10 +82,9 @@ var connectionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.handshake.oversized", Severity: diag.Critical, NoScore: true,
-		DependsOn:   []diag.Code{"tls.handshake.plain"},
+		DependsOn: []diag.Code{"tls.handshake.plain"}, Ref: "RFC 8446 section 4",
 		Title:       "TLS handshake message is too long for clients",
 		Requirement: "The messages of the TLS handshake are of a usual size",
-		Ref:         "RFC 8446 section 4",
 		Advice:      "Configure a chain of the certificate and its intermediates only; these have a few kilobytes.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.oversized(), "The server at %s announces a handshake message beyond the 256 KiB that clients "+
@@ -109,10 +105,9 @@ var handshakeRules = server.Rules(diag.Rule[*evidence]{
 var clientRules = diag.Rules[*evidence]{
 	{
 		Code: "tls.handshake.client_certificate", Severity: diag.Info, DependsOn: []diag.Code{"tls.host.handshake"},
-		Title:       "Server asks clients for a certificate",
-		Requirement: "The server asks for no certificate of the client",
-		Ref:         "RFC 8446 section 4.3.2",
-		Advice:      "Disable client certificates unless only known clients should connect.",
+		Ref:   "RFC 8446 section 4.3.2",
+		Title: "Server asks clients for a certificate", Requirement: "The server asks for no certificate of the client",
+		Advice: "Disable client certificates unless only known clients should connect.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.demandsClient() {
 				return diag.Fail("The server at %s ends the connection unless the client shows a certificate.", e.addr)
@@ -123,10 +118,8 @@ var clientRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.handshake.uncommon", Severity: diag.Error, Weight: 10, Category: factorConnection,
-		DependsOn:   []diag.Code{"tls.host.handshake"},
-		Title:       "Common clients cannot connect",
-		Requirement: "Common clients can connect",
-		Ref:         "RFC 9325 section 4.2",
+		DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 9325 section 4.2",
+		Title: "Common clients cannot connect", Requirement: "Common clients can connect",
 		Advice: "Enable cipher suites with ECDHE and AES-GCM or ChaCha20, the groups X25519 and P-256, and a certificate " +
 			"with an RSA or ECDSA key on P-256.",
 		When: func(e *evidence) bool { return !e.demandsClient() && !e.anonymous() && e.broken == nil },

@@ -18,12 +18,10 @@ func certified(e *evidence) bool { return e.tls != nil }
 var certificateRules = diag.Rules[*evidence]{
 	{
 		Code: "tls.certificate.missing", Severity: diag.Critical, Weight: 10, Category: factorCertificate,
-		DependsOn:   []diag.Code{"tls.host.handshake"},
-		Title:       "Server shows no certificate",
-		Requirement: "The server shows a certificate",
-		Ref:         "RFC 9325 section 4.1",
-		Advice:      "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
-		When:        func(e *evidence) bool { return certified(e) || e.anonymous() },
+		DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 9325 section 4.1",
+		Title: "Server shows no certificate", Requirement: "The server shows a certificate",
+		Advice: "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
+		When:   func(e *evidence) bool { return certified(e) || e.anonymous() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!certified(e), "The server at %s accepts anonymous cipher suites only, with which it shows no "+
 				"certificate.", e.addr)
@@ -31,12 +29,10 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.certificate.unread", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"tls.host.handshake"},
-		Title:       "Certificate could not be read",
-		Requirement: "The certificate can be read",
-		Ref:         "RFC 8446 section 4.4.2",
-		Advice:      "Enable a common cipher suite and group: the certificate is sent encrypted in a way that this client does not support.",
-		When:        func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
+		DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 8446 section 4.4.2",
+		Title: "Certificate could not be read", Requirement: "The certificate can be read",
+		Advice: "Enable a common cipher suite and group: the certificate is sent encrypted in a way that this client does not support.",
+		When:   func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!certified(e),
 				"The server at %s sends its certificate encrypted by a key exchange or cipher that "+
@@ -45,10 +41,9 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.certificate.malformed", Severity: diag.Error, Weight: 5, Category: factorCertificate,
-		DependsOn:   []diag.Code{"tls.host.handshake"},
+		DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 5280 section 4.1",
 		Title:       "Certificate is malformed or of an unknown kind",
 		Requirement: "The certificates follow the X.509 format",
-		Ref:         "RFC 5280 section 4.1",
 		Advice:      "Have the certificate reissued by a public authority, with an RSA key or an ECDSA key on P-256.",
 		When:        func(e *evidence) bool { return len(e.served) > 0 || e.broken != nil },
 		Fails: func(e *evidence) diag.Failures {
@@ -56,20 +51,18 @@ var certificateRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.certificate.name", Severity: diag.Critical, Fact: ground.OtherName, Weight: 20, Category: factorCertificate,
-		Title:       "Certificate does not match the name",
-		Requirement: "The certificate covers the name",
-		Ref:         "RFC 9525 section 6.3",
+		Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Category: factorCertificate,
+		Fact: ground.OtherName, Ref: "RFC 9525 section 6.3",
+		Title: "Certificate does not match the name", Requirement: "The certificate covers the name",
 		Advice: "Get a certificate with the name as a subject alternative name, or configure the server to choose the right " +
 			"certificate by the name that clients ask for (SNI).",
-		When:  certified,
-		Fails: mismatch,
+		When: certified, Fails: mismatch,
 	},
 	{
 		Code: "tls.certificate.validity", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
+		Ref:         "Baseline Requirements section 6.3.2",
 		Title:       "Validity period of the certificate is longer than browsers accept",
 		Requirement: "The validity period is within the limit of browsers",
-		Ref:         "Baseline Requirements section 6.3.2",
 		Advice:      "Have the certificate reissued with a shorter validity, and automate renewal.",
 		When:        func(e *evidence) bool { return certified(e) && !e.described().SelfSigned },
 		Fails: func(e *evidence) diag.Failures {
@@ -176,11 +169,10 @@ func mismatch(e *evidence) diag.Failures {
 var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "tls.key.weak", Severity: diag.Error, Weight: 10, Category: factorKey,
-		Title:       "Certificate has a weak key",
-		Requirement: "The keys of the certificates are strong",
-		Ref:         "Baseline Requirements section 6.1.5",
-		Advice:      "Generate a new key, ECDSA on P-256 or RSA with 2048 bits or more, and get a certificate for it.",
-		When:        certified,
+		Ref:   "Baseline Requirements section 6.1.5",
+		Title: "Certificate has a weak key", Requirement: "The keys of the certificates are strong",
+		Advice: "Generate a new key, ECDSA on P-256 or RSA with 2048 bits or more, and get a certificate for it.",
+		When:   certified,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.needed(), func(c *x509.Certificate) diag.Failures {
 				key := pki.DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo)
@@ -190,9 +182,9 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.key.signature", Severity: diag.Error, Weight: 10, Category: factorKey,
+		Ref:         "Baseline Requirements section 7.1.3.2",
 		Title:       "Certificate is signed with a broken hash",
 		Requirement: "The certificates are signed with SHA-256 or better",
-		Ref:         "Baseline Requirements section 7.1.3.2",
 		Advice:      "Have the certificates reissued: browsers refuse signatures with SHA-1 and MD5.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {

@@ -28,13 +28,11 @@ const (
 // chainRules are about the way from the certificate to a trusted authority.
 var chainRules = diag.Rules[*evidence]{
 	{
-		Code: "tls.chain.self_signed", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
-		Weight: 20, Category: factorChain,
-		Title:       "Certificate is self-signed",
-		Requirement: "The certificate is issued by an authority",
-		Ref:         "RFC 5280 section 6.1",
-		Advice:      "Get a certificate from a public authority; with ACME it is free and automatic.",
-		When:        certified,
+		Code: "tls.chain.self_signed", Severity: diag.Critical, Weight: 20, Category: factorChain,
+		Fact: ground.Untrusted, Differs: whyUntrusted, Ref: "RFC 5280 section 6.1",
+		Title: "Certificate is self-signed", Requirement: "The certificate is issued by an authority",
+		Advice: "Get a certificate from a public authority; with ACME it is free and automatic.",
+		When:   certified,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.tls.Trusted && e.described().SelfSigned,
 				"The certificate for %s is signed with its own key, so "+
@@ -42,12 +40,9 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.incomplete", Severity: diag.Error, Fact: ground.Untrusted, Differs: whyIncomplete,
-		Weight: 15, Category: factorChain,
-		DependsOn:   []diag.Code{"tls.chain.self_signed"},
-		Title:       "Certificate chain is incomplete",
-		Requirement: "The server sends the intermediate certificates",
-		Ref:         "RFC 8446 section 4.4.2",
+		Code: "tls.chain.incomplete", Severity: diag.Error, Weight: 15, Category: factorChain, Fact: ground.Untrusted,
+		Differs: whyIncomplete, DependsOn: []diag.Code{"tls.chain.self_signed"}, Ref: "RFC 8446 section 4.4.2",
+		Title: "Certificate chain is incomplete", Requirement: "The server sends the intermediate certificates",
 		Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, instead of the certificate " +
 			"of the server alone.",
 		When: certified,
@@ -69,12 +64,10 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.untrusted", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
-		Weight: 20, Category: factorChain,
-		DependsOn:   []diag.Code{"tls.chain.self_signed"},
+		Code: "tls.chain.untrusted", Severity: diag.Critical, Weight: 20, Category: factorChain, Fact: ground.Untrusted,
+		Differs: whyUntrusted, DependsOn: []diag.Code{"tls.chain.self_signed"}, Ref: "RFC 5280 section 6.1.1",
 		Title:       "Certificate was issued by an untrusted authority",
 		Requirement: "The certificate is issued by a trusted authority",
-		Ref:         "RFC 5280 section 6.1.1",
 		Advice: "Install the intermediate certificates from the authority if they are missing; if the authority " +
 			"is private, use a public one for clients that you do not manage.",
 		When: func(e *evidence) bool { return certified(e) && !e.missesKnown() },
@@ -87,13 +80,11 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.expired", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
-		Weight: 15, Category: factorChain,
-		Title:       "Intermediate certificate has expired",
-		Requirement: "The intermediate certificates have not expired",
-		Ref:         "RFC 5280 section 6.1.3",
-		Advice:      "Install the current intermediate certificates of the authority.",
-		When:        certified,
+		Code: "tls.chain.expired", Severity: diag.Critical, Weight: 15, Category: factorChain, Fact: ground.Untrusted,
+		Differs: whyUntrusted, Ref: "RFC 5280 section 6.1.3",
+		Title: "Intermediate certificate has expired", Requirement: "The intermediate certificates have not expired",
+		Advice: "Install the current intermediate certificates of the authority.",
+		When:   certified,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.expiredIssuers(), func(c *x509.Certificate) diag.Failures {
 				return diag.Fail("The certificate of the authority %s expired on %s.", subject(c),
@@ -102,12 +93,10 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.invalid", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
-		Weight: 10, Category: factorChain,
-		DependsOn:   []diag.Code{"tls.chain.expired"},
+		Code: "tls.chain.invalid", Severity: diag.Critical, Weight: 10, Category: factorChain, Fact: ground.Untrusted,
+		Differs: whyUntrusted, DependsOn: []diag.Code{"tls.chain.expired"}, Ref: "RFC 5280 section 6.1.4",
 		Title:       "Certificate chain breaks a rule of its issuers",
 		Requirement: "The chain keeps the rules that its issuers set",
-		Ref:         "RFC 5280 section 6.1.4",
 		Advice:      "Get a certificate for TLS servers from an authority that may certify its names.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
@@ -122,9 +111,9 @@ var chainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.chain.expiring", Severity: diag.Warning, Weight: 2, Category: factorChain,
+		Ref:         "RFC 5280 section 6.1.3",
 		Title:       "Intermediate certificate expires before the certificate of the server",
 		Requirement: "The intermediate certificates outlive that of the server",
-		Ref:         "RFC 5280 section 6.1.3",
 		Advice:      "Install the current intermediate certificates of the authority before then.",
 		When:        func(e *evidence) bool { return certified(e) && len(e.verified) > 1 },
 		Fails: func(e *evidence) (list diag.Failures) {
@@ -142,9 +131,9 @@ var chainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.chain.order", Severity: diag.Warning, Weight: 2, Category: factorChain,
+		Ref:         "RFC 5246 section 7.4.2",
 		Title:       "Certificates are sent in the wrong order",
 		Requirement: "Each certificate is followed by that of its issuer",
-		Ref:         "RFC 5246 section 7.4.2",
 		Advice:      "Put the certificate of the server first, and each issuer after the certificate that it signed.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {
@@ -154,10 +143,9 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.extra", Severity: diag.Info, Weight: 1, Category: factorChain,
+		Code: "tls.chain.extra", Severity: diag.Info, Weight: 1, Category: factorChain, Ref: "RFC 8446 section 4.4.2",
 		Title:       "Server sends certificates that do not belong to the chain",
 		Requirement: "The server sends no certificates beside the chain",
-		Ref:         "RFC 8446 section 4.4.2",
 		Advice:      "Remove them from the chain file: they only make each handshake longer.",
 		When:        certified,
 		Fails: func(e *evidence) diag.Failures {

@@ -16,10 +16,9 @@ const clockSkew = 5 * time.Minute
 // issuanceRules are about what logs and authorities say of the certificate.
 var issuanceRules = diag.Rules[*evidence]{
 	{
-		Code: "tls.sct.missing", Severity: diag.Error, Weight: 5, Category: factorIssuance,
+		Code: "tls.sct.missing", Severity: diag.Error, Weight: 5, Category: factorIssuance, Ref: "RFC 9162 section 6.3",
 		Title:       "Too few signed certificate timestamps",
 		Requirement: "The certificate has the timestamps that browsers ask for",
-		Ref:         "RFC 9162 section 6.3",
 		Advice:      "Have the certificate reissued with embedded timestamps: browsers refuse it as it is.",
 		When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
 		Fails: func(e *evidence) diag.Failures {
@@ -30,10 +29,9 @@ var issuanceRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.sct.invalid", Severity: diag.Error, Weight: 2, Category: factorIssuance,
+		Code: "tls.sct.invalid", Severity: diag.Error, Weight: 2, Category: factorIssuance, Ref: "RFC 6962 section 3.2",
 		Title:       "Certificate timestamp is not valid",
 		Requirement: "The timestamps can be read, and their signatures are valid",
-		Ref:         "RFC 6962 section 3.2",
 		Advice:      "Have the certificate reissued: browsers do not count the timestamp.",
 		When:        func(e *evidence) bool { return certified(e) && (e.sctFault || slices.ContainsFunc(e.scts, judged)) },
 		Fails: func(e *evidence) (list diag.Failures) {
@@ -51,9 +49,9 @@ var issuanceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.ocsp.must_staple", Severity: diag.Error, Weight: 5, Category: factorIssuance,
+		Ref:         "RFC 7633 section 4.2.2",
 		Title:       "Certificate requires a stapled OCSP response, but none was sent",
 		Requirement: "The server staples the OCSP response that the certificate demands",
-		Ref:         "RFC 7633 section 4.2.2",
 		Advice:      "Enable OCSP stapling, and make the server fetch the response before the first connection.",
 		When:        func(e *evidence) bool { return certified(e) && e.mustStaple() },
 		Fails: func(e *evidence) diag.Failures {
@@ -64,9 +62,9 @@ var issuanceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.ocsp.invalid", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
+		Ref:         "RFC 6960 section 3.2",
 		Title:       "Stapled OCSP response is not valid",
 		Requirement: "The stapled OCSP response is for the certificate, and signed by its issuer",
-		Ref:         "RFC 6960 section 3.2",
 		Advice:      "Make the server fetch the response again, and check that it knows the certificate of the issuer.",
 		When:        func(e *evidence) bool { return e.response != nil || e.ocspErr != nil },
 		Fails: func(e *evidence) diag.Failures {
@@ -78,10 +76,9 @@ var issuanceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.ocsp.revoked", Severity: diag.Critical, Weight: 10, Category: factorIssuance,
-		DependsOn:   []diag.Code{"tls.ocsp.invalid"},
+		DependsOn: []diag.Code{"tls.ocsp.invalid"}, Ref: "RFC 6960 section 2.2",
 		Title:       "Certificate was revoked",
 		Requirement: "The stapled OCSP response does not say that the certificate was revoked",
-		Ref:         "RFC 6960 section 2.2",
 		Advice:      "Generate a new key, get a new certificate and install it at once.",
 		When:        func(e *evidence) bool { return e.response != nil },
 		Fails: func(e *evidence) diag.Failures {
@@ -92,12 +89,10 @@ var issuanceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.ocsp.outdated", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
-		DependsOn:   []diag.Code{"tls.ocsp.invalid"},
-		Title:       "Stapled OCSP response is not current",
-		Requirement: "The stapled OCSP response is current",
-		Ref:         "RFC 6960 section 3.2",
-		Advice:      "Make the server fetch the response again, and check its clock and its access to the OCSP server.",
-		When:        func(e *evidence) bool { return e.response != nil },
+		DependsOn: []diag.Code{"tls.ocsp.invalid"}, Ref: "RFC 6960 section 3.2",
+		Title: "Stapled OCSP response is not current", Requirement: "The stapled OCSP response is current",
+		Advice: "Make the server fetch the response again, and check its clock and its access to the OCSP server.",
+		When:   func(e *evidence) bool { return e.response != nil },
 		Fails: func(e *evidence) diag.Failures {
 			from, until := e.response.ThisUpdate, e.response.NextUpdate
 			if e.now.Before(from.Add(-clockSkew)) {
@@ -109,12 +104,10 @@ var issuanceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.ocsp.status", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
-		DependsOn:   []diag.Code{"tls.ocsp.invalid"},
-		Title:       "Authority does not know the certificate",
-		Requirement: "The authority knows the certificate",
-		Ref:         "RFC 6960 section 2.2",
-		Advice:      "Ask the authority: the certificate may be too new, or may never have been issued.",
-		When:        func(e *evidence) bool { return e.response != nil },
+		DependsOn: []diag.Code{"tls.ocsp.invalid"}, Ref: "RFC 6960 section 2.2",
+		Title: "Authority does not know the certificate", Requirement: "The authority knows the certificate",
+		Advice: "Ask the authority: the certificate may be too new, or may never have been issued.",
+		When:   func(e *evidence) bool { return e.response != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.response.Status == ocsp.Unknown, "The OCSP response has the status unknown.")
 		},
@@ -133,12 +126,10 @@ func limited(e *evidence) bool { return caaAsked(e) && len(e.caa.records) > 0 }
 // caaRules are about which authorities may issue the next certificate. The present one stays valid whatever they say.
 var caaRules = diag.Rules[*evidence]{
 	{
-		Code: "tls.caa.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "CAA records could not be looked up",
-		Requirement: "The name servers answer for CAA records",
-		Ref:         "RFC 8659 section 3",
-		Advice:      "Check that every name server answers CAA queries: authorities do not issue when the lookup fails.",
-		When:        func(e *evidence) bool { return e.caa.asked && e.connected() },
+		Code: "tls.caa.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8659 section 3",
+		Title: "CAA records could not be looked up", Requirement: "The name servers answer for CAA records",
+		Advice: "Check that every name server answers CAA queries: authorities do not issue when the lookup fails.",
+		When:   func(e *evidence) bool { return e.caa.asked && e.connected() },
 		Fails: func(e *evidence) diag.Failures {
 			if e.caa.err == nil {
 				return nil
@@ -148,11 +139,10 @@ var caaRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.caa.syntax", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
-		Title:       "CAA record has a syntax error",
-		Requirement: "The CAA records follow the syntax",
-		Ref:         "RFC 8659 section 4.2",
-		Advice:      "Write the domain of the authority, then parameters after a semicolon: a broken record authorizes nobody.",
-		When:        limited,
+		Ref:   "RFC 8659 section 4.2",
+		Title: "CAA record has a syntax error", Requirement: "The CAA records follow the syntax",
+		Advice: "Write the domain of the authority, then parameters after a semicolon: a broken record authorizes nobody.",
+		When:   limited,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.caa.malformed(), func(record string) diag.Failures {
 				return diag.Fail("The CAA record %s of %s cannot be read.", record, e.caa.domain)
@@ -161,9 +151,9 @@ var caaRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.caa.critical", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
+		Ref:         "RFC 8659 section 4.5",
 		Title:       "Critical CAA property is unknown and forbids every certificate",
 		Requirement: "Authorities understand every critical CAA property",
-		Ref:         "RFC 8659 section 4.5",
 		Advice:      "Correct the tag of the record, or clear its critical flag.",
 		When:        limited,
 		Fails: func(e *evidence) diag.Failures {
@@ -175,10 +165,9 @@ var caaRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.caa.issuer", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
-		DependsOn:   []diag.Code{"tls.caa.critical"},
+		DependsOn: []diag.Code{"tls.caa.critical"}, Ref: "RFC 8659 section 4.2",
 		Title:       "CAA does not allow the issuer of the certificate",
 		Requirement: "CAA allows the issuer of the certificate",
-		Ref:         "RFC 8659 section 4.2",
 		Advice: "Add the authority to the CAA records before the next renewal, which will fail otherwise; if you did not order " +
 			"the certificate, find out who did.",
 		When: func(e *evidence) bool { _, known := e.allowed(); return limited(e) && known },

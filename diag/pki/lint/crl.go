@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// revocation holds each certificate against the revocation lists of its issuer (RFC 5280 section 6.3.3).
-// A list that breaks the rules says nothing, which is a fault of its own: clients that ask for lists
-// refuse the certificate.
+// revocation holds each certificate against the revocation lists of its issuer (RFC 5280 section 6.3.3). A list that
+// breaks the rules says nothing, which is a fault of its own: clients that ask for lists refuse the certificate.
 func revocation(path []*x509.Certificate, lists []*x509.RevocationList, now time.Time) []Fault {
 	var faults []Fault
 	for i, c := range path[:len(path)-1] {

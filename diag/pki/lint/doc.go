@@ -9,13 +9,12 @@
 //
 // # Why another look at a chain
 //
-// [pki.Verifier] says whether Go's TLS client, and so most programs, accept a chain. Clients differ:
-// a certificate whose serial number is zero, whose authority key identifier is missing or whose name
-// constraints are written with a leading period passes in one and fails in the next, and public
-// authorities have had to revoke such certificates within days. This package therefore follows the
-// rules to the letter: RFC 5280 says what a certificate and a path may look like, and where the
-// Baseline Requirements are stricter or, as for name constraints that are not critical, more lenient,
-// they win, since they are what browsers hold public authorities to.
+// [pki.Verifier] says whether Go's TLS client, and so most programs, accept a chain. Clients differ: a certificate
+// whose serial number is zero, whose authority key identifier is missing or whose name constraints are written with a
+// leading period passes in one and fails in the next, and public authorities have had to revoke such certificates
+// within days. This package therefore follows the rules to the letter: RFC 5280 says what a certificate and a path may
+// look like, and where the Baseline Requirements are stricter or, as for name constraints that are not critical, more
+// lenient, they win, since they are what browsers hold public authorities to.
 //
 // # How it works
 //

@@ -31,11 +31,10 @@ type Fault struct {
 // Untrusted is the ID of the fault that no path leads to a trusted root.
 const Untrusted = "path.untrusted"
 
-// Server says in what the certificates that a TLS server sent, its own first, break the rules of a
-// profile as of v.Now, and returns the path that it judged, leaf first and root last. Of
-// several paths it is the one with the fewest faults. Without any the only fault is [Untrusted], and
-// the path is nil. Of the certificates the first [pki.MaxChain] are looked at. Revocation lists are
-// used where one is by an issuer of the path; none is fetched.
+// Server says in what the certificates that a TLS server sent, its own first, break the rules of a profile as of v.Now,
+// and returns the path that it judged, leaf first and root last. Of several paths it is the one with the fewest faults.
+// Without any the only fault is [Untrusted], and the path is nil. Of the certificates the first [pki.MaxChain] are
+// looked at. Revocation lists are used where one is by an issuer of the path; none is fetched.
 func Server(
 	sent []*x509.Certificate, v pki.Verifier, p Profile, lists []*x509.RevocationList,
 ) ([]*x509.Certificate, []Fault) {

@@ -64,10 +64,9 @@ func (s *search) signed(c, issuer *x509.Certificate) bool {
 	return issuer.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) == nil
 }
 
-// anchors returns what is to be added to a path that ends in top: nothing if that is a trusted root
-// itself, or the root that signed it. The pool of roots cannot be read, but it can be asked through a
-// verification of top alone. What is to be said about top is for the rules, so the copy that is
-// verified has none of what would make crypto/x509 refuse it.
+// anchors returns what is to be added to a path that ends in top: nothing if that is a trusted root itself, or the root
+// that signed it. The pool of roots cannot be read, but it can be asked through a verification of top alone. What is to
+// be said about top is for the rules, so the copy that is verified has none of what would make crypto/x509 refuse it.
 func (s *search) anchors(top *x509.Certificate) [][]*x509.Certificate {
 	bare := *top
 	bare.UnhandledCriticalExtensions = nil

@@ -106,8 +106,7 @@ var rules = []rule{
 	{"extension.critical", "RFC 5280 section 4.2", all, unknownCritical,
 		"There is a critical extension that clients do not know"},
 
-	{"aki.missing", "RFC 5280 section 4.2.1.1", all, akiMissing,
-		"There is no authority key identifier"},
+	{"aki.missing", "RFC 5280 section 4.2.1.1", all, akiMissing, "There is no authority key identifier"},
 	// Intermediates from before 2023-09-15, when this was first forbidden, are in use until they expire, and left out.
 	{"aki.form", "BR section 7.1.2.11.1", leaf | root,
 		func(c *x509.Certificate) bool { return present(c, oidAKI) && !keyIDOnly(c) },
@@ -115,8 +114,7 @@ var rules = []rule{
 	{"aki.mismatch", "BR section 7.1.2.1.3", root, akiMismatch,
 		"The key identifiers of the self-signed certificate's subject and authority differ"},
 	{"ski.missing", "RFC 5280 section 4.2.1.2", issuers,
-		func(c *x509.Certificate) bool { return len(c.SubjectKeyId) == 0 },
-		"There is no subject key identifier"},
+		func(c *x509.Certificate) bool { return len(c.SubjectKeyId) == 0 }, "There is no subject key identifier"},
 
 	{"ca.missing", "RFC 5280 section 4.2.1.9", issuers,
 		func(c *x509.Certificate) bool { return !c.BasicConstraintsValid || !c.IsCA },
@@ -149,8 +147,7 @@ var rules = []rule{
 		"The root certificate has an extended key usage"},
 
 	{"constraints.leaf", "RFC 5280 section 4.2.1.10", leaf, func(c *x509.Certificate) bool {
-		return present(c,
-			oidNameConstraints)
+		return present(c, oidNameConstraints)
 	},
 		"The certificate is not one of an authority, and has name constraints"},
 	{"policy.noncritical", "RFC 5280 section 4.2.1.11", all,
@@ -158,8 +155,7 @@ var rules = []rule{
 			return present(c, oidPolicyConstraints) && !critical(c, oidPolicyConstraints)
 		},
 		"The policy constraints are not marked critical"},
-	{"aia.form", "RFC 5280 section 4.2.2.1", all, malformedAIA,
-		"The authority information access cannot be read"},
+	{"aia.form", "RFC 5280 section 4.2.2.1", all, malformedAIA, "The authority information access cannot be read"},
 }
 
 func emptyName(der []byte) bool { return len(der) <= 2 } // an empty SEQUENCE

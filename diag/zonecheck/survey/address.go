@@ -114,9 +114,7 @@ func (ad *Address) timeout() time.Duration {
 }
 
 // briefly is how long the address is waited for where only an info finding depends on it.
-func (ad *Address) briefly() time.Duration {
-	return max(infoTimeout, 3*ad.Replies[ProbeSOA].Latency)
-}
+func (ad *Address) briefly() time.Duration { return max(infoTimeout, 3*ad.Replies[ProbeSOA].Latency) }
 
 // examine asks an address whether it serves the zone and, if it does, all the rest.
 func (a *audit) examine(ctx context.Context, ad *Address) {
@@ -275,8 +273,7 @@ func (a *audit) followUp(ctx context.Context, p Probe, r Reply) {
 	}
 }
 
-// askA asks for the address of the zone on behalf of a network elsewhere and, if that confuses the
-// server, without.
+// askA asks for the address of the zone on behalf of a network elsewhere and, if that confuses the server, without.
 func (a *audit) askA(ctx context.Context, ad *Address, q *dns.Msg) Reply {
 	if ad.EDNS {
 		r := a.ask(ctx, ad, located(a.zone))

@@ -43,14 +43,9 @@ type audit struct {
 func newAudit(env *diag.Env, d diag.Domain) *audit {
 	w := newWire(env)
 	a := &audit{
-		env: env, wire: w, zone: d.FQDN(),
-		raw:        &diag.Env{Resolver: unchecked{env.DNS(), w}},
-		aboveKnown: make(chan struct{}),
-		servers:    map[string]*Server{},
-		addresses:  map[netip.Addr]*Address{},
-		hosts:      map[string]*hostLookup{},
-		names:      map[string]bool{},
-		within:     map[string]Reply{},
+		env: env, wire: w, zone: d.FQDN(), raw: &diag.Env{Resolver: unchecked{env.DNS(), w}},
+		aboveKnown: make(chan struct{}), servers: map[string]*Server{}, addresses: map[netip.Addr]*Address{},
+		hosts: map[string]*hostLookup{}, names: map[string]bool{}, within: map[string]Reply{},
 	}
 	a.tasks = a.contentTasks()
 	return a

@@ -22,8 +22,7 @@ type task struct {
 // maxTries is how many servers are asked what one of them could say.
 const maxTries = 2
 
-// contentTasks lists what is asked of one server. The names below others show whether the names in
-// between exist.
+// contentTasks lists what is asked of one server. The names below others show whether the names in between exist.
 func (a *audit) contentTasks() []*task {
 	list := []*task{}
 	add := func(prefix string, types ...uint16) {

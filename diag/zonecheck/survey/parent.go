@@ -222,9 +222,8 @@ func GlueFor(r Reply, host string) []Glue {
 	return list
 }
 
-// cycle follows delegations whose servers have no known address and returns the zones that wait for
-// each other, the first of them again at the end, or nil. Path are the zones so far, hosts the servers
-// of the last.
+// cycle follows delegations whose servers have no known address and returns the zones that wait for each other, the
+// first of them again at the end, or nil. Path are the zones so far, hosts the servers of the last.
 func (a *audit) cycle(ctx context.Context, path, hosts []string) []string {
 	if len(path) > maxDepth {
 		return nil

@@ -9,15 +9,12 @@ import (
 const (
 	// ednsSize is the UDP payload that avoids fragmentation on the Internet (RFC 9715 section 3).
 	ednsSize = 1232
-
 	// UnassignedOption is an option of EDNS that nobody has registered, and UnassignedFlags are flags
 	// that mean nothing (www.iana.org/assignments/dns-parameters).
 	UnassignedOption = 137
 	UnassignedFlags  = 0x0003
-
 	// AbsentLabel is a label that no zone is expected to have.
 	AbsentLabel = "no-such-name-7f3a9c"
-
 	// ClientCookie is half a cookie (RFC 7873 section 4.1). It need not be secret here, for no reply is
 	// believed for its sake.
 	ClientCookie = "24a5ac1f7d3b90e6"

@@ -56,8 +56,7 @@ func (r Reply) EDNS() *dns.OPT {
 	return r.Msg.IsEdns0()
 }
 
-// whole returns the reply unless it was cut off, for nobody knows what is missing then (RFC 2181
-// section 9).
+// whole returns the reply unless it was cut off, for nobody knows what is missing then (RFC 2181 section 9).
 func (r Reply) whole() Reply {
 	if r.OK() && r.Msg.Truncated {
 		r.Result, r.Msg = Truncated, nil

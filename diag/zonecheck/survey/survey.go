@@ -29,7 +29,6 @@ type Survey struct {
 	Cyclic    []string                    // zones whose delegations depend on each other
 	Surplus   int                         // servers and addresses that were left out
 	Exhausted bool                        // whether there were too many queries
-
 	// Public reports whether the guard of the environment lets an address be asked.
 	Public func(netip.Addr) bool
 }
@@ -77,9 +76,8 @@ func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
 func (a *audit) survey(d diag.Domain, began time.Time) *Survey {
 	s := &Survey{
 		Domain: d, Zone: a.zone, Began: began, Parent: a.parent, Resolver: a.resolver,
-		Hosts: map[string]diag.Addresses{}, Chains: a.chains, Content: map[string]map[uint16]Reply{},
-		Within: a.within, Cyclic: a.cyclic, Surplus: a.surplus, Exhausted: a.wire.exhausted(),
-		Public: a.wire.public,
+		Hosts: map[string]diag.Addresses{}, Chains: a.chains, Content: map[string]map[uint16]Reply{}, Within: a.within,
+		Cyclic: a.cyclic, Surplus: a.surplus, Exhausted: a.wire.exhausted(), Public: a.wire.public,
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.servers)) {
 		server := a.servers[name]

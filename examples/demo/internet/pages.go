@@ -37,12 +37,8 @@ func servePages(world *diagtest.World) {
 }
 
 // hasty makes a page with the faults of one that was made in a hurry.
-var hasty = strings.NewReplacer(
-	"https://good.example/", "https://hasty.example/",
-	`"Good Shop"}`, `"Hasty Shop",}`,
-	` alt="Our workshop"`, "",
-	"</body>", `<script src="http://cdn.example/slider.js"></script></body>`,
-)
+var hasty = strings.NewReplacer("https://good.example/", "https://hasty.example/", `"Good Shop"}`, `"Hasty Shop",}`,
+	` alt="Our workshop"`, "", "</body>", `<script src="http://cdn.example/slider.js"></script></body>`)
 
 // crawled serves a page and a robots.txt, unless that is empty.
 func crawled(robots, html string) http.Handler {

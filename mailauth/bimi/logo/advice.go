@@ -74,8 +74,7 @@ const outlines = "Convert text to outlines (Type > Create Outlines in Illustrato
 // elementAdvice is about elements that drawing software writes.
 var elementAdvice = map[string]string{
 	"tspan": "Convert text to outlines (paths). The BIMI Group's page on solving SVG issues names tspan as allowed, " +
-		"but its " +
-		"schema, by which certificate authorities check logos, refuses it.",
+		"but its schema, by which certificate authorities check logos, refuses it.",
 	"textPath": outlines,
 	"flowRoot": outlines,
 	"symbol": "Expand symbols in the drawing software, or draw the shapes where they are used: only use of shapes " +

@@ -21,11 +21,9 @@ const timeout = 10 * time.Second
 type Fetched struct {
 	URL    diag.URL
 	Result *fetch.Result
-
 	// Image is the image without compression; nil if none was served, or not as a whole.
 	Image      []byte
 	Compressed bool // it was compressed, by the server or as a file
-
 	// Document is what was learned about the image; nil without one.
 	Document *svg.Document
 
@@ -42,9 +40,8 @@ func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 		return nil, diag.Invalid("url", "must begin with https://, as receivers fetch no logo otherwise")
 	}
 	r, err := fetch.Do(ctx, env, fetch.Request{
-		URL: u, Header: http.Header{"Accept": {"image/svg+xml, */*;q=0.1"}},
-		MaxRedirects: fetch.DefaultRedirects, MaxBytes: svg.MaxBytes, Timeout: diag.TimeLeft(ctx, timeout),
-		Ports: diag.WebPorts, AllowUntrusted: true,
+		URL: u, Header: http.Header{"Accept": {"image/svg+xml, */*;q=0.1"}}, MaxRedirects: fetch.DefaultRedirects,
+		MaxBytes: svg.MaxBytes, Timeout: diag.TimeLeft(ctx, timeout), Ports: diag.WebPorts, AllowUntrusted: true,
 	})
 	if err != nil {
 		return nil, err

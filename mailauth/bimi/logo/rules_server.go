@@ -52,11 +52,10 @@ var reachRules = server.Rules(
 var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{
 	{
 		Code: "bimi.logo.redirect.loop", Severity: diag.Critical, Weight: 1, Category: factorServer,
-		Title:       "Logo address redirects without an end",
-		Requirement: "The redirects of the logo come to an end",
-		Ref:         "RFC 9110 section 15.4",
-		Advice:      "Serve the logo at the address itself, without redirects.",
-		When:        func(e *evidence) bool { return asked(e) && !e.fetched.Unanswered() },
+		Ref:   "RFC 9110 section 15.4",
+		Title: "Logo address redirects without an end", Requirement: "The redirects of the logo come to an end",
+		Advice: "Serve the logo at the address itself, without redirects.",
+		When:   func(e *evidence) bool { return asked(e) && !e.fetched.Unanswered() },
 		Fails: func(e *evidence) diag.Failures {
 			err := e.fetched.Result.Err
 			endless := err != nil && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects)
@@ -67,12 +66,10 @@ var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.logo.redirect.http", Severity: diag.Error, Weight: 2, Category: factorServer,
-		Title:       "Logo address redirects to http",
-		Requirement: "No redirect of the logo leads to http",
-		Ref:         refFormats,
-		Advice:      "Redirect to addresses with https only, or serve the logo at the address in the record itself.",
-		When:        served,
+		Code: "bimi.logo.redirect.http", Severity: diag.Error, Weight: 2, Category: factorServer, Ref: refFormats,
+		Title: "Logo address redirects to http", Requirement: "No redirect of the logo leads to http",
+		Advice: "Redirect to addresses with https only, or serve the logo at the address in the record itself.",
+		When:   served,
 		Fails: func(e *evidence) diag.Failures {
 			for _, h := range e.fetched.Result.Hops {
 				if strings.HasPrefix(h.URL, "http:") {
@@ -88,12 +85,10 @@ var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{
 var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "bimi.logo.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.redirect.loop"},
-		Title:       "Logo is not served with status 200",
-		Requirement: "The logo is served with status 200",
-		Ref:         refFetch,
-		Advice:      "Upload the logo to this address, or write the address at which it is into the BIMI record.",
-		When:        served,
+		DependsOn: []diag.Code{"bimi.logo.redirect.loop"}, Ref: refFetch,
+		Title: "Logo is not served with status 200", Requirement: "The logo is served with status 200",
+		Advice: "Upload the logo to this address, or write the address at which it is into the BIMI record.",
+		When:   served,
 		Fails: func(e *evidence) diag.Failures {
 			head := e.fetched.Result.Final()
 			if head.StatusCode == http.StatusOK {
@@ -111,12 +106,10 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.logo.redirect", Severity: diag.Warning, Weight: 1, Category: factorServer,
-		Title:       "Logo is behind a redirect",
-		Requirement: "The logo is served without a redirect",
-		Ref:         refFormats,
-		Advice:      "Write the last address into the BIMI record: not every receiver follows redirects.",
-		When:        served,
+		Code: "bimi.logo.redirect", Severity: diag.Warning, Weight: 1, Category: factorServer, Ref: refFormats,
+		Title: "Logo is behind a redirect", Requirement: "The logo is served without a redirect",
+		Advice: "Write the last address into the BIMI record: not every receiver follows redirects.",
+		When:   served,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.fetched.redirects()
 			return diag.FailIf(n > 0, "%s %s.", redirects(n), diag.Quote(e.fetched.Result.URL.String())).
@@ -125,11 +118,9 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "bimi.logo.content_type", Severity: diag.Warning, Weight: 2, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.status"},
-		Title:       "Logo is not served as image/svg+xml",
-		Requirement: "The logo is served as image/svg+xml",
-		Ref:         refFormats,
-		Advice:      "Let the web server send Content-Type: image/svg+xml for files ending in .svg and .svgz.",
+		DependsOn: []diag.Code{"bimi.logo.status"}, Ref: refFormats,
+		Title: "Logo is not served as image/svg+xml", Requirement: "The logo is served as image/svg+xml",
+		Advice: "Let the web server send Content-Type: image/svg+xml for files ending in .svg and .svgz.",
 		When: func(e *evidence) bool { // what is no SVG need not be called one
 			d := e.document()
 			return d == nil || d.Counts[svg.NotSVG] == 0
@@ -146,10 +137,8 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "bimi.logo.length", Severity: diag.Error, Weight: 1, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.status", "bimi.logo.protocol"},
-		Title:       "Logo is far too large",
-		Requirement: "The logo has at most 1 MiB",
-		Ref:         refFormats,
+		DependsOn: []diag.Code{"bimi.logo.status", "bimi.logo.protocol"}, Ref: refFormats,
+		Title: "Logo is far too large", Requirement: "The logo has at most 1 MiB",
 		Advice: "Draw the logo with shapes alone and export it again: 32 KiB are enough for that, and all that " +
 			"receivers take.",
 		Fails: func(e *evidence) diag.Failures {
@@ -158,11 +147,9 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "bimi.logo.compression", Severity: diag.Critical, Weight: 1, Category: factorFormat,
-		DependsOn:   []diag.Code{"bimi.logo.length"},
-		Title:       "Compressed logo is damaged",
-		Requirement: "The logo can be decompressed",
-		Ref:         "RFC 1952 section 2.3",
-		Advice:      "Upload the file again in binary mode, or serve the logo without compression.",
+		DependsOn: []diag.Code{"bimi.logo.length"}, Ref: "RFC 1952 section 2.3",
+		Title: "Compressed logo is damaged", Requirement: "The logo can be decompressed",
+		Advice: "Upload the file again in binary mode, or serve the logo without compression.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.fetched.broken == nil {
 				return nil
@@ -171,11 +158,9 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.logo.compression.nested", Severity: diag.Warning,
-		DependsOn:   []diag.Code{"bimi.logo.compression"},
-		Title:       "Logo is compressed twice",
-		Requirement: "The logo is compressed once at most",
-		Ref:         "RFC 9110 section 8.4",
+		Code: "bimi.logo.compression.nested", Severity: diag.Warning, DependsOn: []diag.Code{"bimi.logo.compression"},
+		Ref:   "RFC 9110 section 8.4",
+		Title: "Logo is compressed twice", Requirement: "The logo is compressed once at most",
 		Advice: "Let the web server send .svgz files with Content-Encoding: gzip and compress them no further, or " +
 			"serve a plain .svg.",
 		Fails: func(e *evidence) diag.Failures {

@@ -56,28 +56,23 @@ var texts = diag.Texts{
 		Sub:      notShown + "Upload the file again, or serve it without compression.",
 	},
 	"bimi.logo.format": {
-		Headline: "The BIMI logo is not an SVG image",
-		Sub:      notShown + "Export the original drawing as SVG Tiny PS.",
+		Headline: "The BIMI logo is not an SVG image", Sub: notShown + "Export the original drawing as SVG Tiny PS.",
 	},
 	"bimi.logo.xml": {
 		Headline: "The BIMI logo is not well-formed XML",
 		Sub:      notShown + "Export it again and upload the file without changing it.",
 	},
 	"bimi.logo.encoding": {
-		Headline: "The BIMI logo has characters that cannot be read",
-		Sub:      notShown + "Save the file in UTF-8.",
+		Headline: "The BIMI logo has characters that cannot be read", Sub: notShown + "Save the file in UTF-8.",
 	},
 	"bimi.logo.script": {
-		Headline: "The BIMI logo contains a script",
-		Sub:      notShown + "Remove it, and find out how it came there.",
+		Headline: "The BIMI logo contains a script", Sub: notShown + "Remove it, and find out how it came there.",
 	},
 	"bimi.logo.event_handler": {
-		Headline: "The BIMI logo contains event handlers",
-		Sub:      notShown + "Remove all attributes that begin with on.",
+		Headline: "The BIMI logo contains event handlers", Sub: notShown + "Remove all attributes that begin with on.",
 	},
 	"bimi.logo.external": {
-		Headline: "The BIMI logo loads from other addresses",
-		Sub:      notShown + "Draw everything into the file itself.",
+		Headline: "The BIMI logo loads from other addresses", Sub: notShown + "Draw everything into the file itself.",
 	},
 	"bimi.logo.raster": {
 		Headline: "The BIMI logo contains a raster image",

@@ -40,9 +40,7 @@ type Mark struct {
 
 // Read reads a certificate as one for marks.
 func Read(c *x509.Certificate) *Mark {
-	m := &Mark{
-		X509: c, Subject: readSubject(c), Coverage: cover(c.DNSNames), Pilot: extension(c, oidPilot) != nil,
-	}
+	m := &Mark{X509: c, Subject: readSubject(c), Coverage: cover(c.DNSNames), Pilot: extension(c, oidPilot) != nil}
 	if ext := extension(c, oidLogotype); ext != nil {
 		m.Logotype = readLogotype(ext.Value)
 	}

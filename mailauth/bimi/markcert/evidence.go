@@ -98,11 +98,9 @@ func (e *evidence) unrelated() (list []string) {
 // choose returns the position of the mark certificate: that with the purpose, else with a logo, else the first that is
 // not of an authority.
 func choose(certs []*x509.Certificate) int {
-	for _, is := range []func(*x509.Certificate) bool{
-		func(c *x509.Certificate) bool { return forMarks(c) && !c.IsCA },
+	for _, is := range []func(*x509.Certificate) bool{func(c *x509.Certificate) bool { return forMarks(c) && !c.IsCA },
 		func(c *x509.Certificate) bool { return extension(c, oidLogotype) != nil },
-		func(c *x509.Certificate) bool { return !c.IsCA },
-	} {
+		func(c *x509.Certificate) bool { return !c.IsCA }} {
 		if i := slices.IndexFunc(certs, is); i >= 0 {
 			return i
 		}

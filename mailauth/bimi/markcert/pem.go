@@ -13,7 +13,6 @@ import (
 const (
 	// maxBytes is how much of a text is read (CONTRACT 3.3.2). Certificates with a logo have up to 50 KiB.
 	maxBytes = 256 << 10
-
 	// maxCertificates is how many certificates of a text are read. Real ones have up to 4.
 	maxCertificates = 20
 )

@@ -83,10 +83,9 @@ type distrust struct {
 
 // distrusted are roots that only some providers still accept, by the SHA-256 of the certificate.
 var distrusted = map[string]distrust{
-	"7831d95a47d42508cd5c9e6264f9096bac19f04eb9b7c8bdd35fffc71c189617": {
-		"Entrust", "Apple", time.Date(2024, time.November, 15, 23, 59, 59, 0, time.UTC),
-		"https://www.entrust.com/tls-certificate-information-center/apple-changes-regarding-entrust-roots",
-	},
+	"7831d95a47d42508cd5c9e6264f9096bac19f04eb9b7c8bdd35fffc71c189617": {"Entrust", "Apple",
+		time.Date(2024, time.November, 15, 23, 59, 59, 0, time.UTC),
+		"https://www.entrust.com/tls-certificate-information-center/apple-changes-regarding-entrust-roots"},
 }
 
 func fingerprint(c *x509.Certificate) string {

@@ -10,19 +10,16 @@ import (
 )
 
 // weakSignatures are those that crypto/x509 does not check any more.
-var weakSignatures = []x509.SignatureAlgorithm{
-	x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1, x509.ECDSAWithSHA1,
-}
+var weakSignatures = []x509.SignatureAlgorithm{x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1,
+	x509.ECDSAWithSHA1}
 
 // chainRules are about the authorities that vouch for the certificate.
 var chainRules = diag.Rules[*evidence]{
 	{
-		Code: "markcert.signature.weak", Severity: diag.Critical, Weight: 3, Category: factorChain,
-		Title:       "Signature with a broken hash algorithm",
-		Requirement: "All signatures use SHA-256 or better",
-		Ref:         mcr,
-		Advice:      "Have the authority reissue the certificate: no receiver accepts such a signature.",
-		When:        marked,
+		Code: "markcert.signature.weak", Severity: diag.Critical, Weight: 3, Category: factorChain, Ref: mcr,
+		Title: "Signature with a broken hash algorithm", Requirement: "All signatures use SHA-256 or better",
+		Advice: "Have the authority reissue the certificate: no receiver accepts such a signature.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.unrooted(), func(c *x509.Certificate) diag.Failures {
 				return diag.FailIf(slices.Contains(weakSignatures, c.SignatureAlgorithm),
@@ -32,12 +29,10 @@ var chainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.chain.incomplete", Severity: diag.Critical, Weight: 8, Category: factorChain,
-		DependsOn:   []diag.Code{"markcert.signature.weak"},
-		Title:       "Intermediate certificate missing",
-		Requirement: "The certificates of all issuers are in the text",
-		Ref:         draft + "3.3",
-		Advice:      "Append the certificate of the issuer to the text: receivers do not fetch it from anywhere else.",
-		When:        marked,
+		DependsOn: []diag.Code{"markcert.signature.weak"}, Ref: draft + "3.3",
+		Title: "Intermediate certificate missing", Requirement: "The certificates of all issuers are in the text",
+		Advice: "Append the certificate of the issuer to the text: receivers do not fetch it from anywhere else.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			if e.trust.Recognized || e.trust.Reason != pki.Incomplete {
 				return nil
@@ -53,13 +48,10 @@ var chainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.chain.invalid", Severity: diag.Critical, Weight: 4, Category: factorChain,
-		DependsOn:   []diag.Code{"markcert.signature.weak", "markcert.chain.incomplete"},
-		Title:       "Chain of certificates is not valid",
-		Requirement: "The certificates form a valid chain",
-		Ref:         "RFC 5280 section 6.1",
+		DependsOn: []diag.Code{"markcert.signature.weak", "markcert.chain.incomplete"}, Ref: "RFC 5280 section 6.1",
+		Title: "Chain of certificates is not valid", Requirement: "The certificates form a valid chain",
 		Advice: "Publish the certificates of the issuers that the authority delivered with the mark certificate; if " +
-			"these are they, " +
-			"have it reissued.",
+			"these are they, have it reissued.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.trust.Recognized && !e.unrecognized(), "The certificate cannot be verified: %s.", e.trust.Text)
@@ -67,10 +59,9 @@ var chainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.chain.untrusted", Severity: diag.Critical, Weight: 10, Category: factorChain,
-		DependsOn:   []diag.Code{"markcert.chain.invalid"},
+		DependsOn: []diag.Code{"markcert.chain.invalid"}, Ref: draft + "5.1",
 		Title:       "Not issued by an authority for mark certificates",
 		Requirement: "An authority for mark certificates issued the certificate",
-		Ref:         draft + "5.1",
 		Advice: "Order the certificate from an authority whose mark certificates mailbox providers accept: DigiCert, " +
 			"GlobalSign or " +
 			"SSL.com. Authorities for web servers do not count.",
@@ -82,9 +73,9 @@ var chainRules = diag.Rules[*evidence]{
 	{
 		Code: "markcert.chain.expired", Severity: diag.Critical, Weight: 3, Category: factorChain,
 		DependsOn:   []diag.Code{"markcert.chain.untrusted", "cert_expired", "markcert.validity.not_yet"},
+		Ref:         draft + "5.1",
 		Title:       "Certificate of an issuer is not valid now",
 		Requirement: "The certificates of all issuers are valid now",
-		Ref:         draft + "5.1",
 		Advice:      "Replace the certificate of the issuer by its present one, or have the mark certificate reissued.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -103,12 +94,10 @@ var chainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.chain.usage", Severity: diag.Error, Weight: 2, Category: factorChain,
-		DependsOn:   []diag.Code{"markcert.chain.untrusted"},
-		Title:       "Issuer may not issue mark certificates",
-		Requirement: "The issuer has the purpose of mark certificates",
-		Ref:         draft + "4.4",
-		Advice:      "Ask the authority to reissue the certificate from an authority of its own for marks.",
-		When:        func(e *evidence) bool { return marked(e) && len(e.trust.Chain) > 2 },
+		DependsOn: []diag.Code{"markcert.chain.untrusted"}, Ref: draft + "4.4",
+		Title: "Issuer may not issue mark certificates", Requirement: "The issuer has the purpose of mark certificates",
+		Advice: "Ask the authority to reissue the certificate from an authority of its own for marks.",
+		When:   func(e *evidence) bool { return marked(e) && len(e.trust.Chain) > 2 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!forMarks(e.trust.Chain[1]),
 				"The certificate of %s lacks the purpose id-kp-BrandIndicatorforMessageIdentification.", name(e.trust.Chain[1]))
@@ -116,10 +105,9 @@ var chainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.chain.distrusted", Severity: diag.Warning, Weight: 2, Category: factorChain,
-		DependsOn:   []diag.Code{"markcert.chain.untrusted"},
+		DependsOn: []diag.Code{"markcert.chain.untrusted"}, Ref: draft + "5.1",
 		Title:       "Authority is no longer accepted everywhere",
 		Requirement: "The authority is accepted by all mailbox providers that are known",
-		Ref:         draft + "5.1",
 		Advice:      "Order the next certificate from DigiCert, GlobalSign or SSL.com.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {

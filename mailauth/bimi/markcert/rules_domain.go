@@ -11,12 +11,10 @@ import (
 // domainRules are about the names of the certificate.
 var domainRules = diag.Rules[*evidence]{
 	{
-		Code: "markcert.names.missing", Severity: diag.Critical, Weight: 4, Category: factorDomain,
-		Title:       "No domain in the certificate",
-		Requirement: "The certificate names a domain",
-		Ref:         draft + "4.3",
-		Advice:      "Have the certificate reissued with your domain as a DNS name: receivers look at no other field.",
-		When:        marked,
+		Code: "markcert.names.missing", Severity: diag.Critical, Weight: 4, Category: factorDomain, Ref: draft + "4.3",
+		Title: "No domain in the certificate", Requirement: "The certificate names a domain",
+		Advice: "Have the certificate reissued with your domain as a DNS name: receivers look at no other field.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.mark.X509.DNSNames) > 0 {
 				return nil
@@ -30,21 +28,15 @@ var domainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "cert_domain_mismatch", Severity: diag.Critical, Weight: 10, Category: factorDomain,
-		DependsOn:   []diag.Code{"markcert.names.missing"},
-		Title:       "Certificate is for another domain",
-		Requirement: "The certificate covers the domain",
-		Ref:         draft + "5.2",
-		Advice: "Have the certificate reissued with the domain in it, or publish that of this domain: receivers show no " +
-			"logo of " +
-			"another one.",
-		When:  placed,
-		Fails: mismatch,
+		DependsOn: []diag.Code{"markcert.names.missing"}, Ref: draft + "5.2",
+		Title: "Certificate is for another domain", Requirement: "The certificate covers the domain",
+		Advice: "Have the certificate reissued with the domain in it, or publish that of this domain: receivers show " +
+			"no logo of another one.",
+		When: placed, Fails: mismatch,
 	},
 	{
-		Code: "markcert.names.wildcard", Severity: diag.Warning, Weight: 1, Category: factorDomain,
-		Title:       "Wildcard in a mark certificate",
-		Requirement: "The certificate has no wildcard names",
-		Ref:         draft + "5.2",
+		Code: "markcert.names.wildcard", Severity: diag.Warning, Weight: 1, Category: factorDomain, Ref: draft + "5.2",
+		Title: "Wildcard in a mark certificate", Requirement: "The certificate has no wildcard names",
 		Advice: "Have the certificate reissued with each domain by name. A record of the organizational domain covers its " +
 			"subdomains anyway.",
 		When: marked,

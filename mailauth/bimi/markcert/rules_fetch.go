@@ -27,24 +27,20 @@ func (e *evidence) unanswered() bool {
 // fetchRules are about the web server of the certificate.
 var fetchRules = diag.Rules[*evidence]{
 	{
-		Code: "cert_url_invalid", Severity: diag.Critical, Weight: 5, Category: factorFetch,
-		Title:       "URL of the certificate cannot be used",
-		Requirement: "The certificate has an https URL",
-		Ref:         draft + "3.2",
-		Advice:      "Publish the certificate at a URL that begins with https://, and name that in the BIMI record.",
-		When:        func(e *evidence) bool { return e.url != "" || e.urlFault != "" },
+		Code: "cert_url_invalid", Severity: diag.Critical, Weight: 5, Category: factorFetch, Ref: draft + "3.2",
+		Title: "URL of the certificate cannot be used", Requirement: "The certificate has an https URL",
+		Advice: "Publish the certificate at a URL that begins with https://, and name that in the BIMI record.",
+		When:   func(e *evidence) bool { return e.url != "" || e.urlFault != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.urlFault != "", "Receivers cannot fetch the certificate from %q: %s.",
 				diag.Quote(e.url), e.urlFault)
 		},
 	},
 	{
-		Code: "markcert.fetch.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "Certificate could not be fetched",
-		Requirement: "The web server of the certificate answers",
-		Ref:         draft + "3.2",
-		Advice:      "Check that the web server and its name servers answer, and try again.",
-		When:        fetched,
+		Code: "markcert.fetch.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: draft + "3.2",
+		Title: "Certificate could not be fetched", Requirement: "The web server of the certificate answers",
+		Advice: "Check that the web server and its name servers answer, and try again.",
+		When:   fetched,
 		Fails: func(e *evidence) diag.Failures {
 			if !e.unanswered() {
 				return nil
@@ -53,19 +49,15 @@ var fetchRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Category: factorFetch,
-		Title:       "Certificate cannot be fetched",
-		Requirement: "The certificate can be fetched",
-		Ref:         draft + "3.2",
-		Advice:      "Publish the certificate at the URL of the record, or correct the URL there.",
-		When:        answered,
-		Fails:       unfetched,
+		Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Category: factorFetch, Ref: draft + "3.2",
+		Title: "Certificate cannot be fetched", Requirement: "The certificate can be fetched",
+		Advice: "Publish the certificate at the URL of the record, or correct the URL there.",
+		When:   answered, Fails: unfetched,
 	},
 	{
-		Code: "markcert.fetch.trust", Severity: diag.Critical, Weight: 4, Category: factorFetch,
+		Code: "markcert.fetch.trust", Severity: diag.Critical, Weight: 4, Category: factorFetch, Ref: draft + "3.2",
 		Title:       "Web server has an untrusted TLS certificate",
 		Requirement: "The TLS certificate of the web server is trusted",
-		Ref:         draft + "3.2",
 		Advice: "Renew the TLS certificate of the web server and automate renewal: receivers fetch nothing from it " +
 			"until then.",
 		When: func(e *evidence) bool { return fetched(e) && len(e.handshakes()) > 0 },
@@ -79,10 +71,8 @@ var fetchRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.fetch.insecure", Severity: diag.Critical, Weight: 3, Category: factorFetch,
-		Title:       "Redirect to a URL without TLS",
-		Requirement: "All redirects lead to https",
-		Ref:         draft + "3.2",
+		Code: "markcert.fetch.insecure", Severity: diag.Critical, Weight: 3, Category: factorFetch, Ref: draft + "3.2",
+		Title: "Redirect to a URL without TLS", Requirement: "All redirects lead to https",
 		Advice: "Redirect to https only, or better serve the certificate without a redirect: receivers fetch by " +
 			"https only.",
 		When: served,
@@ -93,12 +83,10 @@ var fetchRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.fetch.tls_old", Severity: diag.Warning, Weight: 1, Category: factorFetch,
-		Title:       "Web server speaks an old version of TLS",
-		Requirement: "The web server speaks TLS 1.2 or 1.3",
-		Ref:         draft + "3.2",
-		Advice:      "Switch on TLS 1.2 and TLS 1.3 on the web server: receivers refuse older versions.",
-		When:        func(e *evidence) bool { return fetched(e) && e.fetched.Result.TLS != nil },
+		Code: "markcert.fetch.tls_old", Severity: diag.Warning, Weight: 1, Category: factorFetch, Ref: draft + "3.2",
+		Title: "Web server speaks an old version of TLS", Requirement: "The web server speaks TLS 1.2 or 1.3",
+		Advice: "Switch on TLS 1.2 and TLS 1.3 on the web server: receivers refuse older versions.",
+		When:   func(e *evidence) bool { return fetched(e) && e.fetched.Result.TLS != nil },
 		Fails: func(e *evidence) diag.Failures {
 			v := e.fetched.Result.TLS.Version
 			return diag.FailIf(v == "TLS 1.0" || v == "TLS 1.1", "The web server agreed on %s.", v)

@@ -10,10 +10,8 @@ import (
 var logRules = diag.Rules[*evidence]{
 	{
 		Code: "markcert.log.missing", Severity: diag.Error, Weight: 4, Category: factorLog,
-		DependsOn:   []diag.Code{"cert_not_vmc"},
-		Title:       "No proof that the certificate was logged",
-		Requirement: "The certificate holds timestamps of a log",
-		Ref:         draft + "4.6",
+		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "4.6",
+		Title: "No proof that the certificate was logged", Requirement: "The certificate holds timestamps of a log",
 		Advice: "Have the certificate reissued with signed certificate timestamps (SCTs): receivers ask for one at " +
 			"least.",
 		When: marked,
@@ -26,12 +24,10 @@ var logRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.log.forged", Severity: diag.Error, Weight: 3, Category: factorLog,
-		DependsOn:   []diag.Code{"markcert.log.missing"},
-		Title:       "Timestamp of a log is not valid",
-		Requirement: "No timestamp is contradicted by the key of its log",
-		Ref:         "RFC 6962 section 3.2",
-		Advice:      "Have the certificate reissued: the log did not sign this certificate.",
-		When:        marked,
+		DependsOn: []diag.Code{"markcert.log.missing"}, Ref: "RFC 6962 section 3.2",
+		Title: "Timestamp of a log is not valid", Requirement: "No timestamp is contradicted by the key of its log",
+		Advice: "Have the certificate reissued: the log did not sign this certificate.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.stamps, func(t Timestamp) diag.Failures {
 				return diag.FailIf(t.Verified != nil && !*t.Verified,
@@ -41,12 +37,10 @@ var logRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.log.future", Severity: diag.Error, Weight: 1, Category: factorLog,
-		DependsOn:   []diag.Code{"markcert.log.missing"},
-		Title:       "Timestamp of a log lies in the future",
-		Requirement: "All timestamps are of the past",
-		Ref:         "RFC 6962 section 5.2",
-		Advice:      "Check the clock of this system; if it is right, have the certificate reissued.",
-		When:        marked,
+		DependsOn: []diag.Code{"markcert.log.missing"}, Ref: "RFC 6962 section 5.2",
+		Title: "Timestamp of a log lies in the future", Requirement: "All timestamps are of the past",
+		Advice: "Check the clock of this system; if it is right, have the certificate reissued.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.stamps, func(t Timestamp) diag.Failures {
 				return diag.FailIf(t.LoggedAt.After(e.now), "A timestamp says that the certificate was logged on %s.",
@@ -56,12 +50,10 @@ var logRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.log.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"markcert.log.missing", "markcert.log.forged"},
-		Title:       "Timestamps could not be verified",
-		Requirement: "A log that is known has signed a timestamp",
-		Ref:         draft + "5.1",
-		Advice:      "Check the timestamps with the key of the log, which its operator publishes.",
-		When:        marked,
+		DependsOn: []diag.Code{"markcert.log.missing", "markcert.log.forged"}, Ref: draft + "5.1",
+		Title: "Timestamps could not be verified", Requirement: "A log that is known has signed a timestamp",
+		Advice: "Check the timestamps with the key of the log, which its operator publishes.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			if e.logged() {
 				return nil

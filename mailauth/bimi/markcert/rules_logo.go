@@ -12,23 +12,20 @@ import (
 var logoRules = diag.Rules[*evidence]{
 	{
 		Code: "markcert.logotype.missing", Severity: diag.Critical, Weight: 8, Category: factorLogo,
-		DependsOn:   []diag.Code{"cert_not_vmc"},
-		Title:       "No logo in the certificate",
-		Requirement: "The certificate holds a logo",
-		Ref:         draft + "4.1",
-		Advice:      "Have the certificate reissued with the logo in the logotype extension.",
-		When:        marked,
+		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "4.1",
+		Title: "No logo in the certificate", Requirement: "The certificate holds a logo",
+		Advice: "Have the certificate reissued with the logo in the logotype extension.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mark.Logotype == nil, "The certificate has no logotype extension (1.3.6.1.5.5.7.1.12).")
 		},
 	},
 	{
 		Code: "markcert.logotype.malformed", Severity: diag.Critical, Weight: 5, Category: factorLogo,
-		Title:       "Logo in the certificate cannot be read",
-		Requirement: "The logo in the certificate can be read",
-		Ref:         "RFC 9399 section 4.1",
-		Advice:      "Have the certificate reissued: the authority encoded the logo in a way that receivers cannot read.",
-		When:        func(e *evidence) bool { return marked(e) && e.mark.Logotype != nil },
+		Ref:   "RFC 9399 section 4.1",
+		Title: "Logo in the certificate cannot be read", Requirement: "The logo in the certificate can be read",
+		Advice: "Have the certificate reissued: the authority encoded the logo in a way that receivers cannot read.",
+		When:   func(e *evidence) bool { return marked(e) && e.mark.Logotype != nil },
 		Fails: func(e *evidence) diag.Failures {
 			l := e.mark.Logotype
 			if l.Fault != "" {
@@ -40,10 +37,9 @@ var logoRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.logotype.type", Severity: diag.Error, Weight: 1, Category: factorLogo,
-		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
+		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: draft + "4.2",
 		Title:       "Logo in the certificate is declared as no SVG",
 		Requirement: "The logo in the certificate is declared as SVG",
-		Ref:         draft + "4.2",
 		Advice:      "Have the certificate reissued with the media type image/svg+xml.",
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {
@@ -54,12 +50,10 @@ var logoRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.logotype.several", Severity: diag.Error, Weight: 1, Category: factorLogo,
-		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
-		Title:       "More than one logo in the certificate",
-		Requirement: "The certificate holds one logo",
-		Ref:         mcr,
-		Advice:      "Have the certificate reissued with one logo: receivers may take either, or none.",
-		When:        drawn,
+		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: mcr,
+		Title: "More than one logo in the certificate", Requirement: "The certificate holds one logo",
+		Advice: "Have the certificate reissued with one logo: receivers may take either, or none.",
+		When:   drawn,
 		Fails: func(e *evidence) diag.Failures {
 			l := e.mark.Logotype
 			if len(l.Others) > 0 {
@@ -71,12 +65,10 @@ var logoRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.logotype.hash", Severity: diag.Error, Weight: 2, Category: factorLogo,
-		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
-		Title:       "Hash of the logo does not match",
-		Requirement: "The hash of the logo matches",
-		Ref:         "RFC 6170 section 5.2",
-		Advice:      "Have the certificate reissued: the logo in it is not the one that the authority hashed.",
-		When:        func(e *evidence) bool { return drawn(e) && e.mark.Logotype.Image.HashChecked },
+		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 6170 section 5.2",
+		Title: "Hash of the logo does not match", Requirement: "The hash of the logo matches",
+		Advice: "Have the certificate reissued: the logo in it is not the one that the authority hashed.",
+		When:   func(e *evidence) bool { return drawn(e) && e.mark.Logotype.Image.HashChecked },
 		Fails: func(e *evidence) diag.Failures {
 			i := e.mark.Logotype.Image
 			return diag.FailIf(!i.HashMatches, "The logotype extension has a %s hash that is not that of its logo.",
@@ -85,10 +77,9 @@ var logoRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.logotype.uncompressed", Severity: diag.Warning, Weight: 1, Category: factorLogo,
-		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
+		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 6170 section 5.2",
 		Title:       "Logo in the certificate is not compressed",
 		Requirement: "The logo in the certificate is compressed by gzip",
-		Ref:         "RFC 6170 section 5.2",
 		Advice:      "Have the next certificate issued with the logo compressed by gzip: some receivers read no other form.",
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {
@@ -97,10 +88,8 @@ var logoRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.logotype.critical", Severity: diag.Warning, Weight: 1, Category: factorLogo,
-		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
-		Title:       "Logotype extension is marked critical",
-		Requirement: "The logotype extension is not critical",
-		Ref:         "RFC 9399 section 4.1",
+		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 9399 section 4.1",
+		Title: "Logotype extension is marked critical", Requirement: "The logotype extension is not critical",
 		Advice: "Have the next certificate issued with the extension not critical: software that does not know it " +
 			"refuses the certificate.",
 		When: drawn,
@@ -110,10 +99,9 @@ var logoRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.logo.size", Severity: diag.Error, Weight: 2, Category: factorLogo,
-		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
+		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "draft-svg-tiny-ps-abrotman-12 section 2",
 		Title:       "Logo in the certificate is larger than 32 KiB",
 		Requirement: "The logo in the certificate has at most 32 KiB",
-		Ref:         "draft-svg-tiny-ps-abrotman-12 section 2",
 		Advice:      "Simplify the logo, then have the certificate reissued with it: mailboxes show no larger one.",
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {
@@ -124,10 +112,8 @@ var logoRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.logo.profile", Severity: diag.Error, Weight: 3, Category: factorLogo,
-		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
-		Title:       "Logo in the certificate is not SVG Tiny PS",
-		Requirement: "The logo in the certificate is SVG Tiny PS",
-		Ref:         draft + "4.2",
+		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: draft + "4.2",
+		Title: "Logo in the certificate is not SVG Tiny PS", Requirement: "The logo in the certificate is SVG Tiny PS",
 		Advice: "Correct the logo, then have the certificate reissued with it: mailboxes refuse what the profile " +
 			"keeps out.",
 		When: drawn,

@@ -15,9 +15,8 @@ var pilotEnd = time.Date(2025, time.March, 15, 0, 0, 0, 0, time.UTC)
 var profileRules = diag.Rules[*evidence]{
 	{
 		Code: "markcert.key.weak", Severity: diag.Error, Weight: 3, Category: factorProfile,
-		Title:       "Weak public key",
-		Requirement: "The key is strong enough",
-		Ref:         mcr + " section 6.1.5",
+		Ref:   mcr + " section 6.1.5",
+		Title: "Weak public key", Requirement: "The key is strong enough",
 		Advice: "Have the certificate reissued with an RSA key of at least 2048 bits or a key on the curve P-256 or " +
 			"P-384.",
 		When: marked,
@@ -27,12 +26,10 @@ var profileRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.usage.signing", Severity: diag.Error, Weight: 1, Category: factorProfile,
-		Title:       "Mark certificate may sign other certificates",
-		Requirement: "The certificate may not sign others",
-		Ref:         mcr,
-		Advice:      "Have the certificate reissued without the key usages of an authority.",
-		When:        marked,
+		Code: "markcert.usage.signing", Severity: diag.Error, Weight: 1, Category: factorProfile, Ref: mcr,
+		Title: "Mark certificate may sign other certificates", Requirement: "The certificate may not sign others",
+		Advice: "Have the certificate reissued without the key usages of an authority.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			c := e.mark.X509
 			return diag.FailIf(c.IsCA || c.KeyUsage&(x509.KeyUsageCertSign|x509.KeyUsageCRLSign) != 0,
@@ -41,10 +38,8 @@ var profileRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.usage.extra", Severity: diag.Warning, Weight: 1, Category: factorProfile,
-		DependsOn:   []diag.Code{"cert_not_vmc"},
-		Title:       "Mark certificate has further purposes",
-		Requirement: "The certificate has no purpose but marks",
-		Ref:         mcr,
+		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: mcr,
+		Title: "Mark certificate has further purposes", Requirement: "The certificate has no purpose but marks",
 		Advice: "Have the certificate reissued with id-kp-BrandIndicatorforMessageIdentification as its only " +
 			"purpose: logs refuse others.",
 		When: marked,
@@ -55,10 +50,9 @@ var profileRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.policy.missing", Severity: diag.Warning, Weight: 1, Category: factorProfile,
-		DependsOn:   []diag.Code{"cert_not_vmc"},
+		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: mcr,
 		Title:       "Policy of mark certificates missing",
 		Requirement: "The certificate names the policy of mark certificates",
-		Ref:         mcr,
 		Advice: "Have the certificate reissued with the policy 1.3.6.1.4.1.53087.1.1: logs refuse certificates " +
 			"without it.",
 		When: marked,
@@ -74,10 +68,8 @@ var profileRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.revocation.missing", Severity: diag.Error, Weight: 1, Category: factorProfile,
-		DependsOn:   []diag.Code{"cert_not_vmc"},
-		Title:       "No revocation list named",
-		Requirement: "The certificate names a revocation list",
-		Ref:         draft + "5.1",
+		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "5.1",
+		Title: "No revocation list named", Requirement: "The certificate names a revocation list",
 		Advice: "Have the certificate reissued with a CRL distribution point: receivers must be able to check " +
 			"whether it was revoked.",
 		When: marked,
@@ -87,9 +79,8 @@ var profileRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.constraints.forbidden", Severity: diag.Error, Weight: 1, Category: factorProfile,
-		Title:       "Name constraints in a mark certificate",
-		Requirement: "The certificate has no name constraints",
-		Ref:         "RFC 5280 section 4.2.1.10",
+		Ref:   "RFC 5280 section 4.2.1.10",
+		Title: "Name constraints in a mark certificate", Requirement: "The certificate has no name constraints",
 		Advice: "Have the certificate reissued without name constraints: they belong into certificates of " +
 			"authorities only.",
 		When: marked,
@@ -99,10 +90,9 @@ var profileRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.pilot.late", Severity: diag.Error, Weight: 1, Category: factorProfile,
+		Code: "markcert.pilot.late", Severity: diag.Error, Weight: 1, Category: factorProfile, Ref: mcr,
 		Title:       "Pilot extension in a certificate issued after the pilot",
 		Requirement: "The certificate has no extension of the pilot, which ended on 2025-03-15",
-		Ref:         mcr,
 		Advice:      "Have the certificate reissued without the extension 1.3.6.1.4.1.53087.4.1.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {

@@ -17,9 +17,7 @@ const reissue = "Ask the authority to reissue the certificate with the right fie
 
 // required are the fields that each mark certificate has, and those that a mark type asks for besides.
 var (
-	required = []field{
-		organization, streetAddress, country, businessCategory, registrationNumber, jurisdictionLand,
-	}
+	required    = []field{organization, streetAddress, country, businessCategory, registrationNumber, jurisdictionLand}
 	requiredFor = map[MarkType][]field{
 		registered: {trademarkLand, trademarkID}, modifiedRegistered: {trademarkLand, trademarkID},
 		Government: {statuteLand, statuteCitation},
@@ -53,13 +51,10 @@ func typed(e *evidence) bool {
 // subjectRules are about who the certificate is for, and which mark.
 var subjectRules = diag.Rules[*evidence]{
 	{
-		Code: "markcert.type.unknown", Severity: diag.Error, Weight: 3, Category: factorSubject,
-		Title:       "Mark type missing or unknown",
-		Requirement: "The certificate says how the mark was verified",
-		Ref:         fieldsRef,
-		Advice: "Ask the authority to reissue the certificate with the mark type: mailboxes choose by it whether to show " +
-			"the " +
-			"logo, and whether with a check mark.",
+		Code: "markcert.type.unknown", Severity: diag.Error, Weight: 3, Category: factorSubject, Ref: fieldsRef,
+		Title: "Mark type missing or unknown", Requirement: "The certificate says how the mark was verified",
+		Advice: "Ask the authority to reissue the certificate with the mark type: mailboxes choose by it whether to " +
+			"show the logo, and whether with a check mark.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			t := e.mark.Subject.MarkType()
@@ -75,13 +70,10 @@ var subjectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.type.common", Severity: diag.Info, DependsOn: []diag.Code{"markcert.type.unknown"},
-		Title:       "Common mark certificate (CMC)",
-		Requirement: "The certificate is a verified mark certificate (VMC)",
-		Ref:         mcr,
+		Code: "markcert.type.common", Severity: diag.Info, DependsOn: []diag.Code{"markcert.type.unknown"}, Ref: mcr,
+		Title: "Common mark certificate (CMC)", Requirement: "The certificate is a verified mark certificate (VMC)",
 		Advice: "Check that the mailboxes that matter to you accept it: Gmail shows the logo without the check mark, " +
-			"Apple Mail asks " +
-			"for a verified mark certificate, which needs a registered trademark.",
+			"Apple Mail asks for a verified mark certificate, which needs a registered trademark.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mark.Subject.Type() == cmc, "The mark type %s makes it a common mark certificate.",
@@ -89,12 +81,10 @@ var subjectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.subject.missing", Severity: diag.Warning, Weight: 2, Category: factorSubject,
-		Title:       "Required fields missing in the subject",
-		Requirement: "The subject has all required fields",
-		Ref:         fieldsRef,
-		Advice:      reissue,
-		When:        marked,
+		Code: "markcert.subject.missing", Severity: diag.Warning, Weight: 2, Category: factorSubject, Ref: fieldsRef,
+		Title: "Required fields missing in the subject", Requirement: "The subject has all required fields",
+		Advice: reissue,
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			s, t := e.mark.Subject, e.mark.Subject.MarkType()
 			return diag.FailEach(slices.Concat(required, requiredFor[t]), func(f field) diag.Failures {
@@ -107,24 +97,20 @@ var subjectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.subject.place", Severity: diag.Warning, Weight: 1, Category: factorSubject,
-		Title:       "Neither locality nor state in the subject",
-		Requirement: "The subject has a locality or a state",
-		Ref:         fieldsRef,
-		Advice:      reissue,
-		When:        marked,
+		Code: "markcert.subject.place", Severity: diag.Warning, Weight: 1, Category: factorSubject, Ref: fieldsRef,
+		Title: "Neither locality nor state in the subject", Requirement: "The subject has a locality or a state",
+		Advice: reissue,
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.mark.Subject.Has(locality) && !e.mark.Subject.Has(stateOrProvince),
 				"The subject has neither localityName nor stateOrProvinceName; one of the two is required.")
 		},
 	},
 	{
-		Code: "markcert.subject.state", Severity: diag.Warning, Weight: 1, Category: factorSubject,
-		Title:       "Place without its state in the subject",
-		Requirement: "Places in the subject come with their state",
-		Ref:         fieldsRef,
-		Advice:      reissue,
-		When:        marked,
+		Code: "markcert.subject.state", Severity: diag.Warning, Weight: 1, Category: factorSubject, Ref: fieldsRef,
+		Title: "Place without its state in the subject", Requirement: "Places in the subject come with their state",
+		Advice: reissue,
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach([]field{jurisdictionPlace, statutePlace}, func(f field) diag.Failures {
 				return diag.FailIf(e.mark.Subject.Has(f) && !e.mark.Subject.Has(implied[f]),
@@ -133,12 +119,10 @@ var subjectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.subject.category", Severity: diag.Warning, Weight: 1, Category: factorSubject,
-		Title:       "Unknown business category",
-		Requirement: "The business category is one of the four that are defined",
-		Ref:         fieldsRef,
-		Advice:      reissue,
-		When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.Has(businessCategory) },
+		Code: "markcert.subject.category", Severity: diag.Warning, Weight: 1, Category: factorSubject, Ref: fieldsRef,
+		Title: "Unknown business category", Requirement: "The business category is one of the four that are defined",
+		Advice: reissue,
+		When:   func(e *evidence) bool { return marked(e) && e.mark.Subject.Has(businessCategory) },
 		Fails: func(e *evidence) diag.Failures {
 			c := e.mark.Subject.Get(businessCategory)
 			return diag.FailIf(!slices.Contains(categories, c), "The businessCategory is %q, not one of: %s.",
@@ -146,10 +130,9 @@ var subjectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.subject.source", Severity: diag.Warning, Weight: 1, Category: factorSubject,
+		Code: "markcert.subject.source", Severity: diag.Warning, Weight: 1, Category: factorSubject, Ref: fieldsRef,
 		Title:       "Source of the mark in prior use missing",
 		Requirement: "A certificate for a mark in prior use says where the mark was seen",
-		Ref:         fieldsRef,
 		Advice:      reissue,
 		When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.MarkType() == PriorUse },
 		Fails: func(e *evidence) diag.Failures {
@@ -160,10 +143,9 @@ var subjectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.subject.foreign", Severity: diag.Warning, Weight: 1, Category: factorSubject,
+		Code: "markcert.subject.foreign", Severity: diag.Warning, Weight: 1, Category: factorSubject, Ref: fieldsRef,
 		Title:       "Fields of another mark type in the subject",
 		Requirement: "The subject has no field of another mark type",
-		Ref:         fieldsRef,
 		Advice:      reissue,
 		When:        typed,
 		Fails: func(e *evidence) diag.Failures {

@@ -13,9 +13,8 @@ import (
 var textRules = diag.Rules[*evidence]{
 	{
 		Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText,
-		Title:       "Private key in the text",
-		Requirement: "The text holds no private key",
-		Ref:         "RFC 5280 section 8",
+		Ref:   "RFC 5280 section 8",
+		Title: "Private key in the text", Requirement: "The text holds no private key",
 		Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else " +
 			"uses " +
 			"the key: whoever could read the text can use it.",
@@ -25,13 +24,10 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "cert_pem_missing", Severity: diag.Critical, Weight: 10, Category: factorText,
-		Title:       "No certificate in the text",
-		Requirement: "The text holds a certificate",
-		Ref:         "RFC 7468 section 5",
-		Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and holds " +
-			"the " +
-			"mark certificate and those of its issuers.",
+		Code: "cert_pem_missing", Severity: diag.Critical, Weight: 10, Category: factorText, Ref: "RFC 7468 section 5",
+		Title: "No certificate in the text", Requirement: "The text holds a certificate",
+		Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and " +
+			"holds the mark certificate and those of its issuers.",
 		When: read,
 		Fails: func(e *evidence) diag.Failures {
 			found, ok := forms[e.bundle.Form]
@@ -47,12 +43,10 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "cert_invalid", Severity: diag.Critical, Weight: 5, Category: factorText,
-		DependsOn:   []diag.Code{"cert_pem_missing"},
-		Title:       "Certificate cannot be read",
-		Requirement: "Each certificate of the text can be read",
-		Ref:         "RFC 7468 section 5.1",
-		Advice:      "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
-		When:        read,
+		DependsOn: []diag.Code{"cert_pem_missing"}, Ref: "RFC 7468 section 5.1",
+		Title: "Certificate cannot be read", Requirement: "Each certificate of the text can be read",
+		Advice: "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
+		When:   read,
 		Fails: func(e *evidence) diag.Failures {
 			all := diag.FailEach(e.bundle.Broken, func(b broken) diag.Failures {
 				if b.Index == 0 {
@@ -74,20 +68,17 @@ var textRules = diag.Rules[*evidence]{
 		Requirement: "The certificate is one for marks",
 		Ref:         draft + "4.4",
 		Advice: "Publish the verified or common mark certificate that an authority for marks issued to you. A " +
-			"certificate for a " +
-			"web server cannot take its place.",
+			"certificate for a web server cannot take its place.",
 		// What cannot be read may be the mark certificate.
 		When:  func(e *evidence) bool { return e.mark != nil && !(len(e.bundle.Broken) > 0 && e.mark.X509.IsCA) },
 		Fails: notForMarks,
 	},
 	{
 		Code: "markcert.pem.form", Severity: diag.Error, Weight: 4, Category: factorText,
-		DependsOn:   []diag.Code{"cert_pem_missing"},
-		Title:       "Certificate is not encoded as PEM",
-		Requirement: "The certificate is encoded as PEM",
-		Ref:         draft + "3.3",
-		Advice:      "Convert the certificate to PEM and add the certificates of its issuers: receivers read no other form.",
-		When:        read,
+		DependsOn: []diag.Code{"cert_pem_missing"}, Ref: draft + "3.3",
+		Title: "Certificate is not encoded as PEM", Requirement: "The certificate is encoded as PEM",
+		Advice: "Convert the certificate to PEM and add the certificates of its issuers: receivers read no other form.",
+		When:   read,
 		Fails: func(e *evidence) diag.Failures {
 			if e.bundle.Form == PEM {
 				return nil
@@ -101,10 +92,8 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.pem.several", Severity: diag.Error, Weight: 3, Category: factorText,
-		DependsOn:   []diag.Code{"cert_not_vmc"},
-		Title:       "More than one mark certificate",
-		Requirement: "The text holds one mark certificate",
-		Ref:         draft + "3.3",
+		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "3.3",
+		Title: "More than one mark certificate", Requirement: "The text holds one mark certificate",
 		Advice: "Leave one mark certificate in the text. Another logo needs a record of its own, with another " +
 			"selector and URL.",
 		When: marked,
@@ -121,10 +110,8 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.pem.order", Severity: diag.Warning, Weight: 2, Category: factorText,
-		DependsOn:   []diag.Code{"cert_not_vmc", "markcert.pem.several"},
-		Title:       "Certificates are not in order",
-		Requirement: "The mark certificate comes first, then its issuers",
-		Ref:         draft + "3.3",
+		DependsOn: []diag.Code{"cert_not_vmc", "markcert.pem.several"}, Ref: draft + "3.3",
+		Title: "Certificates are not in order", Requirement: "The mark certificate comes first, then its issuers",
 		Advice: "Put the mark certificate first, then the one that issued it, and so on: receivers may refuse " +
 			"another order.",
 		When: func(e *evidence) bool { return marked(e) && len(e.bundle.Certificates) > 1 },
@@ -137,12 +124,10 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText,
-		DependsOn:   []diag.Code{"cert_not_vmc"},
-		Title:       "Certificate appears twice",
-		Requirement: "Each certificate appears once",
-		Ref:         draft + "3.3",
-		Advice:      "Remove the repeated certificates: receivers may refuse a text with duplicates.",
-		When:        marked,
+		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "3.3",
+		Title: "Certificate appears twice", Requirement: "Each certificate appears once",
+		Advice: "Remove the repeated certificates: receivers may refuse a text with duplicates.",
+		When:   marked,
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.bundle.Certificates) == len(e.others)+1 {
 				return nil
@@ -153,12 +138,10 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.pem.unrelated", Severity: diag.Warning, Weight: 1, Category: factorText,
-		DependsOn:   []diag.Code{"cert_not_vmc", "markcert.pem.several"},
-		Title:       "Certificates that do not belong to the chain",
-		Requirement: "All certificates belong to the chain",
-		Ref:         draft + "3.3",
-		Advice:      "Remove the certificates that have issued none of the others.",
-		When:        func(e *evidence) bool { return marked(e) && e.trust.Recognized },
+		DependsOn: []diag.Code{"cert_not_vmc", "markcert.pem.several"}, Ref: draft + "3.3",
+		Title: "Certificates that do not belong to the chain", Requirement: "All certificates belong to the chain",
+		Advice: "Remove the certificates that have issued none of the others.",
+		When:   func(e *evidence) bool { return marked(e) && e.trust.Recognized },
 		Fails: func(e *evidence) diag.Failures {
 			list := e.unrelated()
 			if len(list) == 0 {
@@ -170,12 +153,10 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "markcert.pem.others", Severity: diag.Warning, Weight: 1, Category: factorText,
-		DependsOn:   []diag.Code{"cert_pem_missing", "markcert.pem.private_key"},
-		Title:       "PEM blocks that are no certificates",
-		Requirement: "All PEM blocks are certificates",
-		Ref:         draft + "3.3",
-		Advice:      "Remove the other blocks: receivers expect certificates only.",
-		When:        read,
+		DependsOn: []diag.Code{"cert_pem_missing", "markcert.pem.private_key"}, Ref: draft + "3.3",
+		Title: "PEM blocks that are no certificates", Requirement: "All PEM blocks are certificates",
+		Advice: "Remove the other blocks: receivers expect certificates only.",
+		When:   read,
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.bundle.Others) == 0 {
 				return nil

@@ -17,13 +17,9 @@ var texts = diag.Texts{
 		Sub:      "Mailboxes can show the logo today. The findings say what to improve.",
 	},
 	"invalid": {
-		Headline: "Mark certificate has a fault",
-		Sub:      "Some mailboxes show no logo. Fix the first finding first.",
+		Headline: "Mark certificate has a fault", Sub: "Some mailboxes show no logo. Fix the first finding first.",
 	},
-	"missing": {
-		Headline: "There is no mark certificate",
-		Sub:      "Mailboxes that ask for one show no logo.",
-	},
+	"missing": {Headline: "There is no mark certificate", Sub: "Mailboxes that ask for one show no logo."},
 	"unknown": {
 		Headline: "Mark certificate could not be examined",
 		Sub:      "Servers did not answer, so that there is no verdict. Check them and try again.",

@@ -22,11 +22,9 @@ const Node = "_bimi"
 const (
 	// Timeout is how long answers are waited for.
 	Timeout = 10 * time.Second
-
 	// maxPlaces is how many names are asked for: as many as a receiver may ask in looking for the organizational domain
 	// (RFC 9989 section 4.10).
 	maxPlaces = policy.MaxQueries
-
 	// maxName bounds a name in the DNS, in characters without the final dot (RFC 1035 section 2.3.4).
 	maxName = 253
 )

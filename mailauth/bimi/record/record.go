@@ -45,16 +45,12 @@ const (
 // A Record is what a domain says about its logo. Its faults are in List.
 type Record struct {
 	List taglist.List
-
 	// Location is the URI of the logo, and Authority that of the certificate, as they stand in l and a; empty if absent.
 	Location, Authority URI
-
 	// Declined says that the domain wants no logo to be shown: l and a are empty (section 4.3.1 of the draft).
 	Declined bool
-
 	// AvatarPreference is what avp says, brand if it is absent or not valid.
 	AvatarPreference AvatarPreference
-
 	// LocalPartSelectors says that there is a tag lps. Then the part of the address before the @ is a selector if it
 	// begins with one of the prefixes, or if there is none.
 	LocalPartSelectors bool

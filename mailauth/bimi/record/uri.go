@@ -134,9 +134,8 @@ const maxURI = 2048
 
 // images are the suffixes of formats of images that no receiver takes: only SVG is in the registry (section 4.3.2 of
 // the draft).
-var images = []string{
-	".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".avif", ".bmp", ".ico", ".tif", ".tiff", ".heic", ".eps", ".ai", ".pdf",
-}
+var images = []string{".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".avif", ".bmp", ".ico", ".tif", ".tiff",
+	".heic", ".eps", ".ai", ".pdf"}
 
 // certificates are the suffixes of files of certificates.
 var certificates = []string{".pem", ".crt", ".cer", ".der", ".p7b", ".p7c", ".pfx", ".p12"}
@@ -171,9 +170,7 @@ func certificateProblem(u diag.URL) string {
 
 // prefixProblem says why no local part begins with a prefix of lps: a clause, empty if one may.
 func prefixProblem(prefix string) string {
-	ldh := func(c rune) bool {
-		return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '-'
-	}
+	ldh := func(c rune) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '-' }
 	switch {
 	case prefix == "":
 		return "there is a comma in lps without a prefix beside it"

@@ -38,10 +38,8 @@ var placeholders = set("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title l
 	"artboard layer layer_1 test todo placeholder yourbrand")
 
 // placeholderTitles are those of several words.
-var placeholderTitles = []string{
-	"company name", "brand name", "your company", "your brand", "your logo", "my logo", "artboard 1", "layer 1",
-	"bimi logo", "logo title", "insert title here", "title here",
-}
+var placeholderTitles = []string{"company name", "brand name", "your company", "your brand", "your logo", "my logo",
+	"artboard 1", "layer 1", "bimi logo", "logo title", "insert title here", "title here"}
 
 func isPlaceholder(title string) bool {
 	title = strings.ToLower(title)

@@ -10,21 +10,16 @@ import (
 const (
 	// MaxLogo is how long an image should be at most, uncompressed ("32 kilobytes": section 2.4 of the draft).
 	MaxLogo = 32 << 10
-
 	// MaxBytes is how much is read at most. Exports with a raster image inside reach some hundred kilobytes; with a
 	// longer file no designer needs to know what else is wrong.
 	MaxBytes = 1 << 20
-
 	// maxDepth bounds nested elements, as libxml2 does. Real logos have less than 20.
 	maxDepth = 256
-
 	// maxNamespaces bounds the namespaces in scope, each of which is compared for each name with a prefix. Inkscape
 	// declares 9.
 	maxNamespaces = 64
-
 	// maxAttrs bounds the attributes of an element. The profile knows less than 60 for any.
 	maxAttrs = 500
-
 	// maxPerKind bounds the faults of a kind that are kept. The others are counted.
 	maxPerKind = 50
 )
@@ -38,14 +33,11 @@ type Document struct {
 	Width, Height        string
 	Box                  Box // the area that is shown; zero if unknown
 	Size                 int // bytes
-
 	// Complete says that the image was read to its end. Else a fault of the kinds [Syntax], [Encoding], [NotSVG] or
 	// [Limit] tells why not, and nothing is known of what comes behind it.
 	Complete bool
-
 	// Faults are the departures from the profile, in the order of the document. Of each kind only the first are kept.
 	Faults []Fault
-
 	// Counts tells for each kind how many faults there are, including those that are not kept.
 	Counts map[Kind]int
 }

@@ -45,8 +45,7 @@ func decodeText(image []byte) (text, encoding, problem string) {
 		}
 	case marked:
 		return text, encoding, fmt.Sprintf("The document declares the encoding %.40q, but begins with the byte order "+
-			"mark of "+
-			"%s.", declared, strings.ToUpper(encoding))
+			"mark of %s.", declared, strings.ToUpper(encoding))
 	default:
 		if text, ok := decodeBytes(text, declared); ok {
 			return text, declared, ""

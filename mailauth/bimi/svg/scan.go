@@ -45,7 +45,6 @@ type scanner struct {
 	pos   int
 	attrs []attr
 	seen  map[string]bool // names of the attributes of a tag that has many
-
 	// unknown holds the references to entities that XML itself does not define.
 	unknown func(name string, offset int)
 }

@@ -21,7 +21,6 @@ type Request struct {
 	Content []byte `json:"content_base64,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the file as it came: XML, gzip, zip, tar, a message or a mail box with one of them, with up to 50 reports; its content decides which"`
 
 	Filename string `json:"filename,omitempty" maxlen:"255" doc:"name of the file; it decides nothing"`
-
 	// ResolvePTR says whether the largest sources are looked up in reverse DNS. Without it nothing is
 	// asked of the network.
 	ResolvePTR bool `json:"resolve_ptr,omitempty" default:"false" doc:"whether to look up the names of the largest sources"`
@@ -31,13 +30,10 @@ const (
 	// maxAnalyzed is what Analyze holds at worst beside what Read does, in bytes: a tally of each of 200,000 sources,
 	// the names that are told apart, and the reply.
 	maxAnalyzed = 64 << 20
-
 	// fixedMemory is what it holds whatever the report: buffers, maps and the reply.
 	fixedMemory = 3 << 20
-
 	// sentFactor is how often the file is held: as sent, decoded, and once more where it is text.
 	sentFactor = 5
-
 	// tallyFactor is how many bytes the sums take for each byte of XML, if it has nothing but short records.
 	tallyFactor = 4
 )
@@ -124,8 +120,7 @@ type Dispositions struct {
 	Pass       int64 `json:"pass,omitempty" min:"0" doc:"passed DMARC, so that no policy was applied (RFC 9990)"`
 }
 
-// Enforcement says whom p=quarantine or p=reject would concern: the messages that failed, by what their
-// sources are.
+// Enforcement says whom p=quarantine or p=reject would concern: the messages that failed, by what their sources are.
 type Enforcement struct {
 	Ready *bool `json:"ready,omitempty" doc:"whether, as far as the reports show, hardly any mail but forged mail would be lost; absent where they show too little"`
 
@@ -236,8 +231,7 @@ func (e *evidence) read(ctx context.Context, file []byte) error {
 func (e *evidence) analysis(ended time.Time) *Analysis {
 	a := &Analysis{
 		Verdict: rules.Judge(e, texts), Timing: diag.NewTiming(e.began, ended), Partial: e.unnamed > 0,
-		Metadata: ReportMetadata{Errors: []string{}},
-		Services: e.services, Sources: []Source{}, Reports: e.listed(),
+		Metadata: ReportMetadata{Errors: []string{}}, Services: e.services, Sources: []Source{}, Reports: e.listed(),
 	}
 	if e.report == nil {
 		a.Services = []ServiceTotal{}

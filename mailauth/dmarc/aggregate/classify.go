@@ -98,15 +98,13 @@ var explanations = map[Reason]string{
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return []string{
-		string(reasonForeignDomain), string(reasonSPF), string(reasonForwarder), string(reasonOverride),
-		string(reasonGateway), string(reasonServiceSigned), string(reasonDKIMSurvived),
-		string(reasonSharedSignature), string(reasonDKIM), string(reasonService), string(reasonMailboxRelay),
-		string(reasonHosting), string(reasonRelated), string(reasonContradiction),
-		string(reasonBroken), string(reasonStranger), string(reasonNotChecked), string(reasonNoResults),
-		string(reasonOwnName), string(reasonNetwork), string(reasonFollowing), string(reasonDenied),
-		string(reasonForgedPath), string(reasonScattered), string(reasonNothing), string(reasonNoMessages),
-	}
+	return []string{string(reasonForeignDomain), string(reasonSPF), string(reasonForwarder), string(reasonOverride),
+		string(reasonGateway), string(reasonServiceSigned), string(reasonDKIMSurvived), string(reasonSharedSignature),
+		string(reasonDKIM), string(reasonService), string(reasonMailboxRelay), string(reasonHosting),
+		string(reasonRelated), string(reasonContradiction), string(reasonBroken), string(reasonStranger),
+		string(reasonNotChecked), string(reasonNoResults), string(reasonOwnName), string(reasonNetwork),
+		string(reasonFollowing), string(reasonDenied), string(reasonForgedPath), string(reasonScattered),
+		string(reasonNothing), string(reasonNoMessages)}
 }
 
 // classify says what a source is. The first rule that applies decides.
@@ -175,11 +173,10 @@ func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
 	return class, reason, known
 }
 
-// classifySigned classifies a source whose messages have signatures of the domain that pass, while SPF does not
-// pass for the domain. Nobody signs with a key of the domain whom its owner did not let: it is a service of the
-// owner, or somebody passes on what such a service sent: then the report mostly has the same selector from an
-// address that SPF authorizes. Mailboxes send with the owner's return path, so what comes from them otherwise was
-// forwarded.
+// classifySigned classifies a source whose messages have signatures of the domain that pass, while SPF does not pass
+// for the domain. Nobody signs with a key of the domain whom its owner did not let: it is a service of the owner, or
+// somebody passes on what such a service sent: then the report mostly has the same selector from an address that SPF
+// authorizes. Mailboxes send with the owner's return path, so what comes from them otherwise was forwarded.
 func (c *collector) classifySigned(t *tally) (Class, Reason) {
 	switch {
 	case t.service != nil && !t.service.Category.Hosts():
@@ -208,7 +205,6 @@ func classifyService(t *tally) (Class, Reason) {
 const (
 	// signedPercent is how much of the mail that passes is signed where all servers sign: some signatures break.
 	signedPercent = 95
-
 	// Forged mail that is sent by a botnet comes from many networks, a few messages from each. Servers of one owner
 	// are in a few networks; those of forwarders pass on signatures.
 	scatteredNetworks = 20

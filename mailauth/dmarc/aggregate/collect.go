@@ -10,8 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The bounds of what is kept of a report, whatever is in its records. What goes beyond them is counted, not
-// named.
+// The bounds of what is kept of a report, whatever is in its records. What goes beyond them is counted, not named.
 const (
 	maxSources  = 500    // sources in the reply, as many as people go through
 	maxBadTexts = 100    // texts in place of addresses that are told apart

@@ -12,7 +12,6 @@ import (
 const (
 	// headSize is how much of a file is looked at to tell what it is.
 	headSize = 4096
-
 	// maxName bounds the names of files and extensions, in bytes.
 	maxName = 255
 )
@@ -141,11 +140,9 @@ func (o *opener) openXML(f *file) error {
 }
 
 // telling orders what was found by how much it says about the mistake that was made.
-var telling = []content{
-	contentEmpty, ContentText, contentBinary, contentHTML, contentMessage, contentArchive, contentNoFiles,
-	contentXML, contentJSON, contentCSV, contentBroken, contentUnsupported, contentRecord,
-	contentOtherReport, contentFailure, contentTLSReport, contentEncrypted,
-}
+var telling = []content{contentEmpty, ContentText, contentBinary, contentHTML, contentMessage, contentArchive,
+	contentNoFiles, contentXML, contentJSON, contentCSV, contentBroken, contentUnsupported, contentRecord,
+	contentOtherReport, contentFailure, contentTLSReport, contentEncrypted}
 
 // missed notes what is in a file that is no report. Of several the most telling counts.
 func (o *opener) missed(f *file, what content, detail string) {

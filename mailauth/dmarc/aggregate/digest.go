@@ -12,15 +12,12 @@ import (
 const (
 	// readyMessages is how much mail must pass: of fewer messages a sender that writes once a week is not seen.
 	readyMessages = 100
-
 	// lostPercent is how much of the mail that is not forged may be lost: forwarders and mailing lists break about as
 	// much of any domain's mail.
 	lostPercent = 1
-
 	// strangePerMille is how much of it may be of sources that are unlisted or unknown: more is what a printer or an
 	// invoicing system sends, of which each message matters.
 	strangePerMille = 1
-
 	// maxBlocking is how many sources are named. What more would lose is not named, and so not known.
 	maxBlocking = 50
 )

@@ -19,9 +19,8 @@
 //	  <record> … </record>
 //	</feedback>
 //
-// The DKIM and SPF of policy_evaluated say whether the mechanism passed for a domain that is aligned with
-// the From field; the results of auth_results do not ask about alignment, and may all pass in a record that
-// fails DMARC.
+// The DKIM and SPF of policy_evaluated say whether the mechanism passed for a domain that is aligned with the From
+// field; the results of auth_results do not ask about alignment, and may all pass in a record that fails DMARC.
 //
 // # How sources are classified
 //

@@ -52,9 +52,7 @@ func word(w *words, target func(*builder) *string) child {
 	return child{leaf: &leaf{target: target, read: (*builder).readWord, words: w}}
 }
 
-func custom(read func(*builder, *leaf, []byte)) child {
-	return child{leaf: &leaf{read: read}}
-}
+func custom(read func(*builder, *leaf, []byte)) child { return child{leaf: &leaf{read: read}} }
 
 // newSection returns a section. The leaves that belong to it take their paths from it.
 func newSection(name string, open func(*builder) bool, closed func(*builder), children map[string]child) *section {

@@ -23,7 +23,6 @@ const (
 	badEncoding Kind = "bad_encoding" // bytes that are not in the encoding that is declared, or in UTF-8 without one
 	badChar     Kind = "bad_char"     // a control character that XML forbids
 	Damaged     Kind = "damaged"      // the archive around the XML is broken: a check sum, or its end is missing
-
 	// Nothing is lost.
 	doctype   Kind = "doctype"   // a document type declaration; skipped
 	oddValue  Kind = "odd_value" // a value in another form than defined, and clear: "Pass", "3.0", a date in words
@@ -36,7 +35,6 @@ const (
 const (
 	// maxFaults bounds the Faults of a report: each has a kind and element of its own.
 	maxFaults = 100
-
 	// maxValue bounds the value that a Place shows, in bytes.
 	maxValue = 60
 )

@@ -17,9 +17,8 @@ func (b *builder) openRecord() bool {
 	*b.room--
 	line, _ := b.scan.place()
 	b.rec = Record{
-		Report: b.number, Number: b.report.Records + 1, Line: line, Policy: b.policy,
-		Overrides: b.rec.Overrides[:0], DKIMAuth: b.rec.DKIMAuth[:0], SPFAuth: b.rec.SPFAuth[:0],
-		Extensions: b.rec.Extensions[:0],
+		Report: b.number, Number: b.report.Records + 1, Line: line, Policy: b.policy, Overrides: b.rec.Overrides[:0],
+		DKIMAuth: b.rec.DKIMAuth[:0], SPFAuth: b.rec.SPFAuth[:0], Extensions: b.rec.Extensions[:0],
 	}
 	b.inRecord, b.counted, b.uncountable = true, false, false
 	return true

@@ -181,9 +181,7 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 	}
 }
 
-func (o *observation) sawStranger(domain string) {
-	o.stranger = cmp.Or(o.stranger, domain)
-}
+func (o *observation) sawStranger(domain string) { o.stranger = cmp.Or(o.stranger, domain) }
 
 // evaluate takes the receiver's evaluation, works it out where it is missing, and compares the two.
 func (o *observation) evaluate(r *Record) {

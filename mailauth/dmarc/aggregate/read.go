@@ -13,12 +13,11 @@ const (
 	maxRatio    = 200       // bytes expanded for each byte of the file, above minExpanded
 	maxFiles    = 1000      // files in archives and parts of messages
 	maxReports  = 50
-
-	maxRecords = 200_000 // of all reports together
-	maxText    = 4096    // bytes of one element: names have 253, comments a few hundred
-	maxUnread  = 20      // names in File.Unread
-	maxAuth    = 100     // results of DKIM or SPF, overrides, extensions of one record or report
-	maxErrors  = 20      // errors of one report
+	maxRecords  = 200_000 // of all reports together
+	maxText     = 4096    // bytes of one element: names have 253, comments a few hundred
+	maxUnread   = 20      // names in File.Unread
+	maxAuth     = 100     // results of DKIM or SPF, overrides, extensions of one record or report
+	maxErrors   = 20      // errors of one report
 )
 
 // maxMemory is what Read holds at worst beside the file that it is given, in bytes: a body of a message without its
@@ -28,7 +27,6 @@ const maxMemory = 40 << 20
 const (
 	// minExpanded is what any file may expand to: a small report compresses well.
 	minExpanded = 1 << 20
-
 	// maxNesting is how many containers may be in one another: a message, in it an archive, in it another,
 	// with one to spare.
 	maxNesting = 5
@@ -37,7 +35,6 @@ const (
 // A File is what Read found in a file.
 type File struct {
 	Reports []*Report // in the order of the file, at least one
-
 	// Unread names files beside the reports, at most MaxUnread, that cannot be opened: damaged, protected by a
 	// password, or compressed in another way. There may be reports in them.
 	Unread []string
@@ -48,10 +45,9 @@ type File struct {
 // another; what it is decides its content, not its name. It is a notReportError if there is no report in it, and a
 // [LimitError] if it is too large; an error of each ends it and is returned.
 //
-// The Record is used again for the next one: what is kept of its lists must be copied, not so its strings.
-// Metadata and policy may stand behind the records, and are complete when Read returns; a Record holds the policy
-// where it stands before. If it returns an
-// error, the records so far count for nothing.
+// The Record is used again for the next one: what is kept of its lists must be copied, not so its strings. Metadata and
+// policy may stand behind the records, and are complete when Read returns; a Record holds the policy where it stands
+// before. If it returns an error, the records so far count for nothing.
 func Read(file []byte, each func(*Record) error) (*File, error) {
 	if len(file) > MaxSent {
 		return nil, &LimitError{"size", MaxSent}

@@ -7,45 +7,33 @@ import (
 
 // A Report is an aggregate report without its records, which [Read] hands over one by one.
 type Report struct {
-	// Container says what the XML was wrapped in, from the outside: of gzip in a message,
-	// [Message, Gzip].
+	// Container says what the XML was wrapped in, from the outside: of gzip in a message, [Message, Gzip].
 	Container []Container
-
 	// Name is the name of the file that holds the XML, as the archive or message gives it; may be empty.
 	Name string
-
 	// Namespace is that of the root element; empty in most reports.
 	Namespace string
-
 	// Version is the element version: "1.0" in most reports, often absent.
 	Version string
 
 	Metadata Metadata
 	Policy   Policy
-
 	// Extensions names the extensions of the report as a whole, at most MaxAuth; their contents are not kept.
 	Extensions []Extension
-
-	// Records counts the records of the file, with those that could not be used. Read counts what it
-	// hands over, leaves out a record whose count cannot be used, and that in which a truncated file
-	// ends; a Fault tells each.
+	// Records counts the records of the file, with those that could not be used. Read counts what it hands over, leaves
+	// out a record whose count cannot be used, and that in which a truncated file ends; a Fault tells each.
 	Records, Read int
-
 	// Messages is the sum of the counts of the records that Read hands over.
 	Messages int64
-
 	// Truncated says that the file ends before the report does: there may have been more records.
 	Truncated bool
-
 	// Excess says that there are more than MaxRecords records in the file; Records stops counting there.
 	Excess bool
-
 	// Faults lists what was odd, in the order in which it was met, one for each Kind and Element.
 	Faults []Fault
 }
 
-// A Metadata is the element report_metadata. What is missing is empty or zero; a Fault says so where it
-// is required.
+// A Metadata is the element report_metadata. What is missing is empty or zero; a Fault says so where it is required.
 type Metadata struct {
 	Organization string
 	Email        string
@@ -83,7 +71,6 @@ type Record struct {
 	Report int // number of its report in the file, from 0
 	Number int // from 1, in the order of the file
 	Line   int // of its start tag
-
 	// Policy is the policy of the report; nil if the record stands before policy_published. It must not be changed.
 	Policy *Policy
 

@@ -13,13 +13,10 @@ import (
 
 // The bounds of what is looked up in reverse DNS.
 const (
-	// maxResolved is how many sources are looked up, the largest first: nine tenths of the mail come from
-	// fewer.
+	// maxResolved is how many sources are looked up, the largest first: nine tenths of the mail come from fewer.
 	maxResolved = 50
-
 	// maxPTR is how many names of one address are followed. Mail servers have one.
 	maxPTR = 3
-
 	// resolveTimeout is how long names are waited for. They add to a result that stands without them.
 	resolveTimeout = 8 * time.Second
 )

@@ -24,23 +24,16 @@ var fileRules = diag.Rules[*evidence]{
 	notReport("dmarc.report.kind.dmarc_record", "DMARC record, not a DMARC report", "The file is not a DMARC record",
 		"RFC 9989 section 4.7",
 		"Check the record with dmarc/validate. Reports are sent by receivers of mail to the addresses in its tag rua.",
-		"The text is the DMARC record of a domain.",
-		contentRecord),
-	notReport("dmarc.report.kind.empty", "Empty file", "The file is not empty",
-		"RFC 9990 section 3.1",
-		"Save the attachment again and upload it as it is.",
-		"The file is empty.",
-		contentEmpty, contentNoFiles),
+		"The text is the DMARC record of a domain.", contentRecord),
+	notReport("dmarc.report.kind.empty", "Empty file", "The file is not empty", "RFC 9990 section 3.1",
+		"Save the attachment again and upload it as it is.", "The file is empty.", contentEmpty, contentNoFiles),
 	notReport("dmarc.report.kind.message", "Message without a DMARC report", "The message has a report attached",
 		"RFC 9990 section 3.5.2",
 		"Upload the message with its attachments, or the attachment itself: an XML file, usually in gzip or zip.",
-		"The message has no aggregate report attached.",
-		contentMessage),
+		"The message has no aggregate report attached.", contentMessage),
 	notReport("dmarc.report.kind.archive", "Archive without a DMARC report", "The archive holds a report",
-		"RFC 9990 section 3.5.2",
-		"Upload the archive that was attached to the report message: it holds one XML file.",
-		"The archive holds no aggregate report.",
-		contentArchive),
+		"RFC 9990 section 3.5.2", "Upload the archive that was attached to the report message: it holds one XML file.",
+		"The archive holds no aggregate report.", contentArchive),
 	notReport("dmarc.report.kind.encrypted", "Archive protected by a password", "The archive is not protected by a "+
 		"password",
 		"RFC 9990 section 3.5.2",
@@ -61,13 +54,10 @@ var fileRules = diag.Rules[*evidence]{
 		"The archive is broken, and nothing in it could be unpacked.",
 		contentBroken),
 	{
-		Code: "dmarc.report.kind.other", Severity: diag.Error, NoScore: true,
-		Title:       "Not a DMARC report",
-		Requirement: "The file is an aggregate report",
-		Ref:         "RFC 9990 section 3.1.1",
-		Advice: "Upload the attachment of a message sent to one of your rua addresses: XML, usually in gzip " +
-			"or zip.",
-		When: func(e *evidence) bool { return e.other == nil || slices.Contains(otherContents, e.other.Content) },
+		Code: "dmarc.report.kind.other", Severity: diag.Error, NoScore: true, Ref: "RFC 9990 section 3.1.1",
+		Title: "Not a DMARC report", Requirement: "The file is an aggregate report",
+		Advice: "Upload the attachment of a message sent to one of your rua addresses: XML, usually in gzip or zip.",
+		When:   func(e *evidence) bool { return e.other == nil || slices.Contains(otherContents, e.other.Content) },
 		Fails: func(e *evidence) diag.Failures {
 			if e.other == nil {
 				return nil
@@ -78,9 +68,8 @@ var fileRules = diag.Rules[*evidence]{
 }
 
 // otherContents are those that have no rule of their own.
-var otherContents = []content{
-	contentJSON, contentHTML, contentXML, contentCSV, ContentText, contentBinary, contentOtherReport,
-}
+var otherContents = []content{contentJSON, contentHTML, contentXML, contentCSV, ContentText, contentBinary,
+	contentOtherReport}
 
 // contentText says of contents that share a rule what they are.
 var contentText = map[content]string{

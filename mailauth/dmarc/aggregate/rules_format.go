@@ -12,10 +12,8 @@ import (
 // whoever handed it on: what could be read counts all the same.
 var formatRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarc.report.xml.truncated", Severity: diag.Error, NoScore: true,
-		Title:       "Truncated report: the XML ends too early",
-		Requirement: "The report is complete",
-		Ref:         "RFC 9990 section 3.1.1.2",
+		Code: "dmarc.report.xml.truncated", Severity: diag.Error, NoScore: true, Ref: "RFC 9990 section 3.1.1.2",
+		Title: "Truncated report: the XML ends too early", Requirement: "The report is complete",
 		Advice: "Save the attachment again and upload the whole file. If the message itself is cut off, ask the " +
 			"receiver, or raise the size limit of the mailbox.",
 		Fails: func(e *evidence) diag.Failures {
@@ -41,9 +39,8 @@ var formatRules = diag.Rules[*evidence]{
 		"Tell the receiver. Numbers and addresses are not affected; names may show a wrong letter.",
 		"The file has bytes that are not valid in its character encoding, which is UTF-8 unless it declares "+
 			"another", nil, badEncoding),
-	faultRule("dmarc.report.xml.malformed", diag.Warning, "XML that is not well-formed",
-		"The XML is well-formed", "RFC 9990 section 3.1.1",
-		"Tell the receiver: other tools refuse the file. What could be read is shown.",
+	faultRule("dmarc.report.xml.malformed", diag.Warning, "XML that is not well-formed", "The XML is well-formed",
+		"RFC 9990 section 3.1.1", "Tell the receiver: other tools refuse the file. What could be read is shown.",
 		"The XML is not well-formed", nil, malformed, badEntity, badChar, doctype),
 	faultRule("dmarc.report.metadata.missing", diag.Warning, "Required metadata missing",
 		"The metadata is complete", "RFC 9990 section 3.1.1.3",
@@ -62,10 +59,8 @@ var formatRules = diag.Rules[*evidence]{
 		"Tell the receiver. The values are shown as sent, and none of them counts as a pass.",
 		"The report has values that the format does not define", nil, badValue, repeated),
 	{
-		Code: "dmarc.report.records.limit", Severity: diag.Warning,
-		Title:       "More records than are read",
-		Requirement: "All records are read",
-		Ref:         "RFC 9990 section 3.1.1.7",
+		Code: "dmarc.report.records.limit", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.7",
+		Title: "More records than are read", Requirement: "All records are read",
 		Advice: "Split the file, or read the rest with a tool of your own: all totals cover only the records that " +
 			"were read.",
 		Fails: func(e *evidence) diag.Failures {

@@ -12,9 +12,9 @@ import (
 var mailRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.report.legitimate.blocked", Severity: diag.Error, Weight: 10, Category: factorAuthentication,
+		Ref:         "RFC 9989 section 5.1.6",
 		Title:       "Legitimate mail was quarantined or rejected",
 		Requirement: "No legitimate mail was quarantined or rejected",
-		Ref:         "RFC 9989 section 5.1.6",
 		Advice: "Fix these sources now, as the findings about them say: usually they lack DKIM signing with your domain. " +
 			"If that takes days, publish p=none until it is done.",
 		When: hasOwn,
@@ -25,10 +25,8 @@ var mailRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.report.passed.blocked", Severity: diag.Warning,
-		Title:       "Mail that passed was quarantined or rejected",
-		Requirement: "Mail that passed was delivered",
-		Ref:         "RFC 9990 section 3.1.1.9",
+		Code: "dmarc.report.passed.blocked", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.9",
+		Title: "Mail that passed was quarantined or rejected", Requirement: "Mail that passed was delivered",
 		Advice: "Ask the receiver why: DMARC was not the reason. Content and reputation of the senders are what " +
 			"else receivers judge.",
 		Fails: func(e *evidence) diag.Failures {
@@ -38,9 +36,9 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.service.unaligned", Severity: diag.Warning, Weight: 20, Category: factorAuthentication,
+		Ref:         "RFC 9989 section 5.1.6",
 		Title:       "Sending service fails DMARC: not aligned with the domain",
 		Requirement: "All known sending services pass",
-		Ref:         "RFC 9989 section 5.1.6",
 		Advice: "Set up DKIM signing with your domain at the service, and a return path in your domain where it " +
 			"offers one.",
 		When: hasOwn,
@@ -51,20 +49,18 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.sender.failing", Severity: diag.Warning, Weight: 10, Category: factorAuthentication,
-		Title:       "Mail from one of your own sources fails DMARC",
-		Requirement: "Mail from your own sources passes",
-		Ref:         "RFC 9989 section 5.1.6",
+		Ref:   "RFC 9989 section 5.1.6",
+		Title: "Mail from one of your own sources fails DMARC", Requirement: "Mail from your own sources passes",
 		Advice: "Find out which server or service this is. Sign its mail with DKIM for your domain, and list its " +
 			"address in the SPF record.",
-		When:   func(e *evidence) bool { return hasOwn(e) && (len(e.own) == 0 || slices.ContainsFunc(e.own, lenient)) },
-		Fails:  (*evidence).ownFailures,
-		Partly: legitimateShare,
+		When:  func(e *evidence) bool { return hasOwn(e) && (len(e.own) == 0 || slices.ContainsFunc(e.own, lenient)) },
+		Fails: (*evidence).ownFailures, Partly: legitimateShare,
 	},
 	{
 		Code: "dmarc.report.alignment.strict", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+		Ref:         "RFC 9989 section 4.4",
 		Title:       "Strict alignment fails mail that relaxed alignment would pass",
 		Requirement: "Strict alignment fails no authenticated mail",
-		Ref:         "RFC 9989 section 4.4",
 		Advice: "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of " +
 			"the From field.",
 		When: func(e *evidence) bool { return e.sums.align.strict() },
@@ -76,10 +72,9 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.spf.permerror", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Title:       "SPF record with an error (permerror)",
-		Requirement: "The SPF record can be evaluated",
-		Ref:         "RFC 7208 section 2.6.7",
-		Advice:      "Check the record with spf/lookup: usually it needs more than 10 DNS lookups, or is published twice.",
+		Ref:   "RFC 7208 section 2.6.7",
+		Title: "SPF record with an error (permerror)", Requirement: "The SPF record can be evaluated",
+		Advice: "Check the record with spf/lookup: usually it needs more than 10 DNS lookups, or is published twice.",
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.permError
 			return diag.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: "+
@@ -88,10 +83,9 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.dkim.key", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Title:       "DKIM key that cannot be used (permerror)",
-		Requirement: "The DKIM keys can be used",
-		Ref:         "RFC 6376 section 6.1.2",
-		Advice:      "Look the selector up with dkim/lookup, and publish the key that the sender signs with.",
+		Ref:   "RFC 6376 section 6.1.2",
+		Title: "DKIM key that cannot be used (permerror)", Requirement: "The DKIM keys can be used",
+		Advice: "Look the selector up with dkim/lookup, and publish the key that the sender signs with.",
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.badKeys
 			return diag.FailIf(c.total > 0, "For %s the receiver found no key that it could use: "+
@@ -100,9 +94,9 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.dkim.broken", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+		Ref:         "RFC 6376 section 6.1.3",
 		Title:       "DKIM signatures of your own servers do not verify",
 		Requirement: "DKIM signatures of your own servers verify",
-		Ref:         "RFC 6376 section 6.1.3",
 		Advice: "Look the selector up with dkim/lookup, and check that the server signs with that key, after " +
 			"everything else that changes the message.",
 		When: hasOwn,
@@ -115,9 +109,9 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.unlisted.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+		Ref:         "RFC 9989 section 5.1.5",
 		Title:       "Mail that is probably your own fails DMARC",
 		Requirement: "No mail that is probably the domain's own fails",
-		Ref:         "RFC 9989 section 5.1.5",
 		Advice: "Look these addresses up in your networks and contracts: a printer, a monitoring system or a web server " +
 			"may send. Add what is yours to the SPF record and have it sign with DKIM.",
 		Fails: func(e *evidence) diag.Failures {
@@ -129,9 +123,8 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.unknown.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Title:       "Mail of unknown sources fails DMARC",
-		Requirement: "No mail of unknown sources fails",
-		Ref:         "RFC 9989 section 5.1.5",
+		Ref:   "RFC 9989 section 5.1.5",
+		Title: "Mail of unknown sources fails DMARC", Requirement: "No mail of unknown sources fails",
 		Advice: "Find out whether any of them is yours: look the addresses up, ask marketing, sales, support and HR, and " +
 			"compare reports of several days and receivers. Set up DKIM signing with your domain for what is.",
 		Fails: func(e *evidence) diag.Failures {
@@ -152,10 +145,9 @@ var mailRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.report.forwarding.blocked", Severity: diag.Warning,
+		Code: "dmarc.report.forwarding.blocked", Severity: diag.Warning, Ref: "RFC 9989 section 7.4",
 		Title:       "Forwarded mail was quarantined or rejected",
 		Requirement: "No forwarded mail was quarantined or rejected",
-		Ref:         "RFC 9989 section 7.4",
 		Advice: "Sign all mail with DKIM, so that it passes when it is forwarded unchanged. If your users post to mailing " +
 			"lists, which change messages, do not publish p=reject.",
 		When: func(e *evidence) bool { return e.classes[forwarding].messages > 0 },
@@ -167,9 +159,8 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.dkim.coverage", Severity: diag.Info, Weight: 10, Category: factorCoverage,
-		Title:       "Mail that passes by SPF alone",
-		Requirement: "Legitimate mail passes by DKIM",
-		Ref:         "RFC 9989 section 7.4",
+		Ref:   "RFC 9989 section 7.4",
+		Title: "Mail that passes by SPF alone", Requirement: "Legitimate mail passes by DKIM",
 		Advice: "Sign this mail with DKIM for your domain: when it is forwarded, SPF fails, and only a signature " +
 			"lets it pass.",
 		When: hasPassed,
@@ -184,9 +175,8 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.spf.coverage", Severity: diag.Info, Weight: 5, Category: factorCoverage,
-		Title:       "Mail that passes by DKIM alone",
-		Requirement: "Legitimate mail passes by SPF",
-		Ref:         "RFC 9989 section 4.4.2",
+		Ref:   "RFC 9989 section 4.4.2",
+		Title: "Mail that passes by DKIM alone", Requirement: "Legitimate mail passes by SPF",
 		Advice: "Use a return path in your domain where the sender offers that. Where it does not, nothing is lost: " +
 			"DMARC needs one of the two.",
 		When: hasPassed,
@@ -200,10 +190,8 @@ var mailRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.report.forwarding.seen", Severity: diag.Info,
-		Title:       "Forwarded mail in the report",
-		Requirement: "No mail was forwarded",
-		Ref:         "RFC 9989 section 7.4",
+		Code: "dmarc.report.forwarding.seen", Severity: diag.Info, Ref: "RFC 9989 section 7.4",
+		Title: "Forwarded mail in the report", Requirement: "No mail was forwarded",
 		Advice: "Keep signing with DKIM: forwarding breaks SPF, and signatures survive it. Do not add forwarders to " +
 			"the SPF record.",
 		Fails: (*evidence).forwardingSeen,

@@ -13,9 +13,9 @@ import (
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.report.spoofing.delivered", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
+		Ref:         "RFC 9989 section 4.7",
 		Title:       "Spoofed mail is delivered: the policy is none",
 		Requirement: "No spoofed mail is delivered because the policy is none",
-		Ref:         "RFC 9989 section 4.7",
 		Advice: "Check that none of these addresses is one of your servers or services. Find out whose the other sources " +
 			"are that fail, and set up those of your own, before you enforce a policy.",
 		When: func(e *evidence) bool { return !enforced(e) },
@@ -28,9 +28,9 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.spoofing.spared", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Ref:         "RFC 9990 section 3.1.6",
 		Title:       "Spoofed mail was delivered in spite of the policy",
 		Requirement: "The policy was applied to spoofed mail",
-		Ref:         "RFC 9990 section 3.1.6",
 		Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no " +
 			"pct below 100, no t=y. What receivers spare by their own decision cannot be changed.",
 		When:  func(e *evidence) bool { return enforced(e) && e.classes[spoofing].messages > 0 },
@@ -42,9 +42,8 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.policy.none", Severity: diag.Info, Weight: 25, Category: factorPolicy,
-		Title:       "Policy none: failing mail is only reported",
-		Requirement: "The policy is quarantine or reject",
-		Ref:         "RFC 9989 section 5.1.7",
+		Ref:   "RFC 9989 section 5.1.7",
+		Title: "Policy none: failing mail is only reported", Requirement: "The policy is quarantine or reject",
 		Advice: "Set up what fails and is yours, and find out whose the rest is. Enforce the policy only when the reports " +
 			"of all receivers have been clean for some weeks.",
 		When: func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
@@ -57,9 +56,9 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.policy.quarantine", Severity: diag.Info, Weight: 5, Category: factorPolicy,
+		Ref:         "RFC 9989 section 5.1.7",
 		Title:       "Policy quarantine: failing mail goes to spam folders",
 		Requirement: "The policy is reject, where it is enforced",
-		Ref:         "RFC 9989 section 5.1.7",
 		Advice: "Set up what fails and is yours, and find out whose the rest is. Publish p=reject only when the reports " +
 			"of all receivers have been clean for some weeks.",
 		When: enforced,
@@ -77,9 +76,8 @@ var policyRules = diag.Rules[*evidence]{
 var scopeRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.report.policy.subdomains", Severity: diag.Warning, Weight: 10, Category: factorScope,
-		Title:       "Weaker policy for subdomains (sp)",
-		Requirement: "Subdomains have the same policy",
-		Ref:         "RFC 9989 section 4.7",
+		Ref:   "RFC 9989 section 4.7",
+		Title: "Weaker policy for subdomains (sp)", Requirement: "Subdomains have the same policy",
 		Advice: "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: spoofers " +
 			"choose a subdomain otherwise.",
 		When: enforced,
@@ -92,9 +90,9 @@ var scopeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.policy.nonexistent", Severity: diag.Warning, Weight: 5, Category: factorScope,
+		Ref:         "RFC 9989 section 4.7",
 		Title:       "Weaker policy for names that do not exist (np)",
 		Requirement: "Names that do not exist have the same policy",
-		Ref:         "RFC 9989 section 4.7",
 		Advice: "Set np=reject, once you know that no service of yours sends from a subdomain that does not exist " +
 			"in the DNS.",
 		When: enforced,
@@ -106,9 +104,8 @@ var scopeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.policy.percentage", Severity: diag.Warning, Weight: 5, Category: factorScope,
-		Title:       "Policy applied to only part of the mail (pct)",
-		Requirement: "The policy applies to all mail",
-		Ref:         "RFC 9989 section 4.7",
+		Ref:   "RFC 9989 section 4.7",
+		Title: "Policy applied to only part of the mail (pct)", Requirement: "The policy applies to all mail",
 		Advice: "Remove pct once all legitimate services pass. RFC 9989 removed it: some receivers apply the policy " +
 			"to everything already.",
 		When: func(e *evidence) bool { return enforced(e) && e.report.Policy.Percentage != nil },
@@ -120,11 +117,10 @@ var scopeRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorScope,
-		Title:       "Policy in test mode (t=y)",
-		Requirement: "The policy is not in test mode",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Remove t=y once all legitimate services pass.",
-		When:        enforced,
+		Ref:   "RFC 9989 section 4.7",
+		Title: "Policy in test mode (t=y)", Requirement: "The policy is not in test mode",
+		Advice: "Remove t=y once all legitimate services pass.",
+		When:   enforced,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.report.Policy.Testing == "y", "With t=y, receivers apply a policy one step weaker than "+
 				"p=%s.", e.report.Policy.Policy)

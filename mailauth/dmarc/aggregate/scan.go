@@ -9,11 +9,9 @@ import (
 const (
 	// window is how much XML is held at a time.
 	window = 128 << 10
-
 	// maxTag bounds a tag with its attributes. Reports have attributes on the root and on extensions
 	// only; what is longer is no tag.
 	maxTag = 16 << 10
-
 	// maxStrange is how much of XML is read in search of something of a report.
 	maxStrange = 1 << 20
 )

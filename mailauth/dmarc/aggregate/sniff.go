@@ -104,11 +104,9 @@ func sniffJSON(text []byte) format {
 }
 
 // messageFields are fields of which each message or part has at least one.
-var messageFields = []string{
-	"from", "to", "subject", "date", "received", "return-path", "delivered-to", "message-id", "mime-version",
-	"content-type", "content-transfer-encoding", "content-disposition", "dkim-signature",
-	"authentication-results", "x-original-to",
-}
+var messageFields = []string{"from", "to", "subject", "date", "received", "return-path", "delivered-to", "message-id",
+	"mime-version", "content-type", "content-transfer-encoding", "content-disposition", "dkim-signature",
+	"authentication-results", "x-original-to"}
 
 // sniffFields recognizes what begins with fields: a message, or what reports of failures consist of.
 func sniffFields(text []byte) format {

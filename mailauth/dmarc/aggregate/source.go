@@ -10,7 +10,6 @@ import (
 const (
 	// maxDetails bounds each list of a source: a service has a few domains, an attacker thousands.
 	maxDetails = 8
-
 	// maxDomain is the longest name in the DNS, in characters; what is longer is cut.
 	maxDomain = 253
 )
@@ -120,10 +119,9 @@ func cut(name string) string {
 func (s *source) written() Source {
 	w := Source{
 		MessageCount: s.messages, PassCount: s.pass, SPFAlignedCount: s.spf, DKIMAlignedCount: s.dkim,
-		Classification: s.class, Reason: s.reason, Explanation: explanations[s.reason],
-		Dispositions:    s.dispositions,
-		OverrideReasons: []OverrideCount{}, HeaderFrom: []string{}, EnvelopeFrom: []string{},
-		DKIM: []DKIMCount{}, SPF: []SPFCount{},
+		Classification: s.class, Reason: s.reason, Explanation: explanations[s.reason], Dispositions: s.dispositions,
+		OverrideReasons: []OverrideCount{}, HeaderFrom: []string{}, EnvelopeFrom: []string{}, DKIM: []DKIMCount{},
+		SPF: []SPFCount{},
 	}
 	if s.ip.IsValid() {
 		w.SourceIP = &s.ip

@@ -237,10 +237,9 @@ func (b *builder) readTime(l *leaf, text []byte, target *time.Time) {
 }
 
 // The forms of dates that receivers write instead of seconds since 1970. Those without a zone are UTC.
-var dateForms = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
-	"2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123Z, time.RFC1123,
-}
+var dateForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123Z,
+	time.RFC1123}
 
 // parseTime reads seconds since 1970, and tells whether they were written in another way.
 func parseTime(s string) (t time.Time, odd, ok bool) {

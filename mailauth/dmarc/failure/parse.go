@@ -57,9 +57,7 @@ func isFeedback(p mime.Part) bool {
 }
 
 // leadingText removes the blank lines that some programs begin a part with.
-func leadingText(body []byte) []byte {
-	return []byte(strings.TrimLeft(string(body), " \t\r\n"))
-}
+func leadingText(body []byte) []byte { return []byte(strings.TrimLeft(string(body), " \t\r\n")) }
 
 // envelope notes where the message around the report departs from RFC 5965 section 2.
 func (r *Report) envelope(header *message.Message) {

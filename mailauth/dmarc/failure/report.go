@@ -62,7 +62,6 @@ type Report struct {
 	EnvelopeID     string
 	ReportingMTA   string
 	ReportedURIs   []string
-
 	// AlignedBy are the mechanisms that authenticated an aligned domain, of dkim and spf (Identity-Alignment,
 	// RFC 9991 section 4). HasAlignment says that the report tells.
 	AlignedBy    []string
@@ -76,13 +75,10 @@ type Report struct {
 	SPFRecord             string // the same of SPF (SPF-DNS)
 
 	Original Original
-
 	// Redacted says that addresses are replaced by other text (RFC 6590), as far as can be told.
 	Redacted bool
-
 	// TextOnly says that there is no part for programs: all is read from the text for people.
 	TextOnly bool
-
 	// Deviations are where the report departs from the RFCs: sentences without a full stop.
 	Deviations []string
 }

@@ -34,12 +34,10 @@ const (
 // A View is what receivers that use one method find for a domain.
 type View struct {
 	Method Method
-
 	// Organizational is the organizational domain. With OrganizationalErr it is what the answers that came
 	// say, and may be another.
 	Organizational    string
 	OrganizationalErr error
-
 	// Policy is the step at which the record that applies was found, and Origin what that is to the domain; nil and
 	// empty without one. With PolicyErr they are not known, and Presumed is what the answers that came say.
 	Policy    *Step
@@ -62,7 +60,6 @@ type Discovery struct {
 	Walk   Walk
 	Tree   View // of receivers that follow RFC 9989
 	List   View // of receivers that follow RFC 7489
-
 	// MX is the answer to the question whether the domain exists, which any record type answers.
 	MX diag.Answer[*dns.MX]
 }

@@ -14,9 +14,7 @@ type Draft []Setting
 type Setting struct{ Tag, Value string }
 
 // NewDraft begins a record with its version and p.
-func NewDraft(p Policy) Draft {
-	return Draft{{"v", Format.Version}, {"p", string(p)}}
-}
+func NewDraft(p Policy) Draft { return Draft{{"v", Format.Version}, {"p", string(p)}} }
 
 // DraftOf begins with the tags of a list, of each name the first.
 func DraftOf(l *taglist.List) Draft {

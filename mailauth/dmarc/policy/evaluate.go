@@ -22,9 +22,8 @@ const (
 
 // Values lists the results.
 func (Result) Values() []string {
-	return []string{
-		string(ResultPass), string(ResultFail), string(ResultNone), string(ResultTempError), string(ResultPermError),
-	}
+	return []string{string(ResultPass), string(ResultFail), string(ResultNone), string(ResultTempError),
+		string(ResultPermError)}
 }
 
 // A Mechanism is what authenticated an identifier.
@@ -56,12 +55,10 @@ type Identifier struct {
 	Domain    diag.Name
 	Strict    bool // whether the policy demands that the domain is the same
 	Aligned   bool
-
 	// Walk is the tree walk from the domain, which alignment needs unless the domains are the same or must be;
 	// else nil. Organizational is what it found.
 	Walk           *Walk
 	Organizational string
-
 	// Err is why it is not known whether the domain is aligned.
 	Err error
 }
@@ -72,13 +69,11 @@ type Evaluation struct {
 	Discovery   *Discovery
 	Identifiers []Identifier // those of the message without duplicates, SPF first; empty if no policy applies
 	Omitted     int          // identifiers beyond maxIdentifiers
-
 	// Tag is that of the record that decides: p, sp or np; empty if no policy applies or it is not known which.
 	// Policy is what it asks for, and Applied what remains of that under t=y, for messages that fail.
 	Tag     string
 	Policy  Policy
 	Applied Policy
-
 	// Err is why the result, or the policy, is not known.
 	Err error
 }

@@ -37,7 +37,6 @@ type Reading struct {
 
 	Requested Policies // what holds without testing and sampling; empty if not usable
 	Applied   Policies // what receivers are asked to apply; empty if not usable
-
 	// Percentage is the share of failing mail to which Applied holds; the rest is treated as Applied.Lowered().
 	// It is 100 under RFC 9989, which has no pct.
 	Percentage int

@@ -27,8 +27,7 @@ type URI struct {
 // Valid reports whether reports can be sent there, as far as the text tells.
 func (u URI) Valid() bool { return u.problem == "" }
 
-// Problem says what is wrong with the URI: a clause about it, such as "has no scheme". It is empty for a valid
-// one.
+// Problem says what is wrong with the URI: a clause about it, such as "has no scheme". It is empty for a valid one.
 func (u URI) Problem() string { return u.problem }
 
 // uris reads rua or ruf: URIs separated by commas.

@@ -17,11 +17,9 @@ import (
 const (
 	// MaxQueries is how many names a tree walk asks for at most (RFC 9989 section 4.10).
 	MaxQueries = 8
-
 	// Timeout is how long answers are waited for. What has not answered then is unknown, before the time of
 	// the caller is up.
 	Timeout = 10 * time.Second
-
 	// maxName is how long a name can be in its text form without the final dot (RFC 1035 section 2.3.4).
 	maxName = 253
 )

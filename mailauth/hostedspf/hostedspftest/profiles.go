@@ -42,9 +42,8 @@ func testEveryField(t *testing.T, f *fixture) {
 		UpdatedAt: at(5), Failures: 7, IsPaused: true,
 		Parts: []hostedspf.Part{
 			{Name: "_aaaaaaaa._flat.example.net", Value: "v=spf1 ip4:192.0.2.2", Until: at(6)},
-			{Name: "_bbbbbbbb._flat.example.net", Networks: []netip.Prefix{
-				netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32"),
-			}},
+			{Name: "_bbbbbbbb._flat.example.net", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"),
+				netip.MustParsePrefix("2001:db8::/32")}},
 		},
 	}
 	require.NoError(t, f.store.Create(f.ctx(), p))

@@ -27,9 +27,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]hostedspf.
 			list = append(list, hostedspf.Due{ID: p.ID, At: p.NextResolveAt})
 		}
 	}
-	slices.SortFunc(list, func(a, b hostedspf.Due) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(list, func(a, b hostedspf.Due) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return list[:min(limit, len(list))], nil
 }
 

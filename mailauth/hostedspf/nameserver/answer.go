@@ -8,7 +8,6 @@ const (
 	// maxDatagram is what the server sends and takes by UDP: the largest that arrives in one piece on
 	// nearly every path (RFC 9715 section 3.1 sets out why fragments are to be avoided).
 	maxDatagram = 1232
-
 	// minDatagram is what every client takes (RFC 1035 section 4.2.1).
 	minDatagram = dns.MinMsgSize
 )
@@ -75,8 +74,7 @@ func reply(q *dns.Msg) *dns.Msg {
 	return m
 }
 
-// truncate empties a reply that does not fit. A part of the records would be of no use to anybody
-// (RFC 2181 section 9).
+// truncate empties a reply that does not fit. A part of the records would be of no use to anybody (RFC 2181 section 9).
 func truncate(m *dns.Msg, opt *dns.OPT) {
 	m.Truncated = true
 	m.Answer, m.Ns, m.Extra = nil, nil, optional(opt) // RFC 6891 section 7

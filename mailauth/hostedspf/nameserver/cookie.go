@@ -20,10 +20,9 @@ const (
 	serverCookie = 16
 	minServer    = 8 // of other servers
 	maxServer    = 32
-
-	cookieLife  = time.Hour        // RFC 9018 section 4.3
-	cookieRenew = 30 * time.Minute // after that a client gets a new one
-	cookieAhead = 5 * time.Minute
+	cookieLife   = time.Hour        // RFC 9018 section 4.3
+	cookieRenew  = 30 * time.Minute // after that a client gets a new one
+	cookieAhead  = 5 * time.Minute
 )
 
 // A jar makes cookies. Who sends one back has received it, so its address is not forged.

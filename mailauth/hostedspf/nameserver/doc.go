@@ -1,5 +1,4 @@
-// Package nameserver is an authoritative name server (RFC 1034, RFC 1035) for the records that hosted
-// SPF publishes.
+// Package nameserver is an authoritative name server (RFC 1034, RFC 1035) for the records that hosted SPF publishes.
 //
 // # How it works
 //
@@ -10,11 +9,10 @@
 //	spf.example.net.     NS  ns1.spf.example.net.
 //	ns1.spf.example.net. A   192.0.2.53
 //
-// An authoritative server answers for its zone alone and never asks anybody else. Its answers carry
-// the bit AA. A name in the zone that holds other types than the one asked for, or that merely stands
-// above other names, gets an empty answer (NODATA), a name that does not exist NXDOMAIN; both come with
-// the SOA record of the zone, which says how long the absence may be remembered (RFC 2308). Whatever
-// lies outside the zone is REFUSED.
+// An authoritative server answers for its zone alone and never asks anybody else. Its answers carry the bit AA. A name
+// in the zone that holds other types than the one asked for, or that merely stands above other names, gets an empty
+// answer (NODATA), a name that does not exist NXDOMAIN; both come with the SOA record of the zone, which says how long
+// the absence may be remembered (RFC 2308). Whatever lies outside the zone is REFUSED.
 //
 // # What it answers from
 //
@@ -25,24 +23,22 @@
 //
 // # What it sends to strangers
 //
-// Source addresses of datagrams can be forged, so that a server's answers hit somebody else. Answers to
-// clients without EDNS fill at most 512 octets, to those with it at most 1232; what is longer comes
-// truncated, for TCP. Queries of type ANY get one short record (RFC 8482). Each network of clients (a
-// /24, or a /56 of IPv6) gets a hundred answers a second by datagram; beyond that every second one
-// is replaced by an empty truncated answer, which lets a real client come by TCP, and the others are
-// dropped. Connections are bounded in number, in all and for each address, and end when idle. Zone
-// transfers are for secondaries only, and four run at a time.
+// Source addresses of datagrams can be forged, so that a server's answers hit somebody else. Answers to clients without
+// EDNS fill at most 512 octets, to those with it at most 1232; what is longer comes truncated, for TCP. Queries of type
+// ANY get one short record (RFC 8482). Each network of clients (a /24, or a /56 of IPv6) gets a hundred answers a
+// second by datagram; beyond that every second one is replaced by an empty truncated answer, which lets a real client
+// come by TCP, and the others are dropped. Connections are bounded in number, in all and for each address, and end when
+// idle. Zone transfers are for secondaries only, and four run at a time.
 //
 // # More than one server
 //
-// A zone should have two name servers in different networks (RFC 2182). Let others fetch it from this
-// one: BIND, Knot DNS, NSD or a service that offers secondary name servers. They are told of each
-// change (NOTIFY, RFC 1996), and transfer the zone (AXFR, RFC 5936), signed with a key that both know
-// (TSIG, RFC 8945). New parts are served for minutes before the records that name them, so that no
-// resolver looks for a part at a server that has not got it yet. What was served before is in the store, so
-// that a restart does not cut that short. A SQLite store serves one process; there is no need for
-// another that reads it. Parts that were replaced are served for six hours: a secondary that has not reached
-// this server for more than four must not answer any longer.
+// A zone should have two name servers in different networks (RFC 2182). Let others fetch it from this one: BIND, Knot
+// DNS, NSD or a service that offers secondary name servers. They are told of each change (NOTIFY, RFC 1996), and
+// transfer the zone (AXFR, RFC 5936), signed with a key that both know (TSIG, RFC 8945). New parts are served for
+// minutes before the records that name them, so that no resolver looks for a part at a server that has not got it yet.
+// What was served before is in the store, so that a restart does not cut that short. A SQLite store serves one process;
+// there is no need for another that reads it. Parts that were replaced are served for six hours: a secondary that has
+// not reached this server for more than four must not answer any longer.
 //
 // Secondaries hold records and cannot answer for sets of addresses. Profiles that need sets are not published
 // in a zone that has any.

@@ -13,15 +13,12 @@ const (
 	// notifyWait is how long a secondary may take to answer, and how long the first wait after that is. Each is
 	// twice the one before.
 	notifyWait = 2 * time.Second
-
 	// notifyTries is how often a secondary is told of a change, which takes four minutes (RFC 1996 section 3.6).
 	// Afterwards it finds out by itself, at its next refresh.
 	notifyTries = 6
-
 	// settle is how long new parts are in the store before the records that name them are served, where there are
-	// secondaries: this server knows of the change within [maxGap], and they fetch it within seconds. Without
-	// that wait a resolver could get the new record here and ask a secondary for its parts, which does not know
-	// them yet.
+	// secondaries: this server knows of the change within [maxGap], and they fetch it within seconds. Without that wait
+	// a resolver could get the new record here and ask a secondary for its parts, which does not know them yet.
 	settle = maxGap + time.Minute
 )
 

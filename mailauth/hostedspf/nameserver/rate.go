@@ -13,18 +13,14 @@ const (
 	// DefaultRate is how many answers a second about one name a network of clients gets by datagram. A resolver asks
 	// for each name once in its lifetime: the busiest stay far below.
 	DefaultRate = 100
-
 	// setRate is how many times as many it gets about a set of addresses, in which each sender is a name of its own.
 	setRate = 10
-
 	// buckets is how many networks and names are told apart. Those that meet in one share its rate; whose that is
 	// cannot be guessed, since the hash is seeded. 512 KiB in all.
 	buckets = 1 << 16
-
 	// Who controls one address controls its neighbours: an allocation of the usual size counts as one.
 	network4 = 24
 	network6 = 56
-
 	// slip lets one of so many answers beyond the rate out as an empty one that asks the client to come
 	// by TCP, so that somebody whose address is being forged still gets through.
 	slip = 2
@@ -99,8 +95,7 @@ func (l *limiter) rule(to netip.Addr, name string, share int, now time.Time) rul
 	return drop
 }
 
-// take takes one answer out of a bucket, unless it is empty. The bucket holds the time at which it will
-// be full again.
+// take takes one answer out of a bucket, unless it is empty. The bucket holds the time at which it will be full again.
 func (l *limiter) take(next *atomic.Int64, every time.Duration, now int64) bool {
 	for {
 		full := next.Load()

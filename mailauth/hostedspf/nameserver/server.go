@@ -21,37 +21,27 @@ import (
 type Config struct {
 	// Zone is the zone that is served.
 	Zone Zone
-
 	// Store holds the profiles whose records are served.
 	Store hostedspf.Store
-
 	// Clock tells the time. If nil, it is the wall clock.
 	Clock diag.Clock
-
 	// Log takes warnings, such as that the store fails. If nil, they go nowhere.
 	Log *slog.Logger
-
-	// Rate is how many answers a second about one name each network of clients gets by datagram. 0 means
-	// [DefaultRate], and less than 0 that there is no limit. Clients with a DNS cookie of this server (RFC 7873) have
-	// none.
+	// Rate is how many answers a second about one name each network of clients gets by datagram. 0 means [DefaultRate],
+	// and less than 0 that there is no limit. Clients with a DNS cookie of this server (RFC 7873) have none.
 	Rate int
-
 	// Secondaries are name servers that fetch the zone from this one (RFC 5936) and are told of changes (RFC 1996).
 	// They cannot answer for sets of addresses: profiles that need these must not be in the zone then.
 	Secondaries []netip.AddrPort
-
 	// Key, if set, is what transfers must be signed with (RFC 8945). Without one, the addresses of Secondaries may
 	// fetch the zone.
 	Key *Key
-
 	// Signing are the keys of a zone that is signed (DNSSEC); none if it is not. The first signs the zone. The others are
 	// published beside it, for a while before they come first and after they did.
 	Signing []SigningKey
 
 	notifyWait time.Duration // set by tests
-
-	// Observe is told what became of each question: the name of the code of the answer, or dropped. It
-	// may be nil.
+	// Observe is told what became of each question: the name of the code of the answer, or dropped. It may be nil.
 	Observe func(outcome string)
 }
 

@@ -17,20 +17,15 @@ import (
 const (
 	// resign is how long a signature is used before another is made.
 	resign = 24 * time.Hour
-
 	// signAhead is how long before it is made a signature begins, for validators whose clocks are slow.
 	signAhead = time.Hour
-
 	// signJitter is by how much the ends of signatures vary, so that they are not all made anew at once.
 	signJitter = 6 * time.Hour
-
 	// onlineValidity is how long signatures last: records that were replaced can be replayed until then.
 	onlineValidity = 3 * 24 * time.Hour
-
 	// transferredValidity is that where there are secondaries: a zone that cannot be refreshed expires before its
 	// signatures do (RFC 6781 section 4.4.2.1).
 	transferredValidity = expire + resign + signJitter + 24*time.Hour
-
 	// maxSignatures bounds each of the two halves of what is remembered of signatures, some 35 MB.
 	maxSignatures = 1 << 16
 )

@@ -16,20 +16,15 @@ const (
 	// poll is how often the store is asked whether anything has changed, as long as reading it all takes
 	// less than a tenth of that.
 	poll = time.Second
-
 	// maxPoll bounds the time between two looks, however long they take.
 	maxPoll = time.Minute
-
 	// pollShare says how many times as long as a look took is the wait for the next one at least: a store
 	// with very many profiles changes all the time, and must not be read all the time.
 	pollShare = 10
-
 	// pollTimeout bounds one look at the store.
 	pollTimeout = 30 * time.Second
-
 	// pageProfiles is how many profiles are read at once.
 	pageProfiles = 500
-
 	// maxPublished bounds the records that are served: some hundred megabytes. What is beyond is logged.
 	maxPublished = 1 << 20
 )

@@ -12,7 +12,6 @@ import (
 const (
 	// maxTransfers bounds the transfers at a time. Secondaries try again.
 	maxTransfers = 4
-
 	// transferMessage is about how much one message of a transfer holds, in bytes.
 	transferMessage = 16 << 10
 )

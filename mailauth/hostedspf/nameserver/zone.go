@@ -19,23 +19,17 @@ const (
 	// address that a provider takes into use must soon be authorised everywhere, and a question once in
 	// five minutes from each resolver costs nothing.
 	DefaultTTL = 5 * time.Minute
-
 	// zoneTTL is the lifetime of what seldom changes: SOA, NS, and the addresses of name servers.
 	zoneTTL = time.Hour
-
 	// negativeTTL is how long the absence of a name may be remembered (RFC 2308 section 5 recommends
 	// one to three hours). Here a name is often asked for just before it is made.
 	negativeTTL = 5 * time.Minute
-
 	// What secondary servers go by: RFC 1912 section 2.2. They are told of changes at once.
 	refresh = 4 * time.Hour
 	retry   = time.Hour
 	expire  = 14 * 24 * time.Hour
-
-	// maxNameservers bounds the NS records, so that they and their addresses fit in a datagram; the
-	// root has as many.
+	// maxNameservers bounds the NS records, so that they and their addresses fit in a datagram; the root has as many.
 	maxNameservers = 13
-
 	// maxAddresses bounds the addresses of one name server.
 	maxAddresses = 4
 )
@@ -44,15 +38,12 @@ const (
 type Zone struct {
 	// Name is the apex, such as spf.example.net. What the profiles publish outside it is not served.
 	Name diag.Name
-
 	// Nameservers are the servers of the zone, as its parent delegates it to them: between 1 and 13, the
 	// first of which is named in the SOA record. Two, in different networks, are wise (RFC 2182).
 	Nameservers []Nameserver
-
 	// Contact is the mail address of who is responsible. Empty means hostmaster (RFC 2142 section 7) at the domain that
 	// is registered, which can receive mail; it must be given if that is the zone itself.
 	Contact string
-
 	// TTL is how long published records may be kept, at most [hostedspf.MaxTTL]; 0 means [DefaultTTL]. The
 	// refresh interval of a profile is the upper bound for its own records.
 	TTL time.Duration
@@ -62,7 +53,6 @@ type Zone struct {
 type Nameserver struct {
 	// Name is its host name.
 	Name diag.Name
-
 	// Addrs are its addresses, at least one and at most four if the name lies in the zone, and none
 	// otherwise, since they are then published elsewhere.
 	Addrs []netip.Addr
@@ -177,8 +167,7 @@ type snapshot struct {
 	signer   *signer // nil: the zone is not signed
 }
 
-// A node is a name that exists: its records by type, or none if it only stands above other names
-// (RFC 8020).
+// A node is a name that exists: its records by type, or none if it only stands above other names (RFC 8020).
 type node map[uint16][]dns.RR
 
 // build makes a snapshot of a zone that is valid.

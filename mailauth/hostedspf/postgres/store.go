@@ -18,7 +18,6 @@ import (
 const (
 	// connections is how many a store opens at most, unless the URL has pool_max_conns. Calls are short and few.
 	connections = 4
-
 	// patience bounds a call, whatever its context says: PostgreSQL may have gone without a word.
 	patience = 10 * time.Second
 )

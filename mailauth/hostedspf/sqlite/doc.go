@@ -6,9 +6,8 @@
 // belongs to. Transactions are short here, and wait for their turn with the patience of their context,
 // so that a busy ledger in the same file neither fails nor waits noticeably.
 //
-// Any number of processes may have the file open at once. Claims are rows with a fence and a deadline: who
-// dies while it resolves a profile blocks it no longer than that, and what it might still say afterwards is
-// refused.
+// Any number of processes may have the file open at once. Claims are rows with a fence and a deadline: who dies while
+// it resolves a profile blocks it no longer than that, and what it might still say afterwards is refused.
 //
 //	store, err := sqlite.Open(ctx, "diag.db", sqlite.Config{})
 //	if err != nil {

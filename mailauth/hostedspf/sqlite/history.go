@@ -128,10 +128,8 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 		if _, err := profile(conn, id); err != nil {
 			return err
 		}
-		for _, sql := range []string{
-			"DELETE FROM spf_profiles WHERE id = ?1", "DELETE FROM spf_claims WHERE profile = ?1",
-			"INSERT OR IGNORE INTO spf_removed VALUES (?1)",
-		} {
+		for _, sql := range []string{"DELETE FROM spf_profiles WHERE id = ?1",
+			"DELETE FROM spf_claims WHERE profile = ?1", "INSERT OR IGNORE INTO spf_removed VALUES (?1)"} {
 			if err := exec(conn, sql, func(a *args) { a.text(id) }); err != nil {
 				return err
 			}

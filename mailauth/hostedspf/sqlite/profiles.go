@@ -15,10 +15,8 @@ const profileColumns = `id, owner, domain, name, status, source, flattened, incl
 
 // bindProfile binds all columns in the order of profileColumns.
 func bindProfile(a *args, p *hostedspf.Profile) {
-	for _, s := range []string{
-		p.ID, string(p.Owner), p.Domain.String(), p.Name, string(p.Status), p.SourceRecord, p.FlattenedRecord,
-		p.IncludeHost.String(),
-	} {
+	for _, s := range []string{p.ID, string(p.Owner), p.Domain.String(), p.Name, string(p.Status), p.SourceRecord,
+		p.FlattenedRecord, p.IncludeHost.String()} {
 		a.text(s)
 	}
 	list(a, p.Records)
@@ -70,8 +68,7 @@ func scanProfile(f *fields) (p hostedspf.Profile, err error) {
 
 // profile reads a profile.
 func profile(conn *sqlite.Conn, id string) (p hostedspf.Profile, err error) {
-	err = rows(conn, "SELECT "+profileColumns+" FROM spf_profiles WHERE id = ?1",
-		func(a *args) { a.text(id) },
+	err = rows(conn, "SELECT "+profileColumns+" FROM spf_profiles WHERE id = ?1", func(a *args) { a.text(id) },
 		func(f *fields) error { p, err = scanProfile(f); return err })
 	if err == nil && p.ID == "" {
 		err = hostedspf.ErrNotFound

@@ -15,8 +15,7 @@ import (
 
 // Config says how a store behaves.
 type Config struct {
-	// Clock says when claims end. If nil, it is the wall clock, which the processes that share a file must
-	// share too.
+	// Clock says when claims end. If nil, it is the wall clock, which the processes that share a file must share too.
 	Clock diag.Clock
 }
 
@@ -128,11 +127,9 @@ func (s *Store) take(ctx context.Context) error {
 }
 
 const (
-	// restFactor says how many times as long as it has written a process leaves the file to others. One
-	// transaction after the other would keep a ledger waiting, since SQLite lets who waits look again only
-	// now and then.
+	// restFactor says how many times as long as it has written a process leaves the file to others. One transaction
+	// after the other would keep a ledger waiting, since SQLite lets who waits look again only now and then.
 	restFactor = 4
-
 	// maxRest bounds that after a transaction that the disk has held up.
 	maxRest = 100 * time.Millisecond
 )

@@ -16,9 +16,8 @@ const (
 	tenants   = "serves files of all its customers"
 )
 
-// bypasses are known places of that kind; compiled 2026-11 from the providers' own documentation of JSONP
-// endpoints, of package mirrors and of shared hosting. The list is short on purpose: each entry would convince
-// the owner of a policy.
+// bypasses are known places of that kind; compiled 2026-11 from the providers' own documentation of JSONP endpoints, of
+// package mirrors and of shared hosting. The list is short on purpose: each entry would convince the owner of a policy.
 var bypasses = []Bypass{
 	{"cdn.jsdelivr.net", packages}, {"fastly.jsdelivr.net", packages}, {"unpkg.com", packages}, {"esm.sh", packages},
 	{"cdn.skypack.dev", packages}, {"esm.run", packages}, {"raw.githack.com", packages}, {"rawcdn.githack.com", packages},

@@ -209,11 +209,9 @@ func (d *Directive) faults() (list []Fault) {
 
 // nearest returns the directive that differs from a name in one letter, is its plural, or lacks "-src".
 func nearest(name string) string {
-	for _, known := range []string{
-		"default-src", "script-src", "style-src", "img-src", "font-src", "connect-src", "media-src", "object-src",
-		"frame-src", "worker-src", "base-uri", "form-action", "frame-ancestors", "report-uri", "report-to",
-		"upgrade-insecure-requests", "manifest-src", "child-src", "sandbox",
-	} {
+	for _, known := range []string{"default-src", "script-src", "style-src", "img-src", "font-src", "connect-src",
+		"media-src", "object-src", "frame-src", "worker-src", "base-uri", "form-action", "frame-ancestors",
+		"report-uri", "report-to", "upgrade-insecure-requests", "manifest-src", "child-src", "sandbox"} {
 		if distance(name, known) == 1 || name == strings.TrimSuffix(known, "-src") ||
 			strings.ReplaceAll(name, "_", "-") == known || name+"s" == known || strings.ReplaceAll(known, "-", "") == name {
 			return known

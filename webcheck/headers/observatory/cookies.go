@@ -57,9 +57,7 @@ func readCookie(c Cookie) (jarred, bool) {
 
 var sameSites = []string{"strict", "lax", "none"}
 
-func control(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
-}
+func control(s string) bool { return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' }) }
 
 // admitted reports whether the jar takes a cookie from a URL: not for another site, for a public suffix, or
 // against the promise of its prefix.
@@ -122,15 +120,10 @@ func (s *scan) jar() []jarred {
 }
 
 // cookieOrder are the results for cookies with a fault, from the mildest.
-var cookieOrder = []string{
-	"cookies-without-secure-flag-but-protected-by-hsts",
-	"cookies-without-secure-flag",
-	"cookies-session-without-secure-flag-but-protected-by-hsts",
-	"cookies-samesite-flag-invalid",
-	"cookies-anticsrf-without-samesite-flag",
-	"cookies-session-without-httponly-flag",
-	"cookies-session-without-secure-flag",
-}
+var cookieOrder = []string{"cookies-without-secure-flag-but-protected-by-hsts", "cookies-without-secure-flag",
+	"cookies-session-without-secure-flag-but-protected-by-hsts", "cookies-samesite-flag-invalid",
+	"cookies-anticsrf-without-samesite-flag", "cookies-session-without-httponly-flag",
+	"cookies-session-without-secure-flag"}
 
 func (s *scan) cookies() string {
 	jar := s.jar()

@@ -91,13 +91,10 @@ func (m *markup) meta(a attributes) {
 }
 
 // integrityOrder are the results for scripts, from the best. What is not in it counts as before them all.
-var integrityOrder = []string{
-	"sri-implemented-and-all-scripts-loaded-securely",
-	"sri-implemented-and-external-scripts-loaded-securely",
-	"sri-implemented-but-external-scripts-not-loaded-securely",
+var integrityOrder = []string{"sri-implemented-and-all-scripts-loaded-securely",
+	"sri-implemented-and-external-scripts-loaded-securely", "sri-implemented-but-external-scripts-not-loaded-securely",
 	"sri-not-implemented-but-external-scripts-loaded-securely",
-	"sri-not-implemented-and-external-scripts-not-loaded-securely",
-}
+	"sri-not-implemented-and-external-scripts-not-loaded-securely"}
 
 var (
 	protocolRelative = regexp.MustCompile(`^//[^/]`)

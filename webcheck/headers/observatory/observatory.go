@@ -16,13 +16,11 @@ type Scan struct {
 	Page  Response  // the page at the end of its redirects
 	HTTP  *Response // what asking over http led to; nil if nothing answered
 	HTTPS *Response // what asking over https led to; nil if nothing answered
-
 	// Redirects are the URLs that asking over http went through, the first and the last among them.
 	Redirects []Step
 
 	Cookies []Cookie // that were set on the way to the page
 	CORS    *CORS    // the answer to a request from a foreign origin; nil if there was none
-
 	// Preloaded tells whether browsers know a host, by itself or by a parent domain, as one for https only. If
 	// nil, no host is known.
 	Preloaded func(host string) bool

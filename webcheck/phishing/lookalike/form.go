@@ -6,9 +6,8 @@ import "strings"
 var pairs = strings.NewReplacer("rn", "m", "vv", "w", "cl", "d")
 
 // digits are the letters that digits stand for.
-var digits = strings.NewReplacer(
-	"0", "o", "1", "l", "2", "z", "3", "e", "4", "a", "5", "s", "6", "b", "7", "t", "8", "b", "9", "g",
-)
+var digits = strings.NewReplacer("0", "o", "1", "l", "2", "z", "3", "e", "4", "a", "5", "s", "6", "b", "7", "t", "8",
+	"b", "9", "g")
 
 // alike brings letters together that differ by little in many fonts.
 var alike = strings.NewReplacer("i", "l", "j", "l", "q", "g")

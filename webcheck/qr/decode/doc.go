@@ -1,5 +1,4 @@
-// Package decode reads the QR codes in an image: call [Decode] with the bytes of a PNG, JPEG, GIF, WebP or BMP
-// file.
+// Package decode reads the QR codes in an image: call [Decode] with the bytes of a PNG, JPEG, GIF, WebP or BMP file.
 //
 // # What is read
 //

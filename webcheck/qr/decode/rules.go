@@ -19,9 +19,8 @@ var rules = append(imageRules, contentRules...)
 var imageRules = diag.Rules[*evidence]{
 	{
 		Code: "qr.image.unreadable", Severity: diag.Error,
-		Title:       "Image cannot be read",
-		Requirement: "The image can be read",
-		Advice:      "Send a PNG, JPEG, GIF, WebP or BMP file that opens in a browser.",
+		Title: "Image cannot be read", Requirement: "The image can be read",
+		Advice: "Send a PNG, JPEG, GIF, WebP or BMP file that opens in a browser.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.broken == nil {
 				return nil
@@ -31,22 +30,18 @@ var imageRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "qr.code.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Title:       "No QR code found",
-		Requirement: "The image holds a QR code",
+		DependsOn: []diag.Code{"qr.image.unreadable"}, Ref: iso + "section 6.3",
+		Title: "No QR code found", Requirement: "The image holds a QR code",
 		Advice: "Crop the image to the code with a light margin around it, and make sure that it is sharp, evenly lit and at least 3 pixels " +
 			"a module. Micro QR, Data Matrix, Aztec and bar codes are not read.",
-		Ref:       iso + "section 6.3",
-		DependsOn: []diag.Code{"qr.image.unreadable"},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.codes) == 0, "In %d by %d pixels there is no QR code that can be read.", e.image.Width, e.image.Height)
 		},
 	},
 	{
-		Code: "qr.code.more", Severity: diag.Info,
-		Title:       "More codes than asked for",
-		Requirement: "All codes that were found are in the reply",
-		Advice:      "Raise max_codes, or cut the image into parts where 50 are not enough.",
-		DependsOn:   []diag.Code{"qr.code.missing"},
+		Code: "qr.code.more", Severity: diag.Info, DependsOn: []diag.Code{"qr.code.missing"},
+		Title: "More codes than asked for", Requirement: "All codes that were found are in the reply",
+		Advice: "Raise max_codes, or cut the image into parts where 50 are not enough.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.all > maxCodes {
 				return diag.Fail("The image holds more than %d codes, of which the reply has %d.", maxCodes, len(e.codes))
@@ -55,21 +50,17 @@ var imageRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "qr.search.limit", Severity: diag.Warning,
-		Title:       "Search ended at its limit; codes may be missing",
-		Requirement: "All of the image was searched",
-		Advice:      "Cut the image into parts, and send them one by one.",
-		DependsOn:   []diag.Code{"qr.image.unreadable"},
+		Code: "qr.search.limit", Severity: diag.Warning, DependsOn: []diag.Code{"qr.image.unreadable"},
+		Title: "Search ended at its limit; codes may be missing", Requirement: "All of the image was searched",
+		Advice: "Cut the image into parts, and send them one by one.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.cut, "The image has more patterns that may belong to codes than are tried.")
 		},
 	},
 	{
-		Code: "qr.image.animated", Severity: diag.Warning,
-		Title:       "Only the first frame of the animation was read",
-		Requirement: "The image has one frame",
-		Advice:      "Send the other frames as images of their own if they show codes.",
-		DependsOn:   []diag.Code{"qr.image.unreadable"},
+		Code: "qr.image.animated", Severity: diag.Warning, DependsOn: []diag.Code{"qr.image.unreadable"},
+		Title: "Only the first frame of the animation was read", Requirement: "The image has one frame",
+		Advice: "Send the other frames as images of their own if they show codes.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.animated, "The image is an animation; the codes of its further frames are not in the reply.")
 		},
@@ -80,10 +71,9 @@ var imageRules = diag.Rules[*evidence]{
 		}
 		return fmt.Sprintf("needed %d of the %d corrections that its error correction allows", c.ErrorsCorrected, c.ErrorsCorrigible)
 	}, diag.Rule[*evidence]{
-		Title:       "Code is close to unreadable",
-		Requirement: "Less than half of the error correction is used up",
-		Ref:         iso + "section 7.5",
-		Advice:      "Print the code anew, larger or with more contrast, and keep logos and folds away from it; if it is a photo, take a sharper one.",
+		Title: "Code is close to unreadable", Requirement: "Less than half of the error correction is used up",
+		Ref:    iso + "section 7.5",
+		Advice: "Print the code anew, larger or with more contrast, and keep logos and folds away from it; if it is a photo, take a sharper one.",
 	}),
 	each("qr.code.quiet", diag.Warning, func(c *Code) string {
 		if c.symbol == nil || c.symbol.Quiet >= 2 {
@@ -91,34 +81,27 @@ var imageRules = diag.Rules[*evidence]{
 		}
 		return fmt.Sprintf("has a light margin of %d modules on one side", int(c.symbol.Quiet))
 	}, diag.Rule[*evidence]{
-		Title:       "Quiet zone is missing",
-		Requirement: "A light margin surrounds each code",
-		Ref:         iso + "section 6.3.8",
-		Advice:      "Leave 4 modules free on all sides of the code: without them many readers do not find it.",
+		Title: "Quiet zone is missing", Requirement: "A light margin surrounds each code", Ref: iso + "section 6.3.8",
+		Advice: "Leave 4 modules free on all sides of the code: without them many readers do not find it.",
 	}),
 	each("qr.code.inverted", diag.Warning, func(c *Code) string {
 		return iff(c.Inverted, "has light modules on a dark background")
 	}, diag.Rule[*evidence]{
-		Title:       "Code is inverted",
-		Requirement: "Modules are dark on a light background",
-		Ref:         iso + "section 6.2",
-		Advice:      "Print dark modules on a light background: some readers know nothing else.",
+		Title: "Code is inverted", Requirement: "Modules are dark on a light background", Ref: iso + "section 6.2",
+		Advice: "Print dark modules on a light background: some readers know nothing else.",
 	}),
 	each("qr.code.mirrored", diag.Warning, func(c *Code) string {
 		return iff(c.Mirrored, "is a mirror image")
 	}, diag.Rule[*evidence]{
-		Title:       "Code is mirrored",
-		Requirement: "No code is a mirror image",
-		Ref:         iso + "section 6.2",
-		Advice:      "Turn the image over: some readers do not know mirrored codes.",
+		Title: "Code is mirrored", Requirement: "No code is a mirror image", Ref: iso + "section 6.2",
+		Advice: "Turn the image over: some readers do not know mirrored codes.",
 	}),
 	{
-		Code: "qr.append.incomplete", Severity: diag.Warning,
+		Code: "qr.append.incomplete", Severity: diag.Warning, DependsOn: []diag.Code{"qr.code.missing"},
+		Ref:         iso + "section 8",
 		Title:       "Part of a text that is spread over several codes",
 		Requirement: "All parts of texts that are spread over several codes are there",
-		Ref:         iso + "section 8",
 		Advice:      "Send an image that shows all parts, and join their texts in the order of their numbers.",
-		DependsOn:   []diag.Code{"qr.code.missing"},
 		Fails:       incomplete,
 	},
 }

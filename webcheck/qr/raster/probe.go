@@ -31,11 +31,9 @@ func (Format) Values() []string {
 const (
 	// maxPixels bounds the image in the file (CONTRACT 1.9).
 	maxPixels = 25_000_000
-
 	// maxMemory bounds what reading may take, beside the file itself. Formats that are not read row by
 	// row reach it below MaxPixels: progressive JPEG at 5 megapixels, lossless WebP at 5, BMP in colour at 10.
 	maxMemory = 40 << 20
-
 	// maxScans bounds the scans of a JPEG, each of which may pass over all of the image for a few bytes.
 	// Encoders write ten or so.
 	maxScans = 64
@@ -249,6 +247,4 @@ func (h *Header) frame(marker byte, data []byte) (perPixel float64) {
 }
 
 // Sentence says it to whoever sent the image.
-func (e *TooLargeError) Sentence() string {
-	return strings.ToUpper(e.Reason[:1]) + e.Reason[1:] + "."
-}
+func (e *TooLargeError) Sentence() string { return strings.ToUpper(e.Reason[:1]) + e.Reason[1:] + "." }

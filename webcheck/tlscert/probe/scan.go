@@ -15,7 +15,6 @@ const (
 	// maxConnections is how many connections a scan makes. Servers of today need about 40, one that has everything
 	// enabled that OpenSSL knows needs 200.
 	maxConnections = 240
-
 	// concurrency is how many of them are open at the same time: fewer than a browser opens to a host.
 	concurrency = 5
 )
@@ -39,7 +38,6 @@ type Report struct {
 	ServerOrder  Answer // whether the server picks by its own preference rather than the client's, in TLS 1.2 or earlier
 	FallbackSCSV Answer // whether it refuses connections that were made to fall back (RFC 7507)
 	Compression  Answer // whether it compresses (RFC 3749)
-
 	// Old is the reply to the newest of TLS 1.2 and earlier, New that of TLS 1.3; nil if there is none.
 	Old, New *Reply
 

@@ -110,9 +110,7 @@ func (a *Authority) Certificate(m Mark) (*x509.Certificate, error) {
 }
 
 // Issue issues a certificate, as the text that is published: without the root.
-func (a *Authority) Issue(m Mark) string {
-	return PEM(must(a.Certificate(m)), a.Intermediate)
-}
+func (a *Authority) Issue(m Mark) string { return PEM(must(a.Certificate(m)), a.Intermediate) }
 
 // Files are the lists that make an environment trust the authority and its log.
 func (a *Authority) Files() fstest.MapFS {

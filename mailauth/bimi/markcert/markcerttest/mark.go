@@ -38,11 +38,9 @@ func (m Mark) template() *x509.Certificate {
 	year := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 	return &x509.Certificate{
 		SerialNumber: new(big.Int).SetBytes(sum[:8]), Subject: pkix.Name{ExtraNames: m.names()},
-		NotBefore: cmp.Or(m.NotBefore, year), NotAfter: cmp.Or(m.NotAfter, year.AddDate(1, 0, 0)),
-		DNSNames: names, BasicConstraintsValid: true,
-		UnknownExtKeyUsage:    []asn1.ObjectIdentifier{usage},
-		PolicyIdentifiers:     []asn1.ObjectIdentifier{policy},
-		Policies:              []x509.OID{must(x509.ParseOID(policy.String()))},
+		NotBefore: cmp.Or(m.NotBefore, year), NotAfter: cmp.Or(m.NotAfter, year.AddDate(1, 0, 0)), DNSNames: names,
+		BasicConstraintsValid: true, UnknownExtKeyUsage: []asn1.ObjectIdentifier{usage},
+		PolicyIdentifiers: []asn1.ObjectIdentifier{policy}, Policies: []x509.OID{must(x509.ParseOID(policy.String()))},
 		CRLDistributionPoints: []string{"http://crl.example.net/marks.crl"},
 		ExtraExtensions:       []pkix.Extension{{Id: logotype, Value: Image(cmp.Or(m.SVG, Logo)).Encode()}},
 	}
