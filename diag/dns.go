@@ -357,9 +357,7 @@ const (
 )
 
 // Values lists the statuses.
-func (DNSSECStatus) Values() []string {
-	return []string{string(Secure), string(Insecure), string(Bogus), string(Indeterminate)}
-}
+func (DNSSECStatus) Values() []string { return Values(Secure, Insecure, Bogus, Indeterminate) }
 
 // DNSSEC returns what the resolver let know of the authenticity of the answer: secure if it vouched for it, bogus if it
 // said so, else indeterminate, for a resolver that does not validate looks the same as an unsigned zone.

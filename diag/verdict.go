@@ -59,9 +59,7 @@ const (
 )
 
 // Values lists the states.
-func (State) Values() []string {
-	return []string{string(Valid), string(Warned), string(Bad), string(Missing), string(Unknown)}
-}
+func (State) Values() []string { return Values(Valid, Warned, Bad, Missing, Unknown) }
 
 // known reports whether s is one of the states.
 func (s State) known() bool { return slices.Contains(s.Values(), string(s)) }
@@ -79,9 +77,7 @@ const (
 )
 
 // Values lists the bands.
-func (Band) Values() []string {
-	return []string{string(Excellent), string(good), string(fair), string(Poor), string(Undetermined)}
-}
+func (Band) Values() []string { return Values(Excellent, good, fair, Poor, Undetermined) }
 
 // BandOf returns the band of a score from 0 to 100.
 func BandOf(score int) Band {
@@ -149,9 +145,7 @@ const (
 )
 
 // Values lists the statuses.
-func (FactorStatus) Values() []string {
-	return []string{string(FactorPass), string(FactorPartial), string(FactorFail), string(FactorNotApplicable)}
-}
+func (FactorStatus) Values() []string { return Values(FactorPass, FactorPartial, FactorFail, FactorNotApplicable) }
 
 // A Factor is the share of one named group of rules in the score.
 type Factor struct {
@@ -189,7 +183,7 @@ const (
 )
 
 // Values lists the priorities.
-func (Priority) Values() []string { return []string{string(High), string(Medium), string(Low)} }
+func (Priority) Values() []string { return Values(High, Medium, Low) }
 
 // A Recommendation is something to do, the most urgent first.
 type Recommendation struct {

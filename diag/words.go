@@ -118,3 +118,12 @@ func Quote(s string) string {
 	}
 	return s
 }
+
+// Values are the words of an enumeration, for its method of that name.
+func Values[T ~string](list ...T) []string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = string(v)
+	}
+	return words
+}

@@ -33,9 +33,8 @@ const (
 
 // Values lists the codes.
 func (ErrorCode) Values() []string {
-	return []string{string(invalidAPIKey), string(expiredAPIKey), string(revokedAPIKey), string(insufficientScope),
-		string(ipNotAllowed), string(quotaExceeded), string(rateLimited), string(idempotencyConflict),
-		string(InvalidRequest), string(internalError)}
+	return diag.Values(invalidAPIKey, expiredAPIKey, revokedAPIKey, insufficientScope, ipNotAllowed, quotaExceeded,
+		rateLimited, idempotencyConflict, InvalidRequest, internalError)
 }
 
 // Problem is the body of every reply that is not a success (schema PublicAPIError).

@@ -46,7 +46,7 @@ const (
 )
 
 // Values lists the roles.
-func (Role) Values() []string { return []string{string(ksk), string(zsk), string(csk)} }
+func (Role) Values() []string { return diag.Values(ksk, zsk, csk) }
 
 // A DNSKEY is a public key of a zone (RFC 4034 section 2).
 type DNSKEY struct {
@@ -90,7 +90,7 @@ const (
 )
 
 // Values lists the types.
-func (DenialType) Values() []string { return []string{string(NSEC), string(NSEC3)} }
+func (DenialType) Values() []string { return diag.Values(NSEC, NSEC3) }
 
 // A Denial is the proof that something is not there.
 type Denial struct {

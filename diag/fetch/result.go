@@ -20,9 +20,7 @@ const (
 )
 
 // Values lists the types.
-func (RedirectType) Values() []string {
-	return []string{string(HTTPRedirect), string(MetaRefresh), string(HeaderRefresh)}
-}
+func (RedirectType) Values() []string { return diag.Values(HTTPRedirect, MetaRefresh, HeaderRefresh) }
 
 // A Hop is one request and the head of its answer.
 type Hop struct {
@@ -105,8 +103,7 @@ const (
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return []string{string(DNS), string(Connect), string(TLS), string(Timeout), string(Blocked), string(Loop),
-		string(TooManyRedirects), string(Protocol)}
+	return diag.Values(DNS, Connect, TLS, Timeout, Blocked, Loop, TooManyRedirects, Protocol)
 }
 
 // An Error is what ended a chain of hops early.

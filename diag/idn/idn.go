@@ -32,7 +32,7 @@ const (
 )
 
 // Values lists the forms.
-func (Form) Values() []string { return []string{string(auto), string(ascii), string(Unicode)} }
+func (Form) Values() []string { return diag.Values(auto, ascii, Unicode) }
 
 // A Report is a name in both forms, and what is wrong with it.
 type Report struct {

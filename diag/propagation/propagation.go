@@ -86,8 +86,7 @@ const (
 
 // Values lists the statuses.
 func (Status) Values() []string {
-	return []string{string(match), string(mismatch), string(nxDomain), string(noData), string(servFail),
-		string(refused), string(timedOut), string(failed)}
+	return diag.Values(match, mismatch, nxDomain, noData, servFail, refused, timedOut, failed)
 }
 
 // A Resolver is what one resolver says.
@@ -126,9 +125,7 @@ const (
 )
 
 // Values lists them.
-func (Progress) Values() []string {
-	return []string{string(complete), string(partly), string(nowhere), string(inconclusive)}
-}
+func (Progress) Values() []string { return diag.Values(complete, partly, nowhere, inconclusive) }
 
 // A Summary counts resolvers.
 type Summary struct {

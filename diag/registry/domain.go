@@ -26,7 +26,7 @@ const (
 )
 
 // Values lists the protocols.
-func (Protocol) Values() []string { return []string{string(rdap), string(WHOIS)} }
+func (Protocol) Values() []string { return diag.Values(rdap, WHOIS) }
 
 // A DomainReport is what the registry, and the registrar, say of a domain.
 type DomainReport struct {
@@ -106,9 +106,7 @@ const (
 )
 
 // Values lists the roles.
-func (Role) Values() []string {
-	return []string{string(registrant), string(admin), string(tech), string(abuse), string(billing)}
-}
+func (Role) Values() []string { return diag.Values(registrant, admin, tech, abuse, billing) }
 
 // A Contact is somebody with a part in a registration.
 type Contact struct {

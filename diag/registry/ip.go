@@ -25,9 +25,7 @@ const (
 )
 
 // Values lists the sources.
-func (Source) Values() []string {
-	return []string{string(fromRDAP), string(fromWHOIS), string(fromNone)}
-}
+func (Source) Values() []string { return diag.Values(fromRDAP, fromWHOIS, fromNone) }
 
 // A Registry is one of the regional Internet registries, which give out addresses (RFC 7020 section 3).
 type Registry string
@@ -43,9 +41,7 @@ const (
 )
 
 // Values lists the registries.
-func (Registry) Values() []string {
-	return []string{string(ARIN), string(ripe), string(apnic), string(lacnic), string(afrinic), string(noRegistry)}
-}
+func (Registry) Values() []string { return diag.Values(ARIN, ripe, apnic, lacnic, afrinic, noRegistry) }
 
 // An IPReport is what the registry in charge says of an address.
 type IPReport struct {

@@ -45,10 +45,7 @@ const (
 )
 
 // Values lists the resolvers.
-func (ResolverID) Values() []string {
-	return []string{string(Default), string(google), string(cloudflare), string(quad9), string(openDNS),
-		string(Authoritative)}
-}
+func (ResolverID) Values() []string { return diag.Values(Default, google, cloudflare, quad9, openDNS, Authoritative) }
 
 // A Report is the answer to one question.
 type Report struct {

@@ -119,9 +119,8 @@ const (
 
 // Values lists the categories.
 func (Category) Values() []string {
-	return []string{string(CategoryParent), string(CategoryDelegation), string(CategoryGlue),
-		string(CategoryNameserver), string(CategorySOA), string(CategoryTransport), string(CategorySecurity),
-		string(CategoryRecords), string(CategoryMail)}
+	return diag.Values(CategoryParent, CategoryDelegation, CategoryGlue, CategoryNameserver, CategorySOA,
+		CategoryTransport, CategorySecurity, CategoryRecords, CategoryMail)
 }
 
 // Status is the result of a rule in a word.
@@ -136,9 +135,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string {
-	return []string{string(Passed), string(warned), string(failed), string(informed)}
-}
+func (Status) Values() []string { return diag.Values(Passed, warned, failed, informed) }
 
 // A RuleResult is a rule that applied, and what came of it.
 type RuleResult struct {

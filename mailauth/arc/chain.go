@@ -27,9 +27,7 @@ const (
 )
 
 // Values lists the states.
-func (State) Values() []string {
-	return []string{string(None), string(Pass), string(Fail), string(Unknown)}
-}
+func (State) Values() []string { return diag.Values(None, Pass, Fail, Unknown) }
 
 // A Chain is the sets of a message as they stand there.
 type Chain struct {
@@ -84,8 +82,7 @@ const (
 
 // Values lists the faults.
 func (FaultCode) Values() []string {
-	return []string{string(noInstance), string(tooMany), string(gap), string(incomplete), string(duplicate),
-		string(syntax), string(wrongState)}
+	return diag.Values(noInstance, tooMany, gap, incomplete, duplicate, syntax, wrongState)
 }
 
 // The names of the fields.

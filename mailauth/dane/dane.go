@@ -69,9 +69,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string {
-	return []string{string(Pass), string(Failed), string(missing), string(insecure), string(Unverified)}
-}
+func (Status) Values() []string { return diag.Values(Pass, Failed, missing, insecure, Unverified) }
 
 // Summary counts servers.
 type Summary struct {

@@ -41,12 +41,10 @@ const (
 
 // Values lists the causes.
 func (Cause) Values() []string {
-	return []string{string(BodyChanged), string(FooterAdded), string(BannerAdded), string(BodyCutOff),
-		string(BodyReencoded), string(WhiteSpace), string(HeaderChanged), string(SubjectTagged), string(FromRewritten),
-		string(FieldAdded), string(OtherKey), string(EmptyBody), string(MailboxQuoted), string(WrongCanonicalization),
-		string(BadSignature), string(OtherHash), string(SyntaxError), string(TagMissing), string(Unsupported),
-		string(DomainMismatch), string(FromUnsigned), string(KeyMissing), string(KeyRevoked), string(KeyUnusable),
-		string(KeyAmbiguous), string(KeyUnknown), string(HeaderTooLong), string(Refused)}
+	return diag.Values(BodyChanged, FooterAdded, BannerAdded, BodyCutOff, BodyReencoded, WhiteSpace, HeaderChanged,
+		SubjectTagged, FromRewritten, FieldAdded, OtherKey, EmptyBody, MailboxQuoted, WrongCanonicalization,
+		BadSignature, OtherHash, SyntaxError, TagMissing, Unsupported, DomainMismatch, FromUnsigned, KeyMissing,
+		KeyRevoked, KeyUnusable, KeyAmbiguous, KeyUnknown, HeaderTooLong, Refused)
 }
 
 // An Issue is something about a signature that is no matter of cryptography.
@@ -78,7 +76,6 @@ const (
 
 // Values lists the issues.
 func (IssueCode) Values() []string {
-	return []string{string(issueSHA1), string(issueShortKey), string(issueDraft), string(issueExpired),
-		string(issueFuture), string(issueTimes), string(issueLength), string(issueAppended), string(issueTesting),
-		string(IssuePublicSuffix), string(IssueFromAdded)}
+	return diag.Values(issueSHA1, issueShortKey, issueDraft, issueExpired, issueFuture, issueTimes, issueLength,
+		issueAppended, issueTesting, IssuePublicSuffix, IssueFromAdded)
 }

@@ -42,9 +42,7 @@ const (
 )
 
 // Values lists what can be said.
-func (OtherSelectors) Values() []string {
-	return []string{string(noSelectors), string(possibleSelectors)}
-}
+func (OtherSelectors) Values() []string { return diag.Values(noSelectors, possibleSelectors) }
 
 // Lookup examines the key of a domain at a selector. The error is a *[diag.InputError], that of the context if
 // it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.

@@ -19,7 +19,7 @@ const (
 )
 
 // Values lists the styles.
-func (Style) Values() []string { return []string{string(styleDMARCbis), string(styleRFC7489)} }
+func (Style) Values() []string { return diag.Values(styleDMARCbis, styleRFC7489) }
 
 // GenerateRequest says what a record is to ask for.
 type GenerateRequest struct {

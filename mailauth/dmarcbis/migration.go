@@ -23,9 +23,7 @@ const (
 )
 
 // Values lists the actions.
-func (Action) Values() []string {
-	return []string{string(Keep), string(remove), string(replace), string(add)}
-}
+func (Action) Values() []string { return diag.Values(Keep, remove, replace, add) }
 
 // A Change is what becomes of one tag, and why.
 type Change struct {

@@ -18,7 +18,7 @@ const (
 )
 
 // Values lists the receivers.
-func (Receiver) Values() []string { return []string{string(google), string(yahoo), string(microsoft)} }
+func (Receiver) Values() []string { return diag.Values(google, yahoo, microsoft) }
 
 // A Requirement is what a receiver asks of domains that send much mail, compared with what can be seen.
 type Requirement struct {

@@ -21,9 +21,7 @@ const (
 )
 
 // Values lists the judgements.
-func (Authenticity) Values() []string {
-	return []string{string(likely), string(unlikely), string(notDecided)}
-}
+func (Authenticity) Values() []string { return diag.Values(likely, unlikely, notDecided) }
 
 // A Conclusion says whether a message is authentic, with reasons that can be read out.
 type Conclusion struct {

@@ -51,7 +51,7 @@ const (
 )
 
 // Values lists the identities.
-func (Identity) Values() []string { return []string{string(mailFrom), string(helo)} }
+func (Identity) Values() []string { return diag.Values(mailFrom, helo) }
 
 // SPFResult is what SPF says about the server that delivered.
 type SPFResult struct {

@@ -26,7 +26,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return []string{string(Active), string(Paused), string(Failed)} }
+func (Status) Values() []string { return diag.Values(Active, Paused, Failed) }
 
 // The bounds of a refresh interval, in seconds. Services announce new addresses days ahead, and their
 // records live for 5 minutes at least.
@@ -139,7 +139,7 @@ const (
 )
 
 // Values lists the triggers.
-func (Trigger) Values() []string { return []string{string(Scheduled), string(Manual)} }
+func (Trigger) Values() []string { return diag.Values(Scheduled, Manual) }
 
 // A ResolutionStatus says how a resolution ended.
 type ResolutionStatus string
@@ -153,7 +153,7 @@ const (
 
 // Values lists the ways.
 func (ResolutionStatus) Values() []string {
-	return []string{string(ResolutionChanged), string(ResolutionUnchanged), string(ResolutionFailed)}
+	return diag.Values(ResolutionChanged, ResolutionUnchanged, ResolutionFailed)
 }
 
 // maxDifferences bounds each of the lists of networks in a [Resolution]. A set of records holds fewer than

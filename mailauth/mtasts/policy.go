@@ -23,7 +23,7 @@ const (
 )
 
 // Values lists the modes.
-func (Mode) Values() []string { return []string{string(Enforce), string(Testing), string(None)} }
+func (Mode) Values() []string { return diag.Values(Enforce, Testing, None) }
 
 // The bounds of a policy.
 const (

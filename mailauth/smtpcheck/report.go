@@ -76,9 +76,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (RelayStatus) Values() []string {
-	return []string{string(RelayClosed), string(RelayOpen), string(RelayInconclusive)}
-}
+func (RelayStatus) Values() []string { return diag.Values(RelayClosed, RelayOpen, RelayInconclusive) }
 
 // Relay is the outcome of the relay test: mail from one foreign domain to another.
 type Relay struct {
@@ -105,7 +103,7 @@ const (
 )
 
 // Values lists the directions.
-func (Direction) Values() []string { return []string{string(Client), string(remote), string(TLS)} }
+func (Direction) Values() []string { return diag.Values(Client, remote, TLS) }
 
 // A Line is one line of a transcript.
 type Line struct {

@@ -28,8 +28,7 @@ const (
 
 // Values lists the outcomes.
 func (Outcome) Values() []string {
-	return []string{string(None), string(Neutral), string(Pass), string(Fail), string(Softfail), string(Temperror),
-		string(Permerror), string(NeedsDNS)}
+	return diag.Values(None, Neutral, Pass, Fail, Softfail, Temperror, Permerror, NeedsDNS)
 }
 
 // The limits of an evaluation (RFC 7208 section 4.6.4).

@@ -27,9 +27,7 @@ const (
 )
 
 // Values lists the crawlers.
-func (Agent) Values() []string {
-	return []string{string(Default), string(googleDesktop), string(googleMobile), string(bing), string(custom)}
-}
+func (Agent) Values() []string { return diag.Values(Default, googleDesktop, googleMobile, bing, custom) }
 
 // A crawler is how one behaves.
 type crawler struct {

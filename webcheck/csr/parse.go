@@ -29,9 +29,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (Outcome) Values() []string {
-	return []string{string(compliant), string(warned), string(nonCompliant), string(invalid)}
-}
+func (Outcome) Values() []string { return diag.Values(compliant, warned, nonCompliant, invalid) }
 
 // A Report says what a request asks for, and whether a public authority would grant it. What cannot be read is absent.
 type Report struct {
@@ -89,9 +87,7 @@ const (
 )
 
 // Values lists the statuses.
-func (ComplianceStatus) Values() []string {
-	return []string{string(compliancePass), string(complianceWarning), string(complianceFail)}
-}
+func (ComplianceStatus) Values() []string { return diag.Values(compliancePass, complianceWarning, complianceFail) }
 
 // A Compliance is one requirement on the request.
 type Compliance struct {

@@ -75,9 +75,7 @@ const (
 )
 
 // Values lists the strengths.
-func (Strength) Values() []string {
-	return []string{string(missing), string(weak), string(good), string(strong)}
-}
+func (Strength) Values() []string { return diag.Values(missing, weak, good, strong) }
 
 // A Cookie is a cookie that the site sets.
 type Cookie struct {

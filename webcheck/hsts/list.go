@@ -50,9 +50,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string {
-	return []string{string(preloaded), string(pending), string(unknownStatus), string(notListed)}
-}
+func (Status) Values() []string { return diag.Values(preloaded, pending, unknownStatus, notListed) }
 
 // An Entry of the list makes browsers use HTTPS for a domain that they have never visited.
 type Entry struct {

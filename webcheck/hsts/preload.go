@@ -27,8 +27,8 @@ const (
 
 // Values lists the grades.
 func (Grade) Values() []string {
-	return []string{string(gradeUnknown), string(gradeMissing), string(gradeInvalid), string(gradeWeak),
-		string(gradeFair), string(gradeStrong), string(gradePreloadReady), string(gradePreloaded)}
+	return diag.Values(gradeUnknown, gradeMissing, gradeInvalid, gradeWeak, gradeFair, gradeStrong, gradePreloadReady,
+		gradePreloaded)
 }
 
 // weakBelow is the max-age below which a header is weak: 180 days, as in MDN's Observatory.
@@ -153,8 +153,7 @@ const (
 
 // Values lists the requirements.
 func (RequirementCode) Values() []string {
-	return []string{string(needMaxAge), string(needSubdomains), string(needDirective), string(needRedirect),
-		string(needCertificate), string(needWWW), string(needRoot)}
+	return diag.Values(needMaxAge, needSubdomains, needDirective, needRedirect, needCertificate, needWWW, needRoot)
 }
 
 func (e *evidence) requirements() []Requirement {

@@ -55,9 +55,7 @@ const (
 )
 
 // Values lists the verdicts.
-func (Verdict) Values() []string {
-	return []string{string(clean), string(Suspicious), string(Malicious), string(inconclusive)}
-}
+func (Verdict) Values() []string { return diag.Values(clean, Suspicious, Malicious, inconclusive) }
 
 // Category is what a signal is about.
 type Category string

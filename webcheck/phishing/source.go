@@ -35,8 +35,7 @@ const (
 
 // Values lists the statuses.
 func (SourceStatus) Values() []string {
-	return []string{string(sourceMatch), string(sourceNoMatch), string(SourceTimeout), string(sourceError),
-		string(sourceDisabled)}
+	return diag.Values(sourceMatch, sourceNoMatch, SourceTimeout, sourceError, sourceDisabled)
 }
 
 // A SourceResult is what one source says.

@@ -19,7 +19,7 @@ const (
 )
 
 // Values lists the formats.
-func (Format) Values() []string { return []string{string(png), string(svg), string(JPEG)} }
+func (Format) Values() []string { return diag.Values(png, svg, JPEG) }
 
 // mediaType returns the format's media type.
 func (f Format) mediaType() string {

@@ -65,8 +65,7 @@ const (
 
 // Values lists the faults.
 func (ChainIssue) Values() []string {
-	return []string{string(Incomplete), string(wrongOrder), string(extra), string(expiredIntermediate),
-		string(weakSignature)}
+	return diag.Values(Incomplete, wrongOrder, extra, expiredIntermediate, weakSignature)
 }
 
 // A VersionSupport says whether the server speaks a version.
@@ -117,9 +116,7 @@ const (
 )
 
 // Values lists the statuses.
-func (OCSPStatus) Values() []string {
-	return []string{string(ocspGood), string(ocspRevoked), string(ocspUnknown)}
-}
+func (OCSPStatus) Values() []string { return diag.Values(ocspGood, ocspRevoked, ocspUnknown) }
 
 // SCTSource is by what way a timestamp came (RFC 6962 section 3.3).
 type SCTSource string
@@ -132,9 +129,7 @@ const (
 )
 
 // Values lists the ways.
-func (SCTSource) Values() []string {
-	return []string{string(sctEmbedded), string(sctHandshake), string(sctStapled)}
-}
+func (SCTSource) Values() []string { return diag.Values(sctEmbedded, sctHandshake, sctStapled) }
 
 // An SCT is a signed certificate timestamp: the promise of a log to publish the certificate.
 type SCT struct {

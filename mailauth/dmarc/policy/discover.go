@@ -19,7 +19,7 @@ const (
 )
 
 // Values lists the methods.
-func (Method) Values() []string { return []string{string(TreeWalk), string(publicSuffixList)} }
+func (Method) Values() []string { return diag.Values(TreeWalk, publicSuffixList) }
 
 // An Origin is where the record that applies to a domain was found.
 type Origin string

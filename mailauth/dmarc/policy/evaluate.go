@@ -22,8 +22,7 @@ const (
 
 // Values lists the results.
 func (Result) Values() []string {
-	return []string{string(ResultPass), string(ResultFail), string(ResultNone), string(ResultTempError),
-		string(ResultPermError)}
+	return diag.Values(ResultPass, ResultFail, ResultNone, ResultTempError, ResultPermError)
 }
 
 // A Mechanism is what authenticated an identifier.
@@ -36,7 +35,7 @@ const (
 )
 
 // Values lists the mechanisms.
-func (Mechanism) Values() []string { return []string{string(SPF), string(DKIM)} }
+func (Mechanism) Values() []string { return diag.Values(SPF, DKIM) }
 
 // maxIdentifiers is how many domains of SPF and DKIM are examined. A message with more valid signatures of
 // different domains is not meant for delivery, but for making receivers work.

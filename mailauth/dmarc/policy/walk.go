@@ -40,9 +40,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (Outcome) Values() []string {
-	return []string{string(Recorded), string(Stopped), string(noRecord), string(Skipped), string(Failed)}
-}
+func (Outcome) Values() []string { return diag.Values(Recorded, Stopped, noRecord, Skipped, Failed) }
 
 // A Step is one place where a walk looks for a record.
 type Step struct {

@@ -22,9 +22,7 @@ const (
 )
 
 // Values lists the techniques.
-func (Technique) Values() []string {
-	return []string{string(Homoglyph), string(Typo), string(Combo), string(Subdomain)}
-}
+func (Technique) Values() []string { return diag.Values(Homoglyph, Typo, Combo, Subdomain) }
 
 // Strength says how surely a likeness is no accident.
 type Strength int
