@@ -59,7 +59,26 @@ type Summary struct {
 // A Part is a diagnostic within a whole, with its report of type R.
 type Part[R any] struct {
 	Summary
-	Result *R `json:"result,omitempty" doc:"the report of the part itself; absent if it could not be made"`
+	Result *R `json:"result,omitempty" doc:"the report of the part itself, with detail full; absent if it could not be made"`
+}
+
+// Detail is how much a whole tells of its parts.
+type Detail string
+
+// The details.
+const (
+	Brief Detail = "summary" // the verdict, the record and the findings of each part; the zero value means it, too
+	Full  Detail = "full"    // the report of each part besides
+)
+
+// Values lists the details.
+func (Detail) Values() []string { return diag.Values(Brief, Full) }
+
+// Shorten leaves out the report of the part, if there is a part.
+func (p *Part[R]) Shorten() {
+	if p != nil {
+		p.Result = nil
+	}
 }
 
 // A Report is what a part returns. Reports that embed a [diag.Verdict] have its method Judgement.

@@ -2,6 +2,7 @@ package deliverability
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -450,4 +451,16 @@ func TestSilentLists(t *testing.T) {
 		require.True(t, r.Partial)
 		require.Equal(t, diag.Valid, r.Components.SPF.State)
 	})
+}
+
+// A reply is short unless its reader asks for the reports of the components; both say the same.
+func TestDetail(t *testing.T) {
+	full := score(t, nil, nil, example)
+	short := score(t, nil, nil, Request{Domain: example.Domain})
+	text, err := json.Marshal(short)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), `"result"`)
+	require.Less(t, len(text), 25<<10)
+	require.Equal(t, full.Verdict, short.Verdict)
+	require.NotNil(t, full.Components.DKIM.Result)
 }

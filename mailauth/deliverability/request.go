@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/compose"
 )
 
 // A Request asks for the score of a domain, given by its name or by an address in it.
@@ -13,6 +14,7 @@ type Request struct {
 	Email         string          `json:"email,omitempty" oneof:"subject" minlen:"3" maxlen:"320" doc:"address in the From field of mail"`
 	IP            diag.IP         `json:"ip,omitempty" doc:"address of the host that sends the mail; without it the mail servers of the domain are taken"`
 	DKIMSelectors []diag.Selector `json:"dkim_selectors,omitempty" maxitems:"20" unique:"true" doc:"selectors with which mail is signed, each of which must exist; without any, 40 common ones are tried"`
+	Detail        compose.Detail  `json:"detail,omitempty" default:"summary" doc:"full adds the report of each component"`
 }
 
 // The longest parts of an address, in bytes (RFC 5321 section 4.5.3.1).

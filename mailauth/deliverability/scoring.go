@@ -96,6 +96,9 @@ func (s *scoring) report(ended time.Time) *Report {
 			Sends: compose.Sends(s.spf, s.dkim)}
 		r.Verdict, r.Partial = w.Sum(), w.Partial()
 	}
+	if s.Detail != compose.Full {
+		s.shorten()
+	}
 	r.Components = s.components()
 	r.Advice = advice(&r.Verdict)
 	return r
@@ -106,9 +109,19 @@ func (s *scoring) forget() {
 	for _, p := range s.shares() {
 		p.Absent()
 	}
-	s.spf.Result, s.dmarc.Result, s.bimi.Result, s.reputation.Result, s.tlsrpt.Result = nil, nil, nil, nil, nil
+	s.shorten()
 	s.dkim = s.dkim[:1]
-	s.dkim[0].Result, s.dkim[0].Selector = nil, ""
+	s.dkim[0].Selector = ""
+}
+
+// shorten leaves out the reports of the components.
+func (s *scoring) shorten() {
+	for _, p := range []interface{ Shorten() }{s.spf, s.dmarc, s.bimi, s.reputation, s.tlsrpt} {
+		p.Shorten()
+	}
+	for _, p := range s.dkim {
+		p.Shorten()
+	}
 }
 
 func (s *scoring) components() Components {
@@ -145,7 +158,7 @@ func (s *scoring) dkimComponent() *Component[KeyReport] {
 		c.Findings = append(c.Findings, k.Findings...)
 	}
 	slices.SortStableFunc(c.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
-	if !s.gone {
+	if !s.gone && s.Detail == compose.Full {
 		c.Result = &KeyReport{s.dkim}
 	}
 	return c

@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -28,7 +29,7 @@ const key2048 = `"v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA
 
 const key1024 = `"v=DKIM1; k=rsa; p=MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCvH8rifCUPY/U1cWtXIjFlCHXxo9hMhzB14W6fxeXJEgJg6/7b2teMNPwo1q/fWE5M4x1d5sESnJyf0wcUmc/HjJ/+ocseH18lzUO6HvMVIUtb+5XGyorEw7UVExZfF0xD+DnEPP3ro+Q1LAdFWwLtxK1AqPPl6mB2iPVsHWzV3QIDAQAB"`
 
-var example = Request{Domain: diag.MustDomain("example.com")}
+var example = Request{Domain: diag.MustDomain("example.com"), Detail: compose.Full}
 
 // edits change the good domain: lines by what they are about, and extra lines under "more".
 type edits map[string]string

@@ -158,6 +158,9 @@ func (c *check) report(ended time.Time) *Report {
 	}
 	r.Pillars = c.pillars()
 	r.Requirements = c.requirements()
+	if c.Detail != compose.Full {
+		c.shorten()
+	}
 	return r
 }
 
@@ -166,13 +169,19 @@ func (c *check) forget() {
 	for _, p := range c.shares() {
 		p.Absent()
 	}
-	c.spf.Result, c.dmarc.Result, c.bimi.Result, c.mx.Result = nil, nil, nil, nil
-	c.mtasts.Result, c.dane.Result, c.tlsrpt.Result, c.dnssec.Result = nil, nil, nil, nil
-	if c.smtp != nil {
-		c.smtp.Result = nil
-	}
+	c.shorten()
 	c.dkim = c.dkim[:1]
-	c.dkim[0].Result, c.dkim[0].Selector = nil, ""
+	c.dkim[0].Selector = ""
+}
+
+// shorten leaves out the reports of the parts.
+func (c *check) shorten() {
+	for _, p := range []interface{ Shorten() }{c.spf, c.dmarc, c.bimi, c.mx, c.mtasts, c.dane, c.tlsrpt, c.dnssec, c.smtp} {
+		p.Shorten()
+	}
+	for _, p := range c.dkim {
+		p.Shorten()
+	}
 }
 
 func (c *check) pillars() Pillars {

@@ -24,6 +24,7 @@ type Request struct {
 	Domain        diag.Domain     `json:"domain" doc:"domain that sends or receives mail" example:"example.com"`
 	DKIMSelectors []diag.Selector `json:"dkim_selectors,omitempty" maxitems:"20" unique:"true" doc:"selectors of DKIM keys, each of which must exist; without any, 40 common ones are tried"`
 	IncludeSMTP   bool            `json:"include_smtp,omitempty" default:"false" doc:"whether to connect to the mail servers too"`
+	Detail        compose.Detail  `json:"detail,omitempty" default:"summary" doc:"full adds the report of each part"`
 }
 
 // A Report says how a domain is set up for mail, and what to do first.

@@ -1,6 +1,7 @@
 package domaincheck
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -259,4 +260,19 @@ func sorted(list []diag.Code) []diag.Code {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b diag.Code) int { return len(b) - len(a) })
 	return list
+}
+
+// A reply is short unless its reader asks for the reports of the parts; both say the same.
+func TestDetail(t *testing.T) {
+	world := edits{}.world(t)
+	full := run(t, world, example)
+	short := run(t, world, Request{Domain: example.Domain})
+	text, err := json.Marshal(short)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), `"result"`)
+	require.Less(t, len(text), 25<<10)
+	require.Equal(t, full.Headline, short.Headline)
+	require.Equal(t, full.Requirements, short.Requirements)
+	require.Equal(t, full.Pillars.Receiving.MX.Hosts, short.Pillars.Receiving.MX.Hosts)
+	require.NotNil(t, full.Pillars.Sending.SPF.Result)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -40,7 +41,7 @@ in-addr.arpa. NS ns1.example.com.
 
 const policyText = "version: STSv1\nmode: enforce\nmx: mx1.example.com\nmx: mx2.example.com\nmax_age: 604800\n"
 
-var example = Request{Domain: diag.MustDomain("example.com")}
+var example = Request{Domain: diag.MustDomain("example.com"), Detail: compose.Full}
 
 // edits change the good domain: lines by what they are about, and extra lines under "more".
 type edits map[string]string
