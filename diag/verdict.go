@@ -145,7 +145,9 @@ const (
 )
 
 // Values lists the statuses.
-func (FactorStatus) Values() []string { return Values(FactorPass, FactorPartial, FactorFail, FactorNotApplicable) }
+func (FactorStatus) Values() []string {
+	return Values(FactorPass, FactorPartial, FactorFail, FactorNotApplicable)
+}
 
 // A Factor is the share of one named group of rules in the score.
 type Factor struct {

@@ -80,9 +80,9 @@ type Timing struct {
 	DurationMS int64     `json:"duration_ms" min:"0" doc:"how long it took"`
 }
 
-// NewTiming returns the timing of what began and ended at these times.
+// NewTiming returns the timing of what began and ended at these times; the first is told in whole seconds.
 func NewTiming(began, ended time.Time) Timing {
-	return Timing{CheckedAt: began.UTC(), DurationMS: max(0, ended.Sub(began).Milliseconds())}
+	return Timing{CheckedAt: began.UTC().Truncate(time.Second), DurationMS: max(0, ended.Sub(began).Milliseconds())}
 }
 
 // Sentence makes a sentence of the text of an error, which may begin with a name and therefore keeps

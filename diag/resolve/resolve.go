@@ -45,7 +45,9 @@ const (
 )
 
 // Values lists the resolvers.
-func (ResolverID) Values() []string { return diag.Values(Default, google, cloudflare, quad9, openDNS, Authoritative) }
+func (ResolverID) Values() []string {
+	return diag.Values(Default, google, cloudflare, quad9, openDNS, Authoritative)
+}
 
 // A Report is the answer to one question.
 type Report struct {
@@ -245,7 +247,7 @@ func report(e *evidence) *Report {
 			m.CheckingDisabled},
 		Answers: NewDNSRecords(m.Answer, maxRecords, e.ended), Authority: NewDNSRecords(m.Ns, maxRecords, e.ended),
 		Additional: NewDNSRecords(m.Extra, maxRecords, e.ended), CNAMEChain: []string{}, TruncatedOverUDP: e.truncated,
-		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), Trace: []Step{}, CheckedAt: e.began.UTC(),
+		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), Trace: []Step{}, CheckedAt: e.began.UTC().Truncate(time.Second),
 		Findings: verdict.Findings,
 	}
 	if u := e.request.Name.Unicode(); u != e.request.Name.String() {

@@ -147,7 +147,7 @@ func reverseReport(e *reverseEvidence) *ReverseReport {
 	r := &ReverseReport{
 		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), PTRName: nameText(e.ip.Reverse()),
 		Rcode: e.ptr.RcodeName(), Hostnames: []string{}, ForwardConfirmed: e.confirmed(), Forward: []Forward{},
-		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), CheckedAt: e.began.UTC(), Findings: verdict.Findings,
+		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), CheckedAt: e.began.UTC().Truncate(time.Second), Findings: verdict.Findings,
 	}
 	if e.ptr.Exists() {
 		r.TTL = new(e.ptr.TTL)

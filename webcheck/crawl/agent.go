@@ -27,7 +27,9 @@ const (
 )
 
 // Values lists the crawlers.
-func (Agent) Values() []string { return diag.Values(Default, googleDesktop, googleMobile, bing, custom) }
+func (Agent) Values() []string {
+	return diag.Values(Default, googleDesktop, googleMobile, bing, custom)
+}
 
 // A crawler is how one behaves.
 type crawler struct {

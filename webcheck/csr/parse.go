@@ -87,7 +87,9 @@ const (
 )
 
 // Values lists the statuses.
-func (ComplianceStatus) Values() []string { return diag.Values(compliancePass, complianceWarning, complianceFail) }
+func (ComplianceStatus) Values() []string {
+	return diag.Values(compliancePass, complianceWarning, complianceFail)
+}
 
 // A Compliance is one requirement on the request.
 type Compliance struct {
