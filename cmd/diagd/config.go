@@ -8,16 +8,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // secretSetting finds the names of settings that are never shown.
-var secretSetting = regexp.MustCompile(`secret|password|token|tsig`)
+var secretSetting = diag.Regexp(`secret|password|token|tsig`)
 
 // configView is the result of diagd config check.
 type configView struct {
@@ -155,7 +155,7 @@ func eachFault(err error) (faults []error) {
 }
 
 // flagName finds the setting that a fault begins with.
-var flagName = regexp.MustCompile(`^--([a-z-]+)`)
+var flagName = diag.Regexp(`^--([a-z-]+)`)
 
 // settingFault says where the setting at fault is set, and what to do.
 func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
@@ -163,7 +163,7 @@ func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
 		return settingFaultView{e.setting, e.source, e.fault, e.remedy}
 	}
 	v := settingFaultView{Source: "the settings", Fault: err.Error(), Remedy: "diagd serve --help explains the settings"}
-	if name := flagName.FindStringSubmatch(v.Fault); name != nil && flags.Lookup(name[1]) != nil {
+	if name := flagName().FindStringSubmatch(v.Fault); name != nil && flags.Lookup(name[1]) != nil {
 		v.Setting, v.Source = name[1], cmp.Or(a.origins[name[1]], "default of --"+name[1])
 		v.Remedy = purpose(flags.Lookup(name[1]))
 		v.Fault = strings.TrimPrefix(v.Fault, "--"+name[1]+": ") // which the source says
@@ -174,14 +174,14 @@ func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
 const hidden = "(not shown)"
 
 // secretParameter finds the parameters of URLs in which drivers take passwords.
-var secretParameter = regexp.MustCompile(`(?i)pass|secret|token|key`)
+var secretParameter = diag.Regexp(`(?i)pass|secret|token|key`)
 
 // storeName is what --store names, without its secrets.
 func (a *app) storeName() string { return shown("store", a.store, new([]string)) }
 
 // shown is a value without its secrets, which it collects.
 func shown(name, value string, secrets *[]string) string {
-	if secretSetting.MatchString(name) && value != "" {
+	if secretSetting().MatchString(name) && value != "" {
 		*secrets = append(*secrets, value)
 		return hidden
 	}
@@ -209,7 +209,7 @@ func shown(name, value string, secrets *[]string) string {
 		hide(password)
 	}
 	for parameter := range strings.SplitSeq(u.RawQuery, "&") {
-		if name, secret, _ := strings.Cut(parameter, "="); secretParameter.MatchString(name) {
+		if name, secret, _ := strings.Cut(parameter, "="); secretParameter().MatchString(name) {
 			hide(secret)
 		}
 	}

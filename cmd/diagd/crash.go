@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
@@ -155,8 +155,8 @@ type victim struct {
 }
 
 var (
-	servingLine = regexp.MustCompile(`msg=serving url=(\S+)`)
-	secretText  = regexp.MustCompile(`svc_live_[a-z2-7]{36}`)
+	servingLine = diag.Regexp(`msg=serving url=(\S+)`)
+	secretText  = diag.Regexp(`svc_live_[a-z2-7]{36}`)
 )
 
 // startVictim starts a server and waits until it serves.
@@ -183,10 +183,10 @@ func startVictim(ctx context.Context, store string) (v victim, err error) {
 	var seen strings.Builder
 	for lines.Scan() {
 		fmt.Fprintln(&seen, lines.Text())
-		if secret := secretText.FindString(lines.Text()); secret != "" {
+		if secret := secretText().FindString(lines.Text()); secret != "" {
 			v.secret = secret
 		}
-		if url := servingLine.FindStringSubmatch(lines.Text()); url != nil {
+		if url := servingLine().FindStringSubmatch(lines.Text()); url != nil {
 			v.url = url[1]
 			go func() {
 				for lines.Scan() { // so that it can go on writing

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -31,9 +30,9 @@ const maxPhrase = 200
 // without marks of comments before it.
 var (
 	// anyName stands for whatever name a line is about, with what it is put between.
-	anyName = regexp.MustCompile(`["'\[]?\b[a-z0-9_-]+(?:\.[a-z0-9_-]+)+["'\]]?`)
+	anyName = diag.Regexp(`["'\[]?\b[a-z0-9_-]+(?:\.[a-z0-9_-]+)+["'\]]?`)
 
-	absentPhrase = regexp.MustCompile(`^(?:` +
+	absentPhrase = diag.Regexp(`^(?:` +
 		`no match|nincs talalat|no matching|no matches|not found|no found|no data (?:was )?found|no entries found|` +
 		`no objects? found|no such domain|(?:there is )?no information available (?:about|on)|nothing found|` +
 		`no records? (?:found|matching)|no domain|we do not have an entry|error:\s?(?:10[13]|no entries)|` +
@@ -46,10 +45,10 @@ var (
 		`no (?:existe|se encuentra|match|entries found)|unknown|(?:is )?available for (?:registration|purchase)|` +
 		`is not available in our (?:whois )?database|0 results|(?:(?:is|are) )?(?:available|free|disponible)[.!]?$))|` +
 		`no se encontro el objeto|: nothing found for this query`)
-	reservedPhrase = regexp.MustCompile(`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
+	reservedPhrase = diag.Regexp(`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
 		`^(?:this |the )?(?:domain|name|domain name) (?:is |has been )?reserved|^reserved by registry|is reserved\.?$|` +
 		`cannot be registered|can not be registered|^blocked by|this name is not available for registration`)
-	limitedPhrase = regexp.MustCompile(`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
+	limitedPhrase = diag.Regexp(`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
 		`reached (?:the|your|our) (?:query )?limit|exceeded (?:the|your|our) |exceeded allowed|have exceeded|has exceeded|` +
 		`is too frequent|interval is too short|still in grace period|excessive querying, grace|address used more than|^denied$|requests .{0,30}not permitted|` +
 		`requests from (?:this|your) \S+ (?:is|are) (?:limited|restricted)|` +
@@ -106,11 +105,11 @@ func judgeText(text string) outcome {
 		line = strings.TrimLeft(strings.TrimSpace(line), "%#*>;- ")
 		switch {
 		case len(line) > maxPhrase:
-		case limitedPhrase.MatchString(line):
+		case limitedPhrase().MatchString(line):
 			return limited
-		case reservedPhrase.MatchString(line):
+		case reservedPhrase().MatchString(line):
 			result = reserved
-		case result == unreadable && absentPhrase.MatchString(anyName.ReplaceAllLiteralString(line, "x.y")):
+		case result == unreadable && absentPhrase().MatchString(anyName().ReplaceAllLiteralString(line, "x.y")):
 			result = absent
 		}
 	}

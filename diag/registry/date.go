@@ -1,9 +1,10 @@
 package registry
 
 import (
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // The forms of dates, after [tidyDate]. Where a day stands before a month in figures it is the only
@@ -67,18 +68,18 @@ var zones = map[string]int{
 }
 
 var (
-	dateNoise   = regexp.MustCompile(`(?i)^(before|since|on)\s+|\s*#\d+$|\s*\(YYYY-MM-DD\)$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
-	dateZone    = regexp.MustCompile(`\s*\(?\b([A-Z]{3,4})\)?$`)
-	dateOffset  = regexp.MustCompile(`\s*\(?(?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)?$`)
-	dateBehind  = regexp.MustCompile(`^\S.* (\d{8}|\d{14})(?: \(.*\))?$`) // "changed: who 20260101", RFC 2622 section 3.1
-	dateDoubleT = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})-T`)
+	dateNoise   = diag.Regexp(`(?i)^(before|since|on)\s+|\s*#\d+$|\s*\(YYYY-MM-DD\)$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
+	dateZone    = diag.Regexp(`\s*\(?\b([A-Z]{3,4})\)?$`)
+	dateOffset  = diag.Regexp(`\s*\(?(?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)?$`)
+	dateBehind  = diag.Regexp(`^\S.* (\d{8}|\d{14})(?: \(.*\))?$`) // "changed: who 20260101", RFC 2622 section 3.1
+	dateDoubleT = diag.Regexp(`^(\d{4}-\d{2}-\d{2})-T`)
 )
 
 // parseDate reads a date in any of the forms in which registries write them. A time without a zone is
 // taken as UTC, which is right to within a day.
 func parseDate(s string) (time.Time, bool) {
 	s = clip(strings.Join(strings.Fields(s), " "), 60)
-	if m := dateBehind.FindStringSubmatch(s); m != nil {
+	if m := dateBehind().FindStringSubmatch(s); m != nil {
 		s = m[1]
 	}
 	s, zone := tidyDate(s)
@@ -95,17 +96,17 @@ func parseDate(s string) (time.Time, bool) {
 // returned in seconds east of Greenwich.
 func tidyDate(s string) (string, int) {
 	zone := 0
-	if m := dateOffset.FindStringSubmatch(s); m != nil {
+	if m := dateOffset().FindStringSubmatch(s); m != nil {
 		zone = offset(m[1], m[2], m[3])
 		s = strings.TrimSuffix(s, m[0])
-	} else if m := dateZone.FindStringSubmatch(s); m != nil {
+	} else if m := dateZone().FindStringSubmatch(s); m != nil {
 		if seconds, ok := zones[m[1]]; ok {
 			zone = seconds
 			s = strings.TrimSuffix(s, m[0])
 		}
 	}
-	s = dateDoubleT.ReplaceAllString(s, "${1}T")
-	s = dateNoise.ReplaceAllString(s, "$2$3")
+	s = dateDoubleT().ReplaceAllString(s, "${1}T")
+	s = dateNoise().ReplaceAllString(s, "$2$3")
 	s = strings.ReplaceAll(s, ",", "")
 	return strings.Trim(s, " ."), zone
 }

@@ -3,10 +3,11 @@ package registry
 import (
 	"cmp"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A networkRecord is what a WHOIS server says of an address. There are two families of formats: RPSL
@@ -51,7 +52,7 @@ func objects(text string) []whoisObject {
 }
 
 // abuseComment is how RIPE tells the contact for abuse, in a comment.
-var abuseComment = regexp.MustCompile(`(?m)^% Abuse contact for '[^']*' is '([^'\s]+@[^'\s]+)'`)
+var abuseComment = diag.Regexp(`(?m)^% Abuse contact for '[^']*' is '([^'\s]+@[^'\s]+)'`)
 
 // readNetwork reads the answer of a WHOIS server about an address.
 func readNetwork(text string, ip netip.Addr) *networkRecord {
@@ -75,7 +76,7 @@ func readNetwork(text string, ip netip.Addr) *networkRecord {
 	}
 	n.holder(list)
 	n.people(list)
-	if m := abuseComment.FindStringSubmatch(text); m != nil {
+	if m := abuseComment().FindStringSubmatch(text); m != nil {
 		n.facts.abuse.Emails = addOnce(nil, m[1])
 	}
 	return n
@@ -109,7 +110,7 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 	n.facts.organization = nil
 	if name := o.get("owner", "organization", "org", "descr"); name != "" {
 		n.facts.organization = &Organization{Name: name, Handle: o.get("ownerid", "org")}
-		if m := nameAndHandle.FindStringSubmatch(name); m != nil && o.class == "netrange" {
+		if m := nameAndHandle().FindStringSubmatch(name); m != nil && o.class == "netrange" {
 			n.facts.organization = &Organization{Name: m[1], Handle: m[2]}
 		}
 	}
@@ -119,7 +120,7 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 }
 
 // nameAndHandle is how ARIN names an organization.
-var nameAndHandle = regexp.MustCompile(`^(.*\S)\s+\(([A-Z0-9-]+)\)$`)
+var nameAndHandle = diag.Regexp(`^(.*\S)\s+\(([A-Z0-9-]+)\)$`)
 
 func dateOf(text string) whoisDate {
 	var d whoisDate

@@ -3,10 +3,11 @@ package registry
 import (
 	"cmp"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // The keys under which registries write what is looked for, each as normalKey has it.
@@ -82,7 +83,7 @@ type record struct {
 }
 
 // contactSections are paragraphs about others than the domain, in which dates and statuses are theirs.
-var contactSections = regexp.MustCompile(`regist(rant|rar)|holder|owner|admin|tech|billing|contact|person|role|` +
+var contactSections = diag.Regexp(`regist(rant|rar)|holder|owner|admin|tech|billing|contact|person|role|` +
 	`nic-hdl|organi[sz]ation|reseller|mntner|service-provider|irt`)
 
 // readRecord reads the answer of a WHOIS server about a domain.
@@ -100,7 +101,7 @@ func readRecord(text, name string) *record {
 // foreign reports whether a field is about somebody in the registration, not about the domain. A key of
 // several words tells by itself.
 func (f field) foreign() bool {
-	return contactSections.MatchString(f.section) && !statusKeys[f.section] && !createdKeys[f.section] &&
+	return contactSections().MatchString(f.section) && !statusKeys[f.section] && !createdKeys[f.section] &&
 		!strings.HasPrefix(f.key, "domain ") && !strings.HasSuffix(f.key, " date")
 }
 
@@ -146,23 +147,23 @@ func (r *record) read(f field, name string) {
 	case expiresKeys[f.key]:
 		r.expires.set(monthFirst(f))
 	case updatedKeys[f.key]:
-		if dateBehind.MatchString(f.value) {
+		if dateBehind().MatchString(f.value) {
 			r.updated.later(f.value) // one line for each change
 		}
 		r.updated.set(f.value)
-	case f.key == "state" && !stateOfDomain.MatchString(f.value):
+	case f.key == "state" && !stateOfDomain().MatchString(f.value):
 	case statusKeys[f.key]:
 		r.readStatus(f.value)
 	}
 }
 
-var slashed = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/(\d{4})$`)
+var slashed = diag.Regexp(`^(\d{1,2})/(\d{1,2})/(\d{4})$`)
 
 // monthFirst returns the text of a date; the registry that writes these keys puts the month before the
 // day, all others the day before the month.
 func monthFirst(f field) string {
 	if f.key == "domain registered" || f.key == "record will expire on" {
-		return slashed.ReplaceAllString(f.value, "$3-$1-$2")
+		return slashed().ReplaceAllString(f.value, "$3-$1-$2")
 	}
 	return f.value
 }
@@ -207,27 +208,27 @@ func (r *record) readServer(f field, name string) {
 }
 
 // statusSeparator is a comma between two statuses of EPP, which have no spaces.
-var statusSeparator = regexp.MustCompile(`,(client|server|pending|add|auto|ok|inactive)`)
+var statusSeparator = diag.Regexp(`,(client|server|pending|add|auto|ok|inactive)`)
 
 // stateOfDomain are words by which the key "state" speaks of a domain, and not of where a contact lives.
-var stateOfDomain = regexp.MustCompile(`(?i)regist|delegat|verif|^ok|active|hold|lock|expire|delet|pend|quarant|free|avail|connect`)
+var stateOfDomain = diag.Regexp(`(?i)regist|delegat|verif|^ok|active|hold|lock|expire|delet|pend|quarant|free|avail|connect`)
 
 // statusTail is what may follow a status: a link, an explanation, a date.
-var statusTail = regexp.MustCompile(`\s*(?:\(.*|https?://.*| - .*|\s\d{4}-\d\d-\d\d.*)$`)
+var statusTail = diag.Regexp(`\s*(?:\(.*|https?://.*| - .*|\s\d{4}-\d\d-\d\d.*)$`)
 
 // readStatus reads one or several statuses, separated by commas.
 func (r *record) readStatus(value string) {
-	for text := range strings.SplitSeq(statusSeparator.ReplaceAllString(value, ", $1"), ", ") {
-		text = strings.TrimRight(strings.TrimSpace(statusTail.ReplaceAllString(text, "")), ".,;")
+	for text := range strings.SplitSeq(statusSeparator().ReplaceAllString(value, ", $1"), ", ") {
+		text = strings.TrimRight(strings.TrimSpace(statusTail().ReplaceAllString(text, "")), ".,;")
 		if text == "" {
 			continue
 		}
-		if freeStatus.MatchString(text) {
+		if freeStatus().MatchString(text) {
 			r.freeStatus = true
 			r.nothing = r.nothing || strings.Contains(strings.ToLower(text), "no")
 			continue
 		}
-		if reservedStatus.MatchString(text) {
+		if reservedStatus().MatchString(text) {
 			r.reservedStatus = true
 		} else {
 			r.hasStatus = true
@@ -237,11 +238,11 @@ func (r *record) readStatus(value string) {
 }
 
 // freeStatus are statuses that say that there is no registration.
-var freeStatus = regexp.MustCompile(`(?i)^(?:220 )?(?:available|free|no object found|not found|not registered|` +
+var freeStatus = diag.Regexp(`(?i)^(?:220 )?(?:available|free|no object found|not found|not registered|` +
 	`domain not found|unassignable|undelegated|no match)$`)
 
 // reservedStatus are statuses that say that there is none, and will be none.
-var reservedStatus = regexp.MustCompile(`(?i)^(?:230 )?reserved$`)
+var reservedStatus = diag.Regexp(`(?i)^(?:230 )?reserved$`)
 
 func (r *record) readSigned(value string) {
 	word := letters(value)
@@ -254,19 +255,19 @@ func (r *record) readSigned(value string) {
 	}
 }
 
-var dsRecord = regexp.MustCompile(`^(\d{1,5})\s+(\d{1,3})\s+(\d{1,3})\s+([0-9A-Fa-f ]{2,200})`)
+var dsRecord = diag.Regexp(`^(\d{1,5})\s+(\d{1,3})\s+(\d{1,3})\s+([0-9A-Fa-f ]{2,200})`)
 
 // readDS reads a DS record in the presentation form (RFC 4034 section 5.3).
 func (r *record) readDS(value string) {
 	r.signed, r.signedKnown = true, true
-	if m := dsRecord.FindStringSubmatch(value); m != nil && len(r.ds) < maxList {
+	if m := dsRecord().FindStringSubmatch(value); m != nil && len(r.ds) < maxList {
 		digest := strings.ToLower(strings.ReplaceAll(m[4], " ", ""))
 		r.ds = append(r.ds, DS{atoi(m[1]), atoi(m[2]), atoi(m[3]), digest})
 	}
 }
 
 // registrarURL separates a name from the web page behind it.
-var registrarURL = regexp.MustCompile(`^(.*\S)\s+\(\s*(https?://[^)\s]+)\s*\)$`)
+var registrarURL = diag.Regexp(`^(.*\S)\s+\(\s*(https?://[^)\s]+)\s*\)$`)
 
 // readRegistrar reads who sold the domain. A paragraph about the registrar may have its name beside its handle.
 func (r *record) readRegistrar(fields []field) {
@@ -290,7 +291,7 @@ func (r *record) readRegistrar(fields []field) {
 		}
 	}
 	r.registrar.Name = cmp.Or(named, first)
-	if m := registrarURL.FindStringSubmatch(r.registrar.Name); m != nil {
+	if m := registrarURL().FindStringSubmatch(r.registrar.Name); m != nil {
 		r.registrar.Name, r.registrar.URL = m[1], cmp.Or(r.registrar.URL, m[2])
 	}
 }

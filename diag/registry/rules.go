@@ -223,7 +223,7 @@ func telling(text string) string {
 	begin := ""
 	for line := range someLines(text) {
 		line = oneLine(strings.TrimLeft(line, "%#*>;- \t"))
-		if limitedPhrase.MatchString(strings.ToLower(line)) {
+		if limitedPhrase().MatchString(strings.ToLower(line)) {
 			return clip(line, maxPhrase)
 		}
 		if begin == "" {

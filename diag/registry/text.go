@@ -2,8 +2,9 @@ package registry
 
 import (
 	"iter"
-	"regexp"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // The limits of what is read of a WHOIS answer. The longest seen has 500 lines of 300 bytes at most,
@@ -41,16 +42,16 @@ var headings = map[string]bool{
 
 var (
 	// "key: value", "key....: value". A colon before two slashes is part of a URL.
-	keyValue = regexp.MustCompile(`^(\pL[\pL\w .\-/()*&']{0,60}?)[. \t]*:+(?:[ \t]+(.*)|([^/ \t:].*)|(/[^/].*))?$`)
+	keyValue = diag.Regexp(`^(\pL[\pL\w .\-/()*&']{0,60}?)[. \t]*:+(?:[ \t]+(.*)|([^/ \t:].*)|(/[^/].*))?$`)
 	// "[Key]  value", "a. [Key]  value", "a [Key]  value"
-	bracketed = regexp.MustCompile(`^(?:[a-z](?:\. *| ))?\[([A-Z][^\]]{0,40})\](?:\s+(.*))?$`)
+	bracketed = diag.Regexp(`^(?:[a-z](?:\. *| ))?\[([A-Z][^\]]{0,40})\](?:\s+(.*))?$`)
 	// "Record created on 2026-01-01"
-	onDate = regexp.MustCompile(`(?i)^((?:record |domain )(?:created|registered|expires|will expire|last updated) on|` +
+	onDate = diag.Regexp(`(?i)^((?:record |domain )(?:created|registered|expires|will expire|last updated) on|` +
 		`registered on|created on):?\s+(\S.*)$`)
 	// "Key of two    value" in columns, if the key is known
-	columns = regexp.MustCompile(`^(\S+(?: +\S+)?) {2,}([^\s:].*)$`)
+	columns = diag.Regexp(`^(\S+(?: +\S+)?) {2,}([^\s:].*)$`)
 	// Numbers at the end of a key, and hints of plural.
-	keyTail = regexp.MustCompile(`(?: \(dd/mm/yyyy\)|\(s\)|\(ac\)|[ _]?\d+)$`)
+	keyTail = diag.Regexp(`(?: \(dd/mm/yyyy\)|\(s\)|\(ac\)|[ _]?\d+)$`)
 )
 
 // A scanner reads the fields of an answer line by line.
@@ -117,10 +118,10 @@ func (s *scanner) line(line string) {
 
 // split takes a line apart into key and value.
 func split(text, current string) (key, value string, ok bool) {
-	if m := onDate.FindStringSubmatch(text); m != nil {
+	if m := onDate().FindStringSubmatch(text); m != nil {
 		return m[1], m[2], true
 	}
-	if m := bracketed.FindStringSubmatch(text); m != nil {
+	if m := bracketed().FindStringSubmatch(text); m != nil {
 		return m[1], m[2], true
 	}
 	// A tab separates a key that is known from its value; other lines with tabs are host and address.
@@ -129,14 +130,14 @@ func split(text, current string) (key, value string, ok bool) {
 			return before, after, true
 		}
 	}
-	if m := columns.FindStringSubmatch(text); m != nil && ofDomain(normalKey(m[1])) {
+	if m := columns().FindStringSubmatch(text); m != nil && ofDomain(normalKey(m[1])) {
 		return m[1], m[2], true
 	}
 	// A host with an IPv6 address has colons as well.
 	if host, _, more := strings.Cut(text, " "); more && strings.Contains(hostName(host), ".") {
 		return "", "", false
 	}
-	if m := keyValue.FindStringSubmatch(text); m != nil {
+	if m := keyValue().FindStringSubmatch(text); m != nil {
 		return m[1], m[2] + m[3] + m[4], true
 	}
 	return "", "", false
@@ -154,7 +155,7 @@ func normalKey(key string) string {
 		key = english
 	}
 	key = strings.Trim(strings.ToLower(strings.TrimSpace(key)), ":. ")
-	key = keyTail.ReplaceAllString(key, "")
+	key = keyTail().ReplaceAllString(key, "")
 	return strings.Join(strings.FieldsFunc(key, func(r rune) bool { return r == ' ' || r == '_' || r == '\t' }), " ")
 }
 

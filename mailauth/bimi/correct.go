@@ -1,7 +1,6 @@
 package bimi
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,11 +11,11 @@ import (
 
 // The forms in which the parts of broken records are written.
 var (
-	versionLike = regexp.MustCompile(`(?i)^\s*(?:[^\s;=]+\s+(?:\d+\s+)?(?:IN\s+)?TXT\s+)?(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
-	tagInside   = regexp.MustCompile(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
-	tagLike     = regexp.MustCompile(`(?is)^([a-z1][a-z0-9_]*)\s*=\s*(.*)$`)
-	colonLike   = regexp.MustCompile(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
-	httpsLike   = regexp.MustCompile(`(?i)^(?:https(?::/*|//+))+`)
+	versionLike = diag.Regexp(`(?i)^\s*(?:[^\s;=]+\s+(?:\d+\s+)?(?:IN\s+)?TXT\s+)?(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
+	tagInside   = diag.Regexp(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
+	tagLike     = diag.Regexp(`(?is)^([a-z1][a-z0-9_]*)\s*=\s*(.*)$`)
+	colonLike   = diag.Regexp(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
+	httpsLike   = diag.Regexp(`(?i)^(?:https(?::/*|//+))+`)
 )
 
 // words are what people write for the names of tags.
@@ -150,10 +149,10 @@ func (d *draft) keeps(texts []string) bool {
 // add takes what a text says, which may be broken, as its author meant it. It reports false where something would be
 // lost: an address that cannot be read, a text that is no tag, a second address.
 func (d *draft) add(text string) bool {
-	for _, piece := range taglist.Pieces(text, versionLike, tagInside) {
-		m := tagLike.FindStringSubmatch(piece)
+	for _, piece := range taglist.Pieces(text, versionLike(), tagInside()) {
+		m := tagLike().FindStringSubmatch(piece)
 		if m == nil {
-			m = colonLike.FindStringSubmatch(piece)
+			m = colonLike().FindStringSubmatch(piece)
 		}
 		if m == nil || !d.assign(meant(m[1], m[2]), m[1], strings.TrimSpace(m[2])) {
 			return false
@@ -168,7 +167,7 @@ func meant(typed, value string) string {
 	if _, known := words[name]; known {
 		return words[name]
 	}
-	lookalike := (name == "1" || name == "i") && httpsLike.MatchString(value)
+	lookalike := (name == "1" || name == "i") && httpsLike().MatchString(value)
 	preference := strings.EqualFold(value, "brand") || strings.EqualFold(value, "personal")
 	switch near := taglist.Nearest(name, "avp", "lps"); {
 	case slices.Contains([]string{"l", "a", "avp", "lps"}, name):
@@ -192,7 +191,7 @@ func (d *draft) assign(name, typed, value string) bool {
 		if name == "a" && slices.Contains(nobody, strings.ToLower(value)) {
 			value = ""
 		}
-		value = httpsLike.ReplaceAllString(value, "https://")
+		value = httpsLike().ReplaceAllString(value, "https://")
 	case "avp":
 		if value = strings.ToLower(value); value != string(record.Brand) && value != string(record.Personal) {
 			return true // receivers ignore it

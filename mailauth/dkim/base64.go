@@ -44,7 +44,7 @@ func whatIsWrong(value string) flaw {
 	foreign := strings.IndexFunc(value, func(r rune) bool {
 		return !('A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+/="+white, r))
 	})
-	switch lines := armour.FindStringIndex(value); {
+	switch lines := armour().FindStringIndex(value); {
 	case lines != nil:
 		return flaw{"p= holds the lines of a PEM file (-----BEGIN …-----), which are not base64", lines[0], lines[1] - lines[0]}
 	case strings.HasPrefix(value, "ssh-"):

@@ -5,10 +5,10 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -41,7 +41,7 @@ func repair(text string, flags ...string) string {
 var allFlags = []string{"y", "s"}
 
 // armour are the lines around a key in a PEM file (RFC 7468 section 2).
-var armour = regexp.MustCompile(`-{2,}\s*(?:BEGIN|END)[A-Z ]*-{2,}`)
+var armour = diag.Regexp(`-{2,}\s*(?:BEGIN|END)[A-Z ]*-{2,}`)
 
 // noise is what gets into records on the way: signs of other notations, and characters that look like nothing
 // or like quotation marks.
@@ -55,7 +55,7 @@ const maxRepairs = 16
 // tidy reads a text without what does not belong there, with the semicolons that are missing and the names of
 // the tags as DKIM writes them.
 func tidy(text string) taglist.List {
-	text = strings.TrimSpace(armour.ReplaceAllString(noise.Replace(taglist.Entities.Replace(strings.ToValidUTF8(text, ""))), ""))
+	text = strings.TrimSpace(armour().ReplaceAllString(noise.Replace(taglist.Entities.Replace(strings.ToValidUTF8(text, ""))), ""))
 	list := format.Parse(text)
 	for range maxRepairs {
 		i := slices.IndexFunc(list.Faults, func(f taglist.Fault) bool { return f.Kind == taglist.Unparted })
@@ -168,7 +168,7 @@ func meant(text string) bool {
 		return true
 	}
 	data, _ := wholeKey(&list, text)
-	return data != nil && !strings.Contains(text, " ") || armour.MatchString(text)
+	return data != nil && !strings.Contains(text, " ") || armour().MatchString(text)
 }
 
 // maxParts bounds the parts of a record that are put together in every order: 24 orders for four. A record with a

@@ -80,7 +80,7 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 	e := &evidence{domain: req.Domain.Name(), location: req.Domain.String(), offline: true}
 	e.found = policy.Format.Read(req.Record)
 	for i := range e.found.Strays {
-		if zoneFileLine.MatchString(text) {
+		if zoneFileLine().MatchString(text) {
 			e.found.Strays[i].Why = "it is a line of a zone file, of which only the text in quotes is the record"
 		}
 	}

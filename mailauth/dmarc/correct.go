@@ -2,11 +2,11 @@ package dmarc
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -69,7 +69,7 @@ func (e *evidence) sources() []string {
 func rejoined(text string, parts []string) string {
 	joined := ""
 	for _, part := range parts {
-		if tagFirst.MatchString(part) && !strings.HasSuffix(strings.TrimSpace(joined), ";") && joined != "" {
+		if tagFirst().MatchString(part) && !strings.HasSuffix(strings.TrimSpace(joined), ";") && joined != "" {
 			joined += ";"
 		}
 		joined += part
@@ -121,10 +121,10 @@ func sound(text string) bool {
 
 // The forms in which the version and the tags of broken records are written.
 var (
-	zoneFileLine = regexp.MustCompile(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
-	versionLike  = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	tagFirst     = regexp.MustCompile(`(?i)^\s*(?:` + strings.Join(tags, "|") + `)\s*=`)
-	tagInside    = regexp.MustCompile(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
+	zoneFileLine = diag.Regexp(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
+	versionLike  = diag.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
+	tagFirst     = diag.Regexp(`(?i)^\s*(?:` + strings.Join(tags, "|") + `)\s*=`)
+	tagInside    = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 )
 
 // mend reads a text that may be broken, as its author meant it.
@@ -179,13 +179,13 @@ func pieces(text string) []string {
 		return r
 	}, strings.ToValidUTF8(text, ""))
 	var list []string
-	text = zoneFileLine.ReplaceAllString(text, "")
+	text = zoneFileLine().ReplaceAllString(text, "")
 	for segment := range strings.SplitSeq(text, ";") {
-		if at := versionLike.FindStringIndex(segment); at != nil {
+		if at := versionLike().FindStringIndex(segment); at != nil {
 			segment = segment[at[1]:]
 		}
 		from := 0
-		for _, at := range tagInside.FindAllStringIndex(segment, -1) {
+		for _, at := range tagInside().FindAllStringIndex(segment, -1) {
 			list, from = append(list, segment[from:at[0]]), at[0]
 		}
 		list = append(list, segment[from:])

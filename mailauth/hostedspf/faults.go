@@ -2,7 +2,6 @@ package hostedspf
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -69,13 +68,13 @@ func nodeFault(n *spf.Node, host string) (fault, bool) {
 }
 
 // partLabel is the first label of the names of parts.
-var partLabel = regexp.MustCompile(`^_[a-z2-7]{8}$`)
+var partLabel = diag.Regexp(`^_[a-z2-7]{8}$`)
 
 // belongs reports whether a name is one of the records that are published under a host.
 func belongs(name, host string) bool {
 	name = strings.ToLower(name)
 	first, rest, _ := strings.Cut(name, ".")
-	return name == host || rest == host && partLabel.MatchString(first)
+	return name == host || rest == host && partLabel().MatchString(first)
 }
 
 func termFault(t *spf.ResolvedTerm) (fault, bool) {

@@ -1,10 +1,10 @@
 package smtpcheck
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
@@ -78,7 +78,7 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 		r.status = confirmed(session)
 		return false
 	case reply.OK(): // 252 and its like promise nothing (RFC 5321 section 3.5.3)
-	case relayDenied.MatchString(words(reply)), wantsAuth(reply):
+	case relayDenied().MatchString(words(reply)), wantsAuth(reply):
 		r.status, r.deferred = RelayClosed, false // Postfix has 454 for it
 	case aboutSender(reply):
 		again = true
@@ -141,7 +141,7 @@ func (e *evidence) testDisguised(session *smtp.Session, s *server, r *relay, to 
 
 // relayDenied finds refusals to relay, also where the code is a temporary one. A word alone does not do: replies name
 // hosts and addresses, which may have it.
-var relayDenied = regexp.MustCompile(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|` +
+var relayDenied = diag.Regexp(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|` +
 	`disabled)|\b(to|not|cannot|no) relay(ing)?\b`)
 
 // words are the whole text of a reply in lower case.
@@ -150,39 +150,39 @@ func words(r smtp.Reply) string { return strings.ToLower(strings.Join(r.Lines, "
 // wantsAuth reports whether a reply asks the client to sign in (RFC 4954 section 6). Replies about SPF, DKIM and DMARC
 // have the same words and mean the sender.
 func wantsAuth(r smtp.Reply) bool {
-	return slices.Contains([]int{530, 550, 553, 554}, r.Code) && !aboutSender(r) && authWanted.MatchString(words(r))
+	return slices.Contains([]int{530, 550, 553, 554}, r.Code) && !aboutSender(r) && authWanted().MatchString(words(r))
 }
 
-var authWanted = regexp.MustCompile(`authentication required|authenticat.*must|must.*authenticat|not authenticated`)
+var authWanted = diag.Regexp(`authentication required|authenticat.*must|must.*authenticat|not authenticated`)
 
 // aboutSender reports whether a refusal is about the sender of the message (RFC 3463 section 3.2, RFC 7372 section 3,
 // RFC 7505 section 4.2), so that another sender may get further.
 func aboutSender(r smtp.Reply) bool {
-	return senderStatus.MatchString(r.Status()) || senderWords.MatchString(words(r))
+	return senderStatus().MatchString(r.Status()) || senderWords().MatchString(words(r))
 }
 
-var senderStatus = regexp.MustCompile(`^[45]\.(1\.[78]|7\.2[0-467])$`)
+var senderStatus = diag.Regexp(`^[45]\.(1\.[78]|7\.2[0-467])$`)
 
-var senderWords = regexp.MustCompile(`\b(sender|spf|dmarc|return[- ]path|callback|callout)\b`)
+var senderWords = diag.Regexp(`\b(sender|spf|dmarc|return[- ]path|callback|callout)\b`)
 
 // aboutDomain reports whether a refusal says that no mail can go to the domain of the recipient: those reserved for
 // documentation have a null MX (RFC 7505 section 4.1), which a server that relays for everybody may look up.
 func aboutDomain(r smtp.Reply) bool {
-	return slices.Contains([]string{"5.1.2", "5.1.10"}, r.Status()) || domainWords.MatchString(words(r))
+	return slices.Contains([]string{"5.1.2", "5.1.10"}, r.Status()) || domainWords().MatchString(words(r))
 }
 
-var domainWords = regexp.MustCompile(`null ?mx|unroute?able|(domain|host)( name)? (not found|does not exist)`)
+var domainWords = diag.Regexp(`null ?mx|unroute?able|(domain|host)( name)? (not found|does not exist)`)
 
 // aboutClient reports whether a refusal is about who asks rather than about what is asked: about the address, as those
 // of blocklists are, or about the name in EHLO.
 func aboutClient(r smtp.Reply) bool {
-	return r.Status() == "5.7.25" || clientWords.MatchString(words(r)) || helloWords.MatchString(words(r))
+	return r.Status() == "5.7.25" || clientWords().MatchString(words(r)) || helloWords().MatchString(words(r))
 }
 
-var clientWords = regexp.MustCompile(`blocked|bl[ao]c?k ?list|denylist|listed|rbl|dnsbl|spamhaus|reputation|banned|` +
+var clientWords = diag.Regexp(`blocked|bl[ao]c?k ?list|denylist|listed|rbl|dnsbl|spamhaus|reputation|banned|` +
 	`reverse dns|rdns|ptr record|reverse hostname|your (ip|host|address|network)|client host|sending ip|the ip you|` +
 	`ip address|policy reasons`)
 
 // Words that go with EHLO or HELO also stand in replies to a command that is unknown, which therefore do not do alone.
-var helloWords = regexp.MustCompile(`\b(helo|ehlo)\b( \S+)? (command rejected|argument|name|hostname|domain|does not|` +
+var helloWords = diag.Regexp(`\b(helo|ehlo)\b( \S+)? (command rejected|argument|name|hostname|domain|does not|` +
 	`is )|\b(bad|invalid|bogus|forged|fake|impossible) (helo|ehlo)\b|valid hostname`)

@@ -2,10 +2,11 @@ package spf
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // mend returns the record that a text was probably meant to be: one without errors in its syntax that
@@ -39,11 +40,11 @@ var replaced = strings.NewReplacer("\u00a0", " ", "\uff1a", ":", "\uff1d", "=", 
 	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2212", "-", "\\;", ";", "\\ ", " ")
 
 // backslash is one that stands for the slash before a length of prefix.
-var backslash = regexp.MustCompile(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
+var backslash = diag.Regexp(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
 
 // cleaned leaves out what cannot be seen, and quotation marks, and makes blanks of other white space.
 func cleaned(text string) string {
-	text = backslash.ReplaceAllString(text, "$1/$2")
+	text = backslash().ReplaceAllString(text, "$1/$2")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -57,12 +58,12 @@ func cleaned(text string) string {
 }
 
 // versions are ways in which the beginning of a record is written by mistake.
-var versions = regexp.MustCompile(`(?i)^(v(?:ersion)?\s*[=:.-]*\s*(?:spf|sfp|fsp|psf|sp1)[\s_.-]*v?1?|` +
+var versions = diag.Regexp(`(?i)^(v(?:ersion)?\s*[=:.-]*\s*(?:spf|sfp|fsp|psf|sp1)[\s_.-]*v?1?|` +
 	`spf\s*=?\s*v?\s*1)(.*)$`)
 
 // cutVersion cuts the version from the beginning of a text, also where it is misspelled or missing.
 func cutVersion(text string) (rest string, ok bool) {
-	if m := versions.FindStringSubmatch(text); m != nil && (m[2] == "" || !isDigit(m[2][0])) {
+	if m := versions().FindStringSubmatch(text); m != nil && (m[2] == "" || !isDigit(m[2][0])) {
 		return strings.TrimLeft(m[2], " ;:,."), true
 	}
 	return text, isFragment(text)
@@ -262,7 +263,7 @@ func (t *Term) targetFault() string {
 }
 
 // bareMacro is a macro without its braces.
-var bareMacro = regexp.MustCompile(`%([slodiphvSLODIPHV])`)
+var bareMacro = diag.Regexp(`%([slodiphvSLODIPHV])`)
 
 // mendTerm returns what one term was probably meant to be, which may be several terms, or nothing.
 func mendTerm(raw string) string {
@@ -298,7 +299,7 @@ func mendTerm(raw string) string {
 	case name == ip4 || name == ip6:
 		return mendNetwork(sign, strings.TrimLeft(value, "/"))
 	case strings.Contains(value, "%"):
-		return term(sign + string(name) + ":" + bareMacro.ReplaceAllString(value, "%{$1}"))
+		return term(sign + string(name) + ":" + bareMacro().ReplaceAllString(value, "%{$1}"))
 	case (name == a || name == MX) && !strings.HasPrefix(value, "/"):
 		host, length, _ := strings.Cut(value, "/")
 		if s := term(sign + string(name) + ":" + hostOf(host) + "/" + length); s != "" {

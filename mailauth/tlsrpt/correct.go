@@ -1,7 +1,6 @@
 package tlsrpt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,8 +11,8 @@ import (
 
 // The forms in which the parts of broken records are written.
 var (
-	versionLike = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?tls[\s_-]*rpt[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	ruaInside   = regexp.MustCompile(`(?i)[\s,]+rua\s*=`)
+	versionLike = diag.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?tls[\s_-]*rpt[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
+	ruaInside   = diag.Regexp(`(?i)[\s,]+rua\s*=`)
 )
 
 // correct returns the record as it should be written, with every destination of what is published. It is empty if one
@@ -97,7 +96,7 @@ func (d *draft) String() string {
 // lost: a destination that cannot be read, a text that is no field.
 func (d *draft) add(text string) bool {
 	last := ""
-	for _, piece := range taglist.Pieces(text, versionLike, ruaInside) {
+	for _, piece := range taglist.Pieces(text, versionLike(), ruaInside()) {
 		piece = strings.TrimRight(piece, " \t,")
 		name, value, ok := strings.Cut(piece, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -79,11 +78,11 @@ func (r *Request) crawler() (crawler, error) {
 }
 
 // compatible finds the crawler in the User-Agent of one that calls itself a browser.
-var compatible = regexp.MustCompile(`(?i)compatible;\s*([a-z_-]+)`)
+var compatible = diag.Regexp(`(?i)compatible;\s*([a-z_-]+)`)
 
 // productToken finds the name by which robots.txt knows a crawler.
 func productToken(userAgent string) string {
-	if m := compatible.FindStringSubmatch(userAgent); m != nil {
+	if m := compatible().FindStringSubmatch(userAgent); m != nil {
 		return strings.ToLower(m[1])
 	}
 	return robots.Token(userAgent)

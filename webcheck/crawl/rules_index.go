@@ -110,7 +110,7 @@ var indexRules = diag.Rules[*evidence]{
 		When:   judged,
 		Fails: func(e *evidence) diag.Failures {
 			for _, text := range append([]string{e.title()}, e.firstHeadings()...) {
-				if e.words < maxErrorWords && errorText.MatchString(text) {
+				if e.words < maxErrorWords && errorText().MatchString(text) {
 					return diag.Fail("The page has status %d and says %q.", e.final().StatusCode, diag.Quote(text))
 				}
 			}

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ const (
 )
 
 // errorText is what error pages say in their title or heading.
-var errorText = regexp.MustCompile(`(?i)^\s*(error\s*)?40[34]\b|[-–|:]\s*(error\s*)?404\b|` +
+var errorText = diag.Regexp(`(?i)^\s*(error\s*)?40[34]\b|[-–|:]\s*(error\s*)?404\b|` +
 	`\b(page|file|url|document|site|seite|product) (was |could |can)?\s?(not|be not|n't) (be )?found\b|^not found\b|` +
 	`\bnicht gefunden\b|\bpage introuvable\b|no encontrada\b|\bpagina non trovata\b|\bniet gevonden\b|` +
 	`не найдена|ページが見つかりません|页面不存在`)

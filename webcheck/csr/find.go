@@ -4,9 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // The bounds of a text.
@@ -33,17 +34,17 @@ type block struct {
 }
 
 // boundary is the first or the last line of a block, as far as it can be recognised.
-var boundary = regexp.MustCompile(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/]*?)[ \t]*-{2,}`)
+var boundary = diag.Regexp(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/]*?)[ \t]*-{2,}`)
 
 // secretText is what tells a private key by the text around it, whatever became of its lines.
-var secretText = regexp.MustCompile(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
+var secretText = diag.Regexp(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
 	`"d"\s*:\s*"[A-Za-z0-9_-]{16,}"|Private-Lines:|RSA Private-Key:|Private-Key:\s*\(`)
 
 // hasSecret reports whether the text tells of a private key. Few texts have one of the words, and the pattern is slow.
 func hasSecret(text string) bool {
 	lower := strings.ToLower(text)
 	return slices.ContainsFunc([]string{"private", "putty", "age-secret", `"d"`}, func(s string) bool { return strings.Contains(lower, s) }) &&
-		secretText.MatchString(text)
+		secretText().MatchString(text)
 }
 
 // undo takes back what mail, chat and word processors do to a text.
@@ -53,13 +54,13 @@ var undo = strings.NewReplacer("\ufeff", "", "\u200b", "", "\u200c", "", "\u200d
 	"&#43;", "+", "&nbsp;", " ", "&#10;", "\n", "<br>", "\n")
 
 // quoted is what mail programs put before lines of others.
-var quoted = regexp.MustCompile(`(?m)^[ \t]*(?:[>|][ \t]*)+`)
+var quoted = diag.Regexp(`(?m)^[ \t]*(?:[>|][ \t]*)+`)
 
 // find looks for requests, and for what people paste in their place. What it holds of a private key is its kind only.
 func find(text string) *paste {
 	p := &paste{}
 	text = undo.Replace(text[:min(len(text), maxBytes)])
-	text = quoted.ReplaceAllString(text, "")
+	text = quoted().ReplaceAllString(text, "")
 	p.find(text, true)
 	if p.Secret == "" && hasSecret(text) {
 		p.Secret = privateKeyKind
@@ -74,7 +75,7 @@ func find(text string) *paste {
 
 // find looks for blocks, and where there is none for something that is encoded without them.
 func (p *paste) find(text string, again bool) {
-	marks := boundary.FindAllStringSubmatchIndex(text, 2*maxBlocks)
+	marks := boundary().FindAllStringSubmatchIndex(text, 2*maxBlocks)
 	for i, m := range marks {
 		if !strings.EqualFold(text[m[2]:m[3]], "BEGIN") || len(p.Blocks) >= maxBlocks {
 			continue
@@ -86,7 +87,7 @@ func (p *paste) find(text string, again bool) {
 		p.Blocks = append(p.Blocks, newBlock(strings.ToUpper(text[m[4]:m[5]]), text[m[1]:end]))
 	}
 	if len(p.Blocks) == 0 {
-		p.bare(boundary.ReplaceAllString(text, "\n"), again)
+		p.bare(boundary().ReplaceAllString(text, "\n"), again)
 	}
 }
 

@@ -2,7 +2,6 @@ package phishing
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -78,9 +77,9 @@ func (e *evidence) foreign(host string) bool {
 }
 
 var (
-	obfuscated = regexp.MustCompile(`(?i)(?:eval|document\.write(?:ln)?|Function)\s*\(\s*(?:unescape|atob|decodeURIComponent|String\.fromCharCode)\s*\(` +
+	obfuscated = diag.Regexp(`(?i)(?:eval|document\.write(?:ln)?|Function)\s*\(\s*(?:unescape|atob|decodeURIComponent|String\.fromCharCode)\s*\(` +
 		`|eval\s*\(\s*function\s*\(\s*p\s*,\s*a\s*,\s*c\s*,\s*k|unescape\s*\(\s*['"](?:%[0-9a-f]{2}){20}`)
-	exfiltrates = regexp.MustCompile(`(?i)api\.telegram\.org/bot|discord(?:app)?\.com/api/webhooks/|formspree\.io/|formsubmit\.co/|submit-form\.com/`)
+	exfiltrates = diag.Regexp(`(?i)api\.telegram\.org/bot|discord(?:app)?\.com/api/webhooks/|formspree\.io/|formsubmit\.co/|submit-form\.com/`)
 )
 
 // maxFrames bounds the frames that are looked at.

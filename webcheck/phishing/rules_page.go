@@ -132,7 +132,7 @@ var contentRules = diag.Rules[*evidence]{
 		Title: "Page obfuscates its code", Requirement: "The page does not obfuscate its code",
 		When: read,
 		Fails: func(e *evidence) diag.Failures {
-			found := obfuscated.Find(e.body)
+			found := obfuscated().Find(e.body)
 			return diag.FailIf(found != nil, "The page builds itself from an encoded text, with %q.", diag.Quote(string(found)))
 		},
 	},
@@ -141,7 +141,7 @@ var contentRules = diag.Rules[*evidence]{
 		Title: "Page sends data to a chat or form service", Requirement: "The page sends to no chat or form service",
 		When: func(e *evidence) bool { return read(e) && e.asksPassword() },
 		Fails: func(e *evidence) diag.Failures {
-			found := exfiltrates.Find(e.body)
+			found := exfiltrates().Find(e.body)
 			return diag.FailIf(found != nil,
 				"The page asks for a password and has the address %q, where kits send what was typed.", diag.Quote(string(found)))
 		},

@@ -1,7 +1,6 @@
 package phishing
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,9 +15,9 @@ const (
 )
 
 var (
-	mailAddress = regexp.MustCompile(`[a-z0-9._%+-]{1,64}(?:@|%40)[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}\.[a-z]{2,24}`)
-	otherURL    = regexp.MustCompile(`(?:https?:/{1,2}|[/=]www\.)([a-z0-9.-]*)`)
-	dataURI     = regexp.MustCompile(`data:(?:text/|image/svg|application/)[a-z0-9.+-]*[;,]`)
+	mailAddress = diag.Regexp(`[a-z0-9._%+-]{1,64}(?:@|%40)[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}\.[a-z]{2,24}`)
+	otherURL    = diag.Regexp(`(?:https?:/{1,2}|[/=]www\.)([a-z0-9.-]*)`)
+	dataURI     = diag.Regexp(`data:(?:text/|image/svg|application/)[a-z0-9.+-]*[;,]`)
 )
 
 var urlRules = diag.Rules[*anatomy]{
@@ -63,7 +62,7 @@ var urlRules = diag.Rules[*anatomy]{
 		Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Category: ofURL, Ref: "RFC 2397 section 5",
 		Title: "URL carries a whole document", Requirement: "The URL carries no document",
 		Fails: func(a *anatomy) diag.Failures {
-			found := dataURI.FindString(a.path + "?" + a.query)
+			found := dataURI().FindString(a.path + "?" + a.query)
 			return diag.FailIf(found != "", "The URL contains a data URI (%s…): a document made by the sender.",
 				diag.Quote(found))
 		},
@@ -277,7 +276,7 @@ const maxOtherURLs = 10
 // hasOtherURL reports whether path or query has the URL of another site. That of the same site only says where to
 // go on.
 func (a *anatomy) hasOtherURL() bool {
-	for _, m := range otherURL.FindAllStringSubmatch(plain(a.tail), maxOtherURLs) {
+	for _, m := range otherURL().FindAllStringSubmatch(plain(a.tail), maxOtherURLs) {
 		host := strings.Trim(m[1], ".-")
 		if host != a.place() && !strings.HasSuffix(host, "."+a.place()) && "www."+host != a.url.Host().Name() {
 			return true
@@ -301,7 +300,7 @@ func addressIn(s string) string {
 			return ""
 		}
 		at += begin
-		if found := mailAddress.FindString(s[max(begin, at-64):min(len(s), at+200)]); found != "" {
+		if found := mailAddress().FindString(s[max(begin, at-64):min(len(s), at+200)]); found != "" {
 			return found
 		}
 		begin = at + 1

@@ -2,10 +2,10 @@ package redirect
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
@@ -27,7 +27,7 @@ type locationFault struct {
 	scheme string // in lower case, if it is another one
 }
 
-var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`)
+var scheme = diag.Regexp(`^([A-Za-z][A-Za-z0-9+.-]*):`)
 
 // unsafeSchemes are those that browsers do not follow from a page of the web (fetch.spec.whatwg.org,
 // "HTTP-redirect fetch", and html.spec.whatwg.org, "navigate").
@@ -45,7 +45,7 @@ func (e *evidence) readLocation() {
 func classify(location, base string) *locationFault {
 	f := &locationFault{kind: malformed}
 	text := strings.TrimSpace(location)
-	if m := scheme.FindStringSubmatch(text); m != nil {
+	if m := scheme().FindStringSubmatch(text); m != nil {
 		f.scheme = strings.ToLower(m[1])
 		text = text[len(m[0]):]
 	}

@@ -2,9 +2,9 @@ package redirect
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"golang.org/x/net/html"
 )
 
@@ -18,7 +18,7 @@ const (
 )
 
 // navigation is how scripts lead elsewhere (html.spec.whatwg.org, "The Location interface").
-var navigation = regexp.MustCompile(`(?:^|[^\w$])location(?:\.href)?\s*(?:=|\.(?:replace|assign)\()\s*` +
+var navigation = diag.Regexp(`(?:^|[^\w$])location(?:\.href)?\s*(?:=|\.(?:replace|assign)\()\s*` +
 	`(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
 
 // scriptIn returns where an inline script of a page seems to lead, or nothing.
@@ -45,7 +45,7 @@ func scriptIn(text []byte) string {
 
 // scriptTarget returns where a script seems to lead, or nothing.
 func scriptTarget(script []byte) string {
-	m := navigation.FindSubmatch(bytes.ReplaceAll(script, []byte(`\/`), []byte("/")))
+	m := navigation().FindSubmatch(bytes.ReplaceAll(script, []byte(`\/`), []byte("/")))
 	if m == nil {
 		return ""
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -114,11 +113,11 @@ func (e *evidence) find(ctx context.Context, env *diag.Env, req LookupRequest) e
 }
 
 // login is the name and password in a URL, which no report repeats.
-var login = regexp.MustCompile(`//[^/?#]*@`)
+var login = diag.Regexp(`//[^/?#]*@`)
 
 // fetch fetches a URL and reads what is there.
 func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error {
-	e.url = login.ReplaceAllString(text, "//")
+	e.url = login().ReplaceAllString(text, "//")
 	u, err := diag.ParseURL(text)
 	switch {
 	case err != nil:

@@ -5,8 +5,9 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
-	"regexp"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // The bounds of a text.
@@ -140,13 +141,13 @@ func (b *bundle) damaged(text []byte, read int) {
 }
 
 // boundary is the first or last line of a block.
-var boundary = regexp.MustCompile(`-----(?:BEGIN|END) [A-Z0-9 .#]+-----`)
+var boundary = diag.Regexp(`-----(?:BEGIN|END) [A-Z0-9 .#]+-----`)
 
 // normalise undoes what copying does to a text: blanks around lines, lines joined to one, line ends written as \n.
 func normalise(text []byte) []byte {
 	s := strings.TrimPrefix(string(text), byteOrder)
 	s = strings.NewReplacer(`\r\n`, "\n", `\n`, "\n", "\u00a0", " ").Replace(s)
-	s = boundary.ReplaceAllString(s, "\n$0\n")
+	s = boundary().ReplaceAllString(s, "\n$0\n")
 	var out strings.Builder
 	out.Grow(len(s) + 1)
 	for line := range strings.Lines(s) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -61,7 +60,7 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 }
 
 // schemeTwice finds a scheme behind another one.
-var schemeTwice = regexp.MustCompile(`(?i)^https?:/*https?:/`)
+var schemeTwice = diag.Regexp(`(?i)^https?:/*https?:/`)
 
 // parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be there
 // in spite of a fault.
@@ -75,7 +74,7 @@ func (u *URI) parse() {
 	case strings.Count(strings.ToLower(u.Text), "https://") > 1 && strings.Contains(u.Text, ","):
 		fault(Several, "has several URIs: receivers take one only")
 		return
-	case schemeTwice.MatchString(u.Text):
+	case schemeTwice().MatchString(u.Text):
 		fault(Malformed, "has more than one scheme in front")
 		return
 	case !ok || strings.ContainsAny(scheme, "/.?#@ "):

@@ -2,8 +2,9 @@ package svg
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A valueType is what the values of an attribute may be. The schema is strict about some and takes any text for the
@@ -21,7 +22,7 @@ var (
 		"has no spaces or colons"}
 	nmTokens   = valueType{strict: isNmtokens, wanted: "a list of names"}
 	language   = valueType{strict: isLanguage, wanted: "a language tag such as en"}
-	aspect     = valueType{strict: aspectRatio.MatchString, wanted: "none, xMidYMid or xMidYMid meet"}
+	aspect     = valueType{strict: isAspectRatio, wanted: "none, xMidYMid or xMidYMid meet"}
 	number     = softly(isNumber, "a number")
 	numbers    = softly(isNumbers, "a number")
 	length     = softly(isLength, "a length such as 12.5")
@@ -62,14 +63,16 @@ func onlyWord(is func(string) bool) func(string) bool {
 }
 
 // aspectRatio is what the schema takes for preserveAspectRatio.
-var aspectRatio = regexp.MustCompile(`^[ \t\r\n]*(none|xMidYMid)[ \t\r\n]*(meet)?[ \t\r\n]*$`)
+var aspectRatio = diag.Regexp(`^[ \t\r\n]*(none|xMidYMid)[ \t\r\n]*(meet)?[ \t\r\n]*$`)
 
 // languageTag is xs:language (XML Schema part 2 section 3.3.3).
-var languageTag = regexp.MustCompile(`^[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*$`)
+var languageTag = diag.Regexp(`^[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*$`)
+
+func isAspectRatio(v string) bool { return aspectRatio().MatchString(v) }
 
 func isLanguage(v string) bool {
 	v = strings.Trim(v, white)
-	return v == "" || languageTag.MatchString(v)
+	return v == "" || languageTag().MatchString(v)
 }
 
 // isNmtokens takes names with spaces between; at least one.

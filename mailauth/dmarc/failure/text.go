@@ -2,10 +2,10 @@ package failure
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
@@ -14,7 +14,7 @@ import (
 const maxText = 256 << 10
 
 // received finds the phrase of RFC 5965 appendix B.1, which most programs have kept.
-var received = regexp.MustCompile(`received\s+from(?:\s+IP)?\s+([0-9A-Fa-f.:]+)\s+on\s+([^\r\n]+)`)
+var received = diag.Regexp(`received\s+from(?:\s+IP)?\s+([0-9A-Fa-f.:]+)\s+on\s+([^\r\n]+)`)
 
 // labels are the words that programs write before values, and what they mean. "Label: value" stands on a line.
 var labels = map[string]func(*Report, string){
@@ -67,7 +67,7 @@ func (r *Report) text(header *message.Message, parts []mime.Part) bool {
 
 // readText reads the lines with labels, and the copy of the header that may follow.
 func (r *Report) readText(body []byte) {
-	if m := received.FindSubmatch(body); m != nil {
+	if m := received().FindSubmatch(body); m != nil {
 		r.SourceIP = r.address(string(m[1]))
 		r.Arrival, _ = date(strings.TrimRight(string(m[2]), ". \t\r"))
 	}

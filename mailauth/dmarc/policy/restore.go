@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,13 +8,13 @@ import (
 )
 
 // mailtoLike is how the scheme of a mail address is written by mistake.
-var mailtoLike = regexp.MustCompile(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?<?`)
+var mailtoLike = diag.Regexp(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?<?`)
 
 // RestoreURIs reads the destinations that were meant by a text, whatever stands between them, without a
 // size limit: bare addresses become URIs of mailto. It reports false if one cannot be read.
 func RestoreURIs(value string) (list []string, ok bool) {
 	ok = true
-	value = mailtoLike.ReplaceAllString(value, " mailto:")
+	value = mailtoLike().ReplaceAllString(value, " mailto:")
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ' ' || r == ',' }) {
 		part = strings.Trim(part, "<>()[]{}.")
 		if part == "" {

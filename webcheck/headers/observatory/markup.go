@@ -3,10 +3,10 @@ package observatory
 import (
 	"cmp"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"golang.org/x/net/html"
 	"golang.org/x/net/publicsuffix"
 )
@@ -97,8 +97,8 @@ var integrityOrder = []string{"sri-implemented-and-all-scripts-loaded-securely",
 	"sri-not-implemented-and-external-scripts-not-loaded-securely"}
 
 var (
-	protocolRelative = regexp.MustCompile(`^//[^/]`)
-	fullURL          = regexp.MustCompile(`^https?://`)
+	protocolRelative = diag.Regexp(`^//[^/]`)
+	fullURL          = diag.Regexp(`^https?://`)
 )
 
 func (s *scan) integrity() string {
@@ -147,9 +147,9 @@ func (s *scan) integrity() string {
 // URL without a scheme is neither.
 func (s *scan) origin(src string) (own, secure bool) {
 	switch {
-	case protocolRelative.MatchString(src):
+	case protocolRelative().MatchString(src):
 		return false, false
-	case fullURL.MatchString(src):
+	case fullURL().MatchString(src):
 		return registrable(hostOf(src)) == registrable(s.Host), strings.HasPrefix(src, "https:")
 	default:
 		return true, s.Secure
