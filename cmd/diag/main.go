@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -92,7 +93,9 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run is main without the process around it.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command()
-	root.SetArgs(expand(root.PersistentFlags(), pasted(args)))
+	args = expand(root.PersistentFlags(), pasted(args))
+	a.addChecks(root, args)
+	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -182,9 +185,6 @@ func (a *app) command() *cobra.Command {
 	for _, f := range families {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title + ":"})
 	}
-	for _, ep := range httpapi.Endpoints() {
-		root.AddCommand(a.checkCommand(ep, flags))
-	}
 	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version of the wire contract",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -200,6 +200,20 @@ func (a *app) command() *cobra.Command {
 	})
 	root.AddCommand(manual(root))
 	return root
+}
+
+// addChecks adds the commands of all endpoints. Flags and arguments have those alone that the command line names, since
+// to make them for all takes longer than most checks do; the manual shows all.
+func (a *app) addChecks(root *cobra.Command, args []string) {
+	all := slices.Contains(args, "man")
+	for _, ep := range httpapi.Endpoints() {
+		// It runs nothing, but help lists only what can be run.
+		cmd := &cobra.Command{Use: ep.Name(), Short: ep.Summary(), GroupID: family(ep), Run: func(*cobra.Command, []string) {}}
+		if all || slices.Contains(args, ep.Name()) {
+			cmd = a.checkCommand(ep, root.PersistentFlags())
+		}
+		root.AddCommand(cmd)
+	}
 }
 
 // manual writes the pages of the manual.
