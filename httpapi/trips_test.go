@@ -19,12 +19,14 @@ import (
 )
 
 // tripDomains are the domains of the demonstration about which round trips are counted.
-var tripDomains = []string{"good.example", "example.com", "plain.example", "bogus.example", "lame.example", "open.example"}
+var tripDomains = []string{
+	"good.example", "example.com", "plain.example", "bogus.example", "lame.example", "open.example",
+}
 
 // TestRoundTrips counts how many exchanges with the network, one after the other, each operation waits for: a question
-// to the DNS, a TCP connection, and each turn of a conversation over it, 100 ms each in time that is not real. The table
-// testdata/roundtrips.txt holds the counts, by domain; -update writes it. An operation that waits longer than it did
-// asks one after the other what it could ask at once, or has to say why.
+// to the DNS, a TCP connection, and each turn of a conversation over it, 100 ms each in a bubble's time. The table
+// testdata/roundtrips.txt holds the counts by domain, or that the reply is an error; -update writes it. An operation
+// that takes more than it did waits for an answer that it does not need for its next question, or has a reason to.
 func TestRoundTrips(t *testing.T) {
 	counts := map[string][]string{}
 	for _, domain := range tripDomains {
