@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
 // A Kind is what a part examines.
@@ -112,8 +113,10 @@ func (r *Run) note(err error) {
 	}
 }
 
-// Start begins a run: its parts see the environment through a cache that they share.
-func Start(ctx context.Context, env *diag.Env) *Run { return &Run{ctx: ctx, env: env.Cached()} }
+// Start begins a run: its parts see the environment through a cache that they share, and mail servers over one session.
+func Start(ctx context.Context, env *diag.Env) *Run {
+	return &Run{ctx: smtp.Sharing(ctx), env: env.Cached()}
+}
 
 // Do runs a function beside the parts, such as one that finds out which parts there are and calls [Go] for them. A
 // panic in it is kept from the parts: what it was to find is not known then.

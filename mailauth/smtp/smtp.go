@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -73,10 +74,7 @@ type Session struct {
 // environment at a time, on whatever port; Dial waits for one. The session ends with the context, and after 25 seconds
 // at the latest. It must be closed, and is not nil also with an error, which is an *[Error].
 func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
-	s := &Session{
-		Config: c, env: env, begin: time.Now(), left: maxBytes, cancel: func() {},
-		Hello: Hello{Extensions: []Extension{}}, Transcript: []Line{},
-	}
+	s := newSession(env, c)
 	leave, err := turnsOf(env).enter(ctx, c)
 	if err != nil {
 		return s, &Error{Step: StepConnect, Kind: Overrun, Err: err}
@@ -105,6 +103,13 @@ func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	return s, s.greeting()
 }
 
+func newSession(env *diag.Env, c Config) *Session {
+	return &Session{
+		Config: c, env: env, begin: time.Now(), left: maxBytes, cancel: func() {},
+		Hello: Hello{Extensions: []Extension{}}, Transcript: []Line{},
+	}
+}
+
 func (s *Session) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -128,8 +133,15 @@ func (s *Session) greeting() error {
 }
 
 // Secure connects to a server, and does all that comes before TLS, and TLS: after it the State of the session holds the
-// certificates. If the server does not offer STARTTLS, the error has the kind NotOffered.
+// certificates. If the server does not offer STARTTLS, the error has the kind NotOffered. See also [Sharing].
 func Secure(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
+	if held, ok := ctx.Value(sharingKey{}).(*sync.Map); ok {
+		return shared(ctx, env, c, held)
+	}
+	return secure(ctx, env, c)
+}
+
+func secure(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	s, err := Dial(ctx, env, c)
 	if err != nil || s.State != nil {
 		return s, err

@@ -402,3 +402,42 @@ func TestTakesInjected(t *testing.T) {
 		})
 	}
 }
+
+// What several want to know of a server they learn from one connection; who wants something else gets another.
+func TestSharing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Host(host, addr)
+		w.SMTP(diagtest.SMTP{Host: host, Delays: map[string]time.Duration{"CONNECT": time.Second}})
+		ctx := smtp.Sharing(t.Context())
+		hurried, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		other := config(25)
+		other.ServerName = "other.example.com"
+		var g diag.Group
+		for range 3 {
+			g.Go(func() {
+				s, err := smtp.Secure(ctx, w.Env(), config(25))
+				require.NoError(t, err)
+				require.True(t, s.TLS().Trusted)
+				s.Close()
+			})
+		}
+		g.Go(func() {
+			s, err := smtp.Secure(ctx, w.Env(), other)
+			require.NoError(t, err)
+			require.False(t, s.TLS().HostnameMatch)
+			s.Close()
+		})
+		g.Go(func() {
+			synctest.Wait() // others hold the sessions
+			s, err := smtp.Secure(hurried, w.Env(), config(25))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Nil(t, s.TLS())
+			s.Close()
+		})
+		g.Wait()
+		require.Len(t, w.Connections(), 2)
+		w.Close()
+	})
+}
