@@ -167,7 +167,8 @@ func (p *prober) reconnect(ctx context.Context, s *server, talk func(*smtp.Sessi
 	}
 }
 
-// inject tests, over a connection of its own, whether commands can be put into an encrypted session.
+// inject tests, over a connection of its own, whether commands can be put into an encrypted session. It waits for the end
+// of the first, though it could begin beside it: a server that refuses a second one would stay untested.
 func (p *prober) inject(ctx context.Context, s *server) {
 	s.injection = unproven
 	release, ok := p.take(ctx, s)
