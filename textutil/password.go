@@ -194,7 +194,7 @@ func (req *PasswordRequest) passphrases() (*passwordSpace, error) {
 	if err := checkText("word_separator", separator); err != nil {
 		return nil, err
 	}
-	return newPasswordSpace([][]string{passphraseWords}, words, false, separator), nil
+	return newPasswordSpace([][]string{passphraseWords()}, words, false, separator), nil
 }
 
 func (req *PasswordRequest) characters() (*passwordSpace, error) {

@@ -1,10 +1,15 @@
 package textutil
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // passphraseWords are 2048 English words of three to eight letters that are easy to say and to spell, so that each adds
 // exactly 11 bits. No word begins another one, and few sound like another one. Their order is that of the alphabet.
-var passphraseWords = strings.Fields(`
+var passphraseWords = sync.OnceValue(func() []string { return strings.Fields(passphraseText) })
+
+const passphraseText = `
 able acid acorn acre actor adapt adobe adopt adult agent agile agree ahead aide aim air alarm album alder alert
 algae alias alike alive alley alloy almond aloe alone alpha alpine alter amber amble amend ample amuse anchor
 angel angle animal ankle annex answer antler anvil apart apex apple apply apricot apron arch arctic arena argue
@@ -120,4 +125,4 @@ waltz wander warm wash wasp watch wave wax way wealth weave web wedge weight wel
 wide willow window wing winner winter wire wisdom wise wolf wonder wool word world worm worth wrap wreath wren
 wrist writer yacht yam yard yarn yeast yellow yes yoga yogurt yolk young youth yucca zebra zenith zephyr zero
 zigzag zinc zipper zodiac zone zoom
-`)
+`

@@ -3,6 +3,7 @@ package yaml
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Legacy is what a reader of YAML 1.1 takes a plain scalar for, where one of YAML 1.2 takes it for something
@@ -24,12 +25,17 @@ const (
 
 // The types of YAML 1.1: https://yaml.org/type/int.html, float.html, timestamp.html, bool.html and merge.html.
 var (
-	base60   = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
-	number11 = regexp.MustCompile(`^[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*` +
+	base60   = lazily(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+	number11 = lazily(`^[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*` +
 		`|([0-9][0-9_]*)?\.[0-9_]*([eE][-+]?[0-9]+)?)$`)
-	time11 = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}` +
+	time11 = lazily(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}` +
 		`(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?))?)?$`)
 )
+
+// lazily compiles an expression when it is first needed.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // LegacyOf compares what readers of YAML 1.2 and 1.1 take a plain scalar for.
 func LegacyOf(value string) Legacy {
@@ -77,11 +83,11 @@ func legacyNumber(value string) Legacy {
 		return legacyUnlikely
 	case strings.Trim(unsigned, "0123456789_") == "" && strings.HasPrefix(unsigned, "0"):
 		return LegacyOctal
-	case strings.Contains(value, ":") && base60.MatchString(value):
+	case strings.Contains(value, ":") && base60().MatchString(value):
 		return LegacyBase60
-	case strings.ContainsAny(value, "_bx.") && number11.MatchString(value):
+	case strings.ContainsAny(value, "_bx.") && number11().MatchString(value):
 		return LegacyNumber
-	case strings.Contains(value, "-") && time11.MatchString(value):
+	case strings.Contains(value, "-") && time11().MatchString(value):
 		return legacyTime
 	}
 	return SameInBoth

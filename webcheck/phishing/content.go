@@ -20,7 +20,7 @@ func (e *evidence) examine() {
 	texts = append(texts, e.page.OpenGraph()["og:site_name"]...)
 	for _, text := range texts {
 		if t := e.targets.Named(text); t != nil && t != e.last().owner {
-			e.titleBrand, e.claimed = t, t.Claimed(text) && !hosted[t.Name]
+			e.titleBrand, e.claimed = t, t.Claimed(text) && !hosted()[t.Name]
 			break
 		}
 	}
@@ -28,7 +28,7 @@ func (e *evidence) examine() {
 }
 
 // hosted are brands of software that others run on hosts of their own, whose pages to log in have its name.
-var hosted = set("WordPress GitLab Atlassian Cisco Oracle SAP IBM Samsung Huawei HP Dell Sony Zoho")
+var hosted = diag.Words("WordPress GitLab Atlassian Cisco Oracle SAP IBM Samsung Huawei HP Dell Sony Zoho")
 
 // forms lists the forms that ask for something.
 func (e *evidence) forms() []Form {

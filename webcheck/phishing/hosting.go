@@ -1,17 +1,12 @@
 package phishing
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
 
 // The tables of this file are compiled by hand from public knowledge, as of 2026-11-22.
-
-// set makes a set of words.
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
 
 // under returns the entry of a set that a host is equal to or lies under, or nothing.
 func under(host string, entries map[string]bool) string {
@@ -25,7 +20,7 @@ func under(host string, entries map[string]bool) string {
 
 // abusedTLDs are top-level domains that were given away or sold for next to nothing, and that reports on
 // abuse (Spamhaus, Interisle "Phishing Landscape", 2021 to 2025) name for their share of bad domains.
-var abusedTLDs = set(`
+var abusedTLDs = diag.Words(`
 	tk ml ga cf gq top xyz icu buzz cyou rest click link live online site website space fun club shop store
 	vip win bid loan men date stream download racing review trade party science work cam monster quest bar sbs cfd
 	lol autos beauty boats bond cc pw su ws ru.com sa.com za.com cn.com country kim cricket accountant faith gdn
@@ -34,7 +29,7 @@ var abusedTLDs = set(`
 
 // freeHosts are where anybody puts pages under a name of its own, at once and for free, beside those that the
 // public suffix list has.
-var freeHosts = set(`
+var freeHosts = diag.Words(`
 	000webhostapp.com weebly.com weeblysite.com wixsite.com wix.com webnode.com webnode.page yolasite.com jimdo.com
 	jimdosite.com jimdofree.com blogspot.com wordpress.com webs.com tripod.com angelfire.com altervista.org
 	webcindario.com byethost.com byethost7.com infinityfreeapp.com rf.gd epizy.com freehostia.com awardspace.com
@@ -59,13 +54,13 @@ var freeHosts = set(`
 	a2ip.ru 2ip.ru co.vu dotcloudcdn.com zapto.org.tr rebrand.page start.page linktr.ee beacons.ai bio.link`)
 
 // blogHosts are those of the free hosts that are mostly used for blogs and pages of schools and clubs.
-var blogHosts = set(`
+var blogHosts = diag.Words(`
 	blogspot.com wordpress.com weebly.com tumblr.com livejournal.com typepad.com medium.com over-blog.com jimdo.com
 	wix.com wixsite.com squarespace.com webnode.com webnode.page altervista.org tripod.com e-monsite.com eklablog.com
 	free.fr chez.com narod.ru ucoz.ru github.io gitlab.io myshopify.com yolasite.com angelfire.com`)
 
 // dynamicHosts are names for machines whose address changes, given to anybody for free.
-var dynamicHosts = set(`
+var dynamicHosts = diag.Words(`
 	duckdns.org no-ip.org no-ip.com no-ip.biz no-ip.info noip.me noip.us ddns.net ddns.me ddns.info ddnsking.com
 	hopto.org hopto.me zapto.org sytes.net serveftp.com servehttp.com serveblog.net servebeer.com servegame.com
 	servepics.com servequake.com myftp.org myftp.biz myvnc.com redirectme.net bounceme.net gotdns.ch onthewifi.com
@@ -80,7 +75,7 @@ var dynamicHosts = set(`
 
 // shorteners answer with a redirect and hide where a link leads. Those that only lead to pages of the brand that runs
 // them, such as youtu.be, are not among them.
-var shorteners = set(`
+var shorteners = diag.Words(`
 	bit.ly bitly.com j.mp tinyurl.com t.co goo.gl ow.ly is.gd v.gd buff.ly rebrand.ly rb.gy cutt.ly shorturl.at
 	shorturl.gg tiny.cc tiny.one t.ly s.id bl.ink lnkd.in lnk.to adf.ly bc.vc ouo.io shorte.st sh.st po.st mcaf.ee
 	soo.gd x.co ur1.ca u.to u.nu v.ht qr.ae qrco.de 1url.com 2.gp 4sq.com b23.ru bit.do clck.ru cli.gs cutt.us
@@ -96,7 +91,7 @@ var shorteners = set(`
 // shortener returns the service that a host is, or nothing.
 func shortener(host string) string {
 	host = strings.TrimPrefix(host, "www.")
-	if shorteners[host] {
+	if shorteners()[host] {
 		return host
 	}
 	return ""

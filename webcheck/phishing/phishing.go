@@ -41,7 +41,7 @@ type Report struct {
 }
 
 // Rules describes the rules behind the findings.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // Verdict is the outcome in a word.
 type Verdict string

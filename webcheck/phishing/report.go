@@ -31,7 +31,7 @@ func risk(signals []Signal) int {
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
-	judged := rules.Judge(e, nil)
+	judged := rules().Judge(e, nil)
 	r := &Report{
 		Input: e.input, NormalizedURL: e.url.String(), Host: e.url.Host().Name(), Signals: signals(judged.Findings),
 		Sources: e.sources, Coverage: Coverage{SourcesAnswered: e.heard(), HeuristicsRun: heuristics(judged)},
@@ -58,7 +58,7 @@ func (e *evidence) report(ended time.Time) *Report {
 // describe describes the rules by code.
 var describe = sync.OnceValue(func() map[diag.Code]diag.RuleInfo {
 	m := map[diag.Code]diag.RuleInfo{}
-	for _, info := range rules.Describe() {
+	for _, info := range rules().Describe() {
 		m[info.Code] = info
 	}
 	return m

@@ -2,6 +2,7 @@ package phishing
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -9,9 +10,11 @@ import (
 // rules is the table of signals. A rule that fails is a signal that was triggered; its weight is how much
 // it raises the risk, see [risk]. A rule without a weight says what could not be examined.
 // What was found stands, whatever else was not answered.
-var rules = standing(slices.Concat(
-	slices.Concat(lift(brandRules), lift(hostRules), lift(urlRules), tlsRules, contentRules).Reading(sourcePage),
-	registrationRules.Reading(sourceRegistration), reputationRules.Reading(sourceReputation)))
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return standing(slices.Concat(
+		slices.Concat(lift(brandRules), lift(hostRules), lift(urlRules), tlsRules, contentRules).Reading(sourcePage),
+		registrationRules.Reading(sourceRegistration), reputationRules.Reading(sourceReputation)))
+})
 
 func standing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range list {

@@ -113,10 +113,10 @@ var hostRules = diag.Rules[*anatomy]{
 		When: named,
 		Fails: func(a *anatomy) diag.Failures {
 			top := a.labels[len(a.labels)-1]
-			if two := strings.Join(a.labels[max(0, len(a.labels)-2):], "."); abusedTLDs[two] {
+			if two := strings.Join(a.labels[max(0, len(a.labels)-2):], "."); abusedTLDs()[two] {
 				top = two
 			}
-			return diag.FailIf(abusedTLDs[top],
+			return diag.FailIf(abusedTLDs()[top],
 				"Names under .%s cost little or nothing, and many of them serve phishing and spam.", top)
 		},
 	},
@@ -146,7 +146,7 @@ var hostRules = diag.Rules[*anatomy]{
 		When: named,
 		Fails: func(a *anatomy) diag.Failures {
 			host := a.domain.String()
-			at := under(host, dynamicHosts)
+			at := under(host, dynamicHosts())
 			return diag.FailIf(at != "" && at != host && host != "www."+at,
 				"Names under %s are free and lead to any machine, such as one at home.", at)
 		},
@@ -209,14 +209,14 @@ var hostRules = diag.Rules[*anatomy]{
 		Fails: func(a *anatomy) diag.Failures {
 			for i, label := range a.below {
 				first, _, _ := strings.Cut(label, "-")
-				odd := label == "www" && i > 0 || label == "https" || label == "http" || i > 0 && innerEnds[first] ||
-					i > 0 && innerEnds[label]
+				odd := label == "www" && i > 0 || label == "https" || label == "http" || i > 0 && innerEnds()[first] ||
+					i > 0 && innerEnds()[label]
 				if odd {
 					return about(label, "%q is within the host, as if it ended or began there; the site is %s.",
 						diag.Quote(label), a.registered)
 				}
 			}
-			if first, _, ok := strings.Cut(a.label(), "-"); ok && len(a.below) > 0 && innerEnds[first] {
+			if first, _, ok := strings.Cut(a.label(), "-"); ok && len(a.below) > 0 && innerEnds()[first] {
 				return about(first, "%q is within the host, as if it ended there; the site is %s.", first, a.registered)
 			}
 			return nil
@@ -225,7 +225,7 @@ var hostRules = diag.Rules[*anatomy]{
 }
 
 // innerEnds are labels that readers take for the end of a host.
-var innerEnds = set("com net org gov edu co info")
+var innerEnds = diag.Words("com net org gov edu co info")
 
 // hostWords lists words of confidence in the host. A label of one such word below a domain, as in
 // login.example.com, is how everybody does it.
@@ -233,7 +233,7 @@ func (a *anatomy) hostWords() (found []string) {
 	for _, label := range append(slices.Clone(a.below), a.label()) {
 		list := words(label)
 		if len(list) > 1 || label == a.label() {
-			found = append(found, firstIn(list, hostWords)...)
+			found = append(found, firstIn(list, hostWords())...)
 		}
 	}
 	return found[:min(len(found), maxQuoted)]
@@ -242,9 +242,9 @@ func (a *anatomy) hostWords() (found []string) {
 // freeHost returns the free hosting under which the host lies, or nothing.
 func (a *anatomy) freeHost() string {
 	host := a.domain.String()
-	at := under(host, freeHosts)
+	at := under(host, freeHosts())
 	official := strings.Contains("."+a.suffix, ".gov.") || strings.Contains("."+a.suffix, ".edu.")
-	if at == "" && !official && a.private() && a.registered != "" && under(host, dynamicHosts) == "" {
+	if at == "" && !official && a.private() && a.registered != "" && under(host, dynamicHosts()) == "" {
 		at = a.suffix
 	}
 	if at == host || host == "www."+at {
@@ -258,7 +258,7 @@ func (a *anatomy) blogHost() string {
 	if strings.HasPrefix(a.registered, "blogspot.") && len(a.below) > 0 { // in former times each country had its own
 		return a.registered
 	}
-	if at := a.freeHost(); blogHosts[at] {
+	if at := a.freeHost(); blogHosts()[at] {
 		return at
 	}
 	return ""

@@ -119,7 +119,7 @@ var contentRules = diag.Rules[*evidence]{
 					continue
 				}
 				host := u.Host().Name()
-				if owner := e.targets.Owner(host); owner != nil && owner != e.last().owner && e.foreign(host) && !widely[owner.Name] {
+				if owner := e.targets.Owner(host); owner != nil && owner != e.last().owner && e.foreign(host) && !widely()[owner.Name] {
 					return about(host,
 						"The icon of the page is loaded from %s, which belongs to %s, so that the page looks like theirs.", host, owner.Name)
 				}
@@ -152,7 +152,7 @@ var contentRules = diag.Rules[*evidence]{
 		When: read,
 		Fails: func(e *evidence) diag.Failures {
 			for _, host := range e.hiddenFrames {
-				if owner := e.targets.Owner(host); e.foreign(host) && (owner == nil || !widely[owner.Name]) {
+				if owner := e.targets.Owner(host); e.foreign(host) && (owner == nil || !widely()[owner.Name]) {
 					return about(host, "The page loads %s in a frame that nobody can see.", host)
 				}
 			}
@@ -215,7 +215,7 @@ var contentRules = diag.Rules[*evidence]{
 }
 
 // widely are brands whose icons, fonts and frames stand in pages of everybody.
-var widely = set("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
+var widely = diag.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
 
 // title is that of the page.
 func (e *evidence) title() string {

@@ -102,7 +102,7 @@ var urlRules = diag.Rules[*anatomy]{
 		Advice:      "Tell the owner of the site: it may have been hacked.",
 		When:        foreign,
 		Fails: func(a *anatomy) diag.Failures {
-			if dir := a.programDir(); dir != "" && !openExtensions[extension(a.file())] {
+			if dir := a.programDir(); dir != "" && !openExtensions()[extension(a.file())] {
 				return about(dir, "The page lies in the directory %q, where the site's software keeps files that are not pages.",
 					diag.Quote(dir))
 			}
@@ -137,7 +137,7 @@ var urlRules = diag.Rules[*anatomy]{
 		Fails: func(a *anatomy) diag.Failures {
 			var list []string
 			for _, p := range strings.FieldsFunc(a.query, func(r rune) bool { return r == '&' || r == ';' || r == '?' }) {
-				if name, _, _ := strings.Cut(p, "="); kitParams[name] && !slices.Contains(list, name) {
+				if name, _, _ := strings.Cut(p, "="); kitParams()[name] && !slices.Contains(list, name) {
 					list = append(list, name)
 				}
 			}
@@ -181,7 +181,7 @@ var urlRules = diag.Rules[*anatomy]{
 		Fails: func(a *anatomy) diag.Failures {
 			parts := strings.Split(a.file(), ".")
 			n := len(parts)
-			bad := n >= 3 && openExtensions[parts[n-2]] && lastExtensions[parts[n-1]]
+			bad := n >= 3 && openExtensions()[parts[n-2]] && lastExtensions()[parts[n-1]]
 			return diag.FailIf(bad, "The file %q looks like a %s, but is not.", diag.Quote(a.file()), parts[max(0, n-2)])
 		},
 	},
@@ -318,7 +318,7 @@ func (a *anatomy) programDir() string {
 		return ""
 	}
 	for _, s := range a.segments[:len(a.segments)-1] {
-		if programDirs[s] {
+		if programDirs()[s] {
 			return s
 		}
 	}
@@ -339,7 +339,7 @@ func (a *anatomy) file() string {
 // credentials lists the words that speak of passwords, also as parts of longer ones.
 func credentials(list []string) []string {
 	return pick(list, func(w string) bool {
-		return credentialWords[w] || len(w) < 30 && slices.ContainsFunc(credentialParts, func(p string) bool { return strings.Contains(w, p) })
+		return credentialWords()[w] || len(w) < 30 && slices.ContainsFunc(credentialParts, func(p string) bool { return strings.Contains(w, p) })
 	})
 }
 

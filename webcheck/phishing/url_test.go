@@ -154,7 +154,7 @@ func TestConformanceURLs(t *testing.T) {
 		if err != nil {
 			refused++ // no URL that browsers fetch
 		} else {
-			score = risk(signals(rules.Judge(&evidence{anatomy: a}, nil).Findings))
+			score = risk(signals(rules().Judge(&evidence{anatomy: a}, nil).Findings))
 		}
 		switch row[1] {
 		case "phishing":

@@ -217,7 +217,7 @@ func TestCheck(t *testing.T) {
 				tt.build(w)
 			}
 			e, r := examine(t, w, &checker{Sources: tt.sources}, Request{URL: tt.url})
-			seen.Add(rules.Judge(e, nil))
+			seen.Add(rules().Judge(e, nil))
 			hold(t, r)
 			require.Equal(t, tt.verdict, r.Verdict, "%d %v", r.RiskScore, r.Signals)
 			codes := diagtest.CodesOf(r.Findings)
@@ -234,9 +234,9 @@ func TestCheck(t *testing.T) {
 	}
 	for _, tt := range urls {
 		e, _ := alone(t, tt.url)
-		seen.Add(rules.Judge(e, nil))
+		seen.Add(rules().Judge(e, nil))
 	}
-	diagtest.CoverRules(t, rules, seen)
+	diagtest.CoverRules(t, rules(), seen)
 	require.Greater(t, len(headlines), 12)
 }
 

@@ -97,7 +97,7 @@ func told(t token, value string) bool {
 	if !found {
 		local = t.name
 	}
-	return banned[local] == Link || banned[local] == RasterImage && hasPrefixFold(value, "data:")
+	return banned()[local] == Link || banned()[local] == RasterImage && hasPrefixFold(value, "data:")
 }
 
 // identify notes an identifier, to which references may lead.
@@ -119,7 +119,7 @@ func (v *validator) attribute(a attr, key string, t token, o *open) {
 	}
 	kind, ok := o.model.attrs[key]
 	if !ok {
-		v.add(cmp.Or(bannedAttrs[key], Attribute), a.offset, t.name, a.name,
+		v.add(cmp.Or(bannedAttrs()[key], Attribute), a.offset, t.name, a.name,
 			"The attribute %s is not allowed on %s.", clip(a.name), clip(t.name))
 		return
 	}

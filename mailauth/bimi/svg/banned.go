@@ -1,6 +1,11 @@
 package svg
 
-import "strings"
+import (
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/diag"
+)
 
 // banned are the elements of SVG that the profile leaves out, by the kind of fault that they are.
 var banned = kindsOf(map[Kind]string{
@@ -34,7 +39,7 @@ var places = map[string]string{
 }
 
 // placeholders are titles that export software writes.
-var placeholders = set("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title logo svg image icon drawing graphic " +
+var placeholders = diag.Words("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title logo svg image icon drawing graphic " +
 	"artboard layer layer_1 test todo placeholder yourbrand")
 
 // placeholderTitles are those of several words.
@@ -48,18 +53,20 @@ func isPlaceholder(title string) bool {
 			return true
 		}
 	}
-	return placeholders[title]
+	return placeholders()[title]
 }
 
-// kindsOf turns lists of names around.
-func kindsOf(lists map[Kind]string) map[string]Kind {
-	m := map[string]Kind{}
-	for kind, names := range lists {
-		for name := range strings.FieldsSeq(names) {
-			m[name] = kind
+// kindsOf turns lists of names around, when they are first needed.
+func kindsOf(lists map[Kind]string) func() map[string]Kind {
+	return sync.OnceValue(func() map[string]Kind {
+		m := map[string]Kind{}
+		for kind, names := range lists {
+			for name := range strings.FieldsSeq(names) {
+				m[name] = kind
+			}
 		}
-	}
-	return m
+		return m
+	})
 }
 
 // formats are the beginnings of files that are given for SVG by mistake.

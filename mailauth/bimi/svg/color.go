@@ -3,11 +3,13 @@ package svg
 import (
 	"strconv"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // keywords are the colors that have names (SVG Tiny 1.2 chapter 11 has the first 16; those of CSS are drawn as well),
 // and the words that stand for colors.
-var keywords = set("aqua black blue fuchsia gray green lime maroon navy olive purple red silver teal white yellow " +
+var keywords = diag.Words("aqua black blue fuchsia gray green lime maroon navy olive purple red silver teal white yellow " +
 	"inherit currentcolor none transparent " +
 	"aliceblue antiquewhite aquamarine azure beige bisque blanchedalmond blueviolet brown burlywood cadetblue " +
 	"chartreuse chocolate coral cornflowerblue cornsilk crimson cyan darkblue darkcyan darkgoldenrod darkgray darkgreen " +
@@ -23,14 +25,6 @@ var keywords = set("aqua black blue fuchsia gray green lime maroon navy olive pu
 	"sienna skyblue slateblue slategray slategrey snow springgreen steelblue tan thistle tomato turquoise violet wheat " +
 	"whitesmoke yellowgreen rebeccapurple")
 
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
-}
-
 // isColor reports whether software understands a color.
 func isColor(v string) bool {
 	v = strings.ToLower(strings.Trim(v, white))
@@ -41,11 +35,11 @@ func isColor(v string) bool {
 	if arguments, ok := strings.CutPrefix(v, "rgb("); ok && strings.HasSuffix(v, ")") {
 		return isRGB(strings.TrimSuffix(arguments, ")"))
 	}
-	return keywords[v] || systemColors[v]
+	return keywords()[v] || systemColors()[v]
 }
 
 // systemColors are those of the user interface (SVG Tiny 1.2 chapter 11).
-var systemColors = set("activeborder activecaption appworkspace background buttonface buttonhighlight buttonshadow " +
+var systemColors = diag.Words("activeborder activecaption appworkspace background buttonface buttonhighlight buttonshadow " +
 	"buttontext captiontext graytext highlight highlighttext inactiveborder inactivecaption inactivecaptiontext " +
 	"infobackground infotext menu menutext scrollbar threeddarkshadow threedface threedhighlight threedlightshadow " +
 	"threedshadow window windowframe windowtext")

@@ -48,7 +48,7 @@ func (v *validator) start(t token) bool {
 		if !v.root(t, namespace, local) {
 			return false
 		}
-		o.model = models["svg"]
+		o.model = models()["svg"]
 	} else {
 		v.inherit(&o, v.top())
 		o.model = v.child(t, namespace, local, known)
@@ -135,20 +135,20 @@ func (v *validator) root(t token, namespace, local string) bool {
 // are judged, or nil if the element has no place in the profile.
 func (v *validator) child(t token, namespace, local string, known bool) *model {
 	parent := v.top()
-	m := models[local]
+	m := models()[local]
 	switch {
 	case namespace != namespaceSVG:
 		if known {
 			v.foreign(t, namespace, local)
 		}
 		return nil
-	case m == nil || banned[local] == Font:
-		k := banned[local]
+	case m == nil || banned()[local] == Font:
+		k := banned()[local]
 		if k == "" {
 			k = Element
 		}
 		// What stands in an element that must not be there goes with it, unless it is a danger.
-		if parent.model != nil || k.Forbidden() != "" && banned[parent.local] != k {
+		if parent.model != nil || k.Forbidden() != "" && banned()[parent.local] != k {
 			v.add(k, t.offset, t.name, "", "The element %s is not part of SVG Tiny PS.", clip(t.name))
 		}
 		return nil

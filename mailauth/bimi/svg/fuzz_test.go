@@ -76,7 +76,7 @@ func FuzzValues(f *testing.F) {
 	f.Add("M0 0 1 1zm.5.5e1-1,1A1 1 0 01 2 2")
 	f.Add("rgb(1,2,3) url(#a) red translate(1 2)")
 	f.Fuzz(func(t *testing.T, v string) {
-		for _, kind := range models["path"].attrs {
+		for _, kind := range models()["path"].attrs {
 			if kind.understood != nil {
 				kind.understood(v)
 			}

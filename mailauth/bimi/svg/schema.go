@@ -3,6 +3,7 @@ package svg
 import (
 	"maps"
 	"strings"
+	"sync"
 )
 
 // The namespaces that matter.
@@ -102,36 +103,38 @@ const (
 
 // models are the elements of the profile, 24 in all. No element may hold a font, so that the last four can stand
 // nowhere; they are here to judge what documents hold that have them all the same.
-var models = map[string]*model{
-	"svg":      element(rootHolds, coreAttrs, paintAttrs, rootAttrs),
-	"title":    holdingText(coreAttrs, textAttrs, conditionAttrs),
-	"desc":     holdingText(coreAttrs, textAttrs, conditionAttrs),
-	"metadata": holdingText(),
-	"g":        element(graphics, coreAttrs, paintAttrs, conditionAttrs, transformAttr),
-	"defs":     element(graphics, coreAttrs, paintAttrs),
+var models = sync.OnceValue(func() map[string]*model {
+	return map[string]*model{
+		"svg":      element(rootHolds, coreAttrs, paintAttrs, rootAttrs),
+		"title":    holdingText(coreAttrs, textAttrs, conditionAttrs),
+		"desc":     holdingText(coreAttrs, textAttrs, conditionAttrs),
+		"metadata": holdingText(),
+		"g":        element(graphics, coreAttrs, paintAttrs, conditionAttrs, transformAttr),
+		"defs":     element(graphics, coreAttrs, paintAttrs),
 
-	"path":     shape(table{"d": softly(isPath, "commands such as M0 0h64v64H0z"), "pathLength": number}),
-	"rect":     shape(lengths("x y width height rx ry")),
-	"circle":   shape(lengths("cx cy r")),
-	"ellipse":  shape(lengths("cx cy rx ry")),
-	"line":     shape(lengths("x1 y1 x2 y2")),
-	"polyline": shape(table{"points": points}),
-	"polygon":  shape(table{"points": points}),
-	"use":      shape(lengths("x y"), table{"xlink:href": text}),
+		"path":     shape(table{"d": softly(isPath, "commands such as M0 0h64v64H0z"), "pathLength": number}),
+		"rect":     shape(lengths("x y width height rx ry")),
+		"circle":   shape(lengths("cx cy r")),
+		"ellipse":  shape(lengths("cx cy rx ry")),
+		"line":     shape(lengths("x1 y1 x2 y2")),
+		"polyline": shape(table{"points": points}),
+		"polygon":  shape(table{"points": points}),
+		"use":      shape(lengths("x y"), table{"xlink:href": text}),
 
-	"text":     withText(shape(table{"x": numbers, "y": numbers, "rotate": text, "editable": oneOf("none")})),
-	"textArea": withText(shape(table{"x": length, "y": length, "width": areaLength, "height": areaLength})),
+		"text":     withText(shape(table{"x": numbers, "y": numbers, "rotate": text, "editable": oneOf("none")})),
+		"textArea": withText(shape(table{"x": length, "y": length, "width": areaLength, "height": areaLength})),
 
-	"solidColor":     element("", coreAttrs, paintAttrs),
-	"linearGradient": element("stop", coreAttrs, paintAttrs, units, lengths("x1 y1 x2 y2")),
-	"radialGradient": element("stop", coreAttrs, paintAttrs, units, lengths("cx cy r")),
-	"stop":           element("", coreAttrs, paintAttrs, table{"offset": length}),
+		"solidColor":     element("", coreAttrs, paintAttrs),
+		"linearGradient": element("stop", coreAttrs, paintAttrs, units, lengths("x1 y1 x2 y2")),
+		"radialGradient": element("stop", coreAttrs, paintAttrs, units, lengths("cx cy r")),
+		"stop":           element("", coreAttrs, paintAttrs, table{"offset": length}),
 
-	"font":      element(fontsHolds, table{}.texts("horiz-adv-x horiz-origin")),
-	"font-face": element("desc", fontFaceAttrs),
-	"glyph":     element("desc", table{}.texts("unicode glyph-name arabic-form lang")),
-	"hkern":     element("desc", table{}.texts("u1 g1 u2 g2 k")),
-}
+		"font":      element(fontsHolds, table{}.texts("horiz-adv-x horiz-origin")),
+		"font-face": element("desc", fontFaceAttrs),
+		"glyph":     element("desc", table{}.texts("unicode glyph-name arabic-form lang")),
+		"hkern":     element("desc", table{}.texts("u1 g1 u2 g2 k")),
+	}
+})
 
 // A table is a set of attributes with the types of their values.
 type table map[string]valueType

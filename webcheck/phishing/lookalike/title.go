@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // maxTitle bounds what is looked at of a title, in bytes.
@@ -35,7 +37,7 @@ func (t *Target) Claimed(title string) bool {
 		for i := 0; i+len(name) <= len(words); i++ {
 			if slices.Equal(words[i:i+len(name)], name) {
 				others := slices.Concat(words[:i], words[i+len(name):])
-				return !slices.ContainsFunc(others, func(w string) bool { return !fillers[w] && !trusted(w) })
+				return !slices.ContainsFunc(others, func(w string) bool { return !fillers()[w] && !trusted(w) })
 			}
 		}
 		return false
@@ -43,17 +45,11 @@ func (t *Target) Claimed(title string) bool {
 }
 
 // fillers are the words beside those of confidence in the titles of pages to log in.
-var fillers = func() map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(`
-		a an and bei de del der dein deinem deiner die du el en ihr ihrem ihrer il im in into la le les mein meinem mi mon
-		mio my of on or sur the to tu un und up votre vous welcome willkommen bienvenue bienvenido benvenuto you your zu
-		zum zur anmeldung einloggen inloggen accedi entrar sesión contraseña se connecter identifiez personal private
-		business corporate individual home homepage international global`) {
-		m[w] = true
-	}
-	return m
-}()
+var fillers = diag.Words(`
+	a an and bei de del der dein deinem deiner die du el en ihr ihrem ihrer il im in into la le les mein meinem mi mon
+	mio my of on or sur the to tu un und up votre vous welcome willkommen bienvenue bienvenido benvenuto you your zu
+	zum zur anmeldung einloggen inloggen accedi entrar sesión contraseña se connecter identifiez personal private
+	business corporate individual home homepage international global`)
 
 // fields are the words of a text.
 func fields(s string) []string {
