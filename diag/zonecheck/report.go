@@ -14,7 +14,7 @@ import (
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		Domain: e.Domain, DomainUnicode: e.Domain.UnicodeIfDifferent(), Verdict: rules.Judge(e, texts),
+		Domain: e.Domain, DomainUnicode: e.Domain.UnicodeIfDifferent(), Verdict: rules().Judge(e, texts),
 		Parent: e.parentReport(), Zone: Zone{Nameservers: bareNames(e.own), TTL: e.ownTTL},
 		Delegation: e.delegationReport(), Nameservers: []Nameserver{}, SOA: e.soaReport(), Diversity: e.diversity(),
 		Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.Began, ended),

@@ -15,7 +15,7 @@ func results(v diag.Verdict) []RuleResult {
 		passed[c.Code] = true
 	}
 	list := []RuleResult{}
-	for _, rule := range rules.Describe() {
+	for _, rule := range rules().Describe() {
 		r := RuleResult{
 			Code: rule.Code, Category: Category(rule.Category.Code), Status: Passed, Message: rule.Requirement,
 		}

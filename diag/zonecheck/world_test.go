@@ -133,7 +133,7 @@ func codes(r *Report) string {
 		found[f.Code] = true
 	}
 	var list []string
-	for _, rule := range rules {
+	for _, rule := range rules() {
 		if found[rule.Code] {
 			list = append(list, strings.TrimPrefix(string(rule.Code), "zone."))
 		}

@@ -306,7 +306,7 @@ func TestCheck(t *testing.T) {
 			})
 		}
 	}
-	seen.Add(rules.Judge(newEvidence(&survey.Survey{Domain: diag.MustDomain("ab--c.example.com")}), texts))
-	diagtest.CoverRules(t, rules, seen)
+	seen.Add(rules().Judge(newEvidence(&survey.Survey{Domain: diag.MustDomain("ab--c.example.com")}), texts))
+	diagtest.CoverRules(t, rules(), seen)
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 }

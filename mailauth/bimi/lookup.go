@@ -53,7 +53,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(env *diag.Env) *LookupReport {
@@ -63,7 +63,7 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 	}
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain().Name(), at.Answer, e.found.Records, e.now, env.Now()),
-		Verdict:      rules.Judge(e, e.texts()), Selector: e.discovery.Selector, Fields: e.fields(),
+		Verdict:      rules().Judge(e, e.texts()), Selector: e.discovery.Selector, Fields: e.fields(),
 		DMARC: e.standing.report(), Partial: len(e.Unanswered()) > 0,
 
 		LogoMatchesCertificate: e.matches,

@@ -264,9 +264,9 @@ func TestLookup(t *testing.T) {
 	for _, tt := range shelves {
 		synctest.Test(t, func(t *testing.T) { seen.Add(visit(t, tt.record, tt.shelf).Verdict) })
 	}
-	diagtest.CoverRules(t, rules, seen)
-	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
-	diagtest.CheckTexts(t, textsOffline, rules.Describe(), seen)
+	diagtest.CoverRules(t, rules(), seen)
+	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
+	diagtest.CheckTexts(t, textsOffline, rules().Describe(), seen)
 }
 
 // checkReport fails if the parts of a report contradict each other.

@@ -3,6 +3,7 @@ package bimi
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
@@ -12,9 +13,11 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a receiver would meet it.
-var rules = slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules, tagRules).Reading(fromRecord),
-	slices.Concat(dmarcRules, partsRules).Reading(diag.FromRequest), // each says itself what is known
-	besideRules.Reading(fromRecord))
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules, tagRules).Reading(fromRecord),
+		slices.Concat(dmarcRules, partsRules()).Reading(diag.FromRequest), // each says itself what is known
+		besideRules.Reading(fromRecord))
+})
 
 // Where it is written.
 const (

@@ -66,4 +66,6 @@ var comparedRules = diag.Rules[*evidence]{
 	},
 }
 
-var partsRules = slices.Concat(logoRules, certificateRules, comparedRules)
+func partsRules() diag.Rules[*evidence] {
+	return slices.Concat(logoRules, certificateRules, comparedRules)
+}

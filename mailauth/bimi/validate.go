@@ -34,11 +34,11 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	}
 	e := &evidence{offline: true}
 	e.take(record.Format.Read(req.Record))
-	r := &ValidateReport{Verdict: rules.Judge(e, textsOffline), Fields: e.fields()}
+	r := &ValidateReport{Verdict: rules().Judge(e, textsOffline), Fields: e.fields()}
 	parts, _ := taglist.Pasted(req.Record)
 	r.Record = printable(strings.Join(parts, ""))
 	return r, nil
 }
 
 // Rules describes what is examined.
-func (*ValidateReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }

@@ -94,7 +94,7 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 }
 
 // Rules describes what is examined.
-func (*Analysis) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Analysis) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // details judges the evidence and writes it down.
 func (e *evidence) details() Details {
@@ -103,7 +103,7 @@ func (e *evidence) details() Details {
 		words = textsOffline
 	}
 	d := Details{
-		Verdict: rules.Judge(e, words), Valid: e.valid(),
+		Verdict: rules().Judge(e, words), Valid: e.valid(),
 		FailureOptions: []string{}, ReportFormats: []string{}, AggregateURIs: []URI{}, FailureURIs: []URI{},
 		Errors: []string{}, Warnings: []string{}, ParsedTags: []taglist.ParsedTag{},
 	}

@@ -76,7 +76,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
 func (d *destination) report() Destination {
 	r := Destination{

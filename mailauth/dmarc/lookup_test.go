@@ -237,6 +237,6 @@ func TestMissingWithoutMX(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	verdicts := append(validateVerdicts(t), lookupVerdicts(t)...)
-	diagtest.CoverRules(t, rules, verdicts)
-	diagtest.CheckTexts(t, texts, rules.Describe(), verdicts)
+	diagtest.CoverRules(t, rules(), verdicts)
+	diagtest.CheckTexts(t, texts, rules().Describe(), verdicts)
 }

@@ -2,6 +2,7 @@ package dmarc
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
@@ -10,12 +11,15 @@ import (
 )
 
 // rules is the table of all that is examined.
-var rules = slices.Concat(lookupRules, existing(slices.Concat(
-	policyRules.Reading(fromRecord, fromExistence), absenceRules.Reading(fromRecord, fromExistence, fromMail, fromElsewhere),
-	slices.Concat(recordRules, syntaxRules, valueRules, subdomainRules).Reading(fromRecord, fromExistence),
-	reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
-	slices.Concat(applicationRules, alignmentRules).Reading(fromRecord, fromExistence),
-	discoveryRules.Reading(fromRecord, fromExistence, fromList), mailRules)))
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(lookupRules, existing(slices.Concat(
+		policyRules.Reading(fromRecord, fromExistence),
+		absenceRules.Reading(fromRecord, fromExistence, fromMail, fromElsewhere),
+		slices.Concat(recordRules, syntaxRules, valueRules, subdomainRules).Reading(fromRecord, fromExistence),
+		reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
+		slices.Concat(applicationRules, alignmentRules).Reading(fromRecord, fromExistence),
+		discoveryRules.Reading(fromRecord, fromExistence, fromList), mailRules)))
+})
 
 // existing limits rules to domains that are not known not to exist: of such a domain nothing else is judged
 // (CONTRACT 1.7).

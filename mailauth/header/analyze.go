@@ -49,7 +49,7 @@ type AnalyzeReport struct {
 }
 
 // Rules describes what is examined.
-func (*AnalyzeReport) Rules() []diag.RuleInfo { return analyzeRules.Describe() }
+func (*AnalyzeReport) Rules() []diag.RuleInfo { return analyzeRules().Describe() }
 
 // analysis is a header read in full, and what the DNS says about it.
 type analysis struct {
@@ -80,7 +80,7 @@ func Analyze(ctx context.Context, env *diag.Env, req AnalyzeRequest) (*AnalyzeRe
 	if a.live == nil {
 		words = auditTexts
 	}
-	v := analyzeRules.Judge(a, words)
+	v := analyzeRules().Judge(a, words)
 	r := &AnalyzeReport{
 		Facts: a.facts(), Verdict: v, Anomalies: deceptions(v.Findings), Live: a.report(), Conclusion: a.conclude(v.Findings),
 	}

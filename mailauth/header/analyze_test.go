@@ -357,8 +357,8 @@ func coverLive(t *testing.T, seen diagtest.Seen) {
 	require.Empty(t, liveCodes(r.Verdict))
 	require.Equal(t, "pass", string(r.Live.ARC.Result))
 	seen.Add(r.Verdict)
-	diagtest.CoverRules(t, liveRules, seen)
-	diagtest.CheckTexts(t, analyzeTexts, analyzeRules.Describe(), seen)
+	diagtest.CoverRules(t, liveRules(), seen)
+	diagtest.CheckTexts(t, analyzeTexts, analyzeRules().Describe(), seen)
 }
 
 // What the DNS says is asked for at once: the addresses of names are all that depends on an answer.

@@ -181,9 +181,9 @@ func Audit(_ context.Context, env *diag.Env, req AuditRequest) (*AuditReport, er
 		return nil, diag.Invalid("headers", "is longer than %d bytes", message.MaxHeaderBytes)
 	}
 	e := readPasted([]byte(req.Headers), env.Now())
-	v := auditRules.Judge(e, auditTexts)
+	v := auditRules().Judge(e, auditTexts)
 	return &AuditReport{Facts: e.facts(), Verdict: v, Anomalies: anomaliesOf(v.Findings)}, nil
 }
 
 // Rules describes what is examined.
-func (*AuditReport) Rules() []diag.RuleInfo { return auditRules.Describe() }
+func (*AuditReport) Rules() []diag.RuleInfo { return auditRules().Describe() }

@@ -206,10 +206,10 @@ func TestAudit(t *testing.T) {
 			}
 		})
 	}
-	diagtest.CoverRules(t, auditRules, seen)
-	diagtest.CheckTexts(t, auditTexts, auditRules.Describe(), seen)
+	diagtest.CoverRules(t, auditRules(), seen)
+	diagtest.CheckTexts(t, auditTexts, auditRules().Describe(), seen)
 	for _, code := range anomalyCodes {
-		require.True(t, slices.ContainsFunc(auditRules, func(r diag.Rule[*evidence]) bool { return r.Code == code }), code)
+		require.True(t, slices.ContainsFunc(auditRules(), func(r diag.Rule[*evidence]) bool { return r.Code == code }), code)
 	}
 }
 

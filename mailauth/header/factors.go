@@ -2,6 +2,7 @@ package header
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -17,8 +18,10 @@ var (
 )
 
 // auditRules is the table of all that is examined without the network.
-var auditRules = slices.Concat(formRules, identityRules, authenticationRules, signatureRules, routeRules, filterRules,
-	listRules)
+var auditRules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(formRules, identityRules, authenticationRules, signatureRules, routeRules, filterRules,
+		listRules)
+})
 
 // anomalyCodes are the rules whose failure suggests deception or damage.
 var anomalyCodes = []diag.Code{"header.fields.none", "header.from.missing", "header.from.duplicate",

@@ -3,6 +3,7 @@ package header
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -12,8 +13,8 @@ import (
 
 // analyzeRules are those of what was found live, and those of the header. Of findings of one severity, the first speaks
 // for all: whom the message comes from goes before how it came.
-var analyzeRules = func() diag.Rules[*analysis] {
-	all := slices.Concat(liveRules, lift(auditRules))
+var analyzeRules = sync.OnceValue(func() diag.Rules[*analysis] {
+	all := slices.Concat(liveRules(), lift(auditRules()))
 	rank := func(r diag.Rule[*analysis]) int {
 		switch {
 		case r.Category == liveDMARC:
@@ -25,7 +26,7 @@ var analyzeRules = func() diag.Rules[*analysis] {
 	}
 	slices.SortStableFunc(all, func(a, b diag.Rule[*analysis]) int { return cmp.Compare(rank(a), rank(b)) })
 	return all
-}()
+})
 
 // unnoted is the rule that nobody noted any results. It matters less where they are found live, so that there it is
 // no finding, only what other rules suppose.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
@@ -42,8 +43,10 @@ func current(a *analysis) bool {
 func passes(a *analysis) bool { return checked(a) && a.live.dmarc.result == policy.ResultPass }
 
 // liveRules judge what the DNS says about a message.
-var liveRules = slices.Concat(liveDMARCRules.Reading(asksPolicy, asksExcuse), liveSPFRules.Reading(asksSPF, asksPath),
-	standing(liveDKIMRules.Reading(asksKeys)), liveServerRules.Reading(asksNames), liveListed.Reading(diag.FromRequest))
+var liveRules = sync.OnceValue(func() diag.Rules[*analysis] {
+	return slices.Concat(liveDMARCRules.Reading(asksPolicy, asksExcuse), liveSPFRules.Reading(asksSPF, asksPath),
+		standing(liveDKIMRules.Reading(asksKeys)), liveServerRules.Reading(asksNames), liveListed.Reading(diag.FromRequest))
+})
 
 // standing lets failures of rules about one of several stand, whatever is not known of the others.
 func standing(rules diag.Rules[*analysis]) diag.Rules[*analysis] {

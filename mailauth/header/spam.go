@@ -3,6 +3,7 @@ package header
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/mailauth/message"
 )
@@ -43,7 +44,7 @@ type spamField struct {
 }
 
 // spamFields is every field that is understood, by name in lower case.
-var spamFields = func() map[string]spamField {
+var spamFields = sync.OnceValue(func() map[string]spamField {
 	fields := map[string]spamField{}
 	for _, list := range [][]spamField{microsoftFields, filterFields, providerFields} {
 		for _, f := range list {
@@ -51,7 +52,7 @@ var spamFields = func() map[string]spamField {
 		}
 	}
 	return fields
-}()
+})
 
 // readSpam reads the verdicts of spam filters.
 func (e *evidence) readSpam() {
@@ -61,7 +62,7 @@ func (e *evidence) readSpam() {
 		if len(e.spam) == maxVerdicts {
 			return
 		}
-		if known, ok := spamFields[strings.ToLower(f.Name)]; ok {
+		if known, ok := spamFields()[strings.ToLower(f.Name)]; ok {
 			e.addSpam(f, known)
 			continue
 		}

@@ -82,13 +82,13 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
-		Verdict:      rules.Judge(e, e.words()), Valid: e.validRecord() && e.validPolicy(), ID: e.record.ID,
+		Verdict:      rules().Judge(e, e.words()), Valid: e.validRecord() && e.validPolicy(), ID: e.record.ID,
 		Policy: e.policyFile(), TLS: e.page.TLS, MXHosts: []MXHost{}, TLSRPTFound: e.unreported == nil,
 		Partial: e.partial(),
 	}

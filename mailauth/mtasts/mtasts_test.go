@@ -251,7 +251,7 @@ func TestLookup(t *testing.T) {
 	seen = append(seen, tlsVerdicts(t)...)
 	seen = append(seen, unknownVerdicts(t)...)
 	seen = append(seen, mailServerVerdicts(t)...)
-	diagtest.CoverRules(t, rules, seen)
+	diagtest.CoverRules(t, rules(), seen)
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 }
 
@@ -412,6 +412,6 @@ func BenchmarkJudge(b *testing.B) {
 	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
-		rules.Judge(e, texts)
+		rules().Judge(e, texts)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
@@ -13,12 +14,15 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
-var rules = slices.Concat(
-	absenceRules.Reading(fromRecord, fromMail, fromElsewhere), recordRules.Reading(fromRecord),
-	slices.Concat(serverRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
-	slices.Concat(textRules, policyRules).Reading(fromRecord, fromPolicy),
-	mxRules.Reading(fromRecord, fromPolicy, fromMail), deliverRules, reportRules.Reading(fromRecord, fromPolicy, fromMail, fromReports),
-)
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(
+		absenceRules.Reading(fromRecord, fromMail, fromElsewhere), recordRules.Reading(fromRecord),
+		slices.Concat(serverRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
+		slices.Concat(textRules, policyRules).Reading(fromRecord, fromPolicy),
+		mxRules.Reading(fromRecord, fromPolicy, fromMail), deliverRules,
+		reportRules.Reading(fromRecord, fromPolicy, fromMail, fromReports),
+	)
+})
 
 // idLayout is the form of the ids in RFC 8461: the time of the last change.
 const idLayout = "20060102T150405"

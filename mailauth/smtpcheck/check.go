@@ -28,7 +28,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 func (e *evidence) report(ended time.Time) *Report {
 	_, known := e.mail.Receives()
 	r := &Report{
-		Verdict: rules.Judge(e, texts), MXFound: e.mail.MX.Exists(), NullMX: e.mail.NullMX(),
+		Verdict: rules().Judge(e, texts), MXFound: e.mail.MX.Exists(), NullMX: e.mail.NullMX(),
 		ImplicitMX: e.mail.Implicit && known, Servers: []Server{}, Partial: e.partial(),
 		Timing: diag.NewTiming(e.began, ended),
 	}

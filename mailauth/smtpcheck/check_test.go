@@ -194,6 +194,6 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	diagtest.Golden(t, "testdata/siblings.txt", []byte(told.String()))
-	diagtest.CoverRules(t, rules, seen)
+	diagtest.CoverRules(t, rules(), seen)
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 }

@@ -122,4 +122,4 @@ type Summary struct {
 }
 
 // Rules describes what is tested.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }

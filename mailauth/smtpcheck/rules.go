@@ -3,14 +3,17 @@ package smtpcheck
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
 // rules is the table of all that is tested, in the order in which a sender meets it.
-var rules = slices.Concat(domainRules.Reading(fromNames), hostRules.Reading(fromNames, fromAddresses), reachRules,
-	overServers(serverRules))
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(domainRules.Reading(fromNames), hostRules.Reading(fromNames, fromAddresses), reachRules,
+		overServers(serverRules))
+})
 
 // What the rules read.
 const (

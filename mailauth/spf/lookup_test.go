@@ -285,7 +285,7 @@ func TestLookup(t *testing.T) {
 	large := diagtest.NewWorld(t)
 	large.Zone(longRecords())
 	seen = append(seen, lookup(t, large).Verdict)
-	diagtest.CoverRules(t, rules, seen)
+	diagtest.CoverRules(t, rules(), seen)
 	diagtest.CheckTexts(t, texts, (*LookupReport)(nil).Rules(), seen)
 }
 

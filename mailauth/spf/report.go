@@ -102,13 +102,13 @@ type IPTest struct {
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // lookupReport judges the evidence and writes it down.
 func (e *evidence) lookupReport(ended time.Time) *LookupReport {
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain, e.published.answer, e.records, e.now, ended),
-		Verdict:      rules.Judge(e, texts), RecordsCount: len(e.records), Terms: e.terms(), DNSLookups: e.lookupCount(),
+		Verdict:      rules().Judge(e, texts), RecordsCount: len(e.records), Terms: e.terms(), DNSLookups: e.lookupCount(),
 		VoidLookups: Count{e.tree.Voids(), MaxVoids, e.tree.Voids() > MaxVoids, false}, Tree: e.nodeReport(e.tree.Root),
 		Authorized: e.authorizedReport(), Providers: e.tree.providers(), IPTest: e.ipTest(), Partial: e.partial(),
 	}

@@ -50,7 +50,7 @@ func TestValidateReport(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	require.NoError(t, rules.Check())
+	require.NoError(t, rules().Check())
 	golden(t, "texts.json", texts)
 }
 

@@ -3,15 +3,18 @@ package spf
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
 // rules is the table of all that is examined, in the order in which a receiver would meet it.
-var rules = slices.Concat(recordRules, publicationRules,
-	on("spf.record.version", formRules, syntaxRules, termRules, policyRules, treeRules, limitRules, hostRules,
-		networkRules, explanationRules),
-	testRules.Reading(diag.FromRequest)).Reading(fromRecord)
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(recordRules, publicationRules,
+		on("spf.record.version", formRules, syntaxRules, termRules, policyRules, treeRules, limitRules, hostRules,
+			networkRules, explanationRules),
+		testRules.Reading(diag.FromRequest)).Reading(fromRecord)
+})
 
 // on makes rules depend on another.
 func on(code diag.Code, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {

@@ -297,7 +297,7 @@ func (c *correction) safe(text string) bool {
 		return false
 	}
 	alone := outline(ValidateRequest{Record: text, Domain: c.domain})
-	for _, f := range rules.Judge(alone, nil).Findings {
+	for _, f := range rules().Judge(alone, nil).Findings {
 		if f.Severity >= diag.Error {
 			return false
 		}

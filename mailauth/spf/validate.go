@@ -44,7 +44,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	e.suggested = e.suggest()
 	text := e.tree.Root.Record
 	r := &ValidateReport{
-		Record: strings.ToValidUTF8(text, "\uFFFD"), Verdict: rules.Judge(e, textsAlone), Terms: e.terms(),
+		Record: strings.ToValidUTF8(text, "\uFFFD"), Verdict: rules().Judge(e, textsAlone), Terms: e.terms(),
 		DNSLookups: e.lookupCount(), LengthBytes: len(text), StringsCount: len(e.strings), IPTest: e.ipTest(),
 	}
 	r.Valid = e.valid(r.Verdict)
@@ -53,7 +53,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 }
 
 // Rules describes what is examined.
-func (*ValidateReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // outline makes evidence of a text alone.
 func outline(req ValidateRequest) *evidence {

@@ -215,13 +215,13 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{URL: e.request.URL, FinalURL: e.url, Hops: e.hops, Robots: e.robotsReport(), Structured: []Item{},
 		Headings: []Heading{}, Security: SecurityReport{HTTPS: e.url.Scheme() == "https", Mixed: []Mixed{}},
-		Verdict: rules.Judge(e, texts), Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.now, ended)}
+		Verdict: rules().Judge(e, texts), Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.now, ended)}
 	if h := e.final(); h != nil {
 		r.StatusCode, r.ContentType = h.StatusCode, e.mediaType
 		t := e.result.Timing

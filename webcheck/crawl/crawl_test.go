@@ -404,6 +404,6 @@ func TestVerdicts(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	diagtest.CoverRules(t, rules, seen)
-	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+	diagtest.CoverRules(t, rules(), seen)
+	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 }

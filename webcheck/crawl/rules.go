@@ -2,13 +2,16 @@ package crawl
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
 // rules is the table of all that is examined, in the order in which a crawler would meet it.
-var rules = slices.Concat(hostRules, robotsRules, answerRules, indexRules, canonicalRules, titleRules, headRules,
-	contentRules, dataRules, securityRules).Reading(fromPage)
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(hostRules(), robotsRules, answerRules, indexRules, canonicalRules, titleRules, headRules,
+		contentRules, dataRules, securityRules).Reading(fromPage)
+})
 
 // The factors of the score, in the order of a reader.
 var (

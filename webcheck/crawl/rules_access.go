@@ -52,19 +52,21 @@ var host = ground.Server[*evidence]{Seen: (*evidence).seen}
 type rule = diag.Rule[*evidence]
 
 // hostRules are about the host of the page.
-var hostRules = host.Rules(
-	rule{Fact: ground.Silent, Code: "crawl.host.unknown", Title: "Host could not be examined"},
-	rule{Fact: ground.NoName, Code: "crawl.host.nxdomain"},
-	rule{Fact: ground.NoAddress, Code: "crawl.host.address", NoScore: true},
-	rule{Fact: ground.NotPublic, Code: "crawl.host.blocked", NoScore: true},
-	rule{Fact: ground.Refused, Code: "crawl.host.connection", NoScore: true},
-	rule{Fact: ground.Handshake, Code: "crawl.host.handshake", NoScore: true},
-	rule{Fact: ground.NotHTTP, Code: "crawl.host.protocol", NoScore: true},
-	rule{Fact: ground.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity},
-	rule{Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity},
-	rule{Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity},
-	rule{Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity},
-)
+func hostRules() diag.Rules[*evidence] {
+	return host.Rules(
+		rule{Fact: ground.Silent, Code: "crawl.host.unknown", Title: "Host could not be examined"},
+		rule{Fact: ground.NoName, Code: "crawl.host.nxdomain"},
+		rule{Fact: ground.NoAddress, Code: "crawl.host.address", NoScore: true},
+		rule{Fact: ground.NotPublic, Code: "crawl.host.blocked", NoScore: true},
+		rule{Fact: ground.Refused, Code: "crawl.host.connection", NoScore: true},
+		rule{Fact: ground.Handshake, Code: "crawl.host.handshake", NoScore: true},
+		rule{Fact: ground.NotHTTP, Code: "crawl.host.protocol", NoScore: true},
+		rule{Fact: ground.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity},
+		rule{Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity},
+		rule{Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity},
+		rule{Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity},
+	)
+}
 
 // alive reports whether a web server answered for the host.
 func alive(e *evidence) bool { return !e.dead() }

@@ -101,7 +101,7 @@ type Compliance struct {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // Judgement is the report as a verdict without a score.
 func (r *Report) Judgement() diag.Verdict { return r.verdict }
@@ -129,7 +129,7 @@ func Parse(_ context.Context, env *diag.Env, req Request) (*Report, error) {
 
 // report judges the evidence and writes it down.
 func (e *evidence) report() *Report {
-	v := rules.Judge(e, texts)
+	v := rules().Judge(e, texts)
 	for i, r := range v.Recommendations {
 		if r.SuggestedValue == "" {
 			v.Recommendations[i].Detail = commandless.Replace(r.Detail)
@@ -196,7 +196,7 @@ func (c *contents) san() *pki.SAN {
 // compliance lists what authorities require, and how far it is fulfilled.
 func compliance(v diag.Verdict) (list []Compliance) {
 	fulfilled := v.Fulfilled()
-	for _, r := range authorityRules {
+	for _, r := range authorityRules() {
 		c := Compliance{Code: r.Code, Rule: r.Requirement, Status: compliancePass, Reference: r.Ref}
 		i := slices.IndexFunc(v.Findings, func(f diag.Finding) bool { return f.Code == r.Code })
 		switch {

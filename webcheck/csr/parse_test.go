@@ -190,8 +190,8 @@ func TestParse(t *testing.T) {
 	for _, r := range listed(t) {
 		seen.Add(r.Judgement())
 	}
-	diagtest.CoverRules(t, rules, seen)
-	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+	diagtest.CoverRules(t, rules(), seen)
+	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 }
 
 // Keys that many authorities refuse are a warning, with a command for another key, and never called compliant.

@@ -3,6 +3,7 @@ package csr
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
@@ -15,10 +16,14 @@ const (
 )
 
 // rules is the table of all rules: those of the text first, then those that public authorities have.
-var rules = slices.Concat(textRules, authorityRules)
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(textRules, authorityRules())
+})
 
 // authorityRules are what the list of compliance is made of.
-var authorityRules = slices.Concat(structureRules, keyRules, signatureRules, nameRules, subjectRules, extensionRules)
+var authorityRules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(structureRules, keyRules, signatureRules, nameRules, subjectRules, extensionRules)
+})
 
 // readable reports whether there is a request that can be read.
 func readable(e *evidence) bool { return e.csr != nil }

@@ -132,4 +132,4 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }

@@ -345,8 +345,8 @@ func testWorlds(t *testing.T) {
 // TestRules plays both tables, and then holds what they have shown against the rules.
 func TestRules(t *testing.T) {
 	if t.Run("changes", testChanges) && t.Run("worlds", testWorlds) && t.Run("silence", testSilence) {
-		diagtest.CoverRules(t, rules, seen)
-		diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+		diagtest.CoverRules(t, rules(), seen)
+		diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 	}
 }
 

@@ -18,9 +18,9 @@ const (
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	timing := diag.NewTiming(e.now, ended)
-	verdict := rules.Judge(e, texts)
+	verdict := rules().Judge(e, texts)
 	if e.quirks = e.unexplained(verdict.Findings); len(e.quirks) > 0 {
-		verdict = rules.Judge(e, texts)
+		verdict = rules().Judge(e, texts)
 	}
 	r := &Report{
 		Verdict: verdict,

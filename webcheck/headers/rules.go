@@ -2,6 +2,7 @@ package headers
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -9,8 +10,10 @@ import (
 )
 
 // rules are all that is examined.
-var rules = slices.Concat(fetchRules, transportRules, hstsRules, policyRules, policyDetailRules, framingRules, fieldRules,
-	isolationRules, cookieRules, cookieDetailRules, sharingRules, hygieneRules, observatoryRules).Reading(fromPage)
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(fetchRules, transportRules, hstsRules, policyRules, policyDetailRules, framingRules, fieldRules,
+		isolationRules, cookieRules, cookieDetailRules, sharingRules, hygieneRules, observatoryRules).Reading(fromPage)
+})
 
 // fetched are the rules without which there is nothing to judge.
 var fetched = []diag.Code{"headers.site.unknown", "headers.site.nxdomain", "headers.site.address",

@@ -107,7 +107,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // report judges the evidence and writes it down.
 func (e *evidence) report() *Report {
@@ -115,7 +115,7 @@ func (e *evidence) report() *Report {
 		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), HTTPSReachable: first(e.https) != nil,
 		Header: e.field(), HeaderOverHTTP: len(fieldsOf(first(e.http))) > 0, Grade: e.grade(),
 		HTTPRedirect: e.redirect(), WWW: WWW{Tested: e.www != nil, HTTPSReachable: e.wwwReachable()},
-		Preload: e.preload(), Verdict: rules.Judge(e, e.texts()), Errors: append([]Issue{}, e.issues.Errors...),
+		Preload: e.preload(), Verdict: rules().Judge(e, e.texts()), Errors: append([]Issue{}, e.issues.Errors...),
 		Warnings: append([]Issue{}, e.issues.Warnings...), Partial: len(e.Unanswered()) > 0,
 	}
 	if head := first(e.https); head != nil {

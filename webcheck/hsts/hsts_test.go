@@ -267,7 +267,7 @@ func TestCheck(t *testing.T) {
 	}
 	seen = append(seen, silentVerdicts(t)...)
 	seen = append(seen, sha1Verdict(t))
-	diagtest.CoverRules(t, rules, seen)
+	diagtest.CoverRules(t, rules(), seen)
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 	said := map[string]bool{}
 	for _, v := range seen {

@@ -2,6 +2,7 @@ package hsts
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -10,10 +11,12 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a browser would meet it.
-var rules = slices.Concat(serverRules, siteRules.Reading(ground.SourceServer),
-	slices.Concat(headerRules, durationRules).Reading(ground.SourceAnswer),
-	redirectRules.Reading(ground.SourceAnswer, sourceHTTP, sourceChain),
-	wwwRules.Reading(ground.SourceAnswer, sourceWWW), preloadRules)
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(serverRules, siteRules.Reading(ground.SourceServer),
+		slices.Concat(headerRules, durationRules).Reading(ground.SourceAnswer),
+		redirectRules.Reading(ground.SourceAnswer, sourceHTTP, sourceChain),
+		wwwRules.Reading(ground.SourceAnswer, sourceWWW), preloadRules)
+})
 
 // What is asked beside the site over HTTPS.
 const (

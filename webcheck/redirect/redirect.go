@@ -119,7 +119,7 @@ func (r Request) fetch() (fetch.Request, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(req Request, env *diag.Env) *Report {
@@ -127,7 +127,7 @@ func (e *evidence) report(req Request, env *diag.Env) *Report {
 		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(), RedirectCount: e.followed(),
 		Hops: []Hop{}, LoopDetected: e.result.Loop, Truncated: e.truncated(), Domains: e.domains,
 		PermanentOnly: e.permanentOnly(), Error: e.result.Err,
-		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort(), Verdict: rules.Judge(e, e.texts()),
+		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort(), Verdict: rules().Judge(e, e.texts()),
 	}
 	for i := range e.steps {
 		s := &e.steps[i]

@@ -311,8 +311,8 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	seen = append(seen, limitVerdicts(t)...)
-	diagtest.CoverRules(t, rules, seen)
-	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+	diagtest.CoverRules(t, rules(), seen)
+	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 }
 
 // consistent holds the fields of a report against each other.

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
 // rules is the table of all that is examined, in the order in which a visitor would meet it.
-var rules = slices.Concat(diag.Rules[*evidence]{portRule}, serverRules,
-	onTheWay(slices.Concat(
-		bodyRules, redirectRules, locationRules, refreshRules, transportRules, destinationRules, wayRules)))
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(diag.Rules[*evidence]{portRule}, serverRules,
+		onTheWay(slices.Concat(
+			bodyRules, redirectRules, locationRules, refreshRules, transportRules, destinationRules, wayRules)))
+})
 
 func answered(e *evidence) bool { return len(e.steps) > 0 }
 

@@ -37,7 +37,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules.Judge(e, texts), TLS: e.tls,
+		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules().Judge(e, texts), TLS: e.tls,
 		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
 		CAA: e.caaReport(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
 	}

@@ -241,8 +241,8 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	seen = append(seen, formVerdicts()...)
-	diagtest.CoverRules(t, rules, seen)
-	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+	diagtest.CoverRules(t, rules(), seen)
+	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 }
 
 // Of certificates of an authority of one's own what clients enforce is told, and nothing of the Baseline Requirements.

@@ -41,7 +41,7 @@ type Report struct {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // A ChainLink is a certificate of the path that was verified.
 type ChainLink struct {

@@ -3,6 +3,7 @@ package tlscert
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -11,11 +12,13 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a client would meet it.
-var rules = slices.Concat(reachRules, connectionRules.Reading(ground.SourceServer), handshakeRules,
-	clientRules.Reading(ground.SourceServer), validityRules,
-	slices.Concat(certificateRules, chainRules, keyRules, formRules).Reading(ground.SourceServer),
-	versionRules.Reading(sourceScan), cipherRules.Reading(sourceScan), featureRules.Reading(sourceScan),
-	issuanceRules.Reading(ground.SourceServer), caaRules.Reading(sourceCAA))
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(reachRules(), connectionRules.Reading(ground.SourceServer), handshakeRules(),
+		clientRules.Reading(ground.SourceServer), validityRules,
+		slices.Concat(certificateRules, chainRules, keyRules, formRules).Reading(ground.SourceServer),
+		versionRules.Reading(sourceScan), cipherRules.Reading(sourceScan), featureRules.Reading(sourceScan),
+		issuanceRules.Reading(ground.SourceServer), caaRules.Reading(sourceCAA))
+})
 
 // server makes the rules about facts that other checks of servers meet as well.
 var server = ground.Server[*evidence]{Seen: (*evidence).seen}
@@ -59,14 +62,16 @@ func (e *evidence) oversized() bool {
 }
 
 // reachRules are about reaching the server.
-var reachRules = server.Rules(
-	diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
-	diag.Rule[*evidence]{Fact: ground.Silent, Code: "tls.server.unknown"},
-	diag.Rule[*evidence]{Fact: ground.NoName, Code: "tls.host.nxdomain"},
-	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "tls.host.address", NoScore: true},
-	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "tls.host.blocked", NoScore: true},
-	diag.Rule[*evidence]{Fact: ground.Refused, Code: "tls.host.connection", NoScore: true},
-)
+func reachRules() diag.Rules[*evidence] {
+	return server.Rules(
+		diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
+		diag.Rule[*evidence]{Fact: ground.Silent, Code: "tls.server.unknown"},
+		diag.Rule[*evidence]{Fact: ground.NoName, Code: "tls.host.nxdomain"},
+		diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "tls.host.address", NoScore: true},
+		diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "tls.host.blocked", NoScore: true},
+		diag.Rule[*evidence]{Fact: ground.Refused, Code: "tls.host.connection", NoScore: true},
+	)
+}
 
 // connectionRules are about what answers.
 var connectionRules = diag.Rules[*evidence]{
@@ -94,12 +99,14 @@ var connectionRules = diag.Rules[*evidence]{
 }
 
 // handshakeRules are about coming to terms with the server.
-var handshakeRules = server.Rules(diag.Rule[*evidence]{
-	Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,
-	DependsOn: []diag.Code{"tls.host.connection", "tls.handshake.plain", "tls.handshake.oversized"},
-	Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or its " +
-		"files cannot be read.",
-})
+func handshakeRules() diag.Rules[*evidence] {
+	return server.Rules(diag.Rule[*evidence]{
+		Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,
+		DependsOn: []diag.Code{"tls.host.connection", "tls.handshake.plain", "tls.handshake.oversized"},
+		Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or its " +
+			"files cannot be read.",
+	})
+}
 
 // clientRules are about who can connect.
 var clientRules = diag.Rules[*evidence]{

@@ -173,7 +173,7 @@ func (f *Fetched) redirects() int {
 func (f *Fetched) Logo() Logo { return Logo{f.Facts(), f.Verdict().Findings} }
 
 // Verdict judges the logo, its address and its web server.
-func (f *Fetched) Verdict() diag.Verdict { return logoRules.Judge(&evidence{fetched: f}, texts) }
+func (f *Fetched) Verdict() diag.Verdict { return logoRules().Judge(&evidence{fetched: f}, texts) }
 
 // noFacts are the facts where no logo was fetched.
 var noFacts = Facts{Forbidden: []string{}, Faults: []svg.Fault{}}

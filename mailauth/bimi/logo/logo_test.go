@@ -153,7 +153,7 @@ func TestVerdicts(t *testing.T) {
 	seen = append(seen, serverVerdicts(t)...)
 	seen = append(seen, recordVerdicts(t)...)
 	seen = append(seen, unknownVerdicts(t)...)
-	diagtest.CoverRules(t, rules, seen)
+	diagtest.CoverRules(t, rules(), seen)
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 }
 
@@ -164,7 +164,7 @@ func TestImageRules(t *testing.T) {
 		e := &evidence{fetched: &Fetched{Document: &svg.Document{
 			Counts: map[svg.Kind]int{k: 1}, Faults: []svg.Fault{{Kind: k, Message: "It is so.", Line: 3, Column: 7}},
 		}}}
-		for _, r := range rules[len(recordRules)+len(serverRules)+len(answerRules):] {
+		for _, r := range rules()[len(recordRules)+len(serverRules)+len(answerRules):] {
 			if failures := r.Fails(e); len(failures) > 0 {
 				require.Equal(t, k.Severity(), r.Severity, r.Code)
 				require.Equal(t, "It is so (line 3, column 7).", failures[0].Detail)

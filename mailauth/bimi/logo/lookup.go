@@ -98,11 +98,11 @@ func (e *evidence) discover(ctx context.Context, env *diag.Env, req Request) err
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(include bool) *Report {
-	r := &Report{Verdict: rules.Judge(e, texts), Facts: noFacts, Partial: e.failure != nil || e.apex.Err() != nil}
+	r := &Report{Verdict: rules().Judge(e, texts), Facts: noFacts, Partial: e.failure != nil || e.apex.Err() != nil}
 	if e.discovery != nil {
 		r.Domain = e.domain.String()
 	}

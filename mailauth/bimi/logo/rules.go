@@ -2,6 +2,7 @@ package logo
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
@@ -9,10 +10,14 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a receiver would meet it.
-var rules = slices.Concat(recordRules, logoRules)
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(recordRules, logoRules())
+})
 
 // logoRules are those that need no record.
-var logoRules = slices.Concat(serverRules, answerRules, formatRules, safetyRules, profileRules, titleRules, designRules)
+var logoRules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(serverRules, answerRules, formatRules, safetyRules, profileRules, titleRules, designRules)
+})
 
 // Where it is written.
 const (

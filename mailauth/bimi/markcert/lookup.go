@@ -35,7 +35,7 @@ type LookupReport struct {
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return lookupRules.Describe() }
+func (*LookupReport) Rules() []diag.RuleInfo { return lookupRules().Describe() }
 
 // Lookup fetches a certificate and judges it. The error is a *[diag.InputError], that of the context if it ended, that
 // of a list that cannot be read, or wraps [diag.ErrUnavailable] if nothing could be learned.
@@ -150,7 +150,7 @@ func clause(err error) string {
 // lookupReport judges the evidence and writes it down.
 func (e *evidence) lookupReport(env *diag.Env) *LookupReport {
 	r := &LookupReport{
-		ParseReport: *e.report(lookupRules), URL: bounded(clean(e.url)), Timing: diag.NewTiming(e.now, env.Now()),
+		ParseReport: *e.report(lookupRules()), URL: bounded(clean(e.url)), Timing: diag.NewTiming(e.now, env.Now()),
 	}
 	if d := e.discovery; d != nil {
 		r.Domain, r.Selector, r.RecordName = &d.Domain, d.Selector.String(), d.Own().Name

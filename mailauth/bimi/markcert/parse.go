@@ -43,7 +43,7 @@ func Parse(_ context.Context, env *diag.Env, req ParseRequest) (*ParseReport, er
 		e.place = at(req.Domain, "")
 	}
 	e.digest([]byte(req.PEM))
-	return e.report(parseRules), nil
+	return e.report(parseRules()), nil
 }
 
 // at returns the place of the record of a domain. An empty selector means any.
@@ -52,7 +52,7 @@ func at(d diag.Domain, selector string) *Place {
 }
 
 // Rules describes what is examined.
-func (*ParseReport) Rules() []diag.RuleInfo { return parseRules.Describe() }
+func (*ParseReport) Rules() []diag.RuleInfo { return parseRules().Describe() }
 
 // newEvidence begins with what the environment knows.
 func newEvidence(env *diag.Env) (*evidence, error) {

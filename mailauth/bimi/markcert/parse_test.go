@@ -288,8 +288,8 @@ func TestParse(t *testing.T) {
 	}
 	seen = append(seen, lookupVerdicts(t)...)
 	seen = append(seen, distrustVerdicts(t)...)
-	diagtest.CoverRules(t, lookupRules, seen)
-	diagtest.CheckTexts(t, texts, lookupRules.Describe(), seen)
+	diagtest.CoverRules(t, lookupRules(), seen)
+	diagtest.CheckTexts(t, texts, lookupRules().Describe(), seen)
 }
 
 // A root that a provider refuses from some day on is accepted for what it issued before, and that is said.
@@ -301,7 +301,7 @@ func distrustVerdicts(t *testing.T) (seen []diag.Verdict) {
 		roots.refused = map[string]distrust{fingerprint(authority.Root): {"markcerttest", "a provider", since, ""}}
 		e.roots = &roots
 		e.digest([]byte(authority.Issue(mark{})))
-		r := e.report(parseRules)
+		r := e.report(parseRules())
 		require.Equal(t, codes("markcert.chain.distrusted"), diagtest.Codes(r.Verdict))
 		require.True(t, r.Valid)
 		seen = append(seen, r.Verdict)

@@ -2,6 +2,7 @@ package markcert
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -12,9 +13,13 @@ import (
 
 // parseRules are about a text; lookupRules about how it was found and fetched as well.
 var (
-	parseRules = slices.Concat(
-		textRules, validityRules, chainRules, profileRules, subjectRules, domainRules, logoRules, logRules)
-	lookupRules = slices.Concat(recordRules, fetchRules, parseRules)
+	parseRules = sync.OnceValue(func() diag.Rules[*evidence] {
+		return slices.Concat(
+			textRules, validityRules, chainRules, profileRules, subjectRules, domainRules, logoRules, logRules)
+	})
+	lookupRules = sync.OnceValue(func() diag.Rules[*evidence] {
+		return slices.Concat(recordRules, fetchRules, parseRules())
+	})
 )
 
 // The factors of the score, in the order of a reader.

@@ -170,7 +170,7 @@ func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error)
 }
 
 // Rules describes what is examined.
-func (*Analysis) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Analysis) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // evidence is all that the rules look at.
 type evidence struct {
@@ -230,7 +230,7 @@ func (e *evidence) read(ctx context.Context, file []byte) error {
 // analysis judges the evidence and writes it down.
 func (e *evidence) analysis(ended time.Time) *Analysis {
 	a := &Analysis{
-		Verdict: rules.Judge(e, texts), Timing: diag.NewTiming(e.began, ended), Partial: e.unnamed > 0,
+		Verdict: rules().Judge(e, texts), Timing: diag.NewTiming(e.began, ended), Partial: e.unnamed > 0,
 		Metadata: ReportMetadata{Errors: []string{}}, Services: e.services, Sources: []Source{}, Reports: e.listed(),
 	}
 	if e.report == nil {

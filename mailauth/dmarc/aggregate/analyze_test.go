@@ -240,8 +240,8 @@ func TestVerdicts(t *testing.T) {
 	for _, a := range unreachable(t) {
 		seen.Add(a.Verdict)
 	}
-	diagtest.CoverRules(t, rules, seen)
-	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+	diagtest.CoverRules(t, rules(), seen)
+	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 }
 
 // unreachable makes reports whose rules need more than a file: too many records, and servers that do not answer.

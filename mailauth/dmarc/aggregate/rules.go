@@ -3,15 +3,18 @@ package aggregate
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
 // rules is the table of all that is examined: what the file is, what it says, and how well it is made. Of findings of
 // one severity the first speaks for all: what the mail of the domain needs goes before the faults of a receiver.
-var rules = slices.Concat(fileRules.Reading(diag.FromRequest),
-	when(isNamed, mailRules, policyRules).Reading(reverseNames), when(isNamed, scopeRules).Reading(diag.FromRequest),
-	when(isReport, severalRules, reporterRules, formatRules).Reading(diag.FromRequest))
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(fileRules.Reading(diag.FromRequest),
+		when(isNamed, mailRules, policyRules).Reading(reverseNames), when(isNamed, scopeRules).Reading(diag.FromRequest),
+		when(isReport, severalRules, reporterRules, formatRules).Reading(diag.FromRequest))
+})
 
 // reverseNames are those of sources that nothing in the reports tells of, where they were asked for.
 const reverseNames diag.Source = "names"
