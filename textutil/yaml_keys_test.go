@@ -173,5 +173,5 @@ func TestYAMLMergeIsBounded(t *testing.T) {
 	began := time.Now()
 	_, err := textutil.YAMLToJSON(textutil.YAMLToJSONRequest{Text: b.String(), Merge: true})
 	require.Error(t, err)
-	require.Less(t, time.Since(began), 5*time.Second)
+	require.Less(t, time.Since(began), time.Minute, "a tenth of a second on an idle machine")
 }

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait for another goroutine or process.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // A watched buffer tells when a line has been written.
 type watched struct {

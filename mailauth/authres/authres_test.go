@@ -254,11 +254,11 @@ func oracleResult(r oracle.Result) (method, value string) {
 func TestHostileInput(t *testing.T) {
 	for _, unit := range []string{"(", ";", "=", "\"", "a=b;", ". ", "a=b ", "spf=", "spf=a ", "\\", "a.", " ", "((a)"} {
 		value := "a.example; " + strings.Repeat(unit, 256<<10/len(unit))
-		began := time.Now()
+		began := diagtest.ProcessorTime()
 		_, _ = Parse(value)
 		_, _ = ParseARC(value)
 		_, _ = ParseReceivedSPF(value)
-		require.Less(t, time.Since(began), 10*time.Second, "%q", unit)
+		require.Less(t, diagtest.ProcessorTime()-began, 10*time.Second, "%q", unit)
 	}
 }
 

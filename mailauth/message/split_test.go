@@ -130,7 +130,7 @@ func TestHostileInput(t *testing.T) {
 		"&lt;", "a: b\n\n", " ", "\xff", "=?iso-2022-jp?q?a?= ",
 	} {
 		text := strings.Repeat(unit, MaxHeaderBytes/len(unit))
-		began := time.Now()
+		began := diagtest.ProcessorTime()
 		m := Split([]byte(text))
 		requireWhole(t, m, text)
 		Repair([]byte(text))
@@ -139,7 +139,7 @@ func TestHostileInput(t *testing.T) {
 		ParseAddresses(text)
 		MessageIDs(text)
 		_, _ = ParseDate(text)
-		require.Less(t, time.Since(began), 10*time.Second, "%q", unit)
+		require.Less(t, diagtest.ProcessorTime()-began, 10*time.Second, "%q", unit)
 	}
 }
 

@@ -275,7 +275,7 @@ func TestDeriverRuns(t *testing.T) {
 		for len(got) < len(want) {
 			select {
 			case <-woken:
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				require.Fail(t, "nothing was derived", "%v", got)
 			}
 			require.NoError(t, w.worker.Flush(t.Context()))

@@ -27,10 +27,10 @@ func TestLockedTables(t *testing.T) {
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return store.Health() != nil }, 5*time.Second, 10*time.Millisecond, table)
+		require.Eventually(t, func() bool { return store.Health() != nil }, time.Minute, 10*time.Millisecond, table)
 		require.ErrorIs(t, store.Health(), metering.ErrUnavailable)
 		require.NoError(t, tx.Rollback(t.Context()))
-		require.Eventually(t, func() bool { return store.Health() == nil }, 5*time.Second, 10*time.Millisecond, table)
+		require.Eventually(t, func() bool { return store.Health() == nil }, time.Minute, 10*time.Millisecond, table)
 	}
 	for _, table := range []string{"ledger", "balances", "key_uses", "replies", "lines", "admissions", "taken", "holds"} {
 		require.Zero(t, queryInt(t, text, "SELECT count(*) FROM "+table), table)
@@ -53,7 +53,7 @@ func TestReplayWithoutWrites(t *testing.T) {
 
 	execute(t, text, "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE disk_full; END$$")
 	execute(t, text, "CREATE TRIGGER full_disk BEFORE INSERT ON ledger EXECUTE FUNCTION full_disk()")
-	require.Eventually(t, func() bool { return store.Health() != nil }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return store.Health() != nil }, time.Minute, 10*time.Millisecond)
 	begun, err = store.Begin(t.Context(), example(clock, "kept"))
 	require.NoError(t, err)
 	require.Equal(t, "kept", string(begun.Replay.Reply.Body))

@@ -21,7 +21,7 @@ import (
 // block takes the right to write away from a store, as another process may, until the function that it
 // returns is called.
 func block(t *testing.T, s *Store) (release func()) {
-	require.Eventually(t, s.known.complete.Load, 10*time.Second, time.Millisecond, "nothing else is to be written")
+	require.Eventually(t, s.known.complete.Load, time.Minute, time.Millisecond, "nothing else is to be written")
 	conn, err := sqlite.OpenConn(s.file.Path(), sqlite.OpenReadWrite)
 	require.NoError(t, err)
 	require.NoError(t, sqlitedb.Exec(conn, "BEGIN IMMEDIATE", nil))
@@ -56,7 +56,7 @@ func queueIs(t *testing.T, s *Store, state func(*queue) bool) (wait func()) {
 			s.queue.mu.Lock()
 			defer s.queue.mu.Unlock()
 			return state(&s.queue)
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestSlowDisk(t *testing.T) {
 	require.NoError(t, s.Health())
 
 	require.Eventually(t, func() bool { return strings.Contains(fmt.Sprint(charge(t, s, op, 1, nil)), "replay") },
-		10*time.Second, time.Millisecond)
+		time.Minute, time.Millisecond)
 	require.NoError(t, charge(t, s, op, 2, nil), "it was never charged")
 	audit, err := s.Audit(t.Context())
 	require.NoError(t, err)

@@ -132,7 +132,7 @@ func TestHostileServers(t *testing.T) {
 			require.Zero(t, r.Certificate)
 			require.NotNil(t, r.Error)
 			require.Nil(t, r.Score)
-			require.Less(t, time.Since(began), 14*time.Second)
+			require.Less(t, time.Since(began), time.Minute)
 		})
 	}
 }

@@ -61,7 +61,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	}
 	require.ErrorIs(t, answers(dial(t, s, "tcp")), io.EOF)
 	conns[0].Close()
-	require.Eventually(t, func() bool { return answers(dial(t, s, "tcp")) == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return answers(dial(t, s, "tcp")) == nil }, time.Minute, time.Millisecond)
 }
 
 // answers asks on a connection and waits for the answer.

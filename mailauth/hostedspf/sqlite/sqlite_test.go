@@ -276,7 +276,7 @@ func TestMigrationWaitsForItsTurn(t *testing.T) {
 	began := time.Now()
 	_, _, err = sqlite.Migrate(ctx, path)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(began), 5*time.Second, "no longer than its context")
+	require.Less(t, time.Since(began), time.Minute, "no longer than its context")
 
 	require.NoError(t, sqlitex.ExecuteTransient(other, "COMMIT", nil))
 	_, to, err := sqlite.Migrate(t.Context(), path)
