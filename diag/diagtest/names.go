@@ -3,6 +3,7 @@ package diagtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +62,14 @@ func (n *names) add(records ...dns.RR) {
 	defer n.mu.Unlock()
 	n.records = append(n.records, records...)
 	n.zones = nil
+}
+
+// Remove takes records out of the zones of the world, so that others can be published in their place.
+func (w *World) Remove(match func(dns.RR) bool) {
+	w.dns.mu.Lock()
+	defer w.dns.mu.Unlock()
+	w.dns.records = slices.DeleteFunc(w.dns.records, match)
+	w.dns.zones = nil
 }
 
 // current returns the zones of the world.

@@ -21,6 +21,8 @@ type Signing struct {
 	Broken    []Broken // what is wrong
 	// Inception and Expiration of the signatures replace the usual: a day before Sign was called, and 30 days after.
 	Inception, Expiration time.Time
+
+	rolls int // how often the key that signs the rest was replaced
 }
 
 // NSEC3 are the parameters of hashed names (RFC 5155 section 3.1).
@@ -124,6 +126,16 @@ func (n *names) implyAbove(name string) {
 	for name != "." {
 		name = parent(name)
 		n.implied[name] = true
+	}
+}
+
+// Roll replaces the key that signs the records of a signed zone; the key that signs the keys stays.
+func (w *World) Roll(origin string) {
+	w.dns.mu.Lock()
+	defer w.dns.mu.Unlock()
+	if how := w.dns.signing[dns.CanonicalName(origin)]; how != nil {
+		how.rolls++
+		w.dns.zones = nil
 	}
 }
 

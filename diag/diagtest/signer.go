@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ func newSigner(z *zone, how *Signing) *signer {
 	s.keySigner = newKey(z.origin, "keys", flagKSK, how)
 	s.zoneSigner = s.keySigner
 	if !how.OneKey {
-		s.zoneSigner = newKey(z.origin, "zone", flagZone, how)
+		s.zoneSigner = newKey(z.origin, "zone"+strings.Repeat("+", how.rolls), flagZone, how)
 	}
 	return s
 }
@@ -53,6 +54,13 @@ func (s *signer) published() *dns.DS {
 	}
 	ds.Hdr.Ttl = 3600
 	return ds
+}
+
+// vouched reports whether a DS record is that of the key that signs the keys.
+func (s *signer) vouched(rr dns.RR) bool {
+	ds := rr.(*dns.DS)
+	own := s.keySigner.ds(ds.DigestType)
+	return own != nil && own.Algorithm == ds.Algorithm && strings.EqualFold(own.Digest, ds.Digest)
 }
 
 // broken returns why a record set does not validate, or nothing.

@@ -68,6 +68,21 @@ func (w *World) Site(s Site) {
 	}
 }
 
+// Wrap puts a handler around what answers for a host at a port, and reports whether anything does.
+func (w *World) Wrap(host string, port uint16, wrap func(http.Handler) http.Handler) (found bool) {
+	for _, ip := range w.known(host) {
+		w.mu.Lock()
+		s := w.webServers[netip.AddrPortFrom(ip, port)]
+		w.mu.Unlock()
+		if s != nil {
+			site := s.site(host)
+			site.Host, site.Handler, found = host, wrap(site.Handler), true
+			s.add(site)
+		}
+	}
+	return found
+}
+
 // addresses returns the addresses of a host, and gives it one if it has none.
 func (w *World) addresses(host string, ipv6 bool) []netip.Addr {
 	if list := w.known(host); len(list) > 0 {
