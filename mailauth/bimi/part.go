@@ -110,7 +110,7 @@ func newPart(v diag.Verdict, infos []diag.RuleInfo) *part {
 }
 
 // partRules make three rules of a part: about ignorance, about what is broken, and about what has a weakness.
-func partRules(of func(*evidence) *part, unknown, broken, flawed diag.Rule[*evidence]) diag.Rules[*evidence] {
+func partRules(of func(*evidence) *part, unknown, broken, flawed rule) diag.Rules[*evidence] {
 	list := func(pick func(*part) []diag.Finding) func(*evidence) diag.Failures {
 		return func(e *evidence) diag.Failures { return failures(pick(of(e))) }
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/miekg/dns"
 )
 
+type rule = diag.Rule[*evidence]
+
 // rules is the table of all that is examined, in the order in which a receiver would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules, tagRules).Reading(fromRecord),
+	return slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules.With(rule{Category: factorRecord}), tagRules).Reading(fromRecord),
 		slices.Concat(dmarcRules, partsRules()).Reading(diag.FromRequest), // each says itself what is known
 		besideRules.Reading(fromRecord))
 })
@@ -49,34 +51,30 @@ var kit = taglist.Finder[*evidence]{
 func online(e *evidence) bool { return !e.offline }
 
 // lookupRules are about the answers of the DNS.
-var lookupRules = diag.Rules[*evidence]{
-	{
-		Code: "bimi.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: refDiscovery,
-		Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
-		Advice: "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
-		When:   online,
-		Fails: func(e *evidence) diag.Failures {
-			if e.failing == nil {
-				return nil
-			}
-			return diag.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err())).
-				Because(e.failing.Answer.Err())
-		},
+var lookupRules = diag.Rules[*evidence]{{
+	Code: "bimi.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: refDiscovery,
+	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
+	Advice: "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
+	When:   online, Fails: func(e *evidence) diag.Failures {
+		if e.failing == nil {
+			return nil
+		}
+		return diag.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err())).
+			Because(e.failing.Answer.Err())
 	},
-	{
-		Code: "bimi.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, DependsOn: []diag.Code{"bimi.record.unknown"}, Ref: "RFC 8020 section 2",
-		Title: "Domain does not exist", Requirement: "The domain exists",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
-			_, known := e.exists()
-			return known || !e.discovery.Own().Answer.NXDomain()
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain())
-		},
+}, {
+	Code: "bimi.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	DependsOn: []diag.Code{"bimi.record.unknown"}, Ref: "RFC 8020 section 2",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
+		_, known := e.exists()
+		return known || !e.discovery.Own().Answer.NXDomain()
 	},
-}
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain())
+	},
+}}
 
 // attempted reports whether somebody tried to publish a record.
 func attempted(e *evidence) bool {
@@ -88,24 +86,20 @@ func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 
 
 // absenceRules are about a record that is not there, or not where receivers look. They apply to a domain with a record,
 // too, which fulfils them.
-var absenceRules = diag.Rules[*evidence]{
-	kit.Location(diag.Rule[*evidence]{
-		Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-		Reads: []diag.Source{fromRecord, fromBeside}, Ref: refDiscovery,
-		When: func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
-	}),
-	kit.Alias(diag.Rule[*evidence]{
-		Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-		When: func(e *evidence) bool { return online(e) && aliased(e) && (e.present() || e.none()) },
-	}),
-	{
-		Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: refDiscovery,
-		Title: "No BIMI record", Requirement: "The domain has a BIMI record",
-		Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or reject and " +
-			"a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
-		When: func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) }, Fails: absent,
-	},
-}
+var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
+	Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+	Reads: []diag.Source{fromRecord, fromBeside}, Ref: refDiscovery,
+	When: func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
+}), kit.Alias(rule{
+	Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+	When: func(e *evidence) bool { return online(e) && aliased(e) && (e.present() || e.none()) },
+}), {
+	Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: refDiscovery,
+	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
+	Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or reject " +
+		"and a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
+	When: func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) }, Fails: absent,
+}}
 
 // looked lists where receivers look for the record, for a sentence.
 func (e *evidence) looked() string {
@@ -134,11 +128,11 @@ func absent(e *evidence) diag.Failures {
 
 // recordRules are about what at the name is the record, and its form.
 var recordRules = diag.Rules[*evidence]{
-	kit.Version(diag.Rule[*evidence]{
-		Code: "bimi.record.version", Severity: diag.Critical, Weight: 3, Category: factorRecord,
+	kit.Version(rule{
+		Code: "bimi.record.version", Severity: diag.Critical, Weight: 3,
 		Title: "BIMI record does not begin with v=BIMI1;", Requirement: "The BIMI record begins with v=BIMI1;",
 	}),
-	kit.Stray(diag.Rule[*evidence]{
+	kit.Stray(rule{
 		Code: "bimi.record.stray", Severity: diag.Warning,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.found.Strays, func(s taglist.Stray) diag.Failures {
@@ -150,7 +144,7 @@ var recordRules = diag.Rules[*evidence]{
 			})
 		},
 	}),
-	kit.Multiple(diag.Rule[*evidence]{
+	kit.Multiple(rule{
 		Code: "bimi.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorRecord, Ref: refDiscovery,
 		Advice: "Remove all records but one: with several, receivers use none. Publish records for other logos at other " +
 			"selectors.",
@@ -162,21 +156,21 @@ var recordRules = diag.Rules[*evidence]{
 			return diag.Fail("There are %d records that begin with v=BIMI1 at %s.", n, e.place.Name).Suggesting(e.suggested)
 		},
 	}),
-	kit.Syntax(diag.Rule[*evidence]{
+	kit.Syntax(rule{
 		Code: "bimi.record.syntax", Severity: diag.Error, Weight: 3, Category: factorRecord,
 		Advice: "Write each tag as name=value, and a semicolon between two of them: receivers must not guess what was meant.",
 	}),
-	kit.Repeated(diag.Rule[*evidence]{
+	kit.Repeated(rule{
 		Code: "bimi.record.repeated", Severity: diag.Error, Weight: 2, Category: factorRecord, Ref: "RFC 6376 section 3.2",
 		Advice: "Keep the tag with the value that is meant and remove the other: a record in which a tag appears twice is not " +
 			"valid.",
 	}),
-	kit.Joined(diag.Rule[*evidence]{Code: "bimi.record.joined", Severity: diag.Error}),
-	kit.Long(diag.Rule[*evidence]{
+	kit.Joined(rule{Code: "bimi.record.joined", Severity: diag.Error}),
+	kit.Long(rule{
 		Code: "bimi.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
 		When: func(e *evidence) bool { return kit.One(e) && e.offline },
 	}),
-	kit.Line(diag.Rule[*evidence]{
+	kit.Line(rule{
 		Code: "bimi.record.line", Severity: diag.Info,
 		When: func(e *evidence) bool { return kit.One(e) && e.offline },
 	}),
@@ -185,8 +179,7 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "White space before the first semicolon of the record",
 		Requirement: "The record begins with v=BIMI1; without white space",
 		Advice:      "Write v=BIMI1; without a space: the syntax allows one, but some receivers ignore such a record.",
-		When:        kit.One,
-		Fails: func(e *evidence) diag.Failures {
+		When:        kit.One, Fails: func(e *evidence) diag.Failures {
 			blank := strings.ContainsAny(head(e.found.Records[0]), " \t\r\n")
 			return diag.FailIf(blank, "The record %q has white space before its first semicolon.",
 				diag.Quote(e.found.Records[0])).Suggesting(e.suggested)

@@ -8,17 +8,17 @@ import (
 
 // logoRules are about the logo that was fetched.
 var logoRules = partRules(func(e *evidence) *part { return e.logo },
-	diag.Rule[*evidence]{
+	rule{
 		Code: "bimi.logo_file.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refValidation,
 		Title: "Logo could not be examined", Requirement: "The logo can be examined",
 		Advice: "Check that the web server of the logo answers, then try again.",
 	},
-	diag.Rule[*evidence]{
+	rule{
 		Code: "bimi.logo_file.invalid", Severity: diag.Error, Weight: 8, Category: factorLogo, Ref: refValidation,
 		Title: "Logo cannot be shown", Requirement: "Receivers can fetch and show the logo",
 		Advice: "Correct the logo: receivers show none that does not conform to SVG Tiny PS.",
 	},
-	diag.Rule[*evidence]{
+	rule{
 		Code: "bimi.logo_file.flawed", Severity: diag.Warning, Weight: 2, Category: factorLogo, Ref: refValidation,
 		Title: "Logo has a weakness", Requirement: "The logo has no weakness",
 		Advice: "Improve the logo: some receivers do not show it, or not well.",
@@ -26,45 +26,41 @@ var logoRules = partRules(func(e *evidence) *part { return e.logo },
 
 // certificateRules are about the certificate that was fetched.
 var certificateRules = partRules(func(e *evidence) *part { return e.mark },
-	diag.Rule[*evidence]{
+	rule{
 		Code: "bimi.certificate.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refEvidence,
 		Title: "Mark certificate could not be examined", Requirement: "The mark certificate can be examined",
 		Advice: "Check that the web server of the certificate answers, then try again.",
 	},
-	diag.Rule[*evidence]{
-		Code: "bimi.certificate.invalid", Severity: diag.Error, Weight: 6, Category: factorCertificate,
-		Ref:   refEvidence,
+	rule{
+		Code: "bimi.certificate.invalid", Severity: diag.Error, Weight: 6, Category: factorCertificate, Ref: refEvidence,
 		Title: "Mark certificate cannot be used", Requirement: "Receivers can fetch and use the mark certificate",
 		Advice: "Replace the certificate: receivers that ask for one show no logo.",
 	},
-	diag.Rule[*evidence]{
-		Code: "bimi.certificate.flawed", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
-		Ref:   refEvidence,
+	rule{
+		Code: "bimi.certificate.flawed", Severity: diag.Warning, Weight: 2, Category: factorCertificate, Ref: refEvidence,
 		Title: "Mark certificate has a weakness", Requirement: "The mark certificate has no weakness",
 		Advice: "Have the certificate corrected: some receivers may not take it.",
 	})
 
 // comparedRules are about logo and certificate together.
-var comparedRules = diag.Rules[*evidence]{
-	{
-		Code: "bimi.logo_file.mismatch", Severity: diag.Error, Weight: 4, Category: factorCertificate, Ref: refEvidence,
-		Title: "Logo is not the one in the certificate", Requirement: "The logo is the one in the certificate",
-		Advice: "Publish the very file for which the certificate was issued, byte for byte, at the address in l, or have the " +
-			"certificate issued for the new logo.",
-		When: func(e *evidence) bool { return e.matches != nil },
-		Fails: func(e *evidence) diag.Failures {
-			f := diag.FailIf(!*e.matches, "The logo at %s is not the same file as the logo in the certificate at %s.",
-				diag.Quote(e.record.Location.Text), diag.Quote(e.record.Authority.Text)).About("l")
-			if e.lineEnds {
-				f[0].Detail = "The logo at " + diag.Quote(e.record.Location.Text) + " differs from the logo in the certificate in its " +
-					"line ends only, and most receivers compare the files byte for byte."
-				f[0].Advice = "Publish the logo with the line ends that it has in the certificate; an editor, FTP in text mode or " +
-					"version control may have changed them."
-			}
-			return f
-		},
+var comparedRules = diag.Rules[*evidence]{{
+	Code: "bimi.logo_file.mismatch", Severity: diag.Error, Weight: 4, Category: factorCertificate, Ref: refEvidence,
+	Title: "Logo is not the one in the certificate", Requirement: "The logo is the one in the certificate",
+	Advice: "Publish the very file for which the certificate was issued, byte for byte, at the address in l, or have " +
+		"the certificate issued for the new logo.",
+	When: func(e *evidence) bool { return e.matches != nil },
+	Fails: func(e *evidence) diag.Failures {
+		f := diag.FailIf(!*e.matches, "The logo at %s is not the same file as the logo in the certificate at %s.",
+			diag.Quote(e.record.Location.Text), diag.Quote(e.record.Authority.Text)).About("l")
+		if e.lineEnds {
+			f[0].Detail = "The logo at " + diag.Quote(e.record.Location.Text) + " differs from the logo in the certificate in its " +
+				"line ends only, and most receivers compare the files byte for byte."
+			f[0].Advice = "Publish the logo with the line ends that it has in the certificate; an editor, FTP in text mode or " +
+				"version control may have changed them."
+		}
+		return f
 	},
-}
+}}
 
 func partsRules() diag.Rules[*evidence] {
 	return slices.Concat(logoRules, certificateRules, comparedRules)

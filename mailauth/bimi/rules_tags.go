@@ -15,97 +15,81 @@ func hasRecord(e *evidence) bool { return e.record != nil }
 func whole(e *evidence) bool { return e.record != nil && !e.torn() }
 
 // tagRules are about what the tags of the record say.
-var tagRules = diag.Rules[*evidence]{
-	{
-		Code: "bimi.record.declined", Severity: diag.Info, Ref: refDeclination,
-		Title: "Record declines BIMI: l and a are empty", Requirement: "The record asks for a logo to be shown",
-		When: hasRecord,
-		Fails: func(e *evidence) diag.Failures {
-			text := "l and a are empty: the domain does not take part in BIMI."
-			if e.record.LocalPartSelectors {
-				text = "l and a are empty: no logo is shown but for senders whose local part is a selector (lps)."
-			}
-			return diag.FailIf(e.record.Declined, "%s", text)
-		},
+var tagRules = diag.Rules[*evidence]{{
+	Code: "bimi.record.declined", Severity: diag.Info, Ref: refDeclination,
+	Title: "Record declines BIMI: l and a are empty", Requirement: "The record asks for a logo to be shown",
+	When: hasRecord, Fails: func(e *evidence) diag.Failures {
+		text := "l and a are empty: the domain does not take part in BIMI."
+		if e.record.LocalPartSelectors {
+			text = "l and a are empty: no logo is shown but for senders whose local part is a selector (lps)."
+		}
+		return diag.FailIf(e.record.Declined, "%s", text)
 	},
-	{
-		Code: "bimi.location.missing", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refDefinition,
-		Title: "BIMI record has no logo address (l)", Requirement: "The record has the address of a logo, or declines",
-		Advice: "Write the https address of the logo into l. To decline, publish v=BIMI1; l=; a=; instead.",
-		When:   whole, Fails: kit.Faults(record.NoLocation),
+}, {
+	Code: "bimi.location.missing", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refDefinition,
+	Title: "BIMI record has no logo address (l)", Requirement: "The record has the address of a logo, or declines",
+	Advice: "Write the https address of the logo into l. To decline, publish v=BIMI1; l=; a=; instead.",
+	When:   whole, Fails: kit.Faults(record.NoLocation),
+}, uriRule(rule{
+	Code: "bimi.location.http", Severity: diag.Error, Weight: 4, Category: factorLogo,
+	Title: "Logo address (l) is http instead of https", Requirement: "The logo address is https",
+	Advice: "Serve the logo by https, check in a browser that it appears without a warning, and write that address " +
+		"into l: receivers fetch by https only.",
+}, "l", location, record.Insecure), uriRule(rule{
+	Code: "bimi.location.format", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refFormats,
+	Title:       "Logo address (l) names a file that is not SVG",
+	Requirement: "The logo address names no file of another format than SVG",
+	Advice:      "Export the logo as SVG Tiny PS and write the address of that file into l: receivers take no other format.",
+}, "l", location, record.WrongFormat), uriRule(rule{
+	Code: "bimi.location.invalid", Severity: diag.Error, Weight: 4, Category: factorLogo,
+	Title: "Logo address (l) cannot be used", Requirement: "The logo address is one that receivers can use",
+	Advice: "Write the one full address of the logo, such as https://example.com/logo.svg, into l.",
+}, "l", location, record.Several, record.Comma, record.Malformed), uriRule(rule{
+	Code: "bimi.authority.http", Severity: diag.Error, Weight: 3, Category: factorCertificate,
+	Title: "Certificate address (a) is http instead of https", Requirement: "The certificate address is https",
+	Advice: "Serve the certificate by https, check that it can be fetched there, and write that address into a: " +
+		"receivers fetch by https only.",
+}, "a", authority, record.Insecure), uriRule(rule{
+	Code: "bimi.authority.invalid", Severity: diag.Error, Weight: 3, Category: factorCertificate,
+	Title: "Certificate address (a) cannot be used", Requirement: "The certificate address is one that receivers can use",
+	Advice: "Write the one full address of the certificate file (PEM) into a, or leave a empty.",
+}, "a", authority, record.WrongFormat, record.Several, record.Comma, record.Malformed), {
+	Code: "bimi.certificate.missing", Severity: diag.Warning, Weight: 2, Category: factorCertificate, Ref: refDefinition,
+	Title: "No certificate (a): many mailboxes show no logo", Requirement: "The record has the address of a certificate",
+	Advice: "For Gmail and Apple Mail obtain a mark certificate, publish it and write its address into a: both take a " +
+		"VMC, which needs a registered trademark, and Gmail a CMC, too. Without one, receivers such as Yahoo and " +
+		"Fastmail can still show the logo.",
+	When: func(e *evidence) bool { return whole(e) && e.active() },
+	Fails: func(e *evidence) diag.Failures {
+		text := "The record has an empty a"
+		if !e.record.Has("a") {
+			text = "The record has no a"
+		}
+		return diag.FailIf(e.record.Authority.Text == "",
+			"%s: receivers such as Gmail and Apple Mail show no logo without a mark certificate.", text)
 	},
-	uriRule(diag.Rule[*evidence]{
-		Code: "bimi.location.http", Severity: diag.Error, Weight: 4, Category: factorLogo,
-		Title: "Logo address (l) is http instead of https", Requirement: "The logo address is https",
-		Advice: "Serve the logo by https, check in a browser that it appears without a warning, and write that address into l: " +
-			"receivers fetch by https only.",
-	}, "l", location, record.Insecure),
-	uriRule(diag.Rule[*evidence]{
-		Code: "bimi.location.format", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refFormats,
-		Title:       "Logo address (l) names a file that is not SVG",
-		Requirement: "The logo address names no file of another format than SVG",
-		Advice:      "Export the logo as SVG Tiny PS and write the address of that file into l: receivers take no other format.",
-	}, "l", location, record.WrongFormat),
-	uriRule(diag.Rule[*evidence]{
-		Code: "bimi.location.invalid", Severity: diag.Error, Weight: 4, Category: factorLogo,
-		Title: "Logo address (l) cannot be used", Requirement: "The logo address is one that receivers can use",
-		Advice: "Write the one full address of the logo, such as https://example.com/logo.svg, into l.",
-	}, "l", location, record.Several, record.Comma, record.Malformed),
-	uriRule(diag.Rule[*evidence]{
-		Code: "bimi.authority.http", Severity: diag.Error, Weight: 3, Category: factorCertificate,
-		Title: "Certificate address (a) is http instead of https", Requirement: "The certificate address is https",
-		Advice: "Serve the certificate by https, check that it can be fetched there, and write that address into a: receivers " +
-			"fetch by https only.",
-	}, "a", authority, record.Insecure),
-	uriRule(diag.Rule[*evidence]{
-		Code: "bimi.authority.invalid", Severity: diag.Error, Weight: 3, Category: factorCertificate,
-		Title:       "Certificate address (a) cannot be used",
-		Requirement: "The certificate address is one that receivers can use",
-		Advice:      "Write the one full address of the certificate file (PEM) into a, or leave a empty.",
-	}, "a", authority, record.WrongFormat, record.Several, record.Comma, record.Malformed),
-	{
-		Code: "bimi.certificate.missing", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
-		Ref:         refDefinition,
-		Title:       "No certificate (a): many mailboxes show no logo",
-		Requirement: "The record has the address of a certificate",
-		Advice: "For Gmail and Apple Mail obtain a mark certificate, publish it and write its address into a: both take a VMC, " +
-			"which needs a registered trademark, and Gmail a CMC, too. Without one, receivers such as Yahoo and Fastmail can " +
-			"still show the logo.",
-		When: func(e *evidence) bool { return whole(e) && e.active() },
-		Fails: func(e *evidence) diag.Failures {
-			text := "The record has an empty a"
-			if !e.record.Has("a") {
-				text = "The record has no a"
-			}
-			return diag.FailIf(e.record.Authority.Text == "",
-				"%s: receivers such as Gmail and Apple Mail show no logo without a mark certificate.", text)
-		},
-	},
-	{
-		Code: "bimi.avp.invalid", Severity: diag.Warning, Ref: refDefinition,
-		Title:       "Avatar preference (avp) is neither brand nor personal",
-		Requirement: "The avatar preference is brand or personal",
-		Advice: "Write avp=brand for the logo or avp=personal for the avatar of the sender, in lower case, or remove the tag: " +
-			"receivers ignore other values or the whole record.",
-		When:  func(e *evidence) bool { return hasRecord(e) && e.record.Has("avp") },
-		Fails: kit.Faults(record.BadAvatar),
-	},
-	{
-		Code: "bimi.lps.invalid", Severity: diag.Warning, Ref: refLocalPart,
-		Title:       "Local-part prefix (lps) that matches no address",
-		Requirement: "Every prefix in lps can match an address",
-		Advice: "Write the prefixes with letters, digits and hyphens only, and a comma between two of them: dots and " +
-			"underscores of the address count as hyphens.",
-		When:  func(e *evidence) bool { return hasRecord(e) && e.record.LocalPartSelectors },
-		Fails: kit.Faults(record.BadPrefix),
-	},
-}
+}, {
+	Code: "bimi.avp.invalid", Severity: diag.Warning, Ref: refDefinition,
+	Title:       "Avatar preference (avp) is neither brand nor personal",
+	Requirement: "The avatar preference is brand or personal",
+	Advice: "Write avp=brand for the logo or avp=personal for the avatar of the sender, in lower case, or remove the " +
+		"tag: receivers ignore other values or the whole record.",
+	When:  func(e *evidence) bool { return hasRecord(e) && e.record.Has("avp") },
+	Fails: kit.Faults(record.BadAvatar),
+}, {
+	Code: "bimi.lps.invalid", Severity: diag.Warning, Ref: refLocalPart,
+	Title: "Local-part prefix (lps) that matches no address", Requirement: "Every prefix in lps can match an address",
+	Advice: "Write the prefixes with letters, digits and hyphens only, and a comma between two of them: dots and " +
+		"underscores of the address count as hyphens.",
+	When:  func(e *evidence) bool { return hasRecord(e) && e.record.LocalPartSelectors },
+	Fails: kit.Faults(record.BadPrefix),
+}}
 
 func location(e *evidence) record.URI  { return e.record.Location }
 func authority(e *evidence) record.URI { return e.record.Authority }
 
 // uriRule completes a rule about faults of a URI.
-func uriRule(r diag.Rule[*evidence], tag string, of func(*evidence) record.URI, faults ...record.URIFault) diag.Rule[*evidence] {
+func uriRule(r rule, tag string, of func(*evidence) record.URI, faults ...record.URIFault) rule {
 	if r.Ref == "" {
 		r.Ref = refDefinition
 	}

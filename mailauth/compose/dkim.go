@@ -237,52 +237,45 @@ func (e *keyEvidence) none() diag.Failures {
 }
 
 // keyRules are about a search that found no key. Most of them are ignorance: a selector cannot be guessed.
-var keyRules = diag.Rules[*keyEvidence]{
-	{
-		Code: "check.dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 6376 section 3.6.2",
-		Title: "DKIM selectors could not be looked up", Requirement: "The name servers answer for the common selectors",
-		Advice: "Check that every name server of the domain answers TXT queries, and try again.",
-		When:   func(e *keyEvidence) bool { return !e.silent },
-		Fails: func(e *keyEvidence) diag.Failures {
-			if !e.unanswered() {
-				return nil
-			}
-			return diag.Fail("The lookup of %s of %s failed: %s.", diag.Count(len(e.search.Failed), "common selector"),
-				e.domain, diag.Reason(e.search.Err))
-		},
+var keyRules = diag.Rules[*keyEvidence]{{
+	Code: "check.dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 6376 section 3.6.2",
+	Title: "DKIM selectors could not be looked up", Requirement: "The name servers answer for the common selectors",
+	Advice: "Check that every name server of the domain answers TXT queries, and try again.",
+	When:   func(e *keyEvidence) bool { return !e.silent },
+	Fails: func(e *keyEvidence) diag.Failures {
+		if !e.unanswered() {
+			return nil
+		}
+		return diag.Fail("The lookup of %s of %s failed: %s.", diag.Count(len(e.search.Failed), "common selector"),
+			e.domain, diag.Reason(e.search.Err))
 	},
-	{
-		Code: "check.dkim.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
-		Title: "No DKIM key found, and none is needed", Requirement: "The domain sends mail, which a DKIM key is for",
-		Advice: "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
-		Fails: func(e *keyEvidence) diag.Failures {
-			return diag.FailIf(e.silent, "%s sends no mail, as far as its records tell.", e.domain)
-		},
+}, {
+	Code: "check.dkim.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
+	Title: "No DKIM key found, and none is needed", Requirement: "The domain sends mail, which a DKIM key is for",
+	Advice: "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
+	Fails: func(e *keyEvidence) diag.Failures {
+		return diag.FailIf(e.silent, "%s sends no mail, as far as its records tell.", e.domain)
 	},
-	{
-		Code: "check.dkim.none", Severity: diag.Error, StateIfFailed: diag.Missing,
-		DependsOn: []diag.Code{"check.dkim.record.unknown", "check.dkim.unneeded"}, Ref: "RFC 8020 section 2",
-		Title: "No DKIM key", Requirement: "The name _domainkey exists, below which keys are published",
-		Advice: "Set up DKIM signing at every service that sends for the domain, and publish the keys. If there are keys, " +
-			"check again with their selectors (s= in the field DKIM-Signature of a message).",
-		Fails: func(e *keyEvidence) diag.Failures {
-			if !e.search.None {
-				return nil
-			}
-			return e.none()
-		},
+}, {
+	Code: "check.dkim.none", Severity: diag.Error, StateIfFailed: diag.Missing,
+	DependsOn: []diag.Code{"check.dkim.record.unknown", "check.dkim.unneeded"}, Ref: "RFC 8020 section 2",
+	Title: "No DKIM key", Requirement: "The name _domainkey exists, below which keys are published",
+	Advice: "Set up DKIM signing at every service that sends for the domain, and publish the keys. If there are keys, " +
+		"check again with their selectors (s= in the field DKIM-Signature of a message).",
+	Fails: func(e *keyEvidence) diag.Failures {
+		if !e.search.None {
+			return nil
+		}
+		return e.none()
 	},
-	{
-		Code: "check.dkim.selector", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"check.dkim.record.unknown", "check.dkim.unneeded"}, Ref: "RFC 6376 section 3.1",
-		Title:       "No DKIM key found at the common selectors",
-		Requirement: "There is a key at one of the common selectors",
-		Advice: "Check again with the selectors that your mail is signed with (s= in the field DKIM-Signature of a message): " +
-			"selectors cannot be listed, only tried.",
-		When: func(e *keyEvidence) bool { return !e.search.None || e.unsure }, Fails: (*keyEvidence).none,
-	},
-}
+}, {
+	Code: "check.dkim.selector", Severity: diag.Info, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"check.dkim.record.unknown", "check.dkim.unneeded"}, Ref: "RFC 6376 section 3.1",
+	Title: "No DKIM key found at the common selectors", Requirement: "There is a key at one of the common selectors",
+	Advice: "Check again with the selectors that your mail is signed with (s= in the field DKIM-Signature of a " +
+		"message): selectors cannot be listed, only tried.",
+	When: func(e *keyEvidence) bool { return !e.search.None || e.unsure }, Fails: (*keyEvidence).none,
+}}
 
 var keyTexts = diag.Texts{
 	"valid":   {Headline: "DKIM key found", Sub: "There is a key at one of the selectors."},

@@ -32,32 +32,28 @@ func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded)
 func isUnavailable(err error) bool { return !isTimeout(err) && errors.Is(err, diag.ErrUnavailable) }
 
 // partRules are about a part that has no report. All of them are ignorance.
-var partRules = diag.Rules[error]{
-	{
-		Code: "check.part.timeout", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 3",
-		Title: "No result in time", Requirement: "The part ends in time",
-		Advice: "Check that the name servers and mail servers of the domain answer quickly, and try again.",
-		Fails: func(err error) diag.Failures {
-			return diag.FailIf(isTimeout(err), "The servers that were asked did not answer in time.")
-		},
+var partRules = diag.Rules[error]{{
+	Code: "check.part.timeout", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 3",
+	Title: "No result in time", Requirement: "The part ends in time",
+	Advice: "Check that the name servers and mail servers of the domain answer quickly, and try again.",
+	Fails: func(err error) diag.Failures {
+		return diag.FailIf(isTimeout(err), "The servers that were asked did not answer in time.")
 	},
-	{
-		Code: "check.part.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
-		Title: "No server answered", Requirement: "The servers of the part answer",
-		Advice: "Check that the name servers of the domain answer, and try again.",
-		Fails: func(err error) diag.Failures {
-			return diag.FailIf(isUnavailable(err), "No server that was asked gave a usable answer.")
-		},
+}, {
+	Code: "check.part.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
+	Title: "No server answered", Requirement: "The servers of the part answer",
+	Advice: "Check that the name servers of the domain answer, and try again.",
+	Fails: func(err error) diag.Failures {
+		return diag.FailIf(isUnavailable(err), "No server that was asked gave a usable answer.")
 	},
-	{
-		Code: "check.part.failed", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
-		Title: "Check ended early", Requirement: "The part comes to an end",
-		Advice: "Try again; tell the operator of this service if it happens again: the domain need not be at fault.",
-		Fails: func(err error) diag.Failures {
-			return diag.FailIf(err != nil && !isTimeout(err) && !isUnavailable(err), "An internal error ended this part of the check.")
-		},
+}, {
+	Code: "check.part.failed", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
+	Title: "Check ended early", Requirement: "The part comes to an end",
+	Advice: "Try again; tell the operator of this service if it happens again: the domain need not be at fault.",
+	Fails: func(err error) diag.Failures {
+		return diag.FailIf(err != nil && !isTimeout(err) && !isUnavailable(err), "An internal error ended this part of the check.")
 	},
-}
+}}
 
 var partTexts = diag.Texts{
 	"valid":   {Headline: "Checked", Sub: "The part has a result."},

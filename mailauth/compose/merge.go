@@ -194,23 +194,20 @@ type lookupReport struct{ diag.Verdict }
 func (*lookupReport) Rules() []diag.RuleInfo { return wholeRules.Describe() }
 
 // wholeRules are about what several parts could not learn.
-var wholeRules = diag.Rules[*lookupEvidence]{
-	{
-		Code: "check.domain.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
-		Title: "DNS does not answer for the domain", Requirement: "The DNS answers for the domain",
-		Advice: "Check that every name server of the domain answers, and its delegation: until then mail to the domain and " +
-			"mail from it is deferred.",
-		Fails: func(e *lookupEvidence) diag.Failures {
-			return e.failed(e.all && len(e.labels) > 1, "Nothing could be examined. %s", e.detail)
-		},
+var wholeRules = diag.Rules[*lookupEvidence]{{
+	Code: "check.domain.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
+	Title: "DNS does not answer for the domain", Requirement: "The DNS answers for the domain",
+	Advice: "Check that every name server of the domain answers, and its delegation: until then mail to the domain and " +
+		"mail from it is deferred.",
+	Fails: func(e *lookupEvidence) diag.Failures {
+		return e.failed(e.all && len(e.labels) > 1, "Nothing could be examined. %s", e.detail)
 	},
-	{
-		Code: "check.lookups.failed", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"check.domain.unavailable"}, Ref: "RFC 9520 section 2",
-		Title: "DNS lookups failed for several parts", Requirement: "The DNS answers for all parts",
-		Advice: "Check that every name server of the domain answers for these names, and try again.",
-		Fails: func(e *lookupEvidence) diag.Failures {
-			return e.failed(len(e.labels) > 1, "%s could not be examined completely. %s", e.list(), e.detail)
-		},
+}, {
+	Code: "check.lookups.failed", Severity: diag.Error, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"check.domain.unavailable"}, Ref: "RFC 9520 section 2",
+	Title: "DNS lookups failed for several parts", Requirement: "The DNS answers for all parts",
+	Advice: "Check that every name server of the domain answers for these names, and try again.",
+	Fails: func(e *lookupEvidence) diag.Failures {
+		return e.failed(len(e.labels) > 1, "%s could not be examined completely. %s", e.list(), e.detail)
 	},
-}
+}}

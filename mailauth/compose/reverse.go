@@ -68,43 +68,37 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 			return list.Together(all, len(list))
 		}
 	}
-	return diag.Rules[E]{
-		{
-			Code: "check.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.1",
-			Title:       "Reverse DNS of a sending address could not be looked up",
-			Requirement: "The name servers answer for the reverse DNS of every sending address",
-			Advice:      "Check the name servers of the reverse zone: receivers that get no answer defer mail.",
-			When:        any,
-			Fails: each("Whether %d sending addresses have names that lead back to them is not known.", func(n ReverseName) diag.Failures {
-				return diag.FailIf(n.ForwardConfirmed == nil, "Whether %s has a name in reverse DNS that leads back to it is not known.",
-					n.Address).About(n.Address.String())
-			}),
-		},
-		{
-			Code: "check.ptr.missing", Severity: diag.Warning, Stands: true, Ref: "RFC 1912 section 2.1",
-			Title:       "Sending address has no name in reverse DNS",
-			Requirement: "Every sending address has a name in reverse DNS",
-			Advice: "Have the operator of the address publish a PTR record with the name of the mail server, and give that " +
-				"name the address: Gmail and Yahoo refuse mail from addresses without one.",
-			When: any,
-			Fails: each("%d sending addresses have no PTR record.", func(n ReverseName) diag.Failures {
-				return diag.FailIf(n.ForwardConfirmed != nil && len(n.Hostnames) == 0, "%s has no PTR record.", n.Address).
-					About(n.Address.String())
-			}),
-		},
-		{
-			Code: "check.ptr.unconfirmed", Severity: diag.Warning, Stands: true, Ref: "RFC 1912 section 2.1",
-			Title:       "Name in reverse DNS does not lead back to the address",
-			Requirement: "The name in reverse DNS of every sending address leads back to it",
-			Advice: "Publish an address record for the name with this address, or have the PTR record name a host that has it: " +
-				"Gmail and Yahoo ask that both agree.",
-			When: any,
-			Fails: each("%d sending addresses have names that do not have these addresses.", func(n ReverseName) diag.Failures {
-				return diag.FailIf(n.ForwardConfirmed != nil && !*n.ForwardConfirmed && len(n.Hostnames) > 0,
-					"%s has the name %s, which does not have this address.", n.Address, listed(n.Hostnames)).About(n.Address.String())
-			}),
-		},
-	}
+	return diag.Rules[E]{{
+		Code: "check.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.1",
+		Title:       "Reverse DNS of a sending address could not be looked up",
+		Requirement: "The name servers answer for the reverse DNS of every sending address",
+		Advice:      "Check the name servers of the reverse zone: receivers that get no answer defer mail.",
+		When:        any,
+		Fails: each("Whether %d sending addresses have names that lead back to them is not known.", func(n ReverseName) diag.Failures {
+			return diag.FailIf(n.ForwardConfirmed == nil, "Whether %s has a name in reverse DNS that leads back to it is not known.",
+				n.Address).About(n.Address.String())
+		}),
+	}, {
+		Code: "check.ptr.missing", Severity: diag.Warning, Stands: true, Ref: "RFC 1912 section 2.1",
+		Title: "Sending address has no name in reverse DNS", Requirement: "Every sending address has a name in reverse DNS",
+		Advice: "Have the operator of the address publish a PTR record with the name of the mail server, and give that " +
+			"name the address: Gmail and Yahoo refuse mail from addresses without one.",
+		When: any, Fails: each("%d sending addresses have no PTR record.", func(n ReverseName) diag.Failures {
+			return diag.FailIf(n.ForwardConfirmed != nil && len(n.Hostnames) == 0, "%s has no PTR record.", n.Address).
+				About(n.Address.String())
+		}),
+	}, {
+		Code: "check.ptr.unconfirmed", Severity: diag.Warning, Stands: true, Ref: "RFC 1912 section 2.1",
+		Title:       "Name in reverse DNS does not lead back to the address",
+		Requirement: "The name in reverse DNS of every sending address leads back to it",
+		Advice: "Publish an address record for the name with this address, or have the PTR record name a host that has " +
+			"it: Gmail and Yahoo ask that both agree.",
+		When: any,
+		Fails: each("%d sending addresses have names that do not have these addresses.", func(n ReverseName) diag.Failures {
+			return diag.FailIf(n.ForwardConfirmed != nil && !*n.ForwardConfirmed && len(n.Hostnames) > 0,
+				"%s has the name %s, which does not have this address.", n.Address, listed(n.Hostnames)).About(n.Address.String())
+		}),
+	}}
 }
 
 // maxNames bounds the names of an address that a sentence lists.

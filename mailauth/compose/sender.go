@@ -56,8 +56,8 @@ var senderRules = diag.Rules[bool]{{
 	Code: "check.spf.mute", Severity: diag.Warning, Ref: "RFC 7208 section 10.1.2",
 	Title:       "SPF lets nobody send, but there is a DKIM key",
 	Requirement: "SPF lets somebody send where there is a DKIM key",
-	Advice: "List every host and service that sends mail of the domain in its SPF record. If nobody sends any, revoke the " +
-		"DKIM key: an empty p= tells verifiers that it is out of use.",
+	Advice: "List every host and service that sends mail of the domain in its SPF record. If nobody sends any, revoke " +
+		"the DKIM key: an empty p= tells verifiers that it is out of use.",
 	Fails: func(doubt bool) diag.Failures {
 		return diag.FailIf(doubt, "The SPF record says that no host sends mail of the domain, and a DKIM key is there to sign it with.")
 	},

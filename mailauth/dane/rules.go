@@ -11,8 +11,12 @@ import (
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
-	absenceRules.Reading(fromNames, fromHosts), recordRules.Reading(fromNames, fromHosts),
-	slices.Concat(connectionRules, certificateRules, upkeepRules).Reading(fromNames, fromHosts, fromServers))
+	absenceRules.With(rule{Category: factorCoverage, Reads: []diag.Source{fromNames, fromHosts}}), recordRules.With(rule{
+		Category: factorRecords, Reads: []diag.Source{fromNames, fromHosts}, Stands: true, When: published}),
+	slices.Concat(connectionRules, certificateRules.With(rule{Category: factorCertificate}), upkeepRules).
+		Reading(fromNames, fromHosts, fromServers))
+
+type rule = diag.Rule[*evidence]
 
 // What the rules read.
 const (
@@ -66,86 +70,75 @@ func capital(s string) string {
 func hasHosts(e *evidence) bool { return len(e.hosts) > 0 }
 
 // hostRules are about how the servers are found.
-var hostRules = diag.Rules[*evidence]{
-	{
-		Code: "dane.mx.bogus", Severity: diag.Critical, Weight: 5, Category: factorDNSSEC,
-		Reads: []diag.Source{fromNames, fromHosts}, Stands: true, Ref: "RFC 7672 section 2.1.2",
-		Title: "DNSSEC validation of the MX records fails", Requirement: "The MX records do not fail DNSSEC validation",
-		Advice: "Repair the DNSSEC signatures or the DS records of the domain now; dnssec/check shows where the chain " +
-			"breaks. Senders that validate cannot find the mail servers.",
-		When: func(e *evidence) bool { return e.mail.MX.Err() == nil || e.naming == diag.Bogus },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.naming == diag.Bogus, "The signatures of the %s of %s are not valid.", e.source, e.domain)
-		},
+var hostRules = diag.Rules[*evidence]{{
+	Code: "dane.mx.bogus", Severity: diag.Critical, Weight: 5, Category: factorDNSSEC,
+	Reads: []diag.Source{fromNames, fromHosts}, Stands: true, Ref: "RFC 7672 section 2.1.2",
+	Title: "DNSSEC validation of the MX records fails", Requirement: "The MX records do not fail DNSSEC validation",
+	Advice: "Repair the DNSSEC signatures or the DS records of the domain now; dnssec/check shows where the chain " +
+		"breaks. Senders that validate cannot find the mail servers.",
+	When: func(e *evidence) bool { return e.mail.MX.Err() == nil || e.naming == diag.Bogus },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.naming == diag.Bogus, "The signatures of the %s of %s are not valid.", e.source, e.domain)
 	},
-	{
-		Code: "dane.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
-		Title: "Mail servers could not be looked up", Requirement: "The name servers answer for the mail servers",
-		Advice: "Check that every name server of the domain answers MX queries: senders defer mail " +
-			"while the lookup fails.",
-		When: func(e *evidence) bool { return e.naming != diag.Bogus },
-		Fails: func(e *evidence) diag.Failures {
-			switch {
-			case e.port != portMail && e.srv.Err() != nil:
-				return diag.Fail("The SRV lookup of %s.%s failed: %s.", e.service(), e.domain, diag.Reason(e.srv.Err()))
-			case e.source != fromMX && hasHosts(e), e.mail.Unknown() == "":
-				return nil
-			}
-			return diag.Fail("%s.", capital(e.mail.Unknown()))
-		},
+}, {
+	Code: "dane.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
+	Title: "Mail servers could not be looked up", Requirement: "The name servers answer for the mail servers",
+	Advice: "Check that every name server of the domain answers MX queries: senders defer mail while the lookup fails.",
+	When:   func(e *evidence) bool { return e.naming != diag.Bogus },
+	Fails: func(e *evidence) diag.Failures {
+		switch {
+		case e.port != portMail && e.srv.Err() != nil:
+			return diag.Fail("The SRV lookup of %s.%s failed: %s.", e.service(), e.domain, diag.Reason(e.srv.Err()))
+		case e.source != fromMX && hasHosts(e), e.mail.Unknown() == "":
+			return nil
+		}
+		return diag.Fail("%s.", capital(e.mail.Unknown()))
 	},
-	{
-		Code: "dane.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 5321 section 5.1",
-		Title: "Domain does not exist", Requirement: "The domain exists",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		Fails: func(e *evidence) diag.Failures {
-			exists, known := e.mail.Exists()
-			return diag.FailIf(known && !exists && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
-		},
+}, {
+	Code: "dane.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 5321 section 5.1",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	Fails: func(e *evidence) diag.Failures {
+		exists, known := e.mail.Exists()
+		return diag.FailIf(known && !exists && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-	{
-		Code: "dane.mail.none", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn: []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.nxdomain"}, Ref: "RFC 7672 section 2.2",
-		Title:       "Domain without servers, which needs no DANE",
-		Requirement: "The domain has servers that DANE can protect",
-		Advice:      "Leave it: DANE protects servers only. Publish TLSA records once the domain has some.",
-		Fails: func(e *evidence) diag.Failures {
-			switch {
-			case hasHosts(e):
-				return nil
-			case e.source == fromSRV:
-				return diag.Fail("The SRV record at %s.%s says that there is no such service.", e.service(), e.domain)
-			default:
-				return diag.Fail("%s receives no mail: it %s.", e.domain, e.mail.Refusal())
-			}
-		},
+}, {
+	Code: "dane.mail.none", Severity: diag.Info, StateIfFailed: diag.Missing,
+	DependsOn: []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.nxdomain"}, Ref: "RFC 7672 section 2.2",
+	Title: "Domain without servers, which needs no DANE", Requirement: "The domain has servers that DANE can protect",
+	Advice: "Leave it: DANE protects servers only. Publish TLSA records once the domain has some.",
+	Fails: func(e *evidence) diag.Failures {
+		switch {
+		case hasHosts(e):
+			return nil
+		case e.source == fromSRV:
+			return diag.Fail("The SRV record at %s.%s says that there is no such service.", e.service(), e.domain)
+		default:
+			return diag.Fail("%s receives no mail: it %s.", e.domain, e.mail.Refusal())
+		}
 	},
-	{
-		Code: "dane.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
-		Title:       "Addresses of a mail server could not be looked up",
-		Requirement: "The name servers answer for the addresses of the mail servers",
-		Advice:      "Check the name servers of the host: senders defer mail while its addresses cannot be looked up.",
-		When:        hasHosts, Fails: func(e *evidence) diag.Failures { return because(e, "", addressUnknown) },
+}, {
+	Code: "dane.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
+	Title:       "Addresses of a mail server could not be looked up",
+	Requirement: "The name servers answer for the addresses of the mail servers",
+	Advice:      "Check the name servers of the host: senders defer mail while its addresses cannot be looked up.",
+	When:        hasHosts, Fails: func(e *evidence) diag.Failures { return because(e, "", addressUnknown) },
+}, {
+	Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: ground.NoAddress,
+	Differs: "senders turn to the other mail servers", Reads: []diag.Source{fromNames, fromHosts}, Stands: true,
+	Ref:   "RFC 5321 section 5.1",
+	Title: "Mail server without an address", Requirement: "Every mail server has an address",
+	Advice: "Give the host an address, or remove the record that names it.",
+	When:   hasHosts, Fails: func(e *evidence) diag.Failures { return because(e, "", noAddress) },
+}, {
+	Code: "dane.host.many", Severity: diag.Info, Ref: "RFC 5321 section 5.1",
+	Title: "Too many mail servers to examine", Requirement: "All mail servers were examined",
+	Advice: "Reduce the number of mail servers: senders try only a few of them.",
+	When:   hasHosts, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.surplus > 0, "%s not examined, beyond the first %d.", wereServers(e.surplus), maxHosts)
 	},
-	{
-		Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: ground.NoAddress,
-		Differs: "senders turn to the other mail servers", Reads: []diag.Source{fromNames, fromHosts}, Stands: true,
-		Ref:   "RFC 5321 section 5.1",
-		Title: "Mail server without an address", Requirement: "Every mail server has an address",
-		Advice: "Give the host an address, or remove the record that names it.",
-		When:   hasHosts, Fails: func(e *evidence) diag.Failures { return because(e, "", noAddress) },
-	},
-	{
-		Code: "dane.host.many", Severity: diag.Info, Ref: "RFC 5321 section 5.1",
-		Title: "Too many mail servers to examine", Requirement: "All mail servers were examined",
-		Advice: "Reduce the number of mail servers: senders try only a few of them.",
-		When:   hasHosts,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.surplus > 0, "%s not examined, beyond the first %d.", wereServers(e.surplus), maxHosts)
-		},
-	},
-}
+}}
 
 func wereServers(n int) string {
 	if n == 1 {

@@ -46,135 +46,112 @@ func settled(something func(*evidence) bool, has fault) func(*evidence) bool {
 func matched(e *evidence) bool { return len(e.having(none)) > 0 }
 
 // connectionRules are about the way to the certificate.
-var connectionRules = diag.Rules[*evidence]{
-	{
-		Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true,
-		Reads: []diag.Source{fromNames, fromHosts}, Ref: "RFC 7672 section 3",
-		Title:       "TLSA records not compared with certificates",
-		Requirement: "The TLSA records were compared with the certificates",
-		Advice:      "Run the check with verify_certificate to know whether senders can deliver.",
-		When:        func(e *evidence) bool { return e.grounded() && len(e.having(tlsaUnknown)) == 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return each(e, func(h *host) diag.Failures {
-				return diag.Fail("No connection to %s was requested, so that its certificate is not known.", h.Name)
-			}, unverified)
-		},
+var connectionRules = diag.Rules[*evidence]{{
+	Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true, Reads: []diag.Source{fromNames, fromHosts},
+	Ref:         "RFC 7672 section 3",
+	Title:       "TLSA records not compared with certificates",
+	Requirement: "The TLSA records were compared with the certificates",
+	Advice:      "Run the check with verify_certificate to know whether senders can deliver.",
+	When:        func(e *evidence) bool { return e.grounded() && len(e.having(tlsaUnknown)) == 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return each(e, func(h *host) diag.Failures {
+			return diag.Fail("No connection to %s was requested, so that its certificate is not known.", h.Name)
+		}, unverified)
 	},
-	{
-		Code: "dane.server.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 7672 section 2.2",
-		Title:       "Certificate of a mail server could not be fetched",
-		Requirement: "The certificates of all mail servers with TLSA records could be fetched",
-		Advice:      "Check that the server answers and that no firewall stands in between, then try again.",
-		When:        func(e *evidence) bool { return e.verify && e.grounded() },
-		Fails: func(e *evidence) diag.Failures {
-			return each(e, func(h *host) diag.Failures {
-				return diag.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))
-			}, unreachable)
-		},
+}, {
+	Code: "dane.server.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
+	Title:       "Certificate of a mail server could not be fetched",
+	Requirement: "The certificates of all mail servers with TLSA records could be fetched",
+	Advice:      "Check that the server answers and that no firewall stands in between, then try again.",
+	When:        func(e *evidence) bool { return e.verify && e.grounded() },
+	Fails: func(e *evidence) diag.Failures {
+		return each(e, func(h *host) diag.Failures {
+			return diag.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))
+		}, unreachable)
 	},
-	{
-		Code: "dane.server.address", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
-		Title:       "Mail server not examined at one of its addresses",
-		Requirement: "The mail servers were examined over IPv4 and IPv6 where they have both",
-		Advice:      "Check that the server answers at this address as well.",
-		When:        reached,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.unreached(), func(address string) diag.Failures {
-				return diag.Fail("No certificate could be fetched from %s.", address)
-			})
-		},
+}, {
+	Code: "dane.server.address", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
+	Title:       "Mail server not examined at one of its addresses",
+	Requirement: "The mail servers were examined over IPv4 and IPv6 where they have both",
+	Advice:      "Check that the server answers at this address as well.",
+	When:        reached, Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.unreached(), func(address string) diag.Failures {
+			return diag.Fail("No certificate could be fetched from %s.", address)
+		})
 	},
-	{
-		Code: "dane.starttls.missing", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
-		Ref:         "RFC 7672 section 2.2",
-		Title:       "STARTTLS not offered although TLSA records exist",
-		Requirement: "All mail servers with TLSA records offer STARTTLS",
-		Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA " +
-			"records of this host: senders that use DANE never deliver without TLS.",
-		When: func(e *evidence) bool { return e.port != portTLS && settled(reached, noStartTLS)(e) },
-		Fails: func(e *evidence) diag.Failures {
-			return each(e, func(h *host) diag.Failures {
-				return diag.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
-			}, noStartTLS)
-		},
+}, {
+	Code: "dane.starttls.missing", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+	Ref:         "RFC 7672 section 2.2",
+	Title:       "STARTTLS not offered although TLSA records exist",
+	Requirement: "All mail servers with TLSA records offer STARTTLS",
+	Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA records " +
+		"of this host: senders that use DANE never deliver without TLS.",
+	When: func(e *evidence) bool { return e.port != portTLS && settled(reached, noStartTLS)(e) },
+	Fails: func(e *evidence) diag.Failures {
+		return each(e, func(h *host) diag.Failures {
+			return diag.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
+		}, noStartTLS)
 	},
-	{
-		Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
-		Ref:         "RFC 7672 section 2.2",
-		Title:       "TLS with a mail server fails although TLSA records exist",
-		Requirement: "TLS works with all mail servers that have TLSA records",
-		Advice: "Check certificate, key and TLS versions in the configuration of the server; its log tells why TLS fails. " +
-			"Senders that use DANE never deliver without TLS.",
-		When: settled(reached, badStartTLS),
-		Fails: func(e *evidence) diag.Failures {
-			return each(e, func(h *host) diag.Failures {
-				return diag.Fail("TLS with %s fails: %s.%s", h.Name, e.reason(h), e.refused())
-			}, badStartTLS)
-		},
+}, {
+	Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+	Ref:         "RFC 7672 section 2.2",
+	Title:       "TLS with a mail server fails although TLSA records exist",
+	Requirement: "TLS works with all mail servers that have TLSA records",
+	Advice: "Check certificate, key and TLS versions in the configuration of the server; its log tells why TLS fails. " +
+		"Senders that use DANE never deliver without TLS.",
+	When: settled(reached, badStartTLS), Fails: func(e *evidence) diag.Failures {
+		return each(e, func(h *host) diag.Failures {
+			return diag.Fail("TLS with %s fails: %s.%s", h.Name, e.reason(h), e.refused())
+		}, badStartTLS)
 	},
-}
+}}
 
 // certificateRules are about what the servers present.
-var certificateRules = diag.Rules[*evidence]{
-	{
-		Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, Category: factorCertificate, Stands: true,
-		Ref:   "RFC 7672 section 2.2",
-		Title: "Certificate matches no TLSA record", Requirement: "Every certificate matches a TLSA record",
-		Advice: "Make sure on the server itself that it is its certificate, then publish a TLSA record for its key " +
-			"beside the old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or " +
-			"publish the next key before it is used.",
-		When: settled(compared, mismatch), Fails: mismatches,
+var certificateRules = diag.Rules[*evidence]{{
+	Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, Stands: true, Ref: "RFC 7672 section 2.2",
+	Title: "Certificate matches no TLSA record", Requirement: "Every certificate matches a TLSA record",
+	Advice: "Make sure on the server itself that it is its certificate, then publish a TLSA record for its key beside " +
+		"the old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or publish " +
+		"the next key before it is used.",
+	When: settled(compared, mismatch), Fails: mismatches,
+}, {
+	Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 7672 section 3.2.3",
+	Title:       "Certificate does not match the name of the mail server",
+	Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
+	Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with " +
+		"usage 3 the name does not matter.",
+	When: settled(matched, wrongName), Fails: func(e *evidence) diag.Failures {
+		return because(e, " With usage 2 (DANE-TA) the name must match."+e.refused(), wrongName)
 	},
-	{
-		Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
-		Ref:         "RFC 7672 section 3.2.3",
-		Title:       "Certificate does not match the name of the mail server",
-		Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
-		Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with " +
-			"usage 3 the name does not matter.",
-		When: settled(matched, wrongName),
-		Fails: func(e *evidence) diag.Failures {
-			return because(e, " With usage 2 (DANE-TA) the name must match."+e.refused(), wrongName)
-		},
+}, {
+	Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 7671 section 5.2",
+	Title:       "Certificate has expired or is not yet valid",
+	Requirement: "Certificates that DANE-TA authenticates are within their validity",
+	Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
+	When:        settled(matched, outOfDate), Fails: func(e *evidence) diag.Failures {
+		return because(e, " With usage 2 (DANE-TA) the dates count."+e.refused(), outOfDate)
 	},
-	{
-		Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
-		Ref:         "RFC 7671 section 5.2",
-		Title:       "Certificate has expired or is not yet valid",
-		Requirement: "Certificates that DANE-TA authenticates are within their validity",
-		Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
-		When:        settled(matched, outOfDate),
-		Fails: func(e *evidence) diag.Failures {
-			return because(e, " With usage 2 (DANE-TA) the dates count."+e.refused(), outOfDate)
-		},
+}, {
+	Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 7672 section 3.1.2",
+	Title:       "Certificate chain does not lead to the TLSA trust anchor",
+	Requirement: "Certificates lead to the trust anchor of their TLSA record",
+	Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
+		"record 3 1 1 for its own key.",
+	When: settled(matched, badChain), Fails: func(e *evidence) diag.Failures {
+		return because(e, e.refused(), badChain)
 	},
-	{
-		Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
-		Ref:         "RFC 7672 section 3.1.2",
-		Title:       "Certificate chain does not lead to the TLSA trust anchor",
-		Requirement: "Certificates lead to the trust anchor of their TLSA record",
-		Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
-			"record 3 1 1 for its own key.",
-		When: settled(matched, badChain),
-		Fails: func(e *evidence) diag.Failures {
-			return because(e, e.refused(), badChain)
-		},
-	},
-	endingRule(diag.Rule[*evidence]{
-		Code: "dane.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
-		Title:       "Certificate that DANE-TA authenticates expires soon",
-		Requirement: "Certificates that DANE-TA authenticates do not expire soon",
-	}),
-	endingRule(diag.Rule[*evidence]{
-		Code: "dane.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
-		Title:       "Certificate that DANE-TA authenticates is about to expire",
-		Requirement: "No certificate that DANE-TA authenticates is about to expire",
-	}),
-}
+}, endingRule(rule{
+	Code: "dane.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
+	Title:       "Certificate that DANE-TA authenticates expires soon",
+	Requirement: "Certificates that DANE-TA authenticates do not expire soon",
+}), endingRule(rule{
+	Code: "dane.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
+	Title:       "Certificate that DANE-TA authenticates is about to expire",
+	Requirement: "No certificate that DANE-TA authenticates is about to expire",
+})}
 
 // endingRule makes a rule about certificates of usage 2 whose end is as near as the severity of the rule says.
-func endingRule(r diag.Rule[*evidence]) diag.Rule[*evidence] {
+func endingRule(r rule) rule {
 	r.Ref, r.When, r.Stands = "RFC 7671 section 5.2", matched, true
 	r.Advice = "Renew the certificate: once it has expired, senders that use DANE do not deliver."
 	r.Fails = func(e *evidence) diag.Failures {

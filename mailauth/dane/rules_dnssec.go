@@ -16,84 +16,74 @@ func (e *evidence) grounded() bool {
 }
 
 // dnssecRules are about what DNSSEC must prove before DANE applies.
-var dnssecRules = diag.Rules[*evidence]{
-	{
-		Code: "dane.dnssec.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 7672 section 2.1.1",
-		Title: "DNSSEC status could not be determined", Requirement: "The DNSSEC status of all records is known",
-		Advice: "Try again with a resolver that validates DNSSEC or passes its records on; if that does not help, check " +
-			"the chain of trust with dnssec/check.",
-		When: hasHosts,
-		Fails: func(e *evidence) diag.Failures {
-			f := because(e, "", statusUnknown)
-			if e.naming == diag.Indeterminate {
-				f = append(f, diag.Fail("The DNSSEC status of the %s of %s could not be determined.", e.source, e.domain)...)
-			}
-			return f
-		},
+var dnssecRules = diag.Rules[*evidence]{{
+	Code: "dane.dnssec.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 7672 section 2.1.1",
+	Title: "DNSSEC status could not be determined", Requirement: "The DNSSEC status of all records is known",
+	Advice: "Try again with a resolver that validates DNSSEC or passes its records on; if that does not help, check " +
+		"the chain of trust with dnssec/check.",
+	When: hasHosts, Fails: func(e *evidence) diag.Failures {
+		f := because(e, "", statusUnknown)
+		if e.naming == diag.Indeterminate {
+			f = append(f, diag.Fail("The DNSSEC status of the %s of %s could not be determined.", e.source, e.domain)...)
+		}
+		return f
 	},
-	{
-		Code: "dane.host.bogus", Severity: diag.Error, Weight: 20, Category: factorDNSSEC, Stands: true,
-		Ref:         "RFC 7672 section 2.1.2",
-		Title:       "DNSSEC validation fails for a mail server",
-		Requirement: "No records of the mail servers fail DNSSEC validation",
-		Advice: "Repair the DNSSEC signatures or the DS records of the zone that the host is in; dnssec/check shows where " +
-			"the chain breaks.",
-		When: func(e *evidence) bool { return len(e.hosts) > len(e.having(noAddress, addressUnknown)) },
-		Fails: func(e *evidence) diag.Failures {
-			return because(e, " Senders that validate defer mail to this host.", bogus)
-		},
+}, {
+	Code: "dane.host.bogus", Severity: diag.Error, Weight: 20, Category: factorDNSSEC, Stands: true,
+	Ref:         "RFC 7672 section 2.1.2",
+	Title:       "DNSSEC validation fails for a mail server",
+	Requirement: "No records of the mail servers fail DNSSEC validation",
+	Advice: "Repair the DNSSEC signatures or the DS records of the zone that the host is in; dnssec/check shows where " +
+		"the chain breaks.",
+	When: func(e *evidence) bool { return len(e.hosts) > len(e.having(noAddress, addressUnknown)) },
+	Fails: func(e *evidence) diag.Failures {
+		return because(e, " Senders that validate defer mail to this host.", bogus)
 	},
-	{
-		Code: "dane.tlsa.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
-		Title:       "TLSA lookup failed, so that senders defer mail",
-		Requirement: "The name servers answer for the TLSA records",
-		Advice: "Check that every name server of the host answers TLSA queries, and that no firewall drops them: senders " +
-			"that validate defer mail to a host of a signed zone while the lookup fails.",
-		When: hasHosts,
-		Fails: func(e *evidence) diag.Failures {
-			return because(e, " Senders that validate defer mail to this host.", tlsaUnknown)
-		},
+}, {
+	Code: "dane.tlsa.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
+	Title: "TLSA lookup failed, so that senders defer mail", Requirement: "The name servers answer for the TLSA records",
+	Advice: "Check that every name server of the host answers TLSA queries, and that no firewall drops them: senders " +
+		"that validate defer mail to a host of a signed zone while the lookup fails.",
+	When: hasHosts, Fails: func(e *evidence) diag.Failures {
+		return because(e, " Senders that validate defer mail to this host.", tlsaUnknown)
 	},
-	{
-		Code: "dane.mx.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC,
-		Reads: []diag.Source{fromNames, fromHosts, fromServers}, Stands: true, Ref: "RFC 7672 section 2.2.1",
-		Title:       "Records that name the mail servers are not signed",
-		Requirement: "The records that name the mail servers are signed",
-		Advice: "Sign the zone of the domain with DNSSEC: an attacker who forges its MX records leads senders to other " +
-			"servers, whatever TLSA records the real ones have.",
-		When: func(e *evidence) bool { return e.published() && e.grounded() && !e.broken() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.naming == diag.Insecure, "The mail servers have signed TLSA records, but the %s of %s are not "+
-				"signed with DNSSEC, so that DANE does not protect the domain.", e.source, e.domain)
-		},
+}, {
+	Code: "dane.mx.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC,
+	Reads: []diag.Source{fromNames, fromHosts, fromServers}, Stands: true, Ref: "RFC 7672 section 2.2.1",
+	Title:       "Records that name the mail servers are not signed",
+	Requirement: "The records that name the mail servers are signed",
+	Advice: "Sign the zone of the domain with DNSSEC: an attacker who forges its MX records leads senders to other " +
+		"servers, whatever TLSA records the real ones have.",
+	When: func(e *evidence) bool { return e.published() && e.grounded() && !e.broken() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.naming == diag.Insecure, "The mail servers have signed TLSA records, but the %s of %s are not "+
+			"signed with DNSSEC, so that DANE does not protect the domain.", e.source, e.domain)
 	},
-	{
-		Code: "dane.tlsa.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, Stands: true,
-		Ref:   "RFC 7672 section 2.2",
-		Title: "TLSA records are not signed and have no effect", Requirement: "The TLSA records are signed",
-		Advice: "Sign the zone that the host is in with DNSSEC, or move the mail to a host in a signed zone.",
-		When:   func(e *evidence) bool { return e.published() },
-		Fails: func(e *evidence) diag.Failures {
-			if e.grounded() {
-				return nil
-			}
-			return because(e, unprotected, unsigned)
-		},
+}, {
+	Code: "dane.tlsa.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, Stands: true,
+	Ref:   "RFC 7672 section 2.2",
+	Title: "TLSA records are not signed and have no effect", Requirement: "The TLSA records are signed",
+	Advice: "Sign the zone that the host is in with DNSSEC, or move the mail to a host in a signed zone.",
+	When:   func(e *evidence) bool { return e.published() },
+	Fails: func(e *evidence) diag.Failures {
+		if e.grounded() {
+			return nil
+		}
+		return because(e, unprotected, unsigned)
 	},
-	{
-		Code: "dane.host.insecure", Severity: diag.Warning, Weight: 20, Category: factorCoverage, Stands: true,
-		Ref:         "RFC 7672 section 2.2",
-		Title:       "Mail server that is not signed beside others that are",
-		Requirement: "No mail server is unsigned beside others that are signed",
-		Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders " +
-			"turn to the host that is not protected.",
-		When: func(e *evidence) bool { return e.grounded() },
-		Fails: func(e *evidence) diag.Failures {
-			return because(e, " Senders deliver to this host as if there were no DANE.", unsigned, unasked)
-		},
+}, {
+	Code: "dane.host.insecure", Severity: diag.Warning, Weight: 20, Category: factorCoverage, Stands: true,
+	Ref:         "RFC 7672 section 2.2",
+	Title:       "Mail server that is not signed beside others that are",
+	Requirement: "No mail server is unsigned beside others that are signed",
+	Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders turn " +
+		"to the host that is not protected.",
+	When: func(e *evidence) bool { return e.grounded() },
+	Fails: func(e *evidence) diag.Failures {
+		return because(e, " Senders deliver to this host as if there were no DANE.", unsigned, unasked)
 	},
-}
+}}
 
 // without are the hosts that have no TLSA records.
 func (e *evidence) without() []*host { return e.having(absent) }
@@ -140,86 +130,78 @@ func (e *evidence) unpublished() diag.Failures {
 }
 
 // absenceRules are about TLSA records that are not there, or not where senders look.
-var absenceRules = diag.Rules[*evidence]{
-	{
-		Code: "dane.tlsa.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5,
-		Category: factorCoverage, Reads: []diag.Source{fromNames, fromHosts, fromApex}, Ref: "RFC 7672 section 2.2.3",
-		Title:       "TLSA records at the domain instead of its mail servers",
-		Requirement: "TLSA records are not published at the domain instead of its mail servers",
-		Advice:      "Publish the TLSA records at the names of the mail servers: senders look nowhere else.",
-		When:        func(e *evidence) bool { return e.lookedUp() && e.own.Err() == nil },
-		Fails: func(e *evidence) diag.Failures {
-			if e.published() || len(e.without()) == 0 {
-				return nil
-			}
-			f := diag.FailIf(len(e.misplaced()) > 0, "There are TLSA records at %s, and senders look at %s.",
-				e.recordName(e.domain.String()), e.names(e.without()))
-			if len(f) > 0 && e.foreign(e.without()) {
-				f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +
-					"supports DANE: only the provider can publish TLSA records at their names."
+var absenceRules = diag.Rules[*evidence]{{
+	Code: "dane.tlsa.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5,
+	Reads: []diag.Source{fromNames, fromHosts, fromApex}, Ref: "RFC 7672 section 2.2.3",
+	Title:       "TLSA records at the domain instead of its mail servers",
+	Requirement: "TLSA records are not published at the domain instead of its mail servers",
+	Advice:      "Publish the TLSA records at the names of the mail servers: senders look nowhere else.",
+	When:        func(e *evidence) bool { return e.lookedUp() && e.own.Err() == nil },
+	Fails: func(e *evidence) diag.Failures {
+		if e.published() || len(e.without()) == 0 {
+			return nil
+		}
+		f := diag.FailIf(len(e.misplaced()) > 0, "There are TLSA records at %s, and senders look at %s.",
+			e.recordName(e.domain.String()), e.names(e.without()))
+		if len(f) > 0 && e.foreign(e.without()) {
+			f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +
+				"supports DANE: only the provider can publish TLSA records at their names."
+		}
+		return f
+	},
+}, {
+	Code: "dane.tlsa.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
+	Ref:   "RFC 7672 section 1.3",
+	Title: "No TLSA records for the mail servers", Requirement: "The mail servers have TLSA records",
+	Advice: "Have each mail server keep its private key when it renews the certificate, publish the SHA-256 of its " +
+		"public key as TLSA 3 1 1, and check both after each change: DANE needs signed zones and this care.",
+	When: func(e *evidence) bool { return e.port == portMail && e.lookedUp() && len(e.misplaced()) == 0 },
+	Fails: func(e *evidence) diag.Failures {
+		if e.published() || len(e.without()) == 0 {
+			return nil
+		}
+		return e.unpublished()
+	},
+}, {
+	Code: "dane.tlsa.unasked", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2.2",
+	Title:       "Mail servers not signed, so that DANE is not possible",
+	Requirement: "Senders ask for the TLSA records of the mail servers",
+	Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once " +
+		"it is signed, a failed TLSA lookup keeps senders from delivering.",
+	When: hasHosts, Fails: func(e *evidence) diag.Failures {
+		if e.published() {
+			return nil
+		}
+		return each(e, func(h *host) diag.Failures {
+			return diag.Fail("%s. The lookup failed here: %s.", capital(e.reason(h)), diag.Reason(h.tlsa.Err()))
+		}, unasked)
+	},
+}, {
+	Code: "dane.tlsa.missing.submission", Severity: diag.Info, StateIfFailed: diag.Missing,
+	DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 7673 section 3",
+	Title: "No TLSA records for submission", Requirement: "The submission servers have TLSA records",
+	Advice: "Leave it: few mail clients use DANE. They check the certificate of the server by its name.",
+	When:   func(e *evidence) bool { return e.port != portMail && e.lookedUp() && len(e.misplaced()) == 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.published() && len(e.without()) > 0, "There are no TLSA records at %s.", e.names(e.without()))
+	},
+}, {
+	Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, Stands: true, Ref: "RFC 7672 section 2.2.1",
+	Title:       "Mail server without TLSA records beside others with some",
+	Requirement: "No mail server lacks TLSA records beside others with some",
+	Advice: "Publish TLSA records for this host as well, or remove it: an attacker can keep senders from the protected " +
+		"hosts, so that they turn to this one.",
+	When: func(e *evidence) bool { return e.published() },
+	Fails: func(e *evidence) diag.Failures {
+		return each(e, func(h *host) diag.Failures {
+			f := diag.Fail("%s has no TLSA records at %s, and other mail servers have some.", h.Name, e.recordName(h.base))
+			if h.ground == diag.Insecure {
+				f[0].Detail += " Its addresses are not signed either."
 			}
 			return f
-		},
+		}, absent)
 	},
-	{
-		Code: "dane.tlsa.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
-		Category: factorCoverage, Ref: "RFC 7672 section 1.3",
-		Title: "No TLSA records for the mail servers", Requirement: "The mail servers have TLSA records",
-		Advice: "Have each mail server keep its private key when it renews the certificate, publish the SHA-256 of its " +
-			"public key as TLSA 3 1 1, and check both after each change: DANE needs signed zones and this care.",
-		When: func(e *evidence) bool { return e.port == portMail && e.lookedUp() && len(e.misplaced()) == 0 },
-		Fails: func(e *evidence) diag.Failures {
-			if e.published() || len(e.without()) == 0 {
-				return nil
-			}
-			return e.unpublished()
-		},
-	},
-	{
-		Code: "dane.tlsa.unasked", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2.2",
-		Title:       "Mail servers not signed, so that DANE is not possible",
-		Requirement: "Senders ask for the TLSA records of the mail servers",
-		Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once " +
-			"it is signed, a failed TLSA lookup keeps senders from delivering.",
-		When: hasHosts,
-		Fails: func(e *evidence) diag.Failures {
-			if e.published() {
-				return nil
-			}
-			return each(e, func(h *host) diag.Failures {
-				return diag.Fail("%s. The lookup failed here: %s.", capital(e.reason(h)), diag.Reason(h.tlsa.Err()))
-			}, unasked)
-		},
-	},
-	{
-		Code: "dane.tlsa.missing.submission", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 7673 section 3",
-		Title: "No TLSA records for submission", Requirement: "The submission servers have TLSA records",
-		Advice: "Leave it: few mail clients use DANE. They check the certificate of the server by its name.",
-		When:   func(e *evidence) bool { return e.port != portMail && e.lookedUp() && len(e.misplaced()) == 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.published() && len(e.without()) > 0, "There are no TLSA records at %s.", e.names(e.without()))
-		},
-	},
-	{
-		Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, Category: factorCoverage, Stands: true,
-		Ref:         "RFC 7672 section 2.2.1",
-		Title:       "Mail server without TLSA records beside others with some",
-		Requirement: "No mail server lacks TLSA records beside others with some",
-		Advice: "Publish TLSA records for this host as well, or remove it: an attacker can keep senders from the protected " +
-			"hosts, so that they turn to this one.",
-		When: func(e *evidence) bool { return e.published() },
-		Fails: func(e *evidence) diag.Failures {
-			return each(e, func(h *host) diag.Failures {
-				f := diag.Fail("%s has no TLSA records at %s, and other mail servers have some.", h.Name, e.recordName(h.base))
-				if h.ground == diag.Insecure {
-					f[0].Detail += " Its addresses are not signed either."
-				}
-				return f
-			}, absent)
-		},
-	},
-}
+}}
 
 // maxListed bounds the names in a sentence.
 const maxListed = 3

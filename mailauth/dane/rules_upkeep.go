@@ -22,34 +22,29 @@ func usableEach(e *evidence, test func(h *host, records []Record) diag.Failures)
 }
 
 // upkeepRules are about records that work, and about what breaks them one day.
-var upkeepRules = diag.Rules[*evidence]{
-	{
-		Code: "dane.tlsa.renewal", Severity: diag.Info, Ref: "RFC 7671 section 5.1",
-		Title:       "TLSA records break whenever the certificate is renewed",
-		Requirement: "TLSA records survive the renewal of the certificate with the same key",
-		Advice: "Publish a record 3 1 1 with the SHA-256 of the public key beside it, and let the renewal keep the key: a " +
-			"record of the whole certificate (3 0 x) must be replaced before each renewal.",
-		When: applied,
-		Fails: func(e *evidence) diag.Failures {
-			return usableEach(e, func(h *host, records []Record) diag.Failures {
-				lasting := func(r Record) bool { return r.Usage != daneee || r.Selector != cert }
-				return diag.FailIf(!slices.ContainsFunc(records, lasting),
-					"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
-			})
-		},
+var upkeepRules = diag.Rules[*evidence]{{
+	Code: "dane.tlsa.renewal", Severity: diag.Info, Ref: "RFC 7671 section 5.1",
+	Title:       "TLSA records break whenever the certificate is renewed",
+	Requirement: "TLSA records survive the renewal of the certificate with the same key",
+	Advice: "Publish a record 3 1 1 with the SHA-256 of the public key beside it, and let the renewal keep the key: a " +
+		"record of the whole certificate (3 0 x) must be replaced before each renewal.",
+	When: applied, Fails: func(e *evidence) diag.Failures {
+		return usableEach(e, func(h *host, records []Record) diag.Failures {
+			lasting := func(r Record) bool { return r.Usage != daneee || r.Selector != cert }
+			return diag.FailIf(!slices.ContainsFunc(records, lasting),
+				"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
+		})
 	},
-	{
-		Code: "dane.tlsa.rollover", Severity: diag.Info, Ref: "RFC 7671 section 8.1",
-		Title:       "Only one TLSA record, none for the next key",
-		Requirement: "There are TLSA records for the present and the next key",
-		Advice: "Publish a second record before the key changes, for the next key (3 1 1) or for the authority that " +
-			"issues the certificates (2 1 1), and wait for its TTL before the new key is used.",
-		When: applied,
-		Fails: func(e *evidence) diag.Failures {
-			return usableEach(e, func(h *host, records []Record) diag.Failures {
-				return diag.FailIf(len(records) == 1, "The only TLSA record at %s that senders use is %s.",
-					e.recordName(h.base), records[0].brief())
-			})
-		},
+}, {
+	Code: "dane.tlsa.rollover", Severity: diag.Info, Ref: "RFC 7671 section 8.1",
+	Title:       "Only one TLSA record, none for the next key",
+	Requirement: "There are TLSA records for the present and the next key",
+	Advice: "Publish a second record before the key changes, for the next key (3 1 1) or for the authority that issues " +
+		"the certificates (2 1 1), and wait for its TTL before the new key is used.",
+	When: applied, Fails: func(e *evidence) diag.Failures {
+		return usableEach(e, func(h *host, records []Record) diag.Failures {
+			return diag.FailIf(len(records) == 1, "The only TLSA record at %s that senders use is %s.",
+				e.recordName(h.base), records[0].brief())
+		})
 	},
-}
+}}

@@ -22,18 +22,16 @@ func (*Report) Rules() []diag.RuleInfo {
 }
 
 // rules are about the domain itself.
-var rules = diag.Rules[*scoring]{
-	{
-		Code: "score.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, Ref: "RFC 8020 section 2",
-		Title: "Domain does not exist", Requirement: "The domain exists",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		Fails: func(s *scoring) diag.Failures {
-			return diag.FailIf(s.gone, "The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
-				s.domain)
-		},
+var rules = diag.Rules[*scoring]{{
+	Code: "score.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	Ref:   "RFC 8020 section 2",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	Fails: func(s *scoring) diag.Failures {
+		return diag.FailIf(s.gone, "The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
+			s.domain)
 	},
-}
+}}
 
 var texts = diag.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The components say how likely its mail is to be accepted."},
@@ -45,43 +43,39 @@ type addressReport struct{ diag.Verdict }
 func (*addressReport) Rules() []diag.RuleInfo { return addressRules.Describe() }
 
 // addressRules are about the address that the request gave.
-var addressRules = diag.Rules[*scoring]{
-	{
-		Code: "score.spf.unauthenticated", Severity: diag.Error, Ref: "RFC 9989 section 4.2",
-		Title:       "Sending address is authenticated by neither SPF nor DKIM",
-		Requirement: "Mail from the sending address can be authenticated",
-		Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain, and have its mail signed " +
-			"with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
-		When: func(s *scoring) bool { return s.tested() != "" && !s.silent },
-		Fails: func(s *scoring) diag.Failures {
-			return diag.FailIf(s.tested() != spf.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
-				"with which its mail could be signed.", s.domain, s.tested(), s.sender)
-		},
+var addressRules = diag.Rules[*scoring]{{
+	Code: "score.spf.unauthenticated", Severity: diag.Error, Ref: "RFC 9989 section 4.2",
+	Title:       "Sending address is authenticated by neither SPF nor DKIM",
+	Requirement: "Mail from the sending address can be authenticated",
+	Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain, and have its mail " +
+		"signed with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
+	When: func(s *scoring) bool { return s.tested() != "" && !s.silent },
+	Fails: func(s *scoring) diag.Failures {
+		return diag.FailIf(s.tested() != spf.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
+			"with which its mail could be signed.", s.domain, s.tested(), s.sender)
 	},
-	{
-		Code: "score.spf.address", Severity: diag.Warning, DependsOn: []diag.Code{"score.spf.unauthenticated"},
-		Ref:   "RFC 7208 section 2.6",
-		Title: "Sending address does not pass SPF", Requirement: "The sending address passes SPF",
-		Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain; or make sure that the " +
-			"return path of its mail is in a domain whose SPF lets it pass, and that the mail is signed for this one.",
-		When: func(s *scoring) bool { return s.tested() != "" },
-		Fails: func(s *scoring) diag.Failures {
-			return diag.FailIf(s.tested() != spf.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
-				"authenticated by SPF.", s.domain, s.tested(), s.sender)
-		},
+}, {
+	Code: "score.spf.address", Severity: diag.Warning, DependsOn: []diag.Code{"score.spf.unauthenticated"},
+	Ref:   "RFC 7208 section 2.6",
+	Title: "Sending address does not pass SPF", Requirement: "The sending address passes SPF",
+	Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain; or make sure that " +
+		"the return path of its mail is in a domain whose SPF lets it pass, and that the mail is signed for this one.",
+	When: func(s *scoring) bool { return s.tested() != "" },
+	Fails: func(s *scoring) diag.Failures {
+		return diag.FailIf(s.tested() != spf.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
+			"authenticated by SPF.", s.domain, s.tested(), s.sender)
 	},
-	{
-		Code: "score.spf.silent", Severity: diag.Error, Ref: "RFC 7208 section 10.1.2",
-		Title:       "SPF record says that the domain sends no mail",
-		Requirement: "The records let some host send mail of the domain",
-		Advice: "If the host sends mail of the domain, replace the SPF record v=spf1 -all with one that lists every sender, and " +
-			"sign the mail. If it should not, keep the record: receivers refuse that mail.",
-		When: func(s *scoring) bool { return !s.sender.IsZero() },
-		Fails: func(s *scoring) diag.Failures {
-			return diag.FailIf(s.silent, "The SPF record of %s lets no host send, so that mail from %s fails.", s.domain, s.sender)
-		},
+}, {
+	Code: "score.spf.silent", Severity: diag.Error, Ref: "RFC 7208 section 10.1.2",
+	Title:       "SPF record says that the domain sends no mail",
+	Requirement: "The records let some host send mail of the domain",
+	Advice: "If the host sends mail of the domain, replace the SPF record v=spf1 -all with one that lists every " +
+		"sender, and sign the mail. If it should not, keep the record: receivers refuse that mail.",
+	When: func(s *scoring) bool { return !s.sender.IsZero() },
+	Fails: func(s *scoring) diag.Failures {
+		return diag.FailIf(s.silent, "The SPF record of %s lets no host send, so that mail from %s fails.", s.domain, s.sender)
 	},
-}
+}}
 
 // unsigned reports whether it is known that there is no DKIM key.
 func (s *scoring) unsigned() bool {
@@ -119,60 +113,56 @@ var addressTexts = diag.Texts{
 }
 
 // reputationRules are about which addresses were looked at, and their names.
-var reputationRules = append(diag.Rules[*ReputationReport]{
-	{
-		Code: "score.address.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
-		Title:       "Mail servers could not be looked up",
-		Requirement: "The name servers answer for the MX records, whose hosts are taken for those that send",
-		Advice:      "Check that the name servers answer for the MX records and their hosts, or give the sending address in the field ip.",
-		Fails: func(r *ReputationReport) diag.Failures {
-			if r.open == nil || len(r.Addresses) > 0 {
-				return nil
-			}
-			return diag.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.", diag.Reason(r.open))
-		},
+var reputationRules = append(diag.Rules[*ReputationReport]{{
+	Code: "score.address.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+	Title:       "Mail servers could not be looked up",
+	Requirement: "The name servers answer for the MX records, whose hosts are taken for those that send",
+	Advice: "Check that the name servers answer for the MX records and their hosts, or give the sending address in the " +
+		"field ip.",
+	Fails: func(r *ReputationReport) diag.Failures {
+		if r.open == nil || len(r.Addresses) > 0 {
+			return nil
+		}
+		return diag.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.", diag.Reason(r.open))
 	},
-	{
-		Code: "score.address.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 7208 section 10.1.2",
-		Title:       "No sending address to examine, and none is needed",
-		Requirement: "The domain sends mail, which comes from some address",
-		Advice:      "Leave it: blocklists say nothing about a domain that sends no mail.",
-		Fails: func(r *ReputationReport) diag.Failures {
-			return diag.FailIf(r.quiet, "The domain sends no mail, as far as its records tell.")
-		},
+}, {
+	Code: "score.address.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
+	Title:       "No sending address to examine, and none is needed",
+	Requirement: "The domain sends mail, which comes from some address",
+	Advice:      "Leave it: blocklists say nothing about a domain that sends no mail.",
+	Fails: func(r *ReputationReport) diag.Failures {
+		return diag.FailIf(r.quiet, "The domain sends no mail, as far as its records tell.")
 	},
-	{
-		Code: "score.address.none", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5782 section 2.1",
-		Title: "No sending address is known", Requirement: "An address that sends mail is known",
-		Advice: "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
-		Fails: func(r *ReputationReport) diag.Failures {
-			return diag.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet, "The request gave no address, and no mail server of the domain has one.")
-		},
+}, {
+	Code: "score.address.none", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5782 section 2.1",
+	Title: "No sending address is known", Requirement: "An address that sends mail is known",
+	Advice: "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
+	Fails: func(r *ReputationReport) diag.Failures {
+		return diag.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet, "The request gave no address, and no mail server of the domain has one.")
 	},
-	{
-		Code: "score.address.assumed", Severity: diag.Info, Stands: true, Ref: "RFC 5782 section 2.1",
-		Title:       "Addresses of the mail servers taken for those that send",
-		Requirement: "The request gave the address that sends mail",
-		Advice:      "Give the address of the host that sends the mail in the field ip: it need not be a mail server of the domain.",
-		When:        func(r *ReputationReport) bool { return len(r.Addresses) > 0 },
-		Fails: func(r *ReputationReport) diag.Failures {
-			if !r.Assumed {
-				return nil
-			}
-			f := diag.Fail("The request gave no address, so that blocklists were asked about %s of the hosts that receive mail of "+
-				"the domain.", r.count())
-			if r.service != nil {
-				f[0].Detail += fmt.Sprintf(" They belong to %s, which may send from others: this says little about mail of the domain.",
-					r.service.Name)
-			}
-			if r.open != nil {
-				f[0].Detail += fmt.Sprintf(" More may be in use: a lookup failed (%s).", diag.Reason(r.open))
-			}
-			return f
-		},
+}, {
+	Code: "score.address.assumed", Severity: diag.Info, Stands: true, Ref: "RFC 5782 section 2.1",
+	Title:       "Addresses of the mail servers taken for those that send",
+	Requirement: "The request gave the address that sends mail",
+	Advice: "Give the address of the host that sends the mail in the field ip: it need not be a mail server of the " +
+		"domain.",
+	When: func(r *ReputationReport) bool { return len(r.Addresses) > 0 },
+	Fails: func(r *ReputationReport) diag.Failures {
+		if !r.Assumed {
+			return nil
+		}
+		f := diag.Fail("The request gave no address, so that blocklists were asked about %s of the hosts that receive mail of "+
+			"the domain.", r.count())
+		if r.service != nil {
+			f[0].Detail += fmt.Sprintf(" They belong to %s, which may send from others: this says little about mail of the domain.",
+				r.service.Name)
+		}
+		if r.open != nil {
+			f[0].Detail += fmt.Sprintf(" More may be in use: a lookup failed (%s).", diag.Reason(r.open))
+		}
+		return f
 	},
-}, compose.ReverseRules(func(r *ReputationReport) []compose.ReverseName { return r.Reverse })...)
+}}, compose.ReverseRules(func(r *ReputationReport) []compose.ReverseName { return r.Reverse })...)
 
 // count names the number of addresses.
 func (r *ReputationReport) count() string {

@@ -10,12 +10,16 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
+type rule = diag.Rule[*evidence]
+
 // rules is the table of all that is examined.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(lookupRules, existing(slices.Concat(
 		policyRules.Reading(fromRecord, fromExistence),
-		absenceRules.Reading(fromRecord, fromExistence, fromMail, fromElsewhere),
-		slices.Concat(recordRules, syntaxRules, valueRules, subdomainRules).Reading(fromRecord, fromExistence),
+		absenceRules.With(rule{
+			Reads: []diag.Source{fromRecord, fromExistence, fromMail, fromElsewhere}, Category: factorSyntax,
+			DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}}),
+		slices.Concat(recordRules.With(rule{Category: factorSyntax}), syntaxRules, valueRules, subdomainRules).Reading(fromRecord, fromExistence),
 		reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
 		slices.Concat(applicationRules, alignmentRules).Reading(fromRecord, fromExistence),
 		discoveryRules.Reading(fromRecord, fromExistence, fromList), mailRules)))
@@ -48,81 +52,74 @@ func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failur
 }
 
 // lookupRules are about the answers of the DNS.
-var lookupRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9989 section 4.10.1",
-		Title: "DMARC record could not be looked up", Requirement: "The name servers answer for the DMARC record",
-		Advice: "Check that every name server of the domain answers TXT queries: until then receivers may defer its " +
-			"mail or apply no policy.",
-		When: online,
-		Fails: func(e *evidence) diag.Failures {
-			switch err := e.own.Err(); {
-			case err != nil:
-				return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err)).Because(err)
-			case e.unsearched != "" && fresh(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
-				return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.own.Name,
-					e.unsearched)
-			default:
-				return nil
-			}
-		},
+var lookupRules = diag.Rules[*evidence]{{
+	Code: "dmarc.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9989 section 4.10.1",
+	Title: "DMARC record could not be looked up", Requirement: "The name servers answer for the DMARC record",
+	Advice: "Check that every name server of the domain answers TXT queries: until then receivers may defer its mail " +
+		"or apply no policy.",
+	When: online, Fails: func(e *evidence) diag.Failures {
+		switch err := e.own.Err(); {
+		case err != nil:
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err)).Because(err)
+		case e.unsearched != "" && fresh(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
+			return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.own.Name,
+				e.unsearched)
+		default:
+			return nil
+		}
 	},
-	{
-		Code: "dmarc.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, Reads: []diag.Source{fromRecord, fromExistence},
-		DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 3.2.13",
-		Title: "Domain does not exist", Requirement: "The domain exists",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		Fails: func(e *evidence) diag.Failures {
-			if !e.nonexistent() {
-				return nil
-			}
-			f := diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
-			if e.inherited() && e.reading.Usable {
-				f[0].Detail += " To mail that forges it receivers apply the policy " +
-					string(e.reading.Applied.Nonexistent) + " of " + e.location + "."
-			}
-			return f
-		},
+}, {
+	Code: "dmarc.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	Reads: []diag.Source{fromRecord, fromExistence}, DependsOn: []diag.Code{"dmarc.record.unknown"},
+	Ref:   "RFC 9989 section 3.2.13",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	Fails: func(e *evidence) diag.Failures {
+		if !e.nonexistent() {
+			return nil
+		}
+		f := diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
+		if e.inherited() && e.reading.Usable {
+			f[0].Detail += " To mail that forges it receivers apply the policy " +
+				string(e.reading.Applied.Nonexistent) + " of " + e.location + "."
+		}
+		return f
 	},
-	{
-		Code: "dmarc.record.inherited.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 4.10.1",
-		Title:       "Record of a parent domain could not be looked up",
-		Requirement: "The name servers of the parent domains answer",
-		Advice:      "Check the name servers of the parent domain, or publish a record at the domain itself.",
-		When:        func(e *evidence) bool { return !e.nonexistent() },
-		Fails: func(e *evidence) diag.Failures {
-			err := e.discovery.Tree.PolicyErr
-			if err == nil {
-				return nil
-			}
-			silent := slices.IndexFunc(e.discovery.Walk.Steps, func(s policy.Step) bool { return s.Err() != nil })
-			return diag.Fail("No record at %s counts, and whether one of a parent applies is not known: the TXT lookup "+
-				"of %s failed: %s.", e.own.Name, e.discovery.Walk.Steps[silent].Name, diag.Reason(err)).Because(err)
-		},
+}, {
+	Code: "dmarc.record.inherited.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 4.10.1",
+	Title:       "Record of a parent domain could not be looked up",
+	Requirement: "The name servers of the parent domains answer",
+	Advice:      "Check the name servers of the parent domain, or publish a record at the domain itself.",
+	When:        func(e *evidence) bool { return !e.nonexistent() },
+	Fails: func(e *evidence) diag.Failures {
+		err := e.discovery.Tree.PolicyErr
+		if err == nil {
+			return nil
+		}
+		silent := slices.IndexFunc(e.discovery.Walk.Steps, func(s policy.Step) bool { return s.Err() != nil })
+		return diag.Fail("No record at %s counts, and whether one of a parent applies is not known: the TXT lookup "+
+			"of %s failed: %s.", e.own.Name, e.discovery.Walk.Steps[silent].Name, diag.Reason(err)).Because(err)
 	},
-}
+}}
 
 // mailRules are about whether the domain has mail, on which the meaning of a missing or weak record depends.
-var mailRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 5321 section 5.1",
-		Title:       "Whether the domain receives mail is not known",
-		Requirement: "The name servers say whether the domain receives mail",
-		Advice: "Check the name servers of the domain, and try again: a missing record or a weak policy weighs more " +
-			"where the domain has mail.",
-		When: func(e *evidence) bool { // once is enough: absence and destinations of reports speak of it themselves
-			itself := func(d destination) bool { return d.domain == e.domain.String() }
-			return online(e) && !(e.record == nil && fresh(e)) && !slices.ContainsFunc(e.destinations, itself)
-		},
-		Fails: func(e *evidence) diag.Failures {
-			why := e.mail.Unknown()
-			return diag.FailIf(why != "", "Whether %s receives mail is not known: %s.", e.domain, why)
-		},
+var mailRules = diag.Rules[*evidence]{{
+	Code: "dmarc.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 5321 section 5.1",
+	Title:       "Whether the domain receives mail is not known",
+	Requirement: "The name servers say whether the domain receives mail",
+	Advice: "Check the name servers of the domain, and try again: a missing record or a weak policy weighs more where " +
+		"the domain has mail.",
+	When: func(e *evidence) bool { // once is enough: absence and destinations of reports speak of it themselves
+		itself := func(d destination) bool { return d.domain == e.domain.String() }
+		return online(e) && !(e.record == nil && fresh(e)) && !slices.ContainsFunc(e.destinations, itself)
 	},
-}
+	Fails: func(e *evidence) diag.Failures {
+		why := e.mail.Unknown()
+		return diag.FailIf(why != "", "Whether %s receives mail is not known: %s.", e.domain, why)
+	},
+}}
 
 // fresh reports whether nothing is published that could be a record.
 func fresh(e *evidence) bool {
@@ -144,117 +141,104 @@ const leaveSuffix = "Leave it unless you operate this public suffix. Its record 
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
 // absenceRules are about a record that is not there, or not where receivers look.
-var absenceRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.record.location", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.5",
-		Title: "DMARC record is published at the wrong name", Requirement: "The DMARC record is published at _dmarc",
-		Advice: "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes " +
-			"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
-		When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
-		Fails: func(e *evidence) diag.Failures {
-			f := diag.FailEach(e.places, func(p place) diag.Failures {
-				return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
-					diag.Quote(p.record), p.name, e.own.Name).About(p.name)
-			})
-			for i := range f {
-				if suffix(e) && e.suggested == "" {
-					f[i].Advice = leaveSuffix
-				}
+var absenceRules = diag.Rules[*evidence]{{
+	Code: "dmarc.record.location", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+	Ref:   "RFC 9989 section 4.5",
+	Title: "DMARC record is published at the wrong name", Requirement: "The DMARC record is published at _dmarc",
+	Advice: "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes " +
+		"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
+	When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
+	Fails: func(e *evidence) diag.Failures {
+		f := diag.FailEach(e.places, func(p place) diag.Failures {
+			return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
+				diag.Quote(p.record), p.name, e.own.Name).About(p.name)
+		})
+		for i := range f {
+			if suffix(e) && e.suggested == "" {
+				f[i].Advice = leaveSuffix
 			}
-			return f.Suggesting(e.suggested)
-		},
+		}
+		return f.Suggesting(e.suggested)
 	},
-	{
-		Code: "dmarc.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 1034 section 3.6.2",
-		Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
-		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the " +
-			"two cannot stand at one name.",
-		When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
-		Fails: func(e *evidence) diag.Failures {
-			alias := e.own.DanglingAlias()
-			return diag.FailIf(alias != "", "%s", alias)
-		},
+}, {
+	Code: "dmarc.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+	Ref:   "RFC 1034 section 3.6.2",
+	Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
+	Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
+		"cannot stand at one name.",
+	When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
+	Fails: func(e *evidence) diag.Failures {
+		alias := e.own.DanglingAlias()
+		return diag.FailIf(alias != "", "%s", alias)
 	},
-	{
-		Code: "dmarc.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Ref:   "RFC 9989 section 4.10.1",
-		Title: "No DMARC record", Requirement: "A DMARC record applies to the domain",
-		Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. " +
-			"Create the mailbox first, and raise p once the reports show that all your senders pass.",
-		When: func(e *evidence) bool {
-			return !parked(e) && !suffix(e) && (e.record != nil || fresh(e))
-		},
-		Fails: absent,
+}, {
+	Code: "dmarc.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+	Ref:   "RFC 9989 section 4.10.1",
+	Title: "No DMARC record", Requirement: "A DMARC record applies to the domain",
+	Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. Create " +
+		"the mailbox first, and raise p once the reports show that all your senders pass.",
+	When: func(e *evidence) bool {
+		return !parked(e) && !suffix(e) && (e.record != nil || fresh(e))
 	},
-	{
-		Code: "dmarc.record.missing.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dmarc.record.unknown", "dmarc.record.inherited.unknown"},
-		Ref:         "RFC 9989 section 4.10.1",
-		Title:       "No DMARC record, and whether the domain has mail is unknown",
-		Requirement: "A DMARC record applies to the domain, whether or not it has mail",
-		Advice: "Publish a TXT record at _dmarc: with p=none and a mailbox for reports if the domain has mail, and with " +
-			"p=reject only if nobody sends mail from it.",
-		When: func(e *evidence) bool { return online(e) && fresh(e) },
-		Fails: func(e *evidence) diag.Failures {
-			if e.mail.Unknown() == "" {
-				return nil
-			}
-			return absent(e).Suggesting("")
-		},
+	Fails: absent,
+}, {
+	Code: "dmarc.record.missing.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dmarc.record.unknown", "dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.10.1",
+	Title:       "No DMARC record, and whether the domain has mail is unknown",
+	Requirement: "A DMARC record applies to the domain, whether or not it has mail",
+	Advice: "Publish a TXT record at _dmarc: with p=none and a mailbox for reports if the domain has mail, and with " +
+		"p=reject only if nobody sends mail from it.",
+	When: func(e *evidence) bool { return online(e) && fresh(e) },
+	Fails: func(e *evidence) diag.Failures {
+		if e.mail.Unknown() == "" {
+			return nil
+		}
+		return absent(e).Suggesting("")
 	},
-	{
-		Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Ref:         "RFC 9989 section 4.10.1",
-		Title:       "No DMARC record on a domain without mail",
-		Requirement: "A DMARC record applies to the domain, although it receives no mail",
-		Advice:      "Publish v=DMARC1; p=reject if nobody sends mail from the domain, so that receivers refuse forged mail.",
-		When:        func(e *evidence) bool { return parked(e) && !suffix(e) && (e.record != nil || fresh(e)) }, Fails: absent,
+}, {
+	Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+	Ref:         "RFC 9989 section 4.10.1",
+	Title:       "No DMARC record on a domain without mail",
+	Requirement: "A DMARC record applies to the domain, although it receives no mail",
+	Advice:      "Publish v=DMARC1; p=reject if nobody sends mail from the domain, so that receivers refuse forged mail.",
+	When:        func(e *evidence) bool { return parked(e) && !suffix(e) && (e.record != nil || fresh(e)) },
+	Fails:       absent,
+}, {
+	Code: "dmarc.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+	Ref:   "RFC 9989 section 5.2",
+	Title: "No DMARC record on a public suffix", Requirement: "A DMARC record applies to the public suffix",
+	Advice: leaveSuffix,
+	When:   func(e *evidence) bool { return parked(e) && suffix(e) && (e.record != nil || fresh(e)) }, Fails: absent,
+}, {
+	Code: "dmarc.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
+	Ref:         "RFC 9989 section 5.2",
+	Title:       "No DMARC record on a public suffix that receives mail",
+	Requirement: "A DMARC record applies to the public suffix, which receives mail",
+	Advice:      leaveSuffix,
+	When: func(e *evidence) bool {
+		return !e.offline && !parked(e) && suffix(e) && (e.record != nil || fresh(e))
 	},
-	{
-		Code: "dmarc.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 5.2",
-		Title: "No DMARC record on a public suffix", Requirement: "A DMARC record applies to the public suffix",
-		Advice: leaveSuffix,
-		When:   func(e *evidence) bool { return parked(e) && suffix(e) && (e.record != nil || fresh(e)) }, Fails: absent,
+	Fails: absent,
+}, {
+	Code: "dmarc.record.wildcard", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
+	Ref:   "RFC 9989 section 4.10",
+	Title: "Wildcard TXT record answers at _dmarc", Requirement: "No wildcard TXT record answers at _dmarc",
+	Advice: "Publish a DMARC record at _dmarc, which takes the place of the wildcard there, or remove the wildcard.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.beside.wildcard != "", "The wildcard *.%s answers at %s with %q, which is no DMARC record.",
+			e.domain, e.own.Name, diag.Quote(e.beside.wildcard))
 	},
-	{
-		Code: "dmarc.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorSyntax, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 5.2",
-		Title:       "No DMARC record on a public suffix that receives mail",
-		Requirement: "A DMARC record applies to the public suffix, which receives mail",
-		Advice:      leaveSuffix,
-		When: func(e *evidence) bool {
-			return !e.offline && !parked(e) && suffix(e) && (e.record != nil || fresh(e))
-		},
-		Fails: absent,
+}, {
+	Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
+	Ref:   "RFC 7208 section 3",
+	Title: "SPF record at _dmarc", Requirement: "No SPF record is published at _dmarc",
+	Advice: "Move the SPF record to the domain itself, or remove it: nobody looks for SPF at _dmarc.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.beside.spf, func(text string) diag.Failures {
+			return diag.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, diag.Quote(text))
+		})
 	},
-	{
-		Code: "dmarc.record.wildcard", Severity: diag.Warning,
-		Reads:     []diag.Source{fromRecord, fromExistence, fromWildcard},
-		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.10",
-		Title: "Wildcard TXT record answers at _dmarc", Requirement: "No wildcard TXT record answers at _dmarc",
-		Advice: "Publish a DMARC record at _dmarc, which takes the place of the wildcard there, or remove the wildcard.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.beside.wildcard != "", "The wildcard *.%s answers at %s with %q, which is no DMARC record.",
-				e.domain, e.own.Name, diag.Quote(e.beside.wildcard))
-		},
-	},
-	{
-		Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
-		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 7208 section 3",
-		Title: "SPF record at _dmarc", Requirement: "No SPF record is published at _dmarc",
-		Advice: "Move the SPF record to the domain itself, or remove it: nobody looks for SPF at _dmarc.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.beside.spf, func(text string) diag.Failures {
-				return diag.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, diag.Quote(text))
-			})
-		},
-	},
-}
+}}
 
 // absent finds that no record applies.
 func absent(e *evidence) diag.Failures {

@@ -8,175 +8,158 @@ import (
 )
 
 // generateRules say what to know before a generated record is published.
-var generateRules = diag.Rules[*generation]{
-	{
-		Code: "dmarc.generate.reports.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.1.3",
-		Title: "No aggregate reports are requested", Requirement: "Aggregate reports are requested",
-		Advice: "Give an address in aggregate_reports: only the reports show which legitimate mail fails DMARC.",
-		Fails: func(g *generation) diag.Failures {
-			switch {
-			case len(g.rua) > 0:
-				return nil
-			case g.enforced():
-				return diag.Fail("The record asks for a policy, and no report will show which legitimate mail it hits.")
-			default:
-				return diag.Fail("Without a policy and without reports the record has no effect.")
-			}
-		},
+var generateRules = diag.Rules[*generation]{{
+	Code: "dmarc.generate.reports.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.1.3",
+	Title: "No aggregate reports are requested", Requirement: "Aggregate reports are requested",
+	Advice: "Give an address in aggregate_reports: only the reports show which legitimate mail fails DMARC.",
+	Fails: func(g *generation) diag.Failures {
+		switch {
+		case len(g.rua) > 0:
+			return nil
+		case g.enforced():
+			return diag.Fail("The record asks for a policy, and no report will show which legitimate mail it hits.")
+		default:
+			return diag.Fail("Without a policy and without reports the record has no effect.")
+		}
 	},
-	{
-		Code: "dmarc.generate.enforced", Severity: diag.Info, Ref: "RFC 9989 section 7.4",
-		Title:       "The policy hits legitimate mail that fails DMARC",
-		Requirement: "No mail is treated differently because of the record",
-		Advice: "Publish the first step of the rollout, and go on only when the aggregate reports show what its goal " +
-			"says. Skip steps only for a domain that sends no mail, or whose reports are clean already.",
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged "+
-				"or a service of yours that is not set up yet.", g.strictest())
-		},
+}, {
+	Code: "dmarc.generate.enforced", Severity: diag.Info, Ref: "RFC 9989 section 7.4",
+	Title:       "The policy hits legitimate mail that fails DMARC",
+	Requirement: "No mail is treated differently because of the record",
+	Advice: "Publish the first step of the rollout, and go on only when the aggregate reports show what its goal says. " +
+		"Skip steps only for a domain that sends no mail, or whose reports are clean already.",
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged "+
+			"or a service of yours that is not set up yet.", g.strictest())
 	},
-	{
-		Code: "dmarc.generate.subdomain.weaker", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-		Title: "Subdomains are less protected than the domain", Requirement: "Subdomains are protected like the domain",
-		Advice: "Leave out subdomain_policy once mail of subdomains passes DMARC: forgers choose the weakest name.",
-		When:   func(g *generation) bool { return g.req.SubdomainPolicy != "" },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.req.SubdomainPolicy.Level() < g.req.Policy.Level(), "The policy for subdomains is %s, that "+
-				"for the domain %s.", g.req.SubdomainPolicy, g.req.Policy).About("sp")
-		},
+}, {
+	Code: "dmarc.generate.subdomain.weaker", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+	Title: "Subdomains are less protected than the domain", Requirement: "Subdomains are protected like the domain",
+	Advice: "Leave out subdomain_policy once mail of subdomains passes DMARC: forgers choose the weakest name.",
+	When:   func(g *generation) bool { return g.req.SubdomainPolicy != "" },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(g.req.SubdomainPolicy.Level() < g.req.Policy.Level(), "The policy for subdomains is %s, that "+
+			"for the domain %s.", g.req.SubdomainPolicy, g.req.Policy).About("sp")
 	},
-	{
-		Code: "dmarc.generate.nonexistent.weaker", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-		Title:       "Subdomains that do not exist are less protected than others",
-		Requirement: "Subdomains that do not exist are protected like others",
-		Advice:      "Set nonexistent_subdomain_policy to reject, or leave it out: no legitimate mail should use such names.",
-		When:        func(g *generation) bool { return g.req.NonexistentSubdomainPolicy != "" },
-		Fails: func(g *generation) diag.Failures {
-			others := cmp.Or(g.req.SubdomainPolicy, g.req.Policy)
-			return diag.FailIf(g.req.NonexistentSubdomainPolicy.Level() < others.Level(),
-				"The policy for subdomains that do not exist is %s, that for others %s.", g.req.NonexistentSubdomainPolicy,
-				others).About("np")
-		},
+}, {
+	Code: "dmarc.generate.nonexistent.weaker", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+	Title:       "Subdomains that do not exist are less protected than others",
+	Requirement: "Subdomains that do not exist are protected like others",
+	Advice:      "Set nonexistent_subdomain_policy to reject, or leave it out: no legitimate mail should use such names.",
+	When:        func(g *generation) bool { return g.req.NonexistentSubdomainPolicy != "" },
+	Fails: func(g *generation) diag.Failures {
+		others := cmp.Or(g.req.SubdomainPolicy, g.req.Policy)
+		return diag.FailIf(g.req.NonexistentSubdomainPolicy.Level() < others.Level(),
+			"The policy for subdomains that do not exist is %s, that for others %s.", g.req.NonexistentSubdomainPolicy,
+			others).About("np")
 	},
-	{
-		Code: "dmarc.generate.subdomain.ignored", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-		Title:       "Policies for subdomains have no effect here",
-		Requirement: "Policies for subdomains are in the record of an organizational domain",
-		Advice: "Put them into the record of the organizational domain, or set psd to n if this is an organization of its " +
-			"own.",
-		When: func(g *generation) bool {
-			return !g.req.Domain.IsZero() && cmp.Or(g.req.SubdomainPolicy, g.req.NonexistentSubdomainPolicy) != ""
-		},
-		Fails: func(g *generation) diag.Failures {
-			org := policy.PublicSuffixOrganizational(g.req.Domain.String())
-			declared := g.req.PSD == policy.NotPSD || g.req.PSD == policy.IsPSD
-			return diag.FailIf(org != g.req.Domain.String() && !declared, "The organizational domain of %s is %s by the "+
-				"public suffix list, and only its sp and np count.", g.req.Domain, org)
-		},
+}, {
+	Code: "dmarc.generate.subdomain.ignored", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+	Title:       "Policies for subdomains have no effect here",
+	Requirement: "Policies for subdomains are in the record of an organizational domain",
+	Advice: "Put them into the record of the organizational domain, or set psd to n if this is an organization of its " +
+		"own.",
+	When: func(g *generation) bool {
+		return !g.req.Domain.IsZero() && cmp.Or(g.req.SubdomainPolicy, g.req.NonexistentSubdomainPolicy) != ""
 	},
-	{
-		Code: "dmarc.generate.external", Severity: diag.Info, Ref: "RFC 9990 section 4",
-		Title:       "Report addresses in another organization need its consent",
-		Requirement: "All report addresses belong to the organization of the domain",
-		Advice: "Let the owner of the address publish the record in external_authorizations: until then no report is sent " +
-			"there.",
-		When: func(g *generation) bool { return !g.req.Domain.IsZero() },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailEach(g.external(), func(d string) diag.Failures {
-				return diag.FailIf(len(g.consentName(d)) <= maxName, "%s has to publish a TXT record at %s.", d,
-					g.consentName(d)).About(d)
-			})
-		},
+	Fails: func(g *generation) diag.Failures {
+		org := policy.PublicSuffixOrganizational(g.req.Domain.String())
+		declared := g.req.PSD == policy.NotPSD || g.req.PSD == policy.IsPSD
+		return diag.FailIf(org != g.req.Domain.String() && !declared, "The organizational domain of %s is %s by the "+
+			"public suffix list, and only its sp and np count.", g.req.Domain, org)
 	},
-	{
-		Code: "dmarc.generate.external.long", Severity: diag.Warning, Ref: "RFC 9990 section 4",
-		Title:       "A report address cannot be authorized",
-		Requirement: "Every report address in another organization can be authorized",
-		Advice:      "Use an address of the domain itself, or one at a domain with a shorter name.",
-		When:        func(g *generation) bool { return !g.req.Domain.IsZero() },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailEach(g.external(), func(d string) diag.Failures {
-				return diag.FailIf(len(g.consentName(d)) > maxName, "The name at which %s would accept reports for %s has more "+
-					"than %d characters.", d, g.req.Domain, maxName).About(d)
-			})
-		},
+}, {
+	Code: "dmarc.generate.external", Severity: diag.Info, Ref: "RFC 9990 section 4",
+	Title:       "Report addresses in another organization need its consent",
+	Requirement: "All report addresses belong to the organization of the domain",
+	Advice: "Let the owner of the address publish the record in external_authorizations: until then no report is sent " +
+		"there.",
+	When: func(g *generation) bool { return !g.req.Domain.IsZero() },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailEach(g.external(), func(d string) diag.Failures {
+			return diag.FailIf(len(g.consentName(d)) <= maxName, "%s has to publish a TXT record at %s.", d,
+				g.consentName(d)).About(d)
+		})
 	},
-	{
-		Code: "dmarc.generate.external.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 9990 section 4",
-		Title:       "Whether report addresses need consent is not known",
-		Requirement: "The domain is given, so that report addresses of others are known",
-		Advice:      "Give the domain to learn what the owners of addresses in other organizations have to publish.",
-		When:        func(g *generation) bool { return len(g.rua)+len(g.ruf) > 0 },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.req.Domain.IsZero(), "No domain was given with the report addresses.")
-		},
+}, {
+	Code: "dmarc.generate.external.long", Severity: diag.Warning, Ref: "RFC 9990 section 4",
+	Title:       "A report address cannot be authorized",
+	Requirement: "Every report address in another organization can be authorized",
+	Advice:      "Use an address of the domain itself, or one at a domain with a shorter name.",
+	When:        func(g *generation) bool { return !g.req.Domain.IsZero() },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailEach(g.external(), func(d string) diag.Failures {
+			return diag.FailIf(len(g.consentName(d)) > maxName, "The name at which %s would accept reports for %s has more "+
+				"than %d characters.", d, g.req.Domain, maxName).About(d)
+		})
 	},
-	{
-		Code: "dmarc.generate.testing.idle", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-		Title: "Nothing to test: the policy is none", Requirement: "There is a policy to test, or nothing is tested",
-		Advice: "Leave out testing, or set policy to quarantine: t=y has no effect on a policy of none.",
-		When:   func(g *generation) bool { return g.req.Testing },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(!g.enforced(), "t=y asks receivers to apply the policy one level lower, and it is none "+
-				"already.").About("t")
-		},
+}, {
+	Code: "dmarc.generate.external.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9990 section 4",
+	Title:       "Whether report addresses need consent is not known",
+	Requirement: "The domain is given, so that report addresses of others are known",
+	Advice:      "Give the domain to learn what the owners of addresses in other organizations have to publish.",
+	When:        func(g *generation) bool { return len(g.rua)+len(g.ruf) > 0 },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(g.req.Domain.IsZero(), "No domain was given with the report addresses.")
 	},
-	{
-		Code: "dmarc.generate.testing.legacy", Severity: diag.Info, Ref: "RFC 9989 appendix A.6",
-		Title: "Receivers that follow RFC 7489 do not know t=y", Requirement: "The record does not depend on t=y",
-		Advice: "Publish the policy one level lower instead of t=y if these receivers shall hold back, too.",
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.req.Testing && g.enforced(), "They apply %s in full, while those that follow RFC 9989 apply "+
-				"it one level lower.", g.strictest()).About("t")
-		},
+}, {
+	Code: "dmarc.generate.testing.idle", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+	Title: "Nothing to test: the policy is none", Requirement: "There is a policy to test, or nothing is tested",
+	Advice: "Leave out testing, or set policy to quarantine: t=y has no effect on a policy of none.",
+	When:   func(g *generation) bool { return g.req.Testing },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(!g.enforced(), "t=y asks receivers to apply the policy one level lower, and it is none "+
+			"already.").About("t")
 	},
-	{
-		Code: "dmarc.generate.percentage", Severity: diag.Warning, Ref: "RFC 9989 appendix A.6",
-		Title: "Receivers that follow RFC 9989 ignore pct", Requirement: "The policy applies to all mail",
-		Advice: "Publish the policy one level lower instead of pct until the reports are clean.",
-		When:   func(g *generation) bool { return g.enforced() },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.target.percentage < policy.DefaultPercentage, "They apply %s to all mail that fails DMARC, "+
-				"not to %d percent of it.", g.strictest(), g.target.percentage).About("pct")
-		},
+}, {
+	Code: "dmarc.generate.testing.legacy", Severity: diag.Info, Ref: "RFC 9989 appendix A.6",
+	Title: "Receivers that follow RFC 7489 do not know t=y", Requirement: "The record does not depend on t=y",
+	Advice: "Publish the policy one level lower instead of t=y if these receivers shall hold back, too.",
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(g.req.Testing && g.enforced(), "They apply %s in full, while those that follow RFC 9989 apply "+
+			"it one level lower.", g.strictest()).About("t")
 	},
-	{
-		Code: "dmarc.generate.percentage.idle", Severity: diag.Warning, Ref: "RFC 7489 section 6.3",
-		Title:       "A share of nothing: the policy is none",
-		Requirement: "There is a policy to apply to a share of the mail, or no share is given",
-		Advice:      "Leave out percentage, or set policy to quarantine: pct has no effect on a policy of none.",
-		When:        func(g *generation) bool { return g.target.percentage < policy.DefaultPercentage },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(!g.enforced(), "pct=%d has no effect, because the policy asks for nothing.",
-				g.target.percentage).About("pct")
-		},
+}, {
+	Code: "dmarc.generate.percentage", Severity: diag.Warning, Ref: "RFC 9989 appendix A.6",
+	Title: "Receivers that follow RFC 9989 ignore pct", Requirement: "The policy applies to all mail",
+	Advice: "Publish the policy one level lower instead of pct until the reports are clean.",
+	When:   func(g *generation) bool { return g.enforced() },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(g.target.percentage < policy.DefaultPercentage, "They apply %s to all mail that fails DMARC, "+
+			"not to %d percent of it.", g.strictest(), g.target.percentage).About("pct")
 	},
-	{
-		Code: "dmarc.generate.psd", Severity: diag.Error, Ref: "RFC 9989 section 4.7",
-		Title:       "psd=y for a domain that is not a public suffix",
-		Requirement: "psd=y is declared for a public suffix only",
-		Advice: "Leave out psd unless unrelated organizations register domains here: with psd=y, subdomains are no longer " +
-			"aligned with the domain.",
-		When: func(g *generation) bool { return !g.req.Domain.IsZero() && g.req.PSD == policy.IsPSD },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(!policy.IsPublicSuffix(g.req.Domain.String()), "The public suffix list does not have %s.",
-				g.req.Domain).
-				About("psd")
-		},
+}, {
+	Code: "dmarc.generate.percentage.idle", Severity: diag.Warning, Ref: "RFC 7489 section 6.3",
+	Title:       "A share of nothing: the policy is none",
+	Requirement: "There is a policy to apply to a share of the mail, or no share is given",
+	Advice:      "Leave out percentage, or set policy to quarantine: pct has no effect on a policy of none.",
+	When:        func(g *generation) bool { return g.target.percentage < policy.DefaultPercentage },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(!g.enforced(), "pct=%d has no effect, because the policy asks for nothing.",
+			g.target.percentage).About("pct")
 	},
-	{
-		Code: "dmarc.generate.psd.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.2",
-		Title: "Record for a public suffix without psd=y", Requirement: "A record for a public suffix declares psd=y",
-		Advice: "Set psd to y if you operate this public suffix; otherwise give the domain that you registered below it. " +
-			"Without psd=y all domains below count as one organization.",
-		When: func(g *generation) bool { return !g.req.Domain.IsZero() },
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(policy.IsPublicSuffix(g.req.Domain.String()) && g.req.PSD != policy.IsPSD, "%s is a public "+
-				"suffix, and its record applies to every domain below it that has none of its own.", g.req.Domain).About("psd")
-		},
+}, {
+	Code: "dmarc.generate.psd", Severity: diag.Error, Ref: "RFC 9989 section 4.7",
+	Title: "psd=y for a domain that is not a public suffix", Requirement: "psd=y is declared for a public suffix only",
+	Advice: "Leave out psd unless unrelated organizations register domains here: with psd=y, subdomains are no longer " +
+		"aligned with the domain.",
+	When: func(g *generation) bool { return !g.req.Domain.IsZero() && g.req.PSD == policy.IsPSD },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(!policy.IsPublicSuffix(g.req.Domain.String()), "The public suffix list does not have %s.",
+			g.req.Domain).
+			About("psd")
 	},
-}
+}, {
+	Code: "dmarc.generate.psd.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.2",
+	Title: "Record for a public suffix without psd=y", Requirement: "A record for a public suffix declares psd=y",
+	Advice: "Set psd to y if you operate this public suffix; otherwise give the domain that you registered below it. " +
+		"Without psd=y all domains below count as one organization.",
+	When: func(g *generation) bool { return !g.req.Domain.IsZero() },
+	Fails: func(g *generation) diag.Failures {
+		return diag.FailIf(policy.IsPublicSuffix(g.req.Domain.String()) && g.req.PSD != policy.IsPSD, "%s is a public "+
+			"suffix, and its record applies to every domain below it that has none of its own.", g.req.Domain).About("psd")
+	},
+}}
 
 // enforced reports whether the record asks for any policy.
 func (g *generation) enforced() bool { return g.strictest() != policy.None }

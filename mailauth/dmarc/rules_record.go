@@ -16,14 +16,13 @@ const startsToday = " The corrected record takes effect at once, so it keeps p=n
 
 // recordRules are about what at the name is the record.
 var recordRules = diag.Rules[*evidence]{
-	kit.Version(diag.Rule[*evidence]{
+	kit.Version(rule{
 		Code: "dmarc.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 		Advice: "Begin the record with exactly v=DMARC1; in this letter case, with nothing before it: receivers ignore " +
-			"all others." +
-			startsToday,
+			"all others." + startsToday,
 	}),
-	kit.Stray(diag.Rule[*evidence]{Code: "dmarc.record.stray", Severity: diag.Warning}),
-	kit.Multiple(diag.Rule[*evidence]{
+	kit.Stray(rule{Code: "dmarc.record.stray", Severity: diag.Warning}),
+	kit.Multiple(rule{
 		Code: "dmarc.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 		Ref:    "RFC 9989 section 4.10",
 		Advice: "Merge the records into one and remove the others: with several, receivers use none." + startsToday,
@@ -40,12 +39,12 @@ var recordRules = diag.Rules[*evidence]{
 		}),
 	}),
 	{
-		Code: "dmarc.record.own.ignored", Severity: diag.Warning,
-		DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.10.1",
+		Code: "dmarc.record.own.ignored", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Ref:         "RFC 9989 section 4.10.1",
 		Title:       "Broken DMARC record: that of a parent applies",
 		Requirement: "The domain has no broken record beside the one that it inherits",
-		Advice: "Begin the record of the domain with exactly v=DMARC1; or remove it, so that nobody takes it for the " +
-			"one that applies.",
+		Advice: "Begin the record of the domain with exactly v=DMARC1; or remove it, so that nobody takes it for the one " +
+			"that applies.",
 		When: func(e *evidence) bool { return e.inherited() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.own.Found.Strays, func(s taglist.Stray) diag.Failures {
@@ -55,8 +54,7 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.record.split", Severity: diag.Error, Weight: 1, Category: factorSyntax,
-		Ref:         "RFC 9989 section 4.5",
+		Code: "dmarc.record.split", Severity: diag.Error, Weight: 1, Ref: "RFC 9989 section 4.5",
 		Title:       "Rest of the DMARC record is in another TXT record",
 		Requirement: "The whole DMARC record is in one TXT record",
 		Advice:      "Put all tags into one TXT record: receivers read only the one that begins with v=DMARC1.",
@@ -93,24 +91,24 @@ func differences(records []string) string {
 
 // syntaxRules are about the form of the record.
 var syntaxRules = diag.Rules[*evidence]{
-	kit.Syntax(diag.Rule[*evidence]{
+	kit.Syntax(rule{
 		Code: "dmarc.record.syntax", Severity: diag.Error, Weight: 3, Category: factorSyntax,
 	}, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted),
-	kit.Syntax(diag.Rule[*evidence]{
+	kit.Syntax(rule{
 		Code: "dmarc.record.semicolon", Severity: diag.Warning,
 		Title: "DMARC record has two semicolons in a row", Requirement: "A tag stands between any two semicolons",
 		Advice: "Remove the second semicolon: some receivers refuse the record.",
 	}, taglist.Empty),
-	kit.Repeated(diag.Rule[*evidence]{
+	kit.Repeated(rule{
 		Code: "dmarc.record.repeated", Severity: diag.Critical, Weight: 2, Category: factorSyntax,
 		Ref: "RFC 6376 section 3.2",
 		Advice: "Keep one of the two, and of two policies the milder until the reports show that all senders pass: receivers " +
 			"differ in what they make of such a record.",
 	}),
-	kit.Joined(diag.Rule[*evidence]{Code: "dmarc.record.joined", Severity: diag.Error, Ref: "RFC 9989 section 4.5"}),
-	kit.Long(diag.Rule[*evidence]{Code: "dmarc.record.string", Severity: diag.Error, Ref: "RFC 1035 section 3.3"}),
-	kit.Line(diag.Rule[*evidence]{Code: "dmarc.record.line", Severity: diag.Info}),
-	kit.Unknown(diag.Rule[*evidence]{
+	kit.Joined(rule{Code: "dmarc.record.joined", Severity: diag.Error, Ref: "RFC 9989 section 4.5"}),
+	kit.Long(rule{Code: "dmarc.record.string", Severity: diag.Error, Ref: "RFC 1035 section 3.3"}),
+	kit.Line(rule{Code: "dmarc.record.line", Severity: diag.Info}),
+	kit.Unknown(rule{
 		Code: "dmarc.tag.unknown", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 		When: usable, // else it is a part of why the record has no effect
 	}),
@@ -125,76 +123,66 @@ func at(f diag.Failures, t taglist.Tag) diag.Failures {
 }
 
 // valueRules are about the values of tags.
-var valueRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.record.void", Severity: diag.Critical, Ref: "RFC 9989 section 4.10.1",
-		Title:       "DMARC record has no effect: no policy, no report address",
-		Requirement: "The record has a policy that receivers can read, or a report address",
-		Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record." + startsToday,
-		When:        func(e *evidence) bool { return kit.One(e) && len(e.record.Repeated()) == 0 },
-		Fails: suggesting(func(e *evidence) diag.Failures {
-			if e.reading.Usable {
-				return nil
-			}
-			f := diag.Fail("Receivers apply no DMARC: %s.", e.reading.Reason)
-			for _, unknown := range kit.Faults(taglist.Unknown)(e) {
-				f[0].Detail += " " + unknown.Detail
-			}
-			return f
-		}),
-	},
-	{
-		Code: "dmarc.policy.missing", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.void"},
-		Ref:   "RFC 9989 section 4.7",
-		Title: "DMARC record has no policy (p)", Requirement: "The record has a policy (p)",
-		Advice: "Add p=none behind the version, which is what receivers assume; some demand that it is there.",
-		Fails: suggesting(func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.record.Has("p"), "The record has no p=, so that receivers assume p=none and report only.")
-		}),
-	},
-	{
-		Code: "dmarc.policy.value", Severity: diag.Error, Weight: 2, Category: factorSyntax,
-		Ref:   "RFC 9989 section 4.7",
-		Title: "Invalid DMARC policy (p, sp or np)", Requirement: "Every policy is none, quarantine or reject",
-		Advice: "Write none, quarantine or reject: until then receivers assume p=none for all mail. Check in the " +
-			"reports that all senders pass before you publish a stricter policy than none.",
-		When: kit.One, Fails: kit.Faults(policy.BadPolicy),
-	},
-	{
-		Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
-		Ref:   "RFC 7489 section 6.4",
-		Title: "p does not follow the version of the DMARC record", Requirement: "p follows the version",
-		Advice: "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
-		Fails: suggesting(func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.record.PolicyFirst(), "The tag %s stands between the version and p.",
-				e.record.List.Tags[1].Name)
-		}),
-	},
-	{
-		Code: "dmarc.flag.value", Severity: diag.Error, Ref: "RFC 9989 section 4.7",
-		Title: "Invalid value of t or psd in the DMARC record", Requirement: "t is y or n, and psd is y, n or u",
-		Advice: "Correct the value or remove the tag: until then receivers act as if the tag were absent.",
-		When:   kit.One, Fails: kit.Faults(policy.BadFlag),
-	},
-	{
-		Code: "dmarc.fo.value", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-		Title: "Invalid option in fo of the DMARC record", Requirement: "fo holds options from 0, 1, d and s",
-		Advice: "Write options from 0, 1, d and s with colons between them: until then receivers use fo=0.",
-		When:   kit.One, Fails: kit.Faults(policy.BadOption),
-	},
-	{
-		Code: "dmarc.fo.contradiction", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-		Title: "fo has the options 0 and 1, which exclude each other", Requirement: "fo has one of the options 0 and 1",
-		Advice: "Keep 1, which includes what 0 asks for.",
-		When:   kit.One, Fails: kit.Faults(policy.Contradicted),
-	},
-	{
-		Code: "dmarc.tag.removed.value", Severity: diag.Warning, Ref: "RFC 7489 section 6.3",
-		Title: "Invalid value of pct, rf or ri in the DMARC record", Requirement: "pct, rf and ri have valid values",
-		Advice: "Remove the tag: RFC 9989 has dropped it, and receivers of RFC 7489 may refuse the record.",
-		When:   kit.One, Fails: kit.Faults(policy.BadRemoved),
-	},
-}
+var valueRules = diag.Rules[*evidence]{{
+	Code: "dmarc.record.void", Severity: diag.Critical, Ref: "RFC 9989 section 4.10.1",
+	Title:       "DMARC record has no effect: no policy, no report address",
+	Requirement: "The record has a policy that receivers can read, or a report address",
+	Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record." + startsToday,
+	When:        func(e *evidence) bool { return kit.One(e) && len(e.record.Repeated()) == 0 },
+	Fails: suggesting(func(e *evidence) diag.Failures {
+		if e.reading.Usable {
+			return nil
+		}
+		f := diag.Fail("Receivers apply no DMARC: %s.", e.reading.Reason)
+		for _, unknown := range kit.Faults(taglist.Unknown)(e) {
+			f[0].Detail += " " + unknown.Detail
+		}
+		return f
+	}),
+}, {
+	Code: "dmarc.policy.missing", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.void"},
+	Ref:   "RFC 9989 section 4.7",
+	Title: "DMARC record has no policy (p)", Requirement: "The record has a policy (p)",
+	Advice: "Add p=none behind the version, which is what receivers assume; some demand that it is there.",
+	Fails: suggesting(func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.record.Has("p"), "The record has no p=, so that receivers assume p=none and report only.")
+	}),
+}, {
+	Code: "dmarc.policy.value", Severity: diag.Error, Weight: 2, Category: factorSyntax, Ref: "RFC 9989 section 4.7",
+	Title: "Invalid DMARC policy (p, sp or np)", Requirement: "Every policy is none, quarantine or reject",
+	Advice: "Write none, quarantine or reject: until then receivers assume p=none for all mail. Check in the reports " +
+		"that all senders pass before you publish a stricter policy than none.",
+	When: kit.One, Fails: kit.Faults(policy.BadPolicy),
+}, {
+	Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
+	Ref:   "RFC 7489 section 6.4",
+	Title: "p does not follow the version of the DMARC record", Requirement: "p follows the version",
+	Advice: "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
+	Fails: suggesting(func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.record.PolicyFirst(), "The tag %s stands between the version and p.",
+			e.record.List.Tags[1].Name)
+	}),
+}, {
+	Code: "dmarc.flag.value", Severity: diag.Error, Ref: "RFC 9989 section 4.7",
+	Title: "Invalid value of t or psd in the DMARC record", Requirement: "t is y or n, and psd is y, n or u",
+	Advice: "Correct the value or remove the tag: until then receivers act as if the tag were absent.",
+	When:   kit.One, Fails: kit.Faults(policy.BadFlag),
+}, {
+	Code: "dmarc.fo.value", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+	Title: "Invalid option in fo of the DMARC record", Requirement: "fo holds options from 0, 1, d and s",
+	Advice: "Write options from 0, 1, d and s with colons between them: until then receivers use fo=0.",
+	When:   kit.One, Fails: kit.Faults(policy.BadOption),
+}, {
+	Code: "dmarc.fo.contradiction", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+	Title: "fo has the options 0 and 1, which exclude each other", Requirement: "fo has one of the options 0 and 1",
+	Advice: "Keep 1, which includes what 0 asks for.",
+	When:   kit.One, Fails: kit.Faults(policy.Contradicted),
+}, {
+	Code: "dmarc.tag.removed.value", Severity: diag.Warning, Ref: "RFC 7489 section 6.3",
+	Title: "Invalid value of pct, rf or ri in the DMARC record", Requirement: "pct, rf and ri have valid values",
+	Advice: "Remove the tag: RFC 9989 has dropped it, and receivers of RFC 7489 may refuse the record.",
+	When:   kit.One, Fails: kit.Faults(policy.BadRemoved),
+}}
 
 // level names a policy with its tag, such as "sp=none".
 func level(tag string, p policy.Policy) string { return fmt.Sprintf("%s=%s", tag, p) }

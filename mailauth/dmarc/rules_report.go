@@ -19,70 +19,63 @@ func (e *evidence) receives() bool {
 func quiet(e *evidence) bool { return parked(e) && e.requested() == policy.Reject }
 
 // reportRules are about where reports go, as far as the record tells.
-var reportRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
-		Ref:   "RFC 9989 section 5.1.3",
-		Title: "No DMARC reports are requested (no rua)", Requirement: "The record asks for aggregate reports (rua)",
-		Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services " +
-			"fail, and who forges the domain.",
-		When: func(e *evidence) bool { return usable(e) && !quiet(e) && len(e.beside.fragments) == 0 },
-		Fails: func(e *evidence) diag.Failures {
-			if e.record.Has("rua") {
-				return nil
-			}
-			f := diag.Fail("The record has no rua, so that receivers send no aggregate reports.")
-			if e.requested() == policy.None {
-				f = diag.Fail("With p=none and no rua the record neither protects the domain nor brings reports.")
-			}
-			if e.location == "" || !e.valid() || !e.offline && !e.receives() {
-				return f
-			}
-			return f.Suggesting(e.with("rua", e.mailbox()))
-		},
+var reportRules = diag.Rules[*evidence]{{
+	Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
+	Ref:   "RFC 9989 section 5.1.3",
+	Title: "No DMARC reports are requested (no rua)", Requirement: "The record asks for aggregate reports (rua)",
+	Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services fail, and " +
+		"who forges the domain.",
+	When: func(e *evidence) bool { return usable(e) && !quiet(e) && len(e.beside.fragments) == 0 },
+	Fails: func(e *evidence) diag.Failures {
+		if e.record.Has("rua") {
+			return nil
+		}
+		f := diag.Fail("The record has no rua, so that receivers send no aggregate reports.")
+		if e.requested() == policy.None {
+			f = diag.Fail("With p=none and no rua the record neither protects the domain nor brings reports.")
+		}
+		if e.location == "" || !e.valid() || !e.offline && !e.receives() {
+			return f
+		}
+		return f.Suggesting(e.with("rua", e.mailbox()))
 	},
-	{
-		Code: "dmarc.uri.invalid", Severity: diag.Error, Weight: 2, Category: factorReporting,
-		Ref:   "RFC 9989 section 4.6",
-		Title: "Invalid DMARC report address (rua or ruf)", Requirement: "Every destination of reports is a valid URI",
-		Advice: "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send " +
-			"nothing to what they cannot read.",
-		When:  func(e *evidence) bool { return kit.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
-		Fails: kit.Faults(policy.BadURI),
+}, {
+	Code: "dmarc.uri.invalid", Severity: diag.Error, Weight: 2, Category: factorReporting, Ref: "RFC 9989 section 4.6",
+	Title: "Invalid DMARC report address (rua or ruf)", Requirement: "Every destination of reports is a valid URI",
+	Advice: "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send nothing " +
+		"to what they cannot read.",
+	When:  func(e *evidence) bool { return kit.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
+	Fails: kit.Faults(policy.BadURI),
+}, {
+	Code: "dmarc.uri.empty", Severity: diag.Warning, Ref: "RFC 9989 section 4.8",
+	Title: "Comma without a report address beside it", Requirement: "A report address stands beside every comma",
+	Advice: "Remove the comma: some receivers read none of the addresses.",
+	When:   kit.One, Fails: kit.Faults(policy.EmptyURI),
+}, {
+	Code: "dmarc.uri.scheme", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+	Title: "DMARC report address that is not mailto", Requirement: "Every report address is of mailto",
+	Advice: "Add a mailto address: receivers need not support anything else.",
+	When:   func(e *evidence) bool { return kit.One(e) && e.record.Reported() },
+	Fails: func(e *evidence) diag.Failures {
+		return eachURI(e, func(u policy.URI) diag.Failures {
+			return diag.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.",
+				diag.Quote(u.Text))
+		})
 	},
-	{
-		Code: "dmarc.uri.empty", Severity: diag.Warning, Ref: "RFC 9989 section 4.8",
-		Title: "Comma without a report address beside it", Requirement: "A report address stands beside every comma",
-		Advice: "Remove the comma: some receivers read none of the addresses.",
-		When:   kit.One, Fails: kit.Faults(policy.EmptyURI),
+}, {
+	Code: "dmarc.uri.external", Severity: diag.Info, Ref: "RFC 9990 section 4",
+	Title:       "Report address in another domain needs its consent",
+	Requirement: "Every report address belongs to the domain",
+	Advice: "Have v=DMARC1 published as a TXT record at the name in the detail before you publish the record: without " +
+		"it receivers send no reports there.",
+	When: func(e *evidence) bool { return e.offline && kit.One(e) && e.location != "" },
+	Fails: func(e *evidence) diag.Failures {
+		return eachURI(e, func(u policy.URI) diag.Failures {
+			return diag.FailIf(u.Valid() && e.external(u), "%s must accept the reports of %s at %s.", u.Domain, e.location,
+				policy.ConsentName("_dmarc", e.location, u.Domain))
+		})
 	},
-	{
-		Code: "dmarc.uri.scheme", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-		Title: "DMARC report address that is not mailto", Requirement: "Every report address is of mailto",
-		Advice: "Add a mailto address: receivers need not support anything else.",
-		When:   func(e *evidence) bool { return kit.One(e) && e.record.Reported() },
-		Fails: func(e *evidence) diag.Failures {
-			return eachURI(e, func(u policy.URI) diag.Failures {
-				return diag.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.",
-					diag.Quote(u.Text))
-			})
-		},
-	},
-	{
-		Code: "dmarc.uri.external", Severity: diag.Info, Ref: "RFC 9990 section 4",
-		Title:       "Report address in another domain needs its consent",
-		Requirement: "Every report address belongs to the domain",
-		Advice: "Have v=DMARC1 published as a TXT record at the name in the detail before you publish the record: without it " +
-			"receivers send no reports there.",
-		When: func(e *evidence) bool { return e.offline && kit.One(e) && e.location != "" },
-		Fails: func(e *evidence) diag.Failures {
-			return eachURI(e, func(u policy.URI) diag.Failures {
-				return diag.FailIf(u.Valid() && e.external(u), "%s must accept the reports of %s at %s.", u.Domain, e.location,
-					policy.ConsentName("_dmarc", e.location, u.Domain))
-			})
-		},
-	},
-}
+}}
 
 // eachURI returns the failures of all destinations, each about its own.
 func eachURI(e *evidence, fails func(policy.URI) diag.Failures) diag.Failures {
@@ -105,94 +98,81 @@ func foreign(e *evidence) bool {
 }
 
 // destinationRules are about whether reports arrive.
-var destinationRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.destination.consent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 9990 section 4",
-		Title:       "Authorization by a report destination could not be looked up",
-		Requirement: "The name servers of every report destination answer for its authorization record",
-		Advice:      "Try again later: receivers that cannot look it up send no reports meanwhile.",
-		When:        foreign,
-		Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
-			_, known := d.consent.Given()
-			if !d.external || known {
-				return nil
-			}
-			return diag.Fail("Whether %s accepts reports for %s is not known: the TXT lookup of %s failed: %s.", d.domain,
-				e.location, d.consent.Name, diag.Reason(d.consent.Answer.Err()))
-		}),
+var destinationRules = diag.Rules[*evidence]{{
+	Code: "dmarc.destination.consent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:         "RFC 9990 section 4",
+	Title:       "Authorization by a report destination could not be looked up",
+	Requirement: "The name servers of every report destination answer for its authorization record",
+	Advice:      "Try again later: receivers that cannot look it up send no reports meanwhile.",
+	When:        foreign, Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
+		_, known := d.consent.Given()
+		if !d.external || known {
+			return nil
+		}
+		return diag.Fail("Whether %s accepts reports for %s is not known: the TXT lookup of %s failed: %s.", d.domain,
+			e.location, d.consent.Name, diag.Reason(d.consent.Answer.Err()))
+	}),
+}, {
+	Code: "dmarc.destination.unauthorized", Severity: diag.Warning, Weight: 2, Category: factorReporting,
+	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
+	Title:       "Report destination has not authorized DMARC reports",
+	Requirement: "Every external report destination has authorized the reports",
+	Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, or use " +
+		"an address of your own domain: until then receivers send no reports there.",
+	When: foreign, Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
+		yes, known := d.consent.Given()
+		switch {
+		case !d.external || yes || !known:
+			return nil
+		case d.consent.TooLong:
+			return diag.Fail("%s cannot accept reports for %s: the name %s would be too long.", d.domain, e.location,
+				d.consent.Name)
+		case d.consent.Answer.Exists():
+			return diag.Fail("%s is not authorized to receive reports for %s: the TXT record at %s does not begin with "+
+				"v=DMARC1.", d.domain, e.location, d.consent.Name)
+		default:
+			return diag.Fail("%s is not authorized to receive reports for %s: there is no TXT record at %s.", d.domain,
+				e.location, d.consent.Name)
+		}
+	}),
+}, {
+	Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning,
+	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
+	Title:       "Report destination sends reports to another host",
+	Requirement: "No report destination sends reports to another host",
+	Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another address: " +
+		"receivers send no reports at all.",
+	When:  foreign,
+	Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden() }),
+}, {
+	Code: "dmarc.destination.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+	Title:       "Mail servers of a report destination could not be looked up",
+	Requirement: "The name servers of every report destination answer for its mail servers",
+	Advice:      "Try again later: reports wait meanwhile.",
+	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
+		why := d.mail.Unknown()
+		return diag.FailIf(why != "", "Whether %s receives mail is not known: %s.", d.domain, why)
+	}),
+}, {
+	Code: "dmarc.destination.undeliverable", Severity: diag.Warning, Weight: 1, Category: factorReporting,
+	Reads: []diag.Source{fromRecord, fromExistence, fromReports}, Stands: true, Ref: "RFC 5321 section 5.1",
+	Title:       "Domain of a DMARC report address receives no mail",
+	Requirement: "The domain of every report address receives mail",
+	Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",
+	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
+		why := d.mail.Refusal()
+		return diag.FailIf(why != "" && d.uris[0].Scheme == "mailto", "Reports to %s cannot be delivered: %s %s.",
+			diag.Quote(d.uris[0].Text), d.domain, why)
+	}),
+}, {
+	Code: "dmarc.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7489 section 6.2",
+	Title: "Too many report destinations to check", Requirement: "All report destinations were checked",
+	Advice: "Remove addresses: receivers need to serve only two.",
+	When:   followed, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", maxDestinations,
+			diag.Count(e.unchecked, "destination"))
 	},
-	{
-		Code: "dmarc.destination.unauthorized", Severity: diag.Warning, Weight: 2, Category: factorReporting,
-		Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
-		Title:       "Report destination has not authorized DMARC reports",
-		Requirement: "Every external report destination has authorized the reports",
-		Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, " +
-			"or use an address of your own domain: until then receivers send no reports there.",
-		When: foreign,
-		Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
-			yes, known := d.consent.Given()
-			switch {
-			case !d.external || yes || !known:
-				return nil
-			case d.consent.TooLong:
-				return diag.Fail("%s cannot accept reports for %s: the name %s would be too long.", d.domain, e.location,
-					d.consent.Name)
-			case d.consent.Answer.Exists():
-				return diag.Fail("%s is not authorized to receive reports for %s: the TXT record at %s does not begin with "+
-					"v=DMARC1.", d.domain, e.location, d.consent.Name)
-			default:
-				return diag.Fail("%s is not authorized to receive reports for %s: there is no TXT record at %s.", d.domain,
-					e.location, d.consent.Name)
-			}
-		}),
-	},
-	{
-		Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning,
-		Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
-		Title:       "Report destination sends reports to another host",
-		Requirement: "No report destination sends reports to another host",
-		Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another " +
-			"address: receivers send no reports at all.",
-		When:  foreign,
-		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden() }),
-	},
-	{
-		Code: "dmarc.destination.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 5321 section 5.1",
-		Title:       "Mail servers of a report destination could not be looked up",
-		Requirement: "The name servers of every report destination answer for its mail servers",
-		Advice:      "Try again later: reports wait meanwhile.",
-		When:        followed,
-		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
-			why := d.mail.Unknown()
-			return diag.FailIf(why != "", "Whether %s receives mail is not known: %s.", d.domain, why)
-		}),
-	},
-	{
-		Code: "dmarc.destination.undeliverable", Severity: diag.Warning, Weight: 1, Category: factorReporting,
-		Reads: []diag.Source{fromRecord, fromExistence, fromReports}, Stands: true, Ref: "RFC 5321 section 5.1",
-		Title:       "Domain of a DMARC report address receives no mail",
-		Requirement: "The domain of every report address receives mail",
-		Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",
-		When:        followed,
-		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
-			why := d.mail.Refusal()
-			return diag.FailIf(why != "" && d.uris[0].Scheme == "mailto", "Reports to %s cannot be delivered: %s %s.",
-				diag.Quote(d.uris[0].Text), d.domain, why)
-		}),
-	},
-	{
-		Code: "dmarc.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7489 section 6.2",
-		Title: "Too many report destinations to check", Requirement: "All report destinations were checked",
-		Advice: "Remove addresses: receivers need to serve only two.",
-		When:   followed,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", maxDestinations,
-				diag.Count(e.unchecked, "destination"))
-		},
-	},
-}
+}}
 
 // overridden tells of addresses at another host that replace that of the record.
 func (d *destination) overridden() diag.Failures {
@@ -213,50 +193,46 @@ func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*ev
 }
 
 // discoveryRules are about how receivers come to the record.
-var discoveryRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.record.nearest", Severity: diag.Info, Ref: "RFC 9989 section 4.10.1",
-		Title:       "Record of a nearer parent does not apply",
-		Requirement: "No parent between the domain and the record has a record",
-		Advice: "Add psd=n to the nearer record if the domains below it are to follow it: otherwise only its own " +
-			"domain does.",
-		When: func(e *evidence) bool { return online(e) && e.inherited() },
-		Fails: func(e *evidence) diag.Failures {
-			var all diag.Failures
-			for _, s := range e.discovery.Walk.Steps[1:] {
-				if s.Domain == e.location {
-					break
-				}
-				all = append(all, diag.FailIf(s.Record != nil,
-					"The record at %s applies to that domain only: %s is the organizational domain of %s.", s.Name,
-					e.discovery.Tree.Organizational, e.domain).About(s.Name)...)
+var discoveryRules = diag.Rules[*evidence]{{
+	Code: "dmarc.record.nearest", Severity: diag.Info, Ref: "RFC 9989 section 4.10.1",
+	Title:       "Record of a nearer parent does not apply",
+	Requirement: "No parent between the domain and the record has a record",
+	Advice: "Add psd=n to the nearer record if the domains below it are to follow it: otherwise only its own domain " +
+		"does.",
+	When: func(e *evidence) bool { return online(e) && e.inherited() },
+	Fails: func(e *evidence) diag.Failures {
+		var all diag.Failures
+		for _, s := range e.discovery.Walk.Steps[1:] {
+			if s.Domain == e.location {
+				break
 			}
-			return all
-		},
+			all = append(all, diag.FailIf(s.Record != nil,
+				"The record at %s applies to that domain only: %s is the organizational domain of %s.", s.Name,
+				e.discovery.Tree.Organizational, e.domain).About(s.Name)...)
+		}
+		return all
 	},
-	{
-		Code: "dmarc.standards.differ", Severity: diag.Info, Ref: "RFC 9989 appendix C.3",
-		Title:       "Receivers of RFC 7489 and RFC 9989 apply different policies",
-		Requirement: "Receivers of RFC 7489 and RFC 9989 apply the same policy",
-		Advice:      "Decide which of the two is meant, and write a record that both read in the same way.",
-		When:        kit.One,
-		Fails: func(e *evidence) diag.Failures {
-			if e.offline {
-				older, newer := e.older.Applied, e.reading.Applied
-				older.Nonexistent, newer.Nonexistent = "", "" // only RFC 9989 has np
-				return diag.FailIf(older != newer || e.older.Percentage != e.reading.Percentage,
-					"Receivers of RFC 7489 apply %s, those of RFC 9989 %s.", spoken(e.older), spoken(e.reading))
-			}
-			older, newer := e.view(policy.RFC7489), e.view(policy.RFC9989)
-			if older.PolicyDomain == newer.PolicyDomain {
-				return diag.FailIf(older.AppliedPolicy != newer.AppliedPolicy || older.Percentage != newer.Percentage,
-					"For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain, older.spoken(), newer.spoken())
-			}
-			return diag.Fail("For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
-				older.spoken()+from(older.PolicyDomain), newer.spoken()+from(newer.PolicyDomain))
-		},
+}, {
+	Code: "dmarc.standards.differ", Severity: diag.Info, Ref: "RFC 9989 appendix C.3",
+	Title:       "Receivers of RFC 7489 and RFC 9989 apply different policies",
+	Requirement: "Receivers of RFC 7489 and RFC 9989 apply the same policy",
+	Advice:      "Decide which of the two is meant, and write a record that both read in the same way.",
+	When:        kit.One, Fails: func(e *evidence) diag.Failures {
+		if e.offline {
+			older, newer := e.older.Applied, e.reading.Applied
+			older.Nonexistent, newer.Nonexistent = "", "" // only RFC 9989 has np
+			return diag.FailIf(older != newer || e.older.Percentage != e.reading.Percentage,
+				"Receivers of RFC 7489 apply %s, those of RFC 9989 %s.", spoken(e.older), spoken(e.reading))
+		}
+		older, newer := e.view(policy.RFC7489), e.view(policy.RFC9989)
+		if older.PolicyDomain == newer.PolicyDomain {
+			return diag.FailIf(older.AppliedPolicy != newer.AppliedPolicy || older.Percentage != newer.Percentage,
+				"For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain, older.spoken(), newer.spoken())
+		}
+		return diag.Fail("For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
+			older.spoken()+from(older.PolicyDomain), newer.spoken()+from(newer.PolicyDomain))
 	},
-}
+}}
 
 // spoken is what a reading asks for in words.
 func spoken(r policy.Reading) string {

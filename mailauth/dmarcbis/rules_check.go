@@ -11,9 +11,15 @@ import (
 )
 
 // checkRules is the table of all that a check examines.
-var checkRules = slices.Concat(discoveryRules.Reading(fromRecord, fromExistence),
-	slices.Concat(recordRules, obsoleteRules).Reading(fromRecord), suffixRules.Reading(fromRecord),
-	legacyRulesTable.Reading(fromRecord))
+var checkRules = slices.Concat(discoveryRules.With(rule{
+	Category: factorDiscovery, Reads: []diag.Source{fromRecord, fromExistence}}),
+	slices.Concat(recordRules.With(rule{Category: factorPolicy}),
+		obsoleteRules.With(rule{Category: factorObsolete, DependsOn: afterUsable})).
+		With(rule{When: hasRecord, Reads: []diag.Source{fromRecord}}), suffixRules.Reading(fromRecord),
+	legacyRulesTable.With(rule{
+		Category: factorLegacy, When: hasRecord, DependsOn: afterUsable, Reads: []diag.Source{fromRecord}}))
+
+type rule = diag.Rule[*evidence]
 
 var (
 	afterRecord  = []diag.Code{"dmarcbis.record.unknown"}
@@ -33,204 +39,180 @@ const leaveSuffix = "Leave it unless you operate this public suffix. Its record 
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
 // discoveryRules are about finding the record.
-var discoveryRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarcbis.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, Reads: []diag.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
-		Title: "Domain does not exist", Requirement: "The DNS does not answer NXDOMAIN for the domain",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		Fails: func(e *evidence) diag.Failures {
-			if !e.nonexistent() {
-				return nil
-			}
-			if r := e.record(); r != nil && e.newer.Usable {
-				return diag.Fail("The DNS answers NXDOMAIN for %s. Mail from it that fails DMARC gets the policy %s of %s.",
-					e.domain, e.newer.Applied.Nonexistent, e.Tree.PolicyDomain())
-			}
-			return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
-		},
-	},
-	{
-		Code: "dmarcbis.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 9989 section 4.10.1",
-		Title:       "DMARC record could not be looked up",
-		Requirement: "The name servers answer for every name that decides about the policy",
-		Advice:      "Check the name servers of these names: until they answer, receivers cannot tell which policy applies.",
-		When:        func(e *evidence) bool { return !e.nonexistent() },
-		Fails: func(e *evidence) diag.Failures {
-			if e.Tree.PolicyErr == nil {
-				return nil
-			}
-			presumed := ""
-			if s := e.Tree.Presumed; s != nil {
-				presumed = fmt.Sprintf(" By the answers that came, the record of %s applies.", s.Domain)
-			}
-			return e.failedSteps("The TXT lookup of %s failed: %s." + presumed)
-		},
-	},
-	{
-		Code: "dmarcbis.organizational.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn: afterRecord, Ref: "RFC 9989 section 4.10.2",
-		Title:       "Organizational domain is not known for certain",
-		Requirement: "The name servers answer for every name of the tree walk",
-		Advice:      "Try again later. The policy is certain, but not with which other domains the domain is aligned.",
-		When:        hasRecord,
-		Fails: func(e *evidence) diag.Failures {
-			return e.failedSteps("The TXT lookup of %s failed: %s. A record there could change the organizational domain, " +
-				"which is " + e.Tree.Organizational + " by what is known.")
-		},
-	},
-	{
-		Code: "dmarcbis.psl.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
-		Ref:         "RFC 7489 section 6.6.3",
-		Title:       "What receivers of RFC 7489 find is not known",
-		Requirement: "The name servers answer for the organizational domain of the public suffix list",
-		Advice:      "Try again later, once the name servers of the domain answer.",
-		When:        hasRecord,
-		Fails: func(e *evidence) diag.Failures {
-			if e.List.PolicyErr == nil {
-				return nil
-			}
-			return diag.Fail("The TXT lookup of _dmarc.%s failed: %s.", e.List.Organizational, diag.Reason(e.List.PolicyErr))
-		},
-	},
-	{
-		Code: "dmarcbis.existence.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
-		Ref:   "RFC 9989 appendix A.4",
-		Title: "Whether the domain exists is not known", Requirement: "The name servers say whether the domain exists",
-		Advice: "Check the name servers of the domain: whether sp or np applies depends on their answer.",
-		When:   func(e *evidence) bool { return hasRecord(e) && e.Tree.Origin != policy.Own },
-		Fails: func(e *evidence) diag.Failures {
-			if _, known := e.mail.Exists(); !known {
-				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.MX.Err()))
-			}
+var discoveryRules = diag.Rules[*evidence]{{
+	Code: "dmarcbis.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+	Fact: ground.NoName, Reads: []diag.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
+	Title: "Domain does not exist", Requirement: "The DNS does not answer NXDOMAIN for the domain",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	Fails: func(e *evidence) diag.Failures {
+		if !e.nonexistent() {
 			return nil
-		},
+		}
+		if r := e.record(); r != nil && e.newer.Usable {
+			return diag.Fail("The DNS answers NXDOMAIN for %s. Mail from it that fails DMARC gets the policy %s of %s.",
+				e.domain, e.newer.Applied.Nonexistent, e.Tree.PolicyDomain())
+		}
+		return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-	{
-		Code: "dmarcbis.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
-		Ref:         "RFC 5321 section 5.1",
-		Title:       "Whether the domain receives mail could not be looked up",
-		Requirement: "The name servers say whether the domain receives mail",
-		Advice:      "Check the name servers of the domain: what a missing record means depends on whether it has mail.",
-		When:        func(e *evidence) bool { return !hasRecord(e) && !e.nonexistent() },
-		Fails: func(e *evidence) diag.Failures {
-			why := e.mail.Unknown()
-			return diag.FailIf(why != "", "There is no DMARC record that applies, and what that means is not known: %s.", why)
-		},
+}, {
+	Code: "dmarcbis.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9989 section 4.10.1",
+	Title:       "DMARC record could not be looked up",
+	Requirement: "The name servers answer for every name that decides about the policy",
+	Advice:      "Check the name servers of these names: until they answer, receivers cannot tell which policy applies.",
+	When:        func(e *evidence) bool { return !e.nonexistent() },
+	Fails: func(e *evidence) diag.Failures {
+		if e.Tree.PolicyErr == nil {
+			return nil
+		}
+		presumed := ""
+		if s := e.Tree.Presumed; s != nil {
+			presumed = fmt.Sprintf(" By the answers that came, the record of %s applies.", s.Domain)
+		}
+		return e.failedSteps("The TXT lookup of %s failed: %s." + presumed)
 	},
-	{
-		Code: "dmarcbis.record.multiple", Severity: diag.Critical, Weight: 20, Category: factorDiscovery,
-		DependsOn: afterRecord, Ref: "RFC 9989 section 4.10",
-		Title:       "More than one DMARC record, so that none applies",
-		Requirement: "The DMARC record is the only one at its name",
-		Advice:      "Remove all records but one: with several, receivers use none of them.",
-		Fails: func(e *evidence) diag.Failures {
-			if hasRecord(e) {
+}, {
+	Code: "dmarcbis.organizational.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+	Ref:         "RFC 9989 section 4.10.2",
+	Title:       "Organizational domain is not known for certain",
+	Requirement: "The name servers answer for every name of the tree walk",
+	Advice:      "Try again later. The policy is certain, but not with which other domains the domain is aligned.",
+	When:        hasRecord, Fails: func(e *evidence) diag.Failures {
+		return e.failedSteps("The TXT lookup of %s failed: %s. A record there could change the organizational domain, " +
+			"which is " + e.Tree.Organizational + " by what is known.")
+	},
+}, {
+	Code: "dmarcbis.psl.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+	Ref:         "RFC 7489 section 6.6.3",
+	Title:       "What receivers of RFC 7489 find is not known",
+	Requirement: "The name servers answer for the organizational domain of the public suffix list",
+	Advice:      "Try again later, once the name servers of the domain answer.",
+	When:        hasRecord, Fails: func(e *evidence) diag.Failures {
+		if e.List.PolicyErr == nil {
+			return nil
+		}
+		return diag.Fail("The TXT lookup of _dmarc.%s failed: %s.", e.List.Organizational, diag.Reason(e.List.PolicyErr))
+	},
+}, {
+	Code: "dmarcbis.existence.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+	Ref:   "RFC 9989 appendix A.4",
+	Title: "Whether the domain exists is not known", Requirement: "The name servers say whether the domain exists",
+	Advice: "Check the name servers of the domain: whether sp or np applies depends on their answer.",
+	When:   func(e *evidence) bool { return hasRecord(e) && e.Tree.Origin != policy.Own },
+	Fails: func(e *evidence) diag.Failures {
+		if _, known := e.mail.Exists(); !known {
+			return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.MX.Err()))
+		}
+		return nil
+	},
+}, {
+	Code: "dmarcbis.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+	Ref:         "RFC 5321 section 5.1",
+	Title:       "Whether the domain receives mail could not be looked up",
+	Requirement: "The name servers say whether the domain receives mail",
+	Advice:      "Check the name servers of the domain: what a missing record means depends on whether it has mail.",
+	When:        func(e *evidence) bool { return !hasRecord(e) && !e.nonexistent() },
+	Fails: func(e *evidence) diag.Failures {
+		why := e.mail.Unknown()
+		return diag.FailIf(why != "", "There is no DMARC record that applies, and what that means is not known: %s.", why)
+	},
+}, {
+	Code: "dmarcbis.record.multiple", Severity: diag.Critical, Weight: 20, DependsOn: afterRecord,
+	Ref:         "RFC 9989 section 4.10",
+	Title:       "More than one DMARC record, so that none applies",
+	Requirement: "The DMARC record is the only one at its name",
+	Advice:      "Remove all records but one: with several, receivers use none of them.",
+	Fails: func(e *evidence) diag.Failures {
+		if hasRecord(e) {
+			return nil
+		}
+		return diag.FailEach(e.Walk.Steps, multiple)
+	},
+}, {
+	Code: "dmarcbis.record.stray", Severity: diag.Critical, Weight: 20, DependsOn: afterRecord,
+	Ref:   "RFC 9989 section 4.7",
+	Title: "Receivers do not recognize the DMARC record", Requirement: "Receivers recognize the DMARC record",
+	Advice: "Begin the record with exactly v=DMARC1; in this letter case.",
+	Fails: func(e *evidence) diag.Failures {
+		if hasRecord(e) {
+			return nil
+		}
+		return diag.FailEach(e.Walk.Steps, stray)
+	},
+}, {
+	Code: "dmarcbis.record.discarded", Severity: diag.Error, Weight: 10, DependsOn: afterRecord,
+	Ref:         "RFC 9989 section 4.10",
+	Title:       "Receivers ignore the nearer DMARC records and apply a parent's",
+	Requirement: "Receivers discard nothing that is published nearer to the domain than the record that applies",
+	Advice:      "Leave exactly one record at the name, which begins with v=DMARC1; or remove all of them.",
+	When:        hasRecord, Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
+			if len(s.Domain) <= len(e.Tree.PolicyDomain()) {
 				return nil
 			}
-			return diag.FailEach(e.Walk.Steps, multiple)
-		},
+			return append(multiple(s), stray(s)...)
+		}).Joined()
 	},
-	{
-		Code: "dmarcbis.record.stray", Severity: diag.Critical, Weight: 20, Category: factorDiscovery,
-		DependsOn: afterRecord, Ref: "RFC 9989 section 4.7",
-		Title: "Receivers do not recognize the DMARC record", Requirement: "Receivers recognize the DMARC record",
-		Advice: "Begin the record with exactly v=DMARC1; in this letter case.",
-		Fails: func(e *evidence) diag.Failures {
-			if hasRecord(e) {
-				return nil
-			}
-			return diag.FailEach(e.Walk.Steps, stray)
-		},
+}, {
+	Code: "dmarcbis.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20, DependsOn: afterRecord,
+	Ref:   "RFC 1034 section 3.6.2",
+	Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
+	Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
+		"cannot stand at one name.",
+	When: func(e *evidence) bool {
+		own := &e.Walk.Steps[0]
+		return len(own.Answer.Aliases) > 0 && (own.DanglingAlias() != "" && !hasRecord(e) || len(own.Found.Records) > 0)
 	},
-	{
-		Code: "dmarcbis.record.discarded", Severity: diag.Error, Weight: 10, Category: factorDiscovery,
-		DependsOn: afterRecord, Ref: "RFC 9989 section 4.10",
-		Title:       "Receivers ignore the nearer DMARC records and apply a parent's",
-		Requirement: "Receivers discard nothing that is published nearer to the domain than the record that applies",
-		Advice:      "Leave exactly one record at the name, which begins with v=DMARC1; or remove all of them.",
-		When:        hasRecord,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
-				if len(s.Domain) <= len(e.Tree.PolicyDomain()) {
-					return nil
-				}
-				return append(multiple(s), stray(s)...)
-			}).Joined()
-		},
+	Fails: func(e *evidence) diag.Failures {
+		alias := e.Walk.Steps[0].DanglingAlias()
+		return diag.FailIf(alias != "", "%s", alias)
 	},
-	{
-		Code: "dmarcbis.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
-		Category: factorDiscovery, DependsOn: afterRecord, Ref: "RFC 1034 section 3.6.2",
-		Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
-		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the " +
-			"two cannot stand at one name.",
-		When: func(e *evidence) bool {
-			own := &e.Walk.Steps[0]
-			return len(own.Answer.Aliases) > 0 && (own.DanglingAlias() != "" && !hasRecord(e) || len(own.Found.Records) > 0)
-		},
-		Fails: func(e *evidence) diag.Failures {
-			alias := e.Walk.Steps[0].DanglingAlias()
-			return diag.FailIf(alias != "", "%s", alias)
-		},
+}, {
+	Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20, Reads: missingReads,
+	DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
+		"dmarcbis.record.stray"},
+	Ref:   "RFC 9989 section 4.10.1",
+	Title: "No DMARC record", Requirement: "The domain has a DMARC record, or a domain above it has one that applies",
+	Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
+		"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
+	When: func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && e.receives()) },
+	Fails: func(e *evidence) diag.Failures {
+		return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.List.Organizational)
 	},
-	{
-		Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
-		Category: factorDiscovery, Reads: missingReads,
-		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
-			"dmarcbis.record.stray"},
-		Ref:         "RFC 9989 section 4.10.1",
-		Title:       "No DMARC record",
-		Requirement: "The domain has a DMARC record, or a domain above it has one that applies",
-		Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
-			"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
-		When: func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && e.receives()) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.List.Organizational)
-		},
+}, {
+	Code: "dmarcbis.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing, Reads: missingReads,
+	DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
+		"dmarcbis.record.stray"},
+	Ref:         "RFC 9989 section 4.10.1",
+	Title:       "No DMARC record for a domain that receives no mail",
+	Requirement: "The domain has a DMARC record, although it receives no mail",
+	Advice: "Check that nothing sends mail in the name of the domain. Then publish v=DMARC1; p=reject at the domain " +
+		"itself, so that receivers refuse forged mail.",
+	When:  func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && !e.receives()) },
+	Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
+}, {
+	Code: "dmarcbis.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+	Reads: missingReads, DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
+		"dmarcbis.record.stray"},
+	Ref:   "RFC 9989 section 5.2",
+	Title: "No DMARC record on a public suffix", Requirement: "The public suffix has a DMARC record",
+	Advice: leaveSuffix,
+	When: func(e *evidence) bool {
+		return e.suffix() && (hasRecord(e) || e.fresh() && !e.receives())
 	},
-	{
-		Code: "dmarcbis.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Reads: missingReads,
-		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
-			"dmarcbis.record.stray"},
-		Ref:         "RFC 9989 section 4.10.1",
-		Title:       "No DMARC record for a domain that receives no mail",
-		Requirement: "The domain has a DMARC record, although it receives no mail",
-		Advice: "Check that nothing sends mail in the name of the domain. Then publish v=DMARC1; p=reject at the " +
-			"domain itself, so that receivers refuse forged mail.",
-		When:  func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && !e.receives()) },
-		Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
+	Fails: func(e *evidence) diag.Failures { return e.absent("") },
+}, {
+	Code: "dmarcbis.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
+	Reads: missingReads, DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
+		"dmarcbis.record.stray"},
+	Ref:         "RFC 9989 section 5.2",
+	Title:       "No DMARC record on a public suffix that receives mail",
+	Requirement: "The public suffix, which receives mail, has a DMARC record",
+	Advice:      leaveSuffix,
+	When: func(e *evidence) bool {
+		return e.suffix() && e.receives() && (hasRecord(e) || e.fresh())
 	},
-	{
-		Code: "dmarcbis.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-		Reads: missingReads,
-		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
-			"dmarcbis.record.stray"},
-		Ref:   "RFC 9989 section 5.2",
-		Title: "No DMARC record on a public suffix", Requirement: "The public suffix has a DMARC record",
-		Advice: leaveSuffix,
-		When: func(e *evidence) bool {
-			return e.suffix() && (hasRecord(e) || e.fresh() && !e.receives())
-		},
-		Fails: func(e *evidence) diag.Failures { return e.absent("") },
-	},
-	{
-		Code: "dmarcbis.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
-		Category: factorDiscovery, Reads: missingReads,
-		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
-			"dmarcbis.record.stray"},
-		Ref:         "RFC 9989 section 5.2",
-		Title:       "No DMARC record on a public suffix that receives mail",
-		Requirement: "The public suffix, which receives mail, has a DMARC record",
-		Advice:      leaveSuffix,
-		When: func(e *evidence) bool {
-			return e.suffix() && e.receives() && (hasRecord(e) || e.fresh())
-		},
-		Fails: func(e *evidence) diag.Failures { return e.absent("") },
-	},
-}
+	Fails: func(e *evidence) diag.Failures { return e.absent("") },
+}}
 
 // multiple finds several records at a name.
 func multiple(s policy.Step) diag.Failures {
@@ -287,43 +269,36 @@ func (e *evidence) absent(suggested string) diag.Failures {
 }
 
 // recordRules are about what the record asks for.
-var recordRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarcbis.record.unusable", Severity: diag.Error, Weight: 20, Category: factorPolicy,
-		DependsOn: afterRecord, Ref: "RFC 9989 section 4.10.1",
-		Title: "Receivers cannot use the DMARC record", Requirement: "Receivers can use the DMARC record",
-		Advice: "Correct the record. Begin with p=none and rua, and raise the policy once the reports show that all " +
-			"legitimate mail passes.",
-		When: hasRecord,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail from %s: %s.", e.domain, e.newer.Reason).
-				Suggesting(e.corrected())
-		},
+var recordRules = diag.Rules[*evidence]{{
+	Code: "dmarcbis.record.unusable", Severity: diag.Error, Weight: 20, DependsOn: afterRecord,
+	Ref:   "RFC 9989 section 4.10.1",
+	Title: "Receivers cannot use the DMARC record", Requirement: "Receivers can use the DMARC record",
+	Advice: "Correct the record. Begin with p=none and rua, and raise the policy once the reports show that all " +
+		"legitimate mail passes.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail from %s: %s.", e.domain, e.newer.Reason).
+			Suggesting(e.corrected())
 	},
-	{
-		Code: "dmarcbis.policy.invalid", Severity: diag.Error, Weight: 10, Category: factorPolicy,
-		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}, Ref: "RFC 9989 section 4.10.1",
-		Title: "Policy cannot be read, and p=none is assumed", Requirement: "Every policy of the record can be read",
-		Advice: "Check which policy was meant. Publish it once the aggregate reports show that all legitimate mail " +
-			"passes; until then write what receivers do today.",
-		When: hasRecord,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.newer.Assumed && e.record().Has("p"), "Receivers act as if the record said only p=none: %s.",
-				e.newer.Reason).Suggesting(e.migrated())
-		},
+}, {
+	Code: "dmarcbis.policy.invalid", Severity: diag.Error, Weight: 10,
+	DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}, Ref: "RFC 9989 section 4.10.1",
+	Title: "Policy cannot be read, and p=none is assumed", Requirement: "Every policy of the record can be read",
+	Advice: "Check which policy was meant. Publish it once the aggregate reports show that all legitimate mail passes; " +
+		"until then write what receivers do today.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.newer.Assumed && e.record().Has("p"), "Receivers act as if the record said only p=none: %s.",
+			e.newer.Reason).Suggesting(e.migrated())
 	},
-	{
-		Code: "dmarcbis.policy.absent", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}, Ref: "RFC 9989 section 4.7",
-		Title: "No p, and p=none is assumed", Requirement: "The record has p",
-		Advice: "Add the policy: without p, receivers of RFC 9989 assume p=none, and some others ignore the record.",
-		When:   hasRecord,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.newer.Assumed && !e.record().Has("p"), "The record of %s has no p.", e.Tree.PolicyDomain()).
-				Suggesting(e.migrated())
-		},
+}, {
+	Code: "dmarcbis.policy.absent", Severity: diag.Warning, Weight: 5,
+	DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}, Ref: "RFC 9989 section 4.7",
+	Title: "No p, and p=none is assumed", Requirement: "The record has p",
+	Advice: "Add the policy: without p, receivers of RFC 9989 assume p=none, and some others ignore the record.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.newer.Assumed && !e.record().Has("p"), "The record of %s has no p.", e.Tree.PolicyDomain()).
+			Suggesting(e.migrated())
 	},
-}
+}}
 
 // corrected is the record of the domain itself as dmarc/lookup suggests it: one record has one correction.
 func (e *evidence) corrected() string {

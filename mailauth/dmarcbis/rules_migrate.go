@@ -11,113 +11,99 @@ import (
 )
 
 // migrateRules say what to know before a migrated record is published.
-var migrateRules = diag.Rules[*conversion]{
-	{
-		Code: "dmarcbis.migrate.version", Severity: diag.Critical, Ref: refFormat,
-		Title: "The text is not a DMARC record", Requirement: "The text is a DMARC record",
-		Advice: "Begin the record with exactly v=DMARC1; and a policy; then migrate it.",
-		Fails: func(c *conversion) diag.Failures {
-			why := policy.Format.Resembles(c.original)
-			if why == "" {
-				why = "it does not begin with v=DMARC1"
-			}
-			return diag.FailIf(!c.before.Is(), "Receivers ignore the text %q: %s. It was not changed.",
-				diag.Quote(c.original), why)
-		},
+var migrateRules = diag.Rules[*conversion]{{
+	Code: "dmarcbis.migrate.version", Severity: diag.Critical, Ref: refFormat,
+	Title: "The text is not a DMARC record", Requirement: "The text is a DMARC record",
+	Advice: "Begin the record with exactly v=DMARC1; and a policy; then migrate it.",
+	Fails: func(c *conversion) diag.Failures {
+		why := policy.Format.Resembles(c.original)
+		if why == "" {
+			why = "it does not begin with v=DMARC1"
+		}
+		return diag.FailIf(!c.before.Is(), "Receivers ignore the text %q: %s. It was not changed.",
+			diag.Quote(c.original), why)
 	},
-	{
-		Code: "dmarcbis.migrate.line", Severity: diag.Info, DependsOn: isRecord, Ref: "RFC 1035 section 5.1",
-		Title: taglist.LineTitle, Requirement: taglist.LineRequirement,
-		Advice: taglist.LineAdvice,
-		Fails:  func(c *conversion) diag.Failures { return diag.FailIf(c.line, taglist.LineDetail) },
+}, {
+	Code: "dmarcbis.migrate.line", Severity: diag.Info, DependsOn: isRecord, Ref: "RFC 1035 section 5.1",
+	Title: taglist.LineTitle, Requirement: taglist.LineRequirement,
+	Advice: taglist.LineAdvice,
+	Fails:  func(c *conversion) diag.Failures { return diag.FailIf(c.line, taglist.LineDetail) },
+}, {
+	Code: "dmarcbis.migrate.unusable", Severity: diag.Error, DependsOn: isRecord, Ref: refPolicy,
+	Title: "Receivers cannot use the original record", Requirement: "Receivers can use the original record",
+	Advice: "Check which policy was meant. Publish the migrated record, read the aggregate reports, and only then " +
+		"raise the policy to what was meant.",
+	Fails: func(c *conversion) diag.Failures {
+		reading := c.before.Reading(policy.RFC9989)
+		return diag.FailIf(!reading.Usable, "Receivers treat the domain as one without DMARC: %s.", reading.Reason)
 	},
-	{
-		Code: "dmarcbis.migrate.unusable", Severity: diag.Error, DependsOn: isRecord, Ref: refPolicy,
-		Title: "Receivers cannot use the original record", Requirement: "Receivers can use the original record",
-		Advice: "Check which policy was meant. Publish the migrated record, read the aggregate reports, and only then " +
-			"raise the policy to what was meant.",
-		Fails: func(c *conversion) diag.Failures {
-			reading := c.before.Reading(policy.RFC9989)
-			return diag.FailIf(!reading.Usable, "Receivers treat the domain as one without DMARC: %s.", reading.Reason)
-		},
+}, {
+	Code: "dmarcbis.migrate.unreadable", Severity: diag.Error, DependsOn: isRecord, Ref: refPolicy,
+	Title:       "The policies of the original record cannot be read",
+	Requirement: "The policies of the original record can be read",
+	Advice: "Check which policy was meant. The migrated record says what receivers do today; raise its policy once the " +
+		"aggregate reports show that all legitimate mail passes.",
+	Fails: func(c *conversion) diag.Failures {
+		reading := c.before.Reading(policy.RFC9989)
+		return diag.FailIf(reading.Assumed, "Receivers act as if the record said only p=none: %s.", reading.Reason)
 	},
-	{
-		Code: "dmarcbis.migrate.unreadable", Severity: diag.Error, DependsOn: isRecord, Ref: refPolicy,
-		Title:       "The policies of the original record cannot be read",
-		Requirement: "The policies of the original record can be read",
-		Advice: "Check which policy was meant. The migrated record says what receivers do today; raise its policy once " +
-			"the aggregate reports show that all legitimate mail passes.",
-		Fails: func(c *conversion) diag.Failures {
-			reading := c.before.Reading(policy.RFC9989)
-			return diag.FailIf(reading.Assumed, "Receivers act as if the record said only p=none: %s.", reading.Reason)
-		},
+}, {
+	Code: "dmarcbis.migrate.stricter", Severity: diag.Warning, DependsOn: isRecord, Ref: "RFC 9989 section 5.1.7",
+	Title:       "The migrated record is stricter than the original",
+	Requirement: "The migrated record is not stricter than the original",
+	Advice: "Check in the aggregate reports that no legitimate mail of this kind fails DMARC before you publish the " +
+		"migrated record.",
+	Fails: stricter,
+}, {
+	Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord, Ref: refPercent,
+	Title: "A policy for a share of the mail has no equal in RFC 9989", Requirement: "The policy holds for all mail",
+	Advice: "Read the aggregate reports, and raise the policy again once all legitimate mail passes.",
+	Fails: func(c *conversion) diag.Failures {
+		gone := held(&c.before) && c.before.Percentage > 0 && !c.after.Has("pct")
+		return diag.FailIf(gone, "With pct=%d the policy applied to %d percent of the failing mail, and the migrated record asks "+
+			"for the lower one for all of it.", c.before.Percentage, c.before.Percentage)
 	},
-	{
-		Code: "dmarcbis.migrate.stricter", Severity: diag.Warning, DependsOn: isRecord, Ref: "RFC 9989 section 5.1.7",
-		Title:       "The migrated record is stricter than the original",
-		Requirement: "The migrated record is not stricter than the original",
-		Advice: "Check in the aggregate reports that no legitimate mail of this kind fails DMARC before you publish the " +
-			"migrated record.",
-		Fails: stricter,
+}, {
+	Code: "dmarcbis.migrate.legacy.stricter", Severity: diag.Warning, DependsOn: isRecord, Ref: "RFC 7489 section 6.3",
+	Title:       "Receivers that follow RFC 7489 are stricter with the migrated record",
+	Requirement: "Receivers that follow RFC 7489 are not stricter with the migrated record",
+	Advice:      "Check in the aggregate reports that no legitimate mail fails DMARC before you publish it.",
+	When:        func(c *conversion) bool { return c.behavior != Stricter },
+	Fails: func(c *conversion) diag.Failures {
+		return differences(c.legacy, Stricter, "Mail%s that fails DMARC gets the policy %s there instead of %s.")
 	},
-	{
-		Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord, Ref: refPercent,
-		Title:       "A policy for a share of the mail has no equal in RFC 9989",
-		Requirement: "The policy holds for all mail",
-		Advice:      "Read the aggregate reports, and raise the policy again once all legitimate mail passes.",
-		Fails: func(c *conversion) diag.Failures {
-			gone := held(&c.before) && c.before.Percentage > 0 && !c.after.Has("pct")
-			return diag.FailIf(gone, "With pct=%d the policy applied to %d percent of the failing mail, and the migrated record asks "+
-				"for the lower one for all of it.", c.before.Percentage, c.before.Percentage)
-		},
+}, {
+	Code: "dmarcbis.migrate.destination", Severity: diag.Warning, DependsOn: isRecord, Ref: refSyntax,
+	Title:       "A report destination was not valid, and is not in the record any more",
+	Requirement: "All report destinations are valid",
+	Advice:      "Write each destination as mailto: and an address, with a comma between two of them, and add it again.",
+	Fails: func(c *conversion) diag.Failures {
+		return diag.FailEach(c.dropped(), func(u policy.URI) diag.Failures {
+			return diag.Fail("%q %s, so that no report is sent there.", diag.Quote(u.Text), u.Problem())
+		})
 	},
-	{
-		Code: "dmarcbis.migrate.legacy.stricter", Severity: diag.Warning, DependsOn: isRecord,
-		Ref:         "RFC 7489 section 6.3",
-		Title:       "Receivers that follow RFC 7489 are stricter with the migrated record",
-		Requirement: "Receivers that follow RFC 7489 are not stricter with the migrated record",
-		Advice:      "Check in the aggregate reports that no legitimate mail fails DMARC before you publish it.",
-		When:        func(c *conversion) bool { return c.behavior != Stricter },
-		Fails: func(c *conversion) diag.Failures {
-			return differences(c.legacy, Stricter, "Mail%s that fails DMARC gets the policy %s there instead of %s.")
-		},
+}, {
+	Code: "dmarcbis.migrate.np", Severity: diag.Warning, DependsOn: isRecord, Ref: refFormat,
+	Title:       "np has no effect in the record of a subdomain",
+	Requirement: "np is in the record of an organizational domain",
+	Advice:      "Add np to the record of the organizational domain instead.",
+	When:        func(c *conversion) bool { return c.added("np") && !c.domain.IsZero() },
+	Fails: func(c *conversion) diag.Failures {
+		org := policy.PublicSuffixOrganizational(c.domain.String())
+		return diag.FailIf(org != c.domain.String() && c.after.PSD != policy.NotPSD,
+			"The organizational domain of %s is %s by the list of public suffixes, and only its np counts.", c.domain, org)
 	},
-	{
-		Code: "dmarcbis.migrate.destination", Severity: diag.Warning, DependsOn: isRecord, Ref: refSyntax,
-		Title:       "A report destination was not valid, and is not in the record any more",
-		Requirement: "All report destinations are valid",
-		Advice:      "Write each destination as mailto: and an address, with a comma between two of them, and add it again.",
-		Fails: func(c *conversion) diag.Failures {
-			return diag.FailEach(c.dropped(), func(u policy.URI) diag.Failures {
-				return diag.Fail("%q %s, so that no report is sent there.", diag.Quote(u.Text), u.Problem())
-			})
-		},
+}, {
+	Code: "dmarcbis.migrate.psd", Severity: diag.Error, DependsOn: isRecord, Ref: refFormat,
+	Title: "psd=y for a domain that is not a public suffix", Requirement: "psd=y is declared for a public suffix only",
+	Advice: "Leave out psd=y unless unrelated organizations register subdomains here: with it, the subdomains are no " +
+		"longer aligned with the domain.",
+	When: func(c *conversion) bool { return c.added("psd") && !c.domain.IsZero() && c.after.PSD == policy.IsPSD },
+	Fails: func(c *conversion) diag.Failures {
+		return diag.FailIf(!policy.IsPublicSuffix(c.domain.String()), "The list of public suffixes does not have %s.",
+			c.domain)
 	},
-	{
-		Code: "dmarcbis.migrate.np", Severity: diag.Warning, DependsOn: isRecord, Ref: refFormat,
-		Title:       "np has no effect in the record of a subdomain",
-		Requirement: "np is in the record of an organizational domain",
-		Advice:      "Add np to the record of the organizational domain instead.",
-		When:        func(c *conversion) bool { return c.added("np") && !c.domain.IsZero() },
-		Fails: func(c *conversion) diag.Failures {
-			org := policy.PublicSuffixOrganizational(c.domain.String())
-			return diag.FailIf(org != c.domain.String() && c.after.PSD != policy.NotPSD,
-				"The organizational domain of %s is %s by the list of public suffixes, and only its np counts.", c.domain, org)
-		},
-	},
-	{
-		Code: "dmarcbis.migrate.psd", Severity: diag.Error, DependsOn: isRecord, Ref: refFormat,
-		Title:       "psd=y for a domain that is not a public suffix",
-		Requirement: "psd=y is declared for a public suffix only",
-		Advice: "Leave out psd=y unless unrelated organizations register subdomains here: with it, the subdomains are no " +
-			"longer aligned with the domain.",
-		When: func(c *conversion) bool { return c.added("psd") && !c.domain.IsZero() && c.after.PSD == policy.IsPSD },
-		Fails: func(c *conversion) diag.Failures {
-			return diag.FailIf(!policy.IsPublicSuffix(c.domain.String()), "The list of public suffixes does not have %s.",
-				c.domain)
-		},
-	},
-}
+}}
 
 var isRecord = []diag.Code{"dmarcbis.migrate.version"}
 

@@ -9,7 +9,8 @@ import (
 )
 
 // rules is the table of all that is examined: what could be learned, and what the lists say.
-var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules, coverageRules.Reading(diag.FromRequest))
+var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules.With(diag.Rule[*evidence]{Stands: true}),
+	coverageRules.Reading(diag.FromRequest))
 
 // The factors of the score, in the order of a reader.
 var (
@@ -207,88 +208,79 @@ func (e *evidence) told(p *probe) bool {
 }
 
 // listingRules are about what the lists say of the address, by what it means for mail.
-var listingRules = diag.Rules[*evidence]{
-	{
-		Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 5, Category: factorMajor,
-		Reads: []diag.Source{decisive.source(), major.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
-		Title:       "Listed on several widely used blocklists",
-		Requirement: "At most one widely used blocklist that answered has the address",
-		Advice:      "Stop sending from the address until the cause is found: each further message makes removal harder.",
-		When:        func(e *evidence) bool { return measured(decisive)(e) || measured(major)(e) },
-		Fails: func(e *evidence) diag.Failures {
-			on := slices.Concat(e.on(decisive), e.on(major))
-			return diag.FailIf(len(on) > 1, "%s is on %s, so that most receivers reject its mail.", e.ip, names(on))
-		},
+var listingRules = diag.Rules[*evidence]{{
+	Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 5, Category: factorMajor,
+	Reads: []diag.Source{decisive.source(), major.source()}, Ref: "RFC 5782 section 2.1",
+	Title:       "Listed on several widely used blocklists",
+	Requirement: "At most one widely used blocklist that answered has the address",
+	Advice:      "Stop sending from the address until the cause is found: each further message makes removal harder.",
+	When:        func(e *evidence) bool { return measured(decisive)(e) || measured(major)(e) },
+	Fails: func(e *evidence) diag.Failures {
+		on := slices.Concat(e.on(decisive), e.on(major))
+		return diag.FailIf(len(on) > 1, "%s is on %s, so that most receivers reject its mail.", e.ip, names(on))
 	},
-	{
-		Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
-		Reads: []diag.Source{decisive.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
-		Title:       "Listed on the most widely used blocklist",
-		Requirement: "The most widely used blocklist does not have the address",
-		Advice:      "Remove the cause, then request removal.",
-		When:        measured(decisive), Fails: listed(decisive),
+}, {
+	Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
+	Reads: []diag.Source{decisive.source()}, Ref: "RFC 5782 section 2.1",
+	Title:       "Listed on the most widely used blocklist",
+	Requirement: "The most widely used blocklist does not have the address",
+	Advice:      "Remove the cause, then request removal.",
+	When:        measured(decisive), Fails: listed(decisive),
+}, {
+	Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
+	Reads: []diag.Source{major.source()}, Ref: "RFC 5782 section 2.1",
+	Title:       "Listed on a widely used blocklist",
+	Requirement: "No other widely used blocklist that answered has the address",
+	Advice:      "Remove the cause, then request removal.",
+	When:        measured(major), Fails: listed(major),
+}, {
+	Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
+	Reads: []diag.Source{minor.source(), obscure.source()}, Ref: "RFC 5782 section 2.1",
+	Title:       "Listed on several independent blocklists",
+	Requirement: "At most two smaller blocklists that answered have the address",
+	Advice:      "Look for the cause before requesting removal: lists that work differently do not err alike.",
+	When:        func(e *evidence) bool { return measured(minor)(e) || measured(obscure)(e) },
+	Fails: func(e *evidence) diag.Failures {
+		on := slices.Concat(e.on(minor), e.on(obscure))
+		return diag.FailIf(operators(on) >= manyOperators, "%s is on %s.", e.ip, names(on))
 	},
-	{
-		Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
-		Reads: []diag.Source{major.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
-		Title:       "Listed on a widely used blocklist",
-		Requirement: "No other widely used blocklist that answered has the address",
-		Advice:      "Remove the cause, then request removal.",
-		When:        measured(major), Fails: listed(major),
-	},
-	{
-		Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
-		Reads: []diag.Source{minor.source(), obscure.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
-		Title:       "Listed on several independent blocklists",
-		Requirement: "At most two smaller blocklists that answered have the address",
-		Advice:      "Look for the cause before requesting removal: lists that work differently do not err alike.",
-		When:        func(e *evidence) bool { return measured(minor)(e) || measured(obscure)(e) },
-		Fails: func(e *evidence) diag.Failures {
-			on := slices.Concat(e.on(minor), e.on(obscure))
-			return diag.FailIf(operators(on) >= manyOperators, "%s is on %s.", e.ip, names(on))
-		},
-	},
-	{
-		Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
-		Reads: []diag.Source{minor.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
-		Title:       "Listed on a blocklist that some receivers use",
-		Requirement: "No blocklist that some receivers use and that answered has the address",
-		Advice:      "Remove the cause, then request removal.",
-		When:        measured(minor), Fails: listed(minor),
-	},
-	{
-		Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
-		Reads: []diag.Source{obscure.source()}, Stands: true, Ref: "RFC 5782 section 2.1",
-		Title:       "Listed on a blocklist that few receivers use",
-		Requirement: "No blocklist that few receivers use and that answered has the address",
-		Advice:      "Remove the cause, then request removal.",
-		When:        measured(obscure), Fails: listed(obscure),
-	},
-	{
-		Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy,
-		Reads: []diag.Source{policy.source()}, Stands: true, Ref: "RFC 5782 section 1",
-		Title:       "On a policy list: the address should not send mail directly",
-		Requirement: "No policy list says that the address should not send mail directly",
-		Advice:      "Send through the mail server of your provider, or have a static address of a mail server taken off the list.",
-		When:        measured(policy), Fails: listed(policy),
-	},
-	{
-		Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		Reads: []diag.Source{minorPolicy.source()}, Stands: true, Ref: "RFC 5782 section 1",
-		Title:       "On a policy list that few receivers use",
-		Requirement: "No policy list that few receivers use has the address",
-		Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
-		When:        measured(minorPolicy), Fails: listed(minorPolicy),
-	},
-	{
-		Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
-		Reads: []diag.Source{network.source()}, Stands: true, Ref: "RFC 6471 section 2.1.3",
-		Title:       "Listed with its whole network, for what others did",
-		Requirement: "No list of networks has the network of the address",
-		Advice:      networkRemedy,
-		When:        measured(network), Fails: listed(network),
-	},
-}
+}, {
+	Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
+	Reads: []diag.Source{minor.source()}, Ref: "RFC 5782 section 2.1",
+	Title:       "Listed on a blocklist that some receivers use",
+	Requirement: "No blocklist that some receivers use and that answered has the address",
+	Advice:      "Remove the cause, then request removal.",
+	When:        measured(minor), Fails: listed(minor),
+}, {
+	Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
+	Reads: []diag.Source{obscure.source()}, Ref: "RFC 5782 section 2.1",
+	Title:       "Listed on a blocklist that few receivers use",
+	Requirement: "No blocklist that few receivers use and that answered has the address",
+	Advice:      "Remove the cause, then request removal.",
+	When:        measured(obscure), Fails: listed(obscure),
+}, {
+	Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy,
+	Reads: []diag.Source{policy.source()}, Ref: "RFC 5782 section 1",
+	Title:       "On a policy list: the address should not send mail directly",
+	Requirement: "No policy list says that the address should not send mail directly",
+	Advice: "Send through the mail server of your provider, or have a static address of a mail server taken off the " +
+		"list.",
+	When: measured(policy), Fails: listed(policy),
+}, {
+	Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+	Reads: []diag.Source{minorPolicy.source()}, Ref: "RFC 5782 section 1",
+	Title:       "On a policy list that few receivers use",
+	Requirement: "No policy list that few receivers use has the address",
+	Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
+	When:        measured(minorPolicy), Fails: listed(minorPolicy),
+}, {
+	Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
+	Reads: []diag.Source{network.source()}, Ref: "RFC 6471 section 2.1.3",
+	Title:       "Listed with its whole network, for what others did",
+	Requirement: "No list of networks has the network of the address",
+	Advice:      networkRemedy,
+	When:        measured(network), Fails: listed(network),
+}}
 
 // manyOperators is how many who run lists must have the address before chance is ruled out: one lists it by
 // mistake, two may have the same source.

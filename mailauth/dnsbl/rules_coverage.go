@@ -71,131 +71,112 @@ func open(e *evidence) bool {
 }
 
 // knowledgeRules are about whether the lists can say anything about the address.
-var knowledgeRules = diag.Rules[*evidence]{
-	{
-		Code: "dnsbl.address.special", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 6890 section 2.2.2",
-		Title: "Not a public address", Requirement: "The address is a public one",
-		Advice: "Check the public address that the mail is sent from; receivers note it in their Received fields.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.purpose.hidden, "%s is a special-purpose address, %s. Receivers on the Internet never see mail "+
-				"come from it, so that no list can say anything about it.", e.ip, e.purpose.text)
-		},
+var knowledgeRules = diag.Rules[*evidence]{{
+	Code: "dnsbl.address.special", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6890 section 2.2.2",
+	Title: "Not a public address", Requirement: "The address is a public one",
+	Advice: "Check the public address that the mail is sent from; receivers note it in their Received fields.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.purpose.hidden, "%s is a special-purpose address, %s. Receivers on the Internet never see mail "+
+			"come from it, so that no list can say anything about it.", e.ip, e.purpose.text)
 	},
-	{
-		Code: "dnsbl.address.documentation", Severity: diag.Info, Ref: "RFC 5737 section 3, RFC 3849 section 2",
-		Title: "Address for use in documentation", Requirement: "The address is not set aside for documentation",
-		Advice: "Check the address that the mail is sent from, if this one was taken from an example.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.purpose.example, "%s is set aside for examples: %s.", e.ip, e.purpose.text)
-		},
+}, {
+	Code: "dnsbl.address.documentation", Severity: diag.Info, Ref: "RFC 5737 section 3, RFC 3849 section 2",
+	Title: "Address for use in documentation", Requirement: "The address is not set aside for documentation",
+	Advice: "Check the address that the mail is sent from, if this one was taken from an example.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.purpose.example, "%s is set aside for examples: %s.", e.ip, e.purpose.text)
 	},
-	{
-		Code: "dnsbl.resolver.rewrites", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 5782 section 2.1",
-		Title:       "The resolver rewrites the answers of lists",
-		Requirement: "The resolver passes on the answers of lists as they are",
-		Advice: "Ask through a resolver that returns NXDOMAIN unchanged. Nothing follows for the address: check it at the " +
-			"websites of the lists.",
-		When: public,
-		Fails: func(e *evidence) diag.Failures {
-			on := rewritten(e)
-			return diag.FailIf(len(on) > 0, "%d of %d blocklists seem to answer with addresses outside 127.0.0.0/8, as a resolver "+
-				"does that replaces NXDOMAIN by a page of its own.", len(on), len(e.blocks(func(*probe) bool { return true })))
-		},
+}, {
+	Code: "dnsbl.resolver.rewrites", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5782 section 2.1",
+	Title:       "The resolver rewrites the answers of lists",
+	Requirement: "The resolver passes on the answers of lists as they are",
+	Advice: "Ask through a resolver that returns NXDOMAIN unchanged. Nothing follows for the address: check it at the " +
+		"websites of the lists.",
+	When: public, Fails: func(e *evidence) diag.Failures {
+		on := rewritten(e)
+		return diag.FailIf(len(on) > 0, "%d of %d blocklists seem to answer with addresses outside 127.0.0.0/8, as a resolver "+
+			"does that replaces NXDOMAIN by a page of its own.", len(on), len(e.blocks(func(*probe) bool { return true })))
 	},
-	{
-		Code: "dnsbl.answers.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"dnsbl.resolver.rewrites"}, Ref: "RFC 6471 section 3.3",
-		Title: "Blocklists refuse to answer", Requirement: "At least one blocklist answers",
-		Advice: "Check the address at the websites of the lists; nothing follows for it. To get answers here, the operator of " +
-			"this service uses a recursive resolver of its own instead of a public one, or keys of the lists.",
-		Fails: func(e *evidence) diag.Failures {
-			on := e.with(func(o *outcome) bool { return o.status == Refused })
-			if len(e.answered()) > 0 || len(on) == 0 {
-				return nil
-			}
-			return diag.Fail("No blocklist said whether it has %s, and %d refused: %s. The first: %s.",
-				e.ip, len(on), names(on), on[0].outcome.why)
-		},
+}, {
+	Code: "dnsbl.answers.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dnsbl.resolver.rewrites"}, Ref: "RFC 6471 section 3.3",
+	Title: "Blocklists refuse to answer", Requirement: "At least one blocklist answers",
+	Advice: "Check the address at the websites of the lists; nothing follows for it. To get answers here, the operator " +
+		"of this service uses a recursive resolver of its own instead of a public one, or keys of the lists.",
+	Fails: func(e *evidence) diag.Failures {
+		on := e.with(func(o *outcome) bool { return o.status == Refused })
+		if len(e.answered()) > 0 || len(on) == 0 {
+			return nil
+		}
+		return diag.Fail("No blocklist said whether it has %s, and %d refused: %s. The first: %s.",
+			e.ip, len(on), names(on), on[0].outcome.why)
 	},
-	{
-		Code: "dnsbl.answers.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"dnsbl.answers.refused"}, Ref: "RFC 5782 section 5",
-		Title: "No blocklist gave a usable answer", Requirement: "At least one blocklist gave a usable answer",
-		Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
-		When:   asksBlocklists,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.answered()) == 0, "%s asked, and none said whether it lists %s.",
-				were(len(e.blocks(func(*probe) bool { return true }))), e.ip)
-		},
+}, {
+	Code: "dnsbl.answers.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dnsbl.answers.refused"}, Ref: "RFC 5782 section 5",
+	Title: "No blocklist gave a usable answer", Requirement: "At least one blocklist gave a usable answer",
+	Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
+	When:   asksBlocklists, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.answered()) == 0, "%s asked, and none said whether it lists %s.",
+			were(len(e.blocks(func(*probe) bool { return true }))), e.ip)
 	},
-	{
-		Code: "dnsbl.answers.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"dnsbl.answers.none"}, Ref: "RFC 6471 section 3.3",
-		Title:       "Most of the widely used blocklists did not answer",
-		Requirement: "Most of the widely used blocklists answered",
-		Advice:      "Check the address at the websites of these lists, which decide whether mail is accepted.",
-		Fails: func(e *evidence) diag.Failures {
-			_, missing := e.majors()
-			if !open(e) {
-				return nil
-			}
-			return diag.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(missing), missing[0].outcome.why)
-		},
+}, {
+	Code: "dnsbl.answers.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dnsbl.answers.none"}, Ref: "RFC 6471 section 3.3",
+	Title:       "Most of the widely used blocklists did not answer",
+	Requirement: "Most of the widely used blocklists answered",
+	Advice:      "Check the address at the websites of these lists, which decide whether mail is accepted.",
+	Fails: func(e *evidence) diag.Failures {
+		_, missing := e.majors()
+		if !open(e) {
+			return nil
+		}
+		return diag.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(missing), missing[0].outcome.why)
 	},
-}
+}}
 
 // coverageRules are about lists that said nothing, which is worth knowing, and no fault of the address.
-var coverageRules = diag.Rules[*evidence]{
-	{
-		Code: "dnsbl.major.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"dnsbl.answers.few"}, Ref: "RFC 6471 section 3.3",
-		Title: "A widely used blocklist did not answer", Requirement: "All widely used blocklists answered",
-		Advice: "Check the address at the website of the list.",
-		When:   func(e *evidence) bool { all, _ := e.majors(); return public(e) && len(all) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			_, missing := e.majors()
-			return diag.FailEach(missing, func(p *probe) diag.Failures {
-				return diag.Failures{{
-					Detail: fmt.Sprintf("%s did not say whether it has %s: %s.", p.list.Name, e.ip, p.outcome.why),
-					Advice: e.elsewhere(p),
-				}}.About(p.list.ID)
-			})
-		},
+var coverageRules = diag.Rules[*evidence]{{
+	Code: "dnsbl.major.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dnsbl.answers.few"}, Ref: "RFC 6471 section 3.3",
+	Title: "A widely used blocklist did not answer", Requirement: "All widely used blocklists answered",
+	Advice: "Check the address at the website of the list.",
+	When:   func(e *evidence) bool { all, _ := e.majors(); return public(e) && len(all) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		_, missing := e.majors()
+		return diag.FailEach(missing, func(p *probe) diag.Failures {
+			return diag.Failures{{
+				Detail: fmt.Sprintf("%s did not say whether it has %s: %s.", p.list.Name, e.ip, p.outcome.why),
+				Advice: e.elsewhere(p),
+			}}.About(p.list.ID)
+		})
 	},
-	{
-		Code: "dnsbl.lists.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"dnsbl.answers.refused", "dnsbl.resolver.rewrites"}, Ref: "RFC 6471 section 3.3",
-		Title: "Some blocklists gave no usable answer", Requirement: "All blocklists gave a usable answer",
-		Advice: "Check the address at the websites of these lists if they matter to your recipients.",
-		When:   public, Fails: unanswered,
+}, {
+	Code: "dnsbl.lists.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"dnsbl.answers.refused", "dnsbl.resolver.rewrites"}, Ref: "RFC 6471 section 3.3",
+	Title: "Some blocklists gave no usable answer", Requirement: "All blocklists gave a usable answer",
+	Advice: "Check the address at the websites of these lists if they matter to your recipients.",
+	When:   public, Fails: unanswered,
+}, {
+	Code: "dnsbl.allowlist.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6471 section 3.3",
+	Title: "No allow list gave a usable answer", Requirement: "At least one allow list gave a usable answer",
+	Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
+	When:   asksAllowlistsOnly, Fails: func(e *evidence) diag.Failures {
+		if _, answered := e.allowed(); answered > 0 {
+			return nil
+		}
+		return diag.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(e.probes), e.probes[0].outcome.why)
 	},
-	{
-		Code: "dnsbl.allowlist.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 6471 section 3.3",
-		Title: "No allow list gave a usable answer", Requirement: "At least one allow list gave a usable answer",
-		Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
-		When:   asksAllowlistsOnly,
-		Fails: func(e *evidence) diag.Failures {
-			if _, answered := e.allowed(); answered > 0 {
-				return nil
-			}
-			return diag.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(e.probes), e.probes[0].outcome.why)
-		},
+}, {
+	Code: "dnsbl.allowlist.only", Severity: diag.Info, Ref: "RFC 5782 section 2.2",
+	Title: "Only allow lists were asked", Requirement: "At least one blocklist was asked",
+	Advice: "Ask without a choice of lists to learn whether a blocklist has the address.",
+	When:   public, Fails: func(e *evidence) diag.Failures {
+		_, answered := e.allowed()
+		return diag.FailIf(asksAllowlistsOnly(e) && answered > 0,
+			"The request names allow lists only, so that no blocklist was asked about %s.", e.ip)
 	},
-	{
-		Code: "dnsbl.allowlist.only", Severity: diag.Info, Ref: "RFC 5782 section 2.2",
-		Title: "Only allow lists were asked", Requirement: "At least one blocklist was asked",
-		Advice: "Ask without a choice of lists to learn whether a blocklist has the address.",
-		When:   public,
-		Fails: func(e *evidence) diag.Failures {
-			_, answered := e.allowed()
-			return diag.FailIf(asksAllowlistsOnly(e) && answered > 0,
-				"The request names allow lists only, so that no blocklist was asked about %s.", e.ip)
-		},
-	},
-}
+}}
 
 func were(n int) string {
 	if n == 1 {

@@ -35,163 +35,134 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 	return open
 }
 
-var rules = diag.Rules[*evidence]{
-	{
-		Code: "spf.hosted.source.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 7208 section 4.4",
-		Title:       "Name servers did not answer",
-		Requirement: "The name servers answered every lookup that the source record needs",
-		Advice:      "Wait for the next resolution, which is automatic. If it fails too, tell the operator.",
-		Fails:       faulty(silent),
+var rules = diag.Rules[*evidence]{{
+	Code: "spf.hosted.source.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 4.4",
+	Title:       "Name servers did not answer",
+	Requirement: "The name servers answered every lookup that the source record needs",
+	Advice:      "Wait for the next resolution, which is automatic. If it fails too, tell the operator.",
+	Fails:       faulty(silent),
+}, {
+	Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource, Stands: true,
+	Ref:   "RFC 7208 section 4.6",
+	Title: "The source record leads to a broken SPF record", Requirement: "Receivers can evaluate the source record",
+	Advice: "Remove the term that leads there from the source record, or have that record fixed.",
+	Fails:  faulty(broken),
+}, {
+	Code: "spf.hosted.source.own", Severity: diag.Critical, Weight: 10, Category: factorSource, Stands: true,
+	Ref:         "RFC 7208 section 5.2",
+	Title:       "The source record includes its own flattened records",
+	Requirement: "The source record does not include its own flattened records",
+	Advice:      "Create the profile again from the record that the domain had before it included the hosted one.",
+	Fails:       faulty(own),
+}, {
+	Code: "spf.hosted.source.large", Severity: diag.Error, Weight: 5, Category: factorSource, Stands: true,
+	Ref:         "RFC 7208 section 11.1",
+	Title:       "The source record needs too many lookups to be resolved",
+	Requirement: "The source record can be resolved completely",
+	Advice:      "Remove includes that are not needed.",
+	Fails:       faulty(large),
+}, {
+	Code: "spf.hosted.stays.relative", Severity: diag.Error, Weight: 5, Category: factorSource,
+	Ref:   "RFC 7208 section 7.3",
+	Title: "A term cannot be moved to another record", Requirement: "Every term can be moved to another record",
+	Advice: "Move the term to the domain's own record, before the include of the hosted one.",
+	When:   complete, Fails: func(e *evidence) diag.Failures {
+		if e.unmovable == nil {
+			return nil
+		}
+		return diag.Failures{{Detail: e.unmovable.String() + ".", Target: diag.Quote(e.unmovable.term)}}
 	},
-	{
-		Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource, Stands: true,
-		Ref:         "RFC 7208 section 4.6",
-		Title:       "The source record leads to a broken SPF record",
-		Requirement: "Receivers can evaluate the source record",
-		Advice:      "Remove the term that leads there from the source record, or have that record fixed.",
-		Fails:       faulty(broken),
+}, {
+	Code: "spf.hosted.lookups.exceeded", Severity: diag.Critical, Weight: 30, Category: factorLimits,
+	Ref:         "RFC 7208 section 4.6.4",
+	Title:       "The flattened records do not fit into 9 DNS lookups",
+	Requirement: "The flattened records fit into 9 DNS lookups",
+	Advice:      "Remove services that are no longer used from the source record, or divide them among subdomains.",
+	When:        movable, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.published == nil, "%s.", strings.ToUpper(e.excess()[:1])+e.excess()[1:])
 	},
-	{
-		Code: "spf.hosted.source.own", Severity: diag.Critical, Weight: 10, Category: factorSource, Stands: true,
-		Ref:         "RFC 7208 section 5.2",
-		Title:       "The source record includes its own flattened records",
-		Requirement: "The source record does not include its own flattened records",
-		Advice:      "Create the profile again from the record that the domain had before it included the hosted one.",
-		Fails:       faulty(own),
+}, {
+	Code: "spf.hosted.lookups.near", Severity: diag.Warning, Weight: 10, Category: factorLimits,
+	Ref:         "RFC 7208 section 4.6.4",
+	Title:       "The flattened records are close to the limit of 9 DNS lookups",
+	Requirement: "The flattened records leave room for more senders",
+	Advice:      "Remove services that are no longer used from the source record.",
+	When:        publishable, Fails: func(e *evidence) diag.Failures {
+		n := e.published.LookupsAfter
+		return diag.FailIf(n >= near, "The flattened records need %d of %d DNS lookups.", n, maxLookups)
 	},
-	{
-		Code: "spf.hosted.source.large", Severity: diag.Error, Weight: 5, Category: factorSource, Stands: true,
-		Ref:         "RFC 7208 section 11.1",
-		Title:       "The source record needs too many lookups to be resolved",
-		Requirement: "The source record can be resolved completely",
-		Advice:      "Remove includes that are not needed.",
-		Fails:       faulty(large),
+}, {
+	Code: "spf.hosted.sets.answered", Severity: diag.Info, Ref: "RFC 7208 section 5.7",
+	Title:       "Networks are published as exists:%{i}, not as addresses",
+	Requirement: "All networks are published as addresses",
+	Advice: "Keep the bundled name server the only one of the zone. To publish plain records again, remove services " +
+		"that are no longer used.",
+	When: publishable, Fails: func(e *evidence) diag.Failures {
+		n := 0
+		for _, s := range e.published.Sets {
+			n += len(s.Networks)
+		}
+		return diag.FailIf(n > 0, "%d networks do not fit into %d records, so the name server answers for them address "+
+			"by address: receivers need a DNS lookup for each sender address, and the name server sees who receives "+
+			"mail from which address.", n, maxRecords)
 	},
-	{
-		Code: "spf.hosted.stays.relative", Severity: diag.Error, Weight: 5, Category: factorSource,
-		Ref:   "RFC 7208 section 7.3",
-		Title: "A term cannot be moved to another record", Requirement: "Every term can be moved to another record",
-		Advice: "Move the term to the domain's own record, before the include of the hosted one.",
-		When:   complete,
-		Fails: func(e *evidence) diag.Failures {
-			if e.unmovable == nil {
-				return nil
-			}
-			return diag.Failures{{Detail: e.unmovable.String() + ".", Target: diag.Quote(e.unmovable.term)}}
-		},
+}, {
+	Code: "spf.hosted.all.pass", Severity: diag.Error, Weight: 15, Category: factorSource, Ref: "RFC 7208 section 5.1",
+	Title: "The source record authorizes every host", Requirement: "The source record does not authorize every host",
+	Advice: "Replace +all with -all in the source record.",
+	When:   movable, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.outline.all == spf.QualifierPass, "Every host that the source record does not list passes.")
 	},
-	{
-		Code: "spf.hosted.lookups.exceeded", Severity: diag.Critical, Weight: 30, Category: factorLimits,
-		Ref:         "RFC 7208 section 4.6.4",
-		Title:       "The flattened records do not fit into 9 DNS lookups",
-		Requirement: "The flattened records fit into 9 DNS lookups",
-		Advice:      "Remove services that are no longer used from the source record, or divide them among subdomains.",
-		When:        movable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.published == nil, "%s.", strings.ToUpper(e.excess()[:1])+e.excess()[1:])
-		},
+}, {
+	Code: "spf.hosted.all.missing", Severity: diag.Warning, Weight: 5, Category: factorSource,
+	Ref:   "RFC 7208 section 4.7",
+	Title: "The source record does not end with all", Requirement: "The source record ends with all or redirect",
+	Advice: "End the source record with -all or ~all.",
+	When:   movable, Fails: func(e *evidence) diag.Failures {
+		open := e.outline.all == "" && e.outline.last == nil
+		return diag.FailIf(open, "The source record does not end with all, so hosts that it does not list get neutral.")
 	},
-	{
-		Code: "spf.hosted.lookups.near", Severity: diag.Warning, Weight: 10, Category: factorLimits,
-		Ref:         "RFC 7208 section 4.6.4",
-		Title:       "The flattened records are close to the limit of 9 DNS lookups",
-		Requirement: "The flattened records leave room for more senders",
-		Advice:      "Remove services that are no longer used from the source record.",
-		When:        publishable,
-		Fails: func(e *evidence) diag.Failures {
-			n := e.published.LookupsAfter
-			return diag.FailIf(n >= near, "The flattened records need %d of %d DNS lookups.", n, maxLookups)
-		},
+}, {
+	Code: "spf.hosted.domain.dangling", Severity: diag.Critical, Weight: 10, Category: factorDomain,
+	Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 5.2",
+	Title:       "The domain uses the include host, where nothing is published yet",
+	Requirement: "The domain does not use an include host without records",
+	Advice:      "Publish the domain's former record until a resolution of the profile has succeeded.",
+	When:        func(e *evidence) bool { return !e.served() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.handsOver(), "The record of %s leads to %s, which has no records: receivers end in permerror.",
+			e.domain, e.host)
 	},
-	{
-		Code: "spf.hosted.sets.answered", Severity: diag.Info, Ref: "RFC 7208 section 5.7",
-		Title:       "Networks are published as exists:%{i}, not as addresses",
-		Requirement: "All networks are published as addresses",
-		Advice: "Keep the bundled name server the only one of the zone. To publish plain records again, " +
-			"remove services that are no longer used.",
-		When: publishable,
-		Fails: func(e *evidence) diag.Failures {
-			n := 0
-			for _, s := range e.published.Sets {
-				n += len(s.Networks)
-			}
-			return diag.FailIf(n > 0, "%d networks do not fit into %d records, so the name server answers for them address "+
-				"by address: receivers need a DNS lookup for each sender address, and the name server sees who receives "+
-				"mail from which address.", n, maxRecords)
-		},
+}, {
+	Code: "spf.hosted.domain.unused", Severity: diag.Warning, Weight: 5, Category: factorDomain,
+	Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 6.1",
+	Title: "The domain does not use the hosted record", Requirement: "The domain's own record leads to the include host",
+	Advice: "Let the domain's record lead to the include host, with redirect or include.",
+	When:   (*evidence).served, Fails: func(e *evidence) diag.Failures {
+		if e.handsOver() {
+			return nil
+		}
+		return diag.Failures{{
+			Detail: fmt.Sprintf("The SPF record of %s does not lead to %s.", e.domain, e.host), Target: e.domain.String(),
+			Suggested: e.suggestion(),
+		}}
 	},
-	{
-		Code: "spf.hosted.all.pass", Severity: diag.Error, Weight: 15, Category: factorSource,
-		Ref:         "RFC 7208 section 5.1",
-		Title:       "The source record authorizes every host",
-		Requirement: "The source record does not authorize every host",
-		Advice:      "Replace +all with -all in the source record.",
-		When:        movable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.outline.all == spf.QualifierPass, "Every host that the source record does not list passes.")
-		},
-	},
-	{
-		Code: "spf.hosted.all.missing", Severity: diag.Warning, Weight: 5, Category: factorSource,
-		Ref:   "RFC 7208 section 4.7",
-		Title: "The source record does not end with all", Requirement: "The source record ends with all or redirect",
-		Advice: "End the source record with -all or ~all.",
-		When:   movable,
-		Fails: func(e *evidence) diag.Failures {
-			open := e.outline.all == "" && e.outline.last == nil
-			return diag.FailIf(open, "The source record does not end with all, so hosts that it does not list get neutral.")
-		},
-	},
-	{
-		Code: "spf.hosted.domain.dangling", Severity: diag.Critical, Weight: 10, Category: factorDomain,
-		Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 5.2",
-		Title:       "The domain uses the include host, where nothing is published yet",
-		Requirement: "The domain does not use an include host without records",
-		Advice:      "Publish the domain's former record until a resolution of the profile has succeeded.",
-		When:        func(e *evidence) bool { return !e.served() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.handsOver(), "The record of %s leads to %s, which has no records: receivers end in permerror.",
-				e.domain, e.host)
-		},
-	},
-	{
-		Code: "spf.hosted.domain.unused", Severity: diag.Warning, Weight: 5, Category: factorDomain,
-		Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 6.1",
-		Title:       "The domain does not use the hosted record",
-		Requirement: "The domain's own record leads to the include host",
-		Advice:      "Let the domain's record lead to the include host, with redirect or include.",
-		When:        (*evidence).served,
-		Fails: func(e *evidence) diag.Failures {
-			if e.handsOver() {
-				return nil
-			}
-			return diag.Failures{{
-				Detail: fmt.Sprintf("The SPF record of %s does not lead to %s.", e.domain, e.host), Target: e.domain.String(),
-				Suggested: e.suggestion(),
-			}}
-		},
-	},
-	{
-		Code: "spf.hosted.stays.macro", Severity: diag.Info, Ref: "RFC 7208 section 7",
-		Title: "A term with macros cannot be flattened", Requirement: "No term depends on the message by macros",
-		Advice: "Leave it if the term is needed: its lookups count as before.",
-		When:   movable, Fails: keptBy(byMacro),
-	},
-	{
-		Code: "spf.hosted.stays.ptr", Severity: diag.Warning, Weight: 5, Category: factorSource,
-		Ref:   "RFC 7208 section 5.5",
-		Title: "ptr cannot be flattened", Requirement: "There is no ptr",
-		Advice: "Replace ptr with the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
-		When:   movable, Fails: keptBy(byPTR),
-	},
-	{
-		Code: "spf.hosted.stays.content", Severity: diag.Info, Ref: "RFC 7208 section 5.2",
-		Title: "An included record cannot be flattened", Requirement: "Every included record can be flattened",
-		Advice: "Leave it if the service is needed: its lookups count as before.",
-		When:   movable, Fails: keptBy(byContent),
-	},
-}.Reading(fromTree)
+}, {
+	Code: "spf.hosted.stays.macro", Severity: diag.Info, Ref: "RFC 7208 section 7",
+	Title: "A term with macros cannot be flattened", Requirement: "No term depends on the message by macros",
+	Advice: "Leave it if the term is needed: its lookups count as before.",
+	When:   movable, Fails: keptBy(byMacro),
+}, {
+	Code: "spf.hosted.stays.ptr", Severity: diag.Warning, Weight: 5, Category: factorSource, Ref: "RFC 7208 section 5.5",
+	Title: "ptr cannot be flattened", Requirement: "There is no ptr",
+	Advice: "Replace ptr with the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
+	When:   movable, Fails: keptBy(byPTR),
+}, {
+	Code: "spf.hosted.stays.content", Severity: diag.Info, Ref: "RFC 7208 section 5.2",
+	Title: "An included record cannot be flattened", Requirement: "Every included record can be flattened",
+	Advice: "Leave it if the service is needed: its lookups count as before.",
+	When:   movable, Fails: keptBy(byContent),
+}}.Reading(fromTree)
 
 func complete(e *evidence) bool { return len(e.faults) == 0 }
 

@@ -94,25 +94,25 @@ var deliverRules = diag.Rules[*evidence]{
 		Advice:      "Test STARTTLS on port 25 from another network: many networks let no connections to mail servers out.",
 		When:        (*evidence).enforced, Fails: func(e *evidence) diag.Failures { return e.untested().Joined() },
 	},
-	strict(diag.Rule[*evidence]{
+	strict(rule{
 		Code: "mtasts.mx.starttls", Weight: 3,
 		Title:       "Mail server does not start TLS, which the policy enforces",
 		Requirement: "Every mail server offers STARTTLS",
 		Advice:      "enable STARTTLS on the mail server",
 	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NotOffered, smtp.Rejected) }),
-	strict(diag.Rule[*evidence]{
+	strict(rule{
 		Code: "mtasts.mx.handshake", Weight: 1, Fact: ground.Handshake,
 		Title: "TLS handshake with a mail server failed", Requirement: "Every mail server completes a TLS handshake",
 		Advice: "configure a certificate for the mail server, and TLS 1.2 or 1.3",
 	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NoHandshake) }),
-	strict(diag.Rule[*evidence]{
+	strict(rule{
 		Code: "mtasts.mx.certificate.expired", Weight: 1, Fact: ground.Expired,
 		Title: "Certificate of a mail server has expired", Requirement: "The certificate of no mail server has expired",
 		Advice: "renew the certificate and automate renewal",
 	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return leaf.Expired, "its certificate expired on " + leaf.NotAfter.Format(time.DateOnly)
 	})),
-	strict(diag.Rule[*evidence]{
+	strict(rule{
 		Code: "mtasts.mx.certificate.early", Weight: 1, Fact: ground.NotYetValid,
 		Title:       "Certificate of a mail server is not yet valid",
 		Requirement: "The validity of the certificate of every mail server has begun",
@@ -120,7 +120,7 @@ var deliverRules = diag.Rules[*evidence]{
 	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return leaf.NotYetValid, "its certificate is valid only from " + leaf.NotBefore.Format(time.DateOnly)
 	})),
-	strict(diag.Rule[*evidence]{
+	strict(rule{
 		Code: "mtasts.mx.certificate.untrusted", Weight: 1, Fact: ground.Untrusted,
 		Title:       "Certificate of a mail server is not trusted",
 		Requirement: "The certificate of every mail server is trusted",
@@ -128,7 +128,7 @@ var deliverRules = diag.Rules[*evidence]{
 	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return t.Trust != nil && !leaf.Expired && !leaf.NotYetValid, t.TrustError
 	})),
-	strict(diag.Rule[*evidence]{
+	strict(rule{
 		Code: "mtasts.mx.certificate.name", Weight: 1, Fact: ground.OtherName,
 		Title:       "Certificate does not cover the name of a mail server",
 		Requirement: "The certificate of every mail server covers its name",
@@ -136,13 +136,13 @@ var deliverRules = diag.Rules[*evidence]{
 	}, certified(func(_ *evidence, t *pki.TLS, _ *pki.Certificate) (bool, string) {
 		return t.Name != nil, fmt.Sprint(t.Name)
 	})),
-	strict(diag.Rule[*evidence]{
+	strict(rule{
 		Code: "mtasts.mx.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
 		Title:       "Certificate of a mail server is about to expire",
 		Requirement: "The certificate of no mail server is about to expire",
 		Advice:      "Renew the certificate now and automate renewal: senders refuse to deliver once it has expired.",
 	}, ending(diag.Error)),
-	strict(diag.Rule[*evidence]{
+	strict(rule{
 		Code: "mtasts.mx.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
 		Title:       "Certificate of a mail server expires soon",
 		Requirement: "The certificate of every mail server is renewed in time",
@@ -152,7 +152,7 @@ var deliverRules = diag.Rules[*evidence]{
 
 // strict completes a rule about what senders meet at each mail server. Unless it says otherwise, they refuse to deliver
 // if it fails (RFC 8461 section 4.2). It applies if it is known to fail, or all mail servers were tested.
-func strict(r diag.Rule[*evidence], why func(*evidence, *host) string) diag.Rule[*evidence] {
+func strict(r rule, why func(*evidence, *host) string) rule {
 	r.Ref, r.Category, r.Reads = "RFC 8461 section 4.2", factorMX, []diag.Source{fromRecord, fromPolicy, fromMail}
 	consequence := "senders will not deliver to it then"
 	if r.Severity == diag.Info {

@@ -16,9 +16,11 @@ import (
 // rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(
-		absenceRules.Reading(fromRecord, fromMail, fromElsewhere), recordRules.Reading(fromRecord),
+		absenceRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord, fromMail, fromElsewhere}}),
+		recordRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord}}),
 		slices.Concat(serverRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
-		slices.Concat(textRules, policyRules).Reading(fromRecord, fromPolicy),
+		slices.Concat(textRules.With(rule{DependsOn: []diag.Code{"mtasts.policy.page"}}), policyRules).
+			With(rule{Category: factorPolicy, Reads: []diag.Source{fromRecord, fromPolicy}}),
 		mxRules.Reading(fromRecord, fromPolicy, fromMail), deliverRules,
 		reportRules.Reading(fromRecord, fromPolicy, fromMail, fromReports),
 	)
@@ -61,77 +63,70 @@ func unannounced(e *evidence) bool {
 func (e *evidence) newRecord() string { return Record{ID: e.now.UTC().Format(idLayout)}.String() }
 
 // absenceRules are about a record that is not there, or not where senders look.
-var absenceRules = diag.Rules[*evidence]{
-	{
-		Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8461 section 3.1",
-		Title: "MTA-STS record could not be looked up", Requirement: "The name servers answer for the MTA-STS record",
-		Advice: "Check the name servers of the domain: until they answer, senders without a cached policy deliver without it.",
-		Fails: func(e *evidence) diag.Failures {
-			switch why := e.elsewhere.Unknown; {
-			case !answered(e):
-				return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
-			case why != "" && !attempted(e) && !nonexistent(e):
-				return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
-			default:
-				return nil
-			}
-		},
+var absenceRules = diag.Rules[*evidence]{{
+	Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8461 section 3.1",
+	Title: "MTA-STS record could not be looked up", Requirement: "The name servers answer for the MTA-STS record",
+	Advice: "Check the name servers of the domain: until they answer, senders without a cached policy deliver without " +
+		"it.",
+	Fails: func(e *evidence) diag.Failures {
+		switch why := e.elsewhere.Unknown; {
+		case !answered(e):
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
+		case why != "" && !attempted(e) && !nonexistent(e):
+			return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
+		default:
+			return nil
+		}
 	},
-	{
-		Code: "mtasts.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, Reads: []diag.Source{fromRecord}, Ref: "RFC 8461 section 3.1",
-		Title: "Domain does not exist", Requirement: "The domain exists",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		When:   func(e *evidence) bool { _, known := e.mail.Exists(); return known || !e.txt.NXDomain() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
-		},
+}, {
+	Code: "mtasts.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	Reads: []diag.Source{fromRecord}, Ref: "RFC 8461 section 3.1",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	When:   func(e *evidence) bool { _, known := e.mail.Exists(); return known || !e.txt.NXDomain() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-	kit.Location(diag.Rule[*evidence]{
-		Code: "mtasts.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
-		When:  func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Placed(e)) },
-		Fails: misplacedRecord,
-	}),
-	kit.Alias(diag.Rule[*evidence]{
-		Code: "mtasts.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
-		When: func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Aliased(e)) },
-	}),
-	{
-		Code: "mtasts.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
-		Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
-		Title: "No MTA-STS record", Requirement: "The domain has an MTA-STS record",
-		Advice: "Serve a policy in testing mode first; then publish the TXT record at _mta-sts.",
-		When: func(e *evidence) bool {
-			return receives(e) && (present(e) || !attempted(e) && !kit.Placed(e) && !kit.Aliased(e))
-		},
-		Fails: absent,
+}, kit.Location(rule{
+	Code: "mtasts.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+	Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
+	When:  func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Placed(e)) },
+	Fails: misplacedRecord,
+}), kit.Alias(rule{
+	Code: "mtasts.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+	Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
+	When: func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Aliased(e)) },
+}), {
+	Code: "mtasts.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
+	DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
+	Title: "No MTA-STS record", Requirement: "The domain has an MTA-STS record",
+	Advice: "Serve a policy in testing mode first; then publish the TXT record at _mta-sts.",
+	When: func(e *evidence) bool {
+		return receives(e) && (present(e) || !attempted(e) && !kit.Placed(e) && !kit.Aliased(e))
 	},
-	{
-		Code: "mtasts.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
-		Title:       "No MTA-STS record, and none is needed",
-		Requirement: "The domain has an MTA-STS record, although it receives no mail",
-		Advice:      "Leave it: MTA-STS protects incoming mail only. Set it up once the domain receives mail.",
-		When:        func(e *evidence) bool { return !receives(e) && (present(e) || !attempted(e)) }, Fails: absent,
-	},
-	kit.Wildcard(diag.Rule[*evidence]{
-		Code: "mtasts.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
-		When: func(e *evidence) bool { return receives(e) && e.elsewhere.Unknown == "" },
-	}),
-}
+	Fails: absent,
+}, {
+	Code: "mtasts.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
+	DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
+	Title:       "No MTA-STS record, and none is needed",
+	Requirement: "The domain has an MTA-STS record, although it receives no mail",
+	Advice:      "Leave it: MTA-STS protects incoming mail only. Set it up once the domain receives mail.",
+	When:        func(e *evidence) bool { return !receives(e) && (present(e) || !attempted(e)) }, Fails: absent,
+}, kit.Wildcard(rule{
+	Code: "mtasts.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
+	When: func(e *evidence) bool { return receives(e) && e.elsewhere.Unknown == "" },
+})}
 
 // recordRules are about the TXT record.
 var recordRules = diag.Rules[*evidence]{
-	kit.Version(diag.Rule[*evidence]{
+	kit.Version(rule{
 		Code: "mtasts.record.version", Severity: diag.Critical, Weight: 1, Category: factorRecord,
 	}),
-	kit.Stray(diag.Rule[*evidence]{
+	kit.Stray(rule{
 		Code: "mtasts.record.stray", Severity: diag.Warning,
 		Advice: "Remove the record that does not begin with v=STSv1; since senders ignore it.",
 	}),
-	kit.Multiple(diag.Rule[*evidence]{
+	kit.Multiple(rule{
 		Code: "mtasts.record.multiple", Severity: diag.Critical, Weight: 1, Category: factorRecord,
 	}),
 	{
@@ -139,56 +134,52 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Space before the first semicolon of the record",
 		Requirement: "No space precedes the first semicolon of the record",
 		Advice:      "Write v=STSv1; without a space: the syntax allows one, but some senders ignore such a record.",
-		When:        kit.One,
-		Fails: func(e *evidence) diag.Failures {
+		When:        kit.One, Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!strings.HasPrefix(e.found.Records[0], "v="+version+";"),
 				"The record %q has white space before its first semicolon.", diag.Quote(e.found.Records[0]))
 		},
 	},
-	kit.Syntax(diag.Rule[*evidence]{
+	kit.Syntax(rule{
 		Code: "mtasts.record.syntax", Severity: diag.Critical, Weight: 1, Category: factorRecord,
 	}),
-	kit.Joined(diag.Rule[*evidence]{Code: "mtasts.record.joined", Severity: diag.Error}),
+	kit.Joined(rule{Code: "mtasts.record.joined", Severity: diag.Error}),
 	{
-		Code: "mtasts.record.id.missing", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		Ref:   "RFC 8461 section 3.1",
+		Code: "mtasts.record.id.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.1",
 		Title: "MTA-STS record has no id", Requirement: "The MTA-STS record has an id",
 		Advice: "Add an id, such as the time of the last change of the policy.",
 		When:   kit.One, Fails: kit.Faults(noID),
 	},
 	{
-		Code: "mtasts.record.id.invalid", Severity: diag.Critical, Weight: 1, Category: factorRecord,
+		Code: "mtasts.record.id.invalid", Severity: diag.Critical, Weight: 1,
 		DependsOn: []diag.Code{"mtasts.record.id.missing"}, Ref: "RFC 8461 section 3.1",
 		Title: "Invalid id in the MTA-STS record", Requirement: "The id has 1 to 32 letters and digits",
 		Advice: "Use letters and digits only, such as the time of the last change of the policy.",
 		Fails:  kit.Faults(badID),
 	},
-	kit.Repeated(diag.Rule[*evidence]{Code: "mtasts.record.repeated", Severity: diag.Warning}),
+	kit.Repeated(rule{Code: "mtasts.record.repeated", Severity: diag.Warning}),
 }
 
 // reportRules are about whether anybody learns what the policy stops.
-var reportRules = diag.Rules[*evidence]{
-	{
-		Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: factorReporting,
-		Ref:   "RFC 8460 section 3",
-		Title: "No TLS reports are requested", Requirement: "A TLSRPT record requests TLS reports",
-		Advice: "Publish a TLSRPT record at _smtp._tls: only reports show which senders the policy stops.",
-		When: func(e *evidence) bool {
-			return announced(e) && receives(e) && (e.policy == nil || e.policy.policy.Mode != None)
-		},
-		Fails: func(e *evidence) diag.Failures {
-			switch where := "_smtp._tls." + e.domain.String(); {
-			case e.unreported == nil:
-				return nil
-			case errors.Is(e.unreported, tlsrpt.ErrNoRecord):
-				return diag.Fail("There is no TLSRPT record at %s.", where).
-					Suggesting("v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String())
-			default:
-				return diag.Fail("Senders find no TLSRPT record at %s that they can use: %s.", where, e.unreported)
-			}
-		},
+var reportRules = diag.Rules[*evidence]{{
+	Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: factorReporting,
+	Ref:   "RFC 8460 section 3",
+	Title: "No TLS reports are requested", Requirement: "A TLSRPT record requests TLS reports",
+	Advice: "Publish a TLSRPT record at _smtp._tls: only reports show which senders the policy stops.",
+	When: func(e *evidence) bool {
+		return announced(e) && receives(e) && (e.policy == nil || e.policy.policy.Mode != None)
 	},
-}
+	Fails: func(e *evidence) diag.Failures {
+		switch where := "_smtp._tls." + e.domain.String(); {
+		case e.unreported == nil:
+			return nil
+		case errors.Is(e.unreported, tlsrpt.ErrNoRecord):
+			return diag.Fail("There is no TLSRPT record at %s.", where).
+				Suggesting("v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String())
+		default:
+			return diag.Fail("Senders find no TLSRPT record at %s that they can use: %s.", where, e.unreported)
+		}
+	},
+}}
 
 // nonexistent reports whether the domain does not exist.
 func nonexistent(e *evidence) bool {
@@ -218,7 +209,7 @@ func absent(e *evidence) diag.Failures {
 
 // misplacedRecord finds records at wrong names. None is suggested for the right one unless a policy is served for it.
 func misplacedRecord(e *evidence) diag.Failures {
-	failures := kit.Location(diag.Rule[*evidence]{}).Fails(e)
+	failures := kit.Location(rule{}).Fails(e)
 	if !e.validPolicy() {
 		return failures.Suggesting("")
 	}

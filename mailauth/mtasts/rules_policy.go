@@ -58,163 +58,133 @@ func (e *evidence) newPolicy() string {
 }
 
 // textRules are about the text of the policy.
-var textRules = diag.Rules[*evidence]{
-	{
-		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.status"}, Ref: "RFC 8461 section 3.2",
-		Title: "Policy host serves something else than a policy", Requirement: "The policy host serves a policy",
-		Advice: "Serve the text of the policy at this address: for senders there is none.",
-		When:   func(e *evidence) bool { return e.policy != nil },
-		Fails: func(e *evidence) diag.Failures {
-			if !e.policy.alien {
-				return nil
-			}
-			return diag.Fail("The policy host serves %s.", strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
-		},
+var textRules = diag.Rules[*evidence]{{
+	Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, DependsOn: []diag.Code{"mtasts.policy.status"},
+	Ref:   "RFC 8461 section 3.2",
+	Title: "Policy host serves something else than a policy", Requirement: "The policy host serves a policy",
+	Advice: "Serve the text of the policy at this address: for senders there is none.",
+	When:   func(e *evidence) bool { return e.policy != nil },
+	Fails: func(e *evidence) diag.Failures {
+		if !e.policy.alien {
+			return nil
+		}
+		return diag.Fail("The policy host serves %s.", strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
 	},
-	{
-		Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.page"}, Ref: "RFC 8461 section 3.2",
-		Title: "MTA-STS policy is not valid UTF-8", Requirement: "The policy is valid UTF-8",
-		Advice: "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
-		Fails:  inPolicy(badText),
-	},
-	{
-		Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.page"}, Ref: "RFC 8461 section 3.2",
-		Title: "Syntax error in the MTA-STS policy", Requirement: "Every line of the policy has a valid syntax",
-		Advice: "Write each line as name: value, without anything in front of the name.",
-		Fails:  inPolicy(badSyntax),
-	},
-	{
-		Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.page"}, Ref: "RFC 8461 section 3.2",
-		Title: "Blank line in the MTA-STS policy", Requirement: "The policy has no blank lines",
-		Advice: "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
-		Fails:  inPolicy(blankLine),
-	},
-	{
-		Code: "mtasts.policy.repeated", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.policy.page"},
-		Ref:   "RFC 8461 section 3.2",
-		Title: "Field of the MTA-STS policy appears twice", Requirement: "No field of the policy but mx appears twice",
-		Advice: "Remove the second line: senders use the first.",
-		Fails:  inPolicy(repeated),
-	},
-	{
-		Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.page"}, Ref: "RFC 8461 section 3.2",
-		Title: "MTA-STS policy has no version", Requirement: "The policy has a version",
-		Advice: "Begin the policy with the line version: STSv1.",
-		Fails:  inPolicy(noVersion),
-	},
-	{
-		Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.version.missing"}, Ref: "RFC 8461 section 3.2",
-		Title: "Version of the MTA-STS policy is not STSv1", Requirement: "The version of the policy is STSv1",
-		Advice: "Write version: STSv1 in this letter case.",
-		Fails:  inPolicy(badVersion),
-	},
-	{
-		Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.page"}, Ref: "RFC 8461 section 3.2",
-		Title: "MTA-STS policy has no mode", Requirement: "The policy has a mode",
-		Advice: "Add the line mode: testing, and later mode: enforce.",
-		Fails:  inPolicy(noMode),
-	},
-	{
-		Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.mode.missing"}, Ref: "RFC 8461 section 3.2",
-		Title: "Invalid mode in the MTA-STS policy", Requirement: "The mode is enforce, testing or none",
-		Advice: "Write one of the three modes in lower case.",
-		Fails:  inPolicy(badMode),
-	},
-	{
-		Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.page"}, Ref: "RFC 8461 section 3.2",
-		Title: "MTA-STS policy has no max_age", Requirement: "The policy has a max_age",
-		Advice: "Add the line max_age: 604800, or more, in seconds.",
-		Fails:  inPolicy(noMaxAge),
-	},
-	{
-		Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.max_age.missing"}, Ref: "RFC 8461 section 3.2",
-		Title: "Invalid max_age in the MTA-STS policy", Requirement: "max_age is a number from 0 to 31557600",
-		Advice: "Write the number of seconds in digits only; a year is the most.",
-		Fails:  inPolicy(badMaxAge),
-	},
-	{
-		Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.page"}, Ref: "RFC 8461 section 3.2",
-		Title: "MTA-STS policy lists no mail servers", Requirement: "The policy lists mail servers",
-		Advice: "Add an mx line for each mail server.",
-		Fails:  inPolicy(noMX),
-	},
-	{
-		Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.page"}, Ref: "RFC 8461 section 3.2",
-		Title: "Invalid host name in the MTA-STS policy", Requirement: "Every mx is a valid host name",
-		Advice: "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
-		Fails:  inPolicy(badMX),
-	},
-}
+}, {
+	Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Ref: "RFC 8461 section 3.2",
+	Title: "MTA-STS policy is not valid UTF-8", Requirement: "The policy is valid UTF-8",
+	Advice: "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
+	Fails:  inPolicy(badText),
+}, {
+	Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
+	Title: "Syntax error in the MTA-STS policy", Requirement: "Every line of the policy has a valid syntax",
+	Advice: "Write each line as name: value, without anything in front of the name.",
+	Fails:  inPolicy(badSyntax),
+}, {
+	Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Ref: "RFC 8461 section 3.2",
+	Title: "Blank line in the MTA-STS policy", Requirement: "The policy has no blank lines",
+	Advice: "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
+	Fails:  inPolicy(blankLine),
+}, {
+	Code: "mtasts.policy.repeated", Severity: diag.Warning, Ref: "RFC 8461 section 3.2",
+	Title: "Field of the MTA-STS policy appears twice", Requirement: "No field of the policy but mx appears twice",
+	Advice: "Remove the second line: senders use the first.",
+	Fails:  inPolicy(repeated),
+}, {
+	Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
+	Title: "MTA-STS policy has no version", Requirement: "The policy has a version",
+	Advice: "Begin the policy with the line version: STSv1.",
+	Fails:  inPolicy(noVersion),
+}, {
+	Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1,
+	DependsOn: []diag.Code{"mtasts.policy.version.missing"}, Ref: "RFC 8461 section 3.2",
+	Title: "Version of the MTA-STS policy is not STSv1", Requirement: "The version of the policy is STSv1",
+	Advice: "Write version: STSv1 in this letter case.",
+	Fails:  inPolicy(badVersion),
+}, {
+	Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
+	Title: "MTA-STS policy has no mode", Requirement: "The policy has a mode",
+	Advice: "Add the line mode: testing, and later mode: enforce.",
+	Fails:  inPolicy(noMode),
+}, {
+	Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1,
+	DependsOn: []diag.Code{"mtasts.policy.mode.missing"}, Ref: "RFC 8461 section 3.2",
+	Title: "Invalid mode in the MTA-STS policy", Requirement: "The mode is enforce, testing or none",
+	Advice: "Write one of the three modes in lower case.",
+	Fails:  inPolicy(badMode),
+}, {
+	Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
+	Title: "MTA-STS policy has no max_age", Requirement: "The policy has a max_age",
+	Advice: "Add the line max_age: 604800, or more, in seconds.",
+	Fails:  inPolicy(noMaxAge),
+}, {
+	Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1,
+	DependsOn: []diag.Code{"mtasts.policy.max_age.missing"}, Ref: "RFC 8461 section 3.2",
+	Title: "Invalid max_age in the MTA-STS policy", Requirement: "max_age is a number from 0 to 31557600",
+	Advice: "Write the number of seconds in digits only; a year is the most.",
+	Fails:  inPolicy(badMaxAge),
+}, {
+	Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
+	Title: "MTA-STS policy lists no mail servers", Requirement: "The policy lists mail servers",
+	Advice: "Add an mx line for each mail server.",
+	Fails:  inPolicy(noMX),
+}, {
+	Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
+	Title: "Invalid host name in the MTA-STS policy", Requirement: "Every mx is a valid host name",
+	Advice: "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
+	Fails:  inPolicy(badMX),
+}}
 
 // policyRules are about what the policy asks for.
-var policyRules = diag.Rules[*evidence]{
-	{
-		Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.mode.invalid"}, Ref: "RFC 8461 section 5",
-		Title: "Mode none switches MTA-STS off", Requirement: "The policy is in force",
-		Advice: "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.policy.policy.Mode == None, "The mode is none: senders deliver as if there were no policy.").About("mode")
-		},
+var policyRules = diag.Rules[*evidence]{{
+	Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30,
+	DependsOn: []diag.Code{"mtasts.policy.mode.invalid"}, Ref: "RFC 8461 section 5",
+	Title: "Mode none switches MTA-STS off", Requirement: "The policy is in force",
+	Advice: "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.policy.policy.Mode == None, "The mode is none: senders deliver as if there were no policy.").About("mode")
 	},
-	{
-		Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.mode.none"}, Ref: "RFC 8461 section 5",
-		Title: "MTA-STS policy is in testing mode, not enforced", Requirement: "The policy is enforced",
-		Advice: "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.policy.policy.Mode == Testing,
-				"The mode is testing: senders deliver even if TLS fails, and only report it.").About("mode")
-		},
-		Partly: func(*evidence) float64 { return 0.25 },
+}, {
+	Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20,
+	DependsOn: []diag.Code{"mtasts.policy.mode.none"}, Ref: "RFC 8461 section 5",
+	Title: "MTA-STS policy is in testing mode, not enforced", Requirement: "The policy is enforced",
+	Advice: "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.policy.policy.Mode == Testing,
+			"The mode is testing: senders deliver even if TLS fails, and only report it.").About("mode")
 	},
-	{
-		Code: "mtasts.policy.max_age.zero", Severity: diag.Error, Weight: 2, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.max_age.invalid"}, Ref: "RFC 8461 section 3.2",
-		Title: "max_age of the MTA-STS policy is 0", Requirement: "max_age is more than 0",
-		Advice: "Set max_age to 604800 or more: senders must keep the policy for it to protect anything.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.policy.policy.MaxAge <= 0, "With max_age 0 senders do not keep the policy.").
-				About("max_age").Suggesting(e.newPolicy())
-		},
+	Partly: func(*evidence) float64 { return 0.25 },
+}, {
+	Code: "mtasts.policy.max_age.zero", Severity: diag.Error, Weight: 2,
+	DependsOn: []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.max_age.invalid"}, Ref: "RFC 8461 section 3.2",
+	Title: "max_age of the MTA-STS policy is 0", Requirement: "max_age is more than 0",
+	Advice: "Set max_age to 604800 or more: senders must keep the policy for it to protect anything.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.policy.policy.MaxAge <= 0, "With max_age 0 senders do not keep the policy.").
+			About("max_age").Suggesting(e.newPolicy())
 	},
-	{
-		Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.max_age.zero"}, Ref: "RFC 8461 section 3.2",
-		Title: "max_age of the MTA-STS policy is shorter than a week", Requirement: "max_age is at least a week",
-		Advice: "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
-		Fails: func(e *evidence) diag.Failures {
-			age := e.policy.policy.MaxAge
-			return diag.FailIf(age < week, "max_age is %d seconds, less than a week.", age/time.Second).
-				About("max_age").Suggesting(e.newPolicy())
-		},
-		Partly: func(e *evidence) float64 { return float64(e.policy.policy.MaxAge) / float64(week) },
+}, {
+	Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5,
+	DependsOn: []diag.Code{"mtasts.policy.max_age.zero"}, Ref: "RFC 8461 section 3.2",
+	Title: "max_age of the MTA-STS policy is shorter than a week", Requirement: "max_age is at least a week",
+	Advice: "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
+	Fails: func(e *evidence) diag.Failures {
+		age := e.policy.policy.MaxAge
+		return diag.FailIf(age < week, "max_age is %d seconds, less than a week.", age/time.Second).
+			About("max_age").Suggesting(e.newPolicy())
 	},
-	{
-		Code: "mtasts.policy.mx.broad", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.policy.mx.missing"},
-		Ref:         "RFC 8461 section 4.1",
-		Title:       "mx pattern of the MTA-STS policy covers a public suffix",
-		Requirement: "No mx pattern covers a public suffix",
-		Advice:      "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
-				parent, wildcard := strings.CutPrefix(pattern, "*.")
-				suffix, _ := publicsuffix.PublicSuffix(parent)
-				return diag.FailIf(wildcard && suffix == parent,
-					"%s covers every name directly below a public suffix, which anyone can register.", pattern).About(pattern)
-			})
-		},
+	Partly: func(e *evidence) float64 { return float64(e.policy.policy.MaxAge) / float64(week) },
+}, {
+	Code: "mtasts.policy.mx.broad", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.policy.mx.missing"},
+	Ref:   "RFC 8461 section 4.1",
+	Title: "mx pattern of the MTA-STS policy covers a public suffix", Requirement: "No mx pattern covers a public suffix",
+	Advice: "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
+			parent, wildcard := strings.CutPrefix(pattern, "*.")
+			suffix, _ := publicsuffix.PublicSuffix(parent)
+			return diag.FailIf(wildcard && suffix == parent,
+				"%s covers every name directly below a public suffix, which anyone can register.", pattern).About(pattern)
+		})
 	},
-}
+}}

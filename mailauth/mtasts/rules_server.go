@@ -64,64 +64,56 @@ var serverRules = server.Rules(
 )
 
 // answerRules are about what the web server answers.
-var answerRules = diag.Rules[*evidence]{
-	{
-		Code: "mtasts.policy.redirect", Severity: diag.Critical, Weight: 1, Category: factorServer,
-		Ref:   "RFC 8461 section 3.3",
-		Title: "Policy is behind a redirect", Requirement: "The policy is served without a redirect",
-		Advice: "Serve the policy at the address itself: senders must not follow redirects.",
-		When:   headed,
-		Fails: func(e *evidence) diag.Failures {
-			head := e.page.Final()
-			return diag.FailIf(isRedirect(head.StatusCode), "The policy host answered %d and redirects to %.200q.",
-				head.StatusCode, head.Location)
-		},
+var answerRules = diag.Rules[*evidence]{{
+	Code: "mtasts.policy.redirect", Severity: diag.Critical, Weight: 1, Category: factorServer,
+	Ref:   "RFC 8461 section 3.3",
+	Title: "Policy is behind a redirect", Requirement: "The policy is served without a redirect",
+	Advice: "Serve the policy at the address itself: senders must not follow redirects.",
+	When:   headed, Fails: func(e *evidence) diag.Failures {
+		head := e.page.Final()
+		return diag.FailIf(isRedirect(head.StatusCode), "The policy host answered %d and redirects to %.200q.",
+			head.StatusCode, head.Location)
 	},
-	{
-		Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
-		DependsOn: []diag.Code{"mtasts.policy.redirect"}, Ref: "RFC 8461 section 3.3",
-		Title: "Policy is not served with status 200", Requirement: "The policy is served with status 200",
-		Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
-		Fails: func(e *evidence) diag.Failures {
-			head := e.page.Final()
-			return diag.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).
-				Suggesting(e.newPolicy())
-		},
+}, {
+	Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
+	DependsOn: []diag.Code{"mtasts.policy.redirect"}, Ref: "RFC 8461 section 3.3",
+	Title: "Policy is not served with status 200", Requirement: "The policy is served with status 200",
+	Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
+	Fails: func(e *evidence) diag.Failures {
+		head := e.page.Final()
+		return diag.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).
+			Suggesting(e.newPolicy())
 	},
-	{
-		Code: "mtasts.policy.media_type", Severity: diag.Error, Weight: 3, Category: factorServer,
-		DependsOn: []diag.Code{"mtasts.policy.status"}, Ref: "RFC 8461 section 3.2",
-		Title: "Policy is not served as text/plain", Requirement: "The policy is served as text/plain",
-		Advice: "Let the web server send Content-Type: text/plain.",
-		Fails: func(e *evidence) diag.Failures {
-			switch t := mediaType(e); t {
-			case "text/plain":
-				return nil
-			case "":
-				return diag.Fail("The answer of the policy host has no Content-Type.")
-			default:
-				return diag.Fail("The policy host serves the policy as %.100q, not as text/plain.", t)
-			}
-		},
+}, {
+	Code: "mtasts.policy.media_type", Severity: diag.Error, Weight: 3, Category: factorServer,
+	DependsOn: []diag.Code{"mtasts.policy.status"}, Ref: "RFC 8461 section 3.2",
+	Title: "Policy is not served as text/plain", Requirement: "The policy is served as text/plain",
+	Advice: "Let the web server send Content-Type: text/plain.",
+	Fails: func(e *evidence) diag.Failures {
+		switch t := mediaType(e); t {
+		case "text/plain":
+			return nil
+		case "":
+			return diag.Fail("The answer of the policy host has no Content-Type.")
+		default:
+			return diag.Fail("The policy host serves the policy as %.100q, not as text/plain.", t)
+		}
 	},
-	{
-		Code: "mtasts.policy.charset", Severity: diag.Info, DependsOn: []diag.Code{"mtasts.policy.status"},
-		Ref:         "RFC 8461 section 3.2",
-		Title:       "Policy has an unexpected character set",
-		Requirement: "The character set of the policy is UTF-8 or US-ASCII",
-		Advice:      "Name utf-8 as the character set, or none: senders ignore all others.",
-		Fails: func(e *evidence) diag.Failures {
-			c := charset(e)
-			return diag.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The policy host serves the policy with the character set %.100q.", c)
-		},
+}, {
+	Code: "mtasts.policy.charset", Severity: diag.Info, DependsOn: []diag.Code{"mtasts.policy.status"},
+	Ref:   "RFC 8461 section 3.2",
+	Title: "Policy has an unexpected character set", Requirement: "The character set of the policy is UTF-8 or US-ASCII",
+	Advice: "Name utf-8 as the character set, or none: senders ignore all others.",
+	Fails: func(e *evidence) diag.Failures {
+		c := charset(e)
+		return diag.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The policy host serves the policy with the character set %.100q.", c)
 	},
-	{
-		Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: factorPolicy,
-		DependsOn: []diag.Code{"mtasts.policy.status", "mtasts.policy.protocol"}, Ref: "RFC 8461 section 3.3",
-		Title: "Policy is longer than 64 KiB", Requirement: "The policy has at most 64 KiB",
-		Advice: "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.Truncated, "The policy is longer than %d bytes.", maxPolicyBytes)
-		},
+}, {
+	Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+	DependsOn: []diag.Code{"mtasts.policy.status", "mtasts.policy.protocol"}, Ref: "RFC 8461 section 3.3",
+	Title: "Policy is longer than 64 KiB", Requirement: "The policy has at most 64 KiB",
+	Advice: "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.page.Truncated, "The policy is longer than %d bytes.", maxPolicyBytes)
 	},
-}
+}}

@@ -14,7 +14,8 @@ import (
 var rules = slices.Concat(
 	recordRules.Reading(fromRecords), nullRules.Reading(fromRecords), standing(nameRules).Reading(fromRecords, fromList),
 	standing(addressRules).Reading(fromRecords, fromList, fromHosts), deliveryRules.Reading(fromRecords, fromList, fromHosts),
-	redundancyRules.Reading(fromRecords, fromList, fromHosts), wildcardRules.Reading(fromRecords, fromWildcards),
+	redundancyRules.With(diag.Rule[*evidence]{
+		Category: factorRedundancy, When: compared, Reads: []diag.Source{fromRecords, fromList, fromHosts}}), wildcardRules.Reading(fromRecords, fromWildcards),
 )
 
 // What the rules read.
@@ -62,134 +63,116 @@ func named(e *evidence) bool { return hasRecords(e) && len(e.hosts) > 0 }
 const manyHosts = 10
 
 // recordRules are about the MX records as a whole.
-var recordRules = diag.Rules[*evidence]{
-	{
-		Code: "mx.lookup.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
-		Title: "MX records could not be looked up", Requirement: "The name servers answer for the MX records",
-		Advice: "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
-		Fails: func(e *evidence) diag.Failures {
-			if err := e.mail.MX.Err(); err != nil {
-				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(err))
-			}
+var recordRules = diag.Rules[*evidence]{{
+	Code: "mx.lookup.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+	Title: "MX records could not be looked up", Requirement: "The name servers answer for the MX records",
+	Advice: "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
+	Fails: func(e *evidence) diag.Failures {
+		if err := e.mail.MX.Err(); err != nil {
+			return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(err))
+		}
+		return nil
+	},
+}, {
+	Code: "mx.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	DependsOn: []diag.Code{"mx.lookup.unknown"}, Ref: "RFC 5321 section 5.1",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	Fails: func(e *evidence) diag.Failures {
+		switch a := e.mail.MX; {
+		case !a.NXDomain():
 			return nil
-		},
+		case len(a.Aliases) > 0:
+			return diag.Fail("%s is an alias of %s, which does not exist.", e.domain, bare(a.Aliases[len(a.Aliases)-1]))
+		default:
+			return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
+		}
 	},
-	{
-		Code: "mx.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, DependsOn: []diag.Code{"mx.lookup.unknown"}, Ref: "RFC 5321 section 5.1",
-		Title: "Domain does not exist", Requirement: "The domain exists",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		Fails: func(e *evidence) diag.Failures {
-			switch a := e.mail.MX; {
-			case !a.NXDomain():
-				return nil
-			case len(a.Aliases) > 0:
-				return diag.Fail("%s is an alias of %s, which does not exist.", e.domain, bare(a.Aliases[len(a.Aliases)-1]))
-			default:
-				return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
-			}
-		},
+}, {
+	Code: "mx.domain.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"mx.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
+	Title:       "No MX record, and the address of the domain is unknown",
+	Requirement: "The name servers answer for the address of a domain without MX records",
+	Advice:      "Check the name servers of the domain: without MX records, its address decides whether it receives mail.",
+	When:        func(e *evidence) bool { return !hasRecords(e) },
+	Fails: func(e *evidence) diag.Failures {
+		if err := e.mail.Addresses.Err(); err != nil {
+			return diag.Fail("%s has no MX record, and the lookup of its address failed: %s.", e.domain, diag.Reason(err))
+		}
+		return nil
 	},
-	{
-		Code: "mx.domain.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"mx.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
-		Title:       "No MX record, and the address of the domain is unknown",
-		Requirement: "The name servers answer for the address of a domain without MX records",
-		Advice: "Check the name servers of the domain: without MX records, its address decides whether it receives " +
-			"mail.",
-		When: func(e *evidence) bool { return !hasRecords(e) },
-		Fails: func(e *evidence) diag.Failures {
-			if err := e.mail.Addresses.Err(); err != nil {
-				return diag.Fail("%s has no MX record, and the lookup of its address failed: %s.", e.domain, diag.Reason(err))
-			}
-			return nil
-		},
+}, {
+	Code: "mx.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
+	DependsOn: []diag.Code{"mx.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
+	Title:       "No MX record and no address: the domain receives no mail",
+	Requirement: "The domain has an MX record or an address",
+	Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish the " +
+		"null MX \"0 .\", so that senders give up at once.",
+	When: func(e *evidence) bool { _, known := e.mail.Receives(); return known },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!hasRecords(e) && !e.mail.Implicit, "%s has neither an MX record nor an address.", e.domain)
 	},
-	{
-		Code: "mx.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn: []diag.Code{"mx.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
-		Title:       "No MX record and no address: the domain receives no mail",
-		Requirement: "The domain has an MX record or an address",
-		Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish " +
-			"the null MX \"0 .\", so that senders give up at once.",
-		When: func(e *evidence) bool { _, known := e.mail.Receives(); return known },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!hasRecords(e) && !e.mail.Implicit, "%s has neither an MX record nor an address.", e.domain)
-		},
+}, {
+	Code: "mx.record.implicit", Severity: diag.Warning, Weight: 5, Category: factorRecords,
+	DependsOn: []diag.Code{"mx.record.missing"}, Ref: "RFC 5321 section 5.1",
+	Title: "No MX record: mail goes to the domain's own address", Requirement: "Mail goes to hosts that MX records name",
+	Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish the " +
+		"null MX \"0 .\" instead: until then senders try its address for days.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its address %s.",
+			e.domain, join(e.mail.Addresses.All()))
 	},
-	{
-		Code: "mx.record.implicit", Severity: diag.Warning, Weight: 5, Category: factorRecords,
-		DependsOn: []diag.Code{"mx.record.missing"}, Ref: "RFC 5321 section 5.1",
-		Title:       "No MX record: mail goes to the domain's own address",
-		Requirement: "Mail goes to hosts that MX records name",
-		Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish " +
-			"the null MX \"0 .\" instead: until then senders try its address for days.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its address %s.",
-				e.domain, join(e.mail.Addresses.All()))
-		},
-		Partly: func(e *evidence) float64 {
-			if len(e.reachable()) > 0 {
-				return 0.5 // RFC 5321 section 5.1: mail finds its way
-			}
-			return 0
-		},
+	Partly: func(e *evidence) float64 {
+		if len(e.reachable()) > 0 {
+			return 0.5 // RFC 5321 section 5.1: mail finds its way
+		}
+		return 0
 	},
-	{
-		Code: "mx.record.many", Severity: diag.Info, Ref: "RFC 7208 section 4.6.4",
-		Title: "More than 10 MX hosts", Requirement: "There are at most 10 MX hosts",
-		Advice: "Remove MX records: senders try only a few hosts, and an mx term in the SPF record fails with more " +
-			"than 10.",
-		When: named,
-		Fails: func(e *evidence) diag.Failures {
-			switch n := len(e.hosts) + e.mail.Surplus; {
-			case e.mail.Surplus > 0:
-				return diag.Fail("%s has %d MX hosts; those after the first %d were not examined.",
-					e.domain, n, reception.MaxHosts)
-			default:
-				return diag.FailIf(n > manyHosts, "%s has %d MX hosts.", e.domain, n)
-			}
-		},
+}, {
+	Code: "mx.record.many", Severity: diag.Info, Ref: "RFC 7208 section 4.6.4",
+	Title: "More than 10 MX hosts", Requirement: "There are at most 10 MX hosts",
+	Advice: "Remove MX records: senders try only a few hosts, and an mx term in the SPF record fails with more than 10.",
+	When:   named, Fails: func(e *evidence) diag.Failures {
+		switch n := len(e.hosts) + e.mail.Surplus; {
+		case e.mail.Surplus > 0:
+			return diag.Fail("%s has %d MX hosts; those after the first %d were not examined.",
+				e.domain, n, reception.MaxHosts)
+		default:
+			return diag.FailIf(n > manyHosts, "%s has %d MX hosts.", e.domain, n)
+		}
 	},
-}
+}}
 
 // nullRules are about the null MX (RFC 7505).
-var nullRules = diag.Rules[*evidence]{
-	{
-		Code: "mx.null.present", Severity: diag.Info, Ref: "RFC 7505 section 3",
-		Title: "Null MX: the domain receives no mail", Requirement: "The domain receives mail",
-		Advice: "Leave it if the domain is to receive no mail. Otherwise replace the null MX with MX records.",
-		When:   hasRecords,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
-		},
+var nullRules = diag.Rules[*evidence]{{
+	Code: "mx.null.present", Severity: diag.Info, Ref: "RFC 7505 section 3",
+	Title: "Null MX: the domain receives no mail", Requirement: "The domain receives mail",
+	Advice: "Leave it if the domain is to receive no mail. Otherwise replace the null MX with MX records.",
+	When:   hasRecords, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
 	},
-	{
-		Code: "mx.record.null_beside", Severity: diag.Error, Weight: 5, Category: factorRecords,
-		Fact: ground.NullMXBeside, Ref: "RFC 7505 section 3",
-		Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
-		Advice: "Remove the null MX if the domain receives mail, or else all other MX records.",
-		When:   hasRecords,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.NullBeside(),
-				"%s has a null MX beside the MX host %s: some senders take it for a domain that receives no mail.",
-				e.domain, join(e.names()))
-		},
+}, {
+	Code: "mx.record.null_beside", Severity: diag.Error, Weight: 5, Category: factorRecords, Fact: ground.NullMXBeside,
+	Ref:   "RFC 7505 section 3",
+	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
+	Advice: "Remove the null MX if the domain receives mail, or else all other MX records.",
+	When:   hasRecords, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mail.NullBeside(),
+			"%s has a null MX beside the MX host %s: some senders take it for a domain that receives no mail.",
+			e.domain, join(e.names()))
 	},
-	{
-		Code: "mx.null.preference", Severity: diag.Warning, Weight: 1, Category: factorRecords,
-		Ref:   "RFC 7505 section 3",
-		Title: "Null MX with a preference other than 0", Requirement: "A null MX has the preference 0",
-		Advice: "Set the preference to 0: some senders do not recognize a null MX with another one.",
-		When:   func(e *evidence) bool { return e.mail.NullMX() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.mail.MX.Records, func(mx *dns.MX) diag.Failures {
-				return diag.FailIf(mx.Preference != 0, "The null MX of %s has the preference %d.", e.domain, mx.Preference).
-					Suggesting(data(0, "."))
-			})
-		},
+}, {
+	Code: "mx.null.preference", Severity: diag.Warning, Weight: 1, Category: factorRecords, Ref: "RFC 7505 section 3",
+	Title: "Null MX with a preference other than 0", Requirement: "A null MX has the preference 0",
+	Advice: "Set the preference to 0: some senders do not recognize a null MX with another one.",
+	When:   func(e *evidence) bool { return e.mail.NullMX() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mail.MX.Records, func(mx *dns.MX) diag.Failures {
+			return diag.FailIf(mx.Preference != 0, "The null MX of %s has the preference %d.", e.domain, mx.Preference).
+				Suggesting(data(0, "."))
+		})
 	},
-}
+}}
 
 // names lists the names of the hosts.
 func (e *evidence) names() []string {

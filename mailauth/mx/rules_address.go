@@ -10,115 +10,104 @@ import (
 )
 
 // addressRules are about the addresses of the hosts.
-var addressRules = diag.Rules[*evidence]{
-	{
-		Code: "mx.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
-		Title:       "Addresses of an MX host could not be looked up",
-		Requirement: "The name servers answer for the addresses of every MX host",
-		Advice: "Check the name servers of the host: senders skip it or defer mail while its address cannot be " +
-			"looked up.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(undetermined, func(h host) diag.Failures {
-				return diag.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
-			})
-		},
+var addressRules = diag.Rules[*evidence]{{
+	Code: "mx.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+	Title:       "Addresses of an MX host could not be looked up",
+	Requirement: "The name servers answer for the addresses of every MX host",
+	Advice:      "Check the name servers of the host: senders skip it or defer mail while its address cannot be looked up.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.each(undetermined, func(h host) diag.Failures {
+			return diag.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
+		})
 	},
-	{
-		Code: "mx.host.address.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4074 section 4",
-		Title:       "One kind of address of an MX host could not be looked up",
-		Requirement: "The name servers answer for both kinds of addresses of every MX host",
-		Advice:      "Check that the name servers of the host answer both A and AAAA lookups; some senders wait for both.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.hosts, func(h host) diag.Failures {
-				if h.Err() == nil || h.Addresses.Err() != nil {
-					return nil
-				}
-				kind := "AAAA"
-				if h.Addresses.V4.Err() != nil {
-					kind = "A"
-				}
-				return diag.Fail("The %s lookup of the MX host %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).
-					About(h.Name)
-			})
-		},
+}, {
+	Code: "mx.host.address.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4074 section 4",
+	Title:       "One kind of address of an MX host could not be looked up",
+	Requirement: "The name servers answer for both kinds of addresses of every MX host",
+	Advice:      "Check that the name servers of the host answer both A and AAAA lookups; some senders wait for both.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.hosts, func(h host) diag.Failures {
+			if h.Err() == nil || h.Addresses.Err() != nil {
+				return nil
+			}
+			kind := "AAAA"
+			if h.Addresses.V4.Err() != nil {
+				kind = "A"
+			}
+			return diag.Fail("The %s lookup of the MX host %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).
+				About(h.Name)
+		})
 	},
-	{
-		Code: "mx.host.nxdomain", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoName,
-		Ref:   "RFC 5321 section 5.1",
-		Title: "MX host does not exist", Requirement: "Every MX host exists",
-		Advice: "Correct the name in the MX record, add an address record for the host, or remove its MX record.",
-		Fails:  func(e *evidence) diag.Failures { return e.each(nonexistent, e.nonexistence) },
+}, {
+	Code: "mx.host.nxdomain", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoName,
+	Ref:   "RFC 5321 section 5.1",
+	Title: "MX host does not exist", Requirement: "Every MX host exists",
+	Advice: "Correct the name in the MX record, add an address record for the host, or remove its MX record.",
+	Fails:  func(e *evidence) diag.Failures { return e.each(nonexistent, e.nonexistence) },
+}, {
+	Code: "mx.host.address", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoAddress,
+	Ref:   "RFC 5321 section 5.1",
+	Title: "MX host without an address", Requirement: "Every MX host has an address",
+	Advice: "Add an address record for the host, or remove its MX record.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.each(addressless, func(h host) diag.Failures {
+			return diag.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
+		})
 	},
-	{
-		Code: "mx.host.address", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoAddress,
-		Ref:   "RFC 5321 section 5.1",
-		Title: "MX host without an address", Requirement: "Every MX host has an address",
-		Advice: "Add an address record for the host, or remove its MX record.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(addressless, func(h host) diag.Failures {
-				return diag.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
-			})
-		},
+}, {
+	Code: "mx.host.blocked", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NotPublic,
+	Differs: "senders turn to the other mail servers", Ref: "RFC 6890 section 2.2",
+	Title: "MX host has no public address", Requirement: "Every MX host has a public address",
+	Advice: "Publish the public address of the mail server, or remove the MX record.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.each(unroutable, func(h host) diag.Failures {
+			return diag.Fail("No sender on the Internet reaches the MX host %s: it has only %s.", h.Name, purposes(h.special))
+		})
 	},
-	{
-		Code: "mx.host.blocked", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NotPublic,
-		Differs: "senders turn to the other mail servers", Ref: "RFC 6890 section 2.2",
-		Title: "MX host has no public address", Requirement: "Every MX host has a public address",
-		Advice: "Publish the public address of the mail server, or remove the MX record.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(unroutable, func(h host) diag.Failures {
-				return diag.Fail("No sender on the Internet reaches the MX host %s: it has only %s.", h.Name, purposes(h.special))
-			})
-		},
+}, {
+	Code: "mx.host.address.special", Severity: diag.Warning, Weight: 2, Category: factorAddresses,
+	Ref:   "RFC 6890 section 2.2",
+	Title: "MX host with an address that is not public", Requirement: "All addresses of the MX hosts are public",
+	Advice: "Remove the address record, which costs senders a connection attempt each time they choose it.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.each(sound, func(h host) diag.Failures {
+			return diag.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name,
+				purposes(h.special))
+		})
 	},
-	{
-		Code: "mx.host.address.special", Severity: diag.Warning, Weight: 2, Category: factorAddresses,
-		Ref:   "RFC 6890 section 2.2",
-		Title: "MX host with an address that is not public", Requirement: "All addresses of the MX hosts are public",
-		Advice: "Remove the address record, which costs senders a connection attempt each time they choose it.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(sound, func(h host) diag.Failures {
-				return diag.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name,
-					purposes(h.special))
-			})
-		},
+}, {
+	Code: "mx.host.alias", Severity: diag.Warning, Weight: 3, Category: factorNames, Ref: "RFC 2181 section 10.3",
+	Title: "MX record points to a CNAME", Requirement: "No MX record points to a CNAME",
+	Advice: "Name the host at the end of the alias in the MX record, after adding it to the MTA-STS policy if there is " +
+		"one; or replace the CNAME with address records.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.hosts, func(h host) diag.Failures {
+			chain := h.Aliases()
+			if len(chain) == 0 {
+				return nil
+			}
+			return diag.Fail("The MX host %s is an alias (CNAME) of %s; some senders refuse to follow it.",
+				h.Name, chain[len(chain)-1]).About(h.Name)
+		})
 	},
-	{
-		Code: "mx.host.alias", Severity: diag.Warning, Weight: 3, Category: factorNames, Ref: "RFC 2181 section 10.3",
-		Title: "MX record points to a CNAME", Requirement: "No MX record points to a CNAME",
-		Advice: "Name the host at the end of the alias in the MX record, after adding it to the MTA-STS policy if " +
-			"there is one; or replace the CNAME with address records.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.hosts, func(h host) diag.Failures {
-				chain := h.Aliases()
-				if len(chain) == 0 {
-					return nil
-				}
-				return diag.Fail("The MX host %s is an alias (CNAME) of %s; some senders refuse to follow it.",
-					h.Name, chain[len(chain)-1]).About(h.Name)
-			})
-		},
-	},
-}
+}}
 
 // deliveryRules are about what becomes of the mail.
-var deliveryRules = diag.Rules[*evidence]{
-	{
-		Code: "mx.hosts.unreachable", Severity: diag.Critical, Weight: 5, Category: factorAddresses,
-		Ref:         "RFC 5321 section 5.1",
-		Title:       "No MX host has a public address: mail cannot be delivered",
-		Requirement: "At least one MX host has a public address",
-		Advice: "Point an MX record to a mail server that has a public address: until then all mail to the domain is " +
-			"returned to its senders.",
-		When: func(e *evidence) bool {
-			return named(e) && e.mail.Surplus == 0 && (len(e.reachable()) > 0 || len(e.with(undetermined)) == 0)
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.reachable()) == 0, "Mail to %s cannot be delivered: no MX host (%s) has a public "+
-				"address.", e.domain, join(e.names()))
-		},
+var deliveryRules = diag.Rules[*evidence]{{
+	Code: "mx.hosts.unreachable", Severity: diag.Critical, Weight: 5, Category: factorAddresses,
+	Ref:         "RFC 5321 section 5.1",
+	Title:       "No MX host has a public address: mail cannot be delivered",
+	Requirement: "At least one MX host has a public address",
+	Advice: "Point an MX record to a mail server that has a public address: until then all mail to the domain is " +
+		"returned to its senders.",
+	When: func(e *evidence) bool {
+		return named(e) && e.mail.Surplus == 0 && (len(e.reachable()) > 0 || len(e.with(undetermined)) == 0)
 	},
-}
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.reachable()) == 0, "Mail to %s cannot be delivered: no MX host (%s) has a public "+
+			"address.", e.domain, join(e.names()))
+	},
+}}
 
 // reachable lists the hosts with a public address.
 func (e *evidence) reachable() []host {
@@ -150,67 +139,52 @@ func (e *evidence) single() bool {
 }
 
 // redundancyRules are about what happens when a host fails, or a sender has one version of IP only.
-var redundancyRules = diag.Rules[*evidence]{
-	{
-		Code: "mx.redundancy.host", Severity: diag.Info, Weight: 1, Category: factorRedundancy,
-		Ref:   "RFC 5321 section 5.1",
-		Title: "Only one MX host", Requirement: "Mail can go to more than one mail server",
-		Advice: "Leave it if short outages do not matter: senders try again for days. Else publish a second mail server " +
-			"that knows the same recipients and filters as strictly.",
-		When: compared,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.reachable()) == 1 && e.single(),
-				"All mail to %s goes to %s: while it is down, mail waits at the senders.", e.domain, e.reachable()[0].Name)
-		},
+var redundancyRules = diag.Rules[*evidence]{{
+	Code: "mx.redundancy.host", Severity: diag.Info, Weight: 1, Ref: "RFC 5321 section 5.1",
+	Title: "Only one MX host", Requirement: "Mail can go to more than one mail server",
+	Advice: "Leave it if short outages do not matter: senders try again for days. Else publish a second mail server " +
+		"that knows the same recipients and filters as strictly.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.reachable()) == 1 && e.single(),
+			"All mail to %s goes to %s: while it is down, mail waits at the senders.", e.domain, e.reachable()[0].Name)
 	},
-	{
-		Code: "mx.redundancy.address", Severity: diag.Info, Weight: 1, Category: factorRedundancy,
-		Ref:   "RFC 5321 section 5.1",
-		Title: "All MX hosts have the same address", Requirement: "The MX hosts have different addresses",
-		Advice: "Keep one of the MX records, or put the hosts on different machines: several names of one machine add " +
-			"nothing.",
-		When: func(e *evidence) bool { return compared(e) && len(e.reachable()) > 1 },
-		Fails: func(e *evidence) diag.Failures {
-			v4, v6 := e.addresses()
-			return diag.FailIf(e.single(), "%d MX hosts lead to %s alone.", len(e.reachable()), join(slices.Concat(v4, v6)))
-		},
+}, {
+	Code: "mx.redundancy.address", Severity: diag.Info, Weight: 1, Ref: "RFC 5321 section 5.1",
+	Title: "All MX hosts have the same address", Requirement: "The MX hosts have different addresses",
+	Advice: "Keep one of the MX records, or put the hosts on different machines: several names of one machine add " +
+		"nothing.",
+	When: func(e *evidence) bool { return compared(e) && len(e.reachable()) > 1 },
+	Fails: func(e *evidence) diag.Failures {
+		v4, v6 := e.addresses()
+		return diag.FailIf(e.single(), "%d MX hosts lead to %s alone.", len(e.reachable()), join(slices.Concat(v4, v6)))
 	},
-	{
-		Code: "mx.ipv4.missing", Severity: diag.Warning, Weight: 3, Category: factorRedundancy,
-		Ref:   "RFC 3974 section 3",
-		Title: "MX hosts have IPv6 addresses only", Requirement: "An MX host has an IPv4 address",
-		Advice: "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
-		When:   compared,
-		Fails: func(e *evidence) diag.Failures {
-			v4, _ := e.addresses()
-			return diag.FailIf(len(v4) == 0, "None of the MX hosts of %s has a public IPv4 address.", e.domain)
-		},
+}, {
+	Code: "mx.ipv4.missing", Severity: diag.Warning, Weight: 3, Ref: "RFC 3974 section 3",
+	Title: "MX hosts have IPv6 addresses only", Requirement: "An MX host has an IPv4 address",
+	Advice: "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
+	Fails: func(e *evidence) diag.Failures {
+		v4, _ := e.addresses()
+		return diag.FailIf(len(v4) == 0, "None of the MX hosts of %s has a public IPv4 address.", e.domain)
 	},
-	{
-		Code: "mx.ipv6.missing", Severity: diag.Info, Weight: 1, Category: factorRedundancy, Ref: "RFC 3974 section 3",
-		Title: "No MX host has an IPv6 address", Requirement: "An MX host has an IPv6 address",
-		Advice: "Leave it if the mail service offers no IPv6: senders deliver over IPv4. Else add an AAAA record.",
-		When:   compared,
-		Fails: func(e *evidence) diag.Failures {
-			_, v6 := e.addresses()
-			return diag.FailIf(len(v6) == 0, "None of the MX hosts of %s has a public IPv6 address.", e.domain)
-		},
+}, {
+	Code: "mx.ipv6.missing", Severity: diag.Info, Weight: 1, Ref: "RFC 3974 section 3",
+	Title: "No MX host has an IPv6 address", Requirement: "An MX host has an IPv6 address",
+	Advice: "Leave it if the mail service offers no IPv6: senders deliver over IPv4. Else add an AAAA record.",
+	Fails: func(e *evidence) diag.Failures {
+		_, v6 := e.addresses()
+		return diag.FailIf(len(v6) == 0, "None of the MX hosts of %s has a public IPv6 address.", e.domain)
 	},
-}
+}}
 
 // wildcardRules are about MX records that answer for names that nobody published.
-var wildcardRules = diag.Rules[*evidence]{
-	{
-		Code: "mx.wildcard.subdomains", Severity: diag.Info, Ref: "RFC 1912 section 2.7",
-		Title:       "Wildcard MX: every subdomain receives mail",
-		Requirement: "No wildcard MX makes every subdomain receive mail",
-		Advice: "Keep the wildcard only if the mail servers accept mail for any subdomain; else publish MX records for " +
-			"those that receive mail.",
-		When: named,
-		Fails: func(e *evidence) diag.Failures {
-			hosts := slices.ContainsFunc(e.wild.Records, func(mx *dns.MX) bool { return mx.Mx != "." })
-			return diag.FailIf(hosts, "*.%s has an MX record, so that senders deliver mail for subdomains that were never "+
-				"set up.", e.domain)
-		},
+var wildcardRules = diag.Rules[*evidence]{{
+	Code: "mx.wildcard.subdomains", Severity: diag.Info, Ref: "RFC 1912 section 2.7",
+	Title: "Wildcard MX: every subdomain receives mail", Requirement: "No wildcard MX makes every subdomain receive mail",
+	Advice: "Keep the wildcard only if the mail servers accept mail for any subdomain; else publish MX records for " +
+		"those that receive mail.",
+	When: named, Fails: func(e *evidence) diag.Failures {
+		hosts := slices.ContainsFunc(e.wild.Records, func(mx *dns.MX) bool { return mx.Mx != "." })
+		return diag.FailIf(hosts, "*.%s has an MX record, so that senders deliver mail for subdomains that were never "+
+			"set up.", e.domain)
 	},
-}
+}}

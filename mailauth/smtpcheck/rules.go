@@ -9,9 +9,11 @@ import (
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
+type rule = diag.Rule[*evidence]
+
 // rules is the table of all that is tested, in the order in which a sender meets it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(domainRules.Reading(fromNames), hostRules.Reading(fromNames, fromAddresses), reachRules,
+	return slices.Concat(domainRules.With(rule{Category: factorReach, Reads: []diag.Source{fromNames}}), hostRules.Reading(fromNames, fromAddresses), reachRules,
 		overServers(serverRules))
 })
 

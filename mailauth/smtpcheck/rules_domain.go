@@ -8,178 +8,158 @@ import (
 )
 
 // domainRules are about where the mail of a domain goes. Package mx examines that in depth.
-var domainRules = diag.Rules[*evidence]{
-	{
-		Code: "smtp.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
-		Title: "MX records could not be looked up", Requirement: "The name servers answer for the MX records",
-		Advice: "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
-		When:   (*evidence).byDomain,
-		Fails: func(e *evidence) diag.Failures {
-			if why := e.mail.Unknown(); why != "" {
-				return diag.Failures{{Detail: diag.Sentence(why)}}.Because(e.mail.MX.Err())
-			}
-			return nil
-		},
+var domainRules = diag.Rules[*evidence]{{
+	Code: "smtp.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+	Title: "MX records could not be looked up", Requirement: "The name servers answer for the MX records",
+	Advice: "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
+	When:   (*evidence).byDomain, Fails: func(e *evidence) diag.Failures {
+		if why := e.mail.Unknown(); why != "" {
+			return diag.Failures{{Detail: diag.Sentence(why)}}.Because(e.mail.MX.Err())
+		}
+		return nil
 	},
-	{
-		Code: "smtp.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, DependsOn: []diag.Code{"smtp.mx.unknown"}, Ref: "RFC 5321 section 5.1",
-		Title: "Domain does not exist", Requirement: "The domain exists",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		Fails: func(e *evidence) diag.Failures {
-			exists, known := e.mail.Exists()
-			return diag.FailIf(known && !exists, "The DNS answers NXDOMAIN for %s.", e.req.Domain)
-		},
+}, {
+	Code: "smtp.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	DependsOn: []diag.Code{"smtp.mx.unknown"}, Ref: "RFC 5321 section 5.1",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	Fails: func(e *evidence) diag.Failures {
+		exists, known := e.mail.Exists()
+		return diag.FailIf(known && !exists, "The DNS answers NXDOMAIN for %s.", e.req.Domain)
 	},
-	{
-		Code: "smtp.mx.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn: []diag.Code{"smtp.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
-		Title:       "No MX record and no address: the domain receives no mail",
-		Requirement: "The domain has an MX record or an address",
-		Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish " +
-			"the null MX \"0 .\", so that senders give up at once.",
-		Fails: func(e *evidence) diag.Failures {
-			yes, _ := e.mail.Receives()
-			return diag.FailIf(!yes && !e.mail.NullMX(),
-				"%s has neither an MX record nor an address, so that there is no mail server to test.", e.req.Domain)
-		},
+}, {
+	Code: "smtp.mx.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
+	DependsOn: []diag.Code{"smtp.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
+	Title:       "No MX record and no address: the domain receives no mail",
+	Requirement: "The domain has an MX record or an address",
+	Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish the " +
+		"null MX \"0 .\", so that senders give up at once.",
+	Fails: func(e *evidence) diag.Failures {
+		yes, _ := e.mail.Receives()
+		return diag.FailIf(!yes && !e.mail.NullMX(),
+			"%s has neither an MX record nor an address, so that there is no mail server to test.", e.req.Domain)
 	},
-	{
-		Code: "smtp.mx.null", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.missing"}, Ref: "RFC 7505 section 3",
-		Title: "Null MX: the domain receives no mail", Requirement: "The domain receives mail",
-		Advice: "Nothing to do, unless the domain is to receive mail: then replace the null MX with MX records.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail; no server was tested.",
-				e.req.Domain)
-		},
+}, {
+	Code: "smtp.mx.null", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.missing"}, Ref: "RFC 7505 section 3",
+	Title: "Null MX: the domain receives no mail", Requirement: "The domain receives mail",
+	Advice: "Nothing to do, unless the domain is to receive mail: then replace the null MX with MX records.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail; no server was tested.",
+			e.req.Domain)
 	},
-	{
-		Code: "smtp.mx.implicit", Severity: diag.Warning, Weight: 2, Category: factorReach,
-		DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 5321 section 5.1",
-		Title:       "No MX record: mail goes to the domain's own address",
-		Requirement: "Mail goes to hosts that MX records name",
-		Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish " +
-			"the null MX \"0 .\" instead: until then senders try its address for days.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its own address.", e.req.Domain)
-		},
+}, {
+	Code: "smtp.mx.implicit", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"smtp.mx.null"},
+	Ref:   "RFC 5321 section 5.1",
+	Title: "No MX record: mail goes to the domain's own address", Requirement: "Mail goes to hosts that MX records name",
+	Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish the " +
+		"null MX \"0 .\" instead: until then senders try its address for days.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its own address.", e.req.Domain)
 	},
-	{
-		Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Category: factorReach, Fact: ground.NullMXBeside,
-		DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 7505 section 3",
-		Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
-		Advice: "Remove the null MX if the domain receives mail, or else all other MX records.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.NullBeside(), "%s has a null MX beside other MX records: some senders take it for a domain "+
-				"that receives no mail.", e.req.Domain)
-		},
+}, {
+	Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Fact: ground.NullMXBeside,
+	DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 7505 section 3",
+	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
+	Advice: "Remove the null MX if the domain receives mail, or else all other MX records.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mail.NullBeside(), "%s has a null MX beside other MX records: some senders take it for a domain "+
+			"that receives no mail.", e.req.Domain)
 	},
-	{
-		Code: "smtp.mx.literal", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.MXLiteral,
-		Stands: true, DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 5321 section 5.1",
-		Title:       "MX record with an IP address instead of a host name",
-		Requirement: "MX records name hosts and not IP addresses",
-		Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
-		When:        func(e *evidence) bool { return e.mail.MX.Exists() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
-				return diag.FailIf(e.literal(h), "The MX host %s is an IP address, which senders look up as if it were a name.",
-					h.Name).About(h.Name)
-			})
-		},
+}, {
+	Code: "smtp.mx.literal", Severity: diag.Error, Weight: 5, Fact: ground.MXLiteral, Stands: true,
+	DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 5321 section 5.1",
+	Title:       "MX record with an IP address instead of a host name",
+	Requirement: "MX records name hosts and not IP addresses",
+	Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
+	When:        func(e *evidence) bool { return e.mail.MX.Exists() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+			return diag.FailIf(e.literal(h), "The MX host %s is an IP address, which senders look up as if it were a name.",
+				h.Name).About(h.Name)
+		})
 	},
-	{
-		Code: "smtp.mx.untested", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.null"},
-		Ref:   "RFC 5321 section 5.1",
-		Title: "Not every mail server was tested", Requirement: "Every mail server was tested",
-		Advice: "Raise max_hosts, or test the other mail servers by name.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.Surplus > 0, "%s has %s; only the %d most preferred were tested.",
-				e.req.Domain, diag.Count(len(e.mail.List)+e.mail.Surplus, "mail server"), len(e.mail.List))
-		},
+}, {
+	Code: "smtp.mx.untested", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 5321 section 5.1",
+	Title: "Not every mail server was tested", Requirement: "Every mail server was tested",
+	Advice: "Raise max_hosts, or test the other mail servers by name.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mail.Surplus > 0, "%s has %s; only the %d most preferred were tested.",
+			e.req.Domain, diag.Count(len(e.mail.List)+e.mail.Surplus, "mail server"), len(e.mail.List))
 	},
-}
+}}
 
 // hostRules are about the addresses of the hosts.
-var hostRules = diag.Rules[*evidence]{
-	{
-		Code: "smtp.host.nxdomain", Severity: diag.Error, NoScore: true, Fact: ground.NoName,
-		Ref:   "RFC 5321 section 5.1",
-		Title: "Host does not exist", Requirement: "The host exists",
-		Advice: "Check the spelling of the host name, or add an address record for it.",
-		When:   func(e *evidence) bool { return !e.byDomain() && hasHosts(e) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.gone(), "The DNS answers NXDOMAIN for %s.", e.req.Host.Name())
-		},
+var hostRules = diag.Rules[*evidence]{{
+	Code: "smtp.host.nxdomain", Severity: diag.Error, NoScore: true, Fact: ground.NoName, Ref: "RFC 5321 section 5.1",
+	Title: "Host does not exist", Requirement: "The host exists",
+	Advice: "Check the spelling of the host name, or add an address record for it.",
+	When:   func(e *evidence) bool { return !e.byDomain() && hasHosts(e) },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.gone(), "The DNS answers NXDOMAIN for %s.", e.req.Host.Name())
 	},
-	{
-		Code: "smtp.host.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
-		Title:       "Addresses of a mail server could not be looked up",
-		Requirement: "The name servers answer for the addresses of every mail server",
-		Advice:      "Check the name servers of the host: senders skip it while its address cannot be looked up.",
-		When:        hasHosts,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
-				if h.Err() == nil || missing(h) {
-					return nil
-				}
-				kind := "AAAA"
-				if h.Addresses.V4.Err() != nil {
-					kind = "A"
-				}
-				return diag.Fail("The %s lookup of %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).About(h.Name)
-			})
-		},
+}, {
+	Code: "smtp.host.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+	Title:       "Addresses of a mail server could not be looked up",
+	Requirement: "The name servers answer for the addresses of every mail server",
+	Advice:      "Check the name servers of the host: senders skip it while its address cannot be looked up.",
+	When:        hasHosts, Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+			if h.Err() == nil || missing(h) {
+				return nil
+			}
+			kind := "AAAA"
+			if h.Addresses.V4.Err() != nil {
+				kind = "A"
+			}
+			return diag.Fail("The %s lookup of %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).About(h.Name)
+		})
 	},
-	{
-		Code: "smtp.host.address", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.NoAddress,
-		Stands: true, Ref: "RFC 5321 section 5.1",
-		Title: "Mail server without an address", Requirement: "Every mail server has an address",
-		Advice: "Add an address record for the host, or correct or remove the MX record that names it.",
-		When:   func(e *evidence) bool { return hasHosts(e) && !e.gone() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
-				switch {
-				case !e.missing(h) || e.literal(h):
-					return nil
-				case nonexistent(h):
-					return diag.Fail("The mail server %s does not exist (NXDOMAIN).", h.Name).About(h.Name)
-				default:
-					return diag.Fail("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name).About(h.Name)
-				}
-			})
-		},
+}, {
+	Code: "smtp.host.address", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.NoAddress,
+	Stands: true, Ref: "RFC 5321 section 5.1",
+	Title: "Mail server without an address", Requirement: "Every mail server has an address",
+	Advice: "Add an address record for the host, or correct or remove the MX record that names it.",
+	When:   func(e *evidence) bool { return hasHosts(e) && !e.gone() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+			switch {
+			case !e.missing(h) || e.literal(h):
+				return nil
+			case nonexistent(h):
+				return diag.Fail("The mail server %s does not exist (NXDOMAIN).", h.Name).About(h.Name)
+			default:
+				return diag.Fail("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name).About(h.Name)
+			}
+		})
 	},
-	{
-		Code: "smtp.mx.alias", Severity: diag.Warning, Weight: 1, Category: factorNames, Stands: true,
-		Ref:   "RFC 2181 section 10.3",
-		Title: "MX record points to a CNAME", Requirement: "No MX record points to a CNAME",
-		Advice: "Name the host at the end of the alias in the MX record: some senders refuse to deliver to an alias.",
-		When:   func(e *evidence) bool { return e.mail.MX.Exists() && len(e.mail.List) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
-				chain := h.Aliases()
-				if len(chain) == 0 {
-					return nil
-				}
-				return diag.Fail("The MX host %s is an alias (CNAME) of %s.", h.Name, chain[len(chain)-1]).About(h.Name)
-			})
-		},
+}, {
+	Code: "smtp.mx.alias", Severity: diag.Warning, Weight: 1, Category: factorNames, Stands: true,
+	Ref:   "RFC 2181 section 10.3",
+	Title: "MX record points to a CNAME", Requirement: "No MX record points to a CNAME",
+	Advice: "Name the host at the end of the alias in the MX record: some senders refuse to deliver to an alias.",
+	When:   func(e *evidence) bool { return e.mail.MX.Exists() && len(e.mail.List) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+			chain := h.Aliases()
+			if len(chain) == 0 {
+				return nil
+			}
+			return diag.Fail("The MX host %s is an alias (CNAME) of %s.", h.Name, chain[len(chain)-1]).About(h.Name)
+		})
 	},
-	{
-		Code: "smtp.ipv4.missing", Severity: diag.Warning, Weight: 2, Category: factorReach, Ref: "RFC 3974 section 3",
-		Title: "Mail servers have IPv6 addresses only", Requirement: "A mail server has an IPv4 address",
-		Advice: "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
-		When: func(e *evidence) bool {
-			_, literal := e.req.Host.IP()
-			return len(e.servers) > 0 && !literal
-		},
-		Fails: func(e *evidence) diag.Failures {
-			v4 := slices.ContainsFunc(e.servers, func(s *server) bool { return s.addr.Addr().Is4() })
-			return diag.FailIf(!v4, "%s an IPv6 address and no IPv4 address.", e.subject())
-		},
+}, {
+	Code: "smtp.ipv4.missing", Severity: diag.Warning, Weight: 2, Category: factorReach, Ref: "RFC 3974 section 3",
+	Title: "Mail servers have IPv6 addresses only", Requirement: "A mail server has an IPv4 address",
+	Advice: "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
+	When: func(e *evidence) bool {
+		_, literal := e.req.Host.IP()
+		return len(e.servers) > 0 && !literal
 	},
-}
+	Fails: func(e *evidence) diag.Failures {
+		v4 := slices.ContainsFunc(e.servers, func(s *server) bool { return s.addr.Addr().Is4() })
+		return diag.FailIf(!v4, "%s an IPv6 address and no IPv4 address.", e.subject())
+	},
+}}
 
 // literal reports whether the name in an MX record is an IP address.
 func (e *evidence) literal(h host) bool {

@@ -9,62 +9,54 @@ import (
 )
 
 // reachRules are about whether mail can be delivered at all.
-var reachRules = diag.Rules[*evidence]{
-	{
-		Code: "smtp.servers.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 5321 section 4.5.4.1",
-		Title: "No mail server could be tested", Requirement: "A mail server could be tested",
-		Advice: "Connect to the mail server from another network, for instance with \"nc -v HOST 25\". If that works, the " +
-			"network of this service blocks the port; if not, check the firewall in front of the mail server.",
-		When: func(e *evidence) bool { return len(e.mail.List) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			silent := e.any(func(s *server) bool { return s.fate == unknown })
-			if e.any((*server).usable) || !e.unsettled() || !silent && len(e.servers) > 0 {
-				return nil
-			}
-			return diag.Failures{e.ignorance()}
-		},
+var reachRules = diag.Rules[*evidence]{{
+	Code: "smtp.servers.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.4.1",
+	Title: "No mail server could be tested", Requirement: "A mail server could be tested",
+	Advice: "Connect to the mail server from another network, for instance with \"nc -v HOST 25\". If that works, the " +
+		"network of this service blocks the port; if not, check the firewall in front of the mail server.",
+	When: func(e *evidence) bool { return len(e.mail.List) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		silent := e.any(func(s *server) bool { return s.fate == unknown })
+		if e.any((*server).usable) || !e.unsettled() || !silent && len(e.servers) > 0 {
+			return nil
+		}
+		return diag.Failures{e.ignorance()}
 	},
-	{
-		Code: "smtp.servers.deferred", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 5321 section 4.2.1",
-		Title:       "Mail servers answer with a temporary failure",
-		Requirement: "A mail server answers without a temporary failure",
-		Advice: "Test again in a few minutes. If the reply stays the same, look for its reason in the log of the mail " +
-			"server: too many connections, low disk space, or a limit for unknown clients.",
-		When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
-		Fails: func(e *evidence) diag.Failures { return e.turned(deferred, "%s cannot take mail at the moment: %s.") },
+}, {
+	Code: "smtp.servers.deferred", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.2.1",
+	Title:       "Mail servers answer with a temporary failure",
+	Requirement: "A mail server answers without a temporary failure",
+	Advice: "Test again in a few minutes. If the reply stays the same, look for its reason in the log of the mail " +
+		"server: too many connections, low disk space, or a limit for unknown clients.",
+	When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
+	Fails: func(e *evidence) diag.Failures { return e.turned(deferred, "%s cannot take mail at the moment: %s.") },
+}, {
+	Code: "smtp.servers.unwelcome", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 3.1",
+	Title: "Mail servers refuse this client", Requirement: "No mail server refuses this client",
+	Advice: "Nothing to fix unless senders see the same reply: it is about the address or the name of the client that " +
+		"makes this test. Set helo to a name that leads to that address, allow it in the mail server, or test from " +
+		"another one.",
+	When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
+	Fails: func(e *evidence) diag.Failures { return e.turned(unwelcome, "%s refuses this client: %s.") },
+}, {
+	Code: "smtp.servers.unreachable", Severity: diag.Critical, Weight: 10, Category: factorReach,
+	Ref:   "RFC 5321 section 4.5.4.1",
+	Title: "No mail server accepts mail", Requirement: "A mail server accepts mail",
+	Advice: "Make one mail server work, and open its port in the firewall for the whole Internet: until then no mail " +
+		"arrives. The other findings say what is wrong with each.",
+	When: func(e *evidence) bool {
+		return len(e.mail.List) > 0 && !e.gone() && (e.any((*server).usable) || !e.unsettled())
 	},
-	{
-		Code: "smtp.servers.unwelcome", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 5321 section 3.1",
-		Title: "Mail servers refuse this client", Requirement: "No mail server refuses this client",
-		Advice: "Nothing to fix unless senders see the same reply: it is about the address or the name of the client that " +
-			"makes this test. Set helo to a name that leads to that address, allow it in the mail server, or test from " +
-			"another one.",
-		When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
-		Fails: func(e *evidence) diag.Failures { return e.turned(unwelcome, "%s refuses this client: %s.") },
+	Fails: func(e *evidence) diag.Failures {
+		if e.any((*server).usable) {
+			return nil
+		}
+		if len(e.servers) == 0 {
+			return diag.Fail("None of the mail servers has an address.")
+		}
+		return diag.Fail("None of the mail servers can be used: %s.", joined(e.troubles()))
 	},
-	{
-		Code: "smtp.servers.unreachable", Severity: diag.Critical, Weight: 10, Category: factorReach,
-		Ref:   "RFC 5321 section 4.5.4.1",
-		Title: "No mail server accepts mail", Requirement: "A mail server accepts mail",
-		Advice: "Make one mail server work, and open its port in the firewall for the whole Internet: until then no mail " +
-			"arrives. The other findings say what is wrong with each.",
-		When: func(e *evidence) bool {
-			return len(e.mail.List) > 0 && !e.gone() && (e.any((*server).usable) || !e.unsettled())
-		},
-		Fails: func(e *evidence) diag.Failures {
-			if e.any((*server).usable) {
-				return nil
-			}
-			if len(e.servers) == 0 {
-				return diag.Fail("None of the mail servers has an address.")
-			}
-			return diag.Fail("None of the mail servers can be used: %s.", joined(e.troubles()))
-		},
-	},
-}
+}}
 
 // troubles says of each server why it cannot be used.
 func (e *evidence) troubles() (list []string) {
@@ -135,149 +127,129 @@ func addressesOf(servers []*server) (list []string) {
 }
 
 // sessionRules are about what ended a session before it began.
-var sessionRules = []serverRule{
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.address.private", Severity: diag.Error, Weight: 5, Category: factorReach,
-			Ref:         "RFC 6890 section 2.2",
-			Title:       "Mail server with an address that is not public",
-			Requirement: "The addresses of the mail servers are public",
-			Advice:      "Publish the public address of the mail server, and remove the one that is not public.",
-		},
-		fault: when(private, func(s *server) string {
-			if s.forMail() && s.spare == address {
-				return "" // smtp.address.unavailable tells
-			}
-			return "cannot be reached from the Internet: the address is not public"
-		}),
+var sessionRules = []serverRule{{
+	Rule: rule{
+		Code: "smtp.address.private", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 6890 section 2.2",
+		Title:       "Mail server with an address that is not public",
+		Requirement: "The addresses of the mail servers are public",
+		Advice:      "Publish the public address of the mail server, and remove the one that is not public.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach,
-			Fact: ground.Refused, Differs: "senders turn to the other mail servers, and wait if there is none",
-			Ref:         "RFC 5321 section 3.1",
-			Title:       "Mail server refuses connections",
-			Requirement: "Every mail server that could be tested accepts connections",
-			Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: senders " +
-				"lose time on it, and mail waits if no other server answers.",
-		},
-		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none) },
-		fault:   when(refused, (*server).deafness),
+	fault: when(private, func(s *server) string {
+		if s.forMail() && s.spare == address {
+			return "" // smtp.address.unavailable tells
+		}
+		return "cannot be reached from the Internet: the address is not public"
+	}),
+}, {
+	Rule: rule{
+		Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.Refused,
+		Differs: "senders turn to the other mail servers, and wait if there is none", Ref: "RFC 5321 section 3.1",
+		Title: "Mail server refuses connections", Requirement: "Every mail server that could be tested accepts connections",
+		Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: " +
+			"senders lose time on it, and mail waits if no other server answers.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.connection.silent", Severity: diag.Error, Weight: 5, Category: factorReach,
-			Ref:   "RFC 5321 section 4.5.3.2",
-			Title: "Mail server does not answer", Requirement: "Every mail server that could be tested answers",
-			Advice: "Check that the mail server runs and that no firewall drops connections to it, or remove its address or " +
-				"MX record: senders wait for minutes before they try the next one.",
-		},
-		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none) },
-		fault:   when(silent, (*server).deafness),
+	applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none) },
+	fault:   when(refused, (*server).deafness),
+}, {
+	Rule: rule{
+		Code: "smtp.connection.silent", Severity: diag.Error, Weight: 5, Category: factorReach,
+		Ref:   "RFC 5321 section 4.5.3.2",
+		Title: "Mail server does not answer", Requirement: "Every mail server that could be tested answers",
+		Advice: "Check that the mail server runs and that no firewall drops connections to it, or remove its address or " +
+			"MX record: senders wait for minutes before they try the next one.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.address.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
-			Ref:         "RFC 5321 section 5.1",
-			Title:       "Mail server does not answer at one of its addresses",
-			Requirement: "The mail servers answer at all of their addresses",
-			Advice: "Let the mail server listen on this address and open port 25 for it in the firewall, or remove the " +
-				"address record: senders that try this address first lose time before they turn to the other one.",
-		},
-		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == address },
-		fault:   (*server).deafness,
+	applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none) },
+	fault:   when(silent, (*server).deafness),
+}, {
+	Rule: rule{
+		Code: "smtp.address.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
+		Ref:         "RFC 5321 section 5.1",
+		Title:       "Mail server does not answer at one of its addresses",
+		Requirement: "The mail servers answer at all of their addresses",
+		Advice: "Let the mail server listen on this address and open port 25 for it in the firewall, or remove the " +
+			"address record: senders that try this address first lose time before they turn to the other one.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.backup.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
-			Ref:   "RFC 5321 section 5.1",
-			Title: "Backup mail server does not answer", Requirement: "The backup mail servers answer",
-			Advice: "Start the backup server and open port 25 for it in the firewall, or remove its MX record: as it is, mail " +
-				"waits at the senders when the preferred server fails.",
-		},
-		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == preferred },
-		fault:   (*server).deafness,
+	applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == address },
+	fault:   (*server).deafness,
+}, {
+	Rule: rule{
+		Code: "smtp.backup.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
+		Ref:   "RFC 5321 section 5.1",
+		Title: "Backup mail server does not answer", Requirement: "The backup mail servers answer",
+		Advice: "Start the backup server and open port 25 for it in the firewall, or remove its MX record: as it is, " +
+			"mail waits at the senders when the preferred server fails.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.connection.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-			Ref:         "RFC 5321 section 4.5.3.2",
-			Title:       "Mail server could not be tested at one of its addresses",
-			Requirement: "Every address of the mail servers could be tested",
-			Advice: "Test the address from another network: the network of this service may have no IPv6, or may block the " +
-				"port.",
-		},
-		applies: func(s *server) bool { return !s.blind },
-		fault: when(unknown, func(s *server) string {
-			if s.session == nil {
-				return "was not tested: there was no time left"
-			}
-			return "could not be tested: " + s.err.Error()
-		}),
+	applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == preferred },
+	fault:   (*server).deafness,
+}, {
+	Rule: rule{
+		Code: "smtp.connection.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.3.2",
+		Title:       "Mail server could not be tested at one of its addresses",
+		Requirement: "Every address of the mail servers could be tested",
+		Advice: "Test the address from another network: the network of this service may have no IPv6, or may block the " +
+			"port.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.submission.unavailable", Severity: diag.Info, Ref: "RFC 8314 section 3.3",
-			Title:       "No submission service on a tested port",
-			Requirement: "The tested submission ports accept connections",
-			Advice:      "Nothing to do if users submit mail to another host. Otherwise start the submission service here.",
-		},
-		applies: func(s *server) bool { return !s.forMail() && !s.fate.ignorance() },
-		fault: func(s *server) string {
-			if s.fate != refused && s.fate != silent {
-				return ""
-			}
-			return "offers no submission there: " + s.err.Error()
-		},
+	applies: func(s *server) bool { return !s.blind },
+	fault: when(unknown, func(s *server) string {
+		if s.session == nil {
+			return "was not tested: there was no time left"
+		}
+		return "could not be tested: " + s.err.Error()
+	}),
+}, {
+	Rule: rule{
+		Code: "smtp.submission.unavailable", Severity: diag.Info, Ref: "RFC 8314 section 3.3",
+		Title: "No submission service on a tested port", Requirement: "The tested submission ports accept connections",
+		Advice: "Nothing to do if users submit mail to another host. Otherwise start the submission service here.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.session.deferred", Severity: diag.Warning, Ref: "RFC 5321 section 4.2.1",
-			Title:       "Mail server answers with a temporary failure",
-			Requirement: "No mail server answers with a temporary failure before the first message",
-			Advice: "Look for the reason in the log of the mail server: too many connections, low disk space, or a limit for " +
-				"unknown clients. Senders try again later, so that mail is late but not lost.",
-		},
-		applies: func(s *server) bool { return s.answered() && !s.blind },
-		fault:   when(deferred, func(s *server) string { return "cannot take mail at the moment: " + s.err.Error() }),
+	applies: func(s *server) bool { return !s.forMail() && !s.fate.ignorance() },
+	fault: func(s *server) string {
+		if s.fate != refused && s.fate != silent {
+			return ""
+		}
+		return "offers no submission there: " + s.err.Error()
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.session.unwelcome", Severity: diag.Info, StateIfFailed: diag.Unknown,
-			Ref:   "RFC 5321 section 3.1",
-			Title: "Mail server refuses this client", Requirement: "No mail server refuses this client",
-			Advice: "Nothing to do unless senders see the same reply: the refusal is about the address or the name of the " +
-				"client that makes this test. Allow it in the mail server to get a full result.",
-		},
-		applies: func(s *server) bool { return s.answered() && !s.blind },
-		fault:   when(unwelcome, func(s *server) string { return "refuses this client: " + s.err.Error() }),
+}, {
+	Rule: rule{
+		Code: "smtp.session.deferred", Severity: diag.Warning, Ref: "RFC 5321 section 4.2.1",
+		Title:       "Mail server answers with a temporary failure",
+		Requirement: "No mail server answers with a temporary failure before the first message",
+		Advice: "Look for the reason in the log of the mail server: too many connections, low disk space, or a limit for " +
+			"unknown clients. Senders try again later, so that mail is late but not lost.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.banner.refused", Severity: diag.Error, Weight: 5, Category: factorReach,
-			Ref:         "RFC 5321 section 3.1",
-			Title:       "Mail server turns clients away in its banner",
-			Requirement: "The banners of the mail servers have the code 220",
-			Advice: "Allow connections from the Internet in the mail server, or remove its MX record if it is not meant to " +
-				"receive mail: a banner of 5xx makes senders return mail at once.",
-		},
-		applies: (*server).answered,
-		fault:   when(turnedOff, func(s *server) string { return "turns clients away: " + s.err.Error() }),
+	applies: func(s *server) bool { return s.answered() && !s.blind },
+	fault:   when(deferred, func(s *server) string { return "cannot take mail at the moment: " + s.err.Error() }),
+}, {
+	Rule: rule{
+		Code: "smtp.session.unwelcome", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 3.1",
+		Title: "Mail server refuses this client", Requirement: "No mail server refuses this client",
+		Advice: "Nothing to do unless senders see the same reply: the refusal is about the address or the name of the " +
+			"client that makes this test. Allow it in the mail server to get a full result.",
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.banner.invalid", Severity: diag.Error, Weight: 5, Category: factorProtocol,
-			Ref:   "RFC 5321 section 4.2",
-			Title: "No SMTP banner", Requirement: "Every server that accepts connections sends an SMTP banner",
-			Advice: "Check which program listens on this port, and whether a firewall or a limit closes connections before " +
-				"the mail server sees them.",
-		},
-		applies: func(s *server) bool { return s.answered() || s.fate == garbled },
-		fault: when(garbled, func(s *server) string {
-			return "accepts connections, but does not begin with an SMTP banner: " + s.err.Error()
-		}),
+	applies: func(s *server) bool { return s.answered() && !s.blind },
+	fault:   when(unwelcome, func(s *server) string { return "refuses this client: " + s.err.Error() }),
+}, {
+	Rule: rule{
+		Code: "smtp.banner.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 5321 section 3.1",
+		Title:       "Mail server turns clients away in its banner",
+		Requirement: "The banners of the mail servers have the code 220",
+		Advice: "Allow connections from the Internet in the mail server, or remove its MX record if it is not meant to " +
+			"receive mail: a banner of 5xx makes senders return mail at once.",
 	},
-}
+	applies: (*server).answered,
+	fault:   when(turnedOff, func(s *server) string { return "turns clients away: " + s.err.Error() }),
+}, {
+	Rule: rule{
+		Code: "smtp.banner.invalid", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 4.2",
+		Title: "No SMTP banner", Requirement: "Every server that accepts connections sends an SMTP banner",
+		Advice: "Check which program listens on this port, and whether a firewall or a limit closes connections before " +
+			"the mail server sees them.",
+	},
+	applies: func(s *server) bool { return s.answered() || s.fate == garbled },
+	fault: when(garbled, func(s *server) string {
+		return "accepts connections, but does not begin with an SMTP banner: " + s.err.Error()
+	}),
+}}
 
 // deafness says how a server on port 25 does not answer; empty if it does.
 func (s *server) deafness() string {

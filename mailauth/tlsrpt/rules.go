@@ -10,9 +10,12 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
-var rules = slices.Concat(lookupRules, absenceRules.Reading(fromRecord, fromMail, fromElsewhere),
-	recordRules.Reading(fromRecord), addressRules.Reading(fromRecord), destinationRules.Reading(fromRecord, fromReports),
-	policyRules)
+var rules = slices.Concat(lookupRules,
+	absenceRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord, fromMail, fromElsewhere}}),
+	recordRules.With(rule{Category: factorSyntax, Reads: []diag.Source{fromRecord}}), addressRules.Reading(fromRecord),
+	destinationRules.With(rule{Category: factorDelivery, Reads: []diag.Source{fromRecord, fromReports}}), policyRules)
+
+type rule = diag.Rule[*evidence]
 
 // kit makes the rules that all records share.
 var kit = taglist.Finder[*evidence]{
@@ -25,47 +28,42 @@ var kit = taglist.Finder[*evidence]{
 }
 
 // lookupRules are about the answers of the DNS.
-var lookupRules = diag.Rules[*evidence]{
-	{
-		Code: "tlsrpt.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
-		Title: "TLSRPT record could not be looked up", Requirement: "The name servers answer for the TLSRPT record",
-		Advice: "Check that every name server of the domain answers TXT queries: until then senders send no reports.",
-		Fails: func(e *evidence) diag.Failures {
-			switch why := e.elsewhere.Unknown; {
-			case e.txt.Err() != nil:
-				return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
-			case why != "" && none(e):
-				return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
-			default:
-				return nil
-			}
-		},
+var lookupRules = diag.Rules[*evidence]{{
+	Code: "tlsrpt.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
+	Title: "TLSRPT record could not be looked up", Requirement: "The name servers answer for the TLSRPT record",
+	Advice: "Check that every name server of the domain answers TXT queries: until then senders send no reports.",
+	Fails: func(e *evidence) diag.Failures {
+		switch why := e.elsewhere.Unknown; {
+		case e.txt.Err() != nil:
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
+		case why != "" && none(e):
+			return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
+		default:
+			return nil
+		}
 	},
-	{
-		Code: "tlsrpt.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
-		Title:       "Whether the domain receives mail could not be looked up",
-		Requirement: "The name servers say whether the domain receives mail",
-		Advice:      "Check the name servers of the domain: a TLSRPT record is needed only where mail is received.",
-		When:        none,
-		Fails: func(e *evidence) diag.Failures {
-			why := e.mail.Unknown()
-			return diag.FailIf(why != "", "There is no TLSRPT record, and whether one is needed is not known: %s.", why)
-		},
+}, {
+	Code: "tlsrpt.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
+	Title:       "Whether the domain receives mail could not be looked up",
+	Requirement: "The name servers say whether the domain receives mail",
+	Advice:      "Check the name servers of the domain: a TLSRPT record is needed only where mail is received.",
+	When:        none, Fails: func(e *evidence) diag.Failures {
+		why := e.mail.Unknown()
+		return diag.FailIf(why != "", "There is no TLSRPT record, and whether one is needed is not known: %s.", why)
 	},
-	{
-		Code: "tlsrpt.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		Fact: ground.NoName, Reads: []diag.Source{fromRecord}, Ref: "RFC 8460 section 3",
-		Title: "Domain does not exist", Requirement: "The domain exists",
-		Advice: "Check the spelling of the domain, its registration and its delegation.",
-		When: func(e *evidence) bool {
-			_, known := e.mail.Exists()
-			return known || !e.txt.NXDomain()
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
-		},
+}, {
+	Code: "tlsrpt.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	Reads: []diag.Source{fromRecord}, Ref: "RFC 8460 section 3",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling of the domain, its registration and its delegation.",
+	When: func(e *evidence) bool {
+		_, known := e.mail.Exists()
+		return known || !e.txt.NXDomain()
 	},
-}
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
+	},
+}}
 
 var existing = []diag.Code{"tlsrpt.domain.nxdomain"}
 
@@ -79,44 +77,38 @@ func present(e *evidence) bool { return len(e.found.Records) > 0 }
 
 // absenceRules are about a record that is not there, or not where senders look. They apply to a domain with a record,
 // too, which fulfils them.
-var absenceRules = diag.Rules[*evidence]{
-	kit.Location(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorRecord, DependsOn: existing,
-		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Placed(e)) },
-	}),
-	kit.Alias(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
-		Category: factorRecord, DependsOn: existing,
-		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Aliased(e)) },
-	}),
-	{
-		Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8,
-		Category: factorRecord, DependsOn: existing, Ref: "RFC 8460 section 3",
-		Title: "No TLSRPT record", Requirement: "The domain has a TLSRPT record",
-		Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls with v=TLSRPTv1; rua=mailto: and its " +
-			"address: otherwise you do not learn that senders cannot deliver over TLS.",
-		When: func(e *evidence) bool {
-			return e.receives() && (present(e) || none(e) && !kit.Placed(e) && !kit.Aliased(e))
-		},
-		Fails: absent,
+var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
+	Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+	Category: factorRecord, DependsOn: existing,
+	When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Placed(e)) },
+}), kit.Alias(rule{
+	Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
+	Category: factorRecord, DependsOn: existing,
+	When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Aliased(e)) },
+}), {
+	Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8, DependsOn: existing,
+	Ref:   "RFC 8460 section 3",
+	Title: "No TLSRPT record", Requirement: "The domain has a TLSRPT record",
+	Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls with v=TLSRPTv1; rua=mailto: and " +
+		"its address: otherwise you do not learn that senders cannot deliver over TLS.",
+	When: func(e *evidence) bool {
+		return e.receives() && (present(e) || none(e) && !kit.Placed(e) && !kit.Aliased(e))
 	},
-	{
-		Code: "tlsrpt.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing, DependsOn: existing,
-		Ref:         "RFC 8460 section 3",
-		Title:       "No TLSRPT record, and none is needed",
-		Requirement: "The domain has a TLSRPT record, although it receives no mail",
-		Advice:      "Leave it: reports are about incoming mail only. Publish a record once the domain receives mail.",
-		When:        func(e *evidence) bool { return !e.receives() && (present(e) || none(e)) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!present(e), "There is no TLSRPT record at %s, and the domain %s.", e.name(), e.mail.Refusal())
-		},
+	Fails: absent,
+}, {
+	Code: "tlsrpt.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing, DependsOn: existing,
+	Ref:         "RFC 8460 section 3",
+	Title:       "No TLSRPT record, and none is needed",
+	Requirement: "The domain has a TLSRPT record, although it receives no mail",
+	Advice:      "Leave it: reports are about incoming mail only. Publish a record once the domain receives mail.",
+	When:        func(e *evidence) bool { return !e.receives() && (present(e) || none(e)) },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!present(e), "There is no TLSRPT record at %s, and the domain %s.", e.name(), e.mail.Refusal())
 	},
-	kit.Wildcard(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.wildcard", Severity: diag.Warning, DependsOn: existing,
-		When: func(e *evidence) bool { return e.receives() && e.elsewhere.Unknown == "" },
-	}),
-}
+}, kit.Wildcard(rule{
+	Code: "tlsrpt.record.wildcard", Severity: diag.Warning, DependsOn: existing,
+	When: func(e *evidence) bool { return e.receives() && e.elsewhere.Unknown == "" },
+})}
 
 // absent finds that there is no record.
 func absent(e *evidence) diag.Failures {
@@ -133,8 +125,7 @@ func absent(e *evidence) diag.Failures {
 	switch {
 	case e.parent.Name != "":
 		f[0].Detail += " The record at " + e.parent.Name + " does not apply to subdomains."
-		f[0].Advice = "Publish the record of the organizational domain at _smtp._tls of the subdomain, too: it is not " +
-			"inherited."
+		f[0].Advice = "Publish the record of the organizational domain at _smtp._tls of the subdomain, too: it is not inherited."
 		if _, err := ParseRecord(e.parent.Record); err == nil {
 			f[0].Suggested = e.parent.Record
 		}
@@ -146,11 +137,11 @@ func absent(e *evidence) diag.Failures {
 
 // recordRules are about what at the name is the record, and its form.
 var recordRules = diag.Rules[*evidence]{
-	kit.Version(diag.Rule[*evidence]{
+	kit.Version(rule{
 		Code: "tlsrpt.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 	}),
-	kit.Stray(diag.Rule[*evidence]{Code: "tlsrpt.record.stray", Severity: diag.Warning}),
-	kit.Multiple(diag.Rule[*evidence]{
+	kit.Stray(rule{Code: "tlsrpt.record.stray", Severity: diag.Warning}),
+	kit.Multiple(rule{
 		Code: "tlsrpt.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 		Advice: "Merge the records into one with all addresses, separated by commas, and remove the others: with " +
 			"several, senders use none.",
@@ -165,19 +156,18 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Space before the first semicolon of the record",
 		Requirement: "No space precedes the first semicolon of the record",
 		Advice:      "Write v=TLSRPTv1; without a space: the syntax allows one, but some senders ignore such a record.",
-		When:        kit.One,
-		Fails: func(e *evidence) diag.Failures {
+		When:        kit.One, Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(blankVersion(e.found.Records[0]), "The record %q has white space before its first semicolon.",
 				diag.Quote(e.found.Records[0])).Suggesting(e.suggested)
 		},
 	},
-	kit.Syntax(diag.Rule[*evidence]{
+	kit.Syntax(rule{
 		Code: "tlsrpt.record.syntax", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 		Advice: "Write each field as name=value without spaces at the equals sign, and one semicolon between two of them: " +
 			"senders ignore a record with an error.",
 	}),
-	kit.Joined(diag.Rule[*evidence]{Code: "tlsrpt.record.joined", Severity: diag.Error}),
-	kit.Repeated(diag.Rule[*evidence]{
+	kit.Joined(rule{Code: "tlsrpt.record.joined", Severity: diag.Error}),
+	kit.Repeated(rule{
 		Code: "tlsrpt.record.repeated", Severity: diag.Warning,
 		Advice: "Put all addresses into one rua, separated by commas: senders use the first field of a name.",
 	}),

@@ -12,7 +12,7 @@ import (
 
 // of completes a rule about one kind of fault in the image: it applies if the image was examined to its end, for what
 // comes behind the place where reading ended nobody knows, or if there is such a fault before.
-func of(k svg.Kind, r diag.Rule[*evidence]) diag.Rule[*evidence] {
+func of(k svg.Kind, r rule) rule {
 	r.Severity = k.Severity()
 	if r.Ref == "" {
 		r.Ref = refProfile

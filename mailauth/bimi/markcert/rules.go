@@ -11,14 +11,19 @@ import (
 // is what breaks a requirement on which some of them insist; warning is what authorities or publishers should do
 // better.
 
+type rule = diag.Rule[*evidence]
+
 // parseRules are about a text; lookupRules about how it was found and fetched as well.
 var (
 	parseRules = sync.OnceValue(func() diag.Rules[*evidence] {
-		return slices.Concat(
-			textRules, validityRules, chainRules, profileRules, subjectRules, domainRules, logoRules, logRules)
+		return slices.Concat(textRules, validityRules.With(rule{Category: factorDates, When: marked}),
+			chainRules.With(rule{Category: factorChain, When: marked}),
+			profileRules.With(rule{Category: factorProfile, When: marked}),
+			subjectRules.With(rule{Category: factorSubject, When: marked}), domainRules.With(rule{Category: factorDomain}),
+			logoRules.With(rule{Category: factorLogo, When: drawn}), logRules.With(rule{Category: factorLog, When: marked}))
 	})
 	lookupRules = sync.OnceValue(func() diag.Rules[*evidence] {
-		return slices.Concat(recordRules, fetchRules, parseRules())
+		return slices.Concat(recordRules, fetchRules.With(rule{Category: factorFetch}), parseRules())
 	})
 )
 

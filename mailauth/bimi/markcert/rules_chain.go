@@ -14,117 +14,98 @@ var weakSignatures = []x509.SignatureAlgorithm{x509.MD2WithRSA, x509.MD5WithRSA,
 	x509.ECDSAWithSHA1}
 
 // chainRules are about the authorities that vouch for the certificate.
-var chainRules = diag.Rules[*evidence]{
-	{
-		Code: "markcert.signature.weak", Severity: diag.Critical, Weight: 3, Category: factorChain, Ref: mcr,
-		Title: "Signature with a broken hash algorithm", Requirement: "All signatures use SHA-256 or better",
-		Advice: "Have the authority reissue the certificate: no receiver accepts such a signature.",
-		When:   marked,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.unrooted(), func(c *x509.Certificate) diag.Failures {
-				return diag.FailIf(slices.Contains(weakSignatures, c.SignatureAlgorithm),
-					"The certificate of %s is signed with %s, with which signatures can be forged.", name(c), c.SignatureAlgorithm)
-			})
-		},
+var chainRules = diag.Rules[*evidence]{{
+	Code: "markcert.signature.weak", Severity: diag.Critical, Weight: 3, Ref: mcr,
+	Title: "Signature with a broken hash algorithm", Requirement: "All signatures use SHA-256 or better",
+	Advice: "Have the authority reissue the certificate: no receiver accepts such a signature.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.unrooted(), func(c *x509.Certificate) diag.Failures {
+			return diag.FailIf(slices.Contains(weakSignatures, c.SignatureAlgorithm),
+				"The certificate of %s is signed with %s, with which signatures can be forged.", name(c), c.SignatureAlgorithm)
+		})
 	},
-	{
-		Code: "markcert.chain.incomplete", Severity: diag.Critical, Weight: 8, Category: factorChain,
-		DependsOn: []diag.Code{"markcert.signature.weak"}, Ref: draft + "3.3",
-		Title: "Intermediate certificate missing", Requirement: "The certificates of all issuers are in the text",
-		Advice: "Append the certificate of the issuer to the text: receivers do not fetch it from anywhere else.",
-		When:   marked,
-		Fails: func(e *evidence) diag.Failures {
-			if e.trust.Recognized || e.trust.Reason != pki.Incomplete {
+}, {
+	Code: "markcert.chain.incomplete", Severity: diag.Critical, Weight: 8,
+	DependsOn: []diag.Code{"markcert.signature.weak"}, Ref: draft + "3.3",
+	Title: "Intermediate certificate missing", Requirement: "The certificates of all issuers are in the text",
+	Advice: "Append the certificate of the issuer to the text: receivers do not fetch it from anywhere else.",
+	Fails: func(e *evidence) diag.Failures {
+		if e.trust.Recognized || e.trust.Reason != pki.Incomplete {
+			return nil
+		}
+		f := diag.Fail("The chain is broken: %s.", e.trust.Text)
+		if urls := e.top().IssuingCertificateURL; len(urls) > 0 {
+			f[0].Advice = fmt.Sprintf("Append the certificate of the issuer to the text, as PEM; its authority publishes "+
+				"it at %s.", diag.Quote(urls[0]))
+		}
+		return f
+	},
+}, {
+	Code: "markcert.chain.invalid", Severity: diag.Critical, Weight: 4,
+	DependsOn: []diag.Code{"markcert.signature.weak", "markcert.chain.incomplete"}, Ref: "RFC 5280 section 6.1",
+	Title: "Chain of certificates is not valid", Requirement: "The certificates form a valid chain",
+	Advice: "Publish the certificates of the issuers that the authority delivered with the mark certificate; if these " +
+		"are they, have it reissued.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.trust.Recognized && !e.unrecognized(), "The certificate cannot be verified: %s.", e.trust.Text)
+	},
+}, {
+	Code: "markcert.chain.untrusted", Severity: diag.Critical, Weight: 10,
+	DependsOn: []diag.Code{"markcert.chain.invalid"}, Ref: draft + "5.1",
+	Title:       "Not issued by an authority for mark certificates",
+	Requirement: "An authority for mark certificates issued the certificate",
+	Advice: "Order the certificate from an authority whose mark certificates mailbox providers accept: DigiCert, " +
+		"GlobalSign or SSL.com. Authorities for web servers do not count.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.trust.Recognized, "The certificate is not trusted: %s.", e.trust.Text)
+	},
+}, {
+	Code: "markcert.chain.expired", Severity: diag.Critical, Weight: 3,
+	DependsOn: []diag.Code{"markcert.chain.untrusted", "cert_expired", "markcert.validity.not_yet"}, Ref: draft + "5.1",
+	Title: "Certificate of an issuer is not valid now", Requirement: "The certificates of all issuers are valid now",
+	Advice: "Replace the certificate of the issuer by its present one, or have the mark certificate reissued.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.trust.Chain[1:], func(c *x509.Certificate) diag.Failures {
+			switch {
+			case e.trust.Trusted:
 				return nil
+			case e.now.After(c.NotAfter):
+				return diag.Fail("The certificate of %s expired on %s.", name(c), date(c.NotAfter))
+			default:
+				return diag.FailIf(e.now.Before(c.NotBefore), "The certificate of %s is valid only from %s.",
+					name(c), date(c.NotBefore))
 			}
-			f := diag.Fail("The chain is broken: %s.", e.trust.Text)
-			if urls := e.top().IssuingCertificateURL; len(urls) > 0 {
-				f[0].Advice = fmt.Sprintf("Append the certificate of the issuer to the text, as PEM; its authority publishes "+
-					"it at %s.",
-					diag.Quote(urls[0]))
-			}
-			return f
-		},
+		})
 	},
-	{
-		Code: "markcert.chain.invalid", Severity: diag.Critical, Weight: 4, Category: factorChain,
-		DependsOn: []diag.Code{"markcert.signature.weak", "markcert.chain.incomplete"}, Ref: "RFC 5280 section 6.1",
-		Title: "Chain of certificates is not valid", Requirement: "The certificates form a valid chain",
-		Advice: "Publish the certificates of the issuers that the authority delivered with the mark certificate; if " +
-			"these are they, have it reissued.",
-		When: marked,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.trust.Recognized && !e.unrecognized(), "The certificate cannot be verified: %s.", e.trust.Text)
-		},
+}, {
+	Code: "markcert.chain.usage", Severity: diag.Error, Weight: 2, DependsOn: []diag.Code{"markcert.chain.untrusted"},
+	Ref:   draft + "4.4",
+	Title: "Issuer may not issue mark certificates", Requirement: "The issuer has the purpose of mark certificates",
+	Advice: "Ask the authority to reissue the certificate from an authority of its own for marks.",
+	When:   func(e *evidence) bool { return marked(e) && len(e.trust.Chain) > 2 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!forMarks(e.trust.Chain[1]),
+			"The certificate of %s lacks the purpose id-kp-BrandIndicatorforMessageIdentification.", name(e.trust.Chain[1]))
 	},
-	{
-		Code: "markcert.chain.untrusted", Severity: diag.Critical, Weight: 10, Category: factorChain,
-		DependsOn: []diag.Code{"markcert.chain.invalid"}, Ref: draft + "5.1",
-		Title:       "Not issued by an authority for mark certificates",
-		Requirement: "An authority for mark certificates issued the certificate",
-		Advice: "Order the certificate from an authority whose mark certificates mailbox providers accept: DigiCert, " +
-			"GlobalSign or " +
-			"SSL.com. Authorities for web servers do not count.",
-		When: marked,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.trust.Recognized, "The certificate is not trusted: %s.", e.trust.Text)
-		},
+}, {
+	Code: "markcert.chain.distrusted", Severity: diag.Warning, Weight: 2,
+	DependsOn: []diag.Code{"markcert.chain.untrusted"}, Ref: draft + "5.1",
+	Title:       "Authority is no longer accepted everywhere",
+	Requirement: "The authority is accepted by all mailbox providers that are known",
+	Advice:      "Order the next certificate from DigiCert, GlobalSign or SSL.com.",
+	Fails: func(e *evidence) diag.Failures {
+		d, ok := e.roots.refused[fingerprint(e.trust.Root)]
+		if !ok {
+			return nil
+		}
+		if !e.mark.X509.NotBefore.After(d.since) {
+			return diag.Fail("%s accepts certificates of %s issued until %s only, such as this one: the next one needs "+
+				"another authority.", d.by, d.operator, date(d.since))
+		}
+		return diag.Fail("%s accepts certificates of %s issued until %s only; this one is of %s.",
+			d.by, d.operator, date(d.since), date(e.mark.X509.NotBefore))
 	},
-	{
-		Code: "markcert.chain.expired", Severity: diag.Critical, Weight: 3, Category: factorChain,
-		DependsOn:   []diag.Code{"markcert.chain.untrusted", "cert_expired", "markcert.validity.not_yet"},
-		Ref:         draft + "5.1",
-		Title:       "Certificate of an issuer is not valid now",
-		Requirement: "The certificates of all issuers are valid now",
-		Advice:      "Replace the certificate of the issuer by its present one, or have the mark certificate reissued.",
-		When:        marked,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.trust.Chain[1:], func(c *x509.Certificate) diag.Failures {
-				switch {
-				case e.trust.Trusted:
-					return nil
-				case e.now.After(c.NotAfter):
-					return diag.Fail("The certificate of %s expired on %s.", name(c), date(c.NotAfter))
-				default:
-					return diag.FailIf(e.now.Before(c.NotBefore), "The certificate of %s is valid only from %s.",
-						name(c), date(c.NotBefore))
-				}
-			})
-		},
-	},
-	{
-		Code: "markcert.chain.usage", Severity: diag.Error, Weight: 2, Category: factorChain,
-		DependsOn: []diag.Code{"markcert.chain.untrusted"}, Ref: draft + "4.4",
-		Title: "Issuer may not issue mark certificates", Requirement: "The issuer has the purpose of mark certificates",
-		Advice: "Ask the authority to reissue the certificate from an authority of its own for marks.",
-		When:   func(e *evidence) bool { return marked(e) && len(e.trust.Chain) > 2 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!forMarks(e.trust.Chain[1]),
-				"The certificate of %s lacks the purpose id-kp-BrandIndicatorforMessageIdentification.", name(e.trust.Chain[1]))
-		},
-	},
-	{
-		Code: "markcert.chain.distrusted", Severity: diag.Warning, Weight: 2, Category: factorChain,
-		DependsOn: []diag.Code{"markcert.chain.untrusted"}, Ref: draft + "5.1",
-		Title:       "Authority is no longer accepted everywhere",
-		Requirement: "The authority is accepted by all mailbox providers that are known",
-		Advice:      "Order the next certificate from DigiCert, GlobalSign or SSL.com.",
-		When:        marked,
-		Fails: func(e *evidence) diag.Failures {
-			d, ok := e.roots.refused[fingerprint(e.trust.Root)]
-			if !ok {
-				return nil
-			}
-			if !e.mark.X509.NotBefore.After(d.since) {
-				return diag.Fail("%s accepts certificates of %s issued until %s only, such as this one: the next one needs "+
-					"another authority.",
-					d.by, d.operator, date(d.since))
-			}
-			return diag.Fail("%s accepts certificates of %s issued until %s only; this one is of %s.",
-				d.by, d.operator, date(d.since), date(e.mark.X509.NotBefore))
-		},
-	},
-}
+}}
 
 // unrecognized reports whether the chain is sound and ends at somebody who is no authority for marks.
 func (e *evidence) unrecognized() bool {

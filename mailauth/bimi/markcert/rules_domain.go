@@ -9,44 +9,38 @@ import (
 )
 
 // domainRules are about the names of the certificate.
-var domainRules = diag.Rules[*evidence]{
-	{
-		Code: "markcert.names.missing", Severity: diag.Critical, Weight: 4, Category: factorDomain, Ref: draft + "4.3",
-		Title: "No domain in the certificate", Requirement: "The certificate names a domain",
-		Advice: "Have the certificate reissued with your domain as a DNS name: receivers look at no other field.",
-		When:   marked,
-		Fails: func(e *evidence) diag.Failures {
-			if len(e.mark.X509.DNSNames) > 0 {
-				return nil
-			}
-			if cn := e.described().Subject.CommonName; strings.Contains(cn, ".") {
-				return diag.Fail("The certificate has no DNS name among its subject alternative names; the common name %s does "+
-					"not count.", diag.Quote(cn))
-			}
-			return diag.Fail("The certificate has no DNS name among its subject alternative names.")
-		},
+var domainRules = diag.Rules[*evidence]{{
+	Code: "markcert.names.missing", Severity: diag.Critical, Weight: 4, Ref: draft + "4.3",
+	Title: "No domain in the certificate", Requirement: "The certificate names a domain",
+	Advice: "Have the certificate reissued with your domain as a DNS name: receivers look at no other field.",
+	When:   marked, Fails: func(e *evidence) diag.Failures {
+		if len(e.mark.X509.DNSNames) > 0 {
+			return nil
+		}
+		if cn := e.described().Subject.CommonName; strings.Contains(cn, ".") {
+			return diag.Fail("The certificate has no DNS name among its subject alternative names; the common name %s does "+
+				"not count.", diag.Quote(cn))
+		}
+		return diag.Fail("The certificate has no DNS name among its subject alternative names.")
 	},
-	{
-		Code: "cert_domain_mismatch", Severity: diag.Critical, Weight: 10, Category: factorDomain,
-		DependsOn: []diag.Code{"markcert.names.missing"}, Ref: draft + "5.2",
-		Title: "Certificate is for another domain", Requirement: "The certificate covers the domain",
-		Advice: "Have the certificate reissued with the domain in it, or publish that of this domain: receivers show " +
-			"no logo of another one.",
-		When: placed, Fails: mismatch,
+}, {
+	Code: "cert_domain_mismatch", Severity: diag.Critical, Weight: 10, DependsOn: []diag.Code{"markcert.names.missing"},
+	Ref:   draft + "5.2",
+	Title: "Certificate is for another domain", Requirement: "The certificate covers the domain",
+	Advice: "Have the certificate reissued with the domain in it, or publish that of this domain: receivers show no " +
+		"logo of another one.",
+	When: placed, Fails: mismatch,
+}, {
+	Code: "markcert.names.wildcard", Severity: diag.Warning, Weight: 1, Ref: draft + "5.2",
+	Title: "Wildcard in a mark certificate", Requirement: "The certificate has no wildcard names",
+	Advice: "Have the certificate reissued with each domain by name. A record of the organizational domain covers its " +
+		"subdomains anyway.",
+	When: marked, Fails: func(e *evidence) diag.Failures {
+		list := e.mark.Coverage.Wildcards
+		return diag.FailIf(len(list) > 0, "The certificate names %s. Names are compared as they are, so that a wildcard "+
+			"covers no domain.", join(list))
 	},
-	{
-		Code: "markcert.names.wildcard", Severity: diag.Warning, Weight: 1, Category: factorDomain, Ref: draft + "5.2",
-		Title: "Wildcard in a mark certificate", Requirement: "The certificate has no wildcard names",
-		Advice: "Have the certificate reissued with each domain by name. A record of the organizational domain covers its " +
-			"subdomains anyway.",
-		When: marked,
-		Fails: func(e *evidence) diag.Failures {
-			list := e.mark.Coverage.Wildcards
-			return diag.FailIf(len(list) > 0, "The certificate names %s. Names are compared as they are, so that a wildcard "+
-				"covers no domain.", join(list))
-		},
-	},
-}
+}}
 
 // mismatch finds that no name of the certificate is that of the domain.
 func mismatch(e *evidence) diag.Failures {

@@ -25,74 +25,63 @@ func (e *evidence) unanswered() bool {
 }
 
 // fetchRules are about the web server of the certificate.
-var fetchRules = diag.Rules[*evidence]{
-	{
-		Code: "cert_url_invalid", Severity: diag.Critical, Weight: 5, Category: factorFetch, Ref: draft + "3.2",
-		Title: "URL of the certificate cannot be used", Requirement: "The certificate has an https URL",
-		Advice: "Publish the certificate at a URL that begins with https://, and name that in the BIMI record.",
-		When:   func(e *evidence) bool { return e.url != "" || e.urlFault != "" },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.urlFault != "", "Receivers cannot fetch the certificate from %q: %s.",
-				diag.Quote(e.url), e.urlFault)
-		},
+var fetchRules = diag.Rules[*evidence]{{
+	Code: "cert_url_invalid", Severity: diag.Critical, Weight: 5, Ref: draft + "3.2",
+	Title: "URL of the certificate cannot be used", Requirement: "The certificate has an https URL",
+	Advice: "Publish the certificate at a URL that begins with https://, and name that in the BIMI record.",
+	When:   func(e *evidence) bool { return e.url != "" || e.urlFault != "" },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.urlFault != "", "Receivers cannot fetch the certificate from %q: %s.",
+			diag.Quote(e.url), e.urlFault)
 	},
-	{
-		Code: "markcert.fetch.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: draft + "3.2",
-		Title: "Certificate could not be fetched", Requirement: "The web server of the certificate answers",
-		Advice: "Check that the web server and its name servers answer, and try again.",
-		When:   fetched,
-		Fails: func(e *evidence) diag.Failures {
-			if !e.unanswered() {
+}, {
+	Code: "markcert.fetch.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: draft + "3.2",
+	Title: "Certificate could not be fetched", Requirement: "The web server of the certificate answers",
+	Advice: "Check that the web server and its name servers answer, and try again.",
+	When:   fetched, Fails: func(e *evidence) diag.Failures {
+		if !e.unanswered() {
+			return nil
+		}
+		return diag.Fail("%s gave no answer: %s.", e.fetched.Result.URL.Host(), e.failure())
+	},
+}, {
+	Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Ref: draft + "3.2",
+	Title: "Certificate cannot be fetched", Requirement: "The certificate can be fetched",
+	Advice: "Publish the certificate at the URL of the record, or correct the URL there.",
+	When:   answered, Fails: unfetched,
+}, {
+	Code: "markcert.fetch.trust", Severity: diag.Critical, Weight: 4, Ref: draft + "3.2",
+	Title: "Web server has an untrusted TLS certificate", Requirement: "The TLS certificate of the web server is trusted",
+	Advice: "Renew the TLS certificate of the web server and automate renewal: receivers fetch nothing from it until " +
+		"then.",
+	When: func(e *evidence) bool { return fetched(e) && len(e.handshakes()) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.handshakes(), func(t *pki.TLS) diag.Failures {
+			if t.Err() == nil {
 				return nil
 			}
-			return diag.Fail("%s gave no answer: %s.", e.fetched.Result.URL.Host(), e.failure())
-		},
+			return diag.Fail("The TLS certificate of %s is not trusted: %s.", t.ServerName, t.Err()).About(t.ServerName)
+		})
 	},
-	{
-		Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Category: factorFetch, Ref: draft + "3.2",
-		Title: "Certificate cannot be fetched", Requirement: "The certificate can be fetched",
-		Advice: "Publish the certificate at the URL of the record, or correct the URL there.",
-		When:   answered, Fails: unfetched,
+}, {
+	Code: "markcert.fetch.insecure", Severity: diag.Critical, Weight: 3, Ref: draft + "3.2",
+	Title: "Redirect to a URL without TLS", Requirement: "All redirects lead to https",
+	Advice: "Redirect to https only, or better serve the certificate without a redirect: receivers fetch by https only.",
+	When:   served, Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.fetched.Result.Hops, func(h fetch.Hop) diag.Failures {
+			return diag.FailIf(strings.HasPrefix(h.URL, "http:"), "The redirects lead through %s.", diag.Quote(h.URL))
+		})
 	},
-	{
-		Code: "markcert.fetch.trust", Severity: diag.Critical, Weight: 4, Category: factorFetch, Ref: draft + "3.2",
-		Title:       "Web server has an untrusted TLS certificate",
-		Requirement: "The TLS certificate of the web server is trusted",
-		Advice: "Renew the TLS certificate of the web server and automate renewal: receivers fetch nothing from it " +
-			"until then.",
-		When: func(e *evidence) bool { return fetched(e) && len(e.handshakes()) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.handshakes(), func(t *pki.TLS) diag.Failures {
-				if t.Err() == nil {
-					return nil
-				}
-				return diag.Fail("The TLS certificate of %s is not trusted: %s.", t.ServerName, t.Err()).About(t.ServerName)
-			})
-		},
+}, {
+	Code: "markcert.fetch.tls_old", Severity: diag.Warning, Weight: 1, Ref: draft + "3.2",
+	Title: "Web server speaks an old version of TLS", Requirement: "The web server speaks TLS 1.2 or 1.3",
+	Advice: "Switch on TLS 1.2 and TLS 1.3 on the web server: receivers refuse older versions.",
+	When:   func(e *evidence) bool { return fetched(e) && e.fetched.Result.TLS != nil },
+	Fails: func(e *evidence) diag.Failures {
+		v := e.fetched.Result.TLS.Version
+		return diag.FailIf(v == "TLS 1.0" || v == "TLS 1.1", "The web server agreed on %s.", v)
 	},
-	{
-		Code: "markcert.fetch.insecure", Severity: diag.Critical, Weight: 3, Category: factorFetch, Ref: draft + "3.2",
-		Title: "Redirect to a URL without TLS", Requirement: "All redirects lead to https",
-		Advice: "Redirect to https only, or better serve the certificate without a redirect: receivers fetch by " +
-			"https only.",
-		When: served,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.fetched.Result.Hops, func(h fetch.Hop) diag.Failures {
-				return diag.FailIf(strings.HasPrefix(h.URL, "http:"), "The redirects lead through %s.", diag.Quote(h.URL))
-			})
-		},
-	},
-	{
-		Code: "markcert.fetch.tls_old", Severity: diag.Warning, Weight: 1, Category: factorFetch, Ref: draft + "3.2",
-		Title: "Web server speaks an old version of TLS", Requirement: "The web server speaks TLS 1.2 or 1.3",
-		Advice: "Switch on TLS 1.2 and TLS 1.3 on the web server: receivers refuse older versions.",
-		When:   func(e *evidence) bool { return fetched(e) && e.fetched.Result.TLS != nil },
-		Fails: func(e *evidence) diag.Failures {
-			v := e.fetched.Result.TLS.Version
-			return diag.FailIf(v == "TLS 1.0" || v == "TLS 1.1", "The web server agreed on %s.", v)
-		},
-	},
-}
+}}
 
 // unfetched says why there is no text, as a matter of fact.
 func unfetched(e *evidence) diag.Failures {

@@ -9,119 +9,97 @@ import (
 )
 
 // logoRules are about the logo in the certificate.
-var logoRules = diag.Rules[*evidence]{
-	{
-		Code: "markcert.logotype.missing", Severity: diag.Critical, Weight: 8, Category: factorLogo,
-		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "4.1",
-		Title: "No logo in the certificate", Requirement: "The certificate holds a logo",
-		Advice: "Have the certificate reissued with the logo in the logotype extension.",
-		When:   marked,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mark.Logotype == nil, "The certificate has no logotype extension (1.3.6.1.5.5.7.1.12).")
-		},
+var logoRules = diag.Rules[*evidence]{{
+	Code: "markcert.logotype.missing", Severity: diag.Critical, Weight: 8, DependsOn: []diag.Code{"cert_not_vmc"},
+	Ref:   draft + "4.1",
+	Title: "No logo in the certificate", Requirement: "The certificate holds a logo",
+	Advice: "Have the certificate reissued with the logo in the logotype extension.",
+	When:   marked, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mark.Logotype == nil, "The certificate has no logotype extension (1.3.6.1.5.5.7.1.12).")
 	},
-	{
-		Code: "markcert.logotype.malformed", Severity: diag.Critical, Weight: 5, Category: factorLogo,
-		Ref:   "RFC 9399 section 4.1",
-		Title: "Logo in the certificate cannot be read", Requirement: "The logo in the certificate can be read",
-		Advice: "Have the certificate reissued: the authority encoded the logo in a way that receivers cannot read.",
-		When:   func(e *evidence) bool { return marked(e) && e.mark.Logotype != nil },
-		Fails: func(e *evidence) diag.Failures {
-			l := e.mark.Logotype
-			if l.Fault != "" {
-				return diag.Fail("The logotype extension is not as it should be: %s.", l.Fault)
-			}
-			return diag.FailIf(l.Image.Fault != "", "The logotype extension holds an image that cannot be read: %s.",
-				l.Image.Fault)
-		},
+}, {
+	Code: "markcert.logotype.malformed", Severity: diag.Critical, Weight: 5, Ref: "RFC 9399 section 4.1",
+	Title: "Logo in the certificate cannot be read", Requirement: "The logo in the certificate can be read",
+	Advice: "Have the certificate reissued: the authority encoded the logo in a way that receivers cannot read.",
+	When:   func(e *evidence) bool { return marked(e) && e.mark.Logotype != nil },
+	Fails: func(e *evidence) diag.Failures {
+		l := e.mark.Logotype
+		if l.Fault != "" {
+			return diag.Fail("The logotype extension is not as it should be: %s.", l.Fault)
+		}
+		return diag.FailIf(l.Image.Fault != "", "The logotype extension holds an image that cannot be read: %s.",
+			l.Image.Fault)
 	},
-	{
-		Code: "markcert.logotype.type", Severity: diag.Error, Weight: 1, Category: factorLogo,
-		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: draft + "4.2",
-		Title:       "Logo in the certificate is declared as no SVG",
-		Requirement: "The logo in the certificate is declared as SVG",
-		Advice:      "Have the certificate reissued with the media type image/svg+xml.",
-		When:        drawn,
-		Fails: func(e *evidence) diag.Failures {
-			t := e.mark.Logotype.Image.MediaType
-			return diag.FailIf(!svgType(t), "The logotype extension gives the logo the media type %q, not %s.",
-				diag.Quote(t), svgMediaType)
-		},
+}, {
+	Code: "markcert.logotype.type", Severity: diag.Error, Weight: 1,
+	DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: draft + "4.2",
+	Title: "Logo in the certificate is declared as no SVG", Requirement: "The logo in the certificate is declared as SVG",
+	Advice: "Have the certificate reissued with the media type image/svg+xml.",
+	Fails: func(e *evidence) diag.Failures {
+		t := e.mark.Logotype.Image.MediaType
+		return diag.FailIf(!svgType(t), "The logotype extension gives the logo the media type %q, not %s.",
+			diag.Quote(t), svgMediaType)
 	},
-	{
-		Code: "markcert.logotype.several", Severity: diag.Error, Weight: 1, Category: factorLogo,
-		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: mcr,
-		Title: "More than one logo in the certificate", Requirement: "The certificate holds one logo",
-		Advice: "Have the certificate reissued with one logo: receivers may take either, or none.",
-		When:   drawn,
-		Fails: func(e *evidence) diag.Failures {
-			l := e.mark.Logotype
-			if len(l.Others) > 0 {
-				return diag.Fail("Beside the logo of the subject the logotype extension has others: %s.", join(l.Others))
-			}
-			return diag.FailIf(l.Images > 1 || l.Image.URIs > 1, "The logotype extension holds %s with %s.",
-				diag.Count(l.Images, "image"), diag.Count(l.Image.URIs, "URI"))
-		},
+}, {
+	Code: "markcert.logotype.several", Severity: diag.Error, Weight: 1,
+	DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: mcr,
+	Title: "More than one logo in the certificate", Requirement: "The certificate holds one logo",
+	Advice: "Have the certificate reissued with one logo: receivers may take either, or none.",
+	Fails: func(e *evidence) diag.Failures {
+		l := e.mark.Logotype
+		if len(l.Others) > 0 {
+			return diag.Fail("Beside the logo of the subject the logotype extension has others: %s.", join(l.Others))
+		}
+		return diag.FailIf(l.Images > 1 || l.Image.URIs > 1, "The logotype extension holds %s with %s.",
+			diag.Count(l.Images, "image"), diag.Count(l.Image.URIs, "URI"))
 	},
-	{
-		Code: "markcert.logotype.hash", Severity: diag.Error, Weight: 2, Category: factorLogo,
-		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 6170 section 5.2",
-		Title: "Hash of the logo does not match", Requirement: "The hash of the logo matches",
-		Advice: "Have the certificate reissued: the logo in it is not the one that the authority hashed.",
-		When:   func(e *evidence) bool { return drawn(e) && e.mark.Logotype.Image.HashChecked },
-		Fails: func(e *evidence) diag.Failures {
-			i := e.mark.Logotype.Image
-			return diag.FailIf(!i.HashMatches, "The logotype extension has a %s hash that is not that of its logo.",
-				i.HashAlgorithm)
-		},
+}, {
+	Code: "markcert.logotype.hash", Severity: diag.Error, Weight: 2,
+	DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 6170 section 5.2",
+	Title: "Hash of the logo does not match", Requirement: "The hash of the logo matches",
+	Advice: "Have the certificate reissued: the logo in it is not the one that the authority hashed.",
+	When:   func(e *evidence) bool { return drawn(e) && e.mark.Logotype.Image.HashChecked },
+	Fails: func(e *evidence) diag.Failures {
+		i := e.mark.Logotype.Image
+		return diag.FailIf(!i.HashMatches, "The logotype extension has a %s hash that is not that of its logo.",
+			i.HashAlgorithm)
 	},
-	{
-		Code: "markcert.logotype.uncompressed", Severity: diag.Warning, Weight: 1, Category: factorLogo,
-		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 6170 section 5.2",
-		Title:       "Logo in the certificate is not compressed",
-		Requirement: "The logo in the certificate is compressed by gzip",
-		Advice:      "Have the next certificate issued with the logo compressed by gzip: some receivers read no other form.",
-		When:        drawn,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.mark.Logotype.Image.Compressed, "The data URI holds the SVG image as it is, without gzip.")
-		},
+}, {
+	Code: "markcert.logotype.uncompressed", Severity: diag.Warning, Weight: 1,
+	DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 6170 section 5.2",
+	Title: "Logo in the certificate is not compressed", Requirement: "The logo in the certificate is compressed by gzip",
+	Advice: "Have the next certificate issued with the logo compressed by gzip: some receivers read no other form.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.mark.Logotype.Image.Compressed, "The data URI holds the SVG image as it is, without gzip.")
 	},
-	{
-		Code: "markcert.logotype.critical", Severity: diag.Warning, Weight: 1, Category: factorLogo,
-		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 9399 section 4.1",
-		Title: "Logotype extension is marked critical", Requirement: "The logotype extension is not critical",
-		Advice: "Have the next certificate issued with the extension not critical: software that does not know it " +
-			"refuses the certificate.",
-		When: drawn,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(extension(e.mark.X509, oidLogotype).Critical, "The logotype extension is marked critical.")
-		},
+}, {
+	Code: "markcert.logotype.critical", Severity: diag.Warning, Weight: 1,
+	DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 9399 section 4.1",
+	Title: "Logotype extension is marked critical", Requirement: "The logotype extension is not critical",
+	Advice: "Have the next certificate issued with the extension not critical: software that does not know it refuses " +
+		"the certificate.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(extension(e.mark.X509, oidLogotype).Critical, "The logotype extension is marked critical.")
 	},
-	{
-		Code: "markcert.logo.size", Severity: diag.Error, Weight: 2, Category: factorLogo,
-		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "draft-svg-tiny-ps-abrotman-12 section 2",
-		Title:       "Logo in the certificate is larger than 32 KiB",
-		Requirement: "The logo in the certificate has at most 32 KiB",
-		Advice:      "Simplify the logo, then have the certificate reissued with it: mailboxes show no larger one.",
-		When:        drawn,
-		Fails: func(e *evidence) diag.Failures {
-			size := len(e.mark.Logo())
-			return diag.FailIf(size > svg.MaxLogo, "The logo has %d bytes after decompression, and %d are allowed.",
-				size, svg.MaxLogo)
-		},
+}, {
+	Code: "markcert.logo.size", Severity: diag.Error, Weight: 2, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+	Ref:   "draft-svg-tiny-ps-abrotman-12 section 2",
+	Title: "Logo in the certificate is larger than 32 KiB", Requirement: "The logo in the certificate has at most 32 KiB",
+	Advice: "Simplify the logo, then have the certificate reissued with it: mailboxes show no larger one.",
+	Fails: func(e *evidence) diag.Failures {
+		size := len(e.mark.Logo())
+		return diag.FailIf(size > svg.MaxLogo, "The logo has %d bytes after decompression, and %d are allowed.",
+			size, svg.MaxLogo)
 	},
-	{
-		Code: "markcert.logo.profile", Severity: diag.Error, Weight: 3, Category: factorLogo,
-		DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: draft + "4.2",
-		Title: "Logo in the certificate is not SVG Tiny PS", Requirement: "The logo in the certificate is SVG Tiny PS",
-		Advice: "Correct the logo, then have the certificate reissued with it: mailboxes refuse what the profile " +
-			"keeps out.",
-		When: drawn,
-		Fails: func(e *evidence) diag.Failures {
-			return e.logoFaults(func(f svg.Fault) bool { return f.Severity() >= diag.Error })
-		},
+}, {
+	Code: "markcert.logo.profile", Severity: diag.Error, Weight: 3, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+	Ref:   draft + "4.2",
+	Title: "Logo in the certificate is not SVG Tiny PS", Requirement: "The logo in the certificate is SVG Tiny PS",
+	Advice: "Correct the logo, then have the certificate reissued with it: mailboxes refuse what the profile keeps out.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.logoFaults(func(f svg.Fault) bool { return f.Severity() >= diag.Error })
 	},
-}
+}}
 
 // logoFaults lists the first fault of each kind that is meant, the size apart, which has a rule of its own.
 func (e *evidence) logoFaults(meant func(svg.Fault) bool) diag.Failures {

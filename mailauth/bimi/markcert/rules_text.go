@@ -10,161 +10,140 @@ import (
 )
 
 // textRules are about the text of PEM blocks.
-var textRules = diag.Rules[*evidence]{
-	{
-		Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText,
-		Ref:   "RFC 5280 section 8",
-		Title: "Private key in the text", Requirement: "The text holds no private key",
-		Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else " +
-			"uses " +
-			"the key: whoever could read the text can use it.",
-		When: read,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
-		},
+var textRules = diag.Rules[*evidence]{{
+	Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText, Ref: "RFC 5280 section 8",
+	Title: "Private key in the text", Requirement: "The text holds no private key",
+	Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else " +
+		"uses the key: whoever could read the text can use it.",
+	When: read, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
 	},
-	{
-		Code: "cert_pem_missing", Severity: diag.Critical, Weight: 10, Category: factorText, Ref: "RFC 7468 section 5",
-		Title: "No certificate in the text", Requirement: "The text holds a certificate",
-		Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and " +
-			"holds the mark certificate and those of its issuers.",
-		When: read,
-		Fails: func(e *evidence) diag.Failures {
-			found, ok := forms[e.bundle.Form]
-			if !ok || len(e.bundle.Certificates) > 0 {
-				return nil
+}, {
+	Code: "cert_pem_missing", Severity: diag.Critical, Weight: 10, Category: factorText, Ref: "RFC 7468 section 5",
+	Title: "No certificate in the text", Requirement: "The text holds a certificate",
+	Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and holds " +
+		"the mark certificate and those of its issuers.",
+	When: read, Fails: func(e *evidence) diag.Failures {
+		found, ok := forms[e.bundle.Form]
+		if !ok || len(e.bundle.Certificates) > 0 {
+			return nil
+		}
+		detail, advice := found[0], found[1]
+		if e.bundle.Form == Blocks {
+			detail = fmt.Sprintf("The text has PEM blocks, but no certificate among them: %s.", join(e.bundle.Others))
+		}
+		return diag.Failures{{Detail: detail, Advice: advice}}
+	},
+}, {
+	Code: "cert_invalid", Severity: diag.Critical, Weight: 5, Category: factorText,
+	DependsOn: []diag.Code{"cert_pem_missing"}, Ref: "RFC 7468 section 5.1",
+	Title: "Certificate cannot be read", Requirement: "Each certificate of the text can be read",
+	Advice: "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
+	When:   read, Fails: func(e *evidence) diag.Failures {
+		all := diag.FailEach(e.bundle.Broken, func(b broken) diag.Failures {
+			if b.Index == 0 {
+				return diag.Fail("A block of a certificate cannot be read: %s.", b.Text)
 			}
-			detail, advice := found[0], found[1]
-			if e.bundle.Form == Blocks {
-				detail = fmt.Sprintf("The text has PEM blocks, but no certificate among them: %s.", join(e.bundle.Others))
+			f := diag.Fail("Certificate %d of the text cannot be read: %s.", b.Index, b.Text)
+			if b.Text == bundled {
+				f[0].Advice = forms[pkcs7][1]
 			}
-			return diag.Failures{{Detail: detail, Advice: advice}}
-		},
+			return f.About(fmt.Sprintf("certificate %d", b.Index))
+		})
+		return all.Together("%d certificates of the text cannot be read.", len(all))
 	},
-	{
-		Code: "cert_invalid", Severity: diag.Critical, Weight: 5, Category: factorText,
-		DependsOn: []diag.Code{"cert_pem_missing"}, Ref: "RFC 7468 section 5.1",
-		Title: "Certificate cannot be read", Requirement: "Each certificate of the text can be read",
-		Advice: "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
-		When:   read,
-		Fails: func(e *evidence) diag.Failures {
-			all := diag.FailEach(e.bundle.Broken, func(b broken) diag.Failures {
-				if b.Index == 0 {
-					return diag.Fail("A block of a certificate cannot be read: %s.", b.Text)
-				}
-				f := diag.Fail("Certificate %d of the text cannot be read: %s.", b.Index, b.Text)
-				if b.Text == bundled {
-					f[0].Advice = forms[pkcs7][1]
-				}
-				return f.About(fmt.Sprintf("certificate %d", b.Index))
-			})
-			return all.Together("%d certificates of the text cannot be read.", len(all))
-		},
+}, {
+	Code: "cert_not_vmc", Severity: diag.Critical, Weight: 10, Category: factorProfile,
+	DependsOn:   []diag.Code{"cert_pem_missing"},
+	Title:       "Not a mark certificate",
+	Requirement: "The certificate is one for marks",
+	Ref:         draft + "4.4",
+	Advice: "Publish the verified or common mark certificate that an authority for marks issued to you. A " +
+		"certificate for a web server cannot take its place.",
+	// What cannot be read may be the mark certificate.
+	When:  func(e *evidence) bool { return e.mark != nil && !(len(e.bundle.Broken) > 0 && e.mark.X509.IsCA) },
+	Fails: notForMarks,
+}, {
+	Code: "markcert.pem.form", Severity: diag.Error, Weight: 4, Category: factorText,
+	DependsOn: []diag.Code{"cert_pem_missing"}, Ref: draft + "3.3",
+	Title: "Certificate is not encoded as PEM", Requirement: "The certificate is encoded as PEM",
+	Advice: "Convert the certificate to PEM and add the certificates of its issuers: receivers read no other form.",
+	When:   read, Fails: func(e *evidence) diag.Failures {
+		if e.bundle.Form == PEM {
+			return nil
+		}
+		what := "binary form (DER)"
+		if e.bundle.Form == Base64 {
+			what = "Base64 without the lines -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
+		}
+		return e.fix("form", diag.Fail("The certificate is in %s.", what))
 	},
-	{
-		Code: "cert_not_vmc", Severity: diag.Critical, Weight: 10, Category: factorProfile,
-		DependsOn:   []diag.Code{"cert_pem_missing"},
-		Title:       "Not a mark certificate",
-		Requirement: "The certificate is one for marks",
-		Ref:         draft + "4.4",
-		Advice: "Publish the verified or common mark certificate that an authority for marks issued to you. A " +
-			"certificate for a web server cannot take its place.",
-		// What cannot be read may be the mark certificate.
-		When:  func(e *evidence) bool { return e.mark != nil && !(len(e.bundle.Broken) > 0 && e.mark.X509.IsCA) },
-		Fails: notForMarks,
-	},
-	{
-		Code: "markcert.pem.form", Severity: diag.Error, Weight: 4, Category: factorText,
-		DependsOn: []diag.Code{"cert_pem_missing"}, Ref: draft + "3.3",
-		Title: "Certificate is not encoded as PEM", Requirement: "The certificate is encoded as PEM",
-		Advice: "Convert the certificate to PEM and add the certificates of its issuers: receivers read no other form.",
-		When:   read,
-		Fails: func(e *evidence) diag.Failures {
-			if e.bundle.Form == PEM {
-				return nil
+}, {
+	Code: "markcert.pem.several", Severity: diag.Error, Weight: 3, Category: factorText,
+	DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "3.3",
+	Title: "More than one mark certificate", Requirement: "The text holds one mark certificate",
+	Advice: "Leave one mark certificate in the text. Another logo needs a record of its own, with another selector and " +
+		"URL.",
+	When: marked, Fails: func(e *evidence) diag.Failures {
+		names := []string{name(e.mark.X509)}
+		for _, c := range e.others {
+			if e.rivals(c) {
+				names = append(names, name(c))
 			}
-			what := "binary form (DER)"
-			if e.bundle.Form == Base64 {
-				what = "Base64 without the lines -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
-			}
-			return e.fix("form", diag.Fail("The certificate is in %s.", what))
-		},
+		}
+		return diag.FailIf(len(names) > 1, "The text has mark certificates of %s: receivers may refuse them all.",
+			and(names))
 	},
-	{
-		Code: "markcert.pem.several", Severity: diag.Error, Weight: 3, Category: factorText,
-		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "3.3",
-		Title: "More than one mark certificate", Requirement: "The text holds one mark certificate",
-		Advice: "Leave one mark certificate in the text. Another logo needs a record of its own, with another " +
-			"selector and URL.",
-		When: marked,
-		Fails: func(e *evidence) diag.Failures {
-			names := []string{name(e.mark.X509)}
-			for _, c := range e.others {
-				if e.rivals(c) {
-					names = append(names, name(c))
-				}
-			}
-			return diag.FailIf(len(names) > 1, "The text has mark certificates of %s: receivers may refuse them all.",
-				and(names))
-		},
+}, {
+	Code: "markcert.pem.order", Severity: diag.Warning, Weight: 2, Category: factorText,
+	DependsOn: []diag.Code{"cert_not_vmc", "markcert.pem.several"}, Ref: draft + "3.3",
+	Title: "Certificates are not in order", Requirement: "The mark certificate comes first, then its issuers",
+	Advice: "Put the mark certificate first, then the one that issued it, and so on: receivers may refuse another order.",
+	When:   func(e *evidence) bool { return marked(e) && len(e.bundle.Certificates) > 1 },
+	Fails: func(e *evidence) diag.Failures {
+		if e.inOrder() {
+			return nil
+		}
+		return e.fix("order", diag.Fail("The certificates stand in this order: %s.", e.sequence()))
 	},
-	{
-		Code: "markcert.pem.order", Severity: diag.Warning, Weight: 2, Category: factorText,
-		DependsOn: []diag.Code{"cert_not_vmc", "markcert.pem.several"}, Ref: draft + "3.3",
-		Title: "Certificates are not in order", Requirement: "The mark certificate comes first, then its issuers",
-		Advice: "Put the mark certificate first, then the one that issued it, and so on: receivers may refuse " +
-			"another order.",
-		When: func(e *evidence) bool { return marked(e) && len(e.bundle.Certificates) > 1 },
-		Fails: func(e *evidence) diag.Failures {
-			if e.inOrder() {
-				return nil
-			}
-			return e.fix("order", diag.Fail("The certificates stand in this order: %s.", e.sequence()))
-		},
+}, {
+	Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText,
+	DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "3.3",
+	Title: "Certificate appears twice", Requirement: "Each certificate appears once",
+	Advice: "Remove the repeated certificates: receivers may refuse a text with duplicates.",
+	When:   marked, Fails: func(e *evidence) diag.Failures {
+		if len(e.bundle.Certificates) == len(e.others)+1 {
+			return nil
+		}
+		return e.fix("duplicate", diag.Fail("The text has %d certificates, but only %d different ones.",
+			len(e.bundle.Certificates), len(e.others)+1))
 	},
-	{
-		Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText,
-		DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "3.3",
-		Title: "Certificate appears twice", Requirement: "Each certificate appears once",
-		Advice: "Remove the repeated certificates: receivers may refuse a text with duplicates.",
-		When:   marked,
-		Fails: func(e *evidence) diag.Failures {
-			if len(e.bundle.Certificates) == len(e.others)+1 {
-				return nil
-			}
-			return e.fix("duplicate", diag.Fail("The text has %d certificates, but only %d different ones.",
-				len(e.bundle.Certificates), len(e.others)+1))
-		},
+}, {
+	Code: "markcert.pem.unrelated", Severity: diag.Warning, Weight: 1, Category: factorText,
+	DependsOn: []diag.Code{"cert_not_vmc", "markcert.pem.several"}, Ref: draft + "3.3",
+	Title: "Certificates that do not belong to the chain", Requirement: "All certificates belong to the chain",
+	Advice: "Remove the certificates that have issued none of the others.",
+	When:   func(e *evidence) bool { return marked(e) && e.trust.Recognized },
+	Fails: func(e *evidence) diag.Failures {
+		list := e.unrelated()
+		if len(list) == 0 {
+			return nil
+		}
+		return e.fix("unrelated", diag.Fail("These certificates are not needed to reach the root: %s.",
+			strings.Join(list[:min(len(list), 5)], ", ")))
 	},
-	{
-		Code: "markcert.pem.unrelated", Severity: diag.Warning, Weight: 1, Category: factorText,
-		DependsOn: []diag.Code{"cert_not_vmc", "markcert.pem.several"}, Ref: draft + "3.3",
-		Title: "Certificates that do not belong to the chain", Requirement: "All certificates belong to the chain",
-		Advice: "Remove the certificates that have issued none of the others.",
-		When:   func(e *evidence) bool { return marked(e) && e.trust.Recognized },
-		Fails: func(e *evidence) diag.Failures {
-			list := e.unrelated()
-			if len(list) == 0 {
-				return nil
-			}
-			return e.fix("unrelated", diag.Fail("These certificates are not needed to reach the root: %s.",
-				strings.Join(list[:min(len(list), 5)], ", ")))
-		},
+}, {
+	Code: "markcert.pem.others", Severity: diag.Warning, Weight: 1, Category: factorText,
+	DependsOn: []diag.Code{"cert_pem_missing", "markcert.pem.private_key"}, Ref: draft + "3.3",
+	Title: "PEM blocks that are no certificates", Requirement: "All PEM blocks are certificates",
+	Advice: "Remove the other blocks: receivers expect certificates only.",
+	When:   read, Fails: func(e *evidence) diag.Failures {
+		if len(e.bundle.Others) == 0 {
+			return nil
+		}
+		return e.fix("others", diag.Fail("The text has blocks of other kinds as well: %s.", join(e.bundle.Others)))
 	},
-	{
-		Code: "markcert.pem.others", Severity: diag.Warning, Weight: 1, Category: factorText,
-		DependsOn: []diag.Code{"cert_pem_missing", "markcert.pem.private_key"}, Ref: draft + "3.3",
-		Title: "PEM blocks that are no certificates", Requirement: "All PEM blocks are certificates",
-		Advice: "Remove the other blocks: receivers expect certificates only.",
-		When:   read,
-		Fails: func(e *evidence) diag.Failures {
-			if len(e.bundle.Others) == 0 {
-				return nil
-			}
-			return e.fix("others", diag.Fail("The text has blocks of other kinds as well: %s.", join(e.bundle.Others)))
-		},
-	},
-}
+}}
 
 // forms say what stands there instead of a certificate, and what to do.
 var forms = map[form][2]string{
@@ -210,8 +189,7 @@ func notForMarks(e *evidence) diag.Failures {
 			"id-kp-BrandIndicatorforMessageIdentification.", name(c))
 	default:
 		return diag.Fail("The certificate of %s was issued for %s, not for marks "+
-			"(id-kp-BrandIndicatorforMessageIdentification).",
-			name(c), join(e.described().ExtKeyUsage))
+			"(id-kp-BrandIndicatorforMessageIdentification).", name(c), join(e.described().ExtKeyUsage))
 	}
 }
 

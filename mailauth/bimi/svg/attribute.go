@@ -198,9 +198,8 @@ func (v *validator) references(t token, o *open, has map[string]attr) {
 		switch {
 		case !local:
 		case o.based:
-			v.add(ExternalValue, a.offset, t.name, a.name, "The reference #%s on %s leads to another document, because of "+
-				"xml:base.",
-				clip(id), clip(t.name))
+			v.add(ExternalValue, a.offset, t.name, a.name,
+				"The reference #%s on %s leads to another document, because of xml:base.", clip(id), clip(t.name))
 		default:
 			v.refs = append(v.refs, localRef{id, t.name, a.name, a.offset})
 		}

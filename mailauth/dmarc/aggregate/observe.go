@@ -271,15 +271,13 @@ func (k *contradictions) note(r *Record, o *observation) {
 		k.passed += r.Count
 		if k.example == "" {
 			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s passed, but no result of an aligned domain in "+
-				"auth_results does",
-				addressText(r.SourceIP, r.SourceText), o.contradictedBy)
+				"auth_results does", addressText(r.SourceIP, r.SourceText), o.contradictedBy)
 		}
 	case o.failedDespite != "":
 		k.failed += r.Count
 		if k.example == "" {
 			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s failed, but auth_results hold a pass for an "+
-				"aligned domain",
-				addressText(r.SourceIP, r.SourceText), o.failedDespite)
+				"aligned domain", addressText(r.SourceIP, r.SourceText), o.failedDespite)
 		}
 	}
 }

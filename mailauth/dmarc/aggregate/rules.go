@@ -8,11 +8,13 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
+type rule = diag.Rule[*evidence]
+
 // rules is the table of all that is examined: what the file is, what it says, and how well it is made. Of findings of
 // one severity the first speaks for all: what the mail of the domain needs goes before the faults of a receiver.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(fileRules.Reading(diag.FromRequest),
-		when(isNamed, mailRules, policyRules).Reading(reverseNames), when(isNamed, scopeRules).Reading(diag.FromRequest),
+		when(isNamed, mailRules, policyRules.With(rule{Category: factorPolicy})).Reading(reverseNames), when(isNamed, scopeRules.With(rule{Category: factorScope, When: enforced})).Reading(diag.FromRequest),
 		when(isReport, severalRules, reporterRules, formatRules).Reading(diag.FromRequest))
 })
 

@@ -61,8 +61,8 @@ var formatRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.report.records.limit", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.7",
 		Title: "More records than are read", Requirement: "All records are read",
-		Advice: "Split the file, or read the rest with a tool of your own: all totals cover only the records that " +
-			"were read.",
+		Advice: "Split the file, or read the rest with a tool of your own: all totals cover only the records that were " +
+			"read.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not "+
 				"read.", thousands(maxRecords))
@@ -74,7 +74,7 @@ var formatRules = diag.Rules[*evidence]{
 func isPacked(e *evidence) bool { return len(e.report.Container) > 0 }
 
 // only makes a rule apply where there is ground for it.
-func only(ground func(*evidence) bool, r diag.Rule[*evidence]) diag.Rule[*evidence] {
+func only(ground func(*evidence) bool, r rule) rule {
 	r.When = ground
 	return r
 }
@@ -92,9 +92,11 @@ func inRecords(element string) bool {
 
 // faultRule is the rule that reading met no fault of some kinds, in elements that match.
 func faultRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string,
-	match func(element string) bool, kinds ...Kind) diag.Rule[*evidence] {
-	return diag.Rule[*evidence]{
-		Code: code, Severity: severity, Title: title, Requirement: requirement, Ref: ref, Advice: advice,
+	match func(element string) bool, kinds ...Kind) rule {
+	return rule{
+		Code: code, Severity: severity, Ref: ref,
+		Title: title, Requirement: requirement,
+		Advice: advice,
 		Fails: func(e *evidence) diag.Failures {
 			var found []string
 			for _, f := range e.report.Faults {

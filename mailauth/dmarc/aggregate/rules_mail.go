@@ -9,194 +9,168 @@ import (
 )
 
 // mailRules are about the mail of the domain's own and of those who use it.
-var mailRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.report.legitimate.blocked", Severity: diag.Error, Weight: 10, Category: factorAuthentication,
-		Ref:         "RFC 9989 section 5.1.6",
-		Title:       "Legitimate mail was quarantined or rejected",
-		Requirement: "No legitimate mail was quarantined or rejected",
-		Advice: "Fix these sources now, as the findings about them say: usually they lack DKIM signing with your domain. " +
-			"If that takes days, publish p=none until it is done.",
-		When: hasOwn,
-		Fails: func(e *evidence) diag.Failures {
-			n := e.classes[legitimate].affected
-			return diag.FailIf(n > 0, "%s of legitimate sources failed DMARC and did not reach the inbox: %s.",
-				e.messages(n), e.affectedNames())
-		},
+var mailRules = diag.Rules[*evidence]{{
+	Code: "dmarc.report.legitimate.blocked", Severity: diag.Error, Weight: 10, Category: factorAuthentication,
+	Ref:   "RFC 9989 section 5.1.6",
+	Title: "Legitimate mail was quarantined or rejected", Requirement: "No legitimate mail was quarantined or rejected",
+	Advice: "Fix these sources now, as the findings about them say: usually they lack DKIM signing with your domain. " +
+		"If that takes days, publish p=none until it is done.",
+	When: hasOwn, Fails: func(e *evidence) diag.Failures {
+		n := e.classes[legitimate].affected
+		return diag.FailIf(n > 0, "%s of legitimate sources failed DMARC and did not reach the inbox: %s.",
+			e.messages(n), e.affectedNames())
 	},
-	{
-		Code: "dmarc.report.passed.blocked", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.9",
-		Title: "Mail that passed was quarantined or rejected", Requirement: "Mail that passed was delivered",
-		Advice: "Ask the receiver why: DMARC was not the reason. Content and reputation of the senders are what " +
-			"else receivers judge.",
-		Fails: func(e *evidence) diag.Failures {
-			n := e.sums.oddities.passedLost
-			return diag.FailIf(n > 0, "%s passed DMARC, and yet the report says that the policy was applied.", e.messages(n))
-		},
+}, {
+	Code: "dmarc.report.passed.blocked", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.9",
+	Title: "Mail that passed was quarantined or rejected", Requirement: "Mail that passed was delivered",
+	Advice: "Ask the receiver why: DMARC was not the reason. Content and reputation of the senders are what else " +
+		"receivers judge.",
+	Fails: func(e *evidence) diag.Failures {
+		n := e.sums.oddities.passedLost
+		return diag.FailIf(n > 0, "%s passed DMARC, and yet the report says that the policy was applied.", e.messages(n))
 	},
-	{
-		Code: "dmarc.report.service.unaligned", Severity: diag.Warning, Weight: 20, Category: factorAuthentication,
-		Ref:         "RFC 9989 section 5.1.6",
-		Title:       "Sending service fails DMARC: not aligned with the domain",
-		Requirement: "All known sending services pass",
-		Advice: "Set up DKIM signing with your domain at the service, and a return path in your domain where it " +
-			"offers one.",
-		When: hasOwn,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.failing, e.unaligned)
-		},
-		Partly: legitimateShare,
+}, {
+	Code: "dmarc.report.service.unaligned", Severity: diag.Warning, Weight: 20, Category: factorAuthentication,
+	Ref:   "RFC 9989 section 5.1.6",
+	Title: "Sending service fails DMARC: not aligned with the domain", Requirement: "All known sending services pass",
+	Advice: "Set up DKIM signing with your domain at the service, and a return path in your domain where it offers one.",
+	When:   hasOwn, Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.failing, e.unaligned)
 	},
-	{
-		Code: "dmarc.report.sender.failing", Severity: diag.Warning, Weight: 10, Category: factorAuthentication,
-		Ref:   "RFC 9989 section 5.1.6",
-		Title: "Mail from one of your own sources fails DMARC", Requirement: "Mail from your own sources passes",
-		Advice: "Find out which server or service this is. Sign its mail with DKIM for your domain, and list its " +
-			"address in the SPF record.",
-		When:  func(e *evidence) bool { return hasOwn(e) && (len(e.own) == 0 || slices.ContainsFunc(e.own, lenient)) },
-		Fails: (*evidence).ownFailures, Partly: legitimateShare,
+	Partly: legitimateShare,
+}, {
+	Code: "dmarc.report.sender.failing", Severity: diag.Warning, Weight: 10, Category: factorAuthentication,
+	Ref:   "RFC 9989 section 5.1.6",
+	Title: "Mail from one of your own sources fails DMARC", Requirement: "Mail from your own sources passes",
+	Advice: "Find out which server or service this is. Sign its mail with DKIM for your domain, and list its address " +
+		"in the SPF record.",
+	When:  func(e *evidence) bool { return hasOwn(e) && (len(e.own) == 0 || slices.ContainsFunc(e.own, lenient)) },
+	Fails: (*evidence).ownFailures, Partly: legitimateShare,
+}, {
+	Code: "dmarc.report.alignment.strict", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+	Ref:         "RFC 9989 section 4.4",
+	Title:       "Strict alignment fails mail that relaxed alignment would pass",
+	Requirement: "Strict alignment fails no authenticated mail",
+	Advice: "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of the From " +
+		"field.",
+	When: func(e *evidence) bool { return e.sums.align.strict() },
+	Fails: func(e *evidence) diag.Failures {
+		c := &e.sums.oddities.strict
+		return diag.FailIf(c.total > 0, "%s failed although a domain of the same organization was authenticated: "+
+			"%s.", e.messages(c.total), listed(c))
 	},
-	{
-		Code: "dmarc.report.alignment.strict", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Ref:         "RFC 9989 section 4.4",
-		Title:       "Strict alignment fails mail that relaxed alignment would pass",
-		Requirement: "Strict alignment fails no authenticated mail",
-		Advice: "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of " +
-			"the From field.",
-		When: func(e *evidence) bool { return e.sums.align.strict() },
-		Fails: func(e *evidence) diag.Failures {
-			c := &e.sums.oddities.strict
-			return diag.FailIf(c.total > 0, "%s failed although a domain of the same organization was authenticated: "+
+}, {
+	Code: "dmarc.report.spf.permerror", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+	Ref:   "RFC 7208 section 2.6.7",
+	Title: "SPF record with an error (permerror)", Requirement: "The SPF record can be evaluated",
+	Advice: "Check the record with spf/lookup: usually it needs more than 10 DNS lookups, or is published twice.",
+	Fails: func(e *evidence) diag.Failures {
+		c := &e.sums.oddities.permError
+		return diag.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: "+
+			"%s.", e.messages(c.total), listed(c))
+	},
+}, {
+	Code: "dmarc.report.dkim.key", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+	Ref:   "RFC 6376 section 6.1.2",
+	Title: "DKIM key that cannot be used (permerror)", Requirement: "The DKIM keys can be used",
+	Advice: "Look the selector up with dkim/lookup, and publish the key that the sender signs with.",
+	Fails: func(e *evidence) diag.Failures {
+		c := &e.sums.oddities.badKeys
+		return diag.FailIf(c.total > 0, "For %s the receiver found no key that it could use: "+
+			"%s.", e.messages(c.total), listed(c))
+	},
+}, {
+	Code: "dmarc.report.dkim.broken", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+	Ref:   "RFC 6376 section 6.1.3",
+	Title: "DKIM signatures of your own servers do not verify", Requirement: "DKIM signatures of your own servers verify",
+	Advice: "Look the selector up with dkim/lookup, and check that the server signs with that key, after everything " +
+		"else that changes the message.",
+	When: hasOwn, Fails: func(e *evidence) diag.Failures {
+		c := &e.sums.oddities.broken
+		return diag.FailIf(c.total*100 > e.classes[legitimate].messages*strayPercent,
+			"%s came from servers that the SPF record lists, with a signature of the domain that failed: "+
 				"%s.", e.messages(c.total), listed(c))
-		},
 	},
-	{
-		Code: "dmarc.report.spf.permerror", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Ref:   "RFC 7208 section 2.6.7",
-		Title: "SPF record with an error (permerror)", Requirement: "The SPF record can be evaluated",
-		Advice: "Check the record with spf/lookup: usually it needs more than 10 DNS lookups, or is published twice.",
-		Fails: func(e *evidence) diag.Failures {
-			c := &e.sums.oddities.permError
-			return diag.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: "+
-				"%s.", e.messages(c.total), listed(c))
-		},
+}, {
+	Code: "dmarc.report.unlisted.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+	Ref:   "RFC 9989 section 5.1.5",
+	Title: "Mail that is probably your own fails DMARC", Requirement: "No mail that is probably the domain's own fails",
+	Advice: "Look these addresses up in your networks and contracts: a printer, a monitoring system or a web server " +
+		"may send. Add what is yours to the SPF record and have it sign with DKIM.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.unlisted.total > 0, "%s failed from sources that share a network, a name or sending days with "+
+			"the domain's own mail: %s.",
+			e.messages(e.unlisted.total), listed(&e.unlisted))
 	},
-	{
-		Code: "dmarc.report.dkim.key", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Ref:   "RFC 6376 section 6.1.2",
-		Title: "DKIM key that cannot be used (permerror)", Requirement: "The DKIM keys can be used",
-		Advice: "Look the selector up with dkim/lookup, and publish the key that the sender signs with.",
-		Fails: func(e *evidence) diag.Failures {
-			c := &e.sums.oddities.badKeys
-			return diag.FailIf(c.total > 0, "For %s the receiver found no key that it could use: "+
-				"%s.", e.messages(c.total), listed(c))
-		},
+	Partly: func(e *evidence) float64 { return 1 - float64(e.unlisted.total)/float64(e.sums.totals.MessageCount) },
+}, {
+	Code: "dmarc.report.unknown.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+	Ref:   "RFC 9989 section 5.1.5",
+	Title: "Mail of unknown sources fails DMARC", Requirement: "No mail of unknown sources fails",
+	Advice: "Find out whether any of them is yours: look the addresses up, ask marketing, sales, support and HR, and " +
+		"compare reports of several days and receivers. Set up DKIM signing with your domain for what is.",
+	Fails: func(e *evidence) diag.Failures {
+		n := e.classes[unclear].failed()
+		if n == 0 {
+			return nil
+		}
+		f := diag.Failure{Detail: e.unknownText(n)}
+		if e.gateways.total > 0 {
+			f.Advice = "Find out whether your own mail leaves through the gateway. If so, list its servers in your SPF " +
+				"record, and sign at the gateway, or have it leave signed mail unchanged. If not, it is a recipient's, " +
+				"and must stay out of the SPF record."
+		}
+		return diag.Failures{f}
 	},
-	{
-		Code: "dmarc.report.dkim.broken", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Ref:         "RFC 6376 section 6.1.3",
-		Title:       "DKIM signatures of your own servers do not verify",
-		Requirement: "DKIM signatures of your own servers verify",
-		Advice: "Look the selector up with dkim/lookup, and check that the server signs with that key, after " +
-			"everything else that changes the message.",
-		When: hasOwn,
-		Fails: func(e *evidence) diag.Failures {
-			c := &e.sums.oddities.broken
-			return diag.FailIf(c.total*100 > e.classes[legitimate].messages*strayPercent,
-				"%s came from servers that the SPF record lists, with a signature of the domain that failed: "+
-					"%s.", e.messages(c.total), listed(c))
-		},
+	Partly: func(e *evidence) float64 {
+		return 1 - float64(e.classes[unclear].failed())/float64(e.sums.totals.MessageCount)
 	},
-	{
-		Code: "dmarc.report.unlisted.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Ref:         "RFC 9989 section 5.1.5",
-		Title:       "Mail that is probably your own fails DMARC",
-		Requirement: "No mail that is probably the domain's own fails",
-		Advice: "Look these addresses up in your networks and contracts: a printer, a monitoring system or a web server " +
-			"may send. Add what is yours to the SPF record and have it sign with DKIM.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.unlisted.total > 0, "%s failed from sources that share a network, a name or sending days with "+
-				"the domain's own mail: %s.",
-				e.messages(e.unlisted.total), listed(&e.unlisted))
-		},
-		Partly: func(e *evidence) float64 { return 1 - float64(e.unlisted.total)/float64(e.sums.totals.MessageCount) },
+}, {
+	Code: "dmarc.report.forwarding.blocked", Severity: diag.Warning, Ref: "RFC 9989 section 7.4",
+	Title: "Forwarded mail was quarantined or rejected", Requirement: "No forwarded mail was quarantined or rejected",
+	Advice: "Sign all mail with DKIM, so that it passes when it is forwarded unchanged. If your users post to mailing " +
+		"lists, which change messages, do not publish p=reject.",
+	When: func(e *evidence) bool { return e.classes[forwarding].messages > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		n := e.classes[forwarding].affected
+		return diag.FailIf(n > 0, "%s came through forwarders or mailing lists, failed DMARC, and did not reach the inbox.",
+			e.messages(n))
 	},
-	{
-		Code: "dmarc.report.unknown.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Ref:   "RFC 9989 section 5.1.5",
-		Title: "Mail of unknown sources fails DMARC", Requirement: "No mail of unknown sources fails",
-		Advice: "Find out whether any of them is yours: look the addresses up, ask marketing, sales, support and HR, and " +
-			"compare reports of several days and receivers. Set up DKIM signing with your domain for what is.",
-		Fails: func(e *evidence) diag.Failures {
-			n := e.classes[unclear].failed()
-			if n == 0 {
-				return nil
-			}
-			f := diag.Failure{Detail: e.unknownText(n)}
-			if e.gateways.total > 0 {
-				f.Advice = "Find out whether your own mail leaves through the gateway. If so, list its servers in your SPF " +
-					"record, and sign at the gateway, or have it leave signed mail unchanged. If not, it is a recipient's, " +
-					"and must stay out of the SPF record."
-			}
-			return diag.Failures{f}
-		},
-		Partly: func(e *evidence) float64 {
-			return 1 - float64(e.classes[unclear].failed())/float64(e.sums.totals.MessageCount)
-		},
+}, {
+	Code: "dmarc.report.dkim.coverage", Severity: diag.Info, Weight: 10, Category: factorCoverage,
+	Ref:   "RFC 9989 section 7.4",
+	Title: "Mail that passes by SPF alone", Requirement: "Legitimate mail passes by DKIM",
+	Advice: "Sign this mail with DKIM for your domain: when it is forwarded, SPF fails, and only a signature lets it " +
+		"pass.",
+	When: hasPassed, Fails: func(e *evidence) diag.Failures {
+		own := e.classes[legitimate]
+		return diag.FailIf(own.dkim < own.pass, "%s of legitimate sources passed without an aligned "+
+			"signature.", e.messages(own.pass-own.dkim))
 	},
-	{
-		Code: "dmarc.report.forwarding.blocked", Severity: diag.Warning, Ref: "RFC 9989 section 7.4",
-		Title:       "Forwarded mail was quarantined or rejected",
-		Requirement: "No forwarded mail was quarantined or rejected",
-		Advice: "Sign all mail with DKIM, so that it passes when it is forwarded unchanged. If your users post to mailing " +
-			"lists, which change messages, do not publish p=reject.",
-		When: func(e *evidence) bool { return e.classes[forwarding].messages > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			n := e.classes[forwarding].affected
-			return diag.FailIf(n > 0, "%s came through forwarders or mailing lists, failed DMARC, and did not reach the inbox.",
-				e.messages(n))
-		},
+	Partly: func(e *evidence) float64 {
+		return float64(e.classes[legitimate].dkim) / float64(e.classes[legitimate].pass)
 	},
-	{
-		Code: "dmarc.report.dkim.coverage", Severity: diag.Info, Weight: 10, Category: factorCoverage,
-		Ref:   "RFC 9989 section 7.4",
-		Title: "Mail that passes by SPF alone", Requirement: "Legitimate mail passes by DKIM",
-		Advice: "Sign this mail with DKIM for your domain: when it is forwarded, SPF fails, and only a signature " +
-			"lets it pass.",
-		When: hasPassed,
-		Fails: func(e *evidence) diag.Failures {
-			own := e.classes[legitimate]
-			return diag.FailIf(own.dkim < own.pass, "%s of legitimate sources passed without an aligned "+
-				"signature.", e.messages(own.pass-own.dkim))
-		},
-		Partly: func(e *evidence) float64 {
-			return float64(e.classes[legitimate].dkim) / float64(e.classes[legitimate].pass)
-		},
+}, {
+	Code: "dmarc.report.spf.coverage", Severity: diag.Info, Weight: 5, Category: factorCoverage,
+	Ref:   "RFC 9989 section 4.4.2",
+	Title: "Mail that passes by DKIM alone", Requirement: "Legitimate mail passes by SPF",
+	Advice: "Use a return path in your domain where the sender offers that. Where it does not, nothing is lost: DMARC " +
+		"needs one of the two.",
+	When: hasPassed, Fails: func(e *evidence) diag.Failures {
+		own := e.classes[legitimate]
+		return diag.FailIf(own.spf < own.pass, "%s of legitimate sources passed without aligned "+
+			"SPF.", e.messages(own.pass-own.spf))
 	},
-	{
-		Code: "dmarc.report.spf.coverage", Severity: diag.Info, Weight: 5, Category: factorCoverage,
-		Ref:   "RFC 9989 section 4.4.2",
-		Title: "Mail that passes by DKIM alone", Requirement: "Legitimate mail passes by SPF",
-		Advice: "Use a return path in your domain where the sender offers that. Where it does not, nothing is lost: " +
-			"DMARC needs one of the two.",
-		When: hasPassed,
-		Fails: func(e *evidence) diag.Failures {
-			own := e.classes[legitimate]
-			return diag.FailIf(own.spf < own.pass, "%s of legitimate sources passed without aligned "+
-				"SPF.", e.messages(own.pass-own.spf))
-		},
-		Partly: func(e *evidence) float64 {
-			return float64(e.classes[legitimate].spf) / float64(e.classes[legitimate].pass)
-		},
+	Partly: func(e *evidence) float64 {
+		return float64(e.classes[legitimate].spf) / float64(e.classes[legitimate].pass)
 	},
-	{
-		Code: "dmarc.report.forwarding.seen", Severity: diag.Info, Ref: "RFC 9989 section 7.4",
-		Title: "Forwarded mail in the report", Requirement: "No mail was forwarded",
-		Advice: "Keep signing with DKIM: forwarding breaks SPF, and signatures survive it. Do not add forwarders to " +
-			"the SPF record.",
-		Fails: (*evidence).forwardingSeen,
-	},
-}
+}, {
+	Code: "dmarc.report.forwarding.seen", Severity: diag.Info, Ref: "RFC 9989 section 7.4",
+	Title: "Forwarded mail in the report", Requirement: "No mail was forwarded",
+	Advice: "Keep signing with DKIM: forwarding breaks SPF, and signatures survive it. Do not add forwarders to the " +
+		"SPF record.",
+	Fails: (*evidence).forwardingSeen,
+}}
 
 // hasOwn reports whether there is mail of legitimate sources.
 func hasOwn(e *evidence) bool { return e.classes[legitimate].messages+e.serviceTotal() > 0 }

@@ -10,123 +10,98 @@ import (
 
 // policyRules are about what the published policy does to the mail. None suggests a record: a report
 // does not hold all of the one that is published.
-var policyRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.report.spoofing.delivered", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
-		Ref:         "RFC 9989 section 4.7",
-		Title:       "Spoofed mail is delivered: the policy is none",
-		Requirement: "No spoofed mail is delivered because the policy is none",
-		Advice: "Check that none of these addresses is one of your servers or services. Find out whose the other sources " +
-			"are that fail, and set up those of your own, before you enforce a policy.",
-		When: func(e *evidence) bool { return !enforced(e) },
-		Fails: func(e *evidence) diag.Failures {
-			s := e.classes[spoofing]
-			return diag.FailIf(s.messages > s.affected, "%s used %s without being authenticated as it, from %s: %s. With "+
-				"p=none, receivers deliver such mail.",
-				e.messages(s.messages-s.affected), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
-		},
+var policyRules = diag.Rules[*evidence]{{
+	Code: "dmarc.report.spoofing.delivered", Severity: diag.Warning, Weight: 10, Ref: "RFC 9989 section 4.7",
+	Title:       "Spoofed mail is delivered: the policy is none",
+	Requirement: "No spoofed mail is delivered because the policy is none",
+	Advice: "Check that none of these addresses is one of your servers or services. Find out whose the other sources " +
+		"are that fail, and set up those of your own, before you enforce a policy.",
+	When: func(e *evidence) bool { return !enforced(e) },
+	Fails: func(e *evidence) diag.Failures {
+		s := e.classes[spoofing]
+		return diag.FailIf(s.messages > s.affected, "%s used %s without being authenticated as it, from %s: %s. With "+
+			"p=none, receivers deliver such mail.",
+			e.messages(s.messages-s.affected), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
 	},
-	{
-		Code: "dmarc.report.spoofing.spared", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		Ref:         "RFC 9990 section 3.1.6",
-		Title:       "Spoofed mail was delivered in spite of the policy",
-		Requirement: "The policy was applied to spoofed mail",
-		Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no " +
-			"pct below 100, no t=y. What receivers spare by their own decision cannot be changed.",
-		When:  func(e *evidence) bool { return enforced(e) && e.classes[spoofing].messages > 0 },
-		Fails: (*evidence).sparedSpoofing,
-		Partly: func(e *evidence) float64 {
-			s := e.classes[spoofing]
-			return 1 - float64(s.delivered)/float64(max(1, s.messages))
-		},
+}, {
+	Code: "dmarc.report.spoofing.spared", Severity: diag.Warning, Weight: 5, Ref: "RFC 9990 section 3.1.6",
+	Title: "Spoofed mail was delivered in spite of the policy", Requirement: "The policy was applied to spoofed mail",
+	Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no pct " +
+		"below 100, no t=y. What receivers spare by their own decision cannot be changed.",
+	When:  func(e *evidence) bool { return enforced(e) && e.classes[spoofing].messages > 0 },
+	Fails: (*evidence).sparedSpoofing, Partly: func(e *evidence) float64 {
+		s := e.classes[spoofing]
+		return 1 - float64(s.delivered)/float64(max(1, s.messages))
 	},
-	{
-		Code: "dmarc.report.policy.none", Severity: diag.Info, Weight: 25, Category: factorPolicy,
-		Ref:   "RFC 9989 section 5.1.7",
-		Title: "Policy none: failing mail is only reported", Requirement: "The policy is quarantine or reject",
-		Advice: "Set up what fails and is yours, and find out whose the rest is. Enforce the policy only when the reports " +
-			"of all receivers have been clean for some weeks.",
-		When: func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
-		Fails: func(e *evidence) diag.Failures {
-			if e.report.Policy.Policy != "none" {
-				return nil
-			}
-			return e.readiness("p=quarantine or p=reject", "p=quarantine, and p=reject later.")
-		},
+}, {
+	Code: "dmarc.report.policy.none", Severity: diag.Info, Weight: 25, Ref: "RFC 9989 section 5.1.7",
+	Title: "Policy none: failing mail is only reported", Requirement: "The policy is quarantine or reject",
+	Advice: "Set up what fails and is yours, and find out whose the rest is. Enforce the policy only when the reports " +
+		"of all receivers have been clean for some weeks.",
+	When: func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
+	Fails: func(e *evidence) diag.Failures {
+		if e.report.Policy.Policy != "none" {
+			return nil
+		}
+		return e.readiness("p=quarantine or p=reject", "p=quarantine, and p=reject later.")
 	},
-	{
-		Code: "dmarc.report.policy.quarantine", Severity: diag.Info, Weight: 5, Category: factorPolicy,
-		Ref:         "RFC 9989 section 5.1.7",
-		Title:       "Policy quarantine: failing mail goes to spam folders",
-		Requirement: "The policy is reject, where it is enforced",
-		Advice: "Set up what fails and is yours, and find out whose the rest is. Publish p=reject only when the reports " +
-			"of all receivers have been clean for some weeks.",
-		When: enforced,
-		Fails: func(e *evidence) diag.Failures {
-			if e.report.Policy.Policy != "quarantine" {
-				return nil
-			}
-			return e.readiness("p=reject", "p=reject.")
-		},
-		Partly: func(*evidence) float64 { return 0.5 },
+}, {
+	Code: "dmarc.report.policy.quarantine", Severity: diag.Info, Weight: 5, Ref: "RFC 9989 section 5.1.7",
+	Title:       "Policy quarantine: failing mail goes to spam folders",
+	Requirement: "The policy is reject, where it is enforced",
+	Advice: "Set up what fails and is yours, and find out whose the rest is. Publish p=reject only when the reports of " +
+		"all receivers have been clean for some weeks.",
+	When: enforced, Fails: func(e *evidence) diag.Failures {
+		if e.report.Policy.Policy != "quarantine" {
+			return nil
+		}
+		return e.readiness("p=reject", "p=reject.")
 	},
-}
+	Partly: func(*evidence) float64 { return 0.5 },
+}}
 
 // scopeRules are about mail that the policy does not cover.
-var scopeRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.report.policy.subdomains", Severity: diag.Warning, Weight: 10, Category: factorScope,
-		Ref:   "RFC 9989 section 4.7",
-		Title: "Weaker policy for subdomains (sp)", Requirement: "Subdomains have the same policy",
-		Advice: "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: spoofers " +
-			"choose a subdomain otherwise.",
-		When: enforced,
-		Fails: func(e *evidence) diag.Failures {
-			p := &e.report.Policy
-			return diag.FailIf(weaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not "+
-				"protected as the domain is.%s",
-				p.Policy, p.Subdomain, e.sparedText())
-		},
+var scopeRules = diag.Rules[*evidence]{{
+	Code: "dmarc.report.policy.subdomains", Severity: diag.Warning, Weight: 10, Ref: "RFC 9989 section 4.7",
+	Title: "Weaker policy for subdomains (sp)", Requirement: "Subdomains have the same policy",
+	Advice: "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: spoofers choose a " +
+		"subdomain otherwise.",
+	Fails: func(e *evidence) diag.Failures {
+		p := &e.report.Policy
+		return diag.FailIf(weaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not "+
+			"protected as the domain is.%s",
+			p.Policy, p.Subdomain, e.sparedText())
 	},
-	{
-		Code: "dmarc.report.policy.nonexistent", Severity: diag.Warning, Weight: 5, Category: factorScope,
-		Ref:         "RFC 9989 section 4.7",
-		Title:       "Weaker policy for names that do not exist (np)",
-		Requirement: "Names that do not exist have the same policy",
-		Advice: "Set np=reject, once you know that no service of yours sends from a subdomain that does not exist " +
-			"in the DNS.",
-		When: enforced,
-		Fails: func(e *evidence) diag.Failures {
-			p := &e.report.Policy
-			return diag.FailIf(weaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not "+
-				"exist.", p.Policy, p.Nonexistent)
-		},
+}, {
+	Code: "dmarc.report.policy.nonexistent", Severity: diag.Warning, Weight: 5, Ref: "RFC 9989 section 4.7",
+	Title: "Weaker policy for names that do not exist (np)", Requirement: "Names that do not exist have the same policy",
+	Advice: "Set np=reject, once you know that no service of yours sends from a subdomain that does not exist in the " +
+		"DNS.",
+	Fails: func(e *evidence) diag.Failures {
+		p := &e.report.Policy
+		return diag.FailIf(weaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not "+
+			"exist.", p.Policy, p.Nonexistent)
 	},
-	{
-		Code: "dmarc.report.policy.percentage", Severity: diag.Warning, Weight: 5, Category: factorScope,
-		Ref:   "RFC 9989 section 4.7",
-		Title: "Policy applied to only part of the mail (pct)", Requirement: "The policy applies to all mail",
-		Advice: "Remove pct once all legitimate services pass. RFC 9989 removed it: some receivers apply the policy " +
-			"to everything already.",
-		When: func(e *evidence) bool { return enforced(e) && e.report.Policy.Percentage != nil },
-		Fails: func(e *evidence) diag.Failures {
-			p := &e.report.Policy
-			return diag.FailIf(*p.Percentage < 100, "With pct=%d, receivers that know this tag apply p=%s to only %[1]d %% "+
-				"of the mail that fails.", *p.Percentage, p.Policy)
-		},
+}, {
+	Code: "dmarc.report.policy.percentage", Severity: diag.Warning, Weight: 5, Ref: "RFC 9989 section 4.7",
+	Title: "Policy applied to only part of the mail (pct)", Requirement: "The policy applies to all mail",
+	Advice: "Remove pct once all legitimate services pass. RFC 9989 removed it: some receivers apply the policy to " +
+		"everything already.",
+	When: func(e *evidence) bool { return enforced(e) && e.report.Policy.Percentage != nil },
+	Fails: func(e *evidence) diag.Failures {
+		p := &e.report.Policy
+		return diag.FailIf(*p.Percentage < 100, "With pct=%d, receivers that know this tag apply p=%s to only %[1]d %% "+
+			"of the mail that fails.", *p.Percentage, p.Policy)
 	},
-	{
-		Code: "dmarc.report.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorScope,
-		Ref:   "RFC 9989 section 4.7",
-		Title: "Policy in test mode (t=y)", Requirement: "The policy is not in test mode",
-		Advice: "Remove t=y once all legitimate services pass.",
-		When:   enforced,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.report.Policy.Testing == "y", "With t=y, receivers apply a policy one step weaker than "+
-				"p=%s.", e.report.Policy.Policy)
-		},
+}, {
+	Code: "dmarc.report.policy.testing", Severity: diag.Warning, Weight: 5, Ref: "RFC 9989 section 4.7",
+	Title: "Policy in test mode (t=y)", Requirement: "The policy is not in test mode",
+	Advice: "Remove t=y once all legitimate services pass.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.report.Policy.Testing == "y", "With t=y, receivers apply a policy one step weaker than "+
+			"p=%s.", e.report.Policy.Policy)
 	},
-}
+}}
 
 // strengths are the policies, the weakest first.
 var strengths = []string{"none", "quarantine", "reject"}

@@ -142,25 +142,21 @@ func correlation(pairs [][2]float64) float64 {
 }
 
 // severalRules are about a file with more than one report, or with files that cannot be read.
-var severalRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.report.domains.mixed", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.5",
-		Title:       "Reports about several domains: only one domain is judged",
-		Requirement: "All reports are about one domain",
-		Advice:      "Analyze the reports of each domain in a file of their own.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.otherDomains.total > 0, "%s about %s. Left out, with the number of reports: %s.",
-				diag.Count(int64(len(e.reports)), "report"), e.domain(), listed(&e.otherDomains))
-		},
+var severalRules = diag.Rules[*evidence]{{
+	Code: "dmarc.report.domains.mixed", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.5",
+	Title: "Reports about several domains: only one domain is judged", Requirement: "All reports are about one domain",
+	Advice: "Analyze the reports of each domain in a file of their own.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.otherDomains.total > 0, "%s about %s. Left out, with the number of reports: %s.",
+			diag.Count(int64(len(e.reports)), "report"), e.domain(), listed(&e.otherDomains))
 	},
-	{
-		Code: "dmarc.report.files.unread", Severity: diag.Warning, Ref: "RFC 9990 section 3.5.2",
-		Title: "Files that cannot be opened: there may be reports in them", Requirement: "All files can be opened",
-		Advice: "Save these files again, unpack them if they have a password, and analyze them together with the others.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.unread) > 0, "Besides %s the file holds %s, which could not be opened.",
-				diag.Count(int64(len(e.reports)), "report"),
-				diag.Quote(strings.Join(e.unread[:min(len(e.unread), maxInSentence)], ", ")))
-		},
+}, {
+	Code: "dmarc.report.files.unread", Severity: diag.Warning, Ref: "RFC 9990 section 3.5.2",
+	Title: "Files that cannot be opened: there may be reports in them", Requirement: "All files can be opened",
+	Advice: "Save these files again, unpack them if they have a password, and analyze them together with the others.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.unread) > 0, "Besides %s the file holds %s, which could not be opened.",
+			diag.Count(int64(len(e.reports)), "report"),
+			diag.Quote(strings.Join(e.unread[:min(len(e.unread), maxInSentence)], ", ")))
 	},
-}
+}}
