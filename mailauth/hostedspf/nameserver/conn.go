@@ -139,6 +139,8 @@ func hostOf(ip netip.Addr) netip.Addr {
 // addrOf is the IP address of a peer, or the zero Addr.
 func addrOf(a net.Addr) netip.Addr {
 	switch a := a.(type) {
+	case peer:
+		return addrOf(a.UDPAddr)
 	case *net.UDPAddr:
 		return a.AddrPort().Addr().Unmap()
 	case *net.TCPAddr:

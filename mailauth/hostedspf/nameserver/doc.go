@@ -75,6 +75,7 @@
 //	transfer.go  the zone for secondaries
 //	notify.go    word of changes for secondaries
 //	rate.go      how many datagrams a network of clients gets; cookie.go: whom that does not concern (RFC 7873)
+//	packed.go    answers to plain questions as they are sent, kept for a minute; datagram.go: sent in batches
 //	conn.go      how many connections, and for how long
 //	server.go    the sockets
 //	source.go    from the store to the snapshot

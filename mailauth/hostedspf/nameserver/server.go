@@ -121,7 +121,7 @@ func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 	}
 	s.address = packets.LocalAddr().String()
 	s.servers = []*dns.Server{
-		{PacketConn: packets, UDPSize: maxDatagram},
+		{PacketConn: s.datagrams(packets), UDPSize: maxDatagram},
 		{
 			Listener: newDoorman(stream), MaxTCPQueries: maxQueries, ReadTimeout: firstTimeout,
 			IdleTimeout: func() time.Duration { return idleTimeout },

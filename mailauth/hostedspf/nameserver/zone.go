@@ -156,7 +156,7 @@ type published struct {
 	networks []netip.Prefix // of a set; the value is then empty
 }
 
-// A snapshot is all that the server answers from. It never changes.
+// A snapshot is all that the server answers from. It never changes, but for answers that are kept packed.
 type snapshot struct {
 	apex     string // absolute, in lower case
 	soa      *dns.SOA
@@ -165,6 +165,7 @@ type snapshot struct {
 	sets     map[string]answered
 	records  int
 	signer   *signer // nil: the zone is not signed
+	pantry   pantry
 }
 
 // A node is a name that exists: its records by type, or none if it only stands above other names (RFC 8020).
