@@ -218,6 +218,26 @@ func (rules Rules[E]) Reading(sources ...Source) Rules[E] {
 	return list
 }
 
+// With returns the rules with what they have in common, for those that do not say it themselves: what they depend on,
+// when they apply, what they read, and the factor of those with a weight. If common stands, all do.
+func (rules Rules[E]) With(common Rule[E]) Rules[E] {
+	list := rules.Reading(common.Reads...)
+	for i := range list {
+		r := &list[i]
+		if r.Weight > 0 {
+			r.Category = cmp.Or(r.Category, common.Category)
+		}
+		if len(r.DependsOn) == 0 {
+			r.DependsOn = common.DependsOn
+		}
+		if r.When == nil {
+			r.When = common.When
+		}
+		r.Stands = r.Stands || common.Stands
+	}
+	return list
+}
+
 // reads reports whether the rule depends on one of the sources.
 func (r *Rule[E]) reads(open []Source) bool {
 	return len(open) > 0 && (len(r.Reads) == 0 ||

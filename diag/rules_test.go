@@ -401,6 +401,25 @@ func TestRulesCheck(t *testing.T) {
 	}
 }
 
+func TestWith(t *testing.T) {
+	own, free := rule("t.own", Error, 1), rule("t.free", Info, 0)
+	own.Category, own.DependsOn = Category{Code: "own"}, []Code{"t.first"}
+	common := Rule[failing]{Category: Category{Code: "common"}, DependsOn: []Code{"t.second"}, Reads: []Source{"record"},
+		Stands: true, When: func(failing) bool { return false }}
+	rules := Rules[failing]{own, rule("t.plain", Error, 1), free}
+	got := rules.With(common)
+	for i, want := range []Rule[failing]{
+		{Category: own.Category, DependsOn: own.DependsOn}, {Category: common.Category, DependsOn: common.DependsOn},
+		{DependsOn: common.DependsOn}, // what only informs has no factor
+	} {
+		assert.Equal(t, want.Category, got[i].Category)
+		assert.Equal(t, want.DependsOn, got[i].DependsOn)
+		assert.Equal(t, common.Reads, got[i].Reads)
+		assert.True(t, got[i].Stands && got[i].When != nil)
+	}
+	assert.Nil(t, rules[1].When, "the table itself stays as it is")
+}
+
 func TestDescribe(t *testing.T) {
 	r := rule("t.code", Error, 7)
 	r.Ref, r.Advice, r.Category = "RFC 8461 section 3.1", "Fix it.", Category{"policy", "Policy"}
