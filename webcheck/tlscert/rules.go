@@ -11,13 +11,21 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
+type rule = diag.Rule[*evidence]
+
 // rules is the table of all that is examined, in the order in which a client would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(reachRules(), connectionRules.Reading(ground.SourceServer), handshakeRules(),
-		clientRules.Reading(ground.SourceServer), validityRules,
-		slices.Concat(certificateRules, chainRules, keyRules, formRules).Reading(ground.SourceServer),
-		versionRules.Reading(sourceScan), cipherRules.Reading(sourceScan), featureRules.Reading(sourceScan),
-		issuanceRules.Reading(ground.SourceServer), caaRules.Reading(sourceCAA))
+	fromServer, fromScan := []diag.Source{ground.SourceServer}, []diag.Source{sourceScan}
+	return slices.Concat(reachRules(), connectionRules.Reading(fromServer...), handshakeRules(),
+		clientRules.With(rule{Reads: fromServer, DependsOn: []diag.Code{"tls.host.handshake"}}), validityRules,
+		certificateRules.With(rule{Reads: fromServer, Category: factorCertificate}),
+		chainRules.With(rule{Reads: fromServer, Category: factorChain, When: certified}),
+		keyRules.With(rule{Reads: fromServer, Category: factorKey, When: certified}), formRules.Reading(fromServer...),
+		versionRules.With(rule{Reads: fromScan, Category: factorProtocol, When: scanned, Stands: true}),
+		cipherRules.With(rule{Reads: fromScan, Category: factorCipher, When: offers}),
+		featureRules.With(rule{Reads: fromScan, Category: factorProtocol}),
+		issuanceRules.With(rule{Reads: fromServer, Category: factorIssuance, When: stapled}),
+		caaRules.With(rule{Reads: []diag.Source{sourceCAA}, Category: factorIssuance}))
 })
 
 // server makes the rules about facts that other checks of servers meet as well.
@@ -64,43 +72,40 @@ func (e *evidence) oversized() bool {
 // reachRules are about reaching the server.
 func reachRules() diag.Rules[*evidence] {
 	return server.Rules(
-		diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
-		diag.Rule[*evidence]{Fact: ground.Silent, Code: "tls.server.unknown"},
-		diag.Rule[*evidence]{Fact: ground.NoName, Code: "tls.host.nxdomain"},
-		diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "tls.host.address", NoScore: true},
-		diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "tls.host.blocked", NoScore: true},
-		diag.Rule[*evidence]{Fact: ground.Refused, Code: "tls.host.connection", NoScore: true},
+		rule{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
+		rule{Fact: ground.Silent, Code: "tls.server.unknown"},
+		rule{Fact: ground.NoName, Code: "tls.host.nxdomain"},
+		rule{Fact: ground.NoAddress, Code: "tls.host.address", NoScore: true},
+		rule{Fact: ground.NotPublic, Code: "tls.host.blocked", NoScore: true},
+		rule{Fact: ground.Refused, Code: "tls.host.connection", NoScore: true},
 	)
 }
 
 // connectionRules are about what answers.
-var connectionRules = diag.Rules[*evidence]{
-	{
-		Code: "tls.handshake.plain", Severity: diag.Critical, NoScore: true,
-		DependsOn: []diag.Code{"tls.host.connection"}, Ref: "RFC 8446 section 5.1",
-		Title: "Server does not speak TLS on this port", Requirement: "The server speaks TLS",
-		Advice: "Enable TLS on the port, or check the port: protocols with STARTTLS begin without TLS.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.failure != nil && e.scan != nil && e.scan.NotTLS, "What the server at %s sends is not TLS.",
-				e.addr)
-		},
+var connectionRules = diag.Rules[*evidence]{{
+	Code: "tls.handshake.plain", Severity: diag.Critical, NoScore: true,
+	DependsOn: []diag.Code{"tls.host.connection"}, Ref: "RFC 8446 section 5.1",
+	Title: "Server does not speak TLS on this port", Requirement: "The server speaks TLS",
+	Advice: "Enable TLS on the port, or check the port: protocols with STARTTLS begin without TLS.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.failure != nil && e.scan != nil && e.scan.NotTLS, "What the server at %s sends is not TLS.",
+			e.addr)
 	},
-	{
-		Code: "tls.handshake.oversized", Severity: diag.Critical, NoScore: true,
-		DependsOn: []diag.Code{"tls.handshake.plain"}, Ref: "RFC 8446 section 4",
-		Title:       "TLS handshake message is too long for clients",
-		Requirement: "The messages of the TLS handshake are of a usual size",
-		Advice:      "Configure a chain of the certificate and its intermediates only; these have a few kilobytes.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.oversized(), "The server at %s announces a handshake message beyond the 256 KiB that clients "+
-				"read at most.", e.addr)
-		},
+}, {
+	Code: "tls.handshake.oversized", Severity: diag.Critical, NoScore: true,
+	DependsOn: []diag.Code{"tls.handshake.plain"}, Ref: "RFC 8446 section 4",
+	Title:       "TLS handshake message is too long for clients",
+	Requirement: "The messages of the TLS handshake are of a usual size",
+	Advice:      "Configure a chain of the certificate and its intermediates only; these have a few kilobytes.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.oversized(), "The server at %s announces a handshake message beyond the 256 KiB that clients "+
+			"read at most.", e.addr)
 	},
-}
+}}
 
 // handshakeRules are about coming to terms with the server.
 func handshakeRules() diag.Rules[*evidence] {
-	return server.Rules(diag.Rule[*evidence]{
+	return server.Rules(rule{
 		Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,
 		DependsOn: []diag.Code{"tls.host.connection", "tls.handshake.plain", "tls.handshake.oversized"},
 		Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or its " +
@@ -109,33 +114,29 @@ func handshakeRules() diag.Rules[*evidence] {
 }
 
 // clientRules are about who can connect.
-var clientRules = diag.Rules[*evidence]{
-	{
-		Code: "tls.handshake.client_certificate", Severity: diag.Info, DependsOn: []diag.Code{"tls.host.handshake"},
-		Ref:   "RFC 8446 section 4.3.2",
-		Title: "Server asks clients for a certificate", Requirement: "The server asks for no certificate of the client",
-		Advice: "Disable client certificates unless only known clients should connect.",
-		Fails: func(e *evidence) diag.Failures {
-			if e.demandsClient() {
-				return diag.Fail("The server at %s ends the connection unless the client shows a certificate.", e.addr)
-			}
-			return diag.FailIf(e.asksForClient(), "The server at %s asks for a certificate of the client. The handshake was completed "+
-				"without one; whether the application refuses such clients was not tested.", e.addr)
-		},
+var clientRules = diag.Rules[*evidence]{{
+	Code: "tls.handshake.client_certificate", Severity: diag.Info, Ref: "RFC 8446 section 4.3.2",
+	Title: "Server asks clients for a certificate", Requirement: "The server asks for no certificate of the client",
+	Advice: "Disable client certificates unless only known clients should connect.",
+	Fails: func(e *evidence) diag.Failures {
+		if e.demandsClient() {
+			return diag.Fail("The server at %s ends the connection unless the client shows a certificate.", e.addr)
+		}
+		return diag.FailIf(e.asksForClient(), "The server at %s asks for a certificate of the client. The handshake was completed "+
+			"without one; whether the application refuses such clients was not tested.", e.addr)
 	},
-	{
-		Code: "tls.handshake.uncommon", Severity: diag.Error, Weight: 10, Category: factorConnection,
-		DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 9325 section 4.2",
-		Title: "Common clients cannot connect", Requirement: "Common clients can connect",
-		Advice: "Enable cipher suites with ECDHE and AES-GCM or ChaCha20, the groups X25519 and P-256, and a certificate " +
-			"with an RSA or ECDSA key on P-256.",
-		When: func(e *evidence) bool { return !e.demandsClient() && !e.anonymous() && e.broken == nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.failure != nil,
-				"A client with the usual cipher suites, groups and signatures fails: %s.", reasonOf(e.failure))
-		},
+}, {
+	Code: "tls.handshake.uncommon", Severity: diag.Error, Weight: 10, Category: factorConnection,
+	Ref:   "RFC 9325 section 4.2",
+	Title: "Common clients cannot connect", Requirement: "Common clients can connect",
+	Advice: "Enable cipher suites with ECDHE and AES-GCM or ChaCha20, the groups X25519 and P-256, and a certificate " +
+		"with an RSA or ECDSA key on P-256.",
+	When: func(e *evidence) bool { return !e.demandsClient() && !e.anonymous() && e.broken == nil },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.failure != nil,
+			"A client with the usual cipher suites, groups and signatures fails: %s.", reasonOf(e.failure))
 	},
-}
+}}
 
 // reasonOf is the message of a failure; it is also called where there is none.
 func reasonOf(f *fetch.Error) string {

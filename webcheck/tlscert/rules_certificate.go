@@ -15,70 +15,63 @@ import (
 func certified(e *evidence) bool { return e.tls != nil }
 
 // certificateRules are about the certificate of the server itself, its validity apart.
-var certificateRules = diag.Rules[*evidence]{
-	{
-		Code: "tls.certificate.missing", Severity: diag.Critical, Weight: 10, Category: factorCertificate,
-		DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 9325 section 4.1",
-		Title: "Server shows no certificate", Requirement: "The server shows a certificate",
-		Advice: "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
-		When:   func(e *evidence) bool { return certified(e) || e.anonymous() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!certified(e), "The server at %s accepts anonymous cipher suites only, with which it shows no "+
-				"certificate.", e.addr)
-		},
+var certificateRules = diag.Rules[*evidence]{{
+	Code: "tls.certificate.missing", Severity: diag.Critical, Weight: 10,
+	DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 9325 section 4.1",
+	Title: "Server shows no certificate", Requirement: "The server shows a certificate",
+	Advice: "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
+	When:   func(e *evidence) bool { return certified(e) || e.anonymous() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!certified(e), "The server at %s accepts anonymous cipher suites only, with which it shows no "+
+			"certificate.", e.addr)
 	},
-	{
-		Code: "tls.certificate.unread", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 8446 section 4.4.2",
-		Title: "Certificate could not be read", Requirement: "The certificate can be read",
-		Advice: "Enable a common cipher suite and group: the certificate is sent encrypted in a way that this client does not support.",
-		When:   func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!certified(e),
-				"The server at %s sends its certificate encrypted by a key exchange or cipher that "+
-					"this client does not support.", e.addr)
-		},
+}, {
+	Code: "tls.certificate.unread", Severity: diag.Error, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 8446 section 4.4.2",
+	Title: "Certificate could not be read", Requirement: "The certificate can be read",
+	Advice: "Enable a common cipher suite and group: the certificate is sent encrypted in a way that this client does not support.",
+	When:   func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!certified(e),
+			"The server at %s sends its certificate encrypted by a key exchange or cipher that "+
+				"this client does not support.", e.addr)
 	},
-	{
-		Code: "tls.certificate.malformed", Severity: diag.Error, Weight: 5, Category: factorCertificate,
-		DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 5280 section 4.1",
-		Title:       "Certificate is malformed or of an unknown kind",
-		Requirement: "The certificates follow the X.509 format",
-		Advice:      "Have the certificate reissued by a public authority, with an RSA key or an ECDSA key on P-256.",
-		When:        func(e *evidence) bool { return len(e.served) > 0 || e.broken != nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.broken != nil, "A certificate of the chain that the server at %s sends cannot be read.", e.addr)
-		},
+}, {
+	Code: "tls.certificate.malformed", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"tls.host.handshake"},
+	Ref:   "RFC 5280 section 4.1",
+	Title: "Certificate is malformed or of an unknown kind", Requirement: "The certificates follow the X.509 format",
+	Advice: "Have the certificate reissued by a public authority, with an RSA key or an ECDSA key on P-256.",
+	When:   func(e *evidence) bool { return len(e.served) > 0 || e.broken != nil },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.broken != nil, "A certificate of the chain that the server at %s sends cannot be read.", e.addr)
 	},
-	{
-		Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Category: factorCertificate,
-		Fact: ground.OtherName, Ref: "RFC 9525 section 6.3",
-		Title: "Certificate does not match the name", Requirement: "The certificate covers the name",
-		Advice: "Get a certificate with the name as a subject alternative name, or configure the server to choose the right " +
-			"certificate by the name that clients ask for (SNI).",
-		When: certified, Fails: mismatch,
+}, {
+	Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Fact: ground.OtherName,
+	Ref:   "RFC 9525 section 6.3",
+	Title: "Certificate does not match the name", Requirement: "The certificate covers the name",
+	Advice: "Get a certificate with the name as a subject alternative name, or configure the server to choose the right " +
+		"certificate by the name that clients ask for (SNI).",
+	When:  certified,
+	Fails: mismatch,
+}, {
+	Code: "tls.certificate.validity", Severity: diag.Warning, Weight: 2, Ref: "Baseline Requirements section 6.3.2",
+	Title:       "Validity period of the certificate is longer than browsers accept",
+	Requirement: "The validity period is within the limit of browsers",
+	Advice:      "Have the certificate reissued with a shorter validity, and automate renewal.",
+	When:        func(e *evidence) bool { return certified(e) && !e.described().SelfSigned },
+	Fails: func(e *evidence) diag.Failures {
+		limit, whose := e.longest()
+		return diag.FailIf(life(e.leaf()) > limit, "The certificate is valid for %d days; %s allows %d.",
+			int((life(e.leaf())+day-1)/day), whose, int(limit/day))
 	},
-	{
-		Code: "tls.certificate.validity", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
-		Ref:         "Baseline Requirements section 6.3.2",
-		Title:       "Validity period of the certificate is longer than browsers accept",
-		Requirement: "The validity period is within the limit of browsers",
-		Advice:      "Have the certificate reissued with a shorter validity, and automate renewal.",
-		When:        func(e *evidence) bool { return certified(e) && !e.described().SelfSigned },
-		Fails: func(e *evidence) diag.Failures {
-			limit, whose := e.longest()
-			return diag.FailIf(life(e.leaf()) > limit, "The certificate is valid for %d days; %s allows %d.",
-				int((life(e.leaf())+day-1)/day), whose, int(limit/day))
-		},
-	},
-}
+}}
 
 // validityRules are about the time.
 var validityRules = server.Rules(
-	diag.Rule[*evidence]{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate},
-	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate},
-	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate},
-	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
+	rule{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate},
+	rule{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate},
+	rule{Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate},
+	rule{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
 )
 
 // anonymous reports whether the server accepts suites without a certificate only.
@@ -166,31 +159,24 @@ func mismatch(e *evidence) diag.Failures {
 }
 
 // keyRules are about the keys and signatures of the chain.
-var keyRules = diag.Rules[*evidence]{
-	{
-		Code: "tls.key.weak", Severity: diag.Error, Weight: 10, Category: factorKey,
-		Ref:   "Baseline Requirements section 6.1.5",
-		Title: "Certificate has a weak key", Requirement: "The keys of the certificates are strong",
-		Advice: "Generate a new key, ECDSA on P-256 or RSA with 2048 bits or more, and get a certificate for it.",
-		When:   certified,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.needed(), func(c *x509.Certificate) diag.Failures {
-				key := pki.DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo)
-				return diag.FailIf(key.Weak, "The key of the certificate for %s is weak: %s.", subject(c), key.WeakReason)
-			})
-		},
+var keyRules = diag.Rules[*evidence]{{
+	Code: "tls.key.weak", Severity: diag.Error, Weight: 10, Ref: "Baseline Requirements section 6.1.5",
+	Title: "Certificate has a weak key", Requirement: "The keys of the certificates are strong",
+	Advice: "Generate a new key, ECDSA on P-256 or RSA with 2048 bits or more, and get a certificate for it.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.needed(), func(c *x509.Certificate) diag.Failures {
+			key := pki.DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo)
+			return diag.FailIf(key.Weak, "The key of the certificate for %s is weak: %s.", subject(c), key.WeakReason)
+		})
 	},
-	{
-		Code: "tls.key.signature", Severity: diag.Error, Weight: 10, Category: factorKey,
-		Ref:         "Baseline Requirements section 7.1.3.2",
-		Title:       "Certificate is signed with a broken hash",
-		Requirement: "The certificates are signed with SHA-256 or better",
-		Advice:      "Have the certificates reissued: browsers refuse signatures with SHA-1 and MD5.",
-		When:        certified,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.weaklySigned(), func(c *x509.Certificate) diag.Failures {
-				return diag.Fail("The certificate for %s is signed with %s.", subject(c), c.SignatureAlgorithm)
-			})
-		},
+}, {
+	Code: "tls.key.signature", Severity: diag.Error, Weight: 10, Ref: "Baseline Requirements section 7.1.3.2",
+	Title:       "Certificate is signed with a broken hash",
+	Requirement: "The certificates are signed with SHA-256 or better",
+	Advice:      "Have the certificates reissued: browsers refuse signatures with SHA-1 and MD5.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.weaklySigned(), func(c *x509.Certificate) diag.Failures {
+			return diag.Fail("The certificate for %s is signed with %s.", subject(c), c.SignatureAlgorithm)
+		})
 	},
-}
+}}

@@ -14,105 +14,95 @@ import (
 const clockSkew = 5 * time.Minute
 
 // issuanceRules are about what logs and authorities say of the certificate.
-var issuanceRules = diag.Rules[*evidence]{
-	{
-		Code: "tls.sct.missing", Severity: diag.Error, Weight: 5, Category: factorIssuance, Ref: "RFC 9162 section 6.3",
-		Title:       "Too few signed certificate timestamps",
-		Requirement: "The certificate has the timestamps that browsers ask for",
-		Advice:      "Have the certificate reissued with embedded timestamps: browsers refuse it as it is.",
-		When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
-		Fails: func(e *evidence) diag.Failures {
-			n, want := len(e.scts), e.wantedSCTs()
-			return diag.FailIf(n < want,
-				"The certificate comes with %s of Certificate Transparency logs; browsers ask for %d.",
-				diag.Count(n, "timestamp"), want)
-		},
+var issuanceRules = diag.Rules[*evidence]{{
+	Code: "tls.sct.missing", Severity: diag.Error, Weight: 5, Ref: "RFC 9162 section 6.3",
+	Title:       "Too few signed certificate timestamps",
+	Requirement: "The certificate has the timestamps that browsers ask for",
+	Advice:      "Have the certificate reissued with embedded timestamps: browsers refuse it as it is.",
+	When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
+	Fails: func(e *evidence) diag.Failures {
+		n, want := len(e.scts), e.wantedSCTs()
+		return diag.FailIf(n < want,
+			"The certificate comes with %s of Certificate Transparency logs; browsers ask for %d.",
+			diag.Count(n, "timestamp"), want)
 	},
-	{
-		Code: "tls.sct.invalid", Severity: diag.Error, Weight: 2, Category: factorIssuance, Ref: "RFC 6962 section 3.2",
-		Title:       "Certificate timestamp is not valid",
-		Requirement: "The timestamps can be read, and their signatures are valid",
-		Advice:      "Have the certificate reissued: browsers do not count the timestamp.",
-		When:        func(e *evidence) bool { return certified(e) && (e.sctFault || slices.ContainsFunc(e.scts, judged)) },
-		Fails: func(e *evidence) (list diag.Failures) {
-			if e.sctFault {
-				list = diag.Fail("A timestamp in the certificate cannot be read.")
+}, {
+	Code: "tls.sct.invalid", Severity: diag.Error, Weight: 2, Ref: "RFC 6962 section 3.2",
+	Title:       "Certificate timestamp is not valid",
+	Requirement: "The timestamps can be read, and their signatures are valid",
+	Advice:      "Have the certificate reissued: browsers do not count the timestamp.",
+	When:        func(e *evidence) bool { return certified(e) && (e.sctFault || slices.ContainsFunc(e.scts, judged)) },
+	Fails: func(e *evidence) (list diag.Failures) {
+		if e.sctFault {
+			list = diag.Fail("A timestamp in the certificate cannot be read.")
+		}
+		for _, s := range e.scts {
+			if s.Verified != nil && !*s.Verified {
+				list = append(list, diag.Failure{Target: s.Log,
+					Detail: fmt.Sprintf("The timestamp of the log %s is not signed for this certificate.", diag.Quote(s.Log))})
 			}
-			for _, s := range e.scts {
-				if s.Verified != nil && !*s.Verified {
-					list = append(list, diag.Failure{Target: s.Log,
-						Detail: fmt.Sprintf("The timestamp of the log %s is not signed for this certificate.", diag.Quote(s.Log))})
-				}
-			}
-			return list
-		},
+		}
+		return list
 	},
-	{
-		Code: "tls.ocsp.must_staple", Severity: diag.Error, Weight: 5, Category: factorIssuance,
-		Ref:         "RFC 7633 section 4.2.2",
-		Title:       "Certificate requires a stapled OCSP response, but none was sent",
-		Requirement: "The server staples the OCSP response that the certificate demands",
-		Advice:      "Enable OCSP stapling, and make the server fetch the response before the first connection.",
-		When:        func(e *evidence) bool { return certified(e) && e.mustStaple() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.staple) == 0,
-				"The certificate has the extension must-staple, and the handshake had no OCSP "+
-					"response; some clients refuse such a connection.")
-		},
+}, {
+	Code: "tls.ocsp.must_staple", Severity: diag.Error, Weight: 5, Ref: "RFC 7633 section 4.2.2",
+	Title:       "Certificate requires a stapled OCSP response, but none was sent",
+	Requirement: "The server staples the OCSP response that the certificate demands",
+	Advice:      "Enable OCSP stapling, and make the server fetch the response before the first connection.",
+	When:        func(e *evidence) bool { return certified(e) && e.mustStaple() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.staple) == 0,
+			"The certificate has the extension must-staple, and the handshake had no OCSP "+
+				"response; some clients refuse such a connection.")
 	},
-	{
-		Code: "tls.ocsp.invalid", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
-		Ref:         "RFC 6960 section 3.2",
-		Title:       "Stapled OCSP response is not valid",
-		Requirement: "The stapled OCSP response is for the certificate, and signed by its issuer",
-		Advice:      "Make the server fetch the response again, and check that it knows the certificate of the issuer.",
-		When:        func(e *evidence) bool { return e.response != nil || e.ocspErr != nil },
-		Fails: func(e *evidence) diag.Failures {
-			if e.ocspErr == nil {
-				return nil
-			}
-			return diag.Fail("The stapled OCSP response cannot be used: %s.", e.ocspErr)
-		},
+}, {
+	Code: "tls.ocsp.invalid", Severity: diag.Warning, Weight: 2, Ref: "RFC 6960 section 3.2",
+	Title:       "Stapled OCSP response is not valid",
+	Requirement: "The stapled OCSP response is for the certificate, and signed by its issuer",
+	Advice:      "Make the server fetch the response again, and check that it knows the certificate of the issuer.",
+	When:        func(e *evidence) bool { return e.response != nil || e.ocspErr != nil },
+	Fails: func(e *evidence) diag.Failures {
+		if e.ocspErr == nil {
+			return nil
+		}
+		return diag.Fail("The stapled OCSP response cannot be used: %s.", e.ocspErr)
 	},
-	{
-		Code: "tls.ocsp.revoked", Severity: diag.Critical, Weight: 10, Category: factorIssuance,
-		DependsOn: []diag.Code{"tls.ocsp.invalid"}, Ref: "RFC 6960 section 2.2",
-		Title:       "Certificate was revoked",
-		Requirement: "The stapled OCSP response does not say that the certificate was revoked",
-		Advice:      "Generate a new key, get a new certificate and install it at once.",
-		When:        func(e *evidence) bool { return e.response != nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.response.Status == ocsp.Revoked,
-				"The OCSP response says that the certificate was revoked on %s.",
-				e.response.RevokedAt.UTC().Format(time.DateOnly))
-		},
+}, {
+	Code: "tls.ocsp.revoked", Severity: diag.Critical, Weight: 10, DependsOn: []diag.Code{"tls.ocsp.invalid"},
+	Ref:         "RFC 6960 section 2.2",
+	Title:       "Certificate was revoked",
+	Requirement: "The stapled OCSP response does not say that the certificate was revoked",
+	Advice:      "Generate a new key, get a new certificate and install it at once.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.response.Status == ocsp.Revoked,
+			"The OCSP response says that the certificate was revoked on %s.",
+			e.response.RevokedAt.UTC().Format(time.DateOnly))
 	},
-	{
-		Code: "tls.ocsp.outdated", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
-		DependsOn: []diag.Code{"tls.ocsp.invalid"}, Ref: "RFC 6960 section 3.2",
-		Title: "Stapled OCSP response is not current", Requirement: "The stapled OCSP response is current",
-		Advice: "Make the server fetch the response again, and check its clock and its access to the OCSP server.",
-		When:   func(e *evidence) bool { return e.response != nil },
-		Fails: func(e *evidence) diag.Failures {
-			from, until := e.response.ThisUpdate, e.response.NextUpdate
-			if e.now.Before(from.Add(-clockSkew)) {
-				return diag.Fail("The OCSP response is valid only from %s.", from.UTC().Format(time.RFC3339))
-			}
-			return diag.FailIf(!until.IsZero() && e.now.After(until), "The OCSP response was valid until %s.",
-				until.UTC().Format(time.RFC3339))
-		},
+}, {
+	Code: "tls.ocsp.outdated", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"tls.ocsp.invalid"},
+	Ref:   "RFC 6960 section 3.2",
+	Title: "Stapled OCSP response is not current", Requirement: "The stapled OCSP response is current",
+	Advice: "Make the server fetch the response again, and check its clock and its access to the OCSP server.",
+	Fails: func(e *evidence) diag.Failures {
+		from, until := e.response.ThisUpdate, e.response.NextUpdate
+		if e.now.Before(from.Add(-clockSkew)) {
+			return diag.Fail("The OCSP response is valid only from %s.", from.UTC().Format(time.RFC3339))
+		}
+		return diag.FailIf(!until.IsZero() && e.now.After(until), "The OCSP response was valid until %s.",
+			until.UTC().Format(time.RFC3339))
 	},
-	{
-		Code: "tls.ocsp.status", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
-		DependsOn: []diag.Code{"tls.ocsp.invalid"}, Ref: "RFC 6960 section 2.2",
-		Title: "Authority does not know the certificate", Requirement: "The authority knows the certificate",
-		Advice: "Ask the authority: the certificate may be too new, or may never have been issued.",
-		When:   func(e *evidence) bool { return e.response != nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.response.Status == ocsp.Unknown, "The OCSP response has the status unknown.")
-		},
+}, {
+	Code: "tls.ocsp.status", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"tls.ocsp.invalid"},
+	Ref:   "RFC 6960 section 2.2",
+	Title: "Authority does not know the certificate", Requirement: "The authority knows the certificate",
+	Advice: "Ask the authority: the certificate may be too new, or may never have been issued.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.response.Status == ocsp.Unknown, "The OCSP response has the status unknown.")
 	},
-}
+}}
+
+// stapled reports whether there is an OCSP response that can be used.
+func stapled(e *evidence) bool { return e.response != nil }
 
 // judged reports whether it is known if the signature of a timestamp is valid.
 func judged(s SCT) bool { return s.Verified != nil }
@@ -124,68 +114,60 @@ func caaAsked(e *evidence) bool { return e.caa.asked && e.caa.err == nil }
 func limited(e *evidence) bool { return caaAsked(e) && len(e.caa.records) > 0 }
 
 // caaRules are about which authorities may issue the next certificate. The present one stays valid whatever they say.
-var caaRules = diag.Rules[*evidence]{
-	{
-		Code: "tls.caa.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8659 section 3",
-		Title: "CAA records could not be looked up", Requirement: "The name servers answer for CAA records",
-		Advice: "Check that every name server answers CAA queries: authorities do not issue when the lookup fails.",
-		When:   func(e *evidence) bool { return e.caa.asked && e.connected() },
-		Fails: func(e *evidence) diag.Failures {
-			if e.caa.err == nil {
-				return nil
-			}
-			return diag.Failures{{Detail: upper(e.caa.err.Error()) + "."}}
-		},
+var caaRules = diag.Rules[*evidence]{{
+	Code: "tls.caa.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8659 section 3",
+	Title: "CAA records could not be looked up", Requirement: "The name servers answer for CAA records",
+	Advice: "Check that every name server answers CAA queries: authorities do not issue when the lookup fails.",
+	When:   func(e *evidence) bool { return e.caa.asked && e.connected() },
+	Fails: func(e *evidence) diag.Failures {
+		if e.caa.err == nil {
+			return nil
+		}
+		return diag.Failures{{Detail: upper(e.caa.err.Error()) + "."}}
 	},
-	{
-		Code: "tls.caa.syntax", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
-		Ref:   "RFC 8659 section 4.2",
-		Title: "CAA record has a syntax error", Requirement: "The CAA records follow the syntax",
-		Advice: "Write the domain of the authority, then parameters after a semicolon: a broken record authorizes nobody.",
-		When:   limited,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.caa.malformed(), func(record string) diag.Failures {
-				return diag.Fail("The CAA record %s of %s cannot be read.", record, e.caa.domain)
-			})
-		},
+}, {
+	Code: "tls.caa.syntax", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.2",
+	Title: "CAA record has a syntax error", Requirement: "The CAA records follow the syntax",
+	Advice: "Write the domain of the authority, then parameters after a semicolon: a broken record authorizes nobody.",
+	When:   limited,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.caa.malformed(), func(record string) diag.Failures {
+			return diag.Fail("The CAA record %s of %s cannot be read.", record, e.caa.domain)
+		})
 	},
-	{
-		Code: "tls.caa.critical", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
-		Ref:         "RFC 8659 section 4.5",
-		Title:       "Critical CAA property is unknown and forbids every certificate",
-		Requirement: "Authorities understand every critical CAA property",
-		Advice:      "Correct the tag of the record, or clear its critical flag.",
-		When:        limited,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.caa.strange(), func(record string) diag.Failures {
-				return diag.Fail("No authority understands the CAA record %s of %s, which is marked as critical.", record,
-					e.caa.domain)
-			})
-		},
+}, {
+	Code: "tls.caa.critical", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.5",
+	Title:       "Critical CAA property is unknown and forbids every certificate",
+	Requirement: "Authorities understand every critical CAA property",
+	Advice:      "Correct the tag of the record, or clear its critical flag.", When: limited,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.caa.strange(), func(record string) diag.Failures {
+			return diag.Fail("No authority understands the CAA record %s of %s, which is marked as critical.", record,
+				e.caa.domain)
+		})
 	},
-	{
-		Code: "tls.caa.issuer", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
-		DependsOn: []diag.Code{"tls.caa.critical"}, Ref: "RFC 8659 section 4.2",
-		Title:       "CAA does not allow the issuer of the certificate",
-		Requirement: "CAA allows the issuer of the certificate",
-		Advice: "Add the authority to the CAA records before the next renewal, which will fail otherwise; if you did not order " +
-			"the certificate, find out who did.",
-		When: func(e *evidence) bool { _, known := e.allowed(); return limited(e) && known },
-		Fails: func(e *evidence) diag.Failures {
-			if yes, _ := e.allowed(); yes {
-				return nil
-			}
-			name, _ := e.organization()
-			domains, _ := e.caa.relevant(e.wildcard())
-			if len(domains) == 0 {
-				return diag.Fail("The CAA records of %s forbid every authority to issue, including %s, which issued this certificate; "+
-					"it stays valid, but renewal will fail.", e.caa.domain, diag.Quote(name))
-			}
-			return diag.Fail("The CAA records of %s allow %s to issue, and not %s, which issued this certificate; it stays valid, "+
-				"but renewal will fail.", e.caa.domain, diag.Quote(strings.Join(domains, ", ")), diag.Quote(name))
-		},
+}, {
+	Code: "tls.caa.issuer", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"tls.caa.critical"},
+	Ref:         "RFC 8659 section 4.2",
+	Title:       "CAA does not allow the issuer of the certificate",
+	Requirement: "CAA allows the issuer of the certificate",
+	Advice: "Add the authority to the CAA records before the next renewal, which will fail otherwise; if you did not order " +
+		"the certificate, find out who did.",
+	When: func(e *evidence) bool { _, known := e.allowed(); return limited(e) && known },
+	Fails: func(e *evidence) diag.Failures {
+		if yes, _ := e.allowed(); yes {
+			return nil
+		}
+		name, _ := e.organization()
+		domains, _ := e.caa.relevant(e.wildcard())
+		if len(domains) == 0 {
+			return diag.Fail("The CAA records of %s forbid every authority to issue, including %s, which issued this certificate; "+
+				"it stays valid, but renewal will fail.", e.caa.domain, diag.Quote(name))
+		}
+		return diag.Fail("The CAA records of %s allow %s to issue, and not %s, which issued this certificate; it stays valid, "+
+			"but renewal will fail.", e.caa.domain, diag.Quote(strings.Join(domains, ", ")), diag.Quote(name))
 	},
-}
+}}
 
 // upper makes a sentence of the text of an error.
 func upper(s string) string {

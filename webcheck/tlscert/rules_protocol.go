@@ -26,56 +26,44 @@ func speaks(detail string, versions ...probe.Version) func(e *evidence) diag.Fai
 }
 
 // versionRules are about the versions that the server speaks.
-var versionRules = diag.Rules[*evidence]{
-	{
-		Code: "tls.version.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Some versions and cipher suites could not be tried",
-		Requirement: "All versions and cipher suites could be tried",
-		Ref:         "RFC 9325 section 3.1",
-		Advice:      "Try again later: servers that limit the rate of connections stop answering.",
-		When:        scanned, // of a server that says nothing at all another rule tells
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.scan.Partial, "The server at %s did not answer all of %s.", e.addr,
-				diag.Count(e.scan.Connections, "connection"))
-		},
+var versionRules = diag.Rules[*evidence]{{
+	Code: "tls.version.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9325 section 3.1",
+	Title:       "Some versions and cipher suites could not be tried",
+	Requirement: "All versions and cipher suites could be tried",
+	Advice:      "Try again later: servers that limit the rate of connections stop answering.",
+	When:        scanned, // of a server that says nothing at all another rule tells
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.scan.Partial, "The server at %s did not answer all of %s.", e.addr,
+			diag.Count(e.scan.Connections, "connection"))
 	},
-	{
-		Code: "tls.version.ssl", Severity: diag.Error, Weight: 10, Category: factorProtocol, Stands: true,
-		Ref:   "RFC 7568 section 3",
-		Title: "Server accepts SSLv2 or SSLv3", Requirement: "The server refuses SSLv2 and SSLv3",
-		Advice: "Disable SSLv2 and SSLv3: what is sent with them can be decrypted (DROWN, POODLE).",
-		When:   scanned, Fails: speaks(", with which connections can be decrypted.", probe.SSL2, probe.SSL3),
+}, {
+	Code: "tls.version.ssl", Severity: diag.Error, Weight: 10, Ref: "RFC 7568 section 3",
+	Title: "Server accepts SSLv2 or SSLv3", Requirement: "The server refuses SSLv2 and SSLv3",
+	Advice: "Disable SSLv2 and SSLv3: what is sent with them can be decrypted (DROWN, POODLE).",
+	Fails:  speaks(", with which connections can be decrypted.", probe.SSL2, probe.SSL3),
+}, {
+	Code: "tls.version.obsolete", Severity: diag.Warning, Weight: 5, Ref: "RFC 8996 section 2",
+	Title: "Server accepts TLS 1.0 or 1.1", Requirement: "The server refuses TLS 1.0 and 1.1",
+	Advice: "Disable TLS 1.0 and 1.1: browsers stopped using them in 2020.",
+	Fails:  speaks(", which must no longer be used.", probe.TLS10, probe.TLS11),
+}, {
+	Code: "tls.version.modern", Severity: diag.Error, Weight: 10, Ref: "RFC 9325 section 3.1.1",
+	Title: "Server supports neither TLS 1.2 nor TLS 1.3", Requirement: "The server supports TLS 1.2 or TLS 1.3",
+	Advice: "Enable TLS 1.2 and TLS 1.3: browsers refuse everything else.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.scan.Supported(probe.TLS12) == probe.No && e.scan.Supported(probe.TLS13) == probe.No,
+			"The newest version that the server accepts is %s.", e.newest())
 	},
-	{
-		Code: "tls.version.obsolete", Severity: diag.Warning, Weight: 5, Category: factorProtocol, Stands: true,
-		Ref:   "RFC 8996 section 2",
-		Title: "Server accepts TLS 1.0 or 1.1", Requirement: "The server refuses TLS 1.0 and 1.1",
-		Advice: "Disable TLS 1.0 and 1.1: browsers stopped using them in 2020.",
-		When:   scanned, Fails: speaks(", which must no longer be used.", probe.TLS10, probe.TLS11),
+}, {
+	Code: "tls.version.tls13", Severity: diag.Info, Weight: 2, DependsOn: []diag.Code{"tls.version.modern"},
+	Ref:   "RFC 9325 section 3.1.1",
+	Title: "Server does not support TLS 1.3", Requirement: "The server supports TLS 1.3",
+	Advice: "Enable TLS 1.3: it is faster, and leaves out what is weak in TLS 1.2.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.scan.Supported(probe.TLS13) == probe.No, "The newest version that the server accepts is %s.",
+			e.newest())
 	},
-	{
-		Code: "tls.version.modern", Severity: diag.Error, Weight: 10, Category: factorProtocol, Stands: true,
-		Ref:   "RFC 9325 section 3.1.1",
-		Title: "Server supports neither TLS 1.2 nor TLS 1.3", Requirement: "The server supports TLS 1.2 or TLS 1.3",
-		Advice: "Enable TLS 1.2 and TLS 1.3: browsers refuse everything else.",
-		When:   scanned,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.scan.Supported(probe.TLS12) == probe.No && e.scan.Supported(probe.TLS13) == probe.No,
-				"The newest version that the server accepts is %s.", e.newest())
-		},
-	},
-	{
-		Code: "tls.version.tls13", Severity: diag.Info, Weight: 2, Category: factorProtocol, Stands: true,
-		DependsOn: []diag.Code{"tls.version.modern"}, Ref: "RFC 9325 section 3.1.1",
-		Title: "Server does not support TLS 1.3", Requirement: "The server supports TLS 1.3",
-		Advice: "Enable TLS 1.3: it is faster, and leaves out what is weak in TLS 1.2.",
-		When:   scanned,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.scan.Supported(probe.TLS13) == probe.No, "The newest version that the server accepts is %s.",
-				e.newest())
-		},
-	},
-}
+}}
 
 // newest is the newest version that the server speaks.
 func (e *evidence) newest() probe.Version {
@@ -108,63 +96,46 @@ const maxShownSuites = 3
 func accepts(what string, is func(probe.Suite) bool) func(e *evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		names := e.suites(is)
-		if len(names) == 0 {
-			return nil
-		}
 		shown := strings.Join(names[:min(len(names), maxShownSuites)], ", ")
 		if more := len(names) - maxShownSuites; more > 0 {
 			shown += fmt.Sprintf(" and %d more", more)
 		}
-		return diag.Fail("The server accepts %s: %s.", what, shown)
+		return diag.FailIf(len(names) > 0, "The server accepts %s: %s.", what, shown)
+	}
+}
+
+// suite makes a rule about the suites of a kind.
+func suite(code diag.Code, severity diag.Severity, weight int, ref, title, requirement, advice, what string,
+	is func(probe.Suite) bool) rule {
+	return rule{
+		Code: code, Severity: severity, Weight: weight, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
+		Stands: true, Fails: accepts(what, is),
 	}
 }
 
 // cipherRules are about the cipher suites that the server accepts.
 var cipherRules = diag.Rules[*evidence]{
+	suite("tls.cipher.null", diag.Critical, 10, "RFC 9325 section 4.1",
+		"Server accepts unencrypted connections", "The server accepts encrypted connections only",
+		"Disable the cipher suites with NULL: they send all data in the clear.",
+		"cipher suites that do not encrypt", probe.Suite.Unencrypted),
+	suite("tls.cipher.anonymous", diag.Error, 10, "RFC 9325 section 4.1",
+		"Server accepts anonymous cipher suites", "The server authenticates itself in every cipher suite",
+		"Disable the anonymous cipher suites (aNULL in OpenSSL): anyone can impersonate the server.",
+		"cipher suites without a certificate", probe.Suite.Anonymous),
+	suite("tls.cipher.export", diag.Error, 5, "RFC 9325 section 4.1",
+		"Server accepts export cipher suites or single DES", "The server refuses ciphers with short keys",
+		"Disable the cipher suites with EXPORT, DES and RC2: their keys can be brute-forced (FREAK, Logjam).",
+		"ciphers with short keys", probe.Suite.ShortKey),
+	suite("tls.cipher.rc4", diag.Error, 5, "RFC 7465 section 2",
+		"Server accepts RC4", "The server refuses RC4",
+		"Disable the cipher suites with RC4: attackers can recover parts of what is sent.", "RC4", probe.Suite.RC4),
+	suite("tls.cipher.small_block", diag.Warning, 3, "RFC 9325 section 4.1",
+		"Server accepts 3DES or another cipher with 64-bit blocks", "The server refuses ciphers with 64-bit blocks",
+		"Disable 3DES, IDEA and the like: long connections leak data (Sweet32).",
+		"ciphers with blocks of 64 bits", func(s probe.Suite) bool { return s.SmallBlock() && !s.ShortKey() }),
 	{
-		Code: "tls.cipher.null", Severity: diag.Critical, Weight: 10, Category: factorCipher, Stands: true,
-		Ref:   "RFC 9325 section 4.1",
-		Title: "Server accepts unencrypted connections", Requirement: "The server accepts encrypted connections only",
-		Advice: "Disable the cipher suites with NULL: they send all data in the clear.",
-		When:   offers, Fails: accepts("cipher suites that do not encrypt", probe.Suite.Unencrypted),
-	},
-	{
-		Code: "tls.cipher.anonymous", Severity: diag.Error, Weight: 10, Category: factorCipher, Stands: true,
-		Ref:         "RFC 9325 section 4.1",
-		Title:       "Server accepts anonymous cipher suites",
-		Requirement: "The server authenticates itself in every cipher suite",
-		Advice:      "Disable the anonymous cipher suites (aNULL in OpenSSL): anyone can impersonate the server.",
-		When:        offers, Fails: accepts("cipher suites without a certificate", probe.Suite.Anonymous),
-	},
-	{
-		Code: "tls.cipher.export", Severity: diag.Error, Weight: 5, Category: factorCipher, Stands: true,
-		Ref:         "RFC 9325 section 4.1",
-		Title:       "Server accepts export cipher suites or single DES",
-		Requirement: "The server refuses ciphers with short keys",
-		Advice:      "Disable the cipher suites with EXPORT, DES and RC2: their keys can be brute-forced (FREAK, Logjam).",
-		When:        offers, Fails: accepts("ciphers with short keys", probe.Suite.ShortKey),
-	},
-	{
-		Code: "tls.cipher.rc4", Severity: diag.Error, Weight: 5, Category: factorCipher, Stands: true,
-		Ref:   "RFC 7465 section 2",
-		Title: "Server accepts RC4", Requirement: "The server refuses RC4",
-		Advice: "Disable the cipher suites with RC4: attackers can recover parts of what is sent.",
-		When:   offers, Fails: accepts("RC4", probe.Suite.RC4),
-	},
-	{
-		Code: "tls.cipher.small_block", Severity: diag.Warning, Weight: 3, Category: factorCipher, Stands: true,
-		Ref:         "RFC 9325 section 4.1",
-		Title:       "Server accepts 3DES or another cipher with 64-bit blocks",
-		Requirement: "The server refuses ciphers with 64-bit blocks",
-		Advice:      "Disable 3DES, IDEA and the like: long connections leak data (Sweet32).",
-		When:        offers,
-		Fails: accepts("ciphers with blocks of 64 bits", func(s probe.Suite) bool {
-			return s.SmallBlock() && !s.ShortKey()
-		}),
-	},
-	{
-		Code: "tls.cipher.forward_secrecy", Severity: diag.Warning, Weight: 5, Category: factorCipher,
-		Ref:   "RFC 9325 section 4.1",
+		Code: "tls.cipher.forward_secrecy", Severity: diag.Warning, Weight: 5, Ref: "RFC 9325 section 4.1",
 		Title: "No cipher suite has forward secrecy", Requirement: "The server supports forward secrecy",
 		Advice: "Enable cipher suites with ECDHE: otherwise anyone who steals the key can decrypt recorded connections.",
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
@@ -175,18 +146,14 @@ var cipherRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.cipher.static", Severity: diag.Info, Weight: 1, Category: factorCipher, Stands: true,
+		Code: "tls.cipher.static", Severity: diag.Info, Weight: 1, Stands: true,
 		DependsOn: []diag.Code{"tls.cipher.forward_secrecy"}, Ref: "RFC 9325 section 4.1",
-		Title:       "Server also accepts cipher suites without forward secrecy",
-		Requirement: "Every cipher suite has forward secrecy",
-		Advice:      "Disable the cipher suites that begin with TLS_RSA once no old clients need them.",
-		When:        offers,
-		Fails: accepts("cipher suites without forward secrecy", func(s probe.Suite) bool {
-			return !s.ForwardSecret() && !s.Anonymous()
-		}),
+		Title: "Server also accepts cipher suites without forward secrecy", Requirement: "Every cipher suite has forward secrecy",
+		Advice: "Disable the cipher suites that begin with TLS_RSA once no old clients need them.",
+		Fails:  accepts("cipher suites without forward secrecy", func(s probe.Suite) bool { return !s.ForwardSecret() && !s.Anonymous() }),
 	},
 	{
-		Code: "tls.cipher.aead", Severity: diag.Warning, Weight: 3, Category: factorCipher, Ref: "RFC 9325 section 4.2",
+		Code: "tls.cipher.aead", Severity: diag.Warning, Weight: 3, Ref: "RFC 9325 section 4.2",
 		Title: "No cipher suite has authenticated encryption", Requirement: "The server supports AES-GCM or ChaCha20",
 		Advice: "Enable cipher suites with AES-GCM or ChaCha20-Poly1305; CBC has been attacked again and again.",
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
@@ -197,28 +164,17 @@ var cipherRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.cipher.dh_broken", Severity: diag.Error, Weight: 5, Category: factorCipher, Stands: true,
-		Ref:         "RFC 9325 section 4.3",
-		Title:       "Diffie-Hellman prime of 1024 bits or fewer",
-		Requirement: "Diffie-Hellman primes have more than 1024 bits",
-		Advice:      "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919: smaller ones can be broken (Logjam).",
-		When:        offers,
-		Fails: func(e *evidence) diag.Failures {
-			bits := e.smallestDH()
-			return diag.FailIf(bits > 0 && bits <= 1024, "The server agrees on keys modulo a prime of %d bits.", bits)
-		},
+		Code: "tls.cipher.dh_broken", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 9325 section 4.3",
+		Title: "Diffie-Hellman prime of 1024 bits or fewer", Requirement: "Diffie-Hellman primes have more than 1024 bits",
+		Advice: "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919: smaller ones can be broken (Logjam).",
+		Fails:  primeBelow(1025),
 	},
 	{
-		Code: "tls.cipher.dh_small", Severity: diag.Warning, Weight: 2, Category: factorCipher, Stands: true,
+		Code: "tls.cipher.dh_small", Severity: diag.Warning, Weight: 2, Stands: true,
 		DependsOn: []diag.Code{"tls.cipher.dh_broken"}, Ref: "RFC 9325 section 4.3",
-		Title:       "Diffie-Hellman prime of fewer than 2048 bits",
-		Requirement: "Diffie-Hellman primes have 2048 bits or more",
-		Advice:      "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919.",
-		When:        offers,
-		Fails: func(e *evidence) diag.Failures {
-			bits := e.smallestDH()
-			return diag.FailIf(bits > 0 && bits < 2048, "The server agrees on keys modulo a prime of %d bits.", bits)
-		},
+		Title: "Diffie-Hellman prime of fewer than 2048 bits", Requirement: "Diffie-Hellman primes have 2048 bits or more",
+		Advice: "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919.",
+		Fails:  primeBelow(2048),
 	},
 }
 
@@ -229,14 +185,17 @@ func are(n int, thing string) string {
 	return map[bool]string{true: "is ", false: "are "}[n == 1] + diag.Count(n, thing)
 }
 
-// smallestDH is the size of the smallest prime of a key exchange; 0 if there is none.
-func (e *evidence) smallestDH() (bits int) {
-	for _, s := range e.scan.Suites {
-		if s.DHBits > 0 && (bits == 0 || s.DHBits < bits) {
-			bits = s.DHBits
+// primeBelow finds fault with the smallest prime of a Diffie-Hellman key exchange if it has fewer bits.
+func primeBelow(limit int) func(e *evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		smallest := limit
+		for _, s := range e.scan.Suites {
+			if s.DHBits > 0 {
+				smallest = min(smallest, s.DHBits)
+			}
 		}
+		return diag.FailIf(smallest < limit, "The server agrees on keys modulo a prime of %d bits.", smallest)
 	}
-	return bits
 }
 
 // old reports whether the server speaks TLS 1.2 or earlier, where extensions and compression matter.
@@ -252,40 +211,33 @@ func (e *evidence) hybridOnly() bool {
 }
 
 // featureRules are about groups and extensions.
-var featureRules = diag.Rules[*evidence]{
-	{
-		Code: "tls.group.hybrid_only", Severity: diag.Warning, Weight: 3, Category: factorProtocol,
-		Ref:         "RFC 9325 section 4.2.1",
-		Title:       "Older clients cannot connect: all groups are post-quantum",
-		Requirement: "TLS 1.3 also has a group that older clients know",
-		Advice:      "Enable X25519 and P-256 beside X25519MLKEM768: new clients still prefer the latter.",
-		When: func(e *evidence) bool {
-			return scanned(e) && e.scan.Supported(probe.TLS13) == probe.Yes && len(e.scan.Groups) > 0
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.hybridOnly(), "In TLS 1.3 the server only accepts %s; clients without it, such as OpenSSL before "+
-				"3.5 and browsers before 2024, fail also where TLS 1.2 is enabled.", e.scan.Groups[0].Group)
-		},
+var featureRules = diag.Rules[*evidence]{{
+	Code: "tls.group.hybrid_only", Severity: diag.Warning, Weight: 3, Ref: "RFC 9325 section 4.2.1",
+	Title:       "Older clients cannot connect: all groups are post-quantum",
+	Requirement: "TLS 1.3 also has a group that older clients know",
+	Advice:      "Enable X25519 and P-256 beside X25519MLKEM768: new clients still prefer the latter.",
+	When: func(e *evidence) bool {
+		return scanned(e) && e.scan.Supported(probe.TLS13) == probe.Yes && len(e.scan.Groups) > 0
 	},
-	{
-		Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, Category: factorProtocol, Stands: true,
-		Ref:   "RFC 5746 section 3.6",
-		Title: "Server does not support secure renegotiation", Requirement: "The server supports secure renegotiation",
-		Advice: "Update the TLS library of the server: an attacker may be able to insert data before that of a client.",
-		When:   old,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.scan.Old.SecureRenegotiation, "In %s the server does not answer the extension "+
-				"renegotiation_info.", e.scan.Old.Version)
-		},
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.hybridOnly(), "In TLS 1.3 the server only accepts %s; clients without it, such as OpenSSL before "+
+			"3.5 and browsers before 2024, fail also where TLS 1.2 is enabled.", e.scan.Groups[0].Group)
 	},
-	{
-		Code: "tls.feature.compression", Severity: diag.Error, Weight: 2, Category: factorProtocol, Stands: true,
-		Ref:   "RFC 9325 section 3.3",
-		Title: "Server compresses TLS", Requirement: "The server does not compress TLS",
-		Advice: "Disable TLS compression: an attacker who controls part of a request can recover its cookies (CRIME).",
-		When:   func(e *evidence) bool { return e.scan != nil && e.scan.Compression != probe.Unknown },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.scan.Compression == probe.Yes, "The server accepts an offer to compress with DEFLATE.")
-		},
+}, {
+	Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, Stands: true, Ref: "RFC 5746 section 3.6",
+	Title: "Server does not support secure renegotiation", Requirement: "The server supports secure renegotiation",
+	Advice: "Update the TLS library of the server: an attacker may be able to insert data before that of a client.",
+	When:   old,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.scan.Old.SecureRenegotiation, "In %s the server does not answer the extension "+
+			"renegotiation_info.", e.scan.Old.Version)
 	},
-}
+}, {
+	Code: "tls.feature.compression", Severity: diag.Error, Weight: 2, Stands: true, Ref: "RFC 9325 section 3.3",
+	Title: "Server compresses TLS", Requirement: "The server does not compress TLS",
+	Advice: "Disable TLS compression: an attacker who controls part of a request can recover its cookies (CRIME).",
+	When:   func(e *evidence) bool { return e.scan != nil && e.scan.Compression != probe.Unknown },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.scan.Compression == probe.Yes, "The server accepts an offer to compress with DEFLATE.")
+	},
+}}
