@@ -1,7 +1,6 @@
 package csr
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"os"
@@ -113,21 +112,19 @@ var outcomes = map[string]Outcome{"pass": compliant, "warn": warned, "fail": non
 // All files of the index have the verdict, findings, signature, fingerprint and names that they should have. A prime that
 // several of them share is found with the other files for a list.
 func TestConformanceCSR(t *testing.T) {
-	folder := diagtest.Vectors(t, "web", "csr")
-	text, err := os.ReadFile(filepath.Join(folder, "index.json"))
-	require.NoError(t, err)
 	var list []vector
-	require.NoError(t, json.Unmarshal(text, &list))
-	require.NotEmpty(t, list, "there are no cases")
 	moduli := map[string]*big.Int{}
-	for _, v := range list {
-		if slices.Contains(v.Expect.Findings, "shared_prime") {
-			moduli[v.ID] = modulus(t, filepath.Join(folder, v.File))
+	for _, index := range diagtest.Vectors(t, "web/csr/index.json") {
+		for _, v := range diagtest.Cases[vector](t, []string{index}) {
+			v.File = filepath.Join(filepath.Dir(index), v.File)
+			if list = append(list, v); slices.Contains(v.Expect.Findings, "shared_prime") {
+				moduli[v.ID] = modulus(t, v.File)
+			}
 		}
 	}
 	right := 0
 	for _, v := range list {
-		data, err := os.ReadFile(filepath.Join(folder, v.File))
+		data, err := os.ReadFile(v.File)
 		require.NoError(t, err, v.ID)
 		if faults := v.play(t, string(data), others(moduli, v.ID)); len(faults) > 0 {
 			t.Errorf("%s: %s", v.ID, strings.Join(faults, "; "))

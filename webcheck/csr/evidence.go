@@ -121,16 +121,3 @@ func shown(s string) string {
 	}
 	return diag.Quote(s)
 }
-
-// failed returns the detail of a search that found a weakness.
-func (e *evidence) failed(code pki.CheckCode) diag.Failures {
-	check := e.checks[code]
-	return diag.FailIf(check.Status == pki.CheckFailed, "%s", check.Detail).Suggesting(e.correction())
-}
-
-// searched reports whether a weakness was looked for.
-func searched(code pki.CheckCode) func(*evidence) bool {
-	return func(e *evidence) bool {
-		return e.csr != nil && e.checks[code].Status != pki.CheckSkipped && e.checks[code].Code != ""
-	}
-}

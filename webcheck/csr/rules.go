@@ -15,6 +15,8 @@ const (
 	armor = "RFC 7468 section "
 )
 
+type rule = diag.Rule[*evidence]
+
 // rules is the table of all rules: those of the text first, then those that public authorities have.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(textRules, authorityRules())
@@ -22,7 +24,8 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 
 // authorityRules are what the list of compliance is made of.
 var authorityRules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(structureRules, keyRules, signatureRules, nameRules, subjectRules, extensionRules)
+	return slices.Concat(structureRules.With(rule{When: readable}), keyRules, weaknessRules, signatureRules, nameRules.With(rule{When: named}),
+		subjectRules, extensionRules.With(rule{When: readable}))
 })
 
 // readable reports whether there is a request that can be read.
@@ -35,72 +38,61 @@ func judged(e *evidence) bool { return e.csr != nil || e.paste.Secret == "" }
 const regenerate = "Make a new request with the same key, as the suggested command does."
 
 // textRules are about what was pasted.
-var textRules = diag.Rules[*evidence]{
-	{
-		Code: "csr.private_key.present", Severity: diag.Critical, Ref: br + "4.9.1.1",
-		Title: "Private key in the text", Requirement: "The text holds no private key",
-		Advice: "Treat the private key as compromised: generate a new one, have certificates for the old one revoked, and " +
-			"paste the signing request alone. This key is not repeated, logged or stored.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.paste.Secret != "", "The text holds %s. A private key must never leave the server that uses it.",
-				secrets[e.paste.Secret])
-		},
+var textRules = diag.Rules[*evidence]{{
+	Code: "csr.private_key.present", Severity: diag.Critical, Ref: br + "4.9.1.1",
+	Title: "Private key in the text", Requirement: "The text holds no private key",
+	Advice: "Treat the private key as compromised: generate a new one, have certificates for the old one revoked, and " +
+		"paste the signing request alone. This key is not repeated, logged or stored.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.paste.Secret != "", "The text holds %s. A private key must never leave the server that uses it.",
+			secrets[e.paste.Secret])
 	},
-	{
-		Code: "csr.type.other", Severity: diag.Critical, Ref: armor + "7",
-		Title: "Not a certificate signing request", Requirement: "The text is a certificate signing request",
-		Advice: "Paste the file that begins with -----BEGIN CERTIFICATE REQUEST-----.",
-		When:   judged, Fails: otherType,
+}, {
+	Code: "csr.type.other", Severity: diag.Critical, Ref: armor + "7",
+	Title: "Not a certificate signing request", Requirement: "The text is a certificate signing request",
+	Advice: "Paste the file that begins with -----BEGIN CERTIFICATE REQUEST-----.", When: judged,
+	Fails: otherType,
+}, {
+	Code: "csr.pem.missing", Severity: diag.Critical, DependsOn: []diag.Code{"csr.type.other"}, Ref: armor + "7",
+	Title: "No signing request in the text", Requirement: "The text has a signing request in PEM form or in Base64",
+	Advice: "Paste all of the file, from -----BEGIN CERTIFICATE REQUEST----- to -----END CERTIFICATE REQUEST-----.",
+	When:   judged,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.block == nil, "The text has no PEM block, and is not the Base64 encoding of a signing request either.")
 	},
-	{
-		Code: "csr.pem.missing", Severity: diag.Critical, DependsOn: []diag.Code{"csr.type.other"}, Ref: armor + "7",
-		Title: "No signing request in the text", Requirement: "The text has a signing request in PEM form or in Base64",
-		Advice: "Paste all of the file, from -----BEGIN CERTIFICATE REQUEST----- to -----END CERTIFICATE REQUEST-----.",
-		When:   judged,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.block == nil, "The text has no PEM block, and is not the Base64 encoding of a signing request either.")
-		},
+}, {
+	Code: "csr.pem.malformed", Severity: diag.Critical, DependsOn: []diag.Code{"csr.pem.missing"}, Ref: armor + "3",
+	Title: "PEM text cannot be decoded", Requirement: "The PEM text can be decoded",
+	Advice: "Copy the file again, whole and unchanged: a character that is not Base64, or one missing, makes all of it unreadable.",
+	When:   judged,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.block.Fault != "", "%s", e.block.Fault)
 	},
-	{
-		Code: "csr.pem.malformed", Severity: diag.Critical, DependsOn: []diag.Code{"csr.pem.missing"}, Ref: armor + "3",
-		Title: "PEM text cannot be decoded", Requirement: "The PEM text can be decoded",
-		Advice: "Copy the file again, whole and unchanged: a character that is not Base64, or one missing, makes all of it unreadable.",
-		When:   judged,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.block.Fault != "", "%s", e.block.Fault)
-		},
+}, {
+	Code: "csr.der.malformed", Severity: diag.Critical, DependsOn: []diag.Code{"csr.pem.malformed"},
+	Ref:   pkcs + "4.2",
+	Title: "Signing request cannot be read", Requirement: "The decoded text is a request in the form of PKCS #10",
+	Advice: "Copy the file again, whole and unchanged. If that does not help, make a new request.", When: judged,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.damage != "", "%s", e.damage)
 	},
-	{
-		Code: "csr.der.malformed", Severity: diag.Critical, DependsOn: []diag.Code{"csr.pem.malformed"},
-		Ref:   pkcs + "4.2",
-		Title: "Signing request cannot be read", Requirement: "The decoded text is a request in the form of PKCS #10",
-		Advice: "Copy the file again, whole and unchanged. If that does not help, make a new request.",
-		When:   judged,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.damage != "", "%s", e.damage)
-		},
+}, {
+	Code: "csr.pem.several", Severity: diag.Info, Ref: armor + "2",
+	Title: "More than one PEM block in the text", Requirement: "The text has one block only",
+	Advice: "Check that the first request is the one you mean: the others were not examined.", When: readable,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.paste.Blocks) > 1, "The text has %s, of which %s: multiple PEM blocks. Only the first request is judged.",
+			diag.Count(len(e.paste.Blocks), "block"), requests(e.count))
 	},
-	{
-		Code: "csr.pem.several", Severity: diag.Info, Ref: armor + "2",
-		Title: "More than one PEM block in the text", Requirement: "The text has one block only",
-		Advice: "Check that the first request is the one you mean: the others were not examined.",
-		When:   readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.paste.Blocks) > 1, "The text has %s, of which %s: multiple PEM blocks. Only the first request is judged.",
-				diag.Count(len(e.paste.Blocks), "block"), requests(e.count))
-		},
+}, {
+	Code: "csr.pem.label", Severity: diag.Warning, Ref: armor + "7",
+	Title: "PEM label is not that of a signing request", Requirement: "The PEM label is CERTIFICATE REQUEST",
+	Advice: "Write CERTIFICATE REQUEST in the lines BEGIN and END.", When: readable,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.block.Label != "" && kindOfLabel(e.block.Label) != requestKind,
+			"The block is labeled %s, and its content is a signing request.", diag.Quote(e.block.Label))
 	},
-	{
-		Code: "csr.pem.label", Severity: diag.Warning, Ref: armor + "7",
-		Title: "PEM label is not that of a signing request", Requirement: "The PEM label is CERTIFICATE REQUEST",
-		Advice: "Write CERTIFICATE REQUEST in the lines BEGIN and END.",
-		When:   readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.block.Label != "" && kindOfLabel(e.block.Label) != requestKind,
-				"The block is labeled %s, and its content is a signing request.", diag.Quote(e.block.Label))
-		},
-	},
-}
+}}
 
 func requests(n int) string {
 	if n == 1 {
@@ -133,96 +125,83 @@ func otherType(e *evidence) diag.Failures {
 }
 
 // structureRules are about the form of the request itself.
-var structureRules = diag.Rules[*evidence]{
-	{
-		Code: "csr.version.unknown", Severity: diag.Error, Ref: pkcs + "4.1",
-		Title: "Version of the request is not 0", Requirement: "The version of the request is 0",
-		Advice: regenerate,
-		When:   readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.csr.Version != 0, "The request has the version %d; the only one is 0, which is called v1.", e.csr.Version).
-				Suggesting(e.correction())
-		},
+var structureRules = diag.Rules[*evidence]{{
+	Code: "csr.version.unknown", Severity: diag.Error, Ref: pkcs + "4.1",
+	Title: "Version of the request is not 0", Requirement: "The version of the request is 0",
+	Advice: regenerate,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.csr.Version != 0, "The request has the version %d; the only one is 0, which is called v1.", e.csr.Version).
+			Suggesting(e.correction())
 	},
-	{
-		Code: "csr.der.trailing", Severity: diag.Error, Ref: pkcs + "4.2",
-		Title: "Data after the request", Requirement: "Nothing follows the request",
-		Advice: "Copy the file again: what follows the request does not belong to it.",
-		When:   readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.csr.Rest > 0, "%s of data follow the end of the request.", diag.Count(e.csr.Rest, "byte"))
-		},
+}, {
+	Code: "csr.der.trailing", Severity: diag.Error, Ref: pkcs + "4.2",
+	Title: "Data after the request", Requirement: "Nothing follows the request",
+	Advice: "Copy the file again: what follows the request does not belong to it.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.csr.Rest > 0, "%s of data follow the end of the request.", diag.Count(e.csr.Rest, "byte"))
 	},
-	{
-		Code: "csr.part.malformed", Severity: diag.Error, Ref: pkcs + "4.1",
-		Title: "A part of the request cannot be read", Requirement: "All parts of the request can be read",
-		Advice: regenerate,
-		When:   readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.csr.Faults) > 0, "%s", strings.Join(e.csr.Faults, " "))
-		},
+}, {
+	Code: "csr.part.malformed", Severity: diag.Error, Ref: pkcs + "4.1",
+	Title: "A part of the request cannot be read", Requirement: "All parts of the request can be read",
+	Advice: regenerate,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.csr.Faults) > 0, "%s", strings.Join(e.csr.Faults, " "))
 	},
-	{
-		Code: "csr.attributes.missing", Severity: diag.Warning, Ref: pkcs + "4.1",
-		Title:       "Request lacks its list of attributes",
-		Requirement: "The request has a list of attributes, if only an empty one",
-		Advice:      "Make a new request, as the suggested command does: Let's Encrypt and others cannot read one without the list.",
-		When:        readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.csr.NoList, "The request ends with the public key; the list of attributes must be there even if it is empty.").
-				Suggesting(e.correction())
-		},
+}, {
+	Code: "csr.attributes.missing", Severity: diag.Warning, Ref: pkcs + "4.1",
+	Title:       "Request lacks its list of attributes",
+	Requirement: "The request has a list of attributes, if only an empty one",
+	Advice:      "Make a new request, as the suggested command does: Let's Encrypt and others cannot read one without the list.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.csr.NoList, "The request ends with the public key; the list of attributes must be there even if it is empty.").
+			Suggesting(e.correction())
 	},
-}
+}}
 
 // signatureRules are about the signature of the request.
-var signatureRules = diag.Rules[*evidence]{
-	{
-		Code: "csr.signature.invalid", Severity: diag.Critical, Ref: pkcs + "4.2",
-		Title: "Signature does not verify", Requirement: "The signature is that of the key in the request",
-		Advice: "Make a new request with the private key that belongs to it: the signature of this one is not by that key.",
-		When:   func(e *evidence) bool { return e.csr != nil && e.validity != pki.Unchecked },
-		Fails: func(e *evidence) diag.Failures {
-			switch e.validity {
-			case pki.BadMatch:
-				return diag.Fail("Bad signature (%s): it does not verify with the key in the request, so the request was "+
-					"changed after signing or signed with another key.", e.csr.Algorithm.Name).Suggesting(e.correction())
-			case pki.WrongScheme:
-				return diag.Fail("The signature has the algorithm %s, which a key of the algorithm %s cannot produce.",
-					diag.Quote(e.csr.Algorithm.Name), e.csr.Key.Name).Suggesting(e.correction())
-			default:
-				return nil
-			}
-		},
+var signatureRules = diag.Rules[*evidence]{{
+	Code: "csr.signature.invalid", Severity: diag.Critical, Ref: pkcs + "4.2",
+	Title: "Signature does not verify", Requirement: "The signature is that of the key in the request",
+	Advice: "Make a new request with the private key that belongs to it: the signature of this one is not by that key.",
+	When:   func(e *evidence) bool { return e.csr != nil && e.validity != pki.Unchecked },
+	Fails: func(e *evidence) diag.Failures {
+		switch e.validity {
+		case pki.BadMatch:
+			return diag.Fail("Bad signature (%s): it does not verify with the key in the request, so the request was "+
+				"changed after signing or signed with another key.", e.csr.Algorithm.Name).Suggesting(e.correction())
+		case pki.WrongScheme:
+			return diag.Fail("The signature has the algorithm %s, which a key of the algorithm %s cannot produce.",
+				diag.Quote(e.csr.Algorithm.Name), e.csr.Key.Name).Suggesting(e.correction())
+		default:
+			return nil
+		}
 	},
-	{
-		Code: "csr.signature.unchecked", Severity: diag.Warning, Ref: pkcs + "4.2",
-		Title: "Signature of an unusual algorithm or key was not checked", Requirement: "The signature can be checked",
-		Advice: "Sign the request with SHA-256 and a usual key; check this one with openssl req -verify.",
-		When: func(e *evidence) bool { // a key at fault is told as such
-			return isRSA(e) || isCurve(e) && e.csr.Key.Fault == "" && e.csr.Key.Curve != nil && allowedCurves[e.csr.Key.Curve.Name]
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.validity == pki.Unchecked, "Signatures of the algorithm %s by such a key are not checked here.",
-				diag.Quote(e.csr.Algorithm.Name))
-		},
+}, {
+	Code: "csr.signature.unchecked", Severity: diag.Warning, Ref: pkcs + "4.2",
+	Title: "Signature of an unusual algorithm or key was not checked", Requirement: "The signature can be checked",
+	Advice: "Sign the request with SHA-256 and a usual key; check this one with openssl req -verify.",
+	When: func(e *evidence) bool { // a key at fault is told as such
+		return isRSA(e) || isCurve(e) && e.csr.Key.Fault == "" && e.csr.Key.Curve != nil && allowedCurves[e.csr.Key.Curve.Name]
 	},
-	{
-		Code: "csr.signature.weak", Severity: diag.Error, Ref: br + "7.1.3.2",
-		Title: "Weak signature hash", Requirement: "The request is signed with SHA-256, SHA-384 or SHA-512",
-		Advice: "Sign the request again with SHA-256, as the suggested command does; the key can be kept.",
-		When:   func(e *evidence) bool { return e.csr != nil && e.csr.Algorithm.Hash != "" },
-		Fails: func(e *evidence) diag.Failures {
-			a := e.csr.Algorithm
-			detail := "The request is signed with %s (%s), which authorities do not accept."
-			if a.Weak {
-				detail = "The request is signed with %s (%s), of which signatures can be forged."
-			}
-			return diag.FailIf(!slices.Contains([]string{"SHA-256", "SHA-384", "SHA-512"}, a.Hash), detail, a.Hash, a.Name).
-				Suggesting(e.correction())
-		},
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.validity == pki.Unchecked, "Signatures of the algorithm %s by such a key are not checked here.",
+			diag.Quote(e.csr.Algorithm.Name))
 	},
-}
+}, {
+	Code: "csr.signature.weak", Severity: diag.Error, Ref: br + "7.1.3.2",
+	Title: "Weak signature hash", Requirement: "The request is signed with SHA-256, SHA-384 or SHA-512",
+	Advice: "Sign the request again with SHA-256, as the suggested command does; the key can be kept.",
+	When:   func(e *evidence) bool { return e.csr != nil && e.csr.Algorithm.Hash != "" },
+	Fails: func(e *evidence) diag.Failures {
+		a := e.csr.Algorithm
+		detail := "The request is signed with %s (%s), which authorities do not accept."
+		if a.Weak {
+			detail = "The request is signed with %s (%s), of which signatures can be forged."
+		}
+		return diag.FailIf(!slices.Contains([]string{"SHA-256", "SHA-384", "SHA-512"}, a.Hash), detail, a.Hash, a.Name).
+			Suggesting(e.correction())
+	},
+}}
 
 // sentence joins words for a sentence, as many as fit.
 func sentence(list []string) string {

@@ -27,6 +27,20 @@ var allowedCurves = map[string]bool{"P-256": true, "P-384": true, "P-521": true}
 // usualSize reports whether all authorities take an RSA modulus of so many bits (Let's Encrypt, "Supported Key Algorithms").
 func usualSize(bits int) bool { return bits == 2048 || bits == 3072 || bits == 4096 }
 
+// searchRule makes a rule about a weakness for which keys are searched.
+func searchRule(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, check pki.CheckCode) rule {
+	return rule{
+		Code: code, Severity: severity, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
+		When: func(e *evidence) bool {
+			return e.csr != nil && e.checks[check].Status != pki.CheckSkipped && e.checks[check].Code != ""
+		},
+		Fails: func(e *evidence) diag.Failures {
+			found := e.checks[check]
+			return diag.FailIf(found.Status == pki.CheckFailed, "%s", found.Detail).Suggesting(e.correction())
+		},
+	}
+}
+
 // keyRules are about the public key.
 var keyRules = diag.Rules[*evidence]{
 	{
@@ -45,8 +59,7 @@ var keyRules = diag.Rules[*evidence]{
 		Code: "csr.key.identifier", Severity: diag.Error, DependsOn: []diag.Code{"csr.key.algorithm"},
 		Ref:   br + "7.1.3.1.1",
 		Title: "RSA key is labeled for one scheme only", Requirement: "The algorithm of an RSA key is rsaEncryption",
-		Advice: newPair,
-		When:   isRSA,
+		Advice: newPair, When: isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			k := e.csr.Key
 			if k.Name == "RSA" {
@@ -59,8 +72,7 @@ var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "csr.key.malformed", Severity: diag.Critical, Ref: br + "6.1.6",
 		Title: "Public key is malformed", Requirement: "The public key is well formed",
-		Advice: newPair,
-		When:   readable,
+		Advice: newPair, When: readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.Key.Fault != "", "The public key is malformed: %s.", e.csr.Key.Fault).Suggesting(e.correction())
 		},
@@ -68,8 +80,7 @@ var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "csr.key.rsa.size", Severity: diag.Error, Ref: br + "6.1.5",
 		Title: "RSA key too small", Requirement: "The RSA modulus has at least 2048 bits",
-		Advice: "Generate a key of at least 2048 bits, as the suggested command does.",
-		When:   isRSA,
+		Advice: "Generate a key of at least 2048 bits, as the suggested command does.", When: isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.csr.Key.Size()
 			return diag.FailIf(n < pki.MinRSABits, "The RSA key is too small: its modulus has %d bits, and at least %d are required.", n, pki.MinRSABits).
@@ -80,8 +91,7 @@ var keyRules = diag.Rules[*evidence]{
 		Code: "csr.key.rsa.multiple", Severity: diag.Error, Ref: br + "6.1.5",
 		Title:       "Bits of the RSA modulus are not a multiple of 8",
 		Requirement: "The number of bits of the RSA modulus is a multiple of 8",
-		Advice:      newPair,
-		When:        isRSA,
+		Advice:      newPair, When: isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.csr.Key.Size()
 			return diag.FailIf(n%8 != 0, "The RSA modulus has %d bits, which is not a multiple of 8.", n).Suggesting(e.correction())
@@ -102,8 +112,7 @@ var keyRules = diag.Rules[*evidence]{
 		Code: "csr.key.rsa.exponent.invalid", Severity: diag.Critical, Ref: br + "6.1.6",
 		Title:       "RSA exponent is not an odd number above 2",
 		Requirement: "The public exponent is an odd number from 3 on",
-		Advice:      newPair,
-		When:        isRSA,
+		Advice:      newPair, When: isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			k := e.csr.Key
 			return diag.FailIf(k.E.Cmp(big.NewInt(3)) < 0 || k.E.Bit(0) == 0 || k.E.Cmp(k.N) >= 0, "%s",
@@ -134,8 +143,7 @@ var keyRules = diag.Rules[*evidence]{
 		Code: "csr.key.curve.forbidden", Severity: diag.Error, Ref: br + "6.1.5",
 		Title:       "Elliptic curve that public authorities do not accept",
 		Requirement: "The curve is P-256, P-384 or P-521",
-		Advice:      "Generate a key on the curve P-256, as the suggested command does.",
-		When:        isCurve,
+		Advice:      "Generate a key on the curve P-256, as the suggested command does.", When: isCurve,
 		Fails: func(e *evidence) diag.Failures {
 			k := e.csr.Key
 			name := k.CurveName()
@@ -149,8 +157,7 @@ var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "csr.key.curve.explicit", Severity: diag.Error, Ref: br + "7.1.3.1.2, RFC 5480 section 2.1.1",
 		Title: "Elliptic curve given by its parameters", Requirement: "The curve is given by its name",
-		Advice: "Generate the key with a named curve, as the suggested command does.",
-		When:   isCurve,
+		Advice: "Generate the key with a named curve, as the suggested command does.", When: isCurve,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.Key.Explicit, "The key has explicit parameters of an elliptic curve (EC) instead of the name of the curve, which is not allowed.").
 				Suggesting(e.correction())
@@ -177,59 +184,32 @@ var keyRules = diag.Rules[*evidence]{
 			return diag.FailIf(e.csr.Key.Curve.Name == "P-521", "The key is on the curve P-521.").Suggesting(e.renewal())
 		},
 	},
-	{
-		Code: "csr.key.debian", Severity: diag.Critical, Ref: br + "6.1.1.3",
-		Title:       "Key made by the broken Debian OpenSSL of 2006 to 2008",
-		Requirement: "The key was not made by Debian's OpenSSL of 2006 to 2008",
-		Advice:      newPair,
-		When:        searched(pki.CheckDebian), Fails: func(e *evidence) diag.Failures { return e.failed(pki.CheckDebian) },
-	},
-	{
-		Code: "csr.key.blocklist", Severity: diag.Critical, Ref: br + "6.1.1.3",
-		Title: "Private key of this request is public", Requirement: "The private key is on no list of published keys",
-		Advice: newPair,
-		When:   searched(pki.CheckBlocklist),
-		Fails:  func(e *evidence) diag.Failures { return e.failed(pki.CheckBlocklist) },
-	},
-	{
-		Code: "csr.key.roca", Severity: diag.Critical, Ref: br + "6.1.1.3",
-		Title: "Key has the ROCA flaw", Requirement: "The key lacks the fingerprint of ROCA",
-		Advice: "Generate the key in software rather than on the chip that made this one, and update the chip.",
-		When:   searched(pki.CheckROCA), Fails: func(e *evidence) diag.Failures { return e.failed(pki.CheckROCA) },
-	},
-	{
-		Code: "csr.key.fermat", Severity: diag.Critical, Ref: br + "6.1.1.3",
-		Title:       "Factors of the RSA modulus are close together",
-		Requirement: "Fermat's method does not factor the modulus",
-		Advice:      newPair,
-		When:        searched(pki.CheckFermat), Fails: func(e *evidence) diag.Failures { return e.failed(pki.CheckFermat) },
-	},
-	{
-		Code: "csr.key.small_factor", Severity: diag.Critical, Ref: br + "6.1.6",
-		Title: "RSA modulus has a small factor", Requirement: "The modulus has no small prime factor",
-		Advice: newPair,
-		When:   searched(pki.CheckSmallFactor),
-		Fails:  func(e *evidence) diag.Failures { return e.failed(pki.CheckSmallFactor) },
-	},
-	{
-		Code: "csr.key.shared_prime", Severity: diag.Critical, Ref: br + "6.1.1.3",
-		Title:       "RSA modulus shares a prime with another key",
-		Requirement: "The modulus shares no prime with known ones",
-		Advice:      newPair,
-		When:        searched(pki.CheckSharedPrime),
-		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckSharedPrime) },
-	},
-	{
-		Code: "csr.key.small_secret", Severity: diag.Critical, Ref: br + "6.1.1.3",
-		Title: "Private exponent follows from the public one", Requirement: "The private exponent is not small",
-		Advice: newPair,
-		When:   searched(pki.CheckSmallSecret),
-		Fails:  func(e *evidence) diag.Failures { return e.failed(pki.CheckSmallSecret) },
-	},
-	{
-		Code: "csr.key.pattern", Severity: diag.Warning, Ref: br + "6.1.1.3",
-		Title: "RSA modulus is not random", Requirement: "The bits of the modulus look random",
-		Advice: "Generate the key with other software: this modulus is not a product of random primes.",
-		When:   searched(pki.CheckPattern), Fails: func(e *evidence) diag.Failures { return e.failed(pki.CheckPattern) },
-	},
+}
+
+// weaknessRules are about keys that others can find out.
+var weaknessRules = diag.Rules[*evidence]{
+	searchRule("csr.key.debian", diag.Critical, br+"6.1.1.3",
+		"Key made by the broken Debian OpenSSL of 2006 to 2008",
+		"The key was not made by Debian's OpenSSL of 2006 to 2008", newPair, pki.CheckDebian),
+	searchRule("csr.key.blocklist", diag.Critical, br+"6.1.1.3",
+		"Private key of this request is public", "The private key is on no list of published keys", newPair,
+		pki.CheckBlocklist),
+	searchRule("csr.key.roca", diag.Critical, br+"6.1.1.3",
+		"Key has the ROCA flaw", "The key lacks the fingerprint of ROCA",
+		"Generate the key in software rather than on the chip that made this one, and update the chip.",
+		pki.CheckROCA),
+	searchRule("csr.key.fermat", diag.Critical, br+"6.1.1.3",
+		"Factors of the RSA modulus are close together", "Fermat's method does not factor the modulus", newPair,
+		pki.CheckFermat),
+	searchRule("csr.key.small_factor", diag.Critical, br+"6.1.6",
+		"RSA modulus has a small factor", "The modulus has no small prime factor", newPair, pki.CheckSmallFactor),
+	searchRule("csr.key.shared_prime", diag.Critical, br+"6.1.1.3",
+		"RSA modulus shares a prime with another key", "The modulus shares no prime with known ones", newPair,
+		pki.CheckSharedPrime),
+	searchRule("csr.key.small_secret", diag.Critical, br+"6.1.1.3",
+		"Private exponent follows from the public one", "The private exponent is not small", newPair,
+		pki.CheckSmallSecret),
+	searchRule("csr.key.pattern", diag.Warning, br+"6.1.1.3",
+		"RSA modulus is not random", "The bits of the modulus look random",
+		"Generate the key with other software: this modulus is not a product of random primes.", pki.CheckPattern),
 }

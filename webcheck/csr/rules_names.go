@@ -15,13 +15,28 @@ const sanRef = br + "7.1.2.7.12"
 // named reports whether there is a name to judge.
 func named(e *evidence) bool { return e.csr != nil && len(e.names) > 0 }
 
-// nameRule is one about a kind of faults of names.
-func nameRule(code diag.Code, title, requirement, ref, advice string, faults ...NameFault) diag.Rule[*evidence] {
-	return diag.Rule[*evidence]{
-		Code: code, Severity: diag.Error, Title: title, Requirement: requirement, Ref: ref, Advice: advice, When: named,
-		Fails: func(e *evidence) diag.Failures { return e.faulty(faults...) },
+// nameRule is one that refuses names of a kind, of which one stands for all.
+func nameRule(code diag.Code, title, requirement, ref, advice string, is func(Name) bool) rule {
+	return rule{
+		Code: code, Severity: diag.Error, Title: title, Requirement: requirement, Ref: ref, Advice: advice,
+		Fails: func(e *evidence) diag.Failures {
+			all := diag.FailEach(e.names, func(n Name) diag.Failures {
+				if !is(n) {
+					return nil
+				}
+				return e.refused(n)
+			})
+			if len(all) < 2 {
+				return all
+			}
+			return all.Together("%s The same applies to another %s of the request.", all[0].Detail, diag.Count(len(all)-1, "name"))
+		},
 	}
 }
+
+// with are the names with a fault, of those of a type.
+func with(fault NameFault) func(Name) bool { return func(n Name) bool { return n.Fault == fault } }
+func typed(t NameType) func(Name) bool     { return func(n Name) bool { return n.Type == t } }
 
 // maxNames is how many names many authorities put into a certificate.
 const maxNames = 100
@@ -52,46 +67,33 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	nameRule("csr.names.invalid", "Invalid DNS name", "All host names are well formed", sanRef+", RFC 5280 section 4.2.1.6",
-		"Correct the name, as the suggested command does where it can.", badSyntax),
+		"Correct the name, as the suggested command does where it can.", with(badSyntax)),
 	nameRule("csr.names.idn", "Invalid internationalized name (IDN)", "All A-labels are valid", sanRef+", RFC 5891 section 4.2",
-		"Write the name in Unicode, and let dns/idn convert it.", badIDN),
+		"Write the name in Unicode, and let dns/idn convert it.", with(badIDN)),
 	nameRule("csr.names.ip_as_dns", "IP address as a DNS name", "IP addresses stand in the request as such", sanRef,
-		"Write the address with the type IP, as the suggested command does.", addressAsDNS),
+		"Write the address with the type IP, as the suggested command does.", with(addressAsDNS)),
 	nameRule("csr.names.wildcard", "Invalid wildcard", "The asterisk of a wildcard is the whole of the first label", br+"1.6.1, RFC 9525 section 6.3",
-		"Name the hosts one by one, or ask for *. and the domain.", badWildcard),
+		"Name the hosts one by one, or ask for *. and the domain.", with(badWildcard)),
 	nameRule("csr.names.wildcard_suffix", "Wildcard for a public suffix", "No wildcard covers all of a public suffix", br+"3.2.2.6",
-		"Ask for a wildcard of your own domain.", wildcardSuffix),
+		"Ask for a wildcard of your own domain.", with(wildcardSuffix)),
 	nameRule("csr.names.public_suffix", "Name is a public suffix", "No name is a public suffix", br+"3.2.2.4",
-		"Ask for a name in your own domain.", publicSuffix),
+		"Ask for a name in your own domain.", with(publicSuffix)),
 	nameRule("csr.names.internal", "Internal name", "All names are in the public DNS", br+"4.2.2",
-		"Use a name in a domain that you have registered, or a private CA for internal names.", internalName),
+		"Use a name in a domain that you have registered, or a private CA for internal names.", with(internalName)),
 	nameRule("csr.names.reverse", "Name of the reverse DNS", "No name is one of the reverse DNS", br+"4.2.2",
-		"Ask for the host name or for the address itself.", reverseName),
+		"Ask for the host name or for the address itself.", with(reverseName)),
 	nameRule("csr.names.reserved_ip", "Reserved IP address among the names", "All IP addresses are public", br+"4.2.2, RFC 6890",
-		"Ask for a public address or a host name, or use a private CA for private addresses.", reservedIP),
-	{
-		Code: "csr.names.email", Severity: diag.Error, Ref: sanRef,
-		Title: "Email address among the names (SAN)", Requirement: "No name is a mail address",
-		Advice: "Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.",
-		When:   named, Fails: func(e *evidence) diag.Failures { return e.ofType(emailName) },
-	},
-	{
-		Code: "csr.names.uri", Severity: diag.Error, Ref: sanRef,
-		Title: "URI among the names (SAN)", Requirement: "No name is a URI",
-		Advice: "Leave the URI out, as the suggested command does: certificates for servers cannot contain it.",
-		When:   named, Fails: func(e *evidence) diag.Failures { return e.ofType(uriName) },
-	},
-	{
-		Code: "csr.names.other", Severity: diag.Error, Ref: sanRef,
-		Title: "Name of another type (SAN)", Requirement: "All names are host names or IP addresses",
-		Advice: "Leave the name out, as the suggested command does: certificates for servers contain host names and IP addresses only.",
-		When:   named, Fails: func(e *evidence) diag.Failures { return e.ofType(otherName) },
-	},
+		"Ask for a public address or a host name, or use a private CA for private addresses.", with(reservedIP)),
+	nameRule("csr.names.email", "Email address among the names (SAN)", "No name is a mail address", sanRef,
+		"Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.", typed(emailName)),
+	nameRule("csr.names.uri", "URI among the names (SAN)", "No name is a URI", sanRef,
+		"Leave the URI out, as the suggested command does: certificates for servers cannot contain it.", typed(uriName)),
+	nameRule("csr.names.other", "Name of another type (SAN)", "All names are host names or IP addresses", sanRef,
+		"Leave the name out, as the suggested command does: certificates for servers contain host names and IP addresses only.", typed(otherName)),
 	{
 		Code: "csr.names.duplicate", Severity: diag.Warning, Ref: sanRef,
 		Title: "Duplicate name (SAN)", Requirement: "Each name stands once",
 		Advice: "Name each host once, as the suggested command does.",
-		When:   named,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.repeated(), func(s string) diag.Failures {
 				return diag.Fail("The name %s appears in the request more than once.", shown(s)).About(shown(s)).Suggesting(e.correction())
@@ -115,7 +117,6 @@ var nameRules = diag.Rules[*evidence]{
 		Code: "csr.names.apex", Severity: diag.Info, Ref: "RFC 9525 section 6.3",
 		Title: "Wildcard without the domain itself", Requirement: "With a wildcard the domain itself is named too",
 		Advice: "Add the domain itself if the server answers for it: the wildcard does not cover it.",
-		When:   named,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.names, func(n Name) diag.Failures {
 				base := strings.TrimPrefix(strings.ToLower(n.Value), "*.")
@@ -160,30 +161,6 @@ var nameRules = diag.Rules[*evidence]{
 			return diag.FailIf(len(e.common) > 1, "The subject has %d common names: %s.", len(e.common), sentence(e.common)).Suggesting(e.correction())
 		},
 	},
-}
-
-// ofType fails for names of a type that certificates for servers do not have.
-func (e *evidence) ofType(t NameType) diag.Failures {
-	return e.refuse(func(n Name) bool { return n.Type == t })
-}
-
-// faulty fails for names with one of these faults.
-func (e *evidence) faulty(faults ...NameFault) diag.Failures {
-	return e.refuse(func(n Name) bool { return slices.Contains(faults, n.Fault) })
-}
-
-// refuse fails for names of a kind, of which one stands for all.
-func (e *evidence) refuse(is func(Name) bool) diag.Failures {
-	all := diag.FailEach(e.names, func(n Name) diag.Failures {
-		if !is(n) {
-			return nil
-		}
-		return e.refused(n)
-	})
-	if len(all) < 2 {
-		return all
-	}
-	return all.Together("%s The same applies to another %s of the request.", all[0].Detail, diag.Count(len(all)-1, "name"))
 }
 
 func (e *evidence) refused(n Name) diag.Failures {
