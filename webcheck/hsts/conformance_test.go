@@ -1,8 +1,6 @@
 package hsts
 
 import (
-	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -33,12 +31,7 @@ type issues struct {
 }
 
 func TestConformanceHSTS(t *testing.T) {
-	data, err := os.ReadFile(diagtest.Vectors(t, "web", "hsts", "vectors.json"))
-	require.NoError(t, err)
-	var vectors []vector
-	require.NoError(t, json.Unmarshal(data, &vectors))
-	require.NotEmpty(t, vectors)
-	equal := 0
+	vectors, equal := diagtest.Cases[vector](t, diagtest.Suite(t, "web/hsts/vectors.json")), 0
 	for _, v := range vectors {
 		if t.Run(v.Kind+"/"+v.Description, func(t *testing.T) { playVector(t, v) }) {
 			equal++

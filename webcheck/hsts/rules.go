@@ -12,10 +12,16 @@ import (
 
 // rules is the table of all that is examined, in the order in which a browser would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(serverRules, siteRules.Reading(ground.SourceServer),
-		slices.Concat(headerRules, durationRules).Reading(ground.SourceAnswer),
-		redirectRules.Reading(ground.SourceAnswer, sourceHTTP, sourceChain),
-		wwwRules.Reading(ground.SourceAnswer, sourceWWW), preloadRules)
+	fromAnswer := []diag.Source{ground.SourceAnswer}
+	return slices.Concat(serverRules,
+		siteRules.With(rule{Reads: []diag.Source{ground.SourceServer}, Category: factorHTTPS}),
+		headerRules.With(rule{Reads: fromAnswer, Category: factorHeader, When: present}),
+		durationRules.With(rule{Reads: fromAnswer, Category: factorDuration}),
+		redirectRules.With(rule{Reads: []diag.Source{ground.SourceAnswer, sourceHTTP, sourceChain}, Category: factorRedirect,
+			Stands: true}),
+		wwwRules.With(rule{Reads: []diag.Source{ground.SourceAnswer, sourceWWW}, Category: factorScope,
+			DependsOn: []diag.Code{needsHTTPS}}),
+		preloadRules.With(rule{Category: factorPreload}))
 })
 
 // What is asked beside the site over HTTPS.
@@ -93,82 +99,71 @@ var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence)
 )
 
 // siteRules are about what else HTTPS needs.
-var siteRules = diag.Rules[*evidence]{
-	{
-		Code: "hsts.https.locked_out", Severity: diag.Critical, NoScore: true,
-		DependsOn: []diag.Code{"hsts.domain.address"}, Ref: "RFC 6797 section 12.1",
-		Title:       "Preloaded domain cannot be opened in browsers",
-		Requirement: "Browsers that have the domain on their list can open it",
-		Advice: "Restore HTTPS with a valid certificate: browsers of today use nothing else, and a removal " +
-			"from the list takes months to reach them.",
-		When: func(e *evidence) bool { return e.listed() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.trusted(), "%s is on the preload list (as %s), and does not serve HTTPS "+
-				"with a valid certificate.",
-				e.domain, e.entry.Name)
-		},
+var siteRules = diag.Rules[*evidence]{{
+	Code: "hsts.https.locked_out", Severity: diag.Critical, NoScore: true,
+	DependsOn: []diag.Code{"hsts.domain.address"}, Ref: "RFC 6797 section 12.1",
+	Title:       "Preloaded domain cannot be opened in browsers",
+	Requirement: "Browsers that have the domain on their list can open it",
+	Advice: "Restore HTTPS with a valid certificate: browsers of today use nothing else, and a removal " +
+		"from the list takes months to reach them.",
+	When: func(e *evidence) bool { return e.listed() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.trusted(), "%s is on the preload list (as %s), and does not serve HTTPS "+
+			"with a valid certificate.",
+			e.domain, e.entry.Name)
 	},
-	{
-		Code: "hsts.certificate.sha1", Severity: diag.Warning, DependsOn: []diag.Code{needsHTTPS},
-		Ref:         "RFC 9155 section 2",
-		Title:       "Certificate chain has a SHA-1 signature",
-		Requirement: "No certificate of the chain is signed with SHA-1",
-		Advice:      "Replace the certificate with one that is signed with SHA-256.",
-		Fails: func(e *evidence) diag.Failures {
-			c := sha1Signed(first(e.https).TLS)
-			if c == nil {
-				return nil
-			}
-			return diag.Fail("The certificate of %s, which the site sends, is signed with SHA-1.",
-				diag.Quote(c.Subject.CommonName))
-		},
+}, {
+	Code: "hsts.certificate.sha1", Severity: diag.Warning, DependsOn: []diag.Code{needsHTTPS},
+	Ref:   "RFC 9155 section 2",
+	Title: "Certificate chain has a SHA-1 signature", Requirement: "No certificate of the chain is signed with SHA-1",
+	Advice: "Replace the certificate with one that is signed with SHA-256.",
+	Fails: func(e *evidence) diag.Failures {
+		c := sha1Signed(first(e.https).TLS)
+		if c == nil {
+			return nil
+		}
+		return diag.Fail("The certificate of %s, which the site sends, is signed with SHA-1.",
+			diag.Quote(c.Subject.CommonName))
 	},
-	{
-		Code: "hsts.tls.obsolete", Severity: diag.Warning, Weight: 3, Category: factorHTTPS,
-		DependsOn: []diag.Code{needsHTTPS, "hsts.tls.version"}, Ref: "RFC 9325 section 4.2",
-		Title:       "Site uses an obsolete cipher suite",
-		Requirement: "The site uses TLS 1.3, or a modern cipher suite of TLS 1.2",
-		Advice:      "Enable TLS 1.3, and TLS 1.2 with ECDHE and AES-GCM or ChaCha20-Poly1305.",
-		Fails: func(e *evidence) diag.Failures {
-			t := first(e.https).TLS
-			return diag.FailIf(obsolete(t), "The site agreed on %s with %s, though both TLS 1.3 and modern "+
-				"cipher suites were offered.",
-				t.Version, t.CipherSuite)
-		},
+}, {
+	Code: "hsts.tls.obsolete", Severity: diag.Warning, Weight: 3,
+	DependsOn: []diag.Code{needsHTTPS, "hsts.tls.version"}, Ref: "RFC 9325 section 4.2",
+	Title:       "Site uses an obsolete cipher suite",
+	Requirement: "The site uses TLS 1.3, or a modern cipher suite of TLS 1.2",
+	Advice:      "Enable TLS 1.3, and TLS 1.2 with ECDHE and AES-GCM or ChaCha20-Poly1305.",
+	Fails: func(e *evidence) diag.Failures {
+		t := first(e.https).TLS
+		return diag.FailIf(obsolete(t), "The site agreed on %s with %s, though both TLS 1.3 and modern "+
+			"cipher suites were offered.",
+			t.Version, t.CipherSuite)
 	},
-}
+}}
 
 // wwwRules are about the host www, which many people type by habit.
-var wwwRules = diag.Rules[*evidence]{
-	{
-		Code: "hsts.www.cut_off", Severity: diag.Error, Weight: 8, Category: factorScope, Stands: true,
-		DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 6797 section 14.4",
-		Title:       "includeSubDomains cuts off www, which lacks valid HTTPS",
-		Requirement: "The host www speaks HTTPS where the header holds for subdomains",
-		Advice: "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use " +
-			"nothing else for it.",
-		When: func(e *evidence) bool { return e.includesSubdomains() && e.www != nil }, Fails: brokenWWW,
+var wwwRules = diag.Rules[*evidence]{{
+	Code: "hsts.www.cut_off", Severity: diag.Error, Weight: 8, Stands: true, Ref: "RFC 6797 section 14.4",
+	Title:       "includeSubDomains cuts off www, which lacks valid HTTPS",
+	Requirement: "The host www speaks HTTPS where the header holds for subdomains",
+	Advice:      "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use nothing else for it.",
+	When:        func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
+	Fails:       brokenWWW,
+}, {
+	Code: "hsts.www.https", Severity: diag.Warning, Weight: 8, Stands: true, Ref: "RFC 6797 section 14.4",
+	Title: "www does not speak valid HTTPS", Requirement: "The host www speaks HTTPS, if there is one",
+	Advice: "Serve www over HTTPS with a valid certificate before you add includeSubDomains.",
+	When:   func(e *evidence) bool { return !e.includesSubdomains() && e.www != nil },
+	Fails:  brokenWWW,
+}, {
+	Code: "hsts.www.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 6797 section 14.4",
+	Title: "www did not answer over HTTPS in time", Requirement: "The host www answers in time",
+	Advice: "Check that port 443 of www is open to everyone.",
+	When:   func(e *evidence) bool { return answered(e) && e.www != nil },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(silent(e.www), "www.%s did not answer over HTTPS, so it is not known "+
+			"whether it could be covered.",
+			e.domain)
 	},
-	{
-		Code: "hsts.www.https", Severity: diag.Warning, Weight: 8, Category: factorScope, Stands: true,
-		DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 6797 section 14.4",
-		Title: "www does not speak valid HTTPS", Requirement: "The host www speaks HTTPS, if there is one",
-		Advice: "Serve www over HTTPS with a valid certificate before you add includeSubDomains.",
-		When:   func(e *evidence) bool { return !e.includesSubdomains() && e.www != nil }, Fails: brokenWWW,
-	},
-	{
-		Code: "hsts.www.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: []diag.Code{needsHTTPS},
-		Ref:   "RFC 6797 section 14.4",
-		Title: "www did not answer over HTTPS in time", Requirement: "The host www answers in time",
-		Advice: "Check that port 443 of www is open to everyone.",
-		When:   func(e *evidence) bool { return answered(e) && e.www != nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(silent(e.www), "www.%s did not answer over HTTPS, so it is not known "+
-				"whether it could be covered.",
-				e.domain)
-		},
-	},
-}
+}}
 
 // wwwDoubtful reports whether there may be a web site at www that browsers cannot open over HTTPS.
 func (e *evidence) wwwDoubtful() bool {

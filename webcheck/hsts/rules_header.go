@@ -26,6 +26,14 @@ func faulty(kind Kind) func(*evidence) diag.Failures {
 	}
 }
 
+// ignored makes a rule about a kind of faults for which browsers ignore the header.
+func ignored(code diag.Code, weight int, ref, title, requirement, advice string, kind Kind) rule {
+	return rule{
+		Code: code, Severity: diag.Error, Weight: weight, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
+		Fails: faulty(kind),
+	}
+}
+
 // beginning is the value to begin with where no header is in force.
 func (e *evidence) beginning() string {
 	switch {
@@ -45,7 +53,7 @@ const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a wee
 var headerRules = diag.Rules[*evidence]{
 	{
 		Code: "hsts.header.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 20,
-		Category: factorHeader, DependsOn: needsTrust, Ref: "RFC 6797 section 7.1",
+		DependsOn: needsTrust, Ref: "RFC 6797 section 7.1",
 		Title: "No HSTS header over HTTPS", Requirement: "The site sends an HSTS header over HTTPS",
 		Advice: "Send Strict-Transport-Security with a short max-age in every HTTPS response, then " + stageAdvice,
 		When:   func(e *evidence) bool { return !e.listed() || present(e) },
@@ -59,8 +67,8 @@ var headerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.header.missing_listed", Severity: diag.Warning, Weight: 15, Category: factorHeader,
-		DependsOn: needsTrust, Ref: "hstspreload.org, \"Continued Requirements\"",
+		Code: "hsts.header.missing_listed", Severity: diag.Warning, Weight: 15, DependsOn: needsTrust,
+		Ref:   "hstspreload.org, \"Continued Requirements\"",
 		Title: "Preloaded domain sends no HSTS header", Requirement: "A preloaded domain sends an HSTS header",
 		Advice: "Send Strict-Transport-Security with every HTTPS response: clients without the preload list " +
 			"have nothing else.",
@@ -71,50 +79,26 @@ var headerRules = diag.Rules[*evidence]{
 				e.domain, e.entry.Name).Suggesting(e.listedValue())
 		},
 	},
+	ignored("hsts.header.syntax", 8, "RFC 6797 section 6.1",
+		"HSTS header is malformed and is ignored by browsers", "The HSTS header follows the syntax",
+		"Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.", badSyntax),
+	ignored("hsts.header.repeated", 3, "RFC 6797 section 6.1",
+		"Directive appears twice, so browsers ignore the header", "No directive stands twice",
+		"Remove the repeated directive.", repeated),
+	ignored("hsts.max_age.missing", 5, "RFC 6797 section 6.1.1",
+		"HSTS header has no max-age and is ignored by browsers", "The HSTS header has a max-age",
+		"Add max-age in seconds; start with 300 and "+stageAdvice, noMaxAge),
+	ignored("hsts.max_age.invalid", 5, "RFC 6797 section 6.1.1",
+		"max-age is not a number, so browsers ignore the header", "The max-age is a number of seconds",
+		"Write max-age as a number of seconds without a unit, such as max-age=31536000.", badMaxAge),
+	ignored("hsts.include_subdomains.value", 3, "RFC 6797 section 6.1.2",
+		"includeSubDomains has a value, so browsers ignore the header", "includeSubDomains has no value",
+		"Write includeSubDomains alone, without a value.", valueRejected),
 	{
-		Code: "hsts.header.syntax", Severity: diag.Error, Weight: 8, Category: factorHeader,
-		Ref:   "RFC 6797 section 6.1",
-		Title: "HSTS header is malformed and is ignored by browsers", Requirement: "The HSTS header follows the syntax",
-		Advice: "Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.",
-		When:   present, Fails: faulty(badSyntax),
-	},
-	{
-		Code: "hsts.header.repeated", Severity: diag.Error, Weight: 3, Category: factorHeader,
-		Ref:   "RFC 6797 section 6.1",
-		Title: "Directive appears twice, so browsers ignore the header", Requirement: "No directive stands twice",
-		Advice: "Remove the repeated directive.",
-		When:   present, Fails: faulty(repeated),
-	},
-	{
-		Code: "hsts.max_age.missing", Severity: diag.Error, Weight: 5, Category: factorHeader,
-		Ref:   "RFC 6797 section 6.1.1",
-		Title: "HSTS header has no max-age and is ignored by browsers", Requirement: "The HSTS header has a max-age",
-		Advice: "Add max-age in seconds; start with 300 and " + stageAdvice,
-		When:   present, Fails: faulty(noMaxAge),
-	},
-	{
-		Code: "hsts.max_age.invalid", Severity: diag.Error, Weight: 5, Category: factorHeader,
-		Ref:         "RFC 6797 section 6.1.1",
-		Title:       "max-age is not a number, so browsers ignore the header",
-		Requirement: "The max-age is a number of seconds",
-		Advice:      "Write max-age as a number of seconds without a unit, such as max-age=31536000.",
-		When:        present, Fails: faulty(badMaxAge),
-	},
-	{
-		Code: "hsts.include_subdomains.value", Severity: diag.Error, Weight: 3, Category: factorHeader,
-		Ref:         "RFC 6797 section 6.1.2",
-		Title:       "includeSubDomains has a value, so browsers ignore the header",
-		Requirement: "includeSubDomains has no value",
-		Advice:      "Write includeSubDomains alone, without a value.",
-		When:        present, Fails: faulty(valueRejected),
-	},
-	{
-		Code: "hsts.header.multiple", Severity: diag.Warning, Weight: 3, Category: factorHeader,
-		Ref:   "RFC 6797 section 8.1",
+		Code: "hsts.header.multiple", Severity: diag.Warning, Weight: 3, Ref: "RFC 6797 section 8.1",
 		Title: "Several HSTS headers, of which only the first counts", Requirement: "The answer has one HSTS header",
 		Advice: "Send the header from one place only, either the application or the proxy in front of it. " +
 			"hstspreload.org refuses several.",
-		When: present,
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.fields) == 1 {
 				return nil
@@ -125,12 +109,11 @@ var headerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.header.misspelled", Severity: diag.Warning, Weight: 5, Category: factorHeader,
-		Ref:   "RFC 6797 section 6.1",
+		Code: "hsts.header.misspelled", Severity: diag.Warning, Weight: 5, Ref: "RFC 6797 section 6.1",
 		Title: "Directive of the HSTS header is misspelled", Requirement: "No directive is misspelled",
 		Advice: "Correct the spelling, or remove the directive. Before includeSubDomains takes effect, make " +
 			"sure that every subdomain speaks HTTPS.",
-		When: present, Fails: misspelled,
+		Fails: misspelled,
 	},
 	{
 		Code: "hsts.header.quoted", Severity: diag.Info,
