@@ -1,9 +1,7 @@
 package headers
 
 import (
-	"encoding/json"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 
@@ -17,9 +15,7 @@ import (
 // TestConformanceScore judges the sites that the HTTP Observatory has graded: its score is the score, below the caps, and
 // whatever it takes has its finding.
 func TestConformanceScore(t *testing.T) {
-	text, err := os.ReadFile(diagtest.Vectors(t, "web/headers/observatory.json"))
-	require.NoError(t, err)
-	var vectors []struct {
+	type vector struct {
 		ID, Host string
 		Input    struct {
 			Headers map[string]any
@@ -27,9 +23,7 @@ func TestConformanceScore(t *testing.T) {
 			HTML    string
 		}
 	}
-	require.NoError(t, json.Unmarshal(text, &vectors))
-	require.NotEmpty(t, vectors)
-	graded := 0
+	vectors, graded := diagtest.Cases[vector](t, diagtest.Vectors(t, "web/headers/observatory.json")), 0
 	for _, v := range vectors {
 		t.Run(v.ID, func(t *testing.T) {
 			header := http.Header{}

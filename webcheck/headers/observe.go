@@ -157,7 +157,7 @@ func (e *evidence) unexplained(findings []diag.Finding) []observatory.Test {
 
 // observatoryRules are about what only the Observatory minds.
 var observatoryRules = diag.Rules[*evidence]{{
-	Code: "headers.observatory", Severity: diag.Info, DependsOn: fetched, Ref: "HTTP Observatory, scoring methodology",
+	Code: "headers.observatory", Severity: diag.Info, Ref: "HTTP Observatory, scoring methodology",
 	Title:       "HTTP Observatory deducts points for how a field is written",
 	Requirement: "The HTTP Observatory reads fields as browsers do",
 	Advice:      "Write the field in its plainest form: sent once, in one place, without empty, repeated or obsolete parts.",

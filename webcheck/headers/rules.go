@@ -11,8 +11,9 @@ import (
 
 // rules are all that is examined.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(fetchRules, transportRules, hstsRules, policyRules, policyDetailRules, framingRules, fieldRules,
-		isolationRules, cookieRules, cookieDetailRules, sharingRules, hygieneRules, observatoryRules).Reading(fromPage)
+	return slices.Concat(fetchRules, slices.Concat(transportRules, hstsRules, policyRules, policyDetailRules, framingRules,
+		fieldRules, isolationRules, cookieRules, sharingRules.With(rule{Reads: fromOthers, Stands: true, When: sharing}), hygieneRules, observatoryRules).With(rule{DependsOn: fetched})).
+		Reading(fromPage)
 })
 
 // fetched are the rules without which there is nothing to judge.
@@ -42,108 +43,99 @@ var fetchRules = slices.Concat(site.Rules(
 ), answerRules)
 
 // answerRules are about what came.
-var answerRules = diag.Rules[*evidence]{
-	{
-		Code: "headers.redirect.endless", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"headers.site.unknown"},
-		Title: "Redirects lead nowhere", Requirement: "The redirects end at a page", Ref: "RFC 9110 section 15.4",
-		Advice: "Redirect straight to the final URL.",
-		When:   func(e *evidence) bool { return e.page.Err == nil || e.endless() },
-		Fails: func(e *evidence) diag.Failures {
-			if !e.endless() {
-				return nil
-			}
-			f := diag.Fail("%s", sentence(e.page.Err)).About(e.page.URL.Host().Name())
-			if _, cookies := e.page.Looped(); len(cookies) > 0 {
-				f[0].Detail += " They set cookies, so a browser that sends them back may get further."
-				f[0].Advice = "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back."
-			}
-			return f
-		},
+var answerRules = diag.Rules[*evidence]{{
+	Code: "headers.redirect.endless", Severity: diag.Error, NoScore: true,
+	DependsOn: []diag.Code{"headers.site.unknown"}, Ref: "RFC 9110 section 15.4",
+	Title: "Redirects lead nowhere", Requirement: "The redirects end at a page",
+	Advice: "Redirect straight to the final URL.",
+	When:   func(e *evidence) bool { return e.page.Err == nil || e.endless() },
+	Fails: func(e *evidence) diag.Failures {
+		if !e.endless() {
+			return nil
+		}
+		f := diag.Fail("%s", sentence(e.page.Err)).About(e.page.URL.Host().Name())
+		if _, cookies := e.page.Looped(); len(cookies) > 0 {
+			f[0].Detail += " They set cookies, so a browser that sends them back may get further."
+			f[0].Advice = "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back."
+		}
+		return f
 	},
-	{
-		Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 15",
-		Title: "The headers are those of an error page", Requirement: "The answer is not an error",
-		Advice: "Examine a page that exists: servers often send other headers with it.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.final.StatusCode >= 400, "The server answered %d %s: other pages may have other headers.",
-				e.final.StatusCode, diag.Quote(e.final.StatusText))
-		},
+}, {
+	Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 15",
+	Title: "The headers are those of an error page", Requirement: "The answer is not an error",
+	Advice: "Examine a page that exists: servers often send other headers with it.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.final.StatusCode >= 400, "The server answered %d %s: other pages may have other headers.",
+			e.final.StatusCode, diag.Quote(e.final.StatusText))
 	},
-}
+}}
 
 // transportRules are about https.
-var transportRules = diag.Rules[*evidence]{
-	{
-		Code: "headers.https.missing", Severity: diag.Error, Category: factorTransport, DependsOn: fetched,
-		Title: "Page is served over plain HTTP", Requirement: "The page is served over HTTPS", Ref: "RFC 9110 section 4.2.2",
-		Advice: "Serve the page over HTTPS, and redirect every HTTP request to the same URL with https.",
-		When:   func(e *evidence) bool { return !e.redirects() },
-		Fails: func(e *evidence) diag.Failures {
-			if e.secure() {
-				return nil
-			}
-			also := ""
-			if e.goodHTTPS() {
-				also = ", although the host answers over HTTPS too"
-			}
-			return diag.Fail("%s is not encrypted%s: anyone on the network path can read and change it, including its headers.",
-				e.final.URL, also).About(e.final.URL)
-		},
-	},
-	{
-		Code: "headers.redirect.missing", Severity: diag.Warning, Category: factorTransport,
-		Reads: []diag.Source{fromHTTP}, DependsOn: fetched, Ref: "RFC 6797 section 7.2",
-		Title: "HTTP is not redirected to HTTPS", Requirement: "HTTP leads to HTTPS, or is closed",
-		Advice: "Answer every HTTP request with 301 and the same URL with https in Location.",
-		When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
-		Fails: func(e *evidence) diag.Failures {
-			end := e.overHTTP.Final()
-			if end == nil || e.overHTTP.Err != nil || e.overHTTP.URL.Scheme() == "https" {
-				return nil
-			}
-			return diag.Fail("%s answers with status %d over plain HTTP and does not lead to HTTPS.", end.URL, end.StatusCode).About(end.URL)
-		},
-	},
-	{
-		Code: "headers.redirect.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: fetched,
-		Title: "Port 80 did not answer", Requirement: "Port 80 answers or refuses connections", Ref: "RFC 6797 section 7.2",
-		Advice: "Make port 80 redirect to HTTPS or refuse connections at once.",
-		When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(silent(e.overHTTP), "Whether HTTP redirects to HTTPS is not known: %s", sentence(e.overHTTP.Err))
-		},
-	},
-	{
-		Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport,
-		Reads: []diag.Source{fromHTTP}, Stands: true, DependsOn: fetched, Ref: "RFC 9110 section 15.4",
-		Title: "A redirect leads to plain HTTP", Requirement: "No redirect leads to plain HTTP",
-		Advice: "Redirect from HTTP straight to HTTPS on the same host, and from there on to HTTPS only.",
-		When:   func(e *evidence) bool { return len(e.redirectHops()) > 1 },
-		Fails: func(e *evidence) diag.Failures {
-			hops := e.redirectHops()
-			for _, h := range hops[1:] {
-				if !isHTTPS(h.URL) {
-					return diag.Fail("The redirects from %s go through %s, which is not encrypted.", hops[0].URL, h.URL).About(h.URL)
-				}
-			}
+var transportRules = diag.Rules[*evidence]{{
+	Code: "headers.https.missing", Severity: diag.Error, Category: factorTransport, Ref: "RFC 9110 section 4.2.2",
+	Title: "Page is served over plain HTTP", Requirement: "The page is served over HTTPS",
+	Advice: "Serve the page over HTTPS, and redirect every HTTP request to the same URL with https.",
+	When:   func(e *evidence) bool { return !e.redirects() },
+	Fails: func(e *evidence) diag.Failures {
+		if e.secure() {
 			return nil
-		},
+		}
+		also := ""
+		if e.goodHTTPS() {
+			also = ", although the host answers over HTTPS too"
+		}
+		return diag.Fail("%s is not encrypted%s: anyone on the network path can read and change it, including its headers.",
+			e.final.URL, also).About(e.final.URL)
 	},
-	{
-		Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, Reads: []diag.Source{fromHTTP},
-		Stands: true, DependsOn: fetched, Ref: "RFC 6797 section 7.2",
-		Title: "HTTP redirects to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
-		Advice: "Redirect to HTTPS on the same host first, so browsers see the Strict-Transport-Security of that " +
-			"host too.",
-		When: func(e *evidence) bool { return e.overHTTP != nil && len(e.overHTTP.Hops) > 1 },
-		Fails: func(e *evidence) diag.Failures {
-			first, second := e.overHTTP.Hops[0], e.overHTTP.Hops[1]
-			return diag.FailIf(isHTTPS(second.URL) && hostOf(first.URL) != hostOf(second.URL),
-				"%s redirects to %s, so browsers never see the Strict-Transport-Security of %s.", first.URL, second.URL, hostOf(first.URL)).
-				About(first.URL)
-		},
+}, {
+	Code: "headers.redirect.missing", Severity: diag.Warning, Category: factorTransport,
+	Reads: []diag.Source{fromHTTP}, Ref: "RFC 6797 section 7.2",
+	Title: "HTTP is not redirected to HTTPS", Requirement: "HTTP leads to HTTPS, or is closed",
+	Advice: "Answer every HTTP request with 301 and the same URL with https in Location.",
+	When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
+	Fails: func(e *evidence) diag.Failures {
+		end := e.overHTTP.Final()
+		if end == nil || e.overHTTP.Err != nil || e.overHTTP.URL.Scheme() == "https" {
+			return nil
+		}
+		return diag.Fail("%s answers with status %d over plain HTTP and does not lead to HTTPS.", end.URL, end.StatusCode).About(end.URL)
 	},
-}
+}, {
+	Code: "headers.redirect.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 6797 section 7.2",
+	Title: "Port 80 did not answer", Requirement: "Port 80 answers or refuses connections",
+	Advice: "Make port 80 redirect to HTTPS or refuse connections at once.",
+	When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(silent(e.overHTTP), "Whether HTTP redirects to HTTPS is not known: %s", sentence(e.overHTTP.Err))
+	},
+}, {
+	Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport, Stands: true,
+	Reads: []diag.Source{fromHTTP}, Ref: "RFC 9110 section 15.4",
+	Title: "A redirect leads to plain HTTP", Requirement: "No redirect leads to plain HTTP",
+	Advice: "Redirect from HTTP straight to HTTPS on the same host, and from there on to HTTPS only.",
+	When:   func(e *evidence) bool { return len(e.redirectHops()) > 1 },
+	Fails: func(e *evidence) diag.Failures {
+		hops := e.redirectHops()
+		for _, h := range hops[1:] {
+			if !isHTTPS(h.URL) {
+				return diag.Fail("The redirects from %s go through %s, which is not encrypted.", hops[0].URL, h.URL).About(h.URL)
+			}
+		}
+		return nil
+	},
+}, {
+	Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, Stands: true,
+	Reads: []diag.Source{fromHTTP}, Ref: "RFC 6797 section 7.2",
+	Title: "HTTP redirects to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
+	Advice: "Redirect to HTTPS on the same host first, so browsers see the Strict-Transport-Security of that host too.",
+	When:   func(e *evidence) bool { return e.overHTTP != nil && len(e.overHTTP.Hops) > 1 },
+	Fails: func(e *evidence) diag.Failures {
+		first, second := e.overHTTP.Hops[0], e.overHTTP.Hops[1]
+		return diag.FailIf(isHTTPS(second.URL) && hostOf(first.URL) != hostOf(second.URL),
+			"%s redirects to %s, so browsers never see the Strict-Transport-Security of %s.", first.URL, second.URL, hostOf(first.URL)).
+			About(first.URL)
+	},
+}}
 
 // endless reports whether redirects were followed and led nowhere.
 func (e *evidence) endless() bool {

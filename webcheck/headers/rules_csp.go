@@ -21,171 +21,154 @@ func first[T any](list []T) (one T) {
 func htmlPage(e *evidence) bool { return e.isPage() }
 
 // policyRules are about what the policies achieve.
-var policyRules = diag.Rules[*evidence]{
-	{
-		Code: "headers.csp.report_only", Severity: diag.Warning, Category: factorPolicy, DependsOn: fetched,
-		Ref:         "CSP Level 3 section 3.2",
-		Title:       "Content-Security-Policy is report-only and blocks nothing",
-		Requirement: "A reported Content-Security-Policy is enforced too",
-		Advice:      "Once the reports show no resource that the page needs, send the policy as Content-Security-Policy.",
-		When:        htmlPage,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.reportOnly) > 0 && len(e.enforced) == 0,
-				"The page has Content-Security-Policy-Report-Only and no enforced policy: browsers report and block nothing.").About(fieldCSP)
-		},
+var policyRules = diag.Rules[*evidence]{{
+	Code: "headers.csp.report_only", Severity: diag.Warning, Category: factorPolicy, Ref: "CSP Level 3 section 3.2",
+	Title:       "Content-Security-Policy is report-only and blocks nothing",
+	Requirement: "A reported Content-Security-Policy is enforced too",
+	Advice:      "Once the reports show no resource that the page needs, send the policy as Content-Security-Policy.",
+	When:        htmlPage,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.reportOnly) > 0 && len(e.enforced) == 0,
+			"The page has Content-Security-Policy-Report-Only and no enforced policy: browsers report and block nothing.").About(fieldCSP)
 	},
-	{
-		Code: "headers.csp.missing", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: slices.Concat(fetched, []diag.Code{"headers.csp.report_only"}), Ref: "CSP Level 3 section 3.1",
-		Title: "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
-		Advice: "Send a Content-Security-Policy. Start with Content-Security-Policy-Report-Only listing what the page loads, " +
-			"give inline scripts nonces or hashes, and enforce it once the reports are clean.",
-		When: htmlPage,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: an injected script runs.").
-				About(fieldCSP).Suggesting(e.newPolicy())
-		},
+}, {
+	Code: "headers.csp.missing", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: slices.Concat(fetched, []diag.Code{"headers.csp.report_only"}), Ref: "CSP Level 3 section 3.1",
+	Title: "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
+	Advice: "Send a Content-Security-Policy. Start with Content-Security-Policy-Report-Only listing what the page loads, " +
+		"give inline scripts nonces or hashes, and enforce it once the reports are clean.",
+	When: htmlPage,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: an injected script runs.").
+			About(fieldCSP).Suggesting(e.newPolicy())
 	},
-	{
-		Code: "headers.csp.meta", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Ref:         "CSP Level 3 section 3.3",
-		Title:       "Content-Security-Policy is set in a meta element only",
-		Requirement: "The Content-Security-Policy is sent as a header",
-		Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, and what " +
-			"precedes it is not covered.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.has(fieldCSP), "The policy is that of a meta element; the response has no Content-Security-Policy field.").About(fieldCSP)
-		},
+}, {
+	Code: "headers.csp.meta", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+	Ref:         "CSP Level 3 section 3.3",
+	Title:       "Content-Security-Policy is set in a meta element only",
+	Requirement: "The Content-Security-Policy is sent as a header",
+	Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, and what " +
+		"precedes it is not covered.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.has(fieldCSP), "The policy is that of a meta element; the response has no Content-Security-Policy field.").About(fieldCSP)
 	},
-	{
-		Code: "headers.csp.scripts.unrestricted", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.1.11",
-		Title:       "Content-Security-Policy does not restrict scripts",
-		Requirement: "The Content-Security-Policy restricts scripts",
-		Advice: "Add script-src, or default-src for all kinds of resources; try it in " +
-			"Content-Security-Policy-Report-Only first.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.scripts()) == 0, "The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
-		},
+}, {
+	Code: "headers.csp.scripts.unrestricted", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.1.11",
+	Title:       "Content-Security-Policy does not restrict scripts",
+	Requirement: "The Content-Security-Policy restricts scripts",
+	Advice: "Add script-src, or default-src for all kinds of resources; try it in " +
+		"Content-Security-Policy-Report-Only first.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.scripts()) == 0, "The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
 	},
-	{
-		Code: "headers.csp.scripts.inline", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 6.7.3.2",
-		Title: "'unsafe-inline' lets injected scripts run", Requirement: "Inline scripts need a nonce or a hash",
-		Advice: "Give each inline script a nonce that is new for each response, or list its hash, and move event handlers into scripts; " +
-			"browsers then ignore 'unsafe-inline'.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.inlineScripts(), "script-src allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.").
-				About("script-src")
-		},
+}, {
+	Code: "headers.csp.scripts.inline", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 6.7.3.2",
+	Title: "'unsafe-inline' lets injected scripts run", Requirement: "Inline scripts need a nonce or a hash",
+	Advice: "Give each inline script a nonce that is new for each response, or list its hash, and move event handlers into scripts; " +
+		"browsers then ignore 'unsafe-inline'.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.inlineScripts(), "script-src allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.").
+			About("script-src")
 	},
-	{
-		Code: "headers.csp.scripts.broad", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 6.7.2.7",
-		Title: "Scripts may come from anywhere", Requirement: "Scripts come from named places only",
-		Advice: "List the hosts that serve scripts, or use nonces with 'strict-dynamic'.",
-		Fails: func(e *evidence) diag.Failures {
-			found := e.broadScripts()
-			return diag.FailIf(found != nil, "script-src allows %s, from which anyone can serve a script.", diag.Quote(strings.Join(found, " "))).
-				About("script-src")
-		},
+}, {
+	Code: "headers.csp.scripts.broad", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 6.7.2.7",
+	Title: "Scripts may come from anywhere", Requirement: "Scripts come from named places only",
+	Advice: "List the hosts that serve scripts, or use nonces with 'strict-dynamic'.",
+	Fails: func(e *evidence) diag.Failures {
+		found := e.broadScripts()
+		return diag.FailIf(found != nil, "script-src allows %s, from which anyone can serve a script.", diag.Quote(strings.Join(found, " "))).
+			About("script-src")
 	},
-	{
-		Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.scripts.broad"}, Ref: "CSP Level 3 section 8.4",
-		Title: "Allowed host serves arbitrary scripts", Requirement: "No allowed host serves arbitrary scripts",
-		Advice: "Replace the host with the full path of the file, or with a nonce and 'strict-dynamic'; or serve the file " +
-			"yourself.",
-		Fails: func(e *evidence) diag.Failures {
-			found := e.bypasses()
-			return diag.FailEach(found, func(w weakness) diag.Failures {
-				return diag.Fail("script-src allows %s: %s %s.", w.source, strings.TrimPrefix(w.bypass.Host, "."), w.bypass.Reason).About(w.source)
-			}).Together("script-src allows %d hosts that serve arbitrary scripts, the first of them %s.", len(found), first(found).source)
-		},
+}, {
+	Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.scripts.broad"}, Ref: "CSP Level 3 section 8.4",
+	Title: "Allowed host serves arbitrary scripts", Requirement: "No allowed host serves arbitrary scripts",
+	Advice: "Replace the host with the full path of the file, or with a nonce and 'strict-dynamic'; or serve the file " +
+		"yourself.",
+	Fails: func(e *evidence) diag.Failures {
+		found := e.bypasses()
+		return diag.FailEach(found, func(w weakness) diag.Failures {
+			return diag.Fail("script-src allows %s: %s %s.", w.source, strings.TrimPrefix(w.bypass.Host, "."), w.bypass.Reason).About(w.source)
+		}).Together("script-src allows %d hosts that serve arbitrary scripts, the first of them %s.", len(found), first(found).source)
 	},
-	{
-		Code: "headers.csp.scripts.eval", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 4.4.1",
-		Title: "'unsafe-eval' lets text run as code", Requirement: "Text does not run as code",
-		Advice: "Replace eval and its like, then remove 'unsafe-eval'; WebAssembly needs 'wasm-unsafe-eval' only.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.evals(), "script-src allows 'unsafe-eval': text that reaches eval or a template library runs as code.").About("script-src")
-		},
+}, {
+	Code: "headers.csp.scripts.eval", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 4.4.1",
+	Title: "'unsafe-eval' lets text run as code", Requirement: "Text does not run as code",
+	Advice: "Replace eval and its like, then remove 'unsafe-eval'; WebAssembly needs 'wasm-unsafe-eval' only.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.evals(), "script-src allows 'unsafe-eval': text that reaches eval or a template library runs as code.").About("script-src")
 	},
-	{
-		Code: "headers.csp.scripts.dynamic", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 8.2",
-		Title:       "'strict-dynamic' without a nonce or hash blocks all scripts",
-		Requirement: "'strict-dynamic' is used with a nonce or a hash",
-		Advice: "Give the page's scripts a nonce that is new for each response and list it in script-src, or remove " +
-			"'strict-dynamic': beside it hosts and 'self' do not count.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(slices.ContainsFunc(e.scripts(), deadlocked), "script-src has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.").
-				About("script-src")
-		},
+}, {
+	Code: "headers.csp.scripts.dynamic", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 8.2",
+	Title:       "'strict-dynamic' without a nonce or hash blocks all scripts",
+	Requirement: "'strict-dynamic' is used with a nonce or a hash",
+	Advice: "Give the page's scripts a nonce that is new for each response and list it in script-src, or remove " +
+		"'strict-dynamic': beside it hosts and 'self' do not count.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(slices.ContainsFunc(e.scripts(), deadlocked), "script-src has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.").
+			About("script-src")
 	},
-	{
-		Code: "headers.csp.insecure", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.7.2.9",
-		Title: "Policy allows resources over plain HTTP", Requirement: "The policy allows resources over HTTPS only",
-		Advice: "Write https instead of http, or add upgrade-insecure-requests.",
-		When:   (*evidence).secure,
-		Fails: func(e *evidence) diag.Failures {
-			found := e.insecureSources()
-			return diag.FailIf(len(found) > 0, "The policy of this HTTPS page allows %s.", diag.Quote(strings.Join(found, " "))).About(fieldCSP)
-		},
+}, {
+	Code: "headers.csp.insecure", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.7.2.9",
+	Title: "Policy allows resources over plain HTTP", Requirement: "The policy allows resources over HTTPS only",
+	Advice: "Write https instead of http, or add upgrade-insecure-requests.", When: (*evidence).secure,
+	Fails: func(e *evidence) diag.Failures {
+		found := e.insecureSources()
+		return diag.FailIf(len(found) > 0, "The policy of this HTTPS page allows %s.", diag.Quote(strings.Join(found, " "))).About(fieldCSP)
 	},
-	{
-		Code: "headers.csp.blocks", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing", "headers.csp.scripts.dynamic"}, Ref: "CSP Level 3 section 4.1.2",
-		Title: "Policy blocks what the page itself loads", Requirement: "The policy allows what the page loads",
-		Advice: "Add the source to the directive, or remove the element: browsers do not load it.",
-		When:   func(e *evidence) bool { return e.document != nil },
-		Fails: func(e *evidence) diag.Failures {
-			found := e.blocked()
-			return diag.FailEach(found, func(b block) diag.Failures {
-				return diag.Fail("The page has %s, which %s of its policy blocks.", diag.Quote(b.what), b.directive).About(b.directive)
-			}).Together("The policy blocks %d parts of the page, the first of them %s by %s.", len(found), diag.Quote(first(found).what),
-				first(found).directive)
-		},
+}, {
+	Code: "headers.csp.blocks", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.missing", "headers.csp.scripts.dynamic"}, Ref: "CSP Level 3 section 4.1.2",
+	Title: "Policy blocks what the page itself loads", Requirement: "The policy allows what the page loads",
+	Advice: "Add the source to the directive, or remove the element: browsers do not load it.",
+	When:   func(e *evidence) bool { return e.document != nil },
+	Fails: func(e *evidence) diag.Failures {
+		found := e.blocked()
+		return diag.FailEach(found, func(b block) diag.Failures {
+			return diag.Fail("The page has %s, which %s of its policy blocks.", diag.Quote(b.what), b.directive).About(b.directive)
+		}).Together("The policy blocks %d parts of the page, the first of them %s by %s.", len(found), diag.Quote(first(found).what),
+			first(found).directive)
 	},
-	{
-		Code: "headers.csp.objects", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.1.9",
-		Title: "object-src is not restricted", Requirement: "object-src is restricted",
-		Advice: "Add object-src 'none' unless the page embeds plug-ins.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.objects(), "The policy lets object and embed elements load from anywhere.").About("object-src")
-		},
+}, {
+	Code: "headers.csp.objects", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.1.9",
+	Title: "object-src is not restricted", Requirement: "object-src is restricted",
+	Advice: "Add object-src 'none' unless the page embeds plug-ins.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.objects(), "The policy lets object and embed elements load from anywhere.").About("object-src")
 	},
-	{
-		Code: "headers.csp.base", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Title: "base-uri is not restricted", Requirement: "base-uri is restricted", Ref: "CSP Level 3 section 6.3.1",
-		Advice: "Add base-uri 'none', or 'self' if the page has a base element: default-src does not cover it.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.bases(), "An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
-		},
+}, {
+	Code: "headers.csp.base", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+	Ref:   "CSP Level 3 section 6.3.1",
+	Title: "base-uri is not restricted", Requirement: "base-uri is restricted",
+	Advice: "Add base-uri 'none', or 'self' if the page has a base element: default-src does not cover it.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.bases(), "An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
 	},
-	{
-		Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy, Reads: []diag.Source{fromForeign},
-		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 8.1",
-		Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice",
-		Advice: "Make a new random nonce for each response, and let no cache keep the page; a nonce that is known " +
-			"vouches for injected scripts.",
-		Fails: func(e *evidence) diag.Failures {
-			n := e.reusedNonce()
-			return diag.FailIf(n != "", "The server sent the nonce %s twice, for two requests.", diag.Quote(n)).About(fieldCSP)
-		},
+}, {
+	Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy, Reads: []diag.Source{fromForeign},
+	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 8.1",
+	Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice",
+	Advice: "Make a new random nonce for each response, and let no cache keep the page; a nonce that is known " +
+		"vouches for injected scripts.",
+	Fails: func(e *evidence) diag.Failures {
+		n := e.reusedNonce()
+		return diag.FailIf(n != "", "The server sent the nonce %s twice, for two requests.", diag.Quote(n)).About(fieldCSP)
 	},
-	{
-		Code: "headers.csp.nonce.short", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.nonce"}, Ref: "CSP Level 3 section 7.1",
-		Title: "Nonce is shorter than 128 bits", Requirement: "Nonces have at least 128 bits",
-		Advice: "Use at least 16 random bytes for each nonce, in base64.",
-		Fails: func(e *evidence) diag.Failures {
-			n := e.shortNonce()
-			return diag.FailIf(n != "", "The nonce %s has %d characters, and 128 bits take 22: an attacker can guess it.", diag.Quote(n), len(n)).
-				About(fieldCSP)
-		},
+}, {
+	Code: "headers.csp.nonce.short", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.nonce"}, Ref: "CSP Level 3 section 7.1",
+	Title: "Nonce is shorter than 128 bits", Requirement: "Nonces have at least 128 bits",
+	Advice: "Use at least 16 random bytes for each nonce, in base64.",
+	Fails: func(e *evidence) diag.Failures {
+		n := e.shortNonce()
+		return diag.FailIf(n != "", "The nonce %s has %d characters, and 128 bits take 22: an attacker can guess it.", diag.Quote(n), len(n)).
+			About(fieldCSP)
 	},
-}
+}}

@@ -8,37 +8,32 @@ import (
 )
 
 // policyDetailRules are about how the policies are written.
-var policyDetailRules = diag.Rules[*evidence]{
-	{
-		Code: "headers.csp.syntax", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 2.3",
-		Title: "Browsers ignore a part of the policy", Requirement: "Browsers know every part of the policy",
-		Advice: "Correct this part of the policy: browsers skip what they do not know and apply the rest.",
-		Fails: inPolicies(csp.MissingQuotes, csp.MissingSemicolon, csp.InvalidSource, csp.UnknownDirective, csp.NoneWithOthers,
-			csp.MissingValue),
-	},
-	{
-		Code: "headers.csp.long", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Ref:   "CSP Level 3 section 2.2.2",
-		Title: "Policy is longer than is examined", Requirement: "The whole policy is examined",
-		Advice: "Merge what is alike, and use nonces or hashes instead of long lists of hosts.",
-		Fails:  inPolicies(csp.TooLong),
-	},
-	{
-		Code: "headers.csp.repeated", Severity: diag.Warning, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 2.2.1",
-		Title: "Directive appears twice in a policy", Requirement: "No directive appears twice in a policy",
-		Advice: "Merge the sources into one directive: browsers use the first and skip the others.",
-		Fails:  inPolicies(csp.DuplicateDirective),
-	},
-	{
-		Code: "headers.csp.meta.directive", Severity: diag.Warning, DependsOn: []diag.Code{"headers.csp.missing"},
-		Ref:   "CSP Level 3 section 3.3",
-		Title: "Directive has no effect in a meta element", Requirement: "Directives are set where they have an effect",
-		Advice: "Send the directive in the Content-Security-Policy header field.",
-		Fails:  inPolicies(csp.MetaDirective),
-	},
-}
+var policyDetailRules = diag.Rules[*evidence]{{
+	Code: "headers.csp.syntax", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 2.3",
+	Title: "Browsers ignore a part of the policy", Requirement: "Browsers know every part of the policy",
+	Advice: "Correct this part of the policy: browsers skip what they do not know and apply the rest.",
+	Fails: inPolicies(csp.MissingQuotes, csp.MissingSemicolon, csp.InvalidSource, csp.UnknownDirective, csp.NoneWithOthers,
+		csp.MissingValue),
+}, {
+	Code: "headers.csp.long", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+	Ref:   "CSP Level 3 section 2.2.2",
+	Title: "Policy is longer than is examined", Requirement: "The whole policy is examined",
+	Advice: "Merge what is alike, and use nonces or hashes instead of long lists of hosts.",
+	Fails:  inPolicies(csp.TooLong),
+}, {
+	Code: "headers.csp.repeated", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 2.2.1",
+	Title: "Directive appears twice in a policy", Requirement: "No directive appears twice in a policy",
+	Advice: "Merge the sources into one directive: browsers use the first and skip the others.",
+	Fails:  inPolicies(csp.DuplicateDirective),
+}, {
+	Code: "headers.csp.meta.directive", Severity: diag.Warning, DependsOn: []diag.Code{"headers.csp.missing"},
+	Ref:   "CSP Level 3 section 3.3",
+	Title: "Directive has no effect in a meta element", Requirement: "Directives are set where they have an effect",
+	Advice: "Send the directive in the Content-Security-Policy header field.",
+	Fails:  inPolicies(csp.MetaDirective),
+}}
 
 // inPolicies makes the test of a rule about faults of some kinds.
 func inPolicies(kinds ...csp.Kind) func(*evidence) diag.Failures {

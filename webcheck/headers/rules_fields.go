@@ -9,61 +9,56 @@ import (
 )
 
 // framingRules are about who may embed the page.
-var framingRules = diag.Rules[*evidence]{
-	{
-		Code: "headers.frame_options.missing", Severity: diag.Warning, Category: factorFraming, DependsOn: fetched,
-		Ref:   "CSP Level 3 section 6.4.2",
-		Title: "Any site may embed the page", Requirement: "Other sites cannot embed the page",
-		Advice: "Send X-Frame-Options: SAMEORIGIN, or frame-ancestors in Content-Security-Policy with the sites that " +
-			"embed the page on purpose.",
-		When: htmlPage,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.framed() && !e.has("X-Frame-Options"),
-				"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and trick visitors into clicking in it (clickjacking).").
-				About("X-Frame-Options").Suggesting("X-Frame-Options: SAMEORIGIN")
-		},
+var framingRules = diag.Rules[*evidence]{{
+	Code: "headers.frame_options.missing", Severity: diag.Warning, Category: factorFraming,
+	Ref:   "CSP Level 3 section 6.4.2",
+	Title: "Any site may embed the page", Requirement: "Other sites cannot embed the page",
+	Advice: "Send X-Frame-Options: SAMEORIGIN, or frame-ancestors in Content-Security-Policy with the sites that " +
+		"embed the page on purpose.",
+	When: htmlPage,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.framed() && !e.has("X-Frame-Options"),
+			"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and trick visitors into clicking in it (clickjacking).").
+			About("X-Frame-Options").Suggesting("X-Frame-Options: SAMEORIGIN")
 	},
-	{
-		Code: "headers.frame_options.invalid", Severity: diag.Warning, Category: factorFraming,
-		DependsOn: []diag.Code{"headers.frame_options.missing"}, Ref: "HTML Standard, The X-Frame-Options header",
-		Title:       "X-Frame-Options has a value that browsers ignore",
-		Requirement: "X-Frame-Options has a value that browsers know",
-		Advice: "Send DENY or SAMEORIGIN; for single sites use frame-ancestors in Content-Security-Policy instead of " +
-			"ALLOW-FROM.",
-		When: func(e *evidence) bool { return e.has("X-Frame-Options") && len(e.frameAncestors()) == 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.frameOption() == "", "X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
-				diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options").Suggesting(e.newFraming())
-		},
+}, {
+	Code: "headers.frame_options.invalid", Severity: diag.Warning, Category: factorFraming,
+	DependsOn: []diag.Code{"headers.frame_options.missing"}, Ref: "HTML Standard, The X-Frame-Options header",
+	Title:       "X-Frame-Options has a value that browsers ignore",
+	Requirement: "X-Frame-Options has a value that browsers know",
+	Advice: "Send DENY or SAMEORIGIN; for single sites use frame-ancestors in Content-Security-Policy instead of " +
+		"ALLOW-FROM.",
+	When: func(e *evidence) bool { return e.has("X-Frame-Options") && len(e.frameAncestors()) == 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.frameOption() == "", "X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
+			diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options").Suggesting(e.newFraming())
 	},
-	{
-		Code: "headers.frame_options.conflict", Severity: diag.Warning, Category: factorFraming, DependsOn: fetched,
-		Ref:   "HTML Standard, The X-Frame-Options header",
-		Title: "X-Frame-Options has more than one value", Requirement: "X-Frame-Options has one value",
-		Advice: "Send one value, once: let only one of web server, proxy and application send the header. Where values " +
-			"differ, browsers refuse to embed the page at all.",
-		When: htmlPage,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(words(e.value("X-Frame-Options"))) > 1, "X-Frame-Options is %s.", diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
-		},
+}, {
+	Code: "headers.frame_options.conflict", Severity: diag.Warning, Category: factorFraming,
+	Ref:   "HTML Standard, The X-Frame-Options header",
+	Title: "X-Frame-Options has more than one value", Requirement: "X-Frame-Options has one value",
+	Advice: "Send one value, once: let only one of web server, proxy and application send the header. Where values " +
+		"differ, browsers refuse to embed the page at all.",
+	When: htmlPage,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(words(e.value("X-Frame-Options"))) > 1, "X-Frame-Options is %s.", diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
 	},
-	{
-		Code: "headers.csp.ancestors", Severity: diag.Warning, Category: factorFraming,
-		DependsOn: []diag.Code{"headers.frame_options.missing"}, Ref: "CSP Level 3 section 6.4.2.2",
-		Title:       "frame-ancestors lets any site embed the page",
-		Requirement: "frame-ancestors names the sites that may embed the page",
-		Advice:      "List the sites that embed the page; if frame-ancestors is present, browsers ignore X-Frame-Options.",
-		When:        func(e *evidence) bool { return len(e.frameAncestors()) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			for _, d := range e.frameAncestors() {
-				if len(broad(d.Sources())) == 0 {
-					return nil
-				}
+}, {
+	Code: "headers.csp.ancestors", Severity: diag.Warning, Category: factorFraming,
+	DependsOn: []diag.Code{"headers.frame_options.missing"}, Ref: "CSP Level 3 section 6.4.2.2",
+	Title:       "frame-ancestors lets any site embed the page",
+	Requirement: "frame-ancestors names the sites that may embed the page",
+	Advice:      "List the sites that embed the page; if frame-ancestors is present, browsers ignore X-Frame-Options.",
+	When:        func(e *evidence) bool { return len(e.frameAncestors()) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		for _, d := range e.frameAncestors() {
+			if len(broad(d.Sources())) == 0 {
+				return nil
 			}
-			return diag.Fail("frame-ancestors allows %s.", diag.Quote(strings.Join(e.frameAncestors()[0].Values, " "))).About("frame-ancestors")
-		},
+		}
+		return diag.Fail("frame-ancestors allows %s.", diag.Quote(strings.Join(e.frameAncestors()[0].Values, " "))).About("frame-ancestors")
 	},
-}
+}}
 
 // newFraming is what to send in the place of an X-Frame-Options that browsers ignore.
 func (e *evidence) newFraming() string {
@@ -84,84 +79,76 @@ func (e *evidence) newFraming() string {
 }
 
 // fieldRules are about fields with a value or two.
-var fieldRules = diag.Rules[*evidence]{
-	{
-		Code: "headers.content_type_options.missing", Severity: diag.Warning, Category: factorTypes, DependsOn: fetched,
-		Ref:   "Fetch Standard section 3.5",
-		Title: "No X-Content-Type-Options: nosniff", Requirement: "X-Content-Type-Options is sent",
-		Advice: "Send X-Content-Type-Options: nosniff with every response.",
-		When:   func(e *evidence) bool { return !e.redirects() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.has("X-Content-Type-Options"), "Without X-Content-Type-Options browsers may run an uploaded file as a script or style.").
-				About("X-Content-Type-Options").Suggesting(nosniff)
-		},
+var fieldRules = diag.Rules[*evidence]{{
+	Code: "headers.content_type_options.missing", Severity: diag.Warning, Category: factorTypes,
+	Ref:   "Fetch Standard section 3.5",
+	Title: "No X-Content-Type-Options: nosniff", Requirement: "X-Content-Type-Options is sent",
+	Advice: "Send X-Content-Type-Options: nosniff with every response.",
+	When:   func(e *evidence) bool { return !e.redirects() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.has("X-Content-Type-Options"), "Without X-Content-Type-Options browsers may run an uploaded file as a script or style.").
+			About("X-Content-Type-Options").Suggesting(nosniff)
 	},
-	{
-		Code: "headers.content_type_options.invalid", Severity: diag.Warning, Category: factorTypes,
-		DependsOn: []diag.Code{"headers.content_type_options.missing"}, Ref: "Fetch Standard section 3.5",
-		Title: "X-Content-Type-Options is not nosniff and is ignored", Requirement: "X-Content-Type-Options is nosniff",
-		Advice: "Send X-Content-Type-Options: nosniff; there is no other value.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.nosniff(), "X-Content-Type-Options is %s, which does nothing.", diag.Quote(e.value("X-Content-Type-Options"))).
-				About("X-Content-Type-Options").Suggesting(nosniff)
-		},
+}, {
+	Code: "headers.content_type_options.invalid", Severity: diag.Warning, Category: factorTypes,
+	DependsOn: []diag.Code{"headers.content_type_options.missing"}, Ref: "Fetch Standard section 3.5",
+	Title: "X-Content-Type-Options is not nosniff and is ignored", Requirement: "X-Content-Type-Options is nosniff",
+	Advice: "Send X-Content-Type-Options: nosniff; there is no other value.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.nosniff(), "X-Content-Type-Options is %s, which does nothing.", diag.Quote(e.value("X-Content-Type-Options"))).
+			About("X-Content-Type-Options").Suggesting(nosniff)
 	},
-	{
-		Code: "headers.content_type.missing", Severity: diag.Warning, Category: factorTypes, DependsOn: fetched,
-		Title: "No Content-Type", Requirement: "The answer says what it is", Ref: "RFC 9110 section 8.3",
-		Advice: "Send Content-Type, such as text/html; charset=utf-8.",
-		When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mediaType() == "", "The response has no Content-Type, so browsers guess what it is.").About("Content-Type")
-		},
+}, {
+	Code: "headers.content_type.missing", Severity: diag.Warning, Category: factorTypes, Ref: "RFC 9110 section 8.3",
+	Title: "No Content-Type", Requirement: "The answer says what it is",
+	Advice: "Send Content-Type, such as text/html; charset=utf-8.",
+	When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.mediaType() == "", "The response has no Content-Type, so browsers guess what it is.").About("Content-Type")
 	},
-	{
-		Code: "headers.referrer.invalid", Severity: diag.Warning, Category: factorPrivacy, DependsOn: fetched,
-		Title:       "Referrer-Policy has no value that browsers know",
-		Requirement: "Referrer-Policy has a value that browsers know",
-		Ref:         "Referrer Policy section 8.1", Advice: "Send one of the policies, such as strict-origin-when-cross-origin.",
-		When: func(e *evidence) bool { return e.referrers() != "" || e.has("Referrer-Policy") },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.referrer() == "", "Referrer-Policy is %s, which browsers ignore.", diag.Quote(e.referrers())).
-				About("Referrer-Policy").Suggesting(e.newReferrer())
-		},
+}, {
+	Code: "headers.referrer.invalid", Severity: diag.Warning, Category: factorPrivacy,
+	Ref:         "Referrer Policy section 8.1",
+	Title:       "Referrer-Policy has no value that browsers know",
+	Requirement: "Referrer-Policy has a value that browsers know",
+	Advice:      "Send one of the policies, such as strict-origin-when-cross-origin.",
+	When:        func(e *evidence) bool { return e.referrers() != "" || e.has("Referrer-Policy") },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.referrer() == "", "Referrer-Policy is %s, which browsers ignore.", diag.Quote(e.referrers())).
+			About("Referrer-Policy").Suggesting(e.newReferrer())
 	},
-	{
-		Code: "headers.referrer.leaks", Severity: diag.Warning, Category: factorPrivacy,
-		DependsOn: []diag.Code{"headers.referrer.invalid"}, Ref: "Referrer Policy section 3.8",
-		Title: "Referrer-Policy sends full URLs to other sites", Requirement: "Other sites do not learn full URLs",
-		Advice: "Send strict-origin-when-cross-origin: other sites then learn the origin only.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the full URL of the page, including its query.", e.referrer()).
-				About("Referrer-Policy").Suggesting(e.newReferrer())
-		},
+}, {
+	Code: "headers.referrer.leaks", Severity: diag.Warning, Category: factorPrivacy,
+	DependsOn: []diag.Code{"headers.referrer.invalid"}, Ref: "Referrer Policy section 3.8",
+	Title: "Referrer-Policy sends full URLs to other sites", Requirement: "Other sites do not learn full URLs",
+	Advice: "Send strict-origin-when-cross-origin: other sites then learn the origin only.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the full URL of the page, including its query.", e.referrer()).
+			About("Referrer-Policy").Suggesting(e.newReferrer())
 	},
-	{
-		Code: "headers.referrer.insecure", Severity: diag.Info, Category: factorPrivacy, DependsOn: []diag.Code{"headers.referrer.invalid"},
-		Title:       "Referrer-Policy sends the origin over plain HTTP too",
-		Requirement: "The origin is sent over HTTPS only", Ref: "Referrer Policy section 3.5",
-		Advice: "Send strict-origin or strict-origin-when-cross-origin instead.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is also sent to sites over plain HTTP.", e.referrer()).About("Referrer-Policy")
-		},
+}, {
+	Code: "headers.referrer.insecure", Severity: diag.Info, Category: factorPrivacy,
+	DependsOn: []diag.Code{"headers.referrer.invalid"}, Ref: "Referrer Policy section 3.5",
+	Title: "Referrer-Policy sends the origin over plain HTTP too", Requirement: "The origin is sent over HTTPS only",
+	Advice: "Send strict-origin or strict-origin-when-cross-origin instead.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is also sent to sites over plain HTTP.", e.referrer()).About("Referrer-Policy")
 	},
-	{
-		Code: "headers.permissions.invalid", Severity: diag.Warning, Category: factorPrivacy, DependsOn: fetched,
-		Ref:         "RFC 9651 section 4.2",
-		Title:       "Permissions-Policy has a syntax error and is ignored",
-		Requirement: "Permissions-Policy is a valid dictionary",
-		Advice: "Write each feature as name=(origins), separated by commas: camera=(), geolocation=(self). The syntax " +
-			"of Feature-Policy does not work here.",
-		When: func(e *evidence) bool { return e.features.sent },
-		Fails: func(e *evidence) diag.Failures {
-			f := diag.FailIf(e.features.err != nil || len(e.features.order) == 0, "Permissions-Policy is %s, which is not a structured dictionary: browsers ignore all of it.",
-				diag.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy")
-			if t := translated(e.value("Permissions-Policy")); t != "" {
-				return f.Suggesting("Permissions-Policy: " + t)
-			}
-			return f
-		},
+}, {
+	Code: "headers.permissions.invalid", Severity: diag.Warning, Category: factorPrivacy, Ref: "RFC 9651 section 4.2",
+	Title:       "Permissions-Policy has a syntax error and is ignored",
+	Requirement: "Permissions-Policy is a valid dictionary",
+	Advice: "Write each feature as name=(origins), separated by commas: camera=(), geolocation=(self). The syntax " +
+		"of Feature-Policy does not work here.",
+	When: func(e *evidence) bool { return e.features.sent },
+	Fails: func(e *evidence) diag.Failures {
+		f := diag.FailIf(e.features.err != nil || len(e.features.order) == 0, "Permissions-Policy is %s, which is not a structured dictionary: browsers ignore all of it.",
+			diag.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy")
+		if t := translated(e.value("Permissions-Policy")); t != "" {
+			return f.Suggesting("Permissions-Policy: " + t)
+		}
+		return f
 	},
-}
+}}
 
 const nosniff = "X-Content-Type-Options: nosniff"

@@ -8,47 +8,28 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
+// isolationRule makes a rule about whether browsers obey a field.
+func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence) (valid bool, strength Strength)) rule {
+	return rule{
+		Code: code, Severity: diag.Warning, Category: factorIsolation, Ref: ref, Title: name + " is invalid and ignored",
+		Requirement: name + " has a value that browsers know", Advice: advice,
+		When: func(e *evidence) bool { return e.has(name) },
+		Fails: func(e *evidence) diag.Failures {
+			valid, _ := rate(e)
+			return diag.FailIf(!valid, "%s is %s, which browsers ignore.", name, diag.Quote(e.value(name))).About(name)
+		},
+	}
+}
+
 // isolationRules are about the fields that keep a page apart from others. Their absence is no fault: a page that
 // embeds or is embedded can break by them.
 var isolationRules = diag.Rules[*evidence]{
-	{
-		Code: "headers.opener.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
-		Ref:         "HTML Standard, Cross-origin opener policies",
-		Title:       "Cross-Origin-Opener-Policy is invalid and ignored",
-		Requirement: "Cross-Origin-Opener-Policy has a value that browsers know",
-		Advice:      "Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.",
-		When:        func(e *evidence) bool { return e.has("Cross-Origin-Opener-Policy") },
-		Fails:       badToken("Cross-Origin-Opener-Policy", openerPolicies),
-	},
-	{
-		Code: "headers.embedder.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
-		Ref:         "HTML Standard, Cross-origin embedder policies",
-		Title:       "Cross-Origin-Embedder-Policy is invalid and ignored",
-		Requirement: "Cross-Origin-Embedder-Policy has a value that browsers know",
-		Advice:      "Send one value: require-corp, credentialless or unsafe-none.",
-		When:        func(e *evidence) bool { return e.has("Cross-Origin-Embedder-Policy") },
-		Fails:       badToken("Cross-Origin-Embedder-Policy", embedderPolicies),
-	},
-	{
-		Code: "headers.resource.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
-		Ref:         "Fetch Standard, Cross-Origin-Resource-Policy header",
-		Title:       "Cross-Origin-Resource-Policy is invalid and ignored",
-		Requirement: "Cross-Origin-Resource-Policy has a value that browsers know",
-		Advice:      "Send one value: same-origin, same-site or cross-origin.",
-		When:        func(e *evidence) bool { return e.has("Cross-Origin-Resource-Policy") },
-		Fails: func(e *evidence) diag.Failures {
-			value := e.value("Cross-Origin-Resource-Policy")
-			return diag.FailIf(!slices.Contains(resourcePolicies, value), "Cross-Origin-Resource-Policy is %s, which browsers ignore.",
-				diag.Quote(value)).About("Cross-Origin-Resource-Policy")
-		},
-	},
-}
-
-func badToken(name string, known []string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		_, ok := e.token(name, known)
-		return diag.FailIf(!ok, "%s is %s, which browsers ignore.", name, diag.Quote(e.value(name))).About(name)
-	}
+	isolationRule("headers.opener.invalid", "Cross-Origin-Opener-Policy", "HTML Standard, Cross-origin opener policies",
+		"Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.", (*evidence).rateOpener),
+	isolationRule("headers.embedder.invalid", "Cross-Origin-Embedder-Policy", "HTML Standard, Cross-origin embedder policies",
+		"Send one value: require-corp, credentialless or unsafe-none.", (*evidence).rateEmbedder),
+	isolationRule("headers.resource.invalid", "Cross-Origin-Resource-Policy", "Fetch Standard, Cross-Origin-Resource-Policy header",
+		"Send one value: same-origin, same-site or cross-origin.", (*evidence).rateResource),
 }
 
 // An access is what the site answers to requests from other sites.
@@ -115,82 +96,68 @@ const fieldCORS = "Access-Control-Allow-Origin"
 var fromOthers = []diag.Source{fromPreflight, fromForeign, fromNull}
 
 // sharingRules are about what scripts of other sites may read (Fetch Standard, CORS protocol).
-var sharingRules = diag.Rules[*evidence]{
-	{
-		Code: "headers.cors.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: fetched,
-		Ref:   "Fetch Standard, CORS protocol",
-		Title: "CORS could not be examined", Requirement: "Requests from other sites are answered",
-		Advice: "Make the server answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
-				"Which other sites may read the page is not known: a request with an Origin field was not answered in time.").About("Origin")
-		},
+var sharingRules = diag.Rules[*evidence]{{
+	Code: "headers.cors.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+	Ref:   "Fetch Standard, CORS protocol",
+	Title: "CORS could not be examined", Requirement: "Requests from other sites are answered",
+	Advice: "Make the server answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
+			"Which other sites may read the page is not known: a request with an Origin field was not answered in time.").About("Origin")
 	},
-	{
-		Code: "headers.cors.reflected", Severity: diag.Error, Category: factorSharing, Reads: fromOthers, Stands: true,
-		DependsOn: fetched, Ref: "Fetch Standard, CORS protocol and credentials",
-		Title:       "CORS lets any site read with the visitor's credentials",
-		Requirement: "CORS gives credentials to no foreign site",
-		Advice:      "Compare Origin with a list of the sites that may read, and send no Access-Control-Allow-Origin to others.",
-		When:        sharing,
-		Fails: func(e *evidence) diag.Failures {
-			a, ok := e.find(func(a access) bool { return reflects(a) && a.credentials })
-			return diag.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin and with Access-Control-Allow-Credentials: "+
-				"any site can read what a visitor sees when logged in.", a.origin).About(fieldCORS)
-		},
+}, {
+	Code: "headers.cors.reflected", Severity: diag.Error, Category: factorSharing,
+	Ref:         "Fetch Standard, CORS protocol and credentials",
+	Title:       "CORS lets any site read with the visitor's credentials",
+	Requirement: "CORS gives credentials to no foreign site",
+	Advice:      "Compare Origin with a list of the sites that may read, and send no Access-Control-Allow-Origin to others.",
+	Fails: func(e *evidence) diag.Failures {
+		a, ok := e.find(func(a access) bool { return reflects(a) && a.credentials })
+		return diag.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin and with Access-Control-Allow-Credentials: "+
+			"any site can read what a visitor sees when logged in.", a.origin).About(fieldCORS)
 	},
-	{
-		Code: "headers.cors.star_credentials", Severity: diag.Warning, Category: factorSharing, Reads: fromOthers,
-		Stands: true, DependsOn: fetched, Ref: "Fetch Standard, CORS protocol and credentials",
-		Title:       "Access-Control-Allow-Origin: * does not work with credentials",
-		Requirement: "Access-Control-Allow-Origin: * comes without credentials",
-		Advice:      "Remove Access-Control-Allow-Credentials if the content is public; else name the one origin that may read it.",
-		When:        sharing,
-		Fails: func(e *evidence) diag.Failures {
-			_, ok := e.find(func(a access) bool { return a.allowed == "*" && a.credentials })
-			return diag.FailIf(ok, "The response has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").
-				About(fieldCORS)
-		},
+}, {
+	Code: "headers.cors.star_credentials", Severity: diag.Warning, Category: factorSharing,
+	Ref:         "Fetch Standard, CORS protocol and credentials",
+	Title:       "Access-Control-Allow-Origin: * does not work with credentials",
+	Requirement: "Access-Control-Allow-Origin: * comes without credentials",
+	Advice:      "Remove Access-Control-Allow-Credentials if the content is public; else name the one origin that may read it.",
+	Fails: func(e *evidence) diag.Failures {
+		_, ok := e.find(func(a access) bool { return a.allowed == "*" && a.credentials })
+		return diag.FailIf(ok, "The response has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").
+			About(fieldCORS)
 	},
-	{
-		Code: "headers.cors.null", Severity: diag.Warning, Category: factorSharing, Reads: fromOthers, Stands: true,
-		DependsOn: fetched, Ref: "Fetch Standard, CORS protocol",
-		Title: "CORS allows the origin null", Requirement: "CORS does not allow the origin null",
-		Advice: "Remove null from the allowed origins: any site can make a request with it from a sandboxed frame.",
-		When:   sharing,
-		Fails: func(e *evidence) diag.Failures {
-			_, ok := e.find(func(a access) bool { return strings.EqualFold(a.allowed, "null") })
-			return diag.FailIf(ok, "The site allows the origin null, which any site can use through a sandboxed frame.").About(fieldCORS)
-		},
+}, {
+	Code: "headers.cors.null", Severity: diag.Warning, Category: factorSharing, Ref: "Fetch Standard, CORS protocol",
+	Title: "CORS allows the origin null", Requirement: "CORS does not allow the origin null",
+	Advice: "Remove null from the allowed origins: any site can make a request with it from a sandboxed frame.",
+	Fails: func(e *evidence) diag.Failures {
+		_, ok := e.find(func(a access) bool { return strings.EqualFold(a.allowed, "null") })
+		return diag.FailIf(ok, "The site allows the origin null, which any site can use through a sandboxed frame.").About(fieldCORS)
 	},
-	{
-		Code: "headers.cors.invalid", Severity: diag.Warning, Category: factorSharing, Reads: fromOthers, Stands: true,
-		DependsOn: fetched, Ref: "Fetch Standard, CORS check",
-		Title:       "Access-Control-Allow-Origin has a value that browsers refuse",
-		Requirement: "Access-Control-Allow-Origin is one origin or *",
-		Advice:      "Send *, or the one origin of the request; lists and patterns do not exist.",
-		When:        sharing,
-		Fails: func(e *evidence) diag.Failures {
-			a, ok := e.find(func(a access) bool { return a.allowed != "" && (a.several || !isOrigin(a.allowed)) })
-			return diag.FailIf(ok, "Access-Control-Allow-Origin is %s.", diag.Quote(a.allowed)).About(fieldCORS)
-		},
+}, {
+	Code: "headers.cors.invalid", Severity: diag.Warning, Category: factorSharing, Ref: "Fetch Standard, CORS check",
+	Title:       "Access-Control-Allow-Origin has a value that browsers refuse",
+	Requirement: "Access-Control-Allow-Origin is one origin or *",
+	Advice:      "Send *, or the one origin of the request; lists and patterns do not exist.",
+	Fails: func(e *evidence) diag.Failures {
+		a, ok := e.find(func(a access) bool { return a.allowed != "" && (a.several || !isOrigin(a.allowed)) })
+		return diag.FailIf(ok, "Access-Control-Allow-Origin is %s.", diag.Quote(a.allowed)).About(fieldCORS)
 	},
-	{
-		Code: "headers.cors.vary", Severity: diag.Info, Category: factorSharing, Reads: fromOthers, Stands: true,
-		DependsOn: fetched, Ref: "Fetch Standard, CORS protocol and HTTP caches",
-		Title:       "Response depends on Origin, but lacks Vary: Origin",
-		Requirement: "An answer that depends on Origin has Vary: Origin",
-		Advice:      "Send Vary: Origin with every response, so caches do not give one site the response for another.",
-		When:        sharing,
-		Fails: func(e *evidence) diag.Failures {
-			first := e.accesses()[0]
-			_, differs := e.find(func(a access) bool {
-				return a.allowed != first.allowed && a.allowed != "*" && a.allowed != "" && !a.vary && a.origin != ""
-			})
-			return diag.FailIf(differs, "Access-Control-Allow-Origin differs between requests with and without Origin, and Vary does not name Origin.").About("Vary")
-		},
+}, {
+	Code: "headers.cors.vary", Severity: diag.Info, Category: factorSharing,
+	Ref:         "Fetch Standard, CORS protocol and HTTP caches",
+	Title:       "Response depends on Origin, but lacks Vary: Origin",
+	Requirement: "An answer that depends on Origin has Vary: Origin",
+	Advice:      "Send Vary: Origin with every response, so caches do not give one site the response for another.",
+	Fails: func(e *evidence) diag.Failures {
+		first := e.accesses()[0]
+		_, differs := e.find(func(a access) bool {
+			return a.allowed != first.allowed && a.allowed != "*" && a.allowed != "" && !a.vary && a.origin != ""
+		})
+		return diag.FailIf(differs, "Access-Control-Allow-Origin differs between requests with and without Origin, and Vary does not name Origin.").About("Vary")
 	},
-}
+}}
 
 // isOrigin reports whether a value is *, null or an origin as browsers write it.
 func isOrigin(s string) bool {

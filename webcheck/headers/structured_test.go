@@ -3,7 +3,6 @@ package headers
 import (
 	"encoding/json"
 	"net/http"
-	"os"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -20,9 +19,7 @@ func TestConformanceStructuredFields(t *testing.T) {
 		"boolean.json", "date.json", "display-string.json", "dictionary.json", "param-dict.json", "key-generated.json",
 		"large-generated.json", "examples.json",
 	} {
-		data, err := os.ReadFile(diagtest.Vectors(t, "platform", "structured-fields", file))
-		require.NoError(t, err)
-		var vectors []struct {
+		type vector struct {
 			Name     string
 			Raw      []string
 			Type     string `json:"header_type"`
@@ -30,8 +27,7 @@ func TestConformanceStructuredFields(t *testing.T) {
 			MustFail bool `json:"must_fail"`
 			CanFail  bool `json:"can_fail"`
 		}
-		require.NoError(t, json.Unmarshal(data, &vectors))
-		for _, v := range vectors {
+		for _, v := range diagtest.Cases[vector](t, diagtest.Suite(t, "platform/structured-fields/"+file)) {
 			if v.CanFail {
 				continue
 			}

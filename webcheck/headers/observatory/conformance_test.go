@@ -1,9 +1,7 @@
 package observatory_test
 
 import (
-	"encoding/json"
 	"net/http"
-	"os"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -38,12 +36,7 @@ type vector struct {
 
 // TestConformanceObservatory holds results, score and grade against the Observatory's own.
 func TestConformanceObservatory(t *testing.T) {
-	text, err := os.ReadFile(diagtest.Vectors(t, "web/headers/observatory.json"))
-	require.NoError(t, err)
-	var vectors []vector
-	require.NoError(t, json.Unmarshal(text, &vectors))
-	require.NotEmpty(t, vectors)
-	passed := 0
+	vectors, passed := diagtest.Cases[vector](t, diagtest.Vectors(t, "web/headers/observatory.json")), 0
 	for _, v := range vectors {
 		if t.Run(v.ID, func(t *testing.T) { v.hold(t, observatory.Grade(v.scan(t))) }) {
 			passed++
