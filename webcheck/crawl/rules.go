@@ -9,8 +9,11 @@ import (
 
 // rules is the table of all that is examined, in the order in which a crawler would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(hostRules(), robotsRules, answerRules, indexRules, canonicalRules, titleRules, headRules,
-		contentRules, dataRules, securityRules).Reading(fromPage)
+	return slices.Concat(hostRules(), robotsRules.With(rule{Category: factorAccess}), answerRules.With(rule{Category: factorAccess}),
+		indexRules.With(rule{Category: factorIndexing}), canonicalRules.With(rule{Category: factorIndexing}),
+		titleRules.With(rule{Category: factorMetadata}), headRules.With(rule{Category: factorMetadata}),
+		contentRules.With(rule{Category: factorContent}), dataRules.With(rule{Category: factorData}),
+		securityRules.With(rule{Category: factorSecurity})).Reading(fromPage)
 })
 
 // The factors of the score, in the order of a reader.

@@ -72,91 +72,82 @@ func hostRules() diag.Rules[*evidence] {
 func alive(e *evidence) bool { return !e.dead() }
 
 // robotsRules are about robots.txt.
-var robotsRules = diag.Rules[*evidence]{
-	{
-		Code: "crawl.robots.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 9309 section 2.3.1.4",
-		Title: "robots.txt did not arrive in time", Requirement: "robots.txt comes in time",
-		Advice: "Check how long the server takes for robots.txt, and try again: crawlers stay away while they cannot read it.",
-		When:   alive,
-		Fails: func(e *evidence) diag.Failures {
-			if !e.robotsTxt.silent() {
-				return nil
-			}
-			return diag.Fail("Whether crawlers may fetch the page is not known: %s.", reason(e.robotsTxt.result.Err)).About("robots.txt")
-		},
+var robotsRules = diag.Rules[*evidence]{{
+	Code: "crawl.robots.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 9309 section 2.3.1.4",
+	Title: "robots.txt did not arrive in time", Requirement: "robots.txt comes in time",
+	Advice: "Check how long the server takes for robots.txt, and try again: crawlers stay away while they cannot read it.",
+	When:   alive,
+	Fails: func(e *evidence) diag.Failures {
+		if !e.robotsTxt.silent() {
+			return nil
+		}
+		return diag.Fail("Whether crawlers may fetch the page is not known: %s.", reason(e.robotsTxt.result.Err)).About("robots.txt")
 	},
-	{
-		Code: "crawl.robots.unreachable", Severity: diag.Error, Weight: 10, Category: factorAccess,
-		Ref:         "RFC 9309 section 2.3.1.4",
-		Title:       "robots.txt is unavailable, so crawlers stay away",
-		Requirement: "robots.txt is served, or known not to exist",
-		Advice:      "Serve robots.txt with status 200, or answer 404 if there is none: while it fails, nothing is crawled.",
-		When:        alive,
-		Fails: func(e *evidence) diag.Failures {
-			switch f := e.robotsTxt; {
-			case !f.unreachable():
-				return nil
-			case f.status == http.StatusTooManyRequests:
-				return diag.Fail("%s answers with status 429, which Google treats as a server error: it assumes that everything is forbidden.", f.url).
-					About("robots.txt")
-			case f.status >= 500:
-				return diag.Fail("%s answers with the server error %d: crawlers must assume that everything is forbidden.", f.url, f.status).
-					About("robots.txt")
-			default:
-				return diag.Fail("%s is unreachable (%s): crawlers must assume that everything is forbidden.", f.url,
-					diag.Quote(f.result.Err.Message)).About("robots.txt")
-			}
-		},
+}, {
+	Code: "crawl.robots.unreachable", Severity: diag.Error, Weight: 10, Ref: "RFC 9309 section 2.3.1.4",
+	Title:       "robots.txt is unavailable, so crawlers stay away",
+	Requirement: "robots.txt is served, or known not to exist",
+	Advice:      "Serve robots.txt with status 200, or answer 404 if there is none: while it fails, nothing is crawled.",
+	When:        alive,
+	Fails: func(e *evidence) diag.Failures {
+		switch f := e.robotsTxt; {
+		case !f.unreachable():
+			return nil
+		case f.status == http.StatusTooManyRequests:
+			return diag.Fail("%s answers with status 429, which Google treats as a server error: it assumes that everything is forbidden.", f.url).
+				About("robots.txt")
+		case f.status >= 500:
+			return diag.Fail("%s answers with the server error %d: crawlers must assume that everything is forbidden.", f.url, f.status).
+				About("robots.txt")
+		default:
+			return diag.Fail("%s is unreachable (%s): crawlers must assume that everything is forbidden.", f.url,
+				diag.Quote(f.result.Err.Message)).About("robots.txt")
+		}
 	},
-	{
-		Code: "crawl.robots.disallowed", Severity: diag.Warning, NoScore: true, Weight: 10, Category: factorAccess,
-		DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.2",
-		Title: "robots.txt forbids crawling the page", Requirement: "robots.txt allows crawling the page",
-		Advice: "Add the rule to the same group of robots.txt if the page is to be found in search engines.",
-		When:   alive,
-		Fails: func(e *evidence) diag.Failures {
-			if e.decision.Allowed {
-				return nil
-			}
-			detail := fmt.Sprintf("Line %d of %s, %q for %q, forbids %s to fetch %s.", e.decision.Rule.Line, e.robotsTxt.url,
-				diag.Quote(e.decision.Rule.String()), e.decision.Agent, e.agent.token, e.url)
-			return diag.Failures{{Detail: detail, Target: "robots.txt", Suggested: e.allowRule()}}
-		},
+}, {
+	Code: "crawl.robots.disallowed", Severity: diag.Warning, NoScore: true, Weight: 10,
+	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.2",
+	Title: "robots.txt forbids crawling the page", Requirement: "robots.txt allows crawling the page",
+	Advice: "Add the rule to the same group of robots.txt if the page is to be found in search engines.", When: alive,
+	Fails: func(e *evidence) diag.Failures {
+		if e.decision.Allowed {
+			return nil
+		}
+		detail := fmt.Sprintf("Line %d of %s, %q for %q, forbids %s to fetch %s.", e.decision.Rule.Line, e.robotsTxt.url,
+			diag.Quote(e.decision.Rule.String()), e.decision.Agent, e.agent.token, e.url)
+		return diag.Failures{{Detail: detail, Target: "robots.txt", Suggested: e.allowRule()}}
 	},
-	{
-		Code: "crawl.robots.html", Severity: diag.Warning, Weight: 1, Category: factorAccess,
-		DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.3",
-		Title: "robots.txt is an HTML page", Requirement: "robots.txt is text",
-		Advice: "Serve robots.txt as text/plain, or answer 404 if there is none.",
-		When:   func(e *evidence) bool { return alive(e) && e.robotsTxt.file.All == robots.ByRules },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.robotsTxt.isHTML(), "%s is an HTML page with status %d, and crawlers find no rules in it.",
-				e.robotsTxt.url, e.robotsTxt.status)
-		},
+}, {
+	Code: "crawl.robots.html", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"crawl.robots.unreachable"},
+	Ref:   "RFC 9309 section 2.3",
+	Title: "robots.txt is an HTML page", Requirement: "robots.txt is text",
+	Advice: "Serve robots.txt as text/plain, or answer 404 if there is none.",
+	When:   func(e *evidence) bool { return alive(e) && e.robotsTxt.file.All == robots.ByRules },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.robotsTxt.isHTML(), "%s is an HTML page with status %d, and crawlers find no rules in it.",
+			e.robotsTxt.url, e.robotsTxt.status)
 	},
-	{
-		Code: "crawl.robots.syntax", Severity: diag.Info, DependsOn: []diag.Code{"crawl.robots.html"},
-		Ref:   "RFC 9309 section 2.2",
-		Title: "robots.txt has lines that crawlers ignore", Requirement: "Crawlers understand every line of robots.txt",
-		Advice: "Correct or remove these lines.",
-		Fails: func(e *evidence) diag.Failures {
-			faults := e.robotsTxt.file.Faults
-			return diag.FailEach(faults, func(f robots.Fault) diag.Failures {
-				return diag.Fail("Line %d of robots.txt %s.", f.Line, f.Text).About(fmt.Sprintf("line %d", f.Line))
-			}).Together("robots.txt has %d lines or more that crawlers ignore.", len(faults))
-		},
+}, {
+	Code: "crawl.robots.syntax", Severity: diag.Info, DependsOn: []diag.Code{"crawl.robots.html"},
+	Ref:   "RFC 9309 section 2.2",
+	Title: "robots.txt has lines that crawlers ignore", Requirement: "Crawlers understand every line of robots.txt",
+	Advice: "Correct or remove these lines.",
+	Fails: func(e *evidence) diag.Failures {
+		faults := e.robotsTxt.file.Faults
+		return diag.FailEach(faults, func(f robots.Fault) diag.Failures {
+			return diag.Fail("Line %d of robots.txt %s.", f.Line, f.Text).About(fmt.Sprintf("line %d", f.Line))
+		}).Together("robots.txt has %d lines or more that crawlers ignore.", len(faults))
 	},
-	{
-		Code: "crawl.robots.size", Severity: diag.Warning, Weight: 1, Category: factorAccess,
-		DependsOn: []diag.Code{"crawl.robots.html"}, Ref: "RFC 9309 section 2.5",
-		Title: "robots.txt is longer than 500 KiB", Requirement: "robots.txt has at most 500 KiB",
-		Advice: "Shorten robots.txt, for instance with patterns: crawlers ignore everything after 500 KiB.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.robotsTxt.file.Truncated, "%s is longer than %d bytes.", e.robotsTxt.url, robots.MaxBytes)
-		},
+}, {
+	Code: "crawl.robots.size", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"crawl.robots.html"},
+	Ref:   "RFC 9309 section 2.5",
+	Title: "robots.txt is longer than 500 KiB", Requirement: "robots.txt has at most 500 KiB",
+	Advice: "Shorten robots.txt, for instance with patterns: crawlers ignore everything after 500 KiB.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.robotsTxt.file.Truncated, "%s is longer than %d bytes.", e.robotsTxt.url, robots.MaxBytes)
 	},
-}.Reading(fromRobots)
+}}.Reading(fromRobots)
 
 // isHTML reports whether what was served as robots.txt is a web page.
 func (f *robotsTxt) isHTML() bool {
@@ -175,7 +166,7 @@ func (e *evidence) allowRule() string {
 // answerRules are about the answer for the page.
 var answerRules = diag.Rules[*evidence]{
 	{
-		Code: "crawl.redirect.broken", Severity: diag.Error, NoScore: true, Weight: 10, Category: factorAccess,
+		Code: "crawl.redirect.broken", Severity: diag.Error, NoScore: true, Weight: 10,
 		Reads: []diag.Source{fromAnswer}, Ref: "RFC 9110 section 15.4",
 		Title: "Redirects lead nowhere", Requirement: "Redirects lead to a page",
 		Advice: "Correct the redirects so that they end at a page.",
@@ -226,7 +217,7 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.body.encoding", Severity: diag.Error, NoScore: true, Weight: 10, Category: factorAccess,
+		Code: "crawl.body.encoding", Severity: diag.Error, NoScore: true, Weight: 10,
 		DependsOn: []diag.Code{"crawl.body.unknown"}, Ref: "RFC 9110 section 8.4",
 		Title:       "Body is not compressed as Content-Encoding says",
 		Requirement: "The body is compressed as Content-Encoding says",
@@ -241,7 +232,7 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.body.broken", Severity: diag.Error, NoScore: true, Weight: 10, Category: factorAccess,
+		Code: "crawl.body.broken", Severity: diag.Error, NoScore: true, Weight: 10,
 		DependsOn: []diag.Code{"crawl.body.encoding"}, Ref: "RFC 9112 section 8",
 		Title: "Body is incomplete", Requirement: "The body is complete",
 		Advice: "Check the server and the proxies in front of it: the connection ends before the page does.",
@@ -264,7 +255,7 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.body.empty", Severity: diag.Error, NoScore: true, Weight: 10, Category: factorAccess,
+		Code: "crawl.body.empty", Severity: diag.Error, NoScore: true, Weight: 10,
 		DependsOn: []diag.Code{"crawl.type"}, Ref: googleDoc + "Soft 404 errors",
 		Title: "Page is empty", Requirement: "The page has content",
 		Advice: "Serve the content, or status 404 if there is none.",
@@ -292,8 +283,8 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.size.limit", Severity: diag.Warning, Weight: 3, Category: factorAccess,
-		DependsOn: []diag.Code{"crawl.body.empty"}, Ref: googleDoc + "Googlebot, file size limits",
+		Code: "crawl.size.limit", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"crawl.body.empty"},
+		Ref:   googleDoc + "Googlebot, file size limits",
 		Title: "Page is longer than the crawler reads", Requirement: "The crawler reads the whole page",
 		Advice: "Move scripts, styles and inline images out of the HTML, so that the content is within the limit.",
 		Fails: func(e *evidence) diag.Failures {

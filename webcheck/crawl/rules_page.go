@@ -35,193 +35,166 @@ func (e *evidence) firstHeadings() []string {
 func titled(e *evidence) bool { return e.judged() && e.title() != "" }
 
 // titleRules are about title and description.
-var titleRules = diag.Rules[*evidence]{
-	{
-		Code: "crawl.title.missing", Severity: diag.Warning, Weight: 10, Category: factorMetadata,
-		Ref:   htmlStandard + "4.2.2",
-		Title: "No title", Requirement: "The page has a title",
-		Advice: "Add a title element to the head: search results and tabs show it.",
-		When:   func(e *evidence) bool { return whole(e) || titled(e) },
-		Fails: func(e *evidence) diag.Failures {
-			if len(e.page.Titles) > 1 {
-				return diag.FailIf(!titled(e), "The first of the %d title elements of %s is empty, and browsers show that one.", len(e.page.Titles), e.url)
+var titleRules = diag.Rules[*evidence]{{
+	Code: "crawl.title.missing", Severity: diag.Warning, Weight: 10, Ref: htmlStandard + "4.2.2",
+	Title: "No title", Requirement: "The page has a title",
+	Advice: "Add a title element to the head: search results and tabs show it.",
+	When:   func(e *evidence) bool { return whole(e) || titled(e) },
+	Fails: func(e *evidence) diag.Failures {
+		if len(e.page.Titles) > 1 {
+			return diag.FailIf(!titled(e), "The first of the %d title elements of %s is empty, and browsers show that one.", len(e.page.Titles), e.url)
+		}
+		return diag.FailIf(!titled(e), "%s has no title element, or an empty one.", e.url)
+	},
+}, {
+	Code: "crawl.description.missing", Severity: diag.Warning, Weight: 5, Ref: htmlStandard + "4.2.5.1",
+	Title: "No meta description", Requirement: "The page has a meta description",
+	Advice: "Add a meta element with name=description that says in a sentence or two what the page offers.",
+	When:   func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("description") != "" },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.meta1("description") == "", "%s has no meta element with name=description, or an empty one.", e.url)
+	},
+}, {
+	Code: "crawl.opengraph.incomplete", Severity: diag.Info, Weight: 1,
+	Ref:   "The Open Graph protocol, basic metadata",
+	Title: "Open Graph lacks a required property", Requirement: "Open Graph has its four required properties",
+	Advice: "Add what is missing: og:title, og:type, og:image and og:url are required.",
+	When:   func(e *evidence) bool { return whole(e) && len(e.page.OpenGraph()) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		have, lacks := e.page.OpenGraph(), []string{}
+		for _, name := range []string{"og:title", "og:type", "og:image", "og:url"} {
+			if all := have[name]; len(all) == 0 || all[0] == "" {
+				lacks = append(lacks, name)
 			}
-			return diag.FailIf(!titled(e), "%s has no title element, or an empty one.", e.url)
-		},
+		}
+		return diag.FailIf(len(lacks) > 0, "The page has Open Graph metadata without %s.", strings.Join(lacks, ", "))
 	},
-	{
-		Code: "crawl.description.missing", Severity: diag.Warning, Weight: 5, Category: factorMetadata,
-		Ref:   htmlStandard + "4.2.5.1",
-		Title: "No meta description", Requirement: "The page has a meta description",
-		Advice: "Add a meta element with name=description that says in a sentence or two what the page offers.",
-		When:   func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("description") != "" },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.meta1("description") == "", "%s has no meta element with name=description, or an empty one.", e.url)
-		},
-	},
-	{
-		Code: "crawl.opengraph.incomplete", Severity: diag.Info, Weight: 1, Category: factorMetadata,
-		Ref:   "The Open Graph protocol, basic metadata",
-		Title: "Open Graph lacks a required property", Requirement: "Open Graph has its four required properties",
-		Advice: "Add what is missing: og:title, og:type, og:image and og:url are required.",
-		When:   func(e *evidence) bool { return whole(e) && len(e.page.OpenGraph()) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			have, lacks := e.page.OpenGraph(), []string{}
-			for _, name := range []string{"og:title", "og:type", "og:image", "og:url"} {
-				if all := have[name]; len(all) == 0 || all[0] == "" {
-					lacks = append(lacks, name)
-				}
-			}
-			return diag.FailIf(len(lacks) > 0, "The page has Open Graph metadata without %s.", strings.Join(lacks, ", "))
-		},
-	},
-}
+}}
 
 // headRules are about what a page says of its form.
-var headRules = diag.Rules[*evidence]{
-	{
-		Code: "crawl.charset.invalid", Severity: diag.Warning, Weight: 3, Category: factorMetadata,
-		Ref:   "Encoding Standard section 4.2",
-		Title: "Text is not in the encoding that is stated", Requirement: "The text is in the encoding that is stated",
-		Advice: "State the encoding in which the page is saved, ideally utf-8: readers see replacement characters.",
-		When:   judged,
-		Fails: func(e *evidence) diag.Failures {
-			p := e.page
-			if p.UnknownCharset != "" {
-				return diag.Fail("%q is not an encoding that browsers know.", diag.Quote(p.UnknownCharset))
-			}
-			return diag.FailIf(p.Undecoded, "The encoding is %s, but the page has bytes that are invalid in it.", p.Charset)
-		},
+var headRules = diag.Rules[*evidence]{{
+	Code: "crawl.charset.invalid", Severity: diag.Warning, Weight: 3, Ref: "Encoding Standard section 4.2",
+	Title: "Text is not in the encoding that is stated", Requirement: "The text is in the encoding that is stated",
+	Advice: "State the encoding in which the page is saved, ideally utf-8: readers see replacement characters.",
+	When:   judged,
+	Fails: func(e *evidence) diag.Failures {
+		p := e.page
+		if p.UnknownCharset != "" {
+			return diag.Fail("%q is not an encoding that browsers know.", diag.Quote(p.UnknownCharset))
+		}
+		return diag.FailIf(p.Undecoded, "The encoding is %s, but the page has bytes that are invalid in it.", p.Charset)
 	},
-	{
-		Code: "crawl.charset.conflict", Severity: diag.Warning, Weight: 3, Category: factorMetadata,
-		DependsOn: []diag.Code{"crawl.charset.invalid"}, Ref: htmlStandard + "13.2.3.2",
-		Title: "Contradictory character encodings", Requirement: "All declarations state the same encoding",
-		Advice: "State the encoding in which the page is saved, ideally utf-8, in Content-Type and in the page.",
-		Fails: func(e *evidence) diag.Failures {
-			by := "Content-Type says"
-			if e.page.CharsetBy == page.ByBOM {
-				by = "its byte order mark says"
-			}
-			return diag.FailIf(e.page.CharsetConflict, "The page says %q, but browsers read it as %s because %s so.",
-				diag.Quote(e.page.DeclaredCharset), e.page.Charset, by)
-		},
+}, {
+	Code: "crawl.charset.conflict", Severity: diag.Warning, Weight: 3,
+	DependsOn: []diag.Code{"crawl.charset.invalid"}, Ref: htmlStandard + "13.2.3.2",
+	Title: "Contradictory character encodings", Requirement: "All declarations state the same encoding",
+	Advice: "State the encoding in which the page is saved, ideally utf-8, in Content-Type and in the page.",
+	Fails: func(e *evidence) diag.Failures {
+		by := "Content-Type says"
+		if e.page.CharsetBy == page.ByBOM {
+			by = "its byte order mark says"
+		}
+		return diag.FailIf(e.page.CharsetConflict, "The page says %q, but browsers read it as %s because %s so.",
+			diag.Quote(e.page.DeclaredCharset), e.page.Charset, by)
 	},
-	{
-		Code: "crawl.charset.undeclared", Severity: diag.Warning, Weight: 1, Category: factorMetadata,
-		DependsOn: []diag.Code{"crawl.charset.invalid"}, Ref: htmlStandard + "4.2.5.4",
-		Title: "No encoding is stated", Requirement: "The encoding is stated",
-		Advice: "Add charset=utf-8 to Content-Type, or a meta element with charset=utf-8 at the start of the head.",
-		Fails: func(e *evidence) diag.Failures {
-			if e.page.CharsetBy != page.ByContent || e.mediaType == "application/xhtml+xml" { // XML is UTF-8 unless it says else
-				return nil
-			}
-			f := diag.Fail("Neither Content-Type nor the page states an encoding; its bytes suggest %s.", e.page.Charset)
-			if e.page.Charset == "utf-8" {
-				return f.Suggesting(`<meta charset="utf-8">`)
-			}
-			return f
-		},
+}, {
+	Code: "crawl.charset.undeclared", Severity: diag.Warning, Weight: 1,
+	DependsOn: []diag.Code{"crawl.charset.invalid"}, Ref: htmlStandard + "4.2.5.4",
+	Title: "No encoding is stated", Requirement: "The encoding is stated",
+	Advice: "Add charset=utf-8 to Content-Type, or a meta element with charset=utf-8 at the start of the head.",
+	Fails: func(e *evidence) diag.Failures {
+		if e.page.CharsetBy != page.ByContent || e.mediaType == "application/xhtml+xml" { // XML is UTF-8 unless it says else
+			return nil
+		}
+		f := diag.Fail("Neither Content-Type nor the page states an encoding; its bytes suggest %s.", e.page.Charset)
+		if e.page.Charset == "utf-8" {
+			return f.Suggesting(`<meta charset="utf-8">`)
+		}
+		return f
 	},
-	{
-		Code: "crawl.viewport.missing", Severity: diag.Warning, Weight: 3, Category: factorMetadata,
-		Ref:   "CSS Viewport Module section 4",
-		Title: "No viewport for mobile devices", Requirement: "The page sets a viewport for mobile devices",
-		Advice: "Add a meta element with name=viewport and content=\"width=device-width, initial-scale=1\", once the layout fits.",
-		When:   func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("viewport") != "" },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.meta1("viewport") == "", "%s has no meta element with name=viewport, so phones show it scaled down.", e.url)
-		},
+}, {
+	Code: "crawl.viewport.missing", Severity: diag.Warning, Weight: 3, Ref: "CSS Viewport Module section 4",
+	Title: "No viewport for mobile devices", Requirement: "The page sets a viewport for mobile devices",
+	Advice: "Add a meta element with name=viewport and content=\"width=device-width, initial-scale=1\", once the layout fits.",
+	When:   func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("viewport") != "" },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.meta1("viewport") == "", "%s has no meta element with name=viewport, so phones show it scaled down.", e.url)
 	},
-	{
-		Code: "crawl.lang.missing", Severity: diag.Info, Weight: 1, Category: factorMetadata,
-		Ref:   "WCAG 2.2 success criterion 3.1.1",
-		Title: "No language is stated", Requirement: "The html element states the language",
-		Advice: "Add lang to the html element, such as lang=\"en\": screen readers choose the pronunciation by it.",
-		When:   judged,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.Lang == "", "The html element of the page has no lang.")
-		},
+}, {
+	Code: "crawl.lang.missing", Severity: diag.Info, Weight: 1, Ref: "WCAG 2.2 success criterion 3.1.1",
+	Title: "No language is stated", Requirement: "The html element states the language",
+	Advice: "Add lang to the html element, such as lang=\"en\": screen readers choose the pronunciation by it.",
+	When:   judged,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.page.Lang == "", "The html element of the page has no lang.")
 	},
-	{
-		Code: "crawl.depth", Severity: diag.Warning, Weight: 2, Category: factorContent, Ref: htmlStandard + "13.2.6",
-		Title: "Elements are nested more than 512 deep", Requirement: "Elements are nested at most 512 deep",
-		Advice: "Close elements that are left open: parsers flatten or drop what is nested so deeply.",
-		When:   judged,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.HeadOnly, "The elements of the page are nested more than 512 deep, so only its tags were examined.")
-		},
+}, {
+	Code: "crawl.depth", Severity: diag.Warning, Weight: 2, Category: factorContent, Ref: htmlStandard + "13.2.6",
+	Title: "Elements are nested more than 512 deep", Requirement: "Elements are nested at most 512 deep",
+	Advice: "Close elements that are left open: parsers flatten or drop what is nested so deeply.", When: judged,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.page.HeadOnly, "The elements of the page are nested more than 512 deep, so only its tags were examined.")
 	},
-}
+}}
 
 // contentRules are about what readers see.
-var contentRules = diag.Rules[*evidence]{
-	{
-		Code: "crawl.frames", Severity: diag.Warning, Weight: 3, Category: factorContent,
-		DependsOn: []diag.Code{"crawl.body.empty"}, Ref: htmlStandard + "16.2",
-		Title: "Page is made of frames", Requirement: "The page is not made of frames",
-		Advice: "Put the content into the page itself: search engines index the frames, not the page.",
-		When:   judged,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.Counts.Framesets > 0, "The page has a frameset instead of a body.")
-		},
+var contentRules = diag.Rules[*evidence]{{
+	Code: "crawl.frames", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"crawl.body.empty"},
+	Ref:   htmlStandard + "16.2",
+	Title: "Page is made of frames", Requirement: "The page is not made of frames",
+	Advice: "Put the content into the page itself: search engines index the frames, not the page.", When: judged,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.page.Counts.Framesets > 0, "The page has a frameset instead of a body.")
 	},
-	{
-		Code: "crawl.script", Severity: diag.Warning, Weight: 5, Category: factorContent,
-		DependsOn: []diag.Code{"crawl.frames"}, Ref: googleDoc + "JavaScript SEO basics",
-		Title: "Content appears only when scripts run", Requirement: "The content is in the HTML",
-		Advice: "Render the content on the server: not every crawler runs scripts, and those that do render it later.",
-		When:   whole,
-		Fails: func(e *evidence) diag.Failures {
-			told := strings.Contains(strings.ToLower(e.page.Noscript.Text), "javascript")
-			empty := e.words < scriptedWords && e.page.Counts.Scripts > 0 && (told || e.page.Links.All == 0)
-			return diag.FailIf(empty && e.page.Counts.Images == 0, "The HTML has %s of text and %s; what the scripts add was not seen.",
-				diag.Count(e.words, "word"), diag.Count(e.page.Counts.Scripts, "script"))
-		},
+}, {
+	Code: "crawl.script", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{"crawl.frames"},
+	Ref:   googleDoc + "JavaScript SEO basics",
+	Title: "Content appears only when scripts run", Requirement: "The content is in the HTML",
+	Advice: "Render the content on the server: not every crawler runs scripts, and those that do render it later.",
+	When:   whole,
+	Fails: func(e *evidence) diag.Failures {
+		told := strings.Contains(strings.ToLower(e.page.Noscript.Text), "javascript")
+		empty := e.words < scriptedWords && e.page.Counts.Scripts > 0 && (told || e.page.Links.All == 0)
+		return diag.FailIf(empty && e.page.Counts.Images == 0, "The HTML has %s of text and %s; what the scripts add was not seen.",
+			diag.Count(e.words, "word"), diag.Count(e.page.Counts.Scripts, "script"))
 	},
-	{
-		Code: "crawl.heading.missing", Severity: diag.Info, Weight: 1, Category: factorContent,
-		DependsOn: []diag.Code{"crawl.script"}, Ref: htmlStandard + "4.3.11",
-		Title: "No main heading (h1)", Requirement: "The page has a main heading",
-		Advice: "Mark the heading of the page as h1.",
-		When:   whole,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.Levels[0] == 0, "The page has no h1 element.")
-		},
+}, {
+	Code: "crawl.heading.missing", Severity: diag.Info, Weight: 1, DependsOn: []diag.Code{"crawl.script"},
+	Ref:   htmlStandard + "4.3.11",
+	Title: "No main heading (h1)", Requirement: "The page has a main heading",
+	Advice: "Mark the heading of the page as h1.", When: whole,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.page.Levels[0] == 0, "The page has no h1 element.")
 	},
-	{
-		Code: "crawl.image.alt", Severity: diag.Warning, Weight: 3, Category: factorContent,
-		Ref:         htmlStandard + "4.8.4.4",
-		Title:       "Image without alternative text (alt)",
-		Requirement: "Every image has an alternative text, or an empty one for decoration",
-		Advice:      "Add alt to each img: a few words for what it shows, or alt=\"\" if it is decoration.",
-		When:        func(e *evidence) bool { return judged(e) && e.page.Counts.Images > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			c := e.page.Counts
-			i := slices.IndexFunc(e.page.Images, func(i page.Image) bool { return !i.HasAlt })
-			first := ""
-			if i >= 0 && e.page.Images[i].Raw != "" {
-				first = ", the first of them " + diag.Quote(e.page.Images[i].Raw)
+}, {
+	Code: "crawl.image.alt", Severity: diag.Warning, Weight: 3, Ref: htmlStandard + "4.8.4.4",
+	Title:       "Image without alternative text (alt)",
+	Requirement: "Every image has an alternative text, or an empty one for decoration",
+	Advice:      "Add alt to each img: a few words for what it shows, or alt=\"\" if it is decoration.",
+	When:        func(e *evidence) bool { return judged(e) && e.page.Counts.Images > 0 },
+	Partly: func(e *evidence) float64 {
+		return 1 - float64(e.page.Counts.MissingAlt)/float64(max(1, e.page.Counts.Images))
+	},
+	Fails: func(e *evidence) diag.Failures {
+		c := e.page.Counts
+		i := slices.IndexFunc(e.page.Images, func(i page.Image) bool { return !i.HasAlt })
+		first := ""
+		if i >= 0 && e.page.Images[i].Raw != "" {
+			first = ", the first of them " + diag.Quote(e.page.Images[i].Raw)
+		}
+		return diag.FailIf(c.MissingAlt > 0, "%d of %s without alt%s.", c.MissingAlt, diag.Count(c.Images, "image"), first)
+	},
+}, {
+	Code: "crawl.link.script", Severity: diag.Info, Ref: googleDoc + "Link best practices",
+	Title: "Links that crawlers cannot follow", Requirement: "Crawlers can follow the links",
+	Advice: "Use links with a URL in href, and let scripts handle the click.", When: judged,
+	Fails: func(e *evidence) diag.Failures {
+		n := 0
+		for _, a := range e.page.Anchors {
+			if strings.HasPrefix(a.URL, "javascript:") || a.URL == "" {
+				n++
 			}
-			return diag.FailIf(c.MissingAlt > 0, "%d of %s without alt%s.", c.MissingAlt, diag.Count(c.Images, "image"), first)
-		},
-		Partly: func(e *evidence) float64 {
-			return 1 - float64(e.page.Counts.MissingAlt)/float64(max(1, e.page.Counts.Images))
-		},
+		}
+		return diag.FailIf(n > 0, "%d of %s to a script or nowhere.", n, diag.Count(len(e.page.Anchors), "link")+" lead")
 	},
-	{
-		Code: "crawl.link.script", Severity: diag.Info, Ref: googleDoc + "Link best practices",
-		Title: "Links that crawlers cannot follow", Requirement: "Crawlers can follow the links",
-		Advice: "Use links with a URL in href, and let scripts handle the click.",
-		When:   judged,
-		Fails: func(e *evidence) diag.Failures {
-			n := 0
-			for _, a := range e.page.Anchors {
-				if strings.HasPrefix(a.URL, "javascript:") || a.URL == "" {
-					n++
-				}
-			}
-			return diag.FailIf(n > 0, "%d of %s to a script or nowhere.", n, diag.Count(len(e.page.Anchors), "link")+" lead")
-		},
-	},
-}
+}}
