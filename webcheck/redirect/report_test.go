@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -165,15 +164,12 @@ func TestCheckHostilePages(t *testing.T) {
 // TestConformanceURLCheck plays the scenarios of redirects that are a status and a Location; the others
 // are about the client itself, in package fetch.
 func TestConformanceURLCheck(t *testing.T) {
-	text, err := os.ReadFile(diagtest.Vectors(t, "web/ssrf/redirect_scenarios.json"))
-	require.NoError(t, err)
-	var scenarios []struct {
+	type scenario struct {
 		ID     string
 		Chain  []string
 		Expect string
 	}
-	require.NoError(t, json.Unmarshal(text, &scenarios))
-	require.NotEmpty(t, scenarios)
+	scenarios := diagtest.Cases[scenario](t, diagtest.Vectors(t, "web/ssrf/redirect_scenarios.json"))
 	played, passed := 0, 0
 	for _, s := range scenarios {
 		if !playable(s.Chain) {

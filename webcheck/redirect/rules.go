@@ -7,13 +7,22 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
+
+type rule = diag.Rule[*evidence]
 
 // rules is the table of all that is examined, in the order in which a visitor would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	onTheWay := slices.Concat(
+		bodyRules.With(rule{Category: factorReach}), redirectRules.With(rule{Category: factorRedirects}),
+		locationRules.With(rule{Category: factorRedirects, When: answered}),
+		refreshRules.With(rule{Category: factorRedirects, Reads: []diag.Source{ground.SourceAnswer, sourceBody}}),
+		transportRules.With(rule{Category: factorTransport}), destinationRules.With(rule{Category: factorDestination}),
+		wayRules.With(rule{Category: factorDestination}))
+	// What was met on the way stands, and nothing is praised unless the end is known.
 	return slices.Concat(diag.Rules[*evidence]{portRule}, serverRules,
-		onTheWay(slices.Concat(
-			bodyRules, redirectRules, locationRules, refreshRules, transportRules, destinationRules, wayRules)))
+		onTheWay.With(rule{Reads: []diag.Source{ground.SourceAnswer}, Stands: true}))
 })
 
 func answered(e *evidence) bool { return len(e.steps) > 0 }

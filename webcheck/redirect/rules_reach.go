@@ -34,16 +34,6 @@ func (e *evidence) Unanswered() []diag.Source {
 	return open
 }
 
-// onTheWay are rules about what was met on the way: what is found stands, and nothing is praised unless the end is
-// known.
-func onTheWay(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
-	rules = rules.Reading(ground.SourceAnswer)
-	for i := range rules {
-		rules[i].Stands = true
-	}
-	return rules
-}
-
 // refusedPort reports whether it was the port that must not be reached.
 func (e *evidence) refusedPort() bool {
 	if !e.failed(fetch.Blocked) {
@@ -68,8 +58,6 @@ var portRule = diag.Rule[*evidence]{
 	},
 }
 
-type rule = diag.Rule[*evidence]
-
 // serverRules are about reaching the servers on the way.
 var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 	rule{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
@@ -90,38 +78,31 @@ var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 )
 
 // bodyRules are about what must not be reached behind a redirect, and about the document at the end.
-var bodyRules = diag.Rules[*evidence]{
-	{
-		Code: "url.redirect.blocked", Severity: diag.Error, Weight: 2, Category: factorReach,
-		Ref:   "RFC 6890 section 2.2",
-		Title: "Redirect leads to an address that is not public", Requirement: "Redirects lead to public addresses",
-		Advice: "Redirect to a host that visitors can reach. If the target comes from the request, allow known targets only.",
-		When:   answered,
-		Fails: func(e *evidence) diag.Failures {
-			inside := e.refusedAddress() && e.elsewhere() || e.location != nil && e.location.kind == local
-			return diag.FailIf(inside, "%s leads to %s, which is not public and was not contacted.", e.lastURL(),
-				diag.Quote(e.lastLocation())).About(e.host())
-		},
+var bodyRules = diag.Rules[*evidence]{{
+	Code: "url.redirect.blocked", Severity: diag.Error, Weight: 2, Ref: "RFC 6890 section 2.2",
+	Title: "Redirect leads to an address that is not public", Requirement: "Redirects lead to public addresses",
+	Advice: "Redirect to a host that visitors can reach. If the target comes from the request, allow known targets only.",
+	When:   answered,
+	Fails: func(e *evidence) diag.Failures {
+		inside := e.refusedAddress() && e.elsewhere() || e.location != nil && e.location.kind == local
+		return diag.FailIf(inside, "%s leads to %s, which is not public and was not contacted.", e.lastURL(),
+			diag.Quote(e.lastLocation())).About(e.host())
 	},
-	{
-		Code: "url.body.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9112 section 8",
-		Title: "Document did not arrive in time", Requirement: "The document at the end arrives in time",
-		Advice: "Check how long the web server takes for the document, and try again.",
-		When:   arrived,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
-		},
+}, {
+	Code: "url.body.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9112 section 8",
+	Title: "Document did not arrive in time", Requirement: "The document at the end arrives in time",
+	Advice: "Check how long the web server takes for the document, and try again.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
 	},
-	{
-		Code: "url.body", Severity: diag.Warning, Reads: []diag.Source{sourceBody}, Ref: "RFC 9112 section 8",
-		Title: "Document did not arrive complete", Requirement: "The document at the end arrives as a whole",
-		Advice: "Find out from the log of the web server why it did not send the whole document.",
-		When:   arrived,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.result.Err != nil && !e.result.Err.Unanswered, "%s", e.said()).About(e.host())
-		},
+}, {
+	Code: "url.body", Severity: diag.Warning, Reads: []diag.Source{sourceBody}, Ref: "RFC 9112 section 8",
+	Title: "Document did not arrive complete", Requirement: "The document at the end arrives as a whole",
+	Advice: "Find out from the log of the web server why it did not send the whole document.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.result.Err != nil && !e.result.Err.Unanswered, "%s", e.said()).About(e.host())
 	},
-}
+}}
 
 // said is what the client says of the end, if it did not reach it.
 func (e *evidence) said() string {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // longChain is how many redirects are borne: https, the canonical host and one more.
@@ -39,159 +38,135 @@ func describeLoop(loop []step) string {
 }
 
 // redirectRules are about the chain as a whole.
-var redirectRules = diag.Rules[*evidence]{
-	{
-		Code: "url.redirect.loop", Severity: diag.Critical, Weight: 3, Category: factorRedirects, Ref: refRedirect,
-		Title: "Redirects form a loop", Requirement: "The redirects come to an end",
-		Advice: "Remove one of the redirects of the loop.",
-		When:   answered,
-		Fails: func(e *evidence) diag.Failures {
-			loop, cookies := e.looped()
-			if len(loop) == 0 || len(cookies) > 0 {
-				return nil
-			}
-			f := diag.Fail("%s", describeLoop(loop)).About(hop(&loop[0]))
-			if flexible(loop) {
-				f[0].Advice = "Stop redirecting from https to http. If a proxy or CDN in front of the web server speaks http to it, let " +
-					"the proxy use https there, or make the web server heed X-Forwarded-Proto."
-			}
-			return f
-		},
+var redirectRules = diag.Rules[*evidence]{{
+	Code: "url.redirect.loop", Severity: diag.Critical, Weight: 3, Ref: refRedirect,
+	Title: "Redirects form a loop", Requirement: "The redirects come to an end",
+	Advice: "Remove one of the redirects of the loop.", When: answered,
+	Fails: func(e *evidence) diag.Failures {
+		loop, cookies := e.looped()
+		if len(loop) == 0 || len(cookies) > 0 {
+			return nil
+		}
+		f := diag.Fail("%s", describeLoop(loop)).About(hop(&loop[0]))
+		if flexible(loop) {
+			f[0].Advice = "Stop redirecting from https to http. If a proxy or CDN in front of the web server speaks http to it, let " +
+				"the proxy use https there, or make the web server heed X-Forwarded-Proto."
+		}
+		return f
 	},
-	{
-		Code: "url.redirect.loop.cookie", Severity: diag.Error, Weight: 2, Category: factorRedirects,
-		Ref:         "RFC 6265 section 7.2",
-		Title:       "Redirects form a loop for clients without cookies",
-		Requirement: "The redirects come to an end without cookies",
-		Advice:      "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back.",
-		When:        answered,
-		Fails: func(e *evidence) diag.Failures {
-			loop, names := e.looped()
-			if len(names) == 0 {
-				return nil
-			}
-			return diag.Fail("%s It sets %s (%s), so a browser that sends cookies back may get further.", describeLoop(loop),
-				diag.Count(len(names), "cookie"), diag.Quote(list(names))).About(hop(&loop[0]))
-		},
+}, {
+	Code: "url.redirect.loop.cookie", Severity: diag.Error, Weight: 2, Ref: "RFC 6265 section 7.2",
+	Title:       "Redirects form a loop for clients without cookies",
+	Requirement: "The redirects come to an end without cookies",
+	Advice:      "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back.",
+	When:        answered,
+	Fails: func(e *evidence) diag.Failures {
+		loop, names := e.looped()
+		if len(names) == 0 {
+			return nil
+		}
+		return diag.Fail("%s It sets %s (%s), so a browser that sends cookies back may get further.", describeLoop(loop),
+			diag.Count(len(names), "cookie"), diag.Quote(list(names))).About(hop(&loop[0]))
 	},
-	{
-		Code: "url.redirect.limit", Severity: diag.Error, Weight: 2, Category: factorRedirects, Ref: refRedirect,
-		Title: "Too many redirects", Requirement: "The redirects are no more than are followed",
-		Advice: "Redirect straight to the final URL. Search engines give up after 10 redirects, browsers after 20.",
-		When:   answered,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.truncated() && e.limit >= fetch.DefaultRedirects,
-				"There are more than %d redirects; the next one leads to %s.", e.limit, e.last().target()).About(hop(e.last()))
-		},
+}, {
+	Code: "url.redirect.limit", Severity: diag.Error, Weight: 2, Ref: refRedirect,
+	Title: "Too many redirects", Requirement: "The redirects are no more than are followed",
+	Advice: "Redirect straight to the final URL. Search engines give up after 10 redirects, browsers after 20.",
+	When:   answered,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.truncated() && e.limit >= fetch.DefaultRedirects,
+			"There are more than %d redirects; the next one leads to %s.", e.limit, e.last().target()).About(hop(e.last()))
 	},
-	{
-		Code: "url.redirect.stopped", Severity: diag.Info, Ref: refRedirect,
-		Title: "More redirects than max_redirects allows", Requirement: "All redirects were followed",
-		Advice: "Raise max_redirects to see where the URL leads.",
-		When:   answered,
-		Fails: func(e *evidence) diag.Failures {
-			if !e.stopped() {
-				return nil
-			}
-			return diag.Fail("%s leads to %s, which was not requested: at most %s was allowed.", e.lastURL(),
-				diag.Quote(e.lastLocation()), diag.Count(e.limit, "redirect")).About(hop(e.last()))
-		},
+}, {
+	Code: "url.redirect.stopped", Severity: diag.Info, Ref: refRedirect,
+	Title: "More redirects than max_redirects allows", Requirement: "All redirects were followed",
+	Advice: "Raise max_redirects to see where the URL leads.", When: answered,
+	Fails: func(e *evidence) diag.Failures {
+		if !e.stopped() {
+			return nil
+		}
+		return diag.Fail("%s leads to %s, which was not requested: at most %s was allowed.", e.lastURL(),
+			diag.Quote(e.lastLocation()), diag.Count(e.limit, "redirect")).About(hop(e.last()))
 	},
-	{
-		Code: "url.redirect.chain", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
-		DependsOn: []diag.Code{"url.redirect.loop", "url.redirect.loop.cookie", "url.redirect.limit"}, Ref: refRedirect,
-		Title: "Chain of more than 3 redirects", Requirement: "There are at most 3 redirects",
-		Advice: "Redirect straight to the final URL, and link to it: each redirect costs visitors a round trip or more.",
-		Fails: func(e *evidence) diag.Failures {
-			n := e.followed()
-			return diag.FailIf(n > longChain, "%d redirects lead from %s to %s.", n, text(e.start), text(e.result.URL))
-		},
+}, {
+	Code: "url.redirect.chain", Severity: diag.Warning, Weight: 1,
+	DependsOn: []diag.Code{"url.redirect.loop", "url.redirect.loop.cookie", "url.redirect.limit"}, Ref: refRedirect,
+	Title: "Chain of more than 3 redirects", Requirement: "There are at most 3 redirects",
+	Advice: "Redirect straight to the final URL, and link to it: each redirect costs visitors a round trip or more.",
+	Fails: func(e *evidence) diag.Failures {
+		n := e.followed()
+		return diag.FailIf(n > longChain, "%d redirects lead from %s to %s.", n, text(e.start), text(e.result.URL))
 	},
-	{
-		Code: "url.redirect.temporary", Severity: diag.Info, Ref: "RFC 9110 section 15.4.2",
-		Title: "Redirect to https is temporary", Requirement: "Redirects to https are permanent",
-		Advice: "Use status 301 or 308, so that browsers and search engines remember the https URL.",
-		When:   answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if !s.upgrade() || s.crosses() || s.permanent() || s.hop.RedirectType != fetch.HTTPRedirect {
-				return ""
-			}
-			return fmt.Sprintf("%s redirects to https with status %d, which is temporary.", s.at(), s.hop.StatusCode)
-		}),
-	},
-}
+}, {
+	Code: "url.redirect.temporary", Severity: diag.Info, Ref: "RFC 9110 section 15.4.2",
+	Title: "Redirect to https is temporary", Requirement: "Redirects to https are permanent",
+	Advice: "Use status 301 or 308, so that browsers and search engines remember the https URL.", When: answered,
+	Fails: each(func(e *evidence, s *step) string {
+		if !s.upgrade() || s.crosses() || s.permanent() || s.hop.RedirectType != fetch.HTTPRedirect {
+			return ""
+		}
+		return fmt.Sprintf("%s redirects to https with status %d, which is temporary.", s.at(), s.hop.StatusCode)
+	}),
+}}
 
 // refreshRules are about redirects that stand in documents.
-var refreshRules = diag.Rules[*evidence]{
-	{
-		Code: "url.refresh", Severity: diag.Info, Reads: []diag.Source{ground.SourceAnswer, sourceBody},
-		Ref:   refRefresh,
-		Title: "Refresh redirects instead of a status code", Requirement: "The server redirects, and no document",
-		Advice: "Redirect with status 301 or 308: many clients ignore a refresh.",
-		When:   answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if s.hop.RedirectType == fetch.HTTPRedirect || !s.redirects() {
-				return ""
-			}
-			return fmt.Sprintf("%s leads to %s by %s.", s.at(), diag.Quote(s.hop.Location), means(s.hop.RedirectType))
-		}),
+var refreshRules = diag.Rules[*evidence]{{
+	Code: "url.refresh", Severity: diag.Info, Ref: refRefresh,
+	Title: "Refresh redirects instead of a status code", Requirement: "The server redirects, and no document",
+	Advice: "Redirect with status 301 or 308: many clients ignore a refresh.", When: answered,
+	Fails: each(func(e *evidence, s *step) string {
+		if s.hop.RedirectType == fetch.HTTPRedirect || !s.redirects() {
+			return ""
+		}
+		return fmt.Sprintf("%s leads to %s by %s.", s.at(), diag.Quote(s.hop.Location), means(s.hop.RedirectType))
+	}),
+}, {
+	Code: "url.refresh.delay", Severity: diag.Warning, Weight: 1,
+	Ref:   "WCAG 2.2 success criterion 2.2.1, failure F40",
+	Title: "Redirect after a delay", Requirement: "No redirect waits",
+	Advice: "Redirect at once, with status 301 or 308: a page that disappears by itself confuses readers.",
+	When:   answered,
+	Fails: each(func(e *evidence, s *step) string {
+		if s.hop.After == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s leads elsewhere after %s.", s.at(), diag.Count(int64(s.hop.After.Seconds()), "second"))
+	}),
+}, {
+	Code: "url.refresh.later", Severity: diag.Info, Ref: "WCAG 2.2 success criterion 2.2.1, failure F41",
+	Title: "Page refreshes by itself", Requirement: "The page stays as it is",
+	Advice: "Update the page with a script, or let readers decide when to reload it.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		if e.later == nil {
+			return nil
+		}
+		after := diag.Count(int64(e.later.After.Seconds()), "second")
+		if e.later.Target == "" {
+			return diag.Fail("%s reloads after %s, by %s.", e.end().at(), after, means(e.later.Type)).
+				About(hop(e.end()))
+		}
+		return diag.Fail("%s leads to %s after %s, by %s, which was not followed.", e.end().at(),
+			diag.Quote(e.later.Target), after, means(e.later.Type)).About(hop(e.end()))
 	},
-	{
-		Code: "url.refresh.delay", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
-		Reads: []diag.Source{ground.SourceAnswer, sourceBody}, Ref: "WCAG 2.2 success criterion 2.2.1, failure F40",
-		Title: "Redirect after a delay", Requirement: "No redirect waits",
-		Advice: "Redirect at once, with status 301 or 308: a page that disappears by itself confuses readers.",
-		When:   answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if s.hop.After == 0 {
-				return ""
-			}
-			return fmt.Sprintf("%s leads elsewhere after %s.", s.at(), diag.Count(int64(s.hop.After.Seconds()), "second"))
-		}),
+}, {
+	Code: "url.refresh.unsafe", Severity: diag.Warning, Weight: 1, Ref: refRefresh,
+	Title: "Page refresh that browsers ignore", Requirement: "No page refresh leads where browsers refuse to go",
+	Advice: "Remove the refresh, or let it lead to an https URL.",
+	When:   func(e *evidence) bool { return arrived(e) && !e.head },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.ignored != "", "%s is meant to lead to %s by a meta refresh, which browsers ignore.", e.end().at(),
+			diag.Quote(e.ignored)).About(hop(e.end()))
 	},
-	{
-		Code: "url.refresh.later", Severity: diag.Info, Reads: []diag.Source{ground.SourceAnswer, sourceBody},
-		Ref:   "WCAG 2.2 success criterion 2.2.1, failure F41",
-		Title: "Page refreshes by itself", Requirement: "The page stays as it is",
-		Advice: "Update the page with a script, or let readers decide when to reload it.",
-		When:   arrived,
-		Fails: func(e *evidence) diag.Failures {
-			if e.later == nil {
-				return nil
-			}
-			after := diag.Count(int64(e.later.After.Seconds()), "second")
-			if e.later.Target == "" {
-				return diag.Fail("%s reloads after %s, by %s.", e.end().at(), after, means(e.later.Type)).
-					About(hop(e.end()))
-			}
-			return diag.Fail("%s leads to %s after %s, by %s, which was not followed.", e.end().at(),
-				diag.Quote(e.later.Target), after, means(e.later.Type)).About(hop(e.end()))
-		},
+}, {
+	Code: "url.script", Severity: diag.Info, Ref: "HTML Standard, the Location interface",
+	Title: "Page may redirect by a script", Requirement: "No script of the page seems to redirect",
+	Advice: "Redirect with status 301 or 308: crawlers and link previews run no scripts.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		s := e.end()
+		return diag.FailIf(s.script != "", "A script of %s names %s as the next location. It was not run.", s.at(),
+			diag.Quote(s.script)).About(hop(s))
 	},
-	{
-		Code: "url.refresh.unsafe", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
-		Reads: []diag.Source{ground.SourceAnswer, sourceBody}, Ref: refRefresh,
-		Title: "Page refresh that browsers ignore", Requirement: "No page refresh leads where browsers refuse to go",
-		Advice: "Remove the refresh, or let it lead to an https URL.",
-		When:   func(e *evidence) bool { return arrived(e) && !e.head },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.ignored != "", "%s is meant to lead to %s by a meta refresh, which browsers ignore.", e.end().at(),
-				diag.Quote(e.ignored)).About(hop(e.end()))
-		},
-	},
-	{
-		Code: "url.script", Severity: diag.Info, Reads: []diag.Source{ground.SourceAnswer, sourceBody},
-		Ref:   "HTML Standard, the Location interface",
-		Title: "Page may redirect by a script", Requirement: "No script of the page seems to redirect",
-		Advice: "Redirect with status 301 or 308: crawlers and link previews run no scripts.",
-		When:   arrived,
-		Fails: func(e *evidence) diag.Failures {
-			s := e.end()
-			return diag.FailIf(s.script != "", "A script of %s names %s as the next location. It was not run.", s.at(),
-				diag.Quote(s.script)).About(hop(s))
-		},
-	},
-}
+}}
 
 // means names the ways in which a document redirects.
 func means(t fetch.RedirectType) string {
