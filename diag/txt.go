@@ -11,7 +11,12 @@ const MaxTXTString = 255
 
 // TXT returns the text of a TXT record: its character-strings joined without a separator, as bytes
 // (RFC 7208 section 3.3).
-func TXT(r *dns.TXT) string { return strings.Join(TXTStrings(r), "") }
+func TXT(r *dns.TXT) string {
+	if len(r.Txt) == 1 {
+		return unescape(r.Txt[0])
+	}
+	return strings.Join(TXTStrings(r), "")
+}
 
 // TXTStrings returns the character-strings of a TXT record as bytes.
 func TXTStrings(r *dns.TXT) []string {
