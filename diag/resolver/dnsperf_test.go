@@ -1,0 +1,105 @@
+//go:build dnstools
+
+package resolver_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// TestBesideDnsperf reports how many questions a second the client puts to Knot DNS beside dnsperf, which does nothing
+// else, in three rounds with 100 questions in flight. How fast that is depends on the machine, so nothing is required of
+// it.
+func TestBesideDnsperf(t *testing.T) {
+	const names, inFlight, span = 1000, 100, 2 * time.Second
+	dir := t.TempDir()
+	var zone, questions strings.Builder
+	fmt.Fprintln(&zone, "example.com. 300 SOA ns.example.com. hostmaster.example.com. 1 14400 3600 1209600 300\nexample.com. 300 NS ns.example.com.\nns.example.com. 300 A 192.0.2.53")
+	for n := range names {
+		fmt.Fprintf(&zone, "h%d.example.com. 300 A 192.0.2.1\n", n)
+		fmt.Fprintf(&questions, "h%d.example.com A\n", n)
+	}
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	file("example.com.zone", zone.String())
+	asked := file("questions", questions.String())
+	free, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	at := free.LocalAddr().(*net.UDPAddr).AddrPort()
+	free.Close()
+	knot := exec.CommandContext(t.Context(), "knotd", "-c", file("knot.conf", fmt.Sprintf(
+		"server:\n  listen: 127.0.0.1@%d\n  rundir: %s\ndatabase:\n  storage: %s\nzone:\n  - domain: example.com\n    storage: %s\n",
+		at.Port(), dir, dir, dir)))
+	require.NoError(t, knot.Start())
+	defer func() { knot.Process.Kill(); knot.Wait() }()
+	client := &resolver.Client{Servers: []resolver.Server{{Addrs: []netip.Addr{at.Addr()}, Port: at.Port()}}}
+	defer client.Close()
+	require.Eventually(t, func() bool {
+		m, err := client.Exchange(t.Context(), new(dns.Msg).SetQuestion("h1.example.com.", dns.TypeA))
+		return err == nil && len(m.Answer) == 1
+	}, time.Minute, 50*time.Millisecond)
+
+	dnsperf := func() float64 {
+		out, err := exec.CommandContext(t.Context(), "dnsperf", "-s", "127.0.0.1", "-p", strconv.Itoa(int(at.Port())), "-d", asked, "-e",
+			"-q", strconv.Itoa(inFlight), "-l", strconv.Itoa(int(span/time.Second))).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		found := regexp.MustCompile(`Queries per second:\s+([0-9.]+)`).FindSubmatch(out)
+		require.NotNil(t, found, "%s", out)
+		n, err := strconv.ParseFloat(string(found[1]), 64)
+		require.NoError(t, err)
+		return n
+	}
+	ours := func() float64 {
+		ctx, cancel := context.WithTimeout(t.Context(), span)
+		defer cancel()
+		var answered atomic.Int64
+		var group sync.WaitGroup
+		began := time.Now()
+		for worker := range inFlight {
+			group.Go(func() {
+				for n := worker; ; n++ {
+					m, err := client.Exchange(ctx, new(dns.Msg).SetQuestion(fmt.Sprintf("h%d.example.com.", n%names), dns.TypeA))
+					if ctx.Err() != nil {
+						return
+					}
+					if err != nil || len(m.Answer) != 1 {
+						t.Error(m, err)
+						return
+					}
+					answered.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		return float64(answered.Load()) / time.Since(began).Seconds()
+	}
+	var shares []float64
+	for range 3 {
+		client, theirs := ours(), dnsperf()
+		shares = append(shares, client/theirs)
+		t.Logf("%.0f questions/s, dnsperf %.0f/s, %.2f of it", client, theirs, client/theirs)
+	}
+	slices.Sort(shares)
+	t.Logf("%.2f of dnsperf, the median of %d rounds", shares[1], len(shares))
+}
+
