@@ -57,16 +57,10 @@ func (e *evidence) unfetchedMark() bool {
 
 // texts are what the verdict says in words.
 var texts = diag.Texts{
-	"excellent": {
-		Headline: "BIMI is set up correctly",
-		Sub:      "Receivers that support BIMI can show the logo. Whether one does is up to it and to your reputation there.",
-	},
-	"valid": {
-		Headline: "BIMI is set up",
-		Sub:      "Receivers that support BIMI can show the logo. Whether one does is up to it and to your reputation there.",
-	},
-	"bimi.record.declined": {
-		Headline: "BIMI is declined: the domain wants no logo shown",
-		Sub:      "Receivers show none. Write the address of a logo into l if one is to be shown.",
-	},
+	"excellent": {Headline: "BIMI is set up correctly",
+		Sub: "Receivers that support BIMI can show the logo. Whether one does is up to it and to your reputation there."},
+	"valid": {Headline: "BIMI is set up",
+		Sub: "Receivers that support BIMI can show the logo. Whether one does is up to it and to your reputation there."},
+	"bimi.record.declined": {Headline: "BIMI is declined: the domain wants no logo shown",
+		Sub: "Receivers show none. Write the address of a logo into l if one is to be shown."},
 }

@@ -39,7 +39,7 @@ func ExampleLookup() {
 		fmt.Printf("%s: %s: %s\n", h.Host, h.Status, h.Error)
 	}
 	// Output:
-	// The certificate of a mail server matches no TLSA record
+	// Certificate matches no TLSA record
 	// mx.example.com: fail: none of the TLSA records matches the certificate
 }
 

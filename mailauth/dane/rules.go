@@ -146,3 +146,15 @@ func wereServers(n int) string {
 	}
 	return fmt.Sprintf("%d mail servers were", n)
 }
+
+// texts are what the verdict says in words where no fault speaks.
+var texts = diag.Texts{
+	"excellent": {Headline: "DANE protects all mail servers",
+		Sub: "Senders that use DANE deliver over authenticated TLS only. Publish the next TLSA record before a key " +
+			"changes."},
+	"valid": {Headline: "DANE is set up correctly",
+		Sub: "Senders that use DANE deliver over authenticated TLS only. Publish the next TLSA record before a key " +
+			"changes."},
+	"dane.certificate.unverified": {Headline: "TLSA records are published; certificates were not compared",
+		Sub: "Whether senders can deliver is not known without a connection to the mail servers."},
+}

@@ -61,99 +61,52 @@ func (e *evidence) filler() *strings.Replacer {
 // texts are what the verdict says in words. What stands in braces is filled in: {lists} says on how many
 // blocklists the address is, and names the one that weighs most.
 var texts = diag.Texts{
-	"excellent": {
-		Headline: "Not listed on {clean}",
-		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
-	},
-	"valid": {
-		Headline: "Not listed on {clean}",
-		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
-	},
-	"dnsbl.lists.unanswered": {
-		Headline: "Not listed on {clean}",
-		Sub:      "Not listed as far as lists answered; some did not. The findings name those that said nothing about {ip}.",
-	},
-	"dnsbl.major.unanswered": {
-		Headline: "Not listed on {answered}; no answer from {unasked}",
-		Sub:      "Not listed as far as lists answered; a widely used one did not. Check {ip} at its website.",
-	},
-	"warning": {
-		Headline: "Listed on {lists}",
-		Sub:      "Some receivers reject or filter mail from {ip}. Remove the cause first, then request removal.",
-	},
-	"dnsbl.listed.minor": {
-		Headline: "Listed on {lists}",
-		Sub:      "Some receivers reject or filter mail from {ip}. Remove the cause first, then request removal.",
-	},
-	"dnsbl.listed.obscure": {
-		Headline: "Listed on {lists}",
-		Sub:      "Few receivers use the list, so most mail from {ip} is not affected. Remove the cause, then request removal.",
-	},
-	"dnsbl.listed.policy": {
-		Headline: "Listed by policy as an address that should not send mail directly",
-		Sub: "That is no accusation, but receivers reject mail that comes directly from {ip}. Send through the provider's mail " +
-			"server, or have the address of a mail server taken off {first}.",
-	},
-	"dnsbl.listed.policy.minor": {
-		Headline: "Listed by policy on {first}, which few use",
-		Sub:      "That is no accusation, and few receivers use the list. If {ip} is a mail server, have it taken off.",
-	},
-	"dnsbl.listed.network": {
-		Headline: "Listed only with its whole network, on {first}",
-		Sub:      "The list blames the network of {ip} and not the address, and few receivers reject mail on its word. Ask the provider.",
-	},
-	"invalid": {
-		Headline: "Listed on {lists}",
-		Sub:      "Receivers reject mail from {ip}. Remove the cause first, then request removal.",
-	},
-	"dnsbl.listed.several": {
-		Headline: "Listed on {lists}",
-		Sub: "Most receivers reject mail from {ip}. Stop sending, find what sends the spam, and request removal only then: an " +
-			"address whose cause remains is listed again.",
-	},
-	"dnsbl.listed.decisive": {
-		Headline: "Listed on {lists}",
-		Sub: "Most large receivers reject mail from {ip}. Find and stop the cause first, then request removal: an address " +
-			"whose cause remains is listed again.",
-	},
-	"dnsbl.listed.major": {
-		Headline: "Listed on {lists}",
-		Sub:      "Many receivers reject mail from {ip}. Remove the cause first, then request removal, or it is listed again.",
-	},
-	"dnsbl.listed.many": {
-		Headline: "Listed on {lists}",
-		Sub:      "Lists that work differently agree about {ip}. Find what sends the spam first, then request removal from each.",
-	},
-	"dnsbl.allowlist.only": {
-		Headline: "{allowed}; no blocklist was asked",
-		Sub:      "The request names allow lists only. Ask without a choice of lists to learn whether a blocklist has {ip}.",
-	},
-	"dnsbl.allowlist.unanswered": {
-		Headline: "Not known whether it is on an allow list: none answered",
-		Sub:      "Nothing follows for {ip}. Try again in a few minutes.",
-	},
-	"unknown": {
-		Headline: "Whether the address is listed is not known",
-		Sub:      "The blocklists did not say. Try again in a few minutes.",
-	},
-	"dnsbl.address.special": {
-		Headline: "Special-purpose address, not a public one: check the public address",
-		Sub:      "{ip} is set aside: {purpose}. Receivers never see it, so blocklists say nothing about it.",
-	},
-	"dnsbl.resolver.rewrites": {
-		Headline: "Not known whether it is listed: the resolver rewrites answers",
-		Sub:      "The resolver replaces NXDOMAIN, so that the lists cannot be heard. Use another resolver; nothing follows for {ip}.",
-	},
-	"dnsbl.answers.refused": {
-		Headline: "Not known whether it is listed: blocklists refuse to answer",
-		Sub:      "The lists do not answer the resolver of this service. Nothing follows for {ip}: check it at their websites.",
-	},
-	"dnsbl.answers.none": {
-		Headline: "Not known whether it is listed: no blocklist answered",
-		Sub:      "Nothing follows for {ip}. Try again in a few minutes.",
-	},
-	"dnsbl.answers.few": {
-		Headline: "Not known: most widely used blocklists did not answer",
-		Sub:      "{ip} is on no list of the {answered} that answered, but those that decide did not say. Check it at their websites.",
-	},
+	"valid": {Headline: "Not listed on {clean}",
+		Sub: "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address " +
+			"changes."},
+	"dnsbl.lists.unanswered": {Headline: "Not listed on {clean}",
+		Sub: "Not listed as far as lists answered; some did not. The findings name those that said nothing about {ip}."},
+	"dnsbl.major.unanswered": {Headline: "Not listed on {answered}; no answer from {unasked}",
+		Sub: "Not listed as far as lists answered; a widely used one did not. Check {ip} at its website."},
+	"dnsbl.listed.minor": {Headline: "Listed on {lists}",
+		Sub: "Some receivers reject or filter mail from {ip}. Remove the cause first, then request removal."},
+	"dnsbl.listed.obscure": {Headline: "Listed on {lists}",
+		Sub: "Few receivers use the list, so most mail from {ip} is not affected. Remove the cause, then request " +
+			"removal."},
+	"dnsbl.listed.policy": {Headline: "Listed by policy as an address that should not send mail directly",
+		Sub: "That is no accusation, but receivers reject mail that comes directly from {ip}. Send through the " +
+			"provider's mail server, or have the address of a mail server taken off {first}."},
+	"dnsbl.listed.policy.minor": {Headline: "Listed by policy on {first}, which few use",
+		Sub: "That is no accusation, and few receivers use the list. If {ip} is a mail server, have it taken off."},
+	"dnsbl.listed.network": {Headline: "Listed only with its whole network, on {first}",
+		Sub: "The list blames the network of {ip} and not the address, and few receivers reject mail on its word. Ask " +
+			"the provider."},
+	"dnsbl.listed.several": {Headline: "Listed on {lists}",
+		Sub: "Most receivers reject mail from {ip}. Stop sending, find what sends the spam, and request removal only " +
+			"then: an address whose cause remains is listed again."},
+	"dnsbl.listed.decisive": {Headline: "Listed on {lists}",
+		Sub: "Most large receivers reject mail from {ip}. Find and stop the cause first, then request removal: an " +
+			"address whose cause remains is listed again."},
+	"dnsbl.listed.major": {Headline: "Listed on {lists}",
+		Sub: "Many receivers reject mail from {ip}. Remove the cause first, then request removal, or it is listed again."},
+	"dnsbl.listed.many": {Headline: "Listed on {lists}",
+		Sub: "Lists that work differently agree about {ip}. Find what sends the spam first, then request removal from " +
+			"each."},
+	"dnsbl.allowlist.only": {Headline: "{allowed}; no blocklist was asked",
+		Sub: "The request names allow lists only. Ask without a choice of lists to learn whether a blocklist has {ip}."},
+	"dnsbl.allowlist.unanswered": {Headline: "Not known whether it is on an allow list: none answered",
+		Sub: "Nothing follows for {ip}. Try again in a few minutes."},
+	"dnsbl.address.special": {Headline: "Special-purpose address, not a public one: check the public address",
+		Sub: "{ip} is set aside: {purpose}. Receivers never see it, so blocklists say nothing about it."},
+	"dnsbl.resolver.rewrites": {Headline: "Not known whether it is listed: the resolver rewrites answers",
+		Sub: "The resolver replaces NXDOMAIN, so that the lists cannot be heard. Use another resolver; nothing " +
+			"follows for {ip}."},
+	"dnsbl.answers.refused": {Headline: "Not known whether it is listed: blocklists refuse to answer",
+		Sub: "The lists do not answer the resolver of this service. Nothing follows for {ip}: check it at their " +
+			"websites."},
+	"dnsbl.answers.none": {Headline: "Not known whether it is listed: no blocklist answered",
+		Sub: "Nothing follows for {ip}. Try again in a few minutes."},
+	"dnsbl.answers.few": {Headline: "Not known: most widely used blocklists did not answer",
+		Sub: "{ip} is on no list of the {answered} that answered, but those that decide did not say. Check it at " +
+			"their websites."},
 }

@@ -27,48 +27,26 @@ func textsFor(existing bool) diag.Texts {
 
 // texts are what the verdict says in words.
 var texts = diag.Texts{
-	"valid": {
-		Headline: "The SPF record is flat and published",
-		Sub:      "The published records authorize the same hosts with fewer DNS lookups. Nothing needs to be done.",
-	},
-	"spf.hosted.source.unknown": {
-		Headline: "The SPF record could not be resolved completely",
-		Sub:      "Name servers did not answer. " + lastGood + " It is resolved again soon.",
-	},
-	"spf.hosted.source.broken": {
-		Headline: "The SPF record leads to a broken one and was not resolved",
-		Sub:      lastGood + " Remove the term that leads there, or have that record fixed.",
-	},
-	"spf.hosted.source.own": {
-		Headline: "The SPF source record includes its own flattened records",
-		Sub:      lastGood + " Create the profile again from the original record.",
-	},
-	"spf.hosted.source.large": {
-		Headline: "The SPF record needs too many lookups to be resolved",
-		Sub:      lastGood + " Remove includes that are not needed.",
-	},
-	"spf.hosted.stays.relative": {
-		Headline: "The SPF record has a term that cannot be moved",
-		Sub:      lastGood + " Put that term into the domain's own record.",
-	},
-	"spf.hosted.lookups.exceeded": {
-		Headline: "The flattened SPF records do not fit into 9 DNS lookups",
-		Sub:      lastGood + " Remove services that are no longer used.",
-	},
-	"spf.hosted.lookups.near": {
-		Headline: "The SPF record is flat, but nearly full",
-		Sub:      "With one or two services more it no longer fits. Remove what is not needed.",
-	},
-	"spf.hosted.all.pass": {
-		Headline: "The SPF record authorizes every host",
-		Sub:      "It ends with +all, which takes all protection away. Replace it with -all.",
-	},
-	"spf.hosted.domain.dangling": {
-		Headline: "The domain's SPF record leads to a name without records",
-		Sub:      "Receivers end in permerror. Publish the domain's former record until a resolution has succeeded.",
-	},
-	"spf.hosted.domain.unused": {
-		Headline: "The SPF records are ready, but the domain does not use them",
-		Sub:      "Let the domain's record lead to the include host.",
-	},
+	"valid": {Headline: "The SPF record is flat and published",
+		Sub: "The published records authorize the same hosts with fewer DNS lookups. Nothing needs to be done."},
+	"spf.hosted.source.unknown": {Headline: "The SPF record could not be resolved completely",
+		Sub: "Name servers did not answer. " + lastGood + " It is resolved again soon."},
+	"spf.hosted.source.broken": {Headline: "The SPF record leads to a broken one and was not resolved",
+		Sub: lastGood + " Remove the term that leads there, or have that record fixed."},
+	"spf.hosted.source.own": {Headline: "The SPF source record includes its own flattened records",
+		Sub: lastGood + " Create the profile again from the original record."},
+	"spf.hosted.source.large": {Headline: "The SPF record needs too many lookups to be resolved",
+		Sub: lastGood + " Remove includes that are not needed."},
+	"spf.hosted.stays.relative": {Headline: "The SPF record has a term that cannot be moved",
+		Sub: lastGood + " Put that term into the domain's own record."},
+	"spf.hosted.lookups.exceeded": {Headline: "The flattened SPF records do not fit into 9 DNS lookups",
+		Sub: lastGood + " Remove services that are no longer used."},
+	"spf.hosted.lookups.near": {Headline: "The SPF record is flat, but nearly full",
+		Sub: "With one or two services more it no longer fits. Remove what is not needed."},
+	"spf.hosted.all.pass": {Headline: "The SPF record authorizes every host",
+		Sub: "It ends with +all, which takes all protection away. Replace it with -all."},
+	"spf.hosted.domain.dangling": {Headline: "The domain's SPF record leads to a name without records",
+		Sub: "Receivers end in permerror. Publish the domain's former record until a resolution has succeeded."},
+	"spf.hosted.domain.unused": {Headline: "The SPF records are ready, but the domain does not use them",
+		Sub: "Let the domain's record lead to the include host."},
 }

@@ -8,13 +8,10 @@ import (
 
 // texts are what the verdict says in words where no rule speaks.
 var texts = diag.Texts{
-	"excellent": {
-		Headline: "MTA-STS is enforced and covers every mail server",
-		Sub:      "Senders that know MTA-STS deliver over authenticated TLS only. Watch the TLS reports.",
-	},
-	"valid": {
-		Headline: "MTA-STS is set up correctly", Sub: "Senders find the policy and follow it. Watch the TLS reports.",
-	},
+	"excellent": {Headline: "MTA-STS is enforced and covers every mail server",
+		Sub: "Senders that know MTA-STS deliver over authenticated TLS only. Watch the TLS reports."},
+	"valid": {Headline: "MTA-STS is set up correctly",
+		Sub: "Senders find the policy and follow it. Watch the TLS reports."},
 }
 
 // textsUntested are those where mail servers could not be reached.

@@ -185,3 +185,11 @@ func (e *evidence) names() []string {
 
 // bare is a name without its final dot.
 func bare(name string) string { return strings.TrimSuffix(name, ".") }
+
+// texts are what the verdict says in words where no fault speaks.
+var texts = diag.Texts{
+	"valid": {Headline: "MX records are set up correctly",
+		Sub: "Every MX host has a public address. Whether the mail servers accept mail was not tested."},
+	"mx.null.present": {Headline: "Null MX: the domain says that it receives no mail",
+		Sub: "Senders give up at once, as intended. Publish MX records if the domain is to receive mail."},
+}

@@ -154,3 +154,14 @@ func tells(detail, fault string) bool {
 	end := " " + fault + "."
 	return len(detail) >= len(end) && detail[len(detail)-len(end):] == end
 }
+
+// texts are what the verdict says in words where no fault speaks.
+var texts = diag.Texts{
+	"valid": {Headline: "Mail servers are reachable and set up correctly",
+		Sub: "Nothing is wrong with what could be tested. No message was sent, so that delivery to a mailbox was not " +
+			"tested."},
+	"smtp.mx.null": {Headline: "Null MX: the domain does not receive mail",
+		Sub: "No mail server was contacted. Nothing is wrong if that is intended."},
+	"smtp.relay.deferred": {Headline: "Mail servers work; the relay test was deferred, as by greylisting",
+		Sub: "Nothing is wrong with the rest. Test again in a quarter of an hour to learn whether a server relays."},
+}

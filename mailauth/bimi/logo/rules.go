@@ -110,3 +110,11 @@ var recordRules = diag.Rules[*evidence]{{
 		return diag.Fail("The tag l of the BIMI record is %s: it %s.", diag.Quote(l.Text), l.Problem).About("l")
 	},
 }}
+
+// texts are what the verdict says in words where no fault speaks.
+var texts = diag.Texts{
+	"valid": {Headline: "The BIMI logo can be fetched and follows SVG Tiny PS",
+		Sub: "Receivers can show it, if the domain's DMARC policy is enforced; many also ask for a certificate."},
+	"bimi.logo.record.declined": {Headline: "The domain declines to have a logo shown",
+		Sub: "The BIMI record says so with an empty l. There is no logo to examine."},
+}

@@ -37,7 +37,7 @@ func ExampleParse() {
 		fmt.Printf("%s: %s: %s (%s)\n", f.Severity, f.Code, f.Detail, f.Reference)
 	}
 	// Output:
-	// Mark certificate is for another domain
+	// Certificate is for another domain
 	// vmc Registered Mark 7654321 true
 	// critical: cert_domain_mismatch: The certificate is for example.com, not for example.net. (draft-fetch-validation-vmc-wchuang-11 section 5.2)
 }

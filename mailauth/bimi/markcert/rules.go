@@ -57,3 +57,9 @@ func placed(e *evidence) bool { return e.attempted() && e.place != nil }
 
 // drawn reports whether it has a logo of which something can be said.
 func drawn(e *evidence) bool { return e.attempted() && e.mark.Logo() != nil }
+
+// texts are what the verdict says in words where no rule speaks.
+var texts = diag.Texts{
+	"valid": {Headline: "Mark certificate is valid",
+		Sub: "Mailboxes that ask for one can show the logo. Whether it was revoked was not examined."},
+}
