@@ -1,22 +1,23 @@
-package diag
+package diag_test
 
 import (
-	"encoding/json"
+	"context"
 	"encoding/xml"
+	"net"
 	"net/netip"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
-// TestConformanceSSRF holds the guard and the parsers of hosts and URLs against vectors of others.
+// TestConformanceSSRF holds the guard and the parsers of hosts and URLs against what is public, and what is not.
 func TestConformanceSSRF(t *testing.T) {
-	text, err := os.ReadFile(conformance(t, "web", "ssrf", "vectors.json"))
-	require.NoError(t, err)
-	var vectors struct {
+	type vectors struct {
 		Deny  []string `json:"deny_ip"`
 		Allow []string `json:"allow_ip"`
 		URLs  []struct {
@@ -25,34 +26,32 @@ func TestConformanceSSRF(t *testing.T) {
 			Why     string
 		}
 	}
-	require.NoError(t, json.Unmarshal(text, &vectors))
-	total := len(vectors.Deny) + len(vectors.Allow) + len(vectors.URLs)
-	require.NotZero(t, total)
-	passed := 0
+	passed, total := 0, 0
 	judge := func(what, why string, want, got bool) {
-		if want == got {
+		if total++; want == got {
 			passed++
 			return
 		}
 		t.Errorf("%s (%s): allowed is %v", what, why, got)
 	}
-	var g Guard
-	for want, list := range map[bool][]string{false: vectors.Deny, true: vectors.Allow} {
-		for _, s := range list {
-			err := g.Check(netip.AddrPortFrom(netip.MustParseAddr(s), 443), WebPorts)
-			judge(s, "address", want, err == nil)
+	for _, v := range diagtest.Documents[vectors](t, diagtest.Vectors(t, "web/ssrf/vectors.json")) {
+		for want, list := range map[bool][]string{false: v.Deny, true: v.Allow} {
+			for _, s := range list {
+				judge(s, "address", want, public(netip.MustParseAddr(s)))
+			}
+		}
+		for _, u := range v.URLs {
+			judge(u.URL, u.Why, u.Allowed, connects(t, u.URL))
 		}
 	}
-	for _, v := range vectors.URLs {
-		judge(v.URL, v.Why, v.Allowed, connects(t, v.URL))
-	}
+	require.NotZero(t, total)
 	t.Logf("web/ssrf: %d/%d", passed, total)
 }
 
 // connects reports whether a URL leads to a connection in a world where every name has a public
 // address, but for those of services that put an address into a name.
 func connects(t *testing.T, text string) bool {
-	u, err := ParseURL(text)
+	u, err := diag.ParseURL(text)
 	if err != nil {
 		return false
 	}
@@ -61,24 +60,44 @@ func connects(t *testing.T, text string) bool {
 	if inner, ok := strings.CutSuffix(name, ".nip.io."); ok {
 		address = inner
 	}
-	world := new(fakeDNS).set(name, dns.TypeA, fakeAnswer{records: []string{name + " A " + address}})
-	network := &fakeNet{hosts: map[string]fakeHost{address: {}, u.Host().Name(): {}}}
-	env := &Env{Resolver: world, Dial: network.dial}
-	conn, err := env.DialHost(t.Context(), u.Host().Name(), u.Port(), WebPorts)
+	dialled := false
+	env := &diag.Env{Resolver: oneAddress(name + " A " + address), Dial: func(context.Context, string, string) (net.Conn, error) {
+		dialled = true
+		near, _ := net.Pipe()
+		return near, nil
+	}}
+	conn, err := env.DialHost(t.Context(), u.Host().Name(), u.Port(), diag.WebPorts)
 	if err != nil {
-		require.Empty(t, network.dialedAddrs(), "%s must not be dialled", text)
+		require.False(t, dialled, "%s must not be dialled", text)
 		return false
 	}
 	require.NoError(t, conn.Close())
 	return true
 }
 
+// oneAddress is a DNS of one record.
+type oneAddress string
+
+func (o oneAddress) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
+	rr, err := dns.NewRR(string(o))
+	m := new(dns.Msg).SetReply(q)
+	if h := rr.Header(); h.Name == q.Question[0].Name && h.Rrtype == q.Question[0].Qtype {
+		m.Answer = []dns.RR{rr}
+	}
+	return m, err
+}
+
+// public reports whether the guard lets connections to an address pass.
+func public(addr netip.Addr) bool {
+	return new(diag.Guard).Check(netip.AddrPortFrom(addr, 443), diag.WebPorts) == nil
+}
+
 // TestConformanceSpecialPurpose holds the guard against IANA's registries: the first and the last
 // address of every entry is refused.
 func TestConformanceSpecialPurpose(t *testing.T) {
 	passed, total := 0, 0
-	for _, file := range []string{"iana-ipv4-special-registry.xml", "iana-ipv6-special-registry.xml"} {
-		text, err := os.ReadFile(conformance(t, "dns", "bootstrap", file))
+	for _, file := range diagtest.Vectors(t, "dns/bootstrap/iana-*-special-registry.xml") {
+		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		var registry struct {
 			Records []struct {

@@ -5,13 +5,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/miekg/dns"
-	"github.com/stretchr/testify/require"
 )
 
 // fakeDNS answers from master-file lines. A name and type may have several answers, which are given
@@ -152,28 +149,4 @@ func (c *fakeConn) Close() error {
 		c.far.Close()
 	})
 	return c.Conn.Close()
-}
-
-// conformance returns the path of a file of the shared test vectors, or skips the test.
-func conformance(t *testing.T, elem ...string) string {
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		root, err := os.Getwd()
-		require.NoError(t, err)
-		for !exists(filepath.Join(root, "go.mod")) {
-			require.NotEqual(t, root, filepath.Dir(root), "no go.mod above the test")
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "..", "shared", "conformance")
-	}
-	path := filepath.Join(append([]string{dir}, elem...)...)
-	if !exists(path) {
-		t.Skipf("needs the vectors at %s; set CONFORMANCE_DIR", path)
-	}
-	return path
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

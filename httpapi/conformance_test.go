@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -165,13 +163,11 @@ func (s *scenario) parallel(t *testing.T, st step) {
 }
 
 func TestConformanceIdempotency(t *testing.T) {
-	var scenarios []struct {
+	type sequence struct {
 		Name  string
 		Steps []step
 	}
-	text, err := os.ReadFile(diagtest.Vectors(t, "platform", "idempotency", "scenarios.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &scenarios))
+	scenarios := diagtest.Cases[sequence](t, diagtest.Vectors(t, "platform/idempotency/scenarios.json"))
 	for name, open := range map[string]opener{"memory": inMemory, "SQLite": inNewFile} {
 		passed := 0
 		for _, sc := range scenarios {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,37 +23,48 @@ type scenarioFile struct {
 	World     scenarioWorld   `json:"world"`
 	Request   json.RawMessage `json:"request"`
 	Expect    expectation     `json:"expect"`
+	path      string
 }
 
-// scenarioFiles reads the whole set, by path. Each file is one of a row of the contract, and has
-// nothing that this test does not know.
+// scenarioFiles reads the whole set, by path below the folder "scenarios": those of testdata, and others of
+// $CONFORMANCE_DIR. Each file is one of a row of the contract, and has nothing that this test does not know.
 func scenarioFiles(t *testing.T) map[string]*scenarioFile {
-	root := diagtest.Vectors(t, "scenarios")
 	rows := map[string]bool{}
 	for _, row := range goldenTable(t) {
 		rows[row.Method+" "+strings.TrimPrefix(row.Path, Prefix)] = true
 	}
-	files, names := map[string]*scenarioFile{}, map[string]string{}
-	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".json" {
-			return err
+	files := map[string]*scenarioFile{}
+	for _, path := range diagtest.Vectors(t, "scenarios") {
+		if filepath.Ext(path) != ".json" {
+			continue
 		}
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
-		file := &scenarioFile{}
+		file := &scenarioFile{path: path}
 		require.NoError(t, d.Decode(file), path)
 		require.True(t, rows[file.Operation], "%s: %s is no operation of the contract", path, file.Operation)
-		short, err := filepath.Rel(root, path)
-		require.NoError(t, err)
-		require.Empty(t, names[file.Name], "%s: another file has the name %s", path, file.Name)
-		names[file.Name] = path
-		files[filepath.ToSlash(short)] = file
-		return nil
-	}))
-	require.NotEmpty(t, files, "there is no scenario below %s", root)
+		slashed := filepath.ToSlash(path)
+		const folder = "/scenarios/"
+		short := slashed[strings.LastIndex(slashed, folder)+len(folder):]
+		if files[short] != nil { // one of $CONFORMANCE_DIR, changed
+			short = "other/" + short
+		}
+		files[short] = file
+	}
+	require.NotEmpty(t, files, "there is no scenario")
 	return files
+}
+
+// Scenarios are called by their names, which are told apart.
+func TestScenarioNames(t *testing.T) {
+	names := map[string]string{}
+	for path, file := range scenarioFiles(t) {
+		name := strings.TrimSuffix(filepath.ToSlash(file.path), path) + file.Name // those of a folder
+		require.Empty(t, names[name], "%s: another file has the name %s", file.path, file.Name)
+		names[name] = file.path
+	}
 }
 
 // Each scenario of an operation that is built is played, and every expectation judged.
@@ -81,7 +91,7 @@ func TestConformanceScenarios(t *testing.T) {
 					t.Error(fault)
 				}
 				if len(faults) > 0 {
-					t.Logf("why: %s", file.Why)
+					t.Logf("why: %s (%s)", file.Why, file.path)
 				} else {
 					passed++
 				}

@@ -4,12 +4,10 @@ package httpapi
 
 import (
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -35,14 +33,11 @@ func TestConformanceSSRFRedirects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	text, err := os.ReadFile(diagtest.Vectors(t, "web/ssrf/redirect_scenarios.json"))
-	require.NoError(t, err)
-	var scenarios []struct {
+	type scenario struct {
 		ID    string
 		Chain []string
 	}
-	require.NoError(t, json.Unmarshal(text, &scenarios))
-	require.NotEmpty(t, scenarios)
+	scenarios := diagtest.Cases[scenario](t, diagtest.Vectors(t, "web/ssrf/redirect_scenarios.json"))
 	if testing.Short() { // bodies without end take seconds
 		scenarios = scenarios[:min(3, len(scenarios))]
 	}

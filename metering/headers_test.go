@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/dunglas/httpsfv"
 	"pgregory.net/rapid"
 )
@@ -28,7 +29,7 @@ func TestConformanceRateLimitHeaders(t *testing.T) {
 	type example struct {
 		Field, Raw, Origin string
 	}
-	examples := conformance[example](t, "platform", "ratelimit-headers", "examples.json")
+	examples := diagtest.Cases[example](t, diagtest.Vectors(t, "platform/ratelimit-headers/examples.json"))
 	passed, written, slips := 0, 0, 0
 	for _, e := range examples {
 		list, err := httpsfv.UnmarshalList([]string{e.Raw})

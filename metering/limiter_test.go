@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"pgregory.net/rapid"
 )
 
@@ -25,7 +26,7 @@ func TestConformanceGCRA(t *testing.T) {
 		Emission int64   `json:"emission_ns"`
 		Events   []event `json:"events"`
 	}
-	traces := conformance[trace](t, "platform", "gcra", "traces.json")
+	traces := diagtest.Cases[trace](t, diagtest.Vectors(t, "platform/gcra/traces.json"))
 	passed, events := 0, 0
 	for i, tr := range traces {
 		p := Policy{Limit: tr.Limit, Window: time.Duration(tr.Window), Burst: tr.Burst}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
 func TestConformancePeriods(t *testing.T) {
@@ -15,7 +17,7 @@ func TestConformancePeriods(t *testing.T) {
 			End     time.Time
 			Seconds int64
 		}
-		cases, passed := conformance[month](t, "platform", "periods", "calendar-month-utc.json"), 0
+		cases, passed := diagtest.Cases[month](t, diagtest.Vectors(t, "platform/periods/calendar-month-utc.json")), 0
 		zone := time.FixedZone("UTC+13", 13*3600) // the month is that of UTC wherever the server stands
 		for _, c := range cases {
 			p := PeriodOf(c.At.In(zone))
@@ -35,7 +37,7 @@ func TestConformancePeriods(t *testing.T) {
 			N      int
 			Start  string
 		}
-		cases, passed := conformance[anniversary](t, "platform", "periods", "anniversary-no-drift.json"), 0
+		cases, passed := diagtest.Cases[anniversary](t, diagtest.Vectors(t, "platform/periods/anniversary-no-drift.json")), 0
 		for _, c := range cases {
 			anchor, err := time.Parse(time.DateOnly, c.Anchor)
 			noError(t, err)

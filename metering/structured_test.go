@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
 // A fieldVector is a case of the tests for structured fields (RFC 9651).
@@ -31,7 +33,7 @@ func (v fieldVector) value(t *testing.T, to any) (parameters int) {
 func TestConformanceStructuredStrings(t *testing.T) {
 	read := 0
 	for _, file := range []string{"string.json", "string-generated.json", "item.json"} {
-		for _, v := range conformance[fieldVector](t, "platform", "structured-fields", file) {
+		for _, v := range diagtest.Cases[fieldVector](t, diagtest.Suite(t, "platform/structured-fields/"+file)) {
 			if len(v.Raw) != 1 || !strings.HasPrefix(v.Raw[0], `"`) {
 				continue // two lines are refused, and what is not quoted is no structured field here
 			}
@@ -56,7 +58,7 @@ func TestConformanceStructuredStrings(t *testing.T) {
 func TestConformanceWriteStructuredStrings(t *testing.T) {
 	written := 0
 	for _, file := range []string{"string.json", "string-generated.json", "serialise-string-generated.json"} {
-		for _, v := range conformance[fieldVector](t, "platform", "structured-fields", file) {
+		for _, v := range diagtest.Cases[fieldVector](t, diagtest.Suite(t, "platform/structured-fields/"+file)) {
 			if v.Expected == nil {
 				continue
 			}
@@ -80,7 +82,7 @@ func TestConformanceWriteStructuredStrings(t *testing.T) {
 func TestConformanceWriteStructuredIntegers(t *testing.T) {
 	written := 0
 	for _, file := range []string{"number.json", "number-generated.json", "serialise-number.json"} {
-		for _, v := range conformance[fieldVector](t, "platform", "structured-fields", file) {
+		for _, v := range diagtest.Cases[fieldVector](t, diagtest.Suite(t, "platform/structured-fields/"+file)) {
 			var n int64
 			var item []json.RawMessage
 			if v.Expected == nil || json.Unmarshal(v.Expected, &item) != nil || json.Unmarshal(item[0], &n) != nil || n < 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil"
 )
 
@@ -189,7 +190,7 @@ func TestBase64DecodeFinds(t *testing.T) {
 func TestConformanceBase64(t *testing.T) {
 	t.Run("rfc4648", func(t *testing.T) {
 		var cases []struct{ Hex, Std, URL, RawStd, RawURL string }
-		conformance(t, &cases, "text", "base64", "rfc4648_and_generated.json")
+		conformance(t, &cases, diagtest.Vectors(t, "text/base64/rfc4648_and_generated.json"))
 		passed, total := 0, 0
 		for _, c := range cases {
 			data, err := hex.DecodeString(c.Hex)
@@ -224,7 +225,7 @@ func TestConformanceBase64(t *testing.T) {
 			Input string
 			Bytes []int // nil: a failure
 		}
-		conformance(t, &cases, "text", "base64", "wpt_forgiving_decode.json")
+		conformance(t, &cases, diagtest.Suite(t, "text/base64/wpt_forgiving_decode.json"))
 		passed, other := 0, 0
 		for _, c := range cases {
 			report, err := textutil.Base64Decode(textutil.Base64DecodeRequest{Text: c.Input})

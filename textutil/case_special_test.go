@@ -51,7 +51,7 @@ var specialContexts = map[string][]specialContext{
 // languages that it names, and not where it does not.
 func TestConformanceSpecialCasing(t *testing.T) {
 	passed, total := 0, 0
-	for _, line := range conformanceLines(t, "text", "unicode", "SpecialCasing.txt") {
+	for _, line := range conformanceLines(t, "text/unicode/SpecialCasing.txt") {
 		data, _, _ := strings.Cut(line, "#")
 		fields := strings.Split(data, ";")
 		if len(fields) < 5 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil"
 )
 
@@ -168,7 +169,7 @@ func TestConformanceCase(t *testing.T) {
 			Locale              textutil.Locale
 			Input, Upper, Lower string
 		}
-		conformance(t, &cases, "text", "case", "icu_casing.json")
+		conformance(t, &cases, diagtest.Vectors(t, "text/case/icu_casing.json"))
 		passed := 0
 		for _, c := range cases {
 			if casedAs(t, textutil.CaseRequest{Text: c.Input, Locale: c.Locale}, c.Lower, c.Upper) {
@@ -179,7 +180,7 @@ func TestConformanceCase(t *testing.T) {
 	})
 	t.Run("codepoints", func(t *testing.T) {
 		var cases []struct{ CP, Upper, Lower string }
-		conformance(t, &cases, "text", "case", "codepoints.json")
+		conformance(t, &cases, diagtest.Vectors(t, "text/case/codepoints.json"))
 		passed := 0
 		for _, c := range cases {
 			cp, err := strconv.ParseUint(c.CP, 16, 21)

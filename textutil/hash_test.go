@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil"
 )
 
@@ -196,7 +197,7 @@ func TestConformanceHash(t *testing.T) {
 		Msg    string `json:"msg_hex"`
 		Digest string `json:"digest_hex"`
 	}
-	conformance(t, &cases, "text", "hash", "vectors.json")
+	conformance(t, &cases, diagtest.Vectors(t, "text/hash/vectors.json"))
 	known := textutil.MD5.Values()
 	passed := map[string]int{}
 	total := map[string]int{}

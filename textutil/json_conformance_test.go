@@ -46,10 +46,7 @@ func survives(t testing.TB, name, text string) bool {
 }
 
 func TestConformanceJSONParsing(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "json", "nst_parsing"), "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("no cases", err)
-	}
+	files := diagtest.Suite(t, "text/json/nst_parsing/*.json")
 	total, passed := map[string]int{}, map[string]int{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -191,10 +188,7 @@ func policyHolds(t *testing.T, name, text string) bool {
 }
 
 func TestConformanceJSONTransform(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "json", "nst_transform"), "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("no cases", err)
-	}
+	files := diagtest.Suite(t, "text/json/nst_transform/*.json")
 	passed := 0
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -217,15 +211,8 @@ func TestConformanceJSONTransform(t *testing.T) {
 }
 
 func TestConformanceJSONPreserve(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(diagtest.Vectors(t, "text", "json"), "format_preserve.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct{ Input string }
-	if err := json.Unmarshal(data, &cases); err != nil || len(cases) == 0 {
-		t.Fatal("no cases", err)
-	}
-	passed := 0
+	type vector struct{ Input string }
+	cases, passed := diagtest.Cases[vector](t, diagtest.Vectors(t, "text/json/format_preserve.json")), 0
 	for _, c := range cases {
 		if survives(t, c.Input, c.Input) && roundTrips(t, c.Input) {
 			passed++
@@ -235,10 +222,7 @@ func TestConformanceJSONPreserve(t *testing.T) {
 }
 
 func TestConformanceJSONToYAML(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "json", "nst_parsing"), "y_*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("no cases", err)
-	}
+	files := diagtest.Suite(t, "text/json/nst_parsing/y_*.json")
 	passed := 0
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -314,15 +298,8 @@ func jsonOrdered(t testing.TB, text string) []string {
 var yamlForbids = map[string]string{"n: -": "[126] ns-plain-first"}
 
 func TestConformanceYAMLScalars(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(diagtest.Vectors(t, "text", "yaml"), "core_schema_scalars.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct{ YAML, JSON string }
-	if err := json.Unmarshal(data, &cases); err != nil || len(cases) == 0 {
-		t.Fatal("no cases", err)
-	}
-	passed := 0
+	type vector struct{ YAML, JSON string }
+	cases, passed := diagtest.Cases[vector](t, diagtest.Vectors(t, "text/yaml/core_schema_scalars.json")), 0
 	for _, c := range cases {
 		if rule, ok := yamlForbids[c.YAML]; ok {
 			c.JSON = "ERR " + rule

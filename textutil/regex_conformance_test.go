@@ -1,7 +1,6 @@
 package textutil_test
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"os"
@@ -20,7 +19,7 @@ import (
 
 func TestConformanceRegexUnsupported(t *testing.T) {
 	var cases []struct{ Pattern, Why string }
-	conformance(t, &cases, "text", "regex", "unsupported_or_invalid.json")
+	conformance(t, &cases, diagtest.Vectors(t, "text/regex/unsupported_or_invalid.json"))
 	passed := 0
 	for _, c := range cases {
 		report, err := textutil.Regex(textutil.RegexRequest{Pattern: c.Pattern, Text: "a"})
@@ -39,7 +38,7 @@ func TestConformanceRegexReDoS(t *testing.T) {
 		Pattern, Pump, Suffix string
 		Pumps                 []int
 	}
-	conformance(t, &cases, "text", "regex", "redos.json")
+	conformance(t, &cases, diagtest.Vectors(t, "text/regex/redos.json"))
 	passed, total, slowest := 0, 0, time.Duration(0)
 	for _, c := range cases {
 		for _, n := range c.Pumps {
@@ -214,14 +213,9 @@ func (c *rustCase) spans() [][]int {
 }
 
 func TestConformanceRegexRust(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "regex", "rust-regex"), "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	passed, total, left := 0, 0, map[string]int{}
-	for _, file := range files {
-		var suite struct{ Test []rustCase }
-		conformance(t, &suite, "text", "regex", "rust-regex", filepath.Base(file))
+	for _, file := range diagtest.Suite(t, "text/regex/rust-regex/*.json") {
+		suite := diagtest.Documents[struct{ Test []rustCase }](t, []string{file})[0]
 		if strings.HasPrefix(filepath.Base(file), "regex-lite") {
 			// The answers of a smaller engine, which folds the letters of ASCII only.
 			left["another engine"] += len(suite.Test)
@@ -283,7 +277,7 @@ func (c *rustCase) run(t *testing.T, file string) (ok bool, why string) {
 // the first is that of the pattern for the whole text, the second that of a search; the others are of
 // the longest match, which is not offered here.
 func TestConformanceRegexRE2(t *testing.T) {
-	lines := conformanceLines(t, "text", "regex", "go-re2-search.txt")
+	lines := conformanceLines(t, "text/regex/go-re2-search.txt")
 	var texts []string
 	var section, pattern string
 	input, passed, total, bytes := 0, 0, 0, 0
@@ -359,21 +353,12 @@ func answersAs(t *testing.T, pattern, text, answer string) bool {
 	return true
 }
 
-// conformanceLines reads a file of test vectors line by line, or skips the test if it is not here.
-func conformanceLines(t *testing.T, path ...string) []string {
+// conformanceLines reads a file of vectors of others line by line.
+func conformanceLines(t *testing.T, path string) []string {
 	t.Helper()
-	f, err := os.Open(diagtest.Vectors(t, path...))
+	data, err := os.ReadFile(diagtest.Suite(t, path)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	lines := []string{}
-	scanner := bufio.NewScanner(f)
-	for scanner.Scan() {
-		lines = append(lines, scanner.Text())
-	}
-	if err := scanner.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return lines
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }

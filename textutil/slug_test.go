@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil"
 )
 
@@ -209,7 +210,7 @@ func TestConformanceSlug(t *testing.T) {
 		Input string
 		Want  string `json:"sindresorhus"`
 	}
-	conformance(t, &cases, "text", "slug", "sindresorhus_pairs.json")
+	conformance(t, &cases, diagtest.Suite(t, "text/slug/sindresorhus_pairs.json"))
 	passed, total := 0, 0
 	for _, c := range cases {
 		if strings.ContainsFunc(c.Input, func(r rune) bool { return r > 0xffff && unicode.Is(unicode.So, r) }) {

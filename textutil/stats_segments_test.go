@@ -24,7 +24,7 @@ func TestConformanceSegments(t *testing.T) {
 		{"WordBreakTest.txt", wordPieces, func(r *StatsReport) int { return r.Words }},
 	}
 	for _, c := range cases {
-		data, err := os.ReadFile(diagtest.Vectors(t, "text", "unicode", c.file))
+		data, err := os.ReadFile(diagtest.Suite(t, "text/unicode/"+c.file)[0])
 		if err != nil {
 			t.Fatal(err)
 		}

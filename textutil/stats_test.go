@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil"
 )
 
@@ -176,7 +177,7 @@ func TestConformanceStats(t *testing.T) {
 		Words                                      int `json:"words_icu_en"`
 		Sentences                                  int `json:"sentences_icu_en"`
 	}
-	conformance(t, &cases, "text", "stats", "segmenter.json")
+	conformance(t, &cases, diagtest.Vectors(t, "text/stats/segmenter.json"))
 	passed, advice := 0, 0
 	for _, c := range cases {
 		r, err := textutil.Stats(textutil.StatsRequest{Text: c.Input})

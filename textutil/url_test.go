@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil"
 )
 
@@ -151,7 +152,7 @@ func TestURLRefuses(t *testing.T) {
 func TestConformanceURL(t *testing.T) {
 	t.Run("percent_encode", func(t *testing.T) {
 		var cases []struct{ Input, RFC3986, Form string }
-		conformance(t, &cases, "text", "url", "percent_encode.json")
+		conformance(t, &cases, diagtest.Vectors(t, "text/url/percent_encode.json"))
 		passed := 0
 		for _, c := range cases {
 			component, err := textutil.URLEncode(textutil.URLEncodeRequest{Text: c.Input})
@@ -175,7 +176,7 @@ func TestConformanceURL(t *testing.T) {
 			OK        bool `json:"component_ok"`
 			Form      string
 		}
-		conformance(t, &cases, "text", "url", "percent_decode.json")
+		conformance(t, &cases, diagtest.Vectors(t, "text/url/percent_decode.json"))
 		passed := 0
 		for _, c := range cases {
 			if decodesAs(t, c.Input, textutil.URLComponent, c.Component) {

@@ -1,15 +1,13 @@
 package textutil
 
 import (
-	"cmp"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -38,12 +36,8 @@ func FuzzYAMLToJSON(f *testing.F) {
 		"{\"a\": [1, 2.50, \"\\u00e9\"], \"b\": {}}", "? [.inf]\n: .nan", "1: a\n'1': b", "\"\\ud800\""} {
 		f.Add(seed, uint8(2), false)
 	}
-	files, _ := filepath.Glob(filepath.Join(cmp.Or(os.Getenv("CONFORMANCE_DIR"), "../../shared/conformance"),
-		"text", "yaml", "yaml-test-suite", "*", "in.yaml"))
-	for _, file := range files {
-		if data, err := os.ReadFile(file); err == nil {
-			f.Add(string(data), uint8(3), true)
-		}
+	for _, seed := range diagtest.Seeds(f, "text/yaml/yaml-test-suite/*/in.yaml") {
+		f.Add(seed, uint8(3), true)
 	}
 	f.Fuzz(func(t *testing.T, text string, indent uint8, all bool) {
 		if !utf8.ValidString(text) || len(text) > 1<<16 {

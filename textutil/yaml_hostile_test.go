@@ -1,10 +1,7 @@
 package textutil
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/metrics"
@@ -340,15 +337,8 @@ func TestRecipesAreUnderstoodOrNot(t *testing.T) {
 }
 
 func TestConformanceYAMLHostile(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(diagtest.Vectors(t, "text", "yaml"), "hostile_generators.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct{ ID, Gen, Limit string }
-	if err := json.Unmarshal(data, &cases); err != nil || len(cases) == 0 {
-		t.Fatal("no cases", err)
-	}
-	passed := 0
+	type recipe struct{ ID, Gen, Limit string }
+	cases, passed := diagtest.Cases[recipe](t, diagtest.Vectors(t, "text/yaml/hostile_generators.json")), 0
 	for _, c := range cases {
 		text, ok := fromRecipe(c.Gen)
 		if !ok {

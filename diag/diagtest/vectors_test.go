@@ -22,26 +22,75 @@ func (e *ending) Helper()               {}
 func (e *ending) Skipf(string, ...any)  { e.end("skipped") }
 func (e *ending) Fatalf(string, ...any) { e.end("failed") }
 
+// write makes files of a folder, by path.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+}
+
+// module makes a module with vectors beside a package and above it, and a folder with others; the test stands in
+// the package.
+func module(t *testing.T) (root, more string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	write(t, root, map[string]string{
+		"go.mod": "module x", "testdata/set/up.json": `[1]`, "pkg/testdata/set/a.json": `[2]`,
+		"pkg/testdata/set/deep/b.json": `[3, 4]`, "testdata/none/empty.json": `[]`,
+	})
+	more = t.TempDir()
+	write(t, more, map[string]string{"set/a.json": `[5]`, "set/same.json": `[3, 4]`, "suite/c.json": `[6]`})
+	t.Setenv("CONFORMANCE_DIR", more)
+	t.Setenv("CI", "")
+	t.Chdir(filepath.Join(root, "pkg"))
+	return root, more
+}
+
 func TestVectors(t *testing.T) {
-	there := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(there, "cases.json"), nil, 0o644))
-	nowhere := filepath.Join(there, "nowhere")
-	for _, c := range []struct{ name, dir, file, ci, want string }{
-		{"there", there, "cases.json", "", ""},
-		{"no vectors at all", nowhere, "cases.json", "", "skipped"},
-		{"no vectors where they are demanded", nowhere, "cases.json", "true", "failed"},
-		{"one file is missing", there, "others.json", "", "failed"},
+	root, more := module(t)
+	files := diagtest.Vectors(t, "set")
+	assert.Equal(t, []string{
+		filepath.Join(root, "pkg", "testdata", "set", "a.json"), filepath.Join(root, "pkg", "testdata", "set", "deep", "b.json"),
+		filepath.Join(root, "testdata", "set", "up.json"), filepath.Join(more, "set", "a.json"),
+	}, files)
+	assert.Equal(t, []int{2, 3, 4, 1, 5}, diagtest.Cases[int](t, files))
+	assert.Equal(t, []string{"[2]", "[5]", "[6]"}, diagtest.Seeds(t, "set/a.json", "suite/*.json"))
+	assert.Empty(t, diagtest.Seeds(t, "nothing"))
+	assert.Equal(t, []string{filepath.Join(more, "suite", "c.json")}, diagtest.Suite(t, "suite/*"))
+
+	t.Setenv("CONFORMANCE_DIR", filepath.Join(more, "nowhere"))
+	assert.Len(t, diagtest.Vectors(t, "set"), 3, "what is ours needs no folder")
+}
+
+func TestVectorsThatAreMissing(t *testing.T) {
+	_, more := module(t)
+	nowhere := filepath.Join(more, "nowhere")
+	for _, c := range []struct {
+		name, dir, ci, want string
+		find                func(testing.TB)
+	}{
+		{"vectors of our own", more, "", "failed", func(tb testing.TB) { diagtest.Vectors(tb, "suite") }},
+		{"of our own, and no folder", nowhere, "", "failed", func(tb testing.TB) { diagtest.Vectors(tb, "suite") }},
+		{"no cases", nowhere, "", "failed", func(tb testing.TB) { diagtest.Cases[int](tb, diagtest.Vectors(tb, "none")) }},
+		{"cases of another form", nowhere, "", "failed", func(tb testing.TB) { diagtest.Cases[string](tb, diagtest.Vectors(tb, "set")) }},
+		{"a suite, and no folder", nowhere, "", "skipped", func(tb testing.TB) { diagtest.Suite(tb, "suite") }},
+		{"a suite, where it is demanded", nowhere, "true", "failed", func(tb testing.TB) { diagtest.Suite(tb, "suite") }},
+		{"a suite that the folder lacks", more, "", "failed", func(tb testing.TB) { diagtest.Suite(tb, "suite", "other") }},
+		{"a bad pattern", more, "", "failed", func(tb testing.TB) { diagtest.Suite(tb, "[") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("CONFORMANCE_DIR", c.dir)
 			t.Setenv("CI", c.ci)
 			e := &ending{TB: t}
-			if c.want == "" {
-				assert.Equal(t, filepath.Join(c.dir, c.file), diagtest.Vectors(e, c.file))
-				return
-			}
-			assert.Panics(t, func() { diagtest.Vectors(e, c.file) })
+			assert.Panics(t, func() { c.find(e) })
 			assert.Equal(t, c.want, e.how)
 		})
 	}
 }
+
+// The suites of others are there, or this tells that they are not before anything else is tested.
+func TestConformanceFolder(t *testing.T) { diagtest.Suite(t, "*") }

@@ -3,8 +3,6 @@ package dnssec
 import (
 	"encoding/base32"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,13 +15,6 @@ import (
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
-
-func readJSON(t *testing.T, path string, into any) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, into))
-}
 
 // A scenario is a script of servers, and of questions to a validating resolver in front of them.
 type scenario struct {
@@ -55,18 +46,15 @@ type entry struct {
 
 // TestConformanceScenarios validates what scripted servers answer, as a resolver would.
 func TestConformanceScenarios(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "dns", "dnssec"), "*.json"))
-	require.NoError(t, err)
 	passed, played := 0, 0
-	for _, file := range files {
+	for _, file := range diagtest.Suite(t, "dns/dnssec/*.json") {
 		base := strings.TrimSuffix(filepath.Base(file), ".json")
 		if base == "rfc-signatures" || base == "rfc5155-hashes" {
 			continue // played by the tests below
 		}
 		played++
 		t.Run(base, func(t *testing.T) {
-			var s scenario
-			readJSON(t, file, &s)
+			s := diagtest.Documents[scenario](t, []string{file})[0]
 			if s.play(t) {
 				passed++
 			}
@@ -79,8 +67,7 @@ func TestConformanceScenarios(t *testing.T) {
 // An alias leads below a trust anchor, where the answer is not signed. That the zone above the anchor
 // leaves unsigned delegations out of its proofs is no excuse (val_cnametocloser_nosig of unbound).
 func TestConformanceCloserAnchor(t *testing.T) {
-	var s scenario
-	readJSON(t, filepath.Join(diagtest.Vectors(t, "dns", "dnssec"), "val_cnametocloser.json"), &s)
+	s := diagtest.Documents[scenario](t, diagtest.Suite(t, "dns/dnssec/val_cnametocloser.json"))[0]
 	for i := range s.Servers[0].Entries {
 		if e := &s.Servers[0].Entries[i]; e.Qname == "www.a.b.example.com." {
 			e.Authority = e.Authority[:1] // without the signature
@@ -213,20 +200,21 @@ func checkReason(t *testing.T, r *Result, want *entry) {
 
 // TestConformanceSignatures checks the examples of RFCs.
 func TestConformanceSignatures(t *testing.T) {
-	var vectors struct {
-		Cases []struct {
-			Ref               string
-			RRset             []string
-			RRSIG, DNSKEY, DS string
-			Now               time.Time
-			KeyTag            uint16 `json:"key_tag"`
-			Verdict           string
-		}
+	type vector struct {
+		Ref               string
+		RRset             []string
+		RRSIG, DNSKEY, DS string
+		Now               time.Time
+		KeyTag            uint16 `json:"key_tag"`
+		Verdict           string
 	}
-	readJSON(t, filepath.Join(diagtest.Vectors(t, "dns", "dnssec"), "rfc-signatures.json"), &vectors)
-	require.NotEmpty(t, vectors.Cases)
+	var cases []vector
+	for _, file := range diagtest.Documents[struct{ Cases []vector }](t, diagtest.Vectors(t, "dns/dnssec/rfc-signatures.json")) {
+		cases = append(cases, file.Cases...)
+	}
+	require.NotEmpty(t, cases)
 	passed := 0
-	for _, c := range vectors.Cases {
+	for _, c := range cases {
 		records := rrs(append(slices.Clone(c.RRset), c.RRSIG, c.DNSKEY))
 		msg := newMessage(&dns.Msg{Answer: records}, nil)
 		k := newKey(records[len(records)-1].(*dns.DNSKEY))
@@ -248,30 +236,32 @@ func TestConformanceSignatures(t *testing.T) {
 		}
 		passed++
 	}
-	t.Logf("dns/dnssec signatures: %d/%d", passed, len(vectors.Cases))
+	t.Logf("dns/dnssec signatures: %d/%d", passed, len(cases))
 }
 
 // TestConformanceHashes checks the hashes of RFC 5155.
 func TestConformanceHashes(t *testing.T) {
-	var vectors struct {
+	type parameters struct {
 		Iterations int
 		Salt       string
 		Cases      []struct{ Name, Hash string }
 	}
-	readJSON(t, filepath.Join(diagtest.Vectors(t, "dns", "dnssec"), "rfc5155-hashes.json"), &vectors)
-	require.NotEmpty(t, vectors.Cases)
-	salt, err := hex.DecodeString(vectors.Salt)
-	require.NoError(t, err)
-	passed := 0
-	for _, c := range vectors.Cases {
-		n, ok := parseName(c.Name)
-		require.True(t, ok)
-		hash := hashName(n, string(salt), vectors.Iterations)
-		if got := strings.ToLower(base32.HexEncoding.EncodeToString([]byte(hash))); got != c.Hash {
-			t.Errorf("%s: %s; want %s", c.Name, got, c.Hash)
-			continue
+	passed, total := 0, 0
+	for _, vectors := range diagtest.Documents[parameters](t, diagtest.Vectors(t, "dns/dnssec/rfc5155-hashes.json")) {
+		salt, err := hex.DecodeString(vectors.Salt)
+		require.NoError(t, err)
+		for _, c := range vectors.Cases {
+			total++
+			n, ok := parseName(c.Name)
+			require.True(t, ok)
+			hash := hashName(n, string(salt), vectors.Iterations)
+			if got := strings.ToLower(base32.HexEncoding.EncodeToString([]byte(hash))); got != c.Hash {
+				t.Errorf("%s: %s; want %s", c.Name, got, c.Hash)
+				continue
+			}
+			passed++
 		}
-		passed++
 	}
-	t.Logf("dns/dnssec hashes: %d/%d", passed, len(vectors.Cases))
+	require.NotZero(t, total)
+	t.Logf("dns/dnssec hashes: %d/%d", passed, total)
 }

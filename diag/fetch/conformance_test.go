@@ -2,12 +2,10 @@ package fetch_test
 
 import (
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -24,15 +22,12 @@ import (
 // TestConformanceRedirects plays the scenarios that are written as "302 /where" or as a description
 // of what else a server may do, and holds the outcome against the words of what is expected.
 func TestConformanceRedirects(t *testing.T) {
-	text, err := os.ReadFile(diagtest.Vectors(t, "web/ssrf/redirect_scenarios.json"))
-	require.NoError(t, err)
-	var scenarios []struct {
+	type scenario struct {
 		ID     string
 		Chain  []string
 		Expect string
 	}
-	require.NoError(t, json.Unmarshal(text, &scenarios))
-	passed := 0
+	scenarios, passed := diagtest.Cases[scenario](t, diagtest.Vectors(t, "web/ssrf/redirect_scenarios.json")), 0
 	for _, s := range scenarios {
 		ok := t.Run(s.ID, func(t *testing.T) {
 			require.True(t, understood(s.Chain, s.Expect), "nothing here can play %q, or tell %q", s.Chain, s.Expect)

@@ -1,7 +1,6 @@
 package idn
 
 import (
-	"encoding/json"
 	"os"
 	"strconv"
 	"strings"
@@ -9,16 +8,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag/diagtest"
 )
-
-// readVectors reads a file of test vectors.
-func readVectors(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(diagtest.Vectors(t, "dns", "idna", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
 
 // testLine is a line of IdnaTestV2.txt.
 type testLine struct {
@@ -84,8 +73,12 @@ func unescape(t *testing.T, s string) string {
 }
 
 func TestConformanceIDNA(t *testing.T) {
+	text, err := os.ReadFile(diagtest.Suite(t, "dns/idna/IdnaTestV2-17.0.txt")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
 	passed, total := 0, 0
-	for text := range strings.Lines(readVectors(t, "IdnaTestV2-17.0.txt")) {
+	for text := range strings.Lines(string(text)) {
 		want, ok := parseLine(t, text)
 		if !ok {
 			continue
@@ -100,6 +93,9 @@ func TestConformanceIDNA(t *testing.T) {
 			continue
 		}
 		passed++
+	}
+	if total == 0 {
+		t.Error("no cases")
 	}
 	t.Logf("idna: %d/%d", passed, total)
 }
@@ -124,11 +120,8 @@ func observe(source string) testLine {
 
 func TestConformancePunycode(t *testing.T) {
 	for _, file := range []string{"punycode_tests.json", "bad_punycode_tests.json"} {
-		var cases []struct{ Description, Decoded, Encoded string }
-		if err := json.Unmarshal([]byte(readVectors(t, file)), &cases); err != nil {
-			t.Fatal(err)
-		}
-		passed := 0
+		type vector struct{ Description, Decoded, Encoded string }
+		cases, passed := diagtest.Cases[vector](t, diagtest.Suite(t, "dns/idna/"+file)), 0
 		for _, c := range cases {
 			encoded, err := encodePunycode(c.Decoded)
 			if c.Encoded == "" { // too long for any name

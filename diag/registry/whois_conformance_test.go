@@ -45,8 +45,7 @@ func TestConformanceWHOIS(t *testing.T) {
 		}
 		t.Errorf("%s: got %v; want %v", what, got, want)
 	}
-	samples, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "dns", "whois"), "noterror", "*.json"))
-	require.NoError(t, err)
+	samples := diagtest.Suite(t, "dns/whois/noterror/*.json")
 	for _, path := range samples {
 		text, err := os.ReadFile(strings.TrimSuffix(path, ".json"))
 		require.NoError(t, err)
@@ -68,8 +67,7 @@ func TestConformanceWHOIS(t *testing.T) {
 		check(name+": status", sameStatuses(r.statuses, d.Status), r.statuses, d.Status)
 		check(name+": DNSSEC", r.signed || !d.DNSSEC, r.signed, d.DNSSEC)
 	}
-	notFound, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "dns", "whois"), "notfound", "*"))
-	require.NoError(t, err)
+	notFound := diagtest.Suite(t, "dns/whois/notfound")
 	for _, path := range notFound {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)

@@ -1,7 +1,6 @@
 package arc_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,13 +17,11 @@ import (
 // TestConformanceValidation plays the validation suite of ValiMail. Where a seal says cv=fail the suite does not
 // specify the state of the chain, and has none: RFC 8617 section 5.2, step 2, does.
 func TestConformanceValidation(t *testing.T) {
-	data, err := os.ReadFile(diagtest.Vectors(t, "mail", "arc", "validation.json"))
-	require.NoError(t, err)
-	var cases []struct {
+	type vector struct {
 		Name, CV, Message string
 		TXT               map[string]string
 	}
-	require.NoError(t, json.Unmarshal(data, &cases))
+	cases := diagtest.Cases[vector](t, diagtest.Suite(t, "mail/arc/validation.json"))
 	specified, unspecified := 0, 0
 	for _, c := range cases {
 		r, err := arc.Verify(t.Context(), publish(t, c.TXT).Env(), []byte(c.Message), dkim.Options{})
@@ -53,10 +50,7 @@ func sealedAsFailed(text []byte) bool {
 
 // TestConformanceStalwart plays messages with valid chains, below the records of their keys.
 func TestConformanceStalwart(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail", "arc", "stalwart"), "*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, paths)
-	for _, path := range paths {
+	for _, path := range diagtest.Suite(t, "mail/arc/stalwart") {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		zone, text, ok := strings.Cut(string(data), "\n\n")

@@ -2,7 +2,6 @@ package dane
 
 import (
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"os"
 	"path/filepath"
@@ -18,35 +17,33 @@ var vectorTime = time.Date(2026, time.November, 21, 0, 0, 0, 0, time.UTC)
 
 // Verify says what OpenSSL says.
 func TestConformanceVectors(t *testing.T) {
-	folder := diagtest.Vectors(t, "mail", "dane")
-	text, err := os.ReadFile(filepath.Join(folder, "vectors.json"))
-	require.NoError(t, err)
-	var cases []struct {
+	type vector struct {
 		Name, Chain, Host, Why string
 		TLSA                   []string
 		OK                     *bool `json:"openssl_ok"`
 	}
-	require.NoError(t, json.Unmarshal(text, &cases))
-	require.NotEmpty(t, cases)
-	passed := 0
-	for _, c := range cases {
-		t.Run(c.Name, func(t *testing.T) {
-			require.NotNil(t, c.OK)
-			var records []Record
-			for _, text := range c.TLSA {
-				r, err := ParseRecord(text)
-				require.NoError(t, err)
-				records = append(records, r)
-			}
-			r := Verify(records, Peer{
-				Chain: readChain(t, filepath.Join(folder, "chain-"+c.Chain+".pem")),
-				Names: []string{c.Host}, Now: vectorTime, Roots: x509.NewCertPool(),
+	passed, total := 0, 0
+	for _, file := range diagtest.Vectors(t, "mail/dane/*.json") {
+		for _, c := range diagtest.Cases[vector](t, []string{file}) {
+			total++
+			t.Run(c.Name, func(t *testing.T) {
+				require.NotNil(t, c.OK)
+				var records []Record
+				for _, text := range c.TLSA {
+					r, err := ParseRecord(text)
+					require.NoError(t, err)
+					records = append(records, r)
+				}
+				r := Verify(records, Peer{
+					Chain: readChain(t, filepath.Join(filepath.Dir(file), "chain-"+c.Chain+".pem")),
+					Names: []string{c.Host}, Now: vectorTime, Roots: x509.NewCertPool(),
+				})
+				require.Equal(t, *c.OK, r.OK(), "OpenSSL: %s; here: %v", c.Why, r.Err())
+				passed++
 			})
-			require.Equal(t, *c.OK, r.OK(), "OpenSSL: %s; here: %v", c.Why, r.Err())
-			passed++
-		})
+		}
 	}
-	t.Logf("vectors: %d/%d", passed, len(cases))
+	t.Logf("vectors: %d/%d", passed, total)
 }
 
 func readChain(t testing.TB, path string) (chain []*x509.Certificate) {

@@ -124,7 +124,7 @@ func TestParseKeyWithoutNull(t *testing.T) {
 // The key records of the corpora: what signs good messages is usable but for policies of today, a bad record has a
 // fault that names it, and what is said of a record agrees with that.
 func TestConformanceKeys(t *testing.T) {
-	folder := diagtest.Vectors(t, "mail", "dkim", "mail-dkim")
+	folder := filepath.Dir(diagtest.Suite(t, "mail/dkim/mail-dkim/FAKE_DNS.dat")[0])
 	keys := corpusKeys(t, filepath.Join(folder, "FAKE_DNS.dat"))
 	for name, text := range stalwartKeys(t) {
 		keys[name] = text
@@ -177,10 +177,8 @@ func corpusKeys(t *testing.T, path string) map[string]string {
 // stalwartKeys reads the records on top of the messages of another corpus.
 func stalwartKeys(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail", "dkim", "stalwart"), "*.txt"))
-	require.NoError(t, err)
 	keys := map[string]string{}
-	for _, path := range files {
+	for _, path := range diagtest.Suite(t, "mail/dkim/stalwart/*.txt") {
 		message, err := os.ReadFile(path)
 		require.NoError(t, err)
 		records, _, _ := strings.Cut(strings.ReplaceAll(string(message), "\r\n", "\n"), "\n\n")

@@ -2,9 +2,7 @@ package header
 
 import (
 	"context"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -322,33 +320,24 @@ func TestResultsThatCount(t *testing.T) {
 // No file of the vectors ends in an error, and what their servers wrote is found.
 func TestConformanceHeaders(t *testing.T) {
 	files, hops, timed, results, verdicts, findings := 0, 0, 0, 0, 0, 0
-	for _, set := range []string{"headers", "dkim", "arc", "failure-reports", "dmarc-reports"} {
-		err := filepath.WalkDir(diagtest.Vectors(t, "mail", set), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if err != nil || len(text) == 0 || len(message.Split(text).Fields) == 0 {
-				return err
-			}
-			head := string(text[:len(text)-len(message.Split(text).Body)])
-			if len(head) > message.MaxHeaderBytes {
-				return nil
-			}
-			r := audit(t, head)
-			require.NotEmpty(t, r.Headline, path)
-			received := len(message.Split([]byte(head)).All("Received"))
-			require.GreaterOrEqual(t, len(r.Hops), received, path)
-			for _, h := range r.Hops {
-				if h.Timestamp != nil {
-					timed++
-				}
-			}
-			results += len(r.Authentication.SPF) + len(r.Authentication.DKIM) + len(r.Authentication.DMARC) + len(r.Authentication.ARC)
-			files, hops, verdicts, findings = files+1, hops+len(r.Hops), verdicts+len(r.SpamVerdicts), findings+len(r.Findings)
-			return nil
-		})
+	for _, path := range diagtest.Suite(t, "mail/headers", "mail/dkim", "mail/arc", "mail/failure-reports", "mail/dmarc-reports") {
+		text, err := os.ReadFile(path)
 		require.NoError(t, err)
+		head := string(text[:len(text)-len(message.Split(text).Body)])
+		if len(message.Split(text).Fields) == 0 || len(head) > message.MaxHeaderBytes {
+			continue
+		}
+		r := audit(t, head)
+		require.NotEmpty(t, r.Headline, path)
+		received := len(message.Split([]byte(head)).All("Received"))
+		require.GreaterOrEqual(t, len(r.Hops), received, path)
+		for _, h := range r.Hops {
+			if h.Timestamp != nil {
+				timed++
+			}
+		}
+		results += len(r.Authentication.SPF) + len(r.Authentication.DKIM) + len(r.Authentication.DMARC) + len(r.Authentication.ARC)
+		files, hops, verdicts, findings = files+1, hops+len(r.Hops), verdicts+len(r.SpamVerdicts), findings+len(r.Findings)
 	}
 	require.Positive(t, files)
 	require.Positive(t, results)

@@ -2,11 +2,9 @@ package hostedspf
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,16 +88,10 @@ func source(t *testing.T, w *diagtest.World, d diag.Domain) (string, bool) {
 // TestConformanceFlat flattens every record of the suites from which mail is checked there. What is flattened
 // must say the same as the original for each mail and each client of the suite, and for others at random.
 func TestConformanceFlat(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail/spf"), "*.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, path := range files {
+	for _, path := range diagtest.Suite(t, "mail/spf/*.json") {
 		file := strings.TrimSuffix(filepath.Base(path), ".json")
 		t.Run(file, func(t *testing.T) {
-			var suites []suite
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
-			require.NoError(t, json.Unmarshal(text, &suites))
+			suites := diagtest.Cases[suite](t, []string{path})
 			tally := &tally{T: t, random: rand.New(rand.NewPCG(1, 2))}
 			for _, s := range suites {
 				tally.suite(s)

@@ -1,9 +1,7 @@
 package mtasts
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -189,14 +187,11 @@ func TestPolicyMatch(t *testing.T) {
 // TestConformanceMTASTS reads texts that another implementation takes or refuses. They are not marked
 // as records or policies: records begin with v=.
 func TestConformanceMTASTS(t *testing.T) {
-	var cases []struct {
+	type vector struct {
 		Valid bool
 		Text  string
 	}
-	text, err := os.ReadFile(diagtest.Vectors(t, "mail/records-mox/mtasts.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &cases))
-	passed := 0
+	cases, passed := diagtest.Cases[vector](t, diagtest.Suite(t, "mail/records-mox/mtasts.json")), 0
 	for _, c := range cases {
 		_, err := ParsePolicy(c.Text)
 		if strings.HasPrefix(c.Text, "v=") {

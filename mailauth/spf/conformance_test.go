@@ -2,10 +2,8 @@ package spf
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -157,15 +155,10 @@ func textOf(texts []any) string {
 }
 
 func TestConformance(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail/spf"), "*.json"))
-	require.NoError(t, err)
-	for _, path := range files {
+	for _, path := range diagtest.Suite(t, "mail/spf/*.json") {
 		file := strings.TrimSuffix(filepath.Base(path), ".json")
 		t.Run(file, func(t *testing.T) {
-			var suites []suite
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
-			require.NoError(t, json.Unmarshal(text, &suites))
+			suites := diagtest.Cases[suite](t, []string{path})
 			passed, total, explained, explanations, skipped := 0, 0, 0, 0, 0
 			for _, s := range suites {
 				zone := records{}

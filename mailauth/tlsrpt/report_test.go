@@ -177,9 +177,7 @@ func TestCompressedPartsAreBounded(t *testing.T) {
 
 // TestConformanceReports reads real reports. Each is read, with all sessions that its details count.
 func TestConformanceReports(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail/tlsrpt-reports"), "*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
+	files := diagtest.Suite(t, "mail/tlsrpt-reports")
 	policies, sessions := 0, int64(0)
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -1,8 +1,6 @@
 package tlsrpt
 
 import (
-	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -82,19 +80,19 @@ func TestFind(t *testing.T) {
 
 // TestConformanceTLSRPT reads records that another implementation takes or refuses.
 func TestConformanceTLSRPT(t *testing.T) {
-	var cases []struct {
+	type vector struct {
 		Valid bool
 		Text  string
 	}
-	text, err := os.ReadFile(diagtest.Vectors(t, "mail/records-mox/tlsrpt.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &cases))
+	cases, passed := diagtest.Cases[vector](t, diagtest.Suite(t, "mail/records-mox/tlsrpt.json")), 0
 	for _, c := range cases {
 		if _, err := ParseRecord(c.Text); c.Valid != (err == nil) {
 			t.Errorf("%q: %v", c.Text, err)
+			continue
 		}
+		passed++
 	}
-	t.Logf("tlsrpt: %d", len(cases))
+	t.Logf("tlsrpt: %d/%d", passed, len(cases))
 }
 
 func FuzzParseRecord(f *testing.F) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,22 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// vectors reads a file of the shared vectors, and skips the test where there are none.
-func vectors[T any](t *testing.T, file string) (cases []T) {
-	t.Helper()
-	text, err := os.ReadFile(diagtest.Vectors(t, "platform", "webhooks", file))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &cases))
-	require.NotEmpty(t, cases)
-	return cases
-}
-
 func TestConformanceSign(t *testing.T) {
 	type vector struct {
 		Secret, ID, Payload, Signature string
 		Timestamp                      int64
 	}
-	for _, v := range vectors[vector](t, "sign.json") {
+	for _, v := range diagtest.Cases[vector](t, diagtest.Vectors(t, "platform/webhooks/sign.json")) {
 		secret, err := ParseSecret(v.Secret)
 		require.NoError(t, err)
 		assert.Equal(t, v.Signature, Sign(secret, v.ID, time.Unix(v.Timestamp, 0), []byte(v.Payload)))
@@ -45,7 +34,7 @@ func TestConformanceVerify(t *testing.T) {
 		Now                   int64
 		Valid                 bool
 	}
-	for _, v := range vectors[vector](t, "verify.json") {
+	for _, v := range diagtest.Cases[vector](t, diagtest.Vectors(t, "platform/webhooks/verify.json")) {
 		t.Run(v.Name, func(t *testing.T) {
 			h := http.Header{}
 			for name, value := range v.Headers {

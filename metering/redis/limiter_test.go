@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -71,11 +70,7 @@ func TestConformanceGCRA(t *testing.T) {
 		Burst  int     `json:"burst"`
 		Events []event `json:"events"`
 	}
-	text, err := os.ReadFile(diagtest.Vectors(t, "platform", "gcra", "traces.json"))
-	require.NoError(t, err)
-	var traces []trace
-	require.NoError(t, json.Unmarshal(text, &traces))
-	require.NotEmpty(t, traces)
+	traces := diagtest.Cases[trace](t, diagtest.Vectors(t, "platform/gcra/traces.json"))
 	each(t, func(t *testing.T, url string) {
 		l, events := open(t, url, uniquePrefix()), 0
 		for i, tr := range traces {

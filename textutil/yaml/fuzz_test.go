@@ -1,22 +1,20 @@
 package yaml
 
 import (
-	"cmp"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	v4 "go.yaml.in/yaml/v4"
 )
 
 // seeds returns texts to begin with.
-func seeds() []string {
+func seeds(tb testing.TB) []string {
 	list := []string{"a: 1\nb:\n- c # d\n- {e: f, ? g : h}\n", "%TAG ! x\n---\n- &a !!str 'b'\n- *a\n...\n",
 		"? |\n  a\n: >-\n  b\n\n   c\n", "\"a\\u00e9\\\n  b\"", "[a, [b: c], 'd\n e']", "- - - a\n  -\n    # c\n    b: c",
 		"key: [\n  a\n ]\n",
@@ -24,21 +22,14 @@ func seeds() []string {
 		"- &é a\n- *é\n- \"\\ud800\"\n- {a:[b]}\n- !x#y \u2028\n", "%YAML 1.2\n--- |\n%a\n...\n",
 		"{\"a\": [1, 2.50, \"\\u00e9\"], \"b\": {}}",
 		"&a\n&b c: *b", "!!map\n&x {a: *x}", "a: &x\n- b\n- *x\n", "? - a\n  - b\n: - c\n"}
-	files, _ := filepath.Glob(filepath.Join(cmp.Or(os.Getenv("CONFORMANCE_DIR"), "../../../shared/conformance"),
-		"text", "yaml", "yaml-test-suite", "*", "in.yaml"))
-	for _, file := range files {
-		if data, err := os.ReadFile(file); err == nil {
-			list = append(list, string(data))
-		}
-	}
-	return list
+	return append(list, diagtest.Seeds(tb, "text/yaml/yaml-test-suite/*/in.yaml")...)
 }
 
 // FuzzParse holds four things: no text makes the parser fail in another way than it says; the tree lies in the
 // text; what is formatted means the same, has the same comments and does not change when formatted again; and
 // checking never fails but with a place in the text.
 func FuzzParse(f *testing.F) {
-	for _, seed := range seeds() {
+	for _, seed := range seeds(f) {
 		f.Add(seed, uint8(2), false)
 	}
 	f.Fuzz(func(t *testing.T, text string, indent uint8, sorted bool) {
@@ -111,7 +102,7 @@ func TestFormatOfMangledTexts(t *testing.T) {
 	if testing.Short() {
 		count = 1000
 	}
-	list, random := seeds(), rand.New(rand.NewPCG(1, 2))
+	list, random := seeds(t), rand.New(rand.NewPCG(1, 2))
 	valid := 0
 	for range count {
 		text := mangled(random, list)
@@ -132,7 +123,7 @@ func TestFormatOfMangledTexts(t *testing.T) {
 
 // TestAnotherReader compares with go.yaml.in/yaml/v4, where both accept a text.
 func TestAnotherReader(t *testing.T) {
-	list, random := seeds(), rand.New(rand.NewPCG(3, 4))
+	list, random := seeds(t), rand.New(rand.NewPCG(3, 4))
 	texts := slices.Clone(list)
 	count := 6000
 	if testing.Short() {

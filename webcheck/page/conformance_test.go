@@ -1,7 +1,6 @@
 package page_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,22 +41,25 @@ type vector struct {
 
 // TestConformancePages reads pages as another parser does, which builds the tree of browsers as well.
 func TestConformancePages(t *testing.T) {
-	dir := diagtest.Vectors(t, "web/html")
-	data, err := os.ReadFile(filepath.Join(dir, "index.json"))
-	require.NoError(t, err)
-	var cases []struct {
+	type sample struct {
 		File, URL string
 		Expected  vector
+		folder    string
 	}
-	require.NoError(t, json.Unmarshal(data, &cases))
-	require.NotEmpty(t, cases)
+	var cases []sample
+	for _, index := range diagtest.Vectors(t, "web/html/index.json") {
+		for _, c := range diagtest.Cases[sample](t, []string{index}) {
+			c.folder = filepath.Dir(index)
+			cases = append(cases, c)
+		}
+	}
 	equal := 0
 	for _, c := range cases {
 		if c.File == "synthetic-template-content.html" { // the other parser counts what stands in a template, which is inert
 			c.Expected.H1, c.Expected.Headings[0], c.Expected.Links, c.Expected.LinksInternal = []string{"shown"}, 1, 0, 0
 		}
 		ok := t.Run(c.File, func(t *testing.T) {
-			body, err := os.ReadFile(filepath.Join(dir, c.File))
+			body, err := os.ReadFile(filepath.Join(c.folder, c.File))
 			require.NoError(t, err)
 			url, err := diag.ParseURL(c.URL)
 			require.NoError(t, err)

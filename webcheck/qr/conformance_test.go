@@ -3,25 +3,17 @@ package qr
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // vectors reads a file of web/qr/encode among the conformance vectors.
 func vectors[T any](t *testing.T, name string) []T {
 	t.Helper()
-	data, err := os.ReadFile(diagtest.Vectors(t, "web", "qr", "encode", name))
-	require.NoError(t, err)
-	var out []T
-	require.NoError(t, json.Unmarshal(data, &out))
-	require.NotEmpty(t, out)
-	return out
+	return diagtest.Cases[T](t, diagtest.Vectors(t, "web/qr/encode/"+name))
 }
 
 // tally counts the cases that pass and logs the sum.

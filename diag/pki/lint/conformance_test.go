@@ -2,9 +2,7 @@ package lint_test
 
 import (
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -35,12 +33,10 @@ type limboCase struct {
 // TestConformanceLimbo plays the cases of servers, each in the profile of its suite. Some contradict one another
 // within a suite, so that a share must agree.
 func TestConformanceLimbo(t *testing.T) {
-	data, err := os.ReadFile(diagtest.Vectors(t, "web", "certs", "limbo.json"))
-	require.NoError(t, err)
-	var suite struct {
+	type limbo struct {
 		Cases []limboCase `json:"testcases"`
 	}
-	require.NoError(t, json.Unmarshal(data, &suite))
+	suite := diagtest.Documents[limbo](t, diagtest.Suite(t, "web/certs/limbo.json"))[0]
 	played, agreed := 0, 0
 	for _, c := range suite.Cases {
 		if c.Kind != "SERVER" {

@@ -40,26 +40,17 @@ func certificates(t *testing.T, file string) (list []*x509.Certificate) {
 	}
 }
 
-// vectors are the PEM files of a folder.
-func vectors(t *testing.T, folder string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail", "bimi", folder), "*.pem"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files, "there are no cases")
-	return files
-}
-
 // The certificates are read a second time, independently: by the bytes of the purpose, by crypto/x509 with the roots that lie
 // beside them, and with the logo found by its text.
 func TestConformanceCertificates(t *testing.T) {
 	pool := x509.NewCertPool()
-	for _, file := range vectors(t, "roots") {
+	for _, file := range diagtest.Suite(t, "mail/bimi/roots/*.pem") {
 		for _, c := range certificates(t, file) {
 			pool.AddCert(c)
 		}
 	}
 	accepted, refused := 0, 0
-	for _, file := range vectors(t, "vmc") {
+	for _, file := range diagtest.Suite(t, "mail/bimi/vmc/*.pem") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			list := certificates(t, file)
 			leaf := list[0]
@@ -141,7 +132,7 @@ func TestConformanceRoots(t *testing.T) {
 	for _, c := range defaultRoots().Certificates {
 		known[fingerprint(c)] = true
 	}
-	files := vectors(t, "roots")
+	files := diagtest.Suite(t, "mail/bimi/roots/*.pem")
 	for _, file := range files {
 		for _, c := range certificates(t, file) {
 			require.True(t, known[fingerprint(c)], "%s is missing", name(c))

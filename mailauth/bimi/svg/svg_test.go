@@ -1,7 +1,6 @@
 package svg
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,32 +13,30 @@ import (
 // TestConformanceSVG judges the images of the manifest. Where it expects neither validity nor the opposite there must
 // be a warning.
 func TestConformanceSVG(t *testing.T) {
-	dir := diagtest.Vectors(t, "mail/bimi/svg")
-	text, err := os.ReadFile(filepath.Join(dir, "MANIFEST.json"))
-	require.NoError(t, err)
-	var cases []struct {
+	type vector struct {
 		File     string
 		Expected *bool `json:"expected_valid"`
 	}
-	require.NoError(t, json.Unmarshal(text, &cases))
-	require.NotEmpty(t, cases)
-	passed := 0
-	for _, c := range cases {
-		if t.Run(c.File, func(t *testing.T) {
-			file, err := os.ReadFile(filepath.Join(dir, c.File))
-			require.NoError(t, err)
-			image, _, err := Decode(file)
-			require.NoError(t, err)
-			d := Validate(image)
-			if c.Expected == nil {
-				require.True(t, d.Compliant(), "%+v", d.Faults)
-				require.True(t, d.any(func(k Kind) bool { return k.Severity() == diag.Warning }))
-				return
+	passed, total := 0, 0
+	for _, manifest := range diagtest.Vectors(t, "mail/bimi/svg/MANIFEST.json") {
+		for _, c := range diagtest.Cases[vector](t, []string{manifest}) {
+			total++
+			if t.Run(c.File, func(t *testing.T) {
+				file, err := os.ReadFile(filepath.Join(filepath.Dir(manifest), c.File))
+				require.NoError(t, err)
+				image, _, err := Decode(file)
+				require.NoError(t, err)
+				d := Validate(image)
+				if c.Expected == nil {
+					require.True(t, d.Compliant(), "%+v", d.Faults)
+					require.True(t, d.any(func(k Kind) bool { return k.Severity() == diag.Warning }))
+					return
+				}
+				require.Equal(t, *c.Expected, d.Compliant(), "%+v", d.Faults)
+			}) {
+				passed++
 			}
-			require.Equal(t, *c.Expected, d.Compliant(), "%+v", d.Faults)
-		}) {
-			passed++
 		}
 	}
-	t.Logf("svg: %d/%d", passed, len(cases))
+	t.Logf("svg: %d/%d", passed, total)
 }

@@ -1,7 +1,6 @@
 package aggregate
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,15 +13,14 @@ import (
 func TestConformanceAnalyze(t *testing.T) {
 	env := diagtest.NewWorld(t).Env()
 	analyzed, classes := 0, map[Class]int{}
-	each := func(path string, entry fs.DirEntry, err error) error {
-		require.NoError(t, err)
-		if entry.IsDir() || filepath.Ext(path) == ".json" { // what others make of a report
-			return nil
+	for _, path := range diagtest.Suite(t, "mail/dmarc-reports") {
+		if filepath.Ext(path) == ".json" { // what others make of a report
+			continue
 		}
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		if len(data) == 0 {
-			return nil // no request can carry it
+			continue // no request can carry it
 		}
 		a, err := Analyze(t.Context(), env, Request{Content: data})
 		require.NoError(t, err, path)
@@ -35,9 +33,7 @@ func TestConformanceAnalyze(t *testing.T) {
 			classes[s.Classification]++
 		}
 		analyzed++
-		return nil
 	}
-	require.NoError(t, filepath.WalkDir(diagtest.Vectors(t, "mail", "dmarc-reports"), each))
 	require.Positive(t, analyzed)
 	t.Logf("%d reports analyzed, sources: %v", analyzed, classes)
 }

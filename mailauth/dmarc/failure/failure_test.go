@@ -154,9 +154,7 @@ func TestRedacted(t *testing.T) {
 // TestConformanceFailureReports reads real reports and those of RFC 5965 and RFC 6591: each says what it is about,
 // from which address the message came and for which domain.
 func TestConformanceFailureReports(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail/failure-reports"), "*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
+	files := diagtest.Suite(t, "mail/failure-reports")
 	textOnly := 0
 	for _, file := range files {
 		message, err := os.ReadFile(file)

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -169,14 +167,11 @@ func TestDraft(t *testing.T) {
 
 // The records of the vectors hold to RFC 7489: what is invalid there has no effect on its receivers.
 func TestConformanceRecords(t *testing.T) {
-	data, err := os.ReadFile(diagtest.Vectors(t, "mail", "records-mox", "dmarc.json"))
-	require.NoError(t, err)
-	var cases []struct {
+	type vector struct {
 		Text  string
 		Valid bool
 	}
-	require.NoError(t, json.Unmarshal(data, &cases))
-	require.NotEmpty(t, cases)
+	cases := diagtest.Cases[vector](t, diagtest.Suite(t, "mail/records-mox/dmarc.json"))
 	stricter := 0
 	for _, c := range cases {
 		r := Parse(c.Text)

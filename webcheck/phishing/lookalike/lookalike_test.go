@@ -1,8 +1,6 @@
 package lookalike_test
 
 import (
-	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -18,11 +16,8 @@ var easy = map[string]bool{
 }
 
 func TestConformanceLookalikes(t *testing.T) {
-	text, err := os.ReadFile(diagtest.Vectors(t, "web/phishing/lookalikes.json"))
-	require.NoError(t, err)
-	var list []struct{ Domain, Target, Technique string }
-	require.NoError(t, json.Unmarshal(text, &list))
-	require.NotEmpty(t, list)
+	type vector struct{ Domain, Target, Technique string }
+	list := diagtest.Cases[vector](t, diagtest.Vectors(t, "web/phishing/lookalikes.json"))
 	targets := lookalike.BuiltIn()
 	type count struct{ named, all int }
 	total, simple, by := count{}, count{}, map[string]count{}

@@ -13,8 +13,8 @@ import (
 
 // BenchmarkDecode decodes a clean code, a photo, a sheet and a photo without a code.
 func BenchmarkDecode(b *testing.B) {
-	read := func(parts ...string) []byte {
-		data, err := os.ReadFile(diagtest.Vectors(b, append([]string{"web", "qr"}, parts...)...))
+	read := func(name string) []byte {
+		data, err := os.ReadFile(diagtest.Suite(b, "web/qr/"+name)[0])
 		require.NoError(b, err)
 		return data
 	}
@@ -23,9 +23,9 @@ func BenchmarkDecode(b *testing.B) {
 		data []byte
 	}{
 		{"clean", asPNG(b, drawn(b, link, 300))},
-		{"photo", read("zxing-qrcode-1", "1.png")},
-		{"sheet", read("multi", "sheet-9.png")},
-		{"none", read("zxing-falsepositives", "01.png")},
+		{"photo", read("zxing-qrcode-1/1.png")},
+		{"sheet", read("multi/sheet-9.png")},
+		{"none", read("zxing-falsepositives/01.png")},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			b.ReportAllocs()
