@@ -1,6 +1,10 @@
 package page
 
-import "golang.org/x/net/html/atom"
+import (
+	"slices"
+
+	"golang.org/x/net/html/atom"
+)
 
 // maxInputs bounds the names and types of inputs that are kept of a form.
 const maxInputs = 50
@@ -8,17 +12,15 @@ const maxInputs = 50
 func (r *reader) startForm(e *element) {
 	r.Counts.Forms++
 	at := -1
-	if r.keep(len(r.Forms), maxForms, 200) {
-		f := Form{Method: "get"}
-		if m := lower(e.value("method")); m == "post" || m == "dialog" {
-			f.Method = m
-		}
-		if action := e.value("action"); action != "" {
-			f.Action, f.HasAction = r.ref(action), true
-			r.kept += f.Action.size()
-		}
-		at = len(r.Forms)
-		r.Forms = append(r.Forms, f)
+	f := Form{Method: "get"}
+	if m := lower(e.value("method")); m == "post" || m == "dialog" {
+		f.Method = m
+	}
+	if action := e.value("action"); action != "" {
+		f.Action, f.HasAction = r.ref(action), true
+	}
+	if keep(r, &r.Forms, maxForms, 200+f.Action.size(), f) {
+		at = len(r.Forms) - 1
 	}
 	if e.detached {
 		r.tableForm = at + 1
@@ -52,30 +54,22 @@ func (r *reader) input(e *element) {
 		r.Counts.Passwords++
 	}
 	if e.atom == atom.Input && kind == "image" {
-		r.loads("input", r.ref(e.value("src")), false, "")
-	}
-	if action := e.value("formaction"); action != "" {
-		r.formAction(action)
+		r.loadsFrom(e, "src", false)
 	}
 	f := r.form()
 	if f == nil {
 		return
 	}
+	if action := e.value("formaction"); action != "" { // where a button sends the form instead
+		keep(r, &f.Actions, maxInputs, len(action)+64, r.ref(action))
+	}
 	f.Inputs++
 	f.HasPassword = f.HasPassword || password
 	kind = clip(kind, 30)
-	if !contains(f.Types, kind) && r.keep(len(f.Types), maxInputs, 50) {
-		f.Types = append(f.Types, kind)
+	if !slices.Contains(f.Types, kind) {
+		keep(r, &f.Types, maxInputs, 50, kind)
 	}
-	if name := clip(lower(e.value("name")), 100); name != "" && !contains(f.Names, name) &&
-		r.keep(len(f.Names), maxInputs, 100) {
-		f.Names = append(f.Names, name)
-	}
-}
-
-// formAction keeps where a button sends a form to instead.
-func (r *reader) formAction(action string) {
-	if f := r.form(); f != nil && r.keep(len(f.Actions), maxInputs, len(action)+64) {
-		f.Actions = append(f.Actions, r.ref(action))
+	if name := clip(lower(e.value("name")), 100); name != "" && !slices.Contains(f.Names, name) {
+		keep(r, &f.Names, maxInputs, 100, name)
 	}
 }

@@ -21,9 +21,7 @@ func (r *reader) item(s Structured) {
 	for _, t := range s.Types {
 		size += len(t)
 	}
-	if r.keep(len(r.Structured), maxStructured, size) {
-		r.Structured = append(r.Structured, s)
-	}
+	keep(r, &r.Structured, maxStructured, size, s)
 }
 
 // attributes takes what any element may have: items of microdata and RDFa, styles, handlers.

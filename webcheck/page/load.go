@@ -8,11 +8,15 @@ import (
 
 // loads keeps something that the page loads by itself.
 func (r *reader) loads(name string, ref Ref, blockable bool, integrity string) {
-	if ref.Raw == "" {
-		return
+	if ref.Raw != "" {
+		keep(r, &r.Resources, maxResources, ref.size()+64, Resource{ref, name, blockable, integrity})
 	}
-	if r.keep(len(r.Resources), maxResources, ref.size()+64) {
-		r.Resources = append(r.Resources, Resource{ref, name, blockable, integrity})
+}
+
+// loadsFrom keeps what an attribute names.
+func (r *reader) loadsFrom(e *element, attr string, blockable bool) {
+	if raw := e.value(attr); raw != "" {
+		r.loads(e.name, r.ref(raw), blockable, "")
 	}
 }
 
@@ -24,21 +28,13 @@ func (r *reader) load(e *element) {
 	case atom.Frameset:
 		r.Counts.Framesets++
 	case atom.Source, atom.Video, atom.Audio, atom.Track, atom.Embed:
-		if src := e.value("src"); src != "" {
-			r.loads(e.name, r.ref(src), e.atom == atom.Embed || e.atom == atom.Track, "")
-		}
-		if poster := e.value("poster"); poster != "" {
-			r.loads(e.name, r.ref(poster), false, "")
-		}
+		r.loadsFrom(e, "src", e.atom == atom.Embed || e.atom == atom.Track)
+		r.loadsFrom(e, "poster", false)
 		r.sources(e.name, e.value("srcset"))
 	case atom.Object:
-		if data := e.value("data"); data != "" {
-			r.loads(e.name, r.ref(data), true, "")
-		}
+		r.loadsFrom(e, "data", true)
 	case atom.Body, atom.Table, atom.Td, atom.Th:
-		if background := e.value("background"); background != "" {
-			r.loads(e.name, r.ref(background), false, "")
-		}
+		r.loadsFrom(e, "background", false)
 	}
 }
 
@@ -52,9 +48,7 @@ func (r *reader) frame(e *element) {
 	}
 	ref := r.ref(src)
 	r.loads(e.name, ref, true, "")
-	if r.keep(len(r.Frames), maxFrames, ref.size()) {
-		r.Frames = append(r.Frames, ref)
-	}
+	keep(r, &r.Frames, maxFrames, ref.size(), ref)
 }
 
 // sources keeps the candidates of a srcset (html.spec.whatwg.org section 4.8.4.2.1). Browsers block those of
@@ -108,14 +102,13 @@ func (r *reader) startScript(e *element) {
 		return
 	}
 	at := -1
-	if scripts := runs(s.Type); scripts {
+	if runs(s.Type) {
 		r.Counts.Scripts++
 		if s.HasSrc {
 			r.loads("script", s.Ref, true, s.Integrity)
 		}
-		if r.keep(len(r.Scripts), maxScripts, s.Ref.size()+len(s.Integrity)+200) {
-			at = len(r.Scripts)
-			r.Scripts = append(r.Scripts, s)
+		if keep(r, &r.Scripts, maxScripts, s.Ref.size()+len(s.Integrity)+200, s) {
+			at = len(r.Scripts) - 1
 		}
 	}
 	r.capture(e, 0, func(c *capture) {

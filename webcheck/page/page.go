@@ -1,6 +1,8 @@
 package page
 
 import (
+	"slices"
+
 	"github.com/diagkit/diagkit/diag"
 )
 
@@ -257,29 +259,28 @@ func (p *Page) OpenGraph() map[string][]string { return p.Properties("og:") }
 // Twitter returns what cards of X are made of.
 func (p *Page) Twitter() map[string][]string { return p.Properties("twitter:") }
 
-// Rel returns the link elements with this relation in lower case.
-func (p *Page) Rel(rel string) []LinkTag {
-	var list []LinkTag
-	for _, l := range p.LinkTags {
-		if l.HasHref && contains(l.Rel, rel) {
-			list = append(list, l)
+// links returns the link elements with a href of which something holds.
+func (p *Page) links(holds func(*LinkTag) bool) (list []LinkTag) {
+	for i := range p.LinkTags {
+		if l := &p.LinkTags[i]; l.HasHref && holds(l) {
+			list = append(list, *l)
 		}
 	}
 	return list
 }
+
+// is reports whether the element has a relation.
+func (l *LinkTag) is(rel string) bool { return slices.Contains(l.Rel, rel) }
+
+// Rel returns the link elements with this relation in lower case.
+func (p *Page) Rel(rel string) []LinkTag { return p.links(func(l *LinkTag) bool { return l.is(rel) }) }
 
 // Canonicals returns all canonical links (RFC 6596).
 func (p *Page) Canonicals() []Ref { return refs(p.Rel("canonical")) }
 
 // Hreflangs returns the alternates of other languages.
 func (p *Page) Hreflangs() []LinkTag {
-	var list []LinkTag
-	for _, l := range p.Rel("alternate") {
-		if l.Hreflang != "" {
-			list = append(list, l)
-		}
-	}
-	return list
+	return p.links(func(l *LinkTag) bool { return l.is("alternate") && l.Hreflang != "" })
 }
 
 // feedTypes are the media types of feeds (RFC 4287; JSON Feed 1.1).
@@ -287,28 +288,15 @@ var feedTypes = []string{"application/rss+xml", "application/atom+xml", "applica
 
 // Feeds returns the feeds that the page names.
 func (p *Page) Feeds() []Ref {
-	var list []LinkTag
-	for _, l := range p.Rel("alternate") {
-		if contains(feedTypes, essence(l.Type)) {
-			list = append(list, l)
-		}
-	}
-	return refs(list)
+	return refs(p.links(func(l *LinkTag) bool { return l.is("alternate") && slices.Contains(feedTypes, essence(l.Type)) }))
 }
 
 // Icons returns the icons that the page names: of tabs, home screens and pinned tabs.
 func (p *Page) Icons() []Ref {
-	var list []LinkTag
-	for _, l := range p.LinkTags {
-		if l.HasHref && (contains(l.Rel, "icon") || contains(l.Rel, "apple-touch-icon") || contains(l.Rel, "mask-icon")) {
-			list = append(list, l)
-		}
-	}
-	return refs(list)
+	return refs(p.links(func(l *LinkTag) bool { return l.is("icon") || l.is("apple-touch-icon") || l.is("mask-icon") }))
 }
 
-func refs(tags []LinkTag) []Ref {
-	var list []Ref
+func refs(tags []LinkTag) (list []Ref) {
 	for _, l := range tags {
 		list = append(list, l.Ref)
 	}

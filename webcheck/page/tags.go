@@ -6,13 +6,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// keep reports whether there is room for one more item of this size in a list of this length.
-func (r *reader) keep(length, limit, size int) bool {
-	if length >= limit || r.kept+size > maxKept {
+// keep appends an item of this size to a list if there is room, and reports whether there was.
+func keep[T any](r *reader, list *[]T, limit, size int, item T) bool {
+	if len(*list) >= limit || r.kept+size > maxKept {
 		r.Truncated = true
 		return false
 	}
 	r.kept += size
+	*list = append(*list, item)
 	return true
 }
 
@@ -31,9 +32,8 @@ func (f Ref) size() int { return len(f.Raw) + len(f.URL) + 64 }
 
 func (r *reader) startTitle(e *element) {
 	r.capture(e, maxTitle, func(c *capture) {
-		if title := collapse(c.String()); r.keep(len(r.Titles), maxTitles, len(title)) {
-			r.Titles = append(r.Titles, title)
-		}
+		title := collapse(c.String())
+		keep(r, &r.Titles, maxTitles, len(title), title)
 	})
 }
 
@@ -44,9 +44,7 @@ func (r *reader) meta(e *element) {
 		return
 	}
 	m.Content, m.HasContent = e.attr("content")
-	if r.keep(len(r.Metas), maxMeta, len(m.Name)+len(m.Property)+len(m.Content)+64) {
-		r.Metas = append(r.Metas, m)
-	}
+	keep(r, &r.Metas, maxMeta, len(m.Name)+len(m.Property)+len(m.Content)+64, m)
 }
 
 func (r *reader) link(e *element) {
@@ -58,20 +56,20 @@ func (r *reader) link(e *element) {
 	if href, l.HasHref = e.attr("href"); l.HasHref {
 		l.Ref = r.ref(href)
 	}
-	sheet := l.HasHref && contains(l.Rel, "stylesheet")
+	sheet := l.HasHref && l.is("stylesheet")
 	if sheet {
 		r.Counts.Stylesheets++
 	}
-	if len(l.Rel) > 0 && r.keep(len(r.LinkTags), maxLinkTags, l.Ref.size()+len(l.Integrity)+200) {
-		r.LinkTags = append(r.LinkTags, l)
+	if len(l.Rel) > 0 {
+		keep(r, &r.LinkTags, maxLinkTags, l.Ref.size()+len(l.Integrity)+200, l)
 	}
 	switch {
 	case href == "":
-	case sheet && !contains(l.Rel, "alternate"):
+	case sheet && !l.is("alternate"):
 		r.loads("link", l.Ref, true, l.Integrity)
-	case contains(l.Rel, "icon"), contains(l.Rel, "apple-touch-icon"):
+	case l.is("icon"), l.is("apple-touch-icon"):
 		r.loads("link", l.Ref, false, "")
-	case contains(l.Rel, "preload"), contains(l.Rel, "modulepreload"), contains(l.Rel, "manifest"):
+	case l.is("preload"), l.is("modulepreload"), l.is("manifest"):
 		r.loads("link", l.Ref, l.As != "image", l.Integrity)
 	}
 }
@@ -79,11 +77,10 @@ func (r *reader) link(e *element) {
 func (r *reader) startHeading(e *element) {
 	level := int(e.name[1] - '0')
 	r.Levels[level-1]++
-	if !r.keep(len(r.Headings), maxHeadings, 64) {
+	at := len(r.Headings)
+	if !keep(r, &r.Headings, maxHeadings, 64, Heading{Level: level}) {
 		return
 	}
-	at := len(r.Headings)
-	r.Headings = append(r.Headings, Heading{Level: level})
 	r.capture(e, maxTitle, func(c *capture) {
 		r.Headings[at].Text = collapse(c.String())
 		r.kept += len(r.Headings[at].Text)
@@ -98,16 +95,13 @@ func (r *reader) startAnchor(e *element) {
 	a := Anchor{Ref: r.ref(href), Rel: tokens(e.value("rel")), Target: clip(e.value("target"), 100)}
 	a.Kind = r.kind(a.URL)
 	r.count(&a)
-	if !r.keep(len(r.Anchors), maxAnchors, a.Ref.size()+200) {
-		return
-	}
-	at := len(r.Anchors)
 	if e.atom == atom.Area {
 		a.Text = clip(collapse(e.value("alt")), maxAnchorText)
-		r.Anchors = append(r.Anchors, a)
+	}
+	at := len(r.Anchors)
+	if !keep(r, &r.Anchors, maxAnchors, a.Ref.size()+200, a) || e.atom == atom.Area {
 		return
 	}
-	r.Anchors = append(r.Anchors, a)
 	r.anchor = at + 1
 	r.capture(e, 4*maxAnchorText, func(c *capture) {
 		if text := clip(collapse(c.String()), maxAnchorText); text != "" {
@@ -170,7 +164,5 @@ func (r *reader) image(e *element) {
 		r.loads("img", i.Ref, false, "")
 	}
 	r.sources("img", e.value("srcset"))
-	if r.keep(len(r.Images), maxImages, i.Ref.size()+len(i.Alt)+100) {
-		r.Images = append(r.Images, i)
-	}
+	keep(r, &r.Images, maxImages, i.Ref.size()+len(i.Alt)+100, i)
 }

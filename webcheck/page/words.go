@@ -1,7 +1,6 @@
 package page
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,8 +21,6 @@ func clip(s string, limit int) string {
 	}
 	return strings.Clone(s[:limit])
 }
-
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
 
 func hasPrefix(s, prefix string) bool { return strings.HasPrefix(s, prefix) && len(s) > len(prefix) }
 
