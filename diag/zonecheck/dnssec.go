@@ -9,10 +9,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A security is what the audit makes of the signatures of the zone.
-type security struct {
+// A zoneSecurity is what the audit makes of the signatures of the zone.
+type zoneSecurity struct {
 	*checker
-	signed  bool              // a server has keys
+	keyed   bool              // a server has keys
 	bare    []*survey.Address // servers that have no keys, or no signatures
 	differ  bool              // servers have different keys
 	signers []uint16          // tags of the signatures over the keys
@@ -37,19 +37,17 @@ type dsView struct {
 }
 
 // signedProbes are the probes whose answers at the apex must be signed.
-func signedProbes() map[survey.Probe]uint16 {
-	return map[survey.Probe]uint16{
-		survey.ProbeIdentity: dns.TypeSOA, survey.ProbeKeys: dns.TypeDNSKEY,
-		survey.ProbeNS: dns.TypeNS, survey.ProbeA: dns.TypeA, survey.ProbeAAAA: dns.TypeAAAA,
-		survey.ProbeMX: dns.TypeMX, survey.ProbeTXT: dns.TypeTXT,
-	}
+var signedProbes = map[survey.Probe]uint16{
+	survey.ProbeIdentity: dns.TypeSOA, survey.ProbeKeys: dns.TypeDNSKEY,
+	survey.ProbeNS: dns.TypeNS, survey.ProbeA: dns.TypeA, survey.ProbeAAAA: dns.TypeAAAA,
+	survey.ProbeMX: dns.TypeMX, survey.ProbeTXT: dns.TypeTXT,
 }
 
 // secure examines all signatures that came along.
-func (e *evidence) secure() security {
-	keys := e.keys()
-	s := security{
-		checker: newChecker(e.Zone, keys, e.Began), signed: len(keys) > 0,
+func (a *answers) secure() zoneSecurity {
+	keys := a.keys()
+	s := zoneSecurity{
+		checker: newChecker(a.Zone, keys, a.Began), keyed: len(keys) > 0,
 		algs: map[uint8]bool{}, keyAlgs: map[uint8]bool{},
 	}
 	for _, k := range keys {
@@ -57,36 +55,36 @@ func (e *evidence) secure() security {
 			s.keyAlgs[k.Algorithm] = true
 		}
 	}
-	s.cds, s.cdnskey = e.childDS()
-	if !s.signed {
+	s.cds, s.cdnskey = a.childDS()
+	if !s.keyed {
 		return s
 	}
-	s.compareKeys(e)
+	s.compareKeys(a)
 	var signers []uint16
 	proven := keys
-	for _, ad := range e.serving {
+	for _, ad := range a.serving {
 		if slices.Contains(s.bare, ad) {
 			continue // that it has nothing of it is reported once
 		}
-		signatures := s.checkApex(e, ad)
+		signatures := s.checkApex(a, ad)
 		for _, sig := range signatures {
 			signers = append(signers, sig.KeyTag)
 		}
 		proven = s.signing(proven, signatures)
-		s.checkNames(e, ad)
+		s.checkNames(a, ad)
 	}
 	s.signers = signers
-	s.compareDS(e.cut.ds, signers)
+	s.compareDS(a.cut.ds, signers)
 	if len(s.bare) == 0 {
 		s.ds.propose = dnssec.ProposeDS(keys, proven)
 	}
-	s.checkContent(e)
+	s.checkContent(a)
 	return s
 }
 
 // signing returns those of the keys that may sign the zone and made one of the signatures, which is
 // right. Where keys share a tag nobody can tell them apart by it.
-func (s *security) signing(keys []*dns.DNSKEY, signatures []dnssec.Signature) []*dns.DNSKEY {
+func (s *zoneSecurity) signing(keys []*dns.DNSKEY, signatures []dnssec.Signature) []*dns.DNSKEY {
 	return slices.DeleteFunc(slices.Clone(keys), func(k *dns.DNSKEY) bool {
 		tag := k.KeyTag()
 		namesake := func(other *dns.DNSKEY) bool {
@@ -99,32 +97,17 @@ func (s *security) signing(keys []*dns.DNSKEY, signatures []dnssec.Signature) []
 	})
 }
 
-// keys returns the keys of all servers.
-func (e *evidence) keys() []*dns.DNSKEY {
-	var keys []*dns.DNSKEY
-	seen := map[string]bool{}
-	for _, ad := range e.serving {
-		for _, rr := range e.records(ad, survey.ProbeKeys, dns.TypeDNSKEY) {
-			if text := contentOf(rr); !seen[text] && len(keys) < survey.MaxServers {
-				seen[text] = true
-				keys = append(keys, rr.(*dns.DNSKEY))
-			}
-		}
-	}
-	return keys
-}
-
 // compareKeys finds servers that have other keys than the first one that has any, and servers that
 // have no keys or answer without signatures although others have them.
-func (s *security) compareKeys(e *evidence) {
+func (s *zoneSecurity) compareKeys(a *answers) {
 	first := ""
 	var bare []*survey.Address
-	for _, ad := range e.serving {
-		if !settled(ad.Replies[survey.ProbeKeys]) {
+	for _, ad := range a.serving {
+		if !ad.Replies[survey.ProbeKeys].Settled() {
 			continue
 		}
 		var lines []string
-		for _, rr := range e.records(ad, survey.ProbeKeys, dns.TypeDNSKEY) {
+		for _, rr := range a.records(ad, survey.ProbeKeys, dns.TypeDNSKEY) {
 			lines = append(lines, contentOf(rr))
 		}
 		slices.Sort(lines)
@@ -148,19 +131,18 @@ func (s *security) compareKeys(e *evidence) {
 // unsignedReply reports whether a reply has no signature at all.
 func unsignedReply(r survey.Reply) bool {
 	signature := func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
-	return settled(r) && !slices.ContainsFunc(r.Msg.Answer, signature)
+	return r.Settled() && !slices.ContainsFunc(r.Msg.Answer, signature)
 }
 
 // checkApex judges the signatures at the apex, and returns those over the keys, valid or not.
-func (s *security) checkApex(e *evidence, ad *survey.Address) (overKeys []dnssec.Signature) {
-	probes := signedProbes()
+func (s *zoneSecurity) checkApex(a *answers, ad *survey.Address) (overKeys []dnssec.Signature) {
 	for i, r := range ad.Replies {
 		p := survey.Probe(i)
-		qtype, ok := probes[p]
+		qtype, ok := signedProbes[p]
 		if !ok || r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
 			continue
 		}
-		for _, sig := range s.checkName(r, e.Zone, qtype, e.target(ad)).Signatures {
+		for _, sig := range s.checkName(r, a.Zone, qtype, a.target(ad)).Signatures {
 			switch p {
 			case survey.ProbeIdentity:
 				s.algs[sig.Algorithm] = true
@@ -173,18 +155,18 @@ func (s *security) checkApex(e *evidence, ad *survey.Address) (overKeys []dnssec
 }
 
 // checkNames judges the replies about names below the apex: one that is usual, and one that does not exist.
-func (s *security) checkNames(e *evidence, ad *survey.Address) {
+func (s *zoneSecurity) checkNames(a *answers, ad *survey.Address) {
 	if r := ad.Replies[survey.ProbeWWW]; r.OK() && r.EDNS() != nil {
-		s.checkName(r, "www."+e.Zone, dns.TypeA, e.target(ad))
+		s.checkName(r, "www."+a.Zone, dns.TypeA, a.target(ad))
 	}
 	if r := ad.Replies[survey.ProbeAbsent]; r.OK() && r.EDNS() != nil {
-		s.checkName(r, survey.AbsentLabel+"."+e.Zone, dns.TypeA, e.target(ad))
+		s.checkName(r, survey.AbsentLabel+"."+a.Zone, dns.TypeA, a.target(ad))
 	}
 }
 
 // checkName judges the signatures of a reply about a name, unless it is that of a zone below: those over
 // the records, or over an alias in their place, or over the proof that there is nothing.
-func (s *security) checkName(r survey.Reply, name string, qtype uint16, target string) dnssec.Judgement {
+func (s *zoneSecurity) checkName(r survey.Reply, name string, qtype uint16, target string) dnssec.Judgement {
 	if !r.Msg.Authoritative {
 		return dnssec.Judgement{}
 	}
@@ -195,7 +177,7 @@ func (s *security) checkName(r survey.Reply, name string, qtype uint16, target s
 			return j
 		}
 	}
-	if rcode := r.Rcode(); len(r.Msg.Answer) > 0 || rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
+	if len(r.Msg.Answer) > 0 || !r.Settled() {
 		return dnssec.Judgement{}
 	}
 	s.proofs++
@@ -206,7 +188,7 @@ func (s *security) checkName(r survey.Reply, name string, qtype uint16, target s
 }
 
 // compareDS finds out which DS records stand for keys that sign the keys (RFC 4035 section 5.2).
-func (s *security) compareDS(list []*dns.DS, signers []uint16) {
+func (s *zoneSecurity) compareDS(list []*dns.DS, signers []uint16) {
 	for _, ds := range list {
 		if !(dnssec.Policy{}).Usable(ds) {
 			continue
@@ -225,53 +207,38 @@ func (s *security) compareDS(list []*dns.DS, signers []uint16) {
 	}
 }
 
-// childDS returns the CDS and CDNSKEY records, with which the zone asks for other DS records (RFC 7344).
-func (e *evidence) childDS() (cds []*dns.DS, cdnskey []*dns.DNSKEY) {
-	if r := e.at(e.Zone, dns.TypeCDS); r.OK() {
-		for _, rr := range survey.Set[*dns.CDS](r.Msg.Answer, e.Zone) {
-			cds = append(cds, &rr.DS)
-		}
-	}
-	if r := e.at(e.Zone, dns.TypeCDNSKEY); r.OK() {
-		for _, rr := range survey.Set[*dns.CDNSKEY](r.Msg.Answer, e.Zone) {
-			cdnskey = append(cdnskey, &rr.DNSKEY)
-		}
-	}
-	return cds[:min(len(cds), maxDS)], cdnskey[:min(len(cdnskey), maxDS)]
-}
-
 // checkContent verifies the signatures of what one server was asked, and looks at the parameters.
-func (s *security) checkContent(e *evidence) {
+func (s *zoneSecurity) checkContent(a *answers) {
 	s.cdsOK = true
 	for _, qtype := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD,
 		dns.TypeNSEC3PARAM} {
-		r := e.at(e.Zone, qtype)
+		r := a.at(a.Zone, qtype)
 		if !s.verifiable(r) {
 			continue
 		}
-		if len(survey.RRSet(r.Msg.Answer, e.Zone, qtype)) > 0 {
-			j := s.checkName(r, e.Zone, qtype, survey.BareName(e.Zone))
+		if len(survey.RRSet(r.Msg.Answer, a.Zone, qtype)) > 0 {
+			j := s.checkName(r, a.Zone, qtype, survey.BareName(a.Zone))
 			if qtype == dns.TypeCDS || qtype == dns.TypeCDNSKEY {
 				s.cdsOK = s.cdsOK && j.Fault == nil && s.vouched(j.Signatures)
 			}
 		}
-		if params := survey.Set[*dns.NSEC3PARAM](r.Msg.Answer, e.Zone); len(params) > 0 {
+		if params := survey.Set[*dns.NSEC3PARAM](r.Msg.Answer, a.Zone); len(params) > 0 {
 			s.param = params[0]
 		}
 	}
-	if r := e.at("www."+e.Zone, dns.TypeAAAA); s.verifiable(r) {
-		s.checkName(r, "www."+e.Zone, dns.TypeAAAA, "www")
+	if r := a.at("www."+a.Zone, dns.TypeAAAA); s.verifiable(r) {
+		s.checkName(r, "www."+a.Zone, dns.TypeAAAA, "www")
 	}
 }
 
 // verifiable reports whether a reply should have signatures: it is a good one, of a server that has any.
-func (s *security) verifiable(r survey.Reply) bool {
+func (s *zoneSecurity) verifiable(r survey.Reply) bool {
 	return r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil && !slices.Contains(s.bare, r.By)
 }
 
 // vouched reports whether one of the signatures is right and of a key that the DS records stand for.
 // Without DS records nobody can tell (RFC 7344 section 4.1).
-func (s *security) vouched(signatures []dnssec.Signature) bool {
+func (s *zoneSecurity) vouched(signatures []dnssec.Signature) bool {
 	return len(s.ds.matched) == 0 || slices.ContainsFunc(signatures, func(sig dnssec.Signature) bool {
 		return sig.Valid && slices.ContainsFunc(s.ds.matched, func(ds *dns.DS) bool { return sig.KeyTag == ds.KeyTag })
 	})

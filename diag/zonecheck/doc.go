@@ -33,14 +33,16 @@
 //
 // # How it is built
 //
-// Package survey asks, and knows no rule. Here the answers become evidence, and rules judge it:
+// Package survey asks, and knows no rule. Here the answers become evidence, and rules judge it, each file by those before:
 //
-//	evidence.go      what follows from the answers, for all subjects
-//	delegation.go    of the delegation: rules_parent.go, rules_delegation.go, rules_name.go
-//	                 of the servers: rules_server.go, rules_behaviour.go, rules_diversity.go
-//	                 of the transport: rules_transport.go
-//	dnssec.go        of the signatures, with signature.go: rules_key.go, rules_signature.go, rules_child.go
-//	                 of the contents: rules_soa.go, rules_timer.go, rules_record.go, rules_alias.go, rules_mail.go
-//	rules.go         the table of all rules, and texts.go what they add up to
-//	report.go        the facts, and result.go the rules, as the report has them
+//	sources.go, category.go     what rules read, and what they count for
+//	cut.go, record.go           the delegation, and records as text
+//	answers.go                  what was answered, and what follows from it for all subjects
+//	signature.go, dnssec.go     what the signatures are worth
+//	evidence.go, unanswered.go  both together, the conditions of rules, and what is not known
+//	delegation.go               whether servers can be reached, and glue
+//	failure.go, trouble.go      what findings say
+//	rules_*.go                  the rules, a file for each subject, and rules.go the table of all; texts.go their sum
+//	facts.go                    what is worth knowing and no finding
+//	report.go, describe.go      the parts of the report, and how they are written
 package zonecheck

@@ -2,7 +2,6 @@ package zonecheck
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -60,40 +59,6 @@ func (e *evidence) comparing(kind string, of func(*survey.Address) []dns.RR) dia
 // listed makes a failure for each host, of a text that continues a sentence.
 func listed(hosts []string, text string) diag.Failures {
 	return diag.FailEach(hosts, func(host string) diag.Failures { return about(host, text) })
-}
-
-// contents writes the data of records in order.
-func contents(records []dns.RR) string {
-	if len(records) == 0 {
-		return "none"
-	}
-	lines := []string{}
-	for _, rr := range records {
-		lines = append(lines, dataOf(rr))
-	}
-	slices.Sort(lines)
-	return strings.Join(slices.Compact(lines), ", ")
-}
-
-// dataOf writes the data of a record, names in lower case and the last without its final dot.
-func dataOf(rr dns.RR) string {
-	data := strings.TrimPrefix(rr.String(), rr.Header().String())
-	if rr.Header().Rrtype == dns.TypeTXT {
-		return data
-	}
-	return strings.TrimSuffix(strings.ToLower(data), ".")
-}
-
-// contentOf writes type and data of a record without its name and time to live.
-func contentOf(rr dns.RR) string {
-	h := rr.Header()
-	return dns.Type(h.Rrtype).String() + " " + strings.TrimPrefix(rr.String(), h.String())
-}
-
-// hostName reports whether a name may be that of a host.
-func hostName(name string) bool {
-	_, err := diag.ParseDomain(survey.BareName(name))
-	return err == nil
 }
 
 // aliasText says where an alias leads.

@@ -1,137 +1,109 @@
 package zonecheck
 
 import (
-	"cmp"
 	"net/netip"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
-// report judges the evidence and writes it down.
-func (e *evidence) report(ended time.Time) *Report {
-	r := &Report{
-		Domain: e.Domain, DomainUnicode: e.Domain.UnicodeIfDifferent(), Verdict: rules().Judge(e, texts),
-		Parent: e.parentReport(), Zone: Zone{Nameservers: bareNames(e.own), TTL: e.ownTTL},
-		Delegation: e.delegationReport(), Nameservers: []Nameserver{}, SOA: e.soaReport(), Diversity: e.diversity(),
-		Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.Began, ended),
-	}
-	for _, s := range e.Servers {
-		n := Nameserver{Name: survey.BareName(s.Name), Addresses: []Address{}}
-		for _, ad := range e.Addresses {
-			if slices.Contains(s.IPs, ad.IP) {
-				n.Addresses = append(n.Addresses, e.addressReport(ad))
-			}
-		}
-		r.Nameservers = append(r.Nameservers, n)
-	}
-	r.Checks = append(results(r.Verdict), e.facts()...)
-	r.Summary = summarize(r.Checks)
-	return r
+// Parent is the parent zone.
+type Parent struct {
+	Zone        string             `json:"zone" doc:"its name, a dot for the root, empty if it is not known"`
+	Servers     []string           `json:"servers" doc:"its name servers"`
+	Nameservers []ParentNameserver `json:"nameservers" doc:"the name servers that it names for the domain"`
 }
 
-func (e *evidence) parentReport() Parent {
-	p := Parent{
-		Zone: survey.BareName(e.Parent.Zone), Servers: bareNames(e.Parent.Hosts), Nameservers: []ParentNameserver{},
-	}
-	for _, host := range e.cut.hosts {
-		n := ParentNameserver{Name: survey.BareName(host), Glue: []netip.Addr{}}
-		for _, g := range e.cut.glue[host] {
-			n.Glue = append(n.Glue, g.IP)
-		}
-		p.Nameservers = append(p.Nameservers, n)
-	}
-	return p
+// A ParentNameserver is a name server of the domain as the parent zone names it.
+type ParentNameserver struct {
+	Name string       `json:"name" doc:"name of the server"`
+	Glue []netip.Addr `json:"glue" doc:"addresses beside the delegation"`
 }
 
-func (e *evidence) delegationReport() Delegation {
-	d := Delegation{MissingAtParent: []string{}, MissingInZone: []string{}, Lame: []string{}}
-	if compared(e) {
-		d.MissingAtParent = bareNames(minus(e.own, e.cut.hosts))
-		d.MissingInZone = bareNames(minus(e.cut.hosts, e.own))
-		d.Consistent = len(d.MissingAtParent)+len(d.MissingInZone) == 0
-	}
-	for _, s := range e.Servers {
-		bad := func(ad *survey.Address) bool {
-			return slices.Contains(s.IPs, ad.IP) && ad.SOA().Standing(e.Zone) >= survey.NonAuthoritative
-		}
-		if slices.ContainsFunc(e.Addresses, bad) {
-			d.Lame = append(d.Lame, survey.BareName(s.Name))
-		}
-	}
-	return d
+// Zone is what the zone says of itself.
+type Zone struct {
+	Nameservers []string `json:"nameservers" doc:"the name servers in its NS records"`
+	TTL         *uint32  `json:"ttl,omitempty" min:"0" doc:"time to live of these, in seconds; absent if unknown"`
 }
 
-func (e *evidence) addressReport(ad *survey.Address) Address {
-	r := Address{
-		Address: ad.IP, IPVersion: diag.IP{Addr: ad.IP}.Version(), UDP: ad.Replies[survey.ProbeSOA].OK(),
-		TCP: ad.Replies[survey.ProbeTCP].OK(), Authoritative: ad.SOA().Standing(e.Zone) == survey.Authoritative,
-		RecursionAvailable: recurses(ad), AXFROpen: transfers(ad, e.Zone), EDNS: ad.EDNS,
-		NSID: nsidOf(ad.Replies[survey.ProbeIdentity]), Error: e.trouble(ad),
-	}
-	r.Reachable = r.UDP || r.TCP
-	if soa := e.soas()[ad]; soa != nil {
-		r.SOASerial = new(soa.Serial)
-	}
-	if fastest, ok := ad.Latency(); ok {
-		r.LatencyMS = new(fastest.Milliseconds())
-	}
-	return r
+// Delegation compares the name servers that the parent zone names with those that the zone names.
+type Delegation struct {
+	Consistent      bool     `json:"consistent" doc:"whether both are known and the same"`
+	MissingAtParent []string `json:"missing_at_parent" doc:"name servers that only the zone names"`
+	MissingInZone   []string `json:"missing_in_zone" doc:"name servers that only the parent zone names"`
+	Lame            []string `json:"lame" doc:"name servers that answer without serving the zone"`
 }
 
-func (e *evidence) soaReport() *SOA {
-	s := e.soa()
-	if s == nil {
-		return nil
-	}
-	r := &SOA{
-		MName: survey.BareName(s.Ns), RName: survey.BareName(s.Mbox), Serial: s.Serial, Refresh: s.Refresh,
-		Retry: s.Retry, Expire: s.Expire, Minimum: s.Minttl, TTL: s.Hdr.Ttl, Consistent: true, Serials: []uint32{},
-	}
-	for _, other := range e.soas() {
-		r.Consistent = r.Consistent && strings.EqualFold(contentOf(other), contentOf(s))
-		if !slices.Contains(r.Serials, other.Serial) {
-			r.Serials = append(r.Serials, other.Serial)
-		}
-	}
-	slices.SortFunc(r.Serials, func(a, b uint32) int { // the distance from the newest
-		return cmp.Compare(s.Serial-a, s.Serial-b)
-	})
-	return r
+// A Nameserver is a name server of the domain, named by either side.
+type Nameserver struct {
+	Name      string    `json:"name" doc:"name of the server"`
+	Addresses []Address `json:"addresses" maxitems:"26" doc:"its addresses, IPv4 first"`
 }
 
-// prefixOf returns the network of an address that is announced as one at least: smaller ones are not
-// accepted between providers.
-func prefixOf(ip netip.Addr) netip.Prefix {
-	bits := 24
-	if ip.Is6() {
-		bits = 48
-	}
-	p, err := ip.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return p
+// An Address is one address of a name server, and how the server behaves there.
+type Address struct {
+	Address            netip.Addr `json:"address" doc:"the address"`
+	IPVersion          int        `json:"ip_version" min:"4" max:"6" doc:"4 or 6"`
+	Reachable          bool       `json:"reachable" doc:"whether it answers at all"`
+	UDP                bool       `json:"udp" doc:"whether it answers over UDP"`
+	TCP                bool       `json:"tcp" doc:"whether it answers over TCP"`
+	Authoritative      bool       `json:"authoritative" doc:"whether it serves the zone"`
+	RecursionAvailable bool       `json:"recursion_available" doc:"whether it resolves names of others for anyone"`
+	AXFROpen           bool       `json:"axfr_open" doc:"whether it hands out the whole zone to anyone"`
+	EDNS               bool       `json:"edns" doc:"whether it understands EDNS"`
+	SOASerial          *uint32    `json:"soa_serial,omitempty" doc:"serial number of its copy of the zone"`
+	NSID               string     `json:"nsid,omitempty" doc:"its identifier (RFC 5001), as text or in hexadecimal"`
+	LatencyMS          *int64     `json:"latency_ms,omitempty" min:"0" doc:"time of its fastest answer"`
+	Error              string     `json:"error,omitempty" doc:"why it does not serve the zone"`
 }
 
-func (e *evidence) diversity() Diversity {
-	d := Diversity{IPVersions: []int{}}
-	prefixes, asns := map[netip.Prefix]bool{}, map[string]bool{}
-	for _, ad := range e.Addresses {
-		prefixes[prefixOf(ad.IP)] = true
-		if ad.Origin.ASN != "" {
-			asns[ad.Origin.ASN] = true
-		}
-		if v := (diag.IP{Addr: ad.IP}).Version(); !slices.Contains(d.IPVersions, v) {
-			d.IPVersions = append(d.IPVersions, v)
-		}
-	}
-	d.PrefixesCount = len(prefixes)
-	if len(asns) > 0 {
-		d.ASNsCount = new(len(asns))
-	}
-	return d
+// SOA is the SOA record of the zone. All times are in seconds.
+type SOA struct {
+	MName      string   `json:"mname" doc:"name of the primary server"`
+	RName      string   `json:"rname" doc:"mailbox of who is responsible, as a domain name"`
+	Serial     uint32   `json:"serial" doc:"version of the zone"`
+	Refresh    uint32   `json:"refresh" doc:"seconds after which secondaries ask for a new version"`
+	Retry      uint32   `json:"retry" doc:"seconds after which they ask again if that fails"`
+	Expire     uint32   `json:"expire" doc:"seconds after which they give up the zone"`
+	Minimum    uint32   `json:"minimum" doc:"seconds for which resolvers remember what does not exist"`
+	TTL        uint32   `json:"ttl" doc:"time to live of the record, in seconds"`
+	Consistent bool     `json:"consistent" doc:"whether all servers have the same record"`
+	Serials    []uint32 `json:"serials" doc:"all serial numbers that servers have, the newest first"`
+}
+
+// Diversity says how the name servers are spread.
+type Diversity struct {
+	ASNsCount     *int  `json:"asns_count,omitempty" min:"0" doc:"networks that announce them; absent if not known"`
+	PrefixesCount int   `json:"prefixes_count" min:"0" doc:"different /24 of IPv4 and /48 of IPv6"`
+	IPVersions    []int `json:"ip_versions" doc:"versions of IP that they have addresses of"`
+}
+
+// Status is the result of a rule in a word.
+type Status string
+
+// The statuses. What the servers did not say is a warning.
+const (
+	Passed   Status = "pass"
+	warned   Status = "warning"
+	failed   Status = "fail"
+	informed Status = "info"
+)
+
+// Values lists the statuses.
+func (Status) Values() []string { return diag.Values(Passed, warned, failed, informed) }
+
+// A RuleResult is a rule that applied, and what came of it.
+type RuleResult struct {
+	Code     diag.Code `json:"code" doc:"permanent name of the rule"`
+	Category Category  `json:"category" doc:"what it is about"`
+	Status   Status    `json:"status" doc:"the result"`
+	Message  string    `json:"message" doc:"the requirement if it is fulfilled, else what was seen instead"`
+	Action   string    `json:"action,omitempty" doc:"what to do"`
+}
+
+// Summary counts the results.
+type Summary struct {
+	PassCount    int `json:"pass_count" min:"0" doc:"rules that are fulfilled"`
+	WarningCount int `json:"warning_count" min:"0" doc:"rules whose result is a warning"`
+	FailCount    int `json:"fail_count" min:"0" doc:"rules that are violated"`
+	InfoCount    int `json:"info_count" min:"0" doc:"rules that tell something worth knowing"`
 }

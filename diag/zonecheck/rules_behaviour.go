@@ -18,7 +18,7 @@ func aaaaKnown(e *evidence) bool {
 // typeFails reports whether a failing AAAA query is the fault of the server that was asked: others answered it, or the
 // one for another name failed too. Else nobody knows the records of this one name.
 func (e *evidence) typeFails() bool {
-	return determined(survey.ProbeAAAA)(e) || !settled(e.at("www."+e.Zone, dns.TypeAAAA))
+	return determined(survey.ProbeAAAA)(e) || !e.at("www."+e.Zone, dns.TypeAAAA).Settled()
 }
 
 // behaviourRules are about how the servers of the zone answer.
@@ -96,7 +96,7 @@ var behaviourRules = diag.Rules[*evidence]{
 		Advice: "Replace the server software: resolvers that trust the NXDOMAIN lose all names below.",
 		When: func(e *evidence) bool {
 			for _, r := range e.Within {
-				if settled(r) {
+				if r.Settled() {
 					return true
 				}
 			}

@@ -110,7 +110,7 @@ var delegationRules = diag.Rules[*evidence]{
 		Advice: "Use fewer name servers, or shorter names that share a domain.",
 		When:   delegated,
 		Fails: func(e *evidence) diag.Failures {
-			size := e.referralSize()
+			size := e.cut.referralSize()
 			return diag.FailIf(size > dns.MinMsgSize, "For the longest possible name the referral of %s takes %d bytes.",
 				e.parentName(), size)
 		},
@@ -118,7 +118,7 @@ var delegationRules = diag.Rules[*evidence]{
 }
 
 // glued reports whether there are servers that need glue.
-func glued(e *evidence) bool { return len(e.inBailiwick()) > 0 }
+func glued(e *evidence) bool { return len(e.cut.inBailiwick()) > 0 }
 
 // glueRules are about the addresses beside the delegation.
 var glueRules = diag.Rules[*evidence]{
@@ -127,7 +127,7 @@ var glueRules = diag.Rules[*evidence]{
 		Ref:   "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
 		Title: "Delegation without any usable glue", Requirement: "Glue leads resolvers to at least one name server",
 		Advice: "Register the addresses of the name servers (host objects) at the registrar.",
-		When:   func(e *evidence) bool { return glued(e) && len(e.inBailiwick()) == len(e.cut.hosts) },
+		When:   func(e *evidence) bool { return glued(e) && len(e.cut.inBailiwick()) == len(e.cut.hosts) },
 		Fails: func(e *evidence) diag.Failures {
 			glued := func(host string) bool { return len(e.cut.glue[host]) > 0 }
 			return diag.FailIf(!slices.ContainsFunc(e.cut.hosts, glued),
@@ -141,7 +141,7 @@ var glueRules = diag.Rules[*evidence]{
 		Advice: "Register the addresses of the name server (a host object) at the registrar.",
 		When:   glued,
 		Fails: func(e *evidence) diag.Failures {
-			bare := slices.DeleteFunc(e.inBailiwick(), func(h string) bool { return len(e.cut.glue[h]) > 0 })
+			bare := slices.DeleteFunc(e.cut.inBailiwick(), func(h string) bool { return len(e.cut.glue[h]) > 0 })
 			return listed(bare, "has no glue in "+e.parentName())
 		},
 	},
@@ -150,7 +150,7 @@ var glueRules = diag.Rules[*evidence]{
 		Ref:   "Zonemaster CONSISTENCY05, RFC 1034 section 4.2.2",
 		Title: "Glue differs from the addresses in the zone", Requirement: "The glue equals the addresses in the zone",
 		Advice: "Update the addresses of the name server at the registrar, or correct them in the zone.",
-		When:   func(e *evidence) bool { return slices.ContainsFunc(e.inBailiwick(), e.glueComparable) },
+		When:   func(e *evidence) bool { return slices.ContainsFunc(e.cut.inBailiwick(), e.glueComparable) },
 		Fails:  (*evidence).glueMismatch,
 	},
 }

@@ -100,3 +100,17 @@ func (e *evidence) asns() []string {
 	slices.Sort(list)
 	return list
 }
+
+// prefixOf returns the network of an address that is announced as one at least: smaller ones are not
+// accepted between providers.
+func prefixOf(ip netip.Addr) netip.Prefix {
+	bits := 24
+	if ip.Is6() {
+		bits = 48
+	}
+	p, err := ip.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}

@@ -10,32 +10,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// mx returns the MX records of the first server that answered for them; nil if none did.
-func (e *evidence) mx() []*dns.MX {
-	for _, ad := range e.serving {
-		if r := ad.Replies[survey.ProbeMX]; r.Rcode() == dns.RcodeSuccess {
-			return append([]*dns.MX{}, survey.Set[*dns.MX](r.Msg.Answer, e.Zone)...)
-		}
-	}
-	return nil
-}
-
 // hasMX reports whether there are MX records.
 func hasMX(e *evidence) bool { return len(e.mx()) > 0 }
 
 func nullMX(mx *dns.MX) bool { return mx.Mx == "." }
-
-// mailServers lists the mail servers that any server named.
-func (e *evidence) mailServers() []string {
-	var list []string
-	for _, ad := range e.serving {
-		if r := ad.Replies[survey.ProbeMX]; r.Rcode() == dns.RcodeSuccess {
-			list = append(list, survey.MailServers(r, e.Zone)...)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
 
 // hasMailServers reports whether MX records name a mail server.
 func hasMailServers(e *evidence) bool { return len(e.mailServers()) > 0 }

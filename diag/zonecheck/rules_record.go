@@ -232,7 +232,7 @@ func serviceFaults(r *dns.HTTPS) (faults diag.Failures) {
 // wwwRecords returns the aliases and addresses that a server gave for www; nil if it did not say.
 func (e *evidence) wwwRecords(ad *survey.Address) []dns.RR {
 	r := ad.Replies[survey.ProbeWWW]
-	if rcode := r.Rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
+	if !r.Settled() {
 		return nil
 	}
 	name := "www." + e.Zone

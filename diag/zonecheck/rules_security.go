@@ -76,12 +76,6 @@ func recurses(ad *survey.Address) bool {
 		slices.ContainsFunc(r.Msg.Answer, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
 }
 
-// transferAnswered reports whether a server answered the request for a transfer, or hung up on it.
-func transferAnswered(ad *survey.Address) bool {
-	r := ad.Replies[survey.ProbeTransfer]
-	return r.OK() || r.Result == survey.Reset
-}
-
 // transfers reports whether a server began to transfer the zone (RFC 5936 section 2.2).
 func transfers(ad *survey.Address, zone string) bool {
 	r := ad.Replies[survey.ProbeTransfer]

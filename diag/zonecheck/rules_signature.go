@@ -140,3 +140,14 @@ var signatureRules = diag.Rules[*evidence]{
 
 // hashed reports whether the parameters of NSEC3 are known.
 func hashed(e *evidence) bool { return signed(e) && e.sec.param != nil }
+
+// failures lists the faults of one kind.
+func (c *checker) failures(fault sigFault) diag.Failures {
+	var list diag.Failures
+	for _, n := range c.notices {
+		if n.fault == fault {
+			list = append(list, diag.Failure{Detail: n.text, Target: joined(n.targets), Due: n.due})
+		}
+	}
+	return list
+}

@@ -82,17 +82,6 @@ func (c *checker) note(fault sigFault, target string, due time.Time, text string
 	c.notices = append(c.notices, notice{fault, text, []string{target}, due})
 }
 
-// failures lists the faults of one kind.
-func (c *checker) failures(fault sigFault) diag.Failures {
-	var list diag.Failures
-	for _, n := range c.notices {
-		if n.fault == fault {
-			list = append(list, diag.Failure{Detail: n.text, Target: joined(n.targets), Due: n.due})
-		}
-	}
-	return list
-}
-
 // refused reports whether validating resolvers would refuse something of the zone if the parent zone
 // vouched for its keys.
 func (c *checker) refused() bool {

@@ -48,6 +48,11 @@ func (r Reply) Rcode() int {
 	return r.Msg.Rcode
 }
 
+// Settled reports whether a reply says that there is something, or that there is nothing.
+func (r Reply) Settled() bool {
+	return r.Rcode() == dns.RcodeSuccess || r.Rcode() == dns.RcodeNameError
+}
+
 // EDNS returns the OPT record of a reply, or nil.
 func (r Reply) EDNS() *dns.OPT {
 	if !r.OK() {

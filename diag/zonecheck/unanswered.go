@@ -9,36 +9,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// What the rules read, beside the probes.
-const (
-	isZone    diag.Source = "zone"      // whether the name is a zone of its own
-	parents   diag.Source = "parents"   // the delegation at each server of the parent zone that is asked
-	parentDS  diag.Source = "DS"        // the DS records there
-	hosts     diag.Source = "hosts"     // the addresses of the name servers
-	servers   diag.Source = "servers"   // what each of them is to the zone
-	origins   diag.Source = "origins"   // who announces their addresses
-	content   diag.Source = "content"   // what any of them was asked
-	within    diag.Source = "within"    // names between others
-	aliases   diag.Source = "aliases"   // where usual names lead
-	mailHosts diag.Source = "mailHosts" // the addresses of the mail servers
-	primary   diag.Source = "primary"   // the addresses of the primary server
-)
-
-// The probes that rules read, each at all servers of the zone.
-const (
-	identity    diag.Source = "identity"
-	recursion   diag.Source = "recursion"
-	transfer    diag.Source = "transfer"
-	absent      diag.Source = "absent"
-	www         diag.Source = "www"
-	recordsKeys diag.Source = "DNSKEY"
-	recordsNS   diag.Source = "NS"
-	recordsA    diag.Source = "A"
-	recordsAAAA diag.Source = "AAAA"
-	recordsMX   diag.Source = "MX"
-	recordsTXT  diag.Source = "TXT"
-)
-
 // probes tells which query a source stands for, and whether a server has answered it.
 var probes = []struct {
 	source diag.Source
@@ -57,7 +27,7 @@ var probes = []struct {
 	{recordsMX, survey.ProbeMX, says}, {recordsTXT, survey.ProbeTXT, says},
 }
 
-func says(_ *survey.Address, r survey.Reply) bool { return settled(r) }
+func says(_ *survey.Address, r survey.Reply) bool { return r.Settled() }
 
 // silent reports whether it is not known what an address is to the zone. That it refuses connections, or is not
 // public, is knowledge.
@@ -75,7 +45,7 @@ func (e *evidence) Unanswered() []diag.Source {
 			open = append(open, s)
 		}
 	}
-	unasked := func(r survey.Reply) bool { return !settled(r) }
+	unasked := func(r survey.Reply) bool { return !r.Settled() }
 	note(isZone, !e.cut.known && !served(e))
 	note(parents, !e.cut.known)
 	note(parentDS, !e.cut.dsKnown)
@@ -113,4 +83,10 @@ func (e *evidence) Unanswered() []diag.Source {
 func (e *evidence) lookupFailed(host string) bool {
 	a, ok := e.Hosts[host]
 	return ok && (a.V4.Err() != nil || a.V6.Err() != nil)
+}
+
+// transferAnswered reports whether a server answered the request for a transfer, or hung up on it.
+func transferAnswered(ad *survey.Address) bool {
+	r := ad.Replies[survey.ProbeTransfer]
+	return r.OK() || r.Result == survey.Reset
 }

@@ -1,0 +1,159 @@
+package zonecheck
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+)
+
+func (e *evidence) parentReport() Parent {
+	p := Parent{
+		Zone: survey.BareName(e.Parent.Zone), Servers: bareNames(e.Parent.Hosts), Nameservers: []ParentNameserver{},
+	}
+	for _, host := range e.cut.hosts {
+		n := ParentNameserver{Name: survey.BareName(host), Glue: []netip.Addr{}}
+		for _, g := range e.cut.glue[host] {
+			n.Glue = append(n.Glue, g.IP)
+		}
+		p.Nameservers = append(p.Nameservers, n)
+	}
+	return p
+}
+
+func (e *evidence) delegationReport() Delegation {
+	d := Delegation{MissingAtParent: []string{}, MissingInZone: []string{}, Lame: []string{}}
+	if compared(e) {
+		d.MissingAtParent = bareNames(minus(e.own, e.cut.hosts))
+		d.MissingInZone = bareNames(minus(e.cut.hosts, e.own))
+		d.Consistent = len(d.MissingAtParent)+len(d.MissingInZone) == 0
+	}
+	for _, s := range e.Servers {
+		bad := func(ad *survey.Address) bool {
+			return slices.Contains(s.IPs, ad.IP) && ad.SOA().Standing(e.Zone) >= survey.NonAuthoritative
+		}
+		if slices.ContainsFunc(e.Addresses, bad) {
+			d.Lame = append(d.Lame, survey.BareName(s.Name))
+		}
+	}
+	return d
+}
+
+func (e *evidence) addressReport(ad *survey.Address) Address {
+	r := Address{
+		Address: ad.IP, IPVersion: diag.IP{Addr: ad.IP}.Version(), UDP: ad.Replies[survey.ProbeSOA].OK(),
+		TCP: ad.Replies[survey.ProbeTCP].OK(), Authoritative: ad.SOA().Standing(e.Zone) == survey.Authoritative,
+		RecursionAvailable: recurses(ad), AXFROpen: transfers(ad, e.Zone), EDNS: ad.EDNS,
+		NSID: nsidOf(ad.Replies[survey.ProbeIdentity]), Error: e.trouble(ad),
+	}
+	r.Reachable = r.UDP || r.TCP
+	if soa := e.soas()[ad]; soa != nil {
+		r.SOASerial = new(soa.Serial)
+	}
+	if fastest, ok := ad.Latency(); ok {
+		r.LatencyMS = new(fastest.Milliseconds())
+	}
+	return r
+}
+
+func (e *evidence) soaReport() *SOA {
+	s := e.soa()
+	if s == nil {
+		return nil
+	}
+	r := &SOA{
+		MName: survey.BareName(s.Ns), RName: survey.BareName(s.Mbox), Serial: s.Serial, Refresh: s.Refresh,
+		Retry: s.Retry, Expire: s.Expire, Minimum: s.Minttl, TTL: s.Hdr.Ttl, Consistent: true, Serials: []uint32{},
+	}
+	for _, other := range e.soas() {
+		r.Consistent = r.Consistent && strings.EqualFold(contentOf(other), contentOf(s))
+		if !slices.Contains(r.Serials, other.Serial) {
+			r.Serials = append(r.Serials, other.Serial)
+		}
+	}
+	slices.SortFunc(r.Serials, func(a, b uint32) int { // the distance from the newest
+		return cmp.Compare(s.Serial-a, s.Serial-b)
+	})
+	return r
+}
+
+func (e *evidence) diversity() Diversity {
+	d := Diversity{IPVersions: []int{}}
+	prefixes, asns := map[netip.Prefix]bool{}, map[string]bool{}
+	for _, ad := range e.Addresses {
+		prefixes[prefixOf(ad.IP)] = true
+		if ad.Origin.ASN != "" {
+			asns[ad.Origin.ASN] = true
+		}
+		if v := (diag.IP{Addr: ad.IP}).Version(); !slices.Contains(d.IPVersions, v) {
+			d.IPVersions = append(d.IPVersions, v)
+		}
+	}
+	d.PrefixesCount = len(prefixes)
+	if len(asns) > 0 {
+		d.ASNsCount = new(len(asns))
+	}
+	return d
+}
+
+// results lists what came of each rule that applied, in the order of the table.
+func results(v diag.Verdict) []RuleResult {
+	failed := map[diag.Code]diag.Finding{}
+	for _, f := range v.Findings {
+		failed[f.Code] = f
+	}
+	passed := map[diag.Code]bool{}
+	for _, c := range v.Passed {
+		passed[c.Code] = true
+	}
+	list := []RuleResult{}
+	for _, rule := range rules().Describe() {
+		r := RuleResult{
+			Code: rule.Code, Category: Category(rule.Category.Code), Status: Passed, Message: rule.Requirement,
+		}
+		finding, found := failed[rule.Code]
+		switch {
+		case found:
+			r.Status, r.Message, r.Action = statusOf(rule), finding.Detail, finding.Advice
+		case !passed[rule.Code]:
+			continue
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func summarize(list []RuleResult) (count Summary) {
+	for _, r := range list {
+		count.add(r.Status)
+	}
+	return count
+}
+
+func (s *Summary) add(status Status) {
+	switch status {
+	case Passed:
+		s.PassCount++
+	case warned:
+		s.WarningCount++
+	case failed:
+		s.FailCount++
+	case informed:
+		s.InfoCount++
+	}
+}
+
+// statusOf is the status of a rule that is violated.
+func statusOf(rule diag.RuleInfo) Status {
+	switch {
+	case rule.Severity == diag.Info:
+		return informed
+	case rule.Severity == diag.Warning || rule.State == diag.Unknown:
+		return warned
+	default:
+		return failed
+	}
+}
