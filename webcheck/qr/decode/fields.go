@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"encoding/base32"
 	"net/url"
 	"strconv"
@@ -106,7 +107,7 @@ func quoted(s string) string {
 func parseCard(scheme, rest string) (*Parsed, string) {
 	fields := splitFields(rest)
 	p := &Parsed{
-		Organization: first(fields.first("ORG"), fields.first("C")), Emails: fields.all("EMAIL"), Numbers: fields.all("TEL"),
+		Organization: cmp.Or(fields.first("ORG"), fields.first("C")), Emails: fields.all("EMAIL"), Numbers: fields.all("TEL"),
 		URLs: fields.all("URL"), Addresses: fields.all("ADR"), Note: fields.first("NOTE"), Title: fields.first("TITLE"),
 	}
 	if strings.EqualFold(scheme, "mecard") { // "family,given"
@@ -121,15 +122,6 @@ func parseCard(scheme, rest string) (*Parsed, string) {
 		return nil, "names nobody"
 	}
 	return p, ""
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // parseMatmsg reads the mail of Japanese phones.
@@ -186,7 +178,7 @@ func (p *Parsed) property(name, value string) {
 	case "ORG":
 		p.Organization = vcardText(value, ", ")
 	case "TITLE", "ROLE":
-		p.Title = first(p.Title, vcardText(value, " "))
+		p.Title = cmp.Or(p.Title, vcardText(value, " "))
 	case "EMAIL":
 		add(&p.Emails)
 	case "TEL":
@@ -218,10 +210,10 @@ func parseOTP(text string) (*Parsed, string) {
 	}
 	q := u.Query()
 	p := &Parsed{OTPType: strings.ToLower(u.Host), Secret: strings.ToUpper(strings.ReplaceAll(q.Get("secret"), " ", "")), Issuer: q.Get("issuer"),
-		Algorithm: strings.ToUpper(first(q.Get("algorithm"), "SHA1")), Digits: 6}
+		Algorithm: strings.ToUpper(cmp.Or(q.Get("algorithm"), "SHA1")), Digits: 6}
 	p.Account = strings.TrimPrefix(u.Path, "/")
 	if issuer, account, ok := strings.Cut(p.Account, ":"); ok {
-		p.Issuer, p.Account = first(p.Issuer, issuer), strings.TrimSpace(account)
+		p.Issuer, p.Account = cmp.Or(p.Issuer, issuer), strings.TrimSpace(account)
 	}
 	if n, err := strconv.Atoi(q.Get("digits")); err == nil {
 		p.Digits = n

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -25,7 +24,8 @@ var imageRules = diag.Rules[*evidence]{
 			if e.broken == nil {
 				return nil
 			}
-			return diag.Fail("%s.", capital(e.broken.Error()))
+			why := e.broken.Error()
+			return diag.Fail("%s%s.", strings.ToUpper(why[:1]), why[1:])
 		},
 	},
 	{
@@ -65,37 +65,31 @@ var imageRules = diag.Rules[*evidence]{
 			return diag.FailIf(e.animated, "The image is an animation; the codes of its further frames are not in the reply.")
 		},
 	},
-	each("qr.code.damaged", diag.Warning, func(c *Code) string {
-		if c.ErrorsCorrected == 0 || 2*c.ErrorsCorrected <= c.ErrorsCorrigible {
-			return ""
-		}
-		return fmt.Sprintf("needed %d of the %d corrections that its error correction allows", c.ErrorsCorrected, c.ErrorsCorrigible)
-	}, diag.Rule[*evidence]{
-		Title: "Code is close to unreadable", Requirement: "Less than half of the error correction is used up",
-		Ref:    iso + "section 7.5",
-		Advice: "Print the code anew, larger or with more contrast, and keep logos and folds away from it; if it is a photo, take a sharper one.",
-	}),
-	each("qr.code.quiet", diag.Warning, func(c *Code) string {
-		if c.symbol == nil || c.symbol.Quiet >= 2 {
-			return ""
-		}
-		return fmt.Sprintf("has a light margin of %d modules on one side", int(c.symbol.Quiet))
-	}, diag.Rule[*evidence]{
-		Title: "Quiet zone is missing", Requirement: "A light margin surrounds each code", Ref: iso + "section 6.3.8",
-		Advice: "Leave 4 modules free on all sides of the code: without them many readers do not find it.",
-	}),
-	each("qr.code.inverted", diag.Warning, func(c *Code) string {
-		return iff(c.Inverted, "has light modules on a dark background")
-	}, diag.Rule[*evidence]{
-		Title: "Code is inverted", Requirement: "Modules are dark on a light background", Ref: iso + "section 6.2",
-		Advice: "Print dark modules on a light background: some readers know nothing else.",
-	}),
-	each("qr.code.mirrored", diag.Warning, func(c *Code) string {
-		return iff(c.Mirrored, "is a mirror image")
-	}, diag.Rule[*evidence]{
-		Title: "Code is mirrored", Requirement: "No code is a mirror image", Ref: iso + "section 6.2",
-		Advice: "Turn the image over: some readers do not know mirrored codes.",
-	}),
+	each("qr.code.damaged", diag.Warning, iso+"section 7.5",
+		"Code is close to unreadable", "Less than half of the error correction is used up",
+		"Print the code anew, larger or with more contrast, and keep logos and folds away from it; if it is a photo, take a sharper one.",
+		func(c *Code) string {
+			if c.ErrorsCorrected == 0 || 2*c.ErrorsCorrected <= c.ErrorsCorrigible {
+				return ""
+			}
+			return fmt.Sprintf("needed %d of the %d corrections that its error correction allows", c.ErrorsCorrected, c.ErrorsCorrigible)
+		}),
+	each("qr.code.quiet", diag.Warning, iso+"section 6.3.8",
+		"Quiet zone is missing", "A light margin surrounds each code",
+		"Leave 4 modules free on all sides of the code: without them many readers do not find it.",
+		func(c *Code) string {
+			if c.symbol == nil || c.symbol.Quiet >= 2 {
+				return ""
+			}
+			return fmt.Sprintf("has a light margin of %d modules on one side", int(c.symbol.Quiet))
+		}),
+	each("qr.code.inverted", diag.Warning, iso+"section 6.2",
+		"Code is inverted", "Modules are dark on a light background",
+		"Print dark modules on a light background: some readers know nothing else.",
+		func(c *Code) string { return iff(c.Inverted, "has light modules on a dark background") }),
+	each("qr.code.mirrored", diag.Warning, iso+"section 6.2", "Code is mirrored", "No code is a mirror image",
+		"Turn the image over: some readers do not know mirrored codes.",
+		func(c *Code) string { return iff(c.Mirrored, "is a mirror image") }),
 	{
 		Code: "qr.append.incomplete", Severity: diag.Warning, DependsOn: []diag.Code{"qr.code.missing"},
 		Ref:         iso + "section 8",
@@ -108,8 +102,9 @@ var imageRules = diag.Rules[*evidence]{
 
 // each makes a rule of a property of one code. What fails completes a sentence that begins with the code; empty is
 // fulfilled.
-func each(code diag.Code, severity diag.Severity, fails func(*Code) string, r diag.Rule[*evidence]) diag.Rule[*evidence] {
-	r.Code, r.Severity, r.DependsOn = code, severity, []diag.Code{"qr.code.missing"}
+func each(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, fails func(*Code) string) diag.Rule[*evidence] {
+	r := diag.Rule[*evidence]{Code: code, Severity: severity, DependsOn: []diag.Code{"qr.code.missing"}, Ref: ref, Title: title,
+		Requirement: requirement, Advice: advice}
 	r.Fails = func(e *evidence) (all diag.Failures) {
 		for i, c := range e.codes {
 			if text := fails(c); text != "" {
@@ -139,13 +134,6 @@ func iff(holds bool, text string) string {
 		return text
 	}
 	return ""
-}
-
-func capital(s string) string {
-	for i, r := range s {
-		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
-	}
-	return s
 }
 
 // incomplete names the parts that are missing of each text that is spread over several codes.

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -10,95 +11,77 @@ import (
 
 // contentRules examine what codes say.
 var contentRules = diag.Rules[*evidence]{
-	each("qr.content.empty", diag.Warning, func(c *Code) string {
-		return iff(c.Text == "", "holds no text")
-	}, diag.Rule[*evidence]{
-		Title: "Code is empty", Requirement: "Each code holds a text",
-		Advice: "Make the code anew, with the text that it is to hold.",
-	}),
-	each("qr.content.malformed", diag.Warning, func(c *Code) string {
-		return iff(c.fault != "", "is meant as "+nouns[c.ContentType]+" but "+c.fault)
-	}, diag.Rule[*evidence]{
-		Title: "Text is malformed", Requirement: "Texts of a known form have all that the form needs",
-		Advice: "Make the code anew: phones show an error, or the bare text.",
-	}),
-	each("qr.content.charset", diag.Warning, func(c *Code) string {
-		return iff(!c.IsUTF8 && c.ECI == nil && c.hasBytes(), "holds bytes that are no UTF-8, and names no character set")
-	}, diag.Rule[*evidence]{
-		Title: "Character set must be guessed", Requirement: "Bytes are UTF-8, or the code names their character set",
-		Ref: iso + "section 7.4.2", Advice: "Write the text as UTF-8, announced by ECI 26: readers guess differently.",
-	}),
-	each("qr.content.invisible", diag.Warning, func(c *Code) string {
-		for _, r := range c.Text {
-			if unicode.Is(unicode.Bidi_Control, r) || r == 0x200b || r == 0x2060 || r == 0xfeff || r < 0x20 && !strings.ContainsRune("\r\n\t\x1c\x1d\x1e\x04", r) {
-				return fmt.Sprintf("holds the invisible character U+%04X", r)
+	each("qr.content.empty", diag.Warning, "", "Code is empty", "Each code holds a text",
+		"Make the code anew, with the text that it is to hold.",
+		func(c *Code) string { return iff(c.Text == "", "holds no text") }),
+	each("qr.content.malformed", diag.Warning, "",
+		"Text is malformed", "Texts of a known form have all that the form needs",
+		"Make the code anew: phones show an error, or the bare text.",
+		func(c *Code) string { return iff(c.fault != "", "is meant as "+nouns[c.ContentType]+" but "+c.fault) }),
+	each("qr.content.charset", diag.Warning, iso+"section 7.4.2",
+		"Character set must be guessed", "Bytes are UTF-8, or the code names their character set",
+		"Write the text as UTF-8, announced by ECI 26: readers guess differently.",
+		func(c *Code) string {
+			return iff(!c.IsUTF8 && c.ECI == nil && slices.Contains(c.Modes, "byte"), "holds bytes that are no UTF-8, and names no character set")
+		}),
+	each("qr.content.invisible", diag.Warning, "",
+		"Invisible characters in the text", "Texts have no characters that hide or reorder others",
+		"Do not trust how the text looks: examine it character by character.",
+		func(c *Code) string {
+			for _, r := range c.Text {
+				if unicode.Is(unicode.Bidi_Control, r) || r == 0x200b || r == 0x2060 || r == 0xfeff || r < 0x20 && !strings.ContainsRune("\r\n\t\x1c\x1d\x1e\x04", r) {
+					return fmt.Sprintf("holds the invisible character U+%04X", r)
+				}
 			}
-		}
-		return ""
-	}, diag.Rule[*evidence]{
-		Title: "Invisible characters in the text", Requirement: "Texts have no characters that hide or reorder others",
-		Advice: "Do not trust how the text looks: examine it character by character.",
-	}),
-	each("qr.url.scheme", diag.Error, func(c *Code) string {
-		return iff(c.is(URL) && isRisky(c.Parsed.Scheme), "holds a URL with the scheme "+c.scheme()+", which runs a program or opens a file")
-	}, diag.Rule[*evidence]{
-		Title: "URL that runs a program", Requirement: "URLs lead to pages, not to programs or files",
-		Advice: "Do not open it.",
-	}),
-	each("qr.url.userinfo", diag.Error, func(c *Code) string {
-		return iff(c.is(URL) && c.Parsed.userinfo, "holds a URL with a user name before its real host, "+c.host())
-	}, diag.Rule[*evidence]{
-		Title: "URL hides its host behind a user name", Requirement: "URLs have no user name",
-		Ref: "RFC 9110 section 4.2.4", Advice: "Do not open it; examine it with phishing/check.",
-	}),
-	each("qr.url.lookalike", diag.Warning, func(c *Code) string {
-		if !c.is(URL) {
 			return ""
-		}
-		what := lookalike(c.Parsed.Host)
-		return iff(what != "", "leads to "+c.host()+", which "+what)
-	}, diag.Rule[*evidence]{
-		Title: "Host can be taken for another", Requirement: "Hosts of URLs cannot be taken for others",
-		Ref: "UTS #39 section 4", Advice: "Examine the URL with phishing/check before you open it.",
-	}),
-	each("qr.url.address", diag.Warning, func(c *Code) string {
-		return iff(c.is(URL) && isAddress(c.Parsed.Host), "leads to the IP address "+c.host())
-	}, diag.Rule[*evidence]{
-		Title: "URL leads to an IP address", Requirement: "URLs lead to named hosts",
-		Advice: "Use a domain name; if the code is not yours, examine the URL with phishing/check before you open it.",
-	}),
-	each("qr.url.http", diag.Warning, func(c *Code) string {
-		return iff(c.is(URL) && c.Parsed.Scheme == "http", "leads to "+c.host()+" by http, without encryption")
-	}, diag.Rule[*evidence]{
-		Title: "URL without encryption", Requirement: "URLs are https", Ref: "RFC 9110 section 4.2.2",
-		Advice: "Make the code anew with https: a printed code cannot be corrected by a redirect that an attacker answers first.",
-	}),
-	each("qr.url.shortener", diag.Info, func(c *Code) string {
-		return iff(c.is(URL) && isShortener(c.Parsed.Host), "leads to "+c.host()+", which hides where the link ends")
-	}, diag.Rule[*evidence]{
-		Title: "URL of a link shortener", Requirement: "URLs show where they lead",
-		Advice: "Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: it stays under your control.",
-	}),
-	each("qr.wifi.open", diag.Warning, func(c *Code) string {
-		return iff(c.is(wiFi) && (c.Parsed.Security == "nopass" || c.Parsed.Security == "WEP"), "joins the Wi-Fi network "+diag.Quote(c.ssid())+
-			" without encryption that protects")
-	}, diag.Rule[*evidence]{
-		Title: "Wi-Fi network is not protected", Requirement: "Wi-Fi networks are protected by WPA2 or WPA3",
-		Advice: "Protect the network with WPA2 or WPA3: on open networks and with WEP everybody nearby can read along.",
-	}),
-	each("qr.wifi.password", diag.Info, func(c *Code) string {
-		return iff(c.is(wiFi) && c.Parsed.Password != "", "holds the password of the Wi-Fi network "+diag.Quote(c.ssid())+" in plain text")
-	}, diag.Rule[*evidence]{
-		Title: "Wi-Fi password can be read by all who see the code", Requirement: "No code holds a Wi-Fi password",
-		Advice: "Use it for a guest network only, and change the password when a picture of the code has got out.",
-	}),
-	each("qr.otp.secret", diag.Warning, func(c *Code) string {
-		return iff(c.is(otp), "holds the secret of "+c.account()+" in plain text")
-	}, diag.Rule[*evidence]{
-		Title:       "Second factor can be copied by all who see the code",
-		Requirement: "No code holds the secret of a one-time password",
-		Advice:      "Treat the image as a password: delete it, and enrol anew if anybody else has had it.",
-	}),
+		}),
+	each("qr.url.scheme", diag.Error, "", "URL that runs a program", "URLs lead to pages, not to programs or files",
+		"Do not open it.",
+		parsedAs(URL, func(p *Parsed) string {
+			return iff(isRisky(p.Scheme), "holds a URL with the scheme "+diag.Quote(p.Scheme)+", which runs a program or opens a file")
+		})),
+	each("qr.url.userinfo", diag.Error, "RFC 9110 section 4.2.4",
+		"URL hides its host behind a user name", "URLs have no user name",
+		"Do not open it; examine it with phishing/check.",
+		parsedAs(URL, func(p *Parsed) string {
+			return iff(p.userinfo, "holds a URL with a user name before its real host, "+diag.Quote(p.Host))
+		})),
+	each("qr.url.lookalike", diag.Warning, "UTS #39 section 4",
+		"Host can be taken for another", "Hosts of URLs cannot be taken for others",
+		"Examine the URL with phishing/check before you open it.",
+		parsedAs(URL, func(p *Parsed) string {
+			what := lookalike(p.Host)
+			return iff(what != "", "leads to "+diag.Quote(p.Host)+", which "+what)
+		})),
+	each("qr.url.address", diag.Warning, "", "URL leads to an IP address", "URLs lead to named hosts",
+		"Use a domain name; if the code is not yours, examine the URL with phishing/check before you open it.",
+		parsedAs(URL, func(p *Parsed) string { return iff(isAddress(p.Host), "leads to the IP address "+diag.Quote(p.Host)) })),
+	each("qr.url.http", diag.Warning, "RFC 9110 section 4.2.2", "URL without encryption", "URLs are https",
+		"Make the code anew with https: a printed code cannot be corrected by a redirect that an attacker answers first.",
+		parsedAs(URL, func(p *Parsed) string {
+			return iff(p.Scheme == "http", "leads to "+diag.Quote(p.Host)+" by http, without encryption")
+		})),
+	each("qr.url.shortener", diag.Info, "", "URL of a link shortener", "URLs show where they lead",
+		"Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: it stays under your control.",
+		parsedAs(URL, func(p *Parsed) string {
+			return iff(isShortener(p.Host), "leads to "+diag.Quote(p.Host)+", which hides where the link ends")
+		})),
+	each("qr.wifi.open", diag.Warning, "",
+		"Wi-Fi network is not protected", "Wi-Fi networks are protected by WPA2 or WPA3",
+		"Protect the network with WPA2 or WPA3: on open networks and with WEP everybody nearby can read along.",
+		parsedAs(wiFi, func(p *Parsed) string {
+			return iff(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+diag.Quote(p.SSID)+" without encryption that protects")
+		})),
+	each("qr.wifi.password", diag.Info, "",
+		"Wi-Fi password can be read by all who see the code", "No code holds a Wi-Fi password",
+		"Use it for a guest network only, and change the password when a picture of the code has got out.",
+		parsedAs(wiFi, func(p *Parsed) string {
+			return iff(p.Password != "", "holds the password of the Wi-Fi network "+diag.Quote(p.SSID)+" in plain text")
+		})),
+	each("qr.otp.secret", diag.Warning, "",
+		"Second factor can be copied by all who see the code", "No code holds the secret of a one-time password",
+		"Treat the image as a password: delete it, and enrol anew if anybody else has had it.",
+		parsedAs(otp, func(p *Parsed) string { return "holds the secret of " + p.account() + " in plain text" })),
 }
 
 // nouns are the content types as a sentence calls them.
@@ -107,46 +90,22 @@ var nouns = map[ContentType]string{
 	geo: "a place", otp: "an account of an authenticator", plain: "a text",
 }
 
-// is reports whether a code was read as something of a kind.
-func (c *Code) is(kind ContentType) bool { return c.ContentType == kind && c.Parsed != nil }
-
-func (c *Code) scheme() string {
-	if c.Parsed == nil {
-		return ""
+// parsedAs makes a test of codes of one kind.
+func parsedAs(kind ContentType, fails func(*Parsed) string) func(*Code) string {
+	return func(c *Code) string {
+		if c.ContentType != kind || c.Parsed == nil {
+			return ""
+		}
+		return fails(c.Parsed)
 	}
-	return diag.Quote(c.Parsed.Scheme)
 }
 
-func (c *Code) host() string {
-	if c.Parsed == nil {
-		return ""
-	}
-	return diag.Quote(c.Parsed.Host)
-}
-
-func (c *Code) ssid() string {
-	if c.Parsed == nil {
-		return ""
-	}
-	return c.Parsed.SSID
-}
-
-func (c *Code) account() string {
+func (p *Parsed) account() string {
 	switch {
-	case c.Parsed == nil || c.Parsed.OTPType == "migration":
+	case p.OTPType == "migration":
 		return "several accounts"
-	case c.Parsed.Issuer != "":
-		return "an account with " + diag.Quote(c.Parsed.Issuer)
+	case p.Issuer != "":
+		return "an account with " + diag.Quote(p.Issuer)
 	}
 	return "an account"
-}
-
-// hasBytes reports whether a part of the text is in byte mode.
-func (c *Code) hasBytes() bool {
-	for _, m := range c.Modes {
-		if m == "byte" {
-			return true
-		}
-	}
-	return false
 }
