@@ -101,7 +101,7 @@ func moreVectors(tb testing.TB, known, patterns []string) []string {
 	}
 	all := len(files)
 	files = slices.DeleteFunc(files, func(file string) bool { return same[read(tb, file)] })
-	tb.Logf("%q: %d files of testdata, %d of %s, of which %d are the same", patterns, len(known), all, dir, all-len(files))
+	tb.Logf("%q: %d in testdata, %d in %s, %d of them the same", patterns, len(known), all, dir, all-len(files))
 	return files
 }
 

@@ -1,8 +1,12 @@
 package diagtest_test
 
 import (
+	"cmp"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -90,6 +94,29 @@ func TestVectorsThatAreMissing(t *testing.T) {
 			assert.Equal(t, c.want, e.how)
 		})
 	}
+}
+
+// CONFORMANCE.md names every test of vectors and its package.
+func TestDocument(t *testing.T) {
+	const root = "../.."
+	document, err := os.ReadFile(filepath.Join(root, "CONFORMANCE.md"))
+	require.NoError(t, err)
+	name := regexp.MustCompile(`(?m)^func TestConformance(\w*)\(`)
+	found := 0
+	require.NoError(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		pkg, _ := filepath.Rel(root, filepath.Dir(path))
+		for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+			found++
+			assert.Contains(t, string(document), "`"+filepath.ToSlash(pkg)+"`", path)
+			assert.Regexp(t, `\b`+cmp.Or(m[1], "TestConformance")+`\b`, string(document), path)
+		}
+		return err
+	}))
+	require.NotZero(t, found)
 }
 
 // The suites of others are there, or this tells that they are not before anything else is tested.
