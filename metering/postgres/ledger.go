@@ -38,37 +38,22 @@ const (
 
 // Entries implements [metering.Ledger].
 func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
-	return func(yield func(metering.Entry, error) bool) {
-		err := s.ready(ctx)
-		horizon := int64(0)
-		if err == nil {
+	var horizon int64
+	return metering.Pages(f.Limit, pageEntries, func(last *metering.Entry, size int) (list []metering.Entry, err error) {
+		from := f
+		if last != nil {
+			from.After = last.Seq
+		} else if err = s.ready(ctx); err == nil {
 			horizon, err = s.horizon(ctx)
 		}
-		for rest := f.Limit; ; {
-			page := pageEntries
-			if f.Limit > 0 {
-				page = min(page, rest)
-			}
-			var list []metering.Entry
-			if err == nil {
-				list, err = s.page(ctx, f, horizon, page)
-			}
-			if err != nil {
-				yield(metering.Entry{}, fmt.Errorf("reading the ledger: %w", err))
-				return
-			}
-			for _, e := range list {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			rest -= len(list)
-			if len(list) < page || f.Limit > 0 && rest == 0 {
-				return
-			}
-			f.After = list[len(list)-1].Seq
+		if err == nil {
+			list, err = s.page(ctx, from, horizon, size)
 		}
-	}
+		if err != nil {
+			return nil, fmt.Errorf("reading the ledger: %w", err)
+		}
+		return list, nil
+	})
 }
 
 // horizon returns a number up to which no entry is still to come: numbers are given in order, but committed in

@@ -44,34 +44,16 @@ func (s *Store) Record(
 
 // Records implements [metering.Records]. Between two pages no connection is held.
 func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
-	return func(yield func(metering.Record, error) bool) {
+	return metering.Pages(f.Limit, pageRecords, func(last *metering.Record, size int) ([]metering.Record, error) {
 		if f.Kind == "" {
-			yield(metering.Record{}, errors.New("listing records: the filter names no kind"))
-			return
+			return nil, errors.New("listing records: the filter names no kind")
 		}
-		var last *metering.Record
-		for rest := f.Limit; ; {
-			page := pageRecords
-			if f.Limit > 0 {
-				page = min(page, rest)
-			}
-			list, err := s.recordPage(ctx, f, last, page)
-			if err != nil {
-				yield(metering.Record{}, fmt.Errorf("listing records: %w", err))
-				return
-			}
-			for _, r := range list {
-				if !yield(r, nil) {
-					return
-				}
-			}
-			rest -= len(list)
-			if len(list) < page || f.Limit > 0 && rest == 0 {
-				return
-			}
-			last = &list[len(list)-1]
+		list, err := s.recordPage(ctx, f, last, size)
+		if err != nil {
+			return nil, fmt.Errorf("listing records: %w", err)
 		}
-	}
+		return list, nil
+	})
 }
 
 // recordPage reads the records behind last.

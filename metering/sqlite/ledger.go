@@ -39,30 +39,17 @@ const pageEntries = 512
 
 // Entries implements [metering.Ledger].
 func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
-	return func(yield func(metering.Entry, error) bool) {
-		rest := f.Limit
-		for {
-			page := pageEntries
-			if f.Limit > 0 {
-				page = min(page, rest)
-			}
-			list, err := s.page(ctx, f, page)
-			if err != nil {
-				yield(metering.Entry{}, fmt.Errorf("reading the ledger: %w", err))
-				return
-			}
-			for _, e := range list {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			rest -= len(list)
-			if len(list) < page || f.Limit > 0 && rest == 0 {
-				return
-			}
-			f.After = list[len(list)-1].Seq
+	return metering.Pages(f.Limit, pageEntries, func(last *metering.Entry, size int) ([]metering.Entry, error) {
+		from := f
+		if last != nil {
+			from.After = last.Seq
 		}
-	}
+		list, err := s.page(ctx, from, size)
+		if err != nil {
+			return nil, fmt.Errorf("reading the ledger: %w", err)
+		}
+		return list, nil
+	})
 }
 
 func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]metering.Entry, error) {
