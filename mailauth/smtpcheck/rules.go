@@ -13,8 +13,8 @@ type rule = diag.Rule[*evidence]
 
 // rules is the table of all that is tested, in the order in which a sender meets it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(domainRules.With(rule{Category: factorReach, Reads: []diag.Source{fromNames}}), hostRules.Reading(fromNames, fromAddresses), reachRules,
-		overServers(serverRules))
+	return slices.Concat(domainRules.With(rule{Category: factorReach, Reads: []diag.Source{fromNames}}),
+		hostRules.Reading(fromNames, fromAddresses), reachRules, overServers(serverRules))
 })
 
 // What the rules read.
@@ -54,17 +54,36 @@ type host = reception.Host
 
 // A serverRule is a requirement on each server. Servers of one host with the same fault share a finding.
 type serverRule struct {
-	diag.Rule[*evidence]
-	applies func(*server) bool   // nil: to every server
+	rule
+	on      func(*server) bool   // the servers that it applies to
 	fault   func(*server) string // what is wrong, as words that follow on the name of the server; empty: nothing
 	failure func(*server, *diag.Failure)
+}
+
+// where makes a rule about the servers that a condition picks.
+func where(applies func(*server) bool, r rule, fault func(*server) string) serverRule {
+	return serverRule{rule: r, on: applies, fault: fault}
+}
+
+// advising adds what is known about the fault of a server.
+func (r serverRule) advising(failure func(*server, *diag.Failure)) serverRule {
+	r.failure = failure
+	return r
+}
+
+// said are words about a fault if there is one.
+func said(fault bool, words string) string {
+	if fault {
+		return words
+	}
+	return ""
 }
 
 // overServers makes rules about the evidence of rules about servers.
 func overServers(list []serverRule) diag.Rules[*evidence] {
 	rules := make(diag.Rules[*evidence], 0, len(list))
 	for _, r := range list {
-		one := r.Rule
+		one := r.rule
 		one.Stands = true
 		if len(one.Reads) == 0 {
 			one.Reads = []diag.Source{fromNames, fromAddresses, fromSessions}
@@ -75,8 +94,6 @@ func overServers(list []serverRule) diag.Rules[*evidence] {
 	}
 	return rules
 }
-
-func (r *serverRule) on(s *server) bool { return r.applies == nil || r.applies(s) }
 
 // of returns what is wrong with a server.
 func (r *serverRule) of(s *server) string {
@@ -165,3 +182,13 @@ var texts = diag.Texts{
 	"smtp.relay.deferred": {Headline: "Mail servers work; the relay test was deferred, as by greylisting",
 		Sub: "Nothing is wrong with the rest. Test again in a quarter of an hour to learn whether a server relays."},
 }
+
+// The factors of the score, in the order of a reader.
+var (
+	factorReach       = diag.Category{Code: "reachability", Label: "Reachability"}
+	factorProtocol    = diag.Category{Code: "protocol", Label: "Banner and EHLO"}
+	factorTLS         = diag.Category{Code: "encryption", Label: "Encryption"}
+	factorCertificate = diag.Category{Code: "certificate", Label: "Certificate"}
+	factorAbuse       = diag.Category{Code: "abuse", Label: "Relaying and authentication"}
+	factorNames       = diag.Category{Code: "names", Label: "Names and reverse DNS"}
+)

@@ -7,148 +7,97 @@ import (
 )
 
 // helloRules are about how servers introduce themselves.
-var helloRules = []serverRule{{
-	Rule: rule{
-		Code: "smtp.hello.refused", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 3.2",
-		Title: "Mail server accepts neither EHLO nor HELO", Requirement: "The mail servers accept EHLO",
-		Advice: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot " +
-			"introduce itself cannot deliver.",
-	},
-	applies: func(s *server) bool { return s.usable() || s.fate == rude },
-	fault:   when(rude, func(s *server) string { return "does not get beyond EHLO: " + s.err.Error() }),
-}, {
-	Rule: rule{
-		Code: "smtp.hello.basic", Severity: diag.Warning, Weight: 3, Category: factorProtocol,
-		Ref:   "RFC 5321 section 2.2.1",
-		Title: "Mail server knows HELO but not EHLO", Requirement: "The mail servers know EHLO",
-		Advice: "Enable EHLO, which every server must support, and check that no firewall with an SMTP fixup rewrites " +
-			"the session: without EHLO there is no encryption.",
-	},
-	applies: (*server).usable,
-	fault: func(s *server) string {
-		if s.hello().Extended {
-			return ""
-		}
-		return "does not accept EHLO and had to be greeted with HELO"
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.banner.name", Severity: diag.Info, Weight: 1, Category: factorNames, Ref: "RFC 5321 section 4.2",
-		Title: "Banner without a full host name", Requirement: "The banners begin with a full host name",
-		Advice: "Set the host name of the mail server to its full name in the public DNS.",
-	},
-	applies: (*server).usable,
-	fault: func(s *server) string {
-		switch name := s.bannerName(); {
-		case fullName(name):
-			return ""
-		case name == "":
-			return "has no host name in its banner"
-		default:
-			return fmt.Sprintf("begins its banner with %q, which is no host name on the Internet", quoted(name))
-		}
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.hello.name", Severity: diag.Info, Weight: 1, Category: factorNames, Ref: "RFC 5321 section 4.1.1.1",
-		Title:       "Response to EHLO without a full host name",
-		Requirement: "The responses to EHLO begin with a full host name",
-		Advice:      "Set the host name of the mail server to its full name in the public DNS.",
-	},
-	applies: (*server).usable,
-	fault: func(s *server) string {
-		switch name := s.helloName(); {
-		case fullName(name):
-			return ""
-		case name == "":
-			return "does not name itself in its response to EHLO"
-		default:
-			return fmt.Sprintf("calls itself %q in its response to EHLO, which is no host name on the Internet", quoted(name))
-		}
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.banner.unresolved", Severity: diag.Info, Weight: 1, Category: factorNames, Ref: "RFC 5321 section 4.2",
-		Title: "Host name in the banner has no address", Requirement: "The host names in the banners have addresses",
-		Advice: "Set the host name of the mail server to a name with an address record, or add one for this name: " +
-			"receivers distrust mail of a server with a name that does not resolve.",
-	},
-	applies: func(s *server) bool {
-		return s.usable() && s.nameAsked && s.named.V4.Err() == nil && s.named.V6.Err() == nil
-	},
-	fault: func(s *server) string {
-		if len(s.named.All()) > 0 {
-			return ""
-		}
-		return "calls itself " + s.bannerName() + " in its banner, a name without an address"
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.session.slow", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.3.2",
-		Title:       "Mail server too slow to be tested completely",
-		Requirement: "The mail servers answer fast enough to be tested completely",
-		Advice: "Nothing to do if the server slows down unknown clients on purpose. Otherwise look for slow DNS lookups " +
-			"or a heavy load.",
-	},
-	applies: (*server).usable,
-	fault: func(s *server) string {
-		if s.cutShort() {
-			return "could not be tested completely: it answered too slowly"
-		}
+var helloRules = []serverRule{where(func(s *server) bool { return s.usable() || s.fate == rude }, rule{
+	Code: "smtp.hello.refused", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 3.2",
+	Title: "Mail server accepts neither EHLO nor HELO", Requirement: "The mail servers accept EHLO",
+	Advice: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot " +
+		"introduce itself cannot deliver.",
+}, when(rude, failing("does not get beyond EHLO: "))), where((*server).usable, rule{
+	Code: "smtp.hello.basic", Severity: diag.Warning, Weight: 3, Category: factorProtocol,
+	Ref:   "RFC 5321 section 2.2.1",
+	Title: "Mail server knows HELO but not EHLO", Requirement: "The mail servers know EHLO",
+	Advice: "Enable EHLO, which every server must support, and check that no firewall with an SMTP fixup rewrites " +
+		"the session: without EHLO there is no encryption.",
+}, func(s *server) string {
+	return said(!s.hello().Extended, "does not accept EHLO and had to be greeted with HELO")
+}), where((*server).usable, rule{
+	Code: "smtp.banner.name", Severity: diag.Info, Weight: 1, Category: factorNames, Ref: "RFC 5321 section 4.2",
+	Title: "Banner without a full host name", Requirement: "The banners begin with a full host name",
+	Advice: "Set the host name of the mail server to its full name in the public DNS.",
+}, func(s *server) string {
+	switch name := s.bannerName(); {
+	case fullName(name):
 		return ""
-	},
-}}
+	case name == "":
+		return "has no host name in its banner"
+	default:
+		return fmt.Sprintf("begins its banner with %q, which is no host name on the Internet", quoted(name))
+	}
+}), where((*server).usable, rule{
+	Code: "smtp.hello.name", Severity: diag.Info, Weight: 1, Category: factorNames, Ref: "RFC 5321 section 4.1.1.1",
+	Title:       "Response to EHLO without a full host name",
+	Requirement: "The responses to EHLO begin with a full host name",
+	Advice:      "Set the host name of the mail server to its full name in the public DNS.",
+}, func(s *server) string {
+	switch name := s.helloName(); {
+	case fullName(name):
+		return ""
+	case name == "":
+		return "does not name itself in its response to EHLO"
+	default:
+		return fmt.Sprintf("calls itself %q in its response to EHLO, which is no host name on the Internet", quoted(name))
+	}
+}), where(func(s *server) bool {
+	return s.usable() && s.nameAsked && s.named.V4.Err() == nil && s.named.V6.Err() == nil
+}, rule{
+	Code: "smtp.banner.unresolved", Severity: diag.Info, Weight: 1, Category: factorNames, Ref: "RFC 5321 section 4.2",
+	Title: "Host name in the banner has no address", Requirement: "The host names in the banners have addresses",
+	Advice: "Set the host name of the mail server to a name with an address record, or add one for this name: " +
+		"receivers distrust mail of a server with a name that does not resolve.",
+}, func(s *server) string {
+	return said(len(s.named.All()) == 0, "calls itself "+s.bannerName()+" in its banner, a name without an address")
+}), where((*server).usable, rule{
+	Code: "smtp.session.slow", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.3.2",
+	Title:       "Mail server too slow to be tested completely",
+	Requirement: "The mail servers answer fast enough to be tested completely",
+	Advice: "Nothing to do if the server slows down unknown clients on purpose. Otherwise look for slow DNS lookups " +
+		"or a heavy load.",
+}, func(s *server) string {
+	return said(s.cutShort(), "could not be tested completely: it answered too slowly")
+})}
 
 // ptrRules are about the names of the addresses.
-var ptrRules = []serverRule{{
-	Rule: rule{
-		Code: "smtp.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.1",
-		Title:       "Reverse DNS of a mail server could not be looked up",
-		Requirement: "The reverse DNS of the mail servers could be looked up",
-		Advice:      "Check the name servers of the reverse zone, or ask who runs the network to do so.",
-	},
-	applies: func(s *server) bool { return s.fate != private },
-	fault: func(s *server) string {
-		switch {
-		case s.ptr.err != nil:
-			return "has an address whose PTR lookup failed: " + diag.Reason(s.ptr.err)
-		case s.ptr.unsure:
-			return "has an address with the host name " + joined(s.ptr.hosts) + ", whose addresses could not be looked up"
-		default:
-			return ""
-		}
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.ptr.missing", Severity: diag.Info, Weight: 1, Category: factorNames,
-		Reads: []diag.Source{fromPTR, fromSessions}, Ref: "RFC 1912 section 2.1",
-		Title:       "Mail server without reverse DNS (PTR)",
-		Requirement: "The addresses of the mail servers have reverse DNS (PTR)",
-		Advice: "Nothing to do if the server only receives mail. If it also sends, set a PTR record with its host name: " +
-			"large receivers, among them Gmail and Outlook.com, refuse mail from addresses without one.",
-	},
-	applies: func(s *server) bool { return s.usable() && s.ptr.err == nil },
-	fault: func(s *server) string {
-		if len(s.ptr.hosts) > 0 {
-			return ""
-		}
-		return "has no reverse DNS: " + s.addr.Addr().String() + " has no PTR record"
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.ptr.unconfirmed", Severity: diag.Info, Weight: 1, Category: factorNames,
-		Reads: []diag.Source{fromPTR, fromSessions}, Ref: "RFC 1912 section 2.1",
-		Title:       "Reverse DNS does not lead back to the address",
-		Requirement: "The reverse DNS of the mail servers leads back to their addresses",
-		Advice: "Give the host name in the PTR record an address record with this address: receivers distrust mail of a " +
-			"server whose reverse DNS is not confirmed.",
-	},
-	applies: func(s *server) bool { return s.usable() && len(s.ptr.hosts) > 0 && !s.ptr.unsure },
-	fault: func(s *server) string {
-		if s.ptr.confirmed {
-			return ""
-		}
-		return fmt.Sprintf("has the PTR record %s, which does not lead back to %s",
-			quoted(joined(s.ptr.hosts)), s.addr.Addr())
-	},
-}}
+var ptrRules = []serverRule{where(func(s *server) bool { return s.fate != private }, rule{
+	Code: "smtp.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.1",
+	Title:       "Reverse DNS of a mail server could not be looked up",
+	Requirement: "The reverse DNS of the mail servers could be looked up",
+	Advice:      "Check the name servers of the reverse zone, or ask who runs the network to do so.",
+}, func(s *server) string {
+	switch {
+	case s.ptr.err != nil:
+		return "has an address whose PTR lookup failed: " + diag.Reason(s.ptr.err)
+	case s.ptr.unsure:
+		return "has an address with the host name " + joined(s.ptr.hosts) + ", whose addresses could not be looked up"
+	default:
+		return ""
+	}
+}), where(func(s *server) bool { return s.usable() && s.ptr.err == nil }, rule{
+	Code: "smtp.ptr.missing", Severity: diag.Info, Weight: 1, Category: factorNames,
+	Reads: []diag.Source{fromPTR, fromSessions}, Ref: "RFC 1912 section 2.1",
+	Title:       "Mail server without reverse DNS (PTR)",
+	Requirement: "The addresses of the mail servers have reverse DNS (PTR)",
+	Advice: "Nothing to do if the server only receives mail. If it also sends, set a PTR record with its host name: " +
+		"large receivers, among them Gmail and Outlook.com, refuse mail from addresses without one.",
+}, func(s *server) string {
+	return said(len(s.ptr.hosts) == 0, "has no reverse DNS: "+s.addr.Addr().String()+" has no PTR record")
+}), where(func(s *server) bool { return s.usable() && len(s.ptr.hosts) > 0 && !s.ptr.unsure }, rule{
+	Code: "smtp.ptr.unconfirmed", Severity: diag.Info, Weight: 1, Category: factorNames,
+	Reads: []diag.Source{fromPTR, fromSessions}, Ref: "RFC 1912 section 2.1",
+	Title:       "Reverse DNS does not lead back to the address",
+	Requirement: "The reverse DNS of the mail servers leads back to their addresses",
+	Advice: "Give the host name in the PTR record an address record with this address: receivers distrust mail of a " +
+		"server whose reverse DNS is not confirmed.",
+}, func(s *server) string {
+	return said(!s.ptr.confirmed, fmt.Sprintf("has the PTR record %s, which does not lead back to %s",
+		quoted(joined(s.ptr.hosts)), s.addr.Addr()))
+})}

@@ -127,129 +127,84 @@ func addressesOf(servers []*server) (list []string) {
 }
 
 // sessionRules are about what ended a session before it began.
-var sessionRules = []serverRule{{
-	Rule: rule{
-		Code: "smtp.address.private", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 6890 section 2.2",
-		Title:       "Mail server with an address that is not public",
-		Requirement: "The addresses of the mail servers are public",
-		Advice:      "Publish the public address of the mail server, and remove the one that is not public.",
-	},
-	fault: when(private, func(s *server) string {
-		if s.forMail() && s.spare == address {
-			return "" // smtp.address.unavailable tells
-		}
-		return "cannot be reached from the Internet: the address is not public"
-	}),
-}, {
-	Rule: rule{
-		Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.Refused,
-		Differs: "senders turn to the other mail servers, and wait if there is none", Ref: "RFC 5321 section 3.1",
-		Title: "Mail server refuses connections", Requirement: "Every mail server that could be tested accepts connections",
-		Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: " +
-			"senders lose time on it, and mail waits if no other server answers.",
-	},
-	applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none) },
-	fault:   when(refused, (*server).deafness),
-}, {
-	Rule: rule{
-		Code: "smtp.connection.silent", Severity: diag.Error, Weight: 5, Category: factorReach,
-		Ref:   "RFC 5321 section 4.5.3.2",
-		Title: "Mail server does not answer", Requirement: "Every mail server that could be tested answers",
-		Advice: "Check that the mail server runs and that no firewall drops connections to it, or remove its address or " +
-			"MX record: senders wait for minutes before they try the next one.",
-	},
-	applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none) },
-	fault:   when(silent, (*server).deafness),
-}, {
-	Rule: rule{
-		Code: "smtp.address.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
-		Ref:         "RFC 5321 section 5.1",
-		Title:       "Mail server does not answer at one of its addresses",
-		Requirement: "The mail servers answer at all of their addresses",
-		Advice: "Let the mail server listen on this address and open port 25 for it in the firewall, or remove the " +
-			"address record: senders that try this address first lose time before they turn to the other one.",
-	},
-	applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == address },
-	fault:   (*server).deafness,
-}, {
-	Rule: rule{
-		Code: "smtp.backup.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
-		Ref:   "RFC 5321 section 5.1",
-		Title: "Backup mail server does not answer", Requirement: "The backup mail servers answer",
-		Advice: "Start the backup server and open port 25 for it in the firewall, or remove its MX record: as it is, " +
-			"mail waits at the senders when the preferred server fails.",
-	},
-	applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == preferred },
-	fault:   (*server).deafness,
-}, {
-	Rule: rule{
-		Code: "smtp.connection.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.3.2",
-		Title:       "Mail server could not be tested at one of its addresses",
-		Requirement: "Every address of the mail servers could be tested",
-		Advice: "Test the address from another network: the network of this service may have no IPv6, or may block the " +
-			"port.",
-	},
-	applies: func(s *server) bool { return !s.blind },
-	fault: when(unknown, func(s *server) string {
-		if s.session == nil {
-			return "was not tested: there was no time left"
-		}
-		return "could not be tested: " + s.err.Error()
-	}),
-}, {
-	Rule: rule{
-		Code: "smtp.submission.unavailable", Severity: diag.Info, Ref: "RFC 8314 section 3.3",
-		Title: "No submission service on a tested port", Requirement: "The tested submission ports accept connections",
-		Advice: "Nothing to do if users submit mail to another host. Otherwise start the submission service here.",
-	},
-	applies: func(s *server) bool { return !s.forMail() && !s.fate.ignorance() },
-	fault: func(s *server) string {
-		if s.fate != refused && s.fate != silent {
-			return ""
-		}
-		return "offers no submission there: " + s.err.Error()
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.session.deferred", Severity: diag.Warning, Ref: "RFC 5321 section 4.2.1",
-		Title:       "Mail server answers with a temporary failure",
-		Requirement: "No mail server answers with a temporary failure before the first message",
-		Advice: "Look for the reason in the log of the mail server: too many connections, low disk space, or a limit for " +
-			"unknown clients. Senders try again later, so that mail is late but not lost.",
-	},
-	applies: func(s *server) bool { return s.answered() && !s.blind },
-	fault:   when(deferred, func(s *server) string { return "cannot take mail at the moment: " + s.err.Error() }),
-}, {
-	Rule: rule{
-		Code: "smtp.session.unwelcome", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 3.1",
-		Title: "Mail server refuses this client", Requirement: "No mail server refuses this client",
-		Advice: "Nothing to do unless senders see the same reply: the refusal is about the address or the name of the " +
-			"client that makes this test. Allow it in the mail server to get a full result.",
-	},
-	applies: func(s *server) bool { return s.answered() && !s.blind },
-	fault:   when(unwelcome, func(s *server) string { return "refuses this client: " + s.err.Error() }),
-}, {
-	Rule: rule{
-		Code: "smtp.banner.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 5321 section 3.1",
-		Title:       "Mail server turns clients away in its banner",
-		Requirement: "The banners of the mail servers have the code 220",
-		Advice: "Allow connections from the Internet in the mail server, or remove its MX record if it is not meant to " +
-			"receive mail: a banner of 5xx makes senders return mail at once.",
-	},
-	applies: (*server).answered,
-	fault:   when(turnedOff, func(s *server) string { return "turns clients away: " + s.err.Error() }),
-}, {
-	Rule: rule{
-		Code: "smtp.banner.invalid", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 4.2",
-		Title: "No SMTP banner", Requirement: "Every server that accepts connections sends an SMTP banner",
-		Advice: "Check which program listens on this port, and whether a firewall or a limit closes connections before " +
-			"the mail server sees them.",
-	},
-	applies: func(s *server) bool { return s.answered() || s.fate == garbled },
-	fault: when(garbled, func(s *server) string {
-		return "accepts connections, but does not begin with an SMTP banner: " + s.err.Error()
-	}),
-}}
+var sessionRules = []serverRule{where(every, rule{
+	Code: "smtp.address.private", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 6890 section 2.2",
+	Title:       "Mail server with an address that is not public",
+	Requirement: "The addresses of the mail servers are public",
+	Advice:      "Publish the public address of the mail server, and remove the one that is not public.",
+}, when(private, func(s *server) string {
+	if s.forMail() && s.spare == address {
+		return "" // smtp.address.unavailable tells
+	}
+	return "cannot be reached from the Internet: the address is not public"
+})), where((*server).vital, rule{
+	Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.Refused,
+	Differs: "senders turn to the other mail servers, and wait if there is none", Ref: "RFC 5321 section 3.1",
+	Title: "Mail server refuses connections", Requirement: "Every mail server that could be tested accepts connections",
+	Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: " +
+		"senders lose time on it, and mail waits if no other server answers.",
+}, when(refused, (*server).deafness)), where((*server).vital, rule{
+	Code: "smtp.connection.silent", Severity: diag.Error, Weight: 5, Category: factorReach,
+	Ref:   "RFC 5321 section 4.5.3.2",
+	Title: "Mail server does not answer", Requirement: "Every mail server that could be tested answers",
+	Advice: "Check that the mail server runs and that no firewall drops connections to it, or remove its address or " +
+		"MX record: senders wait for minutes before they try the next one.",
+}, when(silent, (*server).deafness)), where(spared(address), rule{
+	Code: "smtp.address.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
+	Ref:         "RFC 5321 section 5.1",
+	Title:       "Mail server does not answer at one of its addresses",
+	Requirement: "The mail servers answer at all of their addresses",
+	Advice: "Let the mail server listen on this address and open port 25 for it in the firewall, or remove the " +
+		"address record: senders that try this address first lose time before they turn to the other one.",
+}, (*server).deafness), where(spared(preferred), rule{
+	Code: "smtp.backup.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
+	Ref:   "RFC 5321 section 5.1",
+	Title: "Backup mail server does not answer", Requirement: "The backup mail servers answer",
+	Advice: "Start the backup server and open port 25 for it in the firewall, or remove its MX record: as it is, " +
+		"mail waits at the senders when the preferred server fails.",
+}, (*server).deafness), where(func(s *server) bool { return !s.blind }, rule{
+	Code: "smtp.connection.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.3.2",
+	Title:       "Mail server could not be tested at one of its addresses",
+	Requirement: "Every address of the mail servers could be tested",
+	Advice: "Test the address from another network: the network of this service may have no IPv6, or may block the " +
+		"port.",
+}, when(unknown, func(s *server) string {
+	if s.session == nil {
+		return "was not tested: there was no time left"
+	}
+	return "could not be tested: " + s.err.Error()
+})), where(func(s *server) bool { return !s.forMail() && !s.fate.ignorance() }, rule{
+	Code: "smtp.submission.unavailable", Severity: diag.Info, Ref: "RFC 8314 section 3.3",
+	Title: "No submission service on a tested port", Requirement: "The tested submission ports accept connections",
+	Advice: "Nothing to do if users submit mail to another host. Otherwise start the submission service here.",
+}, func(s *server) string {
+	if s.fate != refused && s.fate != silent {
+		return ""
+	}
+	return "offers no submission there: " + s.err.Error()
+}), where((*server).heeded, rule{
+	Code: "smtp.session.deferred", Severity: diag.Warning, Ref: "RFC 5321 section 4.2.1",
+	Title:       "Mail server answers with a temporary failure",
+	Requirement: "No mail server answers with a temporary failure before the first message",
+	Advice: "Look for the reason in the log of the mail server: too many connections, low disk space, or a limit for " +
+		"unknown clients. Senders try again later, so that mail is late but not lost.",
+}, when(deferred, failing("cannot take mail at the moment: "))), where((*server).heeded, rule{
+	Code: "smtp.session.unwelcome", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 3.1",
+	Title: "Mail server refuses this client", Requirement: "No mail server refuses this client",
+	Advice: "Nothing to do unless senders see the same reply: the refusal is about the address or the name of the " +
+		"client that makes this test. Allow it in the mail server to get a full result.",
+}, when(unwelcome, failing("refuses this client: "))), where((*server).answered, rule{
+	Code: "smtp.banner.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 5321 section 3.1",
+	Title:       "Mail server turns clients away in its banner",
+	Requirement: "The banners of the mail servers have the code 220",
+	Advice: "Allow connections from the Internet in the mail server, or remove its MX record if it is not meant to " +
+		"receive mail: a banner of 5xx makes senders return mail at once.",
+}, when(turnedOff, failing("turns clients away: "))), where((*server).greeted, rule{
+	Code: "smtp.banner.invalid", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 4.2",
+	Title: "No SMTP banner", Requirement: "Every server that accepts connections sends an SMTP banner",
+	Advice: "Check which program listens on this port, and whether a firewall or a limit closes connections before " +
+		"the mail server sees them.",
+}, when(garbled, failing("accepts connections, but does not begin with an SMTP banner: ")))}
 
 // deafness says how a server on port 25 does not answer; empty if it does.
 func (s *server) deafness() string {
@@ -274,3 +229,26 @@ func when(f fate, say func(*server) string) func(*server) string {
 		return say(s)
 	}
 }
+
+// failing says what a server does, and its error.
+func failing(words string) func(*server) string {
+	return func(s *server) string { return words + s.err.Error() }
+}
+
+func every(*server) bool { return true }
+
+// spared reports whether senders have something else on port 25 instead of a server about which enough is known.
+func spared(by spare) func(*server) bool {
+	return func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == by }
+}
+
+// vital reports whether a server is usable, or senders have nothing else.
+func (s *server) vital() bool {
+	return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none)
+}
+
+// heeded reports whether a server answered, and the rules about all servers do not tell of it.
+func (s *server) heeded() bool { return s.answered() && !s.blind }
+
+// greeted reports whether a connection was accepted and something came.
+func (s *server) greeted() bool { return s.answered() || s.fate == garbled }

@@ -16,129 +16,81 @@ const opportunistic = "Most senders encrypt all the same, but those that follow 
 	"certificate do not deliver."
 
 // encryptionRules are about how TLS comes about.
-var encryptionRules = []serverRule{{
-	Rule: rule{
-		Code: "smtp.starttls.missing", Severity: diag.Warning, Weight: 10, Category: factorTLS, Ref: "RFC 3207 section 4",
-		Title: "STARTTLS not offered: mail arrives unencrypted", Requirement: "The mail servers offer STARTTLS",
-		Advice: "Install a certificate and enable STARTTLS in the mail server. Until then anybody on the way can read " +
-			"mail, and Gmail marks it as not encrypted.",
-	},
-	applies: func(s *server) bool { return s.usable() && !s.implicitTLS() && s.plain.Extended },
-	fault: func(s *server) string {
-		if s.tlsFault != nil && s.tlsFault.Kind == smtp.NotOffered {
-			return "does not offer STARTTLS"
-		}
+var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable() && !s.implicitTLS() && s.plain.Extended }, rule{
+	Code: "smtp.starttls.missing", Severity: diag.Warning, Weight: 10, Category: factorTLS, Ref: "RFC 3207 section 4",
+	Title: "STARTTLS not offered: mail arrives unencrypted", Requirement: "The mail servers offer STARTTLS",
+	Advice: "Install a certificate and enable STARTTLS in the mail server. Until then anybody on the way can read " +
+		"mail, and Gmail marks it as not encrypted.",
+}, func(s *server) string {
+	return said(s.tlsFault != nil && s.tlsFault.Kind == smtp.NotOffered, "does not offer STARTTLS")
+}), where(func(s *server) bool { return s.usable() && s.offersTLS() }, rule{
+	Code: "smtp.starttls.refused", Severity: diag.Warning, Weight: 10, Category: factorTLS, Ref: "RFC 3207 section 4",
+	Title: "STARTTLS is offered, then refused", Requirement: "The mail servers accept STARTTLS where they offer it",
+	Advice: "Look for the reason in the log of the mail server, most often a certificate or a key that cannot be " +
+		"read. Until then mail arrives unencrypted, or not at all from senders that insist on encryption.",
+}, func(s *server) string {
+	if s.tlsFault != nil && s.tlsFault.Step == smtp.StepStartTLS && !s.cutShort() {
+		return "offers STARTTLS, but TLS was not negotiated: " + s.tlsFault.Error()
+	}
+	return ""
+}), where(func(s *server) bool { return s.tls != nil || s.handshakeFailed() }, rule{
+	Code: "smtp.tls.handshake", Severity: diag.Error, Weight: 10, Category: factorTLS, Fact: ground.Handshake,
+	Differs: "many senders fall back to plain text", Ref: "RFC 3207 section 4",
+	Title: "TLS handshake fails", Requirement: "The mail servers complete the TLS handshake",
+	Advice: "Check certificate, key and enabled TLS versions of the mail server, for instance with \"openssl " +
+		"s_client -starttls smtp -connect HOST:25\". Many senders defer mail when the handshake fails.",
+}, func(s *server) string {
+	if s.handshakeFailed() {
+		return "cannot be used over TLS: " + s.tlsFault.Error()
+	}
+	return ""
+}).advising(func(s *server, f *diag.Failure) {
+	if s.implicitTLS() {
+		f.Advice = "Let the mail server begin with TLS on port 465, such as smtpd_tls_wrappermode = yes in Postfix, and " +
+			"check its certificate and key, for instance with \"openssl s_client -connect HOST:465\"."
+	}
+}), where(func(s *server) bool { return s.tls != nil && !s.implicitTLS() }, rule{
+	Code: "smtp.starttls.injection", Severity: diag.Error, Weight: 5, Category: factorTLS, Ref: "RFC 3207 section 6",
+	Title:       "Unencrypted bytes follow the reply to STARTTLS",
+	Requirement: "Nothing follows the reply to STARTTLS before TLS begins",
+	Advice: "Update the mail server, and look for a proxy or a firewall on the way that changes sessions: what comes " +
+		"between STARTTLS and TLS can be taken for a part of the encrypted session.",
+}, func(s *server) string {
+	return said(s.session.Injected, "sends more than its reply to STARTTLS before TLS begins")
+}), where(func(s *server) bool { return s.injection != unasked }, rule{
+	Code: "smtp.starttls.commands", Severity: diag.Error, Weight: 5, Category: factorTLS,
+	Reads: []diag.Source{fromNames, fromAddresses, fromSessions, fromInjection}, Ref: "RFC 3207 section 6",
+	Title:       "Commands sent before TLS are answered inside TLS",
+	Requirement: "The mail servers discard commands that are sent before TLS begins",
+	Advice: "Update the mail server, or the proxy in front of it: it has to discard what it received before the TLS " +
+		"handshake (CVE-2011-0411). Until then an attacker on the network path can put commands into encrypted " +
+		"sessions, and read mail or passwords of clients.",
+}, func(s *server) string {
+	return said(s.injection == injectable, "answers a NOOP inside TLS that was sent unencrypted together with STARTTLS")
+}), where(func(s *server) bool { return s.usable() && s.tls != nil && !s.implicitTLS() }, rule{
+	Code: "smtp.hello.encrypted", Severity: diag.Error, Weight: 5, Category: factorTLS, Ref: "RFC 3207 section 4.2",
+	Title: "Mail server does not answer EHLO over TLS", Requirement: "The mail servers answer EHLO over TLS",
+	Advice: "Look for the reason in the log of the mail server, such as a client certificate that it asks for: mail " +
+		"over TLS does not arrive.",
+}, func(s *server) string {
+	if s.again == nil || s.cutShort() {
 		return ""
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.starttls.refused", Severity: diag.Warning, Weight: 10, Category: factorTLS, Ref: "RFC 3207 section 4",
-		Title: "STARTTLS is offered, then refused", Requirement: "The mail servers accept STARTTLS where they offer it",
-		Advice: "Look for the reason in the log of the mail server, most often a certificate or a key that cannot be " +
-			"read. Until then mail arrives unencrypted, or not at all from senders that insist on encryption.",
-	},
-	applies: func(s *server) bool { return s.usable() && s.offersTLS() },
-	fault: func(s *server) string {
-		if s.tlsFault != nil && s.tlsFault.Step == smtp.StepStartTLS && !s.cutShort() {
-			return "offers STARTTLS, but TLS was not negotiated: " + s.tlsFault.Error()
-		}
-		return ""
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.tls.handshake", Severity: diag.Error, Weight: 10, Category: factorTLS, Fact: ground.Handshake,
-		Differs: "many senders fall back to plain text", Ref: "RFC 3207 section 4",
-		Title: "TLS handshake fails", Requirement: "The mail servers complete the TLS handshake",
-		Advice: "Check certificate, key and enabled TLS versions of the mail server, for instance with \"openssl " +
-			"s_client -starttls smtp -connect HOST:25\". Many senders defer mail when the handshake fails.",
-	},
-	applies: func(s *server) bool { return s.tls != nil || s.handshakeFailed() },
-	fault: func(s *server) string {
-		if s.handshakeFailed() {
-			return "cannot be used over TLS: " + s.tlsFault.Error()
-		}
-		return ""
-	},
-	failure: func(s *server, f *diag.Failure) {
-		if s.implicitTLS() {
-			f.Advice = "Let the mail server begin with TLS on port 465, such as smtpd_tls_wrappermode = yes in Postfix, and " +
-				"check its certificate and key, for instance with \"openssl s_client -connect HOST:465\"."
-		}
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.starttls.injection", Severity: diag.Error, Weight: 5, Category: factorTLS, Ref: "RFC 3207 section 6",
-		Title:       "Unencrypted bytes follow the reply to STARTTLS",
-		Requirement: "Nothing follows the reply to STARTTLS before TLS begins",
-		Advice: "Update the mail server, and look for a proxy or a firewall on the way that changes sessions: what comes " +
-			"between STARTTLS and TLS can be taken for a part of the encrypted session.",
-	},
-	applies: func(s *server) bool { return s.tls != nil && !s.implicitTLS() },
-	fault: func(s *server) string {
-		if s.session.Injected {
-			return "sends more than its reply to STARTTLS before TLS begins"
-		}
-		return ""
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.starttls.commands", Severity: diag.Error, Weight: 5, Category: factorTLS,
-		Reads: []diag.Source{fromNames, fromAddresses, fromSessions, fromInjection}, Ref: "RFC 3207 section 6",
-		Title:       "Commands sent before TLS are answered inside TLS",
-		Requirement: "The mail servers discard commands that are sent before TLS begins",
-		Advice: "Update the mail server, or the proxy in front of it: it has to discard what it received before the TLS " +
-			"handshake (CVE-2011-0411). Until then an attacker on the network path can put commands into encrypted " +
-			"sessions, and read mail or passwords of clients.",
-	},
-	applies: func(s *server) bool { return s.injection != unasked },
-	fault: func(s *server) string {
-		if s.injection == injectable {
-			return "answers a NOOP inside TLS that was sent unencrypted together with STARTTLS"
-		}
-		return ""
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.hello.encrypted", Severity: diag.Error, Weight: 5, Category: factorTLS, Ref: "RFC 3207 section 4.2",
-		Title: "Mail server does not answer EHLO over TLS", Requirement: "The mail servers answer EHLO over TLS",
-		Advice: "Look for the reason in the log of the mail server, such as a client certificate that it asks for: mail " +
-			"over TLS does not arrive.",
-	},
-	applies: func(s *server) bool { return s.usable() && s.tls != nil && !s.implicitTLS() },
-	fault: func(s *server) string {
-		if s.again == nil || s.cutShort() {
-			return ""
-		}
-		return "completes the TLS handshake, but goes no further: " + s.again.Error()
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.tls.version", Severity: diag.Warning, Weight: 3, Category: factorTLS, Fact: ground.OldTLS,
-		Ref:   "RFC 8996 section 2",
-		Title: "Mail server uses an obsolete TLS version", Requirement: "The mail servers use TLS 1.2 or later",
-		Advice: "Enable TLS 1.2 and 1.3: senders that follow the standard do not use older versions.",
-	},
-	applies: encrypted,
-	fault: func(s *server) string {
-		if s.oldTLS() {
-			return "offers nothing newer than " + s.tls.Version
-		}
-		return ""
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.tls.cipher", Severity: diag.Warning, Weight: 3, Category: factorTLS, Ref: "RFC 9325 section 4.1",
-		Title: "Mail server uses a broken cipher", Requirement: "The mail servers use strong ciphers",
-		Advice: "Enable cipher suites with AES-GCM or ChaCha20, and disable RC4 and 3DES.",
-	},
-	applies: encrypted,
-	fault: func(s *server) string {
-		if s.brokenCipher() {
-			return "chooses the cipher suite " + s.tls.CipherSuite
-		}
-		return ""
-	},
-}}
+	}
+	return "completes the TLS handshake, but goes no further: " + s.again.Error()
+}), where(encrypted, rule{
+	Code: "smtp.tls.version", Severity: diag.Warning, Weight: 3, Category: factorTLS, Fact: ground.OldTLS,
+	Ref:   "RFC 8996 section 2",
+	Title: "Mail server uses an obsolete TLS version", Requirement: "The mail servers use TLS 1.2 or later",
+	Advice: "Enable TLS 1.2 and 1.3: senders that follow the standard do not use older versions.",
+}, func(s *server) string {
+	return said(s.oldTLS(), "offers nothing newer than "+s.tls.Version)
+}), where(encrypted, rule{
+	Code: "smtp.tls.cipher", Severity: diag.Warning, Weight: 3, Category: factorTLS, Ref: "RFC 9325 section 4.1",
+	Title: "Mail server uses a broken cipher", Requirement: "The mail servers use strong ciphers",
+	Advice: "Enable cipher suites with AES-GCM or ChaCha20, and disable RC4 and 3DES.",
+}, func(s *server) string {
+	return said(s.brokenCipher(), "chooses the cipher suite "+s.tls.CipherSuite)
+})}
 
 // handshakeFailed reports whether TLS was begun and did not come about.
 func (s *server) handshakeFailed() bool {
@@ -156,110 +108,81 @@ const toleratesAll = "STARTTLS is opportunistic: senders deliver whatever the ce
 // endingRule makes a rule about certificates whose end is as near as [ground.Ends] says.
 func endingRule(r rule, near diag.Severity) serverRule {
 	r.Ref, r.Advice = "RFC 8461 section 4.2", "Renew the certificate, reload the mail server and automate both."
-	return serverRule{
-		Rule: r, applies: func(s *server) bool { return certified(s) && !s.leaf().Expired },
-		fault: func(s *server) string {
-			leaf := s.leaf()
-			if ground.Ends(leaf.NotBefore, leaf.NotAfter, s.now) != near {
-				return ""
-			}
-			return "shows a certificate that expires on " + leaf.NotAfter.Format(time.DateOnly) + ", in " +
-				diag.Count(leaf.DaysRemaining, "day")
-		},
-		failure: func(s *server, f *diag.Failure) { f.Due = s.leaf().NotAfter },
-	}
+	return where(func(s *server) bool { return certified(s) && !s.leaf().Expired }, r, func(s *server) string {
+		leaf := s.leaf()
+		return said(ground.Ends(leaf.NotBefore, leaf.NotAfter, s.now) == near, "shows a certificate that expires on "+
+			leaf.NotAfter.Format(time.DateOnly)+", in "+diag.Count(leaf.DaysRemaining, "day"))
+	}).advising(func(s *server, f *diag.Failure) { f.Due = s.leaf().NotAfter })
 }
 
 // certificateRules are about the certificate that servers show.
-var certificateRules = []serverRule{{
-	Rule: rule{
-		Code: "smtp.certificate.expired", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-		Fact: ground.Expired, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
-		Title:       "Certificate of the mail server has expired",
-		Requirement: "The certificates of the mail servers have not expired",
-		Advice:      "Renew the certificate, reload the mail server and automate both. " + opportunistic,
-	},
-	applies: encrypted,
-	fault: func(s *server) string {
-		if s.leaf() == nil || !s.leaf().Expired {
-			return "" // another certificate of the chain: smtp.certificate.untrusted tells
-		}
-		return distrusted(pki.Expired)(s)
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.certificate.early", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-		Fact: ground.NotYetValid, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
-		Title:       "Certificate of the mail server is not valid yet",
-		Requirement: "The certificates of the mail servers are valid already",
-		Advice: "Install a certificate that is valid now, and check the clock of the machine that issued it. " +
-			opportunistic,
-	},
-	applies: encrypted, fault: distrusted(pki.NotYetValid),
-}, {
-	Rule: rule{
-		Code: "smtp.certificate.incomplete", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-		Ref:         "RFC 8446 section 4.4.2",
-		Title:       "Certificate chain is incomplete: the issuer is not sent",
-		Requirement: "The mail servers send complete certificate chains",
-		Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the " +
-			"certificate of the server alone. If the issuer is an authority of your own, use a public one instead. " +
-			opportunistic,
-	},
-	applies: encrypted,
-	fault: func(s *server) string {
-		if !s.missesIssuer() {
-			return ""
-		}
-		last := s.tls.Chain[len(s.tls.Chain)-1]
-		return fmt.Sprintf("shows a certificate that is not trusted: its chain is incomplete, for the certificate of its "+
-			"issuer %q is not sent, and that issuer is no trusted authority", quoted(issuer(last)))
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.certificate.self_signed", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-		Ref:         "RFC 8461 section 4.2",
-		Title:       "Certificate of the mail server is self-signed",
-		Requirement: "The certificates of the mail servers are not self-signed",
-		Advice: "Use a certificate of a public authority, unless DANE (TLSA records in a signed zone) pins this one. " +
-			opportunistic,
-	},
-	applies: encrypted, fault: distrusted(pki.SelfSignedLeaf),
-}, {
-	Rule: rule{
-		Code: "smtp.certificate.untrusted", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-		Fact: ground.Untrusted, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
-		Title:       "Certificate of the mail server is not trusted",
-		Requirement: "The certificates of the mail servers are issued by trusted authorities",
-		Advice: "Use a certificate of a public authority with its present intermediate certificates, unless DANE (TLSA records " +
-			"in a signed zone) pins this one. " + opportunistic,
-	},
-	applies: encrypted,
-	fault: func(s *server) string {
-		if s.missesIssuer() {
-			return ""
-		}
-		if leaf := s.leaf(); leaf != nil && !leaf.Expired && distrusted(pki.Expired)(s) != "" {
-			return distrusted(pki.Expired)(s) + ". That is the certificate of an authority; the server's own is valid"
-		}
-		return distrusted(pki.NoCertificate, pki.UnknownAuthority, pki.WrongUsage, pki.BadChain)(s)
-	},
-}, {
-	Rule: rule{
-		Code: "smtp.certificate.name", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-		Fact: ground.OtherName, Differs: toleratesAll, Ref: "RFC 8461 section 4.1",
-		Title:       "Certificate does not match the name of the mail server",
-		Requirement: "The certificates match the names of the mail servers",
-		Advice:      "Get a certificate with the name of the MX host as a subject alternative name. " + opportunistic,
-	},
-	applies: func(s *server) bool { return certified(s) && !s.byAddress() },
-	fault: func(s *server) string {
-		if s.tls.Name == nil {
-			return ""
-		}
-		return "shows a certificate for another host name: " + s.tls.Name.Error()
-	},
-}, endingRule(rule{
+var certificateRules = []serverRule{where(encrypted, rule{
+	Code: "smtp.certificate.expired", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+	Fact: ground.Expired, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
+	Title:       "Certificate of the mail server has expired",
+	Requirement: "The certificates of the mail servers have not expired",
+	Advice:      "Renew the certificate, reload the mail server and automate both. " + opportunistic,
+}, func(s *server) string {
+	if s.leaf() == nil || !s.leaf().Expired {
+		return "" // another certificate of the chain: smtp.certificate.untrusted tells
+	}
+	return distrusted(pki.Expired)(s)
+}), where(encrypted, rule{
+	Code: "smtp.certificate.early", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+	Fact: ground.NotYetValid, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
+	Title:       "Certificate of the mail server is not valid yet",
+	Requirement: "The certificates of the mail servers are valid already",
+	Advice: "Install a certificate that is valid now, and check the clock of the machine that issued it. " +
+		opportunistic,
+}, distrusted(pki.NotYetValid)), where(encrypted, rule{
+	Code: "smtp.certificate.incomplete", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+	Ref:         "RFC 8446 section 4.4.2",
+	Title:       "Certificate chain is incomplete: the issuer is not sent",
+	Requirement: "The mail servers send complete certificate chains",
+	Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the " +
+		"certificate of the server alone. If the issuer is an authority of your own, use a public one instead. " +
+		opportunistic,
+}, func(s *server) string {
+	if !s.missesIssuer() {
+		return ""
+	}
+	last := s.tls.Chain[len(s.tls.Chain)-1]
+	return fmt.Sprintf("shows a certificate that is not trusted: its chain is incomplete, for the certificate of its "+
+		"issuer %q is not sent, and that issuer is no trusted authority", quoted(issuer(last)))
+}), where(encrypted, rule{
+	Code: "smtp.certificate.self_signed", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+	Ref:         "RFC 8461 section 4.2",
+	Title:       "Certificate of the mail server is self-signed",
+	Requirement: "The certificates of the mail servers are not self-signed",
+	Advice: "Use a certificate of a public authority, unless DANE (TLSA records in a signed zone) pins this one. " +
+		opportunistic,
+}, distrusted(pki.SelfSignedLeaf)), where(encrypted, rule{
+	Code: "smtp.certificate.untrusted", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+	Fact: ground.Untrusted, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
+	Title:       "Certificate of the mail server is not trusted",
+	Requirement: "The certificates of the mail servers are issued by trusted authorities",
+	Advice: "Use a certificate of a public authority with its present intermediate certificates, unless DANE (TLSA records " +
+		"in a signed zone) pins this one. " + opportunistic,
+}, func(s *server) string {
+	if s.missesIssuer() {
+		return ""
+	}
+	if leaf := s.leaf(); leaf != nil && !leaf.Expired && distrusted(pki.Expired)(s) != "" {
+		return distrusted(pki.Expired)(s) + ". That is the certificate of an authority; the server's own is valid"
+	}
+	return distrusted(pki.NoCertificate, pki.UnknownAuthority, pki.WrongUsage, pki.BadChain)(s)
+}), where(func(s *server) bool { return certified(s) && !s.byAddress() }, rule{
+	Code: "smtp.certificate.name", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+	Fact: ground.OtherName, Differs: toleratesAll, Ref: "RFC 8461 section 4.1",
+	Title:       "Certificate does not match the name of the mail server",
+	Requirement: "The certificates match the names of the mail servers",
+	Advice:      "Get a certificate with the name of the MX host as a subject alternative name. " + opportunistic,
+}, func(s *server) string {
+	if s.tls.Name == nil {
+		return ""
+	}
+	return "shows a certificate for another host name: " + s.tls.Name.Error()
+}), endingRule(rule{
 	Code: "smtp.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring, Weight: 1,
 	Category:    factorCertificate,
 	Title:       "Certificate of the mail server expires soon",
@@ -268,22 +191,18 @@ var certificateRules = []serverRule{{
 	Code: "smtp.certificate.expires_now", Severity: diag.Warning, Fact: ground.ExpiresNow, Differs: toleratesAll,
 	Title:       "Certificate of the mail server is about to expire",
 	Requirement: "No certificate of the mail servers is about to expire",
-}, diag.Error), {
-	Rule: rule{
-		Code: "smtp.certificate.key", Severity: diag.Warning, Weight: 3, Category: factorCertificate,
-		Ref:         "RFC 9325 section 4.5",
-		Title:       "Certificate of the mail server has a weak key",
-		Requirement: "The certificates of the mail servers have strong keys",
-		Advice:      "Get a certificate with an ECDSA key on P-256, or an RSA key of 2048 bits or more.",
-	},
-	applies: certified,
-	fault: func(s *server) string {
-		if key := s.leaf().PublicKey; key.Weak {
-			return "shows a certificate with a weak key: " + key.WeakReason
-		}
-		return ""
-	},
-}}
+}, diag.Error), where(certified, rule{
+	Code: "smtp.certificate.key", Severity: diag.Warning, Weight: 3, Category: factorCertificate,
+	Ref:         "RFC 9325 section 4.5",
+	Title:       "Certificate of the mail server has a weak key",
+	Requirement: "The certificates of the mail servers have strong keys",
+	Advice:      "Get a certificate with an ECDSA key on P-256, or an RSA key of 2048 bits or more.",
+}, func(s *server) string {
+	if key := s.leaf().PublicKey; key.Weak {
+		return "shows a certificate with a weak key: " + key.WeakReason
+	}
+	return ""
+})}
 
 // missesIssuer reports whether the chain ends before a root, at a certificate whose issuer is not trusted itself.
 func (s *server) missesIssuer() bool {

@@ -1,0 +1,230 @@
+package smtpcheck
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// Request asks for the test of the mail servers of a domain, or of one host.
+type Request struct {
+	Domain diag.Domain `json:"domain,omitempty" oneof:"target" doc:"domain whose mail servers are tested" example:"example.com"`
+	Host   Host        `json:"host,omitempty" oneof:"target" doc:"mail server to test, by name or IP address"`
+	// Ports are tested on each host. If empty, it is port 25.
+	Ports []int `json:"ports,omitempty" default:"[25]" enum:"25 465 587" minitems:"1" maxitems:"3" unique:"true" doc:"ports to test: 25 for mail between servers, 465 and 587 for submission" example:"[25]"`
+	// CheckRelay says whether to test for an open relay. Nil means true.
+	CheckRelay *bool `json:"check_relay,omitempty" default:"true" doc:"whether to test if the server relays mail for strangers; no message is sent" example:"true"`
+	// HELO is the name with which the client introduces itself. If zero, it is that of the environment.
+	HELO diag.Domain `json:"helo,omitempty" doc:"name with which the client introduces itself; by default that of this server" example:"client.example.com"`
+	// MaxHosts bounds the mail servers of a domain that are tested. 0 means 5.
+	MaxHosts int `json:"max_hosts,omitempty" default:"5" min:"1" max:"10" doc:"how many mail servers of the domain are tested, the most preferred first" example:"5"`
+}
+
+// The bounds of a request.
+const (
+	defaultHosts = 5
+	maxHosts     = 10
+)
+
+// mailPort is where servers take mail of each other (RFC 5321 section 4.5.4.2).
+const mailPort = 25
+
+// checked fills in defaults, and returns an InputError for what makes no sense.
+func (r Request) checked() (Request, error) {
+	if err := diag.ExactlyOne([]string{"domain", "host"}, !r.Domain.IsZero(), !r.Host.IsZero()); err != nil {
+		return r, err
+	}
+	if len(r.Ports) == 0 {
+		r.Ports = []int{mailPort}
+	}
+	r.Ports = slices.Clone(r.Ports)
+	slices.Sort(r.Ports)
+	r.Ports = slices.Compact(r.Ports)
+	for _, p := range r.Ports {
+		if !slices.Contains(diag.SMTPPorts, uint16(p)) || p > 1<<16-1 {
+			return r, diag.Invalid("ports", "must be among 25, 465 and 587, not %d", p)
+		}
+	}
+	if r.Domain.IsZero() && r.MaxHosts != 0 && r.MaxHosts != defaultHosts {
+		return r, diag.Invalid("max_hosts", "makes sense beside domain only: one host was given")
+	}
+	if r.MaxHosts == 0 {
+		r.MaxHosts = defaultHosts
+	}
+	if r.MaxHosts < 1 || r.MaxHosts > maxHosts {
+		return r, diag.Invalid("max_hosts", "must be between 1 and %d", maxHosts)
+	}
+	return r, nil
+}
+
+// What a check holds at worst, in bytes; TestMemory measures it. A server may send a certificate of 256 KiB and say
+// 32 KiB in a session, all of which is described in the report.
+const (
+	ownMemory    = 512 << 10
+	serverMemory = 640 << 10
+)
+
+// Memory is what the request may make a check hold, in bytes.
+func (r *Request) Memory() int64 {
+	hosts, ports := cmp.Or(r.MaxHosts, defaultHosts), max(1, len(r.Ports))
+	if r.Domain.IsZero() {
+		hosts = 1
+	}
+	return ownMemory + serverMemory*int64(min(maxServers, hosts*ports*2*maxAddresses))
+}
+
+// A Host is a mail server, by its name or its IP address.
+type Host struct{ diag.Host }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. Unlike in a URL, an IPv6 address needs no brackets.
+func (h *Host) UnmarshalText(text []byte) error {
+	if ip, err := diag.ParseIP(string(text)); err == nil && ip.Is6() {
+		text = []byte("[" + ip.String() + "]")
+	}
+	return h.Host.UnmarshalText(text)
+}
+
+// Schema describes the type for the documentation of the API.
+func (Host) Schema() map[string]any {
+	return map[string]any{
+		"type": "string", "minLength": 1, "maxLength": 254,
+		"description": "host name, in ASCII or Unicode, or IP address",
+	}
+}
+
+// Report says how mail servers behave, and what to think of it.
+type Report struct {
+	Domain        string `json:"domain,omitempty" doc:"domain that was asked about"`
+	DomainUnicode string `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
+	diag.Verdict
+	MXFound    bool     `json:"mx_found" doc:"whether the domain has MX records"`
+	NullMX     bool     `json:"null_mx" doc:"whether the domain says that it receives no mail (RFC 7505)"`
+	ImplicitMX bool     `json:"implicit_mx" doc:"whether mail goes to the domain's own address for want of MX records"`
+	Servers    []Server `json:"servers" doc:"what was tested: by preference, host, port, and IPv4 before IPv6"`
+	Summary    Summary  `json:"summary" doc:"the servers in numbers"`
+	Partial    bool     `json:"partial" doc:"whether something could not be learned"`
+	diag.Timing
+}
+
+// A Server is one address and port of a host.
+type Server struct {
+	Host       string         `json:"host" doc:"name of the host, or its address"`
+	Preference *uint16        `json:"preference,omitempty" doc:"preference of the MX record; the lowest is tried first"`
+	Address    string         `json:"address" doc:"IP address that was connected to"`
+	IPVersion  int            `json:"ip_version" enum:"4 6" doc:"version of the Internet Protocol"`
+	Port       int            `json:"port" enum:"25 465 587" doc:"TCP port"`
+	Reachable  bool           `json:"reachable" doc:"whether a mail server answered"`
+	ConnectMS  *int64         `json:"connect_ms,omitempty" min:"0" doc:"time until the connection stood"`
+	Banner     string         `json:"banner,omitempty" doc:"first reply of the server"`
+	BannerMS   *int64         `json:"banner_ms,omitempty" min:"0" doc:"time from the connection to the banner"`
+	ESMTP      bool           `json:"esmtp" doc:"whether the server knows EHLO"`
+	EHLOOK     bool           `json:"ehlo_ok" doc:"whether the server accepted EHLO"`
+	Extensions []Extension    `json:"extensions" doc:"what EHLO listed, before TLS where TLS comes second"`
+	SizeLimit  *int64         `json:"size_limit_bytes,omitempty" min:"0" doc:"largest message accepted; absent if the server does not say"`
+	StartTLS   StartTLS       `json:"starttls" doc:"how encryption came about"`
+	TLS        *pki.TLS       `json:"tls,omitempty" doc:"the encrypted connection; absent if there was none"`
+	Auth       Auth           `json:"auth" doc:"authentication that the server offers"`
+	Relay      Relay          `json:"relay" doc:"whether the server relays mail for strangers"`
+	PTR        PTR            `json:"ptr" doc:"reverse DNS of the address"`
+	Transcript []Line         `json:"transcript" doc:"what both sides said"`
+	Error      string         `json:"error,omitempty" doc:"why the session ended early"`
+	Findings   []diag.Finding `json:"findings" doc:"those of the report that are about this server"`
+}
+
+// An Extension is what a server can do beyond the basic protocol.
+type Extension struct {
+	Name   string   `json:"name" doc:"keyword, in upper case"`
+	Params []string `json:"params" doc:"parameters as sent"`
+}
+
+// StartTLS tells how encryption came about.
+type StartTLS struct {
+	Advertised bool   `json:"advertised" doc:"whether EHLO lists STARTTLS"`
+	Negotiated bool   `json:"negotiated" doc:"whether TLS came about by STARTTLS"`
+	Error      string `json:"error,omitempty" doc:"why it did not, although advertised"`
+}
+
+// Auth tells how clients may authenticate (RFC 4954).
+type Auth struct {
+	BeforeTLS          bool     `json:"advertised_before_tls" doc:"whether AUTH is offered before encryption"`
+	AfterTLS           bool     `json:"advertised_after_tls" doc:"whether AUTH is offered after encryption"`
+	Mechanisms         []string `json:"mechanisms" doc:"all mechanisms offered, in the order in which they were first seen"`
+	PlaintextBeforeTLS bool     `json:"plaintext_before_tls" doc:"whether a mechanism that reveals the password is offered before encryption"`
+}
+
+// RelayStatus is the outcome of the relay test.
+type RelayStatus string
+
+// The outcomes.
+const (
+	RelayClosed       RelayStatus = "closed"       // the server refuses
+	RelayOpen         RelayStatus = "open"         // it accepts
+	RelayInconclusive RelayStatus = "inconclusive" // it did not say, or was not asked
+)
+
+// Values lists the outcomes.
+func (RelayStatus) Values() []string { return diag.Values(RelayClosed, RelayOpen, RelayInconclusive) }
+
+// Relay is the outcome of the relay test: mail from one foreign domain to another.
+type Relay struct {
+	Tested bool        `json:"tested" doc:"whether the test was made"`
+	Status RelayStatus `json:"status" doc:"closed: the server refuses; inconclusive: it did not say, or was not asked"`
+	Reply  string      `json:"reply,omitempty" doc:"reply that decided"`
+}
+
+// PTR is the reverse DNS of the address of a server.
+type PTR struct {
+	Hostnames        []string `json:"hostnames" doc:"host names of the address, at most 20"`
+	ForwardConfirmed bool     `json:"forward_confirmed" doc:"whether one of them has the address"`
+	MatchesBanner    bool     `json:"matches_banner" doc:"whether the banner has one of them"`
+}
+
+// Direction is who a line of a transcript comes from.
+type Direction string
+
+// The directions.
+const (
+	Client Direction = "client"
+	remote Direction = "server"
+	TLS    Direction = "tls" // the outcome of a handshake
+)
+
+// Values lists the directions.
+func (Direction) Values() []string { return diag.Values(Client, remote, TLS) }
+
+// A Line is one line of a transcript.
+type Line struct {
+	AtMS      int64     `json:"at_ms" min:"0" doc:"time since the session began"`
+	Direction Direction `json:"direction" doc:"who says it; tls: outcome of a handshake"`
+	Line      string    `json:"line" doc:"the line without its end, cut after 512 bytes"`
+}
+
+// Summary counts servers.
+type Summary struct {
+	Servers    int `json:"server_count" min:"0" doc:"addresses and ports tested"`
+	Reachable  int `json:"reachable_count" min:"0" doc:"of these, a mail server answered"`
+	TLS        int `json:"tls_count" min:"0" doc:"of these, TLS came about"`
+	Trusted    int `json:"trusted_count" min:"0" doc:"of these, the certificate is trusted and for the host"`
+	OpenRelays int `json:"open_relay_count" min:"0" doc:"servers that relay mail for strangers"`
+}
+
+// Rules describes what is tested.
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+
+// Check speaks with the mail servers of a domain, or with one. Servers that do not answer are a result. The error is a
+// *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if the DNS did not answer at all.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	req, err := req.checked()
+	if err != nil {
+		return nil, err
+	}
+	e, err := gather(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	e.digest()
+	return e.report(env.Now()), nil
+}
