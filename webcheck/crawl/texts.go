@@ -12,14 +12,6 @@ var texts = diag.Texts{
 		Headline: "Page can be crawled and indexed",
 		Sub:      "Crawlers can read the page and its metadata. The findings say what could be better.",
 	},
-	"crawl.robots.disallowed": {
-		Headline: "robots.txt forbids crawling the page",
-		Sub:      "Crawlers do not fetch the page or know its content. Allow it if search engines should list it.",
-	},
-	"crawl.status.missing": {
-		Headline: "Page not found (404 or 410), so it is not indexed",
-		Sub:      "Search engines drop the page. Restore it, or redirect its URL to the content.",
-	},
 	"crawl.type": {
 		Headline: "The content type is not HTML, so there is no page to examine",
 		Sub:      "Crawlers may index the file as it is. Metadata of web pages does not apply to it.",

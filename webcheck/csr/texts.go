@@ -8,8 +8,4 @@ var texts = diag.Texts{
 		Headline: "Signing request is compliant",
 		Sub:      "Nothing in it keeps public authorities from issuing a certificate. Send them the file unchanged.",
 	},
-	"csr.private_key.present": {
-		Headline: "Private key in the text",
-		Sub:      "Anyone who has seen it can use it. Generate a new key, and paste only the signing request.",
-	},
 }
