@@ -90,9 +90,17 @@ func NewTiming(began, ended time.Time) Timing {
 func Sentence(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	if slices.Contains([]string{"a", "an", "the", "there", "that", "this", "no", "its", "more", "white"}, first) {
-		s = strings.ToUpper(s[:1]) + s[1:]
+		s = Upper(s)
 	}
 	return s + "."
+}
+
+// Upper begins a text with a capital letter, as that of a sentence.
+func Upper(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // Count writes a number of things, which are more than one with an s: "1 record", "2 records".
@@ -106,13 +114,18 @@ func Count[N int | int64 | uint32](n N, thing string) string {
 // maxQuoted bounds what a sentence quotes from a record, in bytes.
 const maxQuoted = 200
 
+// Clip makes a text of strangers valid UTF-8 of at most so many bytes, and an ellipsis where it is longer.
+func Clip(s string, most int) string {
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
 // Quote makes a text of strangers fit for a sentence: valid UTF-8, at most 200 bytes and an ellipsis,
 // and quoted as Go does if it has control characters.
 func Quote(s string) string {
-	if len(s) > maxQuoted {
-		s = strings.ToValidUTF8(s[:maxQuoted], "") + "…"
-	}
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = Clip(s, maxQuoted)
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		return fmt.Sprintf("%q", s)
 	}

@@ -135,7 +135,7 @@ func (k Server[E]) when(f serverFact, row func(E) bool) func(E) bool {
 // named writes the name of the server into a text.
 func (k Server[E]) named(text string) string {
 	name := cmp.Or(k.Name, "host")
-	return strings.ReplaceAll(strings.ReplaceAll(text, "{host}", name), "{Host}", strings.ToUpper(name[:1])+name[1:])
+	return strings.ReplaceAll(strings.ReplaceAll(text, "{host}", name), "{Host}", diag.Upper(name))
 }
 
 // ending fails with the certificates that end so soon.

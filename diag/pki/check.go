@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A CheckCode names a weakness that is looked for in a key.
@@ -128,15 +130,13 @@ func (k *Key) checkCurve() KeyCheck {
 	case k.Curve == nil:
 		return skip(checkCurve, "The curve is not known.")
 	case k.Fault != "":
-		return fail(checkCurve, "%s.", upper(k.Fault))
+		return fail(checkCurve, "%s.", diag.Upper(k.Fault))
 	case k.Curve.OID == "" || k.Y == nil:
 		return skip(checkCurve, "The curve has no name by which its properties could be known, or the point is compressed.")
 	default:
 		return pass(checkCurve, "The point lies on the curve %s.", k.Curve.Name)
 	}
 }
-
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // searches are those for the factors of a modulus.
 func (k *Key) searches() []KeyCheck {

@@ -279,11 +279,7 @@ func (s observation) words() string {
 	case len(s.values) == 0:
 		return "that there is no such record"
 	}
-	joined := strings.Join(s.values, ", ")
-	if len(joined) > maxValueText {
-		joined = strings.ToValidUTF8(joined[:maxValueText], "") + "…"
-	}
-	return joined
+	return diag.Clip(strings.Join(s.values, ", "), maxValueText)
 }
 
 // duration writes seconds for people, rounded up.
