@@ -30,7 +30,7 @@ func addressed(e *evidence) bool { return len(e.Addresses) > 0 }
 
 // reached reports whether any address answered.
 func reached(e *evidence) bool {
-	return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.SOA().OK() })
+	return anyAddress(func(ad *survey.Address) bool { return ad.SOA().OK() })(e)
 }
 
 // served reports whether a server serves the zone.
@@ -42,18 +42,24 @@ func hasSOA(e *evidence) bool { return e.soa() != nil }
 // signed reports whether the zone has keys.
 func signed(e *evidence) bool { return e.sec.keyed }
 
+// anyAddress is the condition that something holds for an address.
+func anyAddress(holds func(*survey.Address) bool) func(*evidence) bool {
+	return func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, holds) }
+}
+
+// anyServing is the condition that something holds for a server of the zone.
+func anyServing(holds func(*survey.Address) bool) func(*evidence) bool {
+	return func(e *evidence) bool { return slices.ContainsFunc(e.serving, holds) }
+}
+
 // asked is the condition that a probe was sent to an address, whatever came back.
 func asked(p survey.Probe) func(*evidence) bool {
-	return func(e *evidence) bool {
-		return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.Asked(p) })
-	}
+	return anyAddress(func(ad *survey.Address) bool { return ad.Asked(p) })
 }
 
 // answered is the condition that an address answered a probe.
 func answered(p survey.Probe) func(*evidence) bool {
-	return func(e *evidence) bool {
-		return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.Replies[p].OK() })
-	}
+	return anyAddress(func(ad *survey.Address) bool { return ad.Replies[p].OK() })
 }
 
 // told is the condition that a number of servers of the zone answered a probe with NOERROR.
@@ -71,13 +77,11 @@ func told(servers int, p survey.Probe) func(*evidence) bool {
 
 // determined is the condition that a server of the zone said what there is, or that there is nothing.
 func determined(p survey.Probe) func(*evidence) bool {
-	return func(e *evidence) bool {
-		return slices.ContainsFunc(e.serving, func(ad *survey.Address) bool { return ad.Replies[p].Settled() })
-	}
+	return anyServing(func(ad *survey.Address) bool { return ad.Replies[p].Settled() })
 }
 
-// has is the condition that a server returned records of a type at the apex.
-func has(qtype uint16) func(*evidence) bool {
+// hasType is the condition that a server returned records of a type at the apex.
+func hasType(qtype uint16) func(*evidence) bool {
 	return func(e *evidence) bool {
 		r := e.at(e.Zone, qtype)
 		return r.OK() && len(survey.RRSet(r.Msg.Answer, e.Zone, qtype)) > 0

@@ -18,9 +18,34 @@ func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) str
 	})
 }
 
-// eachHost does the same for each name of a server.
-func (e *evidence) eachHost(detail func(*survey.Server) string) diag.Failures {
-	return diag.FailEach(e.Servers, func(s *survey.Server) diag.Failures { return about(s.Name, detail(s)) })
+// atAddresses, atServing and atHosts make the test of a rule of what a function says of each address, each address that
+// serves the zone, and each name of a server.
+func atAddresses(detail func(*evidence, *survey.Address) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return e.each(e.Addresses, func(ad *survey.Address) string { return detail(e, ad) })
+	}
+}
+
+func atServing(detail func(*evidence, *survey.Address) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return e.each(e.serving, func(ad *survey.Address) string { return detail(e, ad) })
+	}
+}
+
+func atHosts(detail func(*evidence, *survey.Server) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.Servers, func(s *survey.Server) diag.Failures { return about(s.Name, detail(e, s)) })
+	}
+}
+
+// saying makes such a function of a text, for what meets a condition.
+func saying(text string, holds func(*survey.Address) bool) func(*evidence, *survey.Address) string {
+	return func(_ *evidence, ad *survey.Address) string {
+		if holds(ad) {
+			return text
+		}
+		return ""
+	}
 }
 
 // about makes a failure of a text that continues a sentence beginning with a name; of no text, none.
@@ -70,12 +95,6 @@ func aliasText(a diag.Addresses) string {
 	}
 	return ""
 }
-
-// seconds writes a number of seconds.
-func seconds(n uint32) string { return diag.Count(n, "second") }
-
-// upper begins a sentence with a text.
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // joined names a few places.
 func joined(places []string) string {

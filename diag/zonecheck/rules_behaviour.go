@@ -29,14 +29,12 @@ var behaviourRules = diag.Rules[*evidence]{
 		Title: "NXDOMAIN for AAAA queries", Requirement: "No name server answers NXDOMAIN for AAAA queries",
 		Advice: "Replace the server software: resolvers conclude that the whole domain does not exist.",
 		When:   aaaaKnown,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if ad.Replies[survey.ProbeAAAA].Rcode() == dns.RcodeNameError {
-					return "answers NXDOMAIN for the AAAA records of " + e.Domain.String() + ", which exists"
-				}
-				return ""
-			})
-		},
+		Fails: atServing(func(e *evidence, ad *survey.Address) string {
+			if ad.Replies[survey.ProbeAAAA].Rcode() == dns.RcodeNameError {
+				return "answers NXDOMAIN for the AAAA records of " + e.Domain.String() + ", which exists"
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.aaaa.dropped", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
@@ -44,15 +42,13 @@ var behaviourRules = diag.Rules[*evidence]{
 		Title: "AAAA queries are dropped", Requirement: "Every name server answers AAAA queries",
 		Advice: "Replace the server software, or the firewall in front of it: clients run into timeouts.",
 		When:   aaaaKnown,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				dropped := ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut
-				if dropped && ad.Replies[survey.ProbeA].OK() && e.typeFails() {
-					return "answers A queries and drops AAAA queries"
-				}
-				return ""
-			})
-		},
+		Fails: atServing(func(e *evidence, ad *survey.Address) string {
+			dropped := ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut
+			if dropped && ad.Replies[survey.ProbeA].OK() && e.typeFails() {
+				return "answers A queries and drops AAAA queries"
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.aaaa.failing", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
@@ -60,16 +56,14 @@ var behaviourRules = diag.Rules[*evidence]{
 		Title: "Error reply for AAAA queries", Requirement: "No name server answers AAAA queries with an error",
 		Advice: "Replace the server software: without AAAA records it must answer NOERROR.",
 		When:   aaaaKnown,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				rcode := ad.Replies[survey.ProbeAAAA].Rcode()
-				if rcode > 0 && rcode != dns.RcodeNameError && ad.Replies[survey.ProbeA].Rcode() == dns.RcodeSuccess &&
-					e.typeFails() {
-					return "answers " + diag.RcodeName(rcode) + " for AAAA queries and NOERROR for A queries"
-				}
-				return ""
-			})
-		},
+		Fails: atServing(func(e *evidence, ad *survey.Address) string {
+			rcode := ad.Replies[survey.ProbeAAAA].Rcode()
+			if rcode > 0 && rcode != dns.RcodeNameError && ad.Replies[survey.ProbeA].Rcode() == dns.RcodeSuccess &&
+				e.typeFails() {
+				return "answers " + diag.RcodeName(rcode) + " for AAAA queries and NOERROR for A queries"
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
@@ -77,17 +71,15 @@ var behaviourRules = diag.Rules[*evidence]{
 		Title: "Names are matched case-sensitively", Requirement: "The letter case of the query name does not matter",
 		Advice: "Replace the server software: resolvers mix the case of letters on purpose.",
 		When:   asked(survey.ProbeCase),
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				mixed, plain := ad.Replies[survey.ProbeCase], ad.Replies[survey.ProbeSOA].Standing(e.Zone)
-				if !ad.Asked(survey.ProbeCase) || plain != survey.Authoritative ||
-					mixed.Standing(e.Zone) == survey.Authoritative && len(mixed.Msg.Answer) > 0 ||
-					len(ad.Replies[survey.ProbeSOA].Msg.Answer) == 0 {
-					return ""
-				}
-				return fmt.Sprintf("answers for %s, and not for %s", e.Domain, survey.MixedCase(e.Domain.String()))
-			})
-		},
+		Fails: atServing(func(e *evidence, ad *survey.Address) string {
+			mixed, plain := ad.Replies[survey.ProbeCase], ad.Replies[survey.ProbeSOA].Standing(e.Zone)
+			if !ad.Asked(survey.ProbeCase) || plain != survey.Authoritative ||
+				mixed.Standing(e.Zone) == survey.Authoritative && len(mixed.Msg.Answer) > 0 ||
+				len(ad.Replies[survey.ProbeSOA].Msg.Answer) == 0 {
+				return ""
+			}
+			return fmt.Sprintf("answers for %s, and not for %s", e.Domain, survey.MixedCase(e.Domain.String()))
+		}),
 	},
 	{
 		Code: "zone.names.within", Severity: diag.Error, Weight: 3, Category: categoryNameserver,

@@ -28,7 +28,7 @@ var keyRules = diag.Rules[*evidence]{
 		Advice: "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
 		When:   func(e *evidence) bool { return secured(e) && told(1, survey.ProbeKeys)(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", upper(e.parentName()),
+			return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", diag.Upper(e.parentName()),
 				diag.Count(len(e.cut.ds), "DS record"), e.Domain)
 		},
 	},
@@ -99,7 +99,7 @@ var keyRules = diag.Rules[*evidence]{
 		When:   secured,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Policy{}.Usable),
-				"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", upper(e.parentName()),
+				"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", diag.Upper(e.parentName()),
 				diag.Count(len(e.cut.ds), "DS record"), e.Domain)
 		},
 	},

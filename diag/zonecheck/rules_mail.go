@@ -26,9 +26,11 @@ func mailServersResolved(e *evidence) bool {
 	})
 }
 
-// eachMailServer calls a function for each mail server and collects what it says of it.
-func (e *evidence) eachMailServer(detail func(host string) string) diag.Failures {
-	return diag.FailEach(e.mailServers(), func(host string) diag.Failures { return about(host, detail(host)) })
+// atMailServers makes the test of a rule of what a function says of each mail server.
+func atMailServers(detail func(e *evidence, host string) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mailServers(), func(host string) diag.Failures { return about(host, detail(e, host)) })
+	}
 }
 
 // mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.
@@ -51,14 +53,12 @@ var mailRules = diag.Rules[*evidence]{
 		Requirement: "MX records have names and not IP addresses",
 		Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
 		When:        hasMailServers,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachMailServer(func(host string) string {
-				if survey.Literal(host).IsValid() {
-					return "is an IP address, and senders take it for a name"
-				}
-				return ""
-			})
-		},
+		Fails: atMailServers(func(_ *evidence, host string) string {
+			if survey.Literal(host).IsValid() {
+				return "is an IP address, and senders take it for a name"
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Category: categoryMail,
@@ -66,14 +66,12 @@ var mailRules = diag.Rules[*evidence]{
 		Title: "MX record with an invalid host name", Requirement: "The names of the mail servers are valid host names",
 		Advice: "Rename the mail server: use letters, digits and hyphens only.",
 		When:   hasMailServers,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachMailServer(func(host string) string {
-				if survey.Literal(host).IsValid() || hostName(host) {
-					return ""
-				}
-				return "is not a valid host name"
-			})
-		},
+		Fails: atMailServers(func(_ *evidence, host string) string {
+			if survey.Literal(host).IsValid() || hostName(host) {
+				return ""
+			}
+			return "is not a valid host name"
+		}),
 	},
 	{
 		Code: "zone.mx.alias", Severity: diag.Error, Weight: 3, Category: categoryMail,
@@ -81,9 +79,7 @@ var mailRules = diag.Rules[*evidence]{
 		Title: "MX record points to a CNAME", Requirement: "No mail server name is an alias",
 		Advice: "Use the name that the alias points to in the MX record.",
 		When:   mailServersResolved,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachMailServer(func(host string) string { return aliasText(e.Hosts[host]) })
-		},
+		Fails:  atMailServers(func(e *evidence, host string) string { return aliasText(e.Hosts[host]) }),
 	},
 	{
 		Code: "zone.mx.address", Severity: diag.Error, Weight: 3, Category: categoryMail, Fact: ground.NoAddress,
@@ -91,15 +87,13 @@ var mailRules = diag.Rules[*evidence]{
 		Title: "Mail server without an address", Requirement: "Every mail server has an address",
 		Advice: "Add an address record for the mail server, or remove its MX record.",
 		When:   mailServersResolved,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachMailServer(func(host string) string {
-				a, ok := e.Hosts[host]
-				if !ok || survey.Literal(host).IsValid() || a.Err() != nil || len(a.All()) > 0 {
-					return ""
-				}
-				return "has no address"
-			})
-		},
+		Fails: atMailServers(func(e *evidence, host string) string {
+			a, ok := e.Hosts[host]
+			if !ok || survey.Literal(host).IsValid() || a.Err() != nil || len(a.All()) > 0 {
+				return ""
+			}
+			return "has no address"
+		}),
 	},
 	{
 		Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Category: categoryMail,

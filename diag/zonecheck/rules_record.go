@@ -29,19 +29,17 @@ var recordRules = diag.Rules[*evidence]{
 		Title: "CNAME at the zone apex", Requirement: "The zone apex has no CNAME",
 		Advice: "Replace the CNAME record with address records, or with an HTTPS record in alias mode.",
 		When:   served,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				for _, r := range ad.Replies[:survey.ProbeAbsent] {
-					if !r.OK() {
-						continue
-					}
-					if list := survey.Set[*dns.CNAME](r.Msg.Answer, e.Zone); len(list) > 0 {
-						return fmt.Sprintf("has a CNAME from %s to %s", e.Domain, diag.Quote(survey.BareName(list[0].Target)))
-					}
+		Fails: atServing(func(e *evidence, ad *survey.Address) string {
+			for _, r := range ad.Replies[:survey.ProbeAbsent] {
+				if !r.OK() {
+					continue
 				}
-				return ""
-			})
-		},
+				if list := survey.Set[*dns.CNAME](r.Msg.Answer, e.Zone); len(list) > 0 {
+					return fmt.Sprintf("has a CNAME from %s to %s", e.Domain, diag.Quote(survey.BareName(list[0].Target)))
+				}
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.differ", Severity: diag.Warning, Weight: 3, Category: categoryRecords,
@@ -95,21 +93,19 @@ var recordRules = diag.Rules[*evidence]{
 		Title: "Wildcard answers for any name", Requirement: "Names without records do not exist",
 		Advice: "Check that the wildcard is intended: it answers for every misspelled name.",
 		When:   determined(survey.ProbeAbsent),
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
-					return fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain)
-				}
-				return ""
-			})
-		},
+		Fails: atServing(func(e *evidence, ad *survey.Address) string {
+			if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
+				return fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain)
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.caa", Severity: diag.Warning, Weight: 1, Category: categoryRecords, Reads: []diag.Source{content},
 		Ref:   "RFC 8659 section 4.1",
 		Title: "Faulty CAA record", Requirement: "The CAA records are valid",
 		Advice: "Correct the record: certification authorities refuse to issue if a critical property is unknown to them.",
-		When:   has(dns.TypeCAA),
+		When:   hasType(dns.TypeCAA),
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone), caaFaults)
 		},
@@ -119,7 +115,7 @@ var recordRules = diag.Rules[*evidence]{
 		Ref:   "RFC 9460 section 2.4",
 		Title: "Faulty HTTPS record", Requirement: "The HTTPS records are valid",
 		Advice: "Correct the record: browsers ignore it, or cannot connect.",
-		When:   has(dns.TypeHTTPS),
+		When:   hasType(dns.TypeHTTPS),
 		Fails: func(e *evidence) diag.Failures {
 			return httpsFaults(survey.Set[*dns.HTTPS](e.at(e.Zone, dns.TypeHTTPS).Msg.Answer, e.Zone), e.Zone)
 		},
@@ -130,7 +126,7 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "ZONEMD record of an older zone version",
 		Requirement: "The ZONEMD record belongs to the present zone version",
 		Advice:      "Have the signer update the ZONEMD record with each change of the zone.",
-		When:        func(e *evidence) bool { return hasSOA(e) && has(dns.TypeZONEMD)(e) },
+		When:        func(e *evidence) bool { return hasSOA(e) && hasType(dns.TypeZONEMD)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			digests := survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone)
 			return diag.FailEach(digests, func(md *dns.ZONEMD) diag.Failures {
@@ -141,12 +137,12 @@ var recordRules = diag.Rules[*evidence]{
 	},
 }
 
-// shared is the network between providers and their customers (RFC 6598).
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// carriers is the network between providers and their customers (RFC 6598).
+var carriers = netip.MustParsePrefix("100.64.0.0/10")
 
 // internal reports whether an address leads somewhere else in each network.
 func internal(ip netip.Addr) bool {
-	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || shared.Contains(ip)
+	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || carriers.Contains(ip)
 }
 
 // addressesOf lists the addresses that servers of the zone gave for the domain or for www.

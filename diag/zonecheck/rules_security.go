@@ -18,53 +18,40 @@ var securityRules = diag.Rules[*evidence]{
 		Title: "Open recursion on a name server", Requirement: "No name server offers open recursion",
 		Advice: "Disable recursion, or allow it to your own networks only: open resolvers amplify attacks.",
 		When:   answered(survey.ProbeRecursion),
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if !recurses(ad) {
-					return ""
-				}
-				name := ad.Replies[survey.ProbeRecursion].Msg.Question[0].Name
-				return "resolved " + survey.BareName(name) + ", which it does not serve, for any client"
-			})
-		},
+		Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
+			if !recurses(ad) {
+				return ""
+			}
+			name := ad.Replies[survey.ProbeRecursion].Msg.Question[0].Name
+			return "resolved " + survey.BareName(name) + ", which it does not serve, for any client"
+		}),
 	},
 	{
 		Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
 		Reads: []diag.Source{transfer}, Ref: "Zonemaster NAMESERVER03, RFC 5936 section 5",
 		Title: "Zone transfer open to anyone", Requirement: "Zone transfers are restricted",
 		Advice: "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
-		When:   func(e *evidence) bool { return slices.ContainsFunc(e.serving, transferAnswered) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if transfers(ad, e.Zone) {
-					return "transfers the whole zone to anyone (AXFR)"
-				}
-				return ""
-			})
-		},
+		When:   anyServing(transferAnswered),
+		Fails: atAddresses(func(e *evidence, ad *survey.Address) string {
+			if transfers(ad, e.Zone) {
+				return "transfers the whole zone to anyone (AXFR)"
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.cookies.wrong", Severity: diag.Error, Weight: 2, Category: categorySecurity,
 		Ref:   "RFC 7873 section 5.3",
 		Title: "DNS cookie not returned as sent", Requirement: "DNS cookies are returned as they were sent",
 		Advice: "Replace the server software: resolvers take its replies for forged ones and discard them.",
-		When:   ednsKnown,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt != nil && foreignCookie(opt) {
-					return "answers with a cookie that is not the client's"
-				}
-				return ""
-			})
-		},
+		When:   anyServing(func(ad *survey.Address) bool { return ad.Replies[survey.ProbeIdentity].EDNS() != nil }),
+		Fails: atServing(func(_ *evidence, ad *survey.Address) string {
+			if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt != nil && foreignCookie(opt) {
+				return "answers with a cookie that is not the client's"
+			}
+			return ""
+		}),
 	},
-}
-
-// ednsKnown reports whether a server answered a query with EDNS options with EDNS.
-func ednsKnown(e *evidence) bool {
-	return slices.ContainsFunc(e.serving, func(ad *survey.Address) bool {
-		return ad.Replies[survey.ProbeIdentity].EDNS() != nil
-	})
 }
 
 // recurses reports whether a server found out what it cannot know by itself. The flag RA alone proves

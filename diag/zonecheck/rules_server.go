@@ -22,17 +22,15 @@ var serverRules = diag.Rules[*evidence]{
 		Title: "Name server does not answer", Requirement: "No name server drops queries",
 		Advice: "Check that the name server runs and that no firewall drops queries: resolvers lose time with each attempt.",
 		When:   func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, e.measured) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				switch r := ad.SOA(); {
-				case !e.measured(ad) || ad.Source().IsValid():
-					return ""
-				case r.Result == survey.TimedOut, r.Result == survey.Reset:
-					return "does not answer, although other servers can be reached over IPv" + version(ad)
-				}
+		Fails: atAddresses(func(e *evidence, ad *survey.Address) string {
+			switch r := ad.SOA(); {
+			case !e.measured(ad) || ad.Source().IsValid():
 				return ""
-			})
-		},
+			case r.Result == survey.TimedOut, r.Result == survey.Reset:
+				return fmt.Sprintf("does not answer, although other servers can be reached over IPv%d", diag.IP{Addr: ad.IP}.Version())
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.closed", Severity: diag.Error, Weight: 5, Category: categoryNameserver, Fact: ground.Refused,
@@ -40,34 +38,23 @@ var serverRules = diag.Rules[*evidence]{
 		Title:       "Name server refuses connections to port 53",
 		Requirement: "Every name server accepts queries at port 53",
 		Advice:      "Start the name server, make it listen on this address, or remove the address.",
-		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return talked(ad) || refuses(ad) })
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if refuses(ad) {
-					return "refuses connections to port 53"
-				}
-				return ""
-			})
-		},
+		When:        anyAddress(func(ad *survey.Address) bool { return talked(ad) || refuses(ad) }),
+		Fails:       atAddresses(saying("refuses connections to port 53", refuses)),
 	},
 	{
 		Code: "zone.ns.malformed", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
 		Ref:   "RFC 1035 section 4.1",
 		Title: "Name server sends malformed replies", Requirement: "The replies of every name server can be parsed",
 		Advice: "Replace the server software, or the middlebox that rewrites its replies.",
-		When:   func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				for _, r := range ad.Replies {
-					if r.Result == survey.Malformed {
-						return "sent a reply that is not a DNS message"
-					}
+		When:   anyAddress(talked),
+		Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
+			for _, r := range ad.Replies {
+				if r.Result == survey.Malformed {
+					return "sent a reply that is not a DNS message"
 				}
-				return ""
-			})
-		},
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.lame", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
@@ -97,20 +84,16 @@ var serverRules = diag.Rules[*evidence]{
 		Code: "zone.ns.slow", Severity: diag.Info, Category: categoryNameserver, Ref: "RFC 2182 section 3.1",
 		Title: "Name server answers slowly", Requirement: "Every name server answers within half a second",
 		Advice: "Check the load of the name server and the path to it: distance alone does not explain the delay.",
-		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
-				_, known := ad.Latency()
-				return known
-			})
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if fastest, known := ad.Latency(); known && fastest >= slowAfter {
-					return fmt.Sprintf("took %d ms for its fastest answer", fastest.Milliseconds())
-				}
-				return ""
-			})
-		},
+		When: anyAddress(func(ad *survey.Address) bool {
+			_, known := ad.Latency()
+			return known
+		}),
+		Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
+			if fastest, known := ad.Latency(); known && fastest >= slowAfter {
+				return fmt.Sprintf("took %d ms for its fastest answer", fastest.Milliseconds())
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.source", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
@@ -118,33 +101,29 @@ var serverRules = diag.Rules[*evidence]{
 		Title:       "Name server replies from another address",
 		Requirement: "Replies come from the address that was queried",
 		Advice:      "Make the name server reply from the address that was queried: resolvers discard other replies.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if from := ad.Source(); from.IsValid() {
-					return "replied from " + from.String()
-				}
-				return ""
-			})
-		},
+		When:        anyAddress(talked),
+		Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
+			if from := ad.Source(); from.IsValid() {
+				return "replied from " + from.String()
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.ns.forged", Severity: diag.Info, Category: categoryNameserver, Ref: "RFC 5452 section 4",
 		Title: "Forged replies received", Requirement: "No forged reply arrives",
 		Advice: "Find out who sends the forged replies: resolvers that check less carefully would accept them.",
-		When:   func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				forged := 0
-				for _, r := range ad.Replies {
-					forged += r.Forged
-				}
-				if forged == 0 {
-					return ""
-				}
-				return "was queried, and " + diag.Count(forged, "datagram") + " with another ID or question came back"
-			})
-		},
+		When:   anyAddress(talked),
+		Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
+			forged := 0
+			for _, r := range ad.Replies {
+				forged += r.Forged
+			}
+			if forged == 0 {
+				return ""
+			}
+			return "was queried, and " + diag.Count(forged, "datagram") + " with another ID or question came back"
+		}),
 	},
 }
 
@@ -167,8 +146,6 @@ func (e *evidence) measured(ad *survey.Address) bool {
 	return e.responds[ad.IP.Is6()] && r != survey.NotAsked && r != survey.Unroutable && r != survey.Blocked
 }
 
-func version(ad *survey.Address) string { return fmt.Sprint(diag.IP{Addr: ad.IP}.Version()) }
-
 // unlessLame is the condition that a server has a standing, or that none is lame: what a lame one would be if it had
 // the zone is not known, and not to be praised.
 func unlessLame(s survey.Standing) func(*evidence) bool {
@@ -182,12 +159,10 @@ func unlessLame(s survey.Standing) func(*evidence) bool {
 
 // withStanding reports the addresses that are of one standing.
 func withStanding(s survey.Standing) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return e.each(e.Addresses, func(ad *survey.Address) string {
-			if ad.SOA().Standing(e.Zone) == s {
-				return e.trouble(ad)
-			}
-			return ""
-		})
-	}
+	return atAddresses(func(e *evidence, ad *survey.Address) string {
+		if ad.SOA().Standing(e.Zone) == s {
+			return e.trouble(ad)
+		}
+		return ""
+	})
 }

@@ -31,14 +31,12 @@ var soaRules = diag.Rules[*evidence]{
 		Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
 		Advice: "Add the SOA record: without it resolvers cannot cache negative answers.",
 		When:   served,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)) == 0 {
-					return "has no SOA record for " + e.Domain.String()
-				}
-				return ""
-			})
-		},
+		Fails: atServing(func(e *evidence, ad *survey.Address) string {
+			if len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)) == 0 {
+				return "has no SOA record for " + e.Domain.String()
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.soa.multiple", Severity: diag.Error, Weight: 3, Category: categorySOA,
@@ -46,14 +44,12 @@ var soaRules = diag.Rules[*evidence]{
 		Title: "More than one SOA record", Requirement: "There is one SOA record",
 		Advice: "Remove all SOA records but one.",
 		When:   hasSOA,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if n := len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)); n > 1 {
-					return fmt.Sprintf("has %d SOA records for %s", n, e.Domain)
-				}
-				return ""
-			})
-		},
+		Fails: atServing(func(e *evidence, ad *survey.Address) string {
+			if n := len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)); n > 1 {
+				return fmt.Sprintf("has %d SOA records for %s", n, e.Domain)
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.soa.serial.differs", Severity: diag.Warning, Weight: 3, Category: categorySOA,

@@ -77,3 +77,6 @@ func below(field func(*dns.SOA) (string, uint32), least uint32) func(*evidence) 
 		return diag.FailIf(value < least, "The %s is %s.", name, seconds(value))
 	}
 }
+
+// seconds writes a number of seconds.
+func seconds(n uint32) string { return diag.Count(n, "second") }

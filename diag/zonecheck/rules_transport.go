@@ -17,34 +17,27 @@ var transportRules = diag.Rules[*evidence]{
 		Title: "Name server does not answer over UDP", Requirement: "Every name server that answers does so over UDP",
 		Advice: "Allow UDP to and from port 53: resolvers ask over UDP first.",
 		When:   reached,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if ad.Replies[survey.ProbeTCP].OK() && !ad.Replies[survey.ProbeSOA].OK() && ad.Asked(survey.ProbeSOA) {
-					return "answers over TCP and not over UDP"
-				}
-				return ""
-			})
-		},
+		Fails: atAddresses(saying("answers over TCP and not over UDP", func(ad *survey.Address) bool {
+			return ad.Replies[survey.ProbeTCP].OK() && !ad.Replies[survey.ProbeSOA].OK() && ad.Asked(survey.ProbeSOA)
+		})),
 	},
 	{
 		Code: "zone.transport.tcp", Severity: diag.Error, Weight: 5, Category: categoryTransport,
 		Ref:   "Zonemaster CONNECTIVITY02, RFC 7766 section 5",
 		Title: "Name server does not answer over TCP", Requirement: "Every name server that answers does so over TCP",
 		Advice: "Allow TCP connections to port 53: without them, large answers are lost.",
-		When:   func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, triedTCP) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				r := ad.Replies[survey.ProbeTCP]
-				switch {
-				case !ad.Replies[survey.ProbeSOA].OK() || r.OK() || r.Result == survey.NotAsked:
-					return ""
-				case r.Result == survey.Refused:
-					return "answers over UDP and refuses TCP connections"
-				default:
-					return "answers over UDP and not over TCP"
-				}
-			})
-		},
+		When:   anyAddress(triedTCP),
+		Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
+			r := ad.Replies[survey.ProbeTCP]
+			switch {
+			case !ad.Replies[survey.ProbeSOA].OK() || r.OK() || r.Result == survey.NotAsked:
+				return ""
+			case r.Result == survey.Refused:
+				return "answers over UDP and refuses TCP connections"
+			default:
+				return "answers over UDP and not over TCP"
+			}
+		}),
 	},
 	{
 		Code: "zone.transport.truncation", Severity: diag.Warning, Weight: 2, Category: categoryTransport,
@@ -52,14 +45,12 @@ var transportRules = diag.Rules[*evidence]{
 		Title: "Small answers are truncated", Requirement: "Small answers are not truncated",
 		Advice: "Make the name server send small answers over UDP: now every answer takes a TCP connection.",
 		When:   answered(survey.ProbeSOA),
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if r := ad.Replies[survey.ProbeSOA]; r.OK() && r.Msg.Truncated {
-					return "truncates even the SOA record over UDP"
-				}
-				return ""
-			})
-		},
+		Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
+			if r := ad.Replies[survey.ProbeSOA]; r.OK() && r.Msg.Truncated {
+				return "truncates even the SOA record over UDP"
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.transport.unexamined", Severity: diag.Info, StateIfFailed: diag.Unknown,
@@ -113,18 +104,16 @@ var ednsRules = diag.Rules[*evidence]{
 		Title: "Name server without EDNS", Requirement: "Every name server supports EDNS",
 		Advice: "Replace the server software: DNSSEC needs EDNS, and without it large answers need TCP.",
 		When:   ednsAnswered,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				switch r := ad.Replies[survey.ProbeEDNS]; {
-				case ad.EDNS || !r.OK():
-					return ""
-				case r.Msg.Rcode != dns.RcodeSuccess:
-					return "answers " + diag.RcodeName(r.Msg.Rcode) + " to queries with EDNS"
-				default:
-					return "ignores EDNS"
-				}
-			})
-		},
+		Fails: atServing(func(_ *evidence, ad *survey.Address) string {
+			switch r := ad.Replies[survey.ProbeEDNS]; {
+			case ad.EDNS || !r.OK():
+				return ""
+			case r.Msg.Rcode != dns.RcodeSuccess:
+				return "answers " + diag.RcodeName(r.Msg.Rcode) + " to queries with EDNS"
+			default:
+				return "ignores EDNS"
+			}
+		}),
 	},
 	{
 		Code: "zone.edns.dropped", Severity: diag.Error, Weight: 5, Category: categoryTransport,
@@ -132,14 +121,7 @@ var ednsRules = diag.Rules[*evidence]{
 		Title: "Queries with EDNS are dropped", Requirement: "Queries with EDNS are answered",
 		Advice: "Make the firewall pass EDNS: resolvers no longer retry without it (dnsflagday.net, 2019).",
 		When:   func(e *evidence) bool { return ednsAnswered(e) || slices.ContainsFunc(e.serving, dropsEDNS) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if dropsEDNS(ad) {
-					return "answers without EDNS and drops queries with EDNS"
-				}
-				return ""
-			})
-		},
+		Fails:  atServing(saying("answers without EDNS and drops queries with EDNS", dropsEDNS)),
 	},
 	{
 		Code: "zone.edns.known_options", Severity: diag.Warning, Weight: 2, Category: categoryTransport,
@@ -147,15 +129,13 @@ var ednsRules = diag.Rules[*evidence]{
 		Title: "Common EDNS options break the answer", Requirement: "Common EDNS options do not break the answer",
 		Advice: "Replace the server software: it must ignore EDNS options that it does not know, such as cookies.",
 		When:   ednsAnswered,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if ad.EDNS && ad.Replies[survey.ProbeEDNS].OK() && ad.Asked(survey.ProbeIdentity) {
-					return replyText(ad.Replies[survey.ProbeIdentity]) +
-						" to a query with NSID, a cookie and DO, and answers without them"
-				}
-				return ""
-			})
-		},
+		Fails: atServing(func(_ *evidence, ad *survey.Address) string {
+			if ad.EDNS && ad.Replies[survey.ProbeEDNS].OK() && ad.Asked(survey.ProbeIdentity) {
+				return replyText(ad.Replies[survey.ProbeIdentity]) +
+					" to a query with NSID, a cookie and DO, and answers without them"
+			}
+			return ""
+		}),
 	},
 	{
 		Code: "zone.edns.version", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
@@ -209,12 +189,10 @@ var ednsRules = diag.Rules[*evidence]{
 		Ref:   "Zonemaster NAMESERVER13, RFC 6891 section 7",
 		Title: "Truncated reply without EDNS", Requirement: "Truncated replies have EDNS",
 		Advice: "Replace the server software: a reply to a query with EDNS must have EDNS.",
-		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.serving, func(ad *survey.Address) bool {
-				r := ad.Replies[survey.ProbeSmall]
-				return r.OK() && r.Msg.Truncated
-			})
-		},
+		When: anyServing(func(ad *survey.Address) bool {
+			r := ad.Replies[survey.ProbeSmall]
+			return r.OK() && r.Msg.Truncated
+		}),
 		Fails: probing(survey.ProbeSmall, func(r survey.Reply) string {
 			if r.OK() && r.Msg.Truncated && r.EDNS() == nil {
 				return "leaves EDNS out of a truncated reply"
@@ -241,14 +219,12 @@ func dropsEDNS(ad *survey.Address) bool {
 
 // probing reports the servers with whose reply to a probe something is wrong.
 func probing(p survey.Probe, wrong func(survey.Reply) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return e.each(e.serving, func(ad *survey.Address) string {
-			if !ad.Asked(p) {
-				return ""
-			}
-			return wrong(ad.Replies[p])
-		})
-	}
+	return atServing(func(_ *evidence, ad *survey.Address) string {
+		if !ad.Asked(p) {
+			return ""
+		}
+		return wrong(ad.Replies[p])
+	})
 }
 
 // replyText says what came of a query.
