@@ -390,7 +390,7 @@ func TestAnalyzeSilence(t *testing.T) {
 		begin := time.Now()
 		r, err := Analyze(ctx, w.Env(), AnalyzeRequest{Message: text})
 		require.NoError(t, err)
-		require.LessOrEqual(t, time.Since(begin), liveTimeout)
+		require.LessOrEqual(t, time.Since(begin), 10*time.Second)
 		require.Equal(t, notDecided, r.Conclusion.Authentic)
 		require.Equal(t, diag.Unknown, r.State, diagtest.Codes(r.Verdict))
 		require.True(t, r.Live.Partial)

@@ -273,12 +273,12 @@ func TestBorder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := readMessage(message.Split([]byte(tt.header)), now).outside()
+			h := readMessage(message.Split([]byte(tt.header)), now).path.Outside()
 			if tt.ip == "" {
 				require.Nil(t, h)
 				return
 			}
-			require.Equal(t, tt.ip, h.ip.String())
+			require.Equal(t, tt.ip, h.IP.String())
 		})
 	}
 }

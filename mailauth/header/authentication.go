@@ -5,59 +5,55 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/authres"
+	"github.com/diagkit/diagkit/mailauth/header/filters"
+	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // maxAuthFields bounds the fields with results that are read.
 const maxAuthFields = 100
 
-// An authField is a field Authentication-Results or Received-SPF.
-type authField struct {
-	field    *message.Field
-	header   *authres.Header      // nil for Received-SPF
-	spf      *authres.ReceivedSPF // nil for Authentication-Results
-	id       string               // server that wrote it, in lower case; may be empty
-	foreign  bool                 // it stands where the sender wrote, or names a server of others
-	position int                  // index among all fields
-}
-
 // readAuthentication reads the fields with results, and tells those of the receiving side from those that the sender
 // brought along (RFC 8601 section 5).
 func (e *evidence) readAuthentication() {
 	end := e.receivedRegion()
-	org := e.receiver()
-	var own []string // organizational domains and ids of the receiving side
-	if org != "" {
+	var own []string // organizational domains of the receiving side
+	if org := e.path.Receiver(); org != "" {
 		own = append(own, org)
 	}
 	for i := range e.msg.Fields {
-		f := &e.msg.Fields[i]
-		a := authField{field: f, position: i}
-		switch {
-		case len(e.authFields) >= maxAuthFields:
+		a := authField{field: &e.msg.Fields[i], position: i}
+		if len(e.authFields) >= maxAuthFields {
 			return
-		case f.Is("Authentication-Results"):
-			h, err := authres.Parse(f.Value())
-			if err != nil {
-				continue
-			}
-			a.header, a.id = h, strings.ToLower(h.AuthservID)
-		case f.Is("Received-SPF"):
-			r, err := authres.ParseReceivedSPF(f.Value())
-			if err != nil {
-				continue
-			}
-			a.spf, a.id = r, strings.ToLower(r.Get("receiver"))
-		default:
+		}
+		if !a.parse() {
 			continue
 		}
 		a.foreign = !e.ofReceiver(&a, end, own)
-		if !a.foreign && a.header != nil && operator(a.id) != "" {
-			own = append(own, operator(a.id))
+		if org := route.Operator(a.id); !a.foreign && a.header != nil && org != "" {
+			own = append(own, org)
 		}
 		e.authFields = append(e.authFields, a)
 	}
 	e.doubtNameless()
+}
+
+// parse reads the field, and reports whether it is one with results.
+func (a *authField) parse() bool {
+	var err error
+	switch {
+	case a.field.Is("Authentication-Results"):
+		if a.header, err = authres.Parse(a.field.Value()); err == nil {
+			a.id = strings.ToLower(a.header.AuthservID)
+		}
+	case a.field.Is("Received-SPF"):
+		if a.spf, err = authres.ParseReceivedSPF(a.field.Value()); err == nil {
+			a.id = strings.ToLower(a.spf.Get("receiver"))
+		}
+	default:
+		return false
+	}
+	return err == nil
 }
 
 // doubtNameless takes results without a server's name for those of others where the receiving side writes its name
@@ -65,7 +61,7 @@ func (e *evidence) readAuthentication() {
 func (e *evidence) doubtNameless() {
 	named := slices.ContainsFunc(e.authFields,
 		func(a authField) bool { return a.header != nil && !a.foreign && a.id != "" })
-	if n := len(e.hops); !named || n > 0 && e.hops[n-1].isMicrosoft() {
+	if n := len(e.path.Hops); !named || n > 0 && e.path.Hops[n-1].Microsoft() {
 		return
 	}
 	for i := range e.authFields {
@@ -75,11 +71,24 @@ func (e *evidence) doubtNameless() {
 	}
 }
 
+// readComposite reads the verdicts of Microsoft 365 that stand among the results.
+func (e *evidence) readComposite() {
+	for i := range e.authFields {
+		if a := &e.authFields[i]; a.header != nil && !a.foreign {
+			for _, r := range a.header.Results {
+				if r.Method == "compauth" {
+					e.spam = append(e.spam, filters.Composite(a.field, r))
+				}
+			}
+		}
+	}
+}
+
 // receivedRegion returns how many fields at the top the receiving side wrote: all before the Received that follows the
 // one of the border. Without a border it is all before the first Received of another organization, or before the second
 // one.
 func (e *evidence) receivedRegion() int {
-	org, newer := e.receiver(), len(e.hops)
+	org, newer := e.path.Receiver(), len(e.path.Hops)
 	for i := range e.msg.Fields {
 		if !e.msg.Fields[i].Is("Received") {
 			continue
@@ -87,11 +96,10 @@ func (e *evidence) receivedRegion() int {
 		if newer--; newer < 0 {
 			break
 		}
-		by := operator(e.hops[newer].by)
+		by, border := route.Operator(e.path.Hops[newer].By), e.path.Border
 		switch {
-		case e.border >= 0 && newer < e.border, e.border < 0 && by != "" && by != org:
-			return i
-		case e.border < 0 && org == "" && newer < len(e.hops)-1:
+		case border >= 0 && newer < border, border < 0 && by != "" && by != org,
+			border < 0 && org == "" && newer < len(e.path.Hops)-1:
 			return i
 		}
 	}
@@ -99,35 +107,18 @@ func (e *evidence) receivedRegion() int {
 }
 
 // ofReceiver reports whether a field was written where the message was received: it stands in the part of the header
-// that the receiving side wrote, and names one of its servers, or none at all.
+// that the receiving side wrote, and names one of its servers, or none at all; or it stands at the top, where who
+// receives writes. Servers of Microsoft leave out their name, and others have internal ones.
 func (e *evidence) ofReceiver(a *authField, end int, own []string) bool {
-	if a.position >= end {
-		return false
-	}
-	org := operator(a.id)
-	first := e.firstReceived()
-	switch {
-	case a.spf != nil, a.id == "", org == "":
-		return true // servers of Microsoft leave out their name, and others have internal ones
-	case slices.Contains(own, org):
-		return true
-	case first < 0 || a.position < first:
-		return true // who receives writes at the top
-	}
-	return len(own) == 0
-}
-
-// firstReceived is the index of the first field Received, or -1.
-func (e *evidence) firstReceived() int {
-	return slices.IndexFunc(e.msg.Fields, func(f message.Field) bool { return f.Is("Received") })
+	org := route.Operator(a.id)
+	first := slices.IndexFunc(e.msg.Fields, func(f message.Field) bool { return f.Is("Received") })
+	return a.position < end &&
+		(a.spf != nil || org == "" || slices.Contains(own, org) || first < 0 || a.position < first || len(own) == 0)
 }
 
 // trusts reports whether the request trusts a server; known is false if it names none.
 func (e *evidence) trusts(id string) (trusted, known bool) {
-	if e.trusted == nil {
-		return false, false
-	}
-	return slices.Contains(e.trusted, strings.ToLower(id)), true
+	return slices.Contains(e.trusted, strings.ToLower(id)), e.trusted != nil
 }
 
 // counts reports whether the results of a field mean anything: those of trusted servers, or where the request names
@@ -141,18 +132,14 @@ func (e *evidence) counts(a *authField) bool {
 
 // results returns the results of a method that count, the newest field first. Received-SPF only counts where no
 // Authentication-Results has a result for SPF.
-func (e *evidence) results(method string) []authres.Result {
-	var list, second []authres.Result
+func (e *evidence) results(method string) []result {
+	var list, second []result
 	for i := range e.authFields {
 		a := &e.authFields[i]
 		switch {
 		case !e.counts(a):
 		case a.header != nil:
-			for _, r := range a.header.Results {
-				if r.Method == method {
-					list = append(list, r)
-				}
-			}
+			list = append(list, a.of(method)...)
 		case method == "spf":
 			second = append(second, spfResult(a.spf))
 		}
@@ -163,13 +150,23 @@ func (e *evidence) results(method string) []authres.Result {
 	return list
 }
 
+// of returns the results of a method in an Authentication-Results.
+func (a *authField) of(method string) (list []result) {
+	for _, r := range a.header.Results {
+		if r.Method == method {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
 // spfResult is a Received-SPF as Authentication-Results would have it.
-func spfResult(r *authres.ReceivedSPF) authres.Result {
+func spfResult(r *authres.ReceivedSPF) result {
 	name := "mailfrom"
 	if strings.EqualFold(r.Get("identity"), "helo") {
 		name = "helo"
 	}
-	result := authres.Result{Method: "spf", Value: r.Result, Comments: r.Comments}
+	result := result{Method: "spf", Value: r.Result, Comments: r.Comments}
 	if d := r.Domain(); d != "" {
 		result.Properties = []authres.Property{{Type: "smtp", Name: name, Value: d}}
 	}
@@ -177,17 +174,22 @@ func spfResult(r *authres.ReceivedSPF) authres.Result {
 }
 
 // result returns the newest result of a method that counts: of several signatures the first one that passes.
-func (e *evidence) result(method string) (authres.Result, bool) {
+func (e *evidence) result(method string) (result, bool) {
 	list := e.results(method)
-	for _, r := range list {
-		if r.Value == "pass" && method == "dkim" {
-			return r, true
-		}
+	if i := slices.IndexFunc(list, passed); i > 0 && method == "dkim" {
+		return list[i], true
 	}
 	if len(list) == 0 {
-		return authres.Result{}, false
+		return result{}, false
 	}
 	return list[0], true
+}
+
+func passed(r result) bool { return r.Value == "pass" }
+
+// passing returns the results of a method that count and pass.
+func (e *evidence) passing(method string) []result {
+	return slices.DeleteFunc(slices.Clone(e.results(method)), func(r result) bool { return !passed(r) })
 }
 
 // aligned reports whether a method passed for the domain in From (RFC 9989); known is false without any result, and
@@ -201,10 +203,10 @@ func (e *evidence) aligned(method string) (aligned, known bool) {
 	for i := range list {
 		domain := e.domainOf(&list[i])
 		switch {
-		case list[i].Value != "pass":
+		case !passed(list[i]):
 		case domain == "":
 			known = false
-		case sameOrganization(domain, e.fromDomain):
+		case route.SameOrganization(domain, e.fromDomain):
 			return true, true
 		}
 	}
@@ -219,10 +221,18 @@ func (e *evidence) domainOf(r *result) string {
 	return e.returnPath.Domain
 }
 
-// passing returns the results of a method that count and pass.
-func (e *evidence) passing(method string) []authres.Result {
-	return slices.DeleteFunc(slices.Clone(e.results(method)), func(r authres.Result) bool { return r.Value != "pass" })
+// value is the result of a method that counts; empty if there is none.
+func (e *evidence) value(method string) string {
+	r, _ := e.result(method)
+	return r.Value
 }
 
-// A result is what one method found.
-type result = authres.Result
+func (e *evidence) has(method string) bool { return len(e.results(method)) > 0 }
+
+// sealed returns what the first sealer of ARC found, or nil.
+func (e *evidence) sealed() *authres.Header {
+	if len(e.chain.Sets) == 0 {
+		return nil
+	}
+	return e.chain.Sets[0].Authentication
+}

@@ -1,13 +1,16 @@
 package header
 
 import (
-	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/arc"
-	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/authres"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/header/filters"
+	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
@@ -29,150 +32,120 @@ type evidence struct {
 	fromDomain string // domain of the only author, in lower case with A-labels; empty if there is none, or several
 	fromOrg    string // its organizational domain
 
-	hops       []hop // the oldest first
-	hopsCut    int   // fields Received beyond [maxHops]
-	border     int   // index of the hop by which the message came in from outside; -1 if there is none
+	path       route.Path
 	authFields []authField
 	signatures []signature
 	chain      *arc.Chain
-	spam       []SpamVerdict
+	spam       []filters.Verdict
 	list       List
 }
 
-// readPasted reads a header that somebody pasted, which copying may have damaged.
-func readPasted(text []byte, now time.Time) *evidence {
-	repaired, damage := message.Repair(text)
-	e := &evidence{now: now, msg: message.Split(repaired), damage: damage}
-	e.read()
-	return e
+// An authField is a field Authentication-Results or Received-SPF.
+type authField struct {
+	field    *message.Field
+	header   *authres.Header      // nil for Received-SPF
+	spf      *authres.ReceivedSPF // nil for Authentication-Results
+	id       string               // server that wrote it, in lower case; may be empty
+	foreign  bool                 // it stands where the sender wrote, or names a server of others
+	position int                  // index among all fields
 }
 
-// readMessage reads the header of a message as it is.
-func readMessage(m *message.Message, now time.Time) *evidence {
-	e := &evidence{now: now, msg: m}
-	e.read()
-	return e
+// A result is what one method found.
+type result = authres.Result
+
+// A signature is a field DKIM-Signature.
+type signature struct {
+	Signature
+	field  *message.Field
+	parsed *dkim.Signature
 }
 
-// read takes the header apart. What depends on [evidence.trusted] is decided later.
-func (e *evidence) read() {
-	m := e.msg
-	for _, f := range m.All("From") {
-		e.from = append(e.from, realAddresses(f)...)
-	}
-	for _, f := range m.All("To") {
-		e.to = append(e.to, message.ParseAddresses(f.Value())...)
-	}
-	for _, f := range m.All("Reply-To") {
-		e.replyTo = append(e.replyTo, realAddresses(f)...)
-	}
-	for _, f := range m.All("Sender") {
-		e.sender = append(e.sender, realAddresses(f)...)
-	}
-	if f := m.First("Return-Path"); f != nil {
-		e.returnPath = new(message.Address{})
-		if list := message.ParseAddresses(f.Value()); len(list) > 0 {
-			*e.returnPath = list[0]
-		}
-	}
-	if f := m.First("Date"); f != nil {
-		e.date, e.dateErr = message.ParseDate(f.Value())
-		e.dated = e.dateErr == nil
-	}
-	if domains := domainsOf(e.from); len(domains) == 1 {
-		e.fromDomain = domains[0]
-		e.fromOrg = policy.PublicSuffixOrganizational(e.fromDomain)
-	}
-	e.readHops()
-	e.readAuthentication()
-	e.readSignatures()
-	e.chain = arc.Parse(e.msg.Fields)
-	e.readSpam()
-	e.readList()
+// signs reports whether a field of this name is signed.
+func (s *signature) signs(name string) bool {
+	return slices.ContainsFunc(s.parsed.Names, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// realAddresses are the items of a list that have an address.
-func realAddresses(f *message.Field) []message.Address {
+// The bounds of what a report repeats from a header.
+const (
+	maxRaw      = 2000 // bytes of one field
+	maxShown    = 200  // bytes of a name or a value in it
+	maxListed   = 50   // items of a list
+	maxResults  = 50   // results of one method
+	maxSubject  = 1000 // bytes of the subject
+	maxBadLines = 50
+)
+
+// clip bounds a name or a value of the header.
+func clip(s string) string { return message.Clip(s, maxShown) }
+
+// count is how many fields of a name there are.
+func (e *evidence) count(name string) int { return len(e.msg.All(name)) }
+
+// text is the first field of a name, decoded.
+func (e *evidence) text(name string, most int) string {
+	if f := e.msg.First(name); f != nil {
+		return message.Clip(f.Text(), most)
+	}
+	return ""
+}
+
+// authors are the addresses of From, each once.
+func (e *evidence) authors() []message.Address {
 	var list []message.Address
-	for _, a := range message.ParseAddresses(f.Value()) {
-		if !a.IsZero() {
+	seen := map[string]bool{}
+	for _, a := range e.from {
+		if key := strings.ToLower(a.Addr()); !seen[key] {
+			seen[key] = true
 			list = append(list, a)
 		}
 	}
 	return list
 }
 
-// domainsOf are the domains of addresses, each once, in lower case with A-labels.
-func domainsOf(list []message.Address) []string {
-	var domains []string
-	seen := map[string]bool{}
-	for _, a := range list {
-		if d := canonical(a.Domain); d != "" && !seen[d] {
-			seen[d] = true
-			domains = append(domains, d)
+// author is the only author, or nil.
+func (e *evidence) author() *message.Address {
+	if list := e.authors(); len(list) == 1 {
+		return &list[0]
+	}
+	return nil
+}
+
+// shown writes addresses for people.
+func shown(list []message.Address) []string {
+	texts := []string{}
+	for _, a := range list[:min(len(list), maxListed)] {
+		switch addr := clip(message.DecodeText(a.Addr())); {
+		case addr == "":
+			texts = append(texts, clip(a.Name))
+		case a.Name == "":
+			texts = append(texts, addr)
+		default:
+			texts = append(texts, clip(a.Name)+" <"+addr+">")
 		}
 	}
-	return domains
+	return texts
 }
 
-// canonical is a domain in lower case with A-labels. What is no valid name, such as an address literal, is only put
-// in lower case.
-func canonical(domain string) string {
-	if d, err := diag.ParseName(domain); err == nil && domain != "" {
-		return d.String()
+// quoted is a text of the message for a sentence.
+func quoted(s string) string {
+	q := diag.Quote(s)
+	if strings.HasPrefix(q, `"`) {
+		return q
 	}
-	return strings.ToLower(strings.TrimSuffix(domain, "."))
+	return `"` + q + `"`
 }
 
-// organizational is the organizational domain of a name, by the list of public suffixes; empty for names that no
-// public DNS holds, such as those with a single label, below .local or .internal, and addresses.
-func organizational(name string) string {
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	switch last {
-	case name, "local", "internal", "lan", "localdomain", "localhost", "home", "corp", "intranet", "filterd", "invalid":
-		return ""
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// orDomain is a domain for a sentence.
+func orDomain(domain string) string {
+	if domain == "" {
+		return "an unnamed domain"
 	}
-	if strings.Trim(last, "0123456789") == "" || strings.ContainsAny(name, ":[]@_ ") {
-		return ""
-	}
-	return policy.PublicSuffixOrganizational(name)
+	return diag.Quote(domain)
 }
 
-// operators are domains whose servers hand mail to each other within one company.
-var operators = map[string]string{
-	"office365.com": "outlook.com", "microsoft.com": "outlook.com", "hotmail.com": "outlook.com", "exchangelabs.com": "outlook.com",
-	"googlemail.com": "google.com", "gmail.com": "google.com", "1e100.net": "google.com", "googlegroups.com": "google.com",
-	"apple.com": "icloud.com", "me.com": "icloud.com", "yahoodns.net": "yahoo.com", "aol.com": "yahoo.com",
-	"fastmail.com": "messagingengine.com", "amazonaws.com": "amazonses.com", "web.de": "gmx.net", "kundenserver.de": "gmx.net",
-}
-
-// operator is who runs the server of a name: its organizational domain, or one that stands for several of a company.
-// The list of public suffixes has names below outlook.com and amazonaws.com that customers do not get for mail.
-func operator(name string) string {
-	org := organizational(name)
-	lower := strings.ToLower(strings.TrimSuffix(name, "."))
-	for _, d := range []string{"outlook.com", "amazonaws.com"} {
-		if strings.HasSuffix(lower, "."+d) {
-			org = d
-		}
-	}
-	if other, ok := operators[org]; ok {
-		return other
-	}
-	return org
-}
-
-// sameOrganization reports whether two names have the same organizational domain, as relaxed alignment asks.
-func sameOrganization(a, b string) bool {
-	a, b = canonical(a), canonical(b)
-	return a != "" && policy.PublicSuffixOrganizational(a) == policy.PublicSuffixOrganizational(b)
-}
-
-// isPrivate reports whether an address says nothing outside of the network it is in: private (RFC 1918, RFC 4193),
-// loopback, link-local and shared (RFC 6598).
-func isPrivate(ip netip.Addr) bool {
-	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || shared.Contains(ip)
-}
-
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// clock writes a time for a sentence.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

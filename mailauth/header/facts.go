@@ -1,215 +1,154 @@
 package header
 
 import (
-	"strings"
-	"unicode/utf8"
+	"net/netip"
+	"time"
 
-	"github.com/diagkit/diagkit/mailauth/authres"
+	"github.com/diagkit/diagkit/mailauth/header/filters"
 	"github.com/diagkit/diagkit/mailauth/message"
-	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// The bounds of what a report repeats from a header.
-const (
-	maxRaw      = 2000 // bytes of one field
-	maxShown    = 200  // bytes of a name or a value in it
-	maxListed   = 50   // items of a list
-	maxResults  = 50   // results of one method
-	maxSubject  = 1000 // bytes of the subject
-	maxBadLines = 50
-)
-
-// clip makes a text of strangers valid UTF-8 and bounds it, in bytes.
-func clip(s string, most int) string {
-	if len(s) > most {
-		s = s[:most]
-		for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
-			s = s[:len(s)-1]
-		}
-		if len(s) > 0 && s[len(s)-1] >= utf8.RuneSelf {
-			s = s[:len(s)-1]
-		}
-		s += "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+// Facts are what a header says. Reports embed them.
+type Facts struct {
+	Message          Summary        `json:"message" doc:"what the message says of itself"`
+	Authentication   Authentication `json:"authentication" doc:"what servers wrote about its authentication, the newest first"`
+	DKIMSignatures   []Signature    `json:"dkim_signatures" doc:"DKIM signatures, in the order of the header; they are not verified"`
+	ARC              ARC            `json:"arc" doc:"chain of ARC; it is not verified"`
+	Alignment        Alignment      `json:"alignment" doc:"whether what was authenticated is the domain in From"`
+	Hops             []Hop          `json:"hops" maxitems:"200" doc:"servers that the message passed, the oldest first"`
+	TotalDelay       *int64         `json:"total_delay_seconds,omitempty" doc:"time between the first and the last hop"`
+	SpamVerdicts     []SpamVerdict  `json:"spam_verdicts" maxitems:"100" doc:"verdicts of spam filters"`
+	List             List           `json:"list" doc:"what mailing lists and newsletters say"`
+	HeadersCount     int            `json:"headers_count" min:"0" doc:"number of fields"`
+	DuplicateHeaders []string       `json:"duplicate_headers" maxitems:"50" doc:"fields that may occur once and occur more often"`
+	MissingHeaders   []string       `json:"missing_headers" doc:"fields that every message should have"`
+	MalformedLines   []BadLine      `json:"malformed_lines" maxitems:"50" doc:"lines that are no part of a field"`
+	Damage           []Damage       `json:"copy_damage" doc:"what copying did to the text, and was undone before reading"`
 }
 
-// facts writes down what was read.
-func (e *evidence) facts() Facts {
-	f := Facts{
-		Message: e.summary(), Authentication: e.authentication(), DKIMSignatures: []Signature{}, ARC: arcReport(e.chain),
-		Alignment: Alignment{FromDomain: e.fromDomain, OrganizationalDomain: e.fromOrg},
-		Hops:      []Hop{}, SpamVerdicts: e.spam, List: e.list, HeadersCount: len(e.msg.Fields),
-		DuplicateHeaders: e.duplicates(), MissingHeaders: e.missing(), MalformedLines: []BadLine{}, Damage: append([]Damage{}, e.damage...),
-	}
-	for i := range e.signatures {
-		f.DKIMSignatures = append(f.DKIMSignatures, e.signatures[i].Signature)
-	}
-	if aligned, known := e.aligned("spf"); known {
-		f.Alignment.SPFAligned = &aligned
-	}
-	if aligned, known := e.aligned("dkim"); known {
-		f.Alignment.DKIMAligned = &aligned
-	}
-	for i := range e.hops {
-		f.Hops = append(f.Hops, e.hopReport(i))
-	}
-	if d, known := e.totalDelay(); known {
-		f.TotalDelay = new(int64(d.Seconds()))
-	}
-	for _, l := range e.badLines() {
-		if len(f.MalformedLines) < maxBadLines {
-			f.MalformedLines = append(f.MalformedLines, BadLine{l.Line, clip(message.Unfold(l.Raw), maxShown)})
-		}
-	}
-	return f
+// Summary is what a message says of itself.
+type Summary struct {
+	From       []string   `json:"from" maxitems:"50" doc:"authors, decoded: name and address"`
+	To         []string   `json:"to" maxitems:"50" doc:"recipients, decoded"`
+	ReplyTo    []string   `json:"reply_to" maxitems:"50" doc:"where answers go"`
+	Sender     string     `json:"sender,omitempty" doc:"who sent it on behalf of the authors"`
+	ReturnPath *string    `json:"return_path,omitempty" doc:"envelope sender: where bounces go; empty for bounces themselves"`
+	Subject    string     `json:"subject,omitempty" doc:"subject, decoded"`
+	Date       *time.Time `json:"date,omitempty" doc:"when it was sent, as it says"`
+	MessageID  string     `json:"message_id,omitempty" doc:"its Message-ID without angle brackets"`
+	Mailer     string     `json:"mailer,omitempty" doc:"program that it says it was written with"`
 }
 
-// badLines are the malformed lines, without the one that mailbox files have before a message.
-func (e *evidence) badLines() []message.Line {
-	lines := e.msg.Malformed
-	if _, ok := e.msg.Mailbox(); ok {
-		lines = lines[1:]
-	}
-	return lines
+// Authentication lists results by their method.
+type Authentication struct {
+	SPF   []AuthResult `json:"spf" maxitems:"50" doc:"whether the sending address is authorized for the envelope sender"`
+	DKIM  []AuthResult `json:"dkim" maxitems:"50" doc:"whether signatures verify"`
+	DMARC []AuthResult `json:"dmarc" maxitems:"50" doc:"whether the domain in From is authenticated"`
+	BIMI  []AuthResult `json:"bimi" maxitems:"50" doc:"whether a logo may be shown"`
+	ARC   []AuthResult `json:"arc" maxitems:"50" doc:"whether the chain of ARC verifies"`
 }
 
-func (e *evidence) summary() Summary {
-	m := e.msg
-	s := Summary{
-		From: shown(e.from), To: shown(e.to), ReplyTo: shown(e.replyTo),
-		Mailer: e.text("X-Mailer", maxShown), Subject: e.text("Subject", maxSubject),
-	}
-	if s.Mailer == "" {
-		s.Mailer = e.text("User-Agent", maxShown)
-	}
-	if len(e.sender) > 0 {
-		s.Sender = shown(e.sender[:1])[0]
-	}
-	if e.returnPath != nil {
-		s.ReturnPath = new(clip(message.DecodeText(e.returnPath.Addr()), maxShown))
-	}
-	if e.dated && e.date.Time.Year() < 10000 {
-		s.Date = new(e.date.Time.UTC())
-	}
-	if f := m.First("Message-ID"); f != nil {
-		if ids := message.MessageIDs(f.Value()); len(ids) > 0 {
-			s.MessageID = clip(ids[0], maxShown)
-		}
-	}
-	return s
+// An AuthResult is what a server found.
+type AuthResult struct {
+	Result     string `json:"result" doc:"the result, such as pass"`
+	Domain     string `json:"domain,omitempty" doc:"domain that it is about"`
+	Selector   string `json:"selector,omitempty" doc:"selector of the signature"`
+	Policy     string `json:"policy,omitempty" doc:"policy of the domain, if the server tells it"`
+	Reason     string `json:"reason,omitempty" doc:"why, in the server's words"`
+	AuthservID string `json:"authserv_id" doc:"server that found it; empty where it does not tell its name"`
+	Credible   bool   `json:"credible" doc:"whether the field was written where the message was received; others prove nothing"`
+	Trusted    *bool  `json:"trusted,omitempty" doc:"whether the server is one of those that the request trusts"`
+	Field      string `json:"field" doc:"name of the field, as sent"`
+	Raw        string `json:"raw" doc:"the result as written"`
 }
 
-// text is the first field of a name, decoded.
-func (e *evidence) text(name string, most int) string {
-	if f := e.msg.First(name); f != nil {
-		return clip(f.Text(), most)
-	}
-	return ""
+// A Signature is a DKIM signature.
+type Signature struct {
+	Domain           string     `json:"domain" doc:"domain that signed (d=)"`
+	Selector         string     `json:"selector" doc:"selector of the key (s=)"`
+	Algorithm        string     `json:"algorithm" doc:"algorithm (a=)"`
+	Canonicalization string     `json:"canonicalization" doc:"how header and body were prepared (c=)"`
+	Identity         string     `json:"identity,omitempty" doc:"who signed on behalf of the domain (i=)"`
+	SignedHeaders    []string   `json:"signed_headers" maxitems:"100" doc:"fields that are signed (h=)"`
+	Timestamp        *time.Time `json:"timestamp,omitempty" doc:"when it was signed (t=)"`
+	ExpiresAt        *time.Time `json:"expires_at,omitempty" doc:"until when it is valid (x=)"`
+	BodyLength       *int64     `json:"body_length,omitempty" min:"0" doc:"bytes of the body that are signed (l=)"`
+	Service          string     `json:"service,omitempty" doc:"sending service that signs with this domain"`
+	Aligned          *bool      `json:"aligned,omitempty" doc:"whether its domain is that of From, as DMARC compares them"`
 }
 
-// shown writes addresses for people.
-func shown(list []message.Address) []string {
-	texts := []string{}
-	for _, a := range list {
-		if len(texts) == maxListed {
-			break
-		}
-		addr := message.DecodeText(a.Addr())
-		switch {
-		case addr == "":
-			texts = append(texts, clip(a.Name, maxShown))
-		case a.Name == "":
-			texts = append(texts, clip(addr, maxShown))
-		default:
-			texts = append(texts, clip(a.Name, maxShown)+" <"+clip(addr, maxShown)+">")
-		}
-	}
-	return texts
+// ARC is a chain of seals (RFC 8617).
+type ARC struct {
+	Instances  int    `json:"instances" min:"0" doc:"number of sets"`
+	Seals      []Seal `json:"seals" maxitems:"50" doc:"seals, the oldest first"`
+	OrderValid bool   `json:"order_valid" doc:"whether the instances run from 1 without gaps and each set is complete; true without any"`
 }
 
-func (e *evidence) authentication() Authentication {
-	list := func(method string) []AuthResult {
-		results := []AuthResult{}
-		for i := range e.authFields {
-			a := &e.authFields[i]
-			if a.header == nil {
-				continue
-			}
-			for _, r := range a.header.Results {
-				if r.Method == method && len(results) < maxResults {
-					results = append(results, e.authResult(a, r))
-				}
-			}
-		}
-		return results
-	}
-	all := Authentication{SPF: list("spf"), DKIM: list("dkim"), DMARC: list("dmarc"), BIMI: list("bimi"),
-		ARC: list("arc")}
-	for i := range e.authFields {
-		if a := &e.authFields[i]; a.spf != nil && len(all.SPF) < maxResults {
-			all.SPF = append(all.SPF, e.authResult(a, spfResult(a.spf)))
-		}
-	}
-	return all
+// A Seal is one set of ARC.
+type Seal struct {
+	Instance  int        `json:"instance" min:"0" doc:"its number (i=)"`
+	Domain    string     `json:"domain" doc:"domain that sealed (d=)"`
+	Selector  string     `json:"selector" doc:"selector of the key (s=)"`
+	CV        string     `json:"cv" doc:"what it says of the chain before it: none, pass or fail"`
+	Timestamp *time.Time `json:"timestamp,omitempty" doc:"when it was sealed (t=)"`
+	Complete  bool       `json:"complete" doc:"whether seal, signature and results are there"`
+	Results   []string   `json:"results" maxitems:"50" doc:"results that the sealing server found, such as dmarc=pass"`
 }
 
-func (e *evidence) authResult(a *authField, r authres.Result) AuthResult {
-	result := AuthResult{
-		Result: clip(r.Value, maxShown), Domain: clip(r.Domain(), maxShown),
-		Selector: clip(r.Property("header.s", "header.selector"), maxShown), Reason: clip(r.Reason, maxShown),
-		AuthservID: clip(a.id, maxShown), Credible: e.counts(a), Field: clip(a.field.Name, maxShown),
-		Raw: clip(r.Raw, maxRaw),
-	}
-	if r.Raw == "" {
-		result.Raw = clip(a.field.Value(), maxRaw)
-	}
-	if r.Method == "dmarc" {
-		told := r.Property("policy.dmarc", "policy.published-domain-policy")
-		result.Policy = strings.ToLower(clip(firstOf(r.Note("p"), r.Note("policy"), told), maxShown))
-	}
-	if result.Reason == "" {
-		result.Reason = clip(strings.Join(r.Comments, "; "), maxShown)
-	}
-	if trusted, known := e.trusts(a.id); known {
-		result.Trusted = &trusted
-	}
-	return result
+// Alignment says whether what was authenticated is the domain in From (RFC 9989).
+type Alignment struct {
+	FromDomain           string `json:"from_domain" doc:"domain in From; empty if there is none, or several"`
+	OrganizationalDomain string `json:"organizational_domain,omitempty" doc:"its organizational domain, by the list of public suffixes"`
+	SPFAligned           *bool  `json:"spf_aligned,omitempty" doc:"whether SPF passed for the domain in From; absent without a result"`
+	DKIMAligned          *bool  `json:"dkim_aligned,omitempty" doc:"whether a signature of the domain in From passed; absent without a result"`
 }
 
-// firstOf returns the first text that is not empty.
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
+// A Hop is a server that the message passed.
+type Hop struct {
+	Index      int         `json:"index" min:"0" doc:"position, from 0"`
+	From       string      `json:"from" doc:"who handed the message over, as the field has it; empty where it does not say"`
+	HELO       string      `json:"helo,omitempty" doc:"what the client called itself"`
+	RDNS       string      `json:"reverse_dns,omitempty" doc:"name that the server found for the client's address"`
+	Service    string      `json:"service,omitempty" doc:"sending service that the client belongs to, by its name in reverse DNS"`
+	IP         *netip.Addr `json:"ip,omitempty" doc:"address of the client"`
+	PrivateIP  bool        `json:"private_ip" doc:"whether that address is private, loopback or link-local"`
+	By         string      `json:"by" doc:"server that took the message"`
+	Via        string      `json:"via,omitempty" doc:"link, where the field names one"`
+	With       string      `json:"with,omitempty" doc:"protocol"`
+	ID         string      `json:"id,omitempty" doc:"number in the logs of the server"`
+	For        string      `json:"for,omitempty" doc:"recipient"`
+	Timestamp  *time.Time  `json:"timestamp,omitempty" doc:"when the server took the message"`
+	Delay      *int64      `json:"delay_seconds,omitempty" doc:"time since the hop before; negative if a clock is wrong"`
+	TLS        *bool       `json:"tls,omitempty" doc:"whether it came over TLS; absent where the field does not tell"`
+	TLSVersion string      `json:"tls_version,omitempty" doc:"version of TLS"`
+	TLSCipher  string      `json:"tls_cipher,omitempty" doc:"cipher suite"`
+	Border     bool        `json:"border" doc:"whether this is where the receiving side took the message from outside"`
+	Raw        string      `json:"raw" doc:"the field, unfolded; at most 2000 bytes"`
 }
 
-func (e *evidence) hopReport(i int) Hop {
-	h := &e.hops[i]
-	r := Hop{
-		Index: i, From: clip(h.from, maxShown), HELO: clip(h.helo, maxShown),
-		RDNS: clip(h.rdns, maxShown), By: clip(h.by, maxShown),
-		Via: clip(h.via, maxShown), With: clip(h.with, maxShown), ID: clip(h.id, maxShown), For: clip(h.rcpt, maxShown),
-		TLSVersion: clip(h.tlsVersion, maxShown), TLSCipher: clip(h.tlsCipher,
-			maxShown), Border: i == e.border, Raw: clip(h.field.Value(), maxRaw),
-	}
-	if h.rdns != "" {
-		r.Service = serviceName(provider.ByPTR(h.rdns))
-	}
-	if h.ip.IsValid() {
-		r.IP, r.PrivateIP = new(h.ip), isPrivate(h.ip)
-	}
-	if !h.time.IsZero() {
-		r.Timestamp = new(h.time.UTC())
-	}
-	if h.timed {
-		r.Delay = new(int64(h.delay.Seconds()))
-	}
-	if h.tls != tlsUnknown {
-		r.TLS = new(h.tls == tlsYes)
-	}
-	return r
+// A SpamVerdict is what a filter found.
+type SpamVerdict filters.Verdict
+
+// List is what a mailing list or newsletter says of itself.
+type List struct {
+	Unsubscribe  string   `json:"unsubscribe,omitempty" doc:"List-Unsubscribe as sent"`
+	URIs         []string `json:"unsubscribe_uris" maxitems:"20" doc:"the addresses in it"`
+	Post         string   `json:"unsubscribe_post,omitempty" doc:"List-Unsubscribe-Post as sent"`
+	OneClick     bool     `json:"one_click" doc:"whether a single request unsubscribes (RFC 8058)"`
+	ID           string   `json:"id,omitempty" doc:"List-Id"`
+	ListPost     string   `json:"post,omitempty" doc:"List-Post"`
+	Archive      string   `json:"archive,omitempty" doc:"List-Archive"`
+	Precedence   string   `json:"precedence,omitempty" doc:"Precedence, such as bulk or list"`
+	AutoReply    bool     `json:"auto_reply" doc:"whether a program answered by itself (RFC 3834)"`
+	FeedbackID   string   `json:"feedback_id,omitempty" doc:"Feedback-ID, by which Google reports complaints"`
+	ResentFields int      `json:"resent_count" min:"0" doc:"how often somebody resent the message by hand"`
 }
+
+// A BadLine is a line of the header that is no part of a field.
+type BadLine struct {
+	Line int    `json:"line" min:"1" doc:"its number"`
+	Text string `json:"text" doc:"the line; at most 200 bytes"`
+}
+
+// A Damage is what copying did to the text.
+type Damage = message.Damage

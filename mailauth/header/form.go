@@ -1,7 +1,6 @@
 package header
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,9 +13,6 @@ import (
 var onceFields = []string{"Date", "From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Message-ID", "In-Reply-To",
 	"References", "Subject", "MIME-Version", "Content-Type", "Content-Transfer-Encoding", "List-Id", "List-Unsubscribe",
 	"List-Unsubscribe-Post"}
-
-// count is how many fields of a name there are.
-func (e *evidence) count(name string) int { return len(e.msg.All(name)) }
 
 // duplicates lists the fields that may occur once and occur more often, by their names as sent.
 func (e *evidence) duplicates() []string {
@@ -43,10 +39,8 @@ func (e *evidence) missing() []string {
 // maxLine is how long a line may be in bytes, without its end (RFC 5322 section 2.1.1).
 const maxLine = 998
 
-// longLines lists the fields with a line that is too long.
-func (e *evidence) longLines() []*message.Field {
-	return e.fieldsWhere(func(f *message.Field) bool { return len(f.Raw) > maxLine && f.LongestLine() > maxLine })
-}
+// isLong reports whether a field has a line that is too long.
+func isLong(f *message.Field) bool { return len(f.Raw) > maxLine && f.LongestLine() > maxLine }
 
 // maxNamed bounds the fields that one rule names.
 const maxNamed = 20
@@ -65,29 +59,17 @@ func (e *evidence) fieldsWhere(is func(*message.Field) bool) []*message.Field {
 // hasControl reports whether a field has control characters that belong in no header (RFC 5322 section 4.1 calls them
 // obsolete).
 func hasControl(f *message.Field) bool {
-	for _, c := range f.Raw {
-		if c < ' ' && c != '\t' && c != '\r' && c != '\n' || c == 0x7F {
-			return true
-		}
-	}
-	return bytes.Contains(bytes.TrimRight(f.Raw, "\r\n"), []byte("\r")) && strayCR(f.Raw)
-}
-
-// strayCR reports whether a CR stands within a line.
-func strayCR(raw []byte) bool {
-	for i, c := range raw {
-		if c == '\r' && i+1 < len(raw) && raw[i+1] != '\n' && raw[i+1] != '\r' {
+	for i, c := range f.Raw {
+		stray := c == '\r' && i+1 < len(f.Raw) && f.Raw[i+1] != '\n' && f.Raw[i+1] != '\r'
+		if stray || c < ' ' && c != '\t' && c != '\r' && c != '\n' || c == 0x7F {
 			return true
 		}
 	}
 	return false
 }
 
-// isRaw reports whether a field has bytes outside of ASCII; utf says whether they are UTF-8.
-func isRaw(f *message.Field) (raw, utf bool) {
-	raw = slices.ContainsFunc(f.Raw, func(c byte) bool { return c >= utf8.RuneSelf })
-	return raw, raw && utf8.Valid(f.Raw)
-}
+// isUndeclared reports whether a field has bytes outside of ASCII that are not UTF-8.
+func isUndeclared(f *message.Field) bool { return !utf8.Valid(f.Raw) }
 
 // hasDirection reports whether a text has characters that reverse its direction or cannot be seen, by which what is
 // shown differs from what is written (Unicode Technical Report 36 section 2.5).
@@ -99,9 +81,17 @@ func hasDirection(text string) bool {
 func names(fields []*message.Field) string {
 	var list []string
 	for _, f := range fields {
-		if name := clip(f.Name, maxShown); !slices.Contains(list, name) {
+		if name := clip(f.Name); !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// badLines are the malformed lines, without the one that mailbox files have before a message.
+func (e *evidence) badLines() []message.Line {
+	if _, ok := e.msg.Mailbox(); ok {
+		return e.msg.Malformed[1:]
+	}
+	return e.msg.Malformed
 }

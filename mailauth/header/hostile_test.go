@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/header/filters"
+	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/stretchr/testify/require"
 )
@@ -74,7 +76,7 @@ func FuzzAudit(f *testing.F) {
 			return
 		}
 		r := audit(t, text)
-		if r.Headline == "" || len(r.Hops) > maxHops || len(r.SpamVerdicts) > 2*maxVerdicts {
+		if r.Headline == "" || len(r.Hops) > route.MaxHops || len(r.SpamVerdicts) > 2*filters.MaxVerdicts {
 			t.Errorf("%q: %s, %d hops", text, r.Headline, len(r.Hops))
 		}
 		for _, finding := range r.Findings {

@@ -5,60 +5,43 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/idn"
-	"github.com/diagkit/diagkit/mailauth/message"
+	"github.com/diagkit/diagkit/mailauth/header/route"
 )
 
 // freemail are providers where anybody gets an address at once.
-var freemail = []string{
-	"gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com", "ymail.com", "aol.com", "icloud.com", "me.com",
-	"gmx.de", "gmx.net", "gmx.com", "web.de", "t-online.de", "freenet.de", "mail.ru", "yandex.ru", "yandex.com", "proton.me", "protonmail.com",
-	"tutanota.com", "tuta.com", "zoho.com", "mail.com", "orange.fr", "free.fr", "laposte.net", "libero.it", "seznam.cz", "wp.pl", "qq.com", "163.com", "126.com",
-}
+var freemail = diag.Words(`gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com
+	aol.com icloud.com me.com gmx.de gmx.net gmx.com web.de t-online.de freenet.de mail.ru yandex.ru yandex.com
+	proton.me protonmail.com tutanota.com tuta.com zoho.com mail.com orange.fr free.fr laposte.net libero.it seznam.cz
+	wp.pl qq.com 163.com 126.com`)
 
-// A brand is a name that phishing likes to show, and the domains that may.
+// A brand is a name that phishing likes to show, and the domains that may: those of the name, and some besides.
 type brand struct {
 	name    string // words in lower case
-	domains []string
+	domains string // of other names
+}
+
+// solid is the name without blanks, as in domains.
+func (b brand) solid() string { return strings.ReplaceAll(b.name, " ", "") }
+
+// owns reports whether an organizational domain is one of the brand's.
+func (b brand) owns(org string) bool {
+	return strings.HasPrefix(org, b.solid()+".") || slices.Contains(strings.Fields(b.domains), org)
 }
 
 // brands are the names that are imitated most, by the published reports of providers about phishing.
 var brands = []brand{
-	{"paypal", []string{"paypal.com", "paypal.de", "paypal.co.uk", "paypal.fr"}},
-	{"amazon", []string{"amazon.com", "amazon.de", "amazon.co.uk", "amazon.fr", "amazon.es", "amazon.it", "amazon.ca",
-		"amazon.co.jp", "amazonses.com", "amazonaws.com"}},
-	{"apple", []string{"apple.com", "icloud.com"}},
-	{"icloud", []string{"apple.com", "icloud.com"}},
-	{"microsoft", []string{"microsoft.com", "microsoftonline.com", "office.com", "office365.com", "outlook.com"}},
-	{"office 365", []string{"microsoft.com", "office.com", "office365.com"}},
-	{"google", []string{"google.com", "youtube.com", "gmail.com"}},
-	{"facebook", []string{"facebook.com", "facebookmail.com", "meta.com"}},
-	{"instagram", []string{"instagram.com", "facebookmail.com"}},
-	{"whatsapp", []string{"whatsapp.com", "facebookmail.com"}},
-	{"linkedin", []string{"linkedin.com"}},
-	{"netflix", []string{"netflix.com"}},
-	{"spotify", []string{"spotify.com"}},
-	{"ebay", []string{"ebay.com", "ebay.de", "ebay.co.uk"}},
-	{"docusign", []string{"docusign.com", "docusign.net"}},
-	{"dropbox", []string{"dropbox.com", "dropboxmail.com"}},
-	{"adobe", []string{"adobe.com", "adobesign.com"}},
-	{"dhl", []string{"dhl.com", "dhl.de", "deutschepost.de"}},
-	{"fedex", []string{"fedex.com"}},
-	{"usps", []string{"usps.com", "usps.gov"}},
-	{"coinbase", []string{"coinbase.com"}},
-	{"binance", []string{"binance.com"}},
-	{"chase", []string{"chase.com"}},
-	{"wells fargo", []string{"wellsfargo.com"}},
-	{"bank of america", []string{"bankofamerica.com"}},
-	{"american express", []string{"americanexpress.com", "aexp.com"}},
-	{"hsbc", []string{"hsbc.com", "hsbc.co.uk"}},
-	{"sparkasse", []string{"sparkasse.de"}},
-	{"volksbank", []string{"vr.de"}},
-	{"deutsche bank", []string{"db.com", "deutsche-bank.de"}},
-	{"commerzbank", []string{"commerzbank.de", "commerzbank.com"}},
-	{"telekom", []string{"telekom.de", "telekom.com", "t-online.de"}},
-	{"steam", []string{"steampowered.com", "valvesoftware.com"}},
-	{"github", []string{"github.com"}},
+	{"paypal", ""}, {"amazon", "amazonses.com amazonaws.com"}, {"apple", "icloud.com"}, {"icloud", "apple.com"},
+	{"microsoft", "microsoftonline.com office.com office365.com outlook.com"},
+	{"office 365", "microsoft.com office.com"}, {"google", "youtube.com gmail.com"},
+	{"facebook", "facebookmail.com meta.com"}, {"instagram", "facebookmail.com"}, {"whatsapp", "facebookmail.com"},
+	{"linkedin", ""}, {"netflix", ""}, {"spotify", ""}, {"ebay", ""}, {"docusign", ""},
+	{"dropbox", "dropboxmail.com"}, {"adobe", "adobesign.com"}, {"dhl", "deutschepost.de"}, {"fedex", ""},
+	{"usps", ""}, {"coinbase", ""}, {"binance", ""}, {"chase", ""}, {"wells fargo", ""}, {"bank of america", ""},
+	{"american express", "aexp.com"}, {"hsbc", ""}, {"sparkasse", ""}, {"volksbank", "vr.de"},
+	{"deutsche bank", "db.com deutsche-bank.de"}, {"commerzbank", ""}, {"telekom", "t-online.de"},
+	{"steam", "steampowered.com valvesoftware.com"}, {"github", ""},
 }
 
 // impersonated returns the brand that a display name claims to be, if the domain is none of its own. The name must
@@ -67,10 +50,9 @@ func impersonated(name, domain string) (brand, bool) {
 	words := strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
 	}), " ") + " "
-	org := organizational(domain)
+	org := route.Organizational(domain)
 	for _, b := range brands {
-		own := slices.Contains(b.domains, org) || strings.HasPrefix(org, strings.ReplaceAll(b.name, " ", "")+".")
-		if strings.HasPrefix(words, b.name+" ") && !own {
+		if strings.HasPrefix(words, b.name+" ") && !b.owns(org) {
 			return b, true
 		}
 	}
@@ -85,17 +67,13 @@ const maxName = 1000
 
 // shownDomains returns the domains of addresses in a display name, and of names of hosts in it.
 func shownDomains(name string) (addresses, hosts []string) {
-	if len(name) > maxName {
-		name = name[:maxName]
-	}
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool {
-		return strings.ContainsRune(" \t<>()[]\"',;:|/", r)
-	}) {
+	between := func(r rune) bool { return strings.ContainsRune(" \t<>()[]\"',;:|/", r) }
+	for _, word := range strings.FieldsFunc(name[:min(len(name), maxName)], between) {
 		word = strings.Trim(word, ".-!?")
 		at := strings.LastIndexByte(word, '@')
 		domain := strings.ToLower(word[at+1:])
 		switch {
-		case organizational(domain) == "" || !strings.Contains(domain, "."):
+		case route.Organizational(domain) == "" || !strings.Contains(domain, "."):
 		case at > 0:
 			addresses = append(addresses, domain)
 		case knownSuffix(domain):
@@ -105,14 +83,13 @@ func shownDomains(name string) (addresses, hosts []string) {
 	return addresses, hosts
 }
 
-// knownSuffix reports whether a word with a dot ends like a domain name, and is no abbreviation or file name: the last
-// label is one of those that companies have, or of a country.
+// knownSuffixes are last labels of domains that companies have.
+var knownSuffixes = diag.Words(`com net org info biz io app dev shop online bank example eu de at ch fr it es nl be uk us
+	ca au jp cn ru pl cz se no dk fi pt br mx in`)
+
+// knownSuffix reports whether a word with a dot ends like a domain name, and is no abbreviation or file name.
 func knownSuffix(domain string) bool {
-	last := domain[strings.LastIndexByte(domain, '.')+1:]
-	first, _, _ := strings.Cut(domain, ".")
-	return len(first) > 1 && slices.Contains([]string{"com", "net", "org", "info", "biz", "io", "app", "dev", "shop",
-		"online", "bank", "example", "eu", "de", "at", "ch", "fr", "it", "es", "nl", "be", "uk", "us", "ca", "au", "jp",
-		"cn", "ru", "pl", "cz", "se", "no", "dk", "fi", "pt", "br", "mx", "in"}, last)
+	return strings.IndexByte(domain, '.') > 1 && knownSuffixes()[domain[strings.LastIndexByte(domain, '.')+1:]]
 }
 
 // lookalike says why a domain can be taken for another one: for that of a brand, of those who receive the message or
@@ -130,16 +107,15 @@ func (e *evidence) lookalike(domain string) string {
 			return quoted(l.Unicode) + " mixes letters of " + strings.Join(l.Scripts, " and ")
 		}
 	}
-	org := organizational(domain)
+	org := route.Organizational(domain)
 	label, _, _ := strings.Cut(org, ".")
 	for _, b := range brands {
-		name := strings.ReplaceAll(b.name, " ", "")
-		if label != name && imitation.Replace(label) == name && !slices.Contains(b.domains, org) {
-			return quoted(label) + " looks like " + quoted(name)
+		if imitation.Replace(label) == b.solid() && !b.owns(org) {
+			return quoted(label) + " looks like " + quoted(b.solid())
 		}
 	}
 	for _, a := range slices.Concat(e.to, e.replyTo) {
-		other := organizational(a.Domain)
+		other := route.Organizational(a.Domain)
 		known, _, _ := strings.Cut(other, ".")
 		if known != "" && known != label && imitation.Replace(known) == imitation.Replace(label) {
 			return quoted(label) + " looks like " + quoted(known) + " in " + other
@@ -161,25 +137,4 @@ func (e *evidence) lookalike(domain string) string {
 var imitation = strings.NewReplacer("0", "o", "1", "l", "3", "e", "5", "s", "rn", "m", "vv", "w")
 
 // isFreemail reports whether anybody gets an address of this domain.
-func isFreemail(domain string) bool { return slices.Contains(freemail, organizational(domain)) }
-
-// authors are the addresses of From, each once.
-func (e *evidence) authors() []message.Address {
-	var list []message.Address
-	seen := map[string]bool{}
-	for _, a := range e.from {
-		if key := strings.ToLower(a.Addr()); !seen[key] {
-			seen[key] = true
-			list = append(list, a)
-		}
-	}
-	return list
-}
-
-// author is the only author, or nil.
-func (e *evidence) author() *message.Address {
-	if list := e.authors(); len(list) == 1 {
-		return &list[0]
-	}
-	return nil
-}
+func isFreemail(domain string) bool { return freemail()[route.Organizational(domain)] }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
@@ -16,40 +17,26 @@ const maxURIs = 20
 // readList reads what mailing lists and newsletters write (RFC 2369, RFC 2919, RFC 8058).
 func (e *evidence) readList() {
 	m := e.msg
-	text := func(name string) string {
-		if f := m.First(name); f != nil {
-			return clip(f.Text(), maxShown)
-		}
-		return ""
-	}
+	text := func(name string) string { return e.text(name, maxShown) }
 	l := List{
-		URIs: []string{}, ID: text("List-Id"), ListPost: text("List-Post"), Archive: text("List-Archive"),
-		Precedence: strings.ToLower(text("Precedence")), FeedbackID: text("Feedback-ID"),
-		ResentFields: len(m.All("Resent-From")),
+		Unsubscribe: e.text("List-Unsubscribe", maxRaw), URIs: []string{}, Post: text("List-Unsubscribe-Post"),
+		ID: text("List-Id"), ListPost: text("List-Post"), Archive: text("List-Archive"),
+		Precedence: strings.ToLower(text("Precedence")), FeedbackID: text("Feedback-ID"), ResentFields: e.count("Resent-From"),
 	}
-	if f := m.First("List-Unsubscribe"); f != nil {
-		l.Unsubscribe = clip(f.Text(), maxRaw)
-		for _, uri := range message.MessageIDs(f.Value()) {
-			if len(l.URIs) < maxURIs {
-				l.URIs = append(l.URIs, clip(strings.Join(strings.Fields(uri), ""), maxRaw))
-			}
-		}
+	uris := message.MessageIDs(m.Value("List-Unsubscribe"))
+	for _, uri := range uris[:min(len(uris), maxURIs)] {
+		l.URIs = append(l.URIs, message.Clip(strings.Join(strings.Fields(uri), ""), maxRaw))
 	}
-	l.Post = text("List-Unsubscribe-Post")
 	auto, _, _ := strings.Cut(strings.ToLower(m.Value("Auto-Submitted")), ";")
 	l.AutoReply = auto != "" && strings.TrimSpace(auto) != "no"
 	e.list = l
-	e.list.OneClick = l.Post == oneClickPost && e.hasHTTPSUnsubscribe() && e.oneClickSigned()
+	e.list.OneClick = l.Post == oneClickPost && e.hasURI("https") && e.oneClickSigned()
 }
 
 // hasURI reports whether List-Unsubscribe has an address of a scheme.
 func (e *evidence) hasURI(scheme string) bool {
-	return slices.ContainsFunc(e.list.URIs, func(uri string) bool {
-		return len(uri) > len(scheme) && strings.EqualFold(uri[:len(scheme)], scheme) && uri[len(scheme)] == ':'
-	})
+	return slices.ContainsFunc(e.list.URIs, func(uri string) bool { return hasPrefixFold(uri, scheme+":") })
 }
-
-func (e *evidence) hasHTTPSUnsubscribe() bool { return e.hasURI("https") }
 
 // oneClickSigned reports whether one signature covers both fields (RFC 8058 section 4). Where servers wrote down
 // which signatures pass, it must be one of these.
@@ -58,7 +45,7 @@ func (e *evidence) oneClickSigned() bool {
 	known := slices.ContainsFunc(e.results("dkim"), func(r result) bool { return r.Value != "temperror" })
 	return slices.ContainsFunc(e.signatures, func(s signature) bool {
 		passed := !known || slices.ContainsFunc(passing, func(r result) bool {
-			return r.Domain() == "" || sameOrganization(r.Domain(), s.Domain)
+			return r.Domain() == "" || route.SameOrganization(r.Domain(), s.Domain)
 		})
 		return passed && s.signs("List-Unsubscribe") && s.signs("List-Unsubscribe-Post")
 	})
@@ -66,9 +53,8 @@ func (e *evidence) oneClickSigned() bool {
 
 // bulk reports whether the message says that it was sent to many: newsletters and lists.
 func (e *evidence) bulk() bool {
-	return e.list.Unsubscribe != "" || e.list.ID != "" || slices.Contains([]string{"bulk", "list"},
-		e.list.Precedence) ||
-		e.list.FeedbackID != ""
+	return e.list.Unsubscribe != "" || e.list.ID != "" || e.list.FeedbackID != "" ||
+		e.list.Precedence == "bulk" || e.list.Precedence == "list"
 }
 
 // mailingList reports whether the message came through a mailing list that forwards what its members write, which

@@ -1,6 +1,7 @@
 package header
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,39 +11,14 @@ import (
 
 // authenticated reports whether there is a result of SPF, DKIM or DMARC that counts.
 func (e *evidence) authenticated() bool {
-	return e.has("spf") || e.has("dkim") || e.has("dmarc") || e.has("arc") || e.has("compauth")
-}
-
-// noted reports whether any server wrote Authentication-Results.
-func (e *evidence) noted() bool {
-	return slices.ContainsFunc(e.authFields, func(a authField) bool { return a.header != nil })
-}
-
-func (e *evidence) has(method string) bool { return len(e.results(method)) > 0 }
-
-func (e *evidence) hasDMARC() bool { return e.has("dmarc") }
-
-// tellsPolicy reports whether the result of DMARC tells if the domain has a policy.
-func (e *evidence) tellsPolicy() bool {
-	return slices.Contains([]string{"pass", "fail", "none", "bestguesspass"}, e.value("dmarc"))
-}
-
-// tellsSPF reports whether SPF has a result that neither failed nor ended with an error, and DMARC did not pass.
-func (e *evidence) tellsSPF() bool {
-	return slices.Contains([]string{"pass", "softfail", "neutral", "none"}, e.value("spf")) && e.value("dmarc") != "pass"
-}
-
-// value is the result of a method that counts; empty if there is none.
-func (e *evidence) value(method string) string {
-	r, _ := e.result(method)
-	return r.Value
+	return slices.ContainsFunc([]string{"spf", "dkim", "dmarc", "arc", "compauth"}, e.has)
 }
 
 // dmarcText says how DMARC came out, and why as far as the results tell.
 func (e *evidence) dmarcText() string {
-	text := fmt.Sprintf("The receiving server recorded dmarc=%s for %s", e.value("dmarc"), orDomain(e.fromDomain))
 	r, _ := e.result("dmarc")
-	if p := strings.ToLower(firstOf(r.Note("p"), r.Note("policy"))); p != "" {
+	text := fmt.Sprintf("The receiving server recorded dmarc=%s for %s", r.Value, orDomain(e.fromDomain))
+	if p := strings.ToLower(cmp.Or(r.Note("p"), r.Note("policy"))); p != "" {
 		text += ", whose policy is " + diag.Quote(p)
 	}
 	var why []string
@@ -77,30 +53,17 @@ func (e *evidence) spfText() string {
 	return text + "."
 }
 
-// orDomain is a domain for a sentence.
-func orDomain(domain string) string {
-	if domain == "" {
-		return "an unnamed domain"
-	}
-	return diag.Quote(domain)
-}
-
-// named names a server at the beginning of a sentence.
-func named(id string) string {
-	if id == "" {
-		return "An unnamed server"
-	}
-	return diag.Quote(id)
-}
+// maxNamedResults bounds the results that a sentence names.
+const maxNamedResults = 5
 
 // failedDKIM lists the signatures that failed, for a sentence; empty if none did.
 func (e *evidence) failedDKIM() string {
 	var list []string
 	for _, r := range e.results("dkim") {
-		if slices.Contains([]string{"fail", "permerror", "temperror", "policy", "neutral", "invalid"},
-			r.Value) && len(list) < 5 {
+		failed := slices.Contains([]string{"fail", "permerror", "temperror", "policy", "neutral", "invalid"}, r.Value)
+		if failed && len(list) < maxNamedResults {
 			text := "dkim=" + r.Value + " for " + orDomain(r.Domain())
-			if reason := firstOf(append([]string{r.Reason}, r.Comments...)...); reason != "" {
+			if reason := cmp.Or(append([]string{r.Reason}, r.Comments...)...); reason != "" {
 				text += " (" + diag.Quote(reason) + ")"
 			}
 			list = append(list, text)
@@ -114,7 +77,8 @@ func (e *evidence) passedDomains() string {
 	var list []string
 	for _, method := range []string{"spf", "dkim"} {
 		for _, r := range e.passing(method) {
-			if text := strings.ToUpper(method) + " for " + orDomain(e.domainOf(&r)); e.domainOf(&r) != "" && len(list) < 5 && !slices.Contains(list, text) {
+			text := strings.ToUpper(method) + " for " + orDomain(e.domainOf(&r))
+			if e.domainOf(&r) != "" && len(list) < maxNamedResults && !slices.Contains(list, text) {
 				list = append(list, text)
 			}
 		}
@@ -140,8 +104,7 @@ func (e *evidence) contradicted(a *authField) []string {
 	var claims []string
 	for _, r := range a.header.Results {
 		found, ok := e.result(r.Method)
-		if claim := r.Method + "=pass"; r.Value == "pass" && ok && found.Value != "pass" && !slices.Contains(claims,
-			claim) {
+		if claim := r.Method + "=pass"; passed(r) && ok && !passed(found) && !slices.Contains(claims, claim) {
 			claims = append(claims, claim)
 		}
 	}
@@ -152,11 +115,11 @@ func (e *evidence) contradicted(a *authField) []string {
 // a mailing list changed the message.
 func (e *evidence) sealedPass() bool {
 	h := e.sealed()
-	return e.value("arc") == "pass" && h != nil && slices.ContainsFunc(h.Results,
-		func(r result) bool { return r.Method == "dmarc" && r.Value == "pass" })
+	return e.value("arc") == "pass" && h != nil &&
+		slices.ContainsFunc(h.Results, func(r result) bool { return r.Method == "dmarc" && passed(r) })
 }
 
-// sealer is the domain that sealed first.
+// sealer is the domain that sealed first, for a sentence.
 func (e *evidence) sealer() string {
 	if len(e.chain.Sets) == 0 {
 		return orDomain("")

@@ -7,17 +7,13 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// formRules are about the syntax of the header, and what every header must have.
-var formRules = diag.Rules[*evidence]{
+// copyRules are about the text that was submitted. They depend on no others.
+var copyRules = diag.Rules[*evidence]{
 	{
-		Code: "header.fields.none", Severity: diag.Critical, NoScore: true, Category: factorForm,
-		Ref:   "RFC 5322 section 2.2",
+		Code: noFields, Severity: diag.Critical, NoScore: true, Category: factorForm, Ref: "RFC 5322 section 2.2",
 		Title: "Text contains no header field", Requirement: "The text contains header fields",
-		Advice: "Copy the whole header from the mail program, where it is called source, original or " +
-			"Internet headers.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.msg.Fields) == 0, "No line starts with a field name and a colon.")
-		},
+		Advice: "Copy the whole header from the mail program, where it is called source, original or Internet headers.",
+		Fails:  failsIf("", func(e *evidence) bool { return len(e.msg.Fields) == 0 }, "No line starts with a field name and a colon."),
 	},
 	{
 		Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm, Ref: "RFC 2045 section 6.7",
@@ -29,44 +25,35 @@ var formRules = diag.Rules[*evidence]{
 			})
 		},
 	},
+}
+
+// formRules are about the syntax of the header, and what every header must have.
+var formRules = diag.Rules[*evidence]{
 	{
-		Code: "header.from.missing", Severity: diag.Error, Weight: 10, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6",
+		Code: "header.from.missing", Severity: diag.Error, Weight: 10, Ref: "RFC 5322 section 3.6",
 		Title: "No From field", Requirement: "There is a From field",
-		Advice: "Copy the whole header. If the field is really missing, fix the sending program: most " +
-			"servers reject such messages.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.count("From") == 0,
-				"The header has no From field, which every message must have.").About("From")
-		},
+		Advice: "Copy the whole header. If the field is really missing, fix the sending program: most servers reject " +
+			"such messages.",
+		Fails: lacks("From", "must"),
 	},
 	{
-		Code: "header.date.missing", Severity: diag.Error, Weight: 5, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6",
+		Code: "header.date.missing", Severity: diag.Error, Weight: 5, Ref: "RFC 5322 section 3.6",
 		Title: "No Date field", Requirement: "There is a Date field",
 		Advice: "Copy the whole header. If the field is really missing, fix the sending program.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.count("Date") == 0,
-				"The header has no Date field, which every message must have.").About("Date")
-		},
+		Fails:  lacks("Date", "must"),
 	},
 	{
-		Code: "header.message_id.missing", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6.4",
+		Code: "header.message_id.missing", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 3.6.4",
 		Title: "No Message-ID field", Requirement: "There is a Message-ID field",
 		Advice: "Have the sending program add a Message-ID: large providers count its absence against a message.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.count("Message-ID") == 0,
-				"The header has no Message-ID field, which every message should have.").About("Message-ID")
-		},
+		Fails:  lacks("Message-ID", "should"),
 	},
 	{
-		Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 3.6",
+		Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Ref: "RFC 5322 section 3.6",
 		Title:       "Field that may appear only once is repeated",
 		Requirement: "No field is repeated that may appear only once",
-		Advice: "Have the sending program write the field once: mail programs differ in which one they " +
-			"display and check.",
+		Advice: "Have the sending program write the field once: mail programs differ in which one they display and " +
+			"check.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
 				return diag.FailIf(!strings.EqualFold(name, "From"), "The field %s appears %d times.", name, e.count(name)).About(name)
@@ -74,11 +61,10 @@ var formRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.lines.malformed", Severity: diag.Warning, Weight: 3, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 2.2",
+		Code: "header.lines.malformed", Severity: diag.Warning, Weight: 3, Ref: "RFC 5322 section 2.2",
 		Title: "Malformed line that is not a header field", Requirement: "Every line is part of a header field",
-		Advice: "Check whether copying broke the line. If it was sent like this, many servers treat it as " +
-			"the start of the body.",
+		Advice: "Check whether copying broke the line. If it was sent like this, many servers treat it as the start " +
+			"of the body.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.badLines(), func(l message.Line) diag.Failures {
 				return diag.Fail("Line %d is neither a field with a colon nor the continuation of one: %s.", l.Line,
@@ -87,25 +73,23 @@ var formRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.lines.long", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 2.1.1",
+		Code: "header.lines.long", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.1.1",
 		Title: "Line is longer than 998 bytes", Requirement: "No line is longer than 998 bytes",
-		Advice: "Have the sending program fold long fields: servers may break or reject such lines, which " +
-			"breaks DKIM signatures.",
+		Advice: "Have the sending program fold long fields: servers may break or reject such lines, which breaks " +
+			"DKIM signatures.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.longLines(), func(f *message.Field) diag.Failures {
-				return diag.Fail("The field %s in line %d contains a line of %d bytes.", shortName(f), f.Line,
-					f.LongestLine()).About(shortName(f))
+			return diag.FailEach(e.fieldsWhere(isLong), func(f *message.Field) diag.Failures {
+				name := clip(f.Name)
+				return diag.Fail("The field %s in line %d contains a line of %d bytes.", name, f.Line, f.LongestLine()).About(name)
 			})
 		},
 	},
 	{
-		Code: "header.size.large", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5321 section 4.5.3.1",
+		Code: "header.size.large", Severity: diag.Warning, Weight: 2, Ref: "RFC 5321 section 4.5.3.1",
 		Title:       "Header exceeds the limits and was not read in full",
 		Requirement: "The header is within the usual size limits",
-		Advice: "Find out what keeps adding fields, usually a mail loop or a filter. Many servers reject " +
-			"headers over 100 KiB.",
+		Advice: "Find out what keeps adding fields, usually a mail loop or a filter. Many servers reject headers " +
+			"over 100 KiB.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.msg.Excess) > 0,
 				"%d bytes of the header were not read, because it has more than %d fields or %d bytes.",
@@ -113,25 +97,17 @@ var formRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.characters.control", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 2.2",
+		Code: "header.characters.control", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.2",
 		Title: "Control character in a field", Requirement: "No field contains control characters",
 		Advice: "Remove NUL and other control characters where the field is generated: servers reject or alter them.",
-		Fails: func(e *evidence) diag.Failures {
-			bad := e.fieldsWhere(hasControl)
-			return diag.FailIf(len(bad) > 0, "There are control characters in %s.", names(bad))
-		},
+		Fails:  inFields(hasControl, "There are control characters in %s."),
 	},
 	{
-		Code: "header.characters.raw", Severity: diag.Warning, Weight: 2, Category: factorForm,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 5322 section 2.2",
+		Code: "header.characters.raw", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.2",
 		Title: "Characters that are neither ASCII nor UTF-8", Requirement: "All characters are ASCII or UTF-8",
-		Advice: "Encode the text as in RFC 2047, such as =?utf-8?Q?M=C3=BCller?=. Otherwise mail programs " +
-			"have to guess the character set.",
-		Fails: func(e *evidence) diag.Failures {
-			bad := e.fieldsWhere(func(f *message.Field) bool { raw, utf := isRaw(f); return raw && !utf })
-			return diag.FailIf(len(bad) > 0, "There are bytes of an undeclared character set in %s.", names(bad))
-		},
+		Advice: "Encode the text as in RFC 2047, such as =?utf-8?Q?M=C3=BCller?=. Otherwise mail programs have to " +
+			"guess the character set.",
+		Fails: inFields(isUndeclared, "There are bytes of an undeclared character set in %s."),
 	},
 }
 
@@ -147,14 +123,16 @@ var damageTexts = map[Damage]string{
 	message.Unindented:      "Folded lines had lost the white space before them; it was restored before reading.",
 }
 
-// shortName is the name of a field for a sentence.
-func shortName(f *message.Field) string { return clip(f.Name, maxShown) }
+// lacks fails if there is no field of a name, which every message must have, or should.
+func lacks(name, must string) func(*evidence) diag.Failures {
+	return failsIf(name, func(e *evidence) bool { return e.count(name) == 0 },
+		"The header has no "+name+" field, which every message "+must+" have.")
+}
 
-// quoted is a text of the message for a sentence.
-func quoted(s string) string {
-	q := diag.Quote(s)
-	if strings.HasPrefix(q, `"`) {
-		return q
+// inFields fails if there are fields of a kind; the text says what is in them.
+func inFields(is func(*message.Field) bool, text string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		bad := e.fieldsWhere(is)
+		return diag.FailIf(len(bad) > 0, text, names(bad))
 	}
-	return `"` + q + `"`
 }

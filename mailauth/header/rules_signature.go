@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -15,8 +14,7 @@ import (
 // signatureRules are about what DKIM signatures say; nothing is verified.
 var signatureRules = diag.Rules[*evidence]{
 	{
-		Code: "header.dkim.missing", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn: []diag.Code{"header.fields.none"}, Ref: "RFC 6376 section 3.5",
+		Code: "header.dkim.missing", Severity: diag.Info, Ref: "RFC 6376 section 3.5",
 		Title: "Message is not signed with DKIM", Requirement: "The message is signed with DKIM",
 		Advice: "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
 		Fails: func(e *evidence) diag.Failures {
@@ -27,11 +25,11 @@ var signatureRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.dkim.malformed", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
-		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 6376 section 6.1.1",
-		Title: "DKIM signature is malformed", Requirement: "DKIM signatures are well-formed",
-		Advice: "Copy the whole field. If it was sent like this, fix the signing program: verifiers " +
-			"ignore the signature.",
+		Code: "header.dkim.malformed", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.dkim.missing"},
+		Ref: "RFC 6376 section 6.1.1", Title: "DKIM signature is malformed",
+		Requirement: "DKIM signatures are well-formed",
+		Advice: "Copy the whole field. If it was sent like this, fix the signing program: verifiers ignore the " +
+			"signature.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if err, ok := errors.AsType[*dkim.SignatureError](s.parsed.Err()); ok && s.signs("From") {
 				return "cannot be verified: " + err.Fault.Text
@@ -40,7 +38,7 @@ var signatureRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "header.dkim.from_unsigned", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
+		Code: "header.dkim.from_unsigned", Severity: diag.Warning, Weight: 3,
 		DependsOn: []diag.Code{"header.dkim.malformed"}, Ref: "RFC 6376 section 5.4",
 		Title: "DKIM signature does not cover From", Requirement: "DKIM signatures cover From",
 		Advice: "List from in h=. Verifiers reject a signature that does not cover From.",
@@ -52,12 +50,10 @@ var signatureRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "header.dkim.uncovered", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn: []diag.Code{"header.dkim.from_unsigned"}, Ref: "RFC 6376 section 5.4.1",
-		Title:       "DKIM signature leaves out Subject, Date or To",
+		Code: "header.dkim.uncovered", Severity: diag.Info, DependsOn: []diag.Code{"header.dkim.from_unsigned"},
+		Ref: "RFC 6376 section 5.4.1", Title: "DKIM signature leaves out Subject, Date or To",
 		Requirement: "DKIM signatures cover Subject, Date and To",
-		Advice: "Sign Subject, Date, To and Message-ID too. Fields that are not signed can be changed " +
-			"unnoticed.",
+		Advice:      "Sign Subject, Date, To and Message-ID too. Fields that are not signed can be changed unnoticed.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			var lacks []string
 			for _, name := range []string{"Subject", "Date", "To"} {
@@ -72,9 +68,8 @@ var signatureRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "header.dkim.sha1", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
-		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 8301 section 3.1",
-		Title: "DKIM signature uses SHA-1", Requirement: "No DKIM signature uses SHA-1",
+		Code: "header.dkim.sha1", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.dkim.missing"},
+		Ref: "RFC 8301 section 3.1", Title: "DKIM signature uses SHA-1", Requirement: "No DKIM signature uses SHA-1",
 		Advice: "Sign with rsa-sha256. Verifiers treat SHA-1 signatures as invalid.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if strings.HasSuffix(strings.ToLower(s.Algorithm), "sha1") {
@@ -84,10 +79,10 @@ var signatureRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
-		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 6376 section 8.2",
-		Title: "DKIM signature covers only part of the body", Requirement: "DKIM signatures cover the whole body",
-		Advice: "Sign without l=. With it, anyone can append content, and the signature still verifies.",
+		Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
+		Ref: "RFC 6376 section 8.2", Title: "DKIM signature covers only part of the body",
+		Requirement: "DKIM signatures cover the whole body",
+		Advice:      "Sign without l=. With it, anyone can append content, and the signature still verifies.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if s.BodyLength == nil {
 				return ""
@@ -96,15 +91,13 @@ var signatureRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "header.dkim.expired", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
-		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 6376 section 3.5",
-		Title:       "DKIM signature had expired when the message arrived",
+		Code: "header.dkim.expired", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
+		Ref: "RFC 6376 section 3.5", Title: "DKIM signature had expired when the message arrived",
 		Requirement: "No DKIM signature had expired when the message arrived",
-		Advice: "Make signatures valid for at least a week. Queues and greylisting delay messages for " +
-			"hours or days.",
-		When: arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
+		Advice:      "Make signatures valid for at least a week. Queues and greylisting delay messages for hours or days.",
+		When:        arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
 		Fails: eachSignature(func(e *evidence, s *signature) string {
-			arrived := e.arrival()
+			arrived := e.path.Arrival()
 			if s.ExpiresAt == nil || arrived.IsZero() || !s.ExpiresAt.Before(arrived) {
 				return ""
 			}
@@ -112,14 +105,13 @@ var signatureRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "header.dkim.future", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
-		DependsOn: []diag.Code{"header.dkim.missing"}, Ref: "RFC 6376 section 3.5",
-		Title:       "DKIM signature is dated after the message arrived",
+		Code: "header.dkim.future", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
+		Ref: "RFC 6376 section 3.5", Title: "DKIM signature is dated after the message arrived",
 		Requirement: "No DKIM signature is dated after the message arrived",
 		Advice:      "Correct the clock of the signing server. Some verifiers reject signatures from the future.",
 		When:        arrivedWith(func(s *signature) bool { return s.Timestamp != nil }),
 		Fails: eachSignature(func(e *evidence, s *signature) string {
-			arrived := e.arrival()
+			arrived := e.path.Arrival()
 			if s.Timestamp == nil || arrived.IsZero() || !s.Timestamp.After(arrived.Add(maxSkew)) {
 				return ""
 			}
@@ -127,12 +119,12 @@ var signatureRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "header.dkim.unaligned", Severity: diag.Info, Category: factorAuthentication,
+		Code: "header.dkim.unaligned", Severity: diag.Info,
 		DependsOn: []diag.Code{"header.dkim.missing", "header.from.invalid"}, Ref: "RFC 9989 section 4.4",
 		Title:       "No DKIM signature matches the domain in From",
 		Requirement: "A DKIM signature matches the domain in From",
-		Advice: "Set up DKIM signing with your own domain at the sending service. A signature with the " +
-			"domain of the service does not count for DMARC.",
+		Advice: "Set up DKIM signing with your own domain at the sending service. A signature with the domain of the " +
+			"service does not count for DMARC.",
 		When: func(e *evidence) bool { return e.fromDomain != "" },
 		Fails: func(e *evidence) diag.Failures {
 			var domains []string
@@ -151,9 +143,6 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 }
 
-// maxSkew is how wrong a clock may be before it is told (RFC 6376 section 3.5 asks verifiers to allow for it).
-const maxSkew = 5 * time.Minute
-
 // eachSignature makes a rule about each signature of a function that says what is wrong with one.
 func eachSignature(wrong func(*evidence, *signature) string) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
@@ -161,7 +150,7 @@ func eachSignature(wrong func(*evidence, *signature) string) func(*evidence) dia
 			s := &e.signatures[i]
 			if text := wrong(e, s); text != "" {
 				failed := diag.Fail("The signature of %s %s.", orDomain(s.Domain), text)
-				all = append(all, failed.About(clip(s.Domain, maxShown))...)
+				all = append(all, failed.About(clip(s.Domain))...)
 			}
 		}
 		return all
@@ -171,7 +160,7 @@ func eachSignature(wrong func(*evidence, *signature) string) func(*evidence) dia
 // arrivedWith is the condition that there is such a signature and the time of arrival is known.
 func arrivedWith(is func(*signature) bool) func(*evidence) bool {
 	return func(e *evidence) bool {
-		return !e.arrival().IsZero() && slices.ContainsFunc(e.signatures, func(s signature) bool { return is(&s) })
+		return !e.path.Arrival().IsZero() && slices.ContainsFunc(e.signatures, func(s signature) bool { return is(&s) })
 	}
 }
 
@@ -185,19 +174,3 @@ func (e *evidence) signingHint() string {
 	}
 	return ""
 }
-
-// arrival is when the receiving side took the message; zero if the header does not tell.
-func (e *evidence) arrival() time.Time {
-	if h := e.outside(); h != nil && !h.time.IsZero() {
-		return h.time
-	}
-	for i := len(e.hops) - 1; i >= 0; i-- {
-		if !e.hops[i].time.IsZero() {
-			return e.hops[i].time
-		}
-	}
-	return time.Time{}
-}
-
-// clock writes a time for a sentence.
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,4 +1,4 @@
-package header
+package filters
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/mailauth/authres"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/stretchr/testify/require"
 )
@@ -57,9 +58,15 @@ func TestSpamVerdicts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.field[:min(len(tt.field), 50)], func(t *testing.T) {
-			e := readMessage(message.Split([]byte(tt.field+"\n")), now)
-			require.Len(t, e.spam, 1)
-			v := e.spam[0]
+			m := message.Split([]byte(tt.field + "\n"))
+			found := Read(m)
+			for _, f := range m.All("Authentication-Results") {
+				h, err := authres.Parse(f.Value())
+				require.NoError(t, err)
+				found = append(found, Composite(f, h.Results[len(h.Results)-1]))
+			}
+			require.Len(t, found, 1)
+			v := found[0]
 			got := v.Vendor + " " + string(v.Verdict)
 			if v.Score != nil {
 				got += fmt.Sprintf(" %g", *v.Score)
@@ -76,14 +83,14 @@ func TestSpamVerdicts(t *testing.T) {
 func TestSpamFieldsCope(t *testing.T) {
 	for _, value := range []string{"", "x", "Yes", "-", "1e999", "NaN", "=", ":", ";;;=:", "[", "a=b;c:d", strings.Repeat("a=1;", 5000)} {
 		var header strings.Builder
-		for _, f := range spamFields() {
+		for _, f := range fields() {
 			fmt.Fprintf(&header, "%s: %s\n", f.name, value)
 		}
-		for _, v := range readMessage(message.Split([]byte(header.String())), now).spam {
+		for _, v := range Read(message.Split([]byte(header.String()))) {
 			require.NotEmpty(t, v.Vendor)
 			require.Contains(t, Judgment("").Values(), string(v.Verdict))
 			require.LessOrEqual(t, len(v.Details), maxDetails)
 		}
 	}
-	require.Greater(t, len(spamFields()), 60)
+	require.Greater(t, len(fields()), 60)
 }

@@ -1,8 +1,10 @@
-package header
+package live
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -19,61 +21,45 @@ type PTR struct {
 	ForwardConfirmed bool     `json:"forward_confirmed" doc:"whether one of them does"`
 	Error            string   `json:"error,omitempty" doc:"why the names, or their addresses, are not known"`
 
-	addr netip.Addr
-	err  error
+	Err error `json:"-"` // the same
 }
 
 // lookupPTR looks up the names of an address and then the addresses of these: two round trips.
-func lookupPTR(ctx context.Context, env *diag.Env, ip netip.Addr) PTR {
-	p := PTR{IP: ip.String(), Hostnames: []string{}, Confirmed: []string{}, addr: ip}
+func lookupPTR(ctx context.Context, env *diag.Env, ip netip.Addr) *PTR {
+	p := &PTR{IP: ip.String(), Hostnames: []string{}, Confirmed: []string{}}
 	answer := diag.Lookup[*dns.PTR](ctx, env, diag.IP{Addr: ip}.Reverse())
 	p.fail(answer.Err())
-	seen := map[diag.Domain]bool{}
 	for _, r := range answer.Records {
-		if d, err := diag.ParseDomain(r.Ptr); err == nil && !seen[d] && len(p.Hostnames) < maxNames {
-			seen[d] = true
+		d, err := diag.ParseDomain(r.Ptr)
+		if err == nil && !slices.Contains(p.Hostnames, d.String()) && len(p.Hostnames) < maxNames {
 			p.Hostnames = append(p.Hostnames, d.String())
 		}
 	}
-	leads, errs := make([]bool, len(p.Hostnames)), make([]error, len(p.Hostnames))
+	hosts := make([]diag.Addresses, len(p.Hostnames))
 	var g diag.Group
 	for i, host := range p.Hostnames {
-		g.Go(func() { leads[i], errs[i] = leadsTo(ctx, env, host+".", ip) })
+		if ip.Is4() {
+			g.Go(func() { hosts[i].V4 = diag.Lookup[*dns.A](ctx, env, host+".") })
+		} else {
+			g.Go(func() { hosts[i].V6 = diag.Lookup[*dns.AAAA](ctx, env, host+".") })
+		}
 	}
 	g.Wait()
 	for i, host := range p.Hostnames {
-		if leads[i] {
+		if slices.Contains(hosts[i].All(), ip) {
 			p.Confirmed = append(p.Confirmed, host)
 		}
 	}
 	if p.ForwardConfirmed = len(p.Confirmed) > 0; !p.ForwardConfirmed {
-		for _, err := range errs {
-			p.fail(err)
+		for _, a := range hosts {
+			p.fail(cmp.Or(a.V4.Err(), a.V6.Err()))
 		}
 	}
 	return p
 }
 
 func (p *PTR) fail(err error) {
-	if err != nil && p.err == nil {
-		p.err, p.Error = err, diag.Reason(err)
+	if err != nil && p.Err == nil {
+		p.Err, p.Error = err, diag.Reason(err)
 	}
-}
-
-// leadsTo reports whether a host has the address.
-func leadsTo(ctx context.Context, env *diag.Env, host string, ip netip.Addr) (found bool, err error) {
-	if ip.Is4() {
-		a := diag.Lookup[*dns.A](ctx, env, host)
-		for _, r := range a.Records {
-			addr, _ := netip.AddrFromSlice(r.A.To4())
-			found = found || addr == ip
-		}
-		return found, a.Err()
-	}
-	a := diag.Lookup[*dns.AAAA](ctx, env, host)
-	for _, r := range a.Records {
-		addr, _ := netip.AddrFromSlice(r.AAAA.To16())
-		found = found || addr == ip
-	}
-	return found, a.Err()
 }

@@ -6,10 +6,14 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/dkim"
-	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/spf"
 )
+
+// auditRules is the table of all that is examined without the network.
+var auditRules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(copyRules, about(factorForm, formRules), about(factorIdentity, identityRules),
+		about(factorAuthentication, authenticationRules), about(factorAuthentication, signatureRules),
+		about(factorRoute, routeRules), about(factorFilters, filterRules), about(factorList, listRules))
+})
 
 // analyzeRules are those of what was found live, and those of the header. Of findings of one severity, the first speaks
 // for all: whom the message comes from goes before how it came.
@@ -17,9 +21,9 @@ var analyzeRules = sync.OnceValue(func() diag.Rules[*analysis] {
 	all := slices.Concat(liveRules(), lift(auditRules()))
 	rank := func(r diag.Rule[*analysis]) int {
 		switch {
-		case r.Category == liveDMARC:
+		case r.Category == factorDMARC:
 			return 0
-		case r.Category == factorIdentity, r.Code == "header.fields.none", r.Code == "header.from.missing":
+		case r.Category == factorIdentity, r.Code == noFields, r.Code == "header.from.missing":
 			return 1
 		}
 		return 2
@@ -28,30 +32,10 @@ var analyzeRules = sync.OnceValue(func() diag.Rules[*analysis] {
 	return all
 })
 
-// unnoted is the rule that nobody noted any results. It matters less where they are found live, so that there it is
-// no finding, only what other rules suppose.
-const unnoted diag.Code = "header.authres.missing"
-
 // superseded are the rules about what others noted that is now checked live; where the two differ says [Live.Recorded].
 var superseded = []diag.Code{unnoted, "header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error",
 	"header.dmarc.none", "header.spf.fail", "header.spf.outweighed", "header.spf.weak", "header.spf.error",
 	"header.dkim.fail", "header.dkim.expired", "header.alignment.none"}
-
-// liveAnomalies are the rules of what was found live whose failure suggests deception or damage.
-var liveAnomalies = []diag.Code{"header.live.dmarc.fail", "header.live.dmarc.fail.unclear",
-	"header.live.dmarc.fail.monitored", "header.live.dkim.body", "header.live.dkim.signature",
-	"header.live.dkim.appended"}
-
-// deceptions picks the findings that suggest deception or damage, in their order.
-func deceptions(findings []diag.Finding) []diag.Finding {
-	list := []diag.Finding{}
-	for _, f := range findings {
-		if slices.Contains(liveAnomalies, f.Code) || slices.Contains(anomalyCodes, f.Code) {
-			list = append(list, f)
-		}
-	}
-	return list
-}
 
 // lift makes rules about a header rules about an analysis.
 func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
@@ -70,27 +54,41 @@ func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
 				return !live && !(needsNotes && noted(a.evidence) != nil) && (r.When == nil || r.When(a.evidence))
 			},
 		}
-		if r.Partly != nil {
-			l.Partly = func(a *analysis) float64 { return r.Partly(a.evidence) }
-		}
 		lifted = append(lifted, l)
 	}
 	return lifted
 }
 
-// align fills in what is aligned by what was found now.
-func (a *analysis) align(to *Alignment) {
-	l := a.live
-	if l == nil || l.could == nil {
-		return
-	}
-	if l.spf != nil && l.spf.Outcome != spf.Temperror {
-		to.SPFAligned = new(l.spf.Outcome == spf.Pass && l.aligned(policy.SPF, l.spfDomain()))
-	}
-	switch {
-	case l.signed(dkim.Pass) != nil:
-		to.DKIMAligned = new(true)
-	case l.signed(dkim.TempError, dkim.Unchecked) == nil && len(l.dkim.Signatures) > 0:
-		to.DKIMAligned = new(false)
-	}
+// auditTexts are what the verdict of an audit says in words.
+var auditTexts = diag.Texts{
+	"excellent": {
+		Headline: "The header is consistent and shows no anomalies",
+		Sub:      "Nothing in it suggests deception or damage, and the domain in From did not fail authentication.",
+	},
+	"valid": {
+		Headline: "The header is consistent and shows no anomalies",
+		Sub:      "Nothing in it suggests deception or damage. The findings list possible improvements.",
+	},
+	string(unnoted): {
+		Headline: "The header is consistent, but authentication was not recorded",
+		Sub: "Whether the sender is authentic cannot be determined from this header. Use " +
+			"mail/header-analyze to check it now.",
+	},
+}
+
+// analyzeTexts are those of an analysis with live checks.
+var analyzeTexts = diag.Texts{
+	"valid": {
+		Headline: "The message is authentic: DMARC passes for its author",
+		Sub: "SPF or DKIM confirms that it was sent for the domain in From. Whether that is the domain that you know, only " +
+			"you can tell: compare it letter by letter.",
+	},
+	"header.live.undecided": {
+		Headline: "Whether the message is authentic cannot be told from this alone",
+		Sub:      "No fault was found in what was submitted. Submit the whole message with all its fields to evaluate DMARC.",
+	},
+	"header.live.forwarded": {
+		Headline: "The message is authentic and was forwarded",
+		Sub:      "DKIM still verifies, so DMARC passes. SPF concerns the forwarder.",
+	},
 }

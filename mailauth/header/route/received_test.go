@@ -1,4 +1,4 @@
-package header
+package route
 
 import (
 	"fmt"
@@ -10,21 +10,24 @@ import (
 )
 
 // show prints what was read of a field: from|helo|rdns|ip|by|with|id|for|tls|time.
-func (r received) show() string {
+func (r Received) show() string {
 	ip, at := "", ""
-	if r.ip.IsValid() {
-		ip = r.ip.String()
+	if r.IP.IsValid() {
+		ip = r.IP.String()
 	}
-	if !r.time.IsZero() {
-		at = r.time.UTC().Format("15:04:05")
+	if !r.Time.IsZero() {
+		at = r.Time.UTC().Format("15:04:05")
 	}
-	tls := []string{"?", "yes", "no"}[r.tls]
-	for _, s := range []string{r.tlsVersion, r.tlsCipher} {
+	tls := "?"
+	if r.TLS != nil {
+		tls = map[bool]string{true: "yes", false: "no"}[*r.TLS]
+	}
+	for _, s := range []string{r.TLSVersion, r.TLSCipher} {
 		if s != "" {
 			tls += " " + s
 		}
 	}
-	return strings.Join([]string{r.from, r.helo, r.rdns, ip, r.by, r.with, r.id, r.rcpt, tls, at}, "|")
+	return strings.Join([]string{r.From, r.HELO, r.RDNS, ip, r.By, r.With, r.ID, r.For, tls, at}, "|")
 }
 
 func TestParseReceived(t *testing.T) {
@@ -85,7 +88,7 @@ func TestParseReceived(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := parseReceived(tt.value)
+			r := parse(tt.value)
 			if tt.name == "qmail inside" {
 				tt.want = "||||||||?|09:00:04"
 			}
@@ -100,8 +103,8 @@ func TestTLSVersion(t *testing.T) {
 	} {
 		require.Equal(t, want, tlsVersion(in))
 	}
-	require.True(t, weakTLS("TLSv1.1"))
-	require.False(t, weakTLS("TLSv1.2"))
+	require.True(t, (&Encryption{TLSVersion: "TLSv1.1"}).WeakTLS())
+	require.False(t, (&Encryption{TLSVersion: "TLSv1.2"}).WeakTLS())
 }
 
 // Any text is read, quickly, and the parts are parts of it.
@@ -109,8 +112,8 @@ func FuzzReceived(f *testing.F) {
 	f.Add("from a (b [192.0.2.1]) by c with ESMTPS id d for <e@f>; Sun, 1 Nov 2026 09:00:04 +0000")
 	f.Fuzz(func(t *testing.T, value string) {
 		began := time.Now()
-		r := parseReceived(value)
-		if len(r.from)+len(r.by)+len(r.with)+len(r.id)+len(r.rcpt) > len(value) {
+		r := parse(value)
+		if len(r.From)+len(r.By)+len(r.With)+len(r.ID)+len(r.For) > len(value) {
 			t.Errorf("%q: %s", value, fmt.Sprint(r))
 		}
 		if time.Since(began) > time.Second {

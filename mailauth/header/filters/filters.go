@@ -1,0 +1,45 @@
+// Package filters reads what spam filters wrote into the header of a message: call [Read] with the message.
+//
+// Filters put fields of their own into the messages that they let through, or mark (RFC 5322 section 3.6.8). Each vendor
+// has its own names, words and scales; a [Verdict] says the same of all of them: who filtered, what the message was
+// taken for, with which score, and what the codes mean. Anybody can write such fields; whom to believe is for others to
+// judge.
+package filters
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// MaxVerdicts bounds the verdicts that are read.
+const MaxVerdicts = 100
+
+// fields is every field that is understood, by name in lower case.
+var fields = sync.OnceValue(func() map[string]field {
+	all := map[string]field{}
+	for _, list := range [][]field{microsoftFields(), applianceFields(), providerFields()} {
+		for _, f := range list {
+			all[strings.ToLower(f.name)] = f
+		}
+	}
+	return all
+})
+
+// Read reads the verdicts in a header, at most [MaxVerdicts].
+func Read(m *message.Message) (list []Verdict) {
+	for i := range m.Fields {
+		name := m.Fields[i].Name
+		known, ok := fields()[strings.ToLower(name)]
+		if !ok && strings.HasSuffix(strings.ToLower(name), "mailscanner-spamcheck") { // the organization stands before it
+			known, ok = field{name, "mailscanner", readMailScanner}, true
+		}
+		if ok && len(list) < MaxVerdicts {
+			v := newVerdict(known.vendor, name)
+			known.read(&v, m.Fields[i].Value())
+			list = append(list, v)
+		}
+	}
+	return list
+}

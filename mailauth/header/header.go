@@ -1,0 +1,155 @@
+// Package header explains the header of a message: call [Audit], or [Analyze] to ask the DNS as well.
+//
+// Every server that a message passes puts fields in front of those that are there (RFC 5321 section 4.4), so a header
+// is read from the bottom up. Each Received says who handed the message over, to whom, how and when:
+//
+//	Received: from mail.example.org (mail.example.org [192.0.2.25])
+//		by mx.example.com (Postfix) with ESMTPS id 4XcQ1Z0abc
+//		for <bob@example.com>; Sun, 1 Nov 2026 09:00:04 +0000
+//
+// The server that takes a message from outside, the border, checks SPF, DKIM and DMARC and writes down what it found
+// in Authentication-Results (package authres). Filters add verdicts of their own. From there on a reader can believe
+// what is written; what stands below was written by the sender, who can write whatever he likes: a field
+// Authentication-Results that the sender brought along proves nothing (RFC 8601 section 5).
+//
+// [Audit] asks nobody. It tells what the fields say: the way of the message and where it was delayed, results that
+// count and those that do not, signatures and whether their domain is that of From, verdicts of spam filters in plain
+// words, and whatever suggests deception or damage.
+//
+// [Analyze] adds what receivers do. It finds the outside hop, where the receiver's own side took the message from
+// elsewhere, and believes nothing below it. For the address noted there it looks up SPF, for the envelope sender and the
+// HELO name, and the name of the address; for the message DKIM, ARC and DMARC. From all of that it concludes whether the
+// message comes from the domain in its From field, with reasons that can be read out to whoever asks.
+package header
+
+import (
+	"context"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/header/live"
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// The bounds of a request (CONTRACT 1.9).
+const (
+	maxMessageBytes = 5 << 20 // of a message, as sent
+	maxTrusted      = 10      // servers that it trusts
+)
+
+// AuditRequest asks for the examination of a header.
+type AuditRequest struct {
+	Headers string `json:"headers" minlen:"1" maxbytes:"262144" doc:"raw header, as the mail program shows it; what follows the first blank line is ignored" example:"Received: from mail.example.org (mail.example.org [192.0.2.25])\n\tby mx.example.com (Postfix) with ESMTPS id 4XcQ1Z0abc\n\tfor <bob@example.com>; Sun, 01 Nov 2026 09:00:04 +0000 (UTC)\nAuthentication-Results: mx.example.com;\n\tdkim=pass header.d=example.org header.s=s1;\n\tspf=pass smtp.mailfrom=alice@example.org;\n\tdmarc=pass (p=reject) header.from=example.org\nFrom: Alice Example <alice@example.org>\nTo: Bob Example <bob@example.com>\nSubject: Offer 2026-114\nDate: Sun, 01 Nov 2026 09:00:00 +0000\nMessage-ID: <20261101090000.4711@mail.example.org>\n"`
+}
+
+// An AuditReport says what a header tells, and what to think of it.
+type AuditReport struct {
+	Facts
+	diag.Verdict
+	Anomalies []diag.Finding `json:"anomalies" doc:"those of the findings that suggest deception or damage"`
+}
+
+// Audit examines a header and asks nobody. Only the clock of env is used. The error is a *[diag.InputError].
+func Audit(_ context.Context, env *diag.Env, req AuditRequest) (*AuditReport, error) {
+	switch {
+	case req.Headers == "":
+		return nil, diag.Invalid("headers", "is missing")
+	case len(req.Headers) > message.MaxHeaderBytes:
+		return nil, diag.Invalid("headers", "is longer than %d bytes", message.MaxHeaderBytes)
+	}
+	e := readPasted([]byte(req.Headers), env.Now())
+	v := auditRules().Judge(e, auditTexts)
+	return &AuditReport{Facts: e.facts(), Verdict: v, Anomalies: pick(v.Findings, anomalyCodes)}, nil
+}
+
+// Rules describes what is examined.
+func (*AuditReport) Rules() []diag.RuleInfo { return auditRules().Describe() }
+
+// AnalyzeRequest asks whether a message is authentic. Exactly one of Headers, Message and MessageBase64 is given.
+type AnalyzeRequest struct {
+	Headers       string `json:"headers,omitempty" oneof:"message" minlen:"1" maxbytes:"262144" doc:"raw header, as the mail program shows it; what follows the first blank line is ignored" example:"Received: from mail.example.org (mail.example.org [192.0.2.25])\n\tby mx.example.com (Postfix) with ESMTPS id 4XcQ1Z0abc\n\tfor <bob@example.com>; Sun, 01 Nov 2026 09:00:04 +0000 (UTC)\nFrom: Alice Example <alice@example.org>\nTo: Bob Example <bob@example.com>\nSubject: Offer 2026-114\nDate: Sun, 01 Nov 2026 09:00:00 +0000\nMessage-ID: <20261101090000.4711@mail.example.org>\n"`
+	Message       string `json:"message,omitempty" oneof:"message" minlen:"1" maxbytes:"5242880" doc:"whole message as it was received, so that DKIM can be verified"`
+	MessageBase64 []byte `json:"message_base64,omitempty" oneof:"message" minlen:"1" maxlen:"5242880" doc:"the same in base64, so that no byte of it is changed on the way here"`
+	// TrustedAuthservIDs are the receiver's own servers and filters. Empty means that they are found by the header.
+	TrustedAuthservIDs []string `json:"trusted_authserv_ids,omitempty" maxitems:"10" maxlen:"255" doc:"names of the receiver's own servers and filters, as in Authentication-Results; their organizational domains are taken to be the receiver's" example:"mx.example.com"`
+	// Live says whether the DNS is asked. Nil means true.
+	Live *bool `json:"live,omitempty" default:"true" doc:"whether to look up SPF, DKIM, DMARC, ARC and PTR now"`
+}
+
+// An AnalyzeReport says whether a message is authentic, and why.
+type AnalyzeReport struct {
+	Conclusion Conclusion `json:"conclusion" doc:"whether the message is authentic"`
+	Live       Live       `json:"live" doc:"what the DNS says now"`
+	Facts
+	diag.Verdict
+	Anomalies []diag.Finding `json:"anomalies" doc:"those of the findings that suggest deception or damage"`
+}
+
+// Rules describes what is examined.
+func (*AnalyzeReport) Rules() []diag.RuleInfo { return analyzeRules().Describe() }
+
+// The memory of an analysis, in bytes: for lookups and report; for each byte of the header, which is split three times
+// and may be nothing but empty fields; for each byte of the message with its copies.
+const (
+	analyzeFixed  = 1 << 20
+	headerFactor  = 80
+	messageFactor = 4
+)
+
+// Memory is what the analysis may hold at worst, in bytes.
+func (req *AnalyzeRequest) Memory() int64 {
+	n := len(req.Headers) + len(req.Message) + len(req.MessageBase64)
+	return analyzeFixed + headerFactor*int64(min(n, message.MaxHeaderBytes)) + messageFactor*int64(n)
+}
+
+// Analyze examines a message as [Audit] does its header, asks the DNS what it can say about it now, and concludes
+// whether the message comes from the domain in its From field. All questions are asked at once: a message whose SPF
+// records need no further ones takes two round trips.
+//
+// The error is a *[diag.InputError], or that of the context. That name servers do not answer is no error: then less
+// is known.
+func Analyze(ctx context.Context, env *diag.Env, req AnalyzeRequest) (*AnalyzeReport, error) {
+	text, headerOnly, err := req.text()
+	if err != nil {
+		return nil, err
+	}
+	a := newAnalysis(text, headerOnly, env, req.TrustedAuthservIDs)
+	words := auditTexts
+	if req.Live == nil || *req.Live {
+		if a.live, err = live.Gather(ctx, env, a.input); err != nil {
+			return nil, err
+		}
+		words = analyzeTexts
+	}
+	a.settle()
+	v := analyzeRules().Judge(a, words)
+	r := &AnalyzeReport{
+		Facts: a.facts(), Verdict: v, Anomalies: pick(v.Findings, anomalyCodes, liveAnomalies), Live: a.report(),
+		Conclusion: a.conclude(v.Findings),
+	}
+	a.align(&r.Alignment)
+	return r, nil
+}
+
+// text returns what is to be analyzed, and whether it is a header alone.
+func (req *AnalyzeRequest) text() (text []byte, headerOnly bool, err error) {
+	err = diag.ExactlyOne([]string{"headers", "message", "message_base64"}, req.Headers != "", req.Message != "",
+		len(req.MessageBase64) > 0)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case len(req.Headers) > message.MaxHeaderBytes:
+		return nil, false, diag.Invalid("headers", "is longer than %d bytes", message.MaxHeaderBytes)
+	case len(req.Message) > maxMessageBytes:
+		return nil, false, diag.Invalid("message", "is longer than %d bytes", maxMessageBytes)
+	case len(req.MessageBase64) > maxMessageBytes:
+		return nil, false, diag.Invalid("message_base64", "is longer than %d bytes", maxMessageBytes)
+	case len(req.TrustedAuthservIDs) > maxTrusted:
+		return nil, false, diag.Invalid("trusted_authserv_ids", "has more than %d items", maxTrusted)
+	case req.Headers != "":
+		return []byte(req.Headers), true, nil
+	case req.Message != "":
+		return []byte(req.Message), false, nil
+	default:
+		return req.MessageBase64, false, nil
+	}
+}

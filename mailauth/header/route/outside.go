@@ -1,0 +1,174 @@
+package route
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// The bounds of the search for the outside hop.
+const (
+	MaxOwnHops    = 50 // Received fields of the receiver's own side; real ones have up to ten
+	maxCandidates = 3  // hops that may be the outside hop, for whose addresses SPF is checked at once
+)
+
+// An Outside is what the search for the outside hop came to: where the receiver's own side took the mail from
+// elsewhere. What stands below that hop may be invented.
+type Outside struct {
+	// Candidates are the hops that may be it, from the top. All but the last one claim a name of the receiver's
+	// own side, which only the DNS can confirm.
+	Candidates []Candidate
+	// why says why the last candidate is one, or why there is none, in a sentence.
+	why string
+	own []string // organizational domains of the receiver's own side, in the order in which they were found
+}
+
+// A Candidate is a hop that may be the outside hop.
+type Candidate struct {
+	*Hop
+	claimsOwn bool
+}
+
+// FindOutside walks over the hops from the newest. Each was written by the receiver's own side, as long as the one
+// above it says that the mail came from a server of that side. Trusted are servers of that side by name, hint is the
+// address of the sender if the receiver noted it.
+func (p *Path) FindOutside(trusted []string, hint netip.Addr) Outside {
+	o := Outside{}
+	for _, id := range trusted {
+		o.add(Operator(id))
+	}
+	for n := range p.Hops {
+		if n == MaxOwnHops {
+			o.why = fmt.Sprintf("The first %d Received fields are all from the receiver's own servers.", MaxOwnHops)
+			return o
+		}
+		if done := o.step(&p.Hops[len(p.Hops)-1-n], hint); done {
+			return o
+		}
+	}
+	switch {
+	case len(p.Hops) == 0:
+		o.why = "The message has no Received field."
+	case len(o.Candidates) == 0:
+		o.why = "No Received field shows the receiver accepting the message from an outside server."
+	}
+	return o
+}
+
+// step looks at one hop, and reports whether the search ends there.
+func (o *Outside) step(h *Hop, hint netip.Addr) (done bool) {
+	// Whoever hands over is of the same side as who wrote the field above, so this name is one, too.
+	o.add(Operator(h.By))
+	sender := cmp.Or(Operator(h.RDNS), Operator(h.HELO))
+	claims := sender != "" && slices.Contains(o.own, sender)
+	by := diag.Quote(cmp.Or(h.By, "An unnamed server"))
+	switch {
+	case h.fetched(): // the mailbox is the receiver's own
+		o.add(sender)
+		return false
+	case h.Submitted():
+		return o.giveUp("The message was submitted to %s by an authenticated user, not delivered by a server.", by)
+	case h.IP.IsValid() && h.IP == hint:
+		return o.accept(h, false, "%s recorded %s as the address of the sender.", by, h.IP)
+	case h.IP.IsValid() && (Private(h.IP) || claims && h.inside()):
+		return false
+	case h.IP.IsValid() && claims:
+		o.accept(h, true, "%s received the message from %s, which claims a name of the same organization.", by, h.IP)
+		return len(o.Candidates) == maxCandidates
+	case h.IP.IsValid():
+		return o.accept(h, false, "%s received the message from %s, which is not one of the receiver's servers%s.", by, h.IP, o.names())
+	case sender != "" && !claims:
+		return o.giveUp("%s received the message from %s but did not record its address.", by, diag.Quote(sender))
+	default:
+		return false // delivered within one host
+	}
+}
+
+// names lists the receiver's own side, in brackets.
+func (o *Outside) names() string {
+	if len(o.own) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(o.own[:min(len(o.own), 3)], ", ") + ")"
+}
+
+// accept takes a hop for a candidate.
+func (o *Outside) accept(h *Hop, claims bool, why string, args ...any) bool {
+	o.Candidates = append(o.Candidates, Candidate{h, claims})
+	o.why = fmt.Sprintf(why, args...)
+	return true
+}
+
+// giveUp drops all candidates.
+func (o *Outside) giveUp(why string, args ...any) bool {
+	o.Candidates, o.why = nil, fmt.Sprintf(why, args...)
+	return true
+}
+
+func (o *Outside) add(org string) {
+	if org != "" && !slices.Contains(o.own, org) {
+		o.own = append(o.own, org)
+	}
+}
+
+// Confirm chooses the hop once the names of the addresses are known: a server that claims to be of the receiver's
+// side is, if a name of that side leads to its address. A nil hop means that it is not known; why says so.
+func (o *Outside) Confirm(names func(netip.Addr) (confirmed []string, err error)) (h *Hop, why string) {
+	for _, c := range o.Candidates {
+		if !c.claimsOwn {
+			return c.Hop, o.why
+		}
+		hosts, err := names(c.IP)
+		own := slices.ContainsFunc(hosts, func(h string) bool { return slices.Contains(o.own, Operator(h)) })
+		switch {
+		case err != nil:
+			return nil, fmt.Sprintf("%s claims to be one of the receiver's servers, but its name could not be looked up.", c.IP)
+		case !own:
+			return c.Hop, fmt.Sprintf("%s received the message from %s, which claims a name of the same "+
+				"organization; no such name resolves to its address.", diag.Quote(c.By), c.IP)
+		}
+	}
+	return nil, o.whyNone()
+}
+
+// Offline chooses the hop without asking the DNS: what the receiver noted as names is believed.
+func (o *Outside) Offline() (h *Hop, why string) {
+	if n := len(o.Candidates); n > 0 && !o.Candidates[n-1].claimsOwn {
+		return o.Candidates[n-1].Hop, o.why
+	}
+	return nil, o.whyNone()
+}
+
+// whyNone says why none of the candidates is the hop.
+func (o *Outside) whyNone() string {
+	if len(o.Candidates) > 0 {
+		return "All Received fields are from the receiver's own servers."
+	}
+	return o.why
+}
+
+// fetched reports whether a program fetched the mail from a mailbox.
+func (h *Hop) fetched() bool {
+	protocol := strings.ToUpper(h.With)
+	return strings.HasPrefix(protocol, "POP3") || strings.HasPrefix(protocol, "IMAP")
+}
+
+// Submitted reports whether the mail came from a user who had signed in: the protocol is ESMTPA, ESMTPSA or such (RFC
+// 3848).
+func (h *Hop) Submitted() bool {
+	protocol, _, _ := strings.Cut(strings.ToUpper(h.With), " ")
+	return strings.HasSuffix(protocol, "MTPA") || strings.HasSuffix(protocol, "MTPSA")
+}
+
+// inside reports whether a hop between two servers of one name is within their network: Microsoft 365 hands mail to
+// the server of the mailbox by HTTPS, and large providers hand it over between public addresses that have no names, and
+// note both; what an attacker could choose is only one of them.
+func (h *Hop) inside() bool {
+	a, b := h.IP, AddrIn(h.Software)
+	network, err := a.Prefix(24)
+	return strings.EqualFold(h.With, "HTTPS") || b.IsValid() && a.BitLen() == b.BitLen() && err == nil && network.Contains(b)
+}

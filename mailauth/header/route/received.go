@@ -1,0 +1,238 @@
+package route
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// A Received is one field Received (RFC 5321 section 4.4), as servers of all makes write it.
+type Received struct {
+	From     string // what stands behind the word from: mostly what the client called itself (HELO)
+	HELO     string // what the client called itself
+	RDNS     string // name of the client that the server found for its address
+	IP       netip.Addr
+	By       string
+	Software string // comment behind by
+	Via      string
+	With     string
+	ID       string
+	For      string    // without angle brackets
+	Time     time.Time // zero if there is none that can be read
+	Encryption
+}
+
+// clauseWords are what begins a part of a field Received (RFC 5321 section 4.4), and what servers write besides.
+var clauseWords = []string{"from", "by", "via", "with", "id", "for", "tls", "envelope-from", "helo"}
+
+// parse reads the value of a field Received. Whatever it holds, the result is what could be read of it.
+func parse(value string) Received {
+	p := parser{s: value, clauses: []clause{{}}}
+	p.split()
+	for i := range p.clauses {
+		p.interpret(&p.clauses[i])
+	}
+	p.detect(p.With, p.comments)
+	return p.Received
+}
+
+// A clause is a word such as from or by, what follows it and the comments behind that.
+type clause struct {
+	word     string
+	values   []string
+	comments []string
+}
+
+// A parser cuts a field into clauses, and makes sense of them.
+type parser struct {
+	Received
+	s        string
+	clauses  []clause
+	comments []string // of all clauses, in order
+}
+
+// The bounds of one field. Real ones have up to ten clauses.
+const (
+	maxClauses = 50
+	maxTime    = 200 // bytes of the time at the end, with comments and white space
+)
+
+// split cuts the field. The time stands behind the last semicolon, near the end; without one it is the last words.
+func (p *parser) split() {
+	semicolon := -1
+	for i := 0; i < len(p.s); {
+		switch p.s[i] {
+		case ' ', '\t', '\r', '\n':
+			i++
+		case ';':
+			semicolon = i
+			i++
+		case '(':
+			end := message.CommentEnd(p.s, i)
+			text := strings.Join(strings.Fields(message.Unquote(p.s[i:end])), " ")
+			last := &p.clauses[len(p.clauses)-1]
+			last.comments, p.comments = append(last.comments, text), append(p.comments, text)
+			i = end
+		default:
+			end := wordEnd(p.s, i)
+			if semicolon < 0 || len(p.s)-semicolon >= maxTime {
+				p.word(p.s[i:end])
+			}
+			i = end
+		}
+	}
+	if semicolon >= 0 {
+		p.time(p.s[semicolon+1:])
+		return
+	}
+	words := strings.Fields(p.s)
+	for n := min(7, len(words)-1); n >= 5 && p.Time.IsZero(); n-- {
+		p.time(strings.Join(words[len(words)-n:], " "))
+	}
+}
+
+// wordEnd is the end of the word that begins at s[i]; a quoted string or an address in angle brackets is one word.
+func wordEnd(s string, i int) int {
+	switch s[i] {
+	case '"':
+		return message.QuotedEnd(s, i)
+	case '<':
+		if end := strings.IndexAny(s[i:], "> \t"); end > 0 && s[i+end] == '>' {
+			return i + end + 1
+		}
+	}
+	for i++; i < len(s) && strings.IndexByte(" \t\r\n(;", s[i]) < 0; i++ {
+	}
+	return i
+}
+
+// word adds a word to the clause at hand, or begins another. Of two clauses of one word the second is none, as in "for
+// <b> from <a>" behind another from; only with may stand twice, as in "with ESMTP with STARTTLS".
+func (p *parser) word(w string) {
+	lower := strings.ToLower(w)
+	again := lower != "with" && slices.ContainsFunc(p.clauses, func(c clause) bool { return c.word == lower })
+	if slices.Contains(clauseWords, lower) && len(p.clauses) < maxClauses && !again {
+		p.clauses = append(p.clauses, clause{word: lower})
+		return
+	}
+	last := &p.clauses[len(p.clauses)-1]
+	last.values = append(last.values, w)
+}
+
+func (p *parser) time(text string) {
+	if d, err := message.ParseDate(text); err == nil && d.Time.Year() >= 1970 {
+		p.Time = d.Time
+	}
+}
+
+// interpret makes sense of a clause.
+func (p *parser) interpret(c *clause) {
+	first := ""
+	if len(c.values) > 0 {
+		first = strings.TrimSuffix(c.values[0], ",")
+	}
+	switch c.word {
+	case "from":
+		p.client(first, c.comments)
+	case "by":
+		p.By = hostName(first)
+		if len(c.comments) > 0 {
+			p.Software = c.comments[0]
+		}
+	case "via":
+		p.Via = first
+	case "with":
+		protocol := strings.Join(c.values, " ")
+		if p.With == "" {
+			p.With = protocol
+		} else if strings.EqualFold(protocol, "STARTTLS") {
+			p.TLS = new(true)
+		}
+	case "id":
+		p.ID = strings.Trim(first, "<>")
+	case "for":
+		p.For = strings.Trim(first, "<>,")
+	case "tls":
+		p.TLS, p.TLSCipher = new(true), first
+	case "helo":
+		p.HELO = hostName(first)
+	}
+}
+
+// client reads who handed the message over.
+func (p *parser) client(name string, comments []string) {
+	p.From = hostName(name)
+	literal := AddrIn(name)
+	for _, comment := range comments {
+		p.clientComment(comment)
+	}
+	if !p.IP.IsValid() {
+		p.IP = literal
+	}
+	if p.HELO == "" {
+		p.HELO = p.From
+	} else if p.RDNS == "" && !literal.IsValid() && !strings.EqualFold(p.From, "unknown") {
+		p.RDNS = p.From // the client's own name stands in a comment, so this is the one that was found
+	}
+}
+
+// clientComment reads a comment behind from, such as "mail.example.org [192.0.2.25]", "HELO mail.example.org",
+// "[192.0.2.25] helo=mail.example.org" and "203.0.113.44".
+func (p *parser) clientComment(comment string) {
+	if isTLSComment(comment) {
+		return
+	}
+	words := strings.FieldsFunc(comment, func(c rune) bool { return c == ' ' || c == ',' || c == '\t' })
+	greets := func(w string) bool { return strings.EqualFold(w, "helo") || strings.EqualFold(w, "ehlo") }
+	for i, w := range words {
+		switch ip := AddrIn(w); {
+		case ip.IsValid() && !p.IP.IsValid():
+			p.IP = ip
+			if i > 0 && p.RDNS == "" && isHostName(words[i-1]) && !greets(words[0]) {
+				p.RDNS = hostName(words[i-1])
+			}
+		case greets(w) && i+1 < len(words):
+			p.HELO = hostName(words[i+1])
+		case len(w) > 4 && greets(w[:4]) && w[4] == '=':
+			p.HELO = hostName(w[5:])
+		}
+	}
+	if len(words) == 1 && p.RDNS == "" && !p.IP.IsValid() && isHostName(words[0]) && strings.Contains(words[0], ".") {
+		p.RDNS = hostName(words[0])
+	}
+}
+
+// maxAddr bounds a word that may hold an address, in bytes.
+const maxAddr = 300
+
+// AddrIn returns the address that a word holds: [192.0.2.25], [IPv6:2001:db8::1], 192.0.2.25, user@192.0.2.25,
+// [192.0.2.25]:4711.
+func AddrIn(word string) netip.Addr {
+	if len(word) > maxAddr {
+		return netip.Addr{}
+	}
+	if i := strings.IndexByte(word, '['); i >= 0 {
+		if end := strings.IndexByte(word[i:], ']'); end > 0 {
+			word = word[i+1 : i+end]
+		}
+	} else {
+		word = word[strings.LastIndexByte(word, '@')+1:]
+	}
+	if len(word) > 5 && strings.EqualFold(word[:5], "IPv6:") { // RFC 5321 section 4.1.3
+		word = word[5:]
+	}
+	ip, _ := netip.ParseAddr(word)
+	return ip.WithZone("").Unmap()
+}
+
+// hostName is a name as written, without what servers put around it.
+func hostName(s string) string { return strings.TrimSuffix(strings.Trim(s, "<>,;\""), ".") }
+
+// isHostName reports whether a word looks like the name of a host, and not like "unknown".
+func isHostName(s string) bool {
+	s = hostName(s)
+	return s != "" && !strings.EqualFold(s, "unknown") && !strings.ContainsAny(s, "=[]@:/")
+}

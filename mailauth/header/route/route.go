@@ -1,0 +1,173 @@
+// Package route reads the way of a message from its fields Received (RFC 5321 section 4.4): call [Read] with the
+// message, and [Path.FindOutside] to learn where the receiver's side took it from elsewhere.
+//
+// Each server that takes a message puts such a field above the others, so the newest stands first. Servers of all makes
+// write it differently, and what stands below the first server of the receiver may be invented. The package says what
+// is written and asks nobody; what to think of it is for others to judge.
+package route
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// MaxHops bounds the fields Received that are read, the newest first. Servers take more than a hundred for a loop
+// (RFC 5321 section 6.3).
+const MaxHops = 200
+
+// A Path is the way of a message.
+type Path struct {
+	Hops   []Hop // the oldest first
+	Cut    int   // fields Received beyond [MaxHops]
+	Border int   // index of the hop by which the message came in from outside; -1 if there is none
+}
+
+// A Hop is a field Received and what follows from its place.
+type Hop struct {
+	Received
+	Index int // in the path
+	Field *message.Field
+	Delay time.Duration // since the last hop before that has a time
+	Timed bool          // whether Delay is known
+}
+
+// Read reads the way of a message.
+func Read(m *message.Message) Path {
+	var p Path
+	fields := m.All("Received")
+	p.Cut = max(0, len(fields)-MaxHops)
+	fields = fields[:len(fields)-p.Cut]
+	slices.Reverse(fields)
+	var last time.Time
+	for i, f := range fields {
+		h := Hop{Received: parse(f.Value()), Index: i, Field: f}
+		if !h.Time.IsZero() {
+			if !last.IsZero() {
+				h.Delay, h.Timed = h.Time.Sub(last), true
+			}
+			last = h.Time
+		}
+		p.Hops = append(p.Hops, h)
+	}
+	p.Border = p.findBorder()
+	return p
+}
+
+// Public is the address of the client if it is one of the public Internet.
+func (h *Hop) Public() (netip.Addr, bool) { return h.IP, h.IP.IsValid() && !Private(h.IP) }
+
+// Client names who handed the message over, for a sentence.
+func (h *Hop) Client() string {
+	switch {
+	case h.From != "" && AddrIn(h.From).IsValid() && h.HELO != "":
+		return h.HELO
+	case h.From == "" && h.IP.IsValid():
+		return h.IP.String()
+	}
+	return cmp.Or(h.From, "an unnamed client")
+}
+
+// Microsoft reports whether Exchange or Microsoft 365 took the message.
+func (h *Hop) Microsoft() bool { return microsoft(h.With) }
+
+// Server names who took the message, for a sentence.
+func (h *Hop) Server() string { return cmp.Or(h.By, "an unnamed server") }
+
+// Crossed reports whether the message crossed the Internet at the hop: the client has a public address, and is not of
+// the server's own organization.
+func (h *Hop) Crossed() bool {
+	_, public := h.Public()
+	by := Operator(h.By)
+	return public && (by == "" || Operator(cmp.Or(h.RDNS, h.HELO)) != by)
+}
+
+// findBorder returns the index of the hop by which the message came in from outside: the newest one whose client has
+// a public address and is not of the organization that received. Forwarding within one organization, with addresses
+// that are private or not, lies behind it. Without such a hop it is the newest that has a public address, or -1.
+func (p *Path) findBorder() int {
+	org := p.Receiver()
+	fallback := -1
+	for i := len(p.Hops) - 1; i >= 0; i-- {
+		h := &p.Hops[i]
+		if _, ok := h.Public(); !ok {
+			continue
+		}
+		if fallback < 0 {
+			fallback = i
+		}
+		by := Operator(h.By)
+		if org != "" && by != "" && by != org {
+			break // from here on others wrote
+		}
+		inside := org != "" && (Operator(h.RDNS) == org || h.RDNS == "" && Operator(h.HELO) == org && by == org)
+		if !inside {
+			return i
+		}
+	}
+	return fallback
+}
+
+// Receiver is the organizational domain of the servers that received the message: that of the newest Received with
+// a public name. It is empty if a server with an internal name took the message from outside.
+func (p *Path) Receiver() string {
+	for i := len(p.Hops) - 1; i >= 0; i-- {
+		h := &p.Hops[i]
+		if org := Operator(h.By); org != "" {
+			return org
+		}
+		if _, ok := h.Public(); ok {
+			return ""
+		}
+	}
+	return ""
+}
+
+// Outside returns the hop by which the message came in from outside, or nil.
+func (p *Path) Outside() *Hop {
+	if p.Border < 0 {
+		return nil
+	}
+	return &p.Hops[p.Border]
+}
+
+// times are those of the hops that have one, the oldest first.
+func (p *Path) times() (list []time.Time) {
+	for i := range p.Hops {
+		if t := p.Hops[i].Time; !t.IsZero() {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// TotalDelay is the time between the first and the last hop that have a time; at least two must.
+func (p *Path) TotalDelay() (d time.Duration, known bool) {
+	times := p.times()
+	if len(times) < 2 {
+		return 0, false
+	}
+	return times[len(times)-1].Sub(times[0]), true
+}
+
+// Departure is when the first server took the message; zero if the header does not tell.
+func (p *Path) Departure() (t time.Time) {
+	if times := p.times(); len(times) > 0 {
+		t = times[0]
+	}
+	return t
+}
+
+// Arrival is when the receiving side took the message; zero if the header does not tell.
+func (p *Path) Arrival() (t time.Time) {
+	if h := p.Outside(); h != nil && !h.Time.IsZero() {
+		return h.Time
+	}
+	if times := p.times(); len(times) > 0 {
+		t = times[len(times)-1]
+	}
+	return t
+}
