@@ -11,8 +11,18 @@ import (
 
 // rules is the table of all that is examined: first what breaks the chain, of which at most one fails,
 // then what ends it without fault, then what could be better.
-var rules = slices.Concat(resolverRules, delegationRules, signatureRules, denialRules, answerRules,
-	insecureRules, signingRules, timeRules, hygieneRules, anchorRules)
+var rules = failing(slices.Concat(resolverRules, delegationRules, signatureRules, denialRules, answerRules,
+	insecureRules, signingRules, timeRules, hygieneRules, anchorRules))
+
+// failing gives the rules without a test that of their code.
+func failing(rules diag.Rules[*Result]) diag.Rules[*Result] {
+	for i := range rules {
+		if rules[i].Fails == nil {
+			rules[i].Fails = failed(rules[i].Code)
+		}
+	}
+	return rules
+}
 
 // failed makes the test of a rule that is not fulfilled if validation failed with its code.
 func failed(code diag.Code) func(*Result) diag.Failures {
@@ -39,283 +49,207 @@ func (r *Result) publish(zone string) string {
 }
 
 // resolverRules are about the resolver and the trust anchors, which are not the business of the domain.
-var resolverRules = diag.Rules[*Result]{
-	{
-		Code: codeAnchorNone, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4033 section 5",
-		Title: "No trust anchor covers the name", Requirement: "A trust anchor covers the name",
-		Advice: "Configure a trust anchor for the zone, or for one above it such as the root.",
-		Fails:  failed(codeAnchorNone),
+var resolverRules = diag.Rules[*Result]{{
+	Code: codeAnchorNone, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4033 section 5",
+	Title: "No trust anchor covers the name", Requirement: "A trust anchor covers the name",
+	Advice: "Configure a trust anchor for the zone, or for one above it such as the root.",
+}, {
+	Code: codeAnchorMismatch, Severity: diag.Critical, Ref: "RFC 4035 section 5",
+	Title: "No trust anchor matches a key of its zone", Requirement: "A trust anchor matches a key of its zone",
+	Advice: "Compare the configured trust anchors with those that the zone publishes. If they are right, the " +
+		"resolver returns forged answers.",
+}, {
+	Code: codeStripped, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 3.2.1",
+	Title: "The resolver strips DNSSEC records", Requirement: "The resolver returns DNSSEC records",
+	Advice: "Check the domain through another resolver. This one, or a device on the path to it, removes " +
+		"keys and signatures, so nothing can be said about the domain.",
+}, {
+	Code: codeDiffers, Severity: diag.Warning, Ref: "RFC 4035 section 3.2",
+	Title:       "Only the resolver's answers fail validation, not the zone's own",
+	Requirement: "The resolver's answers validate as those of the name servers do",
+	Advice: "Check the resolver: it strips DNSSEC records, fails, or has stale records in its cache. The " +
+		"result is that of the authoritative name servers.",
+	Fails: func(r *Result) diag.Failures {
+		if r.Resolver == nil {
+			return nil
+		}
+		return diag.Failures{{
+			Detail: "The name servers of the zone were asked instead of the resolver. Its answers: " +
+				r.Resolver.Message + ".",
+			Target: r.Resolver.Zone,
+		}}
 	},
-	{
-		Code: codeAnchorMismatch, Severity: diag.Critical, Ref: "RFC 4035 section 5",
-		Title: "No trust anchor matches a key of its zone", Requirement: "A trust anchor matches a key of its zone",
-		Advice: "Compare the configured trust anchors with those that the zone publishes. If they are right, the " +
-			"resolver returns forged answers.",
-		Fails: failed(codeAnchorMismatch),
-	},
-	{
-		Code: codeStripped, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 3.2.1",
-		Title: "The resolver strips DNSSEC records", Requirement: "The resolver returns DNSSEC records",
-		Advice: "Check the domain through another resolver. This one, or a device on the path to it, removes " +
-			"keys and signatures, so nothing can be said about the domain.",
-		Fails: failed(codeStripped),
-	},
-	{
-		Code: codeDiffers, Severity: diag.Warning, Ref: "RFC 4035 section 3.2",
-		Title:       "Only the resolver's answers fail validation, not the zone's own",
-		Requirement: "The resolver's answers validate as those of the name servers do",
-		Advice: "Check the resolver: it strips DNSSEC records, fails, or has stale records in its cache. The " +
-			"result is that of the authoritative name servers.",
-		Fails: func(r *Result) diag.Failures {
-			if r.Resolver == nil {
-				return nil
-			}
-			return diag.Failures{{
-				Detail: "The name servers of the zone were asked instead of the resolver. Its answers: " +
-					r.Resolver.Message + ".",
-				Target: r.Resolver.Zone,
-			}}
-		},
-	},
-}
+}}
 
 // SignKeys is what to do where the DS record is that of a published key, and other keys alone sign the DNSKEY set. A DS
 // record of those would fail with the next rollover of the zone signing key.
 const SignKeys = "Sign the DNSKEY set with the key signing key that the DS record is for, and leave the DS record as it is."
 
 // delegationRules are about what the parent zone says of a zone, and about the keys of the zone.
-var delegationRules = diag.Rules[*Result]{
-	{
-		Code: codeDSUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 3.1.4.1",
-		Title: "The DS records could not be looked up", Requirement: "The DS records can be looked up",
-		Advice: "Check that the name servers of the parent zone answer queries for DS records.",
-		Fails:  failed(codeDSUnavailable),
-	},
-	{
-		Code: codeDSMismatch, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
-		Title: "No DS record matches a DNSKEY of the zone", Requirement: "A DS record matches a DNSKEY of the zone",
-		Advice: "Replace the DS records at the registrar with those of the current key signing key. If the zone is " +
-			"no longer signed, remove them.",
-		Fails: failed(codeDSMismatch),
-	},
-	{
-		Code: codeDSRevoked, Severity: diag.Critical, Ref: "RFC 5011 section 2.1",
-		Title: "The DS record matches a revoked key", Requirement: "The DS record does not match a revoked key",
-		Advice: "Replace the DS record at the registrar with that of a key in use.",
-		Fails:  failed(codeDSRevoked),
-	},
-	{
-		Code: codeDSWildcard, Severity: diag.Critical, Ref: "RFC 4592 section 4.6",
-		Title: "The DS record comes from a wildcard", Requirement: "The DS record does not come from a wildcard",
-		Advice: "Remove the DS record of the wildcard from the parent zone, and give the delegation its own.",
-		Fails:  failed(codeDSWildcard),
-	},
-	{
-		Code: codeKeysMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
-		Title:       "The parent zone has a DS record, but the zone has no DNSKEY",
-		Requirement: "A zone with a DS record has a DNSKEY record",
-		Advice:      "Remove the DS records at the registrar, or sign the zone with the key that they match.",
-		Fails:       failed(codeKeysMissing),
-	},
-	{
-		Code: codeKeysUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 3.1",
-		Title: "The DNSKEY records could not be looked up", Requirement: "The DNSKEY records can be looked up",
-		Advice: "Check that all name servers of the zone answer queries for DNSKEY records, over TCP too.",
-		Fails:  failed(codeKeysUnavailable),
-	},
-	{
-		Code: codeKeysSigner, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
-		Title:       "DNSKEY set not signed with the key in the DS record",
-		Requirement: "The DNSKEY set is signed with the key in the DS record",
-		Advice:      SignKeys,
-		Fails:       failed(codeKeysSigner),
-	},
-	{
-		Code: codeKeyUnusable, Severity: diag.Critical, Ref: "RFC 4034 section 2.1",
-		Title: "The signing key cannot be used", Requirement: "The signing key can be used",
-		Advice: "Replace the key with a well-formed zone key: flags 256 or 257, protocol 3, and a size that its " +
-			"algorithm allows.",
-		Fails: failed(codeKeyUnusable),
-	},
-	{
-		Code: codeDelegation, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
-		Title:       "The absence of a DS record is not proven",
-		Requirement: "The presence or absence of a DS record is proven",
-		Advice: "Check the parent zone and sign it again: its servers must prove with NSEC or NSEC3 records " +
-			"that a name has no DS record.",
-		Fails: failed(codeDelegation),
-	},
-}
+var delegationRules = diag.Rules[*Result]{{
+	Code: codeDSUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 3.1.4.1",
+	Title: "The DS records could not be looked up", Requirement: "The DS records can be looked up",
+	Advice: "Check that the name servers of the parent zone answer queries for DS records.",
+}, {
+	Code: codeDSMismatch, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
+	Title: "No DS record matches a DNSKEY of the zone", Requirement: "A DS record matches a DNSKEY of the zone",
+	Advice: "Replace the DS records at the registrar with those of the current key signing key. If the zone is " +
+		"no longer signed, remove them.",
+}, {
+	Code: codeDSRevoked, Severity: diag.Critical, Ref: "RFC 5011 section 2.1",
+	Title: "The DS record matches a revoked key", Requirement: "The DS record does not match a revoked key",
+	Advice: "Replace the DS record at the registrar with that of a key in use.",
+}, {
+	Code: codeDSWildcard, Severity: diag.Critical, Ref: "RFC 4592 section 4.6",
+	Title: "The DS record comes from a wildcard", Requirement: "The DS record does not come from a wildcard",
+	Advice: "Remove the DS record of the wildcard from the parent zone, and give the delegation its own.",
+}, {
+	Code: codeKeysMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
+	Title:       "The parent zone has a DS record, but the zone has no DNSKEY",
+	Requirement: "A zone with a DS record has a DNSKEY record",
+	Advice:      "Remove the DS records at the registrar, or sign the zone with the key that they match.",
+}, {
+	Code: codeKeysUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 3.1",
+	Title: "The DNSKEY records could not be looked up", Requirement: "The DNSKEY records can be looked up",
+	Advice: "Check that all name servers of the zone answer queries for DNSKEY records, over TCP too.",
+}, {
+	Code: codeKeysSigner, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
+	Title:       "DNSKEY set not signed with the key in the DS record",
+	Requirement: "The DNSKEY set is signed with the key in the DS record",
+	Advice:      SignKeys,
+}, {
+	Code: codeKeyUnusable, Severity: diag.Critical, Ref: "RFC 4034 section 2.1",
+	Title: "The signing key cannot be used", Requirement: "The signing key can be used",
+	Advice: "Replace the key with a well-formed zone key: flags 256 or 257, protocol 3, and a size that its " +
+		"algorithm allows.",
+}, {
+	Code: codeDelegation, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
+	Title: "The absence of a DS record is not proven", Requirement: "The presence or absence of a DS record is proven",
+	Advice: "Check the parent zone and sign it again: its servers must prove with NSEC or NSEC3 records " +
+		"that a name has no DS record.",
+}}
 
 // signatureRules are about the signatures of the chain.
-var signatureRules = diag.Rules[*Result]{
-	{
-		Code: codeSigMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.3",
-		Title: "Signature missing", Requirement: "The records are signed",
-		Advice: "Sign the zone again, and check that all of its name servers have the signed version.",
-		Fails:  failed(codeSigMissing),
-	},
-	{
-		Code: codeSigExpired, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
-		Title: "Signature expired", Requirement: "The signatures have not expired",
-		Advice: "Sign the zone again, find out why it was not signed in time, and check that all of its name " +
-			"servers have the new version.",
-		Fails: failed(codeSigExpired),
-	},
-	{
-		Code: codeSigEarly, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
-		Title: "Signature not yet valid", Requirement: "The signatures are valid already",
-		Advice: "Correct the clock of the signer, and start the validity of signatures an hour in the past.",
-		Fails:  failed(codeSigEarly),
-	},
-	{
-		Code: codeSigPeriod, Severity: diag.Critical, Ref: "RFC 4034 section 3.1.5",
-		Title: "Signature ends before it begins", Requirement: "The signatures end after they begin",
-		Advice: "Correct the validity period that the signer is configured with, and sign the zone again.",
-		Fails:  failed(codeSigPeriod),
-	},
-	{
-		Code: codeSigInvalid, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.3",
-		Title: "Signature does not match the records", Requirement: "The signatures match the records",
-		Advice: "Sign the zone again: the records, or the key, changed after they were signed.",
-		Fails:  failed(codeSigInvalid),
-	},
-	{
-		Code: codeSigKey, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
-		Title:       "Signature by a key that is not trusted",
-		Requirement: "The key that made the signature is published and trusted",
-		Advice:      "Publish the signing key in the DNSKEY records, or sign with a key that is published and not revoked.",
-		Fails:       failed(codeSigKey),
-	},
-	{
-		Code: codeSigSigner, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
-		Title: "Signature by another zone", Requirement: "The signer of the signatures is the zone",
-		Advice: "Sign the zone again with its own name as the signer's name.",
-		Fails:  failed(codeSigSigner),
-	},
-	{
-		Code: codeSigLabels, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
-		Title:       "The signature has a wrong number of labels",
-		Requirement: "The signatures are for names of the same length",
-		Advice:      "Sign the zone again, and check that its servers expand wildcards correctly.",
-		Fails:       failed(codeSigLabels),
-	},
-	{
-		Code: codeSigUnsupported, Severity: diag.Critical, Ref: "RFC 4035 section 2.2",
-		Title:       "Only signatures of an unsupported algorithm",
-		Requirement: "The signatures have an algorithm of the DS records",
-		Advice:      "Sign all records with the algorithm of the key that the DS record matches.",
-		Fails:       failed(codeSigUnsupported),
-	},
-	{
-		Code: codeWork, Severity: diag.Critical, Ref: "CVE-2023-50387, CVE-2023-50868",
-		Title:       "Validation takes more work than validators accept",
-		Requirement: "Validation takes a reasonable amount of work",
-		Advice: "Remove keys that share a tag, surplus signatures and NSEC3 iterations: resolvers give up on such " +
-			"zones.",
-		Fails: failed(codeWork),
-	},
-}
+var signatureRules = diag.Rules[*Result]{{
+	Code: codeSigMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.3",
+	Title: "Signature missing", Requirement: "The records are signed",
+	Advice: "Sign the zone again, and check that all of its name servers have the signed version.",
+}, {
+	Code: codeSigExpired, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
+	Title: "Signature expired", Requirement: "The signatures have not expired",
+	Advice: "Sign the zone again, find out why it was not signed in time, and check that all of its name " +
+		"servers have the new version.",
+}, {
+	Code: codeSigEarly, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
+	Title: "Signature not yet valid", Requirement: "The signatures are valid already",
+	Advice: "Correct the clock of the signer, and start the validity of signatures an hour in the past.",
+}, {
+	Code: codeSigPeriod, Severity: diag.Critical, Ref: "RFC 4034 section 3.1.5",
+	Title: "Signature ends before it begins", Requirement: "The signatures end after they begin",
+	Advice: "Correct the validity period that the signer is configured with, and sign the zone again.",
+}, {
+	Code: codeSigInvalid, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.3",
+	Title: "Signature does not match the records", Requirement: "The signatures match the records",
+	Advice: "Sign the zone again: the records, or the key, changed after they were signed.",
+}, {
+	Code: codeSigKey, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
+	Title:       "Signature by a key that is not trusted",
+	Requirement: "The key that made the signature is published and trusted",
+	Advice:      "Publish the signing key in the DNSKEY records, or sign with a key that is published and not revoked.",
+}, {
+	Code: codeSigSigner, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
+	Title: "Signature by another zone", Requirement: "The signer of the signatures is the zone",
+	Advice: "Sign the zone again with its own name as the signer's name.",
+}, {
+	Code: codeSigLabels, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.1",
+	Title: "The signature has a wrong number of labels", Requirement: "The signatures are for names of the same length",
+	Advice: "Sign the zone again, and check that its servers expand wildcards correctly.",
+}, {
+	Code: codeSigUnsupported, Severity: diag.Critical, Ref: "RFC 4035 section 2.2",
+	Title:       "Only signatures of an unsupported algorithm",
+	Requirement: "The signatures have an algorithm of the DS records",
+	Advice:      "Sign all records with the algorithm of the key that the DS record matches.",
+}, {
+	Code: codeWork, Severity: diag.Critical, Ref: "CVE-2023-50387, CVE-2023-50868",
+	Title:       "Validation takes more work than validators accept",
+	Requirement: "Validation takes a reasonable amount of work",
+	Advice: "Remove keys that share a tag, surplus signatures and NSEC3 iterations: resolvers give up on such " +
+		"zones.",
+}}
 
 // denialRules are about proofs that something is not there.
-var denialRules = diag.Rules[*Result]{
-	{
-		Code: codeDenialMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.4",
-		Title: "Proof of nonexistence missing", Requirement: "Nonexistence is proven",
-		Advice: "Check that the zone has NSEC or NSEC3 records, and that all of its name servers return them signed.",
-		Fails:  failed(codeDenialMissing),
-	},
-	{
-		Code: codeDenialIncomplete, Severity: diag.Critical, Ref: "RFC 4035 section 5.4, RFC 5155 section 8",
-		Title: "NSEC or NSEC3 records do not prove the answer", Requirement: "NSEC or NSEC3 records prove the answer",
-		Advice: "Sign the zone again: its NSEC or NSEC3 chain has a gap, or a server returns the wrong records of it.",
-		Fails:  failed(codeDenialIncomplete),
-	},
-	{
-		Code: codeDenialContradict, Severity: diag.Critical, Ref: "RFC 4035 section 5.4",
-		Title:       "NSEC or NSEC3 records contradict the answer",
-		Requirement: "NSEC or NSEC3 records do not contradict the answer",
-		Advice:      "Check that all name servers have the same version of the zone, and that nothing filters its answers.",
-		Fails:       failed(codeDenialContradict),
-	},
-	{
-		Code: codeWildcard, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.4",
-		Title: "The use of a wildcard is not proven", Requirement: "The use of a wildcard is proven",
-		Advice: "Check that the name servers add the NSEC or NSEC3 record that denies the name itself.",
-		Fails:  failed(codeWildcard),
-	},
-}
+var denialRules = diag.Rules[*Result]{{
+	Code: codeDenialMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.4",
+	Title: "Proof of nonexistence missing", Requirement: "Nonexistence is proven",
+	Advice: "Check that the zone has NSEC or NSEC3 records, and that all of its name servers return them signed.",
+}, {
+	Code: codeDenialIncomplete, Severity: diag.Critical, Ref: "RFC 4035 section 5.4, RFC 5155 section 8",
+	Title: "NSEC or NSEC3 records do not prove the answer", Requirement: "NSEC or NSEC3 records prove the answer",
+	Advice: "Sign the zone again: its NSEC or NSEC3 chain has a gap, or a server returns the wrong records of it.",
+}, {
+	Code: codeDenialContradict, Severity: diag.Critical, Ref: "RFC 4035 section 5.4",
+	Title:       "NSEC or NSEC3 records contradict the answer",
+	Requirement: "NSEC or NSEC3 records do not contradict the answer",
+	Advice:      "Check that all name servers have the same version of the zone, and that nothing filters its answers.",
+}, {
+	Code: codeWildcard, Severity: diag.Critical, Ref: "RFC 4035 section 5.3.4",
+	Title: "The use of a wildcard is not proven", Requirement: "The use of a wildcard is proven",
+	Advice: "Check that the name servers add the NSEC or NSEC3 record that denies the name itself.",
+}}
 
 // answerRules are about the answer as such.
-var answerRules = diag.Rules[*Result]{
-	{
-		Code: codeAnswerUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 4.3",
-		Title: "The name could not be looked up", Requirement: "The name can be looked up",
-		Advice: "Check that the name servers of the zone answer, and that the resolver can reach them.",
-		Fails:  failed(codeAnswerUnavailable),
-	},
-	{
-		Code: codeAnswerUnsignable, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 2.2",
-		Title: "Records of this type are never signed", Requirement: "Records of this type are signed",
-		Advice: "Query the records themselves: their signatures are validated with them.",
-		Fails:  failed(codeAnswerUnsignable),
-	},
-	{
-		Code: codeAnswerContradict, Severity: diag.Critical, Ref: "RFC 8020 section 2",
-		Title: "The answer contradicts itself", Requirement: "The answer does not contradict itself",
-		Advice: "Check the name servers of the zone: they return records together with a code that says there are none.",
-		Fails:  failed(codeAnswerContradict),
-	},
-	{
-		Code: codeAliasLoop, Severity: diag.Critical, Ref: "RFC 1034 section 3.6.2",
-		Title: "CNAME loop", Requirement: "The CNAME chain ends",
-		Advice: "Point one of the CNAME records to a name that is not an alias.",
-		Fails:  failed(codeAliasLoop),
-	},
-	{
-		Code: codeAliasLong, Severity: diag.Critical, Ref: "RFC 1034 section 5.2.2",
-		Title: "CNAME chain too long", Requirement: "The CNAME chain is short enough for every resolver",
-		Advice: "Point the first CNAME record straight to the last name.",
-		Fails:  failed(codeAliasLong),
-	},
-	{
-		Code: codeDNAME, Severity: diag.Critical, Ref: "RFC 6672 section 5.3.1",
-		Title:       "The CNAME does not follow from the DNAME record",
-		Requirement: "The CNAME follows from the DNAME record",
-		Advice:      "Check the name servers of the zone: they return a CNAME that no signature covers.",
-		Fails:       failed(codeDNAME),
-	},
-	{
-		Code: "dnssec.names.bogus", Severity: diag.Error, Ref: "RFC 4035 section 4.3",
-		Title:       "Other records of the domain fail validation",
-		Requirement: "The addresses of the domain and of its www host validate",
-		Advice:      "Run dnssec/check on that name and type, and fix what it reports.",
-		When:        func(r *Result) bool { return r.besides != nil },
-		Fails: func(r *Result) diag.Failures {
-			var list diag.Failures
-			for _, other := range r.besides {
-				if other.Status == diag.Bogus && r.Status != diag.Bogus {
-					what := other.question()
-					list = append(list, diag.Failure{
-						Detail: fmt.Sprintf("%s is bogus. %s.", what, other.Failure.Message), Target: other.Failure.Zone,
-					})
-				}
+var answerRules = diag.Rules[*Result]{{
+	Code: codeAnswerUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 4.3",
+	Title: "The name could not be looked up", Requirement: "The name can be looked up",
+	Advice: "Check that the name servers of the zone answer, and that the resolver can reach them.",
+}, {
+	Code: codeAnswerUnsignable, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 2.2",
+	Title: "Records of this type are never signed", Requirement: "Records of this type are signed",
+	Advice: "Query the records themselves: their signatures are validated with them.",
+}, {
+	Code: codeAnswerContradict, Severity: diag.Critical, Ref: "RFC 8020 section 2",
+	Title: "The answer contradicts itself", Requirement: "The answer does not contradict itself",
+	Advice: "Check the name servers of the zone: they return records together with a code that says there are none.",
+}, {
+	Code: codeAliasLoop, Severity: diag.Critical, Ref: "RFC 1034 section 3.6.2",
+	Title: "CNAME loop", Requirement: "The CNAME chain ends",
+	Advice: "Point one of the CNAME records to a name that is not an alias.",
+}, {
+	Code: codeAliasLong, Severity: diag.Critical, Ref: "RFC 1034 section 5.2.2",
+	Title: "CNAME chain too long", Requirement: "The CNAME chain is short enough for every resolver",
+	Advice: "Point the first CNAME record straight to the last name.",
+}, {
+	Code: codeDNAME, Severity: diag.Critical, Ref: "RFC 6672 section 5.3.1",
+	Title: "The CNAME does not follow from the DNAME record", Requirement: "The CNAME follows from the DNAME record",
+	Advice: "Check the name servers of the zone: they return a CNAME that no signature covers.",
+}, {
+	Code: "dnssec.names.bogus", Severity: diag.Error, Ref: "RFC 4035 section 4.3",
+	Title:       "Other records of the domain fail validation",
+	Requirement: "The addresses of the domain and of its www host validate",
+	Advice:      "Run dnssec/check on that name and type, and fix what it reports.",
+	When:        func(r *Result) bool { return r.besides != nil },
+	Fails: func(r *Result) diag.Failures {
+		var list diag.Failures
+		for _, other := range r.besides {
+			if other.Status == diag.Bogus && r.Status != diag.Bogus {
+				what := other.question()
+				list = append(list, diag.Failure{
+					Detail: fmt.Sprintf("%s is bogus. %s.", what, other.Failure.Message), Target: other.Failure.Zone,
+				})
 			}
-			return list.Together("The addresses of the domain and of its www host are bogus.")
-		},
+		}
+		return list.Together("The addresses of the domain and of its www host are bogus.")
 	},
-	{
-		Code: "dnssec.answer.nxdomain", Severity: diag.Info, Fact: ground.NoName,
-		Differs: "the proof is what is judged, and that of absence is as good as any", Ref: "RFC 8020 section 2",
-		Title: "The name does not exist", Requirement: "The name exists",
-		Advice: "Check the spelling of the name.",
-		When:   answered,
-		Fails: func(r *Result) diag.Failures {
-			how := "which is proven"
-			if r.Status != diag.Secure {
-				how = "which is not proven, because the zone is not signed"
-			}
-			return diag.FailIf(!r.exists(), "The answer for %s is NXDOMAIN, %s.", r.question(), how)
-		},
+}, {
+	Code: "dnssec.answer.nxdomain", Severity: diag.Info, Fact: ground.NoName,
+	Differs: "the proof is what is judged, and that of absence is as good as any", Ref: "RFC 8020 section 2",
+	Title: "The name does not exist", Requirement: "The name exists",
+	Advice: "Check the spelling of the name.", When: answered,
+	Fails: func(r *Result) diag.Failures {
+		how := "which is proven"
+		if r.Status != diag.Secure {
+			how = "which is not proven, because the zone is not signed"
+		}
+		return diag.FailIf(!r.exists(), "The answer for %s is NXDOMAIN, %s.", r.question(), how)
 	},
-}
+}}

@@ -9,51 +9,46 @@ import (
 )
 
 // timeRules are about signatures that are valid today.
-var timeRules = diag.Rules[*Result]{
-	{
-		Code: "dnssec.signature.urgent", Severity: diag.Error, Ref: "RFC 4035 section 5.3.1",
-		Title: "Signature expires within a day", Requirement: "No signature expires within a day",
-		Advice: "Sign the zone again now, and find out why its signer stopped. When the signatures expire, " +
-			"validating resolvers answer SERVFAIL.",
-		When: hasSignatures, Fails: expiring(Urgent),
-	},
-	{
-		Code: "dnssec.signature.expiring", Severity: diag.Warning, Fact: ground.SignatureEnds,
-		Ref:   "RFC 6781 section 4.4.2",
-		Title: "Signature not renewed in time", Requirement: "Signatures are renewed well before they expire",
-		Advice: "Check that the signer of the zone runs: it should have renewed the signatures by now.",
-		When:   hasSignatures, Fails: expiring(Overdue),
-	},
-	{
-		Code: "dnssec.signature.stray", Severity: diag.Error, Ref: "RFC 4035 section 2.2, RFC 6840 section 5.11",
-		Title: "Invalid signature beside a valid one", Requirement: "No signature beside a valid one is invalid",
-		Advice: "Sign the zone again and remove the invalid signatures: some resolvers accept no set that has one.",
-		When:   func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
-		Fails: zones(false, func(z Zone) string {
-			for _, s := range z.Signatures {
-				if !s.Valid && s.Code != codeWork && s.Code != codeSigKey && s.Code != codeSigUnsupported {
-					return s.Error + "; another signature over the same records is valid."
-				}
+var timeRules = diag.Rules[*Result]{{
+	Code: "dnssec.signature.urgent", Severity: diag.Error, Ref: "RFC 4035 section 5.3.1",
+	Title: "Signature expires within a day", Requirement: "No signature expires within a day",
+	Advice: "Sign the zone again now, and find out why its signer stopped. When the signatures expire, " +
+		"validating resolvers answer SERVFAIL.",
+	When: hasSignatures, Fails: expiring(Urgent),
+}, {
+	Code: "dnssec.signature.expiring", Severity: diag.Warning, Fact: ground.SignatureEnds,
+	Ref:   "RFC 6781 section 4.4.2",
+	Title: "Signature not renewed in time", Requirement: "Signatures are renewed well before they expire",
+	Advice: "Check that the signer of the zone runs: it should have renewed the signatures by now.",
+	When:   hasSignatures, Fails: expiring(Overdue),
+}, {
+	Code: "dnssec.signature.stray", Severity: diag.Error, Ref: "RFC 4035 section 2.2, RFC 6840 section 5.11",
+	Title: "Invalid signature beside a valid one", Requirement: "No signature beside a valid one is invalid",
+	Advice: "Sign the zone again and remove the invalid signatures: some resolvers accept no set that has one.",
+	When:   func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
+	Fails: zones(false, func(z Zone) string {
+		for _, s := range z.Signatures {
+			if !s.Valid && s.Code != codeWork && s.Code != codeSigKey && s.Code != codeSigUnsupported {
+				return s.Error + "; another signature over the same records is valid."
 			}
-			return ""
-		}),
-	},
-	{
-		Code: "dnssec.ttl.exceeded", Severity: diag.Warning, Ref: "RFC 4035 section 5.3.3",
-		Title: "TTL longer than the signed TTL", Requirement: "No TTL is longer than the one that was signed",
-		Advice: "Sign the zone again after changing a TTL: validating resolvers use the shorter one, others do not.",
-		When:   hasSignatures,
-		Fails: zones(false, func(z Zone) string {
-			for _, s := range z.Signatures {
-				if s.Valid && s.ExceedsTTL() {
-					return fmt.Sprintf("The TTL of %s %s is %d seconds, and its signature allows %d.",
-						s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL)
-				}
+		}
+		return ""
+	}),
+}, {
+	Code: "dnssec.ttl.exceeded", Severity: diag.Warning, Ref: "RFC 4035 section 5.3.3",
+	Title: "TTL longer than the signed TTL", Requirement: "No TTL is longer than the one that was signed",
+	Advice: "Sign the zone again after changing a TTL: validating resolvers use the shorter one, others do not.",
+	When:   hasSignatures,
+	Fails: zones(false, func(z Zone) string {
+		for _, s := range z.Signatures {
+			if s.Valid && s.ExceedsTTL() {
+				return fmt.Sprintf("The TTL of %s %s is %d seconds, and its signature allows %d.",
+					s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL)
 			}
-			return ""
-		}),
-	},
-}
+		}
+		return ""
+	}),
+}}
 
 // expiring makes the test of a rule on signatures that are that near their end, one for each zone: the
 // soonest of those that a resolver may pick.
@@ -83,14 +78,12 @@ func expiring(urgency Urgency) func(*Result) diag.Failures {
 }
 
 // hygieneRules are about records that are left over.
-var hygieneRules = diag.Rules[*Result]{
-	{
-		Code: "dnssec.key.collision", Severity: diag.Info, Ref: "RFC 4034 section 5.3, CVE-2023-50387",
-		Title: "Two keys share a key tag", Requirement: "Each key has a tag of its own",
-		Advice: "Replace one of the keys: some resolvers try only one or two keys with the same tag.",
-		When:   hasKeys, Fails: zones(false, collision),
-	},
-}
+var hygieneRules = diag.Rules[*Result]{{
+	Code: "dnssec.key.collision", Severity: diag.Info, Ref: "RFC 4034 section 5.3, CVE-2023-50387",
+	Title: "Two keys share a key tag", Requirement: "Each key has a tag of its own",
+	Advice: "Replace one of the keys: some resolvers try only one or two keys with the same tag.", When: hasKeys,
+	Fails: zones(false, collision),
+}}
 
 // collision says which keys of a zone share a tag and an algorithm.
 func collision(z Zone) string {
@@ -109,14 +102,12 @@ func collision(z Zone) string {
 func hasAnchors(r *Result) bool { return len(r.AnchorKeys) > 0 }
 
 // anchorRules are about the trust anchors over time.
-var anchorRules = diag.Rules[*Result]{
-	{
-		Code: "dnssec.anchor.revoked", Severity: diag.Warning, Ref: "RFC 5011 section 2.1",
-		Title: "A trust anchor is revoked", Requirement: "No trust anchor is revoked",
-		Advice: "Remove the key from the list of trust anchors, and add the one that replaces it.",
-		When:   hasAnchors, Fails: inState(anchorRevoked, "The zone has revoked the trust anchor %d."),
-	},
-}
+var anchorRules = diag.Rules[*Result]{{
+	Code: "dnssec.anchor.revoked", Severity: diag.Warning, Ref: "RFC 5011 section 2.1",
+	Title: "A trust anchor is revoked", Requirement: "No trust anchor is revoked",
+	Advice: "Remove the key from the list of trust anchors, and add the one that replaces it.", When: hasAnchors,
+	Fails: inState(anchorRevoked, "The zone has revoked the trust anchor %d."),
+}}
 
 // inState makes the test of a rule on the keys of the trust anchor's zone.
 func inState(state AnchorState, format string) func(*Result) diag.Failures {

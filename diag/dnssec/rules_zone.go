@@ -16,65 +16,55 @@ const minModulus = 2048
 const codeIsland = "dnssec.ds.island"
 
 // insecureRules are about what ends the chain without being a fault of DNSSEC.
-var insecureRules = diag.Rules[*Result]{
-	{
-		Code: codeDSMissing, Severity: diag.Info, Ref: "RFC 4035 section 2.4",
-		Title:       "Insecure: no DS record in the parent zone",
-		Requirement: "The zone is signed, and the parent zone has its DS record",
-		Advice:      "Sign the zone, then have the DS record of its key signing key published in the parent zone.",
-		Fails: func(r *Result) diag.Failures {
-			if r.island() {
-				return nil
+var insecureRules = diag.Rules[*Result]{{
+	Code: codeDSMissing, Severity: diag.Info, Ref: "RFC 4035 section 2.4",
+	Title:       "Insecure: no DS record in the parent zone",
+	Requirement: "The zone is signed, and the parent zone has its DS record",
+	Advice:      "Sign the zone, then have the DS record of its key signing key published in the parent zone.",
+	Fails: func(r *Result) diag.Failures {
+		if r.island() {
+			return nil
+		}
+		return failed(codeDSMissing)(r)
+	},
+}, {
+	Code: codeIsland, Severity: diag.Warning, Ref: "RFC 4035 section 2.4",
+	Title:       "The zone is signed, but the parent zone has no DS record",
+	Requirement: "The parent zone has a DS record of a signed zone",
+	Advice: "Publish the DS record at the registrar once the signatures of the zone are in order: without it, " +
+		"resolvers do not validate them.",
+	When: func(r *Result) bool { return r.Signed },
+	Fails: func(r *Result) diag.Failures {
+		list := perZone(r, false, func(z Zone) string {
+			switch {
+			case !z.island():
+				return ""
+			case z.publish == "":
+				return fmt.Sprintf("The zone has DNSKEY records, no DS record in %s, and signatures that would not validate "+
+					"with one.", z.Parent)
 			}
-			return failed(codeDSMissing)(r)
-		},
+			return fmt.Sprintf("The zone has DNSKEY records, and no DS record in %s.", z.Parent)
+		})
+		for i := range list {
+			list[i].Suggested = r.publish(list[i].Target)
+		}
+		return list
 	},
-	{
-		Code: codeIsland, Severity: diag.Warning, Ref: "RFC 4035 section 2.4",
-		Title:       "The zone is signed, but the parent zone has no DS record",
-		Requirement: "The parent zone has a DS record of a signed zone",
-		Advice: "Publish the DS record at the registrar once the signatures of the zone are in order: without it, " +
-			"resolvers do not validate them.",
-		When: func(r *Result) bool { return r.Signed },
-		Fails: func(r *Result) diag.Failures {
-			list := perZone(r, false, func(z Zone) string {
-				switch {
-				case !z.island():
-					return ""
-				case z.publish == "":
-					return fmt.Sprintf("The zone has DNSKEY records, no DS record in %s, and signatures that would not validate "+
-						"with one.", z.Parent)
-				}
-				return fmt.Sprintf("The zone has DNSKEY records, and no DS record in %s.", z.Parent)
-			})
-			for i := range list {
-				list[i].Suggested = r.publish(list[i].Target)
-			}
-			return list
-		},
-	},
-	{
-		Code: codeDSUnsupported, Severity: diag.Error, Ref: "RFC 4035 section 5.2, RFC 6840 section 5.2",
-		Title:       "No DS record has a supported algorithm and digest",
-		Requirement: "A DS record has a supported algorithm and digest",
-		Advice: "Sign the zone with a recommended algorithm such as ECDSAP256SHA256, and publish its DS record " +
-			"with SHA-256.",
-		Fails: failed(codeDSUnsupported),
-	},
-	{
-		Code: codeDenialIterations, Severity: diag.Error, Ref: "RFC 9276 section 3.2",
-		Title:       "Too many NSEC3 iterations for validators",
-		Requirement: "NSEC3 has few enough iterations for validators",
-		Advice:      "Set the additional iterations of NSEC3 to 0.",
-		Fails:       failed(codeDenialIterations),
-	},
-	{
-		Code: codeOptOut, Severity: diag.Info, Ref: "RFC 5155 section 9.2",
-		Title: "The name lies in an NSEC3 opt-out span", Requirement: "The name does not lie in an NSEC3 opt-out span",
-		Advice: "Sign the zone without opt-out, unless most of its names are delegations to unsigned zones.",
-		Fails:  failed(codeOptOut),
-	},
-}
+}, {
+	Code: codeDSUnsupported, Severity: diag.Error, Ref: "RFC 4035 section 5.2, RFC 6840 section 5.2",
+	Title:       "No DS record has a supported algorithm and digest",
+	Requirement: "A DS record has a supported algorithm and digest",
+	Advice: "Sign the zone with a recommended algorithm such as ECDSAP256SHA256, and publish its DS record " +
+		"with SHA-256.",
+}, {
+	Code: codeDenialIterations, Severity: diag.Error, Ref: "RFC 9276 section 3.2",
+	Title: "Too many NSEC3 iterations for validators", Requirement: "NSEC3 has few enough iterations for validators",
+	Advice: "Set the additional iterations of NSEC3 to 0.",
+}, {
+	Code: codeOptOut, Severity: diag.Info, Ref: "RFC 5155 section 9.2",
+	Title: "The name lies in an NSEC3 opt-out span", Requirement: "The name does not lie in an NSEC3 opt-out span",
+	Advice: "Sign the zone without opt-out, unless most of its names are delegations to unsigned zones.",
+}}
 
 // island reports whether a zone has keys that nobody vouches for.
 func (z Zone) island() bool { return z.Status == diag.Insecure && len(z.DS) == 0 && len(z.Keys) > 0 }
@@ -135,70 +125,63 @@ func hasNSEC3(r *Result) bool {
 }
 
 // signingRules are about how the zones are signed.
-var signingRules = diag.Rules[*Result]{
-	{
-		Code: "dnssec.algorithm.deprecated", Severity: diag.Warning, Ref: "RFC 9904 section 2, RFC 9905 section 2",
-		Title: "Signed with an algorithm that must not be used", Requirement: "No algorithm is used that must not be",
-		Advice: "Roll over to ECDSAP256SHA256 or ED25519: operators of resolvers are to treat zones signed " +
-			"with SHA-1 as unsigned.",
-		When: hasKeys, Fails: zones(true, func(z Zone) string { return signedWith(z, MustNot) }),
-	},
-	{
-		Code: "dnssec.algorithm.discouraged", Severity: diag.Info, Ref: "RFC 9904 section 2",
-		Title: "Signed with an algorithm that is not recommended", Requirement: "The algorithms are recommended ones",
-		Advice: "Roll over to ECDSAP256SHA256 or ED25519 with the next key.",
-		When:   hasKeys, Fails: zones(false, func(z Zone) string { return signedWith(z, notRecommended) }),
-	},
-	{
-		Code: "dnssec.algorithm.incomplete", Severity: diag.Warning, Ref: "RFC 4035 section 2.2, RFC 6840 section 5.11",
-		Title:       "The keys are not signed with each algorithm of the DS records",
-		Requirement: "The keys are signed with each algorithm of the DS records",
-		Advice: "Sign with the key of each algorithm that has a DS record, or remove the DS record: some " +
-			"validators demand it.",
-		When: hasDS, Fails: zones(false, unsignedAlgorithm),
-	},
-	{
-		Code: "dnssec.digest.sha1", Severity: diag.Warning, Ref: "RFC 9904 section 2, RFC 4509 section 3",
-		Title: "A DS record has a SHA-1 digest", Requirement: "No DS record has a SHA-1 digest",
-		Advice: "Publish the DS record with digest type 2 (SHA-256) at the registrar, and remove the one of type 1.",
-		When:   hasDS,
-		Fails: zones(true, func(z Zone) string {
-			for _, ds := range z.DS {
-				if ds.DigestType == dns.SHA1 {
-					return fmt.Sprintf("The DS record of %s for key %d has digest type 1 (SHA-1).", z.Zone, ds.KeyTag)
-				}
+var signingRules = diag.Rules[*Result]{{
+	Code: "dnssec.algorithm.deprecated", Severity: diag.Warning, Ref: "RFC 9904 section 2, RFC 9905 section 2",
+	Title: "Signed with an algorithm that must not be used", Requirement: "No algorithm is used that must not be",
+	Advice: "Roll over to ECDSAP256SHA256 or ED25519: operators of resolvers are to treat zones signed " +
+		"with SHA-1 as unsigned.",
+	When: hasKeys, Fails: zones(true, func(z Zone) string { return signedWith(z, MustNot) }),
+}, {
+	Code: "dnssec.algorithm.discouraged", Severity: diag.Info, Ref: "RFC 9904 section 2",
+	Title: "Signed with an algorithm that is not recommended", Requirement: "The algorithms are recommended ones",
+	Advice: "Roll over to ECDSAP256SHA256 or ED25519 with the next key.", When: hasKeys,
+	Fails: zones(false, func(z Zone) string { return signedWith(z, notRecommended) }),
+}, {
+	Code: "dnssec.algorithm.incomplete", Severity: diag.Warning, Ref: "RFC 4035 section 2.2, RFC 6840 section 5.11",
+	Title:       "The keys are not signed with each algorithm of the DS records",
+	Requirement: "The keys are signed with each algorithm of the DS records",
+	Advice: "Sign with the key of each algorithm that has a DS record, or remove the DS record: some " +
+		"validators demand it.",
+	When: hasDS, Fails: zones(false, unsignedAlgorithm),
+}, {
+	Code: "dnssec.digest.sha1", Severity: diag.Warning, Ref: "RFC 9904 section 2, RFC 4509 section 3",
+	Title: "A DS record has a SHA-1 digest", Requirement: "No DS record has a SHA-1 digest",
+	Advice: "Publish the DS record with digest type 2 (SHA-256) at the registrar, and remove the one of type 1.",
+	When:   hasDS,
+	Fails: zones(true, func(z Zone) string {
+		for _, ds := range z.DS {
+			if ds.DigestType == dns.SHA1 {
+				return fmt.Sprintf("The DS record of %s for key %d has digest type 1 (SHA-1).", z.Zone, ds.KeyTag)
 			}
+		}
+		return ""
+	}),
+}, {
+	Code: "dnssec.key.weak", Severity: diag.Warning, Ref: "RFC 6781 section 3.4.2",
+	Title: "RSA key shorter than 2048 bits", Requirement: "RSA keys have 2048 bits or more",
+	Advice: "Roll over to ECDSAP256SHA256, whose keys and signatures are shorter and safer, or to 2048 bits.",
+	When:   hasKeys,
+	Fails: zones(false, func(z Zone) string {
+		for _, k := range z.Keys {
+			if isRSA(k.Algorithm) && k.KeySizeBits < minModulus && !k.Revoked {
+				return fmt.Sprintf("Key %d of %s has %d bits.", k.KeyTag, z.Zone, k.KeySizeBits)
+			}
+		}
+		return ""
+	}),
+}, {
+	Code: "dnssec.nsec3.iterations", Severity: diag.Warning, DependsOn: []diag.Code{codeDenialIterations},
+	Ref:   "RFC 9276 section 3.1",
+	Title: "NSEC3 with additional iterations", Requirement: "NSEC3 has no additional iterations",
+	Advice: "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers are ceasing to accept them.",
+	When:   hasNSEC3,
+	Fails: zones(true, func(z Zone) string {
+		if z.Denial == nil || z.Denial.Iterations == 0 {
 			return ""
-		}),
-	},
-	{
-		Code: "dnssec.key.weak", Severity: diag.Warning, Ref: "RFC 6781 section 3.4.2",
-		Title: "RSA key shorter than 2048 bits", Requirement: "RSA keys have 2048 bits or more",
-		Advice: "Roll over to ECDSAP256SHA256, whose keys and signatures are shorter and safer, or to 2048 bits.",
-		When:   hasKeys,
-		Fails: zones(false, func(z Zone) string {
-			for _, k := range z.Keys {
-				if isRSA(k.Algorithm) && k.KeySizeBits < minModulus && !k.Revoked {
-					return fmt.Sprintf("Key %d of %s has %d bits.", k.KeyTag, z.Zone, k.KeySizeBits)
-				}
-			}
-			return ""
-		}),
-	},
-	{
-		Code: "dnssec.nsec3.iterations", Severity: diag.Warning, DependsOn: []diag.Code{codeDenialIterations},
-		Ref:   "RFC 9276 section 3.1",
-		Title: "NSEC3 with additional iterations", Requirement: "NSEC3 has no additional iterations",
-		Advice: "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers are ceasing to accept them.",
-		When:   hasNSEC3,
-		Fails: zones(true, func(z Zone) string {
-			if z.Denial == nil || z.Denial.Iterations == 0 {
-				return ""
-			}
-			return fmt.Sprintf("The NSEC3 records of %s have %d additional iterations.", z.Zone, z.Denial.Iterations)
-		}),
-	},
-}
+		}
+		return fmt.Sprintf("The NSEC3 records of %s have %d additional iterations.", z.Zone, z.Denial.Iterations)
+	}),
+}}
 
 func isRSA(algorithm uint8) bool {
 	switch algorithm {

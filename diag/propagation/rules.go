@@ -43,176 +43,157 @@ func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-var authorityRules = diag.Rules[*evidence]{
-	{
-		Code: "propagation.authority.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:         "RFC 1034 section 4.2.1",
-		Title:       "No usable answer from the authoritative servers",
-		Requirement: "An authoritative server gave a usable answer",
-		Advice:      "Fix the zone's name servers or its delegation: run domain/dns-check on the domain.",
-		Fails: func(e *evidence) diag.Failures {
-			if e.truth.told {
-				return nil
-			}
-			if err := e.authority.zone.Err; err != nil {
-				return diag.Fail("No authoritative server gave a usable answer for %s: %s.", e.name, diag.Reason(err))
-			}
-			return diag.Fail("No authoritative server gave a usable answer for %s.", e.name)
-		},
+var authorityRules = diag.Rules[*evidence]{{
+	Code: "propagation.authority.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:         "RFC 1034 section 4.2.1",
+	Title:       "No usable answer from the authoritative servers",
+	Requirement: "An authoritative server gave a usable answer",
+	Advice:      "Fix the zone's name servers or its delegation: run domain/dns-check on the domain.",
+	Fails: func(e *evidence) diag.Failures {
+		if e.truth.told {
+			return nil
+		}
+		if err := e.authority.zone.Err; err != nil {
+			return diag.Fail("No authoritative server gave a usable answer for %s: %s.", e.name, diag.Reason(err))
+		}
+		return diag.Fail("No authoritative server gave a usable answer for %s.", e.name)
 	},
-	{
-		Code: "propagation.authority.inconsistent", Severity: diag.Error, Ref: "RFC 1034 section 4.3.5",
-		Title: "Authoritative servers disagree", Requirement: "All authoritative servers give the same answer",
-		Advice: "Check that the SOA serial was raised and that the secondary servers can transfer the zone.",
-		When:   truthTold, Fails: disagreements,
+}, {
+	Code: "propagation.authority.inconsistent", Severity: diag.Error, Ref: "RFC 1034 section 4.3.5",
+	Title: "Authoritative servers disagree", Requirement: "All authoritative servers give the same answer",
+	Advice: "Check that the SOA serial was raised and that the secondary servers can transfer the zone.",
+	When:   truthTold, Fails: disagreements,
+}, {
+	Code: "propagation.authority.serial", Severity: diag.Warning, Ref: "RFC 1996 section 3, RFC 1982",
+	Title: "SOA serials differ", Requirement: "All authoritative servers have the same SOA serial",
+	Advice: "Wait a minute. If the serials still differ, check that the secondary servers can transfer the zone.",
+	When:   func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.serials > 1, "The name servers have %d different SOA serials.", e.serials)
 	},
-	{
-		Code: "propagation.authority.serial", Severity: diag.Warning, Ref: "RFC 1996 section 3, RFC 1982",
-		Title: "SOA serials differ", Requirement: "All authoritative servers have the same SOA serial",
-		Advice: "Wait a minute. If the serials still differ, check that the secondary servers can transfer the zone.",
-		When:   func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.serials > 1, "The name servers have %d different SOA serials.", e.serials)
-		},
+}, {
+	Code: "propagation.authority.lame", Severity: diag.Error, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
+	Title: "Lame delegation", Requirement: "Every name server is authoritative for the zone",
+	Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
+	Fails: func(e *evidence) diag.Failures {
+		return serversThat(e.notServing, "is not authoritative for the zone")
 	},
-	{
-		Code: "propagation.authority.lame", Severity: diag.Error, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
-		Title: "Lame delegation", Requirement: "Every name server is authoritative for the zone",
-		Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
-		Fails: func(e *evidence) diag.Failures {
-			return serversThat(e.notServing, "is not authoritative for the zone")
-		},
+}, {
+	Code: "propagation.authority.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 2182 section 3.1",
+	Title: "Name server did not respond", Requirement: "Every name server responded",
+	Advice: "Check that the server runs, has a public address, and that firewalls allow DNS.",
+	Fails:  func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be queried") },
+}, {
+	Code: "propagation.expected.unpublished", Severity: diag.Error, Ref: "RFC 1034 section 4.2",
+	Title: "Expected records not published", Requirement: "The authoritative servers publish the expected records",
+	Advice: "Publish the records in the zone, or correct the expected values.",
+	When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.truth.same(e.reference), "The authoritative servers answer %s.", e.truth.words())
 	},
-	{
-		Code: "propagation.authority.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 2182 section 3.1",
-		Title: "Name server did not respond", Requirement: "Every name server responded",
-		Advice: "Check that the server runs, has a public address, and that firewalls allow DNS.",
-		Fails:  func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be queried") },
+}, {
+	Code: "propagation.name.nxdomain", Severity: diag.Info, Fact: ground.NoName,
+	Differs: "that all resolvers agree on it is what was asked", Ref: "RFC 8020 section 2",
+	Title: "Name does not exist", Requirement: "The name exists",
+	Advice: "Check the spelling. If it is right, add records for the name to its zone.",
+	When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) == 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.truth.rcode == dns.RcodeNameError, "The authoritative servers answer NXDOMAIN for %s.", e.name)
 	},
-	{
-		Code: "propagation.expected.unpublished", Severity: diag.Error, Ref: "RFC 1034 section 4.2",
-		Title: "Expected records not published", Requirement: "The authoritative servers publish the expected records",
-		Advice: "Publish the records in the zone, or correct the expected values.",
-		When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.truth.same(e.reference), "The authoritative servers answer %s.", e.truth.words())
-		},
+}, {
+	Code: "propagation.records.nodata", Severity: diag.Info, Ref: "RFC 2308 section 2.2",
+	Title: "No record of this type", Requirement: "The name has records of the type",
+	Advice: "Add a record of this type if there should be one.",
+	When: func(e *evidence) bool {
+		return truthTold(e) && len(e.expected) == 0 && e.truth.rcode == dns.RcodeSuccess
 	},
-	{
-		Code: "propagation.name.nxdomain", Severity: diag.Info, Fact: ground.NoName,
-		Differs: "that all resolvers agree on it is what was asked", Ref: "RFC 8020 section 2",
-		Title: "Name does not exist", Requirement: "The name exists",
-		Advice: "Check the spelling. If it is right, add records for the name to its zone.",
-		When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) == 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.truth.rcode == dns.RcodeNameError, "The authoritative servers answer NXDOMAIN for %s.", e.name)
-		},
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.truth.values) == 0, "The authoritative servers answer that %s has no %s record.", e.name, e.qtype)
 	},
-	{
-		Code: "propagation.records.nodata", Severity: diag.Info, Ref: "RFC 2308 section 2.2",
-		Title: "No record of this type", Requirement: "The name has records of the type",
-		Advice: "Add a record of this type if there should be one.",
-		When: func(e *evidence) bool {
-			return truthTold(e) && len(e.expected) == 0 && e.truth.rcode == dns.RcodeSuccess
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.truth.values) == 0, "The authoritative servers answer that %s has no %s record.", e.name, e.qtype)
-		},
-	},
-}
+}}
 
-var resolverRules = diag.Rules[*evidence]{
-	{
-		Code: "propagation.resolver.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 1034 section 5",
-		Title: "No resolver gave a usable answer", Requirement: "A resolver gave a usable answer",
-		Advice: "Try again later, or query other resolvers.",
-		Fails: func(e *evidence) diag.Failures {
-			some := slices.ContainsFunc(e.probes, (*probe).answered)
-			return diag.FailIf(!some, "None of the %d resolvers gave a usable answer.", len(e.probes))
-		},
+var resolverRules = diag.Rules[*evidence]{{
+	Code: "propagation.resolver.none", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 1034 section 5",
+	Title: "No resolver gave a usable answer", Requirement: "A resolver gave a usable answer",
+	Advice: "Try again later, or query other resolvers.",
+	Fails: func(e *evidence) diag.Failures {
+		some := slices.ContainsFunc(e.probes, (*probe).answered)
+		return diag.FailIf(!some, "None of the %d resolvers gave a usable answer.", len(e.probes))
 	},
-	{
-		Code: "propagation.resolver.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn: []diag.Code{"propagation.resolver.none"}, Ref: "RFC 1034 section 5",
-		Title:       "Most resolvers gave no usable answer",
-		Requirement: "At least half of the resolvers gave a usable answer",
-		Advice:      "Try again later, or query other resolvers.",
-		Fails: func(e *evidence) diag.Failures {
-			s := e.summary()
-			return diag.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave a usable answer.", s.ResolverCount, s.AnsweredCount)
-		},
+}, {
+	Code: "propagation.resolver.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"propagation.resolver.none"}, Ref: "RFC 1034 section 5",
+	Title: "Most resolvers gave no usable answer", Requirement: "At least half of the resolvers gave a usable answer",
+	Advice: "Try again later, or query other resolvers.",
+	Fails: func(e *evidence) diag.Failures {
+		s := e.summary()
+		return diag.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave a usable answer.", s.ResolverCount, s.AnsweredCount)
 	},
-	{
-		Code: "propagation.resolver.stale", Severity: diag.Warning, Reads: []diag.Source{reference},
-		Ref:   "RFC 1034 section 3.6",
-		Title: "Resolvers return different records", Requirement: "No resolver returns different records",
-		Advice: "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *probe) string {
-				if s.status != mismatch || s.filtered != "" {
-					return ""
-				}
-				return e.holds(s)
-			})
-		},
+}, {
+	Code: "propagation.resolver.stale", Severity: diag.Warning, Reads: []diag.Source{reference},
+	Ref:   "RFC 1034 section 3.6",
+	Title: "Resolvers return different records", Requirement: "No resolver returns different records",
+	Advice: "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.resolversThat(func(s *probe) string {
+			if s.status != mismatch || s.filtered != "" {
+				return ""
+			}
+			return e.holds(s)
+		})
 	},
-	{
-		Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []diag.Source{reference},
-		Ref:   "RFC 2308 section 5",
-		Title: "Resolvers do not return the records", Requirement: "No resolver lacks the records",
-		Advice: "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *probe) string {
-				if s.status != nxDomain && s.status != noData || s.filtered != "" {
-					return ""
-				}
-				return e.holds(s)
-			})
-		},
+}, {
+	Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []diag.Source{reference},
+	Ref:   "RFC 2308 section 5",
+	Title: "Resolvers do not return the records", Requirement: "No resolver lacks the records",
+	Advice: "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.resolversThat(func(s *probe) string {
+			if s.status != nxDomain && s.status != noData || s.filtered != "" {
+				return ""
+			}
+			return e.holds(s)
+		})
 	},
-	{
-		Code: "propagation.resolver.filtered", Severity: diag.Info, Ref: "RFC 8914 section 4.18",
-		Title: "Resolver filters the name", Requirement: "No resolver filters the name",
-		Advice: "Report it to the operator of the resolver if the name is filtered by mistake.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *probe) string {
-				if s.filtered == "" {
-					return ""
-				}
-				return "filters the answer: " + s.filtered
-			})
-		},
+}, {
+	Code: "propagation.resolver.filtered", Severity: diag.Info, Ref: "RFC 8914 section 4.18",
+	Title: "Resolver filters the name", Requirement: "No resolver filters the name",
+	Advice: "Report it to the operator of the resolver if the name is filtered by mistake.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.resolversThat(func(s *probe) string {
+			if s.filtered == "" {
+				return ""
+			}
+			return "filters the answer: " + s.filtered
+		})
 	},
-	{
-		Code: "propagation.resolver.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
-		Title: "DNSSEC validation failed", Requirement: "No resolver fails DNSSEC validation",
-		Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *probe) string {
-				if s.status != servFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
-					return ""
-				}
-				return "failed to validate the answer: " + s.remark()
-			})
-		},
+}, {
+	Code: "propagation.resolver.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
+	Title: "DNSSEC validation failed", Requirement: "No resolver fails DNSSEC validation",
+	Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.resolversThat(func(s *probe) string {
+			if s.status != servFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
+				return ""
+			}
+			return "failed to validate the answer: " + s.remark()
+		})
 	},
-	{
-		Code: "propagation.resolver.servfail", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 1035 section 4.1.1",
-		Title: "Resolver answered SERVFAIL", Requirement: "No resolver answered SERVFAIL",
-		Advice: "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *probe) string {
-				if s.status != servFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
-					return ""
-				}
-				return strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": ")
-			})
-		},
+}, {
+	Code: "propagation.resolver.servfail", Severity: diag.Info, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 1035 section 4.1.1",
+	Title: "Resolver answered SERVFAIL", Requirement: "No resolver answered SERVFAIL",
+	Advice: "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.resolversThat(func(s *probe) string {
+			if s.status != servFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
+				return ""
+			}
+			return strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": ")
+		})
 	},
-}
+}}
 
 // resolversThat lists the resolvers of which there is something to tell.
 func (e *evidence) resolversThat(tell func(*probe) string) diag.Failures {

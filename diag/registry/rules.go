@@ -21,140 +21,118 @@ func isKnown(e *domainEvidence) bool      { return e.outcome.conclusive() }
 func isRegistered(e *domainEvidence) bool { return e.outcome == found }
 
 // domainRules are those of a domain's registration.
-var domainRules = diag.Rules[*domainEvidence]{
-	{
-		Code: "rdap.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 3912 section 2, RFC 9083 section 5.3",
-		Title: "Registry's answer could not be read", Requirement: "The registry's answer can be read",
-		Advice: "Look the domain up on the registry's web site.",
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", excuse(e.rdap, e.whois))
-		},
+var domainRules = diag.Rules[*domainEvidence]{{
+	Code: "rdap.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 3912 section 2, RFC 9083 section 5.3",
+	Title: "Registry's answer could not be read", Requirement: "The registry's answer can be read",
+	Advice: "Look the domain up on the registry's web site.",
+	Fails: func(e *domainEvidence) diag.Failures {
+		return diag.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", excuse(e.rdap, e.whois))
 	},
-	{
-		Code: "rdap.domain.unregistered", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Ref:   "RFC 7480 section 5.3",
-		Title: "Domain not registered", Requirement: "The domain is registered",
-		Advice: "Register the domain before somebody else does, if it is meant to be yours.",
-		When:   func(e *domainEvidence) bool { return e.outcome == found || e.outcome == absent },
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == absent, "The registry says that %s is not registered.", e.name)
-		},
+}, {
+	Code: "rdap.domain.unregistered", Severity: diag.Warning, StateIfFailed: diag.Missing, Ref: "RFC 7480 section 5.3",
+	Title: "Domain not registered", Requirement: "The domain is registered",
+	Advice: "Register the domain before somebody else does, if it is meant to be yours.",
+	When:   func(e *domainEvidence) bool { return e.outcome == found || e.outcome == absent },
+	Fails: func(e *domainEvidence) diag.Failures {
+		return diag.FailIf(e.outcome == absent, "The registry says that %s is not registered.", e.name)
 	},
-	{
-		Code: "rdap.domain.reserved", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: "RFC 5731 section 2.3",
-		Title: "Domain reserved by the registry", Requirement: "The domain is not reserved by the registry",
-		Advice: "Choose another name, or ask the registry under what terms it is released.",
-		When:   isKnown,
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == reserved, "The registry says that %s cannot be registered.", e.name)
-		},
+}, {
+	Code: "rdap.domain.reserved", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: "RFC 5731 section 2.3",
+	Title: "Domain reserved by the registry", Requirement: "The domain is not reserved by the registry",
+	Advice: "Choose another name, or ask the registry under what terms it is released.", When: isKnown,
+	Fails: func(e *domainEvidence) diag.Failures {
+		return diag.FailIf(e.outcome == reserved, "The registry says that %s cannot be registered.", e.name)
 	},
-	{
-		Code: "rdap.domain.suffix", Severity: diag.Info, Ref: "RFC 9499 section 2",
-		Title: "Name is a public suffix", Requirement: "The name is not a public suffix",
-		Advice: "Look up a domain registered under it.",
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.isSuffix, "%s is a public suffix: others register their names under it.", e.name)
-		},
+}, {
+	Code: "rdap.domain.suffix", Severity: diag.Info, Ref: "RFC 9499 section 2",
+	Title: "Name is a public suffix", Requirement: "The name is not a public suffix",
+	Advice: "Look up a domain registered under it.",
+	Fails: func(e *domainEvidence) diag.Failures {
+		return diag.FailIf(e.isSuffix, "%s is a public suffix: others register their names under it.", e.name)
 	},
-	{
-		Code: "rdap.registrar.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 9083 section 4.2",
-		Title: "Registrar did not answer", Requirement: "The registrar answered",
-		Advice: "Try again later, or look the domain up on the registrar's web site.",
-		When:   func(e *domainEvidence) bool { return e.registrar.url != "" },
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.registrar.outcome != found, "The registrar's own data is missing: %s.", e.registrar.complaint())
-		},
+}, {
+	Code: "rdap.registrar.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9083 section 4.2",
+	Title: "Registrar did not answer", Requirement: "The registrar answered",
+	Advice: "Try again later, or look the domain up on the registrar's web site.",
+	When:   func(e *domainEvidence) bool { return e.registrar.url != "" },
+	Fails: func(e *domainEvidence) diag.Failures {
+		return diag.FailIf(e.registrar.outcome != found, "The registrar's own data is missing: %s.", e.registrar.complaint())
 	},
-	{
-		Code: "rdap.expiry.passed", Severity: diag.Critical, Ref: "RFC 9083 section 4.5",
-		Title: "Registration expired", Requirement: "The registration has not expired",
-		Advice: "Renew the domain at the registrar now: after a grace period of some weeks, anyone may register it.",
-		When:   hasExpiry,
-		Fails: func(e *domainEvidence) diag.Failures {
-			left := e.facts.dates.ExpiresAt.Sub(e.now)
-			return diag.FailIf(left <= 0, "The registration expired on %s.", e.facts.dates.ExpiresAt.Format(time.DateOnly))
-		},
+}, {
+	Code: "rdap.expiry.passed", Severity: diag.Critical, Ref: "RFC 9083 section 4.5",
+	Title: "Registration expired", Requirement: "The registration has not expired",
+	Advice: "Renew the domain at the registrar now: after a grace period of some weeks, anyone may register it.",
+	When:   hasExpiry,
+	Fails: func(e *domainEvidence) diag.Failures {
+		left := e.facts.dates.ExpiresAt.Sub(e.now)
+		return diag.FailIf(left <= 0, "The registration expired on %s.", e.facts.dates.ExpiresAt.Format(time.DateOnly))
 	},
-	{
-		Code: "rdap.expiry.expires_now", Severity: diag.Error, Ref: "RFC 9083 section 4.5",
-		Title: "Registration expires within 7 days", Requirement: "The registration does not expire within 7 days",
-		Advice: "Renew the domain at the registrar now: when it expires, web and mail stop working.",
-		When:   hasExpiry, Fails: expiring(0, expiryNow),
+}, {
+	Code: "rdap.expiry.expires_now", Severity: diag.Error, Ref: "RFC 9083 section 4.5",
+	Title: "Registration expires within 7 days", Requirement: "The registration does not expire within 7 days",
+	Advice: "Renew the domain at the registrar now: when it expires, web and mail stop working.", When: hasExpiry,
+	Fails: expiring(0, expiryNow),
+}, {
+	Code: "rdap.expiry.expiring", Severity: diag.Warning, Fact: ground.RegistrationEnds, Ref: "RFC 9083 section 4.5",
+	Title: "Registration expires within 30 days", Requirement: "The registration does not expire within 30 days",
+	Advice: "Renew the domain at the registrar, or turn on automatic renewal there.", When: hasExpiry,
+	Fails: expiring(expiryNow, expirySoon),
+}, {
+	Code: "rdap.age.young", Severity: diag.Info, Ref: "RFC 9083 section 4.5",
+	Title: "Domain registered less than 30 days ago", Requirement: "The domain was registered more than 30 days ago",
+	Advice: "Warm the domain up: send little mail at first, and more as its reputation grows.",
+	When:   func(e *domainEvidence) bool { return isRegistered(e) && e.facts.dates.CreatedAt != nil },
+	Fails: func(e *domainEvidence) diag.Failures {
+		age := days(e.now.Sub(*e.facts.dates.CreatedAt))
+		return diag.FailIf(age < young, "The domain was registered %s ago. Mail receivers distrust new domains.", diag.Count(max(0, age), "day"))
 	},
-	{
-		Code: "rdap.expiry.expiring", Severity: diag.Warning, Fact: ground.RegistrationEnds,
-		Ref:   "RFC 9083 section 4.5",
-		Title: "Registration expires within 30 days", Requirement: "The registration does not expire within 30 days",
-		Advice: "Renew the domain at the registrar, or turn on automatic renewal there.",
-		When:   hasExpiry, Fails: expiring(expiryNow, expirySoon),
-	},
-	{
-		Code: "rdap.age.young", Severity: diag.Info, Ref: "RFC 9083 section 4.5",
-		Title:       "Domain registered less than 30 days ago",
-		Requirement: "The domain was registered more than 30 days ago",
-		Advice:      "Warm the domain up: send little mail at first, and more as its reputation grows.",
-		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.dates.CreatedAt != nil },
-		Fails: func(e *domainEvidence) diag.Failures {
-			age := days(e.now.Sub(*e.facts.dates.CreatedAt))
-			return diag.FailIf(age < young, "The domain was registered %s ago. Mail receivers distrust new domains.", diag.Count(max(0, age), "day"))
-		},
-	},
-	{
-		Code: "rdap.status.hold", Severity: diag.Critical, Ref: "RFC 5731 section 2.3",
-		Title: "Domain on hold", Requirement: "The domain is not on hold",
-		Advice: "Ask the registrar for the reason: the domain is not in the DNS until the hold is lifted.",
-		When:   hasStatuses, Fails: withStatus("clientHold", "serverHold", "on hold", "suspended", "not delegated"),
-	},
-	{
-		Code: "rdap.status.deletion", Severity: diag.Critical, Ref: "RFC 3915 section 3.1",
-		Title: "Domain is being deleted", Requirement: "The domain is not being deleted",
-		Advice: "Ask the registrar to restore the domain now: once its status is pendingDelete, that is no longer possible.",
-		When:   hasStatuses,
-		Fails:  withStatus("redemptionPeriod", "pendingDelete", "pendingRestore", "quarantine", "expired"),
-	},
-	{
-		Code: "rdap.status.transfer", Severity: diag.Warning, Ref: "RFC 5731 section 2.3",
-		Title: "Transfer to another registrar pending", Requirement: "No transfer to another registrar is pending",
-		Advice: "Have your registrar reject the transfer now if you did not ask for it: it completes within days.",
-		When:   hasStatuses, Fails: withStatus("pendingTransfer"),
-	},
-	{
-		Code: "rdap.lock.missing", Severity: diag.Warning, Ref: "RFC 5731 section 2.3",
-		Title: "No transfer lock", Requirement: "The domain is locked against transfers",
-		Advice: "Turn on the transfer lock at the registrar.",
-		When:   speaksEPP,
-		Fails: func(e *domainEvidence) diag.Failures {
-			for _, s := range explainAll(e.facts.statuses) {
-				if strings.HasSuffix(letters(s.Code), "transferprohibited") || s.Code == "locked" ||
-					s.Code == "pendingTransfer" {
-					return nil
-				}
+}, {
+	Code: "rdap.status.hold", Severity: diag.Critical, Ref: "RFC 5731 section 2.3",
+	Title: "Domain on hold", Requirement: "The domain is not on hold",
+	Advice: "Ask the registrar for the reason: the domain is not in the DNS until the hold is lifted.",
+	When:   hasStatuses, Fails: withStatus("clientHold", "serverHold", "on hold", "suspended", "not delegated"),
+}, {
+	Code: "rdap.status.deletion", Severity: diag.Critical, Ref: "RFC 3915 section 3.1",
+	Title: "Domain is being deleted", Requirement: "The domain is not being deleted",
+	Advice: "Ask the registrar to restore the domain now: once its status is pendingDelete, that is no longer possible.",
+	When:   hasStatuses,
+	Fails:  withStatus("redemptionPeriod", "pendingDelete", "pendingRestore", "quarantine", "expired"),
+}, {
+	Code: "rdap.status.transfer", Severity: diag.Warning, Ref: "RFC 5731 section 2.3",
+	Title: "Transfer to another registrar pending", Requirement: "No transfer to another registrar is pending",
+	Advice: "Have your registrar reject the transfer now if you did not ask for it: it completes within days.",
+	When:   hasStatuses, Fails: withStatus("pendingTransfer"),
+}, {
+	Code: "rdap.lock.missing", Severity: diag.Warning, Ref: "RFC 5731 section 2.3",
+	Title: "No transfer lock", Requirement: "The domain is locked against transfers",
+	Advice: "Turn on the transfer lock at the registrar.", When: speaksEPP,
+	Fails: func(e *domainEvidence) diag.Failures {
+		for _, s := range explainAll(e.facts.statuses) {
+			if strings.HasSuffix(letters(s.Code), "transferprohibited") || s.Code == "locked" ||
+				s.Code == "pendingTransfer" {
+				return nil
 			}
-			return diag.Fail("No status prevents the transfer of the domain to another registrar.")
-		},
+		}
+		return diag.Fail("No status prevents the transfer of the domain to another registrar.")
 	},
-	{
-		Code: "rdap.nameservers.missing", Severity: diag.Error, Ref: "RFC 1034 section 4.2.2",
-		Title: "No name servers", Requirement: "The domain has name servers",
-		Advice: "Set name servers at the registrar: without them the domain does not resolve.",
-		When:   func(e *domainEvidence) bool { return isRegistered(e) && (e.facts.nameserversKnown || hasInactive(e)) },
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(len(e.facts.nameservers) == 0, "The registry has no name servers for the domain.")
-		},
+}, {
+	Code: "rdap.nameservers.missing", Severity: diag.Error, Ref: "RFC 1034 section 4.2.2",
+	Title: "No name servers", Requirement: "The domain has name servers",
+	Advice: "Set name servers at the registrar: without them the domain does not resolve.",
+	When:   func(e *domainEvidence) bool { return isRegistered(e) && (e.facts.nameserversKnown || hasInactive(e)) },
+	Fails: func(e *domainEvidence) diag.Failures {
+		return diag.FailIf(len(e.facts.nameservers) == 0, "The registry has no name servers for the domain.")
 	},
-	{
-		Code: "rdap.nameservers.single", Severity: diag.Warning, Ref: "RFC 1034 section 4.1, RFC 2182 section 5",
-		Title: "Only one name server", Requirement: "The domain has at least two name servers",
-		Advice: "Add a second name server in another network: if the only one fails, the domain does not resolve.",
-		When:   func(e *domainEvidence) bool { return isRegistered(e) && len(e.facts.nameservers) > 0 },
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(len(e.facts.nameservers) == 1, "The registry has only one name server for the domain: %s.", e.facts.nameservers[0].Name)
-		},
+}, {
+	Code: "rdap.nameservers.single", Severity: diag.Warning, Ref: "RFC 1034 section 4.1, RFC 2182 section 5",
+	Title: "Only one name server", Requirement: "The domain has at least two name servers",
+	Advice: "Add a second name server in another network: if the only one fails, the domain does not resolve.",
+	When:   func(e *domainEvidence) bool { return isRegistered(e) && len(e.facts.nameservers) > 0 },
+	Fails: func(e *domainEvidence) diag.Failures {
+		return diag.FailIf(len(e.facts.nameservers) == 1, "The registry has only one name server for the domain: %s.", e.facts.nameservers[0].Name)
 	},
-}
+}}
 
 // expiring returns a test that fails if the registration ends in more than one time from now, and in another at most.
 func expiring(after, atMost time.Duration) func(*domainEvidence) diag.Failures {

@@ -68,149 +68,130 @@ func unfollowed(e *evidence) string {
 
 var rules = slices.Concat(answerRules, walkRules)
 
-var answerRules = diag.Rules[*evidence]{
-	{
-		Code: "resolve.rcode.servfail", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 1035 section 4.1.1",
-		Title: "Resolver answered SERVFAIL", Requirement: "The resolver can resolve the name",
-		Advice: "Check that the zone's name servers answer: run domain/dns-check on the domain.",
-		When:   func(e *evidence) bool { return !bogus(e) && !unreached(e) },
-		Fails: func(e *evidence) diag.Failures {
-			text := rcodeText(e)
-			if e.unchecked != nil {
-				text += " It does so with DNSSEC checking disabled too, so the cause is not DNSSEC."
-			}
-			return diag.FailIf(e.reply.Rcode == dns.RcodeServerFailure, "%s", text)
-		},
+var answerRules = diag.Rules[*evidence]{{
+	Code: "resolve.rcode.servfail", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 1035 section 4.1.1",
+	Title: "Resolver answered SERVFAIL", Requirement: "The resolver can resolve the name",
+	Advice: "Check that the zone's name servers answer: run domain/dns-check on the domain.",
+	When:   func(e *evidence) bool { return !bogus(e) && !unreached(e) },
+	Fails: func(e *evidence) diag.Failures {
+		text := rcodeText(e)
+		if e.unchecked != nil {
+			text += " It does so with DNSSEC checking disabled too, so the cause is not DNSSEC."
+		}
+		return diag.FailIf(e.reply.Rcode == dns.RcodeServerFailure, "%s", text)
 	},
-	{
-		Code: "resolve.rcode.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 1035 section 4.1.1, RFC 8914 section 4.19",
-		Title: "Query refused", Requirement: "The server accepts the query",
-		Advice: "Ask another resolver: this one refuses this client or this name.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.reply.Rcode == dns.RcodeRefused, "%s", rcodeText(e))
-		},
+}, {
+	Code: "resolve.rcode.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 1035 section 4.1.1, RFC 8914 section 4.19",
+	Title: "Query refused", Requirement: "The server accepts the query",
+	Advice: "Ask another resolver: this one refuses this client or this name.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.reply.Rcode == dns.RcodeRefused, "%s", rcodeText(e))
 	},
-	{
-		Code: "resolve.rcode.other", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6895 section 2.3",
-		Title: "Server could not process the query", Requirement: "The server can process the query",
-		Advice: "Ask another resolver: this one does not support the query.",
-		Fails: func(e *evidence) diag.Failures {
-			usual := known(e) || e.reply.Rcode == dns.RcodeServerFailure || e.reply.Rcode == dns.RcodeRefused
-			return diag.FailIf(!usual, "%s", rcodeText(e))
-		},
+}, {
+	Code: "resolve.rcode.other", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6895 section 2.3",
+	Title: "Server could not process the query", Requirement: "The server can process the query",
+	Advice: "Ask another resolver: this one does not support the query.",
+	Fails: func(e *evidence) diag.Failures {
+		usual := known(e) || e.reply.Rcode == dns.RcodeServerFailure || e.reply.Rcode == dns.RcodeRefused
+		return diag.FailIf(!usual, "%s", rcodeText(e))
 	},
-	{
-		Code: "resolve.dnssec.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
-		Title: "DNSSEC validation failed", Requirement: "The answer does not fail DNSSEC validation",
-		Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
-		Fails: func(e *evidence) diag.Failures {
-			text := rcodeText(e)
-			if e.unchecked != nil {
-				text += fmt.Sprintf(" With DNSSEC checking disabled it answers %s.", diag.RcodeName(e.unchecked.Rcode))
-			}
-			return diag.FailIf(bogus(e), "%s", text)
-		},
+}, {
+	Code: "resolve.dnssec.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
+	Title: "DNSSEC validation failed", Requirement: "The answer does not fail DNSSEC validation",
+	Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
+	Fails: func(e *evidence) diag.Failures {
+		text := rcodeText(e)
+		if e.unchecked != nil {
+			text += fmt.Sprintf(" With DNSSEC checking disabled it answers %s.", diag.RcodeName(e.unchecked.Rcode))
+		}
+		return diag.FailIf(bogus(e), "%s", text)
 	},
-	{
-		Code: "resolve.rcode.nxdomain", Severity: diag.Warning, Fact: ground.NoName,
-		Differs: "the answer to a question may be that there is nothing", Ref: "RFC 8020 section 2",
-		Title: "Name does not exist", Requirement: "The name exists",
-		Advice: "Check the spelling. If it is right, add records for the name to its zone.",
-		When:   func(e *evidence) bool { return denied(e) && !aliased(e) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "%s does not exist (NXDOMAIN).", e.request.Name)
-		},
+}, {
+	Code: "resolve.rcode.nxdomain", Severity: diag.Warning, Fact: ground.NoName,
+	Differs: "the answer to a question may be that there is nothing", Ref: "RFC 8020 section 2",
+	Title: "Name does not exist", Requirement: "The name exists",
+	Advice: "Check the spelling. If it is right, add records for the name to its zone.",
+	When:   func(e *evidence) bool { return denied(e) && !aliased(e) },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "%s does not exist (NXDOMAIN).", e.request.Name)
 	},
-	{
-		Code: "resolve.records.nodata", Severity: diag.Info, Ref: "RFC 2308 section 2.2",
-		Title: "No record of this type", Requirement: "The name has records of the type",
-		Advice: "Add a record of this type if there should be one.",
-		When:   func(e *evidence) bool { return denied(e) && succeeded(e) && complete(e) },
-		Fails: func(e *evidence) diag.Failures {
-			owner := e.request.Name.String()
-			if aliased(e) {
-				owner = nameText(e.chain[len(e.chain)-1].Target)
-			}
-			return diag.FailIf(!found(e) && loopOf(e) == "", "%s exists, but has no %s record.", owner, e.request.Type)
-		},
+}, {
+	Code: "resolve.records.nodata", Severity: diag.Info, Ref: "RFC 2308 section 2.2",
+	Title: "No record of this type", Requirement: "The name has records of the type",
+	Advice: "Add a record of this type if there should be one.",
+	When:   func(e *evidence) bool { return denied(e) && succeeded(e) && complete(e) },
+	Fails: func(e *evidence) diag.Failures {
+		owner := e.request.Name.String()
+		if aliased(e) {
+			owner = nameText(e.chain[len(e.chain)-1].Target)
+		}
+		return diag.FailIf(!found(e) && loopOf(e) == "", "%s exists, but has no %s record.", owner, e.request.Type)
 	},
-	{
-		Code: "resolve.cname.dangling", Severity: diag.Warning, Ref: "RFC 1034 section 3.6.2",
-		Title: "CNAME points to a name that does not exist", Requirement: "The target of the CNAME exists",
-		Advice: "Remove the CNAME record or point it to an existing name: anyone who registers the target takes over this name.",
-		When:   func(e *evidence) bool { return denied(e) && aliased(e) },
-		Fails: func(e *evidence) diag.Failures {
-			last := nameText(e.chain[len(e.chain)-1].Target)
-			return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last).
-				About(last)
-		},
+}, {
+	Code: "resolve.cname.dangling", Severity: diag.Warning, Ref: "RFC 1034 section 3.6.2",
+	Title: "CNAME points to a name that does not exist", Requirement: "The target of the CNAME exists",
+	Advice: "Remove the CNAME record or point it to an existing name: anyone who registers the target takes over this name.",
+	When:   func(e *evidence) bool { return denied(e) && aliased(e) },
+	Fails: func(e *evidence) diag.Failures {
+		last := nameText(e.chain[len(e.chain)-1].Target)
+		return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last).
+			About(last)
 	},
-	{
-		Code: "resolve.cname.loop", Severity: diag.Error, Ref: "RFC 1034 section 3.6.2",
-		Title: "CNAME loop", Requirement: "The CNAME chain ends",
-		Advice: "Point one of the CNAME records to a name that is not an alias.",
-		When:   func(e *evidence) bool { return aliased(e) || loopOf(e) != "" },
-		Fails: func(e *evidence) diag.Failures {
-			again := loopOf(e)
-			return diag.FailIf(again != "", "The CNAME chain leads back to %s.", again).About(again)
-		},
+}, {
+	Code: "resolve.cname.loop", Severity: diag.Error, Ref: "RFC 1034 section 3.6.2",
+	Title: "CNAME loop", Requirement: "The CNAME chain ends",
+	Advice: "Point one of the CNAME records to a name that is not an alias.",
+	When:   func(e *evidence) bool { return aliased(e) || loopOf(e) != "" },
+	Fails: func(e *evidence) diag.Failures {
+		again := loopOf(e)
+		return diag.FailIf(again != "", "The CNAME chain leads back to %s.", again).About(again)
 	},
-	{
-		Code: "resolve.cname.unfollowed", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 1034 section 4.3.2",
-		Title: "CNAME chain not followed to its end", Requirement: "The CNAME chain is followed to its end",
-		Advice: "Resolve the target of the last CNAME record by itself.",
-		When:   aliased,
-		Fails: func(e *evidence) diag.Failures {
-			why, last := unfollowed(e), nameText(e.chain[len(e.chain)-1].Target)
-			return diag.FailIf(why != "", "The records of %s are not known: %s.", last, why).About(last)
-		},
+}, {
+	Code: "resolve.cname.unfollowed", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 1034 section 4.3.2",
+	Title: "CNAME chain not followed to its end", Requirement: "The CNAME chain is followed to its end",
+	Advice: "Resolve the target of the last CNAME record by itself.", When: aliased,
+	Fails: func(e *evidence) diag.Failures {
+		why, last := unfollowed(e), nameText(e.chain[len(e.chain)-1].Target)
+		return diag.FailIf(why != "", "The records of %s are not known: %s.", last, why).About(last)
 	},
-	{
-		Code: "resolve.cname.long", Severity: diag.Warning, Ref: "RFC 1034 section 5.2.2",
-		Title:       "CNAME chain too long for some resolvers",
-		Requirement: "The CNAME chain is short enough for every resolver",
-		Advice:      "Point the first CNAME record directly to the last name of the chain.",
-		When:        func(e *evidence) bool { return aliased(e) && loopOf(e) == "" },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.chain) > longChain, "The chain has %d CNAME records. Some resolvers follow only %d.",
-				len(e.chain), longChain)
-		},
+}, {
+	Code: "resolve.cname.long", Severity: diag.Warning, Ref: "RFC 1034 section 5.2.2",
+	Title: "CNAME chain too long for some resolvers", Requirement: "The CNAME chain is short enough for every resolver",
+	Advice: "Point the first CNAME record directly to the last name of the chain.",
+	When:   func(e *evidence) bool { return aliased(e) && loopOf(e) == "" },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.chain) > longChain, "The chain has %d CNAME records. Some resolvers follow only %d.",
+			len(e.chain), longChain)
 	},
-	{
-		Code: "resolve.address.private", Severity: diag.Warning, Ref: "RFC 1918 section 5, RFC 6890 section 2.2.2",
-		Title: "Address not reachable from the Internet", Requirement: "The addresses are reachable from the Internet",
-		Advice: "Publish private addresses in an internal zone only. Elsewhere they lead to other hosts, or nowhere.",
-		When:   hasAddresses, Fails: privateAddresses,
+}, {
+	Code: "resolve.address.private", Severity: diag.Warning, Ref: "RFC 1918 section 5, RFC 6890 section 2.2.2",
+	Title: "Address not reachable from the Internet", Requirement: "The addresses are reachable from the Internet",
+	Advice: "Publish private addresses in an internal zone only. Elsewhere they lead to other hosts, or nowhere.",
+	When:   hasAddresses, Fails: privateAddresses,
+}, {
+	Code: "resolve.reply.truncated", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7766 section 5",
+	Title: "Reply truncated", Requirement: "The reply is complete",
+	Advice: "Allow DNS over TCP to the server: replies of this size need it.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.reply.Truncated, "The reply has the TC flag, over TCP too, so records may be missing from it.")
 	},
-	{
-		Code: "resolve.reply.truncated", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7766 section 5",
-		Title: "Reply truncated", Requirement: "The reply is complete",
-		Advice: "Allow DNS over TCP to the server: replies of this size need it.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.reply.Truncated, "The reply has the TC flag, over TCP too, so records may be missing from it.")
-		},
+}, {
+	Code: "resolve.reply.filtered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 8914 sections 4.16 to 4.18",
+	Title: "Resolver filters the name", Requirement: "The resolver does not filter the name",
+	Advice: "Ask another resolver, or the authoritative servers: this one hides what the zone holds.", When: known,
+	Fails: func(e *evidence) diag.Failures {
+		why := diag.Filtered(e.reply)
+		return diag.FailIf(why != "", "The resolver answers by a policy of its own: %s.", why)
 	},
-	{
-		Code: "resolve.reply.filtered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 8914 sections 4.16 to 4.18",
-		Title: "Resolver filters the name", Requirement: "The resolver does not filter the name",
-		Advice: "Ask another resolver, or the authoritative servers: this one hides what the zone holds.",
-		When:   known,
-		Fails: func(e *evidence) diag.Failures {
-			why := diag.Filtered(e.reply)
-			return diag.FailIf(why != "", "The resolver answers by a policy of its own: %s.", why)
-		},
-	},
-	{
-		Code: "resolve.reply.explained", Severity: diag.Info, Ref: "RFC 8914 section 3",
-		Title: "Resolver added an extended error", Requirement: "The resolver added no extended error",
-		Advice: "Read the explanation: it may say that the answer is stale, or was filtered.",
-		When:   denied, Fails: explanations,
-	},
-}
+}, {
+	Code: "resolve.reply.explained", Severity: diag.Info, Ref: "RFC 8914 section 3",
+	Title: "Resolver added an extended error", Requirement: "The resolver added no extended error",
+	Advice: "Read the explanation: it may say that the answer is stale, or was filtered.", When: denied,
+	Fails: explanations,
+}}
 
 // loopOf returns the name to which the aliases come back, or nothing.
 func loopOf(e *evidence) string {

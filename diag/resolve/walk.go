@@ -119,66 +119,56 @@ func compared(e *evidence) bool {
 	return walked(e) && e.request.Resolver != Authoritative && e.walk.Err == nil && known(e)
 }
 
-var walkRules = diag.Rules[*evidence]{
-	{
-		Code: "resolve.walk.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Ref:   "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
-		Title: "No authoritative server answered", Requirement: "An authoritative server answered",
-		Advice: "Check that the name servers run, and that the NS records and glue in the parent zone are right.",
-		When:   walked,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.walk.Err != nil, "Iterating from the root ended without an answer: %s.", reason(e.walk.Err))
-		},
+var walkRules = diag.Rules[*evidence]{{
+	Code: "resolve.walk.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
+	Title: "No authoritative server answered", Requirement: "An authoritative server answered",
+	Advice: "Check that the name servers run, and that the NS records and glue in the parent zone are right.",
+	When:   walked,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.walk.Err != nil, "Iterating from the root ended without an answer: %s.", reason(e.walk.Err))
 	},
-	{
-		Code: "resolve.walk.lame", Severity: diag.Warning, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
-		Title: "Lame delegation", Requirement: "The servers that were asked are authoritative for their zones",
-		Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
-		When:   walked,
-		Fails: func(e *evidence) diag.Failures {
-			return e.faulty(lame, "is not authoritative for")
-		},
+}, {
+	Code: "resolve.walk.lame", Severity: diag.Warning, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
+	Title: "Lame delegation", Requirement: "The servers that were asked are authoritative for their zones",
+	Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
+	When:   walked,
+	Fails: func(e *evidence) diag.Failures {
+		return e.faulty(lame, "is not authoritative for")
 	},
-	{
-		Code: "resolve.walk.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 2182 section 3.1",
-		Title: "Name server did not respond", Requirement: "The servers that were asked responded",
-		Advice: "Check that the server runs and that firewalls allow DNS over UDP and TCP.",
-		When:   walked,
-		Fails: func(e *evidence) diag.Failures {
-			return e.faulty(func(h resolver.Hop) bool { return !lame(h) && !blocked(h) }, "did not respond for")
-		},
+}, {
+	Code: "resolve.walk.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 2182 section 3.1",
+	Title: "Name server did not respond", Requirement: "The servers that were asked responded",
+	Advice: "Check that the server runs and that firewalls allow DNS over UDP and TCP.", When: walked,
+	Fails: func(e *evidence) diag.Failures {
+		return e.faulty(func(h resolver.Hop) bool { return !lame(h) && !blocked(h) }, "did not respond for")
 	},
-	{
-		Code: "resolve.walk.private", Severity: diag.Warning, Ref: "RFC 1918 section 5, RFC 6890 section 2.2.2",
-		Title: "Name server has an address that is not public", Requirement: "The name servers have public addresses",
-		Advice: "Give the name server an address that can be reached from the Internet.",
-		When:   walked,
-		Fails: func(e *evidence) diag.Failures {
-			return e.faulty(blocked, "was not asked for")
-		},
+}, {
+	Code: "resolve.walk.private", Severity: diag.Warning, Ref: "RFC 1918 section 5, RFC 6890 section 2.2.2",
+	Title: "Name server has an address that is not public", Requirement: "The name servers have public addresses",
+	Advice: "Give the name server an address that can be reached from the Internet.", When: walked,
+	Fails: func(e *evidence) diag.Failures {
+		return e.faulty(blocked, "was not asked for")
 	},
-	{
-		Code: "resolve.walk.glue", Severity: diag.Warning, Ref: "RFC 9471 section 3.1",
-		Title: "Glue missing", Requirement: "In-domain name servers have glue",
-		Advice: "Register the address of the name server in the parent zone (glue).",
-		When:   walked, Fails: withoutGlue,
+}, {
+	Code: "resolve.walk.glue", Severity: diag.Warning, Ref: "RFC 9471 section 3.1",
+	Title: "Glue missing", Requirement: "In-domain name servers have glue",
+	Advice: "Register the address of the name server in the parent zone (glue).", When: walked, Fails: withoutGlue,
+}, {
+	Code: "resolve.walk.differs", Severity: diag.Info, Ref: "RFC 1034 section 3.6",
+	Title:       "Resolver and authoritative servers differ",
+	Requirement: "The resolver answers what the authoritative servers answer",
+	Advice:      "After a change, wait until the TTL has passed. Some zones answer differently by location on purpose.",
+	When:        compared,
+	Fails: func(e *evidence) diag.Failures {
+		if e.reply.Rcode != e.walk.Reply.Rcode {
+			return diag.Fail("The resolver answers %s, the authoritative servers answer %s.",
+				diag.RcodeName(e.reply.Rcode), diag.RcodeName(e.walk.Reply.Rcode))
+		}
+		_, theirs := diag.FollowAliases(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
+		return diag.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The resolver and the authoritative servers answer with different records.")
 	},
-	{
-		Code: "resolve.walk.differs", Severity: diag.Info, Ref: "RFC 1034 section 3.6",
-		Title:       "Resolver and authoritative servers differ",
-		Requirement: "The resolver answers what the authoritative servers answer",
-		Advice:      "After a change, wait until the TTL has passed. Some zones answer differently by location on purpose.",
-		When:        compared,
-		Fails: func(e *evidence) diag.Failures {
-			if e.reply.Rcode != e.walk.Reply.Rcode {
-				return diag.Fail("The resolver answers %s, the authoritative servers answer %s.",
-					diag.RcodeName(e.reply.Rcode), diag.RcodeName(e.walk.Reply.Rcode))
-			}
-			_, theirs := diag.FollowAliases(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
-			return diag.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The resolver and the authoritative servers answer with different records.")
-		},
-	},
-}
+}}
 
 func blocked(h resolver.Hop) bool {
 	_, is := errors.AsType[*diag.BlockedError](h.Err)

@@ -9,51 +9,43 @@ import (
 )
 
 // diversityRules are about how the servers are spread.
-var diversityRules = diag.Rules[*evidence]{
-	{
-		Code: "zone.diversity.ipv4", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
-		Ref:   "Zonemaster DELEGATION01, RFC 3901 section 3",
-		Title: "No name server with an IPv4 address", Requirement: "The zone can be reached over IPv4",
-		Advice: "Give a name server an IPv4 address: resolvers without IPv6 cannot reach the zone.",
-		When:   familyKnown(false),
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.family(false)) == 0, "None of the name servers of %s has an IPv4 address.", e.Domain)
-		},
+var diversityRules = diag.Rules[*evidence]{{
+	Code: "zone.diversity.ipv4", Severity: diag.Error, Weight: 3, Ref: "Zonemaster DELEGATION01, RFC 3901 section 3",
+	Title: "No name server with an IPv4 address", Requirement: "The zone can be reached over IPv4",
+	Advice: "Give a name server an IPv4 address: resolvers without IPv6 cannot reach the zone.",
+	When:   familyKnown(false),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.family(false)) == 0, "None of the name servers of %s has an IPv4 address.", e.Domain)
 	},
-	{
-		Code: "zone.diversity.ipv6", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
-		Ref:   "Zonemaster DELEGATION01, RFC 3901 section 3",
-		Title: "No name server with an IPv6 address", Requirement: "The zone can be reached over IPv6",
-		Advice: "Give the name servers IPv6 addresses, and add them to the glue.",
-		When:   familyKnown(true),
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.family(true)) == 0, "None of the name servers of %s has an IPv6 address.", e.Domain)
-		},
+}, {
+	Code: "zone.diversity.ipv6", Severity: diag.Warning, Weight: 2, Ref: "Zonemaster DELEGATION01, RFC 3901 section 3",
+	Title: "No name server with an IPv6 address", Requirement: "The zone can be reached over IPv6",
+	Advice: "Give the name servers IPv6 addresses, and add them to the glue.", When: familyKnown(true),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.family(true)) == 0, "None of the name servers of %s has an IPv6 address.", e.Domain)
 	},
-	{
-		Code: "zone.diversity.prefix", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
-		Ref:         "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
-		Title:       "All name servers in one IPv4 network",
-		Requirement: "The IPv4 addresses of the name servers are in different networks",
-		Advice:      "Move a name server to another network: one routing failure makes all of them unreachable.",
-		When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.family(false)) > 1 },
-		Fails:       func(e *evidence) diag.Failures { return onePrefix(e.family(false)) },
+}, {
+	Code: "zone.diversity.prefix", Severity: diag.Warning, Weight: 2,
+	Ref:         "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
+	Title:       "All name servers in one IPv4 network",
+	Requirement: "The IPv4 addresses of the name servers are in different networks",
+	Advice:      "Move a name server to another network: one routing failure makes all of them unreachable.",
+	When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.family(false)) > 1 },
+	Fails:       func(e *evidence) diag.Failures { return onePrefix(e.family(false)) },
+}, {
+	Code: "zone.diversity.asn", Severity: diag.Warning, Weight: 2,
+	Reads:       []diag.Source{parents, recordsNS, hosts, servers, origins},
+	Ref:         "Zonemaster CONNECTIVITY03, RFC 2182 section 3.1",
+	Title:       "All name servers in one autonomous system",
+	Requirement: "The name servers are in different autonomous systems",
+	Advice:      "Use a second provider for one of the name servers: a network operator can fail as a whole.",
+	When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.asns()) > 1 },
+	Fails: func(e *evidence) diag.Failures {
+		list := e.asns()
+		return diag.FailIf(len(slices.Compact(slices.Clone(list))) == 1,
+			"All addresses of the name servers are announced by AS%s.", list[0])
 	},
-	{
-		Code: "zone.diversity.asn", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
-		Reads:       []diag.Source{parents, recordsNS, hosts, servers, origins},
-		Ref:         "Zonemaster CONNECTIVITY03, RFC 2182 section 3.1",
-		Title:       "All name servers in one autonomous system",
-		Requirement: "The name servers are in different autonomous systems",
-		Advice:      "Use a second provider for one of the name servers: a network operator can fail as a whole.",
-		When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.asns()) > 1 },
-		Fails: func(e *evidence) diag.Failures {
-			list := e.asns()
-			return diag.FailIf(len(slices.Compact(slices.Clone(list))) == 1,
-				"All addresses of the name servers are announced by AS%s.", list[0])
-		},
-	},
-}
+}}
 
 // family lists the addresses of one version of IP.
 func (e *evidence) family(ipv6 bool) []netip.Addr {

@@ -20,182 +20,158 @@ func dsComparable(e *evidence) bool {
 }
 
 // keyRules are about keys, and the DS records that stand for them.
-var keyRules = diag.Rules[*evidence]{
-	{
-		Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Ref:   "Zonemaster DNSSEC11, RFC 4035 section 5.2",
-		Title: "DS records for an unsigned zone", Requirement: "A zone with DS records is signed",
-		Advice: "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
-		When:   func(e *evidence) bool { return secured(e) && told(1, survey.ProbeKeys)(e) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", diag.Upper(e.parentName()),
-				diag.Count(len(e.cut.ds), "DS record"), e.Domain)
-		},
+var keyRules = diag.Rules[*evidence]{{
+	Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Ref: "Zonemaster DNSSEC11, RFC 4035 section 5.2",
+	Title: "DS records for an unsigned zone", Requirement: "A zone with DS records is signed",
+	Advice: "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
+	When:   func(e *evidence) bool { return secured(e) && told(1, survey.ProbeKeys)(e) },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", diag.Upper(e.parentName()),
+			diag.Count(len(e.cut.ds), "DS record"), e.Domain)
 	},
-	{
-		Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Ref:   "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Title: "No DS record matches a key of the zone", Requirement: "A DS record matches a key of the zone",
-		Advice: "Replace the DS records at the registrar with those of the current keys now: validating resolvers reject " +
-			"the domain.",
-		When: dsComparable,
-		Fails: func(e *evidence) diag.Failures {
-			if len(e.sec.ds.matched)+len(e.sec.ds.idle) > 0 {
-				return nil
+}, {
+	Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10,
+	Ref:   "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+	Title: "No DS record matches a key of the zone", Requirement: "A DS record matches a key of the zone",
+	Advice: "Replace the DS records at the registrar with those of the current keys now: validating resolvers reject " +
+		"the domain.",
+	When: dsComparable,
+	Fails: func(e *evidence) diag.Failures {
+		if len(e.sec.ds.matched)+len(e.sec.ds.idle) > 0 {
+			return nil
+		}
+		return e.dsFailures(e.sec.ds.standby, "matches no key of the zone").Suggesting(e.sec.ds.propose)
+	},
+}, {
+	Code: "zone.dnssec.dnskey.signer", Severity: diag.Critical, Weight: 10,
+	DependsOn: []diag.Code{"zone.dnssec.ds.mismatch"}, Ref: "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+	Title:       "DNSKEY set not signed with the key in the DS record",
+	Requirement: "The DNSKEY set is signed with the key in the DS record",
+	Advice:      dnssec.SignKeys,
+	When: func(e *evidence) bool {
+		signs := func(k *dns.DNSKEY) bool { return slices.Contains(e.sec.signers, k.KeyTag()) }
+		return slices.ContainsFunc(e.sec.keys, signs)
+	},
+	Fails: func(e *evidence) diag.Failures {
+		if len(e.sec.ds.matched) > 0 {
+			return nil
+		}
+		return diag.Fail("The DNSKEY set of %s is signed with key %d and not with key %d, which the DS record is for.",
+			e.Domain, e.sec.signers[0], e.sec.ds.idle[0].KeyTag)
+	},
+}, {
+	Code: "zone.dnssec.ds.standby", Severity: diag.Info, Ref: "Zonemaster DNSSEC02, RFC 6781 section 4.1.2",
+	Title: "DS record without a key in use", Requirement: "Every DS record matches a key in use",
+	Advice: "Remove the DS record at the registrar unless a key rollover is under way.",
+	When:   func(e *evidence) bool { return dsComparable(e) && len(e.sec.ds.matched) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records, but others do")
+	},
+}, {
+	Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{parentDS},
+	Ref:   "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
+	Title: "DS record with a digest that is not recommended", Requirement: "The DS records have recommended digests",
+	Advice: "Enter DS records with SHA-256 (digest type 2) at the registrar, and remove the others.", When: secured,
+	Fails: func(e *evidence) diag.Failures {
+		var weak []*dns.DS
+		for _, ds := range e.cut.ds {
+			if ds.DigestType != dns.SHA256 && ds.DigestType != dns.SHA384 {
+				weak = append(weak, ds)
 			}
-			return e.dsFailures(e.sec.ds.standby, "matches no key of the zone").Suggesting(e.sec.ds.propose)
-		},
+		}
+		return e.dsFailures(weak, "has a digest type that is not recommended")
 	},
-	{
-		Code: "zone.dnssec.dnskey.signer", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		DependsOn: []diag.Code{"zone.dnssec.ds.mismatch"}, Ref: "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Title:       "DNSKEY set not signed with the key in the DS record",
-		Requirement: "The DNSKEY set is signed with the key in the DS record",
-		Advice:      dnssec.SignKeys,
-		When: func(e *evidence) bool {
-			signs := func(k *dns.DNSKEY) bool { return slices.Contains(e.sec.signers, k.KeyTag()) }
-			return slices.ContainsFunc(e.sec.keys, signs)
-		},
-		Fails: func(e *evidence) diag.Failures {
-			if len(e.sec.ds.matched) > 0 {
-				return nil
+}, {
+	Code: "zone.dnssec.ds.algorithm", Severity: diag.Error, Weight: 2, Reads: []diag.Source{parentDS},
+	Ref:   "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+	Title: "No DS record that resolvers can use", Requirement: "Resolvers can use a DS record",
+	Advice: "Enter DS records of keys with a current algorithm: until then resolvers treat the zone as unsigned.",
+	When:   secured,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Policy{}.Usable),
+			"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", diag.Upper(e.parentName()),
+			diag.Count(len(e.cut.ds), "DS record"), e.Domain)
+	},
+}, {
+	Code: "zone.dnssec.island", Severity: diag.Warning, Weight: 2, Ref: "Zonemaster DNSSEC07, RFC 4035 section 5.2",
+	Title: "Signed zone without DS records", Requirement: "The parent zone has DS records for the signed zone",
+	Advice: "Enter the DS records at the registrar: without them, resolvers do not check the signatures.",
+	When:   func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
+	Fails: func(e *evidence) diag.Failures {
+		failures := diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain,
+			e.parentName())
+		if len(failures) > 0 && !e.sec.refused() && len(e.Unanswered()) == 0 {
+			failures[0].Suggested = e.sec.ds.propose
+		}
+		return failures
+	},
+}, {
+	Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsKeys, identity},
+	Stands: true, Ref: "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
+	Title: "Key with an algorithm that is not recommended", Requirement: "The keys have recommended algorithms",
+	Advice: "Roll over to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).", When: signed,
+	Fails: func(e *evidence) diag.Failures {
+		return e.eachKey(func(k *dns.DNSKEY) string {
+			switch dnssec.Recommend(k.Algorithm) {
+			case dnssec.MustNot, dnssec.Unregistered:
+				return fmt.Sprintf("has algorithm %d (%s)", k.Algorithm, dnssec.AlgorithmName(k.Algorithm))
 			}
-			return diag.Fail("The DNSKEY set of %s is signed with key %d and not with key %d, which the DS record is for.",
-				e.Domain, e.sec.signers[0], e.sec.ds.idle[0].KeyTag)
-		},
+			return ""
+		})
 	},
-	{
-		Code: "zone.dnssec.ds.standby", Severity: diag.Info, Category: categorySecurity,
-		Ref:   "Zonemaster DNSSEC02, RFC 6781 section 4.1.2",
-		Title: "DS record without a key in use", Requirement: "Every DS record matches a key in use",
-		Advice: "Remove the DS record at the registrar unless a key rollover is under way.",
-		When:   func(e *evidence) bool { return dsComparable(e) && len(e.sec.ds.matched) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records, but others do")
-		},
+}, {
+	Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsKeys, identity},
+	Stands: true, Ref: "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
+	Title: "RSA key of an unsuitable size", Requirement: "RSA keys have 2048 to 4096 bits",
+	Advice: "Roll over to an RSA key with 2048 bits, or to ECDSA P-256 (13).",
+	When: func(e *evidence) bool {
+		return slices.ContainsFunc(e.sec.keys, func(k *dns.DNSKEY) bool { return dnssec.RSABits(k) > 0 })
 	},
-	{
-		Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Reads: []diag.Source{parentDS}, Ref: "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
-		Title:       "DS record with a digest that is not recommended",
-		Requirement: "The DS records have recommended digests",
-		Advice:      "Enter DS records with SHA-256 (digest type 2) at the registrar, and remove the others.",
-		When:        secured,
-		Fails: func(e *evidence) diag.Failures {
-			var weak []*dns.DS
-			for _, ds := range e.cut.ds {
-				if ds.DigestType != dns.SHA256 && ds.DigestType != dns.SHA384 {
-					weak = append(weak, ds)
-				}
+	Fails: func(e *evidence) diag.Failures {
+		return e.eachKey(func(k *dns.DNSKEY) string {
+			if bits := dnssec.RSABits(k); bits > 0 && (bits < 2048 || bits > 4096) {
+				return fmt.Sprintf("has %d bits", bits)
 			}
-			return e.dsFailures(weak, "has a digest type that is not recommended")
-		},
+			return ""
+		})
 	},
-	{
-		Code: "zone.dnssec.ds.algorithm", Severity: diag.Error, Weight: 2, Category: categorySecurity,
-		Reads: []diag.Source{parentDS}, Ref: "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Title: "No DS record that resolvers can use", Requirement: "Resolvers can use a DS record",
-		Advice: "Enter DS records of keys with a current algorithm: until then resolvers treat the zone as unsigned.",
-		When:   secured,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Policy{}.Usable),
-				"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", diag.Upper(e.parentName()),
-				diag.Count(len(e.cut.ds), "DS record"), e.Domain)
-		},
+}, {
+	Code: "zone.dnssec.algorithm.unused", Severity: diag.Warning, Weight: 2,
+	Ref:         "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
+	Title:       "Key algorithm that does not sign the zone",
+	Requirement: "Every algorithm of the keys and DS records signs the zone",
+	Advice:      "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
+	When:        func(e *evidence) bool { return signed(e) && len(e.sec.algs) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		wanted := maps.Clone(e.sec.keyAlgs)
+		for _, ds := range e.sec.ds.matched {
+			wanted[ds.Algorithm] = true
+		}
+		return diag.FailEach(slices.Sorted(maps.Keys(wanted)), func(alg uint8) diag.Failures {
+			return diag.FailIf(!e.sec.algs[alg], "The zone has a key with algorithm %d (%s), but no signature over the SOA record with it.", alg,
+				dnssec.AlgorithmName(alg))
+		})
 	},
-	{
-		Code: "zone.dnssec.island", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Ref:   "Zonemaster DNSSEC07, RFC 4035 section 5.2",
-		Title: "Signed zone without DS records", Requirement: "The parent zone has DS records for the signed zone",
-		Advice: "Enter the DS records at the registrar: without them, resolvers do not check the signatures.",
-		When:   func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
-		Fails: func(e *evidence) diag.Failures {
-			failures := diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain,
-				e.parentName())
-			if len(failures) > 0 && !e.sec.refused() && len(e.Unanswered()) == 0 {
-				failures[0].Suggested = e.sec.ds.propose
-			}
-			return failures
-		},
+}, {
+	Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5, Reads: []diag.Source{recordsKeys, identity},
+	Stands: true, Ref: "Zonemaster DNSSEC06, RFC 4035 section 3.1",
+	Title: "Name server with an unsigned copy of the zone", Requirement: "All name servers have the signed zone",
+	Advice: "Transfer the signed zone to the name server: validating resolvers reject its answers.", When: signed,
+	Fails: func(e *evidence) diag.Failures {
+		return e.each(e.sec.bare, func(*survey.Address) string {
+			return "returns no keys or no signatures, although other name servers do"
+		})
 	},
-	{
-		Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Reads: []diag.Source{recordsKeys, identity}, Stands: true,
-		Ref:   "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
-		Title: "Key with an algorithm that is not recommended", Requirement: "The keys have recommended algorithms",
-		Advice: "Roll over to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).",
-		When:   signed,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachKey(func(k *dns.DNSKEY) string {
-				switch dnssec.Recommend(k.Algorithm) {
-				case dnssec.MustNot, dnssec.Unregistered:
-					return fmt.Sprintf("has algorithm %d (%s)", k.Algorithm, dnssec.AlgorithmName(k.Algorithm))
-				}
-				return ""
-			})
-		},
+}, {
+	Code: "zone.dnssec.servers.differ", Severity: diag.Error, Weight: 3, Reads: []diag.Source{recordsKeys, identity},
+	Stands: true, Ref: "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
+	Title: "Name servers have different DNSKEY records", Requirement: "All name servers have the same DNSKEY records",
+	Advice: "Bring all name servers to one version of the zone; providers that sign separately must each publish all keys.",
+	When:   func(e *evidence) bool { return signed(e) && told(2, survey.ProbeKeys)(e) },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.sec.differ, "The name servers of %s have different DNSKEY records.", e.Domain)
 	},
-	{
-		Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Reads: []diag.Source{recordsKeys, identity}, Stands: true,
-		Ref:   "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
-		Title: "RSA key of an unsuitable size", Requirement: "RSA keys have 2048 to 4096 bits",
-		Advice: "Roll over to an RSA key with 2048 bits, or to ECDSA P-256 (13).",
-		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.sec.keys, func(k *dns.DNSKEY) bool { return dnssec.RSABits(k) > 0 })
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachKey(func(k *dns.DNSKEY) string {
-				if bits := dnssec.RSABits(k); bits > 0 && (bits < 2048 || bits > 4096) {
-					return fmt.Sprintf("has %d bits", bits)
-				}
-				return ""
-			})
-		},
-	},
-	{
-		Code: "zone.dnssec.algorithm.unused", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Ref:         "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
-		Title:       "Key algorithm that does not sign the zone",
-		Requirement: "Every algorithm of the keys and DS records signs the zone",
-		Advice:      "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
-		When:        func(e *evidence) bool { return signed(e) && len(e.sec.algs) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			wanted := maps.Clone(e.sec.keyAlgs)
-			for _, ds := range e.sec.ds.matched {
-				wanted[ds.Algorithm] = true
-			}
-			return diag.FailEach(slices.Sorted(maps.Keys(wanted)), func(alg uint8) diag.Failures {
-				return diag.FailIf(!e.sec.algs[alg], "The zone has a key with algorithm %d (%s), but no signature over the SOA record with it.", alg,
-					dnssec.AlgorithmName(alg))
-			})
-		},
-	},
-	{
-		Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Reads: []diag.Source{recordsKeys, identity}, Stands: true, Ref: "Zonemaster DNSSEC06, RFC 4035 section 3.1",
-		Title: "Name server with an unsigned copy of the zone", Requirement: "All name servers have the signed zone",
-		Advice: "Transfer the signed zone to the name server: validating resolvers reject its answers.",
-		When:   signed,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.sec.bare, func(*survey.Address) string {
-				return "returns no keys or no signatures, although other name servers do"
-			})
-		},
-	},
-	{
-		Code: "zone.dnssec.servers.differ", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Reads: []diag.Source{recordsKeys, identity}, Stands: true,
-		Ref:         "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
-		Title:       "Name servers have different DNSKEY records",
-		Requirement: "All name servers have the same DNSKEY records",
-		Advice:      "Bring all name servers to one version of the zone; providers that sign separately must each publish all keys.",
-		When:        func(e *evidence) bool { return signed(e) && told(2, survey.ProbeKeys)(e) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.sec.differ, "The name servers of %s have different DNSKEY records.", e.Domain)
-		},
-	},
-}
+}}
 
 // dsFailures makes a failure for each DS record, of a text that continues a sentence.
 func (e *evidence) dsFailures(list []*dns.DS, text string) diag.Failures {

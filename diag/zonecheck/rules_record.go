@@ -14,128 +14,106 @@ import (
 )
 
 // recordRules are about the records at the apex of the zone.
-var recordRules = diag.Rules[*evidence]{
-	{
-		Code: "zone.records.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryRecords,
-		Ref:   "RFC 1034 section 4.3.1, RFC 2181 section 9",
-		Title: "Records could not be retrieved", Requirement: "All basic record types can be retrieved",
-		Advice: "Fix the name servers: they must answer for every record type, over TCP where UDP is too small.",
-		When:   served, Fails: (*evidence).unknownRecords,
-	},
-	{
-		Code: "zone.apex.alias", Severity: diag.Error, Weight: 5, Category: categoryRecords,
-		Reads: []diag.Source{servers, recordsNS, recordsA, recordsAAAA, recordsMX, recordsTXT},
-		Ref:   "RFC 1034 section 3.6.2, RFC 2181 section 10.1",
-		Title: "CNAME at the zone apex", Requirement: "The zone apex has no CNAME",
-		Advice: "Replace the CNAME record with address records, or with an HTTPS record in alias mode.",
-		When:   served,
-		Fails: atServing(func(e *evidence, ad *survey.Address) string {
-			for _, r := range ad.Replies[:survey.ProbeAbsent] {
-				if !r.OK() {
-					continue
-				}
-				if list := survey.Set[*dns.CNAME](r.Msg.Answer, e.Zone); len(list) > 0 {
-					return fmt.Sprintf("has a CNAME from %s to %s", e.Domain, diag.Quote(survey.BareName(list[0].Target)))
-				}
+var recordRules = diag.Rules[*evidence]{{
+	Code: "zone.records.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 1034 section 4.3.1, RFC 2181 section 9",
+	Title: "Records could not be retrieved", Requirement: "All basic record types can be retrieved",
+	Advice: "Fix the name servers: they must answer for every record type, over TCP where UDP is too small.",
+	When:   served, Fails: (*evidence).unknownRecords,
+}, {
+	Code: "zone.apex.alias", Severity: diag.Error, Weight: 5,
+	Reads: []diag.Source{servers, recordsNS, recordsA, recordsAAAA, recordsMX, recordsTXT},
+	Ref:   "RFC 1034 section 3.6.2, RFC 2181 section 10.1",
+	Title: "CNAME at the zone apex", Requirement: "The zone apex has no CNAME",
+	Advice: "Replace the CNAME record with address records, or with an HTTPS record in alias mode.", When: served,
+	Fails: atServing(func(e *evidence, ad *survey.Address) string {
+		for _, r := range ad.Replies[:survey.ProbeAbsent] {
+			if !r.OK() {
+				continue
 			}
-			return ""
-		}),
+			if list := survey.Set[*dns.CNAME](r.Msg.Answer, e.Zone); len(list) > 0 {
+				return fmt.Sprintf("has a CNAME from %s to %s", e.Domain, diag.Quote(survey.BareName(list[0].Target)))
+			}
+		}
+		return ""
+	}),
+}, {
+	Code: "zone.ns.differ", Severity: diag.Warning, Weight: 3, Reads: []diag.Source{recordsNS},
+	Ref:   "Zonemaster CONSISTENCY04, RFC 1034 section 4.3.5",
+	Title: "Name servers have different NS records", Requirement: "All name servers have the same NS records",
+	Advice: "Check that all name servers transfer the zone from the same primary.", When: told(2, survey.ProbeNS),
+	Fails: func(e *evidence) diag.Failures { return e.differing(survey.ProbeNS, dns.TypeNS) },
+}, {
+	Code: "zone.records.txt.differ", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsTXT},
+	Ref:   "RFC 1034 section 4.3.5",
+	Title: "Name servers have different TXT records", Requirement: "All name servers have the same TXT records",
+	Advice: "Check that all name servers transfer the zone from the same primary.", When: told(2, survey.ProbeTXT),
+	Fails: func(e *evidence) diag.Failures { return e.differing(survey.ProbeTXT, dns.TypeTXT) },
+}, {
+	Code: "zone.records.address.differ", Severity: diag.Info, Ref: "RFC 1034 section 4.3.5",
+	Title: "Name servers have different address records", Requirement: "All name servers have the same address records",
+	Advice: "Check that all name servers have the same zone, unless they direct clients to machines nearby.",
+	When:   told(2, survey.ProbeA),
+	Fails: func(e *evidence) diag.Failures {
+		return slices.Concat(e.differing(survey.ProbeA, dns.TypeA), e.differing(survey.ProbeAAAA, dns.TypeAAAA),
+			e.comparing("A records of www", e.wwwRecords))
 	},
-	{
-		Code: "zone.ns.differ", Severity: diag.Warning, Weight: 3, Category: categoryRecords,
-		Reads: []diag.Source{recordsNS}, Ref: "Zonemaster CONSISTENCY04, RFC 1034 section 4.3.5",
-		Title: "Name servers have different NS records", Requirement: "All name servers have the same NS records",
-		Advice: "Check that all name servers transfer the zone from the same primary.",
-		When:   told(2, survey.ProbeNS),
-		Fails:  func(e *evidence) diag.Failures { return e.differing(survey.ProbeNS, dns.TypeNS) },
-	},
-	{
-		Code: "zone.records.txt.differ", Severity: diag.Warning, Weight: 2, Category: categoryRecords,
-		Reads: []diag.Source{recordsTXT}, Ref: "RFC 1034 section 4.3.5",
-		Title: "Name servers have different TXT records", Requirement: "All name servers have the same TXT records",
-		Advice: "Check that all name servers transfer the zone from the same primary.",
-		When:   told(2, survey.ProbeTXT),
-		Fails:  func(e *evidence) diag.Failures { return e.differing(survey.ProbeTXT, dns.TypeTXT) },
-	},
-	{
-		Code: "zone.records.address.differ", Severity: diag.Info, Category: categoryRecords,
-		Ref:         "RFC 1034 section 4.3.5",
-		Title:       "Name servers have different address records",
-		Requirement: "All name servers have the same address records",
-		Advice:      "Check that all name servers have the same zone, unless they direct clients to machines nearby.",
-		When:        told(2, survey.ProbeA),
-		Fails: func(e *evidence) diag.Failures {
-			return slices.Concat(e.differing(survey.ProbeA, dns.TypeA), e.differing(survey.ProbeAAAA, dns.TypeAAAA),
-				e.comparing("A records of www", e.wwwRecords))
-		},
-	},
-	{
-		Code: "zone.records.private", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
-		Ref:   "RFC 1918 section 5, RFC 6890",
-		Title: "Private address in a public zone", Requirement: "The addresses of the domain are public",
-		Advice: "Remove private addresses from the public zone: elsewhere they lead to other machines.",
-		When:   func(e *evidence) bool { return len(e.addressesOf(e.Zone))+len(e.addressesOf("www."+e.Zone)) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, name := range []string{e.Zone, "www." + e.Zone} {
-				for _, ip := range e.addressesOf(name) {
-					if internal(ip) && !e.Public(ip) {
-						list = append(list, about(name, "has the private address "+ip.String())...)
-					}
+}, {
+	Code: "zone.records.private", Severity: diag.Warning, Weight: 1, Ref: "RFC 1918 section 5, RFC 6890",
+	Title: "Private address in a public zone", Requirement: "The addresses of the domain are public",
+	Advice: "Remove private addresses from the public zone: elsewhere they lead to other machines.",
+	When:   func(e *evidence) bool { return len(e.addressesOf(e.Zone))+len(e.addressesOf("www."+e.Zone)) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		var list diag.Failures
+		for _, name := range []string{e.Zone, "www." + e.Zone} {
+			for _, ip := range e.addressesOf(name) {
+				if internal(ip) && !e.Public(ip) {
+					list = append(list, about(name, "has the private address "+ip.String())...)
 				}
 			}
-			return list
-		},
+		}
+		return list
 	},
-	{
-		Code: "zone.wildcard", Severity: diag.Info, Category: categoryRecords, Reads: []diag.Source{absent},
-		Ref:   "RFC 4592 section 2.1",
-		Title: "Wildcard answers for any name", Requirement: "Names without records do not exist",
-		Advice: "Check that the wildcard is intended: it answers for every misspelled name.",
-		When:   determined(survey.ProbeAbsent),
-		Fails: atServing(func(e *evidence, ad *survey.Address) string {
-			if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
-				return fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain)
-			}
-			return ""
-		}),
+}, {
+	Code: "zone.wildcard", Severity: diag.Info, Reads: []diag.Source{absent}, Ref: "RFC 4592 section 2.1",
+	Title: "Wildcard answers for any name", Requirement: "Names without records do not exist",
+	Advice: "Check that the wildcard is intended: it answers for every misspelled name.",
+	When:   determined(survey.ProbeAbsent),
+	Fails: atServing(func(e *evidence, ad *survey.Address) string {
+		if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
+			return fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain)
+		}
+		return ""
+	}),
+}, {
+	Code: "zone.caa", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 8659 section 4.1",
+	Title: "Faulty CAA record", Requirement: "The CAA records are valid",
+	Advice: "Correct the record: certification authorities refuse to issue if a critical property is unknown to them.",
+	When:   hasType(dns.TypeCAA),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone), caaFaults)
 	},
-	{
-		Code: "zone.caa", Severity: diag.Warning, Weight: 1, Category: categoryRecords, Reads: []diag.Source{content},
-		Ref:   "RFC 8659 section 4.1",
-		Title: "Faulty CAA record", Requirement: "The CAA records are valid",
-		Advice: "Correct the record: certification authorities refuse to issue if a critical property is unknown to them.",
-		When:   hasType(dns.TypeCAA),
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone), caaFaults)
-		},
+}, {
+	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 9460 section 2.4",
+	Title: "Faulty HTTPS record", Requirement: "The HTTPS records are valid",
+	Advice: "Correct the record: browsers ignore it, or cannot connect.", When: hasType(dns.TypeHTTPS),
+	Fails: func(e *evidence) diag.Failures {
+		return httpsFaults(survey.Set[*dns.HTTPS](e.at(e.Zone, dns.TypeHTTPS).Msg.Answer, e.Zone), e.Zone)
 	},
-	{
-		Code: "zone.https", Severity: diag.Warning, Weight: 1, Category: categoryRecords, Reads: []diag.Source{content},
-		Ref:   "RFC 9460 section 2.4",
-		Title: "Faulty HTTPS record", Requirement: "The HTTPS records are valid",
-		Advice: "Correct the record: browsers ignore it, or cannot connect.",
-		When:   hasType(dns.TypeHTTPS),
-		Fails: func(e *evidence) diag.Failures {
-			return httpsFaults(survey.Set[*dns.HTTPS](e.at(e.Zone, dns.TypeHTTPS).Msg.Answer, e.Zone), e.Zone)
-		},
+}, {
+	Code: "zone.zonemd", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 8976 section 4",
+	Title:       "ZONEMD record of an older zone version",
+	Requirement: "The ZONEMD record belongs to the present zone version",
+	Advice:      "Have the signer update the ZONEMD record with each change of the zone.",
+	When:        func(e *evidence) bool { return hasSOA(e) && hasType(dns.TypeZONEMD)(e) },
+	Fails: func(e *evidence) diag.Failures {
+		digests := survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone)
+		return diag.FailEach(digests, func(md *dns.ZONEMD) diag.Failures {
+			return diag.FailIf(!e.hasSerial(md.Serial), "The ZONEMD record is for serial number %d, and the zone has %d.",
+				md.Serial, e.soa().Serial)
+		})
 	},
-	{
-		Code: "zone.zonemd", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
-		Reads: []diag.Source{content}, Ref: "RFC 8976 section 4",
-		Title:       "ZONEMD record of an older zone version",
-		Requirement: "The ZONEMD record belongs to the present zone version",
-		Advice:      "Have the signer update the ZONEMD record with each change of the zone.",
-		When:        func(e *evidence) bool { return hasSOA(e) && hasType(dns.TypeZONEMD)(e) },
-		Fails: func(e *evidence) diag.Failures {
-			digests := survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone)
-			return diag.FailEach(digests, func(md *dns.ZONEMD) diag.Failures {
-				return diag.FailIf(!e.hasSerial(md.Serial), "The ZONEMD record is for serial number %d, and the zone has %d.",
-					md.Serial, e.soa().Serial)
-			})
-		},
-	},
-}
+}}
 
 // carriers is the network between providers and their customers (RFC 6598).
 var carriers = netip.MustParsePrefix("100.64.0.0/10")

@@ -11,48 +11,43 @@ import (
 )
 
 // securityRules are about what the servers give away, and to whom.
-var securityRules = diag.Rules[*evidence]{
-	{
-		Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Reads: []diag.Source{recursion}, Ref: "Zonemaster NAMESERVER01, RFC 5358 section 4",
-		Title: "Open recursion on a name server", Requirement: "No name server offers open recursion",
-		Advice: "Disable recursion, or allow it to your own networks only: open resolvers amplify attacks.",
-		When:   answered(survey.ProbeRecursion),
-		Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
-			if !recurses(ad) {
-				return ""
-			}
-			name := ad.Replies[survey.ProbeRecursion].Msg.Question[0].Name
-			return "resolved " + survey.BareName(name) + ", which it does not serve, for any client"
-		}),
-	},
-	{
-		Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
-		Reads: []diag.Source{transfer}, Ref: "Zonemaster NAMESERVER03, RFC 5936 section 5",
-		Title: "Zone transfer open to anyone", Requirement: "Zone transfers are restricted",
-		Advice: "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
-		When:   anyServing(transferAnswered),
-		Fails: atAddresses(func(e *evidence, ad *survey.Address) string {
-			if transfers(ad, e.Zone) {
-				return "transfers the whole zone to anyone (AXFR)"
-			}
+var securityRules = diag.Rules[*evidence]{{
+	Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Reads: []diag.Source{recursion},
+	Ref:   "Zonemaster NAMESERVER01, RFC 5358 section 4",
+	Title: "Open recursion on a name server", Requirement: "No name server offers open recursion",
+	Advice: "Disable recursion, or allow it to your own networks only: open resolvers amplify attacks.",
+	When:   answered(survey.ProbeRecursion),
+	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
+		if !recurses(ad) {
 			return ""
-		}),
-	},
-	{
-		Code: "zone.ns.cookies.wrong", Severity: diag.Error, Weight: 2, Category: categorySecurity,
-		Ref:   "RFC 7873 section 5.3",
-		Title: "DNS cookie not returned as sent", Requirement: "DNS cookies are returned as they were sent",
-		Advice: "Replace the server software: resolvers take its replies for forged ones and discard them.",
-		When:   anyServing(func(ad *survey.Address) bool { return ad.Replies[survey.ProbeIdentity].EDNS() != nil }),
-		Fails: atServing(func(_ *evidence, ad *survey.Address) string {
-			if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt != nil && foreignCookie(opt) {
-				return "answers with a cookie that is not the client's"
-			}
-			return ""
-		}),
-	},
-}
+		}
+		name := ad.Replies[survey.ProbeRecursion].Msg.Question[0].Name
+		return "resolved " + survey.BareName(name) + ", which it does not serve, for any client"
+	}),
+}, {
+	Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Reads: []diag.Source{transfer},
+	Ref:   "Zonemaster NAMESERVER03, RFC 5936 section 5",
+	Title: "Zone transfer open to anyone", Requirement: "Zone transfers are restricted",
+	Advice: "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
+	When:   anyServing(transferAnswered),
+	Fails: atAddresses(func(e *evidence, ad *survey.Address) string {
+		if transfers(ad, e.Zone) {
+			return "transfers the whole zone to anyone (AXFR)"
+		}
+		return ""
+	}),
+}, {
+	Code: "zone.ns.cookies.wrong", Severity: diag.Error, Weight: 2, Ref: "RFC 7873 section 5.3",
+	Title: "DNS cookie not returned as sent", Requirement: "DNS cookies are returned as they were sent",
+	Advice: "Replace the server software: resolvers take its replies for forged ones and discard them.",
+	When:   anyServing(func(ad *survey.Address) bool { return ad.Replies[survey.ProbeIdentity].EDNS() != nil }),
+	Fails: atServing(func(_ *evidence, ad *survey.Address) string {
+		if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt != nil && foreignCookie(opt) {
+			return "answers with a cookie that is not the client's"
+		}
+		return ""
+	}),
+}}
 
 // recurses reports whether a server found out what it cannot know by itself. The flag RA alone proves
 // nothing, nor does an answer of a server that also serves the parent zone.

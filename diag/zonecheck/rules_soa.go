@@ -24,90 +24,72 @@ func mnameKnown(e *evidence) bool {
 }
 
 // soaRules are about the SOA record and what servers agree on.
-var soaRules = diag.Rules[*evidence]{
-	{
-		Code: "zone.soa.missing", Severity: diag.Error, Weight: 5, Category: categorySOA,
-		Ref:   "Zonemaster DELEGATION06, RFC 1035 section 3.3.13",
-		Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
-		Advice: "Add the SOA record: without it resolvers cannot cache negative answers.",
-		When:   served,
-		Fails: atServing(func(e *evidence, ad *survey.Address) string {
-			if len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)) == 0 {
-				return "has no SOA record for " + e.Domain.String()
-			}
-			return ""
-		}),
+var soaRules = diag.Rules[*evidence]{{
+	Code: "zone.soa.missing", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION06, RFC 1035 section 3.3.13",
+	Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
+	Advice: "Add the SOA record: without it resolvers cannot cache negative answers.", When: served,
+	Fails: atServing(func(e *evidence, ad *survey.Address) string {
+		if len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)) == 0 {
+			return "has no SOA record for " + e.Domain.String()
+		}
+		return ""
+	}),
+}, {
+	Code: "zone.soa.multiple", Severity: diag.Error, Weight: 3, Ref: "Zonemaster ZONE10, RFC 2181 section 6.1",
+	Title: "More than one SOA record", Requirement: "There is one SOA record",
+	Advice: "Remove all SOA records but one.", When: hasSOA,
+	Fails: atServing(func(e *evidence, ad *survey.Address) string {
+		if n := len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)); n > 1 {
+			return fmt.Sprintf("has %d SOA records for %s", n, e.Domain)
+		}
+		return ""
+	}),
+}, {
+	Code: "zone.soa.serial.differs", Severity: diag.Warning, Weight: 3,
+	Ref:   "Zonemaster CONSISTENCY01, RFC 1034 section 4.3.5",
+	Title: "Name servers have different serial numbers", Requirement: "All name servers have the same serial number",
+	Advice: "Wait for the refresh time. If they still differ then, check that the secondaries may transfer the zone.",
+	When:   hasSOAs,
+	Fails: func(e *evidence) diag.Failures {
+		return e.soaDiffers("The serial number", func(s *dns.SOA) string { return fmt.Sprint(s.Serial) })
 	},
-	{
-		Code: "zone.soa.multiple", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Ref:   "Zonemaster ZONE10, RFC 2181 section 6.1",
-		Title: "More than one SOA record", Requirement: "There is one SOA record",
-		Advice: "Remove all SOA records but one.",
-		When:   hasSOA,
-		Fails: atServing(func(e *evidence, ad *survey.Address) string {
-			if n := len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)); n > 1 {
-				return fmt.Sprintf("has %d SOA records for %s", n, e.Domain)
-			}
-			return ""
-		}),
+}, {
+	Code: "zone.soa.mname.invalid", Severity: diag.Warning, Weight: 1,
+	Ref:   "Zonemaster ZONE01, SYNTAX07, RFC 1035 section 3.3.13",
+	Title: "MNAME is not a fully qualified host name", Requirement: "The MNAME is a fully qualified host name",
+	Advice: "Write the name of the primary server in full, with a final dot in the zone file.", When: hasSOA,
+	Fails: func(e *evidence) diag.Failures {
+		mname := e.soa().Ns
+		return diag.FailIf(!hostName(mname) || dns.CountLabel(mname) < 2, "The MNAME of the SOA record is %q.",
+			diag.Quote(survey.BareName(mname)))
 	},
-	{
-		Code: "zone.soa.serial.differs", Severity: diag.Warning, Weight: 3, Category: categorySOA,
-		Ref:         "Zonemaster CONSISTENCY01, RFC 1034 section 4.3.5",
-		Title:       "Name servers have different serial numbers",
-		Requirement: "All name servers have the same serial number",
-		Advice:      "Wait for the refresh time. If they still differ then, check that the secondaries may transfer the zone.",
-		When:        hasSOAs,
-		Fails: func(e *evidence) diag.Failures {
-			return e.soaDiffers("The serial number", func(s *dns.SOA) string { return fmt.Sprint(s.Serial) })
-		},
+}, {
+	Code: "zone.soa.mname.alias", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{servers, primary},
+	Ref:   "Zonemaster ZONE07, RFC 1912 section 2.2",
+	Title: "MNAME is an alias", Requirement: "The MNAME is not an alias",
+	Advice: "Use the name that the alias points to.", When: mnameKnown,
+	Fails: func(e *evidence) diag.Failures {
+		text := aliasText(e.Hosts[dns.CanonicalName(e.soa().Ns)])
+		return diag.FailIf(text != "", "The primary server %s %s.", survey.BareName(e.soa().Ns), text)
 	},
-	{
-		Code: "zone.soa.mname.invalid", Severity: diag.Warning, Weight: 1, Category: categorySOA,
-		Ref:   "Zonemaster ZONE01, SYNTAX07, RFC 1035 section 3.3.13",
-		Title: "MNAME is not a fully qualified host name", Requirement: "The MNAME is a fully qualified host name",
-		Advice: "Write the name of the primary server in full, with a final dot in the zone file.",
-		When:   hasSOA,
-		Fails: func(e *evidence) diag.Failures {
-			mname := e.soa().Ns
-			return diag.FailIf(!hostName(mname) || dns.CountLabel(mname) < 2, "The MNAME of the SOA record is %q.",
-				diag.Quote(survey.BareName(mname)))
-		},
+}, {
+	Code: "zone.soa.rname.at", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster SYNTAX05, RFC 1035 section 8",
+	Title: "RNAME contains an @", Requirement: "The RNAME is written without an @",
+	Advice: "Replace the @ with a dot: write hostmaster.example.com for hostmaster@example.com.", When: hasSOA,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(strings.Contains(e.soa().Mbox, "@"), "The RNAME of the SOA record is %q.",
+			diag.Quote(survey.BareName(e.soa().Mbox)))
 	},
-	{
-		Code: "zone.soa.mname.alias", Severity: diag.Warning, Weight: 1, Category: categorySOA,
-		Reads: []diag.Source{servers, primary}, Ref: "Zonemaster ZONE07, RFC 1912 section 2.2",
-		Title: "MNAME is an alias", Requirement: "The MNAME is not an alias",
-		Advice: "Use the name that the alias points to.",
-		When:   mnameKnown,
-		Fails: func(e *evidence) diag.Failures {
-			text := aliasText(e.Hosts[dns.CanonicalName(e.soa().Ns)])
-			return diag.FailIf(text != "", "The primary server %s %s.", survey.BareName(e.soa().Ns), text)
-		},
+}, {
+	Code: "zone.soa.rname.invalid", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster SYNTAX06, RFC 1912 section 2.2",
+	Title: "RNAME is not a mail address", Requirement: "The RNAME stands for a mail address",
+	Advice: "Name a mailbox that is read: hostmaster.example.com stands for hostmaster@example.com.",
+	When:   func(e *evidence) bool { return hasSOA(e) && !strings.Contains(e.soa().Mbox, "@") },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!mailbox(e.soa().Mbox), "The RNAME of the SOA record is %q.",
+			diag.Quote(survey.BareName(e.soa().Mbox)))
 	},
-	{
-		Code: "zone.soa.rname.at", Severity: diag.Warning, Weight: 1, Category: categorySOA,
-		Ref:   "Zonemaster SYNTAX05, RFC 1035 section 8",
-		Title: "RNAME contains an @", Requirement: "The RNAME is written without an @",
-		Advice: "Replace the @ with a dot: write hostmaster.example.com for hostmaster@example.com.",
-		When:   hasSOA,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(strings.Contains(e.soa().Mbox, "@"), "The RNAME of the SOA record is %q.",
-				diag.Quote(survey.BareName(e.soa().Mbox)))
-		},
-	},
-	{
-		Code: "zone.soa.rname.invalid", Severity: diag.Warning, Weight: 1, Category: categorySOA,
-		Ref:   "Zonemaster SYNTAX06, RFC 1912 section 2.2",
-		Title: "RNAME is not a mail address", Requirement: "The RNAME stands for a mail address",
-		Advice: "Name a mailbox that is read: hostmaster.example.com stands for hostmaster@example.com.",
-		When:   func(e *evidence) bool { return hasSOA(e) && !strings.Contains(e.soa().Mbox, "@") },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!mailbox(e.soa().Mbox), "The RNAME of the SOA record is %q.",
-				diag.Quote(survey.BareName(e.soa().Mbox)))
-		},
-	},
-}
+}}
 
 // mailbox reports whether the domain behind the first label is one.
 func mailbox(rname string) bool {
