@@ -3,16 +3,11 @@ package metering
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"log/slog"
 )
-
-// errSecret means that a text is not an API secret: the wrong length, alphabet, environment or
-// checksum. It does not say which, so that no reply can.
-var errSecret = errors.New("not an API secret")
 
 const (
 	// alphabet is the lower-case base32 alphabet of RFC 4648 section 6. Its characters survive
@@ -55,20 +50,6 @@ func NewSecret(env Environment, random io.Reader) (Secret, error) {
 	check := checksum(&text)
 	copy(text[secretPrefix+secretRandom:], check[:])
 	s := string(text[:])
-	return Secret{&s}, nil
-}
-
-// parseSecret reads a secret and verifies its checksum. Any fault is errSecret.
-func parseSecret(text string) (Secret, error) {
-	var buf [secretLength]byte
-	if len(text) != secretLength {
-		return Secret{}, errSecret
-	}
-	copy(buf[:], text)
-	if !wellFormed(&buf) {
-		return Secret{}, errSecret
-	}
-	s := string(buf[:]) // a copy: the caller's string may be part of a whole request
 	return Secret{&s}, nil
 }
 

@@ -19,6 +19,24 @@ const (
 	liveHash   = "dcd92a03a1a9be5154761e42e43511bfd1a04215bc148c0827367c6faf4f4c45"
 )
 
+// errSecret means that a text is not an API secret: the wrong length, alphabet, environment or
+// checksum. It does not say which, so that no reply can.
+var errSecret = errors.New("not an API secret")
+
+// parseSecret reads a secret and verifies its checksum. Any fault is errSecret.
+func parseSecret(text string) (Secret, error) {
+	var buf [secretLength]byte
+	if len(text) != secretLength {
+		return Secret{}, errSecret
+	}
+	copy(buf[:], text)
+	if !wellFormed(&buf) {
+		return Secret{}, errSecret
+	}
+	s := string(buf[:]) // a copy: the caller's string may be part of a whole request
+	return Secret{&s}, nil
+}
+
 func TestSecretVectors(t *testing.T) {
 	live, err := NewSecret(Live, bytes.NewReader(make([]byte, 30)))
 	noError(t, err)
