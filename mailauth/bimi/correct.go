@@ -29,7 +29,7 @@ var nobody = []string{"self", "none", "null", "-"}
 // correct returns the record as it should be written, with every address of what is published. It is empty if one of
 // them is not known, or nothing needs correction.
 func (e *evidence) correct() string {
-	texts := e.sources()
+	texts := e.found.Sources(&e.beside.Elsewhere)
 	if rest := e.rest(); len(rest) > 0 {
 		if s := e.join(slices.Concat(texts, rest)); s != "" {
 			return s
@@ -71,26 +71,6 @@ func (e *evidence) exemplary() bool {
 // white space there.
 func blankVersion(text string) bool {
 	return text != "v="+record.Format.Version && !strings.HasPrefix(text, "v="+record.Format.Version+";")
-}
-
-// sources are the texts that make up what the owner meant.
-func (e *evidence) sources() []string {
-	switch {
-	case len(e.found.Records) == 1:
-		return []string{e.found.Parted()}
-	case len(e.found.Records) > 1:
-		return e.found.Records
-	case len(e.found.Strays) > 0:
-		var list []string
-		for _, s := range e.found.Strays {
-			list = append(list, s.Text)
-		}
-		return list
-	case len(e.beside.Places) > 0:
-		return []string{e.beside.Places[0].Record}
-	default:
-		return nil
-	}
 }
 
 // rest lists the texts beside a record that were probably meant as its other part.

@@ -199,3 +199,11 @@ func head(text string) string {
 	first, _, _ := strings.Cut(text, ";")
 	return first
 }
+
+// The factors of the score, in the order of a reader.
+var (
+	factorRecord      = diag.Category{Code: "record", Label: "Record"}
+	factorDMARC       = diag.Category{Code: "dmarc", Label: "DMARC policy"}
+	factorLogo        = diag.Category{Code: "logo", Label: "Logo"}
+	factorCertificate = diag.Category{Code: "certificate", Label: "Certificate"}
+)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/reception"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 )
 
@@ -25,7 +25,7 @@ func SendingAddresses(ctx context.Context, env *diag.Env, domain diag.Domain) []
 			text = t
 		}
 	}
-	record, faults := spf.Parse(text)
+	record, faults := eval.Parse(text)
 	if text == "" || len(faults) > 0 {
 		return nil
 	}
@@ -39,10 +39,10 @@ func SendingAddresses(ctx context.Context, env *diag.Env, domain diag.Domain) []
 	servers := false
 	for _, t := range record.Terms {
 		switch {
-		case t.Kind != spf.Mechanism || t.Qualifier != spf.QualifierPass:
+		case t.Kind != eval.Mechanism || t.Qualifier != eval.QualifierPass:
 		case t.Network.IsValid() && t.Network.IsSingleIP():
 			add(t.Network.Addr())
-		case t.Name == spf.MX && t.Value == "" && t.PrefixV4 == nil && t.PrefixV6 == nil:
+		case t.Name == eval.MX && t.Value == "" && t.Lengths == "":
 			servers = true
 		}
 	}

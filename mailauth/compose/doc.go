@@ -1,10 +1,8 @@
-// Package compose joins several diagnostics of one domain into one: call [Start], then [Go] for each part, then
+// Package compose joins several diagnostics of one domain into one: call [Start], then [Ask] for each part, then
 // [Run.Wait], and [Whole.Sum] for the verdict of the whole.
 //
 //	run := compose.Start(ctx, env)
-//	spfPart := compose.Go(run, compose.SPF, func(ctx context.Context, env *diag.Env) (*spf.LookupReport, error) {
-//		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: name})
-//	})
+//	spfPart := compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: name})
 //	run.Wait()
 //	whole := compose.Whole{Parts: []compose.Share{{Summary: &spfPart.Summary, Weight: 25}}, …}
 //	verdict := whole.Sum()

@@ -26,12 +26,8 @@ func Example() {
 	domain := diag.MustDomain("example.com")
 
 	run := compose.Start(context.Background(), world.Env())
-	spfPart := compose.Go(run, compose.SPF, func(ctx context.Context, env *diag.Env) (*spf.LookupReport, error) {
-		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: domain.Name()})
-	})
-	dmarcPart := compose.Go(run, compose.DMARC, func(ctx context.Context, env *diag.Env) (*dmarc.LookupReport, error) {
-		return dmarc.Lookup(ctx, env, dmarc.LookupRequest{Domain: domain})
-	})
+	spfPart := compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: domain.Name()})
+	dmarcPart := compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: domain})
 	run.Wait()
 
 	whole := compose.Whole{Parts: []compose.Share{

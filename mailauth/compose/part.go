@@ -163,6 +163,14 @@ func Go[R any, P interface {
 	return p
 }
 
+// Ask begins a part that is a lookup of another package.
+func Ask[Q, R any, P interface {
+	*R
+	Report
+}](r *Run, kind Kind, lookup func(context.Context, *diag.Env, Q) (P, error), req Q) *Part[R] {
+	return Go(r, kind, func(ctx context.Context, env *diag.Env) (P, error) { return lookup(ctx, env, req) })
+}
+
 // guarded calls f, and makes an error of its panic.
 func guarded[T any](ctx context.Context, env *diag.Env, f func(context.Context, *diag.Env) (T, error)) (v T, err error) {
 	defer func() {

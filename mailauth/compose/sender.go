@@ -6,6 +6,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // Silent reports whether the domain says that it sends no mail: its SPF record is valid and lets no host pass
@@ -18,7 +19,7 @@ func Silent(p *Part[spf.LookupReport]) bool {
 	has := func(code diag.Code) bool {
 		return slices.ContainsFunc(r.Findings, func(f diag.Finding) bool { return f.Code == code })
 	}
-	alone := len(r.Terms) == 1 && r.AllQualifier == spf.QualifierFail
+	alone := len(r.Terms) == 1 && r.AllQualifier == eval.QualifierFail
 	return (alone || has("spf.none.form")) && !has("spf.senders.none")
 }
 

@@ -158,3 +158,11 @@ var texts = diag.Texts{
 	"dane.certificate.unverified": {Headline: "TLSA records are published; certificates were not compared",
 		Sub: "Whether senders can deliver is not known without a connection to the mail servers."},
 }
+
+// The factors of the score, in the order of a reader.
+var (
+	factorDNSSEC      = diag.Category{Code: "dnssec", Label: "DNSSEC"}
+	factorRecords     = diag.Category{Code: "records", Label: "TLSA records"}
+	factorCertificate = diag.Category{Code: "certificate", Label: "Certificates"}
+	factorCoverage    = diag.Category{Code: "coverage", Label: "Mail servers covered"}
+)

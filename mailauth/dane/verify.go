@@ -3,6 +3,9 @@ package dane
 import (
 	"bytes"
 	"cmp"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -312,4 +315,18 @@ func covers(c *x509.Certificate, name string) bool {
 	}
 	common := &x509.Certificate{DNSNames: []string{c.Subject.CommonName}, Extensions: c.Extensions}
 	return common.VerifyHostname(name) == nil
+}
+
+// algorithm tells what kind of signatures a key makes.
+func algorithm(key any) x509.PublicKeyAlgorithm {
+	switch key.(type) {
+	case *rsa.PublicKey:
+		return x509.RSA
+	case *ecdsa.PublicKey:
+		return x509.ECDSA
+	case ed25519.PublicKey:
+		return x509.Ed25519
+	default:
+		return x509.UnknownPublicKeyAlgorithm
+	}
 }

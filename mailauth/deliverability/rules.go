@@ -11,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
@@ -51,7 +52,7 @@ var addressRules = diag.Rules[*scoring]{{
 		"signed with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
 	When: func(s *scoring) bool { return s.tested() != "" && !s.silent },
 	Fails: func(s *scoring) diag.Failures {
-		return diag.FailIf(s.tested() != spf.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
+		return diag.FailIf(s.tested() != eval.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
 			"with which its mail could be signed.", s.domain, s.tested(), s.sender)
 	},
 }, {
@@ -62,7 +63,7 @@ var addressRules = diag.Rules[*scoring]{{
 		"the return path of its mail is in a domain whose SPF lets it pass, and that the mail is signed for this one.",
 	When: func(s *scoring) bool { return s.tested() != "" },
 	Fails: func(s *scoring) diag.Failures {
-		return diag.FailIf(s.tested() != spf.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
+		return diag.FailIf(s.tested() != eval.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
 			"authenticated by SPF.", s.domain, s.tested(), s.sender)
 	},
 }, {
@@ -89,14 +90,14 @@ func (s *scoring) unsigned() bool {
 }
 
 // tested is what SPF decides about the address that the request gave; empty if it gave none or that is not known.
-func (s *scoring) tested() spf.Outcome {
+func (s *scoring) tested() eval.Outcome {
 	if s.spf.Result == nil || s.spf.Result.IPTest == nil {
 		return ""
 	}
 	if state := s.spf.Result.State; state != diag.Valid && state != diag.Warned {
 		return ""
 	}
-	if r := s.spf.Result.IPTest.Result; r != spf.Temperror {
+	if r := s.spf.Result.IPTest.Result; r != eval.Temperror {
 		return r
 	}
 	return ""

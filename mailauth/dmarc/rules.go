@@ -1,6 +1,7 @@
 package dmarc
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -282,3 +283,33 @@ func absent(e *evidence) diag.Failures {
 
 // mailbox is where reports may go if nobody has said it yet.
 func (e *evidence) mailbox() string { return "mailto:dmarc-reports@" + e.location }
+
+// The factors of the score, in the order of a reader.
+var (
+	factorPolicy      = diag.Category{Code: "policy", Label: "Policy"}
+	factorSubdomains  = diag.Category{Code: "subdomains", Label: "Subdomains"}
+	factorReporting   = diag.Category{Code: "reporting", Label: "Aggregate reports"}
+	factorApplication = diag.Category{Code: "application", Label: "Full application"}
+	factorAlignment   = diag.Category{Code: "alignment", Label: "Alignment"}
+	factorSyntax      = diag.Category{Code: "syntax", Label: "Syntax and uniqueness"}
+)
+
+// textsOffline are those of a record that need not be published: nothing was seen to be enforced.
+var textsOffline = func() diag.Texts {
+	t := maps.Clone(texts)
+	t["excellent"] = diag.Text{Headline: "DMARC record is valid: it asks receivers to reject forged mail",
+		Sub: "It takes effect once it is published. Do that when the aggregate reports show that all your senders pass."}
+	t["valid"] = diag.Text{Headline: "DMARC record is valid and asks for enforcement",
+		Sub: "It takes effect once it is published; the findings show what can be improved."}
+	return t
+}()
+
+// texts are what the verdict says in words where no rule speaks.
+var texts = diag.Texts{
+	"excellent": {Headline: "DMARC is enforced: forged mail is rejected",
+		Sub: "The domain is protected. Keep reading the aggregate reports, and check them when you add a sending service."},
+	"valid": {Headline: "DMARC is enforced",
+		Sub: "Receivers act on mail that fails. Keep reading the aggregate reports; the findings show what can be improved."},
+	"dmarc.record.missing.suffix": {Headline: "No DMARC record on a public suffix",
+		Sub: "That is usual. A record here would apply to every domain below it that has none of its own."},
+}

@@ -331,3 +331,22 @@ func (e *evidence) conversion() *conversion {
 	}
 	return convertRecord(e.record().List.Text, e.domain)
 }
+
+// The factors of the score of a check, in the order of a reader.
+var (
+	factorDiscovery = diag.Category{Code: "discovery", Label: "Policy discovery"}
+	factorPolicy    = diag.Category{Code: "policy", Label: "Policies"}
+	factorObsolete  = diag.Category{Code: "obsolete", Label: "Obsolete tags"}
+	factorSuffix    = diag.Category{Code: "psd", Label: "Public suffix declaration"}
+	factorLegacy    = diag.Category{Code: "legacy", Label: "Receivers of RFC 7489"}
+)
+
+// texts are what the verdict of a check says in words.
+var texts = diag.Texts{
+	"excellent": {Headline: "DMARC record is ready for RFC 9989",
+		Sub: "Receivers of both standards find the record and use it as it was meant. Watch the aggregate reports."},
+	"valid": {Headline: "DMARC record works under RFC 9989",
+		Sub: "Receivers find the record and use it. The findings say what could be tidied up."},
+	"dmarcbis.record.missing.suffix": {Headline: "No DMARC record on a public suffix",
+		Sub: "That is usual. A record here would apply to every domain below it that has none of its own."},
+}

@@ -99,36 +99,18 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // gather runs all parts at once.
 func (c *check) gather(ctx context.Context, env *diag.Env) {
 	run := compose.Start(ctx, env)
-	c.spf = compose.Go(run, compose.SPF, func(ctx context.Context, env *diag.Env) (*spf.LookupReport, error) {
-		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: c.Domain.Name()})
-	})
+	c.spf = compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: c.Domain.Name()})
 	c.keys = compose.FindKeys(run, c.Domain, c.DKIMSelectors)
-	c.dmarc = compose.Go(run, compose.DMARC, func(ctx context.Context, env *diag.Env) (*dmarc.LookupReport, error) {
-		return dmarc.Lookup(ctx, env, dmarc.LookupRequest{Domain: c.Domain})
-	})
-	c.bimi = compose.Go(run, compose.BIMI, func(ctx context.Context, env *diag.Env) (*bimi.LookupReport, error) {
-		return bimi.Lookup(ctx, env, bimi.LookupRequest{Domain: c.Domain})
-	})
-	c.mx = compose.Go(run, compose.MX, func(ctx context.Context, env *diag.Env) (*mx.Report, error) {
-		return mx.Lookup(ctx, env, mx.Request{Domain: c.Domain})
-	})
-	c.mtasts = compose.Go(run, compose.MTASTS, func(ctx context.Context, env *diag.Env) (*mtasts.Report, error) {
-		return mtasts.Lookup(ctx, env, mtasts.Request{Domain: c.Domain})
-	})
-	c.dane = compose.Go(run, compose.DANE, func(ctx context.Context, env *diag.Env) (*dane.Report, error) {
-		return dane.Lookup(ctx, env, dane.Request{Domain: c.Domain})
-	})
-	c.tlsrpt = compose.Go(run, compose.TLSRPT, func(ctx context.Context, env *diag.Env) (*tlsrpt.LookupReport, error) {
-		return tlsrpt.Lookup(ctx, env, tlsrpt.Request{Domain: c.Domain})
-	})
+	c.dmarc = compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: c.Domain})
+	c.bimi = compose.Ask(run, compose.BIMI, bimi.Lookup, bimi.LookupRequest{Domain: c.Domain})
+	c.mx = compose.Ask(run, compose.MX, mx.Lookup, mx.Request{Domain: c.Domain})
+	c.mtasts = compose.Ask(run, compose.MTASTS, mtasts.Lookup, mtasts.Request{Domain: c.Domain})
+	c.dane = compose.Ask(run, compose.DANE, dane.Lookup, dane.Request{Domain: c.Domain})
+	c.tlsrpt = compose.Ask(run, compose.TLSRPT, tlsrpt.Lookup, tlsrpt.Request{Domain: c.Domain})
 	if c.IncludeSMTP {
-		c.smtp = compose.Go(run, compose.SMTP, func(ctx context.Context, env *diag.Env) (*smtpcheck.Report, error) {
-			return smtpcheck.Check(ctx, env, smtpcheck.Request{Domain: c.Domain})
-		})
+		c.smtp = compose.Ask(run, compose.SMTP, smtpcheck.Check, smtpcheck.Request{Domain: c.Domain})
 	}
-	c.dnssec = compose.Go(run, compose.DNSSEC, func(ctx context.Context, env *diag.Env) (*dnssec.Report, error) {
-		return dnssec.Check(ctx, env, dnssec.Request{Domain: c.Domain.Name()})
-	})
+	c.dnssec = compose.Ask(run, compose.DNSSEC, dnssec.Check, dnssec.Request{Domain: c.Domain.Name()})
 	run.Do(func(ctx context.Context, env *diag.Env) {
 		c.reverse = compose.LookupReverse(ctx, env, compose.SendingAddresses(ctx, env, c.Domain))
 	})

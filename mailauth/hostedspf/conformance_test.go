@@ -15,7 +15,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // A suite is one scenario of the OpenSPF test suite: a zone and mails that are checked in it.
@@ -152,14 +152,14 @@ func (t *tally) record(s suite, w *diagtest.World, d diag.Domain, record string)
 		for _, ip := range []netip.Addr{near, near.Next(), near.Prev(), t.anyone()} {
 			sender := cmp.Or(c.MailFrom, "postmaster@"+c.HELO)
 			local, _, _ := strings.Cut(sender, "@")
-			req := spf.CheckRequest{
+			req := eval.Request{
 				IP: ip, Sender: local + "@" + d.String(), HELO: c.HELO, Domain: d.String(),
-				Lookups: spf.MaxTerms, Voids: spf.MaxTerms,
+				Lookups: eval.MaxTerms, Voids: eval.MaxTerms,
 			}
-			want, err := spf.Check(t.Context(), w.Env(), req)
+			want, err := eval.Check(t.Context(), w.Env(), req)
 			require.NoError(t, err)
 			req.Domain = host
-			got, err := spf.Check(t.Context(), w.Env(), req)
+			got, err := eval.Check(t.Context(), w.Env(), req)
 			require.NoError(t, err)
 			t.results++
 			if want.Outcome != got.Outcome {

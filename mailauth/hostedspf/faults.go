@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // A fault is why a tree cannot be flattened.
@@ -80,7 +81,7 @@ func belongs(name, host string) bool {
 func termFault(t *spf.ResolvedTerm) (fault, bool) {
 	name := diag.Quote(t.Target)
 	switch {
-	case !t.Reached || t.Kind != spf.Mechanism || t.Child != nil: // that of a child is one of its node
+	case !t.Reached || t.Kind != eval.Mechanism || t.Child != nil: // that of a child is one of its node
 		return fault{}, false
 	case t.Err != nil:
 		for _, h := range t.Hosts {
@@ -92,8 +93,8 @@ func termFault(t *spf.ResolvedTerm) (fault, bool) {
 		return fault{silent, name, detail}, true
 	case t.Cut:
 		return fault{large, name, "there is too much to look up: " + diag.Quote(t.Raw) + " was not looked at"}, true
-	case t.MXCount > spf.MaxMX: // RFC 7208 section 4.6.4
-		detail := fmt.Sprintf("there are %d mail exchangers behind %s, and receivers accept %d", t.MXCount, name, spf.MaxMX)
+	case t.MXCount > eval.MaxMX: // RFC 7208 section 4.6.4
+		detail := fmt.Sprintf("there are %d mail exchangers behind %s, and receivers accept %d", t.MXCount, name, eval.MaxMX)
 		return fault{broken, name, detail}, true
 	default:
 		return fault{}, false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // FlattenRequest asks what a record is when it is flat.
@@ -53,7 +54,7 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 		domain: req.Domain, source: req.SourceRecord, host: req.IncludeHost.String(), answered: req.Answered,
 		existing: req.Existing,
 	}
-	lookups, cancel := diag.Within(ctx, spf.Timeout)
+	lookups, cancel := diag.Within(ctx, eval.Timeout)
 	defer cancel()
 	var g diag.Group
 	g.Go(func() { e.own = diag.Lookup[*dns.TXT](lookups, env, req.Domain.FQDN()) })
@@ -86,7 +87,7 @@ func checkSource(record string) error {
 	if record == "" {
 		return diag.Invalid("source_record", "is missing")
 	}
-	if _, faults := spf.Parse(record); len(faults) > 0 {
+	if _, faults := eval.Parse(record); len(faults) > 0 {
 		return diag.Invalid("source_record", "is no SPF record: at byte %d, %s", faults[0].Offset, faults[0].Text)
 	}
 	return nil
@@ -183,7 +184,7 @@ func (o *outline) unmovable() *obstacle {
 		if s == o.last {
 			record = join(nil, o.ending())
 		}
-		if _, faults := spf.Parse(record); len(faults) > 0 {
+		if _, faults := eval.Parse(record); len(faults) > 0 {
 			return &obstacle{s.written, otherwise}
 		}
 		if len(record) > maxLength {

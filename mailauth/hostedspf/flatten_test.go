@@ -11,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 const host = "flat.example.net"
@@ -279,7 +280,7 @@ func TestWordsAreBounded(t *testing.T) {
 	for i := range 5000 {
 		list = append(list, netip.PrefixFrom(netip.AddrFrom4([4]byte{192, byte(i / 100), byte(i % 100), 1}), 32))
 	}
-	o := outline{items: []item{{qualifier: spf.QualifierPass, set: spf.SetOf(list...)}}}
+	o := outline{items: []item{{qualifier: eval.QualifierPass, set: spf.SetOf(list...)}}}
 	words, ok := o.spans()
 	require.False(t, ok)
 	require.Empty(t, words)

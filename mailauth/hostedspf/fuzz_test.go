@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // Whatever two records say, of which one may include the other: nothing panics, no more is asked than a tree may
@@ -17,7 +18,7 @@ func FuzzFlatten(f *testing.F) {
 	f.Add("v=spf1 include:n.example", "v=spf1 a:%{d}/24//64 mx:5.%{dr} ptr redirect=%{p}.x")
 	f.Add("v=spf1 ip6:::ffff:192.0.2.0/120 ip4:0.0.0.0/0 ?all", "v=spf1 include:pass.example +all")
 	f.Fuzz(func(t *testing.T, source, other string) {
-		if _, faults := spf.Parse(source); len(faults) > 0 || len(other) > spf.MaxRecordLength {
+		if _, faults := eval.Parse(source); len(faults) > 0 || len(other) > eval.MaxRecordLength {
 			return
 		}
 		w := world(t, "")
@@ -29,15 +30,15 @@ func FuzzFlatten(f *testing.F) {
 		if p == nil {
 			return
 		}
-		require.Less(t, p.LookupsAfter, spf.MaxLookups)
+		require.Less(t, p.LookupsAfter, eval.MaxLookups)
 		publish(w, p.Records)
 		for _, r := range p.Records {
 			require.Less(t, len(r.Value), 450)
 		}
 		w.Zone("example.com. TXT" + escaped(source))
 		for _, ip := range []string{"192.0.2.1", "192.0.2.9", "198.51.100.200", "203.0.113.1", "2001:db8::9", "2001:db9::"} {
-			want := check(t, w, netip.MustParseAddr(ip), domain.String(), spf.MaxTerms)
-			got := check(t, w, netip.MustParseAddr(ip), host, spf.MaxTerms)
+			want := check(t, w, netip.MustParseAddr(ip), domain.String(), eval.MaxTerms)
+			got := check(t, w, netip.MustParseAddr(ip), host, eval.MaxTerms)
 			require.Equal(t, want.Outcome, got.Outcome, "%s %v: %s %s", ip, p.Records, want.Reason, got.Reason)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // Whatever the zones and the client: the flat records say what the original says, and a domain that includes
@@ -43,26 +44,26 @@ func TestFlatIsTheSame(t *testing.T) {
 		tree, err := spf.Walk(context.Background(), w.Env(), domain, source)
 		require.NoError(r, err)
 		outline := outlineOf(tree)
-		limit := spf.MaxLookups
+		limit := eval.MaxLookups
 		if len(outline.kept()) > 0 {
 			kept++
 		}
 		if slices.ContainsFunc(outline.kept(), func(s *keptTerm) bool { return s.atLeast || s.reason == byContent }) {
-			limit = spf.MaxTerms // what it costs depends on the mail
+			limit = eval.MaxTerms // what it costs depends on the mail
 		}
 		if len(p.Records) > 1 {
 			split++
 		}
 		passing := authorised(p.FlattenedRecord)
 		for _, ip := range m.clients() {
-			want := check(r, w, ip, domain.String(), spf.MaxTerms)
+			want := check(r, w, ip, domain.String(), eval.MaxTerms)
 			got := check(r, w, ip, host, limit)
 			require.Equal(r, want.Outcome, got.Outcome, "%s\n%s\n%v\n%s: %s / %s", source, p.FlattenedRecord, p.Records, ip,
 				want.Reason, got.Reason)
 			included := check(r, w, ip, "customer.example", limit+1)
-			require.Equal(r, want.Outcome == spf.Pass, included.Outcome == spf.Pass)
+			require.Equal(r, want.Outcome == eval.Pass, included.Outcome == eval.Pass)
 			if len(outline.kept()) == 0 {
-				require.Equal(r, want.Outcome == spf.Pass, passing.Contains(ip), "%s %s", p.FlattenedRecord, ip)
+				require.Equal(r, want.Outcome == eval.Pass, passing.Contains(ip), "%s %s", p.FlattenedRecord, ip)
 			}
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // everyone is the set of all addresses.
@@ -14,23 +15,23 @@ var everyone = spf.SetOf(netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePref
 // order, of which the first that matches decides, and what holds if none does.
 type outline struct {
 	items []item
-	all   spf.Qualifier // of what holds if nothing matches; empty if the record does not say
-	last  *keptTerm     // redirect, where it is kept; then all is empty
-	exp   string        // the modifier exp, or empty
+	all   eval.Qualifier // of what holds if nothing matches; empty if the record does not say
+	last  *keptTerm      // redirect, where it is kept; then all is empty
+	exp   string         // the modifier exp, or empty
 	// relative is the term of the source record itself that means something else in any other, or nil.
 	relative *spf.ResolvedTerm
 }
 
 // An item matches addresses, or whatever a kept term matches.
 type item struct {
-	qualifier spf.Qualifier
+	qualifier eval.Qualifier
 	set       spf.Set
 	kept      *keptTerm // nil: the item is the set
 }
 
 // A keptTerm is a term that cannot be replaced by addresses.
 type keptTerm struct {
-	name    spf.Name
+	name    eval.Name
 	text    string // the term as it is to stand, without a sign
 	written string // as it was written
 	domain  string // whose record has it
@@ -64,19 +65,19 @@ func outlineOf(tree *spf.Tree) outline {
 
 // relative reports whether a kept term means something else in another record: it has the macro p.
 func relative(t *spf.ResolvedTerm) bool {
-	decides := t.Kind == spf.Mechanism || t.Name == spf.Redirect
-	return t.Reached && decides && strings.Contains(t.Macros(), "p")
+	decides := t.Kind == eval.Mechanism || t.Name == eval.Redirect
+	return t.Reached && decides && t.Uses("p")
 }
 
 // mustKeep says why a term by itself cannot be replaced by addresses. Of the macros only d does not depend on
 // the mail: o is the domain of the sender, which is another one where the record is included.
 func mustKeep(t *spf.ResolvedTerm) (reason, bool) {
 	switch {
-	case strings.Trim(t.Macros(), "d") != "":
+	case t.Uses("slopihvcrt"):
 		return byMacro, true
-	case t.Name == spf.Exists:
+	case t.Name == eval.Exists:
 		return byExists, true
-	case t.Name == spf.PTR:
+	case t.Name == eval.PTR:
 		return byPTR, true
 	default:
 		return "", false
@@ -86,7 +87,7 @@ func mustKeep(t *spf.ResolvedTerm) (reason, bool) {
 // keep makes a term of the record of a domain ready to stand in any other.
 func keep(domain string, t *spf.ResolvedTerm, why reason) *keptTerm {
 	bound := t.Bind(domain)
-	bound.Qualifier = spf.QualifierPass
+	bound.Qualifier = eval.QualifierPass
 	return &keptTerm{
 		name: t.Name, text: bound.String(), written: t.Raw, domain: domain, reason: why, lookups: t.Lookups(),
 		atLeast: t.Child != nil && t.Child.State == spf.NodeDynamic,
@@ -95,23 +96,23 @@ func keep(domain string, t *spf.ResolvedTerm, why reason) *keptTerm {
 
 // mayBreak reports whether the term can end an evaluation in permerror, apart from the limits: the record that
 // it includes may be missing, or mx may find too many exchangers.
-func (s *keptTerm) mayBreak() bool { return s.name == spf.Include || s.name == spf.MX }
+func (s *keptTerm) mayBreak() bool { return s.name == eval.Include || s.name == eval.MX }
 
 // follow adds the record of a node that decides as if it were the source record: itself, or where it hands over to.
 func (o *outline) follow(n *spf.Node) {
 	o.items = append(o.items, alternatives(n)...)
-	if t := modifierOf(n, spf.Exp); t != nil && o.exp == "" {
+	if t := modifierOf(n, eval.Exp); t != nil && o.exp == "" {
 		o.explain(n.Domain, t)
 	}
-	if t := modifierOf(n, spf.Redirect); t != nil {
+	if t := modifierOf(n, eval.Redirect); t != nil {
 		o.redirect(n, t)
 	}
 }
 
 // modifierOf returns the modifier of a record, if it has one that receivers regard.
-func modifierOf(n *spf.Node, name spf.Name) *spf.ResolvedTerm {
+func modifierOf(n *spf.Node, name eval.Name) *spf.ResolvedTerm {
 	for i := range n.Terms {
-		if t := &n.Terms[i]; t.Reached && t.Kind == spf.Modifier && t.Name == name {
+		if t := &n.Terms[i]; t.Reached && t.Kind == eval.Modifier && t.Name == name {
 			return t
 		}
 	}
@@ -123,7 +124,7 @@ func modifierOf(n *spf.Node, name spf.Name) *spf.ResolvedTerm {
 func alternatives(n *spf.Node) []item {
 	var items []item
 	var run []netip.Prefix
-	var sign spf.Qualifier
+	var sign eval.Qualifier
 	flush := func() {
 		if len(run) > 0 {
 			items = append(items, item{qualifier: sign, set: spf.SetOf(run...)})
@@ -133,7 +134,7 @@ func alternatives(n *spf.Node) []item {
 	for i := range n.Terms {
 		t := &n.Terms[i]
 		why, kept := mustKeep(t)
-		if !t.Reached || t.Kind != spf.Mechanism {
+		if !t.Reached || t.Kind != eval.Mechanism {
 			continue
 		}
 		if sign != t.Qualifier {
@@ -144,10 +145,10 @@ func alternatives(n *spf.Node) []item {
 		case kept:
 			flush()
 			items = append(items, item{sign, spf.Set{}, keep(n.Domain, t, why)})
-		case t.Name == spf.All:
+		case t.Name == eval.All:
 			flush()
 			items = append(items, item{qualifier: sign, set: everyone})
-		case t.Name == spf.Include:
+		case t.Name == eval.Include:
 			flush()
 			for _, one := range included(n, t) {
 				one.qualifier = sign
@@ -210,7 +211,7 @@ func passing(n *spf.Node) ([]item, bool) {
 	for _, one := range alternatives(n) {
 		p.add(one)
 	}
-	if t := modifierOf(n, spf.Redirect); t != nil {
+	if t := modifierOf(n, eval.Redirect); t != nil {
 		for _, one := range handover(n, t) {
 			p.add(one)
 		}
@@ -229,8 +230,8 @@ func handover(n *spf.Node, t *spf.ResolvedTerm) []item {
 		why = byContent
 	}
 	one := keep(n.Domain, t, why)
-	one.name, one.text = spf.Include, "include:"+strings.TrimPrefix(one.text, "redirect=")
-	return []item{{spf.QualifierPass, spf.Set{}, one}}
+	one.name, one.text = eval.Include, "include:"+strings.TrimPrefix(one.text, "redirect=")
+	return []item{{eval.QualifierPass, spf.Set{}, one}}
 }
 
 // A passage collects what a record passes, term by term.
@@ -243,7 +244,7 @@ type passage struct {
 }
 
 func (p *passage) add(one item) {
-	pass := one.qualifier == spf.QualifierPass
+	pass := one.qualifier == eval.QualifierPass
 	switch {
 	case one.kept != nil && !pass:
 		p.open = true

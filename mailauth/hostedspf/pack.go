@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 	maxMessage = 512
 	// maxLookups bounds what a published set costs, the term that leads to it included. CONTRACT 6 wants
 	// fewer than the 10 of RFC 7208 section 4.6.4: a domain can still have one term of its own beside it.
-	maxLookups = spf.MaxLookups - 1
+	maxLookups = eval.MaxLookups - 1
 	// maxRecords bounds the published set: a record that leads to it costs one lookup, and each record
 	// after the first another.
 	maxRecords = maxLookups
@@ -98,7 +98,7 @@ type packer struct {
 
 // A chunk is words with the same sign that fit into one record.
 type chunk struct {
-	qualifier spf.Qualifier
+	qualifier eval.Qualifier
 	words     []word
 	apart     bool // it stands in a part of its own
 }
@@ -107,7 +107,7 @@ type chunk struct {
 func (c *chunk) text() string {
 	plain := slices.Clone(c.words)
 	for i := range plain {
-		plain[i].qualifier = spf.QualifierPass
+		plain[i].qualifier = eval.QualifierPass
 	}
 	return join(plain, nil)
 }

@@ -12,11 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // networks makes words of n addresses that do not touch, with the sign.
-func networks(sign spf.Qualifier, from, n int) []word {
+func networks(sign eval.Qualifier, from, n int) []word {
 	var list []word
 	for i := from; i < from+n; i++ {
 		list = append(list, word{qualifier: sign, text: fmt.Sprintf("ip4:192.%d.%d.1", i/256, i%256)})
@@ -26,10 +26,10 @@ func networks(sign spf.Qualifier, from, n int) []word {
 
 func TestPack(t *testing.T) {
 	long := strings.Repeat("label.", 25) + "example.net" // 161 bytes
-	pass, fail := spf.QualifierPass, spf.QualifierFail
+	pass, fail := eval.QualifierPass, eval.QualifierFail
 	alternating := []word{}
 	for i := range 60 {
-		alternating = append(alternating, networks([]spf.Qualifier{pass, fail}[i%2], i, 1)...)
+		alternating = append(alternating, networks([]eval.Qualifier{pass, fail}[i%2], i, 1)...)
 	}
 	tests := []struct {
 		name  string
@@ -57,7 +57,7 @@ func TestPack(t *testing.T) {
 			for i, r := range records {
 				require.Less(t, r.LengthBytes, 450)
 				require.Len(t, r.Value, r.LengthBytes)
-				_, faults := spf.Parse(r.Value)
+				_, faults := eval.Parse(r.Value)
 				require.Empty(t, faults)
 				require.LessOrEqual(t, answerSize(t, r), 512)
 				if i == 0 {
@@ -91,7 +91,7 @@ func TestPackKeepsMeaning(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var words []word
 		for len(words) < rapid.IntRange(0, 220).Draw(r, "words") {
-			sign := rapid.SampledFrom([]spf.Qualifier{"+", "+", "+", "-", "~", "?"}).Draw(r, "sign")
+			sign := rapid.SampledFrom([]eval.Qualifier{"+", "+", "+", "-", "~", "?"}).Draw(r, "sign")
 			for range rapid.IntRange(1, 60).Draw(r, "run") {
 				a := netip.AddrFrom4([4]byte{198, 51, 100, byte(rapid.IntRange(0, 255).Draw(r, "address"))})
 				words = append(words, word{qualifier: sign, text: "ip4:" + a.String()})
@@ -121,7 +121,7 @@ func TestPackKeepsMeaning(t *testing.T) {
 		require.NoError(r, w.Err())
 		for range 12 {
 			ip := netip.AddrFrom4([4]byte{198, 51, 100, byte(rapid.IntRange(0, 255).Draw(r, "client"))})
-			want := check(r, w, ip, "whole.example", spf.MaxTerms)
+			want := check(r, w, ip, "whole.example", eval.MaxTerms)
 			got := check(r, w, ip, name, 0)
 			require.Equal(r, want.Outcome, got.Outcome, "%s\n%v", ip, records)
 			require.LessOrEqual(r, got.DNSLookups, want.DNSLookups+lookups-1)
@@ -135,7 +135,7 @@ func TestPackKeepsMeaning(t *testing.T) {
 func TestPackContinues(t *testing.T) {
 	words := []word{}
 	for i := range 60 {
-		words = append(words, networks([]spf.Qualifier{"+", "-"}[i%2], i, 1)...)
+		words = append(words, networks([]eval.Qualifier{"+", "-"}[i%2], i, 1)...)
 	}
 	records, lookups := pack(host, words, []string{"~all", "exp=why.example.com"})
 	require.Equal(t, 3, lookups)

@@ -13,6 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // quoted writes a text as character-strings of a master file.
@@ -223,9 +224,9 @@ func (m *maker) clients() []netip.Addr {
 }
 
 // check evaluates a record, with the limits of lookups lifted or not.
-func check(t require.TestingT, w *diagtest.World, ip netip.Addr, at string, lookups int) *spf.Result {
-	r, err := spf.Check(context.Background(), w.Env(), spf.CheckRequest{
-		IP: ip, Sender: "user@" + domain.String(), HELO: "h1.example", Domain: at, Lookups: lookups, Voids: spf.MaxTerms,
+func check(t require.TestingT, w *diagtest.World, ip netip.Addr, at string, lookups int) *eval.Result {
+	r, err := eval.Check(context.Background(), w.Env(), eval.Request{
+		IP: ip, Sender: "user@" + domain.String(), HELO: "h1.example", Domain: at, Lookups: lookups, Voids: eval.MaxTerms,
 	})
 	require.NoError(t, err)
 	return r

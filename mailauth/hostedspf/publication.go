@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 const (
 	// maxWords is more than fit into records: the shortest network has 11 bytes, with the blank before it 12.
-	maxWords = spf.MaxLookups * maxLength / 12
+	maxWords = eval.MaxLookups * maxLength / 12
 	// maxNetworks bounds what is published in any form.
 	maxNetworks = 4096
 	// maxExpanded is how long a name with macros may be (RFC 7208 section 7.3), and longestClient how long
@@ -21,7 +22,7 @@ const (
 
 // A span is an item of the outline as it is to be written.
 type span struct {
-	qualifier spf.Qualifier
+	qualifier eval.Qualifier
 	networks  []netip.Prefix
 	kept      *keptTerm // nil: the span is the networks
 	set       *Part     // if not nil, the name server answers for the networks
@@ -137,7 +138,7 @@ func (e *evidence) packSets(spans []span, ending []string) (records []Record, lo
 	if longestClient+1+partSize(e.host) > maxExpanded {
 		return nil, 0, nil
 	}
-	for range spf.MaxVoids - e.keptLookups() {
+	for range eval.MaxVoids - e.keptLookups() {
 		largest := -1
 		for i, s := range spans {
 			if s.kept == nil && s.set == nil && (largest < 0 || len(s.networks) > len(spans[largest].networks)) {

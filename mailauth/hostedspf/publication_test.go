@@ -11,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // manyNetworks is a world with a source record that leads to n networks, which do not touch.
@@ -102,8 +103,8 @@ func TestSetsBesideKeptTerms(t *testing.T) {
 				w.Zone("example.com. TXT" + quoted(tt.record))
 				publish(w, report.Published.Records)
 				answerFor(w, report.Published.Sets, address)
-				want := check(t, w, address, domain.String(), spf.MaxTerms)
-				got := check(t, w, address, host, spf.MaxLookups)
+				want := check(t, w, address, domain.String(), eval.MaxTerms)
+				got := check(t, w, address, host, eval.MaxLookups)
 				require.Equal(t, want.Outcome, got.Outcome, "%s: %s", ip, got.Reason)
 			}
 		})

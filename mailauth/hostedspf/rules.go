@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // Rules describes what is examined.
@@ -111,7 +111,7 @@ var rules = diag.Rules[*evidence]{{
 	Title: "The source record authorizes every host", Requirement: "The source record does not authorize every host",
 	Advice: "Replace +all with -all in the source record.",
 	When:   movable, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.outline.all == spf.QualifierPass, "Every host that the source record does not list passes.")
+		return diag.FailIf(e.outline.all == eval.QualifierPass, "Every host that the source record does not list passes.")
 	},
 }, {
 	Code: "spf.hosted.all.missing", Severity: diag.Warning, Weight: 5, Category: factorSource,
@@ -205,12 +205,12 @@ func (s *keptTerm) sentence() string {
 // handsOver reports whether the domain's own record names the include host.
 func (e *evidence) handsOver() bool {
 	for _, text := range e.ownRecords() {
-		record, faults := spf.Parse(text)
+		record, faults := eval.Parse(text)
 		if len(faults) > 0 {
 			continue
 		}
 		for _, t := range record.Terms {
-			leads := t.Kind == spf.Mechanism && t.Name == spf.Include || t.Kind == spf.Modifier && t.Name == spf.Redirect
+			leads := t.Kind == eval.Mechanism && t.Name == eval.Include || t.Kind == eval.Modifier && t.Name == eval.Redirect
 			if leads && strings.EqualFold(strings.TrimSuffix(t.Value, "."), e.host) {
 				return true
 			}
@@ -242,3 +242,10 @@ func (e *evidence) suggestion() string {
 	}
 	return version + " redirect=" + e.host
 }
+
+// The factors of the score, in the order of a reader.
+var (
+	factorSource = diag.Category{Code: "source", Label: "Source record"}
+	factorLimits = diag.Category{Code: "limits", Label: "Limits"}
+	factorDomain = diag.Category{Code: "domain", Label: "Domain's own record"}
+)

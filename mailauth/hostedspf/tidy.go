@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // tidy makes the outline as short as it can be with the same result for every address: sets in a row with
@@ -43,22 +44,22 @@ func (o *outline) tidy() {
 }
 
 // otherwise is the result if nothing matches (RFC 7208 section 4.7).
-func (o *outline) otherwise() spf.Outcome {
+func (o *outline) otherwise() eval.Outcome {
 	if o.all == "" {
-		return spf.Neutral
+		return eval.Neutral
 	}
 	return o.all.Outcome()
 }
 
 // A word is a term of a flat record, without its sign.
 type word struct {
-	qualifier spf.Qualifier
+	qualifier eval.Qualifier
 	text      string
 }
 
 // String writes the word with its sign.
 func (w word) String() string {
-	if w.qualifier == spf.QualifierPass {
+	if w.qualifier == eval.QualifierPass {
 		return w.text
 	}
 	return string(w.qualifier) + w.text
@@ -107,18 +108,18 @@ func (o *outline) ending() []string {
 func authorised(record string) spf.Set {
 	var passed, decided spf.Set
 	var run []netip.Prefix
-	sign := spf.QualifierPass
+	sign := eval.QualifierPass
 	flush := func() {
 		hit := spf.SetOf(run...)
-		if sign == spf.QualifierPass {
+		if sign == eval.QualifierPass {
 			passed = passed.Union(hit.Minus(decided))
 		}
 		decided, run = decided.Union(hit), nil
 	}
 	for text := range strings.FieldsSeq(strings.TrimPrefix(record, version)) {
-		q := spf.QualifierPass
+		q := eval.QualifierPass
 		if strings.ContainsAny(text[:1], "+-~?") {
-			q, text = spf.Qualifier(text[:1]), text[1:]
+			q, text = eval.Qualifier(text[:1]), text[1:]
 		}
 		networks := networksOf(text)
 		if len(networks) > 0 && q != sign { // terms of one sign in a row are as one

@@ -2,6 +2,7 @@ package mtasts
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -229,4 +230,39 @@ func missing(e *evidence, detail string) diag.Failures {
 		failures[0].Suggested = e.newPolicy()
 	}
 	return failures
+}
+
+// The factors of the score, in the order of a reader.
+var (
+	factorRecord      = diag.Category{Code: "record", Label: "DNS record"}
+	factorServer      = diag.Category{Code: "server", Label: "Policy host"}
+	factorCertificate = diag.Category{Code: "certificate", Label: "Certificate"}
+	factorPolicy      = diag.Category{Code: "policy", Label: "Policy"}
+	factorMX          = diag.Category{Code: "mx", Label: "Mail servers"}
+	factorReporting   = diag.Category{Code: "reporting", Label: "TLS reporting"}
+)
+
+// texts are what the verdict says in words where no rule speaks.
+var texts = diag.Texts{
+	"excellent": {Headline: "MTA-STS is enforced and covers every mail server",
+		Sub: "Senders that know MTA-STS deliver over authenticated TLS only. Watch the TLS reports."},
+	"valid": {Headline: "MTA-STS is set up correctly",
+		Sub: "Senders find the policy and follow it. Watch the TLS reports."},
+}
+
+// textsUntested are those where mail servers could not be reached.
+var textsUntested = func() diag.Texts {
+	t := maps.Clone(texts)
+	t["excellent"] = diag.Text{Headline: texts["excellent"].Headline, Sub: "Whether the mail servers have the certificates " +
+		"that it asks for was not tested: port 25 could not be reached from here. Watch the TLS reports."}
+	t["valid"] = diag.Text{Headline: texts["valid"].Headline, Sub: t["excellent"].Sub}
+	return t
+}()
+
+// words are the texts for what was examined.
+func (e *evidence) words() diag.Texts {
+	if len(e.untested()) > 0 {
+		return textsUntested
+	}
+	return texts
 }

@@ -193,3 +193,11 @@ var texts = diag.Texts{
 	"mx.null.present": {Headline: "Null MX: the domain says that it receives no mail",
 		Sub: "Senders give up at once, as intended. Publish MX records if the domain is to receive mail."},
 }
+
+// The factors of the score, in the order of a reader.
+var (
+	factorRecords    = diag.Category{Code: "records", Label: "MX records"}
+	factorNames      = diag.Category{Code: "names", Label: "Names of the mail servers"}
+	factorAddresses  = diag.Category{Code: "addresses", Label: "Addresses of the mail servers"}
+	factorRedundancy = diag.Category{Code: "redundancy", Label: "Redundancy and IP versions"}
+)

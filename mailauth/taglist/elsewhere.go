@@ -57,6 +57,23 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 	return e
 }
 
+// Sources are the texts that make up what the owner meant: the records, else what was probably meant as one, else a
+// record at a wrong name.
+func (found *Found) Sources(e *Elsewhere) (texts []string) {
+	switch {
+	case len(found.Records) == 1:
+		return []string{found.Parted()}
+	case len(found.Records) > 1:
+		return found.Records
+	case len(found.Strays) == 0 && len(e.Places) > 0:
+		return []string{e.Places[0].Record}
+	}
+	for _, s := range found.Strays {
+		texts = append(texts, s.Text)
+	}
+	return texts
+}
+
 // A Finder makes the rules about records that are not where readers look. Like its [Kit] it fills in what the rule
 // that it is given leaves empty. When a rule applies depends on what a missing record means, which the rule has to say.
 type Finder[E any] struct {

@@ -18,7 +18,7 @@ var (
 // correct returns the record as it should be written, with every destination of what is published. It is empty if one
 // of them is not known, or nothing needs correction.
 func (e *evidence) correct() string {
-	texts := e.sources()
+	texts := e.found.Sources(&e.elsewhere)
 	var d draft
 	for _, text := range texts {
 		if !d.add(text) {
@@ -57,26 +57,6 @@ func same(a, b string) bool {
 
 // blankVersion reports whether white space follows the version, which some senders do not expect.
 func blankVersion(record string) bool { return !strings.HasPrefix(record, "v="+format.Version+";") }
-
-// sources are the texts that make up what the owner meant.
-func (e *evidence) sources() []string {
-	switch {
-	case len(e.found.Records) == 1:
-		return []string{e.found.Parted()}
-	case len(e.found.Records) > 1:
-		return e.found.Records
-	case len(e.found.Strays) > 0:
-		var list []string
-		for _, s := range e.found.Strays {
-			list = append(list, s.Text)
-		}
-		return list
-	case len(e.elsewhere.Places) > 0:
-		return []string{e.elsewhere.Places[0].Record}
-	default:
-		return nil
-	}
-}
 
 // A draft is a record in the making.
 type draft struct {

@@ -172,3 +172,23 @@ var recordRules = diag.Rules[*evidence]{
 		Advice: "Put all addresses into one rua, separated by commas: senders use the first field of a name.",
 	}),
 }
+
+// The factors of the score, in the order of a reader.
+var (
+	factorRecord   = diag.Category{Code: "record", Label: "DNS record"}
+	factorSyntax   = diag.Category{Code: "syntax", Label: "Syntax and uniqueness"}
+	factorAddress  = diag.Category{Code: "addresses", Label: "Report addresses"}
+	factorDelivery = diag.Category{Code: "delivery", Label: "Delivery of reports"}
+)
+
+// texts are what the verdict says in words.
+var texts = diag.Texts{
+	"excellent": {Headline: "TLSRPT is set up correctly",
+		Sub: "The published record was examined; the reception of reports was not. Check that they arrive and that " +
+			"somebody reads them."},
+	"valid": {Headline: "TLSRPT is set up",
+		Sub: "The published record was examined; the reception of reports was not. Check that they arrive."},
+	"tlsrpt.policy.missing": {Headline: "TLSRPT is set up, but there is no policy to report about",
+		Sub: "The published record was examined; the reception of reports was not. Set up MTA-STS or DANE, so that " +
+			"they tell more."},
+}

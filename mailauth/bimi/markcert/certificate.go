@@ -2,6 +2,10 @@ package markcert
 
 import (
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag/pki"
@@ -85,4 +89,88 @@ func bounded(s string) string {
 		return s
 	}
 	return clean(s[:maxShown])
+}
+
+// The extensions and purposes that make a certificate one for marks.
+var (
+	oidLogotype = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 12}       // RFC 9399 section 4.1
+	oidPilot    = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 53087, 4, 1}    // of certificates from before the MCR had CMCs
+	oidUsage    = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 31}       // id-kp-BrandIndicatorforMessageIdentification
+	oidPolicy   = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 53087, 1, 1}    // Mark Certificate General Policy Identifier
+	oidPoison   = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 3} // of a precertificate (RFC 6962 section 3.1)
+	oidNames    = asn1.ObjectIdentifier{2, 5, 29, 30}                     // name constraints
+)
+
+// extension returns an extension of a certificate, or nil.
+func extension(c *x509.Certificate, oid asn1.ObjectIdentifier) *pkix.Extension {
+	for i := range c.Extensions {
+		if c.Extensions[i].Id.Equal(oid) {
+			return &c.Extensions[i]
+		}
+	}
+	return nil
+}
+
+// forMarks reports whether a certificate has the purpose of mark certificates.
+func forMarks(c *x509.Certificate) bool {
+	for _, usage := range c.UnknownExtKeyUsage {
+		if usage.Equal(oidUsage) {
+			return true
+		}
+	}
+	return false
+}
+
+// objectIdentifier is the type of the identifiers, where its package's name is taken.
+type objectIdentifier = asn1.ObjectIdentifier
+
+// wellKnown is the label between the selector and the domain in the name of a record.
+const wellKnown = "_bimi"
+
+// A Place is where a BIMI record stands: <Selector>._bimi.<Domain>.
+type Place struct {
+	Domain         string // of the record, in A-labels
+	Organizational string // the organizational domain of that
+	Selector       string // empty means any: it is not known which
+}
+
+// A coverage says what the names of a certificate cover ("VMC Domain Verification" of the draft).
+type coverage struct {
+	Domains   []string // names without a selector: they cover each selector of the domain, and not its subdomains
+	Selectors []string // names with one, such as "default._bimi.example.com": they cover it alone
+	Wildcards []string // names with an asterisk, which cover nothing here
+}
+
+// cover sorts the DNS names of a certificate.
+func cover(names []string) coverage {
+	var c coverage
+	for _, n := range names {
+		n = strings.ToLower(strings.TrimSuffix(n, "."))
+		switch labels := strings.Split(n, "."); {
+		case strings.Contains(n, "*"):
+			c.Wildcards = append(c.Wildcards, n)
+		case slices.Contains(labels, wellKnown):
+			c.Selectors = append(c.Selectors, n)
+		default:
+			c.Domains = append(c.Domains, n)
+		}
+	}
+	return c
+}
+
+// Covers reports whether a name of the certificate is that of the domain or of its organizational domain, or that of a
+// record there.
+func (c coverage) Covers(p Place) bool {
+	return slices.ContainsFunc([]string{p.Domain, p.Organizational}, func(domain string) bool {
+		domain = strings.ToLower(strings.TrimSuffix(domain, "."))
+		return domain != "" && (slices.Contains(c.Domains, domain) || c.selects(p.Selector, domain))
+	})
+}
+
+// selects reports whether a name of the certificate is that of the record of a selector, or of any if it is empty.
+func (c coverage) selects(selector, domain string) bool {
+	return slices.ContainsFunc(c.Selectors, func(n string) bool {
+		before, of, ok := strings.Cut(n, "."+wellKnown+".")
+		return ok && of == domain && (selector == "" || strings.EqualFold(before, selector))
+	})
 }

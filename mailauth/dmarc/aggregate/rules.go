@@ -121,3 +121,23 @@ func listed(c *counts[string]) string {
 	}
 	return text
 }
+
+// The factors of the score, in the order of a reader. What the receiver did wrong in its report carries no
+// weight: it says nothing about the domain.
+var (
+	factorAuthentication = diag.Category{Code: "authentication", Label: "Own mail passes"}
+	factorCoverage       = diag.Category{Code: "coverage", Label: "DKIM and SPF alignment"}
+	factorPolicy         = diag.Category{Code: "policy", Label: "Policy against spoofing"}
+	factorScope          = diag.Category{Code: "scope", Label: "Full application"}
+)
+
+// texts are what the verdict says in words, where that is not the title of the gravest finding.
+var texts = diag.Texts{
+	"excellent": {Headline: "Mail of the domain passes DMARC, and the policy is enforced",
+		Sub: "Nothing of the domain's own mail is lost by it. Check the reports of other receivers, and again when a " +
+			"new service sends for you."},
+	"valid": {Headline: "Mail of the domain passes DMARC",
+		Sub: "The findings say what can be improved. Check the reports of other receivers too."},
+	"dmarc.report.policy.none": {Headline: "The policy is p=none: failing mail is only reported",
+		Sub: "Mail of the domain passes DMARC, but spoofed mail would be delivered. See whether it is ready to enforce."},
+}

@@ -2,10 +2,13 @@ package bimi
 
 import (
 	"context"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/bimi/logo"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // LookupRequest asks for the examination of what a domain publishes.
@@ -81,3 +84,65 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 	}
 	return r
 }
+
+// Fields are what a record says. Reports embed them.
+type Fields struct {
+	Valid              bool                    `json:"valid" doc:"whether receivers can use the record: there is one, without an error"`
+	Version            string                  `json:"version,omitempty" doc:"version of the record" example:"BIMI1"`
+	Declined           bool                    `json:"declined" doc:"whether the record says that no logo is to be shown"`
+	LogoURL            string                  `json:"logo_url,omitempty" doc:"address of the logo as it stands in l"`
+	CertificateURL     string                  `json:"certificate_url,omitempty" doc:"address of the certificate as it stands in a"`
+	LocalPartSelectors *[]string               `json:"local_part_selectors,omitempty" doc:"beginnings of local parts that are selectors of their own (lps), empty if all are; absent without lps"`
+	AvatarPreference   record.AvatarPreference `json:"avatar_preference,omitempty" doc:"what mailboxes that have an avatar of the sender are to show (avp)"`
+	ParsedTags         []taglist.ParsedTag     `json:"parsed_tags" doc:"tags of the record"`
+}
+
+func (e *evidence) fields() Fields {
+	f := Fields{Valid: e.valid(), ParsedTags: []taglist.ParsedTag{}}
+	if r := e.record; r != nil {
+		f.Version, f.Declined = record.Format.Version, r.Declined
+		f.LogoURL, f.CertificateURL = printable(r.Location.Text), printable(r.Authority.Text)
+		f.AvatarPreference = r.AvatarPreference
+		f.ParsedTags = r.List.Parsed()
+		if r.LocalPartSelectors {
+			list := append([]string{}, r.Prefixes...)
+			f.LocalPartSelectors = &list
+		}
+	}
+	return f
+}
+
+// maxRecordLength bounds the text of a record, in bytes.
+const maxRecordLength = 8192
+
+// ValidateRequest asks what can be said of a record that need not be published.
+type ValidateRequest struct {
+	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=BIMI1; l=https://example.com/logo.svg; a=https://example.com/mark.pem"`
+}
+
+// ValidateReport says what a record means, and what to think of it. Whether logo and certificate can be fetched it does
+// not say.
+type ValidateReport struct {
+	Record string `json:"record" doc:"the record that was examined"`
+	diag.Verdict
+	Fields
+}
+
+// Validate examines the text of a record alone, and asks nothing of the network. The error is a *[diag.InputError].
+func Validate(req ValidateRequest) (*ValidateReport, error) {
+	if strings.TrimSpace(req.Record) == "" {
+		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=BIMI1; l=https://…; a=;")
+	}
+	if len(req.Record) > maxRecordLength {
+		return nil, diag.Invalid("record", "is longer than %d bytes", maxRecordLength)
+	}
+	e := &evidence{offline: true}
+	e.take(record.Format.Read(req.Record))
+	r := &ValidateReport{Verdict: rules().Judge(e, textsOffline), Fields: e.fields()}
+	parts, _ := taglist.Pasted(req.Record)
+	r.Record = printable(strings.Join(parts, ""))
+	return r, nil
+}
+
+// Rules describes what is examined.
+func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
