@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -134,21 +135,12 @@ func links(p *page.Page) *Links {
 	l := &Links{InternalCount: p.Links.Internal, ExternalCount: p.Links.External, OtherCount: p.Links.Other,
 		NofollowCount: p.Links.NoFollow, UGCCount: p.Links.UGC, SponsoredCount: p.Links.Sponsored, Items: []Link{}}
 	for _, a := range p.Anchors[:min(len(p.Anchors), maxLinks)] {
-		item := Link{URL: a.URL, Text: a.Text, Kind: string(a.Kind), Rel: a.Rel, Nofollow: marked(a.Rel)}
+		item := Link{URL: a.URL, Text: a.Text, Kind: string(a.Kind), Rel: a.Rel,
+			Nofollow: slices.ContainsFunc(a.Rel, func(r string) bool { return r == "nofollow" || r == "ugc" || r == "sponsored" })}
 		if item.Rel == nil {
 			item.Rel = []string{}
 		}
 		l.Items = append(l.Items, item)
 	}
 	return l
-}
-
-// marked reports whether crawlers are asked not to count a link.
-func marked(rel []string) bool {
-	for _, r := range rel {
-		if r == "nofollow" || r == "ugc" || r == "sponsored" {
-			return true
-		}
-	}
-	return false
 }

@@ -31,6 +31,3 @@ const (
 	htmlStandard = "HTML Standard section "
 	googleDoc    = "Google Search Central, "
 )
-
-func judged(e *evidence) bool { return e.judged() }
-func whole(e *evidence) bool  { return e.whole() }

@@ -85,20 +85,20 @@ var securityRules = diag.Rules[*evidence]{{
 	Ref:         "W3C Mixed Content section 4.2",
 	Title:       "Browsers block what the page loads over HTTP",
 	Requirement: "The page loads no script, style or frame over HTTP",
-	Advice:      "Load it over HTTPS, from your own host if the other does not support HTTPS.", When: judged,
+	Advice:      "Load it over HTTPS, from your own host if the other does not support HTTPS.", When: (*evidence).judged,
 	Fails: mixed(true),
 }, {
 	Code: "crawl.mixed.upgraded", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"crawl.https"},
 	Ref:   "W3C Mixed Content section 4.1",
 	Title: "Images or media are loaded over HTTP", Requirement: "The page loads images and media over HTTPS",
-	Advice: "Use https in these URLs: browsers try HTTPS and show nothing if that fails.", When: judged,
+	Advice: "Use https in these URLs: browsers try HTTPS and show nothing if that fails.", When: (*evidence).judged,
 	Fails: mixed(false),
 }, {
 	Code: "crawl.form.insecure", Severity: diag.Warning, Weight: 2, Ref: "W3C Mixed Content section 7.2",
 	Title: "Form is sent over HTTP", Requirement: "Forms are sent over HTTPS",
 	Advice: "Use an https URL as the action of the form.",
 	When: func(e *evidence) bool {
-		return judged(e) && len(e.page.Forms) > 0 && e.url.Scheme() == "https" && !e.upgrades()
+		return e.judged() && len(e.page.Forms) > 0 && e.url.Scheme() == "https" && !e.upgrades()
 	},
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.page.Forms, func(f page.Form) diag.Failures {
@@ -114,7 +114,7 @@ var securityRules = diag.Rules[*evidence]{{
 	Code: "crawl.form.password", Severity: diag.Error, Weight: 3, Ref: "W3C Secure Contexts section 1.1",
 	Title: "Password is asked for without HTTPS", Requirement: "Passwords are asked for over HTTPS only",
 	Advice: "Serve the page over HTTPS, and redirect from HTTP.",
-	When:   func(e *evidence) bool { return judged(e) && e.page.Counts.Passwords > 0 },
+	When:   func(e *evidence) bool { return e.judged() && e.page.Counts.Passwords > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.url.Scheme() != "https", "%s asks for a password and was served over HTTP.", e.url)
 	},

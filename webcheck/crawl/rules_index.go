@@ -36,8 +36,7 @@ func (e *evidence) said(forbids func(robots.Effect) bool) string {
 	return strings.Join(places, " and ")
 }
 
-func noIndex(e robots.Effect) bool  { return e.NoIndex }
-func noFollow(e robots.Effect) bool { return e.NoFollow }
+func noIndex(e robots.Effect) bool { return e.NoIndex }
 
 // indexRules are about directives for crawlers.
 var indexRules = diag.Rules[*evidence]{{
@@ -66,7 +65,7 @@ var indexRules = diag.Rules[*evidence]{{
 	Advice: "Remove nofollow, and mark single links with rel instead, unless no link should be followed.",
 	When:   served,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(noFollow))
+		return diag.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(func(f robots.Effect) bool { return f.NoFollow }))
 	},
 }, {
 	Code: "crawl.index.unknown", Severity: diag.Warning, Weight: 1,
@@ -85,7 +84,7 @@ var indexRules = diag.Rules[*evidence]{{
 	Code: "crawl.refresh", Severity: diag.Warning, Weight: 2, Ref: htmlStandard + "4.2.5.3",
 	Title: "Page redirects with a refresh", Requirement: "The page does not redirect by a refresh",
 	Advice: "Redirect with status 301 or 308 instead: crawlers see it at once, and the back button works.",
-	When:   judged,
+	When:   (*evidence).judged,
 	Fails: func(e *evidence) diag.Failures {
 		r, ok := e.page.Refresh()
 		if header := e.final().Header.Get("Refresh"); header != "" {
@@ -96,7 +95,7 @@ var indexRules = diag.Rules[*evidence]{{
 }, {
 	Code: "crawl.soft404", Severity: diag.Warning, Weight: 5, Ref: googleDoc + "Soft 404 errors",
 	Title: "Page says \"not found\" with a success status", Requirement: "Error pages have an error status",
-	Advice: "Answer with status 404 or 410 if the page does not exist.", When: judged,
+	Advice: "Answer with status 404 or 410 if the page does not exist.", When: (*evidence).judged,
 	Fails: func(e *evidence) diag.Failures {
 		for _, text := range append([]string{e.title()}, e.firstHeadings()...) {
 			if e.words < maxErrorWords && errorText().MatchString(text) {
@@ -112,7 +111,7 @@ var canonicalRules = diag.Rules[*evidence]{{
 	Code: "crawl.canonical.missing", Severity: diag.Info, Weight: 1, Ref: "RFC 6596 section 3",
 	Title: "No canonical URL", Requirement: "The page names its canonical URL",
 	Advice: "Add a link element with rel=canonical to the head, with the URL under which to index the page.",
-	When:   whole,
+	When:   (*evidence).whole,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(len(e.canonicalTags()) == 0 && !strings.Contains(e.final().Header.Get("Link"), "canonical"),
 			"%s has no link element with rel=canonical.", e.url).Suggesting(e.canonicalLine())
@@ -121,7 +120,7 @@ var canonicalRules = diag.Rules[*evidence]{{
 	Code: "crawl.canonical.invalid", Severity: diag.Warning, Weight: 2, Ref: "RFC 6596 section 3",
 	Title: "Canonical URL is not valid", Requirement: "The canonical URL is a valid URL of a web page",
 	Advice: "Name the full URL of the page, with https.",
-	When:   func(e *evidence) bool { return judged(e) && len(e.canonicalTags()) > 0 },
+	When:   func(e *evidence) bool { return e.judged() && len(e.canonicalTags()) > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.canonicalTags(), func(l page.LinkTag) diag.Failures {
 			return diag.FailIf(!isWeb(l.URL) || l.Raw == "", "The canonical link has the href %q, which is not the URL of a web page.", diag.Quote(l.Raw)).
@@ -163,7 +162,7 @@ var canonicalRules = diag.Rules[*evidence]{{
 	Title:       "Alternate language has an invalid code or URL",
 	Requirement: "Alternate languages have valid codes and URLs",
 	Advice:      "Use an ISO 639-1 language, optionally with an ISO 3166-1 region (GB, not UK), or x-default, and a full URL.",
-	When:        func(e *evidence) bool { return judged(e) && len(e.page.Hreflangs()) > 0 },
+	When:        func(e *evidence) bool { return e.judged() && len(e.page.Hreflangs()) > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.page.Hreflangs(), func(l page.LinkTag) diag.Failures {
 			switch {

@@ -39,7 +39,7 @@ var titleRules = diag.Rules[*evidence]{{
 	Code: "crawl.title.missing", Severity: diag.Warning, Weight: 10, Ref: htmlStandard + "4.2.2",
 	Title: "No title", Requirement: "The page has a title",
 	Advice: "Add a title element to the head: search results and tabs show it.",
-	When:   func(e *evidence) bool { return whole(e) || titled(e) },
+	When:   func(e *evidence) bool { return e.whole() || titled(e) },
 	Fails: func(e *evidence) diag.Failures {
 		if len(e.page.Titles) > 1 {
 			return diag.FailIf(!titled(e), "The first of the %d title elements of %s is empty, and browsers show that one.", len(e.page.Titles), e.url)
@@ -50,7 +50,7 @@ var titleRules = diag.Rules[*evidence]{{
 	Code: "crawl.description.missing", Severity: diag.Warning, Weight: 5, Ref: htmlStandard + "4.2.5.1",
 	Title: "No meta description", Requirement: "The page has a meta description",
 	Advice: "Add a meta element with name=description that says in a sentence or two what the page offers.",
-	When:   func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("description") != "" },
+	When:   func(e *evidence) bool { return e.whole() || e.judged() && e.meta1("description") != "" },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.meta1("description") == "", "%s has no meta element with name=description, or an empty one.", e.url)
 	},
@@ -59,7 +59,7 @@ var titleRules = diag.Rules[*evidence]{{
 	Ref:   "The Open Graph protocol, basic metadata",
 	Title: "Open Graph lacks a required property", Requirement: "Open Graph has its four required properties",
 	Advice: "Add what is missing: og:title, og:type, og:image and og:url are required.",
-	When:   func(e *evidence) bool { return whole(e) && len(e.page.OpenGraph()) > 0 },
+	When:   func(e *evidence) bool { return e.whole() && len(e.page.OpenGraph()) > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		have, lacks := e.page.OpenGraph(), []string{}
 		for _, name := range []string{"og:title", "og:type", "og:image", "og:url"} {
@@ -76,7 +76,7 @@ var headRules = diag.Rules[*evidence]{{
 	Code: "crawl.charset.invalid", Severity: diag.Warning, Weight: 3, Ref: "Encoding Standard section 4.2",
 	Title: "Text is not in the encoding that is stated", Requirement: "The text is in the encoding that is stated",
 	Advice: "State the encoding in which the page is saved, ideally utf-8: readers see replacement characters.",
-	When:   judged,
+	When:   (*evidence).judged,
 	Fails: func(e *evidence) diag.Failures {
 		p := e.page
 		if p.UnknownCharset != "" {
@@ -116,7 +116,7 @@ var headRules = diag.Rules[*evidence]{{
 	Code: "crawl.viewport.missing", Severity: diag.Warning, Weight: 3, Ref: "CSS Viewport Module section 4",
 	Title: "No viewport for mobile devices", Requirement: "The page sets a viewport for mobile devices",
 	Advice: "Add a meta element with name=viewport and content=\"width=device-width, initial-scale=1\", once the layout fits.",
-	When:   func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("viewport") != "" },
+	When:   func(e *evidence) bool { return e.whole() || e.judged() && e.meta1("viewport") != "" },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.meta1("viewport") == "", "%s has no meta element with name=viewport, so phones show it scaled down.", e.url)
 	},
@@ -124,14 +124,14 @@ var headRules = diag.Rules[*evidence]{{
 	Code: "crawl.lang.missing", Severity: diag.Info, Weight: 1, Ref: "WCAG 2.2 success criterion 3.1.1",
 	Title: "No language is stated", Requirement: "The html element states the language",
 	Advice: "Add lang to the html element, such as lang=\"en\": screen readers choose the pronunciation by it.",
-	When:   judged,
+	When:   (*evidence).judged,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.page.Lang == "", "The html element of the page has no lang.")
 	},
 }, {
 	Code: "crawl.depth", Severity: diag.Warning, Weight: 2, Category: factorContent, Ref: htmlStandard + "13.2.6",
 	Title: "Elements are nested more than 512 deep", Requirement: "Elements are nested at most 512 deep",
-	Advice: "Close elements that are left open: parsers flatten or drop what is nested so deeply.", When: judged,
+	Advice: "Close elements that are left open: parsers flatten or drop what is nested so deeply.", When: (*evidence).judged,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.page.HeadOnly, "The elements of the page are nested more than 512 deep, so only its tags were examined.")
 	},
@@ -142,7 +142,7 @@ var contentRules = diag.Rules[*evidence]{{
 	Code: "crawl.frames", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"crawl.body.empty"},
 	Ref:   htmlStandard + "16.2",
 	Title: "Page is made of frames", Requirement: "The page is not made of frames",
-	Advice: "Put the content into the page itself: search engines index the frames, not the page.", When: judged,
+	Advice: "Put the content into the page itself: search engines index the frames, not the page.", When: (*evidence).judged,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.page.Counts.Framesets > 0, "The page has a frameset instead of a body.")
 	},
@@ -151,7 +151,7 @@ var contentRules = diag.Rules[*evidence]{{
 	Ref:   googleDoc + "JavaScript SEO basics",
 	Title: "Content appears only when scripts run", Requirement: "The content is in the HTML",
 	Advice: "Render the content on the server: not every crawler runs scripts, and those that do render it later.",
-	When:   whole,
+	When:   (*evidence).whole,
 	Fails: func(e *evidence) diag.Failures {
 		told := strings.Contains(strings.ToLower(e.page.Noscript.Text), "javascript")
 		empty := e.words < scriptedWords && e.page.Counts.Scripts > 0 && (told || e.page.Links.All == 0)
@@ -162,7 +162,7 @@ var contentRules = diag.Rules[*evidence]{{
 	Code: "crawl.heading.missing", Severity: diag.Info, Weight: 1, DependsOn: []diag.Code{"crawl.script"},
 	Ref:   htmlStandard + "4.3.11",
 	Title: "No main heading (h1)", Requirement: "The page has a main heading",
-	Advice: "Mark the heading of the page as h1.", When: whole,
+	Advice: "Mark the heading of the page as h1.", When: (*evidence).whole,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.page.Levels[0] == 0, "The page has no h1 element.")
 	},
@@ -171,7 +171,7 @@ var contentRules = diag.Rules[*evidence]{{
 	Title:       "Image without alternative text (alt)",
 	Requirement: "Every image has an alternative text, or an empty one for decoration",
 	Advice:      "Add alt to each img: a few words for what it shows, or alt=\"\" if it is decoration.",
-	When:        func(e *evidence) bool { return judged(e) && e.page.Counts.Images > 0 },
+	When:        func(e *evidence) bool { return e.judged() && e.page.Counts.Images > 0 },
 	Partly: func(e *evidence) float64 {
 		return 1 - float64(e.page.Counts.MissingAlt)/float64(max(1, e.page.Counts.Images))
 	},
@@ -187,7 +187,7 @@ var contentRules = diag.Rules[*evidence]{{
 }, {
 	Code: "crawl.link.script", Severity: diag.Info, Ref: googleDoc + "Link best practices",
 	Title: "Links that crawlers cannot follow", Requirement: "Crawlers can follow the links",
-	Advice: "Use links with a URL in href, and let scripts handle the click.", When: judged,
+	Advice: "Use links with a URL in href, and let scripts handle the click.", When: (*evidence).judged,
 	Fails: func(e *evidence) diag.Failures {
 		n := 0
 		for _, a := range e.page.Anchors {

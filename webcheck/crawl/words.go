@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,7 +24,7 @@ func countWords(s string) int {
 		for rest := s[:end]; rest != ""; {
 			var word string
 			word, rest, state = uniseg.FirstWordInString(rest, state)
-			if hasLetter(word) {
+			if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
 				n++
 			}
 		}
@@ -62,7 +63,7 @@ func asciiWords(s string) int {
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case isAlnum(c):
+		case isLetter(c) || isDigit(c):
 			if !in {
 				n++
 			}
@@ -93,13 +94,3 @@ func joins(before, mark, after byte) bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-func isAlnum(c byte) bool  { return isLetter(c) || isDigit(c) }
-
-func hasLetter(s string) bool {
-	for _, r := range s {
-		if unicode.IsLetter(r) || unicode.IsNumber(r) {
-			return true
-		}
-	}
-	return false
-}

@@ -30,7 +30,10 @@ func knownKeys(env *diag.Env) (*pki.KnownKeys, func(), error) {
 	if err != nil {
 		return nil, nothing, err
 	}
-	hashes, err := diag.List(env, KeyHashesFile, func() []pki.KeyList { return nil }, parseHashes)
+	hashes, err := diag.List(env, KeyHashesFile, func() []pki.KeyList { return nil }, func(data []byte) ([]pki.KeyList, error) {
+		l, err := pki.ParseKeyHashes(KeyHashesFile, data)
+		return []pki.KeyList{l}, err
+	})
 	if err != nil {
 		return nil, nothing, err
 	}
@@ -48,11 +51,6 @@ func knownKeys(env *diag.Env) (*pki.KnownKeys, func(), error) {
 		return nil, nothing, fmt.Errorf("reading the list %s: %w", KeyTableFile, err)
 	}
 	return known, closer, nil
-}
-
-func parseHashes(data []byte) ([]pki.KeyList, error) {
-	l, err := pki.ParseKeyHashes(KeyHashesFile, data)
-	return []pki.KeyList{l}, err
 }
 
 // openTable uses the table where it lies, or in memory if its file cannot be read in pieces.

@@ -61,9 +61,9 @@ func (e *evidence) misspellings() []misspelling {
 	for _, f := range e.final.Fields {
 		name := strings.ToLower(f.Name)
 		meant := misnomers[name]
-		if meant == "" && len(name) > 8 {
+		if meant == "" && len(name) > 8 && !slices.ContainsFunc(protective, func(p string) bool { return strings.EqualFold(p, name) }) {
 			for _, p := range protective {
-				if lower := strings.ToLower(p); lower != name && near(lower, name) && !isProtective(name) {
+				if near(strings.ToLower(p), name) {
 					meant = p
 				}
 			}
@@ -73,10 +73,6 @@ func (e *evidence) misspellings() []misspelling {
 		}
 	}
 	return found
-}
-
-func isProtective(name string) bool {
-	return slices.ContainsFunc(protective, func(p string) bool { return strings.EqualFold(p, name) })
 }
 
 // rightly is the field with its right name, if the value is one that cannot break what works today.

@@ -29,7 +29,9 @@ func (e *evidence) report(ended time.Time) *Report {
 		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS,
 	}
 	if e.final == nil {
-		r.SecurityHeaders.each(func(h *Header) { *h = Header{Strength: missing, Findings: []diag.Finding{}} })
+		for _, h := range r.SecurityHeaders.list() {
+			*h = Header{Strength: missing, Findings: []diag.Finding{}}
+		}
 		return r
 	}
 	r.StatusCode, r.HTTPVersion, r.FinalURL = e.final.StatusCode, e.final.HTTPVersion, e.final.URL
@@ -76,12 +78,6 @@ func (s *SecurityHeaders) list() []*Header {
 	return []*Header{&s.StrictTransportSecurity, &s.ContentSecurityPolicy, &s.XFrameOptions, &s.XContentTypeOptions,
 		&s.ReferrerPolicy, &s.PermissionsPolicy, &s.CrossOriginOpenerPolicy, &s.CrossOriginEmbedderPolicy,
 		&s.CrossOriginResourcePolicy}
-}
-
-func (s *SecurityHeaders) each(f func(*Header)) {
-	for _, h := range s.list() {
-		f(h)
-	}
 }
 
 // fieldCodes are the beginnings of the codes that concern the headers, in the order of list.

@@ -17,16 +17,13 @@ func first[T any](list []T) (one T) {
 	return one
 }
 
-// htmlPage is the condition of rules that concern pages of HTML only.
-func htmlPage(e *evidence) bool { return e.isPage() }
-
 // policyRules are about what the policies achieve.
 var policyRules = diag.Rules[*evidence]{{
 	Code: "headers.csp.report_only", Severity: diag.Warning, Category: factorPolicy, Ref: "CSP Level 3 section 3.2",
 	Title:       "Content-Security-Policy is report-only and blocks nothing",
 	Requirement: "A reported Content-Security-Policy is enforced too",
 	Advice:      "Once the reports show no resource that the page needs, send the policy as Content-Security-Policy.",
-	When:        htmlPage,
+	When:        (*evidence).isPage,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(len(e.reportOnly) > 0 && len(e.enforced) == 0,
 			"The page has Content-Security-Policy-Report-Only and no enforced policy: browsers report and block nothing.").About(fieldCSP)
@@ -37,7 +34,7 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
 	Advice: "Send a Content-Security-Policy. Start with Content-Security-Policy-Report-Only listing what the page loads, " +
 		"give inline scripts nonces or hashes, and enforce it once the reports are clean.",
-	When: htmlPage,
+	When: (*evidence).isPage,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: an injected script runs.").
 			About(fieldCSP).Suggesting(e.newPolicy())

@@ -15,7 +15,7 @@ var framingRules = diag.Rules[*evidence]{{
 	Title: "Any site may embed the page", Requirement: "Other sites cannot embed the page",
 	Advice: "Send X-Frame-Options: SAMEORIGIN, or frame-ancestors in Content-Security-Policy with the sites that " +
 		"embed the page on purpose.",
-	When: htmlPage,
+	When: (*evidence).isPage,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!e.framed() && !e.has("X-Frame-Options"),
 			"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and trick visitors into clicking in it (clickjacking).").
@@ -39,7 +39,7 @@ var framingRules = diag.Rules[*evidence]{{
 	Title: "X-Frame-Options has more than one value", Requirement: "X-Frame-Options has one value",
 	Advice: "Send one value, once: let only one of web server, proxy and application send the header. Where values " +
 		"differ, browsers refuse to embed the page at all.",
-	When: htmlPage,
+	When: (*evidence).isPage,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(len(words(e.value("X-Frame-Options"))) > 1, "X-Frame-Options is %s.", diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
 	},

@@ -82,8 +82,6 @@ func (e *evidence) find(holds func(access) bool) (access, bool) {
 	return list[i], true
 }
 
-func reflects(a access) bool { return a.origin == foreignOrigin && a.allowed == a.origin }
-
 // sharing reports whether other sites may read anything, as far as that is known.
 func sharing(e *evidence) bool {
 	_, ok := e.find(func(a access) bool { return a.allowed != "" })
@@ -112,7 +110,7 @@ var sharingRules = diag.Rules[*evidence]{{
 	Requirement: "CORS gives credentials to no foreign site",
 	Advice:      "Compare Origin with a list of the sites that may read, and send no Access-Control-Allow-Origin to others.",
 	Fails: func(e *evidence) diag.Failures {
-		a, ok := e.find(func(a access) bool { return reflects(a) && a.credentials })
+		a, ok := e.find(func(a access) bool { return a.origin == foreignOrigin && a.allowed == a.origin && a.credentials })
 		return diag.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin and with Access-Control-Allow-Credentials: "+
 			"any site can read what a visitor sees when logged in.", a.origin).About(fieldCORS)
 	},

@@ -93,7 +93,10 @@ func (e *evidence) grade() Grade {
 
 func (e *evidence) preload() Preload {
 	p := Preload{
-		Status: e.status(), ListVersion: e.list.Version, Eligible: e.eligible(), Requirements: e.requirements(),
+		Status: e.status(), ListVersion: e.list.Version, Eligible: e.eligible(), Requirements: []Requirement{
+			e.headerRequirement(needMaxAge), e.headerRequirement(needSubdomains), e.headerRequirement(needDirective),
+			e.redirectRequirement(), e.certificateRequirement(), e.wwwRequirement(), e.rootRequirement(),
+		},
 	}
 	if e.entry == nil {
 		return p
@@ -154,13 +157,6 @@ const (
 // Values lists the requirements.
 func (RequirementCode) Values() []string {
 	return diag.Values(needMaxAge, needSubdomains, needDirective, needRedirect, needCertificate, needWWW, needRoot)
-}
-
-func (e *evidence) requirements() []Requirement {
-	list := []Requirement{e.headerRequirement(needMaxAge), e.headerRequirement(needSubdomains),
-		e.headerRequirement(needDirective), e.redirectRequirement(), e.certificateRequirement(), e.wwwRequirement(),
-		e.rootRequirement()}
-	return list
 }
 
 // headerRequirement is one that the header must meet, as hstspreload.org reads it.

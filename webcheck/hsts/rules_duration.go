@@ -2,14 +2,11 @@ package hsts
 
 import "github.com/diagkit/diagkit/diag"
 
-// inForce reports whether browsers obey the header.
-func inForce(e *evidence) bool { return e.inForce() }
-
 // durationRules are about what a header that is in force says.
 var durationRules = diag.Rules[*evidence]{{
 	Code: "hsts.max_age.zero", Severity: diag.Warning, Weight: 40, Ref: "RFC 6797 section 6.1.1",
 	Title: "max-age=0 turns HSTS off", Requirement: "The max-age is above 0",
-	Advice: "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice, When: inForce,
+	Advice: "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice, When: (*evidence).inForce,
 	Fails: func(e *evidence) diag.Failures {
 		if e.age() > 0 {
 			return nil

@@ -9,12 +9,6 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// refusesHEAD reports whether the server does not know the method (RFC 9110 sections 15.5.6 and 15.6.2).
-func refusesHEAD(e *evidence) bool {
-	code := e.end().hop.StatusCode
-	return e.head && (code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented)
-}
-
 // turnsAway reports whether a status speaks of who asks rather than of the page: a wall against programs, a
 // login, a limit (RFC 9110 sections 15.5.2 and 15.5.4, RFC 6585 section 4).
 func turnsAway(h *fetch.Hop) bool {
@@ -28,8 +22,9 @@ var destinationRules = diag.Rules[*evidence]{{
 	Title: "Server does not support HEAD", Requirement: "The server supports the method",
 	Advice: "Check with GET. Servers must support HEAD wherever they support GET.", When: arrived,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(refusesHEAD(e), "%s answers a HEAD request with status %d.", e.end().at(),
-			e.end().hop.StatusCode).About(hop(e.end()))
+		code := e.end().hop.StatusCode
+		refused := code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented // RFC 9110 sections 15.5.6 and 15.6.2
+		return diag.FailIf(e.head && refused, "%s answers a HEAD request with status %d.", e.end().at(), code).About(hop(e.end()))
 	},
 }, {
 	Code: "url.status", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"url.method"},

@@ -235,8 +235,6 @@ func (e *evidence) mustStaple() bool {
 // sctList is the extension of an OCSP response that holds timestamps (RFC 6962 section 3.3).
 var sctList = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 5}
 
-func isSCTExtension(x pkix.Extension) bool { return x.Id.Equal(sctList) }
-
 func (e *evidence) ocspReport() OCSP {
 	r := OCSP{Stapled: len(e.staple) > 0, MustStaple: e.mustStaple()}
 	if e.response == nil {

@@ -69,8 +69,12 @@ var chainRules = diag.Rules[*evidence]{{
 		if e.anchored || e.reason() != pki.UnknownAuthority && e.reason() != pki.Incomplete {
 			return nil
 		}
-		issuer := nameOf(pki.ParseName(e.top().RawIssuer))
-		return diag.Fail("The chain ends at the issuer %s, which is not a trusted authority%s.", issuer, e.notSent())
+		also := ""
+		if e.incomplete() {
+			also = "; the server does not send its certificate, so it may also be a missing intermediate certificate"
+		}
+		return diag.Fail("The chain ends at the issuer %s, which is not a trusted authority%s.",
+			nameOf(pki.ParseName(e.top().RawIssuer)), also)
 	},
 }, {
 	Code: "tls.chain.expired", Severity: diag.Critical, Weight: 15, Fact: ground.Untrusted, Differs: whyUntrusted,
@@ -137,11 +141,3 @@ var chainRules = diag.Rules[*evidence]{{
 		})
 	},
 }}
-
-// notSent says that the certificate of the last issuer is not among those served.
-func (e *evidence) notSent() string {
-	if !e.incomplete() {
-		return ""
-	}
-	return "; the server does not send its certificate, so it may also be a missing intermediate certificate"
-}

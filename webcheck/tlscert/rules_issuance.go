@@ -31,7 +31,9 @@ var issuanceRules = diag.Rules[*evidence]{{
 	Title:       "Certificate timestamp is not valid",
 	Requirement: "The timestamps can be read, and their signatures are valid",
 	Advice:      "Have the certificate reissued: browsers do not count the timestamp.",
-	When:        func(e *evidence) bool { return certified(e) && (e.sctFault || slices.ContainsFunc(e.scts, judged)) },
+	When: func(e *evidence) bool {
+		return certified(e) && (e.sctFault || slices.ContainsFunc(e.scts, func(s SCT) bool { return s.Verified != nil }))
+	},
 	Fails: func(e *evidence) (list diag.Failures) {
 		if e.sctFault {
 			list = diag.Fail("A timestamp in the certificate cannot be read.")
@@ -104,14 +106,8 @@ var issuanceRules = diag.Rules[*evidence]{{
 // stapled reports whether there is an OCSP response that can be used.
 func stapled(e *evidence) bool { return e.response != nil }
 
-// judged reports whether it is known if the signature of a timestamp is valid.
-func judged(s SCT) bool { return s.Verified != nil }
-
-// caaAsked reports whether it is known what CAA records there are.
-func caaAsked(e *evidence) bool { return e.caa.asked && e.caa.err == nil }
-
 // limited reports whether there are CAA records for the name of a certificate.
-func limited(e *evidence) bool { return caaAsked(e) && len(e.caa.records) > 0 }
+func limited(e *evidence) bool { return e.caa.err == nil && len(e.caa.records) > 0 }
 
 // caaRules are about which authorities may issue the next certificate. The present one stays valid whatever they say.
 var caaRules = diag.Rules[*evidence]{{
@@ -123,7 +119,7 @@ var caaRules = diag.Rules[*evidence]{{
 		if e.caa.err == nil {
 			return nil
 		}
-		return diag.Failures{{Detail: upper(e.caa.err.Error()) + "."}}
+		return diag.Fail("%s", diag.Sentence(e.caa.err.Error()))
 	},
 }, {
 	Code: "tls.caa.syntax", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.2",
@@ -168,11 +164,3 @@ var caaRules = diag.Rules[*evidence]{{
 			"but renewal will fail.", e.caa.domain, diag.Quote(strings.Join(domains, ", ")), diag.Quote(name))
 	},
 }}
-
-// upper makes a sentence of the text of an error.
-func upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}

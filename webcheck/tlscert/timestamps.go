@@ -3,6 +3,7 @@ package tlscert
 import (
 	"bytes"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func (e *evidence) readSCTs() {
 	for range min(e.handshakeSCTs, pki.MaxSCTs) {
 		e.scts = append(e.scts, SCT{Source: sctHandshake})
 	}
-	if e.response != nil && slices.ContainsFunc(e.response.Extensions, isSCTExtension) {
+	if e.response != nil && slices.ContainsFunc(e.response.Extensions, func(x pkix.Extension) bool { return x.Id.Equal(sctList) }) {
 		e.scts = append(e.scts, SCT{Source: sctStapled})
 	}
 }

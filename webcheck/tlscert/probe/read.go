@@ -80,8 +80,6 @@ type reader struct {
 	buffer  []byte // of the message that is not yet complete
 }
 
-func newReader(in io.Reader) *reader { return &reader{in: in, left: maxRead} }
-
 // message returns the next handshake message, the content of which is valid until the next call.
 func (r *reader) message() (kind uint8, content []byte, err error) {
 	for {

@@ -52,7 +52,7 @@ func Ask(ctx context.Context, conn net.Conn, h Hello) (*Reply, error) {
 	if _, err := conn.Write(h.bytes()); err != nil {
 		return nil, closed(err)
 	}
-	return newReader(conn).reply()
+	return (&reader{in: conn, left: maxRead}).reply()
 }
 
 // reply reads the messages of the server up to where it waits for the client.
