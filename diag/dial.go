@@ -296,11 +296,7 @@ func (r *race) failure() error {
 type dialErrors []error
 
 func (list dialErrors) Error() string {
-	texts := make([]string, len(list))
-	for i, err := range list {
-		texts[i] = err.Error()
-	}
-	return strings.Join(texts, "; ")
+	return strings.Join(Map(list, error.Error), "; ")
 }
 
 func (list dialErrors) Unwrap() []error { return list }

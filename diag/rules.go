@@ -195,11 +195,7 @@ type RuleInfo struct {
 
 // Describe lists what is known about each rule without evidence, in the order of the table.
 func (rules Rules[E]) Describe() []RuleInfo {
-	infos := make([]RuleInfo, 0, len(rules))
-	for i := range rules {
-		infos = append(infos, rules[i].info())
-	}
-	return infos
+	return Map(rules, func(r Rule[E]) RuleInfo { return r.info() })
 }
 
 func (r *Rule[E]) info() RuleInfo {

@@ -134,9 +134,14 @@ func Quote(s string) string {
 
 // Values are the words of an enumeration, for its method of that name.
 func Values[T ~string](list ...T) []string {
-	words := make([]string, len(list))
-	for i, v := range list {
-		words[i] = string(v)
+	return Map(list, func(v T) string { return string(v) })
+}
+
+// Map returns what a function makes of each item of a list; of an empty list an empty one, and not nil.
+func Map[T, R any](list []T, f func(T) R) []R {
+	results := make([]R, len(list))
+	for i, item := range list {
+		results[i] = f(item)
 	}
-	return words
+	return results
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A Behaviour is what a TCP port does instead of serving.
@@ -69,11 +71,7 @@ func (w *World) endpoints(hostport string) []netip.AddrPort {
 		w.check(err)
 		return nil
 	}
-	var list []netip.AddrPort
-	for _, ip := range w.addresses(host, false) {
-		list = append(list, netip.AddrPortFrom(ip, port))
-	}
-	return list
+	return diag.Map(w.addresses(host, false), func(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip, port) })
 }
 
 func hostPort(s string) (host string, port uint16, err error) {

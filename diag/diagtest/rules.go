@@ -14,11 +14,7 @@ func Codes(v diag.Verdict) []diag.Code { return CodesOf(v.Findings) }
 
 // CodesOf returns the codes of findings, in order. It is never nil.
 func CodesOf(findings []diag.Finding) []diag.Code {
-	codes := []diag.Code{}
-	for _, f := range findings {
-		codes = append(codes, f.Code)
-	}
-	return codes
+	return diag.Map(findings, func(f diag.Finding) diag.Code { return f.Code })
 }
 
 // Score is the score of a verdict in words: "none" where there is no score.

@@ -1,10 +1,12 @@
 package diagtest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
 )
 
@@ -62,21 +64,19 @@ func (b Broken) holds(owner string, rrtype uint16) bool {
 	return (b.Name == "" || dns.CanonicalName(b.Name) == owner) && (b.Type == 0 || b.Type == rrtype)
 }
 
-// explanation is what a validating resolver says of a fault (RFC 8914 section 4).
+// explanations are what a validating resolver says of faults (RFC 8914 section 4); of the others, that they are bogus.
+var explanations = map[SigningFault]uint16{
+	SigExpired:     dns.ExtendedErrorCodeSignatureExpired,
+	SigNotYetValid: dns.ExtendedErrorCodeSignatureNotYetValid,
+	SigMissing:     dns.ExtendedErrorCodeRRSIGsMissing,
+	DenialMissing:  dns.ExtendedErrorCodeNSECMissing,
+	SigUnknownKey:  dns.ExtendedErrorCodeDNSKEYMissing,
+	SigZoneKey:     dns.ExtendedErrorCodeDNSKEYMissing,
+	DSMismatch:     dns.ExtendedErrorCodeDNSKEYMissing,
+}
+
 func (f SigningFault) explanation() uint16 {
-	switch f {
-	case SigExpired:
-		return dns.ExtendedErrorCodeSignatureExpired
-	case SigNotYetValid:
-		return dns.ExtendedErrorCodeSignatureNotYetValid
-	case SigMissing:
-		return dns.ExtendedErrorCodeRRSIGsMissing
-	case DenialMissing:
-		return dns.ExtendedErrorCodeNSECMissing
-	case SigUnknownKey, SigZoneKey, DSMismatch:
-		return dns.ExtendedErrorCodeDNSKEYMissing
-	}
-	return dns.ExtendedErrorCodeDNSBogus
+	return cmp.Or(explanations[f], dns.ExtendedErrorCodeDNSBogus)
 }
 
 // Sign signs a zone, and every parent zone, up to the root, that was not yet signed. Zones that the
@@ -157,11 +157,7 @@ func (w *World) Anchors() []*dns.DS { return w.DS(".") }
 
 // anchors is Anchors for an Env, which takes DNSKEY records too.
 func (w *World) anchors() []dns.RR {
-	var list []dns.RR
-	for _, ds := range w.Anchors() {
-		list = append(list, ds)
-	}
-	return list
+	return diag.Map(w.Anchors(), func(ds *dns.DS) dns.RR { return ds })
 }
 
 // DS returns the DS records that fit the keys of a signed zone, whether or not the parent zone has them.

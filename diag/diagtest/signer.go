@@ -86,12 +86,7 @@ func (s *signer) flaw(owner string, rrtype uint16) Broken {
 }
 
 func (s *signer) has(f SigningFault) bool {
-	for _, b := range s.how.Broken {
-		if b.Fault == f {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.how.Broken, func(b Broken) bool { return b.Fault == f })
 }
 
 // signatures returns the signatures of the records at a node, with an owner that may be another if

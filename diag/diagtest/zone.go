@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
 )
 
@@ -186,13 +187,7 @@ func renamed(rrs []dns.RR, owner string) []dns.RR {
 	return list
 }
 
-func copied(rrs []dns.RR) []dns.RR {
-	list := make([]dns.RR, len(rrs))
-	for i, rr := range rrs {
-		list[i] = dns.Copy(rr)
-	}
-	return list
-}
+func copied(rrs []dns.RR) []dns.RR { return diag.Map(rrs, dns.Copy) }
 
 // apexes returns the names with an SOA record.
 func apexes(records []dns.RR) map[string]bool {

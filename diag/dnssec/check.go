@@ -222,9 +222,7 @@ func algorithmsOf(chain []Zone) []Algorithm {
 			used[s.Algorithm] = true
 		}
 	}
-	list := []Algorithm{}
-	for _, number := range slices.Sorted(maps.Keys(used)) {
-		list = append(list, Algorithm{number, AlgorithmName(number), Recommend(number)})
-	}
-	return list
+	return diag.Map(slices.Sorted(maps.Keys(used)), func(number uint8) Algorithm {
+		return Algorithm{number, AlgorithmName(number), Recommend(number)}
+	})
 }

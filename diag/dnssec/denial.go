@@ -1,6 +1,8 @@
 package dnssec
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -72,17 +74,9 @@ func (v *engine) denials(msg *message, z name, keys []*key) *denials {
 
 // sorted lists the sets of a section in canonical order, so that the same answer is always judged the same way.
 func sorted(sets map[setKey]*rrset) []*rrset {
-	list := make([]*rrset, 0, len(sets))
-	for _, set := range sets {
-		list = append(list, set)
-	}
-	slices.SortFunc(list, func(a, b *rrset) int {
-		if c := compare(a.owner, b.owner); c != 0 {
-			return c
-		}
-		return int(a.rrtype) - int(b.rrtype)
+	return slices.SortedFunc(maps.Values(sets), func(a, b *rrset) int {
+		return cmp.Or(compare(a.owner, b.owner), int(a.rrtype)-int(b.rrtype))
 	})
-	return list
 }
 
 func (d *denials) add(set *rrset) {

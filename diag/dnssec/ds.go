@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
 )
 
@@ -109,15 +110,8 @@ func (v *validation) selfSigned(z *zone, msg *message, keys []*key) {
 			}
 		}
 	}
-	rrs := make([]*dns.DNSKEY, 0, len(signers))
-	for _, k := range signers {
-		rrs = append(rrs, k.rr)
-	}
-	all := make([]*dns.DNSKEY, 0, len(keys))
-	for _, k := range keys {
-		all = append(all, k.rr)
-	}
-	z.info.publish = ProposeDS(all, rrs)
+	record := func(k *key) *dns.DNSKEY { return k.rr }
+	z.info.publish = ProposeDS(diag.Map(keys, record), diag.Map(signers, record))
 }
 
 // ProposeDS returns the DS records with which the parent zone would vouch for keys that sign the DNSKEY records of

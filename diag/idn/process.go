@@ -76,11 +76,7 @@ func (n *name) ascii() string { return n.join(func(l *label) string { return l.a
 func (n *name) unicode() string { return n.join(func(l *label) string { return l.unicode }) }
 
 func (n *name) join(form func(*label) string) string {
-	texts := make([]string, len(n.labels))
-	for i, l := range n.labels {
-		texts[i] = form(l)
-	}
-	return strings.Join(texts, ".")
+	return strings.Join(diag.Map(n.labels, form), ".")
 }
 
 // process takes a name apart by the algorithm of UTS #46 section 4, non-transitional, with all its

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag"
 	"golang.org/x/text/unicode/bidi"
 )
 
@@ -109,10 +110,7 @@ func (l *label) checkDirection() {
 		return
 	}
 	p := table()
-	classes := []bidi.Class{}
-	for _, r := range l.unicode {
-		classes = append(classes, p.classOf(r))
-	}
+	classes := diag.Map([]rune(l.unicode), p.classOf)
 	inside := []bidi.Class{bidi.EN, bidi.ES, bidi.CS, bidi.ET, bidi.ON, bidi.BN, bidi.NSM}
 	var ends []bidi.Class
 	switch classes[0] {

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A Certificate describes an X.509 certificate (RFC 5280).
@@ -132,11 +134,7 @@ func alternativeNames(c *x509.Certificate) SAN {
 }
 
 func printable(list []string, limit int) []string {
-	out := make([]string, 0, min(len(list), limit))
-	for _, s := range list[:min(len(list), limit)] {
-		out = append(out, strings.ToValidUTF8(s, "\uFFFD"))
-	}
-	return out
+	return diag.Map(list[:min(len(list), limit)], func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") })
 }
 
 // keyUsageNames are the bits of the extension in order (RFC 5280 section 4.2.1.3).
@@ -175,10 +173,7 @@ var extKeyUsageNames = map[x509.ExtKeyUsage]string{
 const markUsage = "1.3.6.1.5.5.7.3.31"
 
 func extKeyUsage(c *x509.Certificate) []string {
-	names := []string{}
-	for _, usage := range c.ExtKeyUsage {
-		names = append(names, extKeyUsageNames[usage])
-	}
+	names := diag.Map(c.ExtKeyUsage, func(usage x509.ExtKeyUsage) string { return extKeyUsageNames[usage] })
 	for _, oid := range c.UnknownExtKeyUsage {
 		if s := oid.String(); s == markUsage {
 			names = append(names, "brandIndicatorForMessageIdentification")

@@ -109,9 +109,5 @@ func (s *probe) look(ctx context.Context, env *diag.Env, e *evidence) {
 
 // upstreamID names a set of servers by what it is made of, since lists of vantages may be replaced.
 func upstreamID(servers []resolver.Server) string {
-	texts := make([]string, len(servers))
-	for i, server := range servers {
-		texts[i] = server.String()
-	}
-	return "propagation " + strings.Join(texts, " ")
+	return "propagation " + strings.Join(diag.Map(servers, resolver.Server.String), " ")
 }

@@ -67,10 +67,7 @@ func parseValue(qtype resolve.Type, text string) (string, error) {
 
 // valuesOf returns the data of records as a sorted set in normal form.
 func valuesOf(rrs []dns.RR) []string {
-	values := make([]string, 0, len(rrs))
-	for _, rr := range rrs {
-		values = append(values, valueOf(rr))
-	}
+	values := diag.Map(rrs, valueOf)
 	slices.Sort(values)
 	return slices.Compact(values)
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -161,10 +162,5 @@ var redactions = []string{"redacted", "not disclosed", "withheld for privacy", "
 // isRedaction reports whether a value says that it is left out.
 func isRedaction(text string) bool {
 	text = strings.ToLower(text)
-	for _, r := range redactions {
-		if strings.Contains(text, r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(redactions, func(r string) bool { return strings.Contains(text, r) })
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // The limits of an answer.
@@ -55,12 +57,7 @@ func (n node) list() []node {
 	if !ok {
 		return []node{n}
 	}
-	array = array[:min(len(array), maxList)]
-	nodes := make([]node, len(array))
-	for i, v := range array {
-		nodes[i] = node{v}
-	}
-	return nodes
+	return diag.Map(array[:min(len(array), maxList)], func(v any) node { return node{v} })
 }
 
 // at returns the element of an array.

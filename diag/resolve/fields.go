@@ -108,10 +108,7 @@ func securityFields(rr dns.RR, now time.Time) Fields {
 
 func textFields(r *dns.TXT) Fields {
 	f := Fields{}
-	parts := make([]string, len(r.Txt))
-	for i := range r.Txt {
-		parts[i] = diag.TXT(&dns.TXT{Txt: r.Txt[i : i+1]})
-	}
+	parts := diag.TXTStrings(r)
 	f.setText("text", strings.Join(parts, ""))
 	f.setTexts("strings", parts)
 	return f
@@ -130,16 +127,12 @@ func pointerFields(r *dns.NAPTR) Fields {
 func serviceFields(r *dns.SVCB) Fields {
 	params := Fields{}
 	for _, kv := range r.Value {
-		name := strings.ReplaceAll(kv.Key().String(), "-", "_")
+		name := paramName(kv.Key())
 		switch p := kv.(type) {
 		case *dns.SVCBAlpn:
 			params.setTexts(name, p.Alpn)
 		case *dns.SVCBMandatory:
-			keys := make([]string, len(p.Code))
-			for i, key := range p.Code {
-				keys[i] = strings.ReplaceAll(key.String(), "-", "_")
-			}
-			params[name] = keys
+			params[name] = diag.Map(p.Code, paramName)
 		case *dns.SVCBNoDefaultAlpn, *dns.SVCBOhttp:
 			params[name] = true
 		case *dns.SVCBPort:
@@ -180,12 +173,11 @@ func addressText(ip net.IP) string {
 }
 
 func addressTexts(ips []net.IP, form func(net.IP) net.IP) []string {
-	list := make([]string, len(ips))
-	for i, ip := range ips {
-		list[i] = addressText(form(ip))
-	}
-	return list
+	return diag.Map(ips, func(ip net.IP) string { return addressText(form(ip)) })
 }
+
+// paramName is the name that a parameter of SVCB has in reports.
+func paramName(key dns.SVCBKey) string { return strings.ReplaceAll(key.String(), "-", "_") }
 
 func algorithmName(algorithm uint8) string {
 	if name, ok := dns.AlgorithmToString[algorithm]; ok {
@@ -203,9 +195,5 @@ func saltText(salt string) string {
 }
 
 func typeNames(bitmap []uint16) []string {
-	names := make([]string, len(bitmap))
-	for i, t := range bitmap {
-		names[i] = dns.Type(t).String()
-	}
-	return names
+	return diag.Map(bitmap, func(t uint16) string { return dns.Type(t).String() })
 }

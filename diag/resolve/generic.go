@@ -68,10 +68,7 @@ func holdsIPv6(words []string, ip diag.IP) bool {
 	for i := range groups {
 		groups[i] = strings.TrimLeft(hex.EncodeToString(b[8+2*i:10+2*i]), "0")
 	}
-	trimmed := make([]string, len(words))
-	for i, w := range words {
-		trimmed[i] = strings.TrimLeft(w, "0")
-	}
+	trimmed := diag.Map(words, func(w string) string { return strings.TrimLeft(w, "0") })
 	digits := []byte(hex.EncodeToString(b[8:]))
 	joined := strings.Join(words, "")
 	if strings.Contains(","+strings.Join(trimmed, ",")+",", ","+strings.Join(groups, ",")+",") ||

@@ -29,11 +29,7 @@ var refusals = map[uint16]string{
 // TypeNames lists the names of the common types. [ParseType] knows those of all others that the DNS
 // library can read too, such as LOC, CDS and OPENPGPKEY.
 func TypeNames() []string {
-	names := make([]string, len(common))
-	for i, t := range common {
-		names[i] = dns.TypeToString[t]
-	}
-	return names
+	return diag.Map(common, func(t uint16) string { return dns.TypeToString[t] })
 }
 
 // ParseType reads the name of a type in any letter case, or TYPEnnn. The error is a

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
 )
 
@@ -98,11 +99,7 @@ func (f Fields) setTexts(name string, texts []string) {
 }
 
 func hexList(texts []string) []string {
-	list := make([]string, len(texts))
-	for i, text := range texts {
-		list[i] = hex.EncodeToString([]byte(text))
-	}
-	return list
+	return diag.Map(texts, func(text string) string { return hex.EncodeToString([]byte(text)) })
 }
 
 // serialTime returns the time that is meant by a 32-bit number of seconds: the one of all that are

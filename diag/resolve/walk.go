@@ -215,10 +215,7 @@ func withoutGlue(e *evidence) diag.Failures {
 
 // dataSet is the data of records, in an order that does not depend on theirs.
 func dataSet(rrs []dns.RR) []string {
-	set := make([]string, len(rrs))
-	for i, rr := range rrs {
-		set[i] = dataText(rr)
-	}
+	set := diag.Map(rrs, dataText)
 	slices.Sort(set)
 	return slices.Compact(set)
 }

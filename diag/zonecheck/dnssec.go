@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
@@ -106,10 +107,7 @@ func (s *zoneSecurity) compareKeys(a *answers) {
 		if !ad.Replies[survey.ProbeKeys].Settled() {
 			continue
 		}
-		var lines []string
-		for _, rr := range a.records(ad, survey.ProbeKeys, dns.TypeDNSKEY) {
-			lines = append(lines, contentOf(rr))
-		}
+		lines := diag.Map(a.records(ad, survey.ProbeKeys, dns.TypeDNSKEY), contentOf)
 		slices.Sort(lines)
 		text := strings.Join(lines, "\n")
 		switch {

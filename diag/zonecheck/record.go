@@ -14,10 +14,7 @@ func contents(records []dns.RR) string {
 	if len(records) == 0 {
 		return "none"
 	}
-	lines := []string{}
-	for _, rr := range records {
-		lines = append(lines, dataOf(rr))
-	}
+	lines := diag.Map(records, dataOf)
 	slices.Sort(lines)
 	return strings.Join(slices.Compact(lines), ", ")
 }
@@ -43,13 +40,7 @@ func hostName(name string) bool {
 	return err == nil
 }
 
-func bareNames(list []string) []string {
-	names := []string{}
-	for _, n := range list {
-		names = append(names, survey.BareName(n))
-	}
-	return names
-}
+func bareNames(list []string) []string { return diag.Map(list, survey.BareName) }
 
 // minus lists what is in the first list and not in the second.
 func minus(all, less []string) []string {

@@ -106,10 +106,9 @@ var childRules = diag.Rules[*evidence]{{
 }}
 
 func dsTexts(list []*dns.DS) []string {
-	var texts []string
-	for _, ds := range list {
-		texts = append(texts, fmt.Sprint(ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToLower(ds.Digest)))
-	}
+	texts := diag.Map(list, func(ds *dns.DS) string {
+		return fmt.Sprint(ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToLower(ds.Digest))
+	})
 	slices.Sort(texts)
 	return texts
 }

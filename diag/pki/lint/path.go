@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -79,9 +80,5 @@ func (s *search) anchors(top *x509.Certificate) [][]*x509.Certificate {
 	if err != nil {
 		return nil
 	}
-	roots := [][]*x509.Certificate{}
-	for _, chain := range chains {
-		roots = append(roots, chain[1:])
-	}
-	return roots
+	return diag.Map(chains, func(chain []*x509.Certificate) []*x509.Certificate { return chain[1:] })
 }
