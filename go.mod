@@ -3,6 +3,7 @@ module github.com/diagkit/diagkit
 go 1.26.0
 
 require (
+	blitiri.com.ar/go/spf v1.5.1
 	code.dny.dev/ssrf v0.3.0
 	github.com/PuerkitoBio/goquery v1.13.0
 	github.com/alicebob/miniredis/v2 v2.40.0

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/header/live"
 	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // analysis is a header read in full, and what the DNS says about it.
@@ -131,7 +131,7 @@ func (a *analysis) readClaims() (c claims) {
 // sender's and says itself that it took the message from elsewhere; empty if it did not.
 func (a *analysis) forwarder() string {
 	l := a.live
-	if l == nil || l.Hop == nil || l.SPFGave(spf.Pass) && l.SPFAligned() {
+	if l == nil || l.Hop == nil || l.SPFGave(eval.Pass) && l.SPFAligned() {
 		return ""
 	}
 	name := a.server()

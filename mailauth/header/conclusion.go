@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/header/live"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // conclude weighs what was found.
@@ -107,9 +107,9 @@ func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	c.say("%s publishes no DMARC policy.", l.Author())
 	a.sayMechanisms(c)
 	switch {
-	case l.Signed(dkim.Pass) != nil, l.SPFGave(spf.Pass) && !l.AnyoneMaySend() && l.SPFAligned():
+	case l.Signed(dkim.Pass) != nil, l.SPFGave(eval.Pass) && !l.AnyoneMaySend() && l.SPFAligned():
 		c.Authentic = likely
-	case l.SPFGave(spf.Fail) && l.SPFAligned() && len(l.DKIM.Signatures) == 0 && a.forwarder() == "" && l.Now.Sub(l.At) <= staleRecord:
+	case l.SPFGave(eval.Fail) && l.SPFAligned() && len(l.DKIM.Signatures) == 0 && a.forwarder() == "" && l.Now.Sub(l.At) <= staleRecord:
 		c.Authentic = unlikely
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/header/live"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // Authenticity says whether a message comes from the domain that its From field shows.
@@ -77,14 +77,14 @@ type PTR live.PTR
 
 // SPFResult is what SPF says about the server that delivered.
 type SPFResult struct {
-	IP          string      `json:"ip" doc:"address of the server"`
-	Identity    Identity    `json:"identity" doc:"what was checked: the envelope sender, or the HELO name"`
-	Domain      string      `json:"domain" doc:"whose record was evaluated"`
-	Result      spf.Outcome `json:"result" doc:"the result"`
-	Aligned     bool        `json:"aligned" doc:"whether the domain is aligned with that of the author"`
-	MatchedTerm string      `json:"matched_term,omitempty" doc:"the mechanism that decided"`
-	Explanation string      `json:"explanation,omitempty" doc:"what the domain says to servers that it refuses"`
-	Reason      string      `json:"reason,omitempty" doc:"why there is no record, or why it could not be evaluated"`
+	IP          string       `json:"ip" doc:"address of the server"`
+	Identity    Identity     `json:"identity" doc:"what was checked: the envelope sender, or the HELO name"`
+	Domain      string       `json:"domain" doc:"whose record was evaluated"`
+	Result      eval.Outcome `json:"result" doc:"the result"`
+	Aligned     bool         `json:"aligned" doc:"whether the domain is aligned with that of the author"`
+	MatchedTerm string       `json:"matched_term,omitempty" doc:"the mechanism that decided"`
+	Explanation string       `json:"explanation,omitempty" doc:"what the domain says to servers that it refuses"`
+	Reason      string       `json:"reason,omitempty" doc:"why there is no record, or why it could not be evaluated"`
 }
 
 // DKIMResult is what became of a signature.

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/header/live"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // report is the live part of the report.
@@ -43,7 +43,7 @@ func (a *analysis) report() Live {
 	return r
 }
 
-func spfReport(l *live.Evidence, r *spf.Result, identity Identity) *SPFResult {
+func spfReport(l *live.Evidence, r *eval.Result, identity Identity) *SPFResult {
 	if r == nil {
 		return nil
 	}
@@ -75,8 +75,8 @@ func (a *analysis) align(to *Alignment) {
 	if l == nil || l.Could == nil {
 		return
 	}
-	if l.SPF != nil && !l.SPFGave(spf.Temperror) {
-		to.SPFAligned = new(l.SPFGave(spf.Pass) && l.SPFAligned())
+	if l.SPF != nil && !l.SPFGave(eval.Temperror) {
+		to.SPFAligned = new(l.SPFGave(eval.Pass) && l.SPFAligned())
 	}
 	switch {
 	case l.Signed(dkim.Pass) != nil:

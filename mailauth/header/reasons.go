@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/header/live"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // sayMechanisms says how each mechanism went, and what is missing.
@@ -79,7 +79,7 @@ func (a *analysis) saySPF(c *Conclusion) {
 	}
 	domain := diag.Quote(l.SPF.Domain)
 	switch l.SPF.Outcome {
-	case spf.Pass:
+	case eval.Pass:
 		whose := ", the domain of the envelope sender, which is not the author's"
 		switch {
 		case l.SPFAligned():
@@ -88,13 +88,13 @@ func (a *analysis) saySPF(c *Conclusion) {
 			whose = ", the domain of the envelope sender"
 		}
 		c.say("The server %s is authorized to send for %s (SPF)%s.", l.Hop.IP, domain, whose)
-	case spf.Fail, spf.Softfail:
+	case eval.Fail, eval.Softfail:
 		if a.forwarder() == "" {
 			c.say("The server %s is not authorized to send for %s (SPF: %s).", l.Hop.IP, domain, l.SPF.Outcome)
 		}
-	case spf.Temperror:
+	case eval.Temperror:
 		c.say("SPF for %s could not be checked: %s.", domain, diag.Quote(l.SPF.Reason))
-	case spf.Permerror:
+	case eval.Permerror:
 		c.say("The SPF record of %s cannot be evaluated: %s.", domain, diag.Quote(l.SPF.Reason))
 	default:
 		c.say("%s does not say whether the server %s may send (SPF: %s).", domain, l.Hop.IP, l.SPF.Outcome)
@@ -105,7 +105,7 @@ func (a *analysis) saySPF(c *Conclusion) {
 func (a *analysis) sayForwarded(c *Conclusion) {
 	by := a.forwarder()
 	effect := "SPF concerns the forwarder"
-	if a.live.SPFGave(spf.Fail, spf.Softfail) {
+	if a.live.SPFGave(eval.Fail, eval.Softfail) {
 		effect = "SPF fails for that reason"
 	}
 	switch {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // liveRules judge what the DNS says about a message.
@@ -41,8 +41,8 @@ func (a *analysis) Unanswered() (list []diag.Source) {
 		source diag.Source
 		silent bool
 	}{
-		{asksSPF, l.SPFGave(spf.Temperror) || l.HopSilent()},
-		{asksHELO, l.HELO != nil && l.HELO.Outcome == spf.Temperror || l.HopSilent()},
+		{asksSPF, l.SPFGave(eval.Temperror) || l.HopSilent()},
+		{asksHELO, l.HELO != nil && l.HELO.Outcome == eval.Temperror || l.HopSilent()},
 		{asksKeys, l.KeySilent()},
 		{asksPolicy, l.DMARC.Result == policy.ResultTempError},
 		{asksNames, l.NamesSilent()},

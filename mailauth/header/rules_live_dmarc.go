@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/header/live"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // maxSilences bounds the lookups that a sentence tells of.
@@ -156,7 +156,7 @@ func spfOutcome(l *live.Evidence) string {
 	switch {
 	case l.SPF == nil:
 		return "SPF was not checked"
-	case l.SPFGave(spf.Pass) && !l.SPFAligned():
+	case l.SPFGave(eval.Pass) && !l.SPFAligned():
 		return fmt.Sprintf("SPF passes, but for %s, which is not aligned", diag.Quote(l.SPF.Domain))
 	default:
 		return fmt.Sprintf("SPF for %s and the domain %s gives %s", l.Hop.IP, diag.Quote(l.SPF.Domain), l.SPF.Outcome)

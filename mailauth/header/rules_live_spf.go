@@ -2,7 +2,7 @@ package header
 
 import (
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 var liveSPFRules = diag.Rules[*analysis]{
@@ -31,7 +31,7 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Requirement: "The SPF record authorizes specific servers only",
 		Advice: "Do not treat the pass as evidence. The owner of the domain has to list the servers that send for " +
 			"it, and end the record with -all or ~all.",
-		When: func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome == spf.Pass },
+		When: func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome == eval.Pass },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(a.live.AnyoneMaySend(), "SPF passes by the mechanism all: %s authorizes anyone to send.",
 				diag.Quote(a.live.SPF.Domain)).About(a.live.SPF.Domain)
@@ -42,9 +42,9 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Ref: "RFC 7208 section 2.6.7", Title: "Envelope sender's SPF record is invalid",
 		Requirement: "The envelope sender's SPF record is valid",
 		Advice:      "Have the owner of the domain correct its SPF record. Use spf/lookup to see what is wrong with it.",
-		When:        func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome != spf.None },
+		When:        func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome != eval.None },
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.SPF.Outcome == spf.Permerror, "The SPF record of %s cannot be evaluated: %s.",
+			return diag.FailIf(a.live.SPF.Outcome == eval.Permerror, "The SPF record of %s cannot be evaluated: %s.",
 				diag.Quote(a.live.SPF.Domain), diag.Quote(a.live.SPF.Reason)).About(a.live.SPF.Domain)
 		},
 	},
@@ -55,7 +55,7 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Advice: "Have the operator of the server authorize its address in the SPF record of its HELO name, such as " +
 			"\"v=spf1 a -all\", or use a HELO name of its own.",
 		When: func(a *analysis) bool {
-			return checked(a) && a.live.HELO != nil && a.live.HELO.Outcome != spf.Temperror && a.live.HELO.Outcome != spf.None
+			return checked(a) && a.live.HELO != nil && a.live.HELO.Outcome != eval.Temperror && a.live.HELO.Outcome != eval.None
 		},
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(refused(a.live.HELO), "SPF for the HELO name %s gives %s for %s: that name does not "+
@@ -66,8 +66,8 @@ var liveSPFRules = diag.Rules[*analysis]{
 
 // judged reports whether SPF has a result for the envelope sender.
 func judged(a *analysis) bool {
-	return checked(a) && a.live.SPF != nil && a.live.SPF.Outcome != spf.Temperror
+	return checked(a) && a.live.SPF != nil && a.live.SPF.Outcome != eval.Temperror
 }
 
 // refused reports whether SPF says that a server may not send.
-func refused(r *spf.Result) bool { return r.Outcome == spf.Fail || r.Outcome == spf.Softfail }
+func refused(r *eval.Result) bool { return r.Outcome == eval.Fail || r.Outcome == eval.Softfail }

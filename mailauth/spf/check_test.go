@@ -2,9 +2,7 @@ package spf
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,115 +10,13 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
 // testTime is the time of a world that has just begun.
 var testTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func TestCheck(t *testing.T) {
-	w := published(t, "v=spf1 include:%{h}.x.example ip4:192.0.2.1 exists:%{l}.%{o}.x.example ptr:trusted.example -all "+
-		"exp=why.example.com", `
-		why.example.com. TXT "%{c} at %{r}: %{s}"
-		mail.example.org.x.example. TXT "v=spf1 ip4:192.0.2.2 -all"
-		joe.example.com.x.example. A 127.0.0.2
-		example.org. TXT "v=spf1 ip4:192.0.2.9 ?all"
-		mail.example.org. TXT "v=spf1 a -all"
-		mail.example.org. A 192.0.2.7
-		8.2.0.192.in-addr.arpa. PTR h.trusted.example.
-		8.2.0.192.in-addr.arpa. PTR h.elsewhere.example.
-		h.trusted.example. A 192.0.2.8`)
-	w.Break("broken.example", dns.RcodeServerFailure)
-	tests := []struct {
-		name string
-		req  CheckRequest
-		want string // outcome, matched term and domain, explanation
-	}{
-		{"network", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("192.0.2.1")},
-			"pass ip4:192.0.2.1 example.com "},
-		{"mapped", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("::ffff:192.0.2.1")},
-			"pass ip4:192.0.2.1 example.com "},
-		{"include with HELO", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("192.0.2.2")},
-			"pass ip4:192.0.2.2 mail.example.org.x.example "},
-		{"local part", CheckRequest{Sender: "joe@example.com", HELO: "mail.example.org", IP: ip("192.0.2.3")},
-			"pass exists:%{l}.%{o}.x.example example.com "},
-		{"host name", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("192.0.2.8")},
-			"pass ptr:trusted.example example.com "},
-		{"fail", CheckRequest{
-			Sender: "a@b@example.com", HELO: "mail.example.org", IP: ip("192.0.2.9"), Receiver: "mx.example",
-		}, "fail -all example.com 192.0.2.9 at mx.example: a@b@example.com"},
-		{"fail with a sender beyond ASCII", CheckRequest{
-			Sender: "\u00fc@example.com", HELO: "mail.example.org", IP: ip("192.0.2.9"), Receiver: "mx.example",
-		}, "fail -all example.com "},
-		{"unknown HELO", CheckRequest{Sender: "a@example.com", HELO: "other.example.org", IP: ip("192.0.2.1")},
-			"permerror   "},
-		{"bounce", CheckRequest{HELO: "mail.example.org", IP: ip("192.0.2.7")}, "pass a mail.example.org "},
-		{"other domain", CheckRequest{Domain: "example.org", Sender: "a@example.com", IP: ip("192.0.2.9")},
-			"pass ip4:192.0.2.9 example.org "},
-		{"no record", CheckRequest{Sender: "a@h.trusted.example", IP: ip("192.0.2.9")}, "none   "},
-		{"no domain", CheckRequest{Sender: "a@[192.0.2.1]", IP: ip("192.0.2.9")}, "none   "},
-		{"nothing", CheckRequest{IP: ip("192.0.2.9")}, "none   "},
-		{"no answer", CheckRequest{Sender: "a@broken.example", IP: ip("192.0.2.9")}, "temperror   "},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r, err := Check(t.Context(), w.Env(), tt.req)
-			require.NoError(t, err)
-			got := fmt.Sprintf("%s %s %s %s", r.Outcome, r.MatchedTerm, r.MatchedDomain, r.Explanation)
-			require.Equal(t, tt.want, got, r.Reason)
-			noResult := r.Outcome == None || r.Outcome == Temperror || r.Outcome == Permerror
-			require.Equal(t, noResult, r.Reason != "")
-		})
-	}
-}
-
-// U-labels are the same as A-labels, and terms that need a local part beyond ASCII never match (RFC 8616
-// section 4).
-func TestCheckEAI(t *testing.T) {
-	w := published(t, "v=spf1 exists:%{l}.l.example exists:%{s}.s.example include:%{h}.x.example -all", `
-		xn--mller-kva.example. TXT "v=spf1 ip4:192.0.2.1 -all"
-		xn--mller-kva.example.x.example. TXT "v=spf1 ip4:192.0.2.2 -all"
-		*.l.example. A 127.0.0.2
-		*.s.example. A 127.0.0.2`)
-	tests := []struct {
-		name         string
-		sender, helo string
-		ip           string
-		want         Outcome
-	}{
-		{"A-label", "u@xn--mller-kva.example", "mail.example.org", "192.0.2.1", Pass},
-		{"U-label", "u@m\u00fcller.example", "mail.example.org", "192.0.2.1", Pass},
-		{"U-label in capitals", "u@M\u00dcLLER.Example", "mail.example.org", "192.0.2.1", Pass},
-		{"U-label of combining characters", "u@mu\u0308ller.example", "mail.example.org", "192.0.2.1", Pass},
-		{"HELO as A-label", "", "xn--mller-kva.example", "192.0.2.1", Pass},
-		{"HELO as U-label", "", "m\u00fcller.example", "192.0.2.1", Pass},
-		{"HELO as U-label in a macro", "\u00fc@example.com", "m\u00fcller.example", "192.0.2.2", Pass},
-		{"local part in ASCII", "u@example.com", "m\u00fcller.example", "192.0.2.3", Pass},
-		{"local part beyond ASCII", "\u00fc@example.com", "m\u00fcller.example", "192.0.2.3", Fail},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r, err := Check(t.Context(), w.Env(), CheckRequest{Sender: tt.sender, HELO: tt.helo, IP: ip(tt.ip)})
-			require.NoError(t, err)
-			require.Equal(t, tt.want, r.Outcome, r.Reason)
-		})
-	}
-}
-
-// The PTR lookup of the macro p counts, too (RFC 7208 section 4.6.4): nine terms and it are ten, and a tenth
-// term is too many.
-func TestPTRMacroCounts(t *testing.T) {
-	for terms, want := range map[int]Outcome{8: Pass, 9: Permerror} {
-		record := "v=spf1 exists:%{p}.x.example" + strings.Repeat(" a:a.example.com", terms) + " +all"
-		w := published(t, record, "a.example.com. A 192.0.2.1\nx.example. A 192.0.2.1\nunknown.x.example. TXT x")
-		r, err := Check(t.Context(), w.Env(), CheckRequest{Sender: "u@example.com", IP: ip("192.0.2.9")})
-		require.NoError(t, err)
-		require.Equal(t, want, r.Outcome, "%d: %s", terms, r.Reason)
-		report := lookup(t, w)
-		require.Equal(t, 2+terms, report.DNSLookups.Count)
-	}
-}
 
 // Names with underscores are records that others include; a wildcard and the root have none of their own.
 func TestNamesWithoutRecord(t *testing.T) {
@@ -137,101 +33,6 @@ func TestNamesWithoutRecord(t *testing.T) {
 		var input *diag.InputError
 		require.ErrorAs(t, err, &input)
 	}
-}
-
-func ip(s string) netip.Addr { return netip.MustParseAddr(s) }
-
-// A mail that the first record decides asks for nothing else.
-func TestCheckAsksLittle(t *testing.T) {
-	w := published(t, "v=spf1 ip4:192.0.2.0/24 include:good.example.net -all", hosts)
-	_, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("192.0.2.1"), Sender: "a@example.com"})
-	require.NoError(t, err)
-	require.Equal(t, 1, w.Asked("", 0))
-}
-
-func TestCheckErrors(t *testing.T) {
-	w := published(t, "v=spf1 -all", "")
-	var input *diag.InputError
-	_, err := Check(t.Context(), w.Env(), CheckRequest{Sender: "a@example.com"})
-	require.ErrorAs(t, err, &input)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = Check(ctx, w.Env(), CheckRequest{IP: ip("192.0.2.1"), Sender: "a@example.com"})
-	require.ErrorIs(t, err, context.Canceled)
-}
-
-// Servers that are silent cost patience, not more, and what has been asked ahead does not outlive the
-// answer.
-func TestCheckPatience(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := published(t, "v=spf1 a:slow.example.com a:silent.example.com -all", "slow.example.com. A 192.0.2.1")
-		w.Silence("silent.example.com")
-		w.Delay("slow.example.com", time.Second)
-		begin := time.Now()
-		r, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("192.0.2.1"), Sender: "a@example.com"})
-		require.NoError(t, err)
-		require.Equal(t, Pass, r.Outcome)
-		require.Equal(t, time.Second, time.Since(begin))
-		begin = time.Now()
-		r, err = Check(t.Context(), w.Env(), CheckRequest{IP: ip("192.0.2.2"), Sender: "a@example.com"})
-		require.NoError(t, err)
-		require.Equal(t, Temperror, r.Outcome)
-		require.LessOrEqual(t, time.Since(begin), Timeout)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		r, err = Check(ctx, w.Env(), CheckRequest{IP: ip("192.0.2.2"), Sender: "a@example.com"})
-		require.NoError(t, err)
-		require.Equal(t, Temperror, r.Outcome)
-	})
-}
-
-// The limits of RFC 7208 section 4.6.4.
-func TestCheckLimits(t *testing.T) {
-	tests := []struct {
-		name, record, zone string
-		want               Outcome
-		lookups, voids     int
-	}{
-		{"redirect to itself", "v=spf1 redirect=example.com", "", Permerror, 11, 0},
-		{"include of itself", "v=spf1 include:example.com -all", "", Permerror, 11, 0},
-		{"two records in a circle", "v=spf1 include:loop.example.net -all", "", Permerror, 11, 0},
-		{"ten", "v=spf1" + strings.Repeat(" a:a.example.com", 10) + " ?all", "", Neutral, 10, 0},
-		{"eleven", "v=spf1" + strings.Repeat(" a:a.example.com", 11) + " ?all", "", Permerror, 11, 0},
-		{"two voids", "v=spf1 a:x.example.com mx:x.example.com ?all", "", Neutral, 2, 2},
-		{"three voids", "v=spf1 a:x.example.com mx:x.example.com exists:x.example.com ?all", "", Permerror, 3, 3},
-		{"void of the other family", "v=spf1 a:six.example.com a:six.example.com a:six.example.com ?all",
-			"six.example.com. AAAA 2001:db8::1", Permerror, 3, 3},
-		{"explanation does not count", "v=spf1 a:x.example.com mx:x.example.com -all exp=x.example.com", "", Fail, 2, 2},
-		{"eleven MX hosts", "v=spf1 mx:many.example.net ?all", manyMX(5) + "many.example.net. MX 99 b.example.com.",
-			Permerror, 1, 0},
-		{"ten MX hosts", "v=spf1 mx:many.example.net ?all", manyMX(5), Neutral, 1, 0},
-		{"name too long", "v=spf1 a:" + longName + " ?all", "", Neutral, 1, 0},
-		{"include too long", "v=spf1 include:" + longName + " ?all", "", Permerror, 1, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			w := published(t, tt.record, hosts+tt.zone)
-			r, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("203.0.113.1"), Sender: "a@example.com"})
-			require.NoError(t, err)
-			require.Equal(t, tt.want, r.Outcome, r.Reason)
-			require.Equal(t, tt.lookups, r.DNSLookups)
-			require.Equal(t, tt.voids, r.VoidLookups)
-		})
-	}
-}
-
-const longName = "a123456789012345678901234567890123456789012345678901234567890123.example.com"
-
-// Two hundred host names of a client cost no more than ten.
-func TestCheckManyNames(t *testing.T) {
-	zone := ""
-	for i := range 200 {
-		zone += fmt.Sprintf("1.113.0.203.in-addr.arpa. PTR h%d.example.net.\n", i)
-	}
-	w := published(t, "v=spf1 ptr exists:%{p}.example.net -all", zone)
-	_, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("203.0.113.1"), Sender: "a@example.com"})
-	require.NoError(t, err)
-	require.LessOrEqual(t, w.Asked("", dns.TypeA), maxPTR+1)
 }
 
 // A resolver that panics does not leave anybody waiting.
@@ -252,25 +53,12 @@ func (p panics) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return p.World.Exchange(ctx, q)
 }
 
-// What was asked ahead is over when the answer is there, also if the resolver takes its time to give up.
-func TestCheckLeavesNothingBehind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := published(t, "v=spf1 a:a.example.com include:silent.example.net -all", hosts)
-		w.Silence("silent.example.net")
-		w.Delay("a.example.com", time.Second)
-		slow := &lingering{World: w}
-		r, err := Check(t.Context(), &diag.Env{Resolver: slow}, CheckRequest{IP: ip("192.0.2.26"), Sender: "a@example.com"})
-		require.NoError(t, err)
-		require.Equal(t, Pass, r.Outcome)
-		require.Zero(t, slow.busy.Load())
-	})
-}
-
 // An examination does not wait for what was asked ahead for its address and is no longer needed.
 func TestLookupGivesUpWhatIsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := published(t, "v=spf1 a:a.example.com exists:%{i}.silent.example.com -all", hosts)
+		w := zoneWith(t, "v=spf1 a:a.example.com exists:%{i}.silent.example.com -all", hosts)
 		w.Silence("*.silent.example.com")
+		w.Delay("example.com", time.Millisecond)
 		w.Delay("a.example.com", time.Millisecond) // so that all that is ahead has been asked
 		slow := &lingering{World: w}
 		begin := time.Now()
@@ -278,9 +66,9 @@ func TestLookupGivesUpWhatIsAhead(t *testing.T) {
 			Domain: request.Domain, IP: diag.MustIP("192.0.2.26"),
 		})
 		require.NoError(t, err)
-		require.Equal(t, Pass, r.IPTest.Result)
+		require.Equal(t, eval.Pass, r.IPTest.Result)
 		require.Equal(t, 1, w.Asked("192.0.2.26.silent.example.com", dns.TypeA))
-		require.LessOrEqual(t, time.Since(begin), time.Second+time.Millisecond) // the resolver lingers for a second
+		require.LessOrEqual(t, time.Since(begin), time.Second+2*time.Millisecond) // the resolver lingers for a second
 		require.Zero(t, slow.busy.Load())
 	})
 }
@@ -300,3 +88,5 @@ func (l *lingering) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) 
 	}
 	return m, err
 }
+
+func ip(s string) netip.Addr { return netip.MustParseAddr(s) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -85,9 +86,9 @@ func TestCheckDetails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.record+" "+tt.client, func(t *testing.T) {
-			w := published(t, tt.record, zone)
+			w := zoneWith(t, tt.record, zone)
 			w.Fault("slow.example.net", dns.TypeTXT, diagtest.Fault{Silent: true})
-			r, err := Check(t.Context(), w.Env(), CheckRequest{
+			r, err := eval.Check(t.Context(), w.Env(), eval.Request{
 				IP: ip(tt.client), Sender: "a b@example.com", HELO: "mail.example.org",
 			})
 			require.NoError(t, err)
@@ -99,14 +100,14 @@ func TestCheckDetails(t *testing.T) {
 // Records that are the same twice are still two.
 func TestCheckSameTwice(t *testing.T) {
 	zone := records{"example.com": {{"TXT", []any{"v=spf1 -all"}}, {"TXT", []any{"v=spf1 -all"}}}}
-	r, err := Check(t.Context(), &diag.Env{Resolver: zone}, CheckRequest{IP: ip("192.0.2.1"), Sender: "a@example.com"})
+	r, err := eval.Check(t.Context(), &diag.Env{Resolver: zone}, eval.Request{IP: ip("192.0.2.1"), Sender: "a@example.com"})
 	require.NoError(t, err)
-	require.Equal(t, Permerror, r.Outcome)
+	require.Equal(t, eval.Permerror, r.Outcome)
 }
 
 // An explanation writes IPv6 addresses as the vectors of RFC 4408 have them.
 func TestExplanationOfIPv6(t *testing.T) {
-	w := published(t, "v=spf1 -all exp=why.example.net", hosts)
+	w := zoneWith(t, "v=spf1 -all exp=why.example.net", hosts)
 	r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: request.Domain, IP: diag.MustIP("cafe:babe::1")})
 	require.NoError(t, err)
 	require.Contains(t, r.IPTest.Explanation, "C.A.F.E.B.A.B.E.0.0.")
@@ -116,7 +117,7 @@ func TestExplanationOfIPv6(t *testing.T) {
 func TestEqualRecords(t *testing.T) {
 	var seen []string
 	for _, record := range []string{"v=spf1 ip4:5.5.5.5", "v=spf1 ip4:5.5.5.5 ?all"} {
-		r := lookup(t, published(t, record, "example.com. MX 10 mx.example.com.\n"+hosts))
+		r := lookup(t, zoneWith(t, record, "example.com. MX 10 mx.example.com.\n"+hosts))
 		require.Equal(t, "v=spf1 ip4:5.5.5.5 ~all", r.Recommendations[0].SuggestedValue)
 		seen = append(seen, fmt.Sprint(r.State, diagtest.Score(r.Verdict), r.Valid))
 	}
@@ -126,7 +127,7 @@ func TestEqualRecords(t *testing.T) {
 // A record whose version is off by a slip is told, with what it should be.
 func TestNearVersions(t *testing.T) {
 	for _, text := range []string{"v==spf1 mx -all", "v=sp1 mx -all", "v-spf1 mx -all", "version=spf1 mx -all"} {
-		r := lookup(t, published(t, text, "example.com. MX 10 mx.example.com.\n"+hosts))
+		r := lookup(t, zoneWith(t, text, "example.com. MX 10 mx.example.com.\n"+hosts))
 		require.Equal(t, []diag.Code{"spf.record.version"}, diagtest.Codes(r.Verdict), text)
 		require.Equal(t, "v=spf1 mx -all", r.Recommendations[0].SuggestedValue, text)
 	}

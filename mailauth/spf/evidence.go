@@ -8,10 +8,11 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 )
 
-// evidence is all that the rules look at; only gather and outline fill it.
+// evidence is all that the rules look at; only gather and outline fill it, and suggest.
 type evidence struct {
 	domain  diag.Name // zero in a validation without one
 	now     time.Time
@@ -32,7 +33,7 @@ type evidence struct {
 
 	tree   *Tree
 	ip     netip.Addr
-	result *Result // for ip; nil without one
+	result *eval.Result // for ip; nil without one
 	// What is computed of the rest, once.
 	nodes      []*Node
 	last       *Node // whose all decides: the root, or where it hands over to
@@ -40,6 +41,9 @@ type evidence struct {
 	complete   bool   // nothing is unknown but what depends on the mail
 	suggested  string // the record as it should be; empty if that is not known
 }
+
+// misplaced are labels under which records are published by mistake.
+var misplaced = []string{"spf", "_spf"}
 
 // A place is a name at which a record was found, and at which no receiver looks.
 type place struct {
@@ -54,7 +58,7 @@ func (e *evidence) helper() bool { return strings.Contains(e.domain.String(), "_
 func (e *evidence) sort() {
 	for i, text := range e.published.texts {
 		switch {
-		case isRecord(text):
+		case eval.IsRecord(text):
 			e.records = append(e.records, text)
 			e.strings = diag.TXTStrings(e.published.answer.Records[i])
 		case strings.HasPrefix(strings.ToLower(text), "spf2.0/"): // RFC 4406 section 3.1
@@ -78,7 +82,7 @@ func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
 		e.unheard = e.unheard || elsewhere[i].Err() != nil
 		for _, r := range elsewhere[i].Records {
 			switch text := diag.TXT(r); {
-			case !isRecord(text):
+			case !eval.IsRecord(text):
 			case i == 0:
 				e.wildcard = text
 			case text != e.wildcard:
@@ -135,12 +139,84 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 	return open
 }
 
-// handsOver returns the node to which a record redirects, or nil.
-func (n *Node) handsOver() *Node {
-	for _, c := range n.Children {
-		if c.Via == viaRedirect {
-			return c
+// resembles reports whether a text was probably meant as a record, although receivers discard it.
+func resembles(text string) bool {
+	squeezed := strings.ToLower(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \t\r\n\"'\\\ufeff\u200b\u00a0\u201c\u201d", r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text[:min(len(text), 64)], "")))
+	for _, start := range []string{"v=spf", "v:spf", "spf1", "v=fsp", "vspf1", "v=sfp", "spf=v1", "spf=1", "v.spf",
+		"v==spf", "v-spf1", "v=psf", "v=sp1", "version=spf"} {
+		if strings.HasPrefix(squeezed, start) {
+			return !eval.IsRecord(text)
+		}
+	}
+	return false
+}
+
+// redundant returns another include of the record that lets every host pass that one lets pass, or nil. If
+// held is set it must include the same record.
+func (e *evidence) redundant(t *ResolvedTerm, held bool) *ResolvedTerm {
+	if !plainInclude(t) || t.Child.dynamic() {
+		return nil
+	}
+	passed := t.Child.passing()
+	for i := range e.tree.Root.Terms {
+		other := &e.tree.Root.Terms[i]
+		if other == t || !plainInclude(other) || strings.EqualFold(other.Target, t.Target) ||
+			other.Child.holds(t.Child) != held || !held && t.Child.holds(other.Child) || passed.IsEmpty() ||
+			!passed.Minus(other.Child.passing()).IsEmpty() {
+			continue
+		}
+		if same := passed.Equal(other.Child.passing()); (!same || held || other.Offset < t.Offset) && e.allPass() {
+			return other
 		}
 	}
 	return nil
 }
+
+// allPass reports whether all mechanisms of the record have the sign +, but for all.
+func (e *evidence) allPass() bool {
+	return !slices.ContainsFunc(e.tree.Root.Terms, func(t ResolvedTerm) bool {
+		return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier != eval.QualifierPass
+	})
+}
+
+// resolved returns what the DNS says of a mechanism of the record, or nil.
+func (e *evidence) resolved(t *eval.Term) *ResolvedTerm {
+	for i := range e.tree.Root.Terms {
+		if r := &e.tree.Root.Terms[i]; r.Reached && r.Kind == eval.Mechanism && unsigned(r.Term) == unsigned(t) {
+			return r
+		}
+	}
+	return nil
+}
+
+// redirected returns the redirect of the record, if receivers follow it.
+func (e *evidence) redirected() *ResolvedTerm {
+	for i := range e.tree.Root.Terms {
+		if r := &e.tree.Root.Terms[i]; r.Reached && r.Name == eval.Redirect {
+			return r
+		}
+	}
+	return nil
+}
+
+// mayPass reports whether a term may let a host pass, known or not.
+func (e *evidence) mayPass(t *ResolvedTerm) bool {
+	switch {
+	case !t.Reached || t.Kind == eval.Mechanism && t.Qualifier != eval.QualifierPass:
+		return false
+	case t.Everyone || t.Dynamic || t.Cut || t.Err != nil:
+		return true
+	case t.Child != nil && (t.Child.dynamic() || t.Child.State == NodeDynamic || t.Child.State == NodeCut):
+		return true
+	default:
+		return e.offline && t.Name.Counted()
+	}
+}
+
+// unsigned is the canonical form of a mechanism without its sign, by which it is compared with others.
+func unsigned(t *eval.Term) string { return strings.ToLower(strings.TrimLeft(t.String(), "+-~?")) }

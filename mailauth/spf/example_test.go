@@ -3,7 +3,6 @@ package spf_test
 import (
 	"context"
 	"fmt"
-	"net/netip"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -49,39 +48,6 @@ func ExampleLookup() {
 	// 4 of 10 lookups, 1 void
 	// [192.0.2.25/32 198.51.100.0/24]
 	// pass ip4:198.51.100.0/24 _spf.example.net
-}
-
-func ExampleCheck() {
-	world, err := diagtest.New(diagtest.Config{Zone: exampleZone})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer world.Close()
-	result, err := spf.Check(context.Background(), world.Env(), spf.CheckRequest{
-		IP: netip.MustParseAddr("203.0.113.9"), Sender: "joe@example.com", HELO: "mail.example.org",
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(result.Outcome, result.MatchedTerm)
-	fmt.Println(result.Explanation)
-	// Output:
-	// fail -all
-	// 203.0.113.9 does not send for example.com
-}
-
-func ExampleParse() {
-	record, faults := spf.Parse("v=spf1 ipv4:192.0.2.1 include:_spf.example.net~all")
-	for _, f := range faults {
-		fmt.Printf("byte %d: %s: %s\n", f.Offset, f.Text, f.Suggested)
-	}
-	fmt.Println(record)
-	// Output:
-	// byte 7: there is no mechanism "ipv4", but one named "ip4": ip4:192.0.2.1
-	// byte 46: a space is missing before ~all: include:_spf.example.net ~all
-	// v=spf1 ipv4:192.0.2.1 include:_spf.example.net~all
 }
 
 func ExampleWalk() {

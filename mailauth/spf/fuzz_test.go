@@ -6,47 +6,17 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// Errors lie in the text and in order, and what is printed reads the same again.
-func FuzzParse(f *testing.F) {
+// What a text is mended to has no errors.
+func FuzzMend(f *testing.F) {
 	f.Add(tenTerms)
-	f.Add("v=spf1 -IP4:192.0.2.0/24 ?a:%{d}/24//64 mx//96 ~include:A.example. exp=%{ir}.x.example x=%_ +all")
 	f.Add("v=spf1 --all ipv4:1 ip4:1.2.3 a/ a//129 %{ a:%{d0} redirect:x \t\x80 include:x~all")
 	f.Add(" v=spf10 mx")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, faults := Parse(text)
-		last := 0
-		for _, e := range faults {
-			if e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > len(text) || e.term > e.end || e.end > len(text) {
-				t.Errorf("error at %d+%d in %d to %d of %d bytes", e.Offset, e.Length, e.term, e.end, len(text))
-			}
-			if e.Kind != badLength && e.term < last {
-				t.Errorf("error at %d behind that at %d", e.term, last)
-			}
-			last = max(last, e.term)
-		}
-		invalid := 0
-		for i := range r.Terms {
-			if one := &r.Terms[i]; text[one.Offset:one.Offset+len(one.Raw)] != one.Raw {
-				t.Errorf("term %q is not at %d", one.Raw, one.Offset)
-			} else if !one.Valid {
-				invalid++
-			}
-		}
-		if (invalid > 0) && len(faults) == 0 {
-			t.Errorf("%d terms are invalid without an error", invalid)
-		}
-		printed := r.String()
-		again, faultsAgain := Parse(printed)
-		if len(printed) <= MaxRecordLength && again.String() != printed {
-			t.Errorf("%q is printed as %q, which is printed as %q", text, printed, again.String())
-		}
-		if len(faults) == 0 && (len(faultsAgain) > 0 || len(again.Terms) != len(r.Terms)) {
-			t.Errorf("%q is valid and printed as %q, which is not: %v", text, printed, faultsAgain)
-		}
 		if mended, _ := mend(text); mended != "" {
-			if _, left := Parse(mended); len(left) > 0 {
+			if _, left := eval.Parse(mended); len(left) > 0 {
 				t.Errorf("%q is repaired to %q, which is not valid", text, mended)
 			}
 		}
@@ -59,7 +29,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add(`"v=spf1 ip4:192.0.2.0/24" "-all"`)
 	f.Add("v=spf1 all mx/24 ip4:0.0.0.0/0 ip6:::ffff:1.2.3.4 redirect=%{d} exp=%{p}.x a a a")
 	f.Fuzz(func(t *testing.T, text string) {
-		if text == "" || len(text) > MaxRecordLength {
+		if text == "" || len(text) > eval.MaxRecordLength {
 			return
 		}
 		r, err := Validate(ValidateRequest{Record: text, IP: diag.MustIP("192.0.2.1")})
@@ -77,8 +47,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// Any zone is evaluated without a panic, within bounds, and the same way every time.
-func FuzzCheck(f *testing.F) {
+// Any zone is examined without a panic, and within bounds.
+func FuzzLookup(f *testing.F) {
 	f.Add("v=spf1 include:n1.example redirect=n2.example|v=spf1 mx a ptr exists:%{p}.n3.example|" +
 		"v=spf1 a:n1.example -all exp=n0.example")
 	f.Add("v spf1 include:/0")
@@ -103,20 +73,7 @@ func FuzzCheck(f *testing.F) {
 				zone[name] = append(zone[name], [2]any{"TIMEOUT", nil})
 			}
 		}
-		req := CheckRequest{IP: ip("192.0.2.1"), Sender: "a@n0.example", HELO: "n1.example"}
 		counter := &counting{records: zone}
-		r, err := Check(t.Context(), &diag.Env{Resolver: counter}, req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := counter.asked.Load(); n > maxQuestionsOfCheck {
-			t.Errorf("%d questions", n)
-		}
-		again, err := Check(t.Context(), &diag.Env{Resolver: zone}, req)
-		if err != nil || *again != *r {
-			t.Errorf("%+v the first time, %+v the second", r, again)
-		}
-		counter.asked.Store(0)
 		report, err := Lookup(t.Context(), &diag.Env{Resolver: counter}, LookupRequest{
 			Domain: diag.MustName("n0.example"), IP: diag.MustIP("192.0.2.1"),
 		})

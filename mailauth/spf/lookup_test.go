@@ -14,8 +14,8 @@ var testDomain = diag.MustDomain("example.com")
 
 var request = LookupRequest{Domain: diag.MustName("example.com")}
 
-// published is a world in which example.com has the record, besides what the zone has.
-func published(t testing.TB, record, zone string) *diagtest.World {
+// zoneWith is a world in which example.com has the record, besides what the zone has.
+func zoneWith(t testing.TB, record, zone string) *diagtest.World {
 	w := diagtest.NewWorld(t)
 	w.Zone(zone)
 	if record != "" {
@@ -272,7 +272,7 @@ func TestLookup(t *testing.T) {
 			if tt.name == "no domain" {
 				zone = "example.net. A 192.0.2.1"
 			}
-			r := lookup(t, published(t, tt.record, zone))
+			r := lookup(t, zoneWith(t, tt.record, zone))
 			got := fmt.Sprintf("%s %s %s", r.State, diagtest.Score(r.Verdict), join(seen.Add(r.Verdict)))
 			require.Equal(t, tt.want, strings.TrimSpace(got), "%+v", r.Findings)
 			require.False(t, r.Partial)
@@ -281,7 +281,7 @@ func TestLookup(t *testing.T) {
 	seen = append(seen, unknownVerdicts(t)...)
 	seen = append(seen, addressVerdicts(t)...)
 	seen = append(seen, validated(t)...)
-	seen = append(seen, lookup(t, published(t, wideTree(), hosts)).Verdict)
+	seen = append(seen, lookup(t, zoneWith(t, wideTree(), hosts)).Verdict)
 	large := diagtest.NewWorld(t)
 	large.Zone(longRecords())
 	seen = append(seen, lookup(t, large).Verdict)

@@ -1,13 +1,20 @@
 package spf
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
+
+// version begins every record.
+const version = "v=spf1"
 
 // mend returns the record that a text was probably meant to be: one without errors in its syntax that
 // names the same senders, and whether an include without its domain was left out, of which nobody knows whom it meant.
@@ -63,7 +70,7 @@ var versions = diag.Regexp(`(?i)^(v(?:ersion)?\s*[=:.-]*\s*(?:spf|sfp|fsp|psf|sp
 
 // cutVersion cuts the version from the beginning of a text, also where it is misspelled or missing.
 func cutVersion(text string) (rest string, ok bool) {
-	if m := versions().FindStringSubmatch(text); m != nil && (m[2] == "" || !isDigit(m[2][0])) {
+	if m := versions().FindStringSubmatch(text); m != nil && (m[2] == "" || strings.IndexByte("0123456789", m[2][0]) < 0) {
 		return strings.TrimLeft(m[2], " ;:,."), true
 	}
 	return text, isFragment(text)
@@ -74,14 +81,14 @@ func isFragment(text string) bool {
 	if strings.TrimSpace(text) == "" {
 		return false
 	}
-	record, faults := Parse(version + " " + text)
+	record, faults := eval.Parse(version + " " + text)
 	certain := false
 	for i := range record.Terms {
 		t := &record.Terms[i]
 		if t.Name == "" {
 			return false
 		}
-		certain = certain || t.Name == All && t.Raw != "all" || t.Name == ip4 || t.Name == ip6 || t.Name == Include
+		certain = certain || t.Name == eval.All && t.Raw != "all" || t.Name == eval.IP4 || t.Name == eval.IP6 || t.Name == eval.Include
 	}
 	return len(faults) == 0 && certain
 }
@@ -135,7 +142,7 @@ func joinWords(words []string) []string {
 		last := &list[len(list)-1]
 		name := strings.TrimLeft(*last, "+-~?")
 		switch {
-		case name == "" && isAlpha(w[0]): // a sign alone
+		case name == "" && 'a' <= w[0]|0x20 && w[0]|0x20 <= 'z': // a sign alone
 			*last += w
 		case (strings.HasSuffix(name, ":") || strings.HasSuffix(name, "=")) && isValue(w):
 			*last += w
@@ -148,78 +155,16 @@ func joinWords(words []string) []string {
 		}
 	}
 	if n := len(list); n > 0 && len(list[n-1]) == 1 && strings.Contains("-~?", list[n-1]) {
-		list[n-1] += string(All)
+		list[n-1] += string(eval.All)
 	}
 	return list
-}
-
-func needsValue(n Name) bool {
-	return slices.Contains([]Name{Include, Exists, ip4, ip6, Redirect, Exp}, n)
-}
-
-func separator(n Name) string {
-	if n == Redirect || n == Exp {
-		return "="
-	}
-	return ":"
-}
-
-// misspelled are names as they are often written.
-var misspelled = map[string]Name{
-	"ipv4": ip4, "ip-4": ip4, "ip": ip4, "ip4address": ip4, "ipv6": ip6, "ip-6": ip6, "incl": Include, "inc": Include,
-	"exist": Exists, "mxs": MX, "al": All, "any": All, "aaaa": a, "redir": Redirect,
-	"lp4": ip4, "1p4": ip4, "lp6": ip6, "1p6": ip6, "a11": All, "a1l": All, "al1": All,
-}
-
-// spelled returns the mechanism or modifier that a name is, or is a slip of the pen away from.
-func spelled(name string) Name {
-	name = strings.ToLower(strings.Trim(strings.TrimLeft(name, "+-~?"), "."))
-	known := append(slices.Clone(mechanisms), Redirect, Exp)
-	if i := slices.Index(known, Name(name)); i >= 0 {
-		return known[i]
-	}
-	if n, ok := misspelled[name]; ok {
-		return n
-	}
-	for _, n := range known {
-		if len(n) > 3 && len(name) > 4 && slipped(name, string(n)) || n == All && name == "alll" {
-			return n
-		}
-	}
-	return ""
-}
-
-// slipped reports whether a and b differ by one letter too many, missing or wrong, or two swapped.
-func slipped(a, b string) bool {
-	if len(a) < len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(b) && a[i] == b[i] {
-		i++
-	}
-	switch len(a) - len(b) {
-	case 0:
-		swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-		return i == len(a) || a[i+1:] == b[i+1:] || swapped
-	case 1:
-		return a[i+1:] == b[i:]
-	default:
-		return false
-	}
 }
 
 // mendTerms replaces the terms of a record that are not valid, or whose names cannot exist, and leaves out those that
 // say nothing: a second exp, and an include without its domain, which is lost. It returns nothing if it is not known by
 // what to replace them.
 func mendTerms(text string) (mended string, changed, lost bool) {
-	record, faults := Parse(text)
-	suggested := map[int]string{}
-	for i := range faults {
-		if f := &faults[i]; suggested[f.term] == "" {
-			suggested[f.term] = f.Suggested
-		}
-	}
+	record, faults := eval.Parse(text)
 	list := []string{version}
 	for i := range record.Terms {
 		t := &record.Terms[i]
@@ -227,18 +172,21 @@ func mendTerms(text string) (mended string, changed, lost bool) {
 			list, changed = append(list, head, tail), true
 			continue
 		}
-		if t.Valid && t.targetFault() == "" {
+		if t.Valid && termFault(t) == "" {
 			list = append(list, t.Raw)
 			continue
 		}
 		changed = true
-		s := suggested[t.Offset]
-		if s == "" {
-			s = mendTerm(t.Raw)
+		s := ""
+		for i := 0; i < len(faults) && s == ""; i++ {
+			if faults[i].Begin == t.Offset {
+				s = repair(t, &faults[i])
+			}
 		}
-		void := t.Name == Include && t.Value == ""
+		s = cmp.Or(s, mendTerm(t.Raw))
+		void := t.Name == eval.Include && t.Value == ""
 		switch {
-		case void || t.Name == Exp && repeated(faults, t):
+		case void || t.Name == eval.Exp && repeated(faults, t):
 			lost = lost || void
 		case s == "" || s == t.Raw:
 			return "", true, false
@@ -250,16 +198,67 @@ func mendTerms(text string) (mended string, changed, lost bool) {
 }
 
 // repeated reports whether a term may stand only once, and stands before.
-func repeated(faults []SyntaxError, t *Term) bool {
-	return slices.ContainsFunc(faults, func(f SyntaxError) bool { return f.Kind == repeatedTerm && f.term == t.Offset })
+func repeated(faults []eval.SyntaxError, t *eval.Term) bool {
+	return slices.ContainsFunc(faults, func(f eval.SyntaxError) bool { return f.Kind == eval.RepeatedTerm && f.Begin == t.Offset })
 }
 
-// targetFault says why the name of a term never exists, if that can be told without a mail.
-func (t *Term) targetFault() string {
-	if !t.Valid || len(t.spec) != 1 || t.spec[0].letter != 0 {
+// termFault says why the name of a term never exists, if that can be told without a mail.
+func termFault(t *eval.Term) string {
+	if !t.Valid || t.Value == "" || strings.Contains(t.Value, "%") || !t.Name.Counted() && t.Name != eval.Exp {
 		return ""
 	}
 	return targetFault(t.Value)
+}
+
+// targetFault says why a name without macros never is that of a host or domain, or nothing.
+func targetFault(name string) string {
+	name = strings.TrimSuffix(name, ".")
+	if fault := eval.NameFault(name); fault != "" {
+		return fault
+	}
+	if rest := strings.TrimLeft(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_."); rest != "" {
+		return "it has the character \"" + string(rune(rest[0])) + "\""
+	}
+	return ""
+}
+
+// repair returns what could stand in the place of a term with an error, if the error tells, or nothing.
+func repair(t *eval.Term, f *eval.SyntaxError) string {
+	bare := strings.TrimLeft(t.Raw, "+-~?")
+	sign := t.Raw[:min(1, len(t.Raw)-len(bare))]
+	address, _, _ := strings.Cut(t.Value, "/")
+	switch family := familyOf(address); {
+	case f.Kind == eval.BadQualifier:
+		return t.Raw[1:]
+	case f.Kind == eval.GluedTerms:
+		return t.Raw[:f.Offset-f.Begin] + " " + t.Raw[f.Offset-f.Begin:]
+	case f.Kind == eval.ValueUnexpected:
+		return sign + string(t.Name)
+	case f.Kind == eval.BadMechanism:
+		if meant, value := meantMechanism(t.Raw); meant != "" {
+			return sign + string(meant) + value
+		}
+		if isRecordName(bare) {
+			return term(sign + "include:" + bare)
+		}
+	case f.Kind == eval.BadDomain && t.Kind == eval.Mechanism && family != 0:
+		return fmt.Sprintf("%sip%d:%s", sign, family, t.Value)
+	case f.Kind == eval.BadDomain && t.Name == eval.Include:
+		return term(sign + "include:" + address)
+	}
+	return ""
+}
+
+// meantMechanism returns the mechanism or modifier that a term with another name was probably meant to be, and the rest of
+// it.
+func meantMechanism(raw string) (meant eval.Name, value string) {
+	raw = strings.TrimLeft(raw, "+-~?")
+	end := strings.IndexAny(raw+":", ":/")
+	meant, value = spelled(raw[:end]), raw[end:]
+	if rest := strings.TrimLeft(value, ":"); rest != "" && rest[0] != '/' {
+		value = separator(meant) + rest
+	}
+	return meant, value
 }
 
 // bareMacro is a macro without its braces.
@@ -272,7 +271,7 @@ func mendTerm(raw string) string {
 		sign = sign[len(sign)-1:]
 	}
 	rest := strings.TrimRight(strings.TrimLeft(raw, "+-~?"), ".,;")
-	if name := strings.TrimRight(rest, "+-~?"); name != rest && sign == "" && spelled(name) == All {
+	if name := strings.TrimRight(rest, "+-~?"); name != rest && sign == "" && spelled(name) == eval.All {
 		sign, rest = rest[len(name):][:1], name // it stands behind
 	}
 	end := strings.IndexAny(rest, ":=/")
@@ -292,15 +291,15 @@ func mendTerm(raw string) string {
 	}
 	value = strings.Trim(strings.TrimPrefix(strings.TrimPrefix(value, "https://"), "http://"), "<>[]()")
 	switch {
-	case name == Redirect || name == Exp:
+	case name == eval.Redirect || name == eval.Exp:
 		return term(string(name) + "=" + hostOf(value))
-	case name == All || value == "":
+	case name == eval.All || value == "":
 		return term(sign + string(name))
-	case name == ip4 || name == ip6:
+	case name == eval.IP4 || name == eval.IP6:
 		return mendNetwork(sign, strings.TrimLeft(value, "/"))
 	case strings.Contains(value, "%"):
 		return term(sign + string(name) + ":" + bareMacro().ReplaceAllString(value, "%{$1}"))
-	case (name == a || name == MX) && !strings.HasPrefix(value, "/"):
+	case (name == eval.A || name == eval.MX) && !strings.HasPrefix(value, "/"):
 		host, length, _ := strings.Cut(value, "/")
 		if s := term(sign + string(name) + ":" + hostOf(host) + "/" + length); s != "" {
 			return s
@@ -313,12 +312,12 @@ func mendTerm(raw string) string {
 
 // term returns a text if it is one term or several without an error.
 func term(text string) string {
-	record, faults := Parse(version + " " + text)
+	record, faults := eval.Parse(version + " " + text)
 	if len(faults) > 0 {
 		return ""
 	}
 	for i := range record.Terms {
-		if record.Terms[i].targetFault() != "" {
+		if termFault(&record.Terms[i]) != "" {
 			return ""
 		}
 	}
@@ -330,7 +329,7 @@ func term(text string) string {
 func hostOf(value string) string {
 	value = value[strings.LastIndexByte(value, '@')+1:]
 	value, _, _ = strings.Cut(value, "/")
-	return aLabels(strings.Trim(value, "."))
+	return eval.ALabels(strings.Trim(value, "."))
 }
 
 // mendNetwork returns the terms for a network that is written in another way than SPF has it.
@@ -340,15 +339,24 @@ func mendNetwork(sign, value string) string {
 	if from, to, ok := strings.Cut(address, "-"); ok && !slash && familyOf(from) != 0 {
 		return addressRange(sign, from, to)
 	}
-	if parts := strings.Split(address, "."); !slash && len(parts) == 4 && (parts[3] == "*" || parts[3] == "x") {
+	parts := strings.Split(address, ".")
+	for i, part := range parts {
+		if trimmed := strings.TrimLeft(part, "0"); len(parts) == 4 && part != "" {
+			parts[i] = cmp.Or(trimmed, "0") // zeros in front make an address invalid
+		}
+	}
+	if len(parts) == 4 && familyOf(strings.Join(parts, ".")) == 4 {
+		address = strings.Join(parts, ".")
+	}
+	if !slash && len(parts) == 4 && (parts[3] == "*" || parts[3] == "x") {
 		address, length, slash = strings.Join(parts[:3], ".")+".0", "24", true
 	}
 	if host, port, ok := strings.Cut(address, ":"); ok && familyOf(host) == 4 && strings.Trim(port, "0123456789") == "" {
 		address = host // a port
 	}
 	if mask, err := netip.ParseAddr(length); err == nil && mask.Is4() {
-		bits := strings.Count(binary(mask), "1")
-		if strings.Contains(binary(mask), "01") {
+		bits := strings.Count(bitsOf(mask), "1")
+		if strings.Contains(bitsOf(mask), "01") {
 			return ""
 		}
 		length = netip.PrefixFrom(mask, bits).String()[len(mask.String())+1:]
@@ -369,14 +377,14 @@ func mendNetwork(sign, value string) string {
 	case isHost(address) && isRecordName(address):
 		return term(sign + "include:" + address)
 	case isHost(address):
-		return term(sign + "a:" + aLabels(value))
+		return term(sign + "a:" + eval.ALabels(value))
 	default:
 		return ""
 	}
 }
 
-// binary writes the bits of an IPv4 address.
-func binary(a netip.Addr) string {
+// bitsOf writes the bits of an IPv4 address.
+func bitsOf(a netip.Addr) string {
 	var b strings.Builder
 	for _, c := range a.As4() {
 		for bit := 7; bit >= 0; bit-- {
@@ -399,7 +407,7 @@ func addressRange(sign, from, to string) string {
 	if err1 != nil || err2 != nil || first.Is4() != last.Is4() || last.Less(first) {
 		return ""
 	}
-	list := appendPrefixes(nil, span{numberOf(first), numberOf(last)}, first.Is4())
+	list := appendPrefixes(nil, span{first, last})
 	if len(list) > maxRange {
 		return ""
 	}
@@ -424,10 +432,58 @@ func networkTerm(p netip.Prefix) string {
 
 // isHost reports whether a text could be a name of two labels at least whose last is no number.
 func isHost(s string) bool {
-	return term("a:"+aLabels(s)) != "" && strings.Trim(s[strings.LastIndexByte(s, '.')+1:], "0123456789*x") != ""
+	return term("a:"+eval.ALabels(s)) != "" && strings.Trim(s[strings.LastIndexByte(s, '.')+1:], "0123456789*x") != ""
 }
 
 // isRecordName reports whether a name looks like that of a record to include, not of a host.
 func isRecordName(s string) bool {
 	return strings.HasPrefix(s, "_") || strings.HasPrefix(strings.ToLower(s), "spf.") || providerOf(s) != ""
+}
+
+// torn reports whether no blank stands between two character-strings of which the second begins with a term.
+func torn(record string, offset int, second string) bool {
+	return offset > 0 && second != "" && second[0] != ' ' && record[offset-1] != ' ' && beginsTerm(second)
+}
+
+// beginsTerm reports whether a text begins as a whole term does.
+func beginsTerm(s string) bool {
+	record, faults := eval.Parse(version + " " + firstTerm(s))
+	if len(faults) > 0 || len(record.Terms) != 1 {
+		return false
+	}
+	t := &record.Terms[0]
+	return t.Kind == eval.Mechanism && (t.Value != "" || t.Name == eval.All) || t.Name == eval.Redirect || t.Name == eval.Exp
+}
+
+func firstTerm(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	return first
+}
+
+// valid returns a text if it is a record without errors.
+func valid(text string) string {
+	if _, faults := eval.Parse(text); len(faults) > 0 || !utf8.ValidString(text) {
+		return ""
+	}
+	return text
+}
+func familyOf(s string) int {
+	a, err := netip.ParseAddr(s)
+	switch {
+	case err != nil:
+		return 0
+	case a.Is4():
+		return 4
+	default:
+		return 6
+	}
+}
+
+// swallowed cuts the all from a name that was probably meant to end before it: the record has none.
+func swallowed(r *eval.Record, t *eval.Term) (head, tail string, ok bool) {
+	head, ok = eval.CutAll(t.Raw)
+	if !ok || !t.Valid || t.Value == "" || t.Unknown != "" || t.Network.IsValid() || r.Find(eval.All) != nil {
+		return "", "", false
+	}
+	return head, t.Raw[len(head):], term(head) != ""
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // A Provider is a service that a domain lets send in its name.
@@ -28,7 +29,7 @@ func meantProvider(name string) string {
 	for _, s := range provider.Services() {
 		for _, domain := range s.SPF {
 			switch {
-			case within(name, domain), owner != nil && owner != s && slipped(name, domain):
+			case eval.Below(name, domain), owner != nil && owner != s && slipped(name, domain):
 				return ""
 			case owner == nil && slipped(name, domain):
 				meant, owner = domain, s

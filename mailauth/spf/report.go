@@ -5,46 +5,25 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
-
-// LookupReport says what a domain publishes, what it leads to, and what to think of it.
-type LookupReport struct {
-	diag.RecordLookup
-	diag.Verdict
-	Valid        bool         `json:"valid" doc:"whether nothing is worse than a warning"`
-	RecordsCount int          `json:"spf_records_count" min:"0" doc:"number of SPF records; there must be one"`
-	Version      string       `json:"version" doc:"version of the record, empty without one" example:"spf1"`
-	Terms        []TermReport `json:"terms" doc:"terms of the record, in order"`
-	AllQualifier Qualifier    `json:"all_qualifier,omitempty" doc:"sign of all: what is said of all other hosts"`
-	Redirect     string       `json:"redirect,omitempty" doc:"domain to whose record the record hands over"`
-	Exp          string       `json:"exp,omitempty" doc:"name of the explanation of a fail"`
-	DNSLookups   Count        `json:"dns_lookups" doc:"DNS lookups of all records, as receivers count them"`
-	VoidLookups  Count        `json:"void_lookups" doc:"lookups of all records that find nothing"`
-	Tree         *NodeReport  `json:"tree" doc:"the records that the record leads to"`
-	Authorized   Authorized   `json:"authorized" doc:"hosts that pass, as far as that does not depend on the mail"`
-	LengthBytes  int          `json:"length_bytes" min:"0" doc:"length of the record"`
-	Providers    []Provider   `json:"providers" doc:"known services that are included"`
-	IPTest       *IPTest      `json:"ip_test,omitempty" doc:"what a receiver decides about the address"`
-	Partial      bool         `json:"partial" doc:"whether something could not be learned"`
-}
 
 // A TermReport describes a term of a record.
 type TermReport struct {
-	Position   int       `json:"position" min:"0" doc:"first byte in the record, from 0"`
-	Raw        string    `json:"raw" doc:"the term as it is written"`
-	Kind       Kind      `json:"kind" doc:"whether it is a mechanism or a modifier"`
-	Qualifier  Qualifier `json:"qualifier,omitempty" doc:"sign of a mechanism; + if it has none"`
-	Mechanism  Name      `json:"mechanism,omitempty" doc:"name of a mechanism"`
-	Modifier   Name      `json:"modifier,omitempty" doc:"name of a modifier"`
-	Value      string    `json:"value,omitempty" doc:"what follows the colon or equals sign, without lengths of prefixes"`
-	PrefixV4   *int      `json:"prefix_v4,omitempty" min:"0" max:"32" doc:"length of the prefix for IPv4, if written"`
-	PrefixV6   *int      `json:"prefix_v6,omitempty" min:"0" max:"128" doc:"length of the prefix for IPv6, if written"`
-	Result     Outcome   `json:"result,omitempty" doc:"what is decided if the mechanism matches"`
-	DNSLookups int       `json:"dns_lookups" min:"0" doc:"DNS lookups of the term and what it leads to"`
-	Valid      bool      `json:"valid" doc:"whether it keeps to the syntax"`
+	Position   int            `json:"position" min:"0" doc:"first byte in the record, from 0"`
+	Raw        string         `json:"raw" doc:"the term as it is written"`
+	Kind       eval.Kind      `json:"kind" doc:"whether it is a mechanism or a modifier"`
+	Qualifier  eval.Qualifier `json:"qualifier,omitempty" doc:"sign of a mechanism; + if it has none"`
+	Mechanism  eval.Name      `json:"mechanism,omitempty" doc:"name of a mechanism"`
+	Modifier   eval.Name      `json:"modifier,omitempty" doc:"name of a modifier"`
+	Value      string         `json:"value,omitempty" doc:"what follows the colon or equals sign, without lengths of prefixes"`
+	PrefixV4   *int           `json:"prefix_v4,omitempty" min:"0" max:"32" doc:"length of the prefix for IPv4, if written"`
+	PrefixV6   *int           `json:"prefix_v6,omitempty" min:"0" max:"128" doc:"length of the prefix for IPv6, if written"`
+	Result     eval.Outcome   `json:"result,omitempty" doc:"what is decided if the mechanism matches"`
+	DNSLookups int            `json:"dns_lookups" min:"0" doc:"DNS lookups of the term and what it leads to"`
+	Valid      bool           `json:"valid" doc:"whether it keeps to the syntax"`
 }
 
 // A NodeReport is the record of one domain in the tree of all records that one record leads to.
@@ -94,38 +73,18 @@ const maxNetworks = 1000
 
 // An IPTest says what a receiver decides about an address.
 type IPTest struct {
-	IP            netip.Addr `json:"ip" doc:"the address"`
-	Result        Outcome    `json:"result" doc:"what is decided; needs_dns: the record alone does not say"`
-	MatchedTerm   string     `json:"matched_term,omitempty" doc:"the mechanism that decides"`
-	MatchedDomain string     `json:"matched_domain,omitempty" doc:"whose record has it"`
-	Explanation   string     `json:"explanation,omitempty" doc:"what the domain says about a fail"`
+	IP            netip.Addr   `json:"ip" doc:"the address"`
+	Result        eval.Outcome `json:"result" doc:"what is decided; needs_dns: the record alone does not say"`
+	MatchedTerm   string       `json:"matched_term,omitempty" doc:"the mechanism that decides"`
+	MatchedDomain string       `json:"matched_domain,omitempty" doc:"whose record has it"`
+	Explanation   string       `json:"explanation,omitempty" doc:"what the domain says about a fail"`
 }
 
-// Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
-
-// lookupReport judges the evidence and writes it down.
-func (e *evidence) lookupReport(ended time.Time) *LookupReport {
-	r := &LookupReport{
-		RecordLookup: diag.NewRecordLookup(e.domain, e.published.answer, e.records, e.now, ended),
-		Verdict:      rules().Judge(e, texts), RecordsCount: len(e.records), Terms: e.terms(), DNSLookups: e.lookupCount(),
-		VoidLookups: Count{e.tree.Voids(), MaxVoids, e.tree.Voids() > MaxVoids, false}, Tree: e.nodeReport(e.tree.Root),
-		Authorized: e.authorizedReport(), Providers: e.tree.providers(), IPTest: e.ipTest(), Partial: e.partial(),
-	}
-	r.Valid = e.valid(r.Verdict)
-	r.AllQualifier, r.Redirect, r.Exp = e.summary()
-	if len(e.records) > 0 {
-		r.Version = strings.TrimPrefix(version, "v=")
-	}
-	if len(e.records) == 1 {
-		r.LengthBytes = len(e.records[0])
-	}
-	return r
-}
+// clean makes a text that can stand in JSON.
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // nodeReport writes a node of the tree down, and those below it.
 func (e *evidence) nodeReport(n *Node) *NodeReport {
-	clean := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 	r := &NodeReport{
 		Domain: clean(n.Domain), Via: n.Via, Depth: n.Depth, Record: clean(n.Record), DNSLookups: n.DNSLookups,
 		CumulativeLookups: n.CumulativeLookups, Hosts: []HostReport{}, Loop: n.State == NodeLoop, Error: clean(n.Error),
@@ -157,24 +116,16 @@ func (e *evidence) redundantWith(n *Node) string {
 	for i := range e.tree.Root.Terms {
 		if t := &e.tree.Root.Terms[i]; t.Child == n {
 			if other := cmp.Or(e.redundant(t, true), e.redundant(t, false)); other != nil {
-				return strings.ToValidUTF8(other.Target, "\uFFFD")
+				return clean(other.Target)
 			}
 		}
 	}
 	return ""
 }
 
-// known reports whether it is known which addresses pass by a record, but for what depends on the mail.
-func (n *Node) known() bool {
-	open := func(t ResolvedTerm) bool { return t.Err != nil || t.Cut }
-	unknown := func(c *Node) bool { return !c.known() }
-	return n.State != NodeUnknown && n.State != NodeCut && n.State != NodeDynamic && !slices.ContainsFunc(n.Terms, open) &&
-		!slices.ContainsFunc(n.Children, unknown)
-}
-
 func (e *evidence) lookupCount() Count {
 	n := e.tree.Root.CumulativeLookups
-	return Count{n, MaxLookups, n > MaxLookups, e.offline}
+	return Count{n, eval.MaxLookups, n > eval.MaxLookups, e.offline}
 }
 
 // valid reports whether nothing is worse than a warning, in what was found and in what is not known.
@@ -187,7 +138,7 @@ func (e *evidence) valid(v diag.Verdict) bool {
 func (e *evidence) partial() bool {
 	silent := func(t ResolvedTerm) bool { return t.Err != nil } // an explanation
 	return len(e.Unanswered()) > 0 || slices.ContainsFunc(e.nodes, func(n *Node) bool { return slices.ContainsFunc(n.Terms, silent) }) ||
-		e.result != nil && e.result.Outcome == Temperror
+		e.result != nil && e.result.Outcome == eval.Temperror
 }
 
 // terms describes the terms of the record itself.
@@ -196,18 +147,19 @@ func (e *evidence) terms() []TermReport {
 	for i := range e.tree.Root.Terms {
 		t := &e.tree.Root.Terms[i]
 		one := TermReport{
-			Position: t.Offset, Raw: strings.ToValidUTF8(t.Raw, "\uFFFD"), Kind: t.Kind, Value: t.Value,
-			PrefixV4: t.PrefixV4, PrefixV6: t.PrefixV6, DNSLookups: t.Lookups(), Valid: t.Valid,
+			Position: t.Offset, Raw: clean(t.Raw), Kind: t.Kind, Value: t.Value,
+			DNSLookups: t.Lookups(), Valid: t.Valid,
 		}
+		one.PrefixV4, one.PrefixV6 = t.Prefixes()
 		switch t.Kind {
-		case Mechanism:
+		case eval.Mechanism:
 			one.Qualifier, one.Mechanism = t.Qualifier, t.Name
-		case Modifier:
-			one.Modifier = Name(string(t.Name) + t.Unknown)
+		case eval.Modifier:
+			one.Modifier = eval.Name(string(t.Name) + t.Unknown)
 		default: // it cannot be read; most terms are mechanisms
-			one.Kind, one.PrefixV4, one.PrefixV6 = Mechanism, nil, nil
+			one.Kind = eval.Mechanism
 		}
-		if t.Kind == Mechanism && t.Valid {
+		if t.Kind == eval.Mechanism && t.Valid {
 			one.Result = t.Qualifier.Outcome()
 		}
 		list = append(list, one)
@@ -215,22 +167,20 @@ func (e *evidence) terms() []TermReport {
 	return list
 }
 
-// summary returns what the record says of all, redirect and exp.
-func (e *evidence) summary() (all Qualifier, redirect, exp string) {
-	record := e.tree.Root.Parsed
-	if record == nil {
-		return "", "", ""
+// value returns the value of the first valid term of a name in the record itself; empty if there is none.
+func (e *evidence) value(name eval.Name) string {
+	if record := e.tree.Root.Parsed; record != nil && record.Find(name) != nil {
+		return record.Find(name).Value
 	}
-	if t := record.find(All); t != nil {
-		all = t.Qualifier
+	return ""
+}
+
+// allQualifier returns the sign of all; empty if the record has none.
+func (e *evidence) allQualifier() eval.Qualifier {
+	if record := e.tree.Root.Parsed; record != nil && record.Find(eval.All) != nil {
+		return record.Find(eval.All).Qualifier
 	}
-	if t := record.find(Redirect); t != nil {
-		redirect = t.Value
-	}
-	if t := record.find(Exp); t != nil {
-		exp = t.Value
-	}
-	return all, redirect, exp
+	return ""
 }
 
 func (e *evidence) authorizedReport() Authorized {
@@ -242,7 +192,6 @@ func (e *evidence) ipTest() *IPTest {
 	if e.result == nil {
 		return nil
 	}
-	clean := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 	return &IPTest{
 		IP: e.ip, Result: e.result.Outcome, MatchedTerm: clean(e.result.MatchedTerm),
 		MatchedDomain: clean(e.result.MatchedDomain), Explanation: e.result.Explanation,

@@ -18,7 +18,7 @@ func golden(t *testing.T, name string, v any) {
 }
 
 func TestLookupReport(t *testing.T) {
-	w := published(t, "v=spf1 mx ip4:192.0.2.0/24 include:_spf.google.com include:two.example.net a:%{i}.example.com "+
+	w := zoneWith(t, "v=spf1 mx ip4:192.0.2.0/24 include:_spf.google.com include:two.example.net a:%{i}.example.com "+
 		"-all exp=why.example.net", hosts+`
 example.com. MX 10 mx.example.com.
 _spf.google.com. TXT "v=spf1 include:_netblocks.google.com ~all"
@@ -31,7 +31,7 @@ _netblocks.google.com. TXT "v=spf1 ip4:198.51.100.0/24 ip6:2001:db8:4000::/36 ~a
 }
 
 func TestLookupReportOfNothing(t *testing.T) {
-	r := lookup(t, published(t, "", "example.com. A 192.0.2.1"))
+	r := lookup(t, zoneWith(t, "", "example.com. A 192.0.2.1"))
 	require.False(t, r.Valid || r.Found)
 	require.Empty(t, r.Version)
 	for _, list := range []any{r.Terms, r.Tree.Children, r.Authorized.IP4, r.Authorized.IP6, r.Providers, r.Findings} {
@@ -79,7 +79,7 @@ func TestSuggestions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.code+" "+tt.record, func(t *testing.T) {
-			r := lookup(t, published(t, tt.record, hosts+tt.zone))
+			r := lookup(t, zoneWith(t, tt.record, hosts+tt.zone))
 			for _, advice := range r.Recommendations {
 				if string(advice.Code) == tt.code {
 					require.Equal(t, tt.want, advice.SuggestedValue)
@@ -105,7 +105,7 @@ func TestLocations(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.code, func(t *testing.T) {
-			r := lookup(t, published(t, tt.record, hosts))
+			r := lookup(t, zoneWith(t, tt.record, hosts))
 			for _, f := range r.Findings {
 				if string(f.Code) == tt.code {
 					require.Equal(t, tt.want, tt.record[f.Location.Offset:f.Location.Offset+f.Location.Length])
@@ -166,7 +166,7 @@ func TestFindingsOfOthers(t *testing.T) {
 			if tt.zone+tt.record == "" {
 				zone = "example.net. A 192.0.2.1"
 			}
-			r := lookup(t, published(t, tt.record, zone))
+			r := lookup(t, zoneWith(t, tt.record, zone))
 			require.Contains(t, diagtest.Codes(r.Verdict), diag.Code(tt.code), fmt.Sprint(r.Findings))
 			for _, f := range r.Findings {
 				require.NotEmpty(t, f.Advice)

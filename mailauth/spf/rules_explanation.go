@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // explanationRule makes a rule about the text with which the domain explains a fail.
@@ -13,7 +14,7 @@ func explanationRule(code diag.Code, title, requirement, advice string, check fu
 		Code: code, Severity: diag.Warning, Title: title, Requirement: requirement, Ref: "RFC 7208 section 6.2", Advice: advice,
 		DependsOn: []diag.Code{"spf.exp.unknown"}, When: hasExplanation,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != Exp || !t.Asked || t.Err != nil {
+			if t.Name != eval.Exp || !t.Asked || t.Err != nil {
 				return nil
 			}
 			if detail := check(t); detail != "" {
@@ -26,7 +27,7 @@ func explanationRule(code diag.Code, title, requirement, advice string, check fu
 
 func hasExplanation(e *evidence) bool {
 	return slices.ContainsFunc(e.nodes, func(n *Node) bool {
-		return slices.ContainsFunc(n.Terms, func(t ResolvedTerm) bool { return t.Name == Exp && (t.Asked || t.Err != nil) })
+		return slices.ContainsFunc(n.Terms, func(t ResolvedTerm) bool { return t.Name == eval.Exp && (t.Asked || t.Err != nil) })
 	})
 }
 
@@ -38,7 +39,7 @@ var explanationRules = diag.Rules[*evidence]{
 		Advice: "Check the name servers: without the text, senders do not learn why their mail failed.",
 		When:   hasExplanation,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != Exp || t.Err == nil {
+			if t.Name != eval.Exp || t.Err == nil {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "The explanation at %s could not be looked up: %s.", diag.Quote(t.Target),
@@ -64,7 +65,7 @@ var explanationRules = diag.Rules[*evidence]{
 			if len(t.Texts) != 1 {
 				return ""
 			}
-			_, offset, _, fault := parseMacros(t.Texts[0], true)
+			offset, fault := eval.ExplanationFault(t.Texts[0])
 			if fault == "" {
 				return ""
 			}
@@ -79,10 +80,10 @@ var testRules = diag.Rules[*evidence]{
 		Title: "Tested address does not pass", Requirement: "The tested address passes",
 		Advice: "List the host in the record if it sends mail for the domain.",
 		When: func(e *evidence) bool {
-			return e.result != nil && e.result.Outcome != Temperror && e.result.Outcome != NeedsDNS && e.exists()
+			return e.result != nil && e.result.Outcome != eval.Temperror && e.result.Outcome != eval.NeedsDNS && e.exists()
 		},
 		Fails: func(e *evidence) diag.Failures {
-			if e.result.Outcome == Pass {
+			if e.result.Outcome == eval.Pass {
 				return nil
 			}
 			detail := fmt.Sprintf("The result for %s is %s.", e.ip, e.result.Outcome)
@@ -101,7 +102,7 @@ var testRules = diag.Rules[*evidence]{
 		Advice: "Look up the published record with the address, or try again if a name server did not answer.",
 		When:   func(e *evidence) bool { return e.result != nil && e.exists() },
 		Fails: func(e *evidence) diag.Failures {
-			if e.result.Outcome != Temperror && e.result.Outcome != NeedsDNS {
+			if e.result.Outcome != eval.Temperror && e.result.Outcome != eval.NeedsDNS {
 				return nil
 			}
 			return diag.Failures{{

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // nearLimit is a number of DNS lookups that leaves little room: whoever is included may add one any day.
@@ -22,7 +23,7 @@ var limitRules = diag.Rules[*evidence]{
 			if !e.complete {
 				atLeast = "at least "
 			}
-			return diag.FailIf(n > MaxLookups, "The record needs %s%d DNS lookups: %s.", atLeast, n, costs(e.tree.Root))
+			return diag.FailIf(n > eval.MaxLookups, "The record needs %s%d DNS lookups: %s.", atLeast, n, costs(e.tree.Root))
 		}),
 	}),
 	{
@@ -33,7 +34,7 @@ var limitRules = diag.Rules[*evidence]{
 		When:   online,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.tree.Root.CumulativeLookups
-			return diag.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n, MaxLookups, costs(e.tree.Root))
+			return diag.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n, eval.MaxLookups, costs(e.tree.Root))
 		},
 	},
 	thorough(diag.Rule[*evidence]{
@@ -44,7 +45,7 @@ var limitRules = diag.Rules[*evidence]{
 		When:   online,
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			n := e.tree.Voids()
-			return diag.FailIf(n > MaxVoids, "%d lookups find nothing: %s.", n, voids(e, func(t *ResolvedTerm) bool { return t.Void }))
+			return diag.FailIf(n > eval.MaxVoids, "%d lookups find nothing: %s.", n, voids(e, func(t *ResolvedTerm) bool { return t.Void }))
 		}),
 	}),
 	{
@@ -55,11 +56,11 @@ var limitRules = diag.Rules[*evidence]{
 		Advice:      "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names without such addresses.",
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
-			if n := e.tree.Voids4(); n > MaxVoids && len(e.authorized.v4) > 0 {
+			if n := e.tree.Voids4(); n > eval.MaxVoids && len(e.authorized.v4) > 0 {
 				list = append(list, diag.Fail("For IPv4 clients %d lookups find nothing: %s.", n,
 					voids(e, func(t *ResolvedTerm) bool { return t.Void4 }))...)
 			}
-			if n := e.tree.Voids6(); n > MaxVoids && len(e.authorized.v6) > 0 {
+			if n := e.tree.Voids6(); n > eval.MaxVoids && len(e.authorized.v6) > 0 {
 				list = append(list, diag.Fail("For IPv6 clients %d lookups find nothing: %s.", n,
 					voids(e, func(t *ResolvedTerm) bool { return t.Void6 }))...)
 			}
@@ -73,7 +74,7 @@ var limitRules = diag.Rules[*evidence]{
 		Advice: "List the addresses with ip4 and ip6: receivers return permerror for an mx with more than 10 hosts.",
 		When:   online,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.MXCount <= MaxMX {
+			if t.MXCount <= eval.MaxMX {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%s has %d MX records.", diag.Quote(t.Target), t.MXCount)}
@@ -122,7 +123,7 @@ func voids(e *evidence, is func(*ResolvedTerm) bool) string {
 }
 
 // voidRule makes the rule about mechanisms of a name that find nothing.
-func voidRule(code diag.Code, name Name, weight int, title, requirement, section, advice, detail string) diag.Rule[*evidence] {
+func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, section, advice, detail string) diag.Rule[*evidence] {
 	return thorough(diag.Rule[*evidence]{
 		Code: code, Severity: diag.Warning, Weight: weight, Category: factorHosts, Title: title, Requirement: requirement,
 		Ref: "RFC 7208 section " + section, Advice: advice, When: online,
@@ -137,9 +138,9 @@ func voidRule(code diag.Code, name Name, weight int, title, requirement, section
 
 // hostRules are about the hosts that terms stand for.
 var hostRules = diag.Rules[*evidence]{
-	voidRule("spf.a.void", a, 2, "SPF has an a whose name has no address", "Every a refers to a host with an address", "5.3",
+	voidRule("spf.a.void", eval.A, 2, "SPF has an a whose name has no address", "Every a refers to a host with an address", "5.3",
 		"Remove the term, or give the name an address.", "%s has neither an A nor an AAAA record, so that %q never matches."),
-	voidRule("spf.mx.void", MX, 2, "SPF has an mx whose domain has no MX records", "Every mx refers to a domain with MX records",
+	voidRule("spf.mx.void", eval.MX, 2, "SPF has an mx whose domain has no MX records", "Every mx refers to a domain with MX records",
 		"5.4", "Remove the term, or use a: mx does not fall back to the address of the domain.",
 		"%s has no MX records, so that %q never matches."),
 	thorough(diag.Rule[*evidence]{
@@ -149,13 +150,13 @@ var hostRules = diag.Rules[*evidence]{
 		Advice:      "Remove the term: a domain with a null MX has no MX hosts.",
 		When:        online,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != MX || t.MXCount == 0 || len(t.Hosts) > 0 || t.Err != nil || t.Cut {
+			if t.Name != eval.MX || t.MXCount == 0 || len(t.Hosts) > 0 || t.Err != nil || t.Cut {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "The MX record of %s names no host.", diag.Quote(t.Target))}
 		}),
 	}),
-	voidRule("spf.exists.void", Exists, 1, "SPF has an exists that never matches", "Every exists can match", "5.7",
+	voidRule("spf.exists.void", eval.Exists, 1, "SPF has an exists that never matches", "Every exists can match", "5.7",
 		"Remove the term, or correct its name: it never matches, and counts as a void lookup.",
 		"%s has no A record, so that %q never matches."),
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // What is more than a sender of mail has: a network of 65536 IPv4 addresses, or what a provider of IPv6 gets.
@@ -29,7 +30,7 @@ var networkRules = diag.Rules[*evidence]{
 		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
 		Advice:      "Narrow the network to the hosts that send: every other host in it passes, too.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || t.Qualifier != QualifierPass {
+			if !t.Reached || t.Qualifier != eval.QualifierPass {
 				return nil
 			}
 			for _, p := range t.Networks {
@@ -46,7 +47,7 @@ var networkRules = diag.Rules[*evidence]{
 		Title: "SPF authorizes a network that is not public", Requirement: "All networks are on the public Internet",
 		Advice: "Remove the network: mail from the Internet never comes from such addresses.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || t.Qualifier != QualifierPass {
+			if !t.Reached || t.Qualifier != eval.QualifierPass {
 				return nil
 			}
 			for _, p := range t.Networks {
@@ -63,7 +64,7 @@ var networkRules = diag.Rules[*evidence]{
 		Title: "SPF has an IPv4-mapped address in ip6", Requirement: "No ip6 has an IPv4-mapped address",
 		Advice: "Write it with ip4: receivers treat clients with such an address as IPv4.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != ip6 || !t.Valid || !t.Network.Addr().Is4In6() {
+			if t.Name != eval.IP6 || !t.Valid || !t.Network.Addr().Is4In6() {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%q never matches.", diag.Quote(t.Raw))}
@@ -87,7 +88,7 @@ var networkRules = diag.Rules[*evidence]{
 func wholeInternet(e *evidence) diag.Failures {
 	list := inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 		for _, p := range t.Networks {
-			if p.Bits() == 0 && t.Reached && t.Qualifier == QualifierPass {
+			if p.Bits() == 0 && t.Reached && t.Qualifier == eval.QualifierPass {
 				return diag.Failures{blame(n, t.Term, "%q stands for every address of its family.", diag.Quote(t.Raw))}
 			}
 		}
@@ -99,7 +100,7 @@ func wholeInternet(e *evidence) diag.Failures {
 	var all []netip.Prefix
 	for _, n := range e.nodes {
 		for i := range n.Terms {
-			if t := &n.Terms[i]; t.Reached && t.Qualifier == QualifierPass {
+			if t := &n.Terms[i]; t.Reached && t.Qualifier == eval.QualifierPass {
 				all = append(all, t.Networks...)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // The lengths of records (RFC 7208 section 3.4).
@@ -56,7 +57,7 @@ var recordRules = diag.Rules[*evidence]{
 			if e.offline || e.published.answer.Err() == nil {
 				return nil
 			}
-			return diag.Fail("The SPF record is not known: %s.", diag.Quote(failure(e.published.answer).Error())).
+			return diag.Fail("The SPF record is not known: %s.", diag.Quote(eval.Failure(e.published.answer).Error())).
 				Because(e.published.answer.Err())
 		},
 	},

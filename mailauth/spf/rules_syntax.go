@@ -3,26 +3,30 @@ package spf
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // inSyntax returns the errors of some kinds in the record.
-func inSyntax(kinds ...SyntaxKind) func(*evidence) diag.Failures {
+func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) diag.Failures {
 	return suggesting(func(e *evidence) diag.Failures {
 		var list diag.Failures
 		root := e.tree.Root
 		for i := range root.Faults {
 			f := &root.Faults[i]
 			if slices.Contains(kinds, f.Kind) {
-				raw := diag.Quote(root.Record[f.term:f.end])
+				raw := diag.Quote(root.Record[f.Begin:f.End])
 				where := fmt.Sprintf("At byte %d", f.Offset)
 				if raw != "" {
 					where += fmt.Sprintf(", in %q", raw)
 				}
+				text := f.Text
+				if meant, _ := meantMechanism(raw); meant != "" && f.Kind == eval.BadMechanism {
+					text += fmt.Sprintf(", but one named %q", meant)
+				}
 				list = append(list, diag.Failure{
-					Detail: where + ": " + diag.Quote(f.Text) + ".", Target: raw,
+					Detail: where + ": " + diag.Quote(text) + ".", Target: raw,
 					Location: &diag.Location{Offset: f.Offset, Length: f.Length},
 				})
 			}
@@ -32,7 +36,7 @@ func inSyntax(kinds ...SyntaxKind) func(*evidence) diag.Failures {
 }
 
 // syntaxRule makes the rule about errors of some kinds. Every one of them makes receivers end in permerror.
-func syntaxRule(code diag.Code, title, requirement, section, advice string, kinds ...SyntaxKind) diag.Rule[*evidence] {
+func syntaxRule(code diag.Code, title, requirement, section, advice string, kinds ...eval.SyntaxKind) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
 		Code: code, Severity: diag.Critical, Weight: 1, Category: factorSyntax, Title: title, Requirement: requirement,
 		Ref: "RFC 7208 section " + section, Advice: advice, Fails: inSyntax(kinds...),
@@ -42,19 +46,19 @@ func syntaxRule(code diag.Code, title, requirement, section, advice string, kind
 // syntaxRules are about the syntax of the record.
 var syntaxRules = diag.Rules[*evidence]{
 	syntaxRule("spf.syntax.length", "SPF record is too long to be evaluated", "The record is short enough to be read", "3.4",
-		"Shorten the record: receivers do not read one of this length.", badLength),
+		"Shorten the record: receivers do not read one of this length.", eval.BadLength),
 	syntaxRule("spf.syntax.character", "Invalid character in the SPF record",
 		"The record has printable ASCII characters only", "3.1",
 		"Retype the term: tabs, line breaks, and invisible or accented characters are not allowed; write U-labels as A-labels.",
-		badCharacter),
+		eval.BadCharacter),
 	syntaxRule("spf.syntax.qualifier", "SPF record has a misplaced qualifier", "Every qualifier stands directly before a mechanism", "4.6.1",
-		"Write one of + - ~ ? directly before a mechanism, and none before a modifier.", badQualifier),
+		"Write one of + - ~ ? directly before a mechanism, and none before a modifier.", eval.BadQualifier),
 	syntaxRule("spf.syntax.mechanism", "SPF record has an unknown mechanism", "Every mechanism is one that SPF defines", "4.6.1",
-		"Correct the name: the mechanisms are all, include, a, mx, ptr, ip4, ip6 and exists.", badMechanism),
+		"Correct the name: the mechanisms are all, include, a, mx, ptr, ip4, ip6 and exists.", eval.BadMechanism),
 	syntaxRule("spf.syntax.modifier", "SPF record has an invalid modifier", "Every modifier has a valid name", "12",
-		"Correct the name: it begins with a letter, followed by letters, digits, hyphens, underscores or dots.", badModifier),
+		"Correct the name: it begins with a letter, followed by letters, digits, hyphens, underscores or dots.", eval.BadModifier),
 	syntaxRule("spf.syntax.modifier.colon", "SPF record has a modifier with a colon", "Modifiers are written with an equals sign", "6",
-		"Write redirect= and exp= with an equals sign; a colon is for mechanisms.", colonModifier),
+		"Write redirect= and exp= with an equals sign; a colon is for mechanisms.", eval.ColonModifier),
 	{
 		Code: "spf.syntax.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
 		Ref:   "RFC 7208 section 4.6.1",
@@ -63,31 +67,31 @@ var syntaxRules = diag.Rules[*evidence]{
 		Fails:  suggesting(glued),
 	},
 	syntaxRule("spf.syntax.value.missing", "SPF record has a term without its value", "Every term that needs a value has one", "4.6.1",
-		"Write the value directly after the colon or equals sign, without a space.", valueMissing),
+		"Write the value directly after the colon or equals sign, without a space.", eval.ValueMissing),
 	syntaxRule("spf.syntax.value.unexpected", "SPF record has a value where none is allowed", "No term has a value that it cannot have", "5",
-		"Remove what follows the name: all takes no value, and only a, mx, ip4 and ip6 take a prefix length.", valueUnexpected),
+		"Remove what follows the name: all takes no value, and only a, mx, ip4 and ip6 take a prefix length.", eval.ValueUnexpected),
 	syntaxRule("spf.syntax.ip4", "SPF record has an invalid IPv4 address", "Every ip4 has a valid IPv4 address", "5.6",
-		"Write four numbers from 0 to 255 without leading zeros, and a prefix length after a slash if needed.", badIP4),
+		"Write four numbers from 0 to 255 without leading zeros, and a prefix length after a slash if needed.", eval.BadIP4),
 	syntaxRule("spf.syntax.ip6", "SPF record has an invalid IPv6 address", "Every ip6 has a valid IPv6 address", "5.6",
-		"Write an IPv6 address such as 2001:db8::1, and a prefix length after a slash if needed.", badIP6),
+		"Write an IPv6 address such as 2001:db8::1, and a prefix length after a slash if needed.", eval.BadIP6),
 	syntaxRule("spf.syntax.family", "SPF record mixes up ip4 and ip6", "IPv4 addresses are in ip4, IPv6 addresses in ip6", "5.6",
-		"Use ip4 for IPv4 addresses and ip6 for IPv6 addresses.", wrongFamily),
+		"Use ip4 for IPv4 addresses and ip6 for IPv6 addresses.", eval.WrongFamily),
 	syntaxRule("spf.syntax.network_macro", "SPF record has a macro in ip4 or ip6", "ip4 and ip6 have no macros", "5.6",
-		"Replace the macro by an address, or use exists with the macro.", macroInNetwork),
+		"Replace the macro by an address, or use exists with the macro.", eval.MacroInNetwork),
 	syntaxRule("spf.syntax.prefix", "SPF record has an invalid prefix length", "Every prefix length is valid", "5.6",
 		"Use 0 to 32 for IPv4 and 0 to 128 for IPv6, without leading zeros; a and mx take /24//64 for both families.",
-		badPrefix),
+		eval.BadPrefix),
 	syntaxRule("spf.syntax.domain", "SPF record has an invalid domain name", "Every domain name in a term is valid", "7.1",
-		"Write a domain name of at least two labels, without https:// or a path; use ip4 and ip6 for addresses.", badDomain),
+		"Write a domain name of at least two labels, without https:// or a path; use ip4 and ip6 for addresses.", eval.BadDomain),
 	syntaxRule("spf.syntax.macro", "SPF record has an invalid macro", "Every macro is valid", "7.1",
-		"Write a macro as a percent sign and a letter in braces, such as %{i}; %% stands for a percent sign.", badMacro),
+		"Write a macro as a percent sign and a letter in braces, such as %{i}; %% stands for a percent sign.", eval.BadMacro),
 	syntaxRule("spf.syntax.repeated", "SPF record has redirect or exp twice", "redirect and exp appear at most once", "6",
-		"Remove the second one.", repeatedTerm),
+		"Remove the second one.", eval.RepeatedTerm),
 }
 
 // glued finds terms to which all sticks: those that are no terms for it, and names that end in -all by mistake.
 func glued(e *evidence) diag.Failures {
-	list := inSyntax(gluedTerms)(e)
+	list := inSyntax(eval.GluedTerms)(e)
 	root := e.tree.Root
 	for i := range root.Terms {
 		t := &root.Terms[i]
@@ -97,15 +101,4 @@ func glued(e *evidence) diag.Failures {
 		}
 	}
 	return list
-}
-
-// swallowed cuts the all from a name that was probably meant to end before it: the record has none.
-func swallowed(r *Record, t *Term) (head, tail string, ok bool) {
-	head, ok = cutAll(t.Raw)
-	if !ok || !t.Valid || t.Name == All || t.spec == nil || r.find(All) != nil {
-		return "", "", false
-	}
-	tail = t.Raw[len(head):]
-	m, _, _, fault := parseMacros(strings.TrimSuffix(t.Value, tail), false)
-	return head, tail, fault == "" && len(m) > 0 && domainEnd(m) == ""
 }

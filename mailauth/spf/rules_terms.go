@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // termRules are about terms that keep to the syntax, and yet do not do what was meant.
@@ -16,7 +17,7 @@ var termRules = diag.Rules[*evidence]{
 		Requirement: "No mechanism is written with an equals sign",
 		Advice:      "Write mechanisms with a colon: with an equals sign they are unknown modifiers, which receivers ignore.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !slices.Contains(mechanisms, Name(t.Unknown)) {
+			if !eval.Name(t.Unknown).IsMechanism() {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "Receivers ignore %q; the mechanism is written %s:….", diag.Quote(t.Raw), t.Unknown)}
@@ -39,7 +40,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record has an unknown modifier", Requirement: "Every modifier is one that SPF defines",
 		Advice: "Check the spelling, or remove it: receivers ignore modifiers that they do not know.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Valid || t.Unknown == "" || t.Unknown == "v" || slices.Contains(mechanisms, Name(t.Unknown)) {
+			if !t.Valid || t.Unknown == "" || t.Unknown == "v" || eval.Name(t.Unknown).IsMechanism() {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "SPF does not define the modifier %q.", diag.Quote(t.Unknown))}
@@ -57,7 +58,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record has a name that cannot exist", Requirement: "Every name in the record can exist",
 		Advice: "Correct the name: labels have 1 to 63 letters, digits, hyphens and underscores.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			fault := t.targetFault()
+			fault := termFault(t.Term)
 			if fault == "" {
 				return nil
 			}
@@ -70,7 +71,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record has mechanisms after all", Requirement: "No mechanism follows all",
 		Advice: "Move all to the end of the record: it always matches, so receivers never evaluate what follows it.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Reached || !t.Valid || t.Kind != Mechanism {
+			if t.Reached || !t.Valid || t.Kind != eval.Mechanism {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "Receivers never evaluate %q, since it follows all.", diag.Quote(t.Raw))}
@@ -90,7 +91,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF redirect is ignored because of all", Requirement: "redirect and all are not used together",
 		Advice: "Remove all to use the redirect, or use include in place of redirect: beside all, redirect is ignored.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Reached || !t.Valid || t.Name != Redirect {
+			if t.Reached || !t.Valid || t.Name != eval.Redirect {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "Receivers ignore %q, since the record has an all.", diag.Quote(t.Raw))}
@@ -101,7 +102,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record uses the ptr mechanism", Requirement: "No record uses ptr",
 		Advice: "Replace ptr with ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || t.Name != PTR {
+			if !t.Reached || t.Name != eval.PTR {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%q should no longer be used.", diag.Quote(t.Raw))}
@@ -112,7 +113,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record uses the macro p", Requirement: "No record uses the macro p",
 		Advice: "Use %{i} in place of %{p}: the host name of a client is slow to look up and often unknown.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || !t.spec.uses("p") {
+			if !t.Reached || !t.Uses("p") {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%q depends on the host name of the client.", diag.Quote(t.Raw))}
@@ -124,7 +125,7 @@ var termRules = diag.Rules[*evidence]{
 func repeatedTerms(e *evidence) diag.Failures {
 	first := map[string]*ResolvedTerm{}
 	return inRecord(func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-		if t.Kind != Mechanism || !t.Valid || t.Name == Include && t.Reached && !e.offline {
+		if t.Kind != eval.Mechanism || !t.Valid || t.Name == eval.Include && t.Reached && !e.offline {
 			return nil
 		}
 		key := unsigned(t.Term)
@@ -141,11 +142,11 @@ func repeatedTerms(e *evidence) diag.Failures {
 func shadowed(e *evidence) diag.Failures {
 	var excluded Set
 	return inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-		if !t.Reached || t.Kind != Mechanism || t.Name == All {
+		if !t.Reached || t.Kind != eval.Mechanism || t.Name == eval.All {
 			return nil
 		}
 		matched := t.matches()
-		if t.Qualifier != QualifierPass {
+		if t.Qualifier != eval.QualifierPass {
 			excluded = excluded.Union(matched)
 			return nil
 		}
@@ -157,47 +158,21 @@ func shadowed(e *evidence) diag.Failures {
 	})(e)
 }
 
-// matches returns the addresses that the term matches, as far as that does not depend on the mail.
-func (t *ResolvedTerm) matches() Set {
-	switch {
-	case t.Everyone:
-		return everything
-	case t.Name == Include && t.Child != nil:
-		return t.Child.passing()
-	default:
-		return SetOf(t.Networks...)
-	}
-}
-
 // lists reports whether a term names senders, in effect or in vain.
 func lists(t ResolvedTerm) bool {
-	return t.Kind == Mechanism && t.Name != All && t.Qualifier == QualifierPass || t.Name == Redirect ||
-		slices.Contains(mechanisms, Name(t.Unknown)) && t.Unknown != string(All)
-}
-
-// mayPass reports whether a term may let a host pass, known or not.
-func (e *evidence) mayPass(t *ResolvedTerm) bool {
-	switch {
-	case !t.Reached || t.Kind == Mechanism && t.Qualifier != QualifierPass:
-		return false
-	case t.Everyone || t.Dynamic || t.Cut || t.Err != nil:
-		return true
-	case t.Child != nil && (t.Child.dynamic() || t.Child.State == NodeDynamic || t.Child.State == NodeCut):
-		return true
-	default:
-		return e.offline && t.Name.Counted()
-	}
+	return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect ||
+		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)
 }
 
 // decided reports whether it is known how the record ends: with which all, or without.
 func decided(e *evidence) bool { return e.last.State == NodeFound && len(e.last.Faults) == 0 }
 
 // ending returns failures if the record ends with an all of the given sign.
-func ending(sign Qualifier, detail string) func(*evidence) diag.Failures {
+func ending(sign eval.Qualifier, detail string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		for i := range e.last.Terms {
 			t := &e.last.Terms[i]
-			if t.Name == All && t.Reached && t.Qualifier == sign {
+			if t.Name == eval.All && t.Reached && t.Qualifier == sign {
 				f := blame(e.last, t.Term, "%s", detail)
 				if e.last.Depth == 0 {
 					f.Suggested = e.suggested
@@ -237,7 +212,7 @@ var policyRules = diag.Rules[*evidence]{
 		When:   decided,
 		Fails: func(e *evidence) diag.Failures {
 			switch {
-			case e.last.Parsed.find(All) != nil:
+			case e.last.Parsed.Find(eval.All) != nil:
 				return nil
 			case e.last.Depth > 0:
 				return diag.Failures{{
@@ -255,7 +230,7 @@ var policyRules = diag.Rules[*evidence]{
 		Code: "spf.all.pass", Severity: diag.Critical, Weight: 15, Category: factorPolicy, Ref: "RFC 7208 section 5.1",
 		Title: "SPF record lets every host pass (+all)", Requirement: "The record does not let every host pass",
 		Advice: "List the senders and replace +all with ~all: anyone can send mail as the domain.",
-		When:   decided, Fails: ending(QualifierPass, "The record ends with +all, so every host on the Internet passes."),
+		When:   decided, Fails: ending(eval.QualifierPass, "The record ends with +all, so every host on the Internet passes."),
 	},
 	{
 		Code: "spf.all.neutral", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
@@ -263,7 +238,7 @@ var policyRules = diag.Rules[*evidence]{
 		Title: "SPF record says nothing about other hosts (?all)", Requirement: "The record does not end with ?all",
 		Advice: "Replace ?all with ~all, and with -all once the list of senders is complete: ?all says no more than a record without all.",
 		When:   decided,
-		Fails:  ending(qualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
+		Fails:  ending(eval.QualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
 	},
 	{
 		Code: "spf.none.form", Severity: diag.Info, Reads: []diag.Source{fromTree},

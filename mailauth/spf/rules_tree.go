@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // inState returns the nodes below the record that are in a state and reached in a way.
@@ -46,7 +47,7 @@ var treeRules = diag.Rules[*evidence]{
 			cut := func(t ResolvedTerm) bool { return t.Cut }
 			large := func(n *Node) bool { return n.State == NodeCut || slices.ContainsFunc(n.Terms, cut) }
 			return diag.FailIf(slices.ContainsFunc(e.nodes, large),
-				"Only %d terms, %d DNS queries, %d levels and %d bytes of records were examined.", MaxTerms, MaxQuestions,
+				"Only %d terms, %d DNS queries, %d levels and %d bytes of records were examined.", eval.MaxTerms, MaxQuestions,
 				maxDepth, maxTreeLength)
 		},
 	}),
@@ -60,7 +61,7 @@ var treeRules = diag.Rules[*evidence]{
 		"Every domain that the record refers to is registered", "11.2",
 		"Remove the term at once: whoever registers the domain decides who may send mail as yours.",
 		suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Dangling || t.Qualifier != QualifierPass && t.Name != Redirect {
+			if !t.Dangling || t.Qualifier != eval.QualifierPass && t.Name != eval.Redirect {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%q refers to %s, below a domain that does not exist and that anyone can register.",
@@ -101,7 +102,7 @@ var treeRules = diag.Rules[*evidence]{
 	treeRule("spf.include.pass", 5, "An included SPF record lets every host pass", "No included record lets every host pass", "5.2",
 		"Remove the include at once: it lets anyone send mail as the domain.",
 		inNodes(func(n *Node) string {
-			open := func(t ResolvedTerm) bool { return t.Name == All && t.Reached && t.Qualifier == QualifierPass }
+			open := func(t ResolvedTerm) bool { return t.Name == eval.All && t.Reached && t.Qualifier == eval.QualifierPass }
 			if n.Via != viaInclude || n.State != NodeFound || !slices.ContainsFunc(n.Terms, open) {
 				return ""
 			}
@@ -110,7 +111,7 @@ var treeRules = diag.Rules[*evidence]{
 	treeRule("spf.exists.everyone", 2, "An exists in the SPF record matches every host", "No exists matches every host", "5.7",
 		"Put a macro such as %{i} into the name, or use a: an exists whose fixed name has an address always matches.",
 		inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != Exists || !t.Everyone || t.Qualifier != QualifierPass {
+			if t.Name != eval.Exists || !t.Everyone || t.Qualifier != eval.QualifierPass {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%s has an address, so that %q always matches.", diag.Quote(t.Target),
@@ -146,7 +147,7 @@ func unknownParts(e *evidence) diag.Failures {
 		return fmt.Sprintf("The record of %s could not be looked up: %s.", diag.Quote(n.Domain), diag.Quote(n.Error))
 	})(e)
 	return append(list, inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-		if t.Err == nil || t.Name == Exp {
+		if t.Err == nil || t.Name == eval.Exp {
 			return nil
 		}
 		return diag.Failures{blame(n, t.Term, "%q could not be resolved: %s.", diag.Quote(t.Raw), diag.Quote(t.Err.Error()))}

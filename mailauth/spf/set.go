@@ -1,7 +1,7 @@
 package spf
 
 import (
-	"math/bits"
+	"encoding/binary"
 	"net/netip"
 	"slices"
 )
@@ -13,110 +13,50 @@ type Set struct {
 }
 
 // A span holds the addresses from one to another of the same family, both included.
-type span struct{ from, to number }
+type span struct{ from, to netip.Addr }
 
-// A number is an address as a number; that of IPv4 fills the low 32 bits.
-type number struct{ high, low uint64 }
-
-func (n number) compare(m number) int {
-	switch {
-	case n.high != m.high:
-		return cmpUint(n.high, m.high)
-	default:
-		return cmpUint(n.low, m.low)
+// spanOf returns the addresses of a network.
+func spanOf(p netip.Prefix) span {
+	from := p.Masked().Addr()
+	b := from.As16()
+	for i := 128 - from.BitLen() + p.Bits(); i < 128; i++ {
+		b[i/8] |= 0x80 >> (i % 8)
 	}
-}
-
-func cmpUint(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
+	to := netip.AddrFrom16(b)
+	if from.Is4() {
+		to = to.Unmap()
 	}
-}
-
-// next returns the number after n; after the last it is 0.
-func (n number) next() number {
-	low, carry := bits.Add64(n.low, 1, 0)
-	return number{n.high + carry, low}
-}
-
-func (n number) previous() number {
-	low, borrow := bits.Sub64(n.low, 1, 0)
-	return number{n.high - borrow, low}
-}
-
-// or sets the lowest bits.
-func (n number) or(count int) number {
-	if count >= 64 {
-		return number{n.high | (1<<(count-64) - 1), ^uint64(0)}
-	}
-	return number{n.high, n.low | (1<<count - 1)}
-}
-
-func numberOf(a netip.Addr) number {
-	if a.Is4() {
-		b := a.As4()
-		return number{0, uint64(b[0])<<24 | uint64(b[1])<<16 | uint64(b[2])<<8 | uint64(b[3])}
-	}
-	b := a.As16()
-	var n number
-	for i := range 8 {
-		n.high, n.low = n.high<<8|uint64(b[i]), n.low<<8|uint64(b[8+i])
-	}
-	return n
-}
-
-func (n number) address(v4 bool) netip.Addr {
-	if v4 {
-		return netip.AddrFrom4([4]byte{byte(n.low >> 24), byte(n.low >> 16), byte(n.low >> 8), byte(n.low)})
-	}
-	var b [16]byte
-	for i := range 8 {
-		b[i], b[8+i] = byte(n.high>>(56-8*i)), byte(n.low>>(56-8*i))
-	}
-	return netip.AddrFrom16(b)
+	return span{from, to}
 }
 
 // everything is the set of all addresses.
-var everything = Set{v4: []span{{to: number{0, 1<<32 - 1}}}, v6: []span{{to: number{^uint64(0), ^uint64(0)}}}}
+var everything = SetOf(netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0))
 
 // SetOf returns the addresses of networks; what is not valid among them is left out. An IPv4 network
 // in the form of IPv6 is one of IPv6, for that is how it stands in a record (RFC 7208 section 5).
 func SetOf(networks ...netip.Prefix) Set {
 	var s Set
 	for _, p := range networks {
-		if !p.IsValid() {
-			continue
-		}
-		p = p.Masked()
-		from := numberOf(p.Addr())
-		one := span{from, from.or(p.Addr().BitLen() - p.Bits())}
-		if p.Addr().Is4() {
-			s.v4 = append(s.v4, one)
-		} else {
-			s.v6 = append(s.v6, one)
+		switch {
+		case !p.IsValid():
+		case p.Addr().Is4():
+			s.v4 = append(s.v4, spanOf(p))
+		default:
+			s.v6 = append(s.v6, spanOf(p))
 		}
 	}
-	s.v4, s.v6 = merged(s.v4), merged(s.v6)
-	return s
-}
-
-// merged sorts spans and joins those that touch. It may change the list.
-func merged(list []span) []span {
-	slices.SortFunc(list, func(a, b span) int { return a.from.compare(b.from) })
-	return joined(list)
+	byFirst := func(a, b span) int { return a.from.Compare(b.from) }
+	slices.SortFunc(s.v4, byFirst)
+	slices.SortFunc(s.v6, byFirst)
+	return Set{joined(s.v4), joined(s.v6)}
 }
 
 // joined joins spans in order that touch. It changes the list.
 func joined(list []span) []span {
 	n := 0
 	for _, s := range list {
-		if n > 0 && (s.from.compare(list[n-1].to) <= 0 || s.from == list[n-1].to.next()) {
-			if s.to.compare(list[n-1].to) > 0 {
+		if n > 0 && (!list[n-1].to.Less(s.from) || s.from == list[n-1].to.Next()) {
+			if list[n-1].to.Less(s.to) {
 				list[n-1].to = s.to
 			}
 			continue
@@ -134,7 +74,7 @@ func (s Set) Union(t Set) Set { return Set{union(s.v4, t.v4), union(s.v6, t.v6)}
 func union(a, b []span) []span {
 	list := make([]span, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
-		if a[0].from.compare(b[0].from) <= 0 {
+		if !b[0].from.Less(a[0].from) {
 			list, a = append(list, a[0]), a[1:]
 		} else {
 			list, b = append(list, b[0]), b[1:]
@@ -149,21 +89,21 @@ func (s Set) Minus(t Set) Set { return Set{minus(s.v4, t.v4), minus(s.v6, t.v6)}
 func minus(list, holes []span) []span {
 	var left []span
 	for _, s := range list {
-		for len(holes) > 0 && holes[0].to.compare(s.from) < 0 {
+		for len(holes) > 0 && holes[0].to.Less(s.from) {
 			holes = holes[1:]
 		}
 		empty := false
 		for _, h := range holes {
-			if h.from.compare(s.to) > 0 {
+			if s.to.Less(h.from) {
 				break
 			}
-			if h.from.compare(s.from) > 0 {
-				left = append(left, span{s.from, h.from.previous()})
+			if s.from.Less(h.from) {
+				left = append(left, span{s.from, h.from.Prev()})
 			}
-			if empty = h.to.compare(s.to) >= 0; empty {
+			if empty = !h.to.Less(s.to); empty {
 				break
 			}
-			s.from = h.to.next()
+			s.from = h.to.Next()
 		}
 		if !empty {
 			left = append(left, s)
@@ -183,19 +123,20 @@ func (s Set) Equal(t Set) bool { return slices.Equal(s.v4, t.v4) && slices.Equal
 
 // Contains reports whether an address is in the set.
 func (s Set) Contains(a netip.Addr) bool {
-	list, n := s.v6, numberOf(a)
+	list := s.v6
 	if a.Is4() {
 		list = s.v4
 	}
-	i, found := slices.BinarySearchFunc(list, n, func(s span, n number) int { return s.from.compare(n) })
-	return found || i > 0 && n.compare(list[i-1].to) <= 0
+	i, found := slices.BinarySearchFunc(list, a, func(s span, a netip.Addr) int { return s.from.Compare(a) })
+	return found || i > 0 && !list[i-1].to.Less(a)
 }
 
 // Count4 returns the number of IPv4 addresses, from 0 to 4294967296.
 func (s Set) Count4() int64 {
 	var n int64
 	for _, one := range s.v4 {
-		n += int64(one.to.low-one.from.low) + 1
+		from, to := one.from.As4(), one.to.As4()
+		n += int64(binary.BigEndian.Uint32(to[:])-binary.BigEndian.Uint32(from[:])) + 1
 	}
 	return n
 }
@@ -203,44 +144,34 @@ func (s Set) Count4() int64 {
 // Prefixes returns the fewest networks that make up the set, IPv4 first, in order.
 func (s Set) Prefixes() []netip.Prefix {
 	list := []netip.Prefix{}
-	for _, one := range s.v4 {
-		list = appendPrefixes(list, one, true)
-	}
-	for _, one := range s.v6 {
-		list = appendPrefixes(list, one, false)
+	for _, one := range slices.Concat(s.v4, s.v6) {
+		list = appendPrefixes(list, one)
 	}
 	return list
 }
 
-// Prefixes4 and Prefixes6 return those of one family.
+// Prefixes4 returns the fewest IPv4 networks that make up those of the set, in order.
 func (s Set) Prefixes4() []netip.Prefix { return Set{v4: s.v4}.Prefixes() }
 
 // Prefixes6 returns the fewest IPv6 networks that make up those of the set, in order.
 func (s Set) Prefixes6() []netip.Prefix { return Set{v6: s.v6}.Prefixes() }
 
 // appendPrefixes cuts a span into networks: each time the largest that begins where the span does.
-func appendPrefixes(list []netip.Prefix, s span, v4 bool) []netip.Prefix {
-	width := 128
-	if v4 {
-		width = 32
-	}
+func appendPrefixes(list []netip.Prefix, s span) []netip.Prefix {
 	for {
-		free := min(trailingZeros(s.from), width)
-		for s.from.or(free).compare(s.to) > 0 {
-			free--
+		p := netip.PrefixFrom(s.from, s.from.BitLen())
+		last := s.from
+		for p.Bits() > 0 {
+			wider := netip.PrefixFrom(s.from, p.Bits()-1)
+			all := spanOf(wider)
+			if all.from != s.from || s.to.Less(all.to) {
+				break
+			}
+			p, last = wider, all.to
 		}
-		list = append(list, netip.PrefixFrom(s.from.address(v4), width-free))
-		last := s.from.or(free)
-		if last == s.to {
+		if list = append(list, p); last == s.to {
 			return list
 		}
-		s.from = last.next()
+		s.from = last.Next()
 	}
-}
-
-func trailingZeros(n number) int {
-	if n.low != 0 {
-		return bits.TrailingZeros64(n.low)
-	}
-	return 64 + bits.TrailingZeros64(n.high)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -160,7 +161,7 @@ func TestSuggested(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := lookup(t, published(t, tt.record, hosts+tt.zone))
+			r := lookup(t, zoneWith(t, tt.record, hosts+tt.zone))
 			got := ""
 			for _, advice := range r.Recommendations {
 				if advice.SuggestedValue != "" {
@@ -207,19 +208,19 @@ func keepsSenders(t *rapid.T, zone records, suggested string) {
 	old := zone["n0.example"]
 	better["n0.example"] = append([][2]any{{"TXT", []any{suggested}}}, old[1:]...)
 	for i := range 64 {
-		req := CheckRequest{IP: ip(fmt.Sprintf("192.0.2.%d", i)), Sender: "a@n0.example"}
-		before, err := Check(t.Context(), &diag.Env{Resolver: zone}, req)
+		req := eval.Request{IP: ip(fmt.Sprintf("192.0.2.%d", i)), Sender: "a@n0.example"}
+		before, err := eval.Check(t.Context(), &diag.Env{Resolver: zone}, req)
 		require.NoError(t, err)
-		if before.Outcome != Pass {
+		if before.Outcome != eval.Pass {
 			continue
 		}
-		after, err := Check(t.Context(), &diag.Env{Resolver: better}, req)
+		after, err := eval.Check(t.Context(), &diag.Env{Resolver: better}, req)
 		require.NoError(t, err)
 		if strings.TrimPrefix(strings.ToLower(before.MatchedTerm), "+") == "all" {
-			require.NotEqual(t, Fail, after.Outcome)
+			require.NotEqual(t, eval.Fail, after.Outcome)
 			continue
 		}
-		require.Equal(t, Pass, after.Outcome, "%s by %q instead of %v", req.IP, suggested, zone)
+		require.Equal(t, eval.Pass, after.Outcome, "%s by %q instead of %v", req.IP, suggested, zone)
 	}
 }
 

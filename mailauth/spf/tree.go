@@ -3,6 +3,10 @@ package spf
 import (
 	"net/netip"
 	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // Via says how the record of a domain is reached.
@@ -17,7 +21,7 @@ const (
 
 // Values lists the ways.
 func (Via) Values() []string {
-	return []string{string(ViaRoot), string(viaInclude), string(viaRedirect)}
+	return diag.Values(ViaRoot, viaInclude, viaRedirect)
 }
 
 // A NodeState says what was found at a node of the tree.
@@ -47,23 +51,23 @@ type Node struct {
 	Children          []*Node
 
 	State  NodeState
-	Parsed *Record        // nil unless State is NodeFound
-	Faults []SyntaxError  // of Parsed
-	Terms  []ResolvedTerm // those of Parsed
+	Parsed *eval.Record       // nil unless State is NodeFound
+	Faults []eval.SyntaxError // of Parsed
+	Terms  []ResolvedTerm     // those of Parsed
 
 	parent   *Node
-	lead     *Term  // of the root, which leads here; nil at the root
-	void     bool   // the name has no TXT records at all
-	absent   bool   // the name does not exist
-	dangling bool   // nor does the domain above it that can be registered
-	nearCost int    // DNS lookups of the terms of that record
-	near     string // the domain of a service that differs by one letter, and has a record; may be empty
-	unsure   bool   // the name servers did not say whether that domain exists, or what near has
+	lead     *eval.Term // of the root, which leads here; nil at the root
+	void     bool       // the name has no TXT records at all
+	absent   bool       // the name does not exist
+	dangling bool       // nor does the domain above it that can be registered
+	nearCost int        // DNS lookups of the terms of that record
+	near     string     // the domain of a service that differs by one letter, and has a record; may be empty
+	unsure   bool       // the name servers did not say whether that domain exists, or what near has
 }
 
 // A ResolvedTerm is a term with what the DNS says of it, whatever the mail.
 type ResolvedTerm struct {
-	*Term
+	*eval.Term
 	// Reached says that receivers come to the term, if none before it matches: it is valid, does not
 	// stand behind all, and is no redirect beside all.
 	Reached bool
@@ -91,6 +95,16 @@ type Host struct {
 	Name      string
 	Addresses []netip.Addr
 	Err       error // why it is not known whether it has more
+
+	v4 int // addresses of IPv4, which are the first ones
+}
+
+// addHost adds the networks around the addresses of a host.
+func (t *ResolvedTerm) addHost(h Host) {
+	for _, ip := range h.Addresses {
+		t.Networks = append(t.Networks, t.Around(ip))
+	}
+	t.Hosts = append(t.Hosts, h)
 }
 
 // Lookups is how many DNS lookups the term counts: its own, and those of all that it leads to.
@@ -99,16 +113,13 @@ func (t *ResolvedTerm) Lookups() int {
 		return 0
 	}
 	if t.Child != nil {
-		return t.cost() + t.Child.CumulativeLookups
+		return t.Cost() + t.Child.CumulativeLookups
 	}
-	return t.cost()
+	return t.Cost()
 }
 
 // A Tree is all the records that one record leads to, whatever the mail.
-type Tree struct {
-	Root      *Node
-	Questions int // that were asked of the DNS
-}
+type Tree struct{ Root *Node }
 
 // Nodes lists the nodes, each before those below it, in order.
 func (t *Tree) Nodes() []*Node {
@@ -177,23 +188,23 @@ func (n *Node) passing() Set {
 		var networks []netip.Prefix
 		for ; i < len(n.Terms) && n.Terms[i].Qualifier == sign; i++ {
 			switch t := &n.Terms[i]; {
-			case !t.Reached || t.Kind != Mechanism:
+			case !t.Reached || t.Kind != eval.Mechanism:
 			case t.Everyone:
 				hit = everything
-			case t.Name == Include:
+			case t.Name == eval.Include:
 				hit = hit.Union(t.Child.passing())
 			default:
 				networks = append(networks, t.Networks...)
 			}
 		}
 		hit = hit.Union(SetOf(networks...))
-		if sign == QualifierPass {
+		if sign == eval.QualifierPass {
 			passed = passed.Union(left.Intersect(hit))
 		}
 		left = left.Minus(hit)
 	}
 	for i := range n.Terms {
-		if t := &n.Terms[i]; t.Reached && t.Name == Redirect && t.Child != nil {
+		if t := &n.Terms[i]; t.Reached && t.Name == eval.Redirect && t.Child != nil {
 			passed = passed.Union(left.Intersect(t.Child.passing()))
 		}
 	}
@@ -208,7 +219,7 @@ func (n *Node) sum() {
 	}
 	for i := range n.Terms {
 		if t := &n.Terms[i]; t.Reached {
-			n.DNSLookups += t.cost()
+			n.DNSLookups += t.Cost()
 			n.CumulativeLookups += t.Lookups()
 		}
 	}
@@ -233,4 +244,68 @@ func (n *Node) broken() bool {
 	default:
 		return len(n.Faults) > 0
 	}
+}
+
+// leadsBack reports whether the domain of the node is that of one above.
+func (n *Node) leadsBack() bool {
+	for at := n.parent; at != nil; at = at.parent {
+		if strings.EqualFold(at.Domain, n.Domain) {
+			return true
+		}
+	}
+	return false
+}
+
+// handsOver returns the node to which a record redirects, or nil.
+func (n *Node) handsOver() *Node {
+	for _, c := range n.Children {
+		if c.Via == viaRedirect {
+			return c
+		}
+	}
+	return nil
+}
+
+// breaks reports whether a record, or one that it leads to, makes evaluations end in permerror, or lets everybody pass.
+func (n *Node) breaks() bool {
+	everyone := func(t ResolvedTerm) bool { return t.Everyone && t.Reached && t.Qualifier == eval.QualifierPass }
+	return n.broken() || slices.ContainsFunc(n.Terms, everyone) || slices.ContainsFunc(n.Children, (*Node).breaks)
+}
+
+// holds reports whether a record includes another, directly or not.
+func (n *Node) holds(other *Node) bool {
+	return slices.ContainsFunc(n.Children, func(c *Node) bool {
+		return c.Via == viaInclude && strings.EqualFold(c.Domain, other.Domain) || c.holds(other)
+	})
+}
+
+// dynamic reports whether what a record means depends on the mail.
+func (n *Node) dynamic() bool {
+	depends := func(t ResolvedTerm) bool { return t.Reached && t.Dynamic && t.Name.Counted() }
+	return slices.ContainsFunc(n.Terms, depends) || slices.ContainsFunc(n.Children, (*Node).dynamic)
+}
+
+// plainInclude reports whether a term includes a record that was found, with the sign +.
+func plainInclude(t *ResolvedTerm) bool {
+	return t.Name == eval.Include && t.Reached && t.Child != nil && t.Child.State == NodeFound && t.Qualifier == eval.QualifierPass
+}
+
+// matches returns the addresses that the term matches, as far as that does not depend on the mail.
+func (t *ResolvedTerm) matches() Set {
+	switch {
+	case t.Everyone:
+		return everything
+	case t.Name == eval.Include && t.Child != nil:
+		return t.Child.passing()
+	default:
+		return SetOf(t.Networks...)
+	}
+}
+
+// known reports whether it is known which addresses pass by a record, but for what depends on the mail.
+func (n *Node) known() bool {
+	open := func(t ResolvedTerm) bool { return t.Err != nil || t.Cut }
+	unknown := func(c *Node) bool { return !c.known() }
+	return n.State != NodeUnknown && n.State != NodeCut && n.State != NodeDynamic && !slices.ContainsFunc(n.Terms, open) &&
+		!slices.ContainsFunc(n.Children, unknown)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -61,7 +62,7 @@ func TestRoundTrips(t *testing.T) {
 			require.Equal(t, tt.want, diagtest.RoundTrips(t, setup, func(ctx context.Context, env *diag.Env) {
 				r, err := Lookup(ctx, env, LookupRequest{Domain: request.Domain, IP: diag.MustIP("203.0.113.1")})
 				require.NoError(t, err)
-				require.Equal(t, Fail, r.IPTest.Result)
+				require.Equal(t, eval.Fail, r.IPTest.Result)
 			}))
 		})
 	}
@@ -125,9 +126,9 @@ func TestAuthorizedAgrees(t *testing.T) {
 			for _, net := range []string{"192.0.2.%d", "198.51.100.%d"} {
 				for i := 0; i < 256; i += 5 {
 					address := ip(fmt.Sprintf(net, i))
-					r, err := Check(t.Context(), w.Env(), CheckRequest{IP: address, Sender: "a@example.com"})
+					r, err := eval.Check(t.Context(), w.Env(), eval.Request{IP: address, Sender: "a@example.com"})
 					require.NoError(t, err)
-					require.Equal(t, r.Outcome == Pass, authorized.Contains(address), "%s: %+v", address, r)
+					require.Equal(t, r.Outcome == eval.Pass, authorized.Contains(address), "%s: %+v", address, r)
 				}
 			}
 		})
@@ -206,29 +207,29 @@ func requireShallow(t *testing.T, n *NodeReport) {
 // No more addresses of a host are looked at than anybody has use for.
 func TestManyAddresses(t *testing.T) {
 	var zone strings.Builder
-	for i := range maxAddresses + 100 {
+	for i := range eval.MaxAddresses + 100 {
 		fmt.Fprintf(&zone, "a.example.com. A 192.0.%d.%d\n", i/100, 2*(i%100))
 	}
-	r := lookup(t, published(t, "v=spf1 a:a.example.com -all", zone.String()))
-	require.Equal(t, int64(maxAddresses), r.Authorized.IP4AddressCount)
+	r := lookup(t, zoneWith(t, "v=spf1 a:a.example.com -all", zone.String()))
+	require.Equal(t, int64(eval.MaxAddresses), r.Authorized.IP4AddressCount)
 	require.Len(t, r.Authorized.IP4, maxNetworks)
 }
 
 // maxQuestionsOfCheck is what an evaluation may ask at most: for the first record, for ten terms with ten
 // hosts each, for the host names of the client, and for an explanation; and what it asks ahead.
-const maxQuestionsOfCheck = 1 + MaxLookups*(1+MaxMX) + 1 + maxPTR + 1 + maxAhead
+const maxQuestionsOfCheck = 1 + eval.MaxLookups*(1+eval.MaxMX) + 1 + 10 + 1 + 60
 
 // A server that is silent does not keep the rest of the tree from being looked at.
 func TestLookupPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := published(t, "v=spf1 include:silent.example.net include:dup.example.net -all", hosts)
+		w := zoneWith(t, "v=spf1 include:silent.example.net include:dup.example.net -all", hosts)
 		w.Silence("silent.example.net")
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
 		begin := time.Now()
 		r, err := Lookup(ctx, w.Env(), request)
 		require.NoError(t, err)
-		require.LessOrEqual(t, time.Since(begin), Timeout)
+		require.LessOrEqual(t, time.Since(begin), eval.Timeout)
 		require.True(t, r.Partial)
 		require.Equal(t, "198.51.100.0/24", r.Authorized.IP4[0].String())
 		require.Equal(t, 3, r.DNSLookups.Count)
@@ -263,7 +264,7 @@ func TestLookupUnavailable(t *testing.T) {
 		_, err = Lookup(t.Context(), w.Env(), req)
 		require.ErrorAs(t, err, &input)
 	}
-	for _, record := range []string{"", strings.Repeat("a", MaxRecordLength+1)} {
+	for _, record := range []string{"", strings.Repeat("a", eval.MaxRecordLength+1)} {
 		var input *diag.InputError
 		_, err = Validate(ValidateRequest{Record: record})
 		require.ErrorAs(t, err, &input)
@@ -317,11 +318,11 @@ func TestAuthorizedAgreesAtRandom(t *testing.T) {
 		authorized := tree.Authorized()
 		for range 20 {
 			address := ip(fmt.Sprintf("192.0.2.%d", random.IntN(256)))
-			r, err := Check(t.Context(), env, CheckRequest{IP: address, Sender: "a@n0.example"})
+			r, err := eval.Check(t.Context(), env, eval.Request{IP: address, Sender: "a@n0.example"})
 			require.NoError(t, err)
-			if r.Outcome != Permerror {
+			if r.Outcome != eval.Permerror {
 				compared++
-				require.Equal(t, r.Outcome == Pass, authorized.Contains(address), "%s in %v: %+v", address, zone, r)
+				require.Equal(t, r.Outcome == eval.Pass, authorized.Contains(address), "%s in %v: %+v", address, zone, r)
 			}
 		}
 	}

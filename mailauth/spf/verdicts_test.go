@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -57,7 +58,7 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 				case strings.HasPrefix(tt.name, "nobody passes"):
 					record = "v=spf1 include:only.example.net ?all"
 				}
-				w := published(t, record, hosts+"example.com. MX 10 mx.example.com.")
+				w := zoneWith(t, record, hosts+"example.com. MX 10 mx.example.com.")
 				tt.spoil(w)
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 				defer cancel()
@@ -94,7 +95,7 @@ func addressVerdicts(t *testing.T) []diag.Verdict {
 	var seen diagtest.Seen
 	for _, tt := range tests {
 		t.Run(tt.record+" "+tt.ip, func(t *testing.T) {
-			w := published(t, tt.record, hosts+"example.com. A 192.0.2.1")
+			w := zoneWith(t, tt.record, hosts+"example.com. A 192.0.2.1")
 			w.Break("dead.example.com", dns.RcodeServerFailure)
 			r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: request.Domain, IP: diag.MustIP(tt.ip)})
 			require.NoError(t, err)
@@ -164,7 +165,7 @@ func validated(t *testing.T) []diag.Verdict {
 // wideTree is a record with more includes than are followed.
 func wideTree() string {
 	var b strings.Builder
-	for i := range MaxTerms + 20 {
+	for i := range eval.MaxTerms + 20 {
 		fmt.Fprintf(&b, " include:w%d.example.net", i)
 	}
 	return "v=spf1" + b.String() + " -all"

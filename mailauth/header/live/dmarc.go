@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // evaluate finds out what DMARC makes of what passed (RFC 9989 section 5.3): each identifier has been compared with
@@ -60,7 +60,7 @@ func (e *Evidence) temporary(err error) string {
 	switch {
 	case err != nil:
 		return diag.Reason(err)
-	case e.SPFGave(spf.Temperror):
+	case e.SPFGave(eval.Temperror):
 		return e.SPF.Reason
 	default:
 		return "a DKIM key could not be looked up"
@@ -71,7 +71,7 @@ func (e *Evidence) temporary(err error) string {
 // for want of a body counts as not passed.
 func (e *Evidence) passed(id *policy.Identifier) (passed, known bool) {
 	if id.Mechanism == policy.SPF {
-		return e.SPFGave(spf.Pass) && MailDomain(e.SPF.Domain) == id.Domain, !e.SPFGave(spf.Temperror)
+		return e.SPFGave(eval.Pass) && MailDomain(e.SPF.Domain) == id.Domain, !e.SPFGave(eval.Temperror)
 	}
 	known = true
 	for _, s := range e.Signatures(func(s *dkim.Result) bool { return s.Domain == id.Domain.String() }) {

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/header/route"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // Input is what the checks need to know of a message.
@@ -47,8 +47,8 @@ type Evidence struct {
 type server struct {
 	PTR    *PTR           // its names; nil if it is not known
 	Listed []dnsbl.Result // blocklists that have it; nil if no list answered
-	SPF    *spf.Result    // for the envelope sender; nil without server or envelope
-	HELO   *spf.Result    // for the name that the server gave itself; nil without either
+	SPF    *eval.Result   // for the envelope sender; nil without server or envelope
+	HELO   *eval.Result   // for the name that the server gave itself; nil without either
 }
 
 // DMARC is DMARC of the message, as far as it can be told.
@@ -100,13 +100,13 @@ func (e *Evidence) SPFDomain() string {
 }
 
 // SPFGave reports whether SPF of the envelope had one of the outcomes.
-func (e *Evidence) SPFGave(outcomes ...spf.Outcome) bool {
+func (e *Evidence) SPFGave(outcomes ...eval.Outcome) bool {
 	return e.SPF != nil && slices.Contains(outcomes, e.SPF.Outcome)
 }
 
 // AnyoneMaySend reports whether SPF passes since the record authorizes everybody: that shows nothing about the server.
 func (e *Evidence) AnyoneMaySend() bool {
-	return e.SPFGave(spf.Pass) && strings.EqualFold(strings.TrimPrefix(e.SPF.MatchedTerm, "+"), "all")
+	return e.SPFGave(eval.Pass) && strings.EqualFold(strings.TrimPrefix(e.SPF.MatchedTerm, "+"), "all")
 }
 
 // Aligned reports whether a domain is aligned with that of the author; without a policy, by the public suffix list.
@@ -176,7 +176,7 @@ func (e *Evidence) Changed() *dkim.Result {
 func (e *Evidence) Misaligned() string {
 	org := route.Organizational(e.Author())
 	same := func(domain string) bool { return org != "" && route.Organizational(domain) == org }
-	if s := e.SPFDomain(); e.SPFGave(spf.Pass) && !e.AnyoneMaySend() && same(s) {
+	if s := e.SPFDomain(); e.SPFGave(eval.Pass) && !e.AnyoneMaySend() && same(s) {
 		return s
 	}
 	if s := e.signature(func(s *dkim.Result) bool { return s.Result == dkim.Pass && same(s.Domain) }); s != nil {

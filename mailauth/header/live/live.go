@@ -20,7 +20,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // timeout is how long the DNS is waited for; what has not been answered then is not known.
@@ -63,12 +63,12 @@ func (in *Input) ask(ctx context.Context, env *diag.Env, g *diag.Group, h *route
 			s.Listed = append([]dnsbl.Result{}, listed...)
 		}
 	})
-	check := func(sender, domain string) *spf.Result {
-		result, err := spf.Check(ctx, env, spf.CheckRequest{
+	check := func(sender, domain string) *eval.Result {
+		result, err := eval.Check(ctx, env, eval.Request{
 			IP: h.IP, Sender: sender, HELO: h.HELO, Domain: domain, Receiver: h.By,
 		})
 		if err != nil {
-			return &spf.Result{Outcome: spf.Temperror, Domain: domain, Reason: "no response in time"}
+			return &eval.Result{Outcome: eval.Temperror, Domain: domain, Reason: "no response in time"}
 		}
 		return result
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // HopSilent reports whether the hop is not known since the names of its candidates are not.
@@ -39,13 +39,13 @@ func (e *Evidence) AuthorSilent() bool {
 // ExcuseSilent reports whether DMARC fails, and the DNS did not say all that may explain it.
 func (e *Evidence) ExcuseSilent() bool {
 	return e.DMARC.Result == policy.ResultFail &&
-		(e.SPFGave(spf.Temperror) || e.KeySilent() || e.NamesSilent() || e.ARC.Result == arc.Unknown)
+		(e.SPFGave(eval.Temperror) || e.KeySilent() || e.NamesSilent() || e.ARC.Result == arc.Unknown)
 }
 
 // Silences says in sentences what the DNS did not answer that matters.
 func (e *Evidence) Silences() (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	if e.SPFGave(spf.Temperror) {
+	if e.SPFGave(eval.Temperror) {
 		say("SPF for %s could not be evaluated (temperror): %s.", diag.Quote(e.SPF.Domain), diag.Quote(e.SPF.Reason))
 	}
 	for _, s := range e.Signatures(unknownKey) {

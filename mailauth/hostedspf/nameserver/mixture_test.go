@@ -18,7 +18,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
-	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // A version is what was served from a moment on.
@@ -119,9 +119,9 @@ func (h *history) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 }
 
 // evaluate evaluates the record of a domain that leads to the head, for a sender.
-func (h *history) evaluate(domain string, ip netip.Addr) *spf.Result {
+func (h *history) evaluate(domain string, ip netip.Addr) *eval.Result {
 	env := &diag.Env{Resolver: h, Clock: func() time.Time { return h.now }}
-	r, err := spf.Check(context.Background(), env, spf.CheckRequest{
+	r, err := eval.Check(context.Background(), env, eval.Request{
 		IP: ip, Sender: "user@example.com", HELO: "mail.example.com", Domain: domain,
 	})
 	require.NoError(h, err)
@@ -222,17 +222,17 @@ func TestMixturesOfVersions(t *testing.T) {
 				ip := sender(rapid.IntRange(0, many).Draw(r, "sender"))
 				h.fixed, h.seed = nil, rapid.IntRange(0, 1<<30).Draw(r, "caches")
 				got := h.evaluate("customer.example", ip)
-				require.NotContains(r, []spf.Outcome{spf.Permerror, spf.Temperror}, got.Outcome, "%s: %s", ip, got.Reason)
+				require.NotContains(r, []eval.Outcome{eval.Permerror, eval.Temperror}, got.Outcome, "%s: %s", ip, got.Reason)
 				always, list, chosen := true, h.cached(), h.chosen
 				for _, s := range list {
 					h.fixed = s
 					outcome := h.evaluate("customer.example", ip).Outcome
-					always = always && outcome == spf.Pass
+					always = always && outcome == eval.Pass
 					if s == chosen {
 						require.Equal(r, outcome, got.Outcome, "%s", ip)
 					}
 				}
-				require.True(r, !always || got.Outcome == spf.Pass, "%s is refused", ip)
+				require.True(r, !always || got.Outcome == eval.Pass, "%s is refused", ip)
 				h.fixed = nil
 				if len(list) > 1 {
 					mixed++

@@ -13,6 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -78,13 +79,13 @@ func TestVerdicts(t *testing.T) {
 	require.NoError(t, s.Refresh(t.Context()))
 	world.Zone(fmt.Sprintf("flat.example.com. TXT \"v=spf1 redirect=%s\"", profile.IncludeHost))
 
-	tally := map[spf.Outcome]int{}
+	tally := map[eval.Outcome]int{}
 	for _, ip := range senders() {
-		original, err := spf.Check(t.Context(), env, spf.CheckRequest{
-			IP: ip, Sender: "a@example.com", HELO: "mail.example.com", Domain: "example.com", Lookups: spf.MaxTerms,
+		original, err := eval.Check(t.Context(), env, eval.Request{
+			IP: ip, Sender: "a@example.com", HELO: "mail.example.com", Domain: "example.com", Lookups: eval.MaxTerms,
 		})
 		require.NoError(t, err)
-		flat, err := spf.Check(t.Context(), env, spf.CheckRequest{
+		flat, err := eval.Check(t.Context(), env, eval.Request{
 			IP: ip, Sender: "a@example.com", HELO: "mail.example.com", Domain: "flat.example.com",
 		})
 		require.NoError(t, err)
@@ -98,7 +99,7 @@ func TestVerdicts(t *testing.T) {
 		Domain: diag.MustName("flat.example.com"), IP: diag.MustIP("10.3.16.9"),
 	})
 	require.NoError(t, err)
-	require.Equal(t, spf.Pass, report.IPTest.Result)
+	require.Equal(t, eval.Pass, report.IPTest.Result)
 	require.False(t, report.DNSLookups.Exceeded, "%d", report.DNSLookups.Count)
 }
 

@@ -1,4 +1,4 @@
-package spf
+package eval
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func (z records) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 	m := new(dns.Msg).SetReply(q)
 	owner, qtype := q.Question[0].Name, q.Question[0].Qtype
 	for range 20 {
-		list, ok := z[strings.ToLower(unescaped(owner))]
+		list, ok := z[strings.ToLower(Unescape(owner))]
 		if !ok {
 			m.Rcode = dns.RcodeNameError
 			return m, nil
@@ -170,7 +170,7 @@ func TestConformance(t *testing.T) {
 						skipped++
 						continue
 					}
-					r, err := Check(t.Context(), &diag.Env{Resolver: zone}, CheckRequest{
+					r, err := Check(t.Context(), &diag.Env{Resolver: zone}, Request{
 						IP: netip.MustParseAddr(c.Host), Sender: c.MailFrom, HELO: c.HELO,
 					})
 					require.NoError(t, err)

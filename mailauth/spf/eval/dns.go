@@ -1,0 +1,125 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// Lookups asks the DNS for all that evaluations of one message want to know, and asks each question once: who asks
+// it again, at any time and from any goroutine, waits for the same answer. It makes no goroutine for a question, so that
+// a resolver that has the answers at hand costs no more than they do.
+type Lookups struct {
+	ctx   context.Context
+	env   *diag.Env
+	began time.Time
+	ahead diag.Group // what was asked before it was known to be needed
+
+	mu    sync.Mutex
+	asked []question
+	room  [12]question // for the first ones, which are all in most evaluations
+}
+
+type question struct {
+	name   string // absolute, in lower case
+	answer any    // a *pending of the type that was asked for
+}
+
+// pending is a question that has been asked.
+type pending[R dns.RR] struct {
+	done   sync.WaitGroup
+	answer diag.Answer[R]
+}
+
+// NewLookups returns lookups that have asked nothing. The context ends all of them.
+func NewLookups(ctx context.Context, env *diag.Env) *Lookups {
+	l := &Lookups{ctx: ctx, env: env, began: time.Now()}
+	l.asked = l.room[:0]
+	return l
+}
+
+// Wait returns when nothing is under way that was asked ahead. To give it up, end the context before.
+func (l *Lookups) Wait() { l.ahead.Wait() }
+
+// Ask asks for the records of one type, or waits for the answer if they were asked for before. The name has no final dot,
+// and no [NameFault].
+func Ask[R dns.RR](l *Lookups, name string) *diag.Answer[R] {
+	name = absolute(name)
+	l.mu.Lock()
+	for i := range l.asked {
+		if p, ok := l.asked[i].answer.(*pending[R]); ok && l.asked[i].name == name {
+			l.mu.Unlock()
+			p.done.Wait()
+			return &p.answer
+		}
+	}
+	p := &pending[R]{answer: diag.Answer[R]{Name: name, Rcode: dns.RcodeServerFailure}} // if the resolver panics
+	p.done.Add(1)
+	l.asked = append(l.asked, question{name, p})
+	l.mu.Unlock()
+	defer p.done.Done()
+	p.answer = diag.Lookup[R](l.ctx, l.env, name)
+	return &p.answer
+}
+
+// patience is how long a resolver may take that has its answers at hand. To ask one the questions one after the other is
+// faster than to ask several at once; any other is asked ahead.
+const patience = 100 * time.Microsecond
+
+// slow reports whether the resolver lets its answers be waited for.
+func (l *Lookups) slow() bool { return time.Since(l.began) > patience }
+
+// Failure says in plain words why an answer is not known; nil if it is.
+func Failure[R dns.RR](a *diag.Answer[R]) error {
+	if a.Silent() {
+		return fmt.Errorf("the lookup of %s got no answer", strings.TrimSuffix(a.Name, "."))
+	}
+	return a.Err()
+}
+
+// record asks for the TXT records of a name, and picks out those of SPF (RFC 7208 sections 4.4 and 4.5): one of
+// them, and how many there are.
+func (l *Lookups) record(name string) (text string, count int, err error) {
+	answer := Ask[*dns.TXT](l, name)
+	for _, r := range answer.Records {
+		if one := diag.TXT(r); IsRecord(one) {
+			text = one
+			count++
+		}
+	}
+	return text, count, Failure(answer)
+}
+
+// MXHosts returns the names of MX hosts, the most preferred first, without those that are none (RFC 7505).
+func MXHosts(a *diag.Answer[*dns.MX]) []string {
+	names := make([]string, 0, len(a.Records))
+	for _, r := range sorted(a.Records) {
+		if name := Unescape(r.Mx); name != "" && NameFault(name) == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func sorted(list []*dns.MX) []*dns.MX {
+	byPreference := func(a, b *dns.MX) int {
+		return cmp.Or(cmp.Compare(a.Preference, b.Preference), cmp.Compare(a.Mx, b.Mx))
+	}
+	if slices.IsSortedFunc(list, byPreference) {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.SortFunc(list, byPreference)
+	return list
+}
+
+// MaxAddresses is how many addresses of a host are looked at, in each family. A message of the DNS has
+// room for four thousand, which nobody has a use for.
+const MaxAddresses = 1000

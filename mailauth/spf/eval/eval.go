@@ -1,0 +1,135 @@
+// Package eval decides whether a host may send mail in the name of a domain, as a receiver of mail does by SPF
+// (RFC 7208): call [Check] with what is known of a message, and act on the [Outcome] that it returns.
+//
+//	result, err := eval.Check(ctx, env, eval.Request{IP: client, Sender: "joe@example.com", HELO: "mail.example.com"})
+//
+// # How SPF works
+//
+// A domain publishes one TXT record. It begins with v=spf1 and is a list of terms, which the receiver reads from left
+// to right with the address of the sending host in hand:
+//
+//	example.com. TXT "v=spf1 ip4:192.0.2.0/24 mx include:_spf.example.net -all"
+//
+// A mechanism names hosts: by address (ip4, ip6), by what the DNS says of a name (a, mx, ptr, exists), by the record of
+// another domain (include), or all of them. The first that matches decides, by the sign before it: + or none is pass, -
+// fail, ~ softfail, ? neutral. A modifier such as redirect=, which hands over to another record when nothing matched,
+// or exp=, which explains a fail, has no sign. Names may hold macros, such as %{i} for the address of the client.
+//
+// Receivers bound their work. Terms that need the DNS are counted over all records to which the first one leads, and the
+// eleventh ends the evaluation in permerror, as does the third for which the DNS has nothing, one error in the syntax of
+// a record, or an included domain without a record. A name server that does not answer is a temperror: the mail is
+// deferred, and tried again.
+//
+// # How to use the package
+//
+// A mail server calls [Check] once it has MAIL FROM, refuses mail on [Fail] if its policy says so, and notes the outcome
+// in Authentication-Results (RFC 8601). With an empty Sender, as bounces have it, the HELO name is checked; to check both
+// identities with no question asked twice, use [Lookups.Check]. The environment says how the DNS is asked: nil stands for
+// the name servers of the system, and any resolver that exchanges messages can take their place.
+//
+// [Parse] reads a record without the DNS, and reports every error in it with its position. Package spf tells the owner
+// of a domain what is wrong with its record.
+//
+// # Waiting
+//
+// An evaluation asks the questions one after the other as long as the answers are at hand, as they are in a cache in
+// memory. From when it has to wait, it asks ahead for all that the rest of the records will probably need, so that a
+// tree of records d levels deep takes d round trips, and one or two more for the addresses of hosts.
+package eval
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Timeout is how long anything is waited for; what has not been answered then counts as not said. RFC 7208 section
+// 4.6.4 wants evaluations to end, after 20 seconds at least, but callers usually have no more than 15 (CONTRACT 1.9).
+const Timeout = 10 * time.Second
+
+// A Request is what a receiver of mail knows about a message.
+type Request struct {
+	IP     netip.Addr // of the client; IPv4 in the form of IPv6 is IPv4
+	Sender string     // of MAIL FROM, without brackets; empty for bounces
+	HELO   string     // the name that the client gave itself
+	// Domain is whose record is evaluated. If empty, it is that of Sender, or HELO if that is empty
+	// too (RFC 7208 section 2.4). For the identity HELO, leave Sender empty.
+	Domain string
+	// Receiver is the name of the host that checks, for the macro r of explanations; empty is "unknown".
+	Receiver string
+	// Lookups and Voids take the place of [MaxLookups] and [MaxVoids], up to [MaxTerms]; 0 means these. No
+	// receiver does that: it shows what a record would mean if its limits did not matter.
+	Lookups, Voids int
+}
+
+// A Result is what a receiver decides.
+type Result struct {
+	Outcome       Outcome
+	Domain        string // whose record was evaluated
+	MatchedTerm   string // the mechanism that decided, as it is written; empty if none did
+	MatchedDomain string // whose record has it
+	Explanation   string // of a fail, as the domain gives it (RFC 7208 section 6.2); empty if it gives none
+	Reason        string // why there is no record, or it could not be evaluated; empty otherwise
+	DNSLookups    int    // DNS lookups so far, as RFC 7208 section 4.6.4 counts them
+	VoidLookups   int    // those without a result
+}
+
+// Check evaluates the record of the domain that a mail comes from: it is the function check_host of
+// RFC 7208 section 4.
+//
+// An error is a *[diag.InputError] without an IP address, or that of the context if it ended; that name
+// servers do not answer is [Temperror].
+func Check(ctx context.Context, env *diag.Env, req Request) (*Result, error) {
+	if !req.IP.IsValid() {
+		return nil, diag.Invalid("ip", "is missing")
+	}
+	bounded, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	l := NewLookups(bounded, env)
+	result := l.Check(req)
+	err := ctx.Err() // before what is no longer needed is given up
+	cancel()
+	l.Wait()
+	if err != nil {
+		return nil, fmt.Errorf("checking SPF of %.255s: %w", result.Domain, err)
+	}
+	return result, nil
+}
+
+// Check is [Check] with lookups that other evaluations may have used. The request has an address; the end of the context
+// of the lookups is [Temperror].
+func (l *Lookups) Check(req Request) *Result {
+	e := newEvaluation(l, req)
+	domain := cmp.Or(ALabels(req.Domain), e.sender)
+	v := e.checkHost(domain, false)
+	r := &Result{
+		Outcome: v.outcome, Domain: domain, MatchedTerm: v.term, MatchedDomain: v.domain, Reason: v.reason,
+		DNSLookups: e.counted, VoidLookups: e.voids,
+	}
+	if v.outcome == Fail {
+		r.Explanation = e.explanation
+	}
+	return r
+}
+
+// Decide says what the record of a domain alone tells of an address, without the DNS: [NeedsDNS] where that is
+// not enough. The record has no errors.
+func (r *Record) Decide(domain string, ip netip.Addr) *Result {
+	for i := range r.Terms {
+		t := &r.Terms[i]
+		switch {
+		case t.Name == All || t.Network.IsValid() && t.Network.Contains(ip.Unmap()):
+			return &Result{Outcome: t.Qualifier.Outcome(), Domain: domain, MatchedTerm: t.Raw, MatchedDomain: domain}
+		case t.Kind == Mechanism && t.Name.Counted():
+			return &Result{Outcome: NeedsDNS, Domain: domain, Reason: t.Raw + " depends on the DNS"}
+		}
+	}
+	if t := r.Find(Redirect); t != nil {
+		return &Result{Outcome: NeedsDNS, Domain: domain, Reason: t.Raw + " depends on the DNS"}
+	}
+	return &Result{Outcome: Neutral, Domain: domain}
+}

@@ -1,0 +1,274 @@
+package eval
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// macros is a macro-string: text and macros in turn (RFC 7208 section 7.1).
+type macros []macro
+
+// A macro is a piece of text, or what is to be put in its place.
+type macro struct {
+	text       string // the text itself, if letter is 0
+	quoted     bool   // the text stands for one of %% %_ %-
+	letter     byte   // in lower case
+	escape     bool   // a capital letter: reserved characters are escaped (section 7.3)
+	keep       int    // parts that are kept, from the right; 0 keeps all
+	reverse    bool
+	delimiters string // at which the value is split; empty means the full stop
+}
+
+// maxParts bounds the number of parts in a macro: no name has more than 127 labels, and RFC 7208 section
+// 7.1 wants 127 at least.
+const maxParts = 128
+
+// letters are those that may stand in the name of a domain; those of explanations may also be c, r, t.
+const (
+	letters            = "slodiphv"
+	explanationLetters = letters + "crt"
+)
+
+// A macroFault is an error in a macro-string.
+type macroFault struct {
+	offset, length int
+	text           string // empty if there is none
+}
+
+// parseMacros reads a macro-string, which may hold blanks only in an explanation.
+func parseMacros(s string, explanation bool) (macros, macroFault) {
+	m := make(macros, 0, 1+2*strings.Count(s, "%"))
+	begin := 0
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '%':
+			if i > begin {
+				m = append(m, macro{text: s[begin:i]})
+			}
+			one, n, fault := parseMacro(s[i:], explanation)
+			if fault != "" {
+				return nil, macroFault{i, min(max(n, 1), len(s)-i), fault}
+			}
+			m = append(m, one)
+			i += n
+			begin = i
+		case c > 0x20 && c < 0x7f || c == ' ' && explanation:
+			i++
+		default:
+			return nil, macroFault{i, 1, "the character " + strconv.QuoteToASCII(s[i:i+1]) + " must not stand there"}
+		}
+	}
+	if begin < len(s) {
+		m = append(m, macro{text: s[begin:]})
+	}
+	return m, macroFault{}
+}
+
+// ExplanationFault says what is wrong with the text of an explanation, and at which byte; empty if nothing is.
+func ExplanationFault(text string) (offset int, fault string) {
+	_, f := parseMacros(text, true)
+	return f.offset, f.text
+}
+
+// parseMacro reads the macro at the beginning of s, and returns its length in bytes.
+func parseMacro(s string, explanation bool) (m macro, n int, fault string) {
+	if len(s) < 2 {
+		return m, 1, "a percent sign stands alone; it is written %%"
+	}
+	switch s[1] {
+	case '%':
+		return macro{text: "%", quoted: true}, 2, ""
+	case '_':
+		return macro{text: " ", quoted: true}, 2, ""
+	case '-':
+		return macro{text: "%20", quoted: true}, 2, ""
+	case '{':
+	default:
+		return m, 2, "a percent sign is followed by " + strconv.QuoteToASCII(s[1:2]) + ", not by one of { % _ -"
+	}
+	end := strings.IndexByte(s, '}')
+	if end < 0 {
+		return m, len(s), "a macro has no closing brace"
+	}
+	m, fault = parseBody(s[2:end], explanation)
+	return m, end + 1, fault
+}
+
+// parseBody reads what stands between the braces:
+//
+//	macro-letter *DIGIT [ "r" ] *delimiter
+func parseBody(body string, explanation bool) (m macro, fault string) {
+	if body == "" {
+		return m, "a macro is empty"
+	}
+	m.letter, m.escape = lower(body[0]), body[0] < 'a'
+	switch known := strings.IndexByte(explanationLetters, m.letter) >= 0; {
+	case !known:
+		return m, "there is no macro " + strconv.QuoteToASCII(body[:1])
+	case !explanation && strings.IndexByte(letters, m.letter) < 0:
+		return m, "the macro " + strconv.Quote(body[:1]) + " is for explanations only"
+	}
+	rest := strings.TrimLeft(body[1:], "0123456789")
+	if digits := body[1 : len(body)-len(rest)]; digits != "" {
+		for _, c := range []byte(digits) { // of which there may be very many
+			m.keep = min(10*m.keep+int(c-'0'), maxParts)
+		}
+		if m.keep == 0 { // section 7.1: MUST be nonzero
+			return m, "the number of parts in a macro is 0"
+		}
+	}
+	if rest != "" && lower(rest[0]) == 'r' {
+		m.reverse, rest = true, rest[1:]
+	}
+	if strings.Trim(rest, ".-+,/_=") != "" {
+		return m, "the macro %{" + strings.Trim(strconv.QuoteToASCII(body), `"`) + "} is not a letter, a number, an r and delimiters"
+	}
+	m.delimiters = rest
+	return m, ""
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// maxExpansion bounds what macros expand to, in bytes: an explanation is given to the sender in a reply
+// of SMTP, which is short, and names are shorter still.
+const maxExpansion = 64 << 10
+
+// expand puts the values in place of the macros.
+func (m macros) expand(value func(letter byte) string) string {
+	b := make([]byte, 0, 128)
+	for i := 0; i < len(m) && len(b) <= maxExpansion; i++ {
+		if m[i].letter == 0 {
+			b = append(b, m[i].text...)
+		} else {
+			b = m[i].appendTo(b, value(m[i].letter))
+		}
+	}
+	return string(b)
+}
+
+// appendTo splits a value, reverses and cuts it, joins it with dots and escapes it (section 7.3).
+func (m *macro) appendTo(b []byte, value string) []byte {
+	begin, delimiters := len(b), m.delimiters
+	if delimiters == "" {
+		delimiters = "."
+	}
+	if m.keep > 0 {
+		value = m.kept(value, delimiters)
+	}
+	switch {
+	case m.reverse:
+		for i := 0; i >= 0; value = value[:max(i, 0)] {
+			i = strings.LastIndexAny(value, delimiters)
+			b = append(append(b, value[i+1:]...), '.')
+		}
+		b = b[:len(b)-1]
+	default:
+		b = append(b, value...)
+		for i := begin; i < len(b); i++ {
+			if strings.IndexByte(m.delimiters, b[i]) >= 0 {
+				b[i] = '.'
+			}
+		}
+	}
+	if m.escape {
+		return appendEscaped(b[:begin], string(b[begin:]))
+	}
+	return b
+}
+
+// kept returns as many parts of a value as the macro keeps: the last ones, or the first if they are reversed then.
+func (m *macro) kept(value, delimiters string) string {
+	left := m.keep
+	for i := range len(value) {
+		at := len(value) - 1 - i
+		if m.reverse {
+			at = i
+		}
+		if strings.IndexByte(delimiters, value[at]) < 0 {
+			continue
+		}
+		if left--; left == 0 && m.reverse {
+			return value[:at]
+		} else if left == 0 {
+			return value[at+1:]
+		}
+	}
+	return value
+}
+
+// appendEscaped escapes all but the unreserved characters of RFC 3986 section 2.3.
+func appendEscaped(b []byte, s string) []byte {
+	const hex = "0123456789ABCDEF"
+	for _, c := range []byte(s) {
+		if isAlphanumeric(c) || strings.IndexByte("-._~", c) >= 0 {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return b
+}
+
+func isAlphanumeric(c byte) bool { return '0' <= c && c <= '9' || isAlpha(c) }
+func isAlpha(c byte) bool        { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// dotted is the value of the macro i: the address as labels (section 7.3).
+func dotted(ip netip.Addr) string {
+	if ip.Is4() {
+		return ip.String()
+	}
+	const hex = "0123456789abcdef"
+	b := make([]byte, 0, 64)
+	for _, c := range ip.As16() {
+		b = append(b, hex[c>>4], '.', hex[c&15], '.')
+	}
+	return string(b[:63])
+}
+
+// Bind returns what a term of the record of a domain is to be in the record of another, to mean the same:
+// the domain takes the place of the macro d, and is written out where it is meant by default (RFC 7208
+// section 4.8). The macro p cannot be bound, for which of the names of a host it stands for depends on the
+// domain whose record has it (section 7.3).
+func (t *Term) Bind(domain string) Term {
+	bound := *t
+	switch {
+	case t.Value == "" && (t.Name == A || t.Name == MX || t.Name == PTR):
+		bound.Value = withoutMacros(domain)
+	case t.Uses("d"):
+		bound.Value = bind(t.Value, domain)
+	default:
+		return bound
+	}
+	bound.spec, _ = parseMacros(bound.Value, false)
+	bound.Raw = bound.String()
+	return bound
+}
+
+// bind replaces the macro d in a macro-string without errors; all else stays as it was written.
+func bind(s, domain string) string {
+	var b strings.Builder
+	for s != "" {
+		if s[0] != '%' {
+			b.WriteByte(s[0])
+			s = s[1:]
+			continue
+		}
+		m, n, _ := parseMacro(s, false)
+		if m.letter == 'd' {
+			b.WriteString(withoutMacros(string(m.appendTo(nil, domain))))
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// withoutMacros writes a text so that no macros are seen in it.
+func withoutMacros(s string) string { return strings.NewReplacer("%", "%%", " ", "%_").Replace(s) }

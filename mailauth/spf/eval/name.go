@@ -1,0 +1,144 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// The sizes of names in octets (RFC 1035 section 2.3.4), without the final dot.
+const (
+	maxLabel = 63
+	maxName  = 253
+)
+
+// NameFault says why a name, without its final dot, cannot be asked for in the DNS, or nothing.
+func NameFault(name string) string {
+	if len(name) > maxName {
+		return "it is longer than 253 octets"
+	}
+	for rest, more := name, true; more; {
+		var label string
+		switch label, rest, more = strings.Cut(rest, "."); {
+		case label == "":
+			return "it has an empty label"
+		case len(label) > maxLabel:
+			return "a label is longer than 63 octets"
+		}
+	}
+	return ""
+}
+
+// DomainFault says why a text is not a domain with a record, or nothing (RFC 7208 section 4.3).
+func DomainFault(s string) string {
+	switch {
+	case s == "":
+		return "it is empty"
+	case s[0] == '[':
+		return "it is an address"
+	case NameFault(s) != "":
+		return NameFault(s)
+	case !isASCII(s):
+		return "it has characters beyond ASCII"
+	case !strings.Contains(s, "."):
+		return "it has one label only"
+	default:
+		return ""
+	}
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// topLabel says what is wrong with the last label of a name, or nothing: it consists of letters, digits
+// and hyphens, not at its ends, and not of digits alone.
+func topLabel(s string) string {
+	switch {
+	case s == "":
+		return "its last label is empty"
+	case strings.Trim(s, "0123456789") == "":
+		return "its last label is a number"
+	case s[0] == '-' || s[len(s)-1] == '-':
+		return "its last label begins or ends with a hyphen"
+	}
+	for i := range len(s) {
+		if !isAlphanumeric(s[i]) && s[i] != '-' {
+			return "its last label has the character \"" + string(rune(s[i])) + "\""
+		}
+	}
+	return ""
+}
+
+// fit brings an expanded name to the length that the DNS allows by leaving out labels from the left
+// (RFC 7208 section 7.3), and cuts the final dot.
+func fit(name string) string {
+	name = strings.TrimSuffix(name, ".")
+	for len(name) > maxName {
+		_, rest, ok := strings.Cut(name, ".")
+		if !ok {
+			break
+		}
+		name = rest
+	}
+	return name
+}
+
+// absolute writes a name in lower case as the DNS library does: bytes that are special in master files are escaped
+// (RFC 1035 section 5.1), so that what comes back compares as equal.
+func absolute(name string) string {
+	name = strings.ToLower(name)
+	for i := range len(name) {
+		if c := name[i]; !isAlphanumeric(c) && strings.IndexByte("-_.", c) < 0 {
+			return escaped(name) + "."
+		}
+	}
+	return name + "."
+}
+
+func escaped(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		switch {
+		case strings.IndexByte(" '@;()\"\\", c) >= 0:
+			b.Write([]byte{'\\', c})
+		case c < ' ' || c > '~':
+			b.Write([]byte{'\\', '0' + c/100, '0' + c/10%10, '0' + c%10})
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// Unescape returns a name that the DNS library wrote as bytes (RFC 1035 section 5.1), without the final dot.
+func Unescape(name string) string {
+	name = strings.TrimSuffix(name, ".")
+	if strings.IndexByte(name, '\\') < 0 {
+		return name
+	}
+	return diag.TXT(&dns.TXT{Txt: []string{name}})
+}
+
+// Below reports whether a name is another or below it.
+func Below(name, ancestor string) bool {
+	n := len(name) - len(ancestor)
+	return n >= 0 && strings.EqualFold(name[n:], ancestor) && (n == 0 || name[n-1] == '.')
+}
+
+// ALabels returns a name without its final dot and with A-labels for U-labels (RFC 8616 section 4). What
+// is no such name stays as it is.
+func ALabels(s string) string {
+	if !isASCII(s) {
+		if name, err := diag.ParseName(s); err == nil {
+			return name.String()
+		}
+	}
+	return strings.TrimSuffix(s, ".")
+}

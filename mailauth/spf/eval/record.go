@@ -1,0 +1,237 @@
+package eval
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// An Outcome is the result of an evaluation (RFC 7208 section 2.6).
+type Outcome string
+
+// The outcomes.
+const (
+	None      Outcome = "none"      // there is no record, or no domain to have one
+	Neutral   Outcome = "neutral"   // the domain says nothing about the host
+	Pass      Outcome = "pass"      // the host may send
+	Fail      Outcome = "fail"      // it may not
+	Softfail  Outcome = "softfail"  // it probably may not
+	Temperror Outcome = "temperror" // a name server did not say
+	Permerror Outcome = "permerror" // the records cannot be evaluated
+	NeedsDNS  Outcome = "needs_dns" // the outcome of [Record.Decide] where the record alone does not decide
+)
+
+// Values lists the outcomes.
+func (Outcome) Values() []string {
+	return diag.Values(None, Neutral, Pass, Fail, Softfail, Temperror, Permerror, NeedsDNS)
+}
+
+// version begins every record (RFC 7208 section 4.5).
+const version = "v=spf1"
+
+// IsRecord reports whether a text is a record: it begins with v=spf1 in any letter case, and a blank
+// or nothing follows (RFC 7208 section 4.5).
+func IsRecord(text string) bool {
+	n := len(version)
+	return len(text) >= n && strings.EqualFold(text[:n], version) && (len(text) == n || text[n] == ' ')
+}
+
+// A Kind tells mechanisms from modifiers.
+type Kind string
+
+// The kinds of terms.
+const (
+	Mechanism Kind = "mechanism" // names hosts
+	Modifier  Kind = "modifier"  // says something else, as name=value
+)
+
+// Values lists the kinds.
+func (Kind) Values() []string { return diag.Values(Mechanism, Modifier) }
+
+// A Qualifier is the sign before a mechanism, which says what follows if it matches.
+type Qualifier string
+
+// The qualifiers (RFC 7208 section 4.6.2).
+const (
+	QualifierPass     Qualifier = "+" // also meant where there is none
+	QualifierFail     Qualifier = "-"
+	QualifierSoftfail Qualifier = "~"
+	QualifierNeutral  Qualifier = "?"
+)
+
+// Values lists the qualifiers.
+func (Qualifier) Values() []string {
+	return diag.Values(QualifierPass, QualifierFail, QualifierSoftfail, QualifierNeutral)
+}
+
+// Outcome is the result of an evaluation that ends with a match of a mechanism with the qualifier.
+func (q Qualifier) Outcome() Outcome {
+	switch q {
+	case QualifierFail:
+		return Fail
+	case QualifierSoftfail:
+		return Softfail
+	case QualifierNeutral:
+		return Neutral
+	default:
+		return Pass
+	}
+}
+
+// A Name is the name of a mechanism or modifier that RFC 7208 knows, in lower case.
+type Name string
+
+// The names of mechanisms, and of the modifiers redirect and exp.
+const (
+	All      Name = "all"      // section 5.1
+	Include  Name = "include"  // section 5.2
+	A        Name = "a"        // section 5.3
+	MX       Name = "mx"       // section 5.4
+	PTR      Name = "ptr"      // section 5.5
+	IP4      Name = "ip4"      // section 5.6
+	IP6      Name = "ip6"      // section 5.6
+	Exists   Name = "exists"   // section 5.7
+	Redirect Name = "redirect" // section 6.1
+	Exp      Name = "exp"      // section 6.2
+)
+
+// IsMechanism reports whether the name is that of a mechanism.
+func (n Name) IsMechanism() bool {
+	return n == All || n == IP4 || n == IP6 || n.Counted() && n != Redirect
+}
+
+// Counted reports whether terms of the name count as DNS lookups (RFC 7208 section 4.6.4).
+func (n Name) Counted() bool {
+	switch n {
+	case Include, A, MX, PTR, Exists, Redirect:
+		return true
+	default:
+		return false
+	}
+}
+
+// A Record is the list of terms of a record.
+type Record struct {
+	Terms []Term
+}
+
+// A Term is a mechanism or a modifier.
+type Term struct {
+	Offset int    // of the term in the text of the record, in bytes
+	Raw    string // as it was written
+	// Valid says that the term keeps to the syntax. Of one that does not, what could be read is filled
+	// in; Kind and Name are empty if it is not known what it was meant to be.
+	Valid bool
+
+	Kind      Kind
+	Qualifier Qualifier // of a mechanism
+	// Name tells which mechanism or modifier it is. It is empty for a modifier that RFC 7208 does not
+	// know, whose name is in Unknown: include=example.com is a modifier that means nothing (section 6),
+	// and must not be taken for a mechanism.
+	Name    Name
+	Unknown string // in lower case
+	// Value is the name of a domain, which may hold macros, or the network of ip4 and ip6, or the value
+	// of another modifier; empty if there is none. The lengths of prefixes are not part of it.
+	Value   string
+	Lengths string       // of prefixes, as they are written, such as /24//64; empty if there are none
+	Network netip.Prefix // of ip4 and ip6, with the address as it was written
+
+	spec           macros // of Value, if that has a percent sign in it and may hold macros
+	short4, short6 uint8  // bits by which the networks around addresses are shorter than these
+}
+
+// String prints the record in its canonical form: terms are separated by one blank, names are in lower
+// case, and there is no + sign. Terms that are not valid are printed as they were written.
+func (r *Record) String() string {
+	var b strings.Builder
+	b.WriteString(version)
+	for i := range r.Terms {
+		b.WriteString(" " + r.Terms[i].String())
+	}
+	return b.String()
+}
+
+// String prints the term in its canonical form.
+func (t *Term) String() string {
+	switch {
+	case t.Kind == "" || !t.Valid && t.Raw != "":
+		return t.Raw
+	case t.Kind == Modifier:
+		return string(t.Name) + t.Unknown + "=" + t.Value
+	}
+	text := string(t.Name)
+	if t.Qualifier != QualifierPass {
+		text = string(t.Qualifier) + text
+	}
+	if t.Value != "" {
+		text += ":" + t.Value
+	}
+	return text + t.Lengths
+}
+
+// Find returns the first valid term of a name, or nil.
+func (r *Record) Find(name Name) *Term {
+	for i := range r.Terms {
+		if t := &r.Terms[i]; t.Name == name && t.Valid {
+			return t
+		}
+	}
+	return nil
+}
+
+// Cost is how many DNS lookups the term itself counts (RFC 7208 section 4.6.4): that of the host names of
+// the client, which the macro p needs, counts too.
+func (t *Term) Cost() int {
+	switch {
+	case !t.Name.Counted():
+		return 0
+	case t.Uses("p"):
+		return 2
+	default:
+		return 1
+	}
+}
+
+// Uses reports whether one of the letters, in lower case, is among the macros of the term.
+func (t *Term) Uses(letters string) bool {
+	for i := range t.spec {
+		if c := t.spec[i].letter; c != 0 && strings.IndexByte(letters, c) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Prefixes returns the lengths of prefix that are written, for IPv4 and IPv6; nil if there are none.
+func (t *Term) Prefixes() (v4, v6 *int) {
+	first, second, both := strings.Cut(t.Lengths, "//")
+	if v4 = new(32 - int(t.short4)); first == "" || t.Name == IP6 {
+		v4 = nil
+	}
+	if v6 = new(128 - int(t.short6)); !both && t.Name != IP6 || first+second == "" {
+		v6 = nil
+	}
+	return v4, v6
+}
+
+// Around returns the network that a or mx makes of an address of a host.
+func (t *Term) Around(ip netip.Addr) netip.Prefix {
+	if ip.Is4() {
+		return netip.PrefixFrom(ip, 32-int(t.short4)).Masked()
+	}
+	return netip.PrefixFrom(ip, 128-int(t.short6)).Masked()
+}
+
+// Expand returns the name that a term of the record of a domain is about, cut to what the DNS allows and without its
+// final dot: the domain itself if the term has no value, else the value with what its macros stand for.
+func (t *Term) Expand(domain string, value func(letter byte) string) string {
+	switch {
+	case t.Value == "":
+		return domain
+	case t.spec == nil:
+		return fit(t.Value)
+	default:
+		return fit(t.spec.expand(value))
+	}
+}

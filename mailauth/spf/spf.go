@@ -1,0 +1,153 @@
+package spf
+
+import (
+	"context"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
+)
+
+// LookupRequest asks for the examination of one domain.
+type LookupRequest struct {
+	Domain diag.Name   `json:"domain" doc:"domain, or name of an included record; no wildcard" example:"example.com"`
+	IP     diag.IP     `json:"ip,omitempty" doc:"address of a host; if given, what a receiver decides about it"`
+	Sender string      `json:"sender,omitempty" maxlen:"320" doc:"MAIL FROM, for ip and macros; by default postmaster"`
+	HELO   diag.Domain `json:"helo,omitempty" doc:"HELO name, for ip and macros; by default the domain"`
+}
+
+// LookupReport says what a domain publishes, what it leads to, and what to think of it.
+type LookupReport struct {
+	diag.RecordLookup
+	diag.Verdict
+	Valid        bool           `json:"valid" doc:"whether nothing is worse than a warning"`
+	RecordsCount int            `json:"spf_records_count" min:"0" doc:"number of SPF records; there must be one"`
+	Version      string         `json:"version" doc:"version of the record, empty without one" example:"spf1"`
+	Terms        []TermReport   `json:"terms" doc:"terms of the record, in order"`
+	AllQualifier eval.Qualifier `json:"all_qualifier,omitempty" doc:"sign of all: what is said of all other hosts"`
+	Redirect     string         `json:"redirect,omitempty" doc:"domain to whose record the record hands over"`
+	Exp          string         `json:"exp,omitempty" doc:"name of the explanation of a fail"`
+	DNSLookups   Count          `json:"dns_lookups" doc:"DNS lookups of all records, as receivers count them"`
+	VoidLookups  Count          `json:"void_lookups" doc:"lookups of all records that find nothing"`
+	Tree         *NodeReport    `json:"tree" doc:"the records that the record leads to"`
+	Authorized   Authorized     `json:"authorized" doc:"hosts that pass, as far as that does not depend on the mail"`
+	LengthBytes  int            `json:"length_bytes" min:"0" doc:"length of the record"`
+	Providers    []Provider     `json:"providers" doc:"known services that are included"`
+	IPTest       *IPTest        `json:"ip_test,omitempty" doc:"what a receiver decides about the address"`
+	Partial      bool           `json:"partial" doc:"whether something could not be learned"`
+}
+
+// Rules describes what is examined.
+func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
+
+// Lookup examines the record of a domain and all that it leads to. The error is a *[diag.InputError],
+// that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
+	}
+	if err := checkName(req.Domain); err != nil {
+		return nil, err
+	}
+	if err := checkSender(req.Sender); err != nil {
+		return nil, err
+	}
+	e := &evidence{domain: req.Domain, now: env.Now(), ip: req.IP.Addr}
+	if err := e.gather(ctx, env, req.Sender, req.HELO.String()); err != nil {
+		return nil, err
+	}
+	e.suggest()
+	r := &LookupReport{
+		RecordLookup: diag.NewRecordLookup(e.domain, *e.published.answer, e.records, e.now, env.Now()),
+		Verdict:      rules().Judge(e, texts), RecordsCount: len(e.records), Terms: e.terms(),
+		AllQualifier: e.allQualifier(), Redirect: e.value(eval.Redirect), Exp: e.value(eval.Exp), DNSLookups: e.lookupCount(),
+		VoidLookups: Count{e.tree.Voids(), eval.MaxVoids, e.tree.Voids() > eval.MaxVoids, false},
+		Tree:        e.nodeReport(e.tree.Root), Authorized: e.authorizedReport(), Providers: e.tree.providers(), IPTest: e.ipTest(),
+		Partial: e.partial(),
+	}
+	r.Valid = e.valid(r.Verdict)
+	if len(e.records) > 0 {
+		r.Version = "spf1"
+	}
+	if len(e.records) == 1 {
+		r.LengthBytes = len(e.records[0])
+	}
+	return r, nil
+}
+
+// ValidateRequest asks what can be said of a record that need not be published.
+type ValidateRequest struct {
+	Record string    `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=spf1 ip4:192.0.2.0/24 include:_spf.example.net -all"`
+	Domain diag.Name `json:"domain,omitempty" doc:"domain of the record, or name of an included one"`
+	IP     diag.IP   `json:"ip,omitempty" doc:"address of a host; if given, what the record says of it"`
+}
+
+// ValidateReport says what a record means, as far as its text tells.
+type ValidateReport struct {
+	Record string `json:"record" doc:"the record, without quotes"`
+	diag.Verdict
+	Valid        bool           `json:"valid" doc:"whether nothing is worse than a warning, as far as the text tells"`
+	Terms        []TermReport   `json:"terms" doc:"terms of the record, in order"`
+	AllQualifier eval.Qualifier `json:"all_qualifier,omitempty" doc:"sign of all: what is said of all other hosts"`
+	Redirect     string         `json:"redirect,omitempty" doc:"domain to whose record the record hands over"`
+	Exp          string         `json:"exp,omitempty" doc:"name of the explanation of a fail"`
+	DNSLookups   Count          `json:"dns_lookups" doc:"DNS lookups of the terms of this record"`
+	LengthBytes  int            `json:"length_bytes" min:"0" doc:"length of the record"`
+	StringsCount int            `json:"strings_count" min:"0" doc:"character-strings that it has in quotes, or needs"`
+	IPTest       *IPTest        `json:"ip_test,omitempty" doc:"what the record says of the address"`
+}
+
+// Rules describes what is examined.
+func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
+
+// Validate examines the text of a record alone, and asks nothing of the DNS: what other records and hosts
+// would add is not known, and the report says so. The error is a *[diag.InputError].
+func Validate(req ValidateRequest) (*ValidateReport, error) {
+	if req.Record == "" {
+		return nil, diag.Invalid("record", "is missing")
+	}
+	if len(req.Record) > eval.MaxRecordLength {
+		return nil, diag.Invalid("record", "is longer than %d bytes", eval.MaxRecordLength)
+	}
+	if err := checkName(req.Domain); err != nil {
+		return nil, err
+	}
+	e := outline(req.Record, req.Domain, req.IP.Addr)
+	e.suggest()
+	text := e.tree.Root.Record
+	r := &ValidateReport{
+		Record: clean(text), Verdict: rules().Judge(e, textsAlone), Terms: e.terms(), AllQualifier: e.allQualifier(),
+		Redirect: e.value(eval.Redirect), Exp: e.value(eval.Exp), DNSLookups: e.lookupCount(), LengthBytes: len(text),
+		StringsCount: len(e.strings), IPTest: e.ipTest(),
+	}
+	r.Valid = e.valid(r.Verdict)
+	return r, nil
+}
+
+// checkName refuses names at which no receiver looks for a record.
+func checkName(n diag.Name) error {
+	switch {
+	case n.String() == ".":
+		return diag.Invalid("domain", "is the root, which has no SPF record")
+	case strings.HasPrefix(n.String(), "*"):
+		return diag.Invalid("domain", "is a wildcard; ask for a name that it covers")
+	default:
+		return nil
+	}
+}
+
+// maxSender bounds a sender, in bytes: a path of SMTP has 256 at most (RFC 5321 section 4.5.3.1.3).
+const maxSender = 320
+
+func checkSender(s string) error {
+	if len(s) > maxSender {
+		return diag.Invalid("sender", "is longer than %d bytes", maxSender)
+	}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
+		return diag.Invalid("sender", "has a control character at byte %d", i)
+	}
+	if strings.HasSuffix(s, "@") {
+		return diag.Invalid("sender", "has no domain")
+	}
+	return nil
+}
