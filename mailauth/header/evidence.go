@@ -76,7 +76,7 @@ const (
 )
 
 // clip bounds a name or a value of the header.
-func clip(s string) string { return message.Clip(s, maxShown) }
+func clip(s string) string { return diag.Clip(s, maxShown) }
 
 // count is how many fields of a name there are.
 func (e *evidence) count(name string) int { return len(e.msg.All(name)) }
@@ -84,7 +84,7 @@ func (e *evidence) count(name string) int { return len(e.msg.All(name)) }
 // text is the first field of a name, decoded.
 func (e *evidence) text(name string, most int) string {
 	if f := e.msg.First(name); f != nil {
-		return message.Clip(f.Text(), most)
+		return diag.Clip(f.Text(), most)
 	}
 	return ""
 }

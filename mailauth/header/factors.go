@@ -31,11 +31,9 @@ const (
 
 // about makes rules those of one factor. Where they depend on no other, they suppose that there is a header at all.
 func about(factor diag.Category, rules diag.Rules[*evidence]) diag.Rules[*evidence] {
-	rules = slices.Clone(rules)
+	rules = rules.With(diag.Rule[*evidence]{DependsOn: []diag.Code{noFields}})
 	for i := range rules {
-		if rules[i].Category = factor; len(rules[i].DependsOn) == 0 {
-			rules[i].DependsOn = []diag.Code{noFields}
-		}
+		rules[i].Category = factor
 	}
 	return rules
 }

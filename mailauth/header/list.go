@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
@@ -25,7 +26,7 @@ func (e *evidence) readList() {
 	}
 	uris := message.MessageIDs(m.Value("List-Unsubscribe"))
 	for _, uri := range uris[:min(len(uris), maxURIs)] {
-		l.URIs = append(l.URIs, message.Clip(strings.Join(strings.Fields(uri), ""), maxRaw))
+		l.URIs = append(l.URIs, diag.Clip(strings.Join(strings.Fields(uri), ""), maxRaw))
 	}
 	auto, _, _ := strings.Cut(strings.ToLower(m.Value("Auto-Submitted")), ";")
 	l.AutoReply = auto != "" && strings.TrimSpace(auto) != "no"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
@@ -90,7 +91,7 @@ func (e *evidence) authResult(a *authField, r result) AuthResult {
 	result := AuthResult{
 		Result: clip(r.Value), Domain: clip(r.Domain()), Selector: clip(r.Property("header.s", "header.selector")),
 		Reason: clip(cmp.Or(r.Reason, strings.Join(r.Comments, "; "))), AuthservID: clip(a.id), Credible: e.counts(a),
-		Field: clip(a.field.Name), Raw: message.Clip(cmp.Or(r.Raw, a.field.Value()), maxRaw),
+		Field: clip(a.field.Name), Raw: diag.Clip(cmp.Or(r.Raw, a.field.Value()), maxRaw),
 	}
 	if r.Method == "dmarc" {
 		told := r.Property("policy.dmarc", "policy.published-domain-policy")
@@ -106,7 +107,7 @@ func (e *evidence) hopReport(h *route.Hop) Hop {
 	r := Hop{
 		Index: h.Index, From: clip(h.From), HELO: clip(h.HELO), RDNS: clip(h.RDNS), By: clip(h.By), Via: clip(h.Via),
 		With: clip(h.With), ID: clip(h.ID), For: clip(h.For), TLS: h.TLS, TLSVersion: clip(h.TLSVersion),
-		TLSCipher: clip(h.TLSCipher), Border: h.Index == e.path.Border, Raw: message.Clip(h.Field.Value(), maxRaw),
+		TLSCipher: clip(h.TLSCipher), Border: h.Index == e.path.Border, Raw: diag.Clip(h.Field.Value(), maxRaw),
 	}
 	if h.RDNS != "" {
 		r.Service = serviceName(provider.ByPTR(h.RDNS))

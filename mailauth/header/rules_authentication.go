@@ -10,168 +10,152 @@ import (
 )
 
 // authenticationRules are about what servers found.
-var authenticationRules = diag.Rules[*evidence]{
-	{
-		Code: unnoted, Severity: diag.Info, NoScore: true, Ref: "RFC 8601 section 2",
-		Title:       "No authentication results from the receiving server",
-		Requirement: "The receiving server recorded authentication results",
-		Advice: "Copy the header from the recipient's mailbox, or use mail/header-analyze to check SPF, DKIM and " +
-			"DMARC now.",
-		Fails: failsIf("", func(e *evidence) bool { return !e.authenticated() },
-			"The receiving server recorded no Authentication-Results, so the header does not show whether the sender is authentic."),
+var authenticationRules = diag.Rules[*evidence]{{
+	Code: unnoted, Severity: diag.Info, NoScore: true, Ref: "RFC 8601 section 2",
+	Title:       "No authentication results from the receiving server",
+	Requirement: "The receiving server recorded authentication results",
+	Advice: "Copy the header from the recipient's mailbox, or use mail/header-analyze to check SPF, DKIM and DMARC " +
+		"now.",
+	Fails: failsIf("", func(e *evidence) bool { return !e.authenticated() },
+		"The receiving server recorded no Authentication-Results, so the header does not show whether the sender is authentic."),
+}, {
+	Code: "header.authres.forged", Severity: diag.Warning, Weight: 3, Ref: "RFC 8601 section 5",
+	Title:       "Forged Authentication-Results in the receiver's name",
+	Requirement: "No Authentication-Results field uses the receiver's name falsely",
+	Advice: "Ignore these results, and configure the border server to remove Authentication-Results fields with its " +
+		"own name from incoming mail.",
+	When: noted,
+	Fails: eachForeign(func(e *evidence, a *authField) diag.Failures {
+		return diag.FailIf(e.ownName(a.id),
+			"The results in line %d name %s, but are below the fields that its servers added: they came with the message.",
+			a.field.Line, diag.Quote(a.id))
+	}),
+}, {
+	Code: "header.authres.contradicted", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{unnoted},
+	Ref: "RFC 8601 section 5", Title: "Authentication-Results from outside contradict the real ones",
+	Requirement: "No Authentication-Results from outside contradict the real ones",
+	Advice: "Trust only the results of your own servers. The others were added before the message arrived, possibly " +
+		"by the sender.",
+	When: noted,
+	Fails: eachForeign(func(e *evidence, a *authField) diag.Failures {
+		claims := e.contradicted(a)
+		return diag.FailIf(len(claims) > 0, "%s claims %s; the receiving server found otherwise.",
+			cmp.Or(diag.Quote(a.id), "An unnamed server"), strings.Join(claims, " and "))
+	}),
+}, {
+	Code: "header.dmarc.fail", Severity: diag.Error, Weight: 20, DependsOn: []diag.Code{unnoted},
+	Ref: "RFC 9989 section 4.4", Title: "DMARC failed: the sender is not authenticated",
+	Requirement: "DMARC did not fail",
+	Advice: "Do not trust the sender unless the message came through a mailing list that you know. If you sent it, " +
+		"have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
+	When: told("dmarc"),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.value("dmarc") == "fail" && !e.sealedPass(), "%s", e.dmarcText()).About(e.fromDomain)
 	},
-	{
-		Code: "header.authres.forged", Severity: diag.Warning, Weight: 3, Ref: "RFC 8601 section 5",
-		Title:       "Forged Authentication-Results in the receiver's name",
-		Requirement: "No Authentication-Results field uses the receiver's name falsely",
-		Advice: "Ignore these results, and configure the border server to remove Authentication-Results fields with " +
-			"its own name from incoming mail.",
-		When: noted,
-		Fails: eachForeign(func(e *evidence, a *authField) diag.Failures {
-			return diag.FailIf(e.ownName(a.id),
-				"The results in line %d name %s, but are below the fields that its servers added: they came with the message.",
-				a.field.Line, diag.Quote(a.id))
-		}),
+}, {
+	Code: "header.dmarc.forwarded", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{"header.dmarc.fail"},
+	Ref: "RFC 8617 section 7.2.1", Title: "DMARC failed after a list or forwarder changed the message",
+	Requirement: "DMARC did not fail because of a list or forwarder",
+	Advice: "No action is needed by the sender. The operator of the list can rewrite From to its own address so that " +
+		"DMARC passes.",
+	When: told("dmarc"),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.value("dmarc") == "fail",
+			"%s DMARC had passed before the message was forwarded, according to the ARC seal of %s, and "+
+				"the receiving server found the chain valid.",
+			e.dmarcText(), e.sealer()).About(e.fromDomain)
 	},
-	{
-		Code: "header.authres.contradicted", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{unnoted},
-		Ref: "RFC 8601 section 5", Title: "Authentication-Results from outside contradict the real ones",
-		Requirement: "No Authentication-Results from outside contradict the real ones",
-		Advice: "Trust only the results of your own servers. The others were added before the message arrived, " +
-			"possibly by the sender.",
-		When: noted,
-		Fails: eachForeign(func(e *evidence, a *authField) diag.Failures {
-			claims := e.contradicted(a)
-			return diag.FailIf(len(claims) > 0, "%s claims %s; the receiving server found otherwise.",
-				cmp.Or(diag.Quote(a.id), "An unnamed server"), strings.Join(claims, " and "))
-		}),
+}, {
+	Code: "header.dmarc.error", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{unnoted},
+	Ref: "RFC 8601 section 2.7.1; RFC 7489 section 11.2", Title: "DMARC could not be evaluated",
+	Requirement: "DMARC could be evaluated",
+	Advice: "Check the DMARC record and the name servers of the domain. Until this is fixed, receivers apply no " +
+		"DMARC policy.",
+	When:  told("dmarc"),
+	Fails: dmarcIs("temperror", "permerror"),
+}, {
+	Code: "header.dmarc.none", Severity: diag.Info, DependsOn: []diag.Code{unnoted}, Ref: "RFC 9989 section 4.10",
+	Title: "Domain in From has no DMARC record", Requirement: "The domain in From publishes a DMARC record",
+	Advice: "Publish a DMARC record for the domain. Start with p=none and an address for aggregate reports (rua=).",
+	When:   told("dmarc", "pass", "fail", "none", "bestguesspass"),
+	Fails:  dmarcIs("none", "bestguesspass"),
+}, {
+	Code: "header.spf.fail", Severity: diag.Error, Weight: 10, DependsOn: []diag.Code{unnoted},
+	Ref: "RFC 7208 section 8.4", Title: "SPF failed, and nothing else authenticates the sender",
+	Requirement: "SPF did not fail for a message that nothing else authenticates",
+	Advice: "Do not trust the sender. If you sent the message, add the sending address to the SPF record of the " +
+		"envelope sender's domain.",
+	When: told("spf"),
+	Fails: func(e *evidence) diag.Failures {
+		aligned, _ := e.aligned("dkim")
+		return diag.FailIf(e.value("spf") == "fail" && !aligned && !e.has("dmarc"), "%s", e.spfText()).About("spf")
 	},
-	{
-		Code: "header.dmarc.fail", Severity: diag.Error, Weight: 20, DependsOn: []diag.Code{unnoted},
-		Ref: "RFC 9989 section 4.4", Title: "DMARC failed: the sender is not authenticated",
-		Requirement: "DMARC did not fail",
-		Advice: "Do not trust the sender unless the message came through a mailing list that you know. If you sent " +
-			"it, have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
-		When: told("dmarc"),
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.value("dmarc") == "fail" && !e.sealedPass(), "%s", e.dmarcText()).About(e.fromDomain)
-		},
+}, {
+	Code: "header.spf.outweighed", Severity: diag.Info, DependsOn: []diag.Code{"header.spf.fail"},
+	Ref: "RFC 7208 appendix D", Title: "SPF failed at the last hop", Requirement: "SPF did not fail at the last hop",
+	Advice: "Do not add forwarders to the SPF record. Forwarding breaks SPF by design, which is why DMARC also " +
+		"accepts DKIM.",
+	When:  told("spf"),
+	Fails: spfIs("fail"),
+}, {
+	Code: "header.spf.weak", Severity: diag.Warning, Weight: 4, DependsOn: []diag.Code{unnoted},
+	Ref: "RFC 7208 section 8", Title: "SPF does not authorize the sending address",
+	Requirement: "SPF authorizes the sending address, or DKIM authenticates the sender",
+	Advice:      "Add the sending service to the SPF record of the envelope sender's domain.",
+	When: func(e *evidence) bool {
+		return e.value("dmarc") != "pass" && told("spf", "pass", "softfail", "neutral", "none")(e)
 	},
-	{
-		Code: "header.dmarc.forwarded", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{"header.dmarc.fail"},
-		Ref: "RFC 8617 section 7.2.1", Title: "DMARC failed after a list or forwarder changed the message",
-		Requirement: "DMARC did not fail because of a list or forwarder",
-		Advice: "No action is needed by the sender. The operator of the list can rewrite From to its own address so " +
-			"that DMARC passes.",
-		When: told("dmarc"),
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.value("dmarc") == "fail",
-				"%s DMARC had passed before the message was forwarded, according to the ARC seal of %s, and "+
-					"the receiving server found the chain valid.",
-				e.dmarcText(), e.sealer()).About(e.fromDomain)
-		},
+	Fails: func(e *evidence) diag.Failures {
+		if signed, _ := e.aligned("dkim"); signed {
+			return nil
+		}
+		return spfIs("softfail", "neutral", "none")(e)
 	},
-	{
-		Code: "header.dmarc.error", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{unnoted},
-		Ref: "RFC 8601 section 2.7.1; RFC 7489 section 11.2", Title: "DMARC could not be evaluated",
-		Requirement: "DMARC could be evaluated",
-		Advice: "Check the DMARC record and the name servers of the domain. Until this is fixed, receivers apply no " +
-			"DMARC policy.",
-		When:  told("dmarc"),
-		Fails: dmarcIs("temperror", "permerror"),
+}, {
+	Code: "header.spf.error", Severity: diag.Warning, Weight: 4, DependsOn: []diag.Code{unnoted},
+	Ref: "RFC 7208 section 8.7", Title: "SPF could not be evaluated", Requirement: "SPF could be evaluated",
+	Advice: "Check the SPF record of the envelope sender's domain. permerror means that the record is invalid, " +
+		"temperror that a DNS lookup failed.",
+	When:  told("spf"),
+	Fails: spfIs("permerror", "temperror"),
+}, {
+	Code: "header.dkim.fail", Severity: diag.Warning, Weight: 6, DependsOn: []diag.Code{unnoted},
+	Ref: "RFC 6376 section 6.1", Title: "No DKIM signature verified", Requirement: "A DKIM signature verified",
+	Advice: "Find out what changed the message after it was signed, such as a footer, a rewritten subject or a " +
+		"filter, and check that the published key matches the signing key.",
+	When: func(e *evidence) bool { return len(e.passing("dkim")) > 0 || e.failedDKIM() != "" },
+	Fails: func(e *evidence) diag.Failures {
+		failed := e.failedDKIM()
+		return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving server recorded %s.",
+			failed).About("dkim")
 	},
-	{
-		Code: "header.dmarc.none", Severity: diag.Info, DependsOn: []diag.Code{unnoted}, Ref: "RFC 9989 section 4.10",
-		Title: "Domain in From has no DMARC record", Requirement: "The domain in From publishes a DMARC record",
-		Advice: "Publish a DMARC record for the domain. Start with p=none and an address for aggregate reports (rua=).",
-		When:   told("dmarc", "pass", "fail", "none", "bestguesspass"),
-		Fails:  dmarcIs("none", "bestguesspass"),
+}, {
+	Code: "header.alignment.none", Severity: diag.Warning, Weight: 6, DependsOn: []diag.Code{unnoted},
+	Ref: "RFC 9989 section 4.4", Title: "SPF or DKIM passed, but not for the domain in From",
+	Requirement: "SPF or DKIM passed for the domain in From",
+	Advice:      "Have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
+	When: func(e *evidence) bool {
+		return e.fromDomain != "" && !e.has("dmarc") && len(e.passing("spf"))+len(e.passing("dkim")) > 0
 	},
-	{
-		Code: "header.spf.fail", Severity: diag.Error, Weight: 10, DependsOn: []diag.Code{unnoted},
-		Ref: "RFC 7208 section 8.4", Title: "SPF failed, and nothing else authenticates the sender",
-		Requirement: "SPF did not fail for a message that nothing else authenticates",
-		Advice: "Do not trust the sender. If you sent the message, add the sending address to the SPF record of the " +
-			"envelope sender's domain.",
-		When: told("spf"),
-		Fails: func(e *evidence) diag.Failures {
-			aligned, _ := e.aligned("dkim")
-			return diag.FailIf(e.value("spf") == "fail" && !aligned && !e.has("dmarc"), "%s", e.spfText()).About("spf")
-		},
+	Fails: func(e *evidence) diag.Failures {
+		spf, _ := e.aligned("spf")
+		dkim, _ := e.aligned("dkim")
+		passed := e.passedDomains()
+		return diag.FailIf(!spf && !dkim && passed != "", "From uses %s, but authentication passed for other domains: %s.",
+			e.fromDomain, passed).About(e.fromDomain)
 	},
-	{
-		Code: "header.spf.outweighed", Severity: diag.Info, DependsOn: []diag.Code{"header.spf.fail"},
-		Ref: "RFC 7208 appendix D", Title: "SPF failed at the last hop",
-		Requirement: "SPF did not fail at the last hop",
-		Advice: "Do not add forwarders to the SPF record. Forwarding breaks SPF by design, which is why DMARC also " +
-			"accepts DKIM.",
-		When:  told("spf"),
-		Fails: spfIs("fail"),
+}, {
+	Code: "header.arc.order", Severity: diag.Warning, Ref: "RFC 8617 section 5.2",
+	Title:       "ARC chain is damaged: a set is missing, incomplete or invalid",
+	Requirement: "The ARC sets are complete and numbered from 1 without gaps",
+	Advice:      "Ignore the chain: part of it was removed, altered or forged, so it proves nothing.",
+	When:        func(e *evidence) bool { return len(e.chain.Sets)+len(e.chain.Faults) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.chain.Faults, func(f arc.Fault) diag.Failures {
+			return diag.Fail("ARC: %s", f.Text).About("arc")
+		})
 	},
-	{
-		Code: "header.spf.weak", Severity: diag.Warning, Weight: 4, DependsOn: []diag.Code{unnoted},
-		Ref: "RFC 7208 section 8", Title: "SPF does not authorize the sending address",
-		Requirement: "SPF authorizes the sending address, or DKIM authenticates the sender",
-		Advice:      "Add the sending service to the SPF record of the envelope sender's domain.",
-		When: func(e *evidence) bool {
-			return e.value("dmarc") != "pass" && told("spf", "pass", "softfail", "neutral", "none")(e)
-		},
-		Fails: func(e *evidence) diag.Failures {
-			if signed, _ := e.aligned("dkim"); signed {
-				return nil
-			}
-			return spfIs("softfail", "neutral", "none")(e)
-		},
-	},
-	{
-		Code: "header.spf.error", Severity: diag.Warning, Weight: 4, DependsOn: []diag.Code{unnoted},
-		Ref: "RFC 7208 section 8.7", Title: "SPF could not be evaluated", Requirement: "SPF could be evaluated",
-		Advice: "Check the SPF record of the envelope sender's domain. permerror means that the record is invalid, " +
-			"temperror that a DNS lookup failed.",
-		When:  told("spf"),
-		Fails: spfIs("permerror", "temperror"),
-	},
-	{
-		Code: "header.dkim.fail", Severity: diag.Warning, Weight: 6, DependsOn: []diag.Code{unnoted},
-		Ref: "RFC 6376 section 6.1", Title: "No DKIM signature verified", Requirement: "A DKIM signature verified",
-		Advice: "Find out what changed the message after it was signed, such as a footer, a rewritten subject or a " +
-			"filter, and check that the published key matches the signing key.",
-		When: func(e *evidence) bool { return len(e.passing("dkim")) > 0 || e.failedDKIM() != "" },
-		Fails: func(e *evidence) diag.Failures {
-			failed := e.failedDKIM()
-			return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving server recorded %s.",
-				failed).About("dkim")
-		},
-	},
-	{
-		Code: "header.alignment.none", Severity: diag.Warning, Weight: 6, DependsOn: []diag.Code{unnoted},
-		Ref: "RFC 9989 section 4.4", Title: "SPF or DKIM passed, but not for the domain in From",
-		Requirement: "SPF or DKIM passed for the domain in From",
-		Advice:      "Have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
-		When: func(e *evidence) bool {
-			return e.fromDomain != "" && !e.has("dmarc") && len(e.passing("spf"))+len(e.passing("dkim")) > 0
-		},
-		Fails: func(e *evidence) diag.Failures {
-			spf, _ := e.aligned("spf")
-			dkim, _ := e.aligned("dkim")
-			passed := e.passedDomains()
-			return diag.FailIf(!spf && !dkim && passed != "", "From uses %s, but authentication passed for other domains: %s.",
-				e.fromDomain, passed).About(e.fromDomain)
-		},
-	},
-	{
-		Code: "header.arc.order", Severity: diag.Warning, Ref: "RFC 8617 section 5.2",
-		Title:       "ARC chain is damaged: a set is missing, incomplete or invalid",
-		Requirement: "The ARC sets are complete and numbered from 1 without gaps",
-		Advice:      "Ignore the chain: part of it was removed, altered or forged, so it proves nothing.",
-		When:        func(e *evidence) bool { return len(e.chain.Sets)+len(e.chain.Faults) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.chain.Faults, func(f arc.Fault) diag.Failures {
-				return diag.Fail("ARC: %s", f.Text).About("arc")
-			})
-		},
-	},
-}
+}}
 
 // noted reports whether any server wrote Authentication-Results.
 func noted(e *evidence) bool {

@@ -8,108 +8,93 @@ import (
 )
 
 // copyRules are about the text that was submitted. They depend on no others.
-var copyRules = diag.Rules[*evidence]{
-	{
-		Code: noFields, Severity: diag.Critical, NoScore: true, Category: factorForm, Ref: "RFC 5322 section 2.2",
-		Title: "Text contains no header field", Requirement: "The text contains header fields",
-		Advice: "Copy the whole header from the mail program, where it is called source, original or Internet headers.",
-		Fails:  failsIf("", func(e *evidence) bool { return len(e.msg.Fields) == 0 }, "No line starts with a field name and a colon."),
+var copyRules = diag.Rules[*evidence]{{
+	Code: noFields, Severity: diag.Critical, NoScore: true, Category: factorForm, Ref: "RFC 5322 section 2.2",
+	Title: "Text contains no header field", Requirement: "The text contains header fields",
+	Advice: "Copy the whole header from the mail program, where it is called source, original or Internet headers.",
+	Fails:  failsIf("", func(e *evidence) bool { return len(e.msg.Fields) == 0 }, "No line starts with a field name and a colon."),
+}, {
+	Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm, Ref: "RFC 2045 section 6.7",
+	Title: "Header was damaged by copying and was repaired", Requirement: "The header was not damaged by copying",
+	Advice: "Copy the header from the source view of the mail program if anything looks wrong.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.damage, func(d Damage) diag.Failures {
+			return diag.Fail("%s", damageTexts[d]).About(string(d))
+		})
 	},
-	{
-		Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm, Ref: "RFC 2045 section 6.7",
-		Title: "Header was damaged by copying and was repaired", Requirement: "The header was not damaged by copying",
-		Advice: "Copy the header from the source view of the mail program if anything looks wrong.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.damage, func(d Damage) diag.Failures {
-				return diag.Fail("%s", damageTexts[d]).About(string(d))
-			})
-		},
-	},
-}
+}}
 
 // formRules are about the syntax of the header, and what every header must have.
-var formRules = diag.Rules[*evidence]{
-	{
-		Code: "header.from.missing", Severity: diag.Error, Weight: 10, Ref: "RFC 5322 section 3.6",
-		Title: "No From field", Requirement: "There is a From field",
-		Advice: "Copy the whole header. If the field is really missing, fix the sending program: most servers reject " +
-			"such messages.",
-		Fails: lacks("From", "must"),
+var formRules = diag.Rules[*evidence]{{
+	Code: "header.from.missing", Severity: diag.Error, Weight: 10, Ref: "RFC 5322 section 3.6", Title: "No From field",
+	Requirement: "There is a From field",
+	Advice: "Copy the whole header. If the field is really missing, fix the sending program: most servers reject " +
+		"such messages.",
+	Fails: lacks("From", "must"),
+}, {
+	Code: "header.date.missing", Severity: diag.Error, Weight: 5, Ref: "RFC 5322 section 3.6", Title: "No Date field",
+	Requirement: "There is a Date field",
+	Advice:      "Copy the whole header. If the field is really missing, fix the sending program.",
+	Fails:       lacks("Date", "must"),
+}, {
+	Code: "header.message_id.missing", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 3.6.4",
+	Title: "No Message-ID field", Requirement: "There is a Message-ID field",
+	Advice: "Have the sending program add a Message-ID: large providers count its absence against a message.",
+	Fails:  lacks("Message-ID", "should"),
+}, {
+	Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Ref: "RFC 5322 section 3.6",
+	Title: "Field that may appear only once is repeated", Requirement: "No field is repeated that may appear only once",
+	Advice: "Have the sending program write the field once: mail programs differ in which one they display and check.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
+			return diag.FailIf(!strings.EqualFold(name, "From"), "The field %s appears %d times.", name, e.count(name)).About(name)
+		})
 	},
-	{
-		Code: "header.date.missing", Severity: diag.Error, Weight: 5, Ref: "RFC 5322 section 3.6",
-		Title: "No Date field", Requirement: "There is a Date field",
-		Advice: "Copy the whole header. If the field is really missing, fix the sending program.",
-		Fails:  lacks("Date", "must"),
+}, {
+	Code: "header.lines.malformed", Severity: diag.Warning, Weight: 3, Ref: "RFC 5322 section 2.2",
+	Title: "Malformed line that is not a header field", Requirement: "Every line is part of a header field",
+	Advice: "Check whether copying broke the line. If it was sent like this, many servers treat it as the start of " +
+		"the body.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.badLines(), func(l message.Line) diag.Failures {
+			return diag.Fail("Line %d is neither a field with a colon nor the continuation of one: %s.", l.Line,
+				quoted(message.Unfold(l.Raw)))
+		})
 	},
-	{
-		Code: "header.message_id.missing", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 3.6.4",
-		Title: "No Message-ID field", Requirement: "There is a Message-ID field",
-		Advice: "Have the sending program add a Message-ID: large providers count its absence against a message.",
-		Fails:  lacks("Message-ID", "should"),
+}, {
+	Code: "header.lines.long", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.1.1",
+	Title: "Line is longer than 998 bytes", Requirement: "No line is longer than 998 bytes",
+	Advice: "Have the sending program fold long fields: servers may break or reject such lines, which breaks DKIM " +
+		"signatures.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.fieldsWhere(isLong), func(f *message.Field) diag.Failures {
+			name := clip(f.Name)
+			return diag.Fail("The field %s in line %d contains a line of %d bytes.", name, f.Line, f.LongestLine()).About(name)
+		})
 	},
-	{
-		Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Ref: "RFC 5322 section 3.6",
-		Title:       "Field that may appear only once is repeated",
-		Requirement: "No field is repeated that may appear only once",
-		Advice: "Have the sending program write the field once: mail programs differ in which one they display and " +
-			"check.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
-				return diag.FailIf(!strings.EqualFold(name, "From"), "The field %s appears %d times.", name, e.count(name)).About(name)
-			})
-		},
+}, {
+	Code: "header.size.large", Severity: diag.Warning, Weight: 2, Ref: "RFC 5321 section 4.5.3.1",
+	Title:       "Header exceeds the limits and was not read in full",
+	Requirement: "The header is within the usual size limits",
+	Advice: "Find out what keeps adding fields, usually a mail loop or a filter. Many servers reject headers over " +
+		"100 KiB.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.msg.Excess) > 0,
+			"%d bytes of the header were not read, because it has more than %d fields or %d bytes.",
+			len(e.msg.Excess), message.MaxFields, message.MaxHeaderBytes)
 	},
-	{
-		Code: "header.lines.malformed", Severity: diag.Warning, Weight: 3, Ref: "RFC 5322 section 2.2",
-		Title: "Malformed line that is not a header field", Requirement: "Every line is part of a header field",
-		Advice: "Check whether copying broke the line. If it was sent like this, many servers treat it as the start " +
-			"of the body.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.badLines(), func(l message.Line) diag.Failures {
-				return diag.Fail("Line %d is neither a field with a colon nor the continuation of one: %s.", l.Line,
-					quoted(message.Unfold(l.Raw)))
-			})
-		},
-	},
-	{
-		Code: "header.lines.long", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.1.1",
-		Title: "Line is longer than 998 bytes", Requirement: "No line is longer than 998 bytes",
-		Advice: "Have the sending program fold long fields: servers may break or reject such lines, which breaks " +
-			"DKIM signatures.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.fieldsWhere(isLong), func(f *message.Field) diag.Failures {
-				name := clip(f.Name)
-				return diag.Fail("The field %s in line %d contains a line of %d bytes.", name, f.Line, f.LongestLine()).About(name)
-			})
-		},
-	},
-	{
-		Code: "header.size.large", Severity: diag.Warning, Weight: 2, Ref: "RFC 5321 section 4.5.3.1",
-		Title:       "Header exceeds the limits and was not read in full",
-		Requirement: "The header is within the usual size limits",
-		Advice: "Find out what keeps adding fields, usually a mail loop or a filter. Many servers reject headers " +
-			"over 100 KiB.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.msg.Excess) > 0,
-				"%d bytes of the header were not read, because it has more than %d fields or %d bytes.",
-				len(e.msg.Excess), message.MaxFields, message.MaxHeaderBytes)
-		},
-	},
-	{
-		Code: "header.characters.control", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.2",
-		Title: "Control character in a field", Requirement: "No field contains control characters",
-		Advice: "Remove NUL and other control characters where the field is generated: servers reject or alter them.",
-		Fails:  inFields(hasControl, "There are control characters in %s."),
-	},
-	{
-		Code: "header.characters.raw", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.2",
-		Title: "Characters that are neither ASCII nor UTF-8", Requirement: "All characters are ASCII or UTF-8",
-		Advice: "Encode the text as in RFC 2047, such as =?utf-8?Q?M=C3=BCller?=. Otherwise mail programs have to " +
-			"guess the character set.",
-		Fails: inFields(isUndeclared, "There are bytes of an undeclared character set in %s."),
-	},
-}
+}, {
+	Code: "header.characters.control", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.2",
+	Title: "Control character in a field", Requirement: "No field contains control characters",
+	Advice: "Remove NUL and other control characters where the field is generated: servers reject or alter them.",
+	Fails:  inFields(hasControl, "There are control characters in %s."),
+}, {
+	Code: "header.characters.raw", Severity: diag.Warning, Weight: 2, Ref: "RFC 5322 section 2.2",
+	Title: "Characters that are neither ASCII nor UTF-8", Requirement: "All characters are ASCII or UTF-8",
+	Advice: "Encode the text as in RFC 2047, such as =?utf-8?Q?M=C3=BCller?=. Otherwise mail programs have to guess " +
+		"the character set.",
+	Fails: inFields(isUndeclared, "There are bytes of an undeclared character set in %s."),
+}}
 
 // damageTexts say what was done about each kind of damage.
 var damageTexts = map[Damage]string{

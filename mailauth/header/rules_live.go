@@ -11,12 +11,13 @@ import (
 
 // liveRules judge what the DNS says about a message.
 var liveRules = sync.OnceValue(func() diag.Rules[*analysis] {
-	rules := slices.Concat(liveDMARCRules.Reading(asksPolicy, asksExcuse), liveSPFRules.Reading(asksSPF, asksPath),
-		liveDKIMRules.Reading(asksKeys), liveServerRules.Reading(asksNames))
-	for i := range rules { // failures about one of several signatures are facts, whatever is not known of the others
-		rules[i].Stands = slices.Equal(rules[i].Reads, []diag.Source{asksKeys})
-	}
-	return rules
+	type common = diag.Rule[*analysis]
+	return slices.Concat(
+		liveDMARCRules.With(common{Category: factorDMARC, Reads: []diag.Source{asksPolicy, asksExcuse}}),
+		liveSPFRules.With(common{Category: factorLive, Reads: []diag.Source{asksSPF, asksPath}, When: judged}),
+		// Failures of one of several signatures are facts, whatever is not known of the others.
+		liveDKIMRules.With(common{Category: factorLive, Reads: []diag.Source{asksKeys}, Stands: true}),
+		liveServerRules.With(common{Category: factorServer, Reads: []diag.Source{asksNames}, When: ptrKnown}))
 })
 
 // What the rules about a message read of what the DNS said.

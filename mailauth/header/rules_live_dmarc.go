@@ -16,128 +16,115 @@ import (
 // maxSilences bounds the lookups that a sentence tells of.
 const maxSilences = 5
 
-var liveDMARCRules = diag.Rules[*analysis]{
-	{
-		Code: "header.live.dns", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: factorDMARC,
-		Ref: "RFC 9989 section 5.3.6", Title: "DNS lookups failed, so the check is incomplete",
-		Requirement: "All DNS lookups that authentication needs succeeded",
-		Advice: "Repeat the check later. If the name servers of the domain keep failing, its owner has to fix them: " +
-			"receivers may defer or reject its mail meanwhile.",
-		When: func(a *analysis) bool { return checked(a) && !passes(a) },
-		Fails: func(a *analysis) diag.Failures {
-			list := a.live.Silences()
-			return diag.FailIf(len(list) > 0, "%s", strings.Join(list[:min(len(list), maxSilences)], " "))
-		},
+var liveDMARCRules = diag.Rules[*analysis]{{
+	Code: "header.live.dns", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: factorDMARC,
+	Ref: "RFC 9989 section 5.3.6", Title: "DNS lookups failed, so the check is incomplete",
+	Requirement: "All DNS lookups that authentication needs succeeded",
+	Advice: "Repeat the check later. If the name servers of the domain keep failing, its owner has to fix them: " +
+		"receivers may defer or reject its mail meanwhile.",
+	When: func(a *analysis) bool { return checked(a) && !passes(a) },
+	Fails: func(a *analysis) diag.Failures {
+		list := a.live.Silences()
+		return diag.FailIf(len(list) > 0, "%s", strings.Join(list[:min(len(list), maxSilences)], " "))
 	},
-	{
-		Code: "header.live.dmarc.fail", Severity: diag.Error, Weight: 40, Category: factorDMARC,
-		Ref: "RFC 9989 section 5.3.5", Title: "DMARC fails: the author is not authenticated",
-		Requirement: "DMARC does not fail without an explanation",
-		Advice: "Treat the message as forged unless the sender confirms it through another channel. If it is " +
-			"genuine, the owner of the domain has to sign it with DKIM for the domain in From, or authorize the " +
-			"server with SPF.",
-		When:  func(a *analysis) bool { return decisive(a) && enforced(a) },
-		Fails: failsDMARC(noExcuse),
+}, {
+	Code: "header.live.dmarc.fail", Severity: diag.Error, Weight: 40, Ref: "RFC 9989 section 5.3.5",
+	Title: "DMARC fails: the author is not authenticated", Requirement: "DMARC does not fail without an explanation",
+	Advice: "Treat the message as forged unless the sender confirms it through another channel. If it is genuine, " +
+		"the owner of the domain has to sign it with DKIM for the domain in From, or authorize the server with SPF.",
+	When:  func(a *analysis) bool { return decisive(a) && enforced(a) },
+	Fails: failsDMARC(noExcuse),
+}, {
+	Code: "header.live.dmarc.fail.unclear", Severity: diag.Error, Weight: 20,
+	DependsOn: []diag.Code{"header.live.dmarc.fail"}, Ref: "RFC 7960 section 3",
+	Title:       "DMARC fails, though the message may be genuine",
+	Requirement: "DMARC does not fail for a message that may be genuine",
+	Advice: "Use the reasons to decide whether to trust the intermediary. Mailing lists that change messages should " +
+		"rewrite From to their own address, and filters should check messages before changing them.",
+	When:  func(a *analysis) bool { return current(a) && enforced(a) },
+	Fails: failsDMARC(changedBody, vouched, filtered, claimedPass, sameSide),
+}, {
+	Code: "header.live.dmarc.fail.since", Severity: diag.Warning, Weight: 10, Ref: "RFC 8601 section 4.1",
+	Title: "DMARC fails now, some time after delivery", Requirement: "DMARC did not start to fail after delivery",
+	Advice: "Rely on the results that the receiver recorded at delivery: keys are withdrawn and records change. " +
+		"Analyze messages soon after they arrive.",
+	When:  func(a *analysis) bool { return passes(a) || lately(a) },
+	Fails: failsDMARC(notedPass, longAgo),
+}, {
+	Code: "header.live.dmarc.fail.monitored", Severity: diag.Warning, Weight: 30, Ref: "RFC 9989 section 5.3.5",
+	Title:       "DMARC fails, but the policy is not enforced",
+	Requirement: "DMARC passes for a domain without an enforced policy",
+	Advice: "Check with the sender whether the message is genuine: without an enforced policy, forged messages are " +
+		"delivered too. If it is, the owner of the domain has to sign it with DKIM or authorize the server with SPF " +
+		"before enforcing the policy.",
+	When:  func(a *analysis) bool { return current(a) && !enforced(a) },
+	Fails: failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass, sameSide),
+}, {
+	Code: "header.live.author.nxdomain", Severity: diag.Error, Weight: 20, Fact: ground.NoName,
+	Reads: []diag.Source{asksAuthor}, Ref: "RFC 9989 section 3.2.13", Title: "Sender's domain does not exist",
+	Requirement: "The sender's domain exists",
+	Advice:      "Treat the message as forged: a domain that does not exist can neither send nor receive mail.",
+	When: func(a *analysis) bool {
+		return checked(a) && a.live.Could != nil && a.live.Could.Discovery.MX.Err() == nil
 	},
-	{
-		Code: "header.live.dmarc.fail.unclear", Severity: diag.Error, Weight: 20, Category: factorDMARC,
-		DependsOn: []diag.Code{"header.live.dmarc.fail"}, Ref: "RFC 7960 section 3",
-		Title:       "DMARC fails, though the message may be genuine",
-		Requirement: "DMARC does not fail for a message that may be genuine",
-		Advice: "Use the reasons to decide whether to trust the intermediary. Mailing lists that change messages " +
-			"should rewrite From to their own address, and filters should check messages before changing them.",
-		When:  func(a *analysis) bool { return current(a) && enforced(a) },
-		Fails: failsDMARC(changedBody, vouched, filtered, claimedPass, sameSide),
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailIf(a.live.Nonexistent(), "The DNS says that %s, the domain in the From field, does not exist.",
+			a.input.Author()).About(a.input.Author())
 	},
-	{
-		Code: "header.live.dmarc.fail.since", Severity: diag.Warning, Weight: 10, Category: factorDMARC,
-		Ref: "RFC 8601 section 4.1", Title: "DMARC fails now, some time after delivery",
-		Requirement: "DMARC did not start to fail after delivery",
-		Advice: "Rely on the results that the receiver recorded at delivery: keys are withdrawn and records change. " +
-			"Analyze messages soon after they arrive.",
-		When:  func(a *analysis) bool { return passes(a) || lately(a) },
-		Fails: failsDMARC(notedPass, longAgo),
+}, {
+	Code: "header.live.dmarc.missing", Severity: diag.Warning, Weight: 10, Reads: []diag.Source{asksPolicy, asksAuthor},
+	Ref: "RFC 9989 section 4.10", Title: "Sender's domain has no DMARC policy",
+	Requirement: "The sender's domain publishes a DMARC policy",
+	Advice: "Ask the owner of the domain to publish a DMARC record. Without one, receivers are not told how to " +
+		"handle forged mail.",
+	When: func(a *analysis) bool {
+		return checked(a) && a.live.Could != nil && a.live.DMARC.Result != policy.ResultTempError && !a.live.Nonexistent()
 	},
-	{
-		Code: "header.live.dmarc.fail.monitored", Severity: diag.Warning, Weight: 30, Category: factorDMARC,
-		Ref: "RFC 9989 section 5.3.5", Title: "DMARC fails, but the policy is not enforced",
-		Requirement: "DMARC passes for a domain without an enforced policy",
-		Advice: "Check with the sender whether the message is genuine: without an enforced policy, forged messages " +
-			"are delivered too. If it is, the owner of the domain has to sign it with DKIM or authorize the server " +
-			"with SPF before enforcing the policy.",
-		When:  func(a *analysis) bool { return current(a) && !enforced(a) },
-		Fails: failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass, sameSide),
+	Fails: func(a *analysis) diag.Failures {
+		several := ""
+		if n := len(a.live.Could.Discovery.Walk.Steps[0].Found.Records); n > 1 {
+			several = fmt.Sprintf(" The name has %d DMARC records, and receivers ignore all of them.", n)
+		}
+		return diag.FailIf(a.live.DMARC.Result == policy.ResultNone,
+			"There is no usable DMARC record for %s, so the DMARC result is none.%s",
+			a.input.Author(), several).About(a.input.Author())
 	},
-	{
-		Code: "header.live.author.nxdomain", Severity: diag.Error, Weight: 20, Category: factorDMARC,
-		Fact: ground.NoName, Reads: []diag.Source{asksAuthor}, Ref: "RFC 9989 section 3.2.13",
-		Title: "Sender's domain does not exist", Requirement: "The sender's domain exists",
-		Advice: "Treat the message as forged: a domain that does not exist can neither send nor receive mail.",
-		When: func(a *analysis) bool {
-			return checked(a) && a.live.Could != nil && a.live.Could.Discovery.MX.Err() == nil
-		},
-		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.Nonexistent(), "The DNS says that %s, the domain in the From field, does not exist.",
-				a.input.Author()).About(a.input.Author())
-		},
+}, {
+	Code: "header.live.undecided", Severity: diag.Info, NoScore: true, Category: factorDMARC,
+	Reads: []diag.Source{diag.FromRequest}, Ref: "RFC 9989 section 5.3",
+	Title:       "DMARC cannot be evaluated from what was submitted",
+	Requirement: "Everything that DMARC needs was submitted",
+	Advice:      "Submit the whole message as received, with all Received and Return-Path fields and the body.",
+	When: func(a *analysis) bool {
+		return checked(a) && len(a.input.From) == 1 && a.live.DMARC.Result != policy.ResultTempError
 	},
-	{
-		Code: "header.live.dmarc.missing", Severity: diag.Warning, Weight: 10, Category: factorDMARC,
-		Reads: []diag.Source{asksPolicy, asksAuthor}, Ref: "RFC 9989 section 4.10",
-		Title: "Sender's domain has no DMARC policy", Requirement: "The sender's domain publishes a DMARC policy",
-		Advice: "Ask the owner of the domain to publish a DMARC record. Without one, receivers are not told how to " +
-			"handle forged mail.",
-		When: func(a *analysis) bool {
-			return checked(a) && a.live.Could != nil && a.live.DMARC.Result != policy.ResultTempError && !a.live.Nonexistent()
-		},
-		Fails: func(a *analysis) diag.Failures {
-			several := ""
-			if n := len(a.live.Could.Discovery.Walk.Steps[0].Found.Records); n > 1 {
-				several = fmt.Sprintf(" The name has %d DMARC records, and receivers ignore all of them.", n)
-			}
-			return diag.FailIf(a.live.DMARC.Result == policy.ResultNone,
-				"There is no usable DMARC record for %s, so the DMARC result is none.%s",
-				a.input.Author(), several).About(a.input.Author())
-		},
+	Fails: func(a *analysis) diag.Failures {
+		switch a.live.DMARC.Open {
+		case live.NoBody:
+			return diag.Fail("The signature of %s covers a body that was not submitted, so whether DMARC passes is unknown.",
+				a.live.Signed(dkim.Unchecked).Domain)
+		case live.NoHop:
+			return diag.Fail("Which server delivered the message from outside is unknown, so SPF cannot be checked. "+
+				"%s", a.live.Why)
+		case live.NoEnvelope:
+			return diag.Fail("There is no Return-Path field, so the domain to check with SPF is unknown.")
+		default:
+			return nil
+		}
 	},
-	{
-		Code: "header.live.undecided", Severity: diag.Info, NoScore: true, Category: factorDMARC,
-		Reads: []diag.Source{diag.FromRequest}, Ref: "RFC 9989 section 5.3",
-		Title:       "DMARC cannot be evaluated from what was submitted",
-		Requirement: "Everything that DMARC needs was submitted",
-		Advice:      "Submit the whole message as received, with all Received and Return-Path fields and the body.",
-		When: func(a *analysis) bool {
-			return checked(a) && len(a.input.From) == 1 && a.live.DMARC.Result != policy.ResultTempError
-		},
-		Fails: func(a *analysis) diag.Failures {
-			switch a.live.DMARC.Open {
-			case live.NoBody:
-				return diag.Fail("The signature of %s covers a body that was not submitted, so whether DMARC passes is unknown.",
-					a.live.Signed(dkim.Unchecked).Domain)
-			case live.NoHop:
-				return diag.Fail("Which server delivered the message from outside is unknown, so SPF cannot be checked. "+
-					"%s", a.live.Why)
-			case live.NoEnvelope:
-				return diag.Fail("There is no Return-Path field, so the domain to check with SPF is unknown.")
-			default:
-				return nil
-			}
-		},
+}, {
+	Code: "header.live.forwarded", Severity: diag.Info, Category: factorDMARC, Reads: []diag.Source{diag.FromRequest},
+	Ref: "RFC 7960 section 3", Title: "Message was forwarded; DKIM authenticates the author",
+	Requirement: "No forwarder is evident",
+	Advice: "No action is needed. Do not add forwarders to the SPF record of the author's domain: DKIM is designed " +
+		"to survive forwarding.",
+	When: func(a *analysis) bool { return passes(a) && a.live.Hop != nil },
+	Fails: func(a *analysis) diag.Failures {
+		by := a.forwarder()
+		return diag.FailIf(by != "", "%s forwarded the message. SPF concerns the forwarder (%s), and the signature of %s "+
+			"still verifies.", by, spfOutcome(a.live), a.input.Author())
 	},
-	{
-		Code: "header.live.forwarded", Severity: diag.Info, Category: factorDMARC,
-		Reads: []diag.Source{diag.FromRequest}, Ref: "RFC 7960 section 3",
-		Title: "Message was forwarded; DKIM authenticates the author", Requirement: "No forwarder is evident",
-		Advice: "No action is needed. Do not add forwarders to the SPF record of the author's domain: DKIM is " +
-			"designed to survive forwarding.",
-		When: func(a *analysis) bool { return passes(a) && a.live.Hop != nil },
-		Fails: func(a *analysis) diag.Failures {
-			by := a.forwarder()
-			return diag.FailIf(by != "", "%s forwarded the message. SPF concerns the forwarder (%s), and the signature of %s "+
-				"still verifies.", by, spfOutcome(a.live), a.input.Author())
-		},
-	},
-}
+}}
 
 // failsDMARC says that DMARC fails, if it does with one of these excuses.
 func failsDMARC(with ...excuse) func(*analysis) diag.Failures {

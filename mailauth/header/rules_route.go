@@ -27,162 +27,132 @@ const (
 )
 
 // routeRules are about the way of the message and its times.
-var routeRules = diag.Rules[*evidence]{
-	{
-		Code: "header.received.missing", Severity: diag.Info, Ref: "RFC 5321 section 4.4",
-		Title:       "No Received field: the path of the message is unknown",
-		Requirement: "Received fields show the path of the message",
-		Advice: "Copy the header from the recipient's mailbox. A copy in the sender's Sent folder has no Received " +
-			"fields.",
-		Fails: failsIf("", func(e *evidence) bool { return len(e.path.Hops) == 0 },
-			"The header has no Received field, which every server on the path adds."),
+var routeRules = diag.Rules[*evidence]{{
+	Code: "header.received.missing", Severity: diag.Info, Ref: "RFC 5321 section 4.4",
+	Title:       "No Received field: the path of the message is unknown",
+	Requirement: "Received fields show the path of the message",
+	Advice:      "Copy the header from the recipient's mailbox. A copy in the sender's Sent folder has no Received fields.",
+	Fails: failsIf("", func(e *evidence) bool { return len(e.path.Hops) == 0 },
+		"The header has no Received field, which every server on the path adds."),
+}, {
+	Code: "header.received.loop", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"header.received.missing"},
+	Ref: "RFC 5321 section 6.3", Title: "More than 100 hops: the message was in a loop",
+	Requirement: "The message was not in a mail loop",
+	Advice:      "Find the servers that appear again and again, and correct the forwarding or routing between them.",
+	Fails: func(e *evidence) diag.Failures {
+		n := len(e.path.Hops) + e.path.Cut
+		return diag.FailIf(n > maxLoop, "The header has %d Received fields.", n)
 	},
-	{
-		Code: "header.received.loop", Severity: diag.Error, Weight: 5,
-		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 6.3",
-		Title: "More than 100 hops: the message was in a loop", Requirement: "The message was not in a mail loop",
-		Advice: "Find the servers that appear again and again, and correct the forwarding or routing between them.",
-		Fails: func(e *evidence) diag.Failures {
-			n := len(e.path.Hops) + e.path.Cut
-			return diag.FailIf(n > maxLoop, "The header has %d Received fields.", n)
-		},
+}, {
+	Code: "header.date.invalid", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.date.missing"},
+	Ref: "RFC 5322 section 3.3", Title: "Date field cannot be parsed", Requirement: "The Date field can be parsed",
+	Advice: "Have the sending program write the date like this: Sun, 1 Nov 2026 09:00:04 +0000.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")), e.dateErr).About("Date")
 	},
-	{
-		Code: "header.date.invalid", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.date.missing"},
-		Ref: "RFC 5322 section 3.3", Title: "Date field cannot be parsed", Requirement: "The Date field can be parsed",
-		Advice: "Have the sending program write the date like this: Sun, 1 Nov 2026 09:00:04 +0000.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")), e.dateErr).About("Date")
-		},
+}, {
+	Code: "header.date.future", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.date.invalid"},
+	Ref: "RFC 5322 section 3.6.1", Title: "Date is in the future",
+	Requirement: "The Date is not later than the arrival",
+	Advice:      "Correct the clock of the sending device. Spammers also use future dates to stay at the top of the inbox.",
+	Fails: func(e *evidence) diag.Failures {
+		t, arrived := e.date.Time, e.path.Departure()
+		switch {
+		case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
+			return diag.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
+				span(t.Sub(arrived)), clock(arrived)).About("Date")
+		case t.After(e.now.Add(maxAhead)):
+			return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t), span(t.Sub(e.now))).About("Date")
+		}
+		return nil
 	},
-	{
-		Code: "header.date.future", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.date.invalid"},
-		Ref: "RFC 5322 section 3.6.1", Title: "Date is in the future",
-		Requirement: "The Date is not later than the arrival",
-		Advice: "Correct the clock of the sending device. Spammers also use future dates to stay at the top of the " +
-			"inbox.",
-		Fails: func(e *evidence) diag.Failures {
-			t, arrived := e.date.Time, e.path.Departure()
-			switch {
-			case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
-				return diag.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
-					span(t.Sub(arrived)), clock(arrived)).About("Date")
-			case t.After(e.now.Add(maxAhead)):
-				return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t), span(t.Sub(e.now))).About("Date")
-			}
-			return nil
-		},
+}, {
+	Code: "header.date.past", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.date.future"},
+	Ref: "RFC 5322 section 3.6.1", Title: "Date is hours or days before the message was sent",
+	Requirement: "The Date is close to the time of sending",
+	Advice: "Correct the clock or the time zone of the sending device, unless an old message was sent again or " +
+		"waited in the outbox.",
+	When: func(e *evidence) bool { return !e.path.Departure().IsZero() },
+	Fails: func(e *evidence) diag.Failures {
+		t, arrived := e.date.Time, e.path.Departure()
+		return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
+			"Date is %s, which is %s before the first server received the message at %s.",
+			clock(t), span(arrived.Sub(t)), clock(arrived)).About("Date")
 	},
-	{
-		Code: "header.date.past", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.date.future"},
-		Ref: "RFC 5322 section 3.6.1", Title: "Date is hours or days before the message was sent",
-		Requirement: "The Date is close to the time of sending",
-		Advice: "Correct the clock or the time zone of the sending device, unless an old message was sent again or " +
-			"waited in the outbox.",
-		When: func(e *evidence) bool { return !e.path.Departure().IsZero() },
-		Fails: func(e *evidence) diag.Failures {
-			t, arrived := e.date.Time, e.path.Departure()
-			return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
-				"Date is %s, which is %s before the first server received the message at %s.",
-				clock(t), span(arrived.Sub(t)), clock(arrived)).About("Date")
-		},
+}, {
+	Code: "header.hop.time.backwards", Severity: diag.Warning, Weight: 2,
+	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.4",
+	Title: "Time runs backwards between two servers", Requirement: "Times increase from server to server",
+	Advice: "Correct the clock of the server that is wrong. If the older field is not from a server that you know, " +
+		"it may be forged.",
+	When: anyHop(func(h *route.Hop) bool { return h.Timed }),
+	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
+		return fmt.Sprintf("%s received the message %s before the server that handed it over: one of their clocks is wrong.",
+			diag.Quote(h.Server()), span(-h.Delay)), h.Timed && h.Delay <= -maxSkew
+	}),
+}, {
+	Code: "header.hop.delay.long", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.received.missing"},
+	Ref: "RFC 5321 section 4.5.4.1", Title: "Delivery was delayed for an hour or more",
+	Requirement: "No hop took an hour or more",
+	Advice: "Check the log of the server that handed the message over for the reason; the id of the hop identifies " +
+		"the message.",
+	When: anyHop(func(h *route.Hop) bool { return h.Timed }),
+	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
+		return delayText(&e.path, h), h.Timed && h.Delay >= longDelay
+	}),
+}, {
+	Code: "header.hop.tls.missing", Severity: diag.Warning, Weight: 4,
+	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 3207; RFC 3848 section 2",
+	Title:       "Message crossed the Internet without TLS",
+	Requirement: "The message was encrypted with TLS wherever it crossed the Internet",
+	Advice:      "Enable STARTTLS on both servers. With MTA-STS or DANE the receiving domain can require it.",
+	When:        anyHop(func(h *route.Hop) bool { return h.TLS != nil && h.Crossed() }),
+	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
+		return fmt.Sprintf("%s received the message from %s (%s) with %s, unencrypted: it could be read in transit.",
+			diag.Quote(h.Server()), diag.Quote(h.Client()), h.IP, diag.Quote(h.With)), h.TLS != nil && !*h.TLS && h.Crossed()
+	}),
+}, {
+	Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Fact: ground.OldTLS,
+	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 8996 section 2",
+	Title: "Hop used an outdated TLS version", Requirement: "No hop used an outdated TLS version",
+	Advice: "Enable TLS 1.2 and 1.3 on both servers.",
+	When:   anyHop(func(h *route.Hop) bool { return h.TLSVersion != "" && h.Crossed() }),
+	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
+		return fmt.Sprintf("%s received the message from %s with %s.", diag.Quote(h.Server()), diag.Quote(h.Client()),
+			h.TLSVersion), h.WeakTLS() && h.Crossed()
+	}),
+}, {
+	Code: "header.hop.helo.receiver", Severity: diag.Warning, Weight: 3,
+	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.1.4",
+	Title:       "Client used the receiving server's own name in HELO",
+	Requirement: "No client used the receiving server's own name in HELO",
+	Advice:      "Reject outside clients that use your own server names in HELO. Legitimate mail does not do that.",
+	When:        func(e *evidence) bool { h := e.path.Outside(); return h != nil && h.HELO != "" },
+	Fails: func(e *evidence) diag.Failures {
+		h := e.path.Outside()
+		forged := route.Operator(h.HELO) != "" && strings.EqualFold(h.HELO, h.By)
+		return diag.FailIf(forged, "The client at %s introduced itself as %s, which is the name of the server that "+
+			"received the message.", h.IP, diag.Quote(h.HELO))
 	},
-	{
-		Code: "header.hop.time.backwards", Severity: diag.Warning, Weight: 2,
-		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.4",
-		Title: "Time runs backwards between two servers", Requirement: "Times increase from server to server",
-		Advice: "Correct the clock of the server that is wrong. If the older field is not from a server that you " +
-			"know, it may be forged.",
-		When: anyHop(func(h *route.Hop) bool { return h.Timed }),
-		Fails: eachHop(func(e *evidence, h *route.Hop) string {
-			if !h.Timed || h.Delay > -maxSkew {
-				return ""
-			}
-			return fmt.Sprintf("%s received the message %s before the server that handed it over: "+
-				"one of their clocks is wrong.", diag.Quote(h.Server()), span(-h.Delay))
-		}),
-	},
-	{
-		Code: "header.hop.delay.long", Severity: diag.Warning, Weight: 2,
-		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.5.4.1",
-		Title: "Delivery was delayed for an hour or more", Requirement: "No hop took an hour or more",
-		Advice: "Check the log of the server that handed the message over for the reason; the id of the hop " +
-			"identifies the message.",
-		When: anyHop(func(h *route.Hop) bool { return h.Timed }),
-		Fails: eachHop(func(e *evidence, h *route.Hop) string {
-			if !h.Timed || h.Delay < longDelay {
-				return ""
-			}
-			return delayText(&e.path, h)
-		}),
-	},
-	{
-		Code: "header.hop.tls.missing", Severity: diag.Warning, Weight: 4,
-		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 3207; RFC 3848 section 2",
-		Title:       "Message crossed the Internet without TLS",
-		Requirement: "The message was encrypted with TLS wherever it crossed the Internet",
-		Advice:      "Enable STARTTLS on both servers. With MTA-STS or DANE the receiving domain can require it.",
-		When:        anyHop(func(h *route.Hop) bool { return h.TLS != nil && h.Crossed() }),
-		Fails: eachHop(func(e *evidence, h *route.Hop) string {
-			if !h.Crossed() || h.TLS == nil || *h.TLS {
-				return ""
-			}
-			return fmt.Sprintf("%s received the message from %s (%s) with %s, unencrypted: it could be read in transit.",
-				diag.Quote(h.Server()), diag.Quote(h.Client()), h.IP, diag.Quote(h.With))
-		}),
-	},
-	{
-		Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Fact: ground.OldTLS,
-		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 8996 section 2",
-		Title: "Hop used an outdated TLS version", Requirement: "No hop used an outdated TLS version",
-		Advice: "Enable TLS 1.2 and 1.3 on both servers.",
-		When:   anyHop(func(h *route.Hop) bool { return h.TLSVersion != "" && h.Crossed() }),
-		Fails: eachHop(func(e *evidence, h *route.Hop) string {
-			if !h.Crossed() || !h.WeakTLS() {
-				return ""
-			}
-			return fmt.Sprintf("%s received the message from %s with %s.", diag.Quote(h.Server()), diag.Quote(h.Client()),
-				h.TLSVersion)
-		}),
-	},
-	{
-		Code: "header.hop.helo.receiver", Severity: diag.Warning, Weight: 3,
-		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.1.4",
-		Title:       "Client used the receiving server's own name in HELO",
-		Requirement: "No client used the receiving server's own name in HELO",
-		Advice:      "Reject outside clients that use your own server names in HELO. Legitimate mail does not do that.",
-		When:        func(e *evidence) bool { h := e.path.Outside(); return h != nil && h.HELO != "" },
-		Fails: func(e *evidence) diag.Failures {
-			h := e.path.Outside()
-			forged := route.Operator(h.HELO) != "" && strings.EqualFold(h.HELO, h.By)
-			return diag.FailIf(forged, "The client at %s introduced itself as %s, which is the name of the server that "+
-				"received the message.", h.IP, diag.Quote(h.HELO))
-		},
-	},
-	{
-		Code: "header.hop.address.impossible", Severity: diag.Warning, Weight: 3,
-		DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.1.3",
-		Title:       "Received field contains an impossible IP address",
-		Requirement: "No Received field contains an impossible IP address",
-		Advice:      "Treat that field and all fields below it as forged by the sender.",
-		Fails: eachHop(func(e *evidence, h *route.Hop) string {
-			bad := impossibleAddress(h.Field.Value())
-			if bad == "" {
-				return ""
-			}
-			return fmt.Sprintf("The Received field in line %d contains the address [%s].", h.Field.Line, diag.Quote(bad))
-		}),
-	},
-}
+}, {
+	Code: "header.hop.address.impossible", Severity: diag.Warning, Weight: 3,
+	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 5321 section 4.1.3",
+	Title:       "Received field contains an impossible IP address",
+	Requirement: "No Received field contains an impossible IP address",
+	Advice:      "Treat that field and all fields below it as forged by the sender.",
+	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
+		bad := impossibleAddress(h.Field.Value())
+		return fmt.Sprintf("The Received field in line %d contains the address [%s].", h.Field.Line, diag.Quote(bad)), bad != ""
+	}),
+}}
 
 // eachHop makes a rule about each hop, the newest first, of a function that says what is wrong with one.
-func eachHop(wrong func(*evidence, *route.Hop) string) func(*evidence) diag.Failures {
+func eachHop(wrong func(*evidence, *route.Hop) (string, bool)) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
 		for i := range slices.Backward(e.path.Hops) {
 			h := &e.path.Hops[i]
-			if text := wrong(e, h); text != "" {
-				all = append(all, diag.Fail("%s", text).About(clip(h.Server()))...)
-			}
+			text, is := wrong(e, h)
+			all = append(all, diag.FailIf(is, "%s", text).About(clip(h.Server()))...)
 		}
 		return all
 	}

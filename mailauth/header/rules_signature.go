@@ -12,146 +12,123 @@ import (
 )
 
 // signatureRules are about what DKIM signatures say; nothing is verified.
-var signatureRules = diag.Rules[*evidence]{
-	{
-		Code: "header.dkim.missing", Severity: diag.Info, Ref: "RFC 6376 section 3.5",
-		Title: "Message is not signed with DKIM", Requirement: "The message is signed with DKIM",
-		Advice: "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
-		Fails: func(e *evidence) diag.Failures {
-			if r, ok := e.result("dkim"); ok && r.Value != "none" && len(e.signatures) == 0 {
-				return diag.Fail("The header has no DKIM-Signature, although the receiving server recorded dkim=%s: the copy is incomplete.", diag.Quote(r.Value))
-			}
-			return diag.FailIf(len(e.signatures) == 0, "The header has no DKIM-Signature.")
-		},
+var signatureRules = diag.Rules[*evidence]{{
+	Code: "header.dkim.missing", Severity: diag.Info, Ref: "RFC 6376 section 3.5",
+	Title: "Message is not signed with DKIM", Requirement: "The message is signed with DKIM",
+	Advice: "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
+	Fails: func(e *evidence) diag.Failures {
+		if r, ok := e.result("dkim"); ok && r.Value != "none" && len(e.signatures) == 0 {
+			return diag.Fail("The header has no DKIM-Signature, although the receiving server recorded dkim=%s: the copy is incomplete.", diag.Quote(r.Value))
+		}
+		return diag.FailIf(len(e.signatures) == 0, "The header has no DKIM-Signature.")
 	},
-	{
-		Code: "header.dkim.malformed", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.dkim.missing"},
-		Ref: "RFC 6376 section 6.1.1", Title: "DKIM signature is malformed",
-		Requirement: "DKIM signatures are well-formed",
-		Advice: "Copy the whole field. If it was sent like this, fix the signing program: verifiers ignore the " +
-			"signature.",
-		Fails: eachSignature(func(e *evidence, s *signature) string {
-			if err, ok := errors.AsType[*dkim.SignatureError](s.parsed.Err()); ok && s.signs("From") {
-				return "cannot be verified: " + err.Fault.Text
+}, {
+	Code: "header.dkim.malformed", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.dkim.missing"},
+	Ref: "RFC 6376 section 6.1.1", Title: "DKIM signature is malformed", Requirement: "DKIM signatures are well-formed",
+	Advice: "Copy the whole field. If it was sent like this, fix the signing program: verifiers ignore the signature.",
+	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
+		err, ok := errors.AsType[*dkim.SignatureError](s.parsed.Err())
+		if !ok {
+			return "", false
+		}
+		return "cannot be verified: " + err.Fault.Text, s.signs("From")
+	}),
+}, {
+	Code: "header.dkim.from_unsigned", Severity: diag.Warning, Weight: 3,
+	DependsOn: []diag.Code{"header.dkim.malformed"}, Ref: "RFC 6376 section 5.4",
+	Title: "DKIM signature does not cover From", Requirement: "DKIM signatures cover From",
+	Advice: "List from in h=. Verifiers reject a signature that does not cover From.",
+	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
+		return "does not list From in h=", !s.signs("From")
+	}),
+}, {
+	Code: "header.dkim.uncovered", Severity: diag.Info, DependsOn: []diag.Code{"header.dkim.from_unsigned"},
+	Ref: "RFC 6376 section 5.4.1", Title: "DKIM signature leaves out Subject, Date or To",
+	Requirement: "DKIM signatures cover Subject, Date and To",
+	Advice:      "Sign Subject, Date, To and Message-ID too. Fields that are not signed can be changed unnoticed.",
+	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
+		var lacks []string
+		for _, name := range []string{"Subject", "Date", "To"} {
+			if e.count(name) > 0 && !s.signs(name) {
+				lacks = append(lacks, name)
 			}
-			return ""
-		}),
+		}
+		return "does not cover " + strings.Join(lacks, ", "), len(lacks) > 0
+	}),
+}, {
+	Code: "header.dkim.sha1", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.dkim.missing"},
+	Ref: "RFC 8301 section 3.1", Title: "DKIM signature uses SHA-1", Requirement: "No DKIM signature uses SHA-1",
+	Advice: "Sign with rsa-sha256. Verifiers treat SHA-1 signatures as invalid.",
+	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
+		return "uses " + diag.Quote(s.Algorithm), strings.HasSuffix(strings.ToLower(s.Algorithm), "sha1")
+	}),
+}, {
+	Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
+	Ref: "RFC 6376 section 8.2", Title: "DKIM signature covers only part of the body",
+	Requirement: "DKIM signatures cover the whole body",
+	Advice:      "Sign without l=. With it, anyone can append content, and the signature still verifies.",
+	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
+		if s.BodyLength == nil {
+			return "", false
+		}
+		return "covers " + diag.Count(*s.BodyLength, "byte") + " of the body (l=)", true
+	}),
+}, {
+	Code: "header.dkim.expired", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
+	Ref: "RFC 6376 section 3.5", Title: "DKIM signature had expired when the message arrived",
+	Requirement: "No DKIM signature had expired when the message arrived",
+	Advice:      "Make signatures valid for at least a week. Queues and greylisting delay messages for hours or days.",
+	When:        arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
+	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
+		arrived := e.path.Arrival()
+		if s.ExpiresAt == nil {
+			return "", false
+		}
+		return "was valid until " + clock(*s.ExpiresAt) + ", and the message arrived at " + clock(arrived), s.ExpiresAt.Before(arrived)
+	}),
+}, {
+	Code: "header.dkim.future", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
+	Ref: "RFC 6376 section 3.5", Title: "DKIM signature is dated after the message arrived",
+	Requirement: "No DKIM signature is dated after the message arrived",
+	Advice:      "Correct the clock of the signing server. Some verifiers reject signatures from the future.",
+	When:        arrivedWith(func(s *signature) bool { return s.Timestamp != nil }),
+	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
+		arrived := e.path.Arrival()
+		if s.Timestamp == nil {
+			return "", false
+		}
+		return "is dated " + clock(*s.Timestamp) + ", and the message arrived at " + clock(arrived), s.Timestamp.After(arrived.Add(maxSkew))
+	}),
+}, {
+	Code: "header.dkim.unaligned", Severity: diag.Info,
+	DependsOn: []diag.Code{"header.dkim.missing", "header.from.invalid"}, Ref: "RFC 9989 section 4.4",
+	Title: "No DKIM signature matches the domain in From", Requirement: "A DKIM signature matches the domain in From",
+	Advice: "Set up DKIM signing with your own domain at the sending service. A signature with the domain of the " +
+		"service does not count for DMARC.",
+	When: func(e *evidence) bool { return e.fromDomain != "" },
+	Fails: func(e *evidence) diag.Failures {
+		var domains []string
+		for i := range e.signatures {
+			s := &e.signatures[i]
+			if *s.Aligned {
+				return nil
+			}
+			if !slices.Contains(domains, s.Domain) && len(domains) < 5 {
+				domains = append(domains, s.Domain)
+			}
+		}
+		return diag.Fail("From uses %s, but the signatures are by %s.%s", e.fromDomain,
+			diag.Quote(strings.Join(domains, ", ")), e.signingHint()).About("dkim")
 	},
-	{
-		Code: "header.dkim.from_unsigned", Severity: diag.Warning, Weight: 3,
-		DependsOn: []diag.Code{"header.dkim.malformed"}, Ref: "RFC 6376 section 5.4",
-		Title: "DKIM signature does not cover From", Requirement: "DKIM signatures cover From",
-		Advice: "List from in h=. Verifiers reject a signature that does not cover From.",
-		Fails: eachSignature(func(e *evidence, s *signature) string {
-			if s.signs("From") {
-				return ""
-			}
-			return "does not list From in h="
-		}),
-	},
-	{
-		Code: "header.dkim.uncovered", Severity: diag.Info, DependsOn: []diag.Code{"header.dkim.from_unsigned"},
-		Ref: "RFC 6376 section 5.4.1", Title: "DKIM signature leaves out Subject, Date or To",
-		Requirement: "DKIM signatures cover Subject, Date and To",
-		Advice:      "Sign Subject, Date, To and Message-ID too. Fields that are not signed can be changed unnoticed.",
-		Fails: eachSignature(func(e *evidence, s *signature) string {
-			var lacks []string
-			for _, name := range []string{"Subject", "Date", "To"} {
-				if e.count(name) > 0 && !s.signs(name) {
-					lacks = append(lacks, name)
-				}
-			}
-			if len(lacks) == 0 {
-				return ""
-			}
-			return "does not cover " + strings.Join(lacks, ", ")
-		}),
-	},
-	{
-		Code: "header.dkim.sha1", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.dkim.missing"},
-		Ref: "RFC 8301 section 3.1", Title: "DKIM signature uses SHA-1", Requirement: "No DKIM signature uses SHA-1",
-		Advice: "Sign with rsa-sha256. Verifiers treat SHA-1 signatures as invalid.",
-		Fails: eachSignature(func(e *evidence, s *signature) string {
-			if strings.HasSuffix(strings.ToLower(s.Algorithm), "sha1") {
-				return "uses " + diag.Quote(s.Algorithm)
-			}
-			return ""
-		}),
-	},
-	{
-		Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
-		Ref: "RFC 6376 section 8.2", Title: "DKIM signature covers only part of the body",
-		Requirement: "DKIM signatures cover the whole body",
-		Advice:      "Sign without l=. With it, anyone can append content, and the signature still verifies.",
-		Fails: eachSignature(func(e *evidence, s *signature) string {
-			if s.BodyLength == nil {
-				return ""
-			}
-			return "covers " + diag.Count(*s.BodyLength, "byte") + " of the body (l=)"
-		}),
-	},
-	{
-		Code: "header.dkim.expired", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
-		Ref: "RFC 6376 section 3.5", Title: "DKIM signature had expired when the message arrived",
-		Requirement: "No DKIM signature had expired when the message arrived",
-		Advice:      "Make signatures valid for at least a week. Queues and greylisting delay messages for hours or days.",
-		When:        arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
-		Fails: eachSignature(func(e *evidence, s *signature) string {
-			arrived := e.path.Arrival()
-			if s.ExpiresAt == nil || arrived.IsZero() || !s.ExpiresAt.Before(arrived) {
-				return ""
-			}
-			return "was valid until " + clock(*s.ExpiresAt) + ", and the message arrived at " + clock(arrived)
-		}),
-	},
-	{
-		Code: "header.dkim.future", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
-		Ref: "RFC 6376 section 3.5", Title: "DKIM signature is dated after the message arrived",
-		Requirement: "No DKIM signature is dated after the message arrived",
-		Advice:      "Correct the clock of the signing server. Some verifiers reject signatures from the future.",
-		When:        arrivedWith(func(s *signature) bool { return s.Timestamp != nil }),
-		Fails: eachSignature(func(e *evidence, s *signature) string {
-			arrived := e.path.Arrival()
-			if s.Timestamp == nil || arrived.IsZero() || !s.Timestamp.After(arrived.Add(maxSkew)) {
-				return ""
-			}
-			return "is dated " + clock(*s.Timestamp) + ", and the message arrived at " + clock(arrived)
-		}),
-	},
-	{
-		Code: "header.dkim.unaligned", Severity: diag.Info,
-		DependsOn: []diag.Code{"header.dkim.missing", "header.from.invalid"}, Ref: "RFC 9989 section 4.4",
-		Title:       "No DKIM signature matches the domain in From",
-		Requirement: "A DKIM signature matches the domain in From",
-		Advice: "Set up DKIM signing with your own domain at the sending service. A signature with the domain of the " +
-			"service does not count for DMARC.",
-		When: func(e *evidence) bool { return e.fromDomain != "" },
-		Fails: func(e *evidence) diag.Failures {
-			var domains []string
-			for i := range e.signatures {
-				s := &e.signatures[i]
-				if *s.Aligned {
-					return nil
-				}
-				if !slices.Contains(domains, s.Domain) && len(domains) < 5 {
-					domains = append(domains, s.Domain)
-				}
-			}
-			return diag.Fail("From uses %s, but the signatures are by %s.%s", e.fromDomain,
-				diag.Quote(strings.Join(domains, ", ")), e.signingHint()).About("dkim")
-		},
-	},
-}
+}}
 
 // eachSignature makes a rule about each signature of a function that says what is wrong with one.
-func eachSignature(wrong func(*evidence, *signature) string) func(*evidence) diag.Failures {
+func eachSignature(wrong func(*evidence, *signature) (string, bool)) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
 		for i := range e.signatures {
 			s := &e.signatures[i]
-			if text := wrong(e, s); text != "" {
-				failed := diag.Fail("The signature of %s %s.", orDomain(s.Domain), text)
-				all = append(all, failed.About(clip(s.Domain))...)
-			}
+			text, is := wrong(e, s)
+			all = append(all, diag.FailIf(is, "The signature of %s %s.", orDomain(s.Domain), text).About(clip(s.Domain))...)
 		}
 		return all
 	}

@@ -162,14 +162,3 @@ func decodeCharset(charset string, data []byte) string {
 	}
 	return string(data)
 }
-
-// Clip makes a text of strangers valid UTF-8 and bounds it, in bytes; where something was cut off stands an ellipsis.
-func Clip(s string, most int) string {
-	if len(s) > most {
-		for most > 0 && !utf8.RuneStart(s[most]) {
-			most--
-		}
-		s = s[:most] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // A Judgment is what a filter took a message for.
@@ -57,7 +56,7 @@ const (
 )
 
 func newVerdict(vendor, name string) Verdict {
-	return Verdict{Vendor: vendor, Field: message.Clip(name, maxName), Verdict: Unstated, Details: map[string]string{}}
+	return Verdict{Vendor: vendor, Field: diag.Clip(name, maxName), Verdict: Unstated, Details: map[string]string{}}
 }
 
 // String tells the verdict in a sentence.
@@ -81,7 +80,7 @@ func (v *Verdict) String() string {
 // set notes a detail that is not empty.
 func (v *Verdict) set(key, value string) {
 	if value = strings.TrimSpace(value); value != "" && len(v.Details) < maxDetails {
-		v.Details[key] = message.Clip(value, maxDetail)
+		v.Details[key] = diag.Clip(value, maxDetail)
 	}
 }
 

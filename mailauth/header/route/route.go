@@ -103,8 +103,7 @@ func (p *Path) findBorder() int {
 		if org != "" && by != "" && by != org {
 			break // from here on others wrote
 		}
-		inside := org != "" && (Operator(h.RDNS) == org || h.RDNS == "" && Operator(h.HELO) == org && by == org)
-		if !inside {
+		if org == "" || Operator(h.RDNS) != org && (h.RDNS != "" || Operator(h.HELO) != org || by != org) {
 			return i
 		}
 	}
