@@ -186,6 +186,9 @@ func (e *evidence) shuffled() bool { return e.assembled != "" && !e.split() }
 // holds reports whether there is one record with something in p.
 func holds(e *evidence) bool { return e.key != nil && e.key.Base64 != "" }
 
+// atHand reports whether the strings of that record are in order, too.
+func atHand(e *evidence) bool { return holds(e) && inOrder(e) }
+
 // readable reports whether there is one record with a key that can be read, of whatever algorithm.
 func readable(e *evidence) bool { return e.key != nil && e.key.Details != nil }
 

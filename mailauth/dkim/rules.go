@@ -12,7 +12,10 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a verifier would meet it.
-var rules = slices.Concat(lookupRules, recordRules, syntaxRules, keyRules, strengthRules, useRules).Reading(fromRecord)
+var rules = slices.Concat(lookupRules, recordRules, syntaxRules,
+	keyRules.With(diag.Rule[*evidence]{Category: factorKey, When: atHand}),
+	strengthRules.With(diag.Rule[*evidence]{Category: factorStrength, When: isRSA}),
+	useRules.With(diag.Rule[*evidence]{Category: factorUse, When: atHand})).Reading(fromRecord)
 
 // kit makes the rules that all records share.
 var kit = taglist.Kit[*evidence]{
@@ -58,8 +61,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		Code: "dkim.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax, When: inOrder,
 	}),
 	kit.Joined(diag.Rule[*evidence]{
-		Code: "dkim.record.joined", Severity: diag.Error, Ref: "RFC 6376 section 3.6.2.2",
-		When: inOrder,
+		Code: "dkim.record.joined", Severity: diag.Error, Ref: "RFC 6376 section 3.6.2.2", When: inOrder,
 	}),
 	kit.Long(diag.Rule[*evidence]{
 		Code: "dkim.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
