@@ -13,7 +13,7 @@ type Request struct {
 	URL string `json:"url" minlen:"1" maxlen:"2048" doc:"URL, bare domain or IP address" example:"https://example.com/"`
 	// Fetch says whether the page, the registration and the sources are asked. Nil means true; if false,
 	// nobody is asked anything.
-	Fetch   *bool    `json:"fetch,omitempty" default:"true" doc:"whether to fetch the page and ask others; if false, the URL alone is examined"`
+	Fetch   *bool    `json:"fetch,omitempty" default:"true" doc:"whether to fetch the page and ask others; if false, the URL alone is examined, which shows no site to be clean"`
 	Sources []string `json:"sources,omitempty" maxitems:"20" doc:"ids of the reputation sources to ask; all that are configured by default"`
 }
 
@@ -23,7 +23,7 @@ type Report struct {
 	NormalizedURL string      `json:"normalized_url" doc:"the URL as browsers read it, without user name and password"`
 	Host          string      `json:"host" doc:"domain or IP address, in lower case"`
 	Registered    diag.Domain `json:"registered_domain,omitzero" doc:"the part of the host that somebody registers"`
-	Verdict       Verdict     `json:"verdict" doc:"the outcome in a word; clean: no signal that weighs; inconclusive: what was not examined could have changed it"`
+	Verdict       Verdict     `json:"verdict" doc:"the outcome in a word; clean: no signal that weighs; inconclusive: the page or another thing that could have changed it was not examined"`
 	diag.Text
 	RiskScore int            `json:"risk_score" min:"0" max:"100" doc:"the weights of all signals together"`
 	Signals   []Signal       `json:"signals" doc:"signals that were triggered, the heaviest first"`

@@ -94,8 +94,8 @@ func heuristics(judged diag.Verdict) int {
 	return n
 }
 
-// verdict is what the risk says. It is inconclusive where an answer that did not come could have raised the risk so far
-// that the verdict would be another one.
+// verdict is what the risk says. It is inconclusive where the page was not examined, and where an answer that did not
+// come could have raised the risk so far that the verdict would be another one.
 func (e *evidence) verdict(r *Report) Verdict {
 	listed := slices.ContainsFunc(r.Sources, func(s SourceResult) bool { return s.Status == sourceMatch })
 	open := e.Unanswered()
@@ -108,7 +108,7 @@ func (e *evidence) verdict(r *Report) Verdict {
 		return Malicious
 	case r.RiskScore >= suspicious:
 		return Suspicious
-	case e.asked && !e.served(), slices.Contains(open, sourceReputation), worst >= suspicious:
+	case !e.served(), slices.Contains(open, sourceReputation), worst >= suspicious:
 		return inconclusive
 	default:
 		return clean

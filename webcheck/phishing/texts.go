@@ -28,20 +28,24 @@ var texts = map[string]diag.Text{
 		Headline: "Only weak phishing signals found",
 		Sub:      "Honest sites can have such signals, too; look at them before you enter a password.",
 	},
-	"clean.url": {
-		Headline: "No phishing signal in the URL itself",
-		Sub:      "Nothing is known about the site itself: neither it nor any source was asked.",
-	},
-	"clean.url.weak": {
-		Headline: "Only weak phishing signals in the URL itself",
-		Sub:      "Honest sites can have such signals, too; the page may have others.",
-	},
 	"clean.owner": {
 		Headline: "Host belongs to {brand}; no phishing signal found", Sub: "The domain is one of the brand's own.",
 	},
 	"inconclusive": {
 		Headline: "Page could not be examined: the site gave no usable answer",
 		Sub:      "The URL alone gives no reason for an alarm; try again later.",
+	},
+	"inconclusive.url": {
+		Headline: "No phishing signal in the URL; the page was not tested",
+		Sub:      "Nothing is known about the site itself: neither it nor any source was asked.",
+	},
+	"inconclusive.url.weak": {
+		Headline: "Only weak phishing signals in the URL; the page was not tested",
+		Sub:      "Honest sites can have such signals, too; the page may have others.",
+	},
+	"inconclusive.url.owner": {
+		Headline: "Host belongs to {brand}; the page was not tested",
+		Sub:      "The domain is one of the brand's own, and the URL has no phishing signal.",
 	},
 	"inconclusive.dns": {
 		Headline: "Page could not be examined: the host has no address",
@@ -149,7 +153,9 @@ func (e *evidence) text(r *Report) diag.Text {
 			}
 		}
 	case inconclusive:
-		key += e.obstacle()
+		if key += e.obstacle(); !e.asked {
+			key += ".url" + e.cleanness(r)
+		}
 	case clean:
 		key += e.cleanness(r)
 	}
@@ -184,17 +190,13 @@ func (e *evidence) obstacle() string {
 
 // cleanness says what little was found, and where.
 func (e *evidence) cleanness(r *Report) string {
-	key := ""
-	if !e.asked {
-		key = ".url"
-	}
 	switch {
 	case len(r.Signals) > 0:
-		return key + ".weak"
+		return ".weak"
 	case e.last().trusted() && e.trusted():
 		return ".owner"
 	}
-	return key
+	return ""
 }
 
 // status is that of the last answer, in digits.

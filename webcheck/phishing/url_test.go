@@ -90,7 +90,6 @@ func TestURLs(t *testing.T) {
 		_, r := alone(t, tt.url)
 		require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code(tt.code), tt.url)
 		require.Contains(t, r.Sub, "Only the URL was examined.")
-		require.NotEqual(t, inconclusive, r.Verdict)
 		hold(t, r)
 	}
 }
@@ -121,7 +120,7 @@ func TestHost(t *testing.T) {
 		"https://github.com/login?return_to=%2Fgolang%2Fgo",
 	} {
 		_, r := alone(t, url)
-		require.Equal(t, clean, r.Verdict, "%s: %v", url, r.Signals)
+		require.Equal(t, inconclusive, r.Verdict, "%s: %v", url, r.Signals)
 	}
 	for _, url := range []string{"", " ", "ftp://example.com/", "javascript:alert(1)", "data:text/html,x", "http://",
 		"localhost",
@@ -226,7 +225,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	for _, d := range strings.Fields(string(text)) {
 		all++
 		_, r := alone(t, "https://"+d+"/")
-		if r.Verdict != clean {
+		if r.Verdict != inconclusive {
 			alarms++
 			t.Logf("%s: %s %d %v", d, r.Verdict, r.RiskScore, r.Signals)
 		}
@@ -248,7 +247,7 @@ func TestHonestURLs(t *testing.T) {
 	require.NotEmpty(t, list)
 	for _, url := range list {
 		_, r := alone(t, url)
-		require.Equal(t, clean, r.Verdict, "%s: %d %v", url, r.RiskScore, r.Signals)
+		require.Equal(t, inconclusive, r.Verdict, "%s: %d %v", url, r.RiskScore, r.Signals)
 	}
 }
 

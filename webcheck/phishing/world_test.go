@@ -267,6 +267,21 @@ func hold(t testing.TB, r *Report) {
 	}
 }
 
+// What was not looked at is not clean: the URL alone shows no more than that it has no signal (CONTRACT 1.7).
+func TestNotFetched(t *testing.T) {
+	for url, headline := range map[string]string{
+		"https://example.com/":             "No phishing signal in the URL; the page was not tested",
+		"https://bit.ly/abc":               "Only weak phishing signals in the URL; the page was not tested",
+		"https://www.paypal.com/":          "Host belongs to PayPal; the page was not tested",
+		"https://paypal.com.evil.example/": "Host shows PayPal under a domain that is not theirs",
+	} {
+		_, r := alone(t, url)
+		require.Equal(t, headline, r.Headline)
+		require.NotEqual(t, clean, r.Verdict, url)
+		require.False(t, r.Partial, "nothing was asked")
+	}
+}
+
 func TestPartial(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTPS("example.com", markup("<p>x"))
