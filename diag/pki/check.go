@@ -28,9 +28,8 @@ const (
 
 // Values lists the weaknesses.
 func (CheckCode) Values() []string {
-	return []string{string(checkSize), string(CheckExponent), string(CheckDebian), string(CheckROCA),
-		string(CheckFermat), string(checkCurve), string(CheckSmallFactor), string(CheckSmallSecret),
-		string(CheckSharedPrime), string(CheckPattern), string(CheckBlocklist)}
+	return diag.Values(checkSize, CheckExponent, CheckDebian, CheckROCA, CheckFermat, checkCurve, CheckSmallFactor,
+		CheckSmallSecret, CheckSharedPrime, CheckPattern, CheckBlocklist)
 }
 
 // A CheckStatus is the outcome of looking for a weakness.
@@ -44,9 +43,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (CheckStatus) Values() []string {
-	return []string{string(checkPassed), string(CheckFailed), string(CheckSkipped)}
-}
+func (CheckStatus) Values() []string { return diag.Values(checkPassed, CheckFailed, CheckSkipped) }
 
 // A KeyCheck is the outcome of looking for one weakness in a key.
 type KeyCheck struct {
@@ -141,18 +138,23 @@ func (k *Key) checkCurve() KeyCheck {
 // searches are those for the factors of a modulus.
 func (k *Key) searches() []KeyCheck {
 	codes := []CheckCode{CheckSmallFactor, CheckFermat, CheckROCA, CheckSmallSecret, CheckPattern}
-	var list []KeyCheck
-	for _, code := range codes {
-		switch {
-		case !k.rsa():
-			list = append(list, skip(code, onlyRSA))
-		case k.N.BitLen() > maxFactorBits:
-			list = append(list, skip(code, fmt.Sprintf("The modulus has more than %d bits.", maxFactorBits)))
-		default:
-			list = append(list, k.search(code))
+	return diag.Map(codes, func(code CheckCode) KeyCheck {
+		if skipped := k.unsearchable(code); skipped.Code != "" {
+			return skipped
 		}
+		return k.search(code)
+	})
+}
+
+// unsearchable is the outcome where a modulus cannot be searched, if there is any.
+func (k *Key) unsearchable(code CheckCode) KeyCheck {
+	switch {
+	case !k.rsa():
+		return skip(code, onlyRSA)
+	case k.N.BitLen() > maxFactorBits:
+		return skip(code, fmt.Sprintf("The modulus has more than %d bits.", maxFactorBits))
 	}
-	return list
+	return KeyCheck{}
 }
 
 func (k *Key) search(code CheckCode) KeyCheck {
@@ -190,11 +192,9 @@ func (k *Key) search(code CheckCode) KeyCheck {
 }
 
 func (k *Key) checkShared(known *KnownKeys) KeyCheck {
-	switch {
-	case !k.rsa():
-		return skip(CheckSharedPrime, onlyRSA)
-	case k.N.BitLen() > maxFactorBits:
-		return skip(CheckSharedPrime, fmt.Sprintf("The modulus has more than %d bits.", maxFactorBits))
+	switch skipped := k.unsearchable(CheckSharedPrime); {
+	case skipped.Code != "":
+		return skipped
 	case !known.moduli():
 		return skip(CheckSharedPrime, "There is no list of moduli to compare with.")
 	}

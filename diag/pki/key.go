@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // KeyAlgorithm is the kind of a public key.
@@ -21,9 +23,7 @@ const (
 )
 
 // Values lists the kinds.
-func (KeyAlgorithm) Values() []string {
-	return []string{string(RSA), string(ECDSA), string(Ed25519), string(dsa), string(OtherKey)}
-}
+func (KeyAlgorithm) Values() []string { return diag.Values(RSA, ECDSA, Ed25519, dsa, OtherKey) }
 
 // A PublicKey describes a public key.
 type PublicKey struct {

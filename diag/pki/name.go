@@ -3,9 +3,12 @@ package pki
 import (
 	"encoding/asn1"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A Name is a distinguished name: of the subject of a certificate, or of its issuer.
@@ -46,15 +49,8 @@ func ParseName(der []byte) Name {
 		}
 		parts = append(parts, strings.Join(values, "+"))
 	}
-	// RFC 4514 section 2.1: starting with the last element of the sequence.
-	var raw strings.Builder
-	for i := len(parts) - 1; i >= 0; i-- {
-		raw.WriteString(parts[i])
-		if i > 0 {
-			raw.WriteByte(',')
-		}
-	}
-	n.Raw = raw.String()
+	slices.Reverse(parts) // RFC 4514 section 2.1: starting with the last element of the sequence.
+	n.Raw = strings.Join(parts, ",")
 	return n
 }
 
@@ -86,21 +82,17 @@ func (n *Name) add(a attribute) {
 	if !ok {
 		return
 	}
-	switch a.Type.String() {
-	case "2.5.4.3":
+	lists := map[string]*[]string{
+		"2.5.4.6": &n.Country, "2.5.4.7": &n.Locality, "2.5.4.8": &n.Province, "2.5.4.10": &n.Organization,
+		"2.5.4.11": &n.OrganizationalUnit,
+	}
+	switch kind := a.Type.String(); {
+	case kind == "2.5.4.3":
 		n.CommonName = text
-	case "2.5.4.5":
+	case kind == "2.5.4.5":
 		n.SerialNumber = text
-	case "2.5.4.6":
-		n.Country = append(n.Country, text)
-	case "2.5.4.7":
-		n.Locality = append(n.Locality, text)
-	case "2.5.4.8":
-		n.Province = append(n.Province, text)
-	case "2.5.4.10":
-		n.Organization = append(n.Organization, text)
-	case "2.5.4.11":
-		n.OrganizationalUnit = append(n.OrganizationalUnit, text)
+	case lists[kind] != nil:
+		*lists[kind] = append(*lists[kind], text)
 	}
 }
 
@@ -151,11 +143,7 @@ func decodeText(v asn1.RawValue) (string, bool) {
 	case asn1.TagUTF8String, asn1.TagPrintableString, asn1.TagIA5String, asn1.TagNumericString:
 		return strings.ToValidUTF8(string(v.Bytes), string(utf8.RuneError)), true
 	case asn1.TagT61String: // in practice Latin-1
-		runes := make([]rune, len(v.Bytes))
-		for i, c := range v.Bytes {
-			runes[i] = rune(c)
-		}
-		return string(runes), true
+		return string(diag.Map(v.Bytes, func(c byte) rune { return rune(c) })), true
 	case asn1.TagBMPString:
 		units := make([]uint16, len(v.Bytes)/2)
 		for i := range units {

@@ -4,8 +4,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A Reason is why a chain of certificates is not trusted.
@@ -26,8 +29,8 @@ const (
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return []string{string(NoCertificate), string(SelfSignedLeaf), string(UnknownAuthority), string(Incomplete),
-		string(Expired), string(NotYetValid), string(WrongUsage), string(WrongName), string(BadChain)}
+	return diag.Values(NoCertificate, SelfSignedLeaf, UnknownAuthority, Incomplete, Expired, NotYetValid, WrongUsage,
+		WrongName, BadChain)
 }
 
 // A TrustError says why a chain is not trusted, in plain words.
@@ -95,13 +98,9 @@ func (v Verifier) Name(leaf *x509.Certificate) error {
 // other, at whatever time they were valid.
 func (v Verifier) Complete(chain []*x509.Certificate) bool {
 	chain = chain[:min(len(chain), MaxChain)]
-	if len(chain) == 0 {
+	unfit := func(c *x509.Certificate) bool { return !Checkable(c) }
+	if len(chain) == 0 || slices.ContainsFunc(chain, unfit) {
 		return false
-	}
-	for _, c := range chain {
-		if !Checkable(c) {
-			return false
-		}
 	}
 	any := v
 	any.Usages = []x509.ExtKeyUsage{x509.ExtKeyUsageAny}

@@ -3,6 +3,8 @@ package registry
 import (
 	"slices"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // Impact says what a status means for the holder of a domain.
@@ -16,9 +18,7 @@ const (
 )
 
 // Values lists the impacts.
-func (Impact) Values() []string {
-	return []string{string(protective), string(neutral), string(problem)}
-}
+func (Impact) Values() []string { return diag.Values(protective, neutral, problem) }
 
 // A Status is a state of the registration.
 type Status struct {

@@ -24,21 +24,16 @@ type field struct {
 }
 
 // headings are the keys without a value, with or without a colon, under which lines follow. Others may just be empty.
-var headings = map[string]bool{
-	"domain": true, "domain name": true, "domain information": true, "domain status": true, "relevant dates": true,
-	"registration status": true, "status information": true, "data validation": true, "dnssec": true,
-	"first registration date": true, "name servers": true, "nameservers": true, "name server": true,
-	"domain name servers": true, "domain nameservers": true, "name servers information": true,
-	"domain servers in listed order": true, "nameserver in listed order": true, "primary name server": true,
-	"secondary name server": true, "dns servers": true, "registrar": true, "registrant": true,
-	"registrant contact": true, "registrant contact information": true, "holder": true, "domain holder": true,
-	"organisation": true, "organization": true, "organization using domain name": true, "owner": true, "owner contact": true,
-	"administrative": true, "administrative contact": true, "administrative contact information": true,
-	"administrative contact/agent": true, "admin": true, "admin contact": true, "technical": true,
-	"technical contact": true, "technical contact information": true, "tech": true, "tech contact": true,
-	"domain servers": true, "name server information": true, "name servers in the listed order": true,
-	"servidor(es) de nombres de dominio": true, "billing contact": true, "contact information": true, "contact": true, "abuse contact": true,
-}
+var headings = words(`domain|domain name|domain information|domain status|relevant dates|registration status|
+	status information|data validation|dnssec|first registration date|name servers|nameservers|name server|
+	domain name servers|domain nameservers|name servers information|domain servers in listed order|
+	nameserver in listed order|primary name server|secondary name server|dns servers|registrar|registrant|
+	registrant contact|registrant contact information|holder|domain holder|organisation|organization|
+	organization using domain name|owner|owner contact|administrative|administrative contact|
+	administrative contact information|administrative contact/agent|admin|admin contact|technical|technical contact|
+	technical contact information|tech|tech contact|domain servers|name server information|
+	name servers in the listed order|servidor(es) de nombres de dominio|billing contact|contact information|contact|
+	abuse contact`)
 
 var (
 	// "key: value", "key....: value". A colon before two slashes is part of a URL.

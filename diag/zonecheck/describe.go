@@ -126,24 +126,14 @@ func results(v diag.Verdict) []RuleResult {
 	return list
 }
 
-func summarize(list []RuleResult) (count Summary) {
+func summarize(list []RuleResult) (s Summary) {
+	counts := map[Status]*int{
+		Passed: &s.PassCount, warned: &s.WarningCount, failed: &s.FailCount, informed: &s.InfoCount,
+	}
 	for _, r := range list {
-		count.add(r.Status)
+		*counts[r.Status]++
 	}
-	return count
-}
-
-func (s *Summary) add(status Status) {
-	switch status {
-	case Passed:
-		s.PassCount++
-	case warned:
-		s.WarningCount++
-	case failed:
-		s.FailCount++
-	case informed:
-		s.InfoCount++
-	}
+	return s
 }
 
 // statusOf is the status of a rule that is violated.

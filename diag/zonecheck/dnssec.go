@@ -37,13 +37,6 @@ type dsView struct {
 	propose string    // records that stand for keys with which all servers sign the keys, as in a zone file
 }
 
-// signedProbes are the probes whose answers at the apex must be signed.
-var signedProbes = map[survey.Probe]uint16{
-	survey.ProbeIdentity: dns.TypeSOA, survey.ProbeKeys: dns.TypeDNSKEY,
-	survey.ProbeNS: dns.TypeNS, survey.ProbeA: dns.TypeA, survey.ProbeAAAA: dns.TypeAAAA,
-	survey.ProbeMX: dns.TypeMX, survey.ProbeTXT: dns.TypeTXT,
-}
-
 // secure examines all signatures that came along.
 func (a *answers) secure() zoneSecurity {
 	keys := a.keys()
@@ -136,7 +129,10 @@ func unsignedReply(r survey.Reply) bool {
 func (s *zoneSecurity) checkApex(a *answers, ad *survey.Address) (overKeys []dnssec.Signature) {
 	for i, r := range ad.Replies {
 		p := survey.Probe(i)
-		qtype, ok := signedProbes[p]
+		qtype, ok := survey.ApexTypes[p]
+		if p == survey.ProbeIdentity {
+			qtype, ok = dns.TypeSOA, true
+		}
 		if !ok || r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package zonecheck
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -31,24 +32,18 @@ func (e *evidence) trouble(ad *survey.Address) string {
 	if from := ad.Source(); from.IsValid() {
 		return "replies from another address, " + from.String()
 	}
-	switch r.Result {
-	case survey.Refused:
-		return "refuses connections to port 53"
-	case survey.Reset:
-		return "closes connections without an answer"
-	case survey.Malformed:
-		return "sends a malformed reply"
-	case survey.Truncated:
-		return "truncates its answer over UDP and does not answer over TCP"
-	case survey.Unroutable:
-		return "cannot be reached from here"
-	case survey.Blocked:
-		return "is not a public address"
-	case survey.NotAsked:
-		return "was not asked, because time ran out"
-	default:
-		return "does not answer"
-	}
+	return cmp.Or(noReply[r.Result], "does not answer")
+}
+
+// noReply says in words what became of a query in place of a reply.
+var noReply = map[survey.Result]string{
+	survey.Refused:    "refuses connections to port 53",
+	survey.Reset:      "closes connections without an answer",
+	survey.Malformed:  "sends a malformed reply",
+	survey.Truncated:  "truncates its answer over UDP and does not answer over TCP",
+	survey.Unroutable: "cannot be reached from here",
+	survey.Blocked:    "is not a public address",
+	survey.NotAsked:   "was not asked, because time ran out",
 }
 
 // rcodeText names the rcode of a reply, with what else tells it from a good one.
@@ -75,36 +70,26 @@ func (e *evidence) troubles() string {
 	return strings.Join(list, "; ")
 }
 
-// basicTypes are what every server of a zone answers for.
-var basicTypes = []struct {
-	probe survey.Probe
-	qtype uint16
-}{
-	{survey.ProbeNS, dns.TypeNS}, {survey.ProbeA, dns.TypeA}, {survey.ProbeAAAA, dns.TypeAAAA},
-	{survey.ProbeMX, dns.TypeMX}, {survey.ProbeTXT, dns.TypeTXT}, {survey.ProbeKeys, dns.TypeDNSKEY},
-}
-
 // unknownRecords reports the types for which servers were asked, and none returned an answer.
 func (e *evidence) unknownRecords() diag.Failures {
 	var list diag.Failures
-	for _, t := range basicTypes {
+	for _, probe := range survey.ApexProbes {
+		qtype := dns.Type(survey.ApexTypes[probe])
 		var places []string
 		known := false
 		for _, ad := range e.serving {
-			switch r := ad.Replies[t.probe]; r.Rcode() {
-			case dns.RcodeSuccess, dns.RcodeNameError:
+			switch r := ad.Replies[probe]; {
+			case r.Settled():
 				known = true
-			default:
-				if r.Result != survey.NotAsked {
-					places = append(places, e.place(ad)+" "+answerFault(r))
-				}
+			case r.Result != survey.NotAsked:
+				places = append(places, e.place(ad)+" "+answerFault(r))
 			}
 		}
 		if !known && len(places) > 0 {
 			list = append(list, diag.Failure{
-				Detail: fmt.Sprintf("No name server returned the %s records of %s: %s.", dns.Type(t.qtype), e.Domain,
+				Detail: fmt.Sprintf("No name server returned the %s records of %s: %s.", qtype, e.Domain,
 					joined(places)),
-				Target: dns.Type(t.qtype).String(),
+				Target: qtype.String(),
 			})
 		}
 	}

@@ -285,21 +285,22 @@ func (a *audit) askA(ctx context.Context, ad *Address, q *dns.Msg) Reply {
 	return a.ask(ctx, ad, q)
 }
 
+// ApexTypes are the types of records at the apex for which probes ask, and ApexProbes these probes, in the order in
+// which they are named.
+var (
+	ApexTypes = map[Probe]uint16{
+		ProbeNS: dns.TypeNS, ProbeA: dns.TypeA, ProbeAAAA: dns.TypeAAAA, ProbeMX: dns.TypeMX, ProbeTXT: dns.TypeTXT,
+		ProbeKeys: dns.TypeDNSKEY,
+	}
+	ApexProbes = []Probe{ProbeNS, ProbeA, ProbeAAAA, ProbeMX, ProbeTXT, ProbeKeys}
+)
+
 // query makes the query of a probe, or nil if it cannot be asked.
 func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
+	if qtype, ok := ApexTypes[p]; ok {
+		return extended(a.zone, qtype)
+	}
 	switch p {
-	case ProbeKeys:
-		return extended(a.zone, dns.TypeDNSKEY)
-	case ProbeNS:
-		return extended(a.zone, dns.TypeNS)
-	case ProbeA:
-		return extended(a.zone, dns.TypeA)
-	case ProbeAAAA:
-		return extended(a.zone, dns.TypeAAAA)
-	case ProbeMX:
-		return extended(a.zone, dns.TypeMX)
-	case ProbeTXT:
-		return extended(a.zone, dns.TypeTXT)
 	case ProbeAbsent:
 		if name := AbsentLabel + "." + a.zone; fits(name) {
 			return extended(name, dns.TypeA)
@@ -310,12 +311,12 @@ func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
 		}
 	case ProbeCase:
 		return plain(MixedCase(a.zone), dns.TypeSOA)
-	case ProbeVersion:
-		return versioned(a.zone)
-	case ProbeOption:
-		return optioned(a.zone)
-	case ProbeFlags:
-		return flagged(a.zone)
+	case ProbeVersion: // that does not exist (RFC 6891 section 6.1.3)
+		return odd(a.zone, func(o *dns.OPT) { o.SetVersion(1) })
+	case ProbeOption: // that nobody knows (RFC 6891 section 6.1.2)
+		return odd(a.zone, func(o *dns.OPT) { o.Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: UnassignedOption}} })
+	case ProbeFlags: // that nobody has assigned (RFC 6891 section 6.1.4)
+		return odd(a.zone, func(o *dns.OPT) { o.SetZ(UnassignedFlags) })
 	case ProbeSmall:
 		return small(a.zone)
 	case ProbeChaos:
@@ -324,7 +325,7 @@ func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
 		select { // for a name outside the zone that exists: that of the parent zone
 		case <-a.aboveKnown:
 			if a.aboveName != "" {
-				return recursive(a.aboveName)
+				return new(dns.Msg).SetQuestion(a.aboveName, dns.TypeSOA)
 			}
 		case <-ctx.Done():
 		}

@@ -42,24 +42,10 @@ func bare(name string, qtype uint16) *dns.Msg {
 	return q
 }
 
-// versioned makes a query with a version of EDNS that does not exist (RFC 6891 section 6.1.3).
-func versioned(name string) *dns.Msg {
+// odd makes a query with something in EDNS that servers need not know.
+func odd(name string, change func(*dns.OPT)) *dns.Msg {
 	q := bare(name, dns.TypeSOA)
-	q.IsEdns0().SetVersion(1)
-	return q
-}
-
-// flagged makes a query with flags of EDNS that nobody has assigned (RFC 6891 section 6.1.4).
-func flagged(name string) *dns.Msg {
-	q := bare(name, dns.TypeSOA)
-	q.IsEdns0().SetZ(UnassignedFlags)
-	return q
-}
-
-// optioned makes a query with an option of EDNS that nobody knows (RFC 6891 section 6.1.2).
-func optioned(name string) *dns.Msg {
-	q := bare(name, dns.TypeSOA)
-	q.IsEdns0().Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: UnassignedOption}}
+	change(q.IsEdns0())
 	return q
 }
 
@@ -69,9 +55,6 @@ func small(name string) *dns.Msg {
 	q.IsEdns0().SetUDPSize(dns.MinMsgSize)
 	return q
 }
-
-// recursive makes a query for the server to find the answer elsewhere.
-func recursive(name string) *dns.Msg { return new(dns.Msg).SetQuestion(name, dns.TypeSOA) }
 
 // chaos asks for the version of a server (RFC 4892 names the custom).
 func chaos() *dns.Msg {
