@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/page"
 	"github.com/diagkit/diagkit/webcheck/robots"
 )
@@ -19,7 +20,7 @@ const (
 
 // robotsReport says what crawlers may do, as far as it is known.
 func (e *evidence) robotsReport() RobotsReport {
-	r := RobotsReport{Meta: directives(e.meta), XRobotsTag: directives(e.header)}
+	r := RobotsReport{Meta: diag.Map(e.meta, robots.Directive.String), XRobotsTag: diag.Map(e.header, robots.Directive.String)}
 	if e.robotsTxt == nil || e.dead() {
 		return r
 	}
@@ -44,25 +45,15 @@ func (e *evidence) robotsReport() RobotsReport {
 // maxValue bounds a value in a report, in bytes.
 const maxValue = 2048
 
-func directives(list []robots.Directive) []string {
-	texts := []string{}
-	for _, d := range list {
-		texts = append(texts, d.String())
-	}
-	return texts
-}
-
 // describe writes down what stands in the page.
 func (e *evidence) describe(r *Report) {
 	p := e.page
 	r.Charset, r.Language = p.Charset, p.Lang
 	r.Metadata = e.metadata()
-	for _, s := range p.Structured {
-		r.Structured = append(r.Structured, Item{s.Format, strings.Join(s.Types, " "), s.Types, s.Valid, s.Error, s.Line, s.Column})
-	}
-	for _, h := range p.Headings {
-		r.Headings = append(r.Headings, Heading{h.Level, clip(h.Text, maxValue)})
-	}
+	r.Structured = diag.Map(p.Structured, func(s page.Structured) Item {
+		return Item{s.Format, strings.Join(s.Types, " "), s.Types, s.Valid, s.Error, s.Line, s.Column}
+	})
+	r.Headings = diag.Map(p.Headings, func(h page.Heading) Heading { return Heading{h.Level, clip(h.Text, maxValue)} })
 	r.Links = links(p)
 	r.Images = &Images{Count: p.Counts.Images, MissingAltCount: p.Counts.MissingAlt, MissingAlt: []string{}}
 	for _, i := range p.Images {

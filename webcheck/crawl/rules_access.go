@@ -187,7 +187,7 @@ var answerRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.final() != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.wall != "", "%s answered with status %d and a bot check; the page itself could not be examined.",
-				strings.ToUpper(e.wall[:min(1, len(e.wall))])+e.wall[min(1, len(e.wall)):], e.final().StatusCode)
+				diag.Upper(e.wall), e.final().StatusCode)
 		},
 	},
 	status("crawl.status.missing", "Page not found", "The page exists", "RFC 9110 section 15.5.5",

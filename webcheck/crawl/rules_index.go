@@ -23,15 +23,10 @@ func (e *evidence) said(forbids func(robots.Effect) bool) string {
 		name string
 		list []robots.Directive
 	}{{"the X-Robots-Tag field", e.header}, {"a meta element", e.meta}} {
-		effect := robots.Combine(p.list, e.agent.token, e.now)
-		if !forbids(effect) {
-			continue
+		if effect := robots.Combine(p.list, e.agent.token, e.now); forbids(effect) {
+			texts := diag.Map(effect.Why, func(d robots.Directive) string { return diag.Quote(d.String()) })
+			places = append(places, p.name+" ("+strings.Join(texts, ", ")+")")
 		}
-		var texts []string
-		for _, d := range effect.Why {
-			texts = append(texts, diag.Quote(d.String()))
-		}
-		places = append(places, p.name+" ("+strings.Join(texts, ", ")+")")
 	}
 	return strings.Join(places, " and ")
 }

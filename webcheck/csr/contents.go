@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 	"golang.org/x/crypto/cryptobyte"
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
@@ -162,9 +163,7 @@ func (c *contents) fault(format string, args ...any) {
 
 // readSubject lists the parts of the subject.
 func (c *contents) readSubject(der cryptobyte.String) {
-	for _, a := range pki.Attributes(der) {
-		c.Attributes = append(c.Attributes, subjectAttribute{OID: a.Type, Value: a.Value})
-	}
+	c.Attributes = diag.Map(pki.Attributes(der), func(a pki.Attribute) subjectAttribute { return subjectAttribute{a.Type, a.Value} })
 	var name, set cryptobyte.String
 	der.ReadASN1(&name, asn1tag.SEQUENCE)
 	for name.ReadASN1(&set, asn1tag.SET) {

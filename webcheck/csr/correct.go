@@ -79,9 +79,7 @@ func (e *evidence) newKey() string {
 // certifiable lists the names that can be certified, each once, with those that only need another form.
 func (e *evidence) certifiable() []Name {
 	candidates := slices.Clone(e.csr.Names)
-	for _, c := range e.common {
-		candidates = append(candidates, asName(c))
-	}
+	candidates = append(candidates, diag.Map(e.common, asName)...)
 	var list []Name
 	for _, n := range candidates[:min(len(candidates), maxJudged)] {
 		name := judgeName(repaired(n))

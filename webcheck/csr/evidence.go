@@ -90,9 +90,7 @@ func (e *evidence) judgeNames() {
 			e.common = append(e.common, a.Value)
 		}
 	}
-	for _, n := range e.csr.Names[:min(len(e.csr.Names), maxJudged)] {
-		e.names = append(e.names, judgeName(n))
-	}
+	e.names = diag.Map(e.csr.Names[:min(len(e.csr.Names), maxJudged)], judgeName)
 	if len(e.csr.Names) == 0 && len(e.common) > 0 {
 		e.names = append(e.names, judgeName(asName(e.common[len(e.common)-1])))
 	}

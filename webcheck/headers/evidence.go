@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/headers/observatory"
@@ -58,16 +59,12 @@ func (e *evidence) digest() {
 	if e.isPage() && e.req.Method != http.MethodHead {
 		e.document = readDocument(e.page.Body, e.final)
 	}
-	for _, v := range e.values("Strict-Transport-Security") {
-		e.hsts = append(e.hsts, hsts.Parse(v))
-	}
+	e.hsts = diag.Map(e.values("Strict-Transport-Security"), hsts.Parse)
 	e.enforced = csp.ParseList(e.value("Content-Security-Policy"))
 	e.reportOnly = csp.ParseList(e.value("Content-Security-Policy-Report-Only"))
 	if e.document != nil {
 		for _, text := range e.document.policies {
-			for _, p := range csp.ParseList(text) {
-				e.enforced = append(e.enforced, p.InMeta())
-			}
+			e.enforced = append(e.enforced, diag.Map(csp.ParseList(text), csp.Policy.InMeta)...)
 		}
 		e.enforced = e.enforced[:min(len(e.enforced), csp.MaxPolicies)]
 	}

@@ -17,6 +17,7 @@ const FieldName = "Strict-Transport-Security"
 const (
 	maxDirectives = 50
 	maxFaults     = 20
+	maxClipped    = 60 // bytes of what a fault quotes
 )
 
 // The names of the directives that mean something, in lower case.
@@ -156,9 +157,9 @@ func (s *scanner) skip(from int) {
 		s.pos++
 	}
 	length := len(strings.TrimRight(s.h.Text[from:s.pos], " \t"))
-	text := fmt.Sprintf("%q is not a directive", clip(s.h.Text[from:from+length]))
+	text := fmt.Sprintf("%q is not a directive", diag.Clip(s.h.Text[from:from+length], maxClipped))
 	if at < len(s.h.Text) && s.h.Text[at] == ',' {
-		text = fmt.Sprintf("directives are separated by a comma, not by a semicolon, in %q", clip(s.h.Text[from:from+length]))
+		text = fmt.Sprintf("directives are separated by a comma, not by a semicolon, in %q", diag.Clip(s.h.Text[from:from+length], maxClipped))
 	}
 	s.fault(Fault{badSyntax, text, from, length})
 }
@@ -172,7 +173,7 @@ func (s *scanner) keep(d Directive, wellFormed bool) {
 		h.Directives = append(h.Directives, d)
 	}
 	if !first {
-		s.fault(Fault{repeated, fmt.Sprintf("the directive %q appears more than once", clip(d.Name)), d.Offset, d.Length})
+		s.fault(Fault{repeated, fmt.Sprintf("the directive %q appears more than once", diag.Clip(d.Name, maxClipped)), d.Offset, d.Length})
 		return
 	}
 	switch name {
@@ -200,7 +201,7 @@ func (s *scanner) maxAge(d Directive, wellFormed bool) {
 	case !d.HasValue:
 		s.fault(Fault{badMaxAge, "max-age has no value", d.Offset, d.Length})
 	case d.Value == "" || strings.Trim(d.Value, "0123456789") != "":
-		s.fault(Fault{badMaxAge, fmt.Sprintf("the max-age %q is not a number of seconds", clip(d.Value)), d.Offset, d.Length})
+		s.fault(Fault{badMaxAge, fmt.Sprintf("the max-age %q is not a number of seconds", diag.Clip(d.Value, maxClipped)), d.Offset, d.Length})
 	default:
 		seconds, err := strconv.ParseUint(d.Value, 10, 64)
 		if err != nil { // RFC 9111 section 1.2.2: what does not fit is the largest number that does
@@ -258,13 +259,4 @@ func (s *scanner) value(d *Directive) bool {
 		}
 	}
 	return false
-}
-
-// clip shortens what a fault quotes.
-func clip(s string) string {
-	const most = 60
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
 }

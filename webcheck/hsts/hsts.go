@@ -140,16 +140,12 @@ func (e *evidence) field() *FieldReport {
 	}
 	f := &FieldReport{
 		Raw: shorten(h.Text, maxRaw), IncludeSubdomains: h.IncludeSubdomains, Preload: h.Preload,
-		DuplicateHeaders: len(e.fields) > 1, UnknownDirectives: []string{}, Valid: h.Valid(), ParseErrors: []string{},
+		DuplicateHeaders: len(e.fields) > 1, Valid: h.Valid(),
+		UnknownDirectives: diag.Map(h.Unknown, func(name string) string { return shorten(name, maxWord) }),
+		ParseErrors:       diag.Map(h.Faults, func(f Fault) string { return f.Text }),
 	}
 	if h.MaxAge != nil {
 		f.MaxAgeSeconds = new(int64(min(*h.MaxAge, maxSeconds)))
-	}
-	for _, name := range h.Unknown {
-		f.UnknownDirectives = append(f.UnknownDirectives, shorten(name, maxWord))
-	}
-	for _, fault := range h.Faults {
-		f.ParseErrors = append(f.ParseErrors, fault.Text)
 	}
 	return f
 }

@@ -50,7 +50,7 @@ var preloadRules = diag.Rules[*evidence]{{
 		if e.removal().OK() {
 			detail += " Its header lacks preload, so anyone may request the removal."
 		}
-		return diag.Fail(detail, e.domain, joined(e.kept.Errors)).Suggesting(e.restored())
+		return diag.Fail(detail, e.domain, strings.Join(diag.Values(e.kept.Errors...), ", ")).Suggesting(e.restored())
 	},
 }}
 
@@ -63,12 +63,4 @@ func (e *evidence) restored() string {
 		return ""
 	}
 	return e.listedValue()
-}
-
-func joined(list []Issue) string {
-	words := make([]string, len(list))
-	for i, issue := range list {
-		words[i] = string(issue)
-	}
-	return strings.Join(words, ", ")
 }

@@ -170,10 +170,7 @@ func (e *evidence) caaReport() *CAA {
 	if !e.caa.asked || e.caa.err != nil {
 		return nil
 	}
-	r := &CAA{Found: len(e.caa.records) > 0, Domain: e.caa.domain, Records: []string{}, Domains: []string{}}
-	for _, one := range e.caa.records {
-		r.Records = append(r.Records, text(one))
-	}
+	r := &CAA{Found: len(e.caa.records) > 0, Domain: e.caa.domain, Records: diag.Map(e.caa.records, text), Domains: []string{}}
 	if name, domains := e.organization(); e.tls != nil {
 		r.Issuer = name
 		r.Domains = append(r.Domains, domains...)

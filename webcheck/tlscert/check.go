@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
@@ -67,13 +66,12 @@ func (e *evidence) report(ended time.Time) *Report {
 
 // matrix writes down what the scan found.
 func (e *evidence) matrix(r *Report) {
-	for _, v := range e.scan.Versions {
-		r.Versions = append(r.Versions, VersionSupport{v.Version.String(), boolOf(v.Supported)})
-	}
-	for _, s := range e.scan.Suites {
-		r.CipherSuites = append(r.CipherSuites, CipherSuite{s.Version.String(), fmt.Sprintf("0x%04X", s.ID), s.Name,
-			s.Strength(), s.ForwardSecret(), s.DHBits})
-	}
+	r.Versions = diag.Map(e.scan.Versions, func(v probe.VersionResult) VersionSupport {
+		return VersionSupport{v.Version.String(), boolOf(v.Supported)}
+	})
+	r.CipherSuites = diag.Map(e.scan.Suites, func(s probe.SuiteResult) CipherSuite {
+		return CipherSuite{s.Version.String(), fmt.Sprintf("0x%04X", s.ID), s.Name, s.Strength(), s.ForwardSecret(), s.DHBits}
+	})
 	for _, g := range e.scan.Groups {
 		if name := g.Group.String(); !slices.Contains(r.Groups, name) {
 			r.Groups = append(r.Groups, name)
@@ -115,16 +113,10 @@ func (e *evidence) partial() bool {
 }
 
 func (e *evidence) verifiedChain() []ChainLink {
-	links := []ChainLink{}
-	for _, c := range e.verified {
-		sum := sha256.Sum256(c.Raw)
-		links = append(links, ChainLink{
-			Subject: subject(c), NotAfter: c.NotAfter.UTC(),
-			Served: slices.ContainsFunc(e.tls.Peers, func(p *x509.Certificate) bool { return same(p, c) }),
-			SHA256: hex.EncodeToString(sum[:]),
-		})
-	}
-	return links
+	return diag.Map(e.verified, func(c *x509.Certificate) ChainLink {
+		served := slices.ContainsFunc(e.tls.Peers, func(p *x509.Certificate) bool { return same(p, c) })
+		return ChainLink{subject(c), c.NotAfter.UTC(), served, fmt.Sprintf("%x", sha256.Sum256(c.Raw))}
+	})
 }
 
 // subject names a certificate in a sentence. Those of servers often have no subject.

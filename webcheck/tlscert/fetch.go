@@ -90,8 +90,9 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 		InsecureSkipVerify: true, // see above
 		NextProtos:         protocols(e.req.Port),
 		MinVersion:         tls.VersionTLS10, // to be able to say that it is old
-		CipherSuites:       allSuites(),
-		Time:               env.Now,
+		CipherSuites: diag.Map(slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()), // of TLS 1.2 and earlier
+			func(s *tls.CipherSuite) uint16 { return s.ID }),
+		Time: env.Now,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			e.asksClient = true
 			return &tls.Certificate{}, nil // there is none
@@ -122,14 +123,6 @@ func refusesLate(conn *tls.Conn) bool {
 	_, err := conn.Read(make([]byte, 1))
 	netErr, ok := errors.AsType[net.Error](err)
 	return err != nil && !(ok && netErr.Timeout())
-}
-
-// allSuites are those of TLS 1.2 and earlier that crypto/tls has, the good ones first.
-func allSuites() (list []uint16) {
-	for _, s := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
-		list = append(list, s.ID)
-	}
-	return list
 }
 
 // speak sounds the server out, and fetches what is missing of its chain.

@@ -3,6 +3,7 @@ package tlscert
 import (
 	"crypto/x509"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -125,13 +126,7 @@ func mismatch(e *evidence) diag.Failures {
 	if e.tls.HostnameMatch {
 		return nil
 	}
-	var names []string
-	for _, n := range e.leaf().DNSNames {
-		names = append(names, diag.Quote(n))
-	}
-	for _, ip := range e.leaf().IPAddresses {
-		names = append(names, ip.String())
-	}
+	names := append(diag.Map(e.leaf().DNSNames, diag.Quote), diag.Map(e.leaf().IPAddresses, net.IP.String)...)
 	what := "the name"
 	if _, isIP := e.req.Host.IP(); isIP && e.req.ServerName.IsZero() {
 		what = "the address"

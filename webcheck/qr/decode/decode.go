@@ -227,12 +227,8 @@ func inFile(at float64, factor, offset int) int { return int(at*float64(factor)+
 // report judges and writes it down.
 func (e *evidence) report() *Report {
 	v := rules.Judge(e, texts)
-	r := &Report{
-		Found: len(e.codes) > 0, CodesCount: len(e.codes), Codes: []Code{}, Image: e.image, Text: v.Text(), Findings: v.Findings,
+	return &Report{
+		Found: len(e.codes) > 0, CodesCount: len(e.codes), Codes: diag.Map(e.codes, func(c *Code) Code { return *c }), Image: e.image, Text: v.Text(), Findings: v.Findings,
 		Partial: e.animated || e.cut,
 	}
-	for _, c := range e.codes {
-		r.Codes = append(r.Codes, *c)
-	}
-	return r
 }
