@@ -21,13 +21,7 @@ func ParseDomain(s string) (Domain, error) {
 }
 
 // MustDomain is ParseDomain for constants; it panics on a bad name.
-func MustDomain(s string) Domain {
-	d, err := ParseDomain(s)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
+func MustDomain(s string) Domain { return must(ParseDomain(s)) }
 
 // String returns the ASCII form, in lower case, without a final dot.
 func (d Domain) String() string { return d.ascii }

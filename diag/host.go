@@ -120,13 +120,7 @@ func parseDigits(s string, base int) (uint64, error) {
 }
 
 // MustHost is ParseHost for constants; it panics on a bad host.
-func MustHost(s string) Host {
-	h, err := ParseHost(s)
-	if err != nil {
-		panic(err)
-	}
-	return h
-}
+func MustHost(s string) Host { return must(ParseHost(s)) }
 
 // Domain returns the host as a domain, and whether it is one.
 func (h Host) Domain() (Domain, bool) { return h.domain, !h.domain.IsZero() }

@@ -63,3 +63,11 @@ func ExactlyOne(names []string, given ...bool) error {
 	}
 	return Invalid(names[0], "exactly one of %s must be given", strings.Join(names, ", "))
 }
+
+// must is for constants: it panics on what is no good.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -23,13 +23,7 @@ func ParseIP(s string) (IP, error) {
 }
 
 // MustIP is ParseIP for constants; it panics on a bad address.
-func MustIP(s string) IP {
-	ip, err := ParseIP(s)
-	if err != nil {
-		panic(err)
-	}
-	return ip
-}
+func MustIP(s string) IP { return must(ParseIP(s)) }
 
 // IsZero reports whether ip is no address.
 func (ip IP) IsZero() bool { return !ip.IsValid() }

@@ -27,13 +27,7 @@ func ParseName(s string) (Name, error) {
 }
 
 // MustName is ParseName for constants; it panics on a bad name.
-func MustName(s string) Name {
-	n, err := ParseName(s)
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
+func MustName(s string) Name { return must(ParseName(s)) }
 
 // String returns the ASCII form, in lower case, without a final dot except for the root.
 func (n Name) String() string {
@@ -135,13 +129,7 @@ func canonicalSelector(s string) (string, error) {
 }
 
 // MustSelector is ParseSelector for constants; it panics on a bad selector.
-func MustSelector(s string) Selector {
-	selector, err := parseSelector(s)
-	if err != nil {
-		panic(err)
-	}
-	return selector
-}
+func MustSelector(s string) Selector { return must(parseSelector(s)) }
 
 // String returns the selector in lower case.
 func (s Selector) String() string { return s.ascii }

@@ -254,13 +254,7 @@ func (u URL) Resolve(ref string) (URL, error) {
 }
 
 // MustURL is ParseURL for constants; it panics on a bad URL.
-func MustURL(s string) URL {
-	u, err := ParseURL(s)
-	if err != nil {
-		panic(err)
-	}
-	return u
-}
+func MustURL(s string) URL { return must(ParseURL(s)) }
 
 // String returns the normalised URL.
 func (u URL) String() string { return u.text }

@@ -32,16 +32,10 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 	return open
 }
 
-var rules = slices.Concat(standing(authorityRules), resolverRules.Reading(diag.FromRequest))
-
-// standing returns rules about what authoritative servers are known to say.
-func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
-	list := rules.Reading(servers)
-	for i := range list {
-		list[i].Stands = true
-	}
-	return list
-}
+// What authoritative servers are known to say stands.
+var rules = slices.Concat(
+	authorityRules.With(diag.Rule[*evidence]{Reads: []diag.Source{servers}, Stands: true}),
+	resolverRules.Reading(diag.FromRequest))
 
 var authorityRules = diag.Rules[*evidence]{{
 	Code: "propagation.authority.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
@@ -135,72 +129,64 @@ var resolverRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 1034 section 3.6",
 	Title: "Resolvers return different records", Requirement: "No resolver returns different records",
 	Advice: "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.resolversThat(func(s *probe) string {
-			if s.status != mismatch || s.filtered != "" {
-				return ""
-			}
-			return e.holds(s)
-		})
-	},
+	Fails: resolversThat(func(e *evidence, s *probe) string {
+		if s.status != mismatch || s.filtered != "" {
+			return ""
+		}
+		return e.holds(s)
+	}),
 }, {
 	Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []diag.Source{reference},
 	Ref:   "RFC 2308 section 5",
 	Title: "Resolvers do not return the records", Requirement: "No resolver lacks the records",
 	Advice: "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.resolversThat(func(s *probe) string {
-			if s.status != nxDomain && s.status != noData || s.filtered != "" {
-				return ""
-			}
-			return e.holds(s)
-		})
-	},
+	Fails: resolversThat(func(e *evidence, s *probe) string {
+		if s.status != nxDomain && s.status != noData || s.filtered != "" {
+			return ""
+		}
+		return e.holds(s)
+	}),
 }, {
 	Code: "propagation.resolver.filtered", Severity: diag.Info, Ref: "RFC 8914 section 4.18",
 	Title: "Resolver filters the name", Requirement: "No resolver filters the name",
 	Advice: "Report it to the operator of the resolver if the name is filtered by mistake.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.resolversThat(func(s *probe) string {
-			if s.filtered == "" {
-				return ""
-			}
-			return "filters the answer: " + s.filtered
-		})
-	},
+	Fails: resolversThat(func(_ *evidence, s *probe) string {
+		if s.filtered == "" {
+			return ""
+		}
+		return "filters the answer: " + s.filtered
+	}),
 }, {
 	Code: "propagation.resolver.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
 	Title: "DNSSEC validation failed", Requirement: "No resolver fails DNSSEC validation",
 	Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.resolversThat(func(s *probe) string {
-			if s.status != servFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
-				return ""
-			}
-			return "failed to validate the answer: " + s.remark()
-		})
-	},
+	Fails: resolversThat(func(_ *evidence, s *probe) string {
+		if s.status != servFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
+			return ""
+		}
+		return "failed to validate the answer: " + s.remark()
+	}),
 }, {
 	Code: "propagation.resolver.servfail", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 1035 section 4.1.1",
 	Title: "Resolver answered SERVFAIL", Requirement: "No resolver answered SERVFAIL",
 	Advice: "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.resolversThat(func(s *probe) string {
-			if s.status != servFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
-				return ""
-			}
-			return strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": ")
-		})
-	},
+	Fails: resolversThat(func(_ *evidence, s *probe) string {
+		if s.status != servFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
+			return ""
+		}
+		return strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": ")
+	}),
 }}
 
 // resolversThat lists the resolvers of which there is something to tell.
-func (e *evidence) resolversThat(tell func(*probe) string) diag.Failures {
-	return diag.FailEach(e.probes, func(s *probe) diag.Failures {
-		what := tell(s)
-		return diag.FailIf(what != "", "%s %s.", s.vantage.Name, what).About(s.vantage.ID)
-	}).Joined()
+func resolversThat(tell func(*evidence, *probe) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.probes, func(s *probe) diag.Failures {
+			what := tell(e, s)
+			return diag.FailIf(what != "", "%s %s.", s.vantage.Name, what).About(s.vantage.ID)
+		}).Joined()
+	}
 }
 
 // holds tells what a resolver holds, and for how long.

@@ -44,20 +44,15 @@ var reverseRules = diag.Rules[*reverseEvidence]{{
 	Code: "reverse.hostname.invalid", Severity: diag.Warning, Ref: "RFC 1123 section 2.1",
 	Title: "PTR record holds an invalid host name", Requirement: "The PTR records hold valid host names",
 	Advice: "Correct the PTR record: the labels of a host name hold letters, digits and hyphens.", When: named,
-	Fails: func(e *reverseEvidence) diag.Failures {
-		return e.each(func(host string) (string, bool) {
-			_, err := diag.ParseDomain(host)
-			return "is not a valid host name", err != nil
-		})
-	},
+	Fails: eachHost(func(_ *reverseEvidence, host string) (string, bool) {
+		_, err := diag.ParseDomain(host)
+		return "is not a valid host name", err != nil
+	}),
 }, {
 	Code: "reverse.hostname.generic", Severity: diag.Info, Ref: "RFC 8499 section 7",
 	Title: "Generic host name", Requirement: "The host names are not generic",
 	Advice: "Ask your provider for a PTR record with a name of your own if the host sends mail: this one looks dynamic.",
-	When:   named,
-	Fails: func(e *reverseEvidence) diag.Failures {
-		return e.each(func(host string) (string, bool) { return generic(host, e.ip) })
-	},
+	When:   named, Fails: eachHost(func(e *reverseEvidence, host string) (string, bool) { return generic(host, e.ip) }),
 }, {
 	Code: "reverse.forward.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 1912 section 2.1",
@@ -97,10 +92,12 @@ var reverseRules = diag.Rules[*reverseEvidence]{{
 	},
 }}
 
-// each returns a failure for each of the host names of which a test is true.
-func (e *reverseEvidence) each(test func(host string) (what string, is bool)) diag.Failures {
-	return diag.FailEach(e.hosts, func(host string) diag.Failures {
-		what, is := test(host)
-		return diag.FailIf(is, "%s %s.", nameText(host), what).About(nameText(host))
-	}).Joined()
+// eachHost makes the test of a rule that returns a failure for each of the host names of which a test is true.
+func eachHost(test func(e *reverseEvidence, host string) (what string, is bool)) func(*reverseEvidence) diag.Failures {
+	return func(e *reverseEvidence) diag.Failures {
+		return diag.FailEach(e.hosts, func(host string) diag.Failures {
+			what, is := test(e, host)
+			return diag.FailIf(is, "%s %s.", nameText(host), what).About(nameText(host))
+		}).Joined()
+	}
 }

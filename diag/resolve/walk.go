@@ -132,24 +132,17 @@ var walkRules = diag.Rules[*evidence]{{
 	Code: "resolve.walk.lame", Severity: diag.Warning, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
 	Title: "Lame delegation", Requirement: "The servers that were asked are authoritative for their zones",
 	Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
-	When:   walked,
-	Fails: func(e *evidence) diag.Failures {
-		return e.faulty(lame, "is not authoritative for")
-	},
+	When:   walked, Fails: faulty(lame, "is not authoritative for"),
 }, {
 	Code: "resolve.walk.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 2182 section 3.1",
 	Title: "Name server did not respond", Requirement: "The servers that were asked responded",
 	Advice: "Check that the server runs and that firewalls allow DNS over UDP and TCP.", When: walked,
-	Fails: func(e *evidence) diag.Failures {
-		return e.faulty(func(h resolver.Hop) bool { return !lame(h) && !blocked(h) }, "did not respond for")
-	},
+	Fails: faulty(func(h resolver.Hop) bool { return !lame(h) && !blocked(h) }, "did not respond for"),
 }, {
 	Code: "resolve.walk.private", Severity: diag.Warning, Ref: "RFC 1918 section 5, RFC 6890 section 2.2.2",
 	Title: "Name server has an address that is not public", Requirement: "The name servers have public addresses",
 	Advice: "Give the name server an address that can be reached from the Internet.", When: walked,
-	Fails: func(e *evidence) diag.Failures {
-		return e.faulty(blocked, "was not asked for")
-	},
+	Fails: faulty(blocked, "was not asked for"),
 }, {
 	Code: "resolve.walk.glue", Severity: diag.Warning, Ref: "RFC 9471 section 3.1",
 	Title: "Glue missing", Requirement: "In-domain name servers have glue",
@@ -181,36 +174,37 @@ func lame(h resolver.Hop) bool {
 }
 
 // faulty lists the servers that were of no use for a reason, each once for each zone.
-func (e *evidence) faulty(is func(resolver.Hop) bool, what string) diag.Failures {
-	var failures diag.Failures
-	for _, h := range e.walk.Hops {
-		if h.Err == nil || !is(h) {
-			continue
-		}
-		f := diag.Failure{Target: nameText(h.Server), Detail: fmt.Sprintf("%s (%s) %s %s: %s.",
-			nameText(h.Server), h.Addr.Addr(), what, zoneText(h.Zone), diag.Reason(h.Err))}
-		if !slices.ContainsFunc(failures, func(o diag.Failure) bool { return o.Detail == f.Detail }) {
-			failures = append(failures, f)
-		}
+func faulty(is func(resolver.Hop) bool, what string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return distinct(diag.FailEach(e.walk.Hops, func(h resolver.Hop) diag.Failures {
+			if h.Err == nil || !is(h) {
+				return nil
+			}
+			return diag.Fail("%s (%s) %s %s: %s.", nameText(h.Server), h.Addr.Addr(), what, zoneText(h.Zone),
+				diag.Reason(h.Err)).About(nameText(h.Server))
+		}))
 	}
-	return failures.Joined()
+}
+
+// distinct makes one of failures, each detail once.
+func distinct(list diag.Failures) diag.Failures {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(list, func(f diag.Failure) bool {
+		again := seen[f.Detail]
+		seen[f.Detail] = true
+		return again
+	}).Joined()
 }
 
 func withoutGlue(e *evidence) diag.Failures {
-	var failures diag.Failures
-	for _, h := range e.walk.Hops {
-		for _, name := range h.NS {
-			missing := dns.IsSubDomain(h.Child, name) && !slices.ContainsFunc(h.Glue, func(rr dns.RR) bool {
-				return dns.CanonicalName(rr.Header().Name) == name
-			})
-			f := diag.Fail("The referral of the servers of %s names %s without an address.", zoneText(h.Zone),
-				nameText(name)).About(nameText(name))
-			if missing && !slices.ContainsFunc(failures, func(o diag.Failure) bool { return o.Detail == f[0].Detail }) {
-				failures = append(failures, f...)
-			}
-		}
-	}
-	return failures.Joined()
+	return distinct(diag.FailEach(e.walk.Hops, func(h resolver.Hop) diag.Failures {
+		return diag.FailEach(h.NS, func(name string) diag.Failures {
+			named := func(rr dns.RR) bool { return dns.CanonicalName(rr.Header().Name) == name }
+			missing := dns.IsSubDomain(h.Child, name) && !slices.ContainsFunc(h.Glue, named)
+			return diag.FailIf(missing, "The referral of the servers of %s names %s without an address.",
+				zoneText(h.Zone), nameText(name)).About(nameText(name))
+		})
+	}))
 }
 
 // dataSet is the data of records, in an order that does not depend on theirs.
