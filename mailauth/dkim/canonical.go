@@ -3,6 +3,8 @@ package dkim
 import (
 	"bytes"
 	"io"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // Canonicalization says which changes on the way a signature tolerates (RFC 6376 section 3.4).
@@ -15,7 +17,7 @@ const (
 )
 
 // Values lists the algorithms.
-func (Canonicalization) Values() []string { return []string{string(Simple), string(Relaxed)} }
+func (Canonicalization) Values() []string { return diag.Values(Simple, Relaxed) }
 
 // other returns the other algorithm.
 func (c Canonicalization) other() Canonicalization {

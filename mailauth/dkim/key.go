@@ -2,9 +2,14 @@ package dkim
 
 import (
 	"crypto"
+	"crypto/rsa"
+	"fmt"
+	"io"
+	"mime/quotedprintable"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -30,7 +35,7 @@ const (
 )
 
 // Values lists the types.
-func (KeyType) Values() []string { return []string{string(RSA), string(Ed25519), string(unknownType)} }
+func (KeyType) Values() []string { return diag.Values(RSA, Ed25519, unknownType) }
 
 // Form is how the bytes of a key are wrapped.
 type Form string
@@ -105,14 +110,14 @@ const (
 // ParseKey reads the text of a key record: the character-strings of the TXT record, joined.
 func ParseKey(text string) *Key {
 	k := &Key{Version: version, Type: RSA, List: format.Parse(text)}
-	k.readVersion()
+	if v, ok := k.List.Tag("v"); ok { // taglist finds where it is not the first, or not DKIM1
+		k.Version = v.Value
+	}
 	k.readType()
-	k.Hashes = k.values("h")
-	k.Services = k.values("s")
-	k.Flags = k.values("t")
+	k.Hashes, k.Services, k.Flags = k.values("h"), k.values("s"), k.values("t")
 	k.checkHashes()
 	k.checkServices()
-	k.checkFlags()
+	k.unused(otherFlag, "t", k.Flags, "t lists the flag %s, which is not defined", "y", "s")
 	if n, ok := k.List.Tag("n"); ok {
 		k.Notes = notes(n.Value)
 	}
@@ -131,14 +136,6 @@ func (k *Key) note(kind taglist.Kind, t taglist.Tag, text string) {
 // fault adds a fault in the value of a tag.
 func (k *Key) fault(kind taglist.Kind, t taglist.Tag, text string) {
 	k.List.Add(taglist.Fault{Kind: kind, Text: text, Offset: t.ValueOffset, Length: len(t.Value)})
-}
-
-// readVersion takes the tag v, which must be the first one if there is one, and say DKIM1 (RFC 6376 section
-// 3.6.1); taglist finds where it does not.
-func (k *Key) readVersion() {
-	if v, ok := k.List.Tag("v"); ok {
-		k.Version = v.Value
-	}
 }
 
 // readType takes the tag k. Values are compared with their letter case (RFC 6376 section 3.2).
@@ -185,11 +182,7 @@ func (k *Key) checkHashes() {
 	switch {
 	case !ok:
 	case slices.Contains(k.Hashes, sha256):
-		for _, h := range k.Hashes {
-			if h != sha256 {
-				k.note(otherHash, t, "h lists "+quoted(h)+", which verifiers do not use")
-			}
-		}
+		k.unused(otherHash, "h", k.Hashes, "h lists %s, which verifiers do not use", sha256)
 	case slices.Contains(k.Hashes, sha1):
 		k.fault(onlySHA1, t, "h="+quoted(t.Value)+" lets only sha1 be used, which verifiers must not accept any more")
 	default:
@@ -212,11 +205,7 @@ func (k *Key) checkServices() {
 		k.fault(badService, t, "the service type s="+quoted(t.Value)+" does not include email, so that the key is not "+
 			"for mail")
 	default:
-		for _, s := range k.Services {
-			if s != "*" && s != "email" {
-				k.note(otherUse, t, "s lists the service type "+quoted(s)+", which is not defined")
-			}
-		}
+		k.unused(otherUse, "s", k.Services, "s lists the service type %s, which is not defined", "*", "email")
 	}
 }
 
@@ -226,12 +215,12 @@ func (k *Key) ForMail() bool {
 	return !ok || slices.Contains(k.Services, "*") || slices.Contains(k.Services, "email")
 }
 
-// checkFlags looks at t. Flags that are not known are ignored (RFC 6376 section 3.6.1).
-func (k *Key) checkFlags() {
-	t, _ := k.List.Tag("t")
-	for _, f := range k.Flags {
-		if f != "y" && f != "s" {
-			k.note(otherFlag, t, "t lists the flag "+quoted(f)+", which is not defined")
+// unused notes the values of a list that are not known, and therefore ignored (RFC 6376 section 3.6.1).
+func (k *Key) unused(kind taglist.Kind, tag string, values []string, text string, known ...string) {
+	t, _ := k.List.Tag(tag)
+	for _, v := range values {
+		if !slices.Contains(known, v) {
+			k.note(kind, t, fmt.Sprintf(text, quoted(v)))
 		}
 	}
 }
@@ -247,4 +236,84 @@ func (k *Key) Strict() bool { return slices.Contains(k.Flags, "s") }
 func (k *Key) Allows(hash string) bool {
 	_, ok := k.List.Tag("h")
 	return !ok || slices.Contains(k.Hashes, hash)
+}
+
+// reason says in a word why verifiers do not use a key.
+type reason string
+
+// The reasons, in the order in which a verifier meets them (RFC 6376 section 6.1.2).
+const (
+	reasonSyntax  reason = "syntax"       // the tag list is not valid, or its version is not DKIM1
+	reasonType    reason = "key type"     // k is not known
+	reasonMissing reason = "no key"       // p is left out
+	reasonRevoked reason = "revoked"      // p is empty
+	reasonData    reason = "key data"     // p is not a key of the type
+	reasonHash    reason = "hash"         // h excludes every hash algorithm in use
+	reasonService reason = "service type" // s excludes mail
+	reasonSHA1    reason = "sha1"         // h lets only sha1 be used
+	reasonSize    reason = "size"         // the RSA key is smaller than verifiers may accept
+)
+
+// Policy reports whether the key was good once: it is whole, and RFC 8301 alone forbids its use.
+func (r reason) Policy() bool { return r == reasonSHA1 || r == reasonSize }
+
+// A keyError says why verifiers do not use a key.
+type keyError struct {
+	Reason reason
+	Text   string // a clause that can be understood alone
+}
+
+func (e *keyError) Error() string { return "the DKIM key cannot be used: " + e.Text }
+
+// reasons assigns the faults of a record, all but the harmless ones.
+var reasons = map[taglist.Kind]reason{
+	badType: reasonType, noKey: reasonMissing, badBase64: reasonData, badKey: reasonData, otherType: reasonData,
+	wrapped: reasonData, secret: reasonData, cutOff: reasonData, exponent: reasonData, factor: reasonData,
+	badHash: reasonHash, onlySHA1: reasonSHA1, badService: reasonService,
+}
+
+// Err says why verifiers do not use the key: a *keyError, or nil if they do. The gravest reason comes first,
+// so that one of [Reason.Policy] means that there is no other: Public is set then.
+func (k *Key) Err() error {
+	for _, order := range []reason{reasonSyntax, reasonType, reasonMissing, reasonRevoked, reasonData, reasonHash,
+		reasonService, reasonSHA1} {
+		if order == reasonRevoked && k.Revoked {
+			return &keyError{reasonRevoked, "it has been revoked by an empty p="}
+		}
+		for _, f := range k.List.Faults {
+			reason, known := reasons[f.Kind]
+			if !known {
+				reason = reasonSyntax
+			}
+			if !f.Harmless && reason == order {
+				return &keyError{reason, f.Text}
+			}
+		}
+	}
+	if key, ok := k.Public.(*rsa.PublicKey); ok && key.N.BitLen() < MinRSABits { // RFC 8301 section 3.2
+		return &keyError{reasonSize, fmt.Sprintf("the RSA key has %d bits, and verifiers accept %d or more",
+			key.N.BitLen(), MinRSABits)}
+	}
+	return nil
+}
+
+// notes decodes the tag n, a qp-section (RFC 6376 section 3.6.1, RFC 2045 section 6.7). What is not valid stays
+// as it is.
+func notes(s string) string {
+	text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(s)))
+	if err != nil {
+		return s
+	}
+	return string(text)
+}
+
+// maxQuoted bounds what a sentence quotes of a value, in bytes: no value but that of p is longer.
+const maxQuoted = 40
+
+// quoted quotes a text of strangers within a sentence.
+func quoted(s string) string {
+	if len(s) > maxQuoted {
+		s = strings.ToValidUTF8(s[:maxQuoted], "") + "…"
+	}
+	return fmt.Sprintf("%q", diag.Quote(s))
 }

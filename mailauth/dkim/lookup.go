@@ -2,9 +2,10 @@ package dkim
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -13,24 +14,6 @@ import (
 
 // maxName bounds a name in the DNS, in characters without the final dot (RFC 1035 section 2.3.4).
 const maxName = 253
-
-// LookupRequest asks for the examination of one key.
-type LookupRequest struct {
-	Domain   diag.Domain   `json:"domain" doc:"domain that signs: d= of a signature" example:"example.com"`
-	Selector diag.Selector `json:"selector" doc:"selector of the key: s= of a signature" example:"s1"`
-}
-
-// LookupReport says what is published at a selector, and what to think of it.
-type LookupReport struct {
-	diag.RecordLookup
-	diag.Verdict
-	Selector diag.Selector `json:"selector" doc:"selector of the key"`
-	KeyFields
-	Service        string         `json:"service,omitempty" doc:"the service to which the CNAME of the selector leads, if it is known"`
-	OtherSelectors OtherSelectors `json:"other_selectors,omitempty" doc:"whether the domain may have keys at other selectors; absent if the servers did not say"`
-	Partial        bool           `json:"partial" doc:"whether something could not be learned"`
-	KnownSelectors []string       `json:"known_selectors" doc:"common selectors at which the domain has keys, looked for if there is none at this one"`
-}
 
 // OtherSelectors says whether a domain may have keys at other selectors.
 type OtherSelectors string
@@ -43,31 +26,6 @@ const (
 
 // Values lists what can be said.
 func (OtherSelectors) Values() []string { return diag.Values(noSelectors, possibleSelectors) }
-
-// Lookup examines the key of a domain at a selector. The error is a *[diag.InputError], that of the context if
-// it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
-func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
-	if err := check(req); err != nil {
-		return nil, err
-	}
-	e, err := gather(ctx, env, req)
-	if err != nil {
-		return nil, err
-	}
-	if !answered(e) {
-		return e.report(env.Now()), nil
-	}
-	var answer [][]string
-	for _, r := range e.txt.Records {
-		answer = append(answer, diag.TXTStrings(r))
-	}
-	if e.take(answer); absent(e) && e.node.Err() == nil && !e.node.NXDomain() && !e.wildcard.Exists() {
-		if err := e.guess(ctx, env); err != nil {
-			return nil, err
-		}
-	}
-	return e.report(env.Now()), nil
-}
 
 // check refuses what cannot be a selector of the domain, and says what to enter instead.
 func check(req LookupRequest) error {
@@ -141,23 +99,123 @@ func places(req LookupRequest) []place {
 	return fitting
 }
 
-// report judges the evidence and writes it down.
-func (e *evidence) report(ended time.Time) *LookupReport {
-	v := rules.Judge(e, texts)
-	r := &LookupReport{
-		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended), Verdict: v,
-		Selector: e.selector, KeyFields: e.fields(v), Partial: e.partial(),
+// common are selectors that services and mail servers give to their keys, for whoever does not know the right one.
+// Many services have a selector of their own for each customer, which nobody can guess. The list is asked for at once,
+// so there are no more than a resolver takes without complaint.
+var common = []string{
+	"default", "dkim", "email", "mail", "smtp", "mta", // mail servers and control panels
+	"google",                 // Google Workspace
+	"selector1", "selector2", // Microsoft 365
+	"k1", "k2", "k3", // Mailchimp, Mailgun
+	"s1", "s2", // SendGrid and others
+	"sig1",              // iCloud Mail
+	"fm1", "fm2", "fm3", // Fastmail
+	"protonmail", "protonmail2", "protonmail3", // Proton Mail
+	"zoho", "zmail", // Zoho Mail
+	"mandrill",         // Mandrill
+	"mailjet",          // Mailjet
+	"resend",           // Resend
+	"pm",               // Postmark
+	"brevo1", "brevo2", // Brevo
+	"hs1", "hs2", // HubSpot
+	"ctct1", "ctct2", // Constant Contact
+	"cm",                   // Campaign Monitor
+	"kl",                   // Klaviyo
+	"litesrv",              // MailerLite
+	"zendesk1", "zendesk2", // Zendesk
+	"mxvault", // MxVault
+	"key1",    // Migadu
+}
 
-		KnownSelectors: append([]string{}, e.others...),
+// CommonSelectors are 40 selectors that services and mail servers give to their keys. The caller owns the list.
+func CommonSelectors() []diag.Selector {
+	list := make([]diag.Selector, 0, len(common))
+	for _, s := range common {
+		list = append(list, diag.MustSelector(s))
 	}
-	if s := e.service(); s != nil {
-		r.Service = s.Name
+	return list
+}
+
+// A Search is what a domain has at several selectors.
+type Search struct {
+	Found  []diag.Selector // at which there is a TXT record or an alias of its own, in the order of the request
+	Usable []diag.Selector // those of them at which there is a key that is not revoked
+	Failed []diag.Selector // at which the servers did not say
+	// None says that the name _domainkey does not exist, so that there should be no key at any selector (RFC 8020).
+	// Some name servers say so although there are names below it.
+	None bool
+	// Wildcard says that a wildcard answers for every selector. It is not among those found.
+	Wildcard bool
+	// Open says that the servers did not say whether the name _domainkey exists, or whether a wildcard is below it.
+	Open bool
+
+	Err error // why the servers did not say, for the first of Failed
+}
+
+// Find looks for keys at selectors, in one round trip. What it finds is for [Lookup] to examine. The error is that of
+// the context if it ended, or wraps [diag.ErrUnavailable] if nothing was learned.
+func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []diag.Selector) (*Search, error) {
+	bounded, cancel := diag.Within(ctx, timeout)
+	defer cancel()
+	node := domain.Sub(label)
+	answers := make([]diag.Answer[*dns.TXT], len(selectors))
+	var above, wildcard diag.Answer[*dns.TXT]
+	var g diag.Group
+	g.Go(func() { above = diag.Lookup[*dns.TXT](bounded, env, node) })
+	g.Go(func() { wildcard = diag.Lookup[*dns.TXT](bounded, env, "*."+node) })
+	for i, s := range selectors {
+		g.Go(func() { answers[i] = diag.Lookup[*dns.TXT](bounded, env, s.String()+"."+node) })
 	}
-	if e.node.Err() == nil {
-		r.OtherSelectors = possibleSelectors
-		if e.node.NXDomain() && len(e.node.Aliases) == 0 && absent(e) {
-			r.OtherSelectors = noSelectors
+	g.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("looking for the selectors of %s: %w", domain, err)
+	}
+	heard := func(a diag.Answer[*dns.TXT]) bool { return !a.Silent() }
+	if !heard(above) && !heard(wildcard) && !slices.ContainsFunc(answers, heard) {
+		return nil, fmt.Errorf("looking for the selectors of %s: %w", domain, diag.Unavailable(diag.DefaultResolver, above.Err()))
+	}
+	r := &Search{
+		None: above.NXDomain() && len(above.Aliases) == 0, Wildcard: wildcard.Exists() || len(wildcard.Aliases) > 0,
+		Open: above.Err() != nil || wildcard.Err() != nil,
+	}
+	everywhere := slices.Sorted(slices.Values(textsOf(wildcard)))
+	for i, a := range answers {
+		texts := textsOf(a)
+		switch {
+		case a.Err() != nil && len(a.Aliases) == 0:
+			r.Failed = append(r.Failed, selectors[i])
+			if r.Err == nil {
+				r.Err = a.Err()
+			}
+		case r.Wildcard && slices.Equal(slices.Sorted(slices.Values(texts)), everywhere) && slices.Equal(a.Aliases, wildcard.Aliases):
+		case len(texts) > 0 || len(a.Aliases) > 0:
+			r.Found = append(r.Found, selectors[i])
+			if slices.ContainsFunc(texts, inUse) {
+				r.Usable = append(r.Usable, selectors[i])
+			}
 		}
 	}
-	return r
+	r.None = r.None && len(r.Found) == 0
+	if wildcard.Err() != nil && len(selectors) > 1 && len(r.Found) == len(selectors) {
+		r.Found, r.Usable = nil, nil // nobody has a key at each selector: that is a wildcard
+	}
+	return r, nil
+}
+
+// inUse reports whether a text is a key that is not revoked.
+func inUse(text string) bool { return format.Is(text) && !ParseKey(text).Revoked }
+
+// guess looks for keys at common selectors.
+func (e *evidence) guess(ctx context.Context, env *diag.Env) error {
+	found, err := Find(ctx, env, e.domain, CommonSelectors())
+	if errors.Is(err, diag.ErrUnavailable) {
+		return nil // the selector that was asked for was answered
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range found.Usable {
+		e.others = append(e.others, s.String())
+	}
+	return nil
 }

@@ -65,9 +65,3 @@ func cleanAll(list []string) []string {
 	}
 	return all
 }
-
-// Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
-
-// Rules describes what is examined.
-func (*ValidateReport) Rules() []diag.RuleInfo { return rules.Describe() }

@@ -3,6 +3,7 @@ package dkim
 import (
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -23,27 +24,7 @@ const (
 
 // Values lists the results.
 func (Word) Values() []string {
-	return []string{string(None), string(Pass), string(Fail), string(Policy), string(Neutral), string(TempError),
-		string(PermError), string(Unchecked)}
-}
-
-// Verification is what [Verify] found.
-type Verification struct {
-	Signatures []Result // one for each DKIM-Signature, in the order of the message
-	Surplus    int      // how many more signatures there are, beyond [MaxSignatures]
-	Historic   int      // how many DomainKey-Signature fields there are (RFC 4870): nobody verifies them any more
-}
-
-// Result returns the best result of the signatures: pass if one passes.
-func (v *Verification) Result() Word {
-	for _, w := range []Word{Pass, Unchecked, TempError, Policy, Fail, PermError, Neutral} {
-		for i := range v.Signatures {
-			if v.Signatures[i].Result == w {
-				return w
-			}
-		}
-	}
-	return None
+	return diag.Values(None, Pass, Fail, Policy, Neutral, TempError, PermError, Unchecked)
 }
 
 // A Result is what became of one DKIM-Signature. Its cryptographic verdict is in BodyHashOK and SignatureOK, what
@@ -83,12 +64,10 @@ type Result struct {
 // Cryptographic says whether the signature matches the message and the key, whatever else speaks against it; nil
 // if that is not known.
 func (r *Result) Cryptographic() *bool {
-	switch {
-	case r.BodyHashOK != nil && !*r.BodyHashOK, r.SignatureOK != nil && !*r.SignatureOK:
-		return new(false)
-	case r.BodyHashOK == nil || r.SignatureOK == nil:
+	switch failed := (Check{BodyHashOK: r.BodyHashOK, SignatureOK: r.SignatureOK}).Failed(); {
+	case !failed && (r.BodyHashOK == nil || r.SignatureOK == nil):
 		return nil
 	default:
-		return new(true)
+		return new(!failed)
 	}
 }

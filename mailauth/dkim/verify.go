@@ -2,58 +2,12 @@ package dkim
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
-
-// MaxSignatures bounds the signatures of a message that are verified, the topmost ones. Mailing lists and
-// providers add one each; real messages have up to ten.
-const MaxSignatures = 50
-
-// Options say how a message is verified.
-type Options struct {
-	// HeaderOnly says that only the header is there: whether the body is as it was signed is then not known.
-	HeaderOnly bool
-	// At is when the message was received: whether a signature had expired is judged at that time. Zero means now.
-	At time.Time
-}
-
-// Verify verifies each DKIM-Signature of a message. Whatever is wrong with the message, it returns a result; an
-// error means that the context has ended.
-func Verify(ctx context.Context, env *diag.Env, text []byte, o Options) (*Verification, error) {
-	if o.At.IsZero() {
-		o.At = env.Now()
-	}
-	m := Split(text)
-	c := NewChecker(m, o.HeaderOnly)
-	v := &Verification{Signatures: []Result{}}
-	for i := range m.Fields {
-		f := &m.Fields[i]
-		switch {
-		case f.Is("DomainKey-Signature"):
-			v.Historic++
-		case !f.Is(string(DKIMSignature)):
-		case len(v.Signatures) == MaxSignatures:
-			v.Surplus++
-		default:
-			s := ParseSignature(DKIMSignature, string(f.RawValue()))
-			c.Add(s)
-			v.Signatures = append(v.Signatures, Result{Signature: s, Index: i})
-		}
-	}
-	if err := c.Gather(ctx, env); err != nil {
-		return nil, err
-	}
-	for i := range v.Signatures {
-		v.Signatures[i].judge(c, o, len(m.Excess) > 0)
-	}
-	return v, nil
-}
 
 // Split is [message.Split] for a message whose signatures are to be verified: where a program has spoiled all line
 // ends, they are restored first.
@@ -69,7 +23,7 @@ func Split(text []byte) *message.Message {
 }
 
 // judge fills in the result of a signature.
-func (r *Result) judge(c *Checker, o Options, cut bool) {
+func (r *Result) judge(c *Checker, at time.Time, cut bool) {
 	s := r.Signature
 	r.describe(c)
 	check := c.Check(s, c.Selected(s, r.Index), r.Index)
@@ -80,7 +34,7 @@ func (r *Result) judge(c *Checker, o Options, cut bool) {
 			r.PublicKey, r.Testing = p.Key.Details, p.Key.Testing()
 		}
 	}
-	r.Issues = s.issues(c, check, o.At)
+	r.Issues = s.issues(c, check, at)
 	r.Result, r.Cause, r.Reason = r.conclude(c, check)
 	if cut { // the fields that count are the lowest ones, which are those that are missing
 		r.Result, r.Cause = Neutral, HeaderTooLong

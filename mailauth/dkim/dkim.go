@@ -1,0 +1,206 @@
+// Package dkim examines DKIM keys, by which a domain vouches for mail (RFC 6376): call [Lookup] with a domain and
+// a selector, [Validate] with the text of a record, or [ParseKey] for the typed key alone. [Verify] verifies the
+// signatures of a message.
+//
+// # How DKIM works
+//
+// The server that sends a message signs its body and some of its header fields with a private key, and says in
+// the field DKIM-Signature which domain (d=) and which selector (s=) the key has. Whoever receives the message
+// looks up the public key in a TXT record of that domain:
+//
+//	s1._domainkey.example.com. TXT "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…"
+//
+// The selector lets a domain have several keys, one for each sending service, and replace a key while mail that
+// was signed with the old one is still under way. The tags of the record say of which type the key is (k), what
+// it may be used for (h, s, t), and hold the key itself in base64 (p): an RSA key as a SubjectPublicKeyInfo, an
+// Ed25519 key as its bare 32 bytes (RFC 8463). An empty p revokes the key. Verifiers refuse RSA keys of less than
+// 1024 bits (RFC 8301), and ignore a record in which anything essential is wrong: the message is then as good as
+// unsigned, which costs it the alignment that DMARC asks for.
+//
+// # How to use the package
+//
+// [Lookup] asks all there is to ask at once and reports what is wrong; [Validate] judges a text and touches
+// nothing. [ParseKey] reads a record as far as it can be read: [Key.Err] says why verifiers do not use it, and
+// the list of tags has the position of each fault.
+//
+// [Verify] looks up the keys of all signatures at once and returns a [Result] for each. What cryptography says of
+// the body and of the header fields is told apart, and apart from what policy says (RFC 8301 and others): a
+// signature may be genuine and not acceptable. Where it fails, [Result.Reason] says what happened to the message,
+// as far as that can be found out by undoing the usual changes. A [Checker] does the same for those who sign in
+// other fields, which is ARC.
+package dkim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// LookupRequest asks for the examination of one key.
+type LookupRequest struct {
+	Domain   diag.Domain   `json:"domain" doc:"domain that signs: d= of a signature" example:"example.com"`
+	Selector diag.Selector `json:"selector" doc:"selector of the key: s= of a signature" example:"s1"`
+}
+
+// LookupReport says what is published at a selector, and what to think of it.
+type LookupReport struct {
+	diag.RecordLookup
+	diag.Verdict
+	Selector diag.Selector `json:"selector" doc:"selector of the key"`
+	KeyFields
+	Service        string         `json:"service,omitempty" doc:"the service to which the CNAME of the selector leads, if it is known"`
+	OtherSelectors OtherSelectors `json:"other_selectors,omitempty" doc:"whether the domain may have keys at other selectors; absent if the servers did not say"`
+	Partial        bool           `json:"partial" doc:"whether something could not be learned"`
+	KnownSelectors []string       `json:"known_selectors" doc:"common selectors at which the domain has keys, looked for if there is none at this one"`
+}
+
+// maxRecordLength bounds the text of a record, in bytes: an RSA key of 16,384 bits takes 2,800.
+const maxRecordLength = 8192
+
+// ValidateRequest asks what can be said of a record that need not be published.
+type ValidateRequest struct {
+	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=DKIM1; k=ed25519; p=2J0Vi6Qu3EijgpBSbvrkSF0zb6qpRkEg8oBG9Nu6RXU="`
+}
+
+// ValidateReport says what a record means, and what to think of it.
+type ValidateReport struct {
+	Record string `json:"record" doc:"the record that was examined"`
+	diag.Verdict
+	KeyFields
+}
+
+// MaxSignatures bounds the signatures of a message that are verified, the topmost ones. Mailing lists and
+// providers add one each; real messages have up to ten.
+const MaxSignatures = 50
+
+// Options say how a message is verified.
+type Options struct {
+	// HeaderOnly says that only the header is there: whether the body is as it was signed is then not known.
+	HeaderOnly bool
+	// At is when the message was received: whether a signature had expired is judged at that time. Zero means now.
+	At time.Time
+}
+
+// Verification is what [Verify] found.
+type Verification struct {
+	Signatures []Result // one for each DKIM-Signature, in the order of the message
+	Surplus    int      // how many more signatures there are, beyond [MaxSignatures]
+	Historic   int      // how many DomainKey-Signature fields there are (RFC 4870): nobody verifies them any more
+}
+
+// Result returns the best result of the signatures: pass if one passes.
+func (v *Verification) Result() Word {
+	for _, w := range []Word{Pass, Unchecked, TempError, Policy, Fail, PermError, Neutral} {
+		for i := range v.Signatures {
+			if v.Signatures[i].Result == w {
+				return w
+			}
+		}
+	}
+	return None
+}
+
+// Lookup examines the key of a domain at a selector. The error is a *[diag.InputError], that of the context if
+// it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
+	if err := check(req); err != nil {
+		return nil, err
+	}
+	e, err := gather(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	if !answered(e) {
+		return e.report(env.Now()), nil
+	}
+	var answer [][]string
+	for _, r := range e.txt.Records {
+		answer = append(answer, diag.TXTStrings(r))
+	}
+	if e.take(answer); absent(e) && e.node.Err() == nil && !e.node.NXDomain() && !e.wildcard.Exists() {
+		if err := e.guess(ctx, env); err != nil {
+			return nil, err
+		}
+	}
+	return e.report(env.Now()), nil
+}
+
+// report judges the evidence and writes it down.
+func (e *evidence) report(ended time.Time) *LookupReport {
+	v := rules.Judge(e, texts)
+	r := &LookupReport{
+		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended), Verdict: v,
+		Selector: e.selector, KeyFields: e.fields(v), Partial: e.partial(),
+
+		KnownSelectors: append([]string{}, e.others...),
+	}
+	if s := e.service(); s != nil {
+		r.Service = s.Name
+	}
+	if e.node.Err() == nil {
+		r.OtherSelectors = possibleSelectors
+		if e.node.NXDomain() && len(e.node.Aliases) == 0 && absent(e) {
+			r.OtherSelectors = noSelectors
+		}
+	}
+	return r
+}
+
+// Validate examines the text of a record alone, and asks nothing of the DNS. The error is a *[diag.InputError].
+func Validate(req ValidateRequest) (*ValidateReport, error) {
+	if strings.TrimSpace(req.Record) == "" {
+		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DKIM1; k=rsa; p=…")
+	}
+	if len(req.Record) > maxRecordLength {
+		return nil, diag.Invalid("record", "is longer than %d bytes", maxRecordLength)
+	}
+	e := &evidence{}
+	parts, line := diag.PastedTXT(req.Record)
+	literal, _ := taglist.Pasted(req.Record)
+	e.quoted = literal[0] != parts[0]
+	e.take([][]string{parts})
+	e.found.Line = line
+	v := rules.Judge(e, textsOffline)
+	return &ValidateReport{Record: clean(e.found.Records[0]), Verdict: v, KeyFields: e.fields(v)}, nil
+}
+
+// Rules describes what is examined.
+func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// Rules describes what is examined.
+func (*ValidateReport) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// Verify verifies each DKIM-Signature of a message. Whatever is wrong with the message, it returns a result; an
+// error means that the context has ended.
+func Verify(ctx context.Context, env *diag.Env, text []byte, o Options) (*Verification, error) {
+	if o.At.IsZero() {
+		o.At = env.Now()
+	}
+	m := Split(text)
+	c := NewChecker(m, o.HeaderOnly)
+	v := &Verification{Signatures: []Result{}}
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		switch {
+		case f.Is("DomainKey-Signature"):
+			v.Historic++
+		case !f.Is(string(DKIMSignature)):
+		case len(v.Signatures) == MaxSignatures:
+			v.Surplus++
+		default:
+			s := ParseSignature(DKIMSignature, string(f.RawValue()))
+			c.Add(s)
+			v.Signatures = append(v.Signatures, Result{Signature: s, Index: i})
+		}
+	}
+	if err := c.Gather(ctx, env); err != nil {
+		return nil, err
+	}
+	for i := range v.Signatures {
+		v.Signatures[i].judge(c, o.At, len(m.Excess) > 0)
+	}
+	return v, nil
+}
