@@ -17,7 +17,6 @@ const maxBase64Wrap = 1000
 // A Base64Variant names an alphabet of RFC 4648.
 type Base64Variant string
 
-// The variants.
 const (
 	base64Standard Base64Variant = "standard" // RFC 4648 section 4: + and /
 	base64URLSafe  Base64Variant = "url_safe" // RFC 4648 section 5: - and _

@@ -3,7 +3,6 @@ package textutil
 // A Severity says how much a finding matters.
 type Severity string
 
-// The severities, from the mildest.
 const (
 	info     Severity = "info"     // worth knowing; nothing to do
 	Warning  Severity = "warning"  // works, and should be better

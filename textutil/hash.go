@@ -27,7 +27,6 @@ func (HashEncoding) Values() []string { return []string{string(hashHex), string(
 // A HashSecurity says what an algorithm is good for.
 type HashSecurity string
 
-// The labels.
 const (
 	hashOK       HashSecurity = "ok"       // no attack is known that is better than its size allows
 	hashLegacy   HashSecurity = "legacy"   // not broken, but too short against collisions for new uses

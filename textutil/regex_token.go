@@ -8,7 +8,6 @@ import (
 // A regexTokenKind tells the pieces of a pattern apart.
 type regexTokenKind int
 
-// The kinds.
 const (
 	regexOther  regexTokenKind = iota // one character outside of the others
 	regexEscape regexTokenKind = iota // a backslash and the character behind it

@@ -19,7 +19,6 @@ const (
 // A SlugReason says why a slug is empty.
 type SlugReason string
 
-// The reasons.
 const (
 	slugEmptyText   SlugReason = "empty_text"    // there was nothing but white space
 	slugNoLetters   SlugReason = "no_letters"    // there was no letter or digit, only punctuation and symbols

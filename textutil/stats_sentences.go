@@ -8,7 +8,6 @@ import (
 // A sentenceClass is a value of the property Sentence_Break (UAX 29 section 5.1, table 4).
 type sentenceClass int
 
-// The classes.
 const (
 	sentenceOther    sentenceClass = iota
 	sentenceCR       sentenceClass = iota

@@ -3,7 +3,6 @@ package yaml
 // Kind is the kind of a node (YAML 1.2.2 section 3.2.1.1).
 type Kind uint8
 
-// The kinds of nodes.
 const (
 	Scalar   Kind = 0
 	Sequence Kind = 1
@@ -14,7 +13,6 @@ const (
 // Style is how a node is written (YAML 1.2.2 section 3.2.3.1).
 type Style uint8
 
-// The styles of nodes.
 const (
 	Plain   Style = 0 // also a node of which nothing is written
 	single  Style = 1

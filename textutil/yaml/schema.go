@@ -12,7 +12,6 @@ const maxRadixDigits = 4096
 // Type is the type of a scalar in the core schema (YAML 1.2.2 section 10.3).
 type Type uint8
 
-// The types of scalars.
 const (
 	String    Type = 0
 	Null      Type = 1

@@ -63,7 +63,6 @@ type BasicConstraints struct {
 // A NameType is the type of an alternative name.
 type NameType string
 
-// The types of names (RFC 5280 section 4.2.1.6).
 const (
 	dnsName   NameType = "dns"
 	ipName    NameType = "ip"

@@ -5,7 +5,6 @@ import "bytes"
 // A kind is what something is that was given in the place of a request, or is one.
 type kind string
 
-// The kinds.
 const (
 	requestKind     kind = "request"
 	certificateKind kind = "certificate"

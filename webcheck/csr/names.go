@@ -25,7 +25,6 @@ type Name struct {
 // A NameFault is the kind of what is wrong with a name.
 type NameFault int
 
-// The kinds.
 const (
 	noFault        NameFault = iota
 	badSyntax                // it is no host name

@@ -20,7 +20,6 @@ type Request struct {
 // An Outcome is the verdict in a word.
 type Outcome string
 
-// The outcomes.
 const (
 	compliant    Outcome = "compliant"
 	warned       Outcome = "warning"
@@ -79,7 +78,6 @@ type Extensions struct {
 // A ComplianceStatus is how far a requirement is fulfilled.
 type ComplianceStatus string
 
-// The statuses.
 const (
 	compliancePass    ComplianceStatus = "pass"
 	complianceWarning ComplianceStatus = "warning"

@@ -66,7 +66,6 @@ type Header struct {
 // Strength is how well a header field protects.
 type Strength string
 
-// The strengths.
 const (
 	missing Strength = "missing"
 	weak    Strength = "weak" // or without effect

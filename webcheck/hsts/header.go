@@ -55,7 +55,6 @@ func (d Directive) Is(name string) bool { return strings.EqualFold(d.Name, name)
 // Kind is the kind of a [Fault].
 type Kind string
 
-// The kinds of faults.
 const (
 	badSyntax     Kind = "syntax"      // does not follow the grammar
 	repeated      Kind = "repeated"    // a directive stands twice

@@ -41,7 +41,6 @@ func (p Policy) bulk() bool { return p == bulkLegacy || p == bulk18Weeks || p ==
 // Status is what the preload list says of a domain.
 type Status string
 
-// The statuses.
 const (
 	preloaded     Status = "preloaded"
 	pending       Status = "pending"    // accepted for a coming version of the list

@@ -13,7 +13,6 @@ import (
 // Grade is what the header of a site is worth, in a word.
 type Grade string
 
-// The grades.
 const (
 	gradeUnknown      Grade = "unknown"       // HTTPS could not be asked
 	gradeMissing      Grade = "missing"       // there is no header

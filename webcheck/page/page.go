@@ -119,7 +119,6 @@ type Anchor struct {
 // LinkKind says where a link leads.
 type LinkKind string
 
-// The kinds of links.
 const (
 	internal LinkKind = "internal" // to the same host
 	external LinkKind = "external" // to another host, over http or https

@@ -11,7 +11,6 @@ import (
 // A Format is a kind of image file.
 type Format string
 
-// The formats.
 const (
 	png  Format = "png"  // two colours, one bit a pixel
 	svg  Format = "svg"  // drawn from lines, sharp at any size

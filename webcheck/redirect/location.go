@@ -12,7 +12,6 @@ import (
 // locationKind is what is wrong with the target of a redirect.
 type locationKind int
 
-// The kinds.
 const (
 	malformed   locationKind = iota // it cannot be read, or clients read it differently
 	credentials                     // it has a user name or a password

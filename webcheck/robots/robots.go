@@ -27,7 +27,6 @@ type File struct {
 // Access is how a file treats all paths alike.
 type Access int
 
-// The kinds of access.
 const (
 	ByRules       Access = iota // the groups say it
 	allAllowed                  // there is no file

@@ -54,7 +54,6 @@ type ChainLink struct {
 // A ChainIssue is a fault of the chain as it is served.
 type ChainIssue string
 
-// The faults.
 const (
 	Incomplete          ChainIssue = "incomplete"           // an issuer is neither sent nor trusted
 	wrongOrder          ChainIssue = "wrong_order"          // certificates do not follow on each other
@@ -108,7 +107,6 @@ type OCSP struct {
 // An OCSPStatus is what an OCSP response says of a certificate (RFC 6960 section 2.2).
 type OCSPStatus string
 
-// The statuses.
 const (
 	ocspGood    OCSPStatus = "good"
 	ocspRevoked OCSPStatus = "revoked"
@@ -121,7 +119,6 @@ func (OCSPStatus) Values() []string { return diag.Values(ocspGood, ocspRevoked, 
 // SCTSource is by what way a timestamp came (RFC 6962 section 3.3).
 type SCTSource string
 
-// The ways.
 const (
 	sctEmbedded  SCTSource = "certificate"
 	sctHandshake SCTSource = "tls"

@@ -30,7 +30,6 @@ type Directive struct {
 // A Kind says what is wrong with a policy.
 type Kind string
 
-// The kinds of faults.
 const (
 	DuplicateDirective  Kind = "duplicate_directive"  // browsers use the first
 	UnknownDirective    Kind = "unknown_directive"    // ignored

@@ -143,7 +143,6 @@ func (s Suite) fits(v Version) bool {
 // Strength says how much a suite protects.
 type Strength string
 
-// The strengths.
 const (
 	Strong     Strength = "strong"     // forward secret, and AEAD (RFC 9325 section 4.2)
 	Acceptable Strength = "acceptable" // forward secret, with CBC
