@@ -38,7 +38,7 @@
 //
 // # How it is built
 //
-//	check.go        the report: what the resolver says, else the servers (rules*.go, texts.go judge it)
+//	dnssec.go       the report: what the resolver says, else the servers (rules*.go, texts.go judge it)
 //	validator.go    what is asked of the package by other code; answer.go: aliases, and what an answer means
 //	chain.go        the way down from the trust anchor (anchor.go) from delegation to delegation (ds.go)
 //	fetch.go        the questions: all that can be foreseen at once

@@ -27,31 +27,6 @@ const (
 // UserAgent is what the client calls itself.
 const UserAgent = "Mozilla/5.0 (compatible; diagkit/1; +https://github.com/diagkit/diagkit)"
 
-// A Request says what to fetch. Only URL is required.
-type Request struct {
-	URL       diag.URL
-	Method    string      // GET, HEAD or OPTIONS; empty means GET
-	Header    http.Header // sent beside Host, User-Agent, Accept and Accept-Encoding, or in their place
-	UserAgent string      // empty means [UserAgent]
-	// MaxRedirects is how many redirects are followed, at most [MaxRedirects]. With 0 none is: then a redirect is a
-	// result like any other. With more, a chain that is too long is an error of the result.
-	MaxRedirects int
-
-	MaxBytes int64         // of the body after decompression; 0 means [DefaultBytes], at most [MaxBytes]
-	Timeout  time.Duration // for the whole of it; 0 means [DefaultTimeout]
-	Ports    diag.Ports    // that may be reached; nil means [diag.WebPorts]
-	// AllowUntrusted goes on although the certificate of a host is not to be trusted. What was wrong
-	// with it stands in the TLS of the hop.
-	AllowUntrusted bool
-	// Next, if set, is asked about each answer that is no redirect of HTTP whether its document leads
-	// elsewhere, as [Refresh] finds in a header and a meta element says in a page. It is given the body
-	// as far as it was read. What it finds is followed like a redirect; a document that leads to itself
-	// after a while is reloaded, and ends the chain.
-	Next func(hop Hop, body []byte) Lead
-	// Raw leaves the body as it was sent: compressed, if the server chose to.
-	Raw bool
-}
-
 // credentials are the header fields that are meant for one host only.
 var credentials = []string{"Authorization", "Cookie", "Proxy-Authorization"}
 

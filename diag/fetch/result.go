@@ -61,23 +61,6 @@ type Timing struct {
 	Total     time.Duration // of all that, and of the body
 }
 
-// A Result is what happened.
-type Result struct {
-	Hops []Hop    // those that answered, in order
-	URL  diag.URL // the last that was tried
-	Loop bool     // the redirects form a loop: Err says so too
-
-	Body          []byte // of the last hop, decompressed
-	Truncated     bool   // there is more of the body
-	TransferBytes int64  // bytes of the body as they came
-	Encoding      string // content coding in which it came, empty if none
-	// TLS is that of the last hop that was tried, even if it ended there; nil if none came about.
-	TLS    *pki.TLS
-	Timing Timing // of the last hop
-
-	Err *Error // what ended the chain before its end; nil if nothing did
-}
-
 // Final returns the hop at which the chain ended, or nil if it did not reach one.
 func (r *Result) Final() *Hop {
 	if len(r.Hops) == 0 || r.Err != nil && r.Hops[len(r.Hops)-1].URL != r.URL.String() {

@@ -1,18 +1,11 @@
 package registry
 
 import (
-	"context"
 	"net/netip"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
-
-// An IPRequest asks who holds an address.
-type IPRequest struct {
-	IP  diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.1"`
-	Raw bool    `json:"raw,omitempty" doc:"whether to report the answers as they came"`
-}
 
 // Source is where the data are from.
 type Source string
@@ -42,30 +35,6 @@ const (
 
 // Values lists the registries.
 func (Registry) Values() []string { return diag.Values(ARIN, ripe, apnic, lacnic, afrinic, noRegistry) }
-
-// An IPReport is what the registry in charge says of an address.
-type IPReport struct {
-	diag.Text
-	IP           diag.IP       `json:"ip" doc:"the address"`
-	Version      int           `json:"version" enum:"4 6" doc:"version of the Internet Protocol: 4 or 6"`
-	Source       Source        `json:"source" doc:"where the data are from"`
-	Registry     Registry      `json:"registry" doc:"regional registry in charge"`
-	Purpose      *Purpose      `json:"special_purpose,omitempty" doc:"meaning of an address that nobody registers"`
-	Network      Network       `json:"network" doc:"smallest registered network that has the address"`
-	Organization *Organization `json:"organization,omitempty" doc:"who holds the network"`
-	ASN          *ASN          `json:"asn,omitempty" doc:"autonomous system of the network, as registered"`
-	Abuse        AbuseDesk     `json:"abuse" doc:"where to report abuse"`
-	Contacts     []IPContact   `json:"contacts" maxitems:"100" doc:"who is responsible for what"`
-	Referrals    []string      `json:"referrals" doc:"who led to the one with the answer: URLs for RDAP, hosts for WHOIS"`
-	Raw          string        `json:"raw,omitempty" doc:"answer as it came; with WHOIS the answers of all servers"`
-	Partial      bool          `json:"partial" doc:"whether the registry's answer could not be read"`
-	diag.Timing
-
-	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`
-}
-
-// Rules describes the rules behind the findings.
-func (*IPReport) Rules() []diag.RuleInfo { return ipRules.Describe() }
 
 // A Network is a block of addresses that was given to somebody. Its text fields are empty if nothing is known.
 type Network struct {
@@ -110,28 +79,4 @@ type IPContact struct {
 	Emails       []string `json:"emails" doc:"addresses for mail"`
 	Phones       []string `json:"phones" doc:"telephone numbers"`
 	Redacted     bool     `json:"redacted" doc:"whether something was left out on purpose"`
-}
-
-// LookupIP asks the registry in charge of an address, with the tables of the environment, see clientOf
-// and [Client.LookupIP].
-func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
-	client, err := clientOf(env)
-	if err != nil {
-		return nil, err
-	}
-	return client.LookupIP(ctx, env, req)
-}
-
-// LookupIP asks the regional registry in charge of an address over RDAP, and over WHOIS if there is no
-// RDAP or it has no answer. Addresses that nobody registers are answered from a table. The error is a
-// *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no server said anything.
-func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
-	if req.IP.IsZero() {
-		return nil, diag.Invalid("ip", "is required")
-	}
-	e, err := c.fetchIP(ctx, env, req.IP)
-	if err != nil {
-		return nil, err
-	}
-	return e.report(req.Raw, env.Now()), nil
 }
