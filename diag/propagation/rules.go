@@ -69,9 +69,7 @@ var authorityRules = diag.Rules[*evidence]{{
 	Code: "propagation.authority.lame", Severity: diag.Error, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
 	Title: "Lame delegation", Requirement: "Every name server is authoritative for the zone",
 	Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
-	Fails: func(e *evidence) diag.Failures {
-		return serversThat(e.notServing, "is not authoritative for the zone")
-	},
+	Fails:  func(e *evidence) diag.Failures { return serversThat(e.notServing, "is not authoritative for the zone") },
 }, {
 	Code: "propagation.authority.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 2182 section 3.1",

@@ -43,9 +43,7 @@ var childRules = diag.Rules[*evidence]{{
 	Title:       "CDS and CDNSKEY records contradict each other",
 	Requirement: "CDS and CDNSKEY records are for the same keys",
 	Advice:      "Publish CDS and CDNSKEY records for the same keys.",
-	When: func(e *evidence) bool {
-		return len(e.sec.cds) > 0 && len(e.sec.cdnskey) > 0 && !e.deletesDS()
-	},
+	When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && len(e.sec.cdnskey) > 0 && !e.deletesDS() },
 	Fails: func(e *evidence) diag.Failures {
 		for _, ds := range e.sec.cds {
 			matches := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) }
