@@ -64,21 +64,17 @@ func cutSummary(text string) string {
 		line = strings.ToLower(strings.TrimSpace(line[:min(len(line), maxMark)]) + "\t")
 		return slices.ContainsFunc(list, func(begin string) bool { return strings.HasPrefix(line, begin) })
 	}
-	found := false
-	for at, n := 0, 0; at < len(text) && n < maxSummary; n++ {
-		end := len(text)
-		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
-			end = at + i + 1
-		}
-		switch line := text[at:end]; {
+	found, at, n := false, 0, 0
+	for line := range strings.Lines(text) {
+		switch {
 		case before(line, firstFields) && found:
 			return text[at:]
-		case before(line, firstFields):
+		case before(line, firstFields), n == maxSummary:
 			return text
 		case before(line, summaryLines):
 			found = true
 		}
-		at = end
+		at, n = at+len(line), n+1
 	}
 	return text
 }
@@ -91,17 +87,14 @@ const (
 
 // headerLines returns the lines of the header, and what is behind it from the blank line on.
 func headerLines(text string) (lines []string, rest string) {
-	for at := 0; at < len(text); {
-		end := len(text)
-		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
-			end = at + i + 1
-		}
-		line := strings.TrimRight(text[at:end], "\r\n")
-		if line == "" && len(lines) > 0 {
+	at := 0
+	for line := range strings.Lines(text) {
+		bare := strings.TrimRight(line, "\r\n")
+		if bare == "" && len(lines) > 0 {
 			return lines, text[at:]
 		}
-		lines = append(lines, line)
-		at = end
+		lines = append(lines, bare)
+		at += len(line)
 	}
 	return lines, ""
 }
@@ -139,11 +132,11 @@ func singleSpace(text string) string {
 			kept = append(kept, l)
 		}
 	}
-	fields := slices.DeleteFunc(slices.Clone(kept), func(l string) bool { return !isFieldLine(l) })
-	if len(fields) < minDoubleSpaced {
+	joined := strings.Join(kept, "\n")
+	if kept = slices.DeleteFunc(kept, func(l string) bool { return !isFieldLine(l) }); len(kept) < minDoubleSpaced {
 		return text
 	}
-	return strings.Join(kept, "\n")
+	return joined
 }
 
 // unquoteLines removes "> " where every line has it.
@@ -228,10 +221,11 @@ func decodeQuotedPrintable(text string) string {
 			i++
 		case strings.HasPrefix(rest, "\r\n"):
 			i += 2
-		case len(rest) >= 2 && fromHex(rest[0]) >= 0 && fromHex(rest[1]) >= 0:
-			b.WriteByte(byte(fromHex(rest[0])<<4 | fromHex(rest[1])))
-			i += 2
 		default:
+			if decoded, ok := fromHex(rest); ok {
+				c = decoded
+				i += 2
+			}
 			b.WriteByte(c)
 		}
 	}
@@ -239,24 +233,17 @@ func decodeQuotedPrintable(text string) string {
 }
 
 func isQuotedPrintable(text string) bool {
-	for at := 0; ; {
-		i := strings.Index(text[at:], "=3D")
-		if i < 0 {
-			return false
-		}
-		at += i
-		begin := at
-		for begin > 0 && at-begin < 20 && isTagByte(text[begin-1]) {
-			begin--
-		}
-		if slices.Contains(encodedTags, text[begin:at]) {
-			return true
-		}
-		at += len("=3D")
-	}
+	parts := strings.Split(text, "=3D")
+	return slices.ContainsFunc(parts[:len(parts)-1], func(before string) bool {
+		before = before[max(0, len(before)-maxTag):]
+		return slices.Contains(encodedTags, before[len(strings.TrimRightFunc(before, inTag)):])
+	})
 }
 
-func isTagByte(c byte) bool { return 'a' <= c && c <= 'z' || c == '.' }
+// maxTag is longer than any of these tags.
+const maxTag = 20
+
+func inTag(c rune) bool { return 'a' <= c && c <= 'z' || c == '.' }
 
 // foldAgain puts white space before lines that cannot begin a field, in a text where no line is folded although
 // lines are missing their beginning: web pages swallow it.
@@ -282,14 +269,10 @@ func foldAgain(text string) string {
 
 // looksFolded reports whether a loose line begins as folded fields do, rather than being text of another kind.
 func looksFolded(lines []string) bool {
-	for _, l := range lines {
-		for _, begin := range []string{"by ", "for ", "with ", "id ", "(", "b=", "bh=", "h=", "dkim=", "spf=", "dmarc="} {
-			if strings.HasPrefix(strings.ToLower(l), begin) {
-				return true
-			}
-		}
-	}
-	return false
+	begins := []string{"by ", "for ", "with ", "id ", "(", "b=", "bh=", "h=", "dkim=", "spf=", "dmarc="}
+	return slices.ContainsFunc(lines, func(l string) bool {
+		return slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(strings.ToLower(l), begin) })
+	})
 }
 
 // isFieldLine reports whether a line begins with a name as names are in practice, and a colon.

@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
@@ -91,12 +92,9 @@ func decodeQ(s string) []byte {
 		case '_':
 			out = append(out, ' ')
 		case '=':
-			if i+2 < len(s) {
-				if hi, lo := fromHex(s[i+1]), fromHex(s[i+2]); hi >= 0 && lo >= 0 {
-					out = append(out, byte(hi<<4|lo))
-					i += 2
-					continue
-				}
+			if b, ok := fromHex(s[i+1:]); ok {
+				c = b
+				i += 2
 			}
 			out = append(out, c)
 		default:
@@ -108,22 +106,15 @@ func decodeQ(s string) []byte {
 
 // decodeB decodes the encoding B (RFC 2047 section 4.1), with or without padding.
 func decodeB(s string) ([]byte, bool) {
-	s = strings.TrimRight(strings.ReplaceAll(s, " ", ""), "=")
-	data, err := base64.RawStdEncoding.DecodeString(s)
+	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.ReplaceAll(s, " ", ""), "="))
 	return data, err == nil
 }
 
-// fromHex is the value of a hexadecimal digit, or -1.
-func fromHex(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	}
-	return -1
+// fromHex is the byte whose two hexadecimal digits a text begins with.
+func fromHex(s string) (b byte, ok bool) {
+	var one [1]byte
+	n, err := hex.Decode(one[:], []byte(s[:min(len(s), 2)]))
+	return one[0], n == 1 && err == nil
 }
 
 // An encodedRun collects adjacent words of one character set.

@@ -1,3 +1,21 @@
+// Package message splits raw messages into their fields (RFC 5322): call [Split]. Nothing is lost or changed, so
+// that signatures can be verified over what was split.
+//
+// A message is a header, a blank line and a body. The header is a list of fields, each a name, a colon and a
+// value; a line that begins with white space continues the field before it ("folding", RFC 5322 section 2.2.3):
+//
+//	Received: from mail.example.org
+//		by mx.example.com; Sun, 1 Nov 2026 09:00:04 +0000
+//	From: Alice <alice@example.org>
+//
+//	Hello.
+//
+// What people paste and what servers pass on is less tidy: lines that are no field, line ends of several kinds,
+// a byte order mark, no blank line, bytes outside ASCII. [Split] keeps all of it, with offsets and line numbers.
+// A text that was damaged by copying it (quoted, indented, encoded as quoted-printable) is restored by [Repair].
+//
+// Values are read by functions of their own, which are as tolerant: [Comments], [DecodeText] (RFC 2047),
+// [ParseAddresses], [MessageIDs] and [ParseDate].
 package message
 
 import (
@@ -120,21 +138,12 @@ func (m *Message) skip(text []byte, begin int, s *scanner) {
 // nameEnd returns the offset of the colon behind a name, or -1. A name is of printable ASCII characters without a
 // blank (RFC 5322 section 2.2), where white space may stand before the colon (section 4.5).
 func nameEnd(content []byte) int {
-	for i, c := range content {
-		switch {
-		case c == ':':
-			return i
-		case c == ' ' || c == '\t':
-			rest := bytes.TrimLeft(content[i:], " \t")
-			if len(rest) > 0 && rest[0] == ':' {
-				return len(content) - len(rest)
-			}
-			return -1
-		case c < 33 || c > 126:
-			return -1
-		}
+	colon := bytes.IndexByte(content, ':')
+	name := bytes.TrimRight(content[:max(colon, 0)], " \t")
+	if bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return -1
 	}
-	return -1
+	return colon
 }
 
 // A scanner walks over lines.
@@ -183,17 +192,6 @@ func (m *Message) Mailbox() (Line, bool) {
 	return Line{}, false
 }
 
-// HeaderBytes is the length of the header that was read, without the blank line.
-func (m *Message) HeaderBytes() (n int) {
-	for i := range m.Fields {
-		n += len(m.Fields[i].Raw)
-	}
-	for i := range m.Malformed {
-		n += len(m.Malformed[i].Raw)
-	}
-	return n
-}
-
 // All returns the fields of a name, whatever its case, in order.
 func (m *Message) All(name string) []*Field {
 	var list []*Field
@@ -235,14 +233,8 @@ func (m *Message) Value(name string) string {
 // Is reports whether the field has this name, whatever its case.
 func (f *Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
-// RawName is the name as sent, with the white space before the colon.
-func (f *Field) RawName() []byte { return f.Raw[:f.colon] }
-
 // RawValue is all behind the colon, with folding and the last line end.
 func (f *Field) RawValue() []byte { return f.Raw[f.colon+1:] }
-
-// SpaceBeforeColon reports whether white space stands before the colon (RFC 5322 section 4.5: obsolete).
-func (f *Field) SpaceBeforeColon() bool { return f.colon > len(f.Name) }
 
 // Value is the value unfolded, without the white space around it; bytes outside of ASCII are left as they are.
 func (f *Field) Value() string { return Unfold(f.RawValue()) }
@@ -251,19 +243,15 @@ func (f *Field) Value() string { return Unfold(f.RawValue()) }
 func (f *Field) Text() string { return DecodeText(f.Value()) }
 
 // LongestLine is the length of the longest line of the field in bytes, without its end.
-func (f *Field) LongestLine() int { return longestLine(f.Raw) }
-
-// Unfold removes line ends (RFC 5322 section 2.2.3), and the white space around the whole.
-func Unfold(raw []byte) string { return strings.Trim(unfolder.Replace(string(raw)), " \t") }
-
-var unfolder = strings.NewReplacer("\r", "", "\n", "")
-
-// longestLine returns the length of the longest line, without its end.
-func longestLine(raw []byte) (longest int) {
-	s := scanner{text: raw, end: '\n'}
-	for s.at < len(raw) {
+func (f *Field) LongestLine() (longest int) {
+	for s := (scanner{text: f.Raw, end: '\n'}); s.at < len(f.Raw); {
 		_, content := s.next()
 		longest = max(longest, len(content))
 	}
 	return longest
 }
+
+// Unfold removes line ends (RFC 5322 section 2.2.3), and the white space around the whole.
+func Unfold(raw []byte) string { return strings.Trim(unfolder.Replace(string(raw)), " \t") }
+
+var unfolder = strings.NewReplacer("\r", "", "\n", "")
