@@ -1,3 +1,21 @@
+// Package authres reads what mail servers write about the authentication of a message: call [Parse] for
+// Authentication-Results (RFC 8601, and its older forms in RFC 5451 and RFC 7001), [ParseARC] for
+// ARC-Authentication-Results (RFC 8617 section 4.1.1), [ParseReceivedSPF] for Received-SPF (RFC 7208 section 9.1).
+//
+// A server that checks a message puts one field in front of it, which names the server and lists, separated by
+// semicolons, each method with its result and the properties that were checked:
+//
+//	Authentication-Results: mx.example.com;
+//		spf=pass smtp.mailfrom=alice@example.org;
+//		dkim=pass (2048-bit key; unprotected) header.d=example.org header.s=s1;
+//		dmarc=pass (p=reject) header.from=example.org
+//
+// A property has a type (smtp, header, body, policy), a name and a value. Comments in parentheses may stand
+// anywhere, and may hold semicolons. Who reads the field must know which servers to believe: anybody can write one
+// into a message, and only the fields of the own servers mean anything (RFC 8601 section 5).
+//
+// In practice servers leave out their name, write properties without a type, values without quotation marks and
+// results of methods that nobody registered. All of that is read; what departs from the syntax is in Faults.
 package authres
 
 import (
@@ -7,6 +25,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
@@ -123,13 +142,13 @@ func ParseARC(value string) (*Header, error) {
 	instance, err := strconv.Atoi(strings.TrimSpace(number))
 	if !ok || !strings.EqualFold(strings.TrimSpace(name), "i") || err != nil || instance < 0 {
 		h, err := Parse(value)
-		if h != nil {
+		if err == nil {
 			h.Faults = append(h.Faults, "the instance i= is missing at the beginning")
 		}
 		return h, err
 	}
 	h, err := Parse(rest)
-	if h != nil {
+	if err == nil {
 		h.Instance = instance
 	}
 	return h, err
@@ -152,8 +171,11 @@ func (p *parser) fault(text string) {
 	}
 }
 
-// maxFaults bounds the departures that are told of one field.
-const maxFaults = 20
+// The bounds of the departures that are told of one field, and of what each quotes, in bytes.
+const (
+	maxFaults = 20
+	maxQuoted = 40
+)
 
 // authserv reads the server's name and the version, if there are any.
 func (p *parser) authserv() {
@@ -216,7 +238,7 @@ func (p *parser) result() {
 		case !ok && name == "none" && r == nil:
 			p.h.None = true
 		case !ok || name == "":
-			p.fault(fmt.Sprintf("%q is neither a result nor a property", clip(name)))
+			p.fault(fmt.Sprintf("%q is neither a result nor a property", diag.Clip(name, maxQuoted)))
 		case r == nil && typed && !slices.Contains(methods, name):
 			p.h.Properties = append(p.h.Properties, Property{typ, property, value})
 		case r == nil || slices.Contains(methods, name):
@@ -225,7 +247,7 @@ func (p *parser) result() {
 				break
 			}
 			if r != nil {
-				p.fault("there is no semicolon before " + clip(name))
+				p.fault("there is no semicolon before " + diag.Clip(name, maxQuoted))
 				flush(at)
 				begin = at
 			}
@@ -242,12 +264,4 @@ func (p *parser) result() {
 		}
 	}
 	flush(p.at)
-}
-
-// clip bounds what a fault quotes.
-func clip(s string) string {
-	if len(s) > 40 {
-		s = s[:40] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
 }
