@@ -7,27 +7,26 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
+type rule = diag.Rule[*evidence]
+
 // rules is the table of signals. A rule that fails is a signal that was triggered; its weight is how much
 // it raises the risk, see [risk]. A rule without a weight says what could not be examined.
 // What was found stands, whatever else was not answered.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return standing(slices.Concat(
-		slices.Concat(lift(brandRules), lift(hostRules), lift(urlRules), tlsRules, contentRules).Reading(sourcePage),
-		registrationRules.Reading(sourceRegistration), reputationRules.Reading(sourceReputation)))
+	type urlRule = diag.Rule[*anatomy]
+	return slices.Concat(
+		slices.Concat(lift(brandRules.With(urlRule{Category: ofHost})), lift(hostRules.With(urlRule{Category: ofHost})),
+			lift(urlRules.With(urlRule{Category: ofURL})), lift(pathRules.With(urlRule{Category: ofURL, When: foreign})),
+			tlsRules.With(rule{Category: ofTLS, When: certified}), contentRules.With(rule{Category: ofContent})).Reading(sourcePage),
+		registrationRules.With(rule{Category: ofRegistration, Reads: []diag.Source{sourceRegistration}}),
+		reputationRules.With(rule{Category: ofReputation, Reads: []diag.Source{sourceReputation}})).With(rule{Stands: true})
 })
-
-func standing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
-	for i := range list {
-		list[i].Stands = true
-	}
-	return list
-}
 
 // lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another site.
 func lift(list diag.Rules[*anatomy]) (lifted diag.Rules[*evidence]) {
 	for _, r := range list {
 		applies := func(a *anatomy) bool { return r.When == nil || r.When(a) }
-		lifted = append(lifted, diag.Rule[*evidence]{
+		lifted = append(lifted, rule{
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category,
 			Title: r.Title, Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice,
 			When: func(e *evidence) bool { return slices.ContainsFunc(e.places(), applies) },

@@ -23,196 +23,179 @@ func (e *evidence) passwordForms() (list []Form) {
 	return list
 }
 
-var contentRules = diag.Rules[*evidence]{
-	{
-		Code: "phishing.page.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofContent,
-		Title: "Page could not be examined", Requirement: "The page could be examined",
-		When: func(e *evidence) bool { return e.asked },
-		Fails: func(e *evidence) diag.Failures {
-			switch {
-			case e.served():
-				return nil
-			case e.site.Err != nil:
-				return diag.Fail("The page at %s could not be fetched: %s.", e.reached(), strings.TrimSuffix(e.site.Err.Message, "."))
-			}
-			h := e.site.Final()
-			return diag.Fail("The server answered %d %s for %s, so that the page that visitors see was not examined.",
-				h.StatusCode, diag.Quote(h.StatusText), e.reached())
-		},
-	},
-	{
-		Code: "phishing.page.brand_login", Severity: diag.Error, Weight: 65, Category: ofContent,
-		Title:       "Page poses as a brand and asks for a password",
-		Requirement: "No page poses as another brand and asks for a password",
-		Advice:      leave,
-		When:        func(e *evidence) bool { return read(e) && e.asksPassword() },
-		Fails: func(e *evidence) diag.Failures {
-			if e.titleBrand == nil || !e.claimed {
-				return nil
-			}
-			return about(e.titleBrand.Name,
-				"The page calls itself %q and asks for a password, but %s is not the site of %s; that is %s.",
-				diag.Quote(e.title()), e.last().place(), e.titleBrand.Name, e.titleBrand.Main())
-		},
-	},
-	{
-		Code: "phishing.page.brand_title", Severity: diag.Info, Weight: 5, Category: ofContent,
-		Title: "Page names a brand that is not its owner", Requirement: "The title of the page names no other brand",
-		When: read,
-		Fails: func(e *evidence) diag.Failures {
-			if e.titleBrand == nil || e.claimed && e.asksPassword() {
-				return nil
-			}
-			return about(e.titleBrand.Name,
-				"The page calls itself %q; so do reports on %s, sites that work with it, and copies.",
-				diag.Quote(e.title()), e.titleBrand.Name)
-		},
-	},
-	{
-		Code: "phishing.page.password.foreign", Severity: diag.Warning, Weight: 35, Category: ofContent,
-		Title: "Password is sent to another site", Requirement: "No password is sent to another site",
-		When: func(e *evidence) bool { return read(e) && e.asksPassword() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
-				if f.ActionHost == "" || !e.foreign(f.ActionHost) || e.targets.Owner(f.ActionHost) != nil {
-					return nil
-				}
-				return about(f.ActionHost, "A form that asks for a password sends it to %s, which is another site than %s.",
-					f.ActionHost, e.last().place())
-			})
-		},
-	},
-	{
-		Code: "phishing.page.password.nowhere", Severity: diag.Warning, Weight: 20, Category: ofContent,
-		Title: "Password form submits by other means than HTTP", Requirement: "Passwords are sent over HTTP",
-		When: func(e *evidence) bool { return read(e) && e.asksPassword() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
-				return diag.FailIf(f.ActionHost == "",
-					"A form that asks for a password sends it by mail, to a script or to an unknown place.")
-			})
-		},
-	},
-	{
-		Code: "phishing.page.password.insecure", Severity: diag.Warning, Weight: 35, Category: ofContent,
-		Ref:   "RFC 9110 section 17.1",
-		Title: "Password is sent without encryption", Requirement: "Passwords are sent with encryption",
-		When: func(e *evidence) bool { return e.page != nil && e.asksPassword() },
-		Fails: func(e *evidence) diag.Failures {
-			if e.site.URL.Scheme() == "http" {
-				return diag.Fail("The page asks for a password and was served over http.")
-			}
-			return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
-				return diag.FailIf(f.Insecure, "A form that asks for a password sends it over http to %s.", f.ActionHost)
-			})
-		},
-	},
-	{
-		Code: "phishing.page.icon", Severity: diag.Warning, Weight: 35, Category: ofContent,
-		Title:       "Icon of the page is taken from a brand's site",
-		Requirement: "The icon of the page is not taken from a brand's site",
-		When:        read,
-		Fails: func(e *evidence) diag.Failures {
-			for _, icon := range e.page.Icons() {
-				u, err := diag.ParseURL(icon.URL)
-				if err != nil {
-					continue
-				}
-				host := u.Host().Name()
-				if owner := e.targets.Owner(host); owner != nil && owner != e.last().owner && e.foreign(host) && !widely()[owner.Name] {
-					return about(host,
-						"The icon of the page is loaded from %s, which belongs to %s, so that the page looks like theirs.", host, owner.Name)
-				}
-			}
+var contentRules = diag.Rules[*evidence]{{
+	Code: "phishing.page.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofContent,
+	Title: "Page could not be examined", Requirement: "The page could be examined",
+	When: func(e *evidence) bool { return e.asked },
+	Fails: func(e *evidence) diag.Failures {
+		switch {
+		case e.served():
 			return nil
-		},
+		case e.site.Err != nil:
+			return diag.Fail("The page at %s could not be fetched: %s.", e.reached(), strings.TrimSuffix(e.site.Err.Message, "."))
+		}
+		h := e.site.Final()
+		return diag.Fail("The server answered %d %s for %s, so that the page that visitors see was not examined.",
+			h.StatusCode, diag.Quote(h.StatusText), e.reached())
 	},
-	{
-		Code: "phishing.page.obfuscated", Severity: diag.Warning, Weight: 30, Category: ofContent,
-		Title: "Page obfuscates its code", Requirement: "The page does not obfuscate its code",
-		When: read,
-		Fails: func(e *evidence) diag.Failures {
-			found := obfuscated().Find(e.body)
-			return diag.FailIf(found != nil, "The page builds itself from an encoded text, with %q.", diag.Quote(string(found)))
-		},
-	},
-	{
-		Code: "phishing.page.exfiltration", Severity: diag.Error, Weight: 50, Category: ofContent,
-		Title: "Page sends data to a chat or form service", Requirement: "The page sends to no chat or form service",
-		When: func(e *evidence) bool { return read(e) && e.asksPassword() },
-		Fails: func(e *evidence) diag.Failures {
-			found := exfiltrates().Find(e.body)
-			return diag.FailIf(found != nil,
-				"The page asks for a password and has the address %q, where kits send what was typed.", diag.Quote(string(found)))
-		},
-	},
-	{
-		Code: "phishing.page.hidden_frame", Severity: diag.Warning, Weight: 15, Category: ofContent,
-		Title: "Hidden frame with another site", Requirement: "The page has no hidden frame of another site",
-		When: read,
-		Fails: func(e *evidence) diag.Failures {
-			for _, host := range e.hiddenFrames {
-				if owner := e.targets.Owner(host); e.foreign(host) && (owner == nil || !widely()[owner.Name]) {
-					return about(host, "The page loads %s in a frame that nobody can see.", host)
-				}
-			}
+}, {
+	Code: "phishing.page.brand_login", Severity: diag.Error, Weight: 65,
+	Title:       "Page poses as a brand and asks for a password",
+	Requirement: "No page poses as another brand and asks for a password",
+	Advice:      leave, When: func(e *evidence) bool { return read(e) && e.asksPassword() },
+	Fails: func(e *evidence) diag.Failures {
+		if e.titleBrand == nil || !e.claimed {
 			return nil
-		},
+		}
+		return about(e.titleBrand.Name,
+			"The page calls itself %q and asks for a password, but %s is not the site of %s; that is %s.",
+			diag.Quote(e.title()), e.last().place(), e.titleBrand.Name, e.titleBrand.Main())
 	},
-	{
-		Code: "phishing.page.frame", Severity: diag.Warning, Weight: 25, Category: ofContent,
-		Title:       "Page is nothing but a frame of another site",
-		Requirement: "The page is more than a frame of another site",
-		When:        read,
-		Fails: func(e *evidence) diag.Failures {
-			if e.page.TextBytes > 200 || len(e.page.Frames) == 0 {
-				return nil
-			}
-			u, err := diag.ParseURL(e.page.Frames[0].URL)
-			if err != nil || !e.foreign(u.Host().Name()) {
-				return nil
-			}
-			return about(u.Host().Name(), "The page has almost no text of its own and shows %s in a frame.", u.Host())
-		},
-	},
-	{
-		Code: "phishing.page.links", Severity: diag.Warning, Weight: 12, Category: ofContent,
-		Title:       "Login page whose links lead to other sites",
-		Requirement: "The links of a login page lead to its own site",
-		When:        func(e *evidence) bool { return read(e) && e.asksPassword() && e.page.Links.All >= 5 },
-		Fails: func(e *evidence) diag.Failures {
-			l := e.page.Links
-			return diag.FailIf(l.Internal*5 < l.All, "Of %d links only %d stay on the site, as in copies of another one.",
-				l.All, l.Internal)
-		},
-	},
-	{
-		Code: "phishing.redirect.document", Severity: diag.Info, Weight: 10, Category: ofContent,
-		Title: "Document forwards to another site", Requirement: "No document forwards to another site",
-		When: func(e *evidence) bool { return e.answered() },
-		Fails: func(e *evidence) diag.Failures {
-			if e.end == nil {
-				return nil
-			}
-			for _, h := range e.site.Hops {
-				if h.RedirectType == fetch.MetaRefresh || h.RedirectType == fetch.HeaderRefresh {
-					return diag.Fail("A document at %s forwards the reader, which filters that follow only HTTP redirects do not see.",
-						diag.Quote(h.URL))
-				}
-			}
+}, {
+	Code: "phishing.page.brand_title", Severity: diag.Info, Weight: 5,
+	Title: "Page names a brand that is not its owner", Requirement: "The title of the page names no other brand",
+	When: read,
+	Fails: func(e *evidence) diag.Failures {
+		if e.titleBrand == nil || e.claimed && e.asksPassword() {
 			return nil
-		},
+		}
+		return about(e.titleBrand.Name,
+			"The page calls itself %q; so do reports on %s, sites that work with it, and copies.",
+			diag.Quote(e.title()), e.titleBrand.Name)
 	},
-	{
-		Code: "phishing.redirect.sites", Severity: diag.Info, Weight: 12, Category: ofContent,
-		Title: "Redirects through several sites", Requirement: "Redirects do not lead over several sites",
-		When: func(e *evidence) bool { return e.answered() },
-		Fails: func(e *evidence) diag.Failures {
-			n := e.sitesPassed()
-			return diag.FailIf(n > 2, "The URL leads through %d sites to %s.", n, e.last().place())
-		},
+}, {
+	Code: "phishing.page.password.foreign", Severity: diag.Warning, Weight: 35,
+	Title: "Password is sent to another site", Requirement: "No password is sent to another site",
+	When: func(e *evidence) bool { return read(e) && e.asksPassword() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
+			if f.ActionHost == "" || !e.foreign(f.ActionHost) || e.targets.Owner(f.ActionHost) != nil {
+				return nil
+			}
+			return about(f.ActionHost, "A form that asks for a password sends it to %s, which is another site than %s.",
+				f.ActionHost, e.last().place())
+		})
 	},
-}
+}, {
+	Code: "phishing.page.password.nowhere", Severity: diag.Warning, Weight: 20,
+	Title: "Password form submits by other means than HTTP", Requirement: "Passwords are sent over HTTP",
+	When: func(e *evidence) bool { return read(e) && e.asksPassword() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
+			return diag.FailIf(f.ActionHost == "",
+				"A form that asks for a password sends it by mail, to a script or to an unknown place.")
+		})
+	},
+}, {
+	Code: "phishing.page.password.insecure", Severity: diag.Warning, Weight: 35, Ref: "RFC 9110 section 17.1",
+	Title: "Password is sent without encryption", Requirement: "Passwords are sent with encryption",
+	When: func(e *evidence) bool { return e.page != nil && e.asksPassword() },
+	Fails: func(e *evidence) diag.Failures {
+		if e.site.URL.Scheme() == "http" {
+			return diag.Fail("The page asks for a password and was served over http.")
+		}
+		return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
+			return diag.FailIf(f.Insecure, "A form that asks for a password sends it over http to %s.", f.ActionHost)
+		})
+	},
+}, {
+	Code: "phishing.page.icon", Severity: diag.Warning, Weight: 35,
+	Title:       "Icon of the page is taken from a brand's site",
+	Requirement: "The icon of the page is not taken from a brand's site",
+	When:        read,
+	Fails: func(e *evidence) diag.Failures {
+		for _, icon := range e.page.Icons() {
+			u, err := diag.ParseURL(icon.URL)
+			if err != nil {
+				continue
+			}
+			host := u.Host().Name()
+			if owner := e.targets.Owner(host); owner != nil && owner != e.last().owner && e.foreign(host) && !widely()[owner.Name] {
+				return about(host,
+					"The icon of the page is loaded from %s, which belongs to %s, so that the page looks like theirs.", host, owner.Name)
+			}
+		}
+		return nil
+	},
+}, {
+	Code: "phishing.page.obfuscated", Severity: diag.Warning, Weight: 30,
+	Title: "Page obfuscates its code", Requirement: "The page does not obfuscate its code",
+	When: read,
+	Fails: func(e *evidence) diag.Failures {
+		found := obfuscated().Find(e.body)
+		return diag.FailIf(found != nil, "The page builds itself from an encoded text, with %q.", diag.Quote(string(found)))
+	},
+}, {
+	Code: "phishing.page.exfiltration", Severity: diag.Error, Weight: 50,
+	Title: "Page sends data to a chat or form service", Requirement: "The page sends to no chat or form service",
+	When: func(e *evidence) bool { return read(e) && e.asksPassword() },
+	Fails: func(e *evidence) diag.Failures {
+		found := exfiltrates().Find(e.body)
+		return diag.FailIf(found != nil,
+			"The page asks for a password and has the address %q, where kits send what was typed.", diag.Quote(string(found)))
+	},
+}, {
+	Code: "phishing.page.hidden_frame", Severity: diag.Warning, Weight: 15,
+	Title: "Hidden frame with another site", Requirement: "The page has no hidden frame of another site",
+	When: read,
+	Fails: func(e *evidence) diag.Failures {
+		for _, host := range e.hiddenFrames {
+			if owner := e.targets.Owner(host); e.foreign(host) && (owner == nil || !widely()[owner.Name]) {
+				return about(host, "The page loads %s in a frame that nobody can see.", host)
+			}
+		}
+		return nil
+	},
+}, {
+	Code: "phishing.page.frame", Severity: diag.Warning, Weight: 25,
+	Title:       "Page is nothing but a frame of another site",
+	Requirement: "The page is more than a frame of another site",
+	When:        read,
+	Fails: func(e *evidence) diag.Failures {
+		if e.page.TextBytes > 200 || len(e.page.Frames) == 0 {
+			return nil
+		}
+		u, err := diag.ParseURL(e.page.Frames[0].URL)
+		if err != nil || !e.foreign(u.Host().Name()) {
+			return nil
+		}
+		return about(u.Host().Name(), "The page has almost no text of its own and shows %s in a frame.", u.Host())
+	},
+}, {
+	Code: "phishing.page.links", Severity: diag.Warning, Weight: 12,
+	Title:       "Login page whose links lead to other sites",
+	Requirement: "The links of a login page lead to its own site",
+	When:        func(e *evidence) bool { return read(e) && e.asksPassword() && e.page.Links.All >= 5 },
+	Fails: func(e *evidence) diag.Failures {
+		l := e.page.Links
+		return diag.FailIf(l.Internal*5 < l.All, "Of %d links only %d stay on the site, as in copies of another one.",
+			l.All, l.Internal)
+	},
+}, {
+	Code: "phishing.redirect.document", Severity: diag.Info, Weight: 10,
+	Title: "Document forwards to another site", Requirement: "No document forwards to another site",
+	When: func(e *evidence) bool { return e.answered() },
+	Fails: func(e *evidence) diag.Failures {
+		if e.end == nil {
+			return nil
+		}
+		for _, h := range e.site.Hops {
+			if h.RedirectType == fetch.MetaRefresh || h.RedirectType == fetch.HeaderRefresh {
+				return diag.Fail("A document at %s forwards the reader, which filters that follow only HTTP redirects do not see.",
+					diag.Quote(h.URL))
+			}
+		}
+		return nil
+	},
+}, {
+	Code: "phishing.redirect.sites", Severity: diag.Info, Weight: 12,
+	Title: "Redirects through several sites", Requirement: "Redirects do not lead over several sites",
+	When: func(e *evidence) bool { return e.answered() },
+	Fails: func(e *evidence) diag.Failures {
+		n := e.sitesPassed()
+		return diag.FailIf(n > 2, "The URL leads through %d sites to %s.", n, e.last().place())
+	},
+}}
 
 // widely are brands whose icons, fonts and frames stand in pages of everybody.
 var widely = diag.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")

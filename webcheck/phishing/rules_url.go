@@ -20,255 +20,215 @@ var (
 	dataURI     = diag.Regexp(`data:(?:text/|image/svg|application/)[a-z0-9.+-]*[;,]`)
 )
 
-var urlRules = diag.Rules[*anatomy]{
-	{
-		Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Category: ofURL, Ref: "RFC 3986 section 7.6",
-		Title: "User name in front of the host", Requirement: "No user name stands before the host",
-		Advice: "Read the host behind the last at sign: that is where the link leads.",
-		Fails: func(a *anatomy) diag.Failures {
-			return diag.FailIf(a.userinfo != "", "%q before the at sign is not part of the host; the link leads to %s.",
-				diag.Quote(a.userinfo), a.url.Host())
-		},
+var urlRules = diag.Rules[*anatomy]{{
+	Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Ref: "RFC 3986 section 7.6",
+	Title: "User name in front of the host", Requirement: "No user name stands before the host",
+	Advice: "Read the host behind the last at sign: that is where the link leads.",
+	Fails: func(a *anatomy) diag.Failures {
+		return diag.FailIf(a.userinfo != "", "%q before the at sign is not part of the host; the link leads to %s.",
+			diag.Quote(a.userinfo), a.url.Host())
 	},
-	{
-		Code: "phishing.url.obfuscated", Severity: diag.Warning, Weight: 35, Category: ofURL,
-		Ref:   "RFC 3986 section 7.6",
-		Title: "URL is obfuscated", Requirement: "The URL is not obfuscated",
-		Fails: func(a *anatomy) diag.Failures {
-			return diag.FailEach(a.tricks, func(trick string) diag.Failures {
-				return diag.Fail("The URL has %s. It leads to %s.", trick, a.url.Host())
-			})
-		},
+}, {
+	Code: "phishing.url.obfuscated", Severity: diag.Warning, Weight: 35, Ref: "RFC 3986 section 7.6",
+	Title: "URL is obfuscated", Requirement: "The URL is not obfuscated",
+	Fails: func(a *anatomy) diag.Failures {
+		return diag.FailEach(a.tricks, func(trick string) diag.Failures {
+			return diag.Fail("The URL has %s. It leads to %s.", trick, a.url.Host())
+		})
 	},
-	{
-		Code: "phishing.url.port", Severity: diag.Info, Weight: 7, Category: ofURL, Ref: "RFC 9110 section 4.2",
-		Title: "Unusual port", Requirement: "The port is that of the scheme",
-		Fails: func(a *anatomy) diag.Failures {
-			usual := a.url.Port() == 80 || a.url.Port() == 443
-			return diag.FailIf(!usual, "The URL names port %d; public sites use 80 and 443.", a.url.Port())
-		},
+}, {
+	Code: "phishing.url.port", Severity: diag.Info, Weight: 7, Ref: "RFC 9110 section 4.2",
+	Title: "Unusual port", Requirement: "The port is that of the scheme",
+	Fails: func(a *anatomy) diag.Failures {
+		usual := a.url.Port() == 80 || a.url.Port() == 443
+		return diag.FailIf(!usual, "The URL names port %d; public sites use 80 and 443.", a.url.Port())
 	},
-	{
-		Code: "phishing.url.unencrypted", Severity: diag.Info, Weight: 3, Category: ofURL,
-		Ref:   "RFC 9110 section 4.2.2",
-		Title: "URL without encryption", Requirement: "The URL is an https URL",
-		Advice: "Enter nothing confidential on a page whose URL begins with http.",
-		Fails: func(a *anatomy) diag.Failures {
-			return diag.FailIf(a.url.Scheme() == "http",
-				"The URL begins with http, so anyone on the network path can read and change the page.")
-		},
+}, {
+	Code: "phishing.url.unencrypted", Severity: diag.Info, Weight: 3, Ref: "RFC 9110 section 4.2.2",
+	Title: "URL without encryption", Requirement: "The URL is an https URL",
+	Advice: "Enter nothing confidential on a page whose URL begins with http.",
+	Fails: func(a *anatomy) diag.Failures {
+		return diag.FailIf(a.url.Scheme() == "http",
+			"The URL begins with http, so anyone on the network path can read and change the page.")
 	},
-	{
-		Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Category: ofURL, Ref: "RFC 2397 section 5",
-		Title: "URL carries a whole document", Requirement: "The URL carries no document",
-		Fails: func(a *anatomy) diag.Failures {
-			found := dataURI().FindString(a.path + "?" + a.query)
-			return diag.FailIf(found != "", "The URL contains a data URI (%s…): a document made by the sender.",
-				diag.Quote(found))
-		},
+}, {
+	Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Ref: "RFC 2397 section 5",
+	Title: "URL carries a whole document", Requirement: "The URL carries no document",
+	Fails: func(a *anatomy) diag.Failures {
+		found := dataURI().FindString(a.path + "?" + a.query)
+		return diag.FailIf(found != "", "The URL contains a data URI (%s…): a document made by the sender.",
+			diag.Quote(found))
 	},
-	{
-		Code: "phishing.url.long", Severity: diag.Info, Weight: 2, Category: ofURL,
-		Title: "Long URL", Requirement: "The URL is not long",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			n := len(a.url.String())
-			return diag.FailIf(n >= longURL, "The URL has %d characters, and few browsers show more than the first 60.", n)
-		},
+}}
+
+// pathRules are about path and query of sites that no brand owns.
+var pathRules = diag.Rules[*anatomy]{{
+	Code: "phishing.url.long", Severity: diag.Info, Weight: 2,
+	Title: "Long URL", Requirement: "The URL is not long",
+	Fails: func(a *anatomy) diag.Failures {
+		n := len(a.url.String())
+		return diag.FailIf(n >= longURL, "The URL has %d characters, and few browsers show more than the first 60.", n)
 	},
-	{
-		Code: "phishing.url.very_long", Severity: diag.Info, Weight: 5, Category: ofURL,
-		Title: "Very long URL", Requirement: "The URL is not very long",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			n := len(a.url.String())
-			return diag.FailIf(n >= veryLongURL,
-				"The URL has %d characters. Kits for phishing pages lengthen URLs to hide the host.", n)
-		},
+}, {
+	Code: "phishing.url.very_long", Severity: diag.Info, Weight: 5,
+	Title: "Very long URL", Requirement: "The URL is not very long",
+	Fails: func(a *anatomy) diag.Failures {
+		n := len(a.url.String())
+		return diag.FailIf(n >= veryLongURL,
+			"The URL has %d characters. Kits for phishing pages lengthen URLs to hide the host.", n)
 	},
-	{
-		Code: "phishing.url.deep", Severity: diag.Info, Weight: 3, Category: ofURL,
-		Title: "Page many directories deep", Requirement: "The page is not many directories deep",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			n := len(a.segments)
-			return diag.FailIf(n >= deepPath, "The path has %d parts. Pages that were put on a broken-into site are often deep.", n)
-		},
+}, {
+	Code: "phishing.url.deep", Severity: diag.Info, Weight: 3,
+	Title: "Page many directories deep", Requirement: "The page is not many directories deep",
+	Fails: func(a *anatomy) diag.Failures {
+		n := len(a.segments)
+		return diag.FailIf(n >= deepPath, "The path has %d parts. Pages that were put on a broken-into site are often deep.", n)
 	},
-	{
-		Code: "phishing.url.program_directory", Severity: diag.Warning, Weight: 21, Category: ofURL,
-		Title:       "Page in a directory of the site's software",
-		Requirement: "The page is in no directory of the site's software",
-		Advice:      "Tell the owner of the site: it may have been hacked.",
-		When:        foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			if dir := a.programDir(); dir != "" && !openExtensions()[extension(a.file())] {
-				return about(dir, "The page lies in the directory %q, where the site's software keeps files that are not pages.",
-					diag.Quote(dir))
+}, {
+	Code: "phishing.url.program_directory", Severity: diag.Warning, Weight: 21,
+	Title:       "Page in a directory of the site's software",
+	Requirement: "The page is in no directory of the site's software",
+	Advice:      "Tell the owner of the site: it may have been hacked.",
+	Fails: func(a *anatomy) diag.Failures {
+		if dir := a.programDir(); dir != "" && !openExtensions()[extension(a.file())] {
+			return about(dir, "The page lies in the directory %q, where the site's software keeps files that are not pages.",
+				diag.Quote(dir))
+		}
+		return nil
+	},
+}, {
+	Code: "phishing.url.keyword", Severity: diag.Info, Weight: 15,
+	Title:       "Path or query speaks of logging in or verifying",
+	Requirement: "Neither path nor query speaks of logging in or verifying",
+	Fails: func(a *anatomy) diag.Failures {
+		list := credentials(a.words)
+		return diag.FailIf(len(list) > 0, "The path or query has %s, like pages that ask for passwords.", quoted(list))
+	},
+}, {
+	Code: "phishing.url.keywords", Severity: diag.Info, Weight: 9,
+	Title: "Several trust words in path or query", Requirement: "Path and query have at most one trust word",
+	Fails: func(a *anatomy) diag.Failures {
+		list := credentials(a.words)
+		return diag.FailIf(len(list) > 1, "The path or query has %s: phishing pages often have several such words.",
+			quoted(list))
+	},
+}, {
+	Code: "phishing.url.kit_parameter", Severity: diag.Info, Weight: 12,
+	Title:       "Query parameters typical of phishing kits",
+	Requirement: "The query has no parameters typical of phishing kits",
+	Fails: func(a *anatomy) diag.Failures {
+		var list []string
+		for _, p := range strings.FieldsFunc(a.query, func(r rune) bool { return r == '&' || r == ';' || r == '?' }) {
+			if name, _, _ := strings.Cut(p, "="); kitParams()[name] && !slices.Contains(list, name) {
+				list = append(list, name)
 			}
+		}
+		return diag.FailIf(len(list) > 0, "The query has %s, as pages made with phishing kits do.", quoted(list))
+	},
+}, {
+	Code: "phishing.url.mail_address", Severity: diag.Warning, Weight: 18,
+	Title: "URL carries a mail address", Requirement: "The URL carries no mail address",
+	Advice: "Do not enter a password on a page that knows your address from the link.",
+	Fails: func(a *anatomy) diag.Failures {
+		found := addressIn(strings.ToLower(a.tail))
+		return diag.FailIf(found != "",
+			"The URL carries an address such as %s, to fill it into a form or to record who clicked.", diag.Quote(found))
+	},
+}, {
+	Code: "phishing.url.embedded_url", Severity: diag.Info, Weight: 15,
+	Title: "Another URL in path or query", Requirement: "There is no other URL in path or query",
+	When: func(a *anatomy) bool { return foreign(a) && !a.namesDomain() },
+	Fails: func(a *anatomy) diag.Failures {
+		return diag.FailIf(a.hasOtherURL(),
+			"The path or query holds another URL, to which the site may redirect, or which is only there to be read.")
+	},
+}, {
+	Code: "phishing.url.double_slash", Severity: diag.Info, Weight: 9, Ref: "RFC 3986 section 3.3",
+	Title: "Empty directory in the path", Requirement: "The path has no empty directory",
+	Fails: func(a *anatomy) diag.Failures {
+		rest := strings.TrimPrefix(strings.ReplaceAll(a.path, "://", ""), "/")
+		return diag.FailIf(strings.Contains(rest, "//"),
+			"The path has two slashes in a row, as paths composed by a program do.")
+	},
+}, {
+	Code: "phishing.url.double_extension", Severity: diag.Warning, Weight: 18,
+	Title: "File pretends to be of another kind", Requirement: "The file has one extension",
+	Fails: func(a *anatomy) diag.Failures {
+		parts := strings.Split(a.file(), ".")
+		n := len(parts)
+		bad := n >= 3 && openExtensions()[parts[n-2]] && lastExtensions()[parts[n-1]]
+		return diag.FailIf(bad, "The file %q looks like a %s, but is not.", diag.Quote(a.file()), parts[max(0, n-2)])
+	},
+}, {
+	Code: "phishing.url.program_page", Severity: diag.Info, Weight: 12,
+	Title: "Page of a server program", Requirement: "The page is not named for a program on the server",
+	Fails: func(a *anatomy) diag.Failures {
+		file := a.file()
+		return diag.FailIf(strings.HasSuffix(file, ".php") || strings.HasSuffix(file, ".cgi") || strings.HasSuffix(file,
+			".pl"),
+			"The page is the program %q. Nearly all phishing kits are written in PHP; so are many honest sites.",
+			diag.Quote(file))
+	},
+}, {
+	Code: "phishing.url.random", Severity: diag.Info, Weight: 17,
+	Title: "Random-looking text in path or query", Requirement: "Path and query have no random-looking text",
+	Fails: func(a *anatomy) diag.Failures {
+		list := a.words
+		i := slices.IndexFunc(list, random)
+		if i < 0 {
 			return nil
-		},
+		}
+		return diag.Fail("The path or query has %q, which looks generated: a token for one visitor, or a name that no filter knows yet.",
+			diag.Quote(list[i]))
 	},
-	{
-		Code: "phishing.url.keyword", Severity: diag.Info, Weight: 15, Category: ofURL,
-		Title:       "Path or query speaks of logging in or verifying",
-		Requirement: "Neither path nor query speaks of logging in or verifying",
-		When:        foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			list := credentials(a.words)
-			return diag.FailIf(len(list) > 0, "The path or query has %s, like pages that ask for passwords.", quoted(list))
-		},
-	},
-	{
-		Code: "phishing.url.keywords", Severity: diag.Info, Weight: 9, Category: ofURL,
-		Title: "Several trust words in path or query", Requirement: "Path and query have at most one trust word",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			list := credentials(a.words)
-			return diag.FailIf(len(list) > 1, "The path or query has %s: phishing pages often have several such words.",
-				quoted(list))
-		},
-	},
-	{
-		Code: "phishing.url.kit_parameter", Severity: diag.Info, Weight: 12, Category: ofURL,
-		Title:       "Query parameters typical of phishing kits",
-		Requirement: "The query has no parameters typical of phishing kits",
-		When:        foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			var list []string
-			for _, p := range strings.FieldsFunc(a.query, func(r rune) bool { return r == '&' || r == ';' || r == '?' }) {
-				if name, _, _ := strings.Cut(p, "="); kitParams()[name] && !slices.Contains(list, name) {
-					list = append(list, name)
-				}
-			}
-			return diag.FailIf(len(list) > 0, "The query has %s, as pages made with phishing kits do.", quoted(list))
-		},
-	},
-	{
-		Code: "phishing.url.mail_address", Severity: diag.Warning, Weight: 18, Category: ofURL,
-		Title: "URL carries a mail address", Requirement: "The URL carries no mail address",
-		Advice: "Do not enter a password on a page that knows your address from the link.",
-		When:   foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			found := addressIn(strings.ToLower(a.tail))
-			return diag.FailIf(found != "",
-				"The URL carries an address such as %s, to fill it into a form or to record who clicked.", diag.Quote(found))
-		},
-	},
-	{
-		Code: "phishing.url.embedded_url", Severity: diag.Info, Weight: 15, Category: ofURL,
-		Title: "Another URL in path or query", Requirement: "There is no other URL in path or query",
-		When: func(a *anatomy) bool { return foreign(a) && !a.namesDomain() },
-		Fails: func(a *anatomy) diag.Failures {
-			return diag.FailIf(a.hasOtherURL(),
-				"The path or query holds another URL, to which the site may redirect, or which is only there to be read.")
-		},
-	},
-	{
-		Code: "phishing.url.double_slash", Severity: diag.Info, Weight: 9, Category: ofURL, Ref: "RFC 3986 section 3.3",
-		Title: "Empty directory in the path", Requirement: "The path has no empty directory",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			rest := strings.TrimPrefix(strings.ReplaceAll(a.path, "://", ""), "/")
-			return diag.FailIf(strings.Contains(rest, "//"),
-				"The path has two slashes in a row, as paths composed by a program do.")
-		},
-	},
-	{
-		Code: "phishing.url.double_extension", Severity: diag.Warning, Weight: 18, Category: ofURL,
-		Title: "File pretends to be of another kind", Requirement: "The file has one extension",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			parts := strings.Split(a.file(), ".")
-			n := len(parts)
-			bad := n >= 3 && openExtensions()[parts[n-2]] && lastExtensions()[parts[n-1]]
-			return diag.FailIf(bad, "The file %q looks like a %s, but is not.", diag.Quote(a.file()), parts[max(0, n-2)])
-		},
-	},
-	{
-		Code: "phishing.url.program_page", Severity: diag.Info, Weight: 12, Category: ofURL,
-		Title: "Page of a server program", Requirement: "The page is not named for a program on the server",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			file := a.file()
-			return diag.FailIf(strings.HasSuffix(file, ".php") || strings.HasSuffix(file, ".cgi") || strings.HasSuffix(file,
-				".pl"),
-				"The page is the program %q. Nearly all phishing kits are written in PHP; so are many honest sites.",
-				diag.Quote(file))
-		},
-	},
-	{
-		Code: "phishing.url.random", Severity: diag.Info, Weight: 17, Category: ofURL,
-		Title: "Random-looking text in path or query", Requirement: "Path and query have no random-looking text",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			list := a.words
-			i := slices.IndexFunc(list, random)
-			if i < 0 {
-				return nil
-			}
-			return diag.Fail("The path or query has %q, which looks generated: a token for one visitor, or a name that no filter knows yet.",
-				diag.Quote(list[i]))
-		},
-	},
-	{
-		Code: "phishing.url.code", Severity: diag.Info, Weight: 13, Category: ofURL,
-		Title: "Path without words", Requirement: "The path has no codes in place of words",
-		When: func(a *anatomy) bool { return foreign(a) && !slices.ContainsFunc(a.words, random) },
-		Fails: func(a *anatomy) diag.Failures {
-			list := words(a.tail)
-			i := slices.IndexFunc(list, coded)
-			if i < 0 {
-				return nil
-			}
-			return diag.Fail("The path or query has %q, a code that means nothing to a reader.", diag.Quote(list[i]))
-		},
-	},
-	{
-		Code: "phishing.url.repeated", Severity: diag.Info, Weight: 15, Category: ofURL,
-		Title: "Directory in a directory of the same name", Requirement: "No directory lies in one of the same name",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			for i, s := range a.segments {
-				if slices.Contains(a.segments[:i], s) && !isDigit(s[0]) {
-					return diag.Fail("The path has the directory %q twice, as when an archive is unpacked on a broken-into site.",
-						diag.Quote(s))
-				}
-			}
+}, {
+	Code: "phishing.url.code", Severity: diag.Info, Weight: 13,
+	Title: "Path without words", Requirement: "The path has no codes in place of words",
+	When: func(a *anatomy) bool { return foreign(a) && !slices.ContainsFunc(a.words, random) },
+	Fails: func(a *anatomy) diag.Failures {
+		list := words(a.tail)
+		i := slices.IndexFunc(list, coded)
+		if i < 0 {
 			return nil
-		},
+		}
+		return diag.Fail("The path or query has %q, a code that means nothing to a reader.", diag.Quote(list[i]))
 	},
-	{
-		Code: "phishing.url.digits", Severity: diag.Info, Weight: 8, Category: ofURL,
-		Title: "Many digits in path or query", Requirement: "Path and query have few digits",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			n := digitsIn(a.path + a.query)
-			return diag.FailIf(n >= 15, "The path and query have %d digits.", n)
-		},
-	},
-	{
-		Code: "phishing.url.home_directory", Severity: diag.Info, Weight: 5, Category: ofURL,
-		Title: "Page in a user's home directory", Requirement: "The page is not in a user's home directory",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			if !strings.HasPrefix(a.path, "/~") {
-				return nil
+}, {
+	Code: "phishing.url.repeated", Severity: diag.Info, Weight: 15,
+	Title: "Directory in a directory of the same name", Requirement: "No directory lies in one of the same name",
+	Fails: func(a *anatomy) diag.Failures {
+		for i, s := range a.segments {
+			if slices.Contains(a.segments[:i], s) && !isDigit(s[0]) {
+				return diag.Fail("The path has the directory %q twice, as when an archive is unpacked on a broken-into site.",
+					diag.Quote(s))
 			}
-			return diag.Fail("The path begins with %q: pages of one user, whatever the host is called.",
-				diag.Quote(a.segments[0]))
-		},
+		}
+		return nil
 	},
-	{
-		Code: "phishing.url.entity", Severity: diag.Info, Weight: 12, Category: ofURL,
-		Title: "HTML entities in the URL", Requirement: "The URL has no HTML entities",
-		When: foreign,
-		Fails: func(a *anatomy) diag.Failures {
-			return diag.FailIf(strings.Contains(a.tail, "&amp;"),
-				"The query has &amp; for &: a program copied it from HTML.")
-		},
+}, {
+	Code: "phishing.url.digits", Severity: diag.Info, Weight: 8,
+	Title: "Many digits in path or query", Requirement: "Path and query have few digits",
+	Fails: func(a *anatomy) diag.Failures {
+		n := digitsIn(a.path + a.query)
+		return diag.FailIf(n >= 15, "The path and query have %d digits.", n)
 	},
-}
+}, {
+	Code: "phishing.url.home_directory", Severity: diag.Info, Weight: 5,
+	Title: "Page in a user's home directory", Requirement: "The page is not in a user's home directory",
+	Fails: func(a *anatomy) diag.Failures {
+		if !strings.HasPrefix(a.path, "/~") {
+			return nil
+		}
+		return diag.Fail("The path begins with %q: pages of one user, whatever the host is called.",
+			diag.Quote(a.segments[0]))
+	},
+}, {
+	Code: "phishing.url.entity", Severity: diag.Info, Weight: 12,
+	Title: "HTML entities in the URL", Requirement: "The URL has no HTML entities",
+	Fails: func(a *anatomy) diag.Failures {
+		return diag.FailIf(strings.Contains(a.tail, "&amp;"), "The query has &amp; for &: a program copied it from HTML.")
+	},
+}}
 
 // maxOtherURLs bounds the URLs within one that are looked at.
 const maxOtherURLs = 10
