@@ -30,12 +30,12 @@ func Suite(tb testing.TB, patterns ...string) (files []string) {
 	tb.Helper()
 	dir := conformanceDir(tb)
 	if _, err := os.Stat(dir); err != nil && os.Getenv("CI") != "true" {
-		tb.Skipf("needs %q, vectors of others: CONFORMANCE.md tells what $CONFORMANCE_DIR holds", patterns)
+		tb.Skipf("%q was made by others and is not here: CONFORMANCE.md tells what $CONFORMANCE_DIR must hold", patterns)
 	}
 	for _, pattern := range patterns {
 		found := filesBelow(tb, dir, pattern)
 		if len(found) == 0 {
-			tb.Fatalf("there is no %s in %s: CONFORMANCE.md tells what $CONFORMANCE_DIR holds", pattern, dir)
+			tb.Fatalf("there is no %s in %s: CONFORMANCE.md tells what $CONFORMANCE_DIR must hold", pattern, dir)
 		}
 		files = append(files, found...)
 	}
