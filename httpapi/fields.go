@@ -56,10 +56,12 @@ type object struct {
 }
 
 var (
-	textType   = reflect.TypeFor[encoding.TextUnmarshaler]()
-	jsonType   = reflect.TypeFor[json.Unmarshaler]()
-	valuesType = reflect.TypeFor[interface{ Values() []string }]()
-	objects    sync.Map // reflect.Type to *object
+	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
+	marshalText  = reflect.TypeFor[encoding.TextMarshaler]()
+	byteListType = reflect.TypeFor[[]byte]()
+	jsonType     = reflect.TypeFor[json.Unmarshaler]()
+	valuesType   = reflect.TypeFor[interface{ Values() []string }]()
+	objects      sync.Map // reflect.Type to *object
 )
 
 // objectOf compiles a struct type once. It panics on a type that the API cannot carry: that is a

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -17,7 +18,7 @@ func TestProblemExamples(t *testing.T) {
 	shown := problemExamples()
 	require.Len(t, shown, len(problemStatuses))
 	for status, r := range problemStatuses {
-		s := d.schema(t, "components", "responses", r.name, "content", jsonMedia, "schema")
+		s := d.schema(t, "components", "responses", strconv.Itoa(status), "content", jsonMedia, "schema")
 		codes := map[ErrorCode]bool{}
 		for name, e := range shown[status] {
 			p := e.(schema)["value"].(Problem)
@@ -42,8 +43,10 @@ func TestHeadersAreDescribed(t *testing.T) {
 	var doc struct {
 		Paths      map[string]map[string]struct{ Responses map[string]described }
 		Components struct{ Responses map[string]described }
+		Always     map[string]any `json:"x-reply-headers"`
+		Success    map[string]any `json:"x-success-headers"`
 	}
-	require.NoError(t, json.Unmarshal(OpenAPI(), &doc))
+	require.NoError(t, json.Unmarshal(writtenDocument(), &doc))
 	row := func(path, method string) map[string]described { return doc.Paths[Prefix+path][method].Responses }
 	check := func(name string, r *reply, responses map[string]described) {
 		t.Helper()
@@ -52,9 +55,14 @@ func TestHeadersAreDescribed(t *testing.T) {
 		if known.Ref != "" {
 			known = doc.Components.Responses[known.Ref[len("#/components/responses/"):]]
 		}
-		names := map[string]bool{}
-		for n := range known.Headers {
-			names[http.CanonicalHeaderKey(n)] = true
+		described, names := []map[string]any{doc.Always, known.Headers}, map[string]bool{}
+		if r.Code == http.StatusOK {
+			described = append(described, doc.Success)
+		}
+		for _, headers := range described {
+			for n := range headers {
+				names[http.CanonicalHeaderKey(n)] = true
+			}
 		}
 		for n := range r.Result().Header {
 			require.True(t, names[http.CanonicalHeaderKey(n)] || headersOfHTTP[n], "%s: %d has the header %s", name, r.Code, n)
@@ -114,20 +122,33 @@ type described struct {
 
 // What a request may leave out is not required, for generators that look at defaults; a reply has none.
 func TestDefaults(t *testing.T) {
-	var doc struct {
-		Components struct {
-			Schemas map[string]struct {
-				Properties map[string]map[string]any
+	var walk func(place string, v any)
+	walk = func(place string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for i, member := range v {
+				walk(fmt.Sprint(place, "/", i), member)
+			}
+		case map[string]any:
+			if properties, ok := v["properties"].(map[string]any); ok {
+				for name, p := range properties {
+					p := p.(map[string]any)
+					require.NotContains(t, p, "default", "%s.%s: openapi-typescript would require it", place, name)
+					if list, ok := p["examples"].([]any); ok && p["type"] == "array" {
+						require.IsType(t, []any{}, list[0], "%s.%s", place, name)
+					}
+				}
+			}
+			for name, member := range v {
+				walk(place+"/"+name, member)
 			}
 		}
 	}
-	require.NoError(t, json.Unmarshal(OpenAPI(), &doc))
-	for name, s := range doc.Components.Schemas {
-		for property, p := range s.Properties {
-			require.NotContains(t, p, "default", "%s.%s: openapi-typescript would require it", name, property)
-			if list, ok := p["examples"].([]any); ok && p["type"] == "array" {
-				require.IsType(t, []any{}, list[0], "%s.%s", name, property)
-			}
+	root := newDocument(t).root
+	walk("components", root["components"].(map[string]any)["schemas"])
+	for path, operations := range root["paths"].(map[string]any) {
+		for _, op := range operations.(map[string]any) {
+			walk(path, op.(map[string]any)["responses"])
 		}
 	}
 }

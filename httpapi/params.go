@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -36,29 +35,54 @@ func paramOf(f *field) Param {
 		Name: f.name, In: f.place, Required: f.required, OneOf: f.oneof, Doc: f.tag.Get("doc"),
 		Default: f.tag.Get("default"), Example: f.tag.Get("example"), Enum: f.limits.enum,
 	}
-	s := &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, request: true}
-	described := s.of(f.typ)
-	if items, ok := described["items"].(schema); ok {
-		p.List, described = true, items
+	t := f.typ
+	if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 && !isText(t) {
+		p.List, t = true, t.Elem()
 	}
-	p.Kinds = kinds(described)
+	p.Kinds = kindsOf(t)
 	return p
 }
 
-func kinds(s schema) []string {
-	switch t := s["type"].(type) {
-	case string:
-		return []string{t}
-	case []string:
-		return t
-	case []any:
-		list := []string{}
-		for _, k := range t {
-			list = append(list, fmt.Sprint(k))
+// A schema is a JSON Schema (2020-12), as OpenAPI 3.1 uses it.
+type schema = map[string]any
+
+// ownSchema is the schema that a type has of its own, or nil.
+func ownSchema(t reflect.Type) schema {
+	if own, ok := reflect.New(t).Interface().(interface{ Schema() schema }); ok && t.Kind() != reflect.Pointer {
+		return own.Schema()
+	}
+	return nil
+}
+
+// kindsOf lists the JSON types of a type's values.
+func kindsOf(t reflect.Type) []string {
+	if own := ownSchema(t); own != nil {
+		switch kinds := own["type"].(type) {
+		case string:
+			return []string{kinds}
+		case []string:
+			return kinds
 		}
-		return list
+		return []string{"object"} // or one of several
+	}
+	switch kind := t.Kind(); {
+	case kind == reflect.Pointer:
+		return kindsOf(t.Elem())
+	case kind == reflect.String, t == byteListType, isText(t):
+		return []string{"string"}
+	case kind == reflect.Bool:
+		return []string{"boolean"}
+	case reflect.Int <= kind && kind <= reflect.Uint64:
+		return []string{"integer"}
+	case kind == reflect.Float32, kind == reflect.Float64:
+		return []string{"number"}
 	}
 	return []string{"object"}
+}
+
+// isText reports whether a type is a text in JSON.
+func isText(t reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && (t.Implements(marshalText) || reflect.PointerTo(t).Implements(textType))
 }
 
 // JSON turns the text of a value, as from a command line, into JSON of a kind that the field takes.

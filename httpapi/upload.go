@@ -181,45 +181,6 @@ func formFault(err error) string {
 	return "a part cannot be read"
 }
 
-// describeUpload adds to the JSON body of a row the other forms that it takes.
-func describeUpload(ep Endpoint, requests *schemas, content schema) {
-	u := ep.op.upload
-	if u == nil {
-		return
-	}
-	properties := schema{filePart: schema{"type": "string", "contentMediaType": "application/octet-stream",
-		"maxLength": u.max, "description": "The file, in place of " + u.field + "."}}
-	for _, f := range objectOf(ep.op.request).fields {
-		if f.name != u.field {
-			properties[f.name] = requests.property(ep.op.request.FieldByIndex(f.index))
-		}
-	}
-	content[formMedia] = schema{"schema": schema{
-		"type": "object", "additionalProperties": false, "properties": properties}}
-	for _, media := range u.media {
-		content[media] = schema{"schema": schema{"type": "string", "contentMediaType": media, "maxLength": u.max}}
-	}
-}
-
-// uploadParameters are the fields beside a body that is the file itself.
-func uploadParameters(ep Endpoint, requests *schemas) []any {
-	u, list := ep.op.upload, []any{}
-	if u == nil || len(u.media) == 0 {
-		return nil
-	}
-	for _, f := range objectOf(ep.op.request).fields {
-		if f.name == u.field {
-			continue
-		}
-		described := requests.property(ep.op.request.FieldByIndex(f.index))
-		text, _ := described["description"].(string)
-		delete(described, "description")
-		list = append(list, schema{"name": f.name, "in": inQuery, "required": false, "schema": described,
-			"description": strings.TrimSpace(text + " Only where the body is the file itself.")})
-	}
-	return list
-}
-
 // readBytes reads a string of base64 (RFC 4648 section 4).
 func (p *parser) readBytes(v reflect.Value, l *limits) {
 	if p.peek() != '"' {

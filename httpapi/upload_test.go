@@ -146,22 +146,22 @@ func TestUploadFingerprint(t *testing.T) {
 // The document describes each form of the body that a row takes.
 func TestUploadDescribed(t *testing.T) {
 	doc := describeRow(t, scanRow)
-	require.JSONEq(t, `{"required": true, "description": "At most 66204 bytes.", "content": {
+	require.JSONEq(t, `{"required": true, "description": "At most 66204 bytes", "content": {
 		"application/json": {"schema": {"type": "object", "additionalProperties": false, "required": ["image_base64"], "properties": {
-			"image_base64": {"type": "string", "contentEncoding": "base64", "minLength": 4, "maxLength": 1336, "description": "A picture."},
-			"max_codes": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many."},
-			"filename": {"type": "string", "maxLength": 20, "description": "Its name."}}}},
+			"image_base64": {"type": "string", "contentEncoding": "base64", "minLength": 4, "maxLength": 1336, "description": "A picture"},
+			"max_codes": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many"},
+			"filename": {"type": "string", "maxLength": 20, "description": "Its name"}}}},
 		"multipart/form-data": {"schema": {"type": "object", "additionalProperties": false, "properties": {
-			"file": {"type": "string", "contentMediaType": "application/octet-stream", "maxLength": 500, "description": "The file, in place of image_base64."},
-			"max_codes": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many."},
-			"filename": {"type": "string", "maxLength": 20, "description": "Its name."}}}},
+			"file": {"type": "string", "contentMediaType": "application/octet-stream", "maxLength": 500, "description": "The file, in place of image_base64"},
+			"max_codes": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many"},
+			"filename": {"type": "string", "maxLength": 20, "description": "Its name"}}}},
 		"image/png": {"schema": {"type": "string", "contentMediaType": "image/png", "maxLength": 500}},
 		"image/gif": {"schema": {"type": "string", "contentMediaType": "image/gif", "maxLength": 500}}}}`, toJSON(t, doc["requestBody"]))
 	require.JSONEq(t, `[
 		{"name": "max_codes", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10},
-			"description": "How many. Only where the body is the file itself."},
+			"description": "How many; only where the body is the file itself"},
 		{"name": "filename", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 20},
-			"description": "Its name. Only where the body is the file itself."},
+			"description": "Its name; only where the body is the file itself"},
 		{"$ref": "#/components/parameters/IdempotencyKey"}]`, toJSON(t, doc["parameters"]))
 }
 

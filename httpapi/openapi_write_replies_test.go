@@ -3,8 +3,10 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
@@ -12,42 +14,40 @@ import (
 
 // problemStatuses are the statuses of refusals and failures, with the codes that use them.
 var problemStatuses = map[int]struct {
-	name    string
 	text    string
 	codes   []ErrorCode
 	headers []string
 }{
-	400: {"BadRequest", "The request is at fault. It costs nothing.", []ErrorCode{InvalidRequest}, nil},
-	401: {"Unauthorized", "The API key is missing, wrong, expired or revoked.",
+	400: {"The request is at fault. It costs nothing.", []ErrorCode{InvalidRequest}, nil},
+	401: {"The API key is missing, wrong, expired or revoked.",
 		[]ErrorCode{invalidAPIKey, expiredAPIKey, revokedAPIKey}, []string{"WWW-Authenticate"}},
-	403: {"Forbidden", "The key may not do this, or the credits are used up.",
+	403: {"The key may not do this, or the credits are used up.",
 		[]ErrorCode{insufficientScope, ipNotAllowed, quotaExceeded},
 		[]string{"X-Credits-Limit", "X-Credits-Remaining"}},
-	404: {"NotFound", "There is nothing at this path.", []ErrorCode{InvalidRequest}, nil},
-	405: {"MethodNotAllowed", "The path knows other methods.", []ErrorCode{InvalidRequest}, []string{"Allow"}},
-	409: {"Conflict", "The idempotency key was used for another request, or the first is still running.",
+	404: {"There is nothing at this path.", []ErrorCode{InvalidRequest}, nil},
+	405: {"The path knows other methods.", []ErrorCode{InvalidRequest}, []string{"Allow"}},
+	409: {"The idempotency key was used for another request, or the first is still running.",
 		[]ErrorCode{idempotencyConflict}, []string{"Retry-After"}},
-	413: {"TooLarge", "The body is too large.", []ErrorCode{InvalidRequest}, nil},
-	415: {"UnsupportedMediaType", "The body has another media type.", []ErrorCode{InvalidRequest}, nil},
-	429: {"TooManyRequests", "The bucket of the key or of the address is empty.",
-		[]ErrorCode{rateLimited}, []string{"Retry-After"}},
-	500: {"InternalError", "The server is at fault. It costs nothing.", []ErrorCode{internalError}, nil},
-	502: {"BadGateway", "A service that the check depends on did not answer.", []ErrorCode{internalError}, nil},
-	503: {"Overloaded", "The server is busy.", []ErrorCode{internalError}, []string{"Retry-After"}},
-	504: {"Timeout", "Nothing could be measured in time.", []ErrorCode{internalError}, nil},
+	413: {"The body is too large.", []ErrorCode{InvalidRequest}, nil},
+	415: {"The body has another media type.", []ErrorCode{InvalidRequest}, nil},
+	429: {"The bucket of the key or of the address is empty.",
+		[]ErrorCode{rateLimited}, append([]string{"Retry-After", "Cache-Control"}, rateHeaderNames...)},
+	500: {"The server is at fault. It costs nothing.", []ErrorCode{internalError}, nil},
+	502: {"A service that the check depends on did not answer.", []ErrorCode{internalError}, nil},
+	503: {"The server is busy.", []ErrorCode{internalError}, []string{"Retry-After"}},
+	504: {"Nothing could be measured in time.", []ErrorCode{internalError}, nil},
 }
 
 func problemResponses() schema {
 	responses, examples := schema{}, problemExamples()
 	for status, r := range problemStatuses {
-		names := append(append([]string{"X-Request-Id", "Cache-Control"}, r.headers...), rateHeaderNames...)
 		codes := make([]string, len(r.codes))
 		for i, c := range r.codes {
 			codes[i] = string(c)
 		}
-		responses[r.name] = schema{
+		responses[strconv.Itoa(status)] = schema{
 			"description": r.text,
-			"headers":     headerRefs(names),
+			"headers":     headerRefs(append([]string{"X-Request-Id"}, r.headers...)),
 			"content": schema{jsonMedia: schema{
 				"schema": schema{"allOf": []any{
 					schema{"$ref": "#/components/schemas/PublicAPIError"},
@@ -64,7 +64,7 @@ func problemResponses() schema {
 func documentResponses() schema {
 	text := schema{"type": "string"}
 	headers := func(names ...string) schema {
-		h := headerRefs(append([]string{"X-Request-Id"}, rateHeaderNames...))
+		h := headerRefs(replyHeaders)
 		h["Cache-Control"] = schema{"description": "The document may be kept, and must be asked for anew.", "schema": text}
 		h["ETag"] = schema{"description": "Names this version of the document.", "schema": text}
 		h["Vary"] = schema{"description": "The document is also sent compressed.", "schema": text}
@@ -77,8 +77,8 @@ func documentResponses() schema {
 		"200": schema{"description": "The OpenAPI document.", "headers": headers("Content-Encoding"),
 			"content": schema{jsonMedia: schema{"schema": schema{"type": "object"}}}},
 		"304": schema{"description": "The client has this version already.", "headers": headers()},
-		"405": schema{"$ref": "#/components/responses/MethodNotAllowed"},
-		"429": schema{"$ref": "#/components/responses/TooManyRequests"},
+		"405": schema{"$ref": "#/components/responses/405"},
+		"429": schema{"$ref": "#/components/responses/429"},
 	}
 }
 
@@ -130,8 +130,10 @@ var (
 		"X-RateLimit-Reset"}
 	deprecationHeaders = []string{"Deprecation", "Sunset"}
 
-	successHeaders = append([]string{"X-Request-Id", "Cache-Control", "X-Credits-Limit", "X-Credits-Remaining",
-		"X-Credits-Consumed", "X-Credits-Overage", "X-Idempotent-Replay"}, rateHeaderNames...)
+	// What every reply has, and every success, is described once.
+	replyHeaders   = append([]string{"X-Request-Id", "Cache-Control"}, rateHeaderNames...)
+	successHeaders = []string{"X-Credits-Limit", "X-Credits-Remaining", "X-Credits-Consumed", "X-Credits-Overage",
+		"X-Idempotent-Replay"}
 )
 
 func headerRefs(names []string) schema {
@@ -149,11 +151,12 @@ func usesDeprecation(table []Endpoint) bool {
 	})
 }
 
-func headerComponents(deprecation bool) schema {
+// sentHeaders are all that the API sends, beside those of HTTP itself.
+func sentHeaders() map[string]schema {
 	integer := schema{"type": "integer", "minimum": 0}
 	text := schema{"type": "string"}
 	header := func(description string, s schema) schema { return schema{"description": description, "schema": s} }
-	components := schema{
+	return map[string]schema{
 		"X-Request-Id":           header("Names the request.", schema{"type": "string", "pattern": "^req_[a-z2-7]{26}$"}),
 		"RateLimit-Policy":       header("The key's rate limit, as \"default\";q=60;w=60.", text),
 		"RateLimit":              header("What is left of it and when it is full again, as \"default\";r=59;t=1.", text),
@@ -174,10 +177,24 @@ func headerComponents(deprecation bool) schema {
 		"Sunset":                 header("When that ends (RFC 8594).", text),
 		"Retry-After":            header("Seconds to wait.", schema{"type": "integer", "minimum": 1}),
 	}
-	if !deprecation { // what no reply has need not be described
-		for _, name := range deprecationHeaders {
-			delete(components, name)
-		}
-	}
+}
+
+// headerComponents are the headers that responses refer to. What only every success has is described once, with
+// x-success-headers.
+func headerComponents(deprecation bool) map[string]schema {
+	components := sentHeaders()
+	maps.DeleteFunc(components, func(name string, _ schema) bool {
+		return name == "X-Credits-Overage" || name == "X-Idempotent-Replay" ||
+			!deprecation && slices.Contains(deprecationHeaders, name) // what no reply has need not be described
+	})
 	return components
+}
+
+// headerTexts are headers themselves.
+func headerTexts(names []string) schema {
+	list, all := schema{}, sentHeaders()
+	for _, n := range names {
+		list[n] = all[n]
+	}
+	return list
 }

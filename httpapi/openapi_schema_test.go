@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding"
 	"encoding/base64"
 	"encoding/json"
 	"net/netip"
@@ -10,53 +9,70 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A schema is a JSON Schema (2020-12), as OpenAPI 3.1 uses it.
-type schema = map[string]any
-
-// schemas makes the schemas of Go types; named structs become components.
+// schemas makes the schemas of Go types; structs become components, but for those that only one place uses.
 type schemas struct {
 	components map[string]schema
 	types      map[string]reflect.Type
-	request    bool // of requests: required and closed; of replies: open, for fields may be added
+	request    bool                 // of requests: required and closed; of replies: open, for fields may be added
+	places     map[reflect.Type]int // that use a struct; nil: it is not known, and each is a component
+	met        map[reflect.Type]int // places so far
 }
 
-// leaves are the schemas of types that are one JSON string.
-var leaves = map[reflect.Type]schema{
-	reflect.TypeFor[diag.Domain](): {"type": "string", "minLength": 1, "maxLength": 254, "format": "idn-hostname",
-		"description": "A domain name as A-labels or Unicode, with or without the final dot."},
-	reflect.TypeFor[diag.Name](): {"type": "string", "minLength": 1, "maxLength": 254,
-		"description": "Any name of the DNS: a domain, also with underscores or a leading *, or the root."},
-	reflect.TypeFor[diag.Selector](): {"type": "string", "minLength": 1, "maxLength": 253},
-	reflect.TypeFor[diag.IP]():       ipSchema,
-	reflect.TypeFor[netip.Addr]():    ipSchema,
-	reflect.TypeFor[netip.Prefix]():  {"type": "string", "description": "An address and a prefix length, such as 192.0.2.0/24."},
-	reflect.TypeFor[time.Time]():     {"type": "string", "format": "date-time"},
+// replyPlaces counts the places of the replies in which a struct is used.
+var replyPlaces = sync.OnceValue(func() map[reflect.Type]int {
+	s := newSchemas()
+	for _, ep := range endpoints {
+		if ep.op.report != nil {
+			s.of(ep.op.report)
+		}
+	}
+	return s.met
+})
+
+func newSchemas() *schemas {
+	return &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, met: map[reflect.Type]int{}}
 }
 
-var ipSchema = schema{"type": "string", "minLength": 2, "maxLength": 45,
-	"description": "An IPv4 or IPv6 address without a zone."}
+// once reports whether a struct has one place only, so that it is described there.
+func (s *schemas) once(t reflect.Type) bool { return s.places[t] == 1 }
 
-var (
-	schemerType  = reflect.TypeFor[interface{ Schema() map[string]any }]()
-	marshalText  = reflect.TypeFor[encoding.TextMarshaler]()
-	rawJSONType  = reflect.TypeFor[json.RawMessage]()
-	byteListType = reflect.TypeFor[[]byte]()
-)
+// A leaf is the schema of a type that is one JSON string, and its name among the components; empty: it has none, for it
+// is no longer than a reference.
+type leaf struct {
+	name   string
+	schema schema
+}
+
+var leaves = map[reflect.Type]leaf{
+	reflect.TypeFor[diag.Domain](): {"Domain", schema{"type": "string", "minLength": 1, "maxLength": 254,
+		"format": "idn-hostname", "description": "A domain name as A-labels or Unicode, with or without the final dot."}},
+	reflect.TypeFor[diag.Name](): {"DNSName", schema{"type": "string", "minLength": 1, "maxLength": 254,
+		"description": "Any name of the DNS: a domain, also with underscores or a leading *, or the root."}},
+	reflect.TypeFor[diag.Selector](): {"", schema{"type": "string", "minLength": 1, "maxLength": 253}},
+	reflect.TypeFor[diag.IP]():       ipLeaf,
+	reflect.TypeFor[netip.Addr]():    ipLeaf,
+	reflect.TypeFor[netip.Prefix]():  {"", schema{"type": "string"}},
+	reflect.TypeFor[time.Time]():     {"", schema{"type": "string", "format": "date-time"}},
+}
+
+var ipLeaf = leaf{"IP", schema{"type": "string", "minLength": 2, "maxLength": 45,
+	"description": "An IPv4 or IPv6 address without a zone."}}
+
+var rawJSONType = reflect.TypeFor[json.RawMessage]()
 
 // of returns the schema of a type, or a reference to its component.
 func (s *schemas) of(t reflect.Type) schema {
 	if leaf, ok := leaves[t]; ok {
-		return clone(leaf)
+		return s.shared(leaf.name, clone(leaf.schema))
 	}
-	for _, candidate := range []reflect.Type{t, reflect.PointerTo(t)} {
-		if candidate.Implements(schemerType) && t.Kind() != reflect.Pointer {
-			return clone(reflect.New(t).Interface().(interface{ Schema() map[string]any }).Schema())
-		}
+	if own := ownSchema(t); own != nil {
+		return clone(own)
 	}
 	switch {
 	case t == rawJSONType:
@@ -64,11 +80,11 @@ func (s *schemas) of(t reflect.Type) schema {
 	case t == byteListType:
 		return schema{"type": "string", "contentEncoding": "base64"}
 	case t.Kind() != reflect.Pointer && (t.Implements(marshalText) || reflect.PointerTo(t).Implements(textType)):
-		return withEnum(schema{"type": "string"}, enumOf(t, ""))
+		return s.word(t)
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return withEnum(schema{"type": "string"}, enumOf(t, ""))
+		return s.word(t)
 	case reflect.Bool:
 		return schema{"type": "boolean"}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -88,8 +104,32 @@ func (s *schemas) of(t reflect.Type) schema {
 	return schema{} // any value
 }
 
+// shared makes a schema a component, if it has a name, and refers to it.
+func (s *schemas) shared(name string, of schema) schema {
+	if name == "" {
+		return of
+	}
+	s.components[name] = of
+	return schema{"$ref": "#/components/schemas/" + name}
+}
+
+// word is the schema of a string. The enumerations of package diag, which every operation has, are components.
+func (s *schemas) word(t reflect.Type) schema {
+	values, name := enumOf(t, ""), ""
+	if len(values) > 0 && path.Base(t.PkgPath()) == "diag" {
+		name = t.Name()
+	}
+	return s.shared(name, withEnum(schema{"type": "string"}, values))
+}
+
 // reference makes a struct a component, once, and refers to it.
 func (s *schemas) reference(t reflect.Type) schema {
+	if s.met != nil {
+		s.met[t]++
+	}
+	if s.once(t) {
+		return s.object(t)
+	}
 	name := s.name(t)
 	if _, ok := s.components[name]; !ok {
 		s.components[name] = nil // a type that holds itself ends here
@@ -125,28 +165,40 @@ func genericName(name string) string {
 	return name + strings.ToUpper(pkg[:1]) + pkg[1:] + of
 }
 
-// object describes a struct. The tag later of an embedded one names members that replies have got since the first
-// version of the API: they are always there, and clients that validate need not know of them.
+// object describes a struct. What a reply embeds is a component of its own, which others embed too. The tag later of an
+// embedded struct names members that replies have got since the first version of the API: they are always there, and
+// clients that validate need not know of them.
 func (s *schemas) object(t reflect.Type) schema {
-	properties, required, later := schema{}, []string{}, []string{}
+	properties, required, later, mixed := schema{}, []string{}, []string{}, []any{}
+	var component []int // the index of the last embedded struct that is one
 	for _, sf := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		if sf.Anonymous && name == "" || !sf.IsExported() || name == "-" {
+		switch {
+		case len(component) > 0 && slices.Equal(sf.Index[:min(len(component), len(sf.Index))], component): // described there
+		case sf.Anonymous && name == "":
 			later = append(later, strings.Fields(sf.Tag.Get("later"))...)
-			continue
-		}
-		if s.request && placeOf(sf) != inBody {
-			continue // it is described as a parameter
-		}
-		properties[name] = s.property(sf)
-		if !optional(sf) && sf.Tag.Get("oneof") == "" && !slices.Contains(later, name) {
-			required = append(required, name)
+			if embedded := s.of(sf.Type); !s.request && len(later) == 0 && embedded["$ref"] != nil {
+				component, mixed = sf.Index, append(mixed, embedded)
+			}
+		case !sf.IsExported() || name == "-":
+		case s.request && placeOf(sf) != inBody: // it is described as a parameter
+		default:
+			properties[name] = s.property(sf)
+			if !optional(sf) && sf.Tag.Get("oneof") == "" && !slices.Contains(later, name) {
+				required = append(required, name)
+			}
 		}
 	}
-	o := schema{"type": "object", "properties": properties}
+	o := schema{"type": "object"}
+	if len(properties) > 0 || len(mixed) == 0 {
+		o["properties"] = properties
+	}
 	if len(required) > 0 {
 		slices.Sort(required)
 		o["required"] = required
+	}
+	if len(mixed) > 0 {
+		o["allOf"] = mixed
 	}
 	if s.request {
 		o["additionalProperties"] = false
@@ -207,15 +259,17 @@ func (s *schemas) property(sf reflect.StructField) schema {
 	if pattern := sf.Tag.Get("pattern"); pattern != "" {
 		base["pattern"] = pattern
 	}
-	withEnum(base, enumOf(sf.Type, sf.Tag))
+	if _, ok := sf.Tag.Lookup("enum"); ok {
+		withEnum(base, enumOf(sf.Type, sf.Tag))
+	}
 	if text, ok := sf.Tag.Lookup("default"); ok && s.request { // a reply has what it has
 		p["default"] = literal(text, p)
 	}
-	if text, ok := sf.Tag.Lookup("example"); ok {
+	if text, ok := sf.Tag.Lookup("example"); ok && s.request {
 		p["examples"] = []any{exampleLiteral(text, p)}
 	}
 	if doc := sf.Tag.Get("doc"); doc != "" {
-		p["description"] = sentence(doc)
+		p["description"] = phrase(doc)
 	}
 	if !s.request && sf.Type.Kind() == reflect.Pointer && !optional(sf) {
 		return nullable(p)
@@ -291,14 +345,8 @@ func exampleLiteral(text string, s schema) any {
 	return []any{literal(text, items)}
 }
 
-// sentence makes a tag's phrase a sentence.
-func sentence(doc string) string {
-	s := strings.ToUpper(doc[:1]) + doc[1:]
-	if strings.HasSuffix(s, ".") {
-		return s
-	}
-	return s + "."
-}
+// phrase is a tag's text as it stands in the document.
+func phrase(doc string) string { return strings.ToUpper(doc[:1]) + strings.TrimSuffix(doc[1:], ".") }
 
 func clone(s schema) schema {
 	c := make(schema, len(s))
