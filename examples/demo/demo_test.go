@@ -40,7 +40,25 @@ func TestEveryOperation(t *testing.T) {
 			status, body, err := d.call(t.Context(), ep.Method, target, string(fields))
 			require.NoError(t, err)
 			assert.Equal(t, http.StatusOK, status, "%s", body)
+			assert.NotRegexp(t, `"checked_at":"[^"]*\.`, body, "whole seconds do")
 		})
+	}
+}
+
+// The operations that join many checks answer in a few kilobytes, unless the whole of each part is asked for.
+func TestSizeOfReplies(t *testing.T) {
+	d := startDemo(t)
+	for _, name := range []string{"mail/domain-check", "deliverability/score"} {
+		size := map[string]int{}
+		for _, detail := range []string{"summary", "full"} {
+			body := `{"domain":"good.example","detail":"` + detail + `"}`
+			status, reply, err := d.call(t.Context(), http.MethodPost, httpapi.Prefix+"/"+name, body)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusOK, status, reply)
+			size[detail] = len(reply)
+		}
+		assert.LessOrEqual(t, size["summary"], 25_600, name)
+		assert.Greater(t, size["full"], 2*size["summary"], name)
 	}
 }
 
