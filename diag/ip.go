@@ -46,6 +46,16 @@ func (ip IP) Reverse() string {
 	return name
 }
 
+// AddressRecord returns the A or AAAA record that gives a name an address.
+func AddressRecord(name string, ip netip.Addr, ttl uint32) dns.RR {
+	header := dns.RR_Header{Name: dns.Fqdn(name), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}
+	if ip.Is4() {
+		return &dns.A{Hdr: header, A: ip.AsSlice()}
+	}
+	header.Rrtype = dns.TypeAAAA
+	return &dns.AAAA{Hdr: header, AAAA: ip.AsSlice()}
+}
+
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (ip *IP) UnmarshalText(text []byte) (err error) {
 	*ip, err = ParseIP(string(text))

@@ -3,8 +3,10 @@ package diagtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -109,10 +111,7 @@ func (n *network) close() {
 	n.mu.Lock()
 	n.closed = true
 	stops := n.stops
-	var open []*conn
-	for c := range n.conns {
-		open = append(open, c)
-	}
+	open := slices.Collect(maps.Keys(n.conns))
 	n.mu.Unlock()
 	for _, stop := range stops {
 		stop()

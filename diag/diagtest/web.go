@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -137,16 +138,7 @@ func (w *World) Host(name string, addrs ...string) []netip.Addr {
 
 func (w *World) host(name string, ips ...netip.Addr) {
 	w.net.reserve(ips...)
-	for _, ip := range ips {
-		h := dns.RR_Header{Name: dns.Fqdn(name), Class: dns.ClassINET, Ttl: 300}
-		if ip.Is4() {
-			h.Rrtype = dns.TypeA
-			w.dns.add(&dns.A{Hdr: h, A: ip.AsSlice()})
-			continue
-		}
-		h.Rrtype = dns.TypeAAAA
-		w.dns.add(&dns.AAAA{Hdr: h, AAAA: ip.AsSlice()})
-	}
+	w.dns.add(diag.Map(ips, func(ip netip.Addr) dns.RR { return diag.AddressRecord(name, ip, 300) })...)
 }
 
 // A webServer serves the sites of one address and port.

@@ -41,9 +41,7 @@ func (c *Client) fetchDomain(ctx context.Context, env *diag.Env, req DomainReque
 	if e.rdap, err = askRDAP(ctx, env, e.services, "domain/"+e.name, classDomain); err != nil {
 		return nil, err
 	}
-	if o := e.rdap.object; o != nil && o.name != "" && o.name != e.name {
-		e.rdap.outcome, e.rdap.object, e.rdap.reason = unreadable, nil, "its answer is about another domain"
-	}
+	e.rdap.mustBe(e.name)
 	switch {
 	case e.rdap.outcome == found:
 		if follow {
@@ -87,11 +85,16 @@ func (e *domainEvidence) askRegistrar(ctx context.Context, env *diag.Env) error 
 		}
 		a = rdapAnswer{outcome: unanswered, url: url, reason: "it did not answer in time"}
 	}
-	if o := a.object; o != nil && o.name != "" && o.name != e.name {
-		a.outcome, a.object, a.reason = unreadable, nil, "its answer is about another domain"
-	}
+	a.mustBe(e.name)
 	e.registrar = a
 	return nil
+}
+
+// mustBe makes an answer unreadable that is about another domain.
+func (a *rdapAnswer) mustBe(domain string) {
+	if o := a.object; o != nil && o.name != "" && o.name != domain {
+		a.outcome, a.object, a.reason = unreadable, nil, "its answer is about another domain"
+	}
 }
 
 // askWhois asks the WHOIS servers one after the other.

@@ -2,10 +2,10 @@ package zonecheck
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -113,18 +113,9 @@ func (c *zoneCut) referralSize() int {
 		for _, g := range c.glue[host] {
 			if !seen[g.IP.Is6()] {
 				seen[g.IP.Is6()] = true
-				m.Extra = append(m.Extra, addressRecord(host, g.IP))
+				m.Extra = append(m.Extra, diag.AddressRecord(host, g.IP, 0))
 			}
 		}
 	}
 	return m.Len()
-}
-
-func addressRecord(host string, ip netip.Addr) dns.RR {
-	header := dns.RR_Header{Name: host, Rrtype: dns.TypeA, Class: dns.ClassINET}
-	if ip.Is6() {
-		header.Rrtype = dns.TypeAAAA
-		return &dns.AAAA{Hdr: header, AAAA: ip.AsSlice()}
-	}
-	return &dns.A{Hdr: header, A: ip.AsSlice()}
 }

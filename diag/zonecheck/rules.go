@@ -7,30 +7,28 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-type rule = diag.Rule[*evidence]
-
 // rules is the table, in the order in which a zone is looked up. Zonemaster's cases SYNTAX01 and
 // SYNTAX02 have no rule: a [diag.Domain] has neither other characters nor a hyphen at its ends.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(in(categoryParent, existenceRules, diag.FromRequest), ofZone(
-		standing(categoryParent, parentRules, parents), in(categoryDelegation, delegationRules, parents, recordsNS),
-		in(categoryGlue, glueRules, parents, hosts), standing(categoryNameserver, nameRules, hosts),
+	return slices.Concat(ofCategory(categoryParent, existenceRules, diag.FromRequest), ofZone(
+		standing(categoryParent, parentRules, parents), ofCategory(categoryDelegation, delegationRules, parents, recordsNS),
+		ofCategory(categoryGlue, glueRules, parents, hosts), standing(categoryNameserver, nameRules, hosts),
 		standing(categoryNameserver, serverRules, servers),
 		standing(categoryNameserver, behaviourRules, recordsA, recordsAAAA),
 		standing(categoryTransport, transportRules, servers), standing(categoryTransport, ednsRules, identity),
 		standing(categorySecurity, securityRules, identity),
-		in(categorySecurity, keyRules, parentDS, recordsKeys, identity),
-		standing(categorySecurity, signatureRules.With(rule{When: judged}), recordsKeys, identity, recordsNS, recordsA,
-			recordsAAAA, recordsMX, recordsTXT, www, absent, content),
-		in(categorySecurity, childRules, content, parentDS, recordsKeys),
-		in(categoryNameserver, diversityRules, parents, recordsNS, hosts, servers),
-		standing(categorySOA, soaRules, servers), standing(categorySOA, timerRules.With(rule{When: hasSOA}), servers),
+		ofCategory(categorySecurity, keyRules, parentDS, recordsKeys, identity),
+		standing(categorySecurity, signatureRules, recordsKeys, identity, recordsNS, recordsA, recordsAAAA, recordsMX,
+			recordsTXT, www, absent, content),
+		ofCategory(categorySecurity, childRules, content, parentDS, recordsKeys),
+		ofCategory(categoryNameserver, diversityRules, parents, recordsNS, hosts, servers),
+		standing(categorySOA, soaRules, servers), standing(categorySOA, timerRules, servers),
 		standing(categoryRecords, recordRules, recordsA, recordsAAAA, www, content),
 		standing(categoryRecords, aliasRules, aliases), standing(categoryMail, mailRules, recordsMX, mailHosts)))
 })
 
-// in returns rules of a category that read sources.
-func in(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
+// ofCategory returns rules of a category that read sources.
+func ofCategory(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
 	list := rules.Reading(sources...)
 	for i := range list {
 		list[i].Category = c
@@ -41,7 +39,7 @@ func in(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) di
 // standing returns such rules that state facts: what one server is seen to do wrong is wrong, whatever others did not
 // say.
 func standing(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
-	return in(c, rules, sources...).With(rule{Stands: true})
+	return ofCategory(c, rules, sources...).With(diag.Rule[*evidence]{Stands: true})
 }
 
 // ofZone returns rules that apply unless the name is known not to be a zone: of a name that does not

@@ -110,7 +110,7 @@ var signatureRules = diag.Rules[*evidence]{{
 			"The NSEC3PARAM record of %s asks for %d iterations; many resolvers accept %d at most.",
 			e.Domain, n, dnssec.MaxIterations)
 	},
-}}
+}}.With(diag.Rule[*evidence]{When: judged})
 
 // hashed reports whether the parameters of NSEC3 are known.
 func hashed(e *evidence) bool { return signed(e) && e.sec.param != nil }

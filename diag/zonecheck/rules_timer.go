@@ -51,7 +51,7 @@ var timerRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.soa().Minttl > mostMinimum, "The SOA minimum is %s.", seconds(e.soa().Minttl))
 	},
-}}
+}}.With(diag.Rule[*evidence]{When: hasSOA})
 
 func refresh(s *dns.SOA) (string, uint32) { return "refresh time", s.Refresh }
 

@@ -220,7 +220,7 @@ func (w *wire) stray(ctx context.Context, ip netip.Addr, q *dns.Msg) Reply {
 func (w *wire) public(ip netip.Addr) bool {
 	var guard diag.Guard
 	if w.env != nil {
-		return w.env.Guard.Check(netip.AddrPortFrom(ip, 53), diag.DNSPorts) == nil
+		guard = w.env.Guard
 	}
 	return guard.Check(netip.AddrPortFrom(ip, 53), diag.DNSPorts) == nil
 }
