@@ -31,6 +31,7 @@ type FlattenReport struct {
 	// DNSLookups are those of the source record, as far as they were seen.
 	DNSLookups int    `json:"dns_lookups" min:"0" doc:"terms that need the DNS, behind the source record"`
 	Error      string `json:"error,omitempty" doc:"why it failed"`
+	Partial    bool   `json:"partial" doc:"whether a name server left a question unanswered"`
 	diag.Verdict
 }
 
@@ -67,6 +68,7 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 	e.flatten()
 	report := &FlattenReport{
 		Published: e.published, DNSLookups: e.tree.Root.CumulativeLookups, Verdict: rules.Judge(&e, textsFor(e.existing)),
+		Partial: len(e.Unanswered()) > 0,
 	}
 	report.Error = e.failure()
 	return report, nil

@@ -109,6 +109,7 @@ type ResolveRequest struct {
 type ResolveReport struct {
 	Profile    Profile    `json:"profile" doc:"the profile as it is now"`
 	Resolution Resolution `json:"resolution" doc:"the entry in its history"`
+	Partial    bool       `json:"partial" doc:"whether a name server left a question unanswered"`
 	diag.Verdict
 }
 

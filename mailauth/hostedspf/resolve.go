@@ -150,7 +150,7 @@ func (j *job) finish(
 		after.Records = []Record{}
 	}
 	j.tell(before, after, o.Resolution)
-	return &ResolveReport{Profile: after, Resolution: o.Resolution.Clone(), Verdict: report.Verdict}, nil
+	return &ResolveReport{Profile: after, Resolution: o.Resolution.Clone(), Partial: report.Partial, Verdict: report.Verdict}, nil
 }
 
 // outcome compares what was found with what is published.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/diag"
@@ -65,6 +66,12 @@ func TestRules(t *testing.T) {
 		require.Equal(t, []diag.Code{"spf.hosted.domain.unused"}, seen.Add(report.Verdict))
 		require.Equal(t, "v=spf1 redirect=flat.example.net", report.Recommendations[0].SuggestedValue)
 	}
+	// Without an answer about the domain's own record that is not judged, and the report says so.
+	unheard := world(t, "")
+	unheard.Break("example.com", dns.RcodeServerFailure)
+	report := flatten(t, unheard, "v=spf1 include:pass.example -all")
+	require.Empty(t, seen.Add(report.Verdict))
+	require.True(t, report.Partial)
 	// Whoever passes by another record of the domain may not pass by the source record.
 	for _, zone := range []string{`example.com. TXT "v=spf1 ip4:192.0.2.1 -all"`, "example.com. TXT \"v=spf1 a -all\"\n" +
 		`example.com. TXT "v=spf1 include:pass.example -all"`} {
@@ -73,7 +80,7 @@ func TestRules(t *testing.T) {
 		require.Empty(t, report.Recommendations[0].SuggestedValue)
 	}
 	// Modifiers that are named like mechanisms lead nowhere.
-	report := flatten(t, world(t, `example.com. TXT "v=spf1 include=flat.example.net -all"`), "v=spf1 -all")
+	report = flatten(t, world(t, `example.com. TXT "v=spf1 include=flat.example.net -all"`), "v=spf1 -all")
 	require.Equal(t, []diag.Code{"spf.hosted.domain.unused"}, seen.Add(report.Verdict))
 
 	big, source := manyNetworks(t, 300)
