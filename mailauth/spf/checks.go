@@ -42,8 +42,8 @@ func thorough(r diag.Rule[*evidence]) diag.Rule[*evidence] {
 	return r
 }
 
-// at returns where a term stands in the record that is examined, or the term that leads to its record.
-func at(n *Node, t *eval.Term) *diag.Location {
+// placeOf returns where a term stands in the record that is examined, or the term that leads to its record.
+func placeOf(n *Node, t *eval.Term) *diag.Location {
 	if n.lead != nil {
 		t = n.lead
 	}
@@ -52,7 +52,7 @@ func at(n *Node, t *eval.Term) *diag.Location {
 
 // blame is a failure of a term. Its target is the term, or the domain whose record has it.
 func blame(n *Node, t *eval.Term, format string, args ...any) diag.Failure {
-	f := diag.Failure{Detail: fmt.Sprintf(format, args...), Target: diag.Quote(t.Raw), Location: at(n, t)}
+	f := diag.Failure{Detail: fmt.Sprintf(format, args...), Target: diag.Quote(t.Raw), Location: placeOf(n, t)}
 	if n.Depth > 0 {
 		f.Detail = "In the SPF record of " + diag.Quote(n.Domain) + ": " + f.Detail
 		f.Target = diag.Quote(n.Domain)
@@ -100,7 +100,7 @@ func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
 		var list diag.Failures
 		for _, n := range e.nodes[1:] {
 			if detail := check(n); detail != "" {
-				list = append(list, diag.Failure{Detail: detail, Target: diag.Quote(n.Domain), Location: at(n, nil)})
+				list = append(list, diag.Failure{Detail: detail, Target: diag.Quote(n.Domain), Location: placeOf(n, nil)})
 			}
 		}
 		return gathered(list)

@@ -286,7 +286,7 @@ func TestLookup(t *testing.T) {
 	large.Zone(longRecords())
 	seen = append(seen, lookup(t, large).Verdict)
 	diagtest.CoverRules(t, rules(), seen)
-	diagtest.CheckTexts(t, texts, (*LookupReport)(nil).Rules(), seen)
+	diagtest.CheckTexts(t, verdicts, (*LookupReport)(nil).Rules(), seen)
 }
 
 // networks makes terms of 18 bytes or so.

@@ -128,8 +128,8 @@ func (e *evidence) lookupCount() Count {
 	return Count{n, eval.MaxLookups, n > eval.MaxLookups, e.offline}
 }
 
-// valid reports whether nothing is worse than a warning, in what was found and in what is not known.
-func (e *evidence) valid(v diag.Verdict) bool {
+// isValid reports whether nothing is worse than a warning, in what was found and in what is not known.
+func (e *evidence) isValid(v diag.Verdict) bool {
 	grave := func(f diag.Finding) bool { return f.Severity >= diag.Error }
 	return len(e.records) == 1 && !slices.ContainsFunc(v.Findings, grave) && !slices.Contains(e.Unanswered(), fromOthers)
 }
@@ -141,8 +141,8 @@ func (e *evidence) partial() bool {
 		e.result != nil && e.result.Outcome == eval.Temperror
 }
 
-// terms describes the terms of the record itself.
-func (e *evidence) terms() []TermReport {
+// termReports describes the terms of the record itself.
+func (e *evidence) termReports() []TermReport {
 	list := make([]TermReport, 0, len(e.tree.Root.Terms))
 	for i := range e.tree.Root.Terms {
 		t := &e.tree.Root.Terms[i]
@@ -167,8 +167,8 @@ func (e *evidence) terms() []TermReport {
 	return list
 }
 
-// value returns the value of the first valid term of a name in the record itself; empty if there is none.
-func (e *evidence) value(name eval.Name) string {
+// valueOf returns the value of the first valid term of a name in the record itself; empty if there is none.
+func (e *evidence) valueOf(name eval.Name) string {
 	if record := e.tree.Root.Parsed; record != nil && record.Find(name) != nil {
 		return record.Find(name).Value
 	}

@@ -51,7 +51,7 @@ func TestValidateReport(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	require.NoError(t, rules().Check())
-	golden(t, "texts.json", texts)
+	golden(t, "texts.json", verdicts)
 }
 
 func TestSuggestions(t *testing.T) {

@@ -45,7 +45,7 @@ var limitRules = diag.Rules[*evidence]{
 		When:   online,
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			n := e.tree.Voids()
-			return diag.FailIf(n > eval.MaxVoids, "%d lookups find nothing: %s.", n, voids(e, func(t *ResolvedTerm) bool { return t.Void }))
+			return diag.FailIf(n > eval.MaxVoids, "%d lookups find nothing: %s.", n, voidTerms(e, func(t *ResolvedTerm) bool { return t.Void }))
 		}),
 	}),
 	{
@@ -58,11 +58,11 @@ var limitRules = diag.Rules[*evidence]{
 			var list diag.Failures
 			if n := e.tree.Voids4(); n > eval.MaxVoids && len(e.authorized.v4) > 0 {
 				list = append(list, diag.Fail("For IPv4 clients %d lookups find nothing: %s.", n,
-					voids(e, func(t *ResolvedTerm) bool { return t.Void4 }))...)
+					voidTerms(e, func(t *ResolvedTerm) bool { return t.Void4 }))...)
 			}
 			if n := e.tree.Voids6(); n > eval.MaxVoids && len(e.authorized.v6) > 0 {
 				list = append(list, diag.Fail("For IPv6 clients %d lookups find nothing: %s.", n,
-					voids(e, func(t *ResolvedTerm) bool { return t.Void6 }))...)
+					voidTerms(e, func(t *ResolvedTerm) bool { return t.Void6 }))...)
 			}
 			return list
 		},
@@ -103,8 +103,8 @@ func named(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// voids lists terms of all records.
-func voids(e *evidence, is func(*ResolvedTerm) bool) string {
+// voidTerms lists terms of all records.
+func voidTerms(e *evidence, is func(*ResolvedTerm) bool) string {
 	var list []string
 	for _, n := range e.nodes {
 		for i := range n.Terms {

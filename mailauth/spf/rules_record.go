@@ -29,8 +29,8 @@ func unneeded(e *evidence) bool {
 	return known && !needed(e)
 }
 
-// absent finds that there is no record, nor anything that was meant as one.
-func absent(e *evidence) diag.Failures {
+// noRecord finds that there is no record, nor anything that was meant as one.
+func noRecord(e *evidence) diag.Failures {
 	if len(e.records)+len(e.strays) > 0 {
 		return nil
 	}
@@ -102,7 +102,7 @@ var recordRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"spf.domain.nxdomain"}, Ref: "RFC 7208 section 3",
 		Title: "No SPF record", Requirement: "The domain has an SPF record",
 		Advice: "Publish one TXT record at the domain itself that lists every host and service that sends its mail.",
-		When:   needed, Fails: absent,
+		When:   needed, Fails: noRecord,
 	},
 	{
 		Code: "spf.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 20,
@@ -111,7 +111,7 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "No SPF record on a domain without mail",
 		Requirement: "The domain has an SPF record, although it receives no mail",
 		Advice:      "Publish v=spf1 -all if nobody sends mail for the domain, so that receivers can refuse forged mail.",
-		When:        unneeded, Fails: absent,
+		When:        unneeded, Fails: noRecord,
 	},
 	{
 		Code: "spf.record.version", Severity: diag.Critical, Weight: 5, Category: factorRecord,
@@ -123,7 +123,7 @@ var recordRules = diag.Rules[*evidence]{
 			if len(e.records) > 0 {
 				return nil
 			}
-			return strays(e)
+			return strayTexts(e)
 		},
 	},
 	{
@@ -131,7 +131,7 @@ var recordRules = diag.Rules[*evidence]{
 		Ref:   "RFC 7208 section 4.5",
 		Title: "Another TXT record looks like a broken SPF record", Requirement: "No other TXT record looks like SPF",
 		Advice: "Remove the TXT record that does not begin with v=spf1 and a space: receivers ignore it.",
-		When:   func(e *evidence) bool { return len(e.records) > 0 }, Fails: strays,
+		When:   func(e *evidence) bool { return len(e.records) > 0 }, Fails: strayTexts,
 	},
 	{
 		Code: "spf.record.split", Severity: diag.Error, Weight: 3, Category: factorRecord,
@@ -158,7 +158,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 }
 
-func strays(e *evidence) diag.Failures {
+func strayTexts(e *evidence) diag.Failures {
 	var list diag.Failures
 	for _, s := range e.strays {
 		f := diag.Failure{Detail: fmt.Sprintf("Receivers ignore the text %q.", diag.Quote(s))}

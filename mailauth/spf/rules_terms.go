@@ -158,8 +158,8 @@ func shadowed(e *evidence) diag.Failures {
 	})(e)
 }
 
-// lists reports whether a term names senders, in effect or in vain.
-func lists(t ResolvedTerm) bool {
+// listsSender reports whether a term names senders, in effect or in vain.
+func listsSender(t ResolvedTerm) bool {
 	return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect ||
 		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)
 }
@@ -192,7 +192,7 @@ var policyRules = diag.Rules[*evidence]{
 		Title: "SPF lists senders, but nobody passes", Requirement: "The listed senders pass",
 		Advice: "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
 		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.tree.Root.Terms, lists) && !slices.ContainsFunc(e.nodes, (*Node).broken)
+			return slices.ContainsFunc(e.tree.Root.Terms, listsSender) && !slices.ContainsFunc(e.nodes, (*Node).broken)
 		},
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			for i := range e.tree.Root.Terms {
@@ -247,7 +247,7 @@ var policyRules = diag.Rules[*evidence]{
 		Requirement: "A record without senders is v=spf1 -all",
 		Advice:      "Publish v=spf1 -all and nothing else if the domain sends no mail.",
 		When: func(e *evidence) bool {
-			return e.complete && !e.tree.Root.dynamic() && !slices.ContainsFunc(e.tree.Root.Terms, lists)
+			return e.complete && !e.tree.Root.dynamic() && !slices.ContainsFunc(e.tree.Root.Terms, listsSender)
 		},
 		Fails: func(e *evidence) diag.Failures {
 			if !e.authorized.IsEmpty() || e.tree.Root.Parsed.String() == "v=spf1 -all" {

@@ -69,10 +69,10 @@ var treeRules = diag.Rules[*evidence]{
 		}))),
 	treeRule("spf.include.missing", 5, "SPF includes a domain without an SPF record", "Every included domain has an SPF record", "5.2",
 		"Remove the include or correct its domain: receivers that evaluate it return permerror.",
-		suggesting(missing(viaInclude, "includes"))),
+		suggesting(withoutRecord(viaInclude, "includes"))),
 	treeRule("spf.redirect.missing", 5, "SPF redirects to a domain without an SPF record", "The domain of redirect has an SPF record", "6.1",
 		"Correct the domain, or list the hosts in this record: without a record there, receivers return permerror.",
-		missing(viaRedirect, "redirects to")),
+		withoutRecord(viaRedirect, "redirects to")),
 	treeRule("spf.include.multiple", 2, "SPF leads to a domain with several SPF records",
 		"Every domain that the record leads to has only one SPF record", "4.5",
 		"Ask the operator of that domain to merge its records, and remove the term until then.",
@@ -124,7 +124,7 @@ func loopText(n *Node) string {
 		diag.Quote(strings.Join(n.path(), " > ")))
 }
 
-func missing(via Via, verb string) func(*evidence) diag.Failures {
+func withoutRecord(via Via, verb string) func(*evidence) diag.Failures {
 	return inNodes(func(n *Node) string {
 		if n.Via != via || n.State != NodeNone && n.State != NodeMalformed {
 			return ""

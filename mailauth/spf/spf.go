@@ -59,13 +59,13 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	e.suggest()
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain, *e.published.answer, e.records, e.now, env.Now()),
-		Verdict:      rules().Judge(e, texts), RecordsCount: len(e.records), Terms: e.terms(),
-		AllQualifier: e.allQualifier(), Redirect: e.value(eval.Redirect), Exp: e.value(eval.Exp), DNSLookups: e.lookupCount(),
+		Verdict:      rules().Judge(e, verdicts), RecordsCount: len(e.records), Terms: e.termReports(),
+		AllQualifier: e.allQualifier(), Redirect: e.valueOf(eval.Redirect), Exp: e.valueOf(eval.Exp), DNSLookups: e.lookupCount(),
 		VoidLookups: Count{e.tree.Voids(), eval.MaxVoids, e.tree.Voids() > eval.MaxVoids, false},
 		Tree:        e.nodeReport(e.tree.Root), Authorized: e.authorizedReport(), Providers: e.tree.providers(), IPTest: e.ipTest(),
 		Partial: e.partial(),
 	}
-	r.Valid = e.valid(r.Verdict)
+	r.Valid = e.isValid(r.Verdict)
 	if len(e.records) > 0 {
 		r.Version = "spf1"
 	}
@@ -116,11 +116,11 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	e.suggest()
 	text := e.tree.Root.Record
 	r := &ValidateReport{
-		Record: clean(text), Verdict: rules().Judge(e, textsAlone), Terms: e.terms(), AllQualifier: e.allQualifier(),
-		Redirect: e.value(eval.Redirect), Exp: e.value(eval.Exp), DNSLookups: e.lookupCount(), LengthBytes: len(text),
+		Record: clean(text), Verdict: rules().Judge(e, verdictsAlone), Terms: e.termReports(), AllQualifier: e.allQualifier(),
+		Redirect: e.valueOf(eval.Redirect), Exp: e.valueOf(eval.Exp), DNSLookups: e.lookupCount(), LengthBytes: len(text),
 		StringsCount: len(e.strings), IPTest: e.ipTest(),
 	}
-	r.Valid = e.valid(r.Verdict)
+	r.Valid = e.isValid(r.Verdict)
 	return r, nil
 }
 

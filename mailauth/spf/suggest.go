@@ -32,7 +32,7 @@ func (e *evidence) corrected() string {
 			return ""
 		}
 	}
-	better := c.record()
+	better := c.write()
 	if better == "" || len(e.records) == 1 && better == e.tree.Root.Parsed.String() || !c.safe(better) {
 		return ""
 	}
@@ -121,9 +121,9 @@ func including(domain string) eval.Term {
 	return record.Terms[0]
 }
 
-// record writes the corrected record, or nothing if it is not known how it should be.
-func (c *correction) record() string {
-	if c.redirect != nil && (len(c.all) > 0 || c.pasted) && len(c.pass)+len(c.late)+len(c.open()) > 0 {
+// write writes the corrected record, or nothing if it is not known how it should be.
+func (c *correction) write() string {
+	if c.redirect != nil && (len(c.all) > 0 || c.pasted) && len(c.pass)+len(c.late)+len(c.openAlls()) > 0 {
 		if len(c.all) == 0 { // it is followed today, so it stands before what had no effect
 			c.pass = append(c.pass, including(c.redirect.Value))
 		} else {
@@ -135,7 +135,7 @@ func (c *correction) record() string {
 		return "" // what is new could keep receivers from coming to the redirect
 	}
 	signed := func(t eval.Term) bool { return t.Qualifier != eval.QualifierPass }
-	if len(c.open()) > 0 { // whom these would refuse passes today
+	if len(c.openAlls()) > 0 { // whom these would refuse passes today
 		c.late = slices.DeleteFunc(c.late, signed)
 	}
 	terms := c.flattened(c.withoutVoids(unique(slices.Concat(c.pass, c.late))))
@@ -150,7 +150,7 @@ func (c *correction) record() string {
 	if c.redirect != nil {
 		better.Terms = append(better.Terms, *c.redirect)
 	} else {
-		if !slices.ContainsFunc(terms, c.sends) && (len(c.open()) > 0 || c.ending() != eval.QualifierFail) {
+		if !slices.ContainsFunc(terms, c.sends) && (len(c.openAlls()) > 0 || c.ending() != eval.QualifierFail) {
 			return "" // nobody is listed, and the senders are not known
 		}
 		better.Terms = append(better.Terms, eval.Term{Kind: eval.Mechanism, Name: eval.All, Qualifier: c.ending(), Valid: true})
@@ -159,8 +159,8 @@ func (c *correction) record() string {
 	return better.String()
 }
 
-// open lists the alls by which everybody passes.
-func (c *correction) open() []eval.Qualifier {
+// openAlls lists the alls by which everybody passes.
+func (c *correction) openAlls() []eval.Qualifier {
 	return slices.DeleteFunc(slices.Clone(c.all), func(q eval.Qualifier) bool { return q != eval.QualifierPass })
 }
 
@@ -226,7 +226,7 @@ func (c *correction) flattened(terms []eval.Term) []eval.Term {
 	var passed Set
 	left := slices.DeleteFunc(slices.Clone(terms), func(t eval.Term) bool {
 		r := c.resolved(&t)
-		if r == nil || !plainInclude(r) || !r.Child.fixed() {
+		if r == nil || !plainInclude(r) || !r.Child.isFixed() {
 			return false
 		}
 		passed = passed.Union(r.Child.passing())
@@ -244,9 +244,9 @@ func (c *correction) flattened(terms []eval.Term) []eval.Term {
 	return left
 }
 
-// fixed reports whether the networks of a record are known, whatever the mail, and belong to no known service.
-func (n *Node) fixed() bool {
-	varies := func(c *Node) bool { return !c.fixed() }
+// isFixed reports whether the networks of a record are known, whatever the mail, and belong to no known service.
+func (n *Node) isFixed() bool {
+	varies := func(c *Node) bool { return !c.isFixed() }
 	return n.State == NodeFound && providerOf(n.Domain) == "" && !n.dynamic() && !n.breaks() &&
 		!slices.ContainsFunc(n.Children, varies)
 }

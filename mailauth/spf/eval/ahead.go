@@ -2,7 +2,7 @@ package eval
 
 import (
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/miekg/dns"
 )
@@ -13,9 +13,8 @@ const maxAhead = 60
 // foresight asks at once for what the rest of an evaluation will probably need.
 type foresight struct {
 	*mail
-	mu        sync.Mutex
-	terms     int // that may still be followed
-	questions int // that may still be asked
+	terms     atomic.Int32 // that may still be followed
+	questions atomic.Int32 // that may still be asked
 }
 
 // follow asks for what the record of a domain needs. What depends on the host names of the client is left out.
@@ -31,10 +30,10 @@ func (f *foresight) follow(record *Record, domain string) {
 		case !t.Name.Counted() || t.Name == PTR || t.Uses("p") || !f.asciiLocal && t.Uses("sl"):
 			continue
 		}
-		if !f.take(&f.terms) {
+		if f.terms.Add(-1) < 0 {
 			return
 		}
-		if name := f.target(t, domain); NameFault(name) == "" && f.take(&f.questions) {
+		if name := f.target(t, domain); NameFault(name) == "" && f.questions.Add(-1) >= 0 {
 			f.ahead.Go(func() { f.ask(t.Name, name) })
 		}
 	}
@@ -50,7 +49,7 @@ func (f *foresight) ask(mechanism Name, name string) {
 	case MX:
 		hosts := MXHosts(Ask[*dns.MX](f.Lookups, name))
 		for _, host := range hosts[:min(len(hosts), MaxMX)] {
-			if f.take(&f.questions) {
+			if f.questions.Add(-1) >= 0 {
 				f.ahead.Go(func() { _, _, _ = f.addresses(host, &Term{}) })
 			}
 		}
@@ -61,12 +60,4 @@ func (f *foresight) ask(mechanism Name, name string) {
 			}
 		}
 	}
-}
-
-// take uses up one of a number, and reports whether there was one left.
-func (f *foresight) take(left *int) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	*left--
-	return *left >= 0
 }

@@ -99,8 +99,11 @@ func (l *Lookups) record(name string) (text string, count int, err error) {
 
 // MXHosts returns the names of MX hosts, the most preferred first, without those that are none (RFC 7505).
 func MXHosts(a *diag.Answer[*dns.MX]) []string {
-	names := make([]string, 0, len(a.Records))
-	for _, r := range sorted(a.Records) {
+	list, names := slices.Clone(a.Records), make([]string, 0, len(a.Records))
+	slices.SortFunc(list, func(a, b *dns.MX) int {
+		return cmp.Or(cmp.Compare(a.Preference, b.Preference), cmp.Compare(a.Mx, b.Mx))
+	})
+	for _, r := range list {
 		if name := Unescape(r.Mx); name != "" && NameFault(name) == "" {
 			names = append(names, name)
 		}
@@ -108,17 +111,14 @@ func MXHosts(a *diag.Answer[*dns.MX]) []string {
 	return names
 }
 
-func sorted(list []*dns.MX) []*dns.MX {
-	byPreference := func(a, b *dns.MX) int {
-		return cmp.Or(cmp.Compare(a.Preference, b.Preference), cmp.Compare(a.Mx, b.Mx))
-	}
-	if slices.IsSortedFunc(list, byPreference) {
-		return list
-	}
-	list = slices.Clone(list)
-	slices.SortFunc(list, byPreference)
-	return list
-}
+// The limits of an evaluation (RFC 7208 section 4.6.4).
+const (
+	MaxLookups = 10 // terms that need the DNS
+	MaxVoids   = 2  // terms for which the DNS has nothing
+	MaxMX      = 10 // MX hosts behind one mx
+
+	MaxTerms = 100 // terms that need the DNS, where a [Request] lifts the limits
+)
 
 // MaxAddresses is how many addresses of a host are looked at, in each family. A message of the DNS has
 // room for four thousand, which nobody has a use for.

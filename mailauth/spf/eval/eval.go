@@ -116,20 +116,39 @@ func (l *Lookups) Check(req Request) *Result {
 	return r
 }
 
+func newEvaluation(l *Lookups, req Request) *evaluation {
+	e := &evaluation{
+		mail: mail{
+			Lookups: l, ip: req.IP.Unmap().WithZone(""), helo: ALabels(req.HELO),
+			receiver: cmp.Or(req.Receiver, "unknown"), // RFC 7208 section 7.3
+		},
+		maxLookups: min(cmp.Or(req.Lookups, MaxLookups), MaxTerms), maxVoids: min(cmp.Or(req.Voids, MaxVoids), MaxTerms),
+	}
+	e.setSender(req.Sender)
+	e.foresight.mail = &e.mail
+	e.foresight.terms.Store(int32(e.maxLookups))
+	e.foresight.questions.Store(maxAhead)
+	return e
+}
+
 // Decide says what the record of a domain alone tells of an address, without the DNS: [NeedsDNS] where that is
 // not enough. The record has no errors.
 func (r *Record) Decide(domain string, ip netip.Addr) *Result {
+	result := &Result{Outcome: Neutral, Domain: domain}
+	open := r.Find(Redirect)
 	for i := range r.Terms {
 		t := &r.Terms[i]
-		switch {
-		case t.Name == All || t.Network.IsValid() && t.Network.Contains(ip.Unmap()):
-			return &Result{Outcome: t.Qualifier.Outcome(), Domain: domain, MatchedTerm: t.Raw, MatchedDomain: domain}
-		case t.Kind == Mechanism && t.Name.Counted():
-			return &Result{Outcome: NeedsDNS, Domain: domain, Reason: t.Raw + " depends on the DNS"}
+		if t.Name == All || t.Network.IsValid() && t.Network.Contains(ip.Unmap()) {
+			result.Outcome, result.MatchedTerm, result.MatchedDomain = t.Qualifier.Outcome(), t.Raw, domain
+			return result
+		}
+		if t.Kind == Mechanism && t.Name.Counted() {
+			open = t
+			break
 		}
 	}
-	if t := r.Find(Redirect); t != nil {
-		return &Result{Outcome: NeedsDNS, Domain: domain, Reason: t.Raw + " depends on the DNS"}
+	if open != nil {
+		result.Outcome, result.Reason = NeedsDNS, open.Raw+" depends on the DNS"
 	}
-	return &Result{Outcome: Neutral, Domain: domain}
+	return result
 }

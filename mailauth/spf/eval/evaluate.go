@@ -1,22 +1,12 @@
 package eval
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
-)
-
-// The limits of an evaluation (RFC 7208 section 4.6.4).
-const (
-	MaxLookups = 10 // terms that need the DNS
-	MaxVoids   = 2  // terms for which the DNS has nothing
-	MaxMX      = 10 // MX hosts behind one mx
-
-	MaxTerms = 100 // terms that need the DNS, where a [Request] lifts the limits
 )
 
 // evaluation is one run of check_host.
@@ -28,19 +18,6 @@ type evaluation struct {
 
 	foresight foresight
 	foreseen  bool // whether the record at hand is looked ahead of
-}
-
-func newEvaluation(l *Lookups, req Request) *evaluation {
-	e := &evaluation{
-		mail: mail{
-			Lookups: l, ip: req.IP.Unmap().WithZone(""), helo: ALabels(req.HELO),
-			receiver: cmp.Or(req.Receiver, "unknown"), // RFC 7208 section 7.3
-		},
-		maxLookups: min(cmp.Or(req.Lookups, MaxLookups), MaxTerms), maxVoids: min(cmp.Or(req.Voids, MaxVoids), MaxTerms),
-	}
-	e.setSender(req.Sender)
-	e.foresight = foresight{mail: &e.mail, terms: e.maxLookups, questions: maxAhead}
-	return e
 }
 
 // A verdict is what the record of one domain leads to. Without an outcome there is none yet.

@@ -128,13 +128,6 @@ func parseBody(body string, explanation bool) (m macro, fault string) {
 	return m, ""
 }
 
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
 // maxExpansion bounds what macros expand to, in bytes: an explanation is given to the sender in a reply
 // of SMTP, which is short, and names are shorter still.
 const maxExpansion = 64 << 10
@@ -215,9 +208,6 @@ func appendEscaped(b []byte, s string) []byte {
 	return b
 }
 
-func isAlphanumeric(c byte) bool { return '0' <= c && c <= '9' || isAlpha(c) }
-func isAlpha(c byte) bool        { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
 // dotted is the value of the macro i: the address as labels (section 7.3).
 func dotted(ip netip.Addr) string {
 	if ip.Is4() {
@@ -230,45 +220,3 @@ func dotted(ip netip.Addr) string {
 	}
 	return string(b[:63])
 }
-
-// Bind returns what a term of the record of a domain is to be in the record of another, to mean the same:
-// the domain takes the place of the macro d, and is written out where it is meant by default (RFC 7208
-// section 4.8). The macro p cannot be bound, for which of the names of a host it stands for depends on the
-// domain whose record has it (section 7.3).
-func (t *Term) Bind(domain string) Term {
-	bound := *t
-	switch {
-	case t.Value == "" && (t.Name == A || t.Name == MX || t.Name == PTR):
-		bound.Value = withoutMacros(domain)
-	case t.Uses("d"):
-		bound.Value = bind(t.Value, domain)
-	default:
-		return bound
-	}
-	bound.spec, _ = parseMacros(bound.Value, false)
-	bound.Raw = bound.String()
-	return bound
-}
-
-// bind replaces the macro d in a macro-string without errors; all else stays as it was written.
-func bind(s, domain string) string {
-	var b strings.Builder
-	for s != "" {
-		if s[0] != '%' {
-			b.WriteByte(s[0])
-			s = s[1:]
-			continue
-		}
-		m, n, _ := parseMacro(s, false)
-		if m.letter == 'd' {
-			b.WriteString(withoutMacros(string(m.appendTo(nil, domain))))
-		} else {
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
-// withoutMacros writes a text so that no macros are seen in it.
-func withoutMacros(s string) string { return strings.NewReplacer("%", "%%", " ", "%_").Replace(s) }

@@ -32,13 +32,13 @@ func NameFault(name string) string {
 
 // DomainFault says why a text is not a domain with a record, or nothing (RFC 7208 section 4.3).
 func DomainFault(s string) string {
-	switch {
+	switch fault := NameFault(s); {
 	case s == "":
 		return "it is empty"
 	case s[0] == '[':
 		return "it is an address"
-	case NameFault(s) != "":
-		return NameFault(s)
+	case fault != "":
+		return fault
 	case !isASCII(s):
 		return "it has characters beyond ASCII"
 	case !strings.Contains(s, "."):
@@ -142,3 +142,13 @@ func ALabels(s string) string {
 	}
 	return strings.TrimSuffix(s, ".")
 }
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+func isAlphanumeric(c byte) bool { return '0' <= c && c <= '9' || isAlpha(c) }
+func isAlpha(c byte) bool        { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -127,11 +127,11 @@ func (p *parser) term(raw string, offset int) {
 			end = i
 		}
 	}
-	begin := 0
+	name := raw[:end]
 	if strings.IndexByte("+-~?", raw[0]) >= 0 {
-		t.Qualifier, begin = Qualifier(raw[:1]), 1
+		t.Qualifier, name = Qualifier(raw[:1]), raw[1:max(1, end)]
 	}
-	if name := raw[begin:end]; end < len(raw) && raw[end] == '=' {
+	if end < len(raw) && raw[end] == '=' {
 		t.Valid = p.modifier(t, name, end+1)
 	} else {
 		t.Valid = p.mechanism(t, name, end)

@@ -235,3 +235,45 @@ func (t *Term) Expand(domain string, value func(letter byte) string) string {
 		return fit(t.spec.expand(value))
 	}
 }
+
+// Bind returns what a term of the record of a domain is to be in the record of another, to mean the same:
+// the domain takes the place of the macro d, and is written out where it is meant by default (RFC 7208
+// section 4.8). The macro p cannot be bound, for which of the names of a host it stands for depends on the
+// domain whose record has it (section 7.3).
+func (t *Term) Bind(domain string) Term {
+	bound := *t
+	switch {
+	case t.Value == "" && (t.Name == A || t.Name == MX || t.Name == PTR):
+		bound.Value = withoutMacros(domain)
+	case t.Uses("d"):
+		bound.Value = bind(t.Value, domain)
+	default:
+		return bound
+	}
+	bound.spec, _ = parseMacros(bound.Value, false)
+	bound.Raw = bound.String()
+	return bound
+}
+
+// bind replaces the macro d in a macro-string without errors; all else stays as it was written.
+func bind(s, domain string) string {
+	var b strings.Builder
+	for s != "" {
+		if s[0] != '%' {
+			b.WriteByte(s[0])
+			s = s[1:]
+			continue
+		}
+		m, n, _ := parseMacro(s, false)
+		if m.letter == 'd' {
+			b.WriteString(withoutMacros(string(m.appendTo(nil, domain))))
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// withoutMacros writes a text so that no macros are seen in it.
+func withoutMacros(s string) string { return strings.NewReplacer("%", "%%", " ", "%_").Replace(s) }
