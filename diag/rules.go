@@ -110,6 +110,17 @@ const FromRequest Source = "request"
 // are out of the score, and what depends on it is unanswered too.
 type asked interface{ Unanswered() []Source }
 
+// Unanswered lists the sources that are not known, in the order of their names: what evidence says of itself.
+func Unanswered(known map[Source]bool) (open []Source) {
+	for source, is := range known {
+		if !is {
+			open = append(open, source)
+		}
+	}
+	slices.Sort(open)
+	return open
+}
+
 // Points are what a factor earned of the most that it can.
 type Points struct {
 	Category    Category

@@ -111,6 +111,18 @@ func Count[N int | int64 | uint32](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// Series lists things in a sentence, at most so many of them: "a", "a and b", "a, b and c", "a, b and 3 more".
+func Series(list []string, most int) string {
+	if more := len(list) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), more)
+	}
+	last := len(list) - 1
+	if last < 1 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}
+
 // maxQuoted bounds what a sentence quotes from a record, in bytes.
 const maxQuoted = 200
 

@@ -72,6 +72,13 @@ func TestQuote(t *testing.T) {
 	require.Equal(t, maxQuoted+len("…"), len(Quote(strings.Repeat("x", 1000))))
 }
 
+func TestSeries(t *testing.T) {
+	list := []string{"a", "b", "c", "d"}
+	for n, want := range []string{"", "a", "a and b", "a, b and c", "a, b, c and 1 more"} {
+		require.Equal(t, want, Series(list[:n], 3))
+	}
+}
+
 func TestSentence(t *testing.T) {
 	require.Equal(t, "The term is empty.", Sentence("the term is empty"))
 	require.Equal(t, "ip4 is misspelt.", Sentence("ip4 is misspelt"))
