@@ -64,19 +64,14 @@ const (
 )
 
 // Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() (open []diag.Source) {
+func (e *evidence) Unanswered() []diag.Source {
 	failing := func(h host) bool { return h.Err() != nil }
-	for source, known := range map[diag.Source]bool{
+	return diag.Unanswered(map[diag.Source]bool{
 		fromRecord: answered(e), fromReports: e.tlsrpt.Err() == nil, fromPolicy: !unanswered(e),
 		fromElsewhere: present(e) || e.elsewhere.Unknown == "",
 		fromMail:      mailKnown(e) && e.mail.Surplus == 0,
 		fromAddresses: !slices.ContainsFunc(e.hosts, failing),
-	} {
-		if !known {
-			open = append(open, source)
-		}
-	}
-	return open
+	})
 }
 
 // A host is a mail server, and what the policy says about it.

@@ -146,8 +146,6 @@ func (e *evidence) policyFile() PolicyFile {
 	if e.policy.has("max_age", badMaxAge) {
 		f.MaxAgeSeconds = new(int64(e.policy.policy.MaxAge / time.Second))
 	}
-	for _, fault := range e.policy.faults {
-		f.LineErrors = append(f.LineErrors, LineError{fault.line, fault.text})
-	}
+	f.LineErrors = diag.Map(e.policy.faults, func(one fault) LineError { return LineError{one.line, one.text} })
 	return f
 }

@@ -99,8 +99,3 @@ func (e *evidence) digest() {
 		e.hosts = append(e.hosts, one)
 	}
 }
-
-// partial reports whether the servers left something open.
-func (e *evidence) partial() bool {
-	return slices.ContainsFunc(e.Unanswered(), func(s diag.Source) bool { return s != fromList })
-}

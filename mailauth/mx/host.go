@@ -39,7 +39,7 @@ func (e *evidence) faultOf(h *host) fault {
 	switch a := h.Addresses; {
 	case h.Literal(e.domain.String()).IsValid():
 		return literal
-	case isLocalhost(h.Name):
+	case strings.HasPrefix(h.Name+".", "localhost.") || strings.HasSuffix(h.Name, ".localhost"):
 		return loopback
 	case withoutDomain(h.Name, e.domain.String()) != "":
 		return repeating
@@ -61,12 +61,6 @@ func (e *evidence) faultOf(h *host) fault {
 // with lists the hosts that have a fault.
 func (e *evidence) with(f fault) []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.fault != f })
-}
-
-// isLocalhost reports whether a name stands for the machine that looks it up (RFC 6761 section 6.3), or is one under
-// which zones used to publish the loopback address (RFC 1912 section 4.1).
-func isLocalhost(name string) bool {
-	return strings.HasPrefix(name+".", "localhost.") || strings.HasSuffix(name, ".localhost")
 }
 
 // withoutDomain returns the name that was meant where a zone file appended the domain to a name that already ended
@@ -127,27 +121,15 @@ func internal(name string) string {
 
 // purposes lists addresses that are not public with what they are for.
 func purposes(list []netip.Addr) string {
-	var texts []string
-	for _, ip := range list {
-		text := "not a public address"
+	return join(diag.Map(list, func(ip netip.Addr) string {
 		if _, p, ok := registry.PurposeOf(ip); ok {
-			text = p.Name + ", " + p.RFC
+			return fmt.Sprintf("%s (%s, %s)", ip, p.Name, p.RFC)
 		}
-		texts = append(texts, fmt.Sprintf("%s (%s)", ip, text))
-	}
-	return join(texts)
+		return ip.String() + " (not a public address)"
+	}))
 }
 
 // join lists things for a sentence.
 func join[T any](list []T) string {
-	texts := make([]string, len(list))
-	for i, one := range list {
-		texts[i] = fmt.Sprint(one)
-	}
-	switch n := len(texts); n {
-	case 0, 1:
-		return strings.Join(texts, "")
-	default:
-		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
-	}
+	return diag.Series(diag.Map(list, func(one T) string { return fmt.Sprint(one) }), len(list))
 }

@@ -3,6 +3,7 @@ package mx
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -57,7 +58,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.mail.MX, presentation(e.mail.MX), e.now, ended),
 		Verdict:      rules.Judge(e, texts), NullMX: e.mail.NullMX(), ImplicitMX: e.mail.Implicit && known, Hosts: []Host{},
-		Partial: e.partial(),
+		Partial: slices.ContainsFunc(e.Unanswered(), func(s diag.Source) bool { return s != fromList }),
 	}
 	count := map[uint16]int{}
 	for _, h := range e.hosts {
@@ -77,11 +78,7 @@ func (e *evidence) report(ended time.Time) *Report {
 
 // presentation lists what MX records hold, as in a zone file.
 func presentation(a diag.Answer[*dns.MX]) []string {
-	list := make([]string, 0, len(a.Records))
-	for _, mx := range a.Records {
-		list = append(list, data(mx.Preference, mx.Mx))
-	}
-	return list
+	return diag.Map(a.Records, func(mx *dns.MX) string { return data(mx.Preference, mx.Mx) })
 }
 
 // data is what one MX record holds, as in a zone file.

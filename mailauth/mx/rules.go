@@ -27,20 +27,12 @@ const (
 )
 
 // Unanswered lists what the DNS did not say, and what was not asked for.
-func (e *evidence) Unanswered() (list []diag.Source) {
-	if _, known := e.mail.Receives(); !known {
-		list = append(list, fromRecords)
-	}
-	if e.mail.Surplus > 0 {
-		list = append(list, fromList)
-	}
-	if slices.ContainsFunc(e.hosts, func(h host) bool { return h.Err() != nil }) {
-		list = append(list, fromHosts)
-	}
-	if e.wild.Err() != nil {
-		list = append(list, fromWildcards)
-	}
-	return list
+func (e *evidence) Unanswered() []diag.Source {
+	_, known := e.mail.Receives()
+	return diag.Unanswered(map[diag.Source]bool{
+		fromRecords: known, fromList: e.mail.Surplus == 0, fromWildcards: e.wild.Err() == nil,
+		fromHosts: !slices.ContainsFunc(e.hosts, func(h host) bool { return h.Err() != nil }),
+	})
 }
 
 // standing makes rules about every host: none is fulfilled before every host was examined, and a fault of one is a fault
@@ -176,11 +168,7 @@ var nullRules = diag.Rules[*evidence]{{
 
 // names lists the names of the hosts.
 func (e *evidence) names() []string {
-	list := make([]string, 0, len(e.hosts))
-	for _, h := range e.hosts {
-		list = append(list, h.Name)
-	}
-	return list
+	return diag.Map(e.hosts, func(h host) string { return h.Name })
 }
 
 // bare is a name without its final dot.

@@ -75,7 +75,8 @@ type Session struct {
 // at the latest. It must be closed, and is not nil also with an error, which is an *[Error].
 func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	s := newSession(env, c)
-	leave, err := turnsOf(env).enter(ctx, c)
+	t := diag.Shared(env, turnsKey{}, func() *turns { return &turns{queues: map[string]*queue{}} })
+	leave, err := t.enter(ctx, c)
 	if err != nil {
 		return s, &Error{Step: StepConnect, Kind: Overrun, Err: err}
 	}
@@ -262,11 +263,8 @@ func (s *Session) handshake() error {
 }
 
 func allSuites() []uint16 {
-	var ids []uint16
-	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
-		ids = append(ids, suite.ID)
-	}
-	return ids
+	all := append(tls.CipherSuites(), tls.InsecureCipherSuites()...)
+	return diag.Map(all, func(s *tls.CipherSuite) uint16 { return s.ID })
 }
 
 // TLS describes the encrypted connection and judges its certificates; nil without one.

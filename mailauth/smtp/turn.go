@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-
-	"github.com/diagkit/diagkit/diag"
 )
 
 // maxConnections is how many connections a host, and an address, has to serve at the same time, whoever asks for them:
@@ -25,10 +23,6 @@ type turns struct {
 type queue struct {
 	taken chan struct{} // holds one element for each connection
 	users int
-}
-
-func turnsOf(env *diag.Env) *turns {
-	return diag.Shared(env, turnsKey{}, func() *turns { return &turns{queues: map[string]*queue{}} })
 }
 
 // enter waits for a turn with the host of a configuration, which may have several addresses, and then for one with the

@@ -1,7 +1,6 @@
 package smtpcheck
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -173,11 +172,6 @@ func (s *server) size() (int64, bool) {
 	return s.plain.Size()
 }
 
-// names are what the server calls itself, by where it does.
-func (s *server) helloName() string {
-	return strings.TrimSuffix(strings.ToLower(s.hello().Domain), ".")
-}
-
 // trust returns why the certificate is not trusted, and its reason.
 func (s *server) trust() (pki.Reason, string) {
 	if e, ok := errors.AsType[*pki.TrustError](s.tls.Trust); ok {
@@ -188,16 +182,6 @@ func (s *server) trust() (pki.Reason, string) {
 
 // leaf is the certificate of the server, nil if it showed none.
 func (s *server) leaf() *pki.Certificate { return s.tls.Leaf() }
-
-// oldTLS reports whether the version of TLS is one that must not be used any more (RFC 8996).
-func (s *server) oldTLS() bool {
-	return s.tls.Version == tls.VersionName(tls.VersionTLS10) || s.tls.Version == tls.VersionName(tls.VersionTLS11)
-}
-
-// brokenCipher reports whether the cipher suite uses RC4 (RFC 7465) or 3DES (RFC 9325 section 4.1).
-func (s *server) brokenCipher() bool {
-	return strings.Contains(s.tls.CipherSuite, "RC4") || strings.Contains(s.tls.CipherSuite, "3DES")
-}
 
 // main are the servers that decide whether mail arrives: those on port 25, or all if that was not asked for.
 func (e *evidence) main() []*server {
@@ -246,12 +230,5 @@ func (s *server) injectionUnknown() bool { return s.injection == unproven }
 
 // joined lists things in a sentence.
 func joined[T any](list []T) string {
-	texts := make([]string, 0, len(list))
-	for _, v := range list {
-		texts = append(texts, fmt.Sprint(v))
-	}
-	return strings.Join(texts, ", ")
+	return strings.Join(diag.Map(list, func(v T) string { return fmt.Sprint(v) }), ", ")
 }
-
-// quoted is what a server sent, fit for a sentence.
-func quoted(s string) string { return diag.Quote(s) }

@@ -128,7 +128,7 @@ func (p *prober) converse(ctx context.Context, s *server) {
 		p.startTLS(s)
 	}
 	switch {
-	case !p.evidence.checksRelay() || s.again != nil:
+	case p.evidence.req.CheckRelay != nil && !*p.evidence.req.CheckRelay, s.again != nil:
 	case s.tlsFault == nil, s.tlsFault.Kind == smtp.NotOffered,
 		s.tlsFault.Step == smtp.StepStartTLS && s.tlsFault.Reply.Code != 0:
 		s.relay = p.evidence.testRelay(session, s)

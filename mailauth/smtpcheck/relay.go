@@ -19,9 +19,6 @@ type relay struct {
 	late      bool   // a reply did not come in time
 }
 
-// checksRelay reports whether the relay test was asked for.
-func (e *evidence) checksRelay() bool { return e.req.CheckRelay == nil || *e.req.CheckRelay }
-
 // strangers returns two domains that are not those of the server: reserved for documentation (RFC 2606 section 3), or
 // for tests (section 2) where the server is that of a documentation domain.
 func (e *evidence) strangers() (sender, recipient string) {

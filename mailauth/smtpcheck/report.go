@@ -63,9 +63,7 @@ func (s *server) report() Server {
 	}
 	if hello := s.hello(); hello.Reply.Code != 0 {
 		r.ESMTP, r.EHLOOK = hello.Extended && hello.Reply.OK(), hello.Extended && hello.Reply.OK()
-		for _, x := range hello.Extensions {
-			r.Extensions = append(r.Extensions, Extension{x.Name, x.Params})
-		}
+		r.Extensions = diag.Map(hello.Extensions, func(x smtp.Extension) Extension { return Extension{x.Name, x.Params} })
 		if n, ok := s.size(); ok {
 			r.SizeLimit = &n
 		}
@@ -95,21 +93,13 @@ func (s *server) converse(r *Server) {
 	if s.answered() {
 		r.Banner, r.BannerMS = s.session.Banner.String(), ms(s.session.Greeted)
 	}
-	for _, line := range s.session.Transcript {
-		r.Transcript = append(r.Transcript, Line{line.At.Milliseconds(), Direction(line.From), line.Text})
-	}
+	r.Transcript = diag.Map(s.session.Transcript, func(l smtp.Line) Line {
+		return Line{l.At.Milliseconds(), Direction(l.From), l.Text}
+	})
 }
 
 // union lists what is in either list, each once.
 func union(a, b []string) []string {
-	list := slices.Clone(a)
-	for _, s := range b {
-		if !slices.Contains(list, s) {
-			list = append(list, s)
-		}
-	}
-	if list == nil {
-		return []string{}
-	}
-	return list
+	list := append([]string{}, a...)
+	return append(list, slices.DeleteFunc(slices.Clone(b), func(s string) bool { return slices.Contains(a, s) })...)
 }

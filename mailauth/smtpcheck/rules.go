@@ -3,6 +3,7 @@ package smtpcheck
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
@@ -27,23 +28,16 @@ const (
 )
 
 // Unanswered lists what the DNS and the servers did not say, and servers that were left out.
-func (e *evidence) Unanswered() (list []diag.Source) {
-	any := func(is func(*server) bool) bool { return slices.ContainsFunc(e.servers, is) }
-	for _, one := range []struct {
-		source diag.Source
-		open   bool
-	}{
-		{fromNames, e.byDomain() && e.mail.Unknown() != ""},
-		{fromAddresses, hasHosts(e) && slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil && !missing(h) })},
-		{fromSessions, e.mail.Surplus > 0 || any(func(s *server) bool { return s.fate.ignorance() || s.cutShort() })},
-		{fromInjection, any((*server).injectionUnknown)},
-		{fromPTR, any(func(s *server) bool { return s.ptr.err != nil || s.ptr.unsure })},
-	} {
-		if one.open {
-			list = append(list, one.source)
-		}
-	}
-	return list
+func (e *evidence) Unanswered() []diag.Source {
+	none := func(is func(*server) bool) bool { return !slices.ContainsFunc(e.servers, is) }
+	failing := func(h host) bool { return h.Err() != nil && !missing(h) }
+	return diag.Unanswered(map[diag.Source]bool{
+		fromNames:     !e.byDomain() || e.mail.Unknown() == "",
+		fromAddresses: !hasHosts(e) || !slices.ContainsFunc(e.mail.List, failing),
+		fromSessions:  e.mail.Surplus == 0 && none(func(s *server) bool { return s.fate.ignorance() || s.cutShort() }),
+		fromInjection: none((*server).injectionUnknown),
+		fromPTR:       none(func(s *server) bool { return s.ptr.err != nil || s.ptr.unsure }),
+	})
 }
 
 // serverRules are about single servers.
@@ -149,27 +143,18 @@ func (e *evidence) label(servers []*server) string {
 func (e *evidence) about(s *server, findings []diag.Finding) []diag.Finding {
 	list := []diag.Finding{}
 	for _, f := range findings {
-		if f.Target == s.host && !aboutServers(f.Code) {
+		same := func(r serverRule) bool { return r.Code == f.Code }
+		if f.Target == s.host && !slices.ContainsFunc(serverRules, same) {
 			list = append(list, f) // about the host as a whole
 		}
 		for _, r := range serverRules {
-			if fault := r.of(s); r.Code == f.Code && f.Target == s.host && fault != "" && tells(f.Detail, fault) {
+			fault := r.of(s)
+			if r.Code == f.Code && f.Target == s.host && fault != "" && strings.HasSuffix(f.Detail, " "+fault+".") {
 				list = append(list, f)
 			}
 		}
 	}
 	return list
-}
-
-// aboutServers reports whether a rule is about single servers.
-func aboutServers(code diag.Code) bool {
-	return slices.ContainsFunc(serverRules, func(r serverRule) bool { return r.Code == code })
-}
-
-// tells reports whether a detail ends with a fault.
-func tells(detail, fault string) bool {
-	end := " " + fault + "."
-	return len(detail) >= len(end) && detail[len(detail)-len(end):] == end
 }
 
 // texts are what the verdict says in words where no fault speaks.

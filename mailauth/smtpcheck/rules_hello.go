@@ -2,6 +2,7 @@ package smtpcheck
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -31,7 +32,7 @@ var helloRules = []serverRule{where(func(s *server) bool { return s.usable() || 
 	case name == "":
 		return "has no host name in its banner"
 	default:
-		return fmt.Sprintf("begins its banner with %q, which is no host name on the Internet", quoted(name))
+		return fmt.Sprintf("begins its banner with %q, which is no host name on the Internet", diag.Quote(name))
 	}
 }), where((*server).usable, rule{
 	Code: "smtp.hello.name", Severity: diag.Info, Weight: 1, Category: factorNames, Ref: "RFC 5321 section 4.1.1.1",
@@ -39,13 +40,13 @@ var helloRules = []serverRule{where(func(s *server) bool { return s.usable() || 
 	Requirement: "The responses to EHLO begin with a full host name",
 	Advice:      "Set the host name of the mail server to its full name in the public DNS.",
 }, func(s *server) string {
-	switch name := s.helloName(); {
+	switch name := strings.TrimSuffix(strings.ToLower(s.hello().Domain), "."); {
 	case fullName(name):
 		return ""
 	case name == "":
 		return "does not name itself in its response to EHLO"
 	default:
-		return fmt.Sprintf("calls itself %q in its response to EHLO, which is no host name on the Internet", quoted(name))
+		return fmt.Sprintf("calls itself %q in its response to EHLO, which is no host name on the Internet", diag.Quote(name))
 	}
 }), where(func(s *server) bool {
 	return s.usable() && s.nameAsked && s.named.V4.Err() == nil && s.named.V6.Err() == nil
@@ -99,5 +100,5 @@ var ptrRules = []serverRule{where(func(s *server) bool { return s.fate != privat
 		"server whose reverse DNS is not confirmed.",
 }, func(s *server) string {
 	return said(!s.ptr.confirmed, fmt.Sprintf("has the PTR record %s, which does not lead back to %s",
-		quoted(joined(s.ptr.hosts)), s.addr.Addr()))
+		diag.Quote(joined(s.ptr.hosts)), s.addr.Addr()))
 })}

@@ -2,7 +2,10 @@ package smtpcheck
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -83,13 +86,15 @@ var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable(
 	Title: "Mail server uses an obsolete TLS version", Requirement: "The mail servers use TLS 1.2 or later",
 	Advice: "Enable TLS 1.2 and 1.3: senders that follow the standard do not use older versions.",
 }, func(s *server) string {
-	return said(s.oldTLS(), "offers nothing newer than "+s.tls.Version)
+	old := []string{tls.VersionName(tls.VersionTLS10), tls.VersionName(tls.VersionTLS11)}
+	return said(slices.Contains(old, s.tls.Version), "offers nothing newer than "+s.tls.Version)
 }), where(encrypted, rule{
 	Code: "smtp.tls.cipher", Severity: diag.Warning, Weight: 3, Category: factorTLS, Ref: "RFC 9325 section 4.1",
 	Title: "Mail server uses a broken cipher", Requirement: "The mail servers use strong ciphers",
 	Advice: "Enable cipher suites with AES-GCM or ChaCha20, and disable RC4 and 3DES.",
 }, func(s *server) string {
-	return said(s.brokenCipher(), "chooses the cipher suite "+s.tls.CipherSuite)
+	broken := strings.Contains(s.tls.CipherSuite, "RC4") || strings.Contains(s.tls.CipherSuite, "3DES") // RFC 7465, RFC 9325
+	return said(broken, "chooses the cipher suite "+s.tls.CipherSuite)
 })}
 
 // handshakeFailed reports whether TLS was begun and did not come about.
@@ -148,7 +153,7 @@ var certificateRules = []serverRule{where(encrypted, rule{
 	}
 	last := s.tls.Chain[len(s.tls.Chain)-1]
 	return fmt.Sprintf("shows a certificate that is not trusted: its chain is incomplete, for the certificate of its "+
-		"issuer %q is not sent, and that issuer is no trusted authority", quoted(issuer(last)))
+		"issuer %q is not sent, and that issuer is no trusted authority", diag.Quote(issuer(last)))
 }), where(encrypted, rule{
 	Code: "smtp.certificate.self_signed", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
 	Ref:         "RFC 8461 section 4.2",

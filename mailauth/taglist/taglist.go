@@ -132,11 +132,7 @@ func (l *List) Extensions() []Tag {
 
 // String prints the tags, with a semicolon and a space between them.
 func (l *List) String() string {
-	var list []string
-	for _, t := range l.Tags {
-		list = append(list, t.Name+"="+t.Value)
-	}
-	return strings.Join(list, "; ")
+	return strings.Join(diag.Map(l.Tags, func(t Tag) string { return t.Name + "=" + t.Value }), "; ")
 }
 
 // Parse reads a record and collects all faults.
@@ -173,11 +169,7 @@ func (f Format) noun() string {
 func (f Format) same(a, b string) bool { return a == b || f.FoldNames && strings.EqualFold(a, b) }
 
 func (f Format) names() []string {
-	var list []string
-	for _, d := range f.Tags {
-		list = append(list, d.Name)
-	}
-	return list
+	return diag.Map(f.Tags, func(d Definition) string { return d.Name })
 }
 
 func (f Format) definition(name string) (Definition, bool) {

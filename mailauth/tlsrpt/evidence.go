@@ -54,20 +54,16 @@ const (
 )
 
 // Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() (open []diag.Source) {
+func (e *evidence) Unanswered() []diag.Source {
 	_, receives := e.mail.Receives()
-	for source, known := range map[diag.Source]bool{
-		fromRecord: e.txt.Err() == nil, fromMail: receives, fromPolicies: e.policiesKnown(),
+	return diag.Unanswered(map[diag.Source]bool{
+		fromRecord: e.txt.Err() == nil, fromMail: receives, fromPolicies: e.sts.Err() == nil && e.mail.MX.Err() == nil &&
+			!slices.ContainsFunc(e.tlsa, func(a diag.Answer[*dns.TLSA]) bool { return a.Err() != nil }),
 		fromElsewhere: present(e) || e.elsewhere.Unknown == "",
 		fromReports: e.unchecked == 0 && !slices.ContainsFunc(e.destinations, func(d destination) bool {
 			return d.unknown() != ""
 		}),
-	} {
-		if !known {
-			open = append(open, source)
-		}
-	}
-	return open
+	})
 }
 
 // printable makes a text of strangers fit for a report.
@@ -129,12 +125,6 @@ func (e *evidence) protectedBySTS() bool {
 
 func (e *evidence) protectedByDANE() bool {
 	return slices.ContainsFunc(e.tlsa, func(a diag.Answer[*dns.TLSA]) bool { return a.Exists() })
-}
-
-// policiesKnown reports whether the servers said if there is a policy to report about.
-func (e *evidence) policiesKnown() bool {
-	return e.sts.Err() == nil && e.mail.MX.Err() == nil &&
-		!slices.ContainsFunc(e.tlsa, func(a diag.Answer[*dns.TLSA]) bool { return a.Err() != nil })
 }
 
 // authorized reports whether an external destination says that it takes the reports, and whether that is known.
