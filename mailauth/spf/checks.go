@@ -60,6 +60,14 @@ func blame(n *Node, t *eval.Term, format string, args ...any) diag.Failure {
 	return f
 }
 
+// blameIf is [blame] where a condition holds.
+func blameIf(failed bool, n *Node, t *ResolvedTerm, format string, args ...any) diag.Failures {
+	if !failed {
+		return nil
+	}
+	return diag.Failures{blame(n, t.Term, format, args...)}
+}
+
 // A termCheck returns what is wrong with a term of the record of a node.
 type termCheck func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures
 
@@ -109,11 +117,5 @@ func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
 
 // suggesting adds the corrected record to what a test finds.
 func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		list := fails(e)
-		for i := range list {
-			list[i].Suggested = e.suggested
-		}
-		return list
-	}
+	return func(e *evidence) diag.Failures { return fails(e).Suggesting(e.suggested) }
 }

@@ -37,8 +37,7 @@ var explanationRules = diag.Rules[*evidence]{
 		Code: "spf.exp.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 6.2",
 		Title: "SPF explanation could not be looked up", Requirement: "The name servers answer for the explanation",
 		Advice: "Check the name servers: without the text, senders do not learn why their mail failed.",
-		When:   hasExplanation,
-		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		When:   hasExplanation, Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Name != eval.Exp || t.Err == nil {
 				return nil
 			}
@@ -78,8 +77,7 @@ var testRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.ip.result", Severity: diag.Info, Ref: "RFC 7208 section 2.6",
 		Title: "Tested address does not pass", Requirement: "The tested address passes",
-		Advice: "List the host in the record if it sends mail for the domain.",
-		When: func(e *evidence) bool {
+		Advice: "List the host in the record if it sends mail for the domain.", When: func(e *evidence) bool {
 			return e.result != nil && e.result.Outcome != eval.Temperror && e.result.Outcome != eval.NeedsDNS && e.exists()
 		},
 		Fails: func(e *evidence) diag.Failures {
@@ -100,8 +98,7 @@ var testRules = diag.Rules[*evidence]{
 		Code: "spf.ip.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 2.6",
 		Title: "Result for the tested address is not known", Requirement: "The result for the tested address is known",
 		Advice: "Look up the published record with the address, or try again if a name server did not answer.",
-		When:   func(e *evidence) bool { return e.result != nil && e.exists() },
-		Fails: func(e *evidence) diag.Failures {
+		When:   func(e *evidence) bool { return e.result != nil && e.exists() }, Fails: func(e *evidence) diag.Failures {
 			if e.result.Outcome != eval.Temperror && e.result.Outcome != eval.NeedsDNS {
 				return nil
 			}

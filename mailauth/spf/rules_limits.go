@@ -31,8 +31,7 @@ var limitRules = diag.Rules[*evidence]{
 		Reads: []diag.Source{fromTree}, DependsOn: []diag.Code{"spf.lookups.exceeded"}, Ref: "RFC 7208 section 4.6.4",
 		Title: "SPF is close to the limit of 10 DNS lookups", Requirement: "At most 8 of 10 DNS lookups are used",
 		Advice: "Remove includes that are no longer used, before a change of a provider takes the record over the limit.",
-		When:   online,
-		Fails: func(e *evidence) diag.Failures {
+		When:   online, Fails: func(e *evidence) diag.Failures {
 			n := e.tree.Root.CumulativeLookups
 			return diag.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n, eval.MaxLookups, costs(e.tree.Root))
 		},
@@ -42,8 +41,7 @@ var limitRules = diag.Rules[*evidence]{
 		Ref:   "RFC 7208 section 4.6.4",
 		Title: "SPF has more than 2 void lookups", Requirement: "At most 2 void lookups",
 		Advice: "Remove the terms whose names have no records: receivers return permerror at the third void lookup.",
-		When:   online,
-		Fails: suggesting(func(e *evidence) diag.Failures {
+		When:   online, Fails: suggesting(func(e *evidence) diag.Failures {
 			n := e.tree.Voids()
 			return diag.FailIf(n > eval.MaxVoids, "%d lookups find nothing: %s.", n, voidTerms(e, func(t *ResolvedTerm) bool { return t.Void }))
 		}),
@@ -72,12 +70,8 @@ var limitRules = diag.Rules[*evidence]{
 		Ref:   "RFC 7208 section 4.6.4",
 		Title: "SPF has an mx with more than 10 MX hosts", Requirement: "No mx stands for more than 10 MX hosts",
 		Advice: "List the addresses with ip4 and ip6: receivers return permerror for an mx with more than 10 hosts.",
-		When:   online,
-		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.MXCount <= eval.MaxMX {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%s has %d MX records.", diag.Quote(t.Target), t.MXCount)}
+		When:   online, Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			return blameIf(t.MXCount > eval.MaxMX, n, t, "%s has %d MX records.", diag.Quote(t.Target), t.MXCount)
 		}),
 	}),
 }
@@ -128,10 +122,7 @@ func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, se
 		Code: code, Severity: diag.Warning, Weight: weight, Category: factorHosts, Title: title, Requirement: requirement,
 		Ref: "RFC 7208 section " + section, Advice: advice, When: online,
 		Fails: suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != name || !t.Void {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, detail, diag.Quote(t.Target), diag.Quote(t.Raw))}
+			return blameIf(t.Name == name && t.Void, n, t, detail, diag.Quote(t.Target), diag.Quote(t.Raw))
 		})),
 	})
 }
@@ -147,13 +138,10 @@ var hostRules = diag.Rules[*evidence]{
 		Code: "spf.mx.null", Severity: diag.Warning, Ref: "RFC 7505 section 3",
 		Title:       "SPF has an mx whose domain has a null MX",
 		Requirement: "Every mx refers to a domain that receives mail",
-		Advice:      "Remove the term: a domain with a null MX has no MX hosts.",
-		When:        online,
+		Advice:      "Remove the term: a domain with a null MX has no MX hosts.", When: online,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != eval.MX || t.MXCount == 0 || len(t.Hosts) > 0 || t.Err != nil || t.Cut {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "The MX record of %s names no host.", diag.Quote(t.Target))}
+			return blameIf(t.Name == eval.MX && t.MXCount != 0 && len(t.Hosts) == 0 && t.Err == nil && !t.Cut, n, t,
+				"The MX record of %s names no host.", diag.Quote(t.Target))
 		}),
 	}),
 	voidRule("spf.exists.void", eval.Exists, 1, "SPF has an exists that never matches", "Every exists can match", "5.7",

@@ -25,8 +25,7 @@ var networkRules = diag.Rules[*evidence]{
 	}),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: factorNetworks,
-		Ref:         "RFC 7208 section 11.4",
-		Title:       "SPF authorizes a very large network",
+		Ref: "RFC 7208 section 11.4", Title: "SPF authorizes a very large network",
 		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
 		Advice:      "Narrow the network to the hosts that send: every other host in it passes, too.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
@@ -64,10 +63,8 @@ var networkRules = diag.Rules[*evidence]{
 		Title: "SPF has an IPv4-mapped address in ip6", Requirement: "No ip6 has an IPv4-mapped address",
 		Advice: "Write it with ip4: receivers treat clients with such an address as IPv4.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != eval.IP6 || !t.Valid || !t.Network.Addr().Is4In6() {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q never matches.", diag.Quote(t.Raw))}
+			return blameIf(t.Name == eval.IP6 && t.Valid && t.Network.Addr().Is4In6(), n, t,
+				"%q never matches.", diag.Quote(t.Raw))
 		})),
 	},
 	{
@@ -76,10 +73,8 @@ var networkRules = diag.Rules[*evidence]{
 		Requirement: "Every network begins at its first address",
 		Advice:      "Write the first address of the network, or remove the prefix length if one host was meant.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Network.IsValid() || t.Network == t.Network.Masked() {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q stands for %s.", diag.Quote(t.Raw), t.Network.Masked())}
+			return blameIf(t.Network.IsValid() && t.Network != t.Network.Masked(), n, t,
+				"%q stands for %s.", diag.Quote(t.Raw), t.Network.Masked())
 		})),
 	},
 }

@@ -12,15 +12,12 @@ import (
 var termRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.modifier.mechanism", Severity: diag.Error, Weight: 2, Category: factorTerms,
-		Ref:         "RFC 7208 section 6",
-		Title:       "SPF record has a mechanism with an equals sign",
+		Ref: "RFC 7208 section 6", Title: "SPF record has a mechanism with an equals sign",
 		Requirement: "No mechanism is written with an equals sign",
 		Advice:      "Write mechanisms with a colon: with an equals sign they are unknown modifiers, which receivers ignore.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !eval.Name(t.Unknown).IsMechanism() {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "Receivers ignore %q; the mechanism is written %s:….", diag.Quote(t.Raw), t.Unknown)}
+			return blameIf(eval.Name(t.Unknown).IsMechanism(), n, t,
+				"Receivers ignore %q; the mechanism is written %s:….", diag.Quote(t.Raw), t.Unknown)
 		})),
 	},
 	{
@@ -29,10 +26,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record has v=spf1 twice", Requirement: "v=spf1 appears only at the beginning",
 		Advice: "Merge the two records that were joined here into one, with one v=spf1 and one all.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Unknown != "v" {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q appears again at byte %d.", diag.Quote(t.Raw), t.Offset)}
+			return blameIf(t.Unknown == "v", n, t, "%q appears again at byte %d.", diag.Quote(t.Raw), t.Offset)
 		})),
 	},
 	{
@@ -40,10 +34,8 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record has an unknown modifier", Requirement: "Every modifier is one that SPF defines",
 		Advice: "Check the spelling, or remove it: receivers ignore modifiers that they do not know.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Valid || t.Unknown == "" || t.Unknown == "v" || eval.Name(t.Unknown).IsMechanism() {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "SPF does not define the modifier %q.", diag.Quote(t.Unknown))}
+			return blameIf(t.Valid && t.Unknown != "" && t.Unknown != "v" && !eval.Name(t.Unknown).IsMechanism(), n, t,
+				"SPF does not define the modifier %q.", diag.Quote(t.Unknown))
 		}),
 	},
 	{
@@ -59,10 +51,7 @@ var termRules = diag.Rules[*evidence]{
 		Advice: "Correct the name: labels have 1 to 63 letters, digits, hyphens and underscores.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			fault := termFault(t.Term)
-			if fault == "" {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q cannot be the name of a host or domain: %s.", diag.Quote(t.Value), fault)}
+			return blameIf(fault != "", n, t, "%q cannot be the name of a host or domain: %s.", diag.Quote(t.Value), fault)
 		})),
 	},
 	{
@@ -71,10 +60,8 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record has mechanisms after all", Requirement: "No mechanism follows all",
 		Advice: "Move all to the end of the record: it always matches, so receivers never evaluate what follows it.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Reached || !t.Valid || t.Kind != eval.Mechanism {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "Receivers never evaluate %q, since it follows all.", diag.Quote(t.Raw))}
+			return blameIf(!t.Reached && t.Valid && t.Kind == eval.Mechanism, n, t,
+				"Receivers never evaluate %q, since it follows all.", diag.Quote(t.Raw))
 		})),
 	},
 	{
@@ -82,8 +69,7 @@ var termRules = diag.Rules[*evidence]{
 		Reads: []diag.Source{fromTree}, Ref: "RFC 7208 section 4.6.2",
 		Title:       "SPF record lists a sender that an earlier term excludes",
 		Requirement: "No sender is excluded by an earlier term",
-		Advice:      "Move the term before the one that excludes it: the first match decides.",
-		Fails:       suggesting(shadowed),
+		Advice:      "Move the term before the one that excludes it: the first match decides.", Fails: suggesting(shadowed),
 	},
 	{
 		Code: "spf.redirect.ignored", Severity: diag.Warning, Weight: 1, Category: factorTerms,
@@ -91,10 +77,8 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF redirect is ignored because of all", Requirement: "redirect and all are not used together",
 		Advice: "Remove all to use the redirect, or use include in place of redirect: beside all, redirect is ignored.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Reached || !t.Valid || t.Name != eval.Redirect {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "Receivers ignore %q, since the record has an all.", diag.Quote(t.Raw))}
+			return blameIf(!t.Reached && t.Valid && t.Name == eval.Redirect, n, t,
+				"Receivers ignore %q, since the record has an all.", diag.Quote(t.Raw))
 		})),
 	},
 	thorough(diag.Rule[*evidence]{
@@ -102,10 +86,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record uses the ptr mechanism", Requirement: "No record uses ptr",
 		Advice: "Replace ptr with ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || t.Name != eval.PTR {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q should no longer be used.", diag.Quote(t.Raw))}
+			return blameIf(t.Reached && t.Name == eval.PTR, n, t, "%q should no longer be used.", diag.Quote(t.Raw))
 		}),
 	}),
 	thorough(diag.Rule[*evidence]{
@@ -113,10 +94,7 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record uses the macro p", Requirement: "No record uses the macro p",
 		Advice: "Use %{i} in place of %{p}: the host name of a client is slow to look up and often unknown.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || !t.Uses("p") {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q depends on the host name of the client.", diag.Quote(t.Raw))}
+			return blameIf(t.Reached && t.Uses("p"), n, t, "%q depends on the host name of the client.", diag.Quote(t.Raw))
 		}),
 	}),
 }
@@ -150,11 +128,9 @@ func shadowed(e *evidence) diag.Failures {
 			excluded = excluded.Union(matched)
 			return nil
 		}
-		if matched.IsEmpty() || !matched.Minus(excluded).IsEmpty() {
-			return nil
-		}
-		return diag.Failures{blame(n, t.Term, "No host passes by %q: terms before it exclude all its addresses.",
-			diag.Quote(t.Raw))}
+		return blameIf(!matched.IsEmpty() && matched.Minus(excluded).IsEmpty(), n, t,
+			"No host passes by %q: terms before it exclude all its addresses.",
+			diag.Quote(t.Raw))
 	})(e)
 }
 
@@ -208,8 +184,7 @@ var policyRules = diag.Rules[*evidence]{
 		Code: "spf.all.missing", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
 		Ref:   "RFC 7208 section 4.7",
 		Title: "SPF record does not end with all or redirect", Requirement: "The record ends with all or redirect",
-		Advice: "End the record with ~all, and with -all once you are sure that it lists every sender.",
-		When:   decided,
+		Advice: "End the record with ~all, and with -all once you are sure that it lists every sender.", When: decided,
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.last.Parsed.Find(eval.All) != nil:
@@ -245,8 +220,7 @@ var policyRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"spf.all.pass"}, Ref: "RFC 7208 section 10.1.2",
 		Title:       "No host passes, but the record is not v=spf1 -all",
 		Requirement: "A record without senders is v=spf1 -all",
-		Advice:      "Publish v=spf1 -all and nothing else if the domain sends no mail.",
-		When: func(e *evidence) bool {
+		Advice:      "Publish v=spf1 -all and nothing else if the domain sends no mail.", When: func(e *evidence) bool {
 			return e.complete && !e.tree.Root.dynamic() && !slices.ContainsFunc(e.tree.Root.Terms, listsSender)
 		},
 		Fails: func(e *evidence) diag.Failures {

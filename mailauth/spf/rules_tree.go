@@ -41,8 +41,7 @@ var treeRules = diag.Rules[*evidence]{
 		Code: "spf.tree.large", Severity: diag.Warning, Ref: "RFC 7208 section 4.6.4",
 		Title:       "SPF leads to more records than can be examined",
 		Requirement: "The tree of records is small enough to be examined",
-		Advice:      "Remove includes that are not needed: receivers give up long before.",
-		When:        online,
+		Advice:      "Remove includes that are not needed: receivers give up long before.", When: online,
 		Fails: func(e *evidence) diag.Failures {
 			cut := func(t ResolvedTerm) bool { return t.Cut }
 			large := func(n *Node) bool { return n.State == NodeCut || slices.ContainsFunc(n.Terms, cut) }
@@ -111,11 +110,9 @@ var treeRules = diag.Rules[*evidence]{
 	treeRule("spf.exists.everyone", 2, "An exists in the SPF record matches every host", "No exists matches every host", "5.7",
 		"Put a macro such as %{i} into the name, or use a: an exists whose fixed name has an address always matches.",
 		inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != eval.Exists || !t.Everyone || t.Qualifier != eval.QualifierPass {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%s has an address, so that %q always matches.", diag.Quote(t.Target),
-				diag.Quote(t.Raw))}
+			return blameIf(t.Name == eval.Exists && t.Everyone && t.Qualifier == eval.QualifierPass, n, t,
+				"%s has an address, so that %q always matches.", diag.Quote(t.Target),
+				diag.Quote(t.Raw))
 		})),
 }
 
