@@ -35,7 +35,7 @@ type evidence struct {
 
 // A place is a name at which a key record is published by mistake.
 type place struct {
-	name   string // absolute
+	name   string
 	what   string // a clause: what the mistake probably was
 	answer diag.Answer[*dns.TXT]
 }

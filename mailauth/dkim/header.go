@@ -55,9 +55,6 @@ type SignedField struct {
 	Oversigned bool `json:"oversigned" doc:"whether adding another such field breaks the signature"`
 }
 
-// Absent reports whether the field is signed as one that is not there.
-func (f SignedField) Absent() bool { return f.Present == 0 }
-
 // Unsigned returns how many of the fields the signature does not cover: they were added after signing, or not
 // meant to be signed.
 func (f SignedField) Unsigned() int { return f.Present - f.Signed }

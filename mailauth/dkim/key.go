@@ -21,7 +21,7 @@ const version = "DKIM1"
 const (
 	MinRSABits         = 1024 // verifiers must refuse smaller ones
 	recommendedRSABits = 2048
-	MaxRSABits         = 4096 // verifiers need not know larger ones
+	supportedRSABits   = 4096 // verifiers need not know larger ones
 )
 
 // KeyType is what a key is for (RFC 6376 section 3.6.1, RFC 8463 section 4).

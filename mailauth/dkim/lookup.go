@@ -62,7 +62,7 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	g.Go(func() { e.node = diag.Lookup[*dns.TXT](bounded, env, node) })
 	g.Go(func() { e.wildcard = diag.Lookup[*dns.TXT](bounded, env, "*."+node) })
 	for i := range e.places {
-		g.Go(func() { e.places[i].answer = diag.Lookup[*dns.TXT](bounded, env, e.places[i].name) })
+		g.Go(func() { e.places[i].answer = diag.Lookup[*dns.TXT](bounded, env, e.places[i].name+".") })
 	}
 	g.Wait()
 	if err := ctx.Err(); err != nil {
@@ -89,14 +89,7 @@ func places(req LookupRequest) []place {
 	if zone != domain {
 		list = append(list, place{name: selector + "." + label + "." + domain + "." + zone, what: "with " + zone + " twice"})
 	}
-	var fitting []place
-	for _, p := range list {
-		if len(p.name) <= maxName {
-			p.name += "."
-			fitting = append(fitting, p)
-		}
-	}
-	return fitting
+	return slices.DeleteFunc(list, func(p place) bool { return len(p.name) > maxName })
 }
 
 // common are selectors that services and mail servers give to their keys, for whoever does not know the right one.

@@ -78,8 +78,8 @@ func tidy(text string) taglist.List {
 
 // keep returns a tag of the old record as the new one has it, empty if it has no use there.
 func keep(l *taglist.List, t taglist.Tag, flags []string) string {
-	first, _ := l.Tag(t.Name)
-	usual := func(known []string) string {
+	usual := map[string][]string{"v": nil, "k": nil, "p": nil, "g": nil, "h": {sha256}, "s": {"*", "email"}, "t": flags}
+	if known, ok := usual[t.Name]; ok {
 		var list []string
 		for part := range strings.SplitSeq(t.Value, ":") {
 			if part = strings.Trim(part, white); slices.Contains(known, part) && !slices.Contains(list, part) {
@@ -91,16 +91,7 @@ func keep(l *taglist.List, t taglist.Tag, flags []string) string {
 		}
 		return t.Name + "=" + strings.Join(list, ":")
 	}
-	switch t.Name {
-	case "v", "k", "p", "g":
-		return ""
-	case "h":
-		return usual([]string{sha256})
-	case "s":
-		return usual([]string{"*", "email"})
-	case "t":
-		return usual(flags)
-	}
+	first, _ := l.Tag(t.Name)
 	for _, f := range l.Faults {
 		if !f.Harmless && f.Offset >= t.Offset && f.Offset < t.Offset+t.Length || t.Offset != first.Offset {
 			return ""

@@ -29,29 +29,25 @@ type KeyFields struct {
 
 // fields writes down the key.
 func (e *evidence) fields(v diag.Verdict) KeyFields {
-	f := KeyFields{
-		KeyType: unknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
-		ParsedTags: []taglist.ParsedTag{},
-	}
 	k := e.key
 	if k == nil {
-		return f
+		return KeyFields{
+			KeyType: unknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
+			ParsedTags: []taglist.ParsedTag{},
+		}
 	}
-	f.Valid = v.State == diag.Valid || v.State == diag.Warned
-	f.Version, f.KeyType, f.PublicKey = clean(k.Version), k.Type, k.Details
+	f := KeyFields{
+		Valid: v.State == diag.Valid || v.State == diag.Warned, Version: clean(k.Version), KeyType: k.Type, PublicKey: k.Details,
+		HashAlgorithms: cleanAll(k.Hashes), ServiceTypes: cleanAll(k.Services), Flags: cleanAll(k.Flags), Testing: k.Testing(),
+		StrictIdentity: k.Strict(), Revoked: k.Revoked, Notes: clean(k.Notes), ParsedTags: k.List.Parsed(),
+		LengthBytes: len(k.List.Text), StringsCount: len(e.found.Strings),
+	}
 	if k.Data != nil {
 		f.PublicKeyBase64 = k.Base64
 	}
-	f.HashAlgorithms = append(f.HashAlgorithms, cleanAll(k.Hashes)...)
-	f.ServiceTypes = append(f.ServiceTypes, cleanAll(k.Services)...)
 	if _, ok := k.List.Tag("s"); !ok {
 		f.ServiceTypes = []string{"*"}
 	}
-	f.Flags = append(f.Flags, cleanAll(k.Flags)...)
-	f.Testing, f.StrictIdentity, f.Revoked = k.Testing(), k.Strict(), k.Revoked
-	f.Notes = clean(k.Notes)
-	f.ParsedTags = k.List.Parsed()
-	f.LengthBytes, f.StringsCount = len(k.List.Text), len(e.found.Strings)
 	return f
 }
 
@@ -59,9 +55,9 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func cleanAll(list []string) []string {
-	var all []string
-	for _, s := range list {
-		all = append(all, clean(s))
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = clean(s)
 	}
 	return all
 }

@@ -145,7 +145,7 @@ var strengthRules = diag.Rules[*evidence]{{
 	Requirement: "The RSA key has at most 4096 bits",
 	Advice: "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers need not support " +
 		"more than 4096 bits, and large records get lost on the way.",
-	Fails: bits(func(n int) bool { return n > MaxRSABits }, "The RSA key has %d bits; verifiers need not support more than %d.", MaxRSABits),
+	Fails: bits(func(n int) bool { return n > supportedRSABits }, "The RSA key has %d bits; verifiers need not support more than %d.", supportedRSABits),
 }, {
 	Code: "dkim.key.exponent.small", Severity: diag.Warning, Weight: 1,
 	DependsOn: []diag.Code{"dkim.key.exponent.invalid"}, Ref: "NIST SP 800-56B section 6.2",

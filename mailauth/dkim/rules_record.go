@@ -85,26 +85,23 @@ var lookupRules = diag.Rules[*evidence]{{
 
 // missing finds that there is no key at the selector.
 func missing(e *evidence) diag.Failures {
-	switch {
-	case len(e.found.Records) > 0:
-		return nil
-	case len(e.strangers) > 0 && fromWildcard(e):
-		return diag.Fail("The TXT record at %s comes from a wildcard and is not a DKIM key: %q.", e.name(),
-			diag.Quote(e.strangers[0]))
-	case len(e.strangers) > 0:
-		return diag.Fail("The TXT record at %s is not a DKIM key: %q.", e.name(), diag.Quote(e.strangers[0]))
-	case e.node.Err() == nil && e.node.NXDomain() && len(e.node.Aliases) == 0:
-		return diag.Fail("There is no TXT record at %s, and no selector of the domain has one: %s does not exist.", e.name(),
-			e.parent())
-	case len(e.others) > 0:
-		return diag.Fail("There is no TXT record at %s. There are keys at other selectors of the domain: %s.", e.name(),
-			strings.Join(e.others, ", "))
-	case e.node.Err() == nil:
-		return diag.Fail("There is no TXT record at %s. %s exists, so there may be keys at other "+
-			"selectors.", e.name(), e.parent())
-	default:
-		return diag.Fail("There is no TXT record at %s.", e.name())
+	if len(e.strangers) > 0 && len(e.found.Records) == 0 {
+		where := ""
+		if fromWildcard(e) {
+			where = "comes from a wildcard and "
+		}
+		return diag.Fail("The TXT record at %s %sis not a DKIM key: %q.", e.name(), where, diag.Quote(e.strangers[0]))
 	}
+	more := "."
+	switch {
+	case e.node.Err() == nil && e.node.NXDomain() && len(e.node.Aliases) == 0:
+		more = fmt.Sprintf(", and no selector of the domain has one: %s does not exist.", e.parent())
+	case len(e.others) > 0:
+		more = ". There are keys at other selectors of the domain: " + strings.Join(e.others, ", ") + "."
+	case e.node.Err() == nil:
+		more = fmt.Sprintf(". %s exists, so there may be keys at other selectors.", e.parent())
+	}
+	return diag.FailIf(len(e.found.Records) == 0, "There is no TXT record at %s%s", e.name(), more)
 }
 
 // elsewhere finds keys at other names that verifiers would use at the right one.
@@ -115,9 +112,8 @@ func (e *evidence) elsewhere() diag.Failures {
 			if !format.Is(text) || k.Err() != nil {
 				continue
 			}
-			name := strings.TrimSuffix(p.name, ".")
-			return diag.Fail("There is one at %s, the name of the selector %s; verifiers look for it at %s.", name, p.what,
-				e.name()).About(name).Suggesting(text)
+			return diag.Fail("There is one at %s, the name of the selector %s; verifiers look for it at %s.", p.name, p.what,
+				e.name()).About(p.name).Suggesting(text)
 		}
 		return nil
 	})

@@ -3,6 +3,7 @@ package dkim
 import (
 	"crypto"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,12 +186,7 @@ func (e *SignatureError) Error() string { return "the signature cannot be verifi
 
 // Syntax reports whether the field is not understood, rather than understood and refused (RFC 8601 section 2.7.1).
 func (e *SignatureError) Syntax() bool {
-	switch e.Fault.Kind {
-	case missingTag, mismatch, noFrom, excluded:
-		return false
-	default:
-		return true
-	}
+	return !slices.Contains([]taglist.Kind{missingTag, mismatch, noFrom, excluded}, e.Fault.Kind)
 }
 
 // computable reports whether there is all that the cryptographic verdict needs, but for the key.

@@ -2,11 +2,12 @@ package dkim
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/mailauth/message"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // Split is [message.Split] for a message whose signatures are to be verified: where a program has spoiled all line
@@ -29,7 +30,7 @@ func (r *Result) judge(c *Checker, at time.Time, cut bool) {
 	check := c.Check(s, c.Selected(s, r.Index), r.Index)
 	r.BodyHashOK, r.SignatureOK = check.BodyHashOK, check.SignatureOK
 	if p := check.Key; p != nil {
-		r.Key, r.KeyRecord = p.Key, strings.ToValidUTF8(p.Record, "\uFFFD")
+		r.Key, r.KeyRecord = p.Key, clean(p.Record)
 		if p.Key != nil {
 			r.PublicKey, r.Testing = p.Key.Details, p.Key.Testing()
 		}
@@ -53,9 +54,9 @@ func (r *Result) judge(c *Checker, at time.Time, cut bool) {
 // describe fills in what the field says.
 func (r *Result) describe(c *Checker) {
 	s := r.Signature
-	r.Domain, r.Selector, r.Identity = s.Domain.String(), s.Selector, strings.ToValidUTF8(s.Identity, "\uFFFD")
-	r.Algorithm = strings.ToValidUTF8(s.Algorithm, "\uFFFD")
-	r.Canonicalization = strings.ToValidUTF8(string(s.Header)+"/"+string(s.Body), "\uFFFD")
+	r.Domain, r.Selector, r.Identity = s.Domain.String(), s.Selector, clean(s.Identity)
+	r.Algorithm = clean(s.Algorithm)
+	r.Canonicalization = clean(string(s.Header) + "/" + string(s.Body))
 	r.SignedAt, r.ExpiresAt, r.BodyLength = s.Time, s.Expires, s.Length
 	if !s.KeyName.IsZero() {
 		r.KeyName = s.KeyName.String()
@@ -70,7 +71,11 @@ func (r *Result) describe(c *Checker) {
 func (r *Result) conclude(c *Checker, check Check) (Word, Cause, string) {
 	s := r.Signature
 	if err, ok := s.Err().(*SignatureError); ok {
-		return err.word(), err.cause(), "The DKIM-Signature field is not valid: " + err.Fault.Text + "."
+		word := PermError
+		if err.Syntax() { // RFC 8601 section 2.7.1
+			word = Neutral
+		}
+		return word, cmp.Or(faultCauses[err.Fault.Kind], SyntaxError), "The DKIM-Signature field is not valid: " + err.Fault.Text + "."
 	}
 	changed := r.BodyHashOK != nil && !*r.BodyHashOK
 	switch p := check.Key; {
@@ -117,25 +122,7 @@ func (s *Signature) refusedBy(p *Published) (Cause, string) {
 	return "", ""
 }
 
-// word classifies what is wrong with a field (RFC 8601 section 2.7.1).
-func (e *SignatureError) word() Word {
-	if e.Syntax() {
-		return Neutral
-	}
-	return PermError
-}
-
-func (e *SignatureError) cause() Cause {
-	switch e.Fault.Kind {
-	case missingTag:
-		return TagMissing
-	case unsupported:
-		return Unsupported
-	case mismatch:
-		return DomainMismatch
-	case noFrom:
-		return FromUnsigned
-	default:
-		return SyntaxError
-	}
+// faultCauses are the causes of faults of fields, all but those of syntax.
+var faultCauses = map[taglist.Kind]Cause{
+	missingTag: TagMissing, unsupported: Unsupported, mismatch: DomainMismatch, noFrom: FromUnsigned,
 }
