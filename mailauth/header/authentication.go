@@ -228,11 +228,3 @@ func (e *evidence) value(method string) string {
 }
 
 func (e *evidence) has(method string) bool { return len(e.results(method)) > 0 }
-
-// sealed returns what the first sealer of ARC found, or nil.
-func (e *evidence) sealed() *authres.Header {
-	if len(e.chain.Sets) == 0 {
-		return nil
-	}
-	return e.chain.Sets[0].Authentication
-}

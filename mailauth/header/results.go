@@ -9,11 +9,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// authenticated reports whether there is a result of SPF, DKIM or DMARC that counts.
-func (e *evidence) authenticated() bool {
-	return slices.ContainsFunc([]string{"spf", "dkim", "dmarc", "arc", "compauth"}, e.has)
-}
-
 // dmarcText says how DMARC came out, and why as far as the results tell.
 func (e *evidence) dmarcText() string {
 	r, _ := e.result("dmarc")
@@ -112,17 +107,12 @@ func (e *evidence) contradicted(a *authField) []string {
 }
 
 // sealedPass reports whether the receiving side found the chain of ARC valid, and DMARC passed before it was sealed:
-// a mailing list changed the message.
-func (e *evidence) sealedPass() bool {
-	h := e.sealed()
-	return e.value("arc") == "pass" && h != nil &&
-		slices.ContainsFunc(h.Results, func(r result) bool { return r.Method == "dmarc" && passed(r) })
-}
-
-// sealer is the domain that sealed first, for a sentence.
-func (e *evidence) sealer() string {
-	if len(e.chain.Sets) == 0 {
-		return orDomain("")
+// a mailing list changed the message. The sealer is the domain that sealed first.
+func (e *evidence) sealedPass() (sealer string, passed bool) {
+	if len(e.chain.Sets) == 0 || e.chain.Sets[0].Authentication == nil || e.value("arc") != "pass" {
+		return "", false
 	}
-	return orDomain(e.chain.Sets[0].Domain)
+	first := &e.chain.Sets[0]
+	return first.Domain, slices.ContainsFunc(first.Authentication.Results,
+		func(r result) bool { return r.Method == "dmarc" && r.Value == "pass" })
 }

@@ -16,7 +16,9 @@ var authenticationRules = diag.Rules[*evidence]{{
 	Requirement: "The receiving server recorded authentication results",
 	Advice: "Copy the header from the recipient's mailbox, or use mail/header-analyze to check SPF, DKIM and DMARC " +
 		"now.",
-	Fails: failsIf("", func(e *evidence) bool { return !e.authenticated() },
+	Fails: failsIf("", func(e *evidence) bool {
+		return !slices.ContainsFunc([]string{"spf", "dkim", "dmarc", "arc", "compauth"}, e.has)
+	},
 		"The receiving server recorded no Authentication-Results, so the header does not show whether the sender is authentic."),
 }, {
 	Code: "header.authres.forged", Severity: diag.Warning, Weight: 3, Ref: "RFC 8601 section 5",
@@ -50,7 +52,8 @@ var authenticationRules = diag.Rules[*evidence]{{
 		"have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
 	When: told("dmarc"),
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.value("dmarc") == "fail" && !e.sealedPass(), "%s", e.dmarcText()).About(e.fromDomain)
+		_, sealed := e.sealedPass()
+		return diag.FailIf(e.value("dmarc") == "fail" && !sealed, "%s", e.dmarcText()).About(e.fromDomain)
 	},
 }, {
 	Code: "header.dmarc.forwarded", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{"header.dmarc.fail"},
@@ -60,10 +63,11 @@ var authenticationRules = diag.Rules[*evidence]{{
 		"DMARC passes.",
 	When: told("dmarc"),
 	Fails: func(e *evidence) diag.Failures {
+		sealer, _ := e.sealedPass()
 		return diag.FailIf(e.value("dmarc") == "fail",
 			"%s DMARC had passed before the message was forwarded, according to the ARC seal of %s, and "+
 				"the receiving server found the chain valid.",
-			e.dmarcText(), e.sealer()).About(e.fromDomain)
+			e.dmarcText(), orDomain(sealer)).About(e.fromDomain)
 	},
 }, {
 	Code: "header.dmarc.error", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{unnoted},
