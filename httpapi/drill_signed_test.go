@@ -50,8 +50,8 @@ func signedCases() (list []drillCase) {
 			for _, name := range []string{"dnssec/check", "domain/dns-check", "dane/lookup", "mail/domain-check"} {
 				ep := endpointNamed(name)
 				list = append(list, drillCase{
-					fmt.Sprintf("signed with %q for %d by %s", fault, rrtype, name), scenarioWorld{}, build, ep,
-					requestAbout(ep, "signed.example"),
+					name:  fmt.Sprintf("signed with %q for %d by %s", fault, rrtype, name),
+					other: build, ep: ep, request: requestAbout(ep, "signed.example"),
 				})
 			}
 		}

@@ -61,7 +61,7 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 			f()
 		}
 		asked++
-		for _, fault := range full.lessKnown(reply) {
+		for _, fault := range append(r.lessKnown(full, reply), r.hosts.lost(reply)...) {
 			if !seen[fault] { // one fault is enough to be told once
 				seen[fault] = true
 				faults = append(faults, fmt.Sprintf("%s of %s: %s", how, list, fault))
@@ -83,7 +83,7 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 }
 
 // examined are findings about the very servers that did not answer: of those operations that ask them themselves, it
-// is what they are there to find out.
+// is what they are there to find out. A state may be graver for one; nothing may be better.
 var examined = map[diag.Code]string{
 	"zone.ns.unreachable":         "the audit asks each name server",
 	"zone.ns.lame":                "the audit asks each name server for the zone",
@@ -94,11 +94,8 @@ var examined = map[diag.Code]string{
 	"smtp.backup.unavailable":     "the test connects to each mail server, and the preferred one answered",
 }
 
-// notKnown reports whether a code tells of ignorance, or of a failed lookup whose failure is itself what matters.
+// notKnown reports whether a code tells of ignorance.
 func notKnown(code diag.Code) bool {
-	if examined[code] != "" {
-		return true
-	}
 	r, known := rulesByCode()[code]
 	return known && r.State == diag.Unknown
 }
@@ -108,7 +105,7 @@ var rulesByCode = sync.OnceValue(ruleBook)
 var stateOrder = map[string]int{"valid": 0, "warning": 1, "invalid": 2, "missing": 3}
 
 // lessKnown lists what a reply with less knowledge must not say beside the one with more.
-func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
+func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	switch less.status {
 	case 200:
@@ -121,11 +118,14 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 	for _, f := range full.Findings {
 		had[f.Code] = max(had[f.Code], f.Severity)
 	}
-	told := false                     // what is examined here did not answer
+	told := false                     // what is examined here did not answer, and did before
 	for _, f := range less.Findings { // (a)
-		told = told || examined[f.Code] != "" && f.Severity >= diag.Warning
-		if before, ok := had[f.Code]; f.Severity > diag.Info && (!ok || before < f.Severity) && !notKnown(f.Code) &&
-			!full.symptom(f, less) {
+		before, ok := had[f.Code]
+		switch isNew := f.Severity > diag.Info && (!ok || before < f.Severity); {
+		case !isNew || notKnown(f.Code):
+		case examined[f.Code] != "":
+			told = true
+		case !r.symptom(f, full, less):
 			fail("(a) a new %v %s: %s", f.Severity, f.Code, f.Detail)
 		}
 	}
@@ -145,13 +145,13 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 			fail("(c) suggests %q", v)
 		}
 	}
-	if full.verdict() && less.State != full.State && less.State != "unknown" && !told { // (d)
-		if stateOrder[less.State] > stateOrder[full.State] || !less.Partial || full.State == "unknown" {
+	if full.verdict() && less.State != full.State && less.State != "unknown" { // (d)
+		if graver := stateOrder[less.State] > stateOrder[full.State]; graver && !told || !graver && !less.Partial || full.State == "unknown" {
 			fail("(d) state %s, %s before, partial %t", less.State, full.State, less.Partial)
 		}
 	}
 	// In part of a whole that is known less, other parts weigh more: its score may be better if it says so.
-	if less.Score != nil && !less.Partial && !told && (full.Score == nil || *less.Score > *full.Score) {
+	if less.Score != nil && !less.Partial && (full.Score == nil || *less.Score > *full.Score) {
 		fail("(d) score %d, %s before", *less.Score, scoreWord(full.Score))
 	}
 	yes := full.yes()
@@ -163,11 +163,43 @@ func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
 	return faults
 }
 
-// symptom reports whether a finding of a whole takes the place of its cause, of which another part had told before.
-func (full *drillReply) symptom(f diag.Finding, less *drillReply) bool {
+// symptom reports whether a finding of a whole takes the place of its cause, of which another part had told before: a part
+// told of it when everything was known, too, and the whole left it out.
+func (r *drillRun) symptom(f diag.Finding, full, less *drillReply) bool {
 	return full.whole && slices.ContainsFunc(full.Findings, func(cause diag.Finding) bool {
 		return compose.Follows(f.Code, cause.Code) && cause.Severity >= f.Severity && !slices.ContainsFunc(less.Findings, func(o diag.Finding) bool { return o.Code == cause.Code })
-	})
+	}) && r.partTold(f)
+}
+
+// partTold reports whether the report of a part tells of a finding, at the same place and as grave, when everything is
+// known.
+func (r *drillRun) partTold(f diag.Finding) bool {
+	if r.parts == nil {
+		r.parts = map[string]bool{}
+		full := *r
+		full.c = r.c.asking("detail", "full")
+		findingsIn(full.ask().all, r.parts)
+	}
+	found := fmt.Sprint(string(f.Code), f.Severity.String())
+	return r.parts[found+f.Target] || r.parts[found] // which a whole marks with the name of the part
+}
+
+// findingsIn collects the findings anywhere in a reply.
+func findingsIn(v any, list map[string]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if v["code"] != nil && v["severity"] != nil {
+			target, _ := v["target"].(string)
+			list[fmt.Sprint(v["code"], v["severity"])+target] = true
+		}
+		for _, inner := range v {
+			findingsIn(inner, list)
+		}
+	case []any:
+		for _, inner := range v {
+			findingsIn(inner, list)
+		}
+	}
 }
 
 func scoreWord(score *int) string {

@@ -3,9 +3,7 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,57 +22,154 @@ import (
 func TestDrillSuggestions(t *testing.T) {
 	own, others := drillCases(t)
 	tried, faulty, left := 0, 0, map[string]int{}
-	cases := append(some(own, drillShare(1, 16)), some(others, drillShare(3, 200))...)
+	cases := slices.Concat(some(own, drillShare(1, 16)), some(others, drillShare(3, 200)),
+		some(signedCases(), drillShare(1, 8)), some(recordCases(own), drillShare(2, 50)))
 	forEach(t, cases, func(t *testing.T, c drillCase, found *sync.Mutex) {
-		var before *drillReply
-		c.play(t, func(r *drillRun) { before = r.ask() })
-		for _, advice := range before.Advice {
-			if advice.SuggestedValue == "" {
-				continue
-			}
-			after, ok := c.publish(advice.SuggestedValue)
-			var faults []string
-			if ok {
-				faults = c.worse(t, after, before, advice)
-			}
-			found.Lock()
-			if tried++; !ok {
-				tried, left[string(advice.Code)] = tried-1, left[string(advice.Code)]+1
-			}
-			faulty += len(faults)
-			found.Unlock()
-			for _, f := range faults {
-				t.Errorf("%s suggests %q: %s", advice.Code, advice.SuggestedValue, f)
-			}
+		for i, more := 0, true; more; i++ {
+			c.play(t, func(r *drillRun) {
+				r.world.Forget()
+				before := r.ask()
+				values := before.values()
+				if more = i+1 < len(values); i >= len(values) {
+					return
+				}
+				faults, ok := r.worse(before, values[i])
+				found.Lock()
+				defer found.Unlock()
+				if tried++; !ok {
+					tried, left[string(values[i].Code)] = tried-1, left[string(values[i].Code)]+1
+				}
+				faulty += len(faults)
+				for _, f := range faults {
+					t.Errorf("%s suggests %q: %s", values[i].Code, values[i].SuggestedValue, f)
+				}
+			})
 		}
 	})
 	require.NotZero(t, tried, "nothing was suggested")
 	t.Logf("suggestions published: %d, faults: %d, not to be published: %v", tried, faulty, left)
 }
 
-// nextSteps are the findings that a suggestion leads to on purpose: it takes effect, and does not tighten yet.
-var nextSteps = map[diag.Code]bool{
-	"dmarc.policy.none": true, "dmarcbis.policy.none": true, "mtasts.policy.mode.testing": true, "spf.all.softfail": true,
-	"hsts.http.header":   true, // told before as a part of what is gone
-	"hsts.max_age.short": true, "headers.hsts.short": true, "dmarc.rua.missing": true, "mtasts.tls_rpt.missing": true,
-	"headers.csp.report_only": true, "bimi.dmarc.none": true, "spf.record.missing.no_mail": true, // the other of two records
-	"headers.cookies.secure": true, // of a session cookie, once HSTS protects it
+// values are the recommendations of a reply that suggest a value, and what else it suggests.
+func (d *drillReply) values() (list []diag.Recommendation) {
+	seen := map[string]bool{}
+	for _, advice := range d.Advice {
+		if advice.SuggestedValue != "" {
+			list, seen[advice.SuggestedValue] = append(list, advice), true
+		}
+	}
+	for _, value := range d.suggested() {
+		if !seen[value] {
+			list, seen[value] = append(list, diag.Recommendation{SuggestedValue: value}), true
+		}
+	}
+	return list
+}
+
+// recordCases publish the records of the scenarios that have no world: those of SPF at a domain whose terms lead to
+// something, and those of DMARC at the author's domain of each message.
+func recordCases(own []drillCase) (list []drillCase) {
+	for _, c := range own {
+		record := fieldOf(c.request, "record")
+		if strings.IndexFunc(record, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
+			continue
+		}
+		switch c.ep.Name() {
+		case "spf/validate":
+			list = append(list, c.published("spf/lookup", "example.com", "example.com", record, leadsTo(record)))
+		case "dmarc/validate":
+			for _, m := range own {
+				if author := authorOf(m.message); author != "" {
+					all := c.published("dmarc/lookup", author, "_dmarc."+author, record, m.world)
+					all.name, all.message = all.name+" beside "+m.name, m.message
+					list = append(list, all)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// published is a case about a domain in whose world a record takes the place of what was there.
+func (c drillCase) published(operation, domain, at, record string, world scenarioWorld) drillCase {
+	ep := endpointNamed(operation)
+	return drillCase{
+		name: c.name + " published", ep: ep, request: requestAbout(ep, domain),
+		other: func(t testing.TB) *diagtest.World {
+			w := world.build(t)
+			(&drillRun{world: w}).publishTXT(at, record, nil)
+			return w
+		},
+	}
+}
+
+// leadsTo is a world in which the names of an SPF record have addresses, mail exchangers and a record.
+func leadsTo(record string) (w scenarioWorld) {
+	w.Zone = "example.com. 300 IN MX 10 mx1.example.com.\nexample.com. 300 IN A 192.0.2.80\nmx1.example.com. 300 IN A 192.0.2.25\n"
+	for i, m := range regexp.MustCompile(`[:=/]([a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.[a-z]{2,})`).FindAllStringSubmatch(strings.ToLower(record), -1) {
+		w.Zone += fmt.Sprintf("%[1]s. 300 IN A 198.51.100.%[2]d\n%[1]s. 300 IN MX 10 %[1]s.\n%[1]s. 300 IN TXT \"v=spf1 ip4:203.0.113.%[2]d -all\"\n",
+			m[1], i+1)
+	}
+	return w
+}
+
+// nextSteps are the findings that a suggestion leads to on purpose, by the advice that suggests it: it takes effect, and
+// does not tighten yet.
+var nextSteps = []struct {
+	advice *regexp.Regexp
+	lead   []diag.Code
+	reason string
+}{
+	{regexp.MustCompile(`^dmarc(bis)?\.`),
+		[]diag.Code{"dmarc.policy.none", "dmarcbis.policy.none", "dmarc.policy.testing", "dmarc.rua.missing", "bimi.dmarc.none"},
+		"a policy begins with none or with t=y, and with reports where there is a mailbox for them"},
+	{regexp.MustCompile(`^mtasts\.`), []diag.Code{"mtasts.policy.mode.testing", "mtasts.tls_rpt.missing"},
+		"a policy begins with testing, and only then are its reports missed"},
+	{regexp.MustCompile(`^spf\.`), []diag.Code{"spf.all.softfail"}, "hosts that nobody listed are marked before they are refused"},
+	{regexp.MustCompile(`^(headers\.)?hsts\.`),
+		[]diag.Code{"hsts.http.header", "hsts.max_age.short", "headers.hsts.short", "headers.cookies.secure"},
+		"HSTS begins with a short time; what a header lacks was told before as a part of what is gone"},
+	{regexp.MustCompile(`^headers\.csp\.`), []diag.Code{"headers.csp.report_only"}, "a new policy is reported before it is enforced"},
+	{regexp.MustCompile(`\.no_mail$`), []diag.Code{"spf.record.missing.no_mail", "dmarc.record.missing.no_mail"}, "the other of two records"},
+}
+
+// led reports whether an advice leads to a finding on purpose.
+func led(advice, to diag.Code) bool {
+	for _, s := range nextSteps {
+		if s.advice.MatchString(string(advice)) && slices.Contains(s.lead, to) {
+			return true
+		}
+	}
+	return false
 }
 
 // firstSteps are findings that stay until more than one value was published in turn, because the last of them, at
-// once, could lock out visitors.
+// once, could lock out visitors. Each value is another one.
 var firstSteps = map[diag.Code]string{
 	"headers.hsts.short": "the time is raised in steps, each once the one before did no harm",
 	"hsts.max_age.short": "the time is raised in steps, each once the one before did no harm",
 }
 
-// worse lists what got worse in the world in which the value was published.
-func (c drillCase) worse(t *testing.T, changed drillCase, before *drillReply, advice diag.Recommendation) (faults []string) {
+// worse lists what got worse when a value was published; ok is false if there is no place for it.
+func (r *drillRun) worse(before *drillReply, advice diag.Recommendation) (faults []string, ok bool) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	var after *drillReply
-	changed.play(t, func(r *drillRun) { after = r.ask() })
+	domain, networks := r.c.subject(), []netip.Prefix(nil)
+	if domain != "" && changesMessages.MatchString(advice.SuggestedValue) {
+		networks = r.networks(domain, advice.SuggestedValue)
+	}
+	addresses := boundaries(networks)
+	if !allDrills {
+		addresses = someOf(addresses, maxAddresses, r.c.name)
+	}
+	was := r.effects(advice.SuggestedValue, addresses)
+	r.world.Forget()
+	r.ask() // whose questions tell where its keys are
+	if !r.publish(before, advice) {
+		return nil, false
+	}
+	after := r.ask()
 	if after.status != 200 {
-		return []string{fmt.Sprintf("then status %d: %s", after.status, after.body)}
+		return []string{fmt.Sprintf("then status %d: %s", after.status, after.body)}, true
 	}
 	had := map[diag.Code]bool{}
 	mended := diag.Info
@@ -87,9 +181,9 @@ func (c drillCase) worse(t *testing.T, changed drillCase, before *drillReply, ad
 	}
 	for _, f := range after.Findings {
 		switch {
-		case f.Code == advice.Code && firstSteps[f.Code] == "":
+		case f.Code == advice.Code && (firstSteps[f.Code] == "" || slices.Contains(after.suggested(), advice.SuggestedValue)):
 			fail("its finding is still there: %s", f.Detail)
-		case f.Severity > diag.Info && !had[f.Code] && f.Severity >= mended && !before.sibling(f, after) && !(nextSteps[f.Code] && f.Severity <= max(mended, diag.Warning)):
+		case f.Severity > diag.Info && !had[f.Code] && f.Severity >= mended && !(led(advice.Code, f.Code) && f.Severity <= max(mended, diag.Warning)):
 			// What is milder was hidden by the fault that is gone.
 			fail("then a new %v %s: %s", f.Severity, f.Code, f.Detail)
 		}
@@ -97,212 +191,14 @@ func (c drillCase) worse(t *testing.T, changed drillCase, before *drillReply, ad
 	if before.Score != nil && (after.Score == nil || *after.Score < *before.Score) {
 		fail("the score was %d and is then %s", *before.Score, scoreWord(after.Score))
 	}
-	if was, is := c.inForce(t), strictness(advice.SuggestedValue); was >= 0 && is > was {
-		fail("it is stricter than what is in force")
-	}
-	for _, a := range c.senders() {
-		was, is := c.spf(t, a), changed.spf(t, a)
-		if was == "pass" && is != "pass" && advice.Code != "spf.all.pass" { // where everybody may send
-			fail("%s may send and then gets %s", a, is)
-		} else if is == "pass" && (was == "fail" || was == "softfail") && !strings.HasPrefix(string(advice.Code), "spf.term.shadowed") {
-			fail("%s gets %s and may then send", a, was)
-		}
-	}
-	return faults
+	is := r.effects(advice.SuggestedValue, addresses)
+	return append(faults, is.worse(was, advice, func(a netip.Addr) bool {
+		return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
+	})...), true
 }
 
-// sibling reports whether a finding takes the place of one of its family that is gone and was no milder: the fault has
-// changed its form.
-func (before *drillReply) sibling(f diag.Finding, after *drillReply) bool {
-	family := string(f.Code[:strings.LastIndexByte(string(f.Code), '.')+1])
-	return family != "" && slices.ContainsFunc(before.Findings, func(o diag.Finding) bool {
-		return strings.HasPrefix(string(o.Code), family) && o.Severity >= f.Severity &&
-			!slices.ContainsFunc(after.Findings, func(a diag.Finding) bool { return a.Code == o.Code })
-	})
-}
-
-var (
-	spfText    = regexp.MustCompile(`(?i)spf`)
-	dmarcText  = regexp.MustCompile(`(?i)dmarc\s*1?`)
-	tlsaRecord = regexp.MustCompile(`^(\S+) IN TLSA `)
-	tlsaHash   = regexp.MustCompile(`3 1 1 [0-9a-f]{64}$`)
-)
-
-// publish puts a suggested value where it belongs; ok is false if that is no place of a small world.
-func (c drillCase) publish(value string) (changed drillCase, ok bool) {
-	if record := fieldOf(c.request, "record"); record != "" {
-		return c.asking("record", value), true
-	}
-	domain := subjectOf(c.request)
-	if c.other != nil && !strings.HasPrefix(value, "v=") {
-		return c, false // of such a world only the DNS can be changed
-	}
-	kind, _, _ := strings.Cut(value, " ")
-	switch {
-	case strings.HasPrefix(value, "v=spf1"):
-		return c.withTXT(domain, value, spfText), true
-	case strings.HasPrefix(value, "v=DMARC1"):
-		at := domain
-		if org := fieldOf(c.request, "domain"); org != "" && c.dmarcAt(org) != "" {
-			at = c.dmarcAt(org)
-		}
-		return c.withTXT("_dmarc."+at, value, dmarcText), true
-	case strings.HasPrefix(value, "v=DKIM1"):
-		selector := fieldOf(c.request, "selector")
-		return c.withTXT(selector+"._domainkey."+domain, value, nil), selector != ""
-	case strings.HasPrefix(value, "v=STSv1"):
-		return c.withTXT("_mta-sts."+domain, value, nil), true
-	case strings.HasPrefix(value, "v=TLSRPTv1"):
-		return c.withTXT("_smtp._tls."+domain, value, nil), true
-	case strings.HasPrefix(value, "v=BIMI1"):
-		return c.withTXT("default._bimi."+domain, value, nil), true
-	case strings.HasPrefix(value, "version: STSv1"):
-		return c.withPolicy(domain, value), true
-	case strings.HasPrefix(value, "max-age="):
-		return c.withHeader(domain, "Strict-Transport-Security", value), true
-	case strings.HasPrefix(c.ep.Name(), "http/") && strings.HasSuffix(kind, ":") && kind != "Set-Cookie:":
-		name, text, _ := strings.Cut(value, ": ")
-		return c.withHeader(domain, name, text), true
-	case tlsaRecord.MatchString(value):
-		owner := tlsaRecord.FindStringSubmatch(value)[1]
-		if _, host, ok := strings.Cut(owner, "._tcp."); ok { // each world has keys of its own
-			value = tlsaHash.ReplaceAllString(value, "3 1 1 {{sha256-spki:"+strings.TrimSuffix(host, ".")+"}}")
-		}
-		c.world.Zone = withoutLines(c.world.Zone, func(f []string) bool { return f[0] == owner && f[3] == "TLSA" }) +
-			strings.Replace(value, " IN ", " 300 IN ", 1) + "\n"
-		return c, true
-	}
-	return c, false
-}
-
-// dmarcAt is the domain whose DMARC record holds for another, at or above it; empty if there is none.
-func (c drillCase) dmarcAt(domain string) string {
-	for domain != "" {
-		if strings.Contains(c.world.Zone, "\n_dmarc."+domain+". ") {
-			return domain
-		}
-		_, domain, _ = strings.Cut(domain, ".")
-	}
-	return ""
-}
-
-func fieldOf(request []byte, name string) string {
-	var body map[string]any
-	json.Unmarshal(request, &body) // what is no object has no field
-	text, _ := body[name].(string)
-	return text
-}
-
-// asking returns the case with another value of a field.
-func (c drillCase) asking(field, value string) drillCase {
-	var body map[string]any
-	json.Unmarshal(c.request, &body)
-	body[field] = value
-	c.request, _ = json.Marshal(body)
-	return c
-}
-
-// withoutLines removes records from a zone; each is a line of owner, TTL, class, type and data.
-func withoutLines(zone string, remove func(fields []string) bool) string {
-	var kept strings.Builder
-	for line := range strings.Lines(zone) {
-		if f := strings.Fields(line); len(f) < 5 || !remove(f) {
-			kept.WriteString(strings.TrimSuffix(line, "\n") + "\n")
-		}
-	}
-	return kept.String()
-}
-
-// withTXT publishes a text. It takes the place of all other texts of the name, or of those of a kind at the name and
-// next to it, where people publish them by mistake.
-func (c drillCase) withTXT(name, value string, kind *regexp.Regexp) drillCase {
-	name += "."
-	if before := c.other; before != nil {
-		c.other = func(t testing.TB) *diagtest.World {
-			w := before(t)
-			w.FaultEverywhere(name, dns.TypeTXT, diagtest.Fault{Answers: []string{name + " 300 IN TXT " + quotedStrings(value)}})
-			return w
-		}
-		return c
-	}
-	_, parent, _ := strings.Cut(name, ".")
-	c.world.Zone = withoutLines(c.world.Zone, func(f []string) bool {
-		text := strings.Join(f[4:], " ")
-		switch {
-		case f[0] == name && f[3] == "CNAME":
-			return true
-		case f[3] != "TXT" && f[3] != "SPF":
-			return false
-		case kind == spfText:
-			return f[0] == name && kind.MatchString(text)
-		case kind != nil:
-			return f[0] == name || f[0] == parent && kind.MatchString(text)
-		}
-		return f[0] == name
-	})
-	c.world.Zone += name + " 300 IN TXT " + quotedStrings(value) + "\n"
-	return c
-}
-
-// quotedStrings is a text as a zone file has it.
-func quotedStrings(value string) string {
-	var list []string
-	for rest := value; rest != ""; {
-		n := min(len(rest), 255)
-		list, rest = append(list, `"`+strings.ReplaceAll(rest[:n], ";", `\;`)+`"`), rest[n:]
-	}
-	return strings.Join(list, " ")
-}
-
-// withPolicy serves a policy of MTA-STS, and announces it if nothing did.
-func (c drillCase) withPolicy(domain, text string) drillCase {
-	host := "mta-sts." + domain
-	if !strings.Contains(c.world.Zone, "\n_mta-sts."+domain+". ") {
-		c.world.Zone += "_mta-sts." + domain + `. 300 IN TXT "v=STSv1\; id=20261101T1"` + "\n"
-	}
-	if !strings.Contains(c.world.Zone, "\n"+host+". ") {
-		c.world.Zone += host + ". 300 IN A 198.51.100.180\n"
-	}
-	site := c.world.HTTPS[host]
-	site.Routes = map[string]scenarioRoute{"/.well-known/mta-sts.txt": {
-		Status: 200, Headers: map[string]headerValues{"Content-Type": {"text/plain"}}, Body: text,
-	}}
-	c.world.HTTPS = maps.Clone(c.world.HTTPS)
-	if c.world.HTTPS == nil {
-		c.world.HTTPS = map[string]scenarioSite{}
-	}
-	c.world.HTTPS[host] = site
-	return c
-}
-
-// withHeader lets all pages of a site send a header.
-func (c drillCase) withHeader(host, name, value string) drillCase {
-	site, there := c.world.HTTPS[host]
-	site.Routes = maps.Clone(site.Routes)
-	if site.Routes == nil {
-		site.Routes = map[string]scenarioRoute{}
-	}
-	if _, root := site.Routes["/"]; !root {
-		site.Routes["/"] = scenarioRoute{
-			Status: 404, Body: "404 page not found\n", // as http.NotFound
-			Headers: map[string]headerValues{"Content-Type": {"text/plain; charset=utf-8"}, "X-Content-Type-Options": {"nosniff"}},
-		}
-	}
-	for path, route := range site.Routes {
-		route.Headers = maps.Clone(route.Headers)
-		if route.Headers == nil {
-			route.Headers = map[string]headerValues{}
-		}
-		maps.DeleteFunc(route.Headers, func(k string, _ headerValues) bool { return strings.EqualFold(k, name) })
-		route.Headers[name] = headerValues{value}
-		site.Routes[path] = route
-	}
-	c.world.HTTPS = maps.Clone(c.world.HTTPS)
-	if there {
-		c.world.HTTPS[host] = site
-	}
-	return c
-}
+// maxAddresses bounds the addresses whose SPF is evaluated for one value.
+const maxAddresses = 60
 
 var policyWord = regexp.MustCompile(`(?i)\b(?:p=|mode: )(none|testing|quarantine|reject|enforce)`)
 
@@ -318,21 +214,21 @@ func strictness(value string) int {
 	return map[string]int{"none": 0, "testing": 0, "quarantine": 1, "reject": 2, "enforce": 2}[strings.ToLower(m[1])]
 }
 
-// inForce is how strict the policy of the case is before anything is suggested; -1 if the case has none that is
-// judged: only mail of domains that send or receive any can be hurt.
-func (c drillCase) inForce(t *testing.T) int {
-	if record := fieldOf(c.request, "record"); record != "" {
-		return c.asked(t, "dmarc/validate", fmt.Sprintf(`{"record":%q}`, record), "effective.policy")
+// inForce is how strict the policy of the case is, of the kind of a value; -1 if it has none that is judged: only mail of
+// domains that send or receive any can be hurt.
+func (r *drillRun) inForce(value string) int {
+	if record := fieldOf(r.c.request, "record"); record != "" {
+		return r.policy("dmarc/validate", fmt.Sprintf(`{"record":%q}`, record), "effective.policy")
 	}
-	domain := subjectOf(c.request)
-	if domain == "" || !regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(domain)+`\. \d+ IN MX [1-9]`).MatchString(c.world.Zone) {
+	domain := r.c.subject()
+	if domain == "" || !r.hasMX(domain) {
 		return -1
 	}
 	switch {
-	case strings.HasPrefix(c.ep.Name(), "dmarc"):
-		return c.asked(t, "dmarc/lookup", fmt.Sprintf(`{"domain":%q}`, domain), "effective.policy")
-	case strings.HasPrefix(c.ep.Name(), "mta-sts"):
-		return c.asked(t, "mta-sts/lookup", fmt.Sprintf(`{"domain":%q}`, domain), "policy.mode")
+	case strings.HasPrefix(value, "v=DMARC1"):
+		return r.policy("dmarc/lookup", fmt.Sprintf(`{"domain":%q}`, domain), "effective.policy")
+	case strings.HasPrefix(value, "version: STSv1"):
+		return r.policy("mta-sts/lookup", fmt.Sprintf(`{"domain":%q}`, domain), "policy.mode")
 	}
 	return -1
 }
@@ -340,47 +236,15 @@ func (c drillCase) inForce(t *testing.T) int {
 // brokenPolicy are faults that make a policy of MTA-STS void.
 var brokenPolicy = regexp.MustCompile(`^mtasts\.(policy|record)\.`)
 
-// asked asks another operation in the world of the case, and returns how strict the policy in a field is.
-func (c drillCase) asked(t *testing.T, operation, request, path string) (strict int) {
-	c.ep, c.request = endpointNamed(operation), []byte(request)
-	c.play(t, func(r *drillRun) {
-		reply := r.ask()
-		v, _ := valueAt(reply.all, strings.Split(path, "."))
-		word, _ := v.(string)
-		if !slices.ContainsFunc(reply.Findings, func(f diag.Finding) bool { // by which nothing of a policy is in force
-			return f.Severity >= diag.Error && brokenPolicy.MatchString(string(f.Code))
-		}) {
-			strict = max(0, strictness("p="+word))
-		}
-	})
-	return strict
-}
-
-func endpointNamed(name string) Endpoint {
-	return endpoints[slices.IndexFunc(endpoints, func(ep Endpoint) bool { return ep.Name() == name })]
-}
-
-var addressText = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b|[0-9a-fA-F:]*:[0-9a-fA-F:]+`)
-
-// senders are addresses of the world of an SPF case, those that its records name, and strangers.
-func (c drillCase) senders() (list []netip.Addr) {
-	if c.ep.Name() != "spf/lookup" {
-		return nil
+// policy asks another operation, and returns how strict the policy in a field of its reply is.
+func (r *drillRun) policy(operation, request, path string) int {
+	reply := r.other(operation, []byte(request))
+	v, _ := valueAt(reply.all, strings.Split(path, "."))
+	word, _ := v.(string)
+	if slices.ContainsFunc(reply.Findings, func(f diag.Finding) bool { // by which nothing of a policy is in force
+		return f.Severity >= diag.Error && brokenPolicy.MatchString(string(f.Code))
+	}) {
+		return 0
 	}
-	for _, text := range append(addressText.FindAllString(c.world.Zone, -1), "203.0.113.77", "2001:db8:dead::1") {
-		if a, err := netip.ParseAddr(text); err == nil && !slices.Contains(list, a) {
-			list = append(list, a)
-		}
-	}
-	return someOf(list, 5, c.name)
-}
-
-// spf is what SPF says of an address in the world of the case.
-func (c drillCase) spf(t *testing.T, a netip.Addr) (result string) {
-	asked := c.asking("ip", a.String())
-	asked.play(t, func(r *drillRun) {
-		v, _ := valueAt(r.ask().all, []string{"ip_test", "result"})
-		result, _ = v.(string)
-	})
-	return result
+	return max(0, strictness("p="+word))
 }
