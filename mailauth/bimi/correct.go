@@ -46,7 +46,8 @@ func (e *evidence) join(texts []string) string {
 			return ""
 		}
 	}
-	if len(texts) == 0 || len(texts) == 1 && e.exemplary() && !d.renamed {
+	exemplary := e.valid() && clean(e.record) && !blankVersion(e.found.Records[0]) // all receivers read it alike
+	if len(texts) == 0 || len(texts) == 1 && exemplary && !d.renamed {
 		return ""
 	}
 	s := d.String()
@@ -60,11 +61,6 @@ func (e *evidence) join(texts []string) string {
 // clean reports whether a record has no fault but tags that are not known.
 func clean(r *record.Record) bool {
 	return !slices.ContainsFunc(r.List.Faults, func(f taglist.Fault) bool { return f.Kind != taglist.Unknown })
-}
-
-// exemplary reports whether there is one record that all receivers read alike.
-func (e *evidence) exemplary() bool {
-	return e.valid() && clean(e.record) && !blankVersion(e.found.Records[0])
 }
 
 // blankVersion reports whether a record does not begin with v=BIMI1; as all receivers expect, although its syntax allows

@@ -87,17 +87,10 @@ const (
 )
 
 // Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() (open []diag.Source) {
-	if e.failing != nil {
-		open = append(open, fromRecord)
-	}
-	if e.standing.unknown != nil {
-		open = append(open, fromDMARC)
-	}
-	if e.beside.Unknown != "" {
-		open = append(open, fromBeside)
-	}
-	return open
+func (e *evidence) Unanswered() []diag.Source {
+	return diag.Unanswered(map[diag.Source]bool{
+		fromRecord: e.failing == nil, fromDMARC: e.standing.unknown == nil, fromBeside: e.beside.Unknown == "",
+	})
 }
 
 // present reports whether there is a record.
@@ -120,9 +113,7 @@ func (e *evidence) torn() bool {
 }
 
 // valid reports whether receivers can use the record.
-func (e *evidence) valid() bool { return e.record != nil && e.record.Valid() && !e.unpublishable() }
-
-// unpublishable reports whether a character-string is too long for the DNS.
-func (e *evidence) unpublishable() bool {
-	return slices.ContainsFunc(e.found.Strings, func(s string) bool { return len(s) > diag.MaxTXTString })
+func (e *evidence) valid() bool {
+	long := func(s string) bool { return len(s) > diag.MaxTXTString }
+	return e.record != nil && e.record.Valid() && !slices.ContainsFunc(e.found.Strings, long)
 }

@@ -76,11 +76,6 @@ var lookupRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// attempted reports whether somebody tried to publish a record.
-func attempted(e *evidence) bool {
-	return e.beside.Unknown == "" && len(e.beside.Places) > 0 || aliased(e)
-}
-
 // aliased reports whether there is an alias at the name.
 func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 0 }
 
@@ -100,6 +95,11 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 		"and a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
 	When: func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) }, Fails: absent,
 }}
+
+// attempted reports whether somebody tried to publish a record.
+func attempted(e *evidence) bool {
+	return e.beside.Unknown == "" && len(e.beside.Places) > 0 || aliased(e)
+}
 
 // looked lists where receivers look for the record, for a sentence.
 func (e *evidence) looked() string {

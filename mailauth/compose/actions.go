@@ -70,18 +70,13 @@ var unparked = map[diag.Code]string{
 func (w *Whole) first(t *told) string {
 	for _, kind := range gates[t.Code] {
 		for _, p := range w.Parts {
-			if p.kind == kind && (p.Fails() || p.weakTLS() || p.unsigned()) {
+			unsigned := func(f diag.Finding) bool { return f.Code == "check.dkim.none" }
+			if p.kind == kind && (p.Fails() || p.weakTLS() || slices.ContainsFunc(p.Findings, unsigned)) {
 				return kind.Label
 			}
 		}
 	}
 	return ""
-}
-
-// unsigned reports whether the part has seen that there is no DKIM key: mail that is forwarded then fails DMARC, since
-// SPF does not survive it (RFC 7208 section 2.2 and appendix D.3).
-func (s *Summary) unsigned() bool {
-	return slices.ContainsFunc(s.Findings, func(f diag.Finding) bool { return f.Code == "check.dkim.none" })
 }
 
 // weakTLS reports whether the part has seen a mail server that senders refuse once they must encrypt (RFC 8461

@@ -137,11 +137,6 @@ func (p *Share) rating() *int {
 	return cmp.Or(p.Rating, p.Score)
 }
 
-// counts reports whether a part has a score, or should have one.
-func (p *Share) counts() bool {
-	return p.Weight > 0 && (p.rating() != nil || !p.NoMatter && (!p.Known() || !p.settled()))
-}
-
 // essential are the parts without which nothing can be said of mail.
 var essential = []Kind{SPF, DMARC, MX}
 
@@ -150,7 +145,7 @@ var essential = []Kind{SPF, DMARC, MX}
 func (w *Whole) enough() bool {
 	known, all := 0, 0
 	for _, p := range w.Parts {
-		if !p.counts() {
+		if p.Weight == 0 || p.rating() == nil && (p.NoMatter || p.Known() && p.settled()) { // it has no score, and needs none
 			continue
 		}
 		if !p.Known() && slices.Contains(essential, p.kind) {

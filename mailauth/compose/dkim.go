@@ -90,7 +90,8 @@ func (k *Keys) parts(e *keyEvidence) []*DKIMPart {
 	rotated := e.silent || e.unsure || len(e.search.Failed) > 0 || slices.ContainsFunc(k.keys, current)
 	var list []*DKIMPart
 	for _, one := range k.keys {
-		if !k.asked && rotated && retired(one.part) {
+		retired := one.part.Result != nil && (one.part.Result.Revoked || one.part.State == diag.Missing)
+		if !k.asked && rotated && retired { // its key is revoked, or its alias leads to none
 			continue
 		}
 		p := &DKIMPart{Selector: one.selector.String(), Part: *one.part}
@@ -136,11 +137,6 @@ func (e *keyEvidence) summary() Summary {
 	s := Summarize(DKIM, &keyReport{v})
 	s.answered = len(e.search.Failed) == 0 && !e.search.Open
 	return s
-}
-
-// retired reports whether a selector is out of use: its key is revoked, or its alias leads to none.
-func retired(p *Part[dkim.LookupReport]) bool {
-	return p.Result != nil && (p.Result.Revoked || p.State == diag.Missing)
 }
 
 // KeyShares are the keys as parts of a whole: all together count for the weight, by their mean, which does not hide the

@@ -96,11 +96,6 @@ var aside = []string{"dnssec.answer.nodata"}
 // ours reports whether the finding is about this service, not about the domain.
 func (t *told) ours() bool { return slices.Contains(ours, string(t.Code)) }
 
-// failedLookup reports whether the finding is about a lookup that failed.
-func (t *told) failedLookup() bool {
-	return strings.HasSuffix(string(t.Code), ".record.unknown") || slices.Contains(lookups, t.Code)
-}
-
 // merge makes one list of the findings of all parts: none twice, the worst first.
 func (w *Whole) merge() []told {
 	var all, failed []told
@@ -112,7 +107,7 @@ func (w *Whole) merge() []told {
 			case t.ours():
 				t.Severity = diag.Info
 				all = append(all, t)
-			case t.failedLookup():
+			case strings.HasSuffix(string(t.Code), ".record.unknown") || slices.Contains(lookups, t.Code):
 				failed = append(failed, t)
 			default:
 				all = append(all, t)
@@ -156,11 +151,7 @@ func (w *Whole) lookups(failed []told) []told {
 	}
 	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail, bogus: worst.Advice == diag.RepairDNSSEC}
 	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, &lookupReport{wholeRules.Judge(e, partTexts)})
-	list := make([]told, 0, 1)
-	for _, f := range s.Findings {
-		list = append(list, told{f, &s})
-	}
-	return list
+	return diag.Map(s.Findings, func(f diag.Finding) told { return told{f, &s} })
 }
 
 // lookupEvidence is what is known about failed lookups of several parts.
@@ -178,14 +169,6 @@ func (e *lookupEvidence) failed(cond bool, format string, args ...any) diag.Fail
 		f[0].Advice = diag.RepairDNSSEC
 	}
 	return f
-}
-
-func (e *lookupEvidence) list() string {
-	last := len(e.labels) - 1
-	if last <= 0 {
-		return strings.Join(e.labels, "")
-	}
-	return strings.Join(e.labels[:last], ", ") + " and " + e.labels[last]
 }
 
 // lookupReport stands for the report of a part that tells of them.
@@ -208,6 +191,7 @@ var wholeRules = diag.Rules[*lookupEvidence]{{
 	Title: "DNS lookups failed for several parts", Requirement: "The DNS answers for all parts",
 	Advice: "Check that every name server of the domain answers for these names, and try again.",
 	Fails: func(e *lookupEvidence) diag.Failures {
-		return e.failed(len(e.labels) > 1, "%s could not be examined completely. %s", e.list(), e.detail)
+		return e.failed(len(e.labels) > 1, "%s could not be examined completely. %s",
+			diag.Series(e.labels, len(e.labels)), e.detail)
 	},
 }}

@@ -90,9 +90,9 @@ type server struct {
 }
 
 // recordName is where the TLSA records of a host are, without a final dot.
-func (e *evidence) recordName(base string) string { return e.prefix() + "." + base }
-
-func (e *evidence) prefix() string { return "_" + strconv.Itoa(int(e.port)) + "._tcp" }
+func (e *evidence) recordName(base string) string {
+	return "_" + strconv.Itoa(int(e.port)) + "._tcp" + "." + base
+}
 
 // gather asks in three round trips: for the hosts, for their addresses and TLSA records, and over connections to all of
 // them at once. Hosts that are aliases and answers that the resolver does not vouch for take more.

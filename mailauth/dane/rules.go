@@ -27,21 +27,18 @@ const (
 )
 
 // Unanswered lists what the DNS and the servers did not say.
-func (e *evidence) Unanswered() (list []diag.Source) {
-	add := func(open bool, s diag.Source) {
-		if open {
-			list = append(list, s)
-		}
-	}
+func (e *evidence) Unanswered() []diag.Source {
 	_, known := e.mail.Receives()
+	if e.port != portMail {
+		known = e.srv.Err() == nil
+	}
 	mute := func(h host) bool {
 		return h.fault != bogus && (h.Err() != nil || h.tlsa.Err() != nil || h.fault == statusUnknown)
 	}
-	add(e.port == portMail && !known || e.port != portMail && e.srv.Err() != nil, fromNames)
-	add(e.naming == diag.Indeterminate || slices.ContainsFunc(e.hosts, mute), fromHosts)
-	add(len(e.having(unreachable, unverified)) > 0 || len(e.unreached()) > 0, fromServers)
-	add(e.own.Err() != nil, fromApex)
-	return list
+	return diag.Unanswered(map[diag.Source]bool{
+		fromNames: known, fromHosts: e.naming != diag.Indeterminate && !slices.ContainsFunc(e.hosts, mute),
+		fromServers: len(e.having(unreachable, unverified))+len(e.unreached()) == 0, fromApex: e.own.Err() == nil,
+	})
 }
 
 // each fails for every host with one of the faults.
@@ -58,10 +55,8 @@ func because(e *evidence, consequence string, faults ...fault) diag.Failures {
 
 // capital makes a clause begin a sentence, unless it begins with a name.
 func capital(s string) string {
-	for _, word := range []string{"the ", "there ", "none ", "no ", "DNSSEC "} {
-		if strings.HasPrefix(s, word) {
-			return strings.ToUpper(s[:1]) + s[1:]
-		}
+	if word, _, _ := strings.Cut(s, " "); slices.Contains([]string{"the", "there", "none", "no"}, word) {
+		return diag.Upper(s)
 	}
 	return s
 }

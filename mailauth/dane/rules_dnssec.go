@@ -208,15 +208,5 @@ const maxListed = 3
 
 // names lists where the TLSA records of hosts would be.
 func (e *evidence) names(hosts []*host) string {
-	var list []string
-	for _, h := range hosts[:min(len(hosts), maxListed)] {
-		list = append(list, e.recordName(h.base))
-	}
-	if more := len(hosts) - len(list); more > 0 {
-		return strings.Join(list, ", ") + " and " + diag.Count(more, "other name")
-	}
-	if last := len(list) - 1; last > 0 {
-		return strings.Join(list[:last], ", ") + " and " + list[last]
-	}
-	return strings.Join(list, "")
+	return diag.Series(diag.Map(hosts, func(h *host) string { return e.recordName(h.base) }), maxListed)
 }

@@ -65,7 +65,8 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 		RecordLookup: diag.NewRecordLookup(e.domain, answer, e.found.Records, e.now, env.Now()), Details: e.details(),
 		Location: e.discovery.Tree.PolicyDomain(), Inherited: e.inherited(),
 		OrganizationalDomain: organizational(&e.discovery.Tree), DiscoveryMethod: policy.TreeWalk,
-		ExternalDestinations: []Destination{}, Views: e.views(), Partial: e.partial(),
+		ExternalDestinations: []Destination{}, Views: e.views(),
+		Partial: len(e.Unanswered()) > 0 || e.discovery.Walk.Err() != nil,
 	}
 	for i := range e.destinations {
 		if d := &e.destinations[i]; d.external {
@@ -140,6 +141,3 @@ func (e *evidence) view(s policy.Standard) View {
 	}
 	return v
 }
-
-// partial reports whether the servers left something open.
-func (e *evidence) partial() bool { return len(e.Unanswered()) > 0 || e.discovery.Walk.Err() != nil }

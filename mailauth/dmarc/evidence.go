@@ -105,7 +105,7 @@ const (
 )
 
 // Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() (open []diag.Source) {
+func (e *evidence) Unanswered() []diag.Source {
 	if e.offline {
 		return nil
 	}
@@ -117,18 +117,13 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 		_, given := d.consent.Given()
 		consent, reports = consent && (given || !d.external), reports && d.mail.Unknown() == ""
 	}
-	for source, known := range map[diag.Source]bool{
+	return diag.Unanswered(map[diag.Source]bool{
 		fromRecord: e.own.Err() == nil && e.discovery.Tree.PolicyErr == nil, fromList: e.discovery.List.PolicyErr == nil,
 		fromExistence: exists || !e.own.Answer.NXDomain(), fromMail: receives,
 		fromElsewhere: e.record != nil || e.unsearched == "",
 		fromWildcard:  e.wildcard == nil || len(e.own.Answer.Records) == len(e.own.Found.Records),
 		fromConsent:   consent, fromReports: reports,
-	} {
-		if !known {
-			open = append(open, source)
-		}
-	}
-	return open
+	})
 }
 
 // serious are the faults for which a record is not valid: what the tag says has no effect.
@@ -138,12 +133,7 @@ var serious = []taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.BadValue
 // valid reports whether receivers can use the record, and no tag has an error.
 func (e *evidence) valid() bool {
 	unpublishable := func(s string) bool { return len(s) > diag.MaxTXTString }
-	return kit.One(e) && e.reading.Usable && !e.faulty(serious...) && !slices.ContainsFunc(e.found.Strings, unpublishable)
-}
-
-// faulty reports whether the record has a fault of one of the kinds.
-func (e *evidence) faulty(kinds ...taglist.Kind) bool {
-	return e.record != nil && slices.ContainsFunc(e.record.List.Faults, func(f taglist.Fault) bool {
-		return slices.Contains(kinds, f.Kind)
-	})
+	faulty := func(f taglist.Fault) bool { return slices.Contains(serious, f.Kind) }
+	return kit.One(e) && e.reading.Usable && !slices.ContainsFunc(e.record.List.Faults, faulty) &&
+		!slices.ContainsFunc(e.found.Strings, unpublishable)
 }

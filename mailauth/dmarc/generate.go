@@ -220,11 +220,7 @@ func (g *generation) record(s stage) string {
 }
 
 func joined(list []policy.URI) string {
-	var texts []string
-	for _, u := range list {
-		texts = append(texts, u.Text)
-	}
-	return strings.Join(texts, ",")
+	return strings.Join(diag.Map(list, func(u policy.URI) string { return u.Text }), ",")
 }
 
 // authorizations lists the records that owners of addresses in other organizations have to publish.

@@ -15,9 +15,6 @@ func (e *evidence) receives() bool {
 	return yes && !e.inherited()
 }
 
-// quiet reports whether nobody needs reports: the domain receives no mail, and all that forges it is refused.
-func quiet(e *evidence) bool { return parked(e) && e.requested() == policy.Reject }
-
 // reportRules are about where reports go, as far as the record tells.
 var reportRules = diag.Rules[*evidence]{{
 	Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
@@ -25,7 +22,10 @@ var reportRules = diag.Rules[*evidence]{{
 	Title: "No DMARC reports are requested (no rua)", Requirement: "The record asks for aggregate reports (rua)",
 	Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services fail, and " +
 		"who forges the domain.",
-	When: func(e *evidence) bool { return usable(e) && !quiet(e) && len(e.beside.fragments) == 0 },
+	When: func(e *evidence) bool {
+		quiet := parked(e) && e.requested() == policy.Reject // no mail, and all that forges the domain is refused
+		return usable(e) && !quiet && len(e.beside.fragments) == 0
+	},
 	Fails: func(e *evidence) diag.Failures {
 		if e.record.Has("rua") {
 			return nil

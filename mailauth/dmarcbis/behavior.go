@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
@@ -129,11 +130,7 @@ func sum(changes ...Behavior) Behavior {
 
 // changed is the sum of comparisons.
 func changed(list []Comparison) Behavior {
-	var changes []Behavior
-	for _, c := range list {
-		changes = append(changes, c.Change)
-	}
-	return sum(changes...)
+	return sum(diag.Map(list, func(c Comparison) Behavior { return c.Change })...)
 }
 
 // realigned is how alignment changes with the declaration of a public suffix (RFC 9989 section 4.10.2). With

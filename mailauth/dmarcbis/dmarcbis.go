@@ -117,20 +117,15 @@ const (
 )
 
 // Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() (open []diag.Source) {
+func (e *evidence) Unanswered() []diag.Source {
 	_, exists := e.mail.Exists()
 	_, receives := e.mail.Receives()
 	undeclared := func(s policy.Step) bool { return s.Err() != nil && !policy.IsPublicSuffix(s.Domain) }
-	for source, known := range map[diag.Source]bool{
+	return diag.Unanswered(map[diag.Source]bool{
 		fromRecord: e.Tree.PolicyErr == nil, fromOrganizational: e.Walk.Err() == nil, fromList: e.List.PolicyErr == nil,
 		fromDeclarations: !slices.ContainsFunc(e.Walk.Steps, undeclared),
 		fromExistence:    exists || e.Walk.Steps[0].Answer.Exists(), fromMail: receives,
-	} {
-		if !known {
-			open = append(open, source)
-		}
-	}
-	return open
+	})
 }
 
 // digest reads what was fetched. It asks nothing.

@@ -6,6 +6,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // MigrateRequest asks for a record of RFC 7489 in the form of RFC 9989.
@@ -80,11 +81,9 @@ func (*MigrateReport) Rules() []diag.RuleInfo { return migrateRules.Describe() }
 
 // settings lists the tags of a record as texts.
 func settings(r *policy.Record) []string {
-	list := []string{}
-	for _, t := range r.List.Tags {
-		list = append(list, strings.ToValidUTF8(t.Name+"="+t.Value, "\uFFFD"))
-	}
-	return list
+	return diag.Map(r.List.Tags, func(t taglist.Tag) string {
+		return strings.ToValidUTF8(t.Name+"="+t.Value, "\uFFFD")
+	})
 }
 
 // A conversion is a record before and after its migration: the evidence of the rules.

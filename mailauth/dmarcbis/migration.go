@@ -316,7 +316,8 @@ func (m *migration) options() {
 		return
 	}
 	options := m.before.FailureOptions
-	switch bad := m.faulty(policy.BadOption); {
+	option := func(f taglist.Fault) bool { return f.Kind == policy.BadOption }
+	switch bad := slices.ContainsFunc(m.before.List.Faults, option); {
 	case bad:
 		m.remove("fo", refFormat, "Its value is not valid, and receivers use the default.")
 	case slices.Contains(options, "0") && slices.Contains(options, "1"):
@@ -325,11 +326,6 @@ func (m *migration) options() {
 	case strings.Count(value, ":")+1 != len(options):
 		m.set("fo", strings.Join(options, ":"), refSyntax, "Each option may appear once.")
 	}
-}
-
-// faulty reports whether the original has a fault of a kind.
-func (m *migration) faulty(k taglist.Kind) bool {
-	return slices.ContainsFunc(m.before.List.Faults, func(f taglist.Fault) bool { return f.Kind == k })
 }
 
 // requested adds what the caller asks for.

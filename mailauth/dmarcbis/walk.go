@@ -169,19 +169,15 @@ func (e *evidence) missing() []string {
 	if r == nil {
 		return list
 	}
-	if e.covers() && !r.Has("np") {
+	covers := e.Tree.OrganizationalErr == nil && e.Tree.Organizational == e.Tree.PolicyDomain() ||
+		e.Tree.Origin == policy.PublicSuffix
+	if e.record() != nil && covers && !r.Has("np") {
 		list = append(list, "np")
 	}
 	if undeclared(e) {
 		list = append(list, "psd")
 	}
 	return list
-}
-
-// covers reports whether the record is that of an organizational domain, so that its sp and np count.
-func (e *evidence) covers() bool {
-	return e.record() != nil && (e.Tree.OrganizationalErr == nil && e.Tree.Organizational == e.Tree.PolicyDomain() ||
-		e.Tree.Origin == policy.PublicSuffix)
 }
 
 // undeclared reports whether the record of a public suffix does not say that it is one.

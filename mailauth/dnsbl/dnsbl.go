@@ -77,9 +77,7 @@ func Listings(ctx context.Context, env *diag.Env, ip diag.IP) (listings []Result
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, p := range e.listings() {
-		listings = append(listings, p.result(ip.Addr))
-	}
+	listings = diag.Map(e.listings(), func(p *probe) Result { return p.result(ip.Addr) })
 	return listings, len(e.answered()), nil
 }
 
@@ -229,20 +227,11 @@ func (e *evidence) report() *Report {
 		}
 	}
 	r.CheckedCount, r.Listed = len(r.Results), r.ListedCount > 0
+	rank := map[bool]int{true: -1}
+	listedFirst := func(a, b Result) int { return rank[a.Listed] - rank[b.Listed] }
 	slices.SortStableFunc(r.Results, listedFirst)
 	slices.SortStableFunc(r.Allowlists, listedFirst)
 	return r
-}
-
-func listedFirst(a, b Result) int {
-	switch {
-	case a.Listed == b.Listed:
-		return 0
-	case a.Listed:
-		return -1
-	default:
-		return 1
-	}
 }
 
 // result is the answer of a list as the report has it.
@@ -250,11 +239,9 @@ func (p *probe) result(ip netip.Addr) Result {
 	l, o := p.list, &p.outcome
 	r := Result{
 		ID: l.ID, Name: l.Name, Zone: l.public(p.keyed), Operator: l.Operator, Category: p.category(), Network: l.ofNetworks(),
-		Status: o.status, SelfTest: o.test, Listed: o.status == Listed, ReturnCodes: []string{},
-		Meanings: append([]string{}, o.reading.meanings...), Severity: l.Severity, LatencyMS: p.latency.Milliseconds(),
-	}
-	for _, code := range o.reading.codes {
-		r.ReturnCodes = append(r.ReturnCodes, code.String())
+		Status: o.status, SelfTest: o.test, Listed: o.status == Listed,
+		ReturnCodes: diag.Map(o.reading.codes, netip.Addr.String),
+		Meanings:    append([]string{}, o.reading.meanings...), Severity: l.Severity, LatencyMS: p.latency.Milliseconds(),
 	}
 	switch {
 	case r.Listed:
@@ -263,7 +250,7 @@ func (p *probe) result(ip netip.Addr) Result {
 			r.DelistURL = l.delistURL(ip)
 		}
 	case o.why != "":
-		r.Reason = strings.ToUpper(o.why[:1]) + o.why[1:] + "."
+		r.Reason = diag.Upper(o.why) + "."
 	}
 	return r
 }

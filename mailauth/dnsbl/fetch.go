@@ -60,7 +60,7 @@ type evidence struct {
 // lists, each of which is asked at most five questions at the same time: that is the bound on what is under way.
 func gather(ctx context.Context, env *diag.Env, ip diag.IP, probes []*probe, secrets keys) *evidence {
 	e := &evidence{ip: ip, purpose: purposeOf(ip.Addr), probes: probes, began: env.Now()}
-	limits := limiterOf(env)
+	limits := diag.Shared(env, limiterKey{}, func() *limiter { return &limiter{next: map[string]time.Time{}} })
 	ask, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	var g diag.Group
@@ -176,11 +176,8 @@ func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {
 		text := secrets.scrub(diag.TXT(rr))
 		text = strings.Join(strings.FieldsFunc(text, unprintable), " ")
-		if len(text) > maxReason {
-			text = strings.ToValidUTF8(text[:maxReason], "") + "…"
-		}
 		if text != "" {
-			list = append(list, text)
+			list = append(list, diag.Clip(text, maxReason))
 		}
 	}
 	return list

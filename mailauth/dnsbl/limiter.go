@@ -3,8 +3,6 @@ package dnsbl
 import (
 	"sync"
 	"time"
-
-	"github.com/diagkit/diagkit/diag"
 )
 
 // A limiter holds the rates of lists, for all who share an environment. It is a GCRA: each list has a time
@@ -17,10 +15,6 @@ type limiter struct {
 
 // limiterKey is what the limiter of an environment is kept under.
 type limiterKey struct{}
-
-func limiterOf(env *diag.Env) *limiter {
-	return diag.Shared(env, limiterKey{}, func() *limiter { return &limiter{next: map[string]time.Time{}} })
-}
 
 // take reports whether a list may be asked now, and counts it.
 func (l *limiter) take(list *List, now time.Time) bool {

@@ -2,6 +2,7 @@ package dnsbl
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -53,7 +54,8 @@ func (e *evidence) Unanswered() (list []diag.Source) {
 
 // could reports whether a list could say what a class is about.
 func could(p *probe, c class) bool {
-	return classOf(p) == c || c == policy && p.list.Severity != low && p.list.hasPolicies()
+	aboutPolicy := func(c Code) bool { return c.Kind == Policy }
+	return classOf(p) == c || c == policy && p.list.Severity != low && slices.ContainsFunc(p.list.Codes, aboutPolicy)
 }
 
 // classOf is the class of a listing, or without one of what the list might say.
@@ -105,11 +107,6 @@ func measured(c class) func(*evidence) bool {
 	}
 }
 
-// hasPolicies reports whether a list names addresses that should not send mail, beside others.
-func (l *List) hasPolicies() bool {
-	return slices.ContainsFunc(l.Codes, func(c Code) bool { return c.Kind == Policy })
-}
-
 // listed makes a test: one failure for each listing of a class.
 func listed(c class) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
@@ -124,11 +121,7 @@ func (e *evidence) listing(p *probe) diag.Failures {
 	if p.list.ofNetworks() {
 		b.WriteString(" with its network")
 	}
-	var said []string
-	for _, code := range p.outcome.reading.codes {
-		said = append(said, code.String())
-	}
-	fmt.Fprintf(&b, " (%s", strings.Join(said, ", "))
+	fmt.Fprintf(&b, " (%s", strings.Join(diag.Map(p.outcome.reading.codes, netip.Addr.String), ", "))
 	if len(p.outcome.reading.meanings) > 0 {
 		b.WriteString(": " + strings.Join(p.outcome.reading.meanings, "; "))
 	}
@@ -299,16 +292,5 @@ const maxNamed = 6
 
 // names lists names in a sentence.
 func names(list []*probe) string {
-	words := make([]string, 0, maxNamed)
-	for _, p := range list[:min(len(list), maxNamed)] {
-		words = append(words, p.list.Name)
-	}
-	switch more := len(list) - len(words); {
-	case more > 0:
-		return strings.Join(words, ", ") + fmt.Sprintf(" and %d more", more)
-	case len(words) > 1:
-		return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-	default:
-		return strings.Join(words, "")
-	}
+	return diag.Series(diag.Map(list, func(p *probe) string { return p.list.Name }), maxNamed)
 }

@@ -144,8 +144,3 @@ func (e *evidence) corrected() string {
 	}
 	return text.String()
 }
-
-// ended reports whether the validity of the certificate does not hold now.
-func (e *evidence) ended() bool {
-	return e.now.After(e.mark.X509.NotAfter) || e.now.Before(e.mark.X509.NotBefore)
-}

@@ -202,11 +202,6 @@ var hashes = map[string]struct {
 // maxHashes bounds the hashes of an image that are computed, for each costs a pass over the logo. Real ones have 1.
 const maxHashes = 4
 
-// unix makes each line end of a text LF.
-func unix(text []byte) []byte {
-	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
-}
-
 // compareHashes compares the hashes of the extension with the logo: they are over the text after decompression, with LF
 // at the end of lines (RFC 6170 section 5.2), and some over the text as it is.
 func (i *image) compareHashes(list cryptobyte.String) error {
@@ -227,7 +222,8 @@ func (i *image) compareHashes(list cryptobyte.String) error {
 		}
 		if known && n < maxHashes && i.SVG != nil {
 			i.HashChecked = true
-			i.HashMatches = i.HashMatches && (bytes.Equal(h.sum(i.SVG), value) || bytes.Equal(h.sum(unix(i.SVG)), value))
+			unix := bytes.ReplaceAll(bytes.ReplaceAll(i.SVG, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+			i.HashMatches = i.HashMatches && (bytes.Equal(h.sum(i.SVG), value) || bytes.Equal(h.sum(unix), value))
 		}
 	}
 	return nil

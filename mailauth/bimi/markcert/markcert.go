@@ -2,6 +2,7 @@ package markcert
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -73,10 +74,8 @@ func newEvidence(env *diag.Env) (*evidence, error) {
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(rules diag.Rules[*evidence]) *ParseReport {
-	r := &ParseReport{Chain: []pki.Certificate{}, Timestamps: []Timestamp{}, Verdict: rules.Judge(e, texts)}
-	for _, c := range e.bundle.Certificates {
-		r.Chain = append(r.Chain, pki.Describe(c, e.now))
-	}
+	r := &ParseReport{Timestamps: []Timestamp{}, Verdict: rules.Judge(e, texts)}
+	r.Chain = diag.Map(e.bundle.Certificates, func(c *x509.Certificate) pki.Certificate { return pki.Describe(c, e.now) })
 	if e.mark == nil {
 		return r
 	}

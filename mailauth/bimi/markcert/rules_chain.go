@@ -47,7 +47,8 @@ var chainRules = diag.Rules[*evidence]{{
 	Advice: "Publish the certificates of the issuers that the authority delivered with the mark certificate; if these " +
 		"are they, have it reissued.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.trust.Recognized && !e.unrecognized(), "The certificate cannot be verified: %s.", e.trust.Text)
+		unknown := e.trust.Reason == pki.SelfSignedLeaf || e.trust.Reason == pki.UnknownAuthority // the chain is sound
+		return diag.FailIf(!e.trust.Recognized && !unknown, "The certificate cannot be verified: %s.", e.trust.Text)
 	},
 }, {
 	Code: "markcert.chain.untrusted", Severity: diag.Critical, Weight: 10,
@@ -106,11 +107,6 @@ var chainRules = diag.Rules[*evidence]{{
 			d.by, d.operator, date(d.since), date(e.mark.X509.NotBefore))
 	},
 }}
-
-// unrecognized reports whether the chain is sound and ends at somebody who is no authority for marks.
-func (e *evidence) unrecognized() bool {
-	return e.trust.Reason == pki.SelfSignedLeaf || e.trust.Reason == pki.UnknownAuthority
-}
 
 // unrooted are the certificates whose signatures matter: the mark certificate and the others that are no roots.
 func (e *evidence) unrooted() []*x509.Certificate {

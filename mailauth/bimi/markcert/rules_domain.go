@@ -51,7 +51,7 @@ func mismatch(e *evidence) diag.Failures {
 	for i, n := range names {
 		names[i] = diag.Quote(n)
 	}
-	list := and(names)
+	list := diag.Series(names, maxInSentence)
 	place := *e.place
 	if place.Selector != "" {
 		if place.Selector = ""; e.mark.Coverage.Covers(place) {

@@ -92,7 +92,7 @@ var textRules = diag.Rules[*evidence]{{
 			}
 		}
 		return diag.FailIf(len(names) > 1, "The text has mark certificates of %s: receivers may refuse them all.",
-			and(names))
+			diag.Series(names, maxInSentence))
 	},
 }, {
 	Code: "markcert.pem.order", Severity: diag.Warning, Weight: 2, Category: factorText,
@@ -130,7 +130,7 @@ var textRules = diag.Rules[*evidence]{{
 			return nil
 		}
 		return e.fix("unrelated", diag.Fail("These certificates are not needed to reach the root: %s.",
-			strings.Join(list[:min(len(list), 5)], ", ")))
+			strings.Join(list[:min(len(list), maxInSentence)], ", ")))
 	},
 }, {
 	Code: "markcert.pem.others", Severity: diag.Warning, Weight: 1, Category: factorText,
@@ -230,30 +230,13 @@ func (e *evidence) rivals(c *x509.Certificate) bool {
 
 // sequence names the certificates of the text in their order.
 func (e *evidence) sequence() string {
-	var names []string
-	for _, c := range e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)] {
-		names = append(names, name(c))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(diag.Map(e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)], name), ", ")
 }
 
-// and writes a list for a sentence: "a, b and c", or "a, b, c, d, e and 3 more".
-func and(list []string) string {
-	if more := len(list) - 5; more > 0 {
-		list = append(slices.Clone(list[:5]), fmt.Sprintf("%d more", more))
-	}
-	last := len(list) - 1
-	if last < 1 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:last], ", ") + " and " + list[last]
-}
+// maxInSentence bounds the names in a sentence.
+const maxInSentence = 5
 
 // join shows the first texts of a list that strangers wrote.
 func join(list []string) string {
-	var quoted []string
-	for _, s := range list[:min(len(list), 5)] {
-		quoted = append(quoted, diag.Quote(s))
-	}
-	return strings.Join(quoted, ", ")
+	return strings.Join(diag.Map(list[:min(len(list), maxInSentence)], diag.Quote), ", ")
 }

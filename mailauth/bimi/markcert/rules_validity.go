@@ -13,11 +13,6 @@ const (
 	soon   = 30 * day
 )
 
-// left reports whether the certificate is valid now, and ends within a time.
-func left(e *evidence, within time.Duration) bool {
-	return !e.ended() && e.mark.X509.NotAfter.Sub(e.now) < within
-}
-
 // date writes a day for a sentence.
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
@@ -56,10 +51,10 @@ var validityRules = diag.Rules[*evidence]{{
 
 // ending finds that the certificate ends within a time.
 func ending(e *evidence, within time.Duration) diag.Failures {
-	if !left(e, within) {
+	end := e.mark.X509.NotAfter
+	if e.now.Before(e.mark.X509.NotBefore) || e.now.After(end) || end.Sub(e.now) >= within {
 		return nil
 	}
-	end := e.mark.X509.NotAfter
 	f := diag.Fail("The certificate expires on %s, in %s.", date(end), age(end.Sub(e.now)))
 	f[0].Due = end
 	return f

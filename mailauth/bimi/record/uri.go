@@ -128,7 +128,7 @@ func urlProblem(text string) string {
 	return "is not a URI"
 }
 
-// maxURI is how long a URL is that can be fetched (CONTRACT part 2), in bytes.
+// maxURI is how long a URL is that can be fetched (CONTRACT 2), in bytes.
 const maxURI = 2048
 
 // images are the suffixes of formats of images that no receiver takes: only SVG is in the registry (section 4.3.2 of

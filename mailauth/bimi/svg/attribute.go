@@ -64,15 +64,12 @@ func (v *validator) key(a attr, t token) (string, bool) {
 		return "xml:" + local, true
 	case namespace == namespaceXLink:
 		return "xlink:" + local, true
-	case v.modelled():
+	case len(v.stack) == 0 || v.top().model != nil:
 		v.add(EditorData, a.offset, t.name, a.name, "The attribute %s of %s is of the namespace %s.",
 			clip(a.name), clip(t.name), clip(namespace))
 	}
 	return "", false
 }
-
-// modelled reports whether the element that is being opened stands where the profile has a say.
-func (v *validator) modelled() bool { return len(v.stack) == 0 || v.top().model != nil }
 
 // dangerous judges an attribute by its name and value alone, and reports whether it found it to be a danger.
 func (v *validator) dangerous(a attr, key string, t token) bool {

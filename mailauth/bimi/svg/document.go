@@ -81,7 +81,7 @@ func (f Fault) Severity() diag.Severity { return f.Kind.Severity() }
 // An image can be compliant and yet have a fault of severity error, for the schema takes each address that a color
 // refers to; see [Document.Usable].
 func (d *Document) Compliant() bool {
-	return !d.any(func(k Kind) bool { return k.Severity() >= diag.Error && !k.permitted() })
+	return !d.any(func(k Kind) bool { return k.Severity() >= diag.Error && k != ExternalValue })
 }
 
 // Usable reports whether a careful receiver can show the image: it has no fault of severity error.

@@ -108,9 +108,6 @@ func (k Kind) Severity() diag.Severity { return k.trait().severity }
 // Forbidden is the word for what the profile keeps out for safety, such as "script"; empty for other kinds.
 func (k Kind) Forbidden() string { return k.trait().forbidden }
 
-// permitted reports whether the schema of the profile takes it all the same.
-func (k Kind) permitted() bool { return k == ExternalValue }
-
 // Kinds lists all kinds, the gravest first.
 func Kinds() []Kind {
 	list := make([]Kind, len(traits))

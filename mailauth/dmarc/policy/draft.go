@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -63,9 +64,5 @@ func (d *Draft) Remove(name string) {
 
 // String prints the record.
 func (d Draft) String() string {
-	var list []string
-	for _, s := range d {
-		list = append(list, s.Tag+"="+s.Value)
-	}
-	return strings.Join(list, "; ")
+	return strings.Join(diag.Map(d, func(s Setting) string { return s.Tag + "=" + s.Value }), "; ")
 }
