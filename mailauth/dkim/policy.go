@@ -48,7 +48,14 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 	if s.Time != nil && s.Expires != nil && !s.Expires.After(*s.Time) { // RFC 6376 section 3.5
 		add(issueTimes, false, "x", "The signature expires no later than it was made (x= is not after t=).")
 	}
-	c.lengthIssue(s, add)
+	if s.Length != nil { // RFC 6376 section 8.2
+		first := diag.Count(*s.Length, "byte")
+		if more := c.bodies.sizes[s.Body] - *s.Length; more > 0 {
+			add(issueAppended, false, "l", "The signature covers only the first %s of the body (l=): the last %d are not signed.", first, more)
+		} else {
+			add(issueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.", first)
+		}
+	}
 	if suffix, official := publicsuffix.PublicSuffix(s.Domain.String()); official && suffix == s.Domain.String() {
 		// RFC 6376 section 6.1.1
 		add(IssuePublicSuffix, false, "d", "The signing domain %s is a public suffix, under which anyone can register.", s.Domain)
@@ -64,20 +71,4 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 			from, listed)
 	}
 	return list
-}
-
-// lengthIssue tells of l=, by which anyone can append to the body (RFC 6376 section 8.2).
-func (c *Checker) lengthIssue(s *Signature, add func(IssueCode, bool, string, string, ...any)) {
-	if s.Length == nil {
-		return
-	}
-	size, known := c.bodies.sizes[s.Body]
-	switch more := size - *s.Length; {
-	case !known || more <= 0:
-		add(issueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.",
-			diag.Count(*s.Length, "byte"))
-	case more > 0:
-		add(issueAppended, false, "l",
-			"The signature covers only the first %s of the body (l=): the last %d are not signed.", diag.Count(*s.Length, "byte"), more)
-	}
 }

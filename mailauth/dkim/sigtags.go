@@ -3,7 +3,6 @@ package dkim
 import (
 	"crypto"
 	"encoding/base64"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,10 +13,8 @@ import (
 
 func (s *Signature) readVersion() {
 	v, ok := s.tag("v")
-	switch s.Version = v.Value; {
-	case !ok, s.Version == "1":
-	case s.Kind != DKIMSignature: // RFC 8617 section 4.1.2 defines none
-	default: // RFC 6376 section 3.5
+	s.Version = v.Value
+	if ok && s.Version != "1" && s.Kind == DKIMSignature { // RFC 6376 section 3.5; RFC 8617 section 4.1.2 defines none
 		s.fault(unsupported, v, "the version v=%s is not 1", diag.Quote(v.Value))
 	}
 }
@@ -100,22 +97,17 @@ func (s *Signature) readKeyName() {
 		s.fault(badTag, d, "d=%s is not a domain", diag.Quote(d.Value))
 		return
 	}
-	s.Domain = domain
-	s.Selector = strings.ToLower(selector.Value)
+	s.Domain, s.Selector = domain, strings.ToLower(selector.Value)
 	if !selected || !ok {
 		return
 	}
-	if s.Selector == "" || strings.HasPrefix(s.Selector, "*") {
-		s.fault(badTag, selector, "s=%s is not a selector", diag.Quote(selector.Value))
-		return
-	}
-	name, err := diag.ParseName(s.Selector + "._domainkey." + domain.String()) // RFC 6376 section 3.6.2.1
-	if err != nil {
+	name, err := diag.ParseName(s.Selector + "." + label + "." + domain.String()) // RFC 6376 section 3.6.2.1
+	if err != nil || s.Selector == "" || strings.HasPrefix(s.Selector, "*") {
 		s.fault(badTag, selector, "s=%s is not a selector", diag.Quote(selector.Value))
 		return
 	}
 	s.KeyName = name
-	s.Selector, _, _ = strings.Cut(name.String(), "._domainkey.")
+	s.Selector, _, _ = strings.Cut(name.String(), "."+label+".")
 }
 
 func (s *Signature) readIdentity() {
@@ -194,16 +186,8 @@ func (s *Signature) readLength() {
 
 // number reads an unsigned decimal number; one beyond 63 bits is the greatest.
 func number(digits string) (int64, bool) {
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return 0, false
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil && digits != "" {
-		n = math.MaxInt64
-	}
-	return n, digits != ""
+	n, _ := strconv.ParseInt(digits, 10, 64) // the greatest, if it is out of range
+	return n, digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // readMethods takes q. Methods that are not known are ignored (RFC 6376 section 3.5); dns is what drafts called
@@ -280,10 +264,7 @@ func (s *Signature) readBase64(name string) []byte {
 	if !ok {
 		return nil
 	}
-	digits := unfold(t.Value)
-	for i := 0; i < 2; i++ {
-		digits = strings.TrimSuffix(digits, "=")
-	}
+	digits := strings.TrimSuffix(strings.TrimSuffix(unfold(t.Value), "="), "=")
 	data, err := base64.RawStdEncoding.DecodeString(digits)
 	switch {
 	case digits == "":
