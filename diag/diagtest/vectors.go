@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// Vectors returns the files of a set of test vectors of this module: those below testdata, beside the test or in a
-// folder above it, and those at the same place below $CONFORMANCE_DIR, which may hold more cases of the same form.
+// Vectors returns the files of a set of test vectors of this module: those below testdata, beside the test, in a
+// folder above it or in diag, whose vectors serve all families, and those at the same place below $CONFORMANCE_DIR,
+// which may hold more cases of the same form.
 // What is there a second time, byte for byte, is left out. A pattern is one of path.Match; a folder stands for all
 // files below it. The test fails where testdata has none.
 func Vectors(tb testing.TB, patterns ...string) []string {
@@ -76,16 +77,14 @@ func Cases[T any](tb testing.TB, files []string) (cases []T) {
 	return cases
 }
 
-// ownVectors returns what matches below the folders testdata, from that of the test up to that of the module.
+// ownVectors returns what matches below the folders testdata, from that of the test up to that of its family, and in diag.
 func ownVectors(tb testing.TB, patterns []string) (files []string) {
 	tb.Helper()
-	root := moduleRoot(tb)
-	for dir := workingDir(tb); ; dir = filepath.Dir(dir) {
+	root, common := moduleRoot(tb), filepath.Join(moduleRoot(tb), "diag")
+	for dir := workingDir(tb); dir != root && dir != common; dir = filepath.Dir(dir) {
 		files = append(files, filesBelow(tb, filepath.Join(dir, "testdata"), patterns...)...)
-		if dir == root {
-			return files
-		}
 	}
+	return append(files, filesBelow(tb, filepath.Join(common, "testdata"), patterns...)...)
 }
 
 // moreVectors returns what matches below $CONFORMANCE_DIR and is none of the files that are known, byte for byte.

@@ -36,15 +36,15 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// module makes a module with vectors beside a package and above it, and a folder with others; the test stands in
+// module makes a module with vectors beside a package and in diag, and a folder with others; the test stands in
 // the package.
 func module(t *testing.T) (root, more string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	write(t, root, map[string]string{
-		"go.mod": "module x", "testdata/set/up.json": `[1]`, "pkg/testdata/set/a.json": `[2]`,
-		"pkg/testdata/set/deep/b.json": `[3, 4]`, "testdata/none/empty.json": `[]`,
+		"go.mod": "module x", "diag/testdata/set/up.json": `[1]`, "pkg/testdata/set/a.json": `[2]`,
+		"pkg/testdata/set/deep/b.json": `[3, 4]`, "diag/testdata/none/empty.json": `[]`,
 	})
 	more = t.TempDir()
 	write(t, more, map[string]string{"set/a.json": `[5]`, "set/same.json": `[3, 4]`, "suite/c.json": `[6]`})
@@ -59,7 +59,7 @@ func TestVectors(t *testing.T) {
 	files := diagtest.Vectors(t, "set")
 	assert.Equal(t, []string{
 		filepath.Join(root, "pkg", "testdata", "set", "a.json"), filepath.Join(root, "pkg", "testdata", "set", "deep", "b.json"),
-		filepath.Join(root, "testdata", "set", "up.json"), filepath.Join(more, "set", "a.json"),
+		filepath.Join(root, "diag", "testdata", "set", "up.json"), filepath.Join(more, "set", "a.json"),
 	}, files)
 	assert.Equal(t, []int{2, 3, 4, 1, 5}, diagtest.Cases[int](t, files))
 	assert.Equal(t, []string{"[2]", "[5]", "[6]"}, diagtest.Seeds(t, "set/a.json", "suite/*.json"))
