@@ -188,9 +188,7 @@ func (c *check) pillars() Pillars {
 	m := &MXPart{Part: c.mx, Hosts: []reception.MXHost{}}
 	if c.mx.Result != nil {
 		m.NullMX = c.mx.Result.NullMX
-		for _, h := range c.mx.Result.Hosts {
-			m.Hosts = append(m.Hosts, h.MXHost)
-		}
+		m.Hosts = diag.Map(c.mx.Result.Hosts, func(h mx.Host) reception.MXHost { return h.MXHost })
 	}
 	return Pillars{
 		Sending:   Sending{SPF: c.spf, DKIM: c.dkim, DMARC: c.dmarc, BIMI: c.bimi},

@@ -53,11 +53,9 @@ func (c *check) requirements() []Requirement {
 		met  answer
 	}
 	if c.gone {
-		var list []Requirement
-		for _, r := range Receiver("").Values() {
-			list = append(list, Requirement{Receiver(r), new(false), []string{"The domain must exist"}, []string{}, []string{}})
-		}
-		return list
+		return diag.Map(Receiver("").Values(), func(r string) Requirement {
+			return Requirement{Receiver(r), new(false), []string{"The domain must exist"}, []string{}, []string{}}
+		})
 	}
 	base := []condition{
 		{"SPF record without errors that lets the sending hosts pass", c.spfMet()},

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/miekg/dns"
-
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
+	"github.com/miekg/dns"
 )
 
 // FlattenRequest asks what a record is when it is flat.
@@ -214,11 +213,7 @@ func (e *evidence) failure() string {
 	default:
 		why = e.excess()
 	}
-	why = strings.ToValidUTF8(why, "\uFFFD")
-	if len(why) > maxError {
-		why = strings.ToValidUTF8(why[:maxError], "") + "…"
-	}
-	return why
+	return diag.Clip(why, maxError)
 }
 
 // excess says how much there is to publish.

@@ -94,10 +94,6 @@ func keep(domain string, t *spf.ResolvedTerm, why reason) *keptTerm {
 	}
 }
 
-// mayBreak reports whether the term can end an evaluation in permerror, apart from the limits: the record that
-// it includes may be missing, or mx may find too many exchangers.
-func (s *keptTerm) mayBreak() bool { return s.name == eval.Include || s.name == eval.MX }
-
 // follow adds the record of a node that decides as if it were the source record: itself, or where it hands over to.
 func (o *outline) follow(n *spf.Node) {
 	o.items = append(o.items, alternatives(n)...)
@@ -248,7 +244,9 @@ func (p *passage) add(one item) {
 	switch {
 	case one.kept != nil && !pass:
 		p.open = true
-		p.impossible = p.impossible || one.kept.mayBreak() // and be missed, if it were left out
+		// It could end in permerror: the record that it includes may be missing, or mx find too many exchangers. Left out,
+		// it would be missed.
+		p.impossible = p.impossible || one.kept.name == eval.Include || one.kept.name == eval.MX
 		return
 	case one.kept != nil:
 		p.impossible = p.impossible || p.open || !p.blocked.IsEmpty()

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/miekg/dns"
-
 	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
 )
 
 const (
@@ -162,7 +161,7 @@ func (j *job) outcome(p *Profile, report *FlattenReport, trigger Trigger, began 
 		Added: []string{}, Removed: []string{}, IP4Count: p.IP4Count, IP6Count: p.IP6Count, RecordHash: p.RecordHash,
 		Error: report.Error,
 	}
-	wait := p.interval()
+	wait := time.Duration(p.IntervalSeconds) * time.Second
 	if f := report.Published; f == nil {
 		wait = min(wait, retryAfter<<min(p.Failures, maxDoublings))
 	} else {
@@ -185,8 +184,6 @@ const (
 	// maxDoublings bounds the waits after failures: 2048 minutes are more than any refresh interval.
 	maxDoublings = 11
 )
-
-func (p *Profile) interval() time.Duration { return time.Duration(p.IntervalSeconds) * time.Second }
 
 // tell reports what a resolution changed.
 func (j *job) tell(before, after Profile, r Resolution) {
