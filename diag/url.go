@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxURL bounds a URL, in bytes, as written and as normalised (CONTRACT part 2).
+// maxURL bounds a URL, in bytes, as written and as normalised (CONTRACT 2).
 const maxURL = 2048
 
 // A URL is the address of a web resource that can be fetched: http or https, a valid host, no user

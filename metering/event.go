@@ -12,7 +12,7 @@ import (
 // EventKind is the kind of a [Record] that holds an [Event].
 const EventKind = "event"
 
-// EventType names what an event tells of (CONTRACT part 7).
+// EventType names what an event tells of (CONTRACT 7).
 type EventType string
 
 // The event types.
@@ -41,7 +41,7 @@ const (
 	EventChannelDisabled EventType = "channel.disabled"
 )
 
-// EventTypes returns all event types, in the order of CONTRACT part 7.
+// EventTypes returns all event types, in the order of CONTRACT 7.
 func EventTypes() []EventType {
 	return []EventType{EventKeyCreated, EventKeyRotated, EventKeyGraceEnded, EventKeyRevoked, EventKeyExpiresSoon,
 		EventKeyExpired, EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold,

@@ -174,7 +174,7 @@ type Op struct {
 	Now       time.Time
 	Lease     time.Time // when hold and claim lapse; at most ClaimLease after Now
 	// Idempotency is the SHA-256 of the client's idempotency key, and Fingerprint that of the
-	// request (CONTRACT part 5). Both are nil for a request without one.
+	// request (CONTRACT 5). Both are nil for a request without one.
 	Idempotency *[32]byte
 	Fingerprint *[32]byte
 	// Line is the first key of the line of rotations that led to Key, to which idempotency keys belong:
