@@ -142,7 +142,9 @@ func (s *schemas) reference(t reflect.Type) schema {
 // inside a request is another component than the same type in a reply: it is closed.
 func (s *schemas) name(t reflect.Type) string {
 	name := genericName(t.Name())
-	if pkg := path.Base(t.PkgPath()); pkg != "diag" && pkg != "pki" && pkg != "httpapi" {
+	if shared, ok := contractTypes[t.String()]; ok {
+		name = shared
+	} else if pkg := path.Base(t.PkgPath()); pkg != "diag" && pkg != "pki" && pkg != "httpapi" {
 		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
 	if s.request {
@@ -153,6 +155,14 @@ func (s *schemas) name(t reflect.Type) string {
 	}
 	s.types[name] = t
 	return name
+}
+
+// contractTypes are the names that CONTRACT 2 gives to types of other names.
+var contractTypes = map[string]string{
+	"diag.RecordLookup": "Lookup", "dmarc.Analysis": "DMARCAnalysis", "fetch.Hop": "Hop",
+	"hostedspf.Profile": "HostedSPF", "hostedspf.Resolution": "Resolution", "logo.Facts": "BIMILogo",
+	"markcert.Certificate": "BIMICert", "reception.MXHost": "MXHost", "resolve.DNSRecord": "DNSRecord",
+	"taglist.ParsedTag": "ParsedTag",
 }
 
 // genericName makes a name of that of a generic type: "Part[example.org/mailauth/spf.Report]" becomes PartSpfReport.

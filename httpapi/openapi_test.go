@@ -262,7 +262,7 @@ func TestLaterMembersAreOptional(t *testing.T) {
 	later := []string{"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors", "score_breakdown",
 		"recommendations", "passed_checks", "parsed_tags"}
 	components := newDocument(t).root["components"].(map[string]any)["schemas"].(map[string]any)
-	analysis := components["DmarcAnalysis"].(map[string]any)
+	analysis := components["DMARCAnalysis"].(map[string]any)
 	for _, name := range later {
 		require.Contains(t, analysis["properties"], name)
 		require.NotContains(t, analysis["required"], name)
