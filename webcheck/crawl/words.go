@@ -50,10 +50,8 @@ func asciiRun(s string) int {
 
 // otherRun is the length of the words that s begins with, up to white space that ASCII follows.
 func otherRun(s string) int {
-	for i := range len(s) {
-		if (s[i] == ' ' || s[i] == '\n') && i > 0 {
-			return i
-		}
+	if i := strings.IndexAny(s[1:], " \n"); i >= 0 {
+		return i + 1
 	}
 	return len(s)
 }

@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -81,8 +82,12 @@ var textRules = diag.Rules[*evidence]{{
 	Title: "More than one PEM block in the text", Requirement: "The text has one block only",
 	Advice: "Check that the first request is the one you mean: the others were not examined.", When: readable,
 	Fails: func(e *evidence) diag.Failures {
+		requests := fmt.Sprintf("%d are requests", e.count)
+		if e.count == 1 {
+			requests = "1 is a request"
+		}
 		return diag.FailIf(len(e.paste.Blocks) > 1, "The text has %s, of which %s: multiple PEM blocks. Only the first request is judged.",
-			diag.Count(len(e.paste.Blocks), "block"), requests(e.count))
+			diag.Count(len(e.paste.Blocks), "block"), requests)
 	},
 }, {
 	Code: "csr.pem.label", Severity: diag.Warning, Ref: armor + "7",
@@ -93,13 +98,6 @@ var textRules = diag.Rules[*evidence]{{
 			"The block is labeled %s, and its content is a signing request.", diag.Quote(e.block.Label))
 	},
 }}
-
-func requests(n int) string {
-	if n == 1 {
-		return "1 is a request"
-	}
-	return diag.Count(n, "request")[:len(diag.Count(n, "request"))-len(" requests")] + " are requests"
-}
 
 // otherType fails for what is known to be something else.
 func otherType(e *evidence) diag.Failures {

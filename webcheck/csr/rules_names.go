@@ -21,10 +21,13 @@ func nameRule(code diag.Code, title, requirement, ref, advice string, is func(Na
 		Code: code, Severity: diag.Error, Title: title, Requirement: requirement, Ref: ref, Advice: advice,
 		Fails: func(e *evidence) diag.Failures {
 			all := diag.FailEach(e.names, func(n Name) diag.Failures {
-				if !is(n) {
+				switch {
+				case !is(n):
 					return nil
+				case n.Value == "":
+					return diag.Fail("A name of the request is empty.").Suggesting(e.correction())
 				}
-				return e.refused(n)
+				return diag.Fail("The name %s cannot be certified: %s.", shown(n.Value), n.Reason).About(shown(n.Value)).Suggesting(e.correction())
 			})
 			if len(all) < 2 {
 				return all
@@ -161,13 +164,6 @@ var nameRules = diag.Rules[*evidence]{
 			return diag.FailIf(len(e.common) > 1, "The subject has %d common names: %s.", len(e.common), sentence(e.common)).Suggesting(e.correction())
 		},
 	},
-}
-
-func (e *evidence) refused(n Name) diag.Failures {
-	if n.Value == "" {
-		return diag.Fail("A name of the request is empty.").Suggesting(e.correction())
-	}
-	return diag.Fail("The name %s cannot be certified: %s.", shown(n.Value), n.Reason).About(shown(n.Value)).Suggesting(e.correction())
 }
 
 // has reports whether a name in lower case is one of the names.

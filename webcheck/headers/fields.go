@@ -55,9 +55,6 @@ func (e *evidence) frameOption() string {
 	}
 }
 
-// framed reports whether the page keeps others from embedding it.
-func (e *evidence) framed() bool { return e.frameOption() != "" || len(e.frameAncestors()) > 0 }
-
 // nosniff reports whether browsers obey X-Content-Type-Options: the first value counts (Fetch Standard section 3.5).
 func (e *evidence) nosniff() bool {
 	first, _, _ := strings.Cut(e.value("X-Content-Type-Options"), ",")

@@ -17,7 +17,7 @@ var framingRules = diag.Rules[*evidence]{{
 		"embed the page on purpose.",
 	When: (*evidence).isPage,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.framed() && !e.has("X-Frame-Options"),
+		return diag.FailIf(e.frameOption() == "" && len(e.frameAncestors()) == 0 && !e.has("X-Frame-Options"),
 			"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and trick visitors into clicking in it (clickjacking).").
 			About("X-Frame-Options").Suggesting("X-Frame-Options: SAMEORIGIN")
 	},

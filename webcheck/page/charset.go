@@ -125,7 +125,7 @@ func trimRune(b []byte) []byte {
 // (html.spec.whatwg.org, "prescan a byte stream to determine its encoding").
 func prescan(body []byte) (label string, end int) {
 	body = body[:min(len(body), maxPrescan)]
-	if !containsFold(body, "charset") {
+	if !bytes.Contains(bytes.ToLower(body), []byte("charset")) {
 		return "", 0
 	}
 	z := html.NewTokenizer(bytes.NewReader(body))
@@ -192,8 +192,4 @@ func param(contentType string) string {
 		}
 		return rest
 	}
-}
-
-func containsFold(b []byte, lower string) bool {
-	return bytes.Contains(bytes.ToLower(b), []byte(lower))
 }

@@ -86,7 +86,8 @@ const maxCaptures = 8
 // capture collects the text of an element up to its end.
 func (r *reader) capture(e *element, limit int, done func(c *capture)) {
 	if len(r.captures) < maxCaptures {
-		e.capture = &capture{limit: limit, code: isCode(e), done: done}
+		code := e.atom == atom.Script || e.atom == atom.Style || e.atom == atom.Noscript // which is not for readers
+		e.capture = &capture{limit: limit, code: code, done: done}
 		r.captures = append(r.captures, e.capture)
 	}
 }
@@ -99,11 +100,6 @@ func unnoticed(e *element) bool {
 		return true
 	}
 	return e.name == "svg" || e.name == "math"
-}
-
-// isCode reports whether the text of an element is not for readers.
-func isCode(e *element) bool {
-	return e.atom == atom.Script || e.atom == atom.Style || e.atom == atom.Noscript
 }
 
 func (r *reader) start(e *element) {

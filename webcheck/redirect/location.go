@@ -1,7 +1,6 @@
 package redirect
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
@@ -95,16 +94,6 @@ func withoutSecret(location string) string {
 		rest = "…@" + rest[at+1:]
 	}
 	return before + rest
-}
-
-// expects reports whether an answer with this status should name a target (RFC 9110 section 15.4).
-func expects(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
-		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
 }
 
 // locations returns the different targets that the Location fields of an answer name.

@@ -2,6 +2,8 @@ package redirect
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -17,6 +19,10 @@ func faulty(kind locationKind, format string) func(*evidence) diag.Failures {
 	}
 }
 
+// redirects are the statuses with which an answer should name a target (RFC 9110 section 15.4).
+var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+	http.StatusPermanentRedirect}
+
 // locationRules are about what stands in Location, or in a refresh.
 var locationRules = diag.Rules[*evidence]{{
 	Code: "url.location.missing", Severity: diag.Error, Weight: 3, Ref: refRedirect,
@@ -24,7 +30,7 @@ var locationRules = diag.Rules[*evidence]{{
 	Advice: "Send a Location header with the redirect, or another status.",
 	Fails: func(e *evidence) diag.Failures {
 		s := e.last()
-		return diag.FailIf(expects(s.hop.StatusCode) && !s.redirects(),
+		return diag.FailIf(slices.Contains(redirects, s.hop.StatusCode) && !s.redirects(),
 			"%s answers %d without a Location header, so browsers show an empty page.", s.at(), s.hop.StatusCode).About(hop(s))
 	},
 }, {

@@ -56,11 +56,6 @@ func (e *evidence) mute() bool {
 	return e.connected() && e.scan != nil && e.scan.Partial && !e.scan.Any() && !e.scan.NotTLS
 }
 
-// asksForClient reports whether the server asks for a certificate of the client, in whatever version.
-func (e *evidence) asksForClient() bool {
-	return e.asksClient || scanned(e) && e.scan.Old != nil && e.scan.Old.ClientCertificate
-}
-
 // demandsClient reports whether the server ends connections of clients that have no certificate.
 func (e *evidence) demandsClient() bool { return e.asksClient && (e.failure != nil || e.refusesLate) }
 
@@ -122,7 +117,8 @@ var clientRules = diag.Rules[*evidence]{{
 		if e.demandsClient() {
 			return diag.Fail("The server at %s ends the connection unless the client shows a certificate.", e.addr)
 		}
-		return diag.FailIf(e.asksForClient(), "The server at %s asks for a certificate of the client. The handshake was completed "+
+		old := scanned(e) && e.scan.Old != nil && e.scan.Old.ClientCertificate
+		return diag.FailIf(e.asksClient || old, "The server at %s asks for a certificate of the client. The handshake was completed "+
 			"without one; whether the application refuses such clients was not tested.", e.addr)
 	},
 }, {

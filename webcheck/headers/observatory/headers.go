@@ -191,25 +191,18 @@ func (s *scan) resourcePolicy() string {
 	}
 }
 
-func (s *scan) openerPolicy() string {
-	return s.isolation("Cross-Origin-Opener-Policy", "coop",
-		"same-origin", "same-origin-allow-popups", "noopener-allow-popups", "unsafe-none")
-}
-
-func (s *scan) embedderPolicy() string {
-	return s.isolation("Cross-Origin-Embedder-Policy", "coep", "require-corp", "credentialless", "unsafe-none")
-}
-
-// isolation rates a header field whose value is a token, perhaps with parameters (RFC 9651 section 3.3).
-func (s *scan) isolation(name, test string, known ...string) string {
-	value, _ := s.Page.header(name)
-	if value == "" {
-		return test + "-not-implemented"
+// isolation makes the test of a header field whose value is a token, perhaps with parameters (RFC 9651 section 3.3).
+func isolation(name, test string, known ...string) func(*scan) string {
+	return func(s *scan) string {
+		value, _ := s.Page.header(name)
+		if value == "" {
+			return test + "-not-implemented"
+		}
+		item, err := httpsfv.UnmarshalItem([]string{trim(head(value, 1024))})
+		token, ok := item.Value.(httpsfv.Token)
+		if err != nil || !ok || !slices.Contains(known, string(token)) {
+			return test + "-header-invalid"
+		}
+		return test + "-implemented-with-" + string(token)
 	}
-	item, err := httpsfv.UnmarshalItem([]string{trim(head(value, 1024))})
-	token, ok := item.Value.(httpsfv.Token)
-	if err != nil || !ok || !slices.Contains(known, string(token)) {
-		return test + "-header-invalid"
-	}
-	return test + "-implemented-with-" + string(token)
 }

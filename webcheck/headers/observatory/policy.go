@@ -207,16 +207,13 @@ func next(s string) (int, string) {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
-		if n := rank(r); n > 0 {
+		n := int(r)
+		if n < len(ranks) {
+			n = ranks[n]
+		}
+		if n > 0 {
 			return n, s
 		}
 	}
 	return 0, ""
-}
-
-func rank(r rune) int {
-	if int(r) < len(ranks) {
-		return ranks[r]
-	}
-	return int(r)
 }

@@ -1,8 +1,6 @@
 package decode
 
 import (
-	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag/idn"
@@ -41,18 +39,8 @@ func lookalike(host string) string {
 	return ""
 }
 
-// isAddress reports whether a host is an IP address.
-func isAddress(host string) bool {
-	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil
-}
-
 // shorteners are hosts whose links hide where they lead. They are those that the services themselves document,
 // as of November 2026.
 var shorteners = []string{"bit.ly", "bitly.com", "buff.ly", "cutt.ly", "dub.sh", "goo.gl", "is.gd", "j.mp", "lnkd.in",
 	"ow.ly", "qr.ae", "qrco.de", "rb.gy", "rebrand.ly", "s.id", "shorturl.at", "t.co", "t.ly", "tiny.cc", "tinyurl.com",
 	"v.gd", "youtu.be"}
-
-func isShortener(host string) bool {
-	return slices.Contains(shorteners, strings.TrimPrefix(host, "www."))
-}

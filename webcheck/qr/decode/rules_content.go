@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"unicode"
@@ -55,7 +56,10 @@ var contentRules = diag.Rules[*evidence]{
 		})),
 	each("qr.url.address", diag.Warning, "", "URL leads to an IP address", "URLs lead to named hosts",
 		"Use a domain name; if the code is not yours, examine the URL with phishing/check before you open it.",
-		parsedAs(URL, func(p *Parsed) string { return iff(isAddress(p.Host), "leads to the IP address "+diag.Quote(p.Host)) })),
+		parsedAs(URL, func(p *Parsed) string {
+			_, err := netip.ParseAddr(strings.Trim(p.Host, "[]"))
+			return iff(err == nil, "leads to the IP address "+diag.Quote(p.Host))
+		})),
 	each("qr.url.http", diag.Warning, "RFC 9110 section 4.2.2", "URL without encryption", "URLs are https",
 		"Make the code anew with https: a printed code cannot be corrected by a redirect that an attacker answers first.",
 		parsedAs(URL, func(p *Parsed) string {
@@ -64,7 +68,7 @@ var contentRules = diag.Rules[*evidence]{
 	each("qr.url.shortener", diag.Info, "", "URL of a link shortener", "URLs show where they lead",
 		"Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: it stays under your control.",
 		parsedAs(URL, func(p *Parsed) string {
-			return iff(isShortener(p.Host), "leads to "+diag.Quote(p.Host)+", which hides where the link ends")
+			return iff(slices.Contains(shorteners, strings.TrimPrefix(p.Host, "www.")), "leads to "+diag.Quote(p.Host)+", which hides where the link ends")
 		})),
 	each("qr.wifi.open", diag.Warning, "",
 		"Wi-Fi network is not protected", "Wi-Fi networks are protected by WPA2 or WPA3",
