@@ -128,7 +128,10 @@ func withoutRecord(via Via, verb string) func(*evidence) diag.Failures {
 		}
 		meant := ""
 		if n.near != "" {
-			meant = fmt.Sprintf(" %s of %s has one.", n.near, providerOf(n.near))
+			meant = fmt.Sprintf(" %s has one.", diag.Quote(n.near))
+			if provider := providerOf(n.near); provider != "" {
+				meant = fmt.Sprintf(" %s of %s has one.", n.near, provider)
+			}
 		}
 		return fmt.Sprintf("The record of %s %s %s: %s.%s", diag.Quote(n.parent.Domain), verb, diag.Quote(n.Domain),
 			diag.Quote(n.Error), meant)

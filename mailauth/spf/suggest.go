@@ -311,6 +311,9 @@ func (c *correction) safe(text string) bool {
 			r = c.redirected()
 		}
 		if r == nil {
+			if t.Name == eval.Include && c.missing() {
+				return false // it may be what an include without a record was meant to be, and have none either
+			}
 			lookups += t.Cost() + c.beyond(t)
 			continue
 		}
@@ -322,6 +325,11 @@ func (c *correction) safe(text string) bool {
 		}
 	}
 	return lookups <= eval.MaxLookups && voids <= eval.MaxVoids
+}
+
+// missing reports whether the record includes a domain without a record whose right name is not known.
+func (c *correction) missing() bool {
+	return slices.ContainsFunc(c.tree.Root.Children, func(n *Node) bool { return n.State == NodeNone && n.near == "" })
 }
 
 // beyond counts the DNS lookups in the record of a service whose name takes the place of a slip.

@@ -143,6 +143,8 @@ func TestSuggested(t *testing.T) {
 			"v=spf1 include:_spf.google.com -all"},
 		{"another provider", "v=spf1 mx include:spf.protecton.outlook.com -all", mail +
 			`spf.protection.outlook.com. TXT "v=spf1 ip4:198.51.100.9 -all"`, "v=spf1 mx include:spf.protection.outlook.com -all"},
+		{"URL of a record", "v=spf1 include:https://good.example.net -all", "", "v=spf1 include:good.example.net -all"},
+		{"URL of nothing", "v=spf1 include:https://nowhere.example.net -all", "", ""},
 		{"a provider without a record", "v=spf1 include:_spf.gogle.com -all", mail, ""},
 		{"a name like that of a provider", "v=spf1 include:_spf.gogle.com -all", `_spf.gogle.com. TXT "v=spf1 ip4:198.51.100.9 ~all"` + "\n" + `_spf.google.com. TXT "v=spf1 ip4:198.51.100.8 ~all"`, ""},
 		{"twelve includes of one network", "v=spf1" + twelve + " mx -all", mail + twelveRecords,

@@ -61,7 +61,7 @@ type Node struct {
 	absent   bool       // the name does not exist
 	dangling bool       // nor does the domain above it that can be registered
 	nearCost int        // DNS lookups of the terms of that record
-	near     string     // the domain of a service that differs by one letter, and has a record; may be empty
+	near     string     // what was probably meant, as a service that differs by one letter, and has a record; may be empty
 	unsure   bool       // the name servers did not say whether that domain exists, or what near has
 }
 

@@ -236,8 +236,8 @@ func (w *walker) descend(n *Node, t *ResolvedTerm) {
 		c.State, c.Error, t.Cut = NodeCut, tooLarge, true
 	default:
 		c.State = NodeUnknown
-		// The service that was probably meant is asked about at once, so that nobody waits for it later.
-		if near := meantProvider(c.Domain); near != "" && w.reserve(near, dns.TypeTXT) {
+		// What was probably meant is asked about at once, so that nobody waits for it later.
+		if near := cmp.Or(meantProvider(c.Domain), meantName(t)); near != "" && w.reserve(near, dns.TypeTXT) {
 			c.near = near
 			w.group.Go(func() { published(w.dns, near) })
 		}
@@ -247,6 +247,17 @@ func (w *walker) descend(n *Node, t *ResolvedTerm) {
 			t.Dangling = c.dangling
 		})
 	}
+}
+
+// meantName is the domain in a term that is written wrongly, as in include:https://_spf.example.net; empty if it is not.
+func meantName(t *ResolvedTerm) string {
+	text, _ := mend(version + " " + t.Raw)
+	record, _ := eval.Parse(text)
+	if len(record.Terms) == 0 || record.Terms[0].Name != t.Name || strings.EqualFold(record.Terms[0].Value, t.Target) ||
+		eval.DomainFault(record.Terms[0].Value) != "" {
+		return ""
+	}
+	return record.Terms[0].Value
 }
 
 // tooLarge says why a record was not looked at.
