@@ -14,8 +14,7 @@ import (
 )
 
 // Lookups asks the DNS for all that evaluations of one message want to know, and asks each question once: who asks
-// it again, at any time and from any goroutine, waits for the same answer. It makes no goroutine for a question, so that
-// a resolver that has the answers at hand costs no more than they do.
+// it again, from any goroutine, waits for the same answer. No question takes a goroutine of its own.
 type Lookups struct {
 	ctx   context.Context
 	env   *diag.Env
@@ -48,8 +47,8 @@ func NewLookups(ctx context.Context, env *diag.Env) *Lookups {
 // Wait returns when nothing is under way that was asked ahead. To give it up, end the context before.
 func (l *Lookups) Wait() { l.ahead.Wait() }
 
-// Ask asks for the records of one type, or waits for the answer if they were asked for before. The name has no final dot,
-// and no [NameFault].
+// Ask asks for the records of one type, or waits for the answer if they were asked for before. The name has no
+// final dot, and no [NameFault].
 func Ask[R dns.RR](l *Lookups, name string) *diag.Answer[R] {
 	name = absolute(name)
 	l.mu.Lock()
@@ -69,8 +68,8 @@ func Ask[R dns.RR](l *Lookups, name string) *diag.Answer[R] {
 	return &p.answer
 }
 
-// patience is how long a resolver may take that has its answers at hand. To ask one the questions one after the other is
-// faster than to ask several at once; any other is asked ahead.
+// patience is how long an evaluation may take if the resolver has the answers at hand: then to ask one question after
+// the other is faster than to ask several at once. Others are asked ahead.
 const patience = 100 * time.Microsecond
 
 // slow reports whether the resolver lets its answers be waited for.
@@ -113,11 +112,10 @@ func MXHosts(a *diag.Answer[*dns.MX]) []string {
 
 // The limits of an evaluation (RFC 7208 section 4.6.4).
 const (
-	MaxLookups = 10 // terms that need the DNS
-	MaxVoids   = 2  // terms for which the DNS has nothing
-	MaxMX      = 10 // MX hosts behind one mx
-
-	MaxTerms = 100 // terms that need the DNS, where a [Request] lifts the limits
+	MaxLookups = 10  // terms that need the DNS
+	MaxVoids   = 2   // terms for which the DNS has nothing
+	MaxMX      = 10  // MX hosts behind one mx
+	MaxTerms   = 100 // terms that need the DNS, where a [Request] lifts the limits
 )
 
 // MaxAddresses is how many addresses of a host are looked at, in each family. A message of the DNS has

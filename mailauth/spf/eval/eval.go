@@ -10,31 +10,26 @@
 //
 //	example.com. TXT "v=spf1 ip4:192.0.2.0/24 mx include:_spf.example.net -all"
 //
-// A mechanism names hosts: by address (ip4, ip6), by what the DNS says of a name (a, mx, ptr, exists), by the record of
-// another domain (include), or all of them. The first that matches decides, by the sign before it: + or none is pass, -
-// fail, ~ softfail, ? neutral. A modifier such as redirect=, which hands over to another record when nothing matched,
-// or exp=, which explains a fail, has no sign. Names may hold macros, such as %{i} for the address of the client.
+// A mechanism names hosts: by address (ip4, ip6), by what the DNS says of a name (a, mx, ptr, exists), by the record
+// of another domain (include), or all of them. The first that matches decides, by the sign before it: + or none is
+// pass, - fail, ~ softfail, ? neutral. A modifier such as redirect=, which hands over to another record when nothing
+// matched, or exp=, which explains a fail, has no sign. Names may hold macros, such as %{i} for the client's address.
 //
-// Receivers bound their work. Terms that need the DNS are counted over all records to which the first one leads, and the
-// eleventh ends the evaluation in permerror, as does the third for which the DNS has nothing, one error in the syntax of
-// a record, or an included domain without a record. A name server that does not answer is a temperror: the mail is
-// deferred, and tried again.
+// Receivers bound their work. Terms that need the DNS are counted over all records to which the first one leads, and
+// the eleventh ends the evaluation in permerror, as does the third for which the DNS has nothing, one error in the
+// syntax of a record, or an included domain without a record. Without an answer of a name server the outcome is
+// temperror: the mail is deferred.
 //
 // # How to use the package
 //
-// A mail server calls [Check] once it has MAIL FROM, refuses mail on [Fail] if its policy says so, and notes the outcome
-// in Authentication-Results (RFC 8601). With an empty Sender, as bounces have it, the HELO name is checked; to check both
-// identities with no question asked twice, use [Lookups.Check]. The environment says how the DNS is asked: nil stands for
-// the name servers of the system, and any resolver that exchanges messages can take their place.
+// A mail server calls [Check] once it has MAIL FROM, refuses mail on [Fail] if its policy says so, and notes the
+// outcome in Authentication-Results (RFC 8601). With an empty Sender, as bounces have it, the HELO name is checked;
+// [Lookups.Check] checks both identities with no question asked twice. The environment says how the DNS is asked: nil
+// stands for the name servers of the system, and any resolver that exchanges messages can take their place.
 //
-// [Parse] reads a record without the DNS, and reports every error in it with its position. Package spf tells the owner
-// of a domain what is wrong with its record.
-//
-// # Waiting
-//
-// An evaluation asks the questions one after the other as long as the answers are at hand, as they are in a cache in
-// memory. From when it has to wait, it asks ahead for all that the rest of the records will probably need, so that a
-// tree of records d levels deep takes d round trips, and one or two more for the addresses of hosts.
+// Questions are asked one after the other as long as the answers are at hand, as they are in a cache in memory. From
+// when it has to wait, an evaluation asks ahead for all that it will probably need, so that a tree of records d levels
+// deep takes d round trips, and one or two more for the addresses of hosts.
 package eval
 
 import (
@@ -100,8 +95,8 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Result, error) {
 	return result, nil
 }
 
-// Check is [Check] with lookups that other evaluations may have used. The request has an address; the end of the context
-// of the lookups is [Temperror].
+// Check is [Check] with lookups that other evaluations may have used. The request has an address; if the context of the
+// lookups ends, the outcome is [Temperror].
 func (l *Lookups) Check(req Request) *Result {
 	e := newEvaluation(l, req)
 	domain := cmp.Or(ALabels(req.Domain), e.sender)

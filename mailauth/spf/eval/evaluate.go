@@ -176,7 +176,7 @@ func (e *evaluation) include(name string) (v verdict, hit bool) {
 	}
 }
 
-// matchHost is a and exists (RFC 7208 sections 5.3 and 5.7). The address of exists may be any, and is one of IPv4 always.
+// matchHost is a and exists (RFC 7208 sections 5.3 and 5.7). That of exists may be any, and is one of IPv4 always.
 func (e *evaluation) matchHost(t *Term, name string) (found int, hit bool, failed verdict) {
 	var err error
 	if t.Name == Exists {
@@ -228,14 +228,10 @@ func (e *evaluation) matchPTR(name string) (found int, hit bool) {
 // explain fetches and expands the explanation of a fail. Whatever is wrong with it, there is none then
 // (RFC 7208 section 6.2).
 func (e *evaluation) explain(t *Term, domain string) {
-	if t == nil {
+	if t == nil || NameFault(e.target(t, domain)) != "" {
 		return
 	}
-	name := e.target(t, domain)
-	if name == "" || NameFault(name) != "" {
-		return
-	}
-	answer := Ask[*dns.TXT](e.Lookups, name)
+	answer := Ask[*dns.TXT](e.Lookups, e.target(t, domain))
 	if len(answer.Records) != 1 {
 		return
 	}

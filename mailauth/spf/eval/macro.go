@@ -122,7 +122,8 @@ func parseBody(body string, explanation bool) (m macro, fault string) {
 		m.reverse, rest = true, rest[1:]
 	}
 	if strings.Trim(rest, ".-+,/_=") != "" {
-		return m, "the macro %{" + strings.Trim(strconv.QuoteToASCII(body), `"`) + "} is not a letter, a number, an r and delimiters"
+		quoted := strings.Trim(strconv.QuoteToASCII(body), `"`)
+		return m, "the macro %{" + quoted + "} is not a letter, a number, an r and delimiters"
 	}
 	m.delimiters = rest
 	return m, ""

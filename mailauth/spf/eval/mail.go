@@ -78,25 +78,25 @@ func (m *mail) value(letter byte, domain string) string {
 	}
 }
 
-// addresses asks for the addresses of a host in the family of the client. It returns how many there are, and whether the
-// client is in a network that the term makes of one; no term is one that makes none.
+// addresses asks for the addresses of a host in the family of the client. It returns how many there are, and whether
+// the client is in a network that the term makes of one.
 func (m *mail) addresses(name string, t *Term) (found int, hit bool, err error) {
+	look := func(b []byte) {
+		if ip, ok := netip.AddrFromSlice(b); ok {
+			found++
+			hit = hit || t.Around(ip).Contains(m.ip)
+		}
+	}
 	if m.ip.Is4() {
 		answer := Ask[*dns.A](m.Lookups, name)
 		for _, r := range answer.Records[:min(len(answer.Records), MaxAddresses)] {
-			if ip, ok := netip.AddrFromSlice(r.A.To4()); ok {
-				found++
-				hit = hit || t.Around(ip).Contains(m.ip)
-			}
+			look(r.A.To4())
 		}
 		return found, hit, Failure(answer)
 	}
 	answer := Ask[*dns.AAAA](m.Lookups, name)
 	for _, r := range answer.Records[:min(len(answer.Records), MaxAddresses)] {
-		if ip, ok := netip.AddrFromSlice(r.AAAA.To16()); ok {
-			found++
-			hit = hit || t.Around(ip).Contains(m.ip)
-		}
+		look(r.AAAA.To16())
 	}
 	return found, hit, Failure(answer)
 }

@@ -68,10 +68,8 @@ func topLabel(s string) string {
 	case s[0] == '-' || s[len(s)-1] == '-':
 		return "its last label begins or ends with a hyphen"
 	}
-	for i := range len(s) {
-		if !isAlphanumeric(s[i]) && s[i] != '-' {
-			return "its last label has the character \"" + string(rune(s[i])) + "\""
-		}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r != '-' && !isAlphanumeric(byte(r)) }); i >= 0 {
+		return "its last label has the character \"" + s[i:i+1] + "\""
 	}
 	return ""
 }
