@@ -242,9 +242,7 @@ func (e *evidence) analysis(ended time.Time) *Analysis {
 	if n := a.Totals.MessageCount; n > 0 {
 		a.CompliancePercent = new(percent(a.Totals.PassCount, n))
 	}
-	for _, s := range e.top {
-		a.Sources = append(a.Sources, s.written())
-	}
+	a.Sources = diag.Map(e.top, (*source).written)
 	a.SourcesTruncated = e.sums.tallies.count > len(e.top)
 	a.RecordsCount, a.RecordsTruncated = e.report.Records, e.report.Truncated || e.report.Excess
 	return a

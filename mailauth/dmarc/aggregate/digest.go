@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
@@ -213,7 +214,7 @@ func (e *evidence) enforce() {
 	f := &Enforcement{
 		LegitimateCount: e.classes[legitimate].failed(), ForwardingCount: e.classes[forwarding].failed(),
 		UnlistedCount: e.classes[unlisted].failed(), UnknownCount: e.classes[unclear].failed(),
-		SpoofingCount: e.classes[spoofing].failed(), BlockingSources: []string{},
+		SpoofingCount: e.classes[spoofing].failed(),
 	}
 	f.MessageCountAtRisk = f.LegitimateCount + f.UnlistedCount + f.ForwardingCount + f.UnknownCount
 	f.AffectedCount = f.MessageCountAtRisk + f.SpoofingCount
@@ -221,9 +222,7 @@ func (e *evidence) enforce() {
 	slices.SortStableFunc(e.atRisk, func(a, b *tally) int {
 		return cmp.Or(cmp.Compare(b.messages-b.pass, a.messages-a.pass), a.ip.Compare(b.ip))
 	})
-	for _, t := range e.atRisk[:min(len(e.atRisk), maxBlocking)] {
-		f.BlockingSources = append(f.BlockingSources, t.name())
-	}
+	f.BlockingSources = diag.Map(e.atRisk[:min(len(e.atRisk), maxBlocking)], (*tally).name)
 	e.enforcement = f
 	f.Ready = e.isReady(f)
 }

@@ -39,7 +39,7 @@ func (e *evidence) resolve(ctx context.Context, env *diag.Env) error {
 			e.unnamed++
 			e.unsure = e.unsure || s.seen&sawSPF == 0 // the name might have told what it is
 		}
-		if s.confirmed && within(e.sums.align.organization, s.names[0]) {
+		if s.confirmed && strings.HasSuffix("."+s.names[0], "."+e.sums.align.organization) {
 			s.seen |= sawOwnName
 		}
 		if s.service == nil && s.confirmed {
@@ -48,9 +48,6 @@ func (e *evidence) resolve(ctx context.Context, env *diag.Env) error {
 	}
 	return ctx.Err()
 }
-
-// within reports whether a name is a domain or below it.
-func within(domain, name string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
 // resolve looks up the names of a source. A name counts only if it leads back to the address, for the owner of
 // an address may give it any name (RFC 8601 section 2.7.3). It reports whether the servers answered.

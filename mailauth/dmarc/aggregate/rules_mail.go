@@ -214,10 +214,7 @@ func (e *evidence) unaligned(s *sender) diag.Failures {
 
 // as names the domains that mail is authenticated as.
 func as(c *counts[string]) string {
-	var names []string
-	for _, one := range c.sorted() {
-		names = append(names, one.what)
-	}
+	names := c.names()
 	return diag.Quote(strings.Join(names[:min(len(names), maxInSentence)], ", "))
 }
 

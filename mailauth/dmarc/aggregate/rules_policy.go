@@ -149,7 +149,7 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 		}}
 	case f.Ready == nil:
 		return diag.Fail("%s too little to tell whether the domain is ready to enforce a stricter policy.%s",
-			strings.ToUpper(e.reportsText()[:1])+e.reportsText()[1:]+" shows", concerned)
+			diag.Upper(e.reportsText())+" shows", concerned)
 	}
 	return diag.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
 }
@@ -186,14 +186,11 @@ func (e *evidence) listCaution() string {
 
 // failingNames names the services that fail, in brackets.
 func (e *evidence) failingNames() string {
-	var names []string
-	for _, s := range e.failing[:min(len(e.failing), maxInSentence)] {
-		names = append(names, s.name)
-	}
-	if len(names) == 0 {
+	if len(e.failing) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(names, ", ") + ")"
+	some := e.failing[:min(len(e.failing), maxInSentence)]
+	return " (" + strings.Join(diag.Map(some, func(s *sender) string { return s.name }), ", ") + ")"
 }
 
 // sparedSpoofing finds that spoofed mail was delivered though the policy is enforced.

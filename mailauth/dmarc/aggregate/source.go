@@ -120,8 +120,7 @@ func (s *source) written() Source {
 	w := Source{
 		MessageCount: s.messages, PassCount: s.pass, SPFAlignedCount: s.spf, DKIMAlignedCount: s.dkim,
 		Classification: s.class, Reason: s.reason, Explanation: explanations[s.reason], Dispositions: s.dispositions,
-		OverrideReasons: []OverrideCount{}, HeaderFrom: []string{}, EnvelopeFrom: []string{}, DKIM: []DKIMCount{},
-		SPF: []SPFCount{},
+		HeaderFrom: s.headerFrom.names(), EnvelopeFrom: s.envelope.names(),
 	}
 	if s.ip.IsValid() {
 		w.SourceIP = &s.ip
@@ -134,20 +133,14 @@ func (s *source) written() Source {
 	if s.service != nil {
 		w.Service, w.ServiceBasis, w.Category = s.service.Name, s.basis(), s.service.Category
 	}
-	for _, o := range s.overrides.sorted() {
-		w.OverrideReasons = append(w.OverrideReasons, OverrideCount{cut(string(o.what.Type)), o.n, o.what.Comment})
-	}
-	for _, d := range s.headerFrom.sorted() {
-		w.HeaderFrom = append(w.HeaderFrom, d.what)
-	}
-	for _, d := range s.envelope.sorted() {
-		w.EnvelopeFrom = append(w.EnvelopeFrom, d.what)
-	}
-	for _, d := range s.dkimAuth.sorted() {
-		w.DKIM = append(w.DKIM, DKIMCount{d.what.Domain, d.what.Selector, string(d.what.Result), d.n})
-	}
-	for _, d := range s.spfAuth.sorted() {
-		w.SPF = append(w.SPF, SPFCount{d.what.Domain, string(d.what.Scope), string(d.what.Result), d.n})
-	}
+	w.OverrideReasons = diag.Map(s.overrides.sorted(), func(o count[Override]) OverrideCount {
+		return OverrideCount{cut(string(o.what.Type)), o.n, o.what.Comment}
+	})
+	w.DKIM = diag.Map(s.dkimAuth.sorted(), func(d count[DKIMAuth]) DKIMCount {
+		return DKIMCount{d.what.Domain, d.what.Selector, string(d.what.Result), d.n}
+	})
+	w.SPF = diag.Map(s.spfAuth.sorted(), func(d count[SPFAuth]) SPFCount {
+		return SPFCount{d.what.Domain, string(d.what.Scope), string(d.what.Result), d.n}
+	})
 	return w
 }

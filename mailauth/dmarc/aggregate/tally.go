@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
@@ -143,4 +144,9 @@ func (c *counts[K]) sorted() []count[K] {
 	list := slices.Clone(c.list)
 	slices.SortStableFunc(list, func(a, b count[K]) int { return cmp.Compare(b.n, a.n) })
 	return list
+}
+
+// names lists what was counted, in that order.
+func (c *counts[K]) names() []K {
+	return diag.Map(c.sorted(), func(one count[K]) K { return one.what })
 }
