@@ -57,7 +57,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	lame := func() <-chan time.Time { return time.After(lameTime) }
-	a := &app{stdout: stdout, stderr: stderr, drain: drainTime, lame: lame}
+	a := &app{stdout: stdout, stderr: stderr, drain: drainTime, lame: lame, silence: startSilence}
 	return a.main(ctx, args)
 }
 
@@ -65,6 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type app struct {
 	stdout, stderr io.Writer
 	drain          time.Duration // how long running calls may go on after a signal
+	silence        time.Duration // after which a server that is still opening its store says so
 	// lame says when, after a signal, the listener is closed; nil: at once.
 	lame func() <-chan time.Time
 

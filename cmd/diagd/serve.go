@@ -39,6 +39,8 @@ const (
 	// lameTime is how long the server goes on taking connections after a signal, while it says that it is not ready: balancers
 	// look every second or so.
 	lameTime = 2 * time.Second
+	// startSilence is after how long a server that is still opening its store says so.
+	startSilence = 3 * time.Second
 )
 
 // serveFlags are the flags of "diagd serve".
@@ -148,7 +150,9 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	keeper := &metering.Timekeeper{Clock: a.wall, Log: log}
 	a.doubt = keeper.Doubt
+	slow := time.AfterFunc(a.silence, func() { log.Info("opening the store", "store", a.storeName()) })
 	store, plans, err := a.openStore(ctx, false)
+	slow.Stop()
 	if err != nil {
 		return err
 	}

@@ -171,6 +171,23 @@ func TestDrainCutsOff(t *testing.T) {
 	command(t, "audit", store)
 }
 
+// A store that takes its time is told of.
+func TestSlowStore(t *testing.T) {
+	hole, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // takes connections and says nothing
+	require.NoError(t, err)
+	defer hole.Close()
+	log := newWatched()
+	ctx, stop := context.WithCancel(t.Context())
+	code := make(chan int, 1)
+	a := &app{stdout: io.Discard, stderr: log}
+	go func() {
+		code <- a.main(ctx, []string{"serve", "--listen=127.0.0.1:0", "--store=postgres://diag@" + hole.Addr().String() + "/diag"})
+	}()
+	log.wait(t, `msg="opening the store" store=postgres://`)
+	stop()
+	assert.NotZero(t, <-code)
+}
+
 // A second signal does not wait for what runs.
 func TestSecondSignal(t *testing.T) {
 	slow := newSlowServer(t)
