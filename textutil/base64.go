@@ -24,9 +24,7 @@ const (
 )
 
 // Values lists the variants.
-func (Base64Variant) Values() []string {
-	return []string{string(base64Standard), string(base64URLSafe), string(base64Mixed)}
-}
+func (Base64Variant) Values() []string { return valuesOf(base64Standard, base64URLSafe, base64Mixed) }
 
 // A Base64EncodeRequest asks for data in Base64. Exactly one of Text and DataBase64 is given; if both
 // are empty, the data is empty.

@@ -22,7 +22,7 @@ const (
 
 // Values lists the locales.
 func (Locale) Values() []string {
-	return []string{string(Undetermined), string(Turkish), string(Azerbaijani), string(Lithuanian), string(Greek)}
+	return valuesOf(Undetermined, Turkish, Azerbaijani, Lithuanian, Greek)
 }
 
 // A CaseRequest asks for a text in another case.

@@ -11,8 +11,15 @@ const (
 )
 
 // Values lists the severities.
-func (Severity) Values() []string {
-	return []string{string(info), string(Warning), string(Error), string(critical)}
+func (Severity) Values() []string { return valuesOf(info, Warning, Error, critical) }
+
+// valuesOf are the words of an enumeration, for its method Values.
+func valuesOf[T ~string](list ...T) []string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = string(v)
+	}
+	return words
 }
 
 // A Location is where in the text of the request a finding points, in bytes.
@@ -55,14 +62,6 @@ func (f *findings) all() []Finding {
 		return []Finding{}
 	}
 	return f.list
-}
-
-// join appends findings of another part of the work.
-func (f *findings) join(other findings) {
-	for _, finding := range other.list {
-		f.add(finding)
-	}
-	f.omitted += other.omitted
 }
 
 // room reports whether one more finding would be listed. If not, it counts as omitted.

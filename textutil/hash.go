@@ -22,7 +22,7 @@ const (
 )
 
 // Values lists the encodings.
-func (HashEncoding) Values() []string { return []string{string(hashHex), string(hashBase64)} }
+func (HashEncoding) Values() []string { return valuesOf(hashHex, hashBase64) }
 
 // A HashSecurity says what an algorithm is good for.
 type HashSecurity string
@@ -35,9 +35,7 @@ const (
 )
 
 // Values lists the labels.
-func (HashSecurity) Values() []string {
-	return []string{string(hashOK), string(hashLegacy), string(hashBroken), string(hashChecksum)}
-}
+func (HashSecurity) Values() []string { return valuesOf(hashOK, hashLegacy, hashBroken, hashChecksum) }
 
 // A HashRequest asks for digests of data. Exactly one of Text and DataBase64 is given; if both are
 // empty, the data is empty.

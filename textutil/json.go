@@ -25,8 +25,7 @@ const (
 
 // Values lists the types.
 func (RootType) Values() []string {
-	return []string{string(ObjectType), string(arrayType), string(stringType), string(NumberType),
-		string(booleanType), string(nullType), string(UnknownType)}
+	return valuesOf(ObjectType, arrayType, stringType, NumberType, booleanType, nullType, UnknownType)
 }
 
 // A JSONFormatRequest asks for a JSON text in another layout.
@@ -147,10 +146,9 @@ func readJSON(original string) *jsonReading {
 			Location: &Location{Offset: 0, Length: len(byteOrderMark)}})
 	}
 	r.text = text
-	s := jsonScanner{text: text, base: len(original) - len(text), duplicate: -1}
+	s := jsonScanner{text: text, base: len(original) - len(text), duplicate: -1, findings: &r.findings}
 	r.err = s.scan()
 	r.depth, r.duplicate = s.depth, s.duplicate
-	r.findings.join(s.findings)
 	if r.err != nil {
 		return r
 	}

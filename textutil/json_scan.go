@@ -24,7 +24,7 @@ type jsonScanner struct {
 	objects   []jsonNames // names of the objects among them, as far as the depth is allowed
 	names     []string    // of all open objects
 	duplicate int
-	findings
+	*findings
 }
 
 // jsonNames are the names of an object so far.

@@ -42,9 +42,7 @@ const (
 )
 
 // Values lists the modes.
-func (PasswordMode) Values() []string {
-	return []string{string(passwordCharacters), string(PasswordPassphrase)}
-}
+func (PasswordMode) Values() []string { return valuesOf(passwordCharacters, PasswordPassphrase) }
 
 // A PasswordStrength is a band of entropy: how long somebody who knows how the password was made has to
 // guess, at a million million guesses a second, which is a fast hash in many machines.
@@ -60,7 +58,7 @@ const (
 
 // Values lists the bands.
 func (PasswordStrength) Values() []string {
-	return []string{string(passwordWeak), string(passwordFair), string(passwordStrong), string(passwordVeryStrong)}
+	return valuesOf(passwordWeak, passwordFair, passwordStrong, passwordVeryStrong)
 }
 
 // A PasswordRequest asks for passwords. The zero value asks for one of twenty characters of all classes.

@@ -26,9 +26,7 @@ const (
 )
 
 // Values lists the reasons.
-func (SlugReason) Values() []string {
-	return []string{string(slugEmptyText), string(slugNoLetters), string(slugNoLatinForm)}
-}
+func (SlugReason) Values() []string { return valuesOf(slugEmptyText, slugNoLetters, slugNoLatinForm) }
 
 // A SlugRequest asks for a text in a form that may name a page in a URL, or a file.
 type SlugRequest struct {

@@ -5,30 +5,8 @@ import "unicode"
 // A SlugLocale names a language whose spelling in ASCII differs from that of others.
 type SlugLocale string
 
-// The languages. Empty means SlugUndetermined.
-const (
-	SlugUndetermined SlugLocale = "und"
-	slugAzerbaijani  SlugLocale = "az"
-	slugBulgarian    SlugLocale = "bg"
-	slugDanish       SlugLocale = "da"
-	slugGerman       SlugLocale = "de"
-	slugSpanish      SlugLocale = "es"
-	slugFinnish      SlugLocale = "fi"
-	slugFrench       SlugLocale = "fr"
-	slugCroatian     SlugLocale = "hr"
-	slugHungarian    SlugLocale = "hu"
-	slugItalian      SlugLocale = "it"
-	slugNorwegian    SlugLocale = "nb"
-	slugDutch        SlugLocale = "nl"
-	slugPolish       SlugLocale = "pl"
-	slugPortuguese   SlugLocale = "pt"
-	slugRussian      SlugLocale = "ru"
-	slugSerbian      SlugLocale = "sr"
-	slugSwedish      SlugLocale = "sv"
-	slugTurkish      SlugLocale = "tr"
-	slugUkrainian    SlugLocale = "uk"
-	slugVietnamese   SlugLocale = "vi"
-)
+// SlugUndetermined is what an empty language means: the spelling that holds where no language has its own.
+const SlugUndetermined SlugLocale = "und"
 
 // Values lists the languages.
 func (SlugLocale) Values() []string {

@@ -22,9 +22,7 @@ const (
 )
 
 // Values lists the modes.
-func (URLMode) Values() []string {
-	return []string{string(URLComponent), string(URLQuery), string(URLPath)}
-}
+func (URLMode) Values() []string { return valuesOf(URLComponent, URLQuery, URLPath) }
 
 // What stays as it is in each mode, besides the letters and digits of ASCII.
 const (
