@@ -55,7 +55,8 @@ func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 				"a reply with status 200; an error is a fault of the request or of the server, and costs nothing. " +
 				"Every reply has the headers " + strings.Join(replyHeaders, ", ") + ", and every success " +
 				strings.Join(successHeaders, ", ") + ". A body has at most " + strconv.Itoa(defaultBody) + " bytes where " +
-				"nothing else is said. Examples of replies are shortened: lists have one entry or none.",
+				"nothing else is said. Examples of replies are shortened to lists of one entry or none, and the largest are " +
+				"left out.",
 			"contact": schema{"name": "diagkit", "url": "https://github.com/diagkit/diagkit"},
 			"license": schema{"name": "MIT", "identifier": "MIT"},
 		},
