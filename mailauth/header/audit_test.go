@@ -273,7 +273,7 @@ func TestBorder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := readMessage(message.Split([]byte(tt.header)), now).path.Outside()
+			h := readMessage(message.Split([]byte(tt.header)), now).path.BorderHop()
 			if tt.ip == "" {
 				require.Nil(t, h)
 				return

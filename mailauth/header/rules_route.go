@@ -127,9 +127,9 @@ var routeRules = diag.Rules[*evidence]{{
 	Title:       "Client used the receiving server's own name in HELO",
 	Requirement: "No client used the receiving server's own name in HELO",
 	Advice:      "Reject outside clients that use your own server names in HELO. Legitimate mail does not do that.",
-	When:        func(e *evidence) bool { h := e.path.Outside(); return h != nil && h.HELO != "" },
+	When:        func(e *evidence) bool { h := e.path.BorderHop(); return h != nil && h.HELO != "" },
 	Fails: func(e *evidence) diag.Failures {
-		h := e.path.Outside()
+		h := e.path.BorderHop()
 		forged := route.Operator(h.HELO) != "" && strings.EqualFold(h.HELO, h.By)
 		return diag.FailIf(forged, "The client at %s introduced itself as %s, which is the name of the server that "+
 			"received the message.", h.IP, diag.Quote(h.HELO))

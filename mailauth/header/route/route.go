@@ -125,8 +125,8 @@ func (p *Path) Receiver() string {
 	return ""
 }
 
-// Outside returns the hop by which the message came in from outside, or nil.
-func (p *Path) Outside() *Hop {
+// BorderHop returns the hop by which the message came in from outside, or nil.
+func (p *Path) BorderHop() *Hop {
 	if p.Border < 0 {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (p *Path) Departure() (t time.Time) {
 
 // Arrival is when the receiving side took the message; zero if the header does not tell.
 func (p *Path) Arrival() (t time.Time) {
-	if h := p.Outside(); h != nil && !h.Time.IsZero() {
+	if h := p.BorderHop(); h != nil && !h.Time.IsZero() {
 		return h.Time
 	}
 	if times := p.times(); len(times) > 0 {
