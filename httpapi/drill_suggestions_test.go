@@ -106,7 +106,7 @@ func (c drillCase) published(operation, domain, at, record string, world scenari
 // leadsTo is a world in which the names of an SPF record have addresses, mail exchangers and a record.
 func leadsTo(record string) (w scenarioWorld) {
 	w.Zone = "example.com. 300 IN MX 10 mx1.example.com.\nexample.com. 300 IN A 192.0.2.80\nmx1.example.com. 300 IN A 192.0.2.25\n"
-	for i, m := range regexp.MustCompile(`[:=/]([a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.[a-z]{2,})`).FindAllStringSubmatch(strings.ToLower(record), -1) {
+	for i, m := range regexp.MustCompile(`[:=]([a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.[a-z]{2,})`).FindAllStringSubmatch(strings.ToLower(record), -1) {
 		w.Zone += fmt.Sprintf("%[1]s. 300 IN A 198.51.100.%[2]d\n%[1]s. 300 IN MX 10 %[1]s.\n%[1]s. 300 IN TXT \"v=spf1 ip4:203.0.113.%[2]d -all\"\n",
 			m[1], i+1)
 	}
