@@ -4,6 +4,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -22,6 +23,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -37,6 +39,8 @@ type drillCase struct {
 	other   func(testing.TB) *diagtest.World // makes a world that is no scenario's; else nil
 	ep      Endpoint
 	request []byte
+	message []byte             // asks mail/header-analyze about a message of the world; nil if it has none
+	profile *hostedspf.Profile // that the operation is about, not resolved yet; nil if it is about none
 }
 
 // build makes the world of the case.
@@ -47,12 +51,42 @@ func (c *drillCase) build(t testing.TB) *diagtest.World {
 	return c.world.build(t)
 }
 
+// subject is the domain that the case is about; empty if there is none.
+func (c *drillCase) subject() string {
+	if c.profile != nil {
+		return c.profile.Domain.String()
+	}
+	return subjectOf(c.request)
+}
+
+// asking returns the case with another value of a field.
+func (c drillCase) asking(field, value string) drillCase {
+	var body map[string]any
+	json.Unmarshal(c.request, &body)
+	body[field] = value
+	c.request, _ = json.Marshal(body)
+	return c
+}
+
+func fieldOf(request []byte, name string) string {
+	var body map[string]any
+	json.Unmarshal(request, &body) // what is no object has no field
+	text, _ := body[name].(string)
+	return text
+}
+
+func endpointNamed(name string) Endpoint {
+	return endpoints[slices.IndexFunc(endpoints, func(ep Endpoint) bool { return ep.Name() == name })]
+}
+
 // A drillRun is one case with its world, inside a bubble.
 type drillRun struct {
 	c     drillCase
 	t     *testing.T
 	world *diagtest.World
 	start time.Time
+	hosts hostedProfiles
+	parts map[string]bool // what parts of a whole tell, see partTold
 }
 
 // A drillReply is what came of a request.
@@ -97,6 +131,7 @@ func (c drillCase) play(t *testing.T, f func(*drillRun)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &drillRun{c: c, t: t, world: c.build(t)}
 		r.start = r.world.Now()
+		r.hosts.fill(r)
 		f(r)
 	})
 }
@@ -109,10 +144,17 @@ func (r *drillRun) ask() *drillReply {
 	return r.askIn(env)
 }
 
+// other asks another operation in the same world.
+func (r *drillRun) other(operation string, request []byte) *drillReply {
+	asking := *r
+	asking.c.ep, asking.c.request, asking.c.profile = endpointNamed(operation), request, nil
+	return asking.ask()
+}
+
 func (r *drillRun) askIn(env *diag.Env) *drillReply {
 	reply := &drillReply{status: http.StatusOK}
 	reply.whole = r.c.ep.Name() == "mail/domain-check" || r.c.ep.Name() == "deliverability/score"
-	result, err := r.c.ep.Run(r.t.Context(), env, r.c.request)
+	result, err := r.c.ep.RunHosted(r.t.Context(), env, r.hosts.access(r), r.c.request)
 	if err == nil {
 		reply.body = result.Body
 	} else {
@@ -273,9 +315,12 @@ func drillCases(t *testing.T) (own, others []drillCase) {
 			continue
 		}
 		name := strings.TrimSuffix(path, ".json")
-		c := drillCase{name, file.World, nil, ep, privateKeys(t, file.Request)}
+		c := drillCase{name: name, world: file.World, ep: ep, request: privateKeys(t, file.Request)}
+		if ep.Name() == "mail/header-analyze" {
+			c.message = c.request
+		}
 		own = append(own, c)
-		subject := subjectOf(c.request)
+		subject := cmp.Or(subjectOf(c.request), authorOf(c.request))
 		world, err := json.Marshal(file.World)
 		if err != nil || file.World.Zone == "" || subject == "" || asked[subject+string(world)] {
 			continue
@@ -283,11 +328,13 @@ func drillCases(t *testing.T) (own, others []drillCase) {
 		asked[subject+string(world)] = true
 		for _, other := range endpoints {
 			if body := requestAbout(other, subject); body != nil && other.Path != ep.Path {
-				others = append(others, drillCase{name + " by " + other.Name(), file.World, nil, other, body})
+				others = append(others, drillCase{
+					name: name + " by " + other.Name(), world: file.World, ep: other, request: body, message: c.message,
+				})
 			}
 		}
 	}
-	return own, append(others, demoCases(t)...)
+	return own, slices.Concat(others, demoCases(t), hostedCases(own))
 }
 
 // demoCases are all operations about each domain of the demonstration.
@@ -302,7 +349,7 @@ func demoCases(t *testing.T) (list []drillCase) {
 	for _, domain := range internet.Domains() {
 		for _, ep := range endpoints {
 			if body := requestAbout(ep, domain); body != nil {
-				list = append(list, drillCase{"demo/" + domain + " by " + ep.Name(), scenarioWorld{}, build, ep, body})
+				list = append(list, drillCase{name: "demo/" + domain + " by " + ep.Name(), other: build, ep: ep, request: body})
 			}
 		}
 	}
@@ -326,6 +373,15 @@ func subjectOf(request []byte) string {
 		return ""
 	}
 	return subject
+}
+
+// authorOf is the domain of the From field of a message that a request holds; empty if it holds none.
+func authorOf(request []byte) string {
+	found := regexp.MustCompile(`(?mi)^From:.*@([a-z0-9.-]+)`).FindStringSubmatch(fieldOf(request, "message"))
+	if found == nil {
+		return ""
+	}
+	return strings.ToLower(found[1])
 }
 
 // requestAbout is what an operation that asks the network is asked about a domain; nil if it asks of other things.
