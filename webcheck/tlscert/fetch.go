@@ -246,3 +246,15 @@ func fetchIssuer(ctx context.Context, env *diag.Env, c *x509.Certificate) (*x509
 	}
 	return issuer, nil
 }
+
+// protocols are the application protocols to offer on a port (RFC 7301): those of the web, and of DNS over TLS.
+func protocols(port int) []string {
+	switch port {
+	case 443, 8443:
+		return []string{"h2", "http/1.1"}
+	case 853:
+		return []string{"dot"}
+	default:
+		return nil
+	}
+}

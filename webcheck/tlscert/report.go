@@ -4,44 +4,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
-
-// Report says what a server shows and speaks, and what to think of it. What is absent is not known.
-type Report struct {
-	Host        string `json:"host" doc:"server that was asked for" example:"example.com"`
-	HostUnicode string `json:"host_unicode,omitempty" doc:"its Unicode form, if different"`
-	Port        int    `json:"port" doc:"port" example:"443"`
-	Address     string `json:"address,omitempty" doc:"address that was connected to" example:"192.0.2.10"`
-	IPVersion   int    `json:"ip_version,omitempty" doc:"4 or 6"`
-	diag.Verdict
-	TLS           *pki.TLS         `json:"tls,omitempty" doc:"the connection and the chain as served; absent if there was none, or its certificates are not known"`
-	Certificate   pki.Certificate  `json:"certificate,omitzero" doc:"certificate of the server"`
-	HostnameMatch *bool            `json:"hostname_match,omitempty" doc:"whether it covers the name"`
-	Trusted       *bool            `json:"trusted,omitempty" doc:"whether its chain leads to a trusted authority, the name apart"`
-	ExpiresAt     *time.Time       `json:"expires_at,omitempty" doc:"when the certificate of the server expires"`
-	DaysRemaining *int             `json:"days_remaining,omitempty" doc:"whole days until the certificate of the server expires; negative a day after it"`
-	Error         *fetch.Error     `json:"error,omitempty" doc:"why there was no handshake with a certificate"`
-	VerifiedChain []ChainLink      `json:"verified_chain" doc:"the path to a trusted authority, leaf first, root included; empty if there is none"`
-	ChainIssues   []ChainIssue     `json:"chain_issues" doc:"what is wrong with the chain as served"`
-	Repairable    *bool            `json:"chain_repairable,omitempty" doc:"of an incomplete chain: whether fetching what the certificates point to completes it"`
-	Versions      []VersionSupport `json:"versions,omitempty" doc:"protocol versions, the oldest first"`
-	CipherSuites  []CipherSuite    `json:"cipher_suites,omitempty" doc:"cipher suites by version, the newest first, as the server prefers them"`
-	Groups        []string         `json:"groups,omitempty" doc:"groups for the key exchange, as the server prefers them" example:"[\"X25519\"]"`
-	ALPN          []string         `json:"alpn_protocols,omitempty" doc:"application protocols, as the server prefers them" example:"[\"h2\"]"`
-	Features      *Features        `json:"features,omitempty" doc:"extensions and habits of the server"`
-	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
-	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
-	CAA           *CAA             `json:"caa,omitempty" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
-	HandshakeMS   *int64           `json:"handshake_ms,omitempty" min:"0" doc:"how long the TLS handshake took"`
-	Partial       bool             `json:"partial" doc:"whether something could not be learned"`
-	diag.Timing
-}
-
-// Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // A ChainLink is a certificate of the path that was verified.
 type ChainLink struct {

@@ -12,12 +12,56 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"golang.org/x/crypto/ocsp"
 )
 
 const day = 24 * time.Hour
+
+// Request asks for the examination of a server.
+type Request struct {
+	// Host may end in a port, such as "example.com:8443".
+	Host Host `json:"host" doc:"server, by name or IP address; may end in a port" example:"example.com"`
+	// Port is the port of TLS. 0 means that of Host, or else 443.
+	Port int `json:"port,omitempty" default:"443" enum:"443 465 563 636 853 990 993 995 8443" doc:"port that speaks TLS from the start" example:"443"`
+	// ServerName is the name that the certificate is to cover. If zero, it is the host.
+	ServerName diag.Domain `json:"server_name,omitempty" doc:"name to ask for and to expect in the certificate; by default the host"`
+	// CheckVersions says whether all versions and cipher suites are tried. Nil means true.
+	CheckVersions *bool `json:"check_versions,omitempty" default:"true" doc:"whether to find out all protocol versions and cipher suites, over a few dozen connections" example:"true"`
+}
+
+// Report says what a server shows and speaks, and what to think of it. What is absent is not known.
+type Report struct {
+	Host        string `json:"host" doc:"server that was asked for" example:"example.com"`
+	HostUnicode string `json:"host_unicode,omitempty" doc:"its Unicode form, if different"`
+	Port        int    `json:"port" doc:"port" example:"443"`
+	Address     string `json:"address,omitempty" doc:"address that was connected to" example:"192.0.2.10"`
+	IPVersion   int    `json:"ip_version,omitempty" doc:"4 or 6"`
+	diag.Verdict
+	TLS           *pki.TLS         `json:"tls,omitempty" doc:"the connection and the chain as served; absent if there was none, or its certificates are not known"`
+	Certificate   pki.Certificate  `json:"certificate,omitzero" doc:"certificate of the server"`
+	HostnameMatch *bool            `json:"hostname_match,omitempty" doc:"whether it covers the name"`
+	Trusted       *bool            `json:"trusted,omitempty" doc:"whether its chain leads to a trusted authority, the name apart"`
+	ExpiresAt     *time.Time       `json:"expires_at,omitempty" doc:"when the certificate of the server expires"`
+	DaysRemaining *int             `json:"days_remaining,omitempty" doc:"whole days until the certificate of the server expires; negative a day after it"`
+	Error         *fetch.Error     `json:"error,omitempty" doc:"why there was no handshake with a certificate"`
+	VerifiedChain []ChainLink      `json:"verified_chain" doc:"the path to a trusted authority, leaf first, root included; empty if there is none"`
+	ChainIssues   []ChainIssue     `json:"chain_issues" doc:"what is wrong with the chain as served"`
+	Repairable    *bool            `json:"chain_repairable,omitempty" doc:"of an incomplete chain: whether fetching what the certificates point to completes it"`
+	Versions      []VersionSupport `json:"versions,omitempty" doc:"protocol versions, the oldest first"`
+	CipherSuites  []CipherSuite    `json:"cipher_suites,omitempty" doc:"cipher suites by version, the newest first, as the server prefers them"`
+	Groups        []string         `json:"groups,omitempty" doc:"groups for the key exchange, as the server prefers them" example:"[\"X25519\"]"`
+	ALPN          []string         `json:"alpn_protocols,omitempty" doc:"application protocols, as the server prefers them" example:"[\"h2\"]"`
+	Features      *Features        `json:"features,omitempty" doc:"extensions and habits of the server"`
+	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
+	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
+	CAA           *CAA             `json:"caa,omitempty" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
+	HandshakeMS   *int64           `json:"handshake_ms,omitempty" min:"0" doc:"how long the TLS handshake took"`
+	Partial       bool             `json:"partial" doc:"whether something could not be learned"`
+	diag.Timing
+}
 
 // Check speaks with a server, and judges its certificates and what it speaks. A server that does not answer is a
 // result. The error is a *[diag.InputError], that of the context if it ended, or that of a list that cannot be read.
@@ -31,6 +75,41 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		return nil, err
 	}
 	return e.report(env.Now()), nil
+}
+
+// Rules describes what is examined.
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+
+// httpsPort is where web servers speak TLS (RFC 9110 section 4.2.2).
+const httpsPort = 443
+
+// ports are those on which TLS begins with the first byte, by their protocol: HTTPS, SMTP, NNTP, LDAP, DNS, FTP, IMAP,
+// POP3 and HTTPS again (CONTRACT 3.4).
+var ports = diag.Ports{443, 465, 563, 636, 853, 990, 993, 995, 8443}
+
+// checked fills in defaults, and returns an InputError for what makes no sense.
+func (r Request) checked() (Request, error) {
+	if r.Host.IsZero() {
+		return r, diag.Invalid("host", "is missing")
+	}
+	if r.Port != 0 && r.Host.Port != 0 && r.Port != int(r.Host.Port) {
+		return r, diag.Invalid("port", "is %d, and host names port %d", r.Port, r.Host.Port)
+	}
+	field := "port"
+	if r.Port == 0 && r.Host.Port != 0 {
+		r.Port, field = int(r.Host.Port), "host"
+	}
+	if r.Port == 0 {
+		r.Port = httpsPort
+	}
+	if r.Port < 0 || r.Port > 1<<16-1 || !slices.Contains(ports, uint16(r.Port)) {
+		return r, diag.Invalid(field, "the port must be one of 443, 465, 563, 636, 853, 990, 993, 995 and 8443, not %d",
+			r.Port)
+	}
+	if r.CheckVersions == nil {
+		r.CheckVersions = new(true)
+	}
+	return r, nil
 }
 
 // report judges the evidence and writes it down.
