@@ -18,67 +18,92 @@
 package tlsrpt
 
 import (
-	"errors"
-	"fmt"
-	"strings"
+	"context"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
-	"github.com/miekg/dns"
 )
 
-// format is that of the record (RFC 8460 section 3).
-var format = taglist.Format{
-	Protocol: "TLSRPT", Version: "TLSRPTv1", Readers: "Senders", Fields: true,
-	Tags: []taglist.Definition{
-		{Name: "v", Description: "Version of the record"},
-		{Name: "rua", Description: "Addresses to which reports go"},
-	},
+// Request asks for the examination of one domain.
+type Request struct {
+	Domain diag.Domain `json:"domain" doc:"domain that receives mail" example:"example.com"`
 }
 
-// A Record asks for reports.
-type Record struct {
-	RUA        []string      // URIs of mailto or https, at least one
-	Extensions []taglist.Tag // fields that RFC 8460 does not define, and that senders ignore
+// LookupReport says what a domain publishes, and what to think of it. Whether reports arrive it does not say: only
+// senders of mail send any.
+type LookupReport struct {
+	diag.RecordLookup
+	diag.Verdict
+	Valid                  bool                `json:"valid" doc:"whether senders find one record, without an error, and a destination that exists"`
+	Version                string              `json:"version,omitempty" doc:"version of the record" example:"TLSRPTv1"`
+	RUA                    []Destination       `json:"rua" doc:"where reports are to go"`
+	ExternalAuthorizations []Authorization     `json:"external_authorizations" maxitems:"10" doc:"what destinations of other organizations publish about the reports; RFC 8460 does not ask for it"`
+	MTASTSFound            bool                `json:"mta_sts_found" doc:"whether the domain has an MTA-STS record"`
+	DANEFound              bool                `json:"dane_found" doc:"whether one of the most preferred mail servers has a TLSA record"`
+	ParsedTags             []taglist.ParsedTag `json:"parsed_tags" doc:"fields of the record"`
+	Partial                bool                `json:"partial" doc:"whether something could not be learned"`
 }
 
-// ErrNoRecord says that there is nothing that could be a record.
-var ErrNoRecord = errors.New("there is no TLSRPT record")
+// A Destination is a URI of the record.
+type Destination struct {
+	URI         string `json:"uri" doc:"as it stands in the record"`
+	Scheme      string `json:"scheme,omitempty" doc:"mailto or https, or what stands there instead; absent if there is none" example:"mailto"`
+	Destination string `json:"destination,omitempty" doc:"mailbox or host; absent if it cannot be read"`
+	External    bool   `json:"external" doc:"whether it belongs to another organization"`
+	Valid       bool   `json:"valid" doc:"whether senders can use it, as far as the text tells"`
+}
 
-// Find returns the record that senders use of those at a name. The error says why there is none: of several
-// they use none, either (RFC 8460 section 3).
-func Find(answer []*dns.TXT) (Record, error) {
-	switch found := format.Find(answer); {
-	case len(found.Records) == 1:
-		return read(&found.List)
-	case len(found.Records) > 1:
-		return Record{}, fmt.Errorf("there are %d TLSRPT records, of which senders use none", len(found.Records))
-	case len(found.Strays) > 0:
-		return Record{}, errors.New("senders ignore what looks like a TLSRPT record: " + found.Strays[0].Why)
-	default:
-		return Record{}, ErrNoRecord
+// An Authorization is what a destination of another organization publishes about reports for the domain.
+type Authorization struct {
+	Domain     string `json:"domain" doc:"domain of the destination"`
+	RecordName string `json:"record_name" doc:"where it would say that it takes the reports"`
+	Found      *bool  `json:"found,omitempty" doc:"whether it does; absent if that is not known"`
+}
+
+// Lookup finds the record of a domain and its destinations, and examines them. The error is a *[diag.InputError], that
+// of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
 	}
-}
-
-// ParseRecord reads the text of a record.
-func ParseRecord(text string) (Record, error) {
-	l := format.Parse(text)
-	return read(&l)
-}
-
-// The faults of the addresses.
-const (
-	noRUA  taglist.Kind = "no rua"
-	badRUA taglist.Kind = "rua"
-)
-
-// read makes a record of its fields.
-func read(l *taglist.List) (Record, error) {
-	r := Record{Extensions: l.Extensions()}
-	for _, a := range addresses(l) {
-		r.RUA = append(r.RUA, a.Text)
+	e, err := gather(ctx, env, req.Domain)
+	if err != nil {
+		return nil, err
 	}
-	if faults := l.Errors(); len(faults) > 0 {
-		return Record{}, errors.New("the TLSRPT record is not valid: " + strings.Join(faults, "; "))
+	r := &LookupReport{
+		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, env.Now()),
+		Verdict:      rules.Judge(e, texts), Valid: e.valid() && !lost(e), RUA: []Destination{},
+		ExternalAuthorizations: e.authorizations(), MTASTSFound: e.protectedBySTS(), DANEFound: e.protectedByDANE(),
+		ParsedTags: e.found.List.Parsed(), Partial: e.partial(),
+	}
+	if kit.One(e) {
+		r.Version = format.Version
+	}
+	for _, a := range e.addresses {
+		r.RUA = append(r.RUA, Destination{
+			URI: printable(a.Text), Scheme: a.Scheme, Destination: printable(a.Address), External: e.external(a.Domain),
+			Valid: a.valid(),
+		})
 	}
 	return r, nil
+}
+
+// Rules describes what is examined.
+func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// authorizations are those of all external destinations.
+func (e *evidence) authorizations() []Authorization {
+	list := []Authorization{}
+	for i := range e.destinations {
+		d := &e.destinations[i]
+		if !d.external {
+			continue
+		}
+		a := Authorization{Domain: d.domain, RecordName: d.consentName}
+		if yes, known := d.authorized(); known {
+			a.Found = new(yes)
+		}
+		list = append(list, a)
+	}
+	return list
 }
