@@ -8,12 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// An Analysis is a record and what to think of it.
-type Analysis struct {
-	Record  string `json:"record" doc:"the record that was examined"`
-	Details `later:"state score score_band verdict_headline verdict_sub score_factors score_breakdown recommendations passed_checks parsed_tags"`
-}
-
 // Details are what a record says, and what to think of it. What is not known for want of a record is absent.
 type Details struct {
 	diag.Verdict
@@ -57,44 +51,6 @@ type URI struct {
 	External       *bool   `json:"external,omitempty" doc:"whether it belongs to another organization; absent without a domain"`
 	Valid          bool    `json:"valid" doc:"whether its syntax is valid"`
 }
-
-// MaxRecordLength bounds the text of a record, in bytes (CONTRACT 3.3.1).
-const MaxRecordLength = 8192
-
-// ValidateRequest asks what can be said of a record that need not be published.
-type ValidateRequest struct {
-	Record string      `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"`
-	Domain diag.Domain `json:"domain,omitempty" doc:"domain of the record; tells external destinations from its own"`
-}
-
-// Validate examines the text of a record, and asks nothing of the DNS. The error is a *[diag.InputError].
-func Validate(req ValidateRequest) (*Analysis, error) {
-	if strings.TrimSpace(req.Record) == "" {
-		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
-	}
-	if len(req.Record) > MaxRecordLength {
-		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
-	}
-	parts, _ := taglist.Pasted(req.Record)
-	text := strings.Join(parts, "")
-	e := &evidence{domain: req.Domain.Name(), location: req.Domain.String(), offline: true}
-	e.found = policy.Format.Read(req.Record)
-	for i := range e.found.Strays {
-		if zoneFileLine().MatchString(text) {
-			e.found.Strays[i].Why = "it is a line of a zone file, of which only the text in quotes is the record"
-		}
-	}
-	record := policy.Parse(text)
-	if kit.One(e) {
-		record = policy.Read(e.found.List)
-		e.found.List = record.List
-	}
-	e.judged(&record)
-	return &Analysis{strings.ToValidUTF8(text, "\uFFFD"), e.details()}, nil
-}
-
-// Rules describes what is examined.
-func (*Analysis) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // details judges the evidence and writes it down.
 func (e *evidence) details() Details {

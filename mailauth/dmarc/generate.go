@@ -21,75 +21,8 @@ const (
 // Values lists the styles.
 func (Style) Values() []string { return diag.Values(styleDMARCbis, styleRFC7489) }
 
-// GenerateRequest says what a record is to ask for.
-type GenerateRequest struct {
-	Policy                     policy.Policy    `json:"policy" doc:"policy for mail of the domain that fails DMARC" example:"reject"`
-	Domain                     diag.Domain      `json:"domain,omitempty" doc:"domain of the record; tells external report addresses from its own" example:"example.com"`
-	SubdomainPolicy            policy.Policy    `json:"subdomain_policy,omitempty" doc:"policy for subdomains (sp); that of the domain if absent"`
-	NonexistentSubdomainPolicy policy.Policy    `json:"nonexistent_subdomain_policy,omitempty" doc:"policy for subdomains that do not exist (np); that for subdomains if absent; style dmarcbis only"`
-	DKIMAlignment              policy.Alignment `json:"dkim_alignment,omitempty" default:"relaxed" doc:"how near the domain of a DKIM signature must be to that of the From field"`
-	SPFAlignment               policy.Alignment `json:"spf_alignment,omitempty" default:"relaxed" doc:"how near the domain of SPF must be to that of the From field"`
-	AggregateReports           []string         `json:"aggregate_reports,omitempty" maxitems:"10" doc:"mail addresses for aggregate reports, with or without mailto:" example:"dmarc@example.com"`
-	FailureReports             []string         `json:"failure_reports,omitempty" maxitems:"10" doc:"mail addresses for failure reports, with or without mailto:"`
-	FailureOptions             []string         `json:"failure_options,omitempty" maxitems:"4" unique:"true" doc:"when failure reports are sent; 0 if absent: 0 if all of SPF and DKIM fail, 1 if one fails, d for each DKIM signature that fails, s if SPF fails; needs failure_reports"`
-	Percentage                 *int             `json:"percentage,omitempty" min:"0" max:"100" doc:"share of the mail to which the policy applies; legacy: below 100 only in the style rfc7489"`
-	Testing                    bool             `json:"testing,omitempty" doc:"whether the policy is only tested (t=y); style dmarcbis only"`
-	PSD                        policy.PSD       `json:"psd,omitempty" doc:"y for a public suffix, n for an organizational domain; style dmarcbis only"`
-	Style                      Style            `json:"style,omitempty" default:"dmarcbis" doc:"for receivers of which standard the record is written"`
-}
-
-// GenerateReport is a record to publish, and the way to it.
-type GenerateReport struct {
-	Record                 string          `json:"record" doc:"the record"`
-	Name                   string          `json:"name" doc:"where to publish it; relative to the domain if that is not given"`
-	Type                   string          `json:"type" doc:"type of the DNS record" example:"TXT"`
-	Value                  string          `json:"value" doc:"what to publish, the same as the record"`
-	TTL                    int             `json:"ttl" doc:"time to live in seconds" example:"3600"`
-	ZoneLine               string          `json:"zone_line,omitempty" doc:"the record as a line of a zone file, in strings of at most 255 bytes"`
-	Analysis               *Analysis       `json:"analysis" doc:"the record as dmarc/validate sees it"`
-	ExternalAuthorizations []Authorization `json:"external_authorizations" doc:"what the owners of report addresses in other organizations have to publish"`
-	Rollout                []RolloutStep   `json:"rollout" doc:"how to get to the record without losing mail, from monitoring on"`
-	Findings               []diag.Finding  `json:"findings" doc:"what to know before the record is published, the worst first"`
-}
-
-// An Authorization is a record by which a domain accepts reports for another (RFC 9990 section 4).
-type Authorization struct {
-	Name  string `json:"name" doc:"where to publish it"`
-	Type  string `json:"type" doc:"type of the DNS record" example:"TXT"`
-	Value string `json:"value" doc:"what to publish" example:"v=DMARC1"`
-}
-
 // ttl is that of generated records, in seconds: an hour, so that a mistake does not last.
 const ttl = 3600
-
-// Generate writes a record. It asks nothing of the DNS. The error is a *[diag.InputError].
-func Generate(req GenerateRequest) (*GenerateReport, error) {
-	g, err := newGeneration(req)
-	if err != nil {
-		return nil, err
-	}
-	record := g.record(g.target)
-	if len(record) > MaxRecordLength {
-		return nil, diag.Invalid("aggregate_reports", "and failure_reports are too long together: the record would have "+
-			"more than %d bytes", MaxRecordLength)
-	}
-	r := &GenerateReport{
-		Record: record, Name: "_dmarc", Type: "TXT", Value: record, TTL: ttl,
-		ExternalAuthorizations: g.authorizations(), Rollout: g.rollout(),
-	}
-	if !req.Domain.IsZero() {
-		r.Name = "_dmarc." + req.Domain.String()
-	}
-	r.ZoneLine = zoneLine(r.Name, record, !req.Domain.IsZero())
-	if r.Analysis, err = Validate(ValidateRequest{Record: record, Domain: req.Domain}); err != nil {
-		return nil, err
-	}
-	r.Findings = generateRules.Judge(g, nil).Findings
-	return r, nil
-}
-
-// Rules describes what is examined.
-func (*GenerateReport) Rules() []diag.RuleInfo { return generateRules.Describe() }
 
 // A stage is what a record asks for at one time of the rollout.
 type stage struct {
