@@ -9,75 +9,10 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// MigrateRequest asks for a record of RFC 7489 in the form of RFC 9989.
-type MigrateRequest struct {
-	Record                     string        `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=DMARC1; p=reject; pct=100; rua=mailto:dmarc@example.com!10m"`
-	Domain                     diag.Domain   `json:"domain,omitempty" doc:"domain of the record" example:"example.com"`
-	NonexistentSubdomainPolicy policy.Policy `json:"nonexistent_subdomain_policy,omitempty" doc:"policy to add for subdomains that do not exist (np)"`
-	PSD                        policy.PSD    `json:"psd,omitempty" doc:"declaration to add: y for a public suffix, n for an organizational domain"`
-}
-
-// MigrateReport is the migrated record, and how it differs.
-type MigrateReport struct {
-	Original           string                `json:"original" doc:"the record, without quotes"`
-	Migrated           string                `json:"migrated" doc:"the record for RFC 9989; the original if nothing has to change"`
-	Changed            bool                  `json:"changed" doc:"whether they differ"`
-	Changes            []Change              `json:"changes" doc:"what becomes of each tag, and why"`
-	Diff               []DiffLine            `json:"diff" doc:"the tags of both records side by side"`
-	Before             *dmarc.Analysis       `json:"before" doc:"the original record"`
-	After              *dmarc.Analysis       `json:"after" doc:"the migrated record"`
-	BehaviorChange     Behavior              `json:"behavior_change" doc:"how the treatment of mail that fails DMARC changes"`
-	Comparisons        []Comparison          `json:"comparisons" doc:"the treatment of each kind of mail before and after, which behavior_change sums up"`
-	BackwardCompatible bool                  `json:"backward_compatible" doc:"whether receivers that follow RFC 7489 are known to treat mail by the migrated record as those that follow RFC 9989"`
-	Name               string                `json:"name,omitempty" doc:"where to publish the record, if the domain is given"`
-	Type               string                `json:"type" doc:"type of the DNS record" example:"TXT"`
-	Recommendations    []diag.Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
-	Findings           []diag.Finding        `json:"findings" doc:"what to know before the record is published, the worst first"`
-}
-
-// Migrate rewrites a record of RFC 7489 for RFC 9989, and shows that mail is treated the same, or where it is not.
-// It asks nothing of the DNS. The error is a *[diag.InputError].
-func Migrate(req MigrateRequest) (*MigrateReport, error) {
-	switch {
-	case strings.TrimSpace(req.Record) == "":
-		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
-	case len(req.Record) > dmarc.MaxRecordLength:
-		return nil, diag.Invalid("record", "is longer than %d bytes", dmarc.MaxRecordLength)
-	}
-	c := convert(req)
-	if len(c.migrated) > dmarc.MaxRecordLength {
-		return nil, diag.Invalid("record", "is too long: the migrated record would have more than %d bytes",
-			dmarc.MaxRecordLength)
-	}
-	verdict := migrateRules.Judge(c, nil)
-	r := &MigrateReport{
-		Original: strings.ToValidUTF8(c.original, "\uFFFD"), Migrated: strings.ToValidUTF8(c.migrated, "\uFFFD"),
-		Changed: c.changed(), Changes: c.changes, Diff: diff(settings(&c.before), settings(&c.after)),
-		BehaviorChange: c.behavior, Comparisons: c.comparisons, BackwardCompatible: c.compatible(), Type: "TXT",
-		Recommendations: verdict.Recommendations, Findings: verdict.Findings,
-	}
-	var err error
-	if r.Before, err = analyze(req.Record, req.Domain); err != nil {
-		return nil, err
-	}
-	if r.After = r.Before; c.changed() {
-		if r.After, err = analyze(c.migrated, req.Domain); err != nil {
-			return nil, err
-		}
-	}
-	if !req.Domain.IsZero() {
-		r.Name = "_dmarc." + req.Domain.String()
-	}
-	return r, nil
-}
-
 // analyze examines a record. The error is a *[diag.InputError].
 func analyze(record string, domain diag.Domain) (*dmarc.Analysis, error) {
 	return dmarc.Validate(dmarc.ValidateRequest{Record: record, Domain: domain})
 }
-
-// Rules describes what is examined.
-func (*MigrateReport) Rules() []diag.RuleInfo { return migrateRules.Describe() }
 
 // settings lists the tags of a record as texts.
 func settings(r *policy.Record) []string {
