@@ -240,6 +240,39 @@ func History(ctx context.Context, _ *diag.Env, a Access, req HistoryRequest) (*H
 	return report, nil
 }
 
+// Stats sums up the resolutions of a profile in the last 24 hours, 7 days and 30 days. The error is
+// [ErrNotFound] as for [Show], or one of the store.
+func Stats(ctx context.Context, env *diag.Env, a Access, req StatsRequest) (*StatsReport, error) {
+	if _, err := a.profile(ctx, req.ID); err != nil {
+		return nil, err
+	}
+	at := now(env)
+	samples, err := a.Store.Samples(ctx, req.ID, at.Add(-month), maxSamples)
+	if err != nil {
+		return nil, err
+	}
+	return &StatsReport{
+		ProfileID: req.ID, GeneratedAt: at,
+		Windows: Windows{
+			Last24h: sumUp(samples, at.Add(-day), at), Last7d: sumUp(samples, at.Add(-week), at),
+			Last30d: sumUp(samples, at.Add(-month), at),
+		},
+	}, nil
+}
+
+// Resolve resolves a profile now, whether or not it is due or paused, and waits for that. If it is being
+// resolved, it waits for the end of that first.
+//
+// That name servers do not answer, or that the source record is broken, is no error: the report says so, and
+// what was published stays. The error is [ErrNotFound] as for [Show], that of the context if it ended or leaves
+// less than three seconds, or one of the store; then nothing has changed.
+func Resolve(ctx context.Context, env *diag.Env, a Access, req ResolveRequest) (*ResolveReport, error) {
+	if _, err := a.profile(ctx, req.ID); err != nil {
+		return nil, err
+	}
+	return a.work(env).resolveNow(ctx, req.ID)
+}
+
 func checkStatus(s ResolutionStatus) error {
 	switch s {
 	case "", ResolutionChanged, ResolutionUnchanged, ResolutionFailed:

@@ -27,19 +27,6 @@ const (
 // the refresh interval. Most name servers that are silent are back in minutes.
 const retryAfter = time.Minute
 
-// Resolve resolves a profile now, whether or not it is due or paused, and waits for that. If it is being
-// resolved, it waits for the end of that first.
-//
-// That name servers do not answer, or that the source record is broken, is no error: the report says so, and
-// what was published stays. The error is [ErrNotFound] as for [Show], that of the context if it ended or leaves
-// less than three seconds, or one of the store; then nothing has changed.
-func Resolve(ctx context.Context, env *diag.Env, a Access, req ResolveRequest) (*ResolveReport, error) {
-	if _, err := a.profile(ctx, req.ID); err != nil {
-		return nil, err
-	}
-	return a.work(env).resolveNow(ctx, req.ID)
-}
-
 // A job is what resolutions work with.
 type job struct {
 	store  Store

@@ -1,12 +1,9 @@
 package hostedspf
 
 import (
-	"context"
 	"math"
 	"slices"
 	"time"
-
-	"github.com/diagkit/diagkit/diag"
 )
 
 // The spans of the statistics.
@@ -19,26 +16,6 @@ const (
 // maxSamples bounds the resolutions that statistics look at, the newest first: every five minutes for thirty
 // days is 8640.
 const maxSamples = 100_000
-
-// Stats sums up the resolutions of a profile in the last 24 hours, 7 days and 30 days. The error is
-// [ErrNotFound] as for [Show], or one of the store.
-func Stats(ctx context.Context, env *diag.Env, a Access, req StatsRequest) (*StatsReport, error) {
-	if _, err := a.profile(ctx, req.ID); err != nil {
-		return nil, err
-	}
-	at := now(env)
-	samples, err := a.Store.Samples(ctx, req.ID, at.Add(-month), maxSamples)
-	if err != nil {
-		return nil, err
-	}
-	return &StatsReport{
-		ProfileID: req.ID, GeneratedAt: at,
-		Windows: Windows{
-			Last24h: sumUp(samples, at.Add(-day), at), Last7d: sumUp(samples, at.Add(-week), at),
-			Last30d: sumUp(samples, at.Add(-month), at),
-		},
-	}, nil
-}
 
 // sumUp makes the statistics of a span of time.
 func sumUp(samples []Sample, from, to time.Time) Window {
