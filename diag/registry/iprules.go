@@ -13,7 +13,7 @@ var ipRules = diag.Rules[*ipEvidence]{{
 	Code: "ipwhois.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 3912 section 2, RFC 9083 section 5.4",
 	Title: "Registry's answer could not be read", Requirement: "The registry's answer can be read",
-	Advice: "Look the address up on the registry's web site.", When: asked,
+	Advice: "Look the address up on the registry's website.", When: asked,
 	Fails: func(e *ipEvidence) diag.Failures {
 		return diag.FailIf(e.outcome == unreadable, "Nothing is known about the address: %s.", excuse(e.rdap, e.whois))
 	},

@@ -25,7 +25,7 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Code: "rdap.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 3912 section 2, RFC 9083 section 5.3",
 	Title: "Registry's answer could not be read", Requirement: "The registry's answer can be read",
-	Advice: "Look the domain up on the registry's web site.",
+	Advice: "Look the domain up on the registry's website.",
 	Fails: func(e *domainEvidence) diag.Failures {
 		return diag.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", excuse(e.rdap, e.whois))
 	},
@@ -54,7 +54,7 @@ var domainRules = diag.Rules[*domainEvidence]{{
 }, {
 	Code: "rdap.registrar.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9083 section 4.2",
 	Title: "Registrar did not answer", Requirement: "The registrar answered",
-	Advice: "Try again later, or look the domain up on the registrar's web site.",
+	Advice: "Try again later, or look the domain up on the registrar's website.",
 	When:   func(e *domainEvidence) bool { return e.registrar.url != "" },
 	Fails: func(e *domainEvidence) diag.Failures {
 		return diag.FailIf(e.registrar.outcome != found, "The registrar's own data is missing: %s.", e.registrar.complaint())

@@ -102,4 +102,3 @@ func TestBesideDnsperf(t *testing.T) {
 	slices.Sort(shares)
 	t.Logf("%.2f of dnsperf, the median of %d rounds", shares[1], len(shares))
 }
-

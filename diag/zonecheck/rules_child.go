@@ -81,7 +81,7 @@ var childRules = diag.Rules[*evidence]{{
 	Ref:         "Zonemaster DNSSEC18, RFC 7344 section 4.1",
 	Title:       "CDS or CDNSKEY records not signed by a trusted key",
 	Requirement: "CDS and CDNSKEY records are signed by a key with a DS record",
-	Advice:      "Sign the records with a key that has a DS record: else the parent zone must ignore them.",
+	Advice:      "Sign the records with a key that has a DS record: otherwise the parent zone must ignore them.",
 	When:        func(e *evidence) bool { return hasChildDS(e) && dsComparable(e) },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!e.sec.cdsOK,
@@ -91,7 +91,7 @@ var childRules = diag.Rules[*evidence]{{
 	Code: "zone.dnssec.cds.pending", Severity: diag.Info, Ref: "Zonemaster DNSSEC16, RFC 7344 section 6",
 	Title:       "DS records differ from the CDS records",
 	Requirement: "The DS records are those that the CDS records ask for",
-	Advice:      "Wait if the parent zone processes CDS records; else update the DS records at the registrar.",
+	Advice:      "Wait if the parent zone processes CDS records; otherwise update the DS records at the registrar.",
 	When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
 	Fails: func(e *evidence) diag.Failures {
 		wanted, present := dsTexts(e.sec.cds), dsTexts(e.cut.ds)

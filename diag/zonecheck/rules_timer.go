@@ -47,7 +47,7 @@ var timerRules = diag.Rules[*evidence]{{
 	Code: "zone.soa.minimum.high", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster ZONE06, RFC 2308 section 5",
 	Title:       "Negative answers are cached for more than a day",
 	Requirement: "Negative answers are cached for at most a day",
-	Advice:      "Lower the SOA minimum to about an hour: until it is over, resolvers do not see new names.",
+	Advice:      "Lower the SOA minimum to about an hour: until it expires, resolvers do not see new names.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.soa().Minttl > mostMinimum, "The SOA minimum is %s.", seconds(e.soa().Minttl))
 	},

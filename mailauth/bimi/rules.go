@@ -91,7 +91,7 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 }), {
 	Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: refDiscovery,
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
-	Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or reject " +
+	Advice: "Leave it unless you want mailboxes to show your logo. For that you need a DMARC policy of quarantine or reject " +
 		"and a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
 	When: func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) }, Fails: absent,
 }}
@@ -120,7 +120,7 @@ func absent(e *evidence) diag.Failures {
 		f[0].Advice = "Check the spelling of the selector. Publish a record for it, or leave the field BIMI-Selector out of messages."
 	} else if reason := e.standing.barred(); reason != "" {
 		f[0].Detail += " One would have no effect yet. " + reason
-		f[0].Advice = "Leave it unless mailboxes are to show your logo. For that set up DMARC first, with a policy of quarantine or " +
+		f[0].Advice = "Leave it unless you want mailboxes to show your logo. For that set up DMARC first, with a policy of quarantine or " +
 			"reject; then you need a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate."
 	}
 	return f

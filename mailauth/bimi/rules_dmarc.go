@@ -69,7 +69,7 @@ var dmarcRules = diag.Rules[*evidence]{{
 		"stands there, and show no logo.",
 }, dmarcTesting), dmarcRule(rule{
 	Code: "bimi.dmarc.disputed", Severity: diag.Warning, Weight: 2,
-	Title:       "DMARC policy counts at some receivers only",
+	Title:       "Only some receivers apply the DMARC policy",
 	Requirement: "Receivers of both DMARC standards read the same DMARC policy",
 	Advice: "Publish a DMARC record at the domain itself, with p right after v=DMARC1 and the policy that is in force " +
 		"now: then receivers of RFC 7489 and RFC 9989 see the same. The DMARC lookup of the domain says more.",

@@ -101,7 +101,7 @@ var hostRules = diag.Rules[*evidence]{{
 }, {
 	Code: "dane.mail.none", Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.nxdomain"}, Ref: "RFC 7672 section 2.2",
-	Title: "Domain without servers, which needs no DANE", Requirement: "The domain has servers that DANE can protect",
+	Title: "No mail servers, so DANE is not needed", Requirement: "The domain has servers that DANE can protect",
 	Advice: "Leave it: DANE protects servers only. Publish TLSA records once the domain has some.",
 	Fails: func(e *evidence) diag.Failures {
 		switch {

@@ -110,7 +110,7 @@ var connectionRules = diag.Rules[*evidence]{{
 var certificateRules = diag.Rules[*evidence]{{
 	Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, Stands: true, Ref: "RFC 7672 section 2.2",
 	Title: "Certificate matches no TLSA record", Requirement: "Every certificate matches a TLSA record",
-	Advice: "Make sure on the server itself that it is its certificate, then publish a TLSA record for its key beside " +
+	Advice: "Verify on the server itself that this is its certificate, then publish a TLSA record for its key beside " +
 		"the old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or publish " +
 		"the next key before it is used.",
 	When: settled(compared, mismatch), Fails: mismatches,

@@ -42,7 +42,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "dane.tlsa.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
-	Title: "TLSA lookup failed, so that senders defer mail", Requirement: "The name servers answer for the TLSA records",
+	Title: "TLSA lookup failed: senders defer mail", Requirement: "The name servers answer for the TLSA records",
 	Advice: "Check that every name server of the host answers TLSA queries, and that no firewall drops them: senders " +
 		"that validate defer mail to a host of a signed zone while the lookup fails.",
 	When: hasHosts, Fails: func(e *evidence) diag.Failures {
@@ -75,8 +75,8 @@ var dnssecRules = diag.Rules[*evidence]{{
 }, {
 	Code: "dane.host.insecure", Severity: diag.Warning, Weight: 20, Category: factorCoverage, Stands: true,
 	Ref:         "RFC 7672 section 2.2",
-	Title:       "Mail server that is not signed beside others that are",
-	Requirement: "No mail server is unsigned beside others that are signed",
+	Title:       "Mail server in an unsigned zone beside others in signed ones",
+	Requirement: "No mail server is in an unsigned zone beside others in signed ones",
 	Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders turn " +
 		"to the host that is not protected.",
 	When: func(e *evidence) bool { return e.grounded() },
@@ -164,7 +164,7 @@ var absenceRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "dane.tlsa.unasked", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2.2",
-	Title:       "Mail servers not signed, so that DANE is not possible",
+	Title:       "Zones of the mail servers are unsigned: DANE is not possible",
 	Requirement: "Senders ask for the TLSA records of the mail servers",
 	Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once " +
 		"it is signed, a failed TLSA lookup keeps senders from delivering.",

@@ -165,8 +165,8 @@ var absenceRules = diag.Rules[*evidence]{{
 	Code: "dmarc.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
 	Ref:   "RFC 1034 section 3.6.2",
 	Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
-	Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
-		"cannot stand at one name.",
+	Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: a name " +
+		"cannot have both.",
 	When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
 	Fails: func(e *evidence) diag.Failures {
 		alias := e.own.DanglingAlias()

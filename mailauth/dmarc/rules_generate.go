@@ -114,7 +114,7 @@ var generateRules = diag.Rules[*generation]{{
 }, {
 	Code: "dmarc.generate.testing.legacy", Severity: diag.Info, Ref: "RFC 9989 appendix A.6",
 	Title: "Receivers that follow RFC 7489 do not know t=y", Requirement: "The record does not depend on t=y",
-	Advice: "Publish the policy one level lower instead of t=y if these receivers shall hold back, too.",
+	Advice: "Publish the policy one level lower instead of t=y if these receivers should hold back as well.",
 	Fails: func(g *generation) diag.Failures {
 		return diag.FailIf(g.req.Testing && g.enforced(), "They apply %s in full, while those that follow RFC 9989 apply "+
 			"it one level lower.", g.strictest()).About("t")
@@ -130,7 +130,7 @@ var generateRules = diag.Rules[*generation]{{
 	},
 }, {
 	Code: "dmarc.generate.percentage.idle", Severity: diag.Warning, Ref: "RFC 7489 section 6.3",
-	Title:       "A share of nothing: the policy is none",
+	Title:       "pct has no effect: the policy is none",
 	Requirement: "There is a policy to apply to a share of the mail, or no share is given",
 	Advice:      "Leave out percentage, or set policy to quarantine: pct has no effect on a policy of none.",
 	When:        func(g *generation) bool { return g.target.percentage < policy.DefaultPercentage },

@@ -43,7 +43,7 @@ var policyRules = diag.Rules[*evidence]{{
 }, {
 	Code: "dmarc.policy.reject", Severity: diag.Info, Weight: 12, Category: factorPolicy, Ref: "RFC 9989 section 5.1.7",
 	Title: "DMARC policy is not reject", Requirement: "The policy is reject",
-	Advice: "Go on to p=reject once p=quarantine has been in force for a while and the reports show no mail of yours " +
+	Advice: "Move on to p=reject once p=quarantine has been in force for a while and the reports show no mail of yours " +
 		"that fails. Stay with quarantine if people of the domain write to mailing lists.",
 	When: func(e *evidence) bool { return usable(e) && e.requested().Level() > 0 },
 	Fails: func(e *evidence) diag.Failures {
@@ -212,7 +212,7 @@ var subdomainRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "dmarc.psd.suffix", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-	Title:       "DMARC record has psd=y, and the domain is no public suffix",
+	Title:       "DMARC record has psd=y, but the domain is not a public suffix",
 	Requirement: "psd=y stands only at a public suffix",
 	Advice: "Remove psd=y unless others register names below the domain: it makes every subdomain an organization of " +
 		"its own, and mail from them no longer aligns with the domain.",

@@ -138,8 +138,8 @@ var destinationRules = diag.Rules[*evidence]{{
 }, {
 	Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning,
 	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
-	Title:       "Report destination sends reports to another host",
-	Requirement: "No report destination sends reports to another host",
+	Title:       "Report destination redirects reports to another host",
+	Requirement: "No report destination redirects reports to another host",
 	Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another address: " +
 		"receivers send no reports at all.",
 	When:  foreign,

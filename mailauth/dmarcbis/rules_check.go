@@ -156,8 +156,8 @@ var discoveryRules = diag.Rules[*evidence]{{
 	Code: "dmarcbis.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20, DependsOn: afterRecord,
 	Ref:   "RFC 1034 section 3.6.2",
 	Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
-	Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
-		"cannot stand at one name.",
+	Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: a name " +
+		"cannot have both.",
 	When: func(e *evidence) bool {
 		own := &e.Walk.Steps[0]
 		return len(own.Answer.Aliases) > 0 && (own.DanglingAlias() != "" && !hasRecord(e) || len(own.Found.Records) > 0)

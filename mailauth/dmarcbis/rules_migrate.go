@@ -56,7 +56,7 @@ var migrateRules = diag.Rules[*conversion]{{
 	Fails: stricter,
 }, {
 	Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord, Ref: refPercent,
-	Title: "A policy for a share of the mail has no equal in RFC 9989", Requirement: "The policy holds for all mail",
+	Title: "A policy for a share of the mail has no equivalent in RFC 9989", Requirement: "The policy holds for all mail",
 	Advice: "Read the aggregate reports, and raise the policy again once all legitimate mail passes.",
 	Fails: func(c *conversion) diag.Failures {
 		gone := held(&c.before) && c.before.Percentage > 0 && !c.after.Has("pct")

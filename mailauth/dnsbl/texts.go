@@ -65,9 +65,9 @@ var texts = diag.Texts{
 		Sub: "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address " +
 			"changes."},
 	"dnsbl.lists.unanswered": {Headline: "Not listed on {clean}",
-		Sub: "Not listed as far as lists answered; some did not. The findings name those that said nothing about {ip}."},
+		Sub: "No list that answered has it; some did not answer. The findings name those that said nothing about {ip}."},
 	"dnsbl.major.unanswered": {Headline: "Not listed on {answered}; no answer from {unasked}",
-		Sub: "Not listed as far as lists answered; a widely used one did not. Check {ip} at its website."},
+		Sub: "No list that answered has it; a widely used one did not answer. Check {ip} at its website."},
 	"dnsbl.listed.minor": {Headline: "Listed on {lists}",
 		Sub: "Some receivers reject or filter mail from {ip}. Remove the cause first, then request removal."},
 	"dnsbl.listed.obscure": {Headline: "Listed on {lists}",
@@ -79,7 +79,7 @@ var texts = diag.Texts{
 	"dnsbl.listed.policy.minor": {Headline: "Listed by policy on {first}, which few use",
 		Sub: "That is no accusation, and few receivers use the list. If {ip} is a mail server, have it taken off."},
 	"dnsbl.listed.network": {Headline: "Listed only with its whole network, on {first}",
-		Sub: "The list blames the network of {ip} and not the address, and few receivers reject mail on its word. Ask " +
+		Sub: "The list blames the network of {ip} and not the address, and few receivers reject mail because of it. Ask " +
 			"the provider."},
 	"dnsbl.listed.several": {Headline: "Listed on {lists}",
 		Sub: "Most receivers reject mail from {ip}. Stop sending, find what sends the spam, and request removal only " +
@@ -95,17 +95,17 @@ var texts = diag.Texts{
 	"dnsbl.allowlist.only": {Headline: "{allowed}; no blocklist was asked",
 		Sub: "The request names allow lists only. Ask without a choice of lists to learn whether a blocklist has {ip}."},
 	"dnsbl.allowlist.unanswered": {Headline: "Not known whether it is on an allow list: none answered",
-		Sub: "Nothing follows for {ip}. Try again in a few minutes."},
+		Sub: "This says nothing about {ip}. Try again in a few minutes."},
 	"dnsbl.address.special": {Headline: "Special-purpose address, not a public one: check the public address",
 		Sub: "{ip} is set aside: {purpose}. Receivers never see it, so blocklists say nothing about it."},
 	"dnsbl.resolver.rewrites": {Headline: "Not known whether it is listed: the resolver rewrites answers",
-		Sub: "The resolver replaces NXDOMAIN, so that the lists cannot be heard. Use another resolver; nothing " +
+		Sub: "The resolver replaces NXDOMAIN, so the answers of lists cannot be read. Use another resolver; this says " +
 			"follows for {ip}."},
 	"dnsbl.answers.refused": {Headline: "Not known whether it is listed: blocklists refuse to answer",
-		Sub: "The lists do not answer the resolver of this service. Nothing follows for {ip}: check it at their " +
+		Sub: "The lists do not answer the resolver of this service. This says nothing about {ip}: check it at their " +
 			"websites."},
 	"dnsbl.answers.none": {Headline: "Not known whether it is listed: no blocklist answered",
-		Sub: "Nothing follows for {ip}. Try again in a few minutes."},
+		Sub: "This says nothing about {ip}. Try again in a few minutes."},
 	"dnsbl.answers.few": {Headline: "Not known: most widely used blocklists did not answer",
 		Sub: "{ip} is on no list of the {answered} that answered, but those that decide did not say. Check it at " +
 			"their websites."},

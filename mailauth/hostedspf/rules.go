@@ -137,7 +137,7 @@ var rules = diag.Rules[*evidence]{{
 	Code: "spf.hosted.domain.unused", Severity: diag.Warning, Weight: 5, Category: factorDomain,
 	Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 6.1",
 	Title: "The domain does not use the hosted record", Requirement: "The domain's own record leads to the include host",
-	Advice: "Let the domain's record lead to the include host, with redirect or include.",
+	Advice: "Point the domain's record to the include host, with include or redirect.",
 	When:   (*evidence).served, Fails: func(e *evidence) diag.Failures {
 		if e.handsOver() {
 			return nil

@@ -27,7 +27,7 @@ func textsFor(existing bool) diag.Texts {
 
 // texts are what the verdict says in words.
 var texts = diag.Texts{
-	"valid": {Headline: "The SPF record is flat and published",
+	"valid": {Headline: "The SPF record is flattened and published",
 		Sub: "The published records authorize the same hosts with fewer DNS lookups. Nothing needs to be done."},
 	"spf.hosted.source.unknown": {Headline: "The SPF record could not be resolved completely",
 		Sub: "Name servers did not answer. " + lastGood + " It is resolved again soon."},
@@ -41,12 +41,12 @@ var texts = diag.Texts{
 		Sub: lastGood + " Put that term into the domain's own record."},
 	"spf.hosted.lookups.exceeded": {Headline: "The flattened SPF records do not fit into 9 DNS lookups",
 		Sub: lastGood + " Remove services that are no longer used."},
-	"spf.hosted.lookups.near": {Headline: "The SPF record is flat, but nearly full",
+	"spf.hosted.lookups.near": {Headline: "The SPF record is flattened, but nearly full",
 		Sub: "With one or two services more it no longer fits. Remove what is not needed."},
 	"spf.hosted.all.pass": {Headline: "The SPF record authorizes every host",
 		Sub: "It ends with +all, which takes all protection away. Replace it with -all."},
 	"spf.hosted.domain.dangling": {Headline: "The domain's SPF record leads to a name without records",
-		Sub: "Receivers end in permerror. Publish the domain's former record until a resolution has succeeded."},
+		Sub: "Receivers return permerror. Publish the domain's former record until a resolution has succeeded."},
 	"spf.hosted.domain.unused": {Headline: "The SPF records are ready, but the domain does not use them",
-		Sub: "Let the domain's record lead to the include host."},
+		Sub: "Point the domain's record to the include host."},
 }

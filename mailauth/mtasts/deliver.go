@@ -91,12 +91,12 @@ var deliverRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"mtasts.mx.unknown"}, Ref: "RFC 8461 section 4.2",
 		Title:       "Certificates of mail servers were not tested",
 		Requirement: "The mail servers can be reached on port 25 from here",
-		Advice:      "Test STARTTLS on port 25 from another network: many networks let no connections to mail servers out.",
+		Advice:      "Test STARTTLS on port 25 from another network: many networks block outgoing connections to mail servers.",
 		When:        (*evidence).enforced, Fails: func(e *evidence) diag.Failures { return e.untested().Joined() },
 	},
 	strict(rule{
 		Code: "mtasts.mx.starttls", Weight: 3,
-		Title:       "Mail server does not start TLS, which the policy enforces",
+		Title:       "Mail server does not offer STARTTLS, which the policy enforces",
 		Requirement: "Every mail server offers STARTTLS",
 		Advice:      "enable STARTTLS on the mail server",
 	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NotOffered, smtp.Rejected) }),
@@ -124,7 +124,7 @@ var deliverRules = diag.Rules[*evidence]{
 		Code: "mtasts.mx.certificate.untrusted", Weight: 1, Fact: ground.Untrusted,
 		Title:       "Certificate of a mail server is not trusted",
 		Requirement: "The certificate of every mail server is trusted",
-		Advice:      "install a certificate of a public authority, and send its intermediate certificates along",
+		Advice:      "install a certificate from a public authority, together with its intermediate certificates",
 	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return t.Trust != nil && !leaf.Expired && !leaf.NotYetValid, t.TrustError
 	})),

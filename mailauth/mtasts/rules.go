@@ -125,7 +125,7 @@ var recordRules = diag.Rules[*evidence]{
 	}),
 	kit.Stray(rule{
 		Code: "mtasts.record.stray", Severity: diag.Warning,
-		Advice: "Remove the record that does not begin with v=STSv1; since senders ignore it.",
+		Advice: "Remove the malformed record: senders ignore it.",
 	}),
 	kit.Multiple(rule{
 		Code: "mtasts.record.multiple", Severity: diag.Critical, Weight: 1, Category: factorRecord,

@@ -77,7 +77,7 @@ var mxRules = diag.Rules[*evidence]{{
 }, {
 	Code: "mtasts.mx.null", Severity: diag.Warning, Ref: "RFC 7505 section 3",
 	Title: "Null MX beside an MTA-STS policy", Requirement: "The domain has no null MX",
-	Advice: "Take record and policy down, or remove the null MX: a domain without mail needs no policy.",
+	Advice: "Take down the record and the policy, or remove the null MX: a domain without mail needs no policy.",
 	When:   attempted, Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
 	},

@@ -61,8 +61,8 @@ func (e *evidence) newPolicy() string {
 var textRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, DependsOn: []diag.Code{"mtasts.policy.status"},
 	Ref:   "RFC 8461 section 3.2",
-	Title: "Policy host serves something else than a policy", Requirement: "The policy host serves a policy",
-	Advice: "Serve the text of the policy at this address: for senders there is none.",
+	Title: "Policy host serves something other than a policy", Requirement: "The policy host serves a policy",
+	Advice: "Serve the text of the policy at this address: senders find none there.",
 	When:   func(e *evidence) bool { return e.policy != nil },
 	Fails: func(e *evidence) diag.Failures {
 		if !e.policy.alien {
@@ -140,7 +140,7 @@ var policyRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30,
 	DependsOn: []diag.Code{"mtasts.policy.mode.invalid"}, Ref: "RFC 8461 section 5",
 	Title: "Mode none switches MTA-STS off", Requirement: "The policy is in force",
-	Advice: "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
+	Advice: "Set the mode to testing and later to enforce, or take down the record and the policy once max_age has passed.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.policy.policy.Mode == None, "The mode is none: senders deliver as if there were no policy.").About("mode")
 	},
@@ -167,7 +167,7 @@ var policyRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5,
 	DependsOn: []diag.Code{"mtasts.policy.max_age.zero"}, Ref: "RFC 8461 section 3.2",
 	Title: "max_age of the MTA-STS policy is shorter than a week", Requirement: "max_age is at least a week",
-	Advice: "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
+	Advice: "Raise max_age to 604800 or more: a short one lets an attacker wait until it expires.",
 	Fails: func(e *evidence) diag.Failures {
 		age := e.policy.policy.MaxAge
 		return diag.FailIf(age < week, "max_age is %d seconds, less than a week.", age/time.Second).

@@ -147,7 +147,7 @@ var nullRules = diag.Rules[*evidence]{{
 	Code: "mx.record.null_beside", Severity: diag.Error, Weight: 5, Category: factorRecords, Fact: ground.NullMXBeside,
 	Ref:   "RFC 7505 section 3",
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
-	Advice: "Remove the null MX if the domain receives mail, or else all other MX records.",
+	Advice: "Remove the null MX if the domain receives mail, or otherwise all other MX records.",
 	When:   hasRecords, Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.mail.NullBeside(),
 			"%s has a null MX beside the MX host %s: some senders take it for a domain that receives no mail.",

@@ -142,7 +142,7 @@ func (e *evidence) single() bool {
 var redundancyRules = diag.Rules[*evidence]{{
 	Code: "mx.redundancy.host", Severity: diag.Info, Weight: 1, Ref: "RFC 5321 section 5.1",
 	Title: "Only one MX host", Requirement: "Mail can go to more than one mail server",
-	Advice: "Leave it if short outages do not matter: senders try again for days. Else publish a second mail server " +
+	Advice: "Leave it if short outages do not matter: senders try again for days. Otherwise publish a second mail server " +
 		"that knows the same recipients and filters as strictly.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(len(e.reachable()) == 1 && e.single(),
@@ -169,7 +169,7 @@ var redundancyRules = diag.Rules[*evidence]{{
 }, {
 	Code: "mx.ipv6.missing", Severity: diag.Info, Weight: 1, Ref: "RFC 3974 section 3",
 	Title: "No MX host has an IPv6 address", Requirement: "An MX host has an IPv6 address",
-	Advice: "Leave it if the mail service offers no IPv6: senders deliver over IPv4. Else add an AAAA record.",
+	Advice: "Leave it if the mail service offers no IPv6: senders deliver over IPv4. Otherwise add an AAAA record.",
 	Fails: func(e *evidence) diag.Failures {
 		_, v6 := e.addresses()
 		return diag.FailIf(len(v6) == 0, "None of the MX hosts of %s has a public IPv6 address.", e.domain)

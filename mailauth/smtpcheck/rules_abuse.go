@@ -11,7 +11,7 @@ import (
 var authRules = []serverRule{where(func(s *server) bool { return s.usable() && !s.implicitTLS() }, rule{
 	Code: "smtp.auth.plaintext", Severity: diag.Warning, Weight: 5, Category: factorAbuse, Ref: "RFC 4954 section 4",
 	Title: "Plaintext AUTH is offered before TLS", Requirement: "No mail server offers plaintext AUTH before TLS",
-	Advice: "Offer AUTH over TLS only, such as smtpd_tls_auth_only = yes in Postfix, and not at all on port 25: " +
+	Advice: "Offer AUTH over TLS only, for example with smtpd_tls_auth_only = yes in Postfix, and not at all on port 25: " +
 		"otherwise programs send passwords unencrypted.",
 }, func(s *server) string {
 	list := revealing(s.before())
@@ -32,8 +32,8 @@ var relayRules = []serverRule{where(func(s *server) bool { return s.relay.tested
 	Code: "smtp.relay.open", Severity: diag.Critical, Weight: 10, Category: factorAbuse, Ref: "RFC 2505 section 2.1",
 	Title:       "Open relay: foreign mail is accepted from strangers",
 	Requirement: "No mail server relays mail for strangers",
-	Advice: "Accept recipients of your own domains only, unless the client has signed in or is in your network, such " +
-		"as smtpd_relay_restrictions = permit_mynetworks, permit_sasl_authenticated, reject in Postfix. Spammers find " +
+	Advice: "Accept recipients of your own domains only, unless the client has signed in or is in your network, for " +
+		"example with smtpd_relay_restrictions = permit_mynetworks, permit_sasl_authenticated, reject in Postfix. Spammers find " +
 		"an open relay within hours, and blocklists list it.",
 }, func(s *server) string {
 	return said(s.relay.status == RelayOpen, fmt.Sprintf("is an open relay: for mail from <%s> it accepted the recipient "+

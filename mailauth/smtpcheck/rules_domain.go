@@ -60,7 +60,7 @@ var domainRules = diag.Rules[*evidence]{{
 	Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Fact: ground.NullMXBeside,
 	DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 7505 section 3",
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
-	Advice: "Remove the null MX if the domain receives mail, or else all other MX records.",
+	Advice: "Remove the null MX if the domain receives mail, or otherwise all other MX records.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.mail.NullBeside(), "%s has a null MX beside other MX records: some senders take it for a domain "+
 			"that receives no mail.", e.req.Domain)

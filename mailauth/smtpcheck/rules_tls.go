@@ -15,15 +15,15 @@ import (
 )
 
 // opportunistic says why a certificate matters where most senders do not look at it (RFC 7435).
-const opportunistic = "Most senders encrypt all the same, but those that follow MTA-STS or ask for a valid " +
+const opportunistic = "Most senders encrypt anyway, but those that follow MTA-STS or ask for a valid " +
 	"certificate do not deliver."
 
 // encryptionRules are about how TLS comes about.
 var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable() && !s.implicitTLS() && s.plain.Extended }, rule{
 	Code: "smtp.starttls.missing", Severity: diag.Warning, Weight: 10, Category: factorTLS, Ref: "RFC 3207 section 4",
 	Title: "STARTTLS not offered: mail arrives unencrypted", Requirement: "The mail servers offer STARTTLS",
-	Advice: "Install a certificate and enable STARTTLS in the mail server. Until then anybody on the way can read " +
-		"mail, and Gmail marks it as not encrypted.",
+	Advice: "Install a certificate and enable STARTTLS in the mail server. Until then anyone on the path can read " +
+		"the mail, and Gmail marks it as not encrypted.",
 }, func(s *server) string {
 	return said(s.tlsFault != nil && s.tlsFault.Kind == smtp.NotOffered, "does not offer STARTTLS")
 }), where(func(s *server) bool { return s.usable() && s.offersTLS() }, rule{
@@ -56,8 +56,8 @@ var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable(
 	Code: "smtp.starttls.injection", Severity: diag.Error, Weight: 5, Category: factorTLS, Ref: "RFC 3207 section 6",
 	Title:       "Unencrypted bytes follow the reply to STARTTLS",
 	Requirement: "Nothing follows the reply to STARTTLS before TLS begins",
-	Advice: "Update the mail server, and look for a proxy or a firewall on the way that changes sessions: what comes " +
-		"between STARTTLS and TLS can be taken for a part of the encrypted session.",
+	Advice: "Update the mail server, and look for a proxy or a firewall on the path that changes sessions: what comes " +
+		"between STARTTLS and TLS can be mistaken for part of the encrypted session.",
 }, func(s *server) string {
 	return said(s.session.Injected, "sends more than its reply to STARTTLS before TLS begins")
 }), where(func(s *server) bool { return s.injection != unasked }, rule{

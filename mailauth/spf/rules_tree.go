@@ -41,7 +41,7 @@ var treeRules = diag.Rules[*evidence]{
 		Code: "spf.tree.large", Severity: diag.Warning, Ref: "RFC 7208 section 4.6.4",
 		Title:       "SPF leads to more records than can be examined",
 		Requirement: "The tree of records is small enough to be examined",
-		Advice:      "Remove includes that are not needed: receivers give up long before.", When: online,
+		Advice:      "Remove includes that are not needed: receivers give up long before that.", When: online,
 		Fails: func(e *evidence) diag.Failures {
 			cut := func(t ResolvedTerm) bool { return t.Cut }
 			large := func(n *Node) bool { return n.State == NodeCut || slices.ContainsFunc(n.Terms, cut) }
@@ -54,7 +54,7 @@ var treeRules = diag.Rules[*evidence]{
 		"Remove the include that leads back: receivers follow it until they return permerror.",
 		suggesting(inState(NodeLoop, viaInclude, loopText))),
 	treeRule("spf.redirect.loop", 3, "SPF record redirects to itself", "No record redirects to itself", "4.6.4",
-		"Let redirect lead to a record that ends with all: receivers follow the loop until they return permerror.",
+		"Point redirect to a record that ends with all: receivers follow the loop until they return permerror.",
 		inState(NodeLoop, viaRedirect, loopText)),
 	treeRule("spf.term.dangling", 5, "SPF refers to a domain that anyone can register",
 		"Every domain that the record refers to is registered", "11.2",

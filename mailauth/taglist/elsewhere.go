@@ -117,8 +117,8 @@ func (k Finder[E]) Alias(r diag.Rule[E]) diag.Rule[E] {
 		Title:       "CNAME at " + k.Label + " leads to no " + protocol + " record",
 		Requirement: "If " + k.Label + " is an alias, it leads to the " + protocol + " record",
 		Ref:         "RFC 1034 section 3.6.2",
-		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
-			"cannot stand at one name.",
+		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: a name " +
+			"cannot have both.",
 		Fails: func(e E) diag.Failures {
 			at := k.At(e)
 			if len(k.Found(e).Records) > 0 || len(at.Aliases) == 0 {

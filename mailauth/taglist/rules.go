@@ -23,7 +23,7 @@ func (k Kit[E]) Stray(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Another TXT record looks like a broken " + k.Format.Protocol + " record",
 		Requirement: "No other TXT record looks like " + k.Format.Protocol,
-		Advice:      "Remove the record that is not exactly as it must be: " + k.readers() + " ignore it.", Fails: k.strays,
+		Advice:      "Remove the malformed record: " + k.readers() + " ignore it.", Fails: k.strays,
 	})
 }
 
@@ -127,8 +127,8 @@ func (k Kit[E]) Line(r diag.Rule[E]) diag.Rule[E] {
 const (
 	LineTitle       = "Text is a line of a zone file, not only the record"
 	LineRequirement = "The text is only the record"
-	LineAdvice      = "Enter only the text in quotes where a form asks for the value of the record; the line as it is belongs " +
-		"into a zone file."
+	LineAdvice      = "Enter only the text in quotes where a form asks for the value of the record; the whole line belongs " +
+		"in a zone file."
 	LineDetail = "The text is a line of a zone file with a name and a type. The strings in quotes were read as the record."
 )
 

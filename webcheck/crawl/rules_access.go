@@ -75,7 +75,7 @@ func alive(e *evidence) bool { return !e.dead() }
 var robotsRules = diag.Rules[*evidence]{{
 	Code: "crawl.robots.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 9309 section 2.3.1.4",
-	Title: "robots.txt did not arrive in time", Requirement: "robots.txt comes in time",
+	Title: "robots.txt did not arrive in time", Requirement: "robots.txt arrives in time",
 	Advice: "Check how long the server takes for robots.txt, and try again: crawlers stay away while they cannot read it.",
 	When:   alive,
 	Fails: func(e *evidence) diag.Failures {
@@ -210,7 +210,7 @@ var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "crawl.body.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		DependsOn: []diag.Code{"crawl.status.other"}, Ref: "RFC 9110 section 15.6.5",
-		Title: "Body did not arrive in time", Requirement: "The body comes in time",
+		Title: "Body did not arrive in time", Requirement: "The body arrives in time",
 		Advice: "Check how long the server takes for the page, and try again.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes, nothing more arrived in time.", len(e.result.Body))

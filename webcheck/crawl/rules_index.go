@@ -39,7 +39,7 @@ var indexRules = diag.Rules[*evidence]{{
 	Ref:         googleDoc + "Block indexing with noindex",
 	Title:       "robots.txt keeps crawlers from seeing the noindex",
 	Requirement: "Crawlers may fetch the page to see its noindex",
-	Advice:      "Allow the page in robots.txt so crawlers see the noindex; else links can keep it in the index.",
+	Advice:      "Allow the page in robots.txt so crawlers see the noindex; otherwise links can keep it in the index.",
 	When:        func(e *evidence) bool { return served(e) && e.effect.NoIndex },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!e.decision.Allowed, "Indexing is forbidden by %s, but robots.txt keeps crawlers from fetching the page.",

@@ -89,7 +89,7 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "csr.key.rsa.multiple", Severity: diag.Error, Ref: br + "6.1.5",
-		Title:       "Bits of the RSA modulus are not a multiple of 8",
+		Title:       "RSA modulus length is not a multiple of 8 bits",
 		Requirement: "The number of bits of the RSA modulus is a multiple of 8",
 		Advice:      newPair, When: isRSA,
 		Fails: func(e *evidence) diag.Failures {
@@ -195,7 +195,7 @@ var weaknessRules = diag.Rules[*evidence]{
 		"Private key of this request is public", "The private key is on no list of published keys", newPair,
 		pki.CheckBlocklist),
 	searchRule("csr.key.roca", diag.Critical, br+"6.1.1.3",
-		"Key has the ROCA flaw", "The key lacks the fingerprint of ROCA",
+		"Key has the ROCA flaw", "The key does not have the ROCA fingerprint",
 		"Generate the key in software rather than on the chip that made this one, and update the chip.",
 		pki.CheckROCA),
 	searchRule("csr.key.fermat", diag.Critical, br+"6.1.1.3",

@@ -83,7 +83,7 @@ var nameRules = diag.Rules[*evidence]{
 		"Ask for a name in your own domain.", with(publicSuffix)),
 	nameRule("csr.names.internal", "Internal name", "All names are in the public DNS", br+"4.2.2",
 		"Use a name in a domain that you have registered, or a private CA for internal names.", with(internalName)),
-	nameRule("csr.names.reverse", "Name of the reverse DNS", "No name is one of the reverse DNS", br+"4.2.2",
+	nameRule("csr.names.reverse", "Reverse DNS name among the names", "No name is a reverse DNS name", br+"4.2.2",
 		"Ask for the host name or for the address itself.", with(reverseName)),
 	nameRule("csr.names.reserved_ip", "Reserved IP address among the names", "All IP addresses are public", br+"4.2.2, RFC 6890",
 		"Ask for a public address or a host name, or use a private CA for private addresses.", with(reservedIP)),

@@ -90,7 +90,7 @@ var cookieRules = diag.Rules[*evidence]{
 		}),
 	cookieRule("headers.cookies.samesite.missing", diag.Warning, "RFC 6265bis section 5.6.7",
 		"Session or CSRF cookie without SameSite", "Session and CSRF cookies have SameSite",
-		"Set SameSite=Lax, which Chromium assumes and other browsers do not: else other sites can cause "+
+		"Set SameSite=Lax, which Chromium assumes and other browsers do not: otherwise other sites can cause "+
 			"requests with the cookie.",
 		setsCookies, func(_ *evidence, c *cookie) diag.Failures {
 			return diag.FailIf((c.session() || strings.Contains(strings.ToLower(c.Name), "csrf")) && c.SameSite == "" && c.RawSameSite == "",

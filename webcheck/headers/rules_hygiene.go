@@ -34,7 +34,7 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Code: "headers.cache.cookies", Severity: diag.Warning, Ref: "RFC 9111 section 7.3",
 	Title:       "Shared caches may keep a response that sets cookies",
 	Requirement: "Shared caches keep no answer that sets cookies",
-	Advice: "Send Cache-Control: private or no-store with responses that set cookies; else one visitor may get " +
+	Advice: "Send Cache-Control: private or no-store with responses that set cookies; otherwise one visitor may get " +
 		"another's cookie.",
 	When: func(e *evidence) bool { return len(e.final.Header.Values("Set-Cookie")) > 0 },
 	Fails: func(e *evidence) diag.Failures {
@@ -125,8 +125,8 @@ var hygieneRules = diag.Rules[*evidence]{{
 }, {
 	Code: "headers.scripts.scheme", Severity: diag.Warning, Category: factorScripts,
 	Ref:         "HTTP Observatory, subresource integrity",
-	Title:       "Script of another site is not asked for by https",
-	Requirement: "Scripts of other sites are asked for by https",
+	Title:       "Script from another site is not loaded over https",
+	Requirement: "Scripts from other sites are loaded over https",
 	Advice:      "Begin the URL of the script with https, so that it is safe however the page is served.",
 	When:        func(e *evidence) bool { return e.document != nil && e.loadsCode(nil) },
 	Fails: func(e *evidence) (all diag.Failures) {

@@ -119,7 +119,7 @@ var sharingRules = diag.Rules[*evidence]{{
 	Ref:         "Fetch Standard, CORS protocol and credentials",
 	Title:       "Access-Control-Allow-Origin: * does not work with credentials",
 	Requirement: "Access-Control-Allow-Origin: * comes without credentials",
-	Advice:      "Remove Access-Control-Allow-Credentials if the content is public; else name the one origin that may read it.",
+	Advice:      "Remove Access-Control-Allow-Credentials if the content is public; otherwise name the one origin that may read it.",
 	Fails: func(e *evidence) diag.Failures {
 		_, ok := e.find(func(a access) bool { return a.allowed == "*" && a.credentials })
 		return diag.FailIf(ok, "The response has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").

@@ -78,7 +78,7 @@ var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence)
 	rule{
 		Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing, Fact: ground.NoAddress,
 		Differs: "a domain that only receives mail has no web site, and needs none",
-		Title:   "Domain has no address and thus no website", Requirement: "The domain has a web site",
+		Title:   "Domain has no address and thus no website", Requirement: "The domain has a website",
 		Advice: "Check the host that serves the website, such as www, if there is one.",
 	},
 	rule{Fact: ground.NotPublic, Code: "hsts.domain.blocked", NoScore: true},
@@ -104,7 +104,7 @@ var siteRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"hsts.domain.address"}, Ref: "RFC 6797 section 12.1",
 	Title:       "Preloaded domain cannot be opened in browsers",
 	Requirement: "Browsers that have the domain on their list can open it",
-	Advice: "Restore HTTPS with a valid certificate: browsers of today use nothing else, and a removal " +
+	Advice: "Restore HTTPS with a valid certificate: current browsers use nothing else, and a removal " +
 		"from the list takes months to reach them.",
 	When: func(e *evidence) bool { return e.listed() },
 	Fails: func(e *evidence) diag.Failures {

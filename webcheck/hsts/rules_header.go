@@ -83,7 +83,7 @@ var headerRules = diag.Rules[*evidence]{
 		"HSTS header is malformed and is ignored by browsers", "The HSTS header follows the syntax",
 		"Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.", badSyntax),
 	ignored("hsts.header.repeated", 3, "RFC 6797 section 6.1",
-		"Directive appears twice, so browsers ignore the header", "No directive stands twice",
+		"Directive appears twice, so browsers ignore the header", "No directive appears twice",
 		"Remove the repeated directive.", repeated),
 	ignored("hsts.max_age.missing", 5, "RFC 6797 section 6.1.1",
 		"HSTS header has no max-age and is ignored by browsers", "The HSTS header has a max-age",

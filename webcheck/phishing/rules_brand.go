@@ -36,7 +36,7 @@ var brandRules = diag.Rules[*anatomy]{{
 	Fails:  likeness(strong(lookalike.Homoglyph)),
 }, {
 	Code: "phishing.lookalike.typo", Severity: diag.Error, Weight: 50,
-	Title: "Host is a misspelled brand", Requirement: "The host is not a misspelt brand",
+	Title: "Host is a misspelled brand", Requirement: "The host is not a misspelled brand",
 	Advice: leave,
 	Fails:  likeness(strong(lookalike.Typo)),
 }, {

@@ -189,7 +189,7 @@ var contentRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "phishing.redirect.sites", Severity: diag.Info, Weight: 12,
-	Title: "Redirects through several sites", Requirement: "Redirects do not lead over several sites",
+	Title: "Redirects through several sites", Requirement: "Redirects do not lead through several sites",
 	When: func(e *evidence) bool { return e.answered() },
 	Fails: func(e *evidence) diag.Failures {
 		n := e.sitesPassed()

@@ -98,8 +98,8 @@ var pathRules = diag.Rules[*anatomy]{{
 	},
 }, {
 	Code: "phishing.url.keyword", Severity: diag.Info, Weight: 15,
-	Title:       "Path or query speaks of logging in or verifying",
-	Requirement: "Neither path nor query speaks of logging in or verifying",
+	Title:       "Path or query mentions logging in or verifying",
+	Requirement: "Neither path nor query mentions logging in or verifying",
 	Fails: func(a *anatomy) diag.Failures {
 		list := credentials(a.words)
 		return diag.FailIf(len(list) > 0, "The path or query has %s, like pages that ask for passwords.", quoted(list))

@@ -14,8 +14,8 @@ import (
 // brand that is imitated, {domain} its domain. To the sub is added what was examined and what was not.
 var texts = map[string]diag.Text{
 	"malicious": {
-		Headline: "URL shows the marks of a phishing site",
-		Sub:      "Do not open it, and report it to the company in whose name it speaks.",
+		Headline: "URL has the marks of a phishing site",
+		Sub:      "Do not open it, and report it to the company that it impersonates.",
 	},
 	"suspicious": {
 		Headline: "URL has several signs of phishing",
@@ -26,14 +26,14 @@ var texts = map[string]diag.Text{
 	},
 	"clean.weak": {
 		Headline: "Only weak phishing signals found",
-		Sub:      "Honest sites can have such signals, too; look at them before you enter a password.",
+		Sub:      "Legitimate sites can have such signals too; look at them before you enter a password.",
 	},
 	"clean.owner": {
 		Headline: "Host belongs to {brand}; no phishing signal found", Sub: "The domain is one of the brand's own.",
 	},
 	"inconclusive": {
 		Headline: "Page could not be examined: the site gave no usable answer",
-		Sub:      "The URL alone gives no reason for an alarm; try again later.",
+		Sub:      "The URL alone gives no cause for alarm; try again later.",
 	},
 	"inconclusive.url": {
 		Headline: "No phishing signal in the URL; the page was not tested",
@@ -41,7 +41,7 @@ var texts = map[string]diag.Text{
 	},
 	"inconclusive.url.weak": {
 		Headline: "Only weak phishing signals in the URL; the page was not tested",
-		Sub:      "Honest sites can have such signals, too; the page may have others.",
+		Sub:      "Legitimate sites can have such signals too; the page may have others.",
 	},
 	"inconclusive.url.owner": {
 		Headline: "Host belongs to {brand}; the page was not tested",
@@ -49,15 +49,15 @@ var texts = map[string]diag.Text{
 	},
 	"inconclusive.dns": {
 		Headline: "Page could not be examined: the host has no address",
-		Sub:      "The site was taken down or has never existed; the URL alone gives no reason for an alarm.",
+		Sub:      "The site was taken down or has never existed; the URL alone gives no cause for alarm.",
 	},
 	"inconclusive.blocked": {
 		Headline: "Page could not be examined: its address is not public",
-		Sub:      "It leads to a private address or a port that is not allowed; the URL alone gives no reason for an alarm.",
+		Sub:      "It leads to a private address or a port that is not allowed; the URL alone gives no cause for alarm.",
 	},
 	"inconclusive.sources": {
 		Headline: "No verdict: not every reputation source answered",
-		Sub:      "The URL and its page give no reason for an alarm; try again later.",
+		Sub:      "The URL and its page give no cause for alarm; try again later.",
 	},
 	"inconclusive.registration": {
 		Headline: "No verdict: the age of the domain could not be learned",
@@ -65,15 +65,15 @@ var texts = map[string]diag.Text{
 	},
 	"inconclusive.status": {
 		Headline: "Page could not be examined: the server answered {status}",
-		Sub:      "It may have been removed, or be hidden from bots; the URL alone gives no reason for an alarm.",
+		Sub:      "It may have been removed, or be hidden from bots; the URL alone gives no cause for alarm.",
 	},
 	"inconclusive.redirects": {
 		Headline: "Page could not be examined: its redirects lead nowhere",
-		Sub:      "They form a loop or leave the web; the URL alone gives no reason for an alarm.",
+		Sub:      "They form a loop or leave the web; the URL alone gives no cause for alarm.",
 	},
 	"inconclusive.redirects.cookie": {
 		Headline: "Page could not be examined: its redirects need a cookie",
-		Sub:      "Browsers may get further; the URL alone gives no reason for an alarm.",
+		Sub:      "Browsers may get further; the URL alone gives no cause for alarm.",
 	},
 	"phishing.lookalike.homoglyph": {
 		Headline: "Host looks like {brand} but is not", Sub: "The domain of {brand} is {domain}; enter nothing here.",
@@ -113,14 +113,14 @@ var texts = map[string]diag.Text{
 		Sub:      "Nobody vouches for who runs the machine; enter nothing there.",
 	},
 	"phishing.host.ip_address.disguised": {
-		Headline: "URL hides an IP address", Sub: "There is no honest reason for such a spelling; enter nothing there.",
+		Headline: "URL hides an IP address", Sub: "There is no legitimate reason for such a spelling; enter nothing there.",
 	},
 	"phishing.url.userinfo": {
 		Headline: "URL hides its real host behind a user name",
 		Sub:      "What stands before the at sign is not the site; enter nothing there.",
 	},
 	"phishing.url.data_uri": {
-		Headline: "URL carries a document of the sender's making",
+		Headline: "URL contains a document made by whoever sent it",
 		Sub:      "What it shows comes from whoever made the link; enter nothing there.",
 	},
 	"phishing.host.mixed_scripts": {

@@ -112,7 +112,7 @@ var redirectRules = diag.Rules[*evidence]{{
 // refreshRules are about redirects that stand in documents.
 var refreshRules = diag.Rules[*evidence]{{
 	Code: "url.refresh", Severity: diag.Info, Ref: refRefresh,
-	Title: "Refresh redirects instead of a status code", Requirement: "The server redirects, and no document",
+	Title: "Refresh redirects instead of a status code", Requirement: "The server redirects, not a document",
 	Advice: "Redirect with status 301 or 308: many clients ignore a refresh.", When: answered,
 	Fails: each(func(e *evidence, s *step) string {
 		if s.hop.RedirectType == fetch.HTTPRedirect || !s.redirects() {

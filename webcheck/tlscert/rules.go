@@ -91,7 +91,7 @@ var connectionRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"tls.handshake.plain"}, Ref: "RFC 8446 section 4",
 	Title:       "TLS handshake message is too long for clients",
 	Requirement: "The messages of the TLS handshake are of a usual size",
-	Advice:      "Configure a chain of the certificate and its intermediates only; these have a few kilobytes.",
+	Advice:      "Configure a chain of the certificate and its intermediates only; these take a few kilobytes.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.oversized(), "The server at %s announces a handshake message beyond the 256 KiB that clients "+
 			"read at most.", e.addr)

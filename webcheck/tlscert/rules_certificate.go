@@ -19,7 +19,7 @@ func certified(e *evidence) bool { return e.tls != nil }
 var certificateRules = diag.Rules[*evidence]{{
 	Code: "tls.certificate.missing", Severity: diag.Critical, Weight: 10,
 	DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 9325 section 4.1",
-	Title: "Server shows no certificate", Requirement: "The server shows a certificate",
+	Title: "Server sends no certificate", Requirement: "The server sends a certificate",
 	Advice: "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
 	When:   func(e *evidence) bool { return certified(e) || e.anonymous() },
 	Fails: func(e *evidence) diag.Failures {

@@ -123,7 +123,9 @@ var rules = []rule{
 		func(c *x509.Certificate) bool { return c.IsCA && !critical(c, oidBasicConstraints) },
 		"The basic constraints of a certificate authority are not marked critical"},
 	{"ca.usage", "RFC 5280 section 4.2.1.3", issuers,
-		func(c *x509.Certificate) bool { return present(c, oidKeyUsage) && c.KeyUsage&x509.KeyUsageCertSign == 0 },
+		func(c *x509.Certificate) bool {
+			return present(c, oidKeyUsage) && c.KeyUsage&x509.KeyUsageCertSign == 0
+		},
 		"The key usage of a certificate authority does not allow it to sign certificates"},
 	{"leaf.ca", "BR section 7.1.2.7.8", leaf, func(c *x509.Certificate) bool { return c.BasicConstraintsValid && c.IsCA },
 		"The server presents the certificate of a certificate authority as its own"},
@@ -145,7 +147,9 @@ var rules = []rule{
 		func(c *x509.Certificate) bool { return present(c, oidNameConstraints) },
 		"The certificate is not one of an authority, and has name constraints"},
 	{"policy.noncritical", "RFC 5280 section 4.2.1.11", all,
-		func(c *x509.Certificate) bool { return present(c, oidPolicyConstraints) && !critical(c, oidPolicyConstraints) },
+		func(c *x509.Certificate) bool {
+			return present(c, oidPolicyConstraints) && !critical(c, oidPolicyConstraints)
+		},
 		"The policy constraints are not marked critical"},
 	{"aia.form", "RFC 5280 section 4.2.2.1", all, malformedAIA, "The authority information access cannot be read"},
 }

@@ -62,7 +62,7 @@ var recordRules = diag.Rules[*evidence]{{
 	Code: "bimi.logo.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"bimi.logo.record.unknown"}, Ref: refRecord,
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
-	Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or " +
+	Advice: "Leave it unless you want mailboxes to show your logo. For that you need a DMARC policy of quarantine or " +
 		"reject, a logo in SVG Tiny PS and, for most mailboxes, a certificate for it.",
 	When: func(e *evidence) bool { return !nonexistent(e) },
 	Fails: func(e *evidence) diag.Failures {
@@ -81,7 +81,7 @@ var recordRules = diag.Rules[*evidence]{{
 	Code: "bimi.logo.record.declined", Severity: diag.Info, NoScore: true,
 	DependsOn: []diag.Code{"bimi.logo.record.multiple"}, Ref: draftBIMI + " section 4.3.1",
 	Title: "Domain declines to have a logo shown", Requirement: "The BIMI record asks for a logo to be shown",
-	Advice: "Leave it unless mailboxes are to show your logo; then write its address into l.",
+	Advice: "Leave it unless you want mailboxes to show your logo; then write its address into l.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.record.Declined, "The BIMI record at %s has an empty l and an empty a.", e.place.Name)
 	},

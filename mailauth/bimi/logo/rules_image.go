@@ -13,7 +13,7 @@ const (
 )
 
 // exportAgain is what to do with a file that is damaged.
-const exportAgain = "Correct the place in a text editor, or export the logo again as SVG and upload that file as it " +
+const exportAgain = "Correct the error in a text editor, or export the logo again as SVG and upload that file as it " +
 	"is: editing by hand or a content management system has damaged it."
 
 // formatRules are about what makes a file an SVG image.
@@ -127,7 +127,7 @@ var profileRules = diag.Rules[*evidence]{of(svg.Version, rule{
 }), of(svg.EditorData, rule{
 	Code: "bimi.logo.editor_data", Weight: 1,
 	Title: "Logo has data of the drawing software", Requirement: "The logo has no data of the drawing software",
-	Advice: "Export without it: Plain SVG or Optimized SVG in Inkscape, \"Export As\" in Illustrator. Else remove the " +
+	Advice: "Export without it: Plain SVG or Optimized SVG in Inkscape, \"Export As\" in Illustrator. Otherwise remove the " +
 		"elements and attributes of other namespaces, such as sodipodi:, inkscape: and rdf:.",
 }), of(svg.Element, rule{
 	Code: "bimi.logo.element", Weight: 1,

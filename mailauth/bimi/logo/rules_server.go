@@ -52,7 +52,7 @@ var reachRules = server.Rules(
 var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{{
 	Code: "bimi.logo.redirect.loop", Severity: diag.Critical, Weight: 1, Category: factorServer,
 	Ref:   "RFC 9110 section 15.4",
-	Title: "Logo address redirects without an end", Requirement: "The redirects of the logo come to an end",
+	Title: "Logo address redirects endlessly", Requirement: "The redirects of the logo come to an end",
 	Advice: "Serve the logo at the address itself, without redirects.",
 	When:   func(e *evidence) bool { return asked(e) && !e.fetched.Unanswered() },
 	Fails: func(e *evidence) diag.Failures {

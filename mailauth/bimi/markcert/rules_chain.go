@@ -64,7 +64,7 @@ var chainRules = diag.Rules[*evidence]{{
 	Code: "markcert.chain.expired", Severity: diag.Critical, Weight: 3,
 	DependsOn: []diag.Code{"markcert.chain.untrusted", "cert_expired", "markcert.validity.not_yet"}, Ref: draft + "5.1",
 	Title: "Certificate of an issuer is not valid now", Requirement: "The certificates of all issuers are valid now",
-	Advice: "Replace the certificate of the issuer by its present one, or have the mark certificate reissued.",
+	Advice: "Replace the issuer's certificate with its current one, or have the mark certificate reissued.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.trust.Chain[1:], func(c *x509.Certificate) diag.Failures {
 			switch {

@@ -33,7 +33,7 @@ var logoRules = diag.Rules[*evidence]{{
 }, {
 	Code: "markcert.logotype.type", Severity: diag.Error, Weight: 1,
 	DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: draft + "4.2",
-	Title: "Logo in the certificate is declared as no SVG", Requirement: "The logo in the certificate is declared as SVG",
+	Title: "Logo in the certificate is not declared as SVG", Requirement: "The logo in the certificate is declared as SVG",
 	Advice: "Have the certificate reissued with the media type image/svg+xml.",
 	Fails: func(e *evidence) diag.Failures {
 		t := e.mark.Logotype.Image.MediaType

@@ -63,7 +63,7 @@ var profileRules = diag.Rules[*evidence]{{
 }, {
 	Code: "markcert.constraints.forbidden", Severity: diag.Error, Weight: 1, Ref: "RFC 5280 section 4.2.1.10",
 	Title: "Name constraints in a mark certificate", Requirement: "The certificate has no name constraints",
-	Advice: "Have the certificate reissued without name constraints: they belong into certificates of authorities only.",
+	Advice: "Have the certificate reissued without name constraints: they belong in certificates of authorities only.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(extension(e.mark.X509, oidNames) != nil, "The certificate has the extension name constraints "+
 			"(2.5.29.30).")

@@ -58,7 +58,7 @@ var recordRules = diag.Rules[*evidence]{{
 	Code: "markcert.record.declined", Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"markcert.record.several"}, Ref: recordRef + "4.3.1",
 	Title: "Domain declines to take part in BIMI", Requirement: "The BIMI record does not decline",
-	Advice: "Leave it if no logo is to be shown; else put the URLs of the logo and of the certificate into l and a.",
+	Advice: "Leave it if no logo is to be shown; otherwise put the URLs of the logo and of the certificate into l and a.",
 	When:   recorded, Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.applies.Record.Declined, "The record at %s has empty tags l and a.", e.applies.Name)
 	},

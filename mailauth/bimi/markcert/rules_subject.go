@@ -12,8 +12,8 @@ import (
 const fieldsRef = mcr + " section 7.1.4.2.2"
 
 // reissue is what can be done about a subject.
-const reissue = "Ask the authority to reissue the certificate with the right fields. Receivers of today show the " +
-	"logo all the same."
+const reissue = "Ask the authority to reissue the certificate with the right fields. Receivers currently show " +
+	"the logo regardless."
 
 // required are the fields that each mark certificate has, and those that a mark type asks for besides.
 var (

@@ -27,7 +27,7 @@ var reporterRules = diag.Rules[*evidence]{{
 }, {
 	Code: "dmarc.report.time.order", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.4",
 	Title: "Report period ends before it begins", Requirement: "The report period begins before it ends",
-	Advice: "Tell the receiver. The counts stand, but not for which day.",
+	Advice: "Tell the receiver. The counts are valid, but the days they cover are not known.",
 	When:   hasSpan, Fails: func(e *evidence) diag.Failures {
 		m := &e.report.Metadata
 		return diag.FailIf(m.End.Before(m.Begin), "The report says that it begins at %s and ends at "+
@@ -36,7 +36,7 @@ var reporterRules = diag.Rules[*evidence]{{
 }, {
 	Code: "dmarc.report.time.future", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.4",
 	Title: "Report period lies in the future", Requirement: "The report period lies in the past",
-	Advice: "Tell the receiver that its clock is wrong. The counts stand, but not for which day.",
+	Advice: "Tell the receiver that its clock is wrong. The counts are valid, but the days they cover are not known.",
 	When:   hasSpan, Fails: func(e *evidence) diag.Failures {
 		end := e.report.Metadata.End
 		return diag.FailIf(end.After(e.began.Add(clockSkew)), "The report ends at %s, which has not come yet.", instant(end))

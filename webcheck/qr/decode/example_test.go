@@ -25,5 +25,5 @@ func ExampleDecode() {
 	}
 	// Output:
 	// wifi Guests WPA M
-	// info Wi-Fi password can be read by all who see the code
+	// info Wi-Fi password can be read by anyone who sees the code
 }

@@ -67,7 +67,7 @@ var imageRules = diag.Rules[*evidence]{
 	},
 	each("qr.code.damaged", diag.Warning, iso+"section 7.5",
 		"Code is close to unreadable", "Less than half of the error correction is used up",
-		"Print the code anew, larger or with more contrast, and keep logos and folds away from it; if it is a photo, take a sharper one.",
+		"Print the code again, larger or with more contrast, and keep logos and folds away from it; if it is a photo, take a sharper one.",
 		func(c *Code) string {
 			if c.ErrorsCorrected == 0 || 2*c.ErrorsCorrected <= c.ErrorsCorrigible {
 				return ""
@@ -85,7 +85,7 @@ var imageRules = diag.Rules[*evidence]{
 		}),
 	each("qr.code.inverted", diag.Warning, iso+"section 6.2",
 		"Code is inverted", "Modules are dark on a light background",
-		"Print dark modules on a light background: some readers know nothing else.",
+		"Print dark modules on a light background: some readers support nothing else.",
 		func(c *Code) string { return iff(c.Inverted, "has light modules on a dark background") }),
 	each("qr.code.mirrored", diag.Warning, iso+"section 6.2", "Code is mirrored", "No code is a mirror image",
 		"Turn the image over: some readers do not know mirrored codes.",

@@ -13,11 +13,11 @@ import (
 // contentRules examine what codes say.
 var contentRules = diag.Rules[*evidence]{
 	each("qr.content.empty", diag.Warning, "", "Code is empty", "Each code holds a text",
-		"Make the code anew, with the text that it is to hold.",
+		"Create the code again, with the text that it is to hold.",
 		func(c *Code) string { return iff(c.Text == "", "holds no text") }),
 	each("qr.content.malformed", diag.Warning, "",
 		"Text is malformed", "Texts of a known form have all that the form needs",
-		"Make the code anew: phones show an error, or the bare text.",
+		"Create the code again: phones show an error, or the bare text.",
 		func(c *Code) string { return iff(c.fault != "", "is meant as "+nouns[c.ContentType]+" but "+c.fault) }),
 	each("qr.content.charset", diag.Warning, iso+"section 7.4.2",
 		"Character set must be guessed", "Bytes are UTF-8, or the code names their character set",
@@ -61,7 +61,7 @@ var contentRules = diag.Rules[*evidence]{
 			return iff(err == nil, "leads to the IP address "+diag.Quote(p.Host))
 		})),
 	each("qr.url.http", diag.Warning, "RFC 9110 section 4.2.2", "URL without encryption", "URLs are https",
-		"Make the code anew with https: a printed code cannot be corrected by a redirect that an attacker answers first.",
+		"Create the code again with https: a printed code cannot be corrected by a redirect that an attacker answers first.",
 		parsedAs(URL, func(p *Parsed) string {
 			return iff(p.Scheme == "http", "leads to "+diag.Quote(p.Host)+" by http, without encryption")
 		})),
@@ -72,19 +72,19 @@ var contentRules = diag.Rules[*evidence]{
 		})),
 	each("qr.wifi.open", diag.Warning, "",
 		"Wi-Fi network is not protected", "Wi-Fi networks are protected by WPA2 or WPA3",
-		"Protect the network with WPA2 or WPA3: on open networks and with WEP everybody nearby can read along.",
+		"Protect the network with WPA2 or WPA3: on open networks and with WEP, anyone nearby can read the traffic.",
 		parsedAs(wiFi, func(p *Parsed) string {
 			return iff(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+diag.Quote(p.SSID)+" without encryption that protects")
 		})),
 	each("qr.wifi.password", diag.Info, "",
-		"Wi-Fi password can be read by all who see the code", "No code holds a Wi-Fi password",
-		"Use it for a guest network only, and change the password when a picture of the code has got out.",
+		"Wi-Fi password can be read by anyone who sees the code", "No code holds a Wi-Fi password",
+		"Use it for a guest network only, and change the password if a picture of the code gets out.",
 		parsedAs(wiFi, func(p *Parsed) string {
 			return iff(p.Password != "", "holds the password of the Wi-Fi network "+diag.Quote(p.SSID)+" in plain text")
 		})),
 	each("qr.otp.secret", diag.Warning, "",
-		"Second factor can be copied by all who see the code", "No code holds the secret of a one-time password",
-		"Treat the image as a password: delete it, and enrol anew if anybody else has had it.",
+		"Second factor can be copied by anyone who sees the code", "No code holds the secret of a one-time password",
+		"Treat the image as a password: delete it, and enrol anew if anyone else has seen it.",
 		parsedAs(otp, func(p *Parsed) string { return "holds the secret of " + p.account() + " in plain text" })),
 }
 
