@@ -165,7 +165,12 @@ func (r *drillRun) worse(before *drillReply, advice diag.Recommendation) (faults
 	r.world.Forget()
 	r.ask() // whose questions tell where its keys are
 	if !r.publish(before, advice) {
-		return nil, false
+		for begins := range notPublished {
+			if strings.HasPrefix(advice.SuggestedValue, begins) {
+				return nil, false
+			}
+		}
+		return []string{"nobody can tell where it is to be published: " + advice.SuggestedValue}, false
 	}
 	after := r.ask()
 	if after.status != 200 {

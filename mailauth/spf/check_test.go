@@ -15,9 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testTime is the time of a world that has just begun.
-var testTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // Names with underscores are records that others include; a wildcard and the root have none of their own.
 func TestNamesWithoutRecord(t *testing.T) {
 	for name, text := range map[string]string{
