@@ -22,7 +22,7 @@ import (
 func TestDrillSuggestions(t *testing.T) {
 	own, others := drillCases(t)
 	tried, faulty, left := 0, 0, map[string]int{}
-	cases := slices.Concat(some(own, drillShare(1, 16)), some(others, drillShare(3, 200)),
+	cases := slices.Concat(some(own, drillShare(1, 16)), some(others, drillShare(5, 200)),
 		some(signedCases(), drillShare(1, 8)), some(recordCases(own), drillShare(4, 50)))
 	forEach(t, cases, func(t *testing.T, c drillCase, found *sync.Mutex) {
 		for i, more := 0, true; more; i++ {
