@@ -66,7 +66,7 @@ func TestScopeTransition(t *testing.T) {
 	})
 	t.Run("described", func(t *testing.T) {
 		op := describeRow(t, dated)
-		require.Equal(t, "Costs 1 credit. Needs the scope web:read. A key with the scope mail:read alone is accepted too; "+
+		require.Equal(t, "1 credit, scope web:read. A key with the scope mail:read alone is accepted too; "+
 			"that is deprecated and ends on 2026-12-31.", op["description"])
 		require.Equal(t, []any{"mail:read"}, op["x-deprecated-scopes"])
 		require.NotContains(t, op, "deprecated")

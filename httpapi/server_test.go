@@ -179,7 +179,7 @@ func TestMethods(t *testing.T) {
 	}
 	r := a.do(attempt{"GET", openapiPath, "", http.Header{}, ""})
 	require.Equal(t, 200, r.Code)
-	require.Contains(t, r.Body.String(), `"openapi": "3.1.0"`)
+	require.Contains(t, r.Body.String(), `"openapi":"3.1.0"`)
 	require.Equal(t, 405, a.do(attempt{"POST", openapiPath, "", http.Header{}, ""}).Code)
 }
 

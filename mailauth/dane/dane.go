@@ -101,12 +101,12 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 func (e *evidence) report(env *diag.Env) *Report {
 	r := &Report{
 		Domain: e.domain, Unicode: e.domain.UnicodeIfDifferent(), MXDNSSEC: e.naming, Hosts: []Host{},
-		Summary: Summary{HostCount: len(e.hosts) + e.surplus}, Verdict: rules.Judge(e, texts), Partial: e.partial(),
+		Summary: Summary{HostCount: len(e.hosts) + e.surplus}, Verdict: rules().Judge(e, texts), Partial: e.partial(),
 		Timing: diag.NewTiming(e.now, env.Now()),
 	}
 	for i := range e.hosts {

@@ -210,7 +210,7 @@ func TestLookup(t *testing.T) {
 		require.Equal(t, []diag.Code{"dane.domain.nxdomain"}, diagtest.Codes(r.Verdict))
 		require.Nil(t, r.Score)
 	})
-	diagtest.CoverRules(t, rules, seen)
+	diagtest.CoverRules(t, rules(), seen)
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 	for key, text := range texts {
 		said := slices.ContainsFunc(seen, func(v diag.Verdict) bool { return v.Headline == text.Headline })

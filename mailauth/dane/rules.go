@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
-var rules = slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
-	absenceRules.With(rule{Category: factorCoverage, Reads: []diag.Source{fromNames, fromHosts}}), recordRules.With(rule{
-		Category: factorRecords, Reads: []diag.Source{fromNames, fromHosts}, Stands: true, When: published}),
-	slices.Concat(connectionRules, certificateRules.With(rule{Category: factorCertificate}), upkeepRules).
-		Reading(fromNames, fromHosts, fromServers))
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
+		absenceRules.With(rule{Category: factorCoverage, Reads: []diag.Source{fromNames, fromHosts}}), recordRules.With(rule{
+			Category: factorRecords, Reads: []diag.Source{fromNames, fromHosts}, Stands: true, When: published}),
+		slices.Concat(connectionRules, certificateRules.With(rule{Category: factorCertificate}), upkeepRules).
+			Reading(fromNames, fromHosts, fromServers))
+})
 
 type rule = diag.Rule[*evidence]
 

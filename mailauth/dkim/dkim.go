@@ -130,7 +130,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *LookupReport {
-	v := rules.Judge(e, texts)
+	v := rules().Judge(e, texts)
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended), Verdict: v,
 		Selector: e.selector, KeyFields: e.fields(v), Partial: e.partial(),
@@ -163,15 +163,15 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	e.quoted = literal[0] != parts[0]
 	e.take([][]string{parts})
 	e.found.Line = line
-	v := rules.Judge(e, textsOffline)
+	v := rules().Judge(e, textsOffline)
 	return &ValidateReport{Record: clean(e.found.Records[0]), Verdict: v, KeyFields: e.fields(v)}, nil
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // Rules describes what is examined.
-func (*ValidateReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
 // Verify verifies each DKIM-Signature of a message. Whatever is wrong with the message, it returns a result; an
 // error means that the context has ended.

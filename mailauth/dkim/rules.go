@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
@@ -12,10 +13,12 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a verifier would meet it.
-var rules = slices.Concat(lookupRules, recordRules, syntaxRules,
-	keyRules.With(diag.Rule[*evidence]{Category: factorKey, When: atHand}),
-	strengthRules.With(diag.Rule[*evidence]{Category: factorStrength, When: isRSA}),
-	useRules.With(diag.Rule[*evidence]{Category: factorUse, When: atHand})).Reading(fromRecord)
+var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+	return slices.Concat(lookupRules, recordRules, syntaxRules,
+		keyRules.With(diag.Rule[*evidence]{Category: factorKey, When: atHand}),
+		strengthRules.With(diag.Rule[*evidence]{Category: factorStrength, When: isRSA}),
+		useRules.With(diag.Rule[*evidence]{Category: factorUse, When: atHand})).Reading(fromRecord)
+})
 
 // kit makes the rules that all records share.
 var kit = taglist.Kit[*evidence]{

@@ -362,6 +362,6 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 // Each rule is seen fulfilled and violated, and each verdict has words.
 func TestVerdicts(t *testing.T) {
 	verdicts := append(validateVerdicts(t), lookupVerdicts(t)...)
-	diagtest.CoverRules(t, rules, verdicts)
-	diagtest.CheckTexts(t, texts, rules.Describe(), verdicts)
+	diagtest.CoverRules(t, rules(), verdicts)
+	diagtest.CheckTexts(t, texts, rules().Describe(), verdicts)
 }

@@ -13,12 +13,12 @@ type Details struct {
 	diag.Verdict
 	Valid                      bool          `json:"valid" doc:"whether receivers can use the record, and no tag has an error"`
 	Version                    string        `json:"version,omitempty" doc:"version of the record" example:"DMARC1"`
-	Policy                     policy.Policy `json:"policy,omitempty" doc:"p, if it is valid"`
-	SubdomainPolicy            policy.Policy `json:"subdomain_policy,omitempty" doc:"sp, if it is valid"`
-	NonexistentSubdomainPolicy policy.Policy `json:"nonexistent_subdomain_policy,omitempty" doc:"np, if it is valid"`
+	Policy                     policy.Policy `json:"policy,omitempty" doc:"policy (p), if it is valid"`
+	SubdomainPolicy            policy.Policy `json:"subdomain_policy,omitempty" doc:"policy for subdomains (sp), if it is valid"`
+	NonexistentSubdomainPolicy policy.Policy `json:"nonexistent_subdomain_policy,omitempty" doc:"policy for subdomains that do not exist (np), if it is valid"`
 	Effective                  Effective     `json:"effective,omitzero" doc:"what receivers of RFC 9989 apply"`
 
-	Percentage            *int             `json:"percentage,omitempty" min:"0" max:"100" doc:"pct, or 100; receivers of RFC 9989 ignore it"`
+	Percentage            *int             `json:"percentage,omitempty" min:"0" max:"100" doc:"share of the mail (pct), or 100; receivers of RFC 9989 ignore it"`
 	Testing               bool             `json:"testing" doc:"whether t=y asks receivers to apply the policy one level lower"`
 	PSD                   policy.PSD       `json:"psd,omitempty" doc:"whether the domain is a public suffix; u: undeclared"`
 	DKIMAlignment         policy.Alignment `json:"dkim_alignment,omitempty" doc:"alignment that DKIM needs"`

@@ -37,7 +37,7 @@ func TestMailServers(t *testing.T) {
 		{"wrong name under an enforced policy", nil, diagtest.SMTP{Cert: diagtest.CertWrongName},
 			"MTA-STS: certificate does not cover the name of a mail server", diag.Bad, []diag.Code{"mtasts.mx.certificate.name", "dane.tlsa.missing"}},
 		{"no STARTTLS under an enforced policy", nil, diagtest.SMTP{NoStartTLS: true},
-			"MTA-STS: mail server does not start TLS, which the policy enforces", diag.Bad, []diag.Code{"mtasts.mx.starttls", "dane.tlsa.missing"}},
+			"MTA-STS: mail server offers no STARTTLS, which the policy enforces", diag.Bad, []diag.Code{"mtasts.mx.starttls", "dane.tlsa.missing"}},
 		{"untrusted certificate under a policy that is tested", edits{"policy": testing}, diagtest.SMTP{Cert: diagtest.CertUnknownAuthority},
 			"", diag.Warned, []diag.Code{"mtasts.policy.mode.testing", "dane.tlsa.missing", "smtp.certificate.incomplete"}},
 	} {

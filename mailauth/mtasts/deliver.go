@@ -96,7 +96,7 @@ var deliverRules = diag.Rules[*evidence]{
 	},
 	strict(rule{
 		Code: "mtasts.mx.starttls", Weight: 3,
-		Title:       "Mail server does not offer STARTTLS, which the policy enforces",
+		Title:       "Mail server offers no STARTTLS, which the policy enforces",
 		Requirement: "Every mail server offers STARTTLS",
 		Advice:      "enable STARTTLS on the mail server",
 	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NotOffered, smtp.Rejected) }),
