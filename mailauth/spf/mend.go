@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
@@ -37,127 +36,6 @@ func mend(text string) (record string, lost bool) {
 		}
 	}
 	return valid(record), lost
-}
-
-// dropped are quotation marks, and what word processors and forms put around a text.
-const dropped = "\"'`\\\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\ufeff"
-
-// replaced are characters that look like others.
-var replaced = strings.NewReplacer("\u00a0", " ", "\uff1a", ":", "\uff1d", "=", "\uff1b", ";", "\uff0c", ",",
-	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2212", "-", "\\;", ";", "\\ ", " ")
-
-// backslash is one that stands for the slash before a length of prefix.
-var backslash = diag.Regexp(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
-
-// cleaned leaves out what cannot be seen, and quotation marks, and makes blanks of other white space.
-func cleaned(text string) string {
-	text = backslash().ReplaceAllString(text, "$1/$2")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune(dropped, r):
-			return -1
-		default:
-			return r
-		}
-	}, replaced.Replace(text)))
-}
-
-// versions are ways in which the beginning of a record is written by mistake.
-var versions = diag.Regexp(`(?i)^(v(?:ersion)?\s*[=:.-]*\s*(?:spf|sfp|fsp|psf|sp1)[\s_.-]*v?1?|` +
-	`spf\s*=?\s*v?\s*1)(.*)$`)
-
-// cutVersion cuts the version from the beginning of a text, also where it is misspelled or missing.
-func cutVersion(text string) (rest string, ok bool) {
-	if m := versions().FindStringSubmatch(text); m != nil && (m[2] == "" || strings.IndexByte("0123456789", m[2][0]) < 0) {
-		return strings.TrimLeft(m[2], " ;:,."), true
-	}
-	return text, isFragment(text)
-}
-
-// isFragment reports whether a text consists of terms, though it does not begin with a version.
-func isFragment(text string) bool {
-	if strings.TrimSpace(text) == "" {
-		return false
-	}
-	record, faults := eval.Parse(version + " " + text)
-	certain := false
-	for i := range record.Terms {
-		t := &record.Terms[i]
-		if t.Name == "" {
-			return false
-		}
-		certain = certain || t.Name == eval.All && t.Raw != "all" || t.Name == eval.IP4 || t.Name == eval.IP6 || t.Name == eval.Include
-	}
-	return len(faults) == 0 && certain
-}
-
-// splitWords splits lists with commas or semicolons into terms. What follows without a name of its own
-// is meant for the mechanism before it.
-func splitWords(words []string) []string {
-	var list []string
-	for _, w := range words {
-		if !strings.ContainsAny(w, ",;") || strings.Contains(w, "%{") {
-			list = append(list, w)
-			continue
-		}
-		name := ""
-		for _, part := range strings.FieldsFunc(w, func(r rune) bool { return r == ',' || r == ';' }) {
-			head, _, colon := strings.Cut(part, ":")
-			switch {
-			case familyOf(bare(part)) == 0 && colon && spelled(head) != "":
-				name = head
-			case name != "" && isValue(part):
-				part = name + ":" + part
-			}
-			list = append(list, part)
-		}
-	}
-	return list
-}
-
-// bare returns the address of a network that may have a length.
-func bare(s string) string {
-	address, _, _ := strings.Cut(s, "/")
-	return address
-}
-
-// isValue reports whether a word can only be the value of a term: an address or a name.
-func isValue(s string) bool {
-	if familyOf(bare(s)) != 0 {
-		return true
-	}
-	return strings.Contains(s, ".") && !strings.ContainsAny(s, ":=,;") && strings.IndexByte("+-~?/", s[0]) < 0
-}
-
-// joinWords joins what a blank has torn apart, such as "ip4: 192.0.2.1", "include example.com" and "- all".
-func joinWords(words []string) []string {
-	var list []string
-	for _, w := range words {
-		if len(list) == 0 {
-			list = append(list, w)
-			continue
-		}
-		last := &list[len(list)-1]
-		name := strings.TrimLeft(*last, "+-~?")
-		switch {
-		case name == "" && 'a' <= w[0]|0x20 && w[0]|0x20 <= 'z': // a sign alone
-			*last += w
-		case (strings.HasSuffix(name, ":") || strings.HasSuffix(name, "=")) && isValue(w):
-			*last += w
-		case w[0] == ':' || w[0] == '=' || w[0] == '/' && strings.Contains(name, ":"):
-			*last += w
-		case isValue(w) && needsValue(spelled(name)):
-			*last += separator(spelled(name)) + w
-		default:
-			list = append(list, w)
-		}
-	}
-	if n := len(list); n > 0 && len(list[n-1]) == 1 && strings.Contains("-~?", list[n-1]) {
-		list[n-1] += string(eval.All)
-	}
-	return list
 }
 
 // mendTerms replaces the terms of a record that are not valid, or whose names cannot exist, and leaves out those that
