@@ -204,7 +204,7 @@ type Verdict struct {
 	Headline        string           `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
 	Sub             string           `json:"verdict_sub" doc:"the consequence and the next step"`
 	Factors         []Factor         `json:"score_factors" doc:"what each group of rules contributed"`
-	Breakdown       Breakdown        `json:"score_breakdown" doc:"how the score came about"`
+	Breakdown       Breakdown        `json:"score_breakdown" doc:"how the score was computed"`
 	Recommendations []Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
 	Passed          []Check          `json:"passed_checks" doc:"requirements that were fulfilled"`
 	Findings        []Finding        `json:"findings" doc:"requirements that were not fulfilled, the worst first"`

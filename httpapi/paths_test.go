@@ -52,7 +52,7 @@ type search struct {
 
 type naming struct {
 	ID   string `json:"id" in:"path" doc:"which one"`
-	Name string `json:"name" doc:"how it is called"`
+	Name string `json:"name" doc:"its name"`
 }
 
 func (n naming) Validate() error {

@@ -42,7 +42,7 @@ type Problem struct {
 	Code      ErrorCode      `json:"code" doc:"what went wrong, for programs"`
 	Message   string         `json:"message" doc:"what went wrong, for people"`
 	Details   ProblemDetails `json:"details" doc:"what depends on the code"`
-	RequestID string         `json:"request_id" doc:"names the request in logs and to support" pattern:"^req_[a-z2-7]{26}$"`
+	RequestID string         `json:"request_id" doc:"identifies the request in logs and to support" pattern:"^req_[a-z2-7]{26}$"`
 }
 
 // ProblemDetails says more about a problem. Which fields are there depends on the code.

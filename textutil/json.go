@@ -53,7 +53,7 @@ type JSONReport struct {
 	Valid        bool       `json:"valid" doc:"whether the text is valid JSON by RFC 8259"`
 	Result       *string    `json:"result" doc:"the text in the other form, null if it is not valid"`
 	RootType     RootType   `json:"root_type" doc:"type of the outermost value, unknown if the text is not valid"`
-	Depth        int        `json:"depth" min:"0" doc:"how deep objects and arrays are nested"`
+	Depth        int        `json:"depth" min:"0" doc:"how deeply objects and arrays are nested"`
 	Error        *JSONError `json:"error,omitempty" doc:"why the text is not valid"`
 	Findings     []Finding  `json:"findings" doc:"what works, but should be better"`
 	OmittedCount int        `json:"omitted_findings_count" min:"0" doc:"findings beyond the first hundred"`

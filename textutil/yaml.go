@@ -37,7 +37,7 @@ type YAMLReport struct {
 	Valid          bool       `json:"valid" doc:"whether the text is valid YAML 1.2"`
 	Result         *string    `json:"result" doc:"the text in the other form, null if it is not valid"`
 	RootType       RootType   `json:"root_type" doc:"type of the first document, unknown if the text is not valid"`
-	Depth          int        `json:"depth" min:"0" doc:"how deep collections are nested"`
+	Depth          int        `json:"depth" min:"0" doc:"how deeply collections are nested"`
 	DocumentsCount int        `json:"documents_count" min:"0" doc:"number of documents in the text"`
 	Error          *YAMLError `json:"error,omitempty" doc:"why the text is not valid"`
 	Findings       []Finding  `json:"findings" doc:"what works, but should be better"`

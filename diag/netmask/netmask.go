@@ -58,7 +58,7 @@ func (Mask) Schema() map[string]any {
 // A Report is what follows from an address and a mask.
 type Report struct {
 	IP                 netip.Addr  `json:"ip" doc:"the address"`
-	CIDR               string      `json:"cidr" doc:"the network with the length of its prefix"`
+	CIDR               string      `json:"cidr" doc:"the network with its prefix length"`
 	PrefixLength       int         `json:"prefix_length" min:"0" max:"32" doc:"number of bits that the addresses have in common"`
 	Netmask            netip.Addr  `json:"netmask" doc:"the mask, with ones for the common bits"`
 	Wildcard           netip.Addr  `json:"wildcard" doc:"the mask, with zeros for the common bits"`

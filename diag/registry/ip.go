@@ -43,11 +43,11 @@ type Network struct {
 	EndAddress   string         `json:"end_address,omitempty" doc:"last address"`
 	Name         string         `json:"name,omitempty" doc:"name, as the registry has it"`
 	Handle       string         `json:"handle,omitempty" doc:"the registry's identifier"`
-	Type         string         `json:"type,omitempty" doc:"how it was given out, as the registry puts it" example:"ALLOCATED PA"`
+	Type         string         `json:"type,omitempty" doc:"how it was allocated, as the registry puts it" example:"ALLOCATED PA"`
 	ParentHandle string         `json:"parent_handle,omitempty" doc:"identifier of the block of which it is a part"`
 	Country      string         `json:"country,omitempty" doc:"country, by code; where the holder is, not the hosts"`
 	Status       []string       `json:"status" doc:"states of the registration, in the words of the registry"`
-	RegisteredAt *time.Time     `json:"registered_at,omitempty" doc:"when it was given out"`
+	RegisteredAt *time.Time     `json:"registered_at,omitempty" doc:"when it was allocated"`
 	UpdatedAt    *time.Time     `json:"updated_at,omitempty" doc:"when the registration was last changed"`
 }
 

@@ -89,7 +89,7 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 type Fields struct {
 	Valid              bool                    `json:"valid" doc:"whether receivers can use the record: there is one, without an error"`
 	Version            string                  `json:"version,omitempty" doc:"version of the record" example:"BIMI1"`
-	Declined           bool                    `json:"declined" doc:"whether the record says that no logo is to be shown"`
+	Declined           bool                    `json:"declined" doc:"whether the record declines BIMI"`
 	LogoURL            string                  `json:"logo_url,omitempty" doc:"address of the logo as it stands in l"`
 	CertificateURL     string                  `json:"certificate_url,omitempty" doc:"address of the certificate as it stands in a"`
 	LocalPartSelectors *[]string               `json:"local_part_selectors,omitempty" doc:"beginnings of local parts that are selectors of their own (lps), empty if all are; absent without lps"`

@@ -46,7 +46,7 @@ type Result struct {
 	SignedAt         *time.Time     `json:"signed_at,omitempty" doc:"when the message was signed (t=)"`
 	ExpiresAt        *time.Time     `json:"expires_at,omitempty" doc:"when the signature expires (x=)"`
 	BodyLength       *int64         `json:"body_length,omitempty" min:"0" doc:"signed bytes of the body (l=); all if absent"`
-	UnsignedBytes    int64          `json:"unsigned_bytes" min:"0" doc:"bytes of the body behind the signed ones"`
+	UnsignedBytes    int64          `json:"unsigned_bytes" min:"0" doc:"bytes of the body after the signed ones"`
 	Fields           []SignedField  `json:"signed_fields" doc:"header fields that h= names; at most 100"`
 	Unsigned         []string       `json:"unsigned_fields" doc:"important header fields that h= does not name"`
 	Issues           []Issue        `json:"issues" doc:"what speaks against the signature apart from cryptography"`

@@ -85,7 +85,7 @@ type Windows struct {
 
 // A Window sums up the resolutions in a span of time. What cannot be computed without any is nil.
 type Window struct {
-	From              time.Time `json:"from" doc:"begin of the span, included"`
+	From              time.Time `json:"from" doc:"start of the span, included"`
 	To                time.Time `json:"to" doc:"end of the span, included"`
 	Resolutions       int       `json:"resolutions_count" min:"0" doc:"number of resolutions"`
 	Successes         int       `json:"success_count" min:"0" doc:"number of those that succeeded"`

@@ -47,7 +47,7 @@ type Profile struct {
 	SourceRecord string `json:"source_record" doc:"the record that is resolved" example:"v=spf1 include:_spf.example.net -all"`
 	// FlattenedRecord is the whole set as one record, which may be longer than one that can be published.
 	// It is empty until a resolution succeeds.
-	FlattenedRecord string `json:"flattened_record" doc:"what became of it, as one record; empty until a resolution succeeds"`
+	FlattenedRecord string `json:"flattened_record" doc:"the flattened record, as one text; empty until a resolution succeeds"`
 	// IncludeHost is the name of the first record of the set.
 	IncludeHost diag.Name `json:"include_host" doc:"the name to which the domain's own record leads" example:"k3v2.spf.example.net"`
 	// Records are published; the first is that of IncludeHost. They are nil in lists of profiles.

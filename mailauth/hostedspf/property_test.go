@@ -65,7 +65,7 @@ func (m *maker) far() string {
 	return termOf(p)
 }
 
-// around makes up the lengths of prefixes behind a name.
+// around makes up the prefix lengths behind a name.
 func (m *maker) around() string {
 	switch rapid.IntRange(0, 5).Draw(m.T, "lengths") {
 	case 0:

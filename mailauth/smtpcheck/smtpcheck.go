@@ -124,7 +124,7 @@ type Server struct {
 	EHLOOK     bool           `json:"ehlo_ok" doc:"whether the server accepted EHLO"`
 	Extensions []Extension    `json:"extensions" doc:"what EHLO listed, before TLS where TLS comes second"`
 	SizeLimit  *int64         `json:"size_limit_bytes,omitempty" min:"0" doc:"largest message accepted; absent if the server does not say"`
-	StartTLS   StartTLS       `json:"starttls" doc:"how encryption came about"`
+	StartTLS   StartTLS       `json:"starttls" doc:"how encryption was established"`
 	TLS        *pki.TLS       `json:"tls,omitempty" doc:"the encrypted connection; absent if there was none"`
 	Auth       Auth           `json:"auth" doc:"authentication that the server offers"`
 	Relay      Relay          `json:"relay" doc:"whether the server relays mail for strangers"`
@@ -143,7 +143,7 @@ type Extension struct {
 // StartTLS tells how encryption came about.
 type StartTLS struct {
 	Advertised bool   `json:"advertised" doc:"whether EHLO lists STARTTLS"`
-	Negotiated bool   `json:"negotiated" doc:"whether TLS came about by STARTTLS"`
+	Negotiated bool   `json:"negotiated" doc:"whether TLS was established by STARTTLS"`
 	Error      string `json:"error,omitempty" doc:"why it did not, although advertised"`
 }
 
@@ -206,7 +206,7 @@ type Line struct {
 type Summary struct {
 	Servers    int `json:"server_count" min:"0" doc:"addresses and ports tested"`
 	Reachable  int `json:"reachable_count" min:"0" doc:"of these, a mail server answered"`
-	TLS        int `json:"tls_count" min:"0" doc:"of these, TLS came about"`
+	TLS        int `json:"tls_count" min:"0" doc:"of these, TLS was established"`
 	Trusted    int `json:"trusted_count" min:"0" doc:"of these, the certificate is trusted and for the host"`
 	OpenRelays int `json:"open_relay_count" min:"0" doc:"servers that relay mail for strangers"`
 }

@@ -18,7 +18,7 @@ type TermReport struct {
 	Qualifier  eval.Qualifier `json:"qualifier,omitempty" doc:"sign of a mechanism; + if it has none"`
 	Mechanism  eval.Name      `json:"mechanism,omitempty" doc:"name of a mechanism"`
 	Modifier   eval.Name      `json:"modifier,omitempty" doc:"name of a modifier"`
-	Value      string         `json:"value,omitempty" doc:"what follows the colon or equals sign, without lengths of prefixes"`
+	Value      string         `json:"value,omitempty" doc:"what follows the colon or equals sign, without prefix lengths"`
 	PrefixV4   *int           `json:"prefix_v4,omitempty" min:"0" max:"32" doc:"length of the prefix for IPv4, if written"`
 	PrefixV6   *int           `json:"prefix_v6,omitempty" min:"0" max:"128" doc:"length of the prefix for IPv6, if written"`
 	Result     eval.Outcome   `json:"result,omitempty" doc:"what is decided if the mechanism matches"`

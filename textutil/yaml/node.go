@@ -136,7 +136,7 @@ type comment struct {
 type Stream struct {
 	Text      string // with line feeds for all line breaks; places are in this text
 	Documents []*Document
-	Depth     int  // how deep collections are nested
+	Depth     int  // how deeply collections are nested
 	Aliases   bool // there are any
 	comments  []comment
 }

@@ -70,7 +70,7 @@ type Preload struct {
 	Eligible          bool          `json:"eligible" doc:"whether hstspreload.org would accept the domain now"`
 	Requirements      []Requirement `json:"requirements" doc:"requirements of the list, in this order"`
 	AtRisk            *bool         `json:"at_risk,omitempty" doc:"for an entry of its own: whether the site no longer meets the requirements under which it was added"`
-	Removal           *Removal      `json:"removal,omitempty" doc:"for an entry of its own: whether hstspreload.org would accept the wish to be removed"`
+	Removal           *Removal      `json:"removal,omitempty" doc:"for an entry of its own: whether hstspreload.org would accept a request for removal"`
 }
 
 // Removal says whether the header asks for removal from the list.

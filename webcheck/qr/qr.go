@@ -51,7 +51,7 @@ type Request struct {
 	Size            int    `json:"size,omitempty" default:"512" min:"64" max:"4096" doc:"width and height in pixels"`
 	ErrorCorrection Level  `json:"error_correction,omitempty" default:"M" doc:"how much of the code may be unreadable: L 7 %, M 15 %, Q 25 %, H 30 %"`
 	Margin          *int   `json:"margin,omitempty" default:"4" min:"0" max:"16" doc:"width of the quiet zone in modules; readers expect 4"`
-	Foreground      string `json:"foreground,omitempty" default:"#000000" pattern:"^#[0-9A-Fa-f]{6}$" doc:"colour of the modules; must be darker than the background by a fifth of the way from black to white"`
+	Foreground      string `json:"foreground,omitempty" default:"#000000" pattern:"^#[0-9A-Fa-f]{6}$" doc:"colour of the modules; must be darker than the background by at least a fifth of the range from black to white"`
 	Background      string `json:"background,omitempty" default:"#ffffff" pattern:"^(#[0-9A-Fa-f]{6}|transparent)$" doc:"colour of the light modules and the margin; transparent for png and svg only, to be laid on white"`
 }
 

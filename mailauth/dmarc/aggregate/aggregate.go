@@ -18,7 +18,7 @@ import (
 // Request asks for the analysis of one report, or of several in one file, given in exactly one of XML and Content.
 type Request struct {
 	XML     string `json:"xml,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the report as XML" example:"<feedback><report_metadata><org_name>receiver.example</org_name><email>dmarc@receiver.example</email><report_id>1</report_id><date_range><begin>1767052800</begin><end>1767139199</end></date_range></report_metadata><policy_published><domain>example.com</domain><p>none</p></policy_published><record><row><source_ip>192.0.2.25</source_ip><count>10</count><policy_evaluated><disposition>none</disposition><dkim>pass</dkim><spf>pass</spf></policy_evaluated></row><identifiers><header_from>example.com</header_from></identifiers><auth_results><dkim><domain>example.com</domain><selector>s1</selector><result>pass</result></dkim><spf><domain>example.com</domain><result>pass</result></spf></auth_results></record></feedback>"`
-	Content []byte `json:"content_base64,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the file as it came: XML, gzip, zip, tar, a message or a mail box with one of them, with up to 50 reports; its content decides which"`
+	Content []byte `json:"content_base64,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the file as it came: XML, gzip, zip, tar, a message or a mailbox with one of them, with up to 50 reports; its content decides which"`
 
 	Filename string `json:"filename,omitempty" maxlen:"255" doc:"name of the file; it decides nothing"`
 	// ResolvePTR says whether the largest sources are looked up in reverse DNS. Without it nothing is
@@ -80,7 +80,7 @@ type ReportMetadata struct {
 	Email         string     `json:"email,omitempty" doc:"how to reach it"`
 	ExtraContact  string     `json:"extra_contact,omitempty" doc:"another way to reach it"`
 	ReportID      string     `json:"report_id,omitempty" doc:"its name for the report"`
-	BeginAt       *time.Time `json:"begin_at,omitempty" doc:"begin of the time that the report is about"`
+	BeginAt       *time.Time `json:"begin_at,omitempty" doc:"start of the time that the report is about"`
 	EndAt         *time.Time `json:"end_at,omitempty" doc:"end of that time"`
 	Errors        []string   `json:"errors" doc:"what went wrong while the receiver made the report"`
 	SchemaVersion string     `json:"schema_version,omitempty" doc:"version of the format"`
@@ -108,7 +108,7 @@ type Totals struct {
 	FailCount        int64        `json:"fail_count" min:"0" doc:"messages that did not"`
 	SPFAlignedCount  int64        `json:"spf_aligned_count" min:"0" doc:"messages for which the receiver says that SPF passed and was aligned"`
 	DKIMAlignedCount int64        `json:"dkim_aligned_count" min:"0" doc:"likewise DKIM"`
-	Dispositions     Dispositions `json:"dispositions" doc:"what became of the messages"`
+	Dispositions     Dispositions `json:"dispositions" doc:"how the messages were handled"`
 	SourceCount      int          `json:"source_count" min:"0" doc:"different addresses"`
 }
 

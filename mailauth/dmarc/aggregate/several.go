@@ -15,7 +15,7 @@ import (
 type ReportTotal struct {
 	Organization string     `json:"organization,omitempty" doc:"the receiver that reports"`
 	ReportID     string     `json:"report_id,omitempty" doc:"its name for the report"`
-	BeginAt      *time.Time `json:"begin_at,omitempty" doc:"begin of the time that the report is about"`
+	BeginAt      *time.Time `json:"begin_at,omitempty" doc:"start of the time that the report is about"`
 	EndAt        *time.Time `json:"end_at,omitempty" doc:"end of that time"`
 	MessageCount int64      `json:"message_count" min:"0" doc:"messages that it counts"`
 }

@@ -34,7 +34,7 @@ type Source struct {
 
 	SPFAlignedCount  int64        `json:"spf_aligned_count" min:"0" doc:"messages for which the receiver says that SPF passed and was aligned"`
 	DKIMAlignedCount int64        `json:"dkim_aligned_count" min:"0" doc:"likewise DKIM"`
-	Dispositions     Dispositions `json:"dispositions" doc:"what became of the messages"`
+	Dispositions     Dispositions `json:"dispositions" doc:"how the messages were handled"`
 
 	OverrideReasons []OverrideCount `json:"override_reasons" maxitems:"8" doc:"why the receiver did otherwise than the policy asks"`
 	HeaderFrom      []string        `json:"header_from" maxitems:"8" doc:"domains of the From field, the most frequent first"`

@@ -132,7 +132,7 @@ type Term struct {
 	Name    Name
 	Unknown string // in lower case
 	// Value is the name of a domain, which may hold macros, or the network of ip4 and ip6, or the value
-	// of another modifier; empty if there is none. The lengths of prefixes are not part of it.
+	// of another modifier; empty if there is none. The prefix lengths are not part of it.
 	Value   string
 	Lengths string       // of prefixes, as they are written, such as /24//64; empty if there are none
 	Network netip.Prefix // of ip4 and ip6, with the address as it was written
