@@ -14,9 +14,6 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// pageRecords is how many records are read at once: 4 MB of bodies at most.
-const pageRecords = 64
-
 const recordColumns = "SELECT account, kind, id, version, due, at, body FROM records "
 
 func scanRecord(row pgx.CollectableRow) (r metering.Record, err error) {
@@ -44,16 +41,7 @@ func (s *Store) Record(
 
 // Records implements [metering.Records]. Between two pages no connection is held.
 func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
-	return metering.Pages(f.Limit, pageRecords, func(last *metering.Record, size int) ([]metering.Record, error) {
-		if f.Kind == "" {
-			return nil, errors.New("listing records: the filter names no kind")
-		}
-		list, err := s.recordPage(ctx, f, last, size)
-		if err != nil {
-			return nil, fmt.Errorf("listing records: %w", err)
-		}
-		return list, nil
-	})
+	return metering.RecordPages(ctx, f, s.recordPage)
 }
 
 // recordPage reads the records behind last.

@@ -238,7 +238,7 @@ func TestRecordsAreNotSorted(t *testing.T) {
 	} {
 		for _, last := range []*metering.Record{nil, {}} {
 			f.Kind = "note"
-			sql, bind := recordQuery(f, last, pageRecords)
+			sql, bind := recordQuery(f, last, 64)
 			var plan []string
 			require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
 				return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+sql, bind,

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -13,9 +12,6 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
-
-// pageRecords is how many records are read at once: 4 MB of bodies at most.
-const pageRecords = 64
 
 const recordColumns = "SELECT account, kind, id, version, due, at, body FROM records "
 
@@ -57,16 +53,7 @@ func bindName(stmt *sqlite.Stmt, account, kind, id string) {
 
 // Records implements [metering.Records]. Between two pages no connection is held.
 func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
-	return metering.Pages(f.Limit, pageRecords, func(last *metering.Record, size int) ([]metering.Record, error) {
-		if f.Kind == "" {
-			return nil, errors.New("listing records: the filter names no kind")
-		}
-		list, err := s.recordPage(ctx, f, last, size)
-		if err != nil {
-			return nil, fmt.Errorf("listing records: %w", err)
-		}
-		return list, nil
-	})
+	return metering.RecordPages(ctx, f, s.recordPage)
 }
 
 func (s *Store) recordPage(
