@@ -1,0 +1,188 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// barWidth is how many columns the longest bar has.
+const barWidth = 24
+
+// drawing prints a drawing in characters.
+func (p *page) drawing(d *view.Drawing) {
+	if d == nil {
+		return
+	}
+	p.heading(d.Title)
+	rows := d.Rows
+	if !p.Verbose {
+		rows = rows[:min(len(rows), maxRows)]
+	}
+	lines := make([][]string, 0, len(rows)+1)
+	if len(d.Columns) > 0 {
+		lines = append(lines, d.Columns)
+	}
+	prefixes := branches(d)
+	most := int64(1)
+	for _, r := range d.Rows {
+		most = max(most, r.Amount)
+	}
+	for i, r := range rows {
+		cells := slices.Clone(r.Cells)
+		if len(cells) > 0 {
+			cells[0] = prefixes[i] + cells[0]
+		}
+		if d.Kind == view.Bars {
+			cells = slices.Insert(cells, min(1, len(cells)), bar(r.Amount, most))
+		}
+		lines = append(lines, cells)
+	}
+	if d.Kind == view.Bars && len(d.Columns) > 0 {
+		lines[0] = slices.Insert(slices.Clone(d.Columns), 1, "")
+	}
+	p.grid(lines, rows, len(d.Columns) > 0)
+	p.more(len(d.Rows)-len(rows), "row")
+}
+
+// bar is an amount as a length; what is not nothing can be seen.
+func bar(amount, most int64) string {
+	n := int(amount * barWidth / most)
+	if amount > 0 && n == 0 {
+		return "▏"
+	}
+	return strings.Repeat("█", n)
+}
+
+// branches are the lines before the labels of a tree, and the arrows of a chain.
+func branches(d *view.Drawing) []string {
+	list := make([]string, len(d.Rows))
+	for i, r := range d.Rows {
+		switch {
+		case d.Kind == view.Chain && i > 0:
+			list[i] = "→ "
+		case d.Kind == view.Chain:
+			list[i] = "  "
+		case d.Kind == view.Tree && r.Depth > 0:
+			list[i] = branch(d.Rows[i:])
+		}
+	}
+	return list
+}
+
+// branch is the line before the first of these rows: for each level whether a later row continues it.
+func branch(rows []view.Row) string {
+	var b strings.Builder
+	for level := 1; level <= rows[0].Depth; level++ {
+		continues := false
+		for _, later := range rows[1:] {
+			if later.Depth <= level {
+				continues = later.Depth == level
+				break
+			}
+		}
+		switch last := level == rows[0].Depth; {
+		case last && continues:
+			b.WriteString("├─ ")
+		case last:
+			b.WriteString("└─ ")
+		case continues:
+			b.WriteString("│  ")
+		default:
+			b.WriteString("   ")
+		}
+	}
+	return b.String()
+}
+
+// grid prints lines of cells in columns. The first line may be headings; the others have the marks and notes of rows.
+func (p *page) grid(lines [][]string, rows []view.Row, headed bool) {
+	columns, marked, noted := 0, false, false
+	for _, cells := range lines {
+		columns = max(columns, len(cells))
+	}
+	for _, r := range rows {
+		marked, noted = marked || r.Mark != view.None, noted || r.Note != ""
+	}
+	for i := range lines {
+		lines[i] = append(slices.Clone(lines[i]), make([]string, columns-len(lines[i]))...)
+		switch row := i; {
+		case !noted:
+		case headed && i == 0:
+			lines[i] = append(lines[i], "")
+		default:
+			if headed {
+				row--
+			}
+			lines[i] = append(lines[i], rows[row].Note)
+		}
+	}
+	lead := "  "
+	if marked {
+		lead = "    "
+	}
+	widths := fit(lines, p.Width-len(lead))
+	for i, cells := range lines {
+		lead, paint := lead, plain
+		switch {
+		case headed && i == 0:
+			paint = dim
+		case marked && headed:
+			lead = "  " + p.sign(rows[i-1].Mark) + " "
+		case marked:
+			lead = "  " + p.sign(rows[i].Mark) + " "
+		}
+		p.cells(lead, cells, widths, paint)
+	}
+}
+
+// cells prints one line of a grid, in as many lines as its cells need.
+func (p *page) cells(lead string, cells []string, widths []int, c color) {
+	parts, most := make([][]string, len(cells)), 0
+	for i, cell := range cells {
+		parts[i] = wrapped(Printable(cell), widths[i])
+		most = max(most, len(parts[i]))
+	}
+	for n := range most {
+		if n > 0 {
+			lead = strings.Repeat(" ", width(lead))
+		}
+		line := lead
+		for i, part := range parts {
+			text := ""
+			if n < len(part) {
+				text = part[n]
+			}
+			line += p.paint(c, text) + strings.Repeat(" ", max(0, widths[i]-width(text))+2)
+		}
+		p.line(line)
+	}
+}
+
+// leastCell is how narrow a column becomes at most.
+const leastCell = 8
+
+// fit gives each column the width that it needs, or where there is less room takes from the widest.
+func fit(lines [][]string, room int) []int {
+	widths := make([]int, len(lines[0]))
+	for _, cells := range lines {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], width(Printable(cell)))
+		}
+	}
+	room -= 2 * (len(widths) - 1)
+	for {
+		sum, widest := 0, 0
+		for i, w := range widths {
+			sum += w
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if sum <= room || widths[widest] <= leastCell {
+			return widths
+		}
+		widths[widest]--
+	}
+}

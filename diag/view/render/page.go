@@ -1,0 +1,192 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+)
+
+// page is a screen in the making.
+type page struct {
+	strings.Builder
+	Options
+}
+
+func newPage(o Options) *page {
+	if o.Width <= 0 {
+		o.Width = 80
+	}
+	return &page{Options: o}
+}
+
+type color string
+
+// The colours. None of them ever says something that a sign or a word does not say too.
+const (
+	plain  color = ""
+	red    color = "31"
+	green  color = "32"
+	yellow color = "33"
+	blue   color = "34"
+	dim    color = "2"
+	bold   color = "1"
+)
+
+const ends = "\x1b[0m"
+
+// paint makes a text printable, and colours it.
+func (p *page) paint(c color, text string) string {
+	text = Printable(text)
+	if !p.Color || c == plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + ends
+}
+
+// line ends a line. Its text is printable already.
+func (p *page) line(text string) {
+	text = strings.TrimRight(text, " ")
+	if p.ASCII {
+		text = ascii(text)
+	}
+	p.WriteString(text + "\n")
+}
+
+func (p *page) heading(text string) {
+	p.line("")
+	p.line(p.paint(bold, text))
+}
+
+// put prints a text in lines that fit: the first behind the lead, the others indented as far. The lead is printable
+// already, as are coloured parts of the text.
+func (p *page) put(lead, text string, c color) {
+	if text == "" {
+		return
+	}
+	indent := width(lead)
+	for i, line := range wrapped(sanitized(text), max(16, p.Width-indent)) {
+		if i > 0 {
+			lead = strings.Repeat(" ", indent)
+		}
+		if p.Color && c != plain && !strings.Contains(line, "\x1b") {
+			line = "\x1b[" + string(c) + "m" + line + ends
+		}
+		p.line(lead + line)
+	}
+}
+
+// sanitized makes a text printable, but for the colours that paint has put into it.
+func sanitized(text string) string {
+	if !strings.Contains(text, ends) {
+		return Printable(text)
+	}
+	var b strings.Builder
+	for text != "" {
+		start := strings.Index(text, "\x1b[")
+		if start < 0 {
+			break
+		}
+		length := strings.IndexByte(text[start:], 'm')
+		if length < 0 {
+			break
+		}
+		b.WriteString(Printable(text[:start]) + text[start:start+length+1])
+		text = text[start+length+1:]
+	}
+	return b.String() + Printable(text)
+}
+
+// wrapped breaks a text into lines of a width, at spaces where it has some. Blanks at its beginning stay.
+func wrapped(text string, room int) []string {
+	if width(text) <= room {
+		return []string{text}
+	}
+	var lines []string
+	line := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	blank := true
+	for word := range strings.FieldsSeq(text) {
+		if !blank && width(line)+1+width(word) > room {
+			lines, line, blank = append(lines, line), "", true
+		}
+		if !blank {
+			line += " "
+		}
+		for blank && width(line+word) > room { // a word longer than a line
+			part := fitting(word, room-width(line))
+			lines, line, word = append(lines, line+part), "", word[len(part):]
+		}
+		line, blank = line+word, false
+	}
+	return append(lines, line)
+}
+
+// fitting is the beginning of a word that fits, one character at least.
+func fitting(word string, room int) string {
+	n, state := 0, -1
+	for rest := word; rest != ""; {
+		var cluster string
+		var columns int
+		cluster, rest, columns, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if room -= columns; room < 0 && n > 0 {
+			break
+		}
+		n += len(cluster)
+	}
+	return word[:n]
+}
+
+// width is how many columns a text takes, without its colours.
+func width(text string) int {
+	n := 0
+	for {
+		start := strings.Index(text, "\x1b[")
+		if start < 0 {
+			return n + uniseg.StringWidth(text)
+		}
+		length := strings.IndexByte(text[start:], 'm')
+		if length < 0 {
+			return n + uniseg.StringWidth(text)
+		}
+		n += uniseg.StringWidth(text[:start])
+		text = text[start+length+1:]
+	}
+}
+
+// Printable makes a stranger's text safe for a terminal: controls, format characters and separators of lines, which
+// move the cursor, change colours or turn the direction of writing, are shown and not obeyed.
+func Printable(s string) string {
+	if !strings.ContainsFunc(s, Unsafe) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if Unsafe(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Unsafe reports whether a terminal may obey a character.
+func Unsafe(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+var inASCII = strings.NewReplacer("…", "...", "–", "-", "—", "-", "·", "-", "→", "->", "├─ ", "|- ", "└─ ", "`- ", "│  ", "|  ",
+	"█", "#", "▏", "|", "“", `"`, "”", `"`, "’", "'", "×", "x", "≥", ">=", "≤", "<=", "°", " deg")
+
+// ascii writes what has no ASCII as its code point.
+func ascii(text string) string {
+	text = inASCII.Replace(text)
+	var b strings.Builder
+	for _, r := range text {
+		if r > unicode.MaxASCII {
+			fmt.Fprintf(&b, "\\u%04x", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,260 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// Options say what the terminal can do, and how much is wanted.
+type Options struct {
+	Width   int    // columns of a line; 0 stands for 80
+	Color   bool   // whether escape sequences for colours are understood
+	ASCII   bool   // whether nothing but ASCII is
+	Verbose bool   // all rows, passed checks and details
+	Quiet   bool   // the verdict alone
+	Title   string // name of the operation, behind the subject
+	Facts   string // all facts of the report as text, printed last if Verbose
+}
+
+// The bounds of what is shown to who has not asked for more.
+const (
+	maxRows   = 16 // of a drawing
+	maxSteps  = 5
+	maxBetter = 4
+)
+
+// Text writes a view for a terminal. Lines are wrapped to the width, and nothing is cut, but for values to publish, which
+// stand in one line each so that they can be copied.
+func Text(w io.Writer, v *view.View, o Options) error {
+	p := newPage(o)
+	p.verdict(v)
+	if !o.Quiet {
+		p.facts(v.Facts)
+		p.drawing(v.Drawing)
+		p.steps(v.Steps)
+		p.findings(v)
+		p.better(v)
+		p.passed(v)
+		if o.Verbose && o.Facts != "" {
+			p.heading("Facts")
+			for line := range strings.Lines(o.Facts) {
+				p.put("  ", strings.TrimRight(line, "\r\n"), plain)
+			}
+		}
+	}
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// signs pair each mark with a sign, what stands for it in ASCII, and a colour.
+var signs = map[view.Mark]struct {
+	sign, ascii string
+	color       color
+}{
+	view.None: {" ", " ", plain}, view.Good: {"✔", "+", green}, view.Info: {"ℹ", "i", blue}, view.Warning: {"▲", "!", yellow},
+	view.Error: {"✖", "x", red}, view.Critical: {"✖", "X", red}, view.Unknown: {"?", "?", dim}, view.Optional: {"–", "-", dim},
+}
+
+// sign is the sign of a mark, coloured.
+func (p *page) sign(m view.Mark) string {
+	s := signs[m]
+	if p.ASCII {
+		return p.paint(s.color, s.ascii)
+	}
+	return p.paint(s.color, s.sign)
+}
+
+// verdict prints the subject, what was done, the outcome in a word and in a sentence.
+func (p *page) verdict(v *view.View) {
+	parts := []string{}
+	for _, part := range []string{p.paint(bold, v.Subject), p.paint(dim, p.Title), outcome(v)} {
+		if width(part) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	p.put(p.sign(v.Mark())+" ", strings.Join(parts, "  "), plain)
+	p.put("  ", v.Headline, bold)
+	p.put("  ", v.Sub, plain)
+}
+
+// outcome is the state and the score of a view, and whether something is not known.
+func outcome(v *view.View) string {
+	var parts []string
+	if v.State != "" {
+		parts = append(parts, string(v.State))
+	}
+	if v.Score != nil {
+		parts = append(parts, fmt.Sprintf("%d/100", *v.Score))
+	}
+	if v.Partial {
+		parts = append(parts, "not everything answered")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (p *page) facts(facts []view.Fact) {
+	if len(facts) == 0 {
+		return
+	}
+	p.line("")
+	labels, marked := 0, false
+	for _, f := range facts {
+		labels, marked = max(labels, width(f.Label)), marked || f.Mark != view.None
+	}
+	for _, f := range facts {
+		lead := "  " + p.paint(dim, f.Label) + strings.Repeat(" ", labels-width(f.Label)+2)
+		if marked {
+			lead += p.sign(f.Mark) + " "
+		}
+		p.put(lead, f.Value, plain)
+	}
+}
+
+func (p *page) steps(steps []view.Step) {
+	if len(steps) == 0 {
+		return
+	}
+	p.heading("Do first")
+	shown := steps
+	if !p.Verbose {
+		shown = steps[:min(len(steps), maxSteps)]
+	}
+	for i, s := range shown {
+		p.put(fmt.Sprintf("  %d. ", i+1), s.Text, plain)
+		for line := range strings.Lines(Published(s)) {
+			p.line("     " + p.paint(green, strings.TrimRight(line, "\r\n")))
+		}
+	}
+	p.more(len(steps)-len(shown), "step")
+}
+
+// more says that something is not shown.
+func (p *page) more(n int, thing string) {
+	if n > 0 {
+		p.line("  " + p.paint(dim, fmt.Sprintf("… and %s more (-v)", diag.Count(n, thing))))
+	}
+}
+
+// Published is the value of a step as it is published: a record of the DNS as a line of a zone file.
+func Published(s view.Step) string {
+	if s.Type == "TXT" && s.Name != "" {
+		return s.Name + " IN TXT " + characterStrings(s.Value)
+	}
+	if s.Type != "" && s.Name != "" {
+		return s.Name + " IN " + s.Type + " " + s.Value
+	}
+	return s.Value
+}
+
+// characterStrings quotes a text for a zone file, in strings of at most 255 bytes (RFC 1035 section 3.3).
+func characterStrings(text string) string {
+	var list []string
+	for len(text) > 255 {
+		list, text = append(list, text[:255]), text[255:]
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	list = append(list, text)
+	for i, s := range list {
+		list[i] = `"` + quote.Replace(s) + `"`
+	}
+	return strings.Join(list, " ")
+}
+
+func (p *page) findings(v *view.View) {
+	if len(v.Findings) == 0 {
+		return
+	}
+	p.heading("Findings")
+	for _, f := range v.Findings {
+		p.put("  "+p.sign(view.MarkOf(f.Severity))+" ", f.Title+p.paint(dim, "  "+f.Severity.String()), bold)
+		p.put("    ", Told(f), plain)
+		p.caret("    ", v.Record, f.Location)
+		p.put("    ", strings.TrimSpace(string(f.Code)+"  "+f.Reference), dim)
+	}
+}
+
+// Told is the detail of a finding with its target before it, unless it speaks of that already.
+func Told(f diag.Finding) string {
+	if f.Target == "" || strings.Contains(f.Title+" "+f.Detail, f.Target) {
+		return f.Detail
+	}
+	words := strings.Fields(strings.ReplaceAll(f.Target, ",", ""))
+	told := 0
+	for _, w := range words {
+		if strings.Contains(f.Title+" "+f.Detail, w) {
+			told++
+		}
+	}
+	if len(words) > 2 || told == len(words) {
+		return f.Detail
+	}
+	return f.Target + ": " + f.Detail
+}
+
+func (p *page) better(v *view.View) {
+	if len(v.Better) == 0 {
+		return
+	}
+	p.heading("Could be better")
+	shown := v.Better
+	if !p.Verbose {
+		shown = shown[:min(len(shown), maxBetter)]
+	}
+	for _, f := range shown {
+		p.put("  "+p.sign(view.Info)+" ", f.Title, plain)
+		if p.Verbose {
+			p.put("    ", Told(f), plain)
+			p.put("    ", f.Advice, plain)
+			p.put("    ", strings.TrimSpace(string(f.Code)+"  "+f.Reference), dim)
+		}
+	}
+	p.more(len(v.Better)-len(shown), "remark")
+}
+
+func (p *page) passed(v *view.View) {
+	if len(v.Passed) == 0 {
+		return
+	}
+	if !p.Verbose {
+		p.line("")
+		p.line(p.sign(view.Good) + " " + p.paint(green, diag.Count(len(v.Passed), "check")+" passed") + p.paint(dim, "  (-v lists them, and all facts)"))
+		return
+	}
+	p.heading("Passed")
+	for _, c := range v.Passed {
+		p.put("  "+p.sign(view.Good)+" ", c.Label+p.paint(dim, "  "+string(c.Code)), plain)
+	}
+}
+
+// caret shows the part of the record that a finding speaks of.
+func (p *page) caret(indent, record string, at *diag.Location) {
+	if at == nil || at.Offset < 0 || at.Length < 0 || at.Offset > len(record) || at.Length > len(record)-at.Offset {
+		return
+	}
+	before, part, after := Printable(record[:at.Offset]), Printable(record[at.Offset:at.Offset+at.Length]), Printable(record[at.Offset+at.Length:])
+	room := max(20, p.Width-len(indent))
+	if width(before+part+after) > room { // what stands around the part, as far as there is room for it
+		side := max(5, (room-width(part))/2-1)
+		before, after = tail(before, side), head(after, side)
+	}
+	p.line(indent + before + part + after)
+	p.line(indent + strings.Repeat(" ", width(before)) + p.paint(yellow, strings.Repeat("^", max(1, width(part)))))
+}
+
+func head(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+func tail(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return "…" + string(r[len(r)-n:])
+	}
+	return s
+}

@@ -1,0 +1,197 @@
+// Package view says what of a report a person is shown. Every report has a method View, which puts the facts
+// that people look for first beside the verdict; [Of] begins it:
+//
+//	func (r *Report) View() *view.View {
+//		v := view.Of(r.Domain.String(), r.Verdict)
+//		v.Fact("lookups", fmt.Sprintf("%d of 10", r.DNSLookups.Count), "spf.lookups.exceeded")
+//		return v
+//	}
+//
+// A view is data alone: diag/view/render writes it for terminals, tickets and pages, and nobody who shows a report reads
+// anything but its view. It has few parts, so that all reports are read alike: the subject, the verdict, at most
+// [MaxFacts] facts, at most one drawing, the steps to take, the findings, and what could be better.
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// MaxFacts bounds the facts of a view: what does not fit belongs into the drawing, or stays in the report.
+const MaxFacts = 8
+
+// A View is what a person sees of a report.
+type View struct {
+	Subject  string         `json:"subject" doc:"what was examined"`
+	State    diag.State     `json:"state,omitempty" doc:"the outcome in a word; absent where nothing is judged"`
+	Score    *int           `json:"score,omitempty" doc:"percent, where there is a score"`
+	Headline string         `json:"headline" doc:"the outcome in a sentence"`
+	Sub      string         `json:"sub,omitempty" doc:"the consequence, and the next step"`
+	Brief    string         `json:"brief" doc:"the outcome in some fifty characters, as for a line among others"`
+	Partial  bool           `json:"partial,omitempty" doc:"whether something could not be learned"`
+	Facts    []Fact         `json:"facts,omitempty" doc:"what people look for first"`
+	Drawing  *Drawing       `json:"drawing,omitempty" doc:"how the parts belong together"`
+	Steps    []Step         `json:"steps,omitempty" doc:"what to publish or do, the most urgent first"`
+	Findings []diag.Finding `json:"findings,omitempty" doc:"warnings and worse"`
+	Better   []diag.Finding `json:"better,omitempty" doc:"what could be better, and need not be"`
+	Passed   []diag.Check   `json:"-"`
+	Record   string         `json:"record,omitempty" doc:"the text in which findings have their places"`
+	Optional bool           `json:"optional,omitempty" doc:"whether nothing is wrong if there is nothing"`
+}
+
+// A Fact is a label and a value.
+type Fact struct {
+	Label string    `json:"label"`
+	Value string    `json:"value"`
+	Code  diag.Code `json:"code,omitempty" doc:"the finding that speaks of it, if one does"`
+	Mark  Mark      `json:"mark,omitempty" doc:"how grave that is"`
+}
+
+// A Step is something to do. With a value it is something to publish.
+type Step struct {
+	Code     diag.Code     `json:"code"`
+	Severity diag.Severity `json:"severity"`
+	Text     string        `json:"text" doc:"what to do"`
+	Name     string        `json:"name,omitempty" doc:"where the value belongs, with a dot at the end if it is a name in the DNS"`
+	Type     string        `json:"type,omitempty" doc:"type of the record"`
+	Value    string        `json:"value,omitempty" doc:"what to publish, as it is"`
+}
+
+// A Mark is how something stands: a severity, or one of the words below.
+type Mark string
+
+// The marks. None says nothing, which is not praise.
+const (
+	None     Mark = ""
+	Good     Mark = "good"
+	Info     Mark = "info"
+	Warning  Mark = "warning"
+	Error    Mark = "error"
+	Critical Mark = "critical"
+	Unknown  Mark = "unknown"  // it could not be learned
+	Optional Mark = "optional" // it is not there, and need not be
+)
+
+// MarkOf is the mark of a severity.
+func MarkOf(s diag.Severity) Mark { return Mark(s.String()) }
+
+// Of begins the view of a report with a verdict.
+func Of(subject string, j diag.Verdict) *View {
+	v := &View{Subject: subject, State: j.State, Score: j.Score, Headline: j.Headline, Sub: j.Sub, Brief: j.Headline, Passed: j.Passed}
+	v.Judged(j.Findings)
+	for _, r := range j.Recommendations {
+		s := v.severity(r.Code)
+		if s < diag.Info {
+			s = severityOf[r.Priority]
+		}
+		if s > diag.Info {
+			v.Steps = append(v.Steps, Step{Code: r.Code, Severity: s, Text: r.Detail, Value: r.SuggestedValue})
+		}
+	}
+	return v
+}
+
+// severityOf is how grave a recommendation is whose finding is not in the report.
+var severityOf = map[diag.Priority]diag.Severity{diag.High: diag.Error, diag.Medium: diag.Warning, diag.Low: diag.Info}
+
+// Answer begins the view of a report that judges nothing: the headline is the answer in a sentence.
+func Answer(subject, headline string) *View {
+	return &View{Subject: subject, Headline: headline, Brief: headline}
+}
+
+// Judged adds findings, and as steps what those advise that have no recommendation.
+func (v *View) Judged(findings []diag.Finding) {
+	for _, f := range findings {
+		if f.Severity == diag.Info {
+			v.Better = append(v.Better, f)
+			continue
+		}
+		v.Findings = append(v.Findings, f)
+	}
+}
+
+// Advise makes steps of the advice of the findings, for a report without recommendations.
+func (v *View) Advise() {
+	for _, f := range v.Findings {
+		if f.Advice != "" && !slices.ContainsFunc(v.Steps, func(s Step) bool { return s.Text == f.Advice }) {
+			v.Steps = append(v.Steps, Step{Code: f.Code, Severity: f.Severity, Text: f.Advice})
+		}
+	}
+}
+
+// Fact adds a fact, unless its value is empty. It is marked if one of the codes, or a code that begins with one of them
+// and a dot, is among the findings: the gravest counts.
+func (v *View) Fact(label, value string, codes ...diag.Code) {
+	if value == "" || len(v.Facts) == MaxFacts {
+		return
+	}
+	f := Fact{Label: label, Value: value}
+	f.Code, f.Mark = v.about(codes)
+	v.Facts = append(v.Facts, f)
+}
+
+// about returns the gravest finding that one of the codes names.
+func (v *View) about(codes []diag.Code) (diag.Code, Mark) {
+	for _, f := range slices.Concat(v.Findings, v.Better) {
+		for _, c := range codes {
+			if f.Code == c || strings.HasPrefix(string(f.Code), string(c)+".") {
+				return f.Code, MarkOf(f.Severity)
+			}
+		}
+	}
+	return "", None
+}
+
+// severity is that of the finding with a code, or -1.
+func (v *View) severity(code diag.Code) diag.Severity {
+	for _, f := range slices.Concat(v.Findings, v.Better) {
+		if f.Code == code {
+			return f.Severity
+		}
+	}
+	return -1
+}
+
+// PublishAt says where values belong that begin as given, such as "v=spf1": the name and type of their record. Without a
+// beginning it is where all belong that have no place yet, but for whole lines of a zone, which name theirs.
+func (v *View) PublishAt(begins, name, kind string) {
+	for i := range v.Steps {
+		s := &v.Steps[i]
+		if s.Value != "" && s.Name == "" && !strings.Contains(s.Value, " IN ") && strings.HasPrefix(s.Value, begins) {
+			s.Name, s.Type = name, kind
+		}
+	}
+}
+
+// Mark is that of the whole: the severity of the gravest finding, or whether anything was learned.
+func (v *View) Mark() Mark {
+	worst := diag.Severity(-1)
+	for _, f := range v.Findings {
+		worst = max(worst, f.Severity)
+	}
+	switch {
+	case worst > diag.Info:
+		return MarkOf(worst)
+	case v.State == diag.Unknown:
+		return Unknown
+	case v.State == diag.Missing || v.Optional:
+		return Optional
+	case v.Partial:
+		return Unknown
+	}
+	return Good
+}
+
+// OfRecord begins the view of a report on one record of a domain.
+func OfRecord(l diag.RecordLookup, j diag.Verdict) *View {
+	v := Of(l.Domain.String(), j)
+	v.Record = l.Record
+	return v
+}
+
+// Join puts the parts of a brief together that are not empty.
+func Join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
