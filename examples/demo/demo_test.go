@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/stretchr/testify/assert"
@@ -26,7 +27,7 @@ func TestTour(t *testing.T) {
 	}
 	var b bytes.Buffer
 	require.NoError(t, startDemo(t).walk(t.Context(), &b))
-	assert.Equal(t, len(tour), strings.Count(b.String(), "\n"))
+	assert.Equal(t, len(tour(time.Now())), strings.Count(b.String(), "\n"))
 }
 
 // Every operation answers its own example, so that the description can be tried out on the demo.
@@ -100,7 +101,7 @@ func TestGoodDomain(t *testing.T) {
 // Every operation has a stop on the tour, but for those without a world, of which one shows how.
 func TestTourIsComplete(t *testing.T) {
 	shown := map[string]bool{}
-	for _, s := range tour {
+	for _, s := range tour(time.Now()) {
 		shown[s.check] = true
 	}
 	for _, ep := range httpapi.Endpoints() {
@@ -131,7 +132,7 @@ func example(t *testing.T, ep httpapi.Endpoint) []byte {
 func TestPrintedTour(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x"))
-	for _, s := range tour {
+	for _, s := range tour(time.Now()) {
 		_, target, _, err := s.request()
 		require.NoError(t, err)
 		assert.NotContains(t, s.fields, "'")
@@ -142,5 +143,5 @@ func TestPrintedTour(t *testing.T) {
 	assert.Contains(t, b.String(), "diag spf/hosted/"+profileID+"/history --limit 5 --server ")
 	assert.Contains(t, b.String(), "/spf/hosted/"+profileID+"/history?limit=5' ")
 	assert.Contains(t, b.String(), "export DIAG_KEY=svc_test_x\n")
-	assert.Equal(t, len(tour), strings.Count(b.String(), "curl "))
+	assert.Equal(t, len(tour(time.Now())), strings.Count(b.String(), "curl "))
 }

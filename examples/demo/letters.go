@@ -20,9 +20,9 @@ type letter struct {
 	signed   bool
 }
 
-// base64 writes the letter as a request has it, sent a minute ago.
-func (l letter) base64() string {
-	at := time.Now().Add(-time.Minute).UTC().Format(time.RFC1123Z)
+// base64 writes the letter as a request has it, sent a minute before the time.
+func (l letter) base64(now time.Time) string {
+	at := now.Add(-time.Minute).UTC().Format(time.RFC1123Z)
 	text := fmt.Sprintf("From: Good Shop <orders@good.example>\r\nTo: bob@example.com\r\nSubject: Your order\r\nDate: %s\r\n"+
 		"Message-ID: <1@%s>\r\nMIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\nIt is on its way.\r\n", at, l.host)
 	if l.signed {
@@ -48,7 +48,7 @@ func sign(text string) string {
 }
 
 // analyzed is a stop of the tour at which a letter is analyzed.
-func analyzed(about string, l letter, sees string) stop {
-	text := l.base64()
+func analyzed(at time.Time, about string, l letter, sees string) stop {
+	text := l.base64(at)
 	return stop{about, "mail/header-analyze", "--message-base64 " + text, `{"message_base64":"` + text + `"}`, 200, sees}
 }

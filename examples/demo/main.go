@@ -133,7 +133,7 @@ func (d *demo) schedule(s *hostedspf.Scheduler) {
 
 // walk takes the tour, and fails where something else is seen than was announced.
 func (d *demo) walk(ctx context.Context, w io.Writer) error {
-	for _, s := range tour {
+	for _, s := range tour(time.Now()) {
 		method, target, body, err := s.request()
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.about, err)

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a person sees of each operation, at a narrow and a wide terminal: of every stop of the tour, and of the example of
+// each operation that is no stop. A reply that came over the network, and was read again, looks the same.
+func TestScreens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC)
+		time.Sleep(time.Until(at)) // costs nothing: the clock is the bubble's
+		world, err := internet.New(at)
+		require.NoError(t, err)
+		defer world.Close()
+		store, err := newProfiles(t.Context(), "visitor")
+		require.NoError(t, err)
+		access := hostedspf.Access{Store: store, Owner: "visitor"}
+		stops, told := tour(at), map[string]int{}
+		for _, s := range stops {
+			told[s.check]++
+		}
+		for _, ep := range httpapi.Endpoints() {
+			if told[ep.Name()] == 0 && ep.Name() != "text/password/generate" { // which has another reply each time
+				stops = append(stops, stop{check: ep.Name(), fields: string(example(t, ep))})
+			}
+		}
+		told = map[string]int{}
+		for _, s := range stops {
+			ep := endpoint(t, s.check)
+			told[s.check]++
+			screen(t, ep, fmt.Sprintf("%s.%d", strings.NewReplacer("/", "-", "{", "", "}", "").Replace(s.check), told[s.check]),
+				func() (*httpapi.Result, error) { return runStop(t.Context(), ep, world.Env(), access, s) })
+		}
+	})
+}
+
+func runStop(ctx context.Context, ep httpapi.Endpoint, env *diag.Env, access hostedspf.Access, s stop) (*httpapi.Result, error) {
+	if ep.Hosted() {
+		return ep.RunHosted(ctx, env, access, []byte(s.fields))
+	}
+	return ep.Run(ctx, env, []byte(s.fields))
+}
+
+func endpoint(t *testing.T, name string) httpapi.Endpoint {
+	for _, ep := range httpapi.Endpoints() {
+		if ep.Name() == name {
+			return ep
+		}
+	}
+	require.Fail(t, "no such operation", name)
+	return httpapi.Endpoint{}
+}
+
+// random is what differs from run to run: hashes of keys, which are made anew, and serial numbers.
+var random = regexp.MustCompile(`[0-9a-f]{32,}|[A-Za-z0-9+/]{43}=`)
+
+// screen compares what is printed with the golden files.
+func screen(t *testing.T, ep httpapi.Endpoint, name string, run func() (*httpapi.Result, error)) {
+	result, err := run()
+	var violations *httpapi.ViolationsError
+	if errors.Is(err, diag.ErrUnavailable) || errors.As(err, &violations) {
+		return // there is no report to see
+	}
+	require.NoError(t, err, name)
+	if result.Report == nil {
+		return // an image
+	}
+	read, err := ep.Decode(result.Body)
+	require.NoError(t, err, name)
+	v := httpapi.View(result.Report)
+	assert.LessOrEqual(t, len(v.Facts), 8, name)
+	assert.NotEmpty(t, v.Headline, name)
+	for _, width := range []int{80, 140} {
+		var b, again bytes.Buffer
+		o := render.Options{Width: width, Title: ep.Name()}
+		require.NoError(t, render.Text(&b, v, o))
+		require.NoError(t, render.Text(&again, httpapi.View(read), o))
+		assert.Equal(t, b.String(), again.String(), name)
+		text := random.ReplaceAllStringFunc(b.String(), func(s string) string { return strings.Repeat("0", len(s)) })
+		diagtest.Golden(t, fmt.Sprintf("testdata/screens/%s.%d.txt", name, width), []byte(text))
+	}
+}
