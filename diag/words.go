@@ -111,6 +111,23 @@ func Count[N int | int64 | uint32](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// Span writes a duration for people: 6 h 2 min, 21 s, 3 days.
+func Span(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		if m := int(d.Minutes()) % 60; m > 0 {
+			return fmt.Sprintf("%d h %d min", int(d.Hours()), m)
+		}
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return Count(int64(d.Hours()/24), "day")
+}
+
 // Series lists things in a sentence, at most so many of them: "a", "a and b", "a, b and c", "a, b and 3 more".
 func Series(list []string, most int) string {
 	if more := len(list) - most; more > 0 {

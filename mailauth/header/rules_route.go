@@ -60,9 +60,9 @@ var routeRules = diag.Rules[*evidence]{{
 		switch {
 		case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
 			return diag.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
-				span(t.Sub(arrived)), clock(arrived)).About("Date")
+				diag.Span(t.Sub(arrived)), clock(arrived)).About("Date")
 		case t.After(e.now.Add(maxAhead)):
-			return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t), span(t.Sub(e.now))).About("Date")
+			return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t), diag.Span(t.Sub(e.now))).About("Date")
 		}
 		return nil
 	},
@@ -77,7 +77,7 @@ var routeRules = diag.Rules[*evidence]{{
 		t, arrived := e.date.Time, e.path.Departure()
 		return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
 			"Date is %s, which is %s before the first server received the message at %s.",
-			clock(t), span(arrived.Sub(t)), clock(arrived)).About("Date")
+			clock(t), diag.Span(arrived.Sub(t)), clock(arrived)).About("Date")
 	},
 }, {
 	Code: "header.hop.time.backwards", Severity: diag.Warning, Weight: 2,
@@ -88,7 +88,7 @@ var routeRules = diag.Rules[*evidence]{{
 	When: anyHop(func(h *route.Hop) bool { return h.Timed }),
 	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
 		return fmt.Sprintf("%s received the message %s before the server that handed it over: one of their clocks is wrong.",
-			diag.Quote(h.Server()), span(-h.Delay)), h.Timed && h.Delay <= -maxSkew
+			diag.Quote(h.Server()), diag.Span(-h.Delay)), h.Timed && h.Delay <= -maxSkew
 	}),
 }, {
 	Code: "header.hop.delay.long", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.received.missing"},
@@ -167,12 +167,12 @@ func anyHop(is func(*route.Hop) bool) func(*evidence) bool {
 
 // delayText says where time was lost.
 func delayText(p *route.Path, h *route.Hop) string {
-	text := fmt.Sprintf("The message waited %s before %s received it", span(h.Delay), diag.Quote(h.Server()))
+	text := fmt.Sprintf("The message waited %s before %s received it", diag.Span(h.Delay), diag.Quote(h.Server()))
 	if h.Index > 0 && p.Hops[h.Index-1].By != "" {
 		text += " from " + diag.Quote(p.Hops[h.Index-1].By)
 	}
 	if total, known := p.TotalDelay(); known && len(p.Hops) > 2 {
-		text += "; the whole delivery took " + span(total)
+		text += "; the whole delivery took " + diag.Span(total)
 	}
 	text += "."
 	if h.Index == p.Border {
@@ -180,23 +180,6 @@ func delayText(p *route.Path, h *route.Hop) string {
 			"sender, or a server that was down."
 	}
 	return text
-}
-
-// span writes a duration for people: 6 h 2 min, 21 s, 3 days.
-func span(d time.Duration) string {
-	d = d.Round(time.Second)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		if m := int(d.Minutes()) % 60; m > 0 {
-			return fmt.Sprintf("%d h %d min", int(d.Hours()), m)
-		}
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return diag.Count(int64(d.Hours()/24), "day")
 }
 
 // impossibleAddress returns what stands in brackets like an IPv4 address with a number above 255.
