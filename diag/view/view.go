@@ -13,8 +13,10 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -38,6 +40,8 @@ type View struct {
 	Better   []diag.Finding `json:"better,omitempty" doc:"what could be better, and need not be"`
 	Passed   []diag.Check   `json:"-"`
 	Record   string         `json:"record,omitempty" doc:"the text in which findings have their places"`
+	Counts   string         `json:"counts,omitempty" doc:"how many findings there are, of a view that joins others"`
+	Foot     string         `json:"-"` // what else to say at the end: how much was examined
 	Optional bool           `json:"optional,omitempty" doc:"whether nothing is wrong if there is nothing"`
 }
 
@@ -189,6 +193,24 @@ func OfRecord(l diag.RecordLookup, j diag.Verdict) *View {
 	v := Of(l.Domain.String(), j)
 	v.Record = l.Record
 	return v
+}
+
+// OfText begins the view of a report that has findings, and no verdict but its words.
+func OfText(subject string, t diag.Text, findings []diag.Finding) *View {
+	v := Answer(subject, t.Headline)
+	v.Sub = t.Sub
+	v.Judged(findings)
+	v.Advise()
+	return v
+}
+
+// Days says when something ends that ends in so many days.
+func Days(n int, end time.Time) string {
+	date := end.UTC().Format(time.DateOnly)
+	if n < 0 {
+		return fmt.Sprintf("%s ago (%s)", diag.Count(-n, "day"), date)
+	}
+	return fmt.Sprintf("%s (%s)", diag.Count(n, "day"), date)
 }
 
 // Join puts the parts of a brief together that are not empty.
