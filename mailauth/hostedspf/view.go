@@ -1,0 +1,175 @@
+package hostedspf
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// View is what a person sees of the report.
+func (r *ListReport) View() *view.View {
+	v := view.Answer("hosted SPF", diag.Count(r.Total, "profile"))
+	d := view.Drawing{Kind: view.Table, Title: "Profiles", Columns: []string{"domain", "id", "networks", "lookups", "resolved"}}
+	failed := 0
+	for _, p := range r.Profiles {
+		if p.Status == Failed {
+			failed++
+		}
+		d.Marked(p.Status.mark(), p.note(), p.Domain.String(), p.ID, fmt.Sprint(p.IP4Count+p.IP6Count), p.lookups(), moment(p.LastResolvedAt))
+	}
+	if failed > 0 {
+		v.Sub = fmt.Sprintf("%d of these failed last; the last good records stay published.", failed)
+	}
+	if r.HasMore {
+		v.Fact("shown", fmt.Sprintf("%d of %d", len(r.Profiles), r.Total))
+	}
+	v.Draw(d)
+	return v
+}
+
+// View is what a person sees of the profile.
+func (p *Profile) View() *view.View {
+	v := view.Answer(p.Domain.String(), "The flattened record is published and up to date")
+	switch {
+	case p.Status == Failed:
+		v.Headline, v.Sub = "The last resolution failed", lastGood
+	case p.Status == Paused:
+		v.Headline = "The profile is paused: its records stay as they are"
+	case p.FlattenedRecord == "":
+		v.Headline = "Nothing is published yet"
+	}
+	v.Brief = v.Headline
+	p.show(v)
+	return v
+}
+
+// show adds the facts of the profile, and its records.
+func (p *Profile) show(v *view.View) {
+	v.Fact("profile", view.Join(p.ID, string(p.Status)))
+	v.Fact("source", p.SourceRecord, "spf.hosted.source", "spf.hosted.all")
+	v.Fact("include", "include:"+p.IncludeHost.String(), "spf.hosted.domain")
+	v.Fact("networks", fmt.Sprintf("%d IPv4, %d IPv6", p.IP4Count, p.IP6Count), "spf.hosted.stays")
+	v.Fact("lookups", p.lookups(), "spf.hosted.lookups")
+	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), every(p.IntervalSeconds)))
+	v.Fact("changed", moment(p.LastChangedAt))
+	v.Fact("error", p.LastError)
+	d := view.Drawing{Kind: view.Table, Title: "Published records", Columns: []string{"name", "bytes", "record"}}
+	for _, r := range p.Records {
+		d.Row(r.Name, fmt.Sprint(r.LengthBytes), diag.Clip(r.Value, 200))
+	}
+	v.Draw(d)
+}
+
+// View is what a person sees of the report.
+func (r *HistoryReport) View() *view.View {
+	changed, failed := 0, 0
+	d := view.Drawing{Kind: view.Table, Title: "Resolutions, newest first", Columns: []string{"time", "outcome", "networks", "lookups"}}
+	for _, one := range r.Items {
+		switch one.Status {
+		case ResolutionChanged:
+			changed++
+		case ResolutionFailed:
+			failed++
+		}
+		d.Marked(one.mark(), one.note(), moment(one.ResolvedAt), string(one.Status), fmt.Sprint(one.IP4Count+one.IP6Count), fmt.Sprint(one.DNSLookups))
+	}
+	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed", diag.Count(len(r.Items), "resolution"), changed, failed))
+	if r.HasMore {
+		v.Sub = "There are older ones on the next page."
+	}
+	v.Draw(d)
+	return v
+}
+
+// View is what a person sees of the report.
+func (r *StatsReport) View() *view.View {
+	w := &r.Windows
+	v := view.Answer(r.ProfileID, fmt.Sprintf("%d of %s succeeded in 30 days", w.Last30d.Successes, diag.Count(w.Last30d.Resolutions, "resolution")))
+	d := view.Drawing{Kind: view.Table, Title: "Resolutions",
+		Columns: []string{"span", "number", "failed", "changes", "networks", "p95", "most lookups"}}
+	for _, one := range []struct {
+		span string
+		*Window
+	}{{"24 hours", &w.Last24h}, {"7 days", &w.Last7d}, {"30 days", &w.Last30d}} {
+		mark := view.Good
+		if one.Failures > 0 {
+			mark = view.Warning
+		}
+		if one.Resolutions == 0 {
+			mark = view.None
+		}
+		d.Marked(mark, "", one.span, fmt.Sprint(one.Resolutions), fmt.Sprint(one.Failures), fmt.Sprint(one.Changes),
+			fmt.Sprintf("+%d −%d", one.IPsAdded, one.IPsRemoved), number(one.P95DurationMS, " ms"), number(one.MaxDNSLookups, ""))
+	}
+	v.Draw(d)
+	return v
+}
+
+// View is what a person sees of the report.
+func (r *ResolveReport) View() *view.View {
+	v := view.Of(r.Profile.Domain.String(), r.Verdict)
+	v.Partial = r.Partial
+	v.PublishAt("v=spf1", r.Profile.Domain.FQDN(), "TXT")
+	v.Fact("outcome", view.Join(string(r.Resolution.Status), r.Resolution.note()))
+	r.Profile.show(v)
+	return v
+}
+
+func (s Status) mark() view.Mark {
+	return map[Status]view.Mark{Active: view.Good, Paused: view.Optional, Failed: view.Error}[s]
+}
+
+func (p *Profile) note() string {
+	if p.LastError != "" {
+		return p.LastError
+	}
+	if p.Status == Paused {
+		return "paused"
+	}
+	return ""
+}
+
+func (p *Profile) lookups() string {
+	return fmt.Sprintf("%d, flattened %d", p.LookupsBefore, p.LookupsAfter)
+}
+
+func (r *Resolution) mark() view.Mark {
+	return map[ResolutionStatus]view.Mark{ResolutionChanged: view.Info, ResolutionUnchanged: view.Good, ResolutionFailed: view.Error}[r.Status]
+}
+
+// note says which networks came and went, or why it failed.
+func (r *Resolution) note() string {
+	if r.Error != "" {
+		return r.Error
+	}
+	added, removed := "", ""
+	if len(r.Added) > 0 {
+		added = "added " + diag.Series(r.Added, 3)
+	}
+	if len(r.Removed) > 0 {
+		removed = "removed " + diag.Series(r.Removed, 3)
+	}
+	return view.Join(added, removed)
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+func every(seconds int) string {
+	return "every " + strings.TrimPrefix(diag.Span(time.Duration(seconds)*time.Second), "1 ")
+}
+
+// number is one that there may not be.
+func number[N int | int64](n *N, unit string) string {
+	if n == nil {
+		return "–"
+	}
+	return fmt.Sprint(*n) + unit
+}
