@@ -9,6 +9,8 @@ const (
 	Chain Kind = "chain" // a row leads to the next one
 	Table Kind = "table" // rows are alike
 	Bars  Kind = "bars"  // rows are alike, and have an amount
+	// Sections are rows in groups: the first cell names the group.
+	Sections Kind = "sections"
 )
 
 // A Drawing shows how the parts of a report belong together. It is one list of rows whatever its kind, so that

@@ -1,5 +1,5 @@
 // Package mtasts examines MTA-STS, by which a domain asks the senders of mail to deliver over
-// authenticated TLS only (RFC 8461): call [Lookup] with a domain, or parseRecord and [ParsePolicy] with texts.
+// authenticated TLS only (RFC 8461): call [Lookup] with a domain, or [ParseRecord] and [ParsePolicy] with texts.
 //
 // # How MTA-STS works
 //
@@ -26,5 +26,5 @@
 // # How to use the package
 //
 // [Lookup] fetches both publications and the mail servers at once and reports what is wrong with
-// them. parseRecord and [ParsePolicy] read one text each, and touch nothing.
+// them. [ParseRecord] and [ParsePolicy] read one text each, and touch nothing.
 package mtasts

@@ -10,7 +10,7 @@ func FuzzParseRecord(f *testing.F) {
 	f.Add("v=STSv1; id=20160831085700Z; more=a;")
 	f.Add("v=STSv1;;id=1 ; id=2")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := parseRecord(text)
+		r, err := ParseRecord(text)
 		list := format.Parse(text)
 		readRecord(&list)
 		for _, fault := range list.Faults {
@@ -22,7 +22,7 @@ func FuzzParseRecord(f *testing.F) {
 			}
 			return
 		}
-		if again, err := parseRecord(r.String()); err != nil || !reflect.DeepEqual(again, r) {
+		if again, err := ParseRecord(r.String()); err != nil || !reflect.DeepEqual(again, r) {
 			t.Errorf("%+v is printed as %q, which reads as %+v, %v", r, r, again, err)
 		}
 	})

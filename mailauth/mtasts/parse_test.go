@@ -44,7 +44,7 @@ func TestParseRecord(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := parseRecord(tt.text)
+			got, err := ParseRecord(tt.text)
 			require.Equal(t, tt.want, got)
 			require.Equal(t, tt.fault == "", err == nil)
 			if err == nil {
@@ -195,7 +195,7 @@ func TestConformanceMTASTS(t *testing.T) {
 	for _, c := range cases {
 		_, err := ParsePolicy(c.Text)
 		if strings.HasPrefix(c.Text, "v=") {
-			_, err = parseRecord(c.Text)
+			_, err = ParseRecord(c.Text)
 		}
 		if c.Valid != (err == nil) {
 			t.Errorf("%q: %v", c.Text, err)

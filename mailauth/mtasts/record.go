@@ -35,9 +35,9 @@ func (r Record) String() string {
 	return b.String()
 }
 
-// parseRecord reads the text of a record. The error is a *[SyntaxError]: senders treat a domain whose
+// ParseRecord reads the text of a record. The error is a *[SyntaxError]: senders treat a domain whose
 // record is not valid as one without MTA-STS.
-func parseRecord(text string) (Record, error) {
+func ParseRecord(text string) (Record, error) {
 	list := format.Parse(text)
 	record := readRecord(&list)
 	if faults := list.Errors(); len(faults) > 0 {

@@ -12,7 +12,12 @@ const barWidth = 24
 
 // drawing prints a drawing in characters.
 func (p *page) drawing(d *view.Drawing) {
+	d, left := bounded(d)
 	if d == nil {
+		return
+	}
+	if d.Kind == view.Sections {
+		p.sections(d.Rows)
 		return
 	}
 	p.heading(d.Title)
@@ -20,15 +25,18 @@ func (p *page) drawing(d *view.Drawing) {
 	if !p.Verbose {
 		rows = rows[:min(len(rows), maxRows)]
 	}
+	p.rows(d, rows)
+	p.more(len(d.Rows)-len(rows)+left, "row")
+}
+
+// rows prints the first rows of a drawing under its headings.
+func (p *page) rows(d *view.Drawing, rows []view.Row) {
 	lines := make([][]string, 0, len(rows)+1)
 	if len(d.Columns) > 0 {
 		lines = append(lines, d.Columns)
 	}
 	prefixes := branches(d)
-	most := int64(1)
-	for _, r := range d.Rows {
-		most = max(most, r.Amount)
-	}
+	most := largest(d.Rows)
 	for i, r := range rows {
 		cells := slices.Clone(r.Cells)
 		if len(cells) > 0 {
@@ -43,16 +51,37 @@ func (p *page) drawing(d *view.Drawing) {
 		lines[0] = slices.Insert(slices.Clone(d.Columns), 1, "")
 	}
 	p.grid(lines, rows, len(d.Columns) > 0)
-	p.more(len(d.Rows)-len(rows), "row")
 }
+
+// sections prints rows in groups, each with its name before its first row: name, sign, label and text.
+func (p *page) sections(rows []view.Row) {
+	groups, labels := 0, 0
+	for _, r := range rows {
+		groups = max(groups, width(r.Cells[0]))
+		if len(r.Cells[1]) <= maxLabel {
+			labels = max(labels, width(r.Cells[1]))
+		}
+	}
+	p.line("")
+	for i, r := range rows {
+		group := r.Cells[0]
+		if i > 0 && rows[i-1].Cells[0] == group {
+			group = ""
+		}
+		lead := p.paint(bold, group) + strings.Repeat(" ", groups-width(group)+2) + p.sign(r.Mark) + " " + Printable(r.Cells[1])
+		p.put(lead+strings.Repeat(" ", max(0, labels-width(r.Cells[1]))+2), r.Cells[2], plain)
+	}
+}
+
+// maxLabel is how long a label may be for which all others are indented.
+const maxLabel = 14
 
 // bar is an amount as a length; what is not nothing can be seen.
 func bar(amount, most int64) string {
-	n := int(amount * barWidth / most)
-	if amount > 0 && n == 0 {
+	if amount > 0 && amount < most/barWidth {
 		return "▏"
 	}
-	return strings.Repeat("█", n)
+	return strings.Repeat("█", share(amount, most, barWidth))
 }
 
 // branches are the lines before the labels of a tree, and the arrows of a chain.

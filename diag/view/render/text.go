@@ -36,9 +36,15 @@ func Text(w io.Writer, v *view.View, o Options) error {
 		p.facts(v.Facts)
 		p.drawing(v.Drawing)
 		p.steps(v.Steps)
-		p.findings(v)
-		p.better(v)
+		if v.Counts == "" || p.Verbose { // a view that joins others has a line for each
+			p.findings(v)
+			p.better(v)
+		}
 		p.passed(v)
+		if v.Foot != "" {
+			p.line("")
+			p.line(p.paint(dim, v.Foot))
+		}
 		if o.Verbose && o.Facts != "" {
 			p.heading("Facts")
 			for line := range strings.Lines(o.Facts) {
@@ -71,12 +77,12 @@ func (p *page) sign(m view.Mark) string {
 // verdict prints the subject, what was done, the outcome in a word and in a sentence.
 func (p *page) verdict(v *view.View) {
 	parts := []string{}
-	for _, part := range []string{p.paint(bold, v.Subject), p.paint(dim, p.Title), outcome(v)} {
+	for _, part := range []string{p.paint(bold, v.Subject), p.paint(dim, p.Title), Printable(outcome(v))} {
 		if width(part) > 0 {
 			parts = append(parts, part)
 		}
 	}
-	p.put(p.sign(v.Mark())+" ", strings.Join(parts, "  "), plain)
+	p.put(p.sign(v.Mark())+" ", "", plain, strings.Join(parts, "  "))
 	p.put("  ", v.Headline, bold)
 	p.put("  ", v.Sub, plain)
 }
@@ -84,6 +90,9 @@ func (p *page) verdict(v *view.View) {
 // outcome is the state and the score of a view, and whether something is not known.
 func outcome(v *view.View) string {
 	var parts []string
+	if v.Counts != "" {
+		parts = append(parts, v.Counts)
+	}
 	if v.State != "" {
 		parts = append(parts, string(v.State))
 	}
@@ -170,7 +179,7 @@ func (p *page) findings(v *view.View) {
 	}
 	p.heading("Findings")
 	for _, f := range v.Findings {
-		p.put("  "+p.sign(view.MarkOf(f.Severity))+" ", f.Title+p.paint(dim, "  "+f.Severity.String()), bold)
+		p.put("  "+p.sign(view.MarkOf(f.Severity))+" ", f.Title, bold, p.paint(dim, "  "+f.Severity.String()))
 		p.put("    ", Told(f), plain)
 		p.caret("    ", v.Record, f.Location)
 		p.put("    ", strings.TrimSpace(string(f.Code)+"  "+f.Reference), dim)
@@ -226,16 +235,16 @@ func (p *page) passed(v *view.View) {
 	}
 	p.heading("Passed")
 	for _, c := range v.Passed {
-		p.put("  "+p.sign(view.Good)+" ", c.Label+p.paint(dim, "  "+string(c.Code)), plain)
+		p.put("  "+p.sign(view.Good)+" ", c.Label, plain, p.paint(dim, "  "+string(c.Code)))
 	}
 }
 
 // caret shows the part of the record that a finding speaks of.
 func (p *page) caret(indent, record string, at *diag.Location) {
-	if at == nil || at.Offset < 0 || at.Length < 0 || at.Offset > len(record) || at.Length > len(record)-at.Offset {
+	before, part, after, ok := located(record, at)
+	if !ok {
 		return
 	}
-	before, part, after := Printable(record[:at.Offset]), Printable(record[at.Offset:at.Offset+at.Length]), Printable(record[at.Offset+at.Length:])
 	room := max(20, p.Width-len(indent))
 	if width(before+part+after) > room { // what stands around the part, as far as there is room for it
 		side := max(5, (room-width(part))/2-1)
@@ -243,6 +252,15 @@ func (p *page) caret(indent, record string, at *diag.Location) {
 	}
 	p.line(indent + before + part + after)
 	p.line(indent + strings.Repeat(" ", width(before)) + p.paint(yellow, strings.Repeat("^", max(1, width(part)))))
+}
+
+// located is the part of a record that a finding speaks of, and what stands before and after it; false if there is none.
+func located(record string, at *diag.Location) (before, part, after string, ok bool) {
+	if at == nil || at.Offset < 0 || at.Length < 0 || at.Offset > len(record) || at.Length > len(record)-at.Offset {
+		return "", "", "", false
+	}
+	end := at.Offset + at.Length
+	return Printable(record[:at.Offset]), Printable(record[at.Offset:end]), Printable(record[end:]), true
 }
 
 func head(s string, n int) string {
