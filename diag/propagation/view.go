@@ -1,0 +1,110 @@
+package propagation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// maxNamed bounds the resolvers and values that a line names.
+const maxNamed = 4
+
+// View is what a person sees of the report: how many agree, who does not, and until when.
+func (r *Report) View() *view.View {
+	v := view.OfText(r.Name.String()+" "+r.Type.String(), r.Text, r.Findings)
+	v.Partial = r.Partial
+	s := r.Summary
+	agree := fmt.Sprintf("%d of %s that answered", s.MatchCount, diag.Count(s.AnsweredCount, "resolver"))
+	v.Fact("agree", agree, "propagation.resolver.stale", "propagation.resolver.missing", "propagation.resolver.none",
+		"propagation.resolver.few")
+	if len(r.Expected) > 0 {
+		v.Fact("expected", diag.Series(r.Expected, maxNamed), "propagation.expected")
+	}
+	v.Fact("zone says", r.Authoritative.text(), "propagation.authority", "propagation.name", "propagation.records")
+	if r.Authoritative.TTL != nil {
+		v.Fact("ttl", diag.Span(time.Duration(*r.Authoritative.TTL)*time.Second))
+	}
+	v.Fact("until", r.until())
+	v.Brief = agree
+	d := view.Drawing{Kind: view.Table, Title: "Who returns what", Columns: []string{"answer", "resolvers", "who"}}
+	for _, g := range r.groups() {
+		d.Marked(g.mark, g.note, g.answer, fmt.Sprint(len(g.who)), diag.Series(g.who, maxNamed))
+	}
+	v.Draw(d)
+	return v
+}
+
+// text is what the servers of the zone say.
+func (a *Authoritative) text() string {
+	text := cmp.Or(diag.Series(a.Values, maxNamed), "no record")
+	switch {
+	case !a.Found:
+		return "not known"
+	case !a.Consistent:
+		return text + ", but not all of its servers"
+	}
+	return text
+}
+
+// until says when the last of the old copies runs out, as far as resolvers tell.
+func (r *Report) until() string {
+	left := int64(-1)
+	for _, one := range r.Resolvers {
+		if one.TTL != nil && slices.Contains([]Status{mismatch, nxDomain, noData}, one.Status) {
+			left = max(left, int64(*one.TTL))
+		}
+	}
+	if left < 0 {
+		return ""
+	}
+	d := time.Duration(left) * time.Second
+	end := r.CheckedAt.UTC().Add(d).Format("2006-01-02 15:04 MST")
+	return fmt.Sprintf("the last old copy expires in %s (%s)", diag.Span(d), end)
+}
+
+// A group is resolvers that return the same, as a row.
+type group struct {
+	mark         view.Mark
+	answer, note string
+	who          []string
+}
+
+// groups sorts the resolvers by what they return: the largest group first, and last those without an answer.
+func (r *Report) groups() []*group {
+	var list []*group
+	for _, one := range r.Resolvers {
+		g := one.group()
+		i := slices.IndexFunc(list, func(o *group) bool { return o.answer == g.answer && o.mark == g.mark })
+		if i < 0 {
+			i, list = len(list), append(list, g)
+		}
+		list[i].who = append(list[i].who, one.Name)
+	}
+	slices.SortStableFunc(list, func(a, b *group) int {
+		if (a.mark == view.Unknown) != (b.mark == view.Unknown) {
+			return map[bool]int{true: 1, false: -1}[a.mark == view.Unknown]
+		}
+		return cmp.Compare(len(b.who), len(a.who))
+	})
+	return list
+}
+
+func (r *Resolver) group() *group {
+	g := &group{answer: cmp.Or(diag.Series(r.Values, maxNamed), r.Rcode), note: r.Error}
+	switch r.Status {
+	case match:
+		g.mark = view.Good
+	case mismatch, nxDomain, noData:
+		g.mark = view.Warning
+	default:
+		g.mark, g.answer = view.Unknown, cmp.Or(r.Rcode, "no response")
+	}
+	if g.mark != view.Unknown && len(r.Values) == 0 {
+		g.answer = map[bool]string{true: "no such name", false: "no such record"}[r.Rcode == "NXDOMAIN"]
+	}
+	return g
+}
