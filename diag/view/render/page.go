@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -60,13 +61,14 @@ func (p *page) heading(text string) {
 }
 
 // put prints a text in lines that fit: the first behind the lead, the others indented as far. The lead is printable
-// already, as are coloured parts of the text.
-func (p *page) put(lead, text string, c color) {
+// already, as is what comes behind the text, in colours of its own.
+func (p *page) put(lead, text string, c color, behind ...string) {
+	text = Printable(text) + strings.Join(behind, "")
 	if text == "" {
 		return
 	}
 	indent := width(lead)
-	for i, line := range wrapped(sanitized(text), max(16, p.Width-indent)) {
+	for i, line := range wrapped(text, max(16, p.Width-indent)) {
 		if i > 0 {
 			lead = strings.Repeat(" ", indent)
 		}
@@ -75,27 +77,6 @@ func (p *page) put(lead, text string, c color) {
 		}
 		p.line(lead + line)
 	}
-}
-
-// sanitized makes a text printable, but for the colours that paint has put into it.
-func sanitized(text string) string {
-	if !strings.Contains(text, ends) {
-		return Printable(text)
-	}
-	var b strings.Builder
-	for text != "" {
-		start := strings.Index(text, "\x1b[")
-		if start < 0 {
-			break
-		}
-		length := strings.IndexByte(text[start:], 'm')
-		if length < 0 {
-			break
-		}
-		b.WriteString(Printable(text[:start]) + text[start:start+length+1])
-		text = text[start+length+1:]
-	}
-	return b.String() + Printable(text)
 }
 
 // wrapped breaks a text into lines of a width, at spaces where it has some. Blanks at its beginning stay.
@@ -155,18 +136,21 @@ func width(text string) int {
 }
 
 // Printable makes a stranger's text safe for a terminal: controls, format characters and separators of lines, which
-// move the cursor, change colours or turn the direction of writing, are shown and not obeyed.
+// move the cursor, change colours or turn the direction of writing, are shown and not obeyed, as are bytes that are no UTF-8.
 func Printable(s string) string {
-	if !strings.ContainsFunc(s, Unsafe) {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, Unsafe) {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s {
-		if Unsafe(r) {
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, "\\x%02x", s[i])
+		case Unsafe(r):
 			fmt.Fprintf(&b, "\\u%04x", r)
-			continue
+		default:
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
 	return b.String()
 }
