@@ -1,0 +1,243 @@
+package render
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// SVGOptions say what a picture is called, and how wide it may be.
+type SVGOptions struct {
+	Title string // name of the picture; "" stands for the title of the drawing
+	Desc  string // what it shows; "" stands for its rows in words
+	Width int    // columns of text before cells are wrapped; 0 stands for 100
+}
+
+// Sizes in a picture. A column is a bit wider than the characters of monospace fonts at this size (0.6 em), so that
+// cells do not touch whatever font there is.
+const (
+	svgFont   = 13
+	svgColumn = 8
+	svgLine   = 20
+	svgPad    = 16
+	svgIndent = 2  // columns of a level of a tree
+	svgGap    = 2  // columns between cells
+	svgBar    = 24 // columns of the longest bar
+	svgArrow  = 12 // room for it between the links of a chain
+)
+
+// svgStyle has both palettes: each colour has a contrast of 4.5 to its background.
+const svgStyle = `svg{--fg:#1f2328;--bg:#fff;--dim:#59636e;--line:#8c959f;--good:#116329;--info:#0550ae;--warning:#7d4e00;--error:#b3151c}
+@media(prefers-color-scheme:dark){svg{--fg:#e6edf3;--bg:#0d1117;--dim:#9aa4ae;--line:#6e7681;--good:#56d364;--info:#79c0ff;--warning:#e3b341;--error:#ff8b83}}
+text{fill:var(--fg)}.bg{fill:var(--bg)}.dim{fill:var(--dim)}.line{stroke:var(--line);fill:none}.tip,.bar{fill:var(--line)}
+.good{fill:var(--good)}.info{fill:var(--info)}.warning{fill:var(--warning)}.error,.critical{fill:var(--error)}
+.unknown,.optional{fill:var(--dim)}.heading{font-weight:bold}
+`
+
+// SVG writes a drawing as a picture that needs nothing else: a file, or the source of an image. It follows the reader's
+// choice of light or dark, asks nobody for anything, and says all in text. Without rows there is a picture of the title.
+func SVG(w io.Writer, d *view.Drawing, o SVGOptions) error {
+	drawn, left := bounded(d)
+	if drawn == nil {
+		drawn = &view.Drawing{}
+	}
+	if o.Width <= 0 {
+		o.Width = 100
+	}
+	o.Width = max(40, min(o.Width, 400))
+	if o.Title == "" {
+		o.Title = drawn.Title
+	}
+	if o.Desc == "" {
+		o.Desc = inWords(drawn)
+	}
+	p := &picture{Drawing: drawn, most: largest(drawn.Rows), y: svgPad}
+	p.arrange(o.Width)
+	p.texts(0, wrapped(Printable(o.Title), o.Width), "heading")
+	if len(drawn.Columns) > 0 {
+		p.y += svgLine / 4
+		p.row(drawn.Columns, 0, "dim")
+	}
+	for i := range drawn.Rows {
+		p.link(i)
+	}
+	if left > 0 {
+		p.texts(0, []string{"… and " + diag.Count(left, "row") + " more"}, "dim")
+	}
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="t d" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" `+
+		`font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="%[3]d">`+"\n"+
+		`<title id="t">%[4]s</title><desc id="d">%[5]s</desc>`+"\n<style>%[6]s</style>\n"+`<rect class="bg" width="100%%" height="100%%" rx="8"/>`+"\n%[7]s</svg>\n",
+		p.right+svgPad, p.y+svgPad, svgFont, escaped(o.Title), escaped(o.Desc), svgStyle, p.String())
+	return err
+}
+
+// picture is an SVG in the making.
+type picture struct {
+	strings.Builder
+	*view.Drawing
+	most   int64
+	lead   int   // columns before the first cell
+	widths []int // of the cells, in columns
+	notes  int   // columns of the notes
+	y      int   // where the next line begins
+	right  int   // where the widest line ends
+	nodes  []int // y of the last node at each depth
+}
+
+// arrange gives the columns their widths.
+func (p *picture) arrange(room int) {
+	lines := [][]string{append(slices.Clone(p.Columns), "")}
+	for _, r := range p.Rows {
+		cells := slices.Clone(r.Cells)
+		if len(cells) > 0 && p.Kind == view.Tree {
+			cells[0] = strings.Repeat(" ", r.Depth*svgIndent) + cells[0]
+		}
+		if r.Mark != view.None || p.Kind == view.Chain || p.Kind == view.Tree {
+			p.lead = 3
+		}
+		lines = append(lines, append(cells, ""))
+	}
+	columns := 0
+	for _, cells := range lines {
+		columns = max(columns, len(cells))
+	}
+	for i, cells := range lines {
+		lines[i] = slices.Concat(cells, make([]string, columns-len(cells)))
+		if i > 0 && p.Rows[i-1].Note != "" { // notes are the last column
+			lines[i][columns-1] = p.Rows[i-1].Note
+		}
+	}
+	if p.Kind == view.Bars {
+		room -= svgBar + svgGap
+	}
+	p.widths = fit(lines, room-p.lead)
+	p.notes = columns - 1
+}
+
+// x is where a cell begins, in pixels.
+func (p *picture) x(cell int) int {
+	columns := p.lead
+	for i := range cell {
+		columns += p.widths[i] + svgGap
+		if i == 0 && p.Kind == view.Bars {
+			columns += svgBar + svgGap
+		}
+	}
+	return svgPad + columns*svgColumn
+}
+
+// link draws a row and what ties it to others.
+func (p *picture) link(i int) {
+	r := p.Rows[i]
+	x, middle := svgPad+svgColumn/2, p.y+svgLine/2
+	cells := append(slices.Clone(r.Cells), make([]string, max(0, p.notes-len(r.Cells)))...)
+	switch p.Kind {
+	case view.Chain:
+		if i > 0 {
+			p.y += svgArrow
+			middle += svgArrow
+			p.path("line", "M%d %dV%d", x, p.nodes[0]+9, middle-14)
+			p.path("tip", "M%d %dl-4 -6h8z", x, middle-9)
+		}
+		if r.Mark == view.None {
+			fmt.Fprintf(p, `<circle class="tip" cx="%d" cy="%d" r="3"/>`+"\n", x, middle)
+		}
+		p.nodes = []int{middle}
+	case view.Tree:
+		p.nodes = append(p.nodes[:min(r.Depth, len(p.nodes))], middle)
+		if r.Depth > 0 && len(p.nodes) > 1 {
+			up := p.x(0) + (r.Depth-1)*svgIndent*svgColumn + 3
+			p.path("line", "M%d %dV%dH%d", up, p.nodes[len(p.nodes)-2]+8, middle, up+svgIndent*svgColumn-6)
+		}
+	case view.Bars:
+		fmt.Fprintf(p, `<rect class="bar" x="%d" y="%d" width="%d" height="12" rx="2"/>`+"\n", p.x(1)-(svgBar+svgGap)*svgColumn,
+			middle-6, 2*share(r.Amount, p.most, svgBar*svgColumn/2))
+	}
+	if r.Mark != view.None {
+		p.text(svgPad, p.y, signs[r.Mark].sign, string(r.Mark))
+	}
+	indent := 0
+	if p.Kind == view.Tree {
+		indent = r.Depth * svgIndent
+	}
+	p.row(append(cells, r.Note), indent, "")
+}
+
+// row writes the cells of a line, the first of them indented.
+func (p *picture) row(cells []string, indent int, class string) {
+	top, bottom := p.y, p.y+svgLine
+	for i, cell := range cells {
+		p.y = top
+		if i > 0 {
+			indent = 0
+		}
+		kind := class
+		if i == p.notes {
+			kind = "dim"
+		}
+		p.texts(p.x(i)-svgPad+indent*svgColumn, wrapped(Printable(cell), max(leastCell, p.widths[i]-indent)), kind)
+		bottom = max(bottom, p.y)
+	}
+	p.y = bottom
+}
+
+// texts writes lines below each other.
+func (p *picture) texts(x int, lines []string, class string) {
+	for _, line := range lines {
+		p.text(svgPad+x, p.y, line, class)
+		p.y += svgLine
+	}
+}
+
+func (p *picture) text(x, y int, text, class string) {
+	p.right = max(p.right, x+width(text)*svgColumn)
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if class != "" {
+		class = ` class="` + escaped(class) + `"`
+	}
+	fmt.Fprintf(p, `<text x="%d" y="%d"%s>%s</text>`+"\n", x, y+svgLine*7/10, class, escaped(text))
+}
+
+func (p *picture) path(class, format string, args ...any) {
+	fmt.Fprintf(p, `<path class="%s" d="%s"/>`+"\n", class, fmt.Sprintf(format, args...))
+}
+
+// escaped is a text as XML takes it.
+func escaped(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(Printable(text))) // a Builder takes everything
+	return b.String()
+}
+
+// maxWords is how many rows are put into words.
+const maxWords = 40
+
+// inWords says what the rows of a drawing are, for those who do not see it.
+func inWords(d *view.Drawing) string {
+	var lines []string
+	for i, r := range d.Rows {
+		if i == maxWords {
+			lines = append(lines, diag.Count(len(d.Rows)-i, "row")+" more")
+			break
+		}
+		line := strings.Join(slices.DeleteFunc(slices.Clone(r.Cells), func(s string) bool { return s == "" }), ", ")
+		if r.Depth > 0 {
+			line = fmt.Sprintf("level %d: %s", r.Depth, line)
+		}
+		if r.Mark != view.None {
+			line += " (" + string(r.Mark) + ")"
+		}
+		if r.Note != "" {
+			line += ": " + r.Note
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; ")
+}
