@@ -1,0 +1,55 @@
+package pki
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// Short is how people call who is named: by the common name, or else the organization.
+func (n *Name) Short() string {
+	return diag.Clip(cmp.Or(n.CommonName, strings.Join(n.Organization, ", "), n.Raw), maxShort)
+}
+
+// maxShort bounds a name that is shown, in bytes.
+const maxShort = 100
+
+// Maker is the organization behind a name, and the name.
+func (n *Name) Maker() string {
+	short := n.Short()
+	if org := diag.Clip(strings.Join(n.Organization, ", "), maxShort); org != "" && !strings.HasPrefix(short, org) {
+		return org + " (" + short + ")"
+	}
+	return short
+}
+
+// Remaining says when the certificate ends.
+func (c *Certificate) Remaining() string {
+	if c.NotAfter.IsZero() {
+		return ""
+	}
+	return view.Days(c.DaysRemaining, c.NotAfter)
+}
+
+// Short lists names, at most so many of them.
+func (s *SAN) Short(most int) string {
+	return diag.Series(slices.Concat(s.DNS, diag.Map(s.IP, netip.Addr.String), s.Email, s.URI), most)
+}
+
+// Short is the kind and the size of a key.
+func (k *PublicKey) Short() string {
+	switch {
+	case k.Algorithm == "":
+		return ""
+	case k.Curve != "":
+		return fmt.Sprintf("%s %s", strings.ToUpper(string(k.Algorithm)), k.Curve)
+	case k.Algorithm == Ed25519:
+		return "Ed25519"
+	}
+	return fmt.Sprintf("%s, %d bits", strings.ToUpper(string(k.Algorithm)), k.SizeBits)
+}
