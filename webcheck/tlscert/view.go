@@ -1,0 +1,117 @@
+package tlscert
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// View is what a person sees of the report.
+func (r *Report) View() *view.View {
+	subject := r.Host
+	if r.Port != httpsPort {
+		subject = net.JoinHostPort(r.Host, strconv.Itoa(r.Port))
+	}
+	v := view.Of(subject, r.Verdict)
+	v.Partial = r.Partial
+	if c := &r.Certificate; r.TLS != nil && !c.NotAfter.IsZero() {
+		v.Fact("ends", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring", "tls.certificate.expires_now",
+			"tls.certificate.validity")
+		v.Fact("issuer", c.Issuer.Maker(), "tls.chain", "tls.caa")
+		v.Fact("names", c.SAN.Short(4), "tls.certificate.name")
+		v.Fact("key", view.Join(c.PublicKey.Short(), c.SignatureAlgorithm), "tls.key")
+	}
+	v.Fact("versions", r.versions(), "tls.version")
+	if r.TLS != nil {
+		v.Fact("agreed on", view.Join(r.TLS.Version, r.TLS.CipherSuite, r.TLS.ALPN), "tls.cipher")
+	}
+	v.Fact("issuers", r.CAA.text(), "tls.caa")
+	v.Fact("address", r.Address)
+	if r.Error != nil {
+		v.Fact("error", r.Error.Message)
+	}
+	v.Draw(r.chain())
+	if m := v.Mark(); r.TLS != nil && m == view.Good {
+		v.Brief = view.Join(r.Certificate.Remaining(), r.Certificate.Issuer.Short(), r.versions())
+	}
+	return v
+}
+
+// versions are those that the server speaks, or the one that was agreed on.
+func (r *Report) versions() string {
+	var list []string
+	for _, v := range slices.Backward(r.Versions) {
+		if v.Supported != nil && *v.Supported {
+			list = append(list, v.Version)
+		}
+	}
+	if len(list) == 0 && r.TLS != nil {
+		return r.TLS.Version
+	}
+	return strings.ReplaceAll(strings.Join(list, ", "), ", TLS ", ", ")
+}
+
+// text says who may issue certificates for the name.
+func (c *CAA) text() string {
+	switch {
+	case c == nil:
+		return ""
+	case !c.Found:
+		return "any (no CAA record)"
+	case c.Allowed == nil:
+		return fmt.Sprintf("named at %s; this one is not known by its CAA name", c.Domain)
+	case !*c.Allowed:
+		return fmt.Sprintf("named at %s, without this one", c.Domain)
+	}
+	return fmt.Sprintf("named at %s, with this one", c.Domain)
+}
+
+// chain draws the path to a trusted authority, or without one what the server sends.
+func (r *Report) chain() view.Drawing {
+	d := view.Drawing{Kind: view.Chain, Title: "Chain of certificates", Columns: []string{"certificate", "ends"}}
+	for i, l := range r.VerifiedChain {
+		note := ""
+		switch {
+		case !l.Served && i == len(r.VerifiedChain)-1:
+			note = "trusted root"
+		case !l.Served:
+			note = "not sent by the server"
+		}
+		d.Marked(view.Good, note, l.Subject, l.NotAfter.UTC().Format(time.DateOnly))
+	}
+	if len(d.Rows) > 0 || r.TLS == nil {
+		return d
+	}
+	for i := range r.TLS.Chain {
+		c := &r.TLS.Chain[i]
+		mark, note := view.None, ""
+		switch {
+		case c.Expired:
+			mark, note = view.Critical, "expired"
+		case c.NotYetValid:
+			mark, note = view.Critical, "not yet valid"
+		case c.SelfSigned:
+			mark, note = view.Error, "signed by itself"
+		}
+		d.Marked(mark, note, label(c), c.NotAfter.UTC().Format(time.DateOnly))
+	}
+	if n := len(r.TLS.Chain); n > 0 && !r.TLS.Chain[n-1].SelfSigned {
+		d.Marked(view.Error, diag.Clip(r.TLS.TrustError, 120), r.TLS.Chain[n-1].Issuer.Short(), "")
+	}
+	return d
+}
+
+// label names a certificate. Those of servers often have no subject.
+func label(c *pki.Certificate) string {
+	if name := c.Subject.Short(); name != "" || len(c.SAN.DNS) == 0 {
+		return name
+	}
+	return diag.Quote(c.SAN.DNS[0])
+}
