@@ -339,6 +339,28 @@ func TestPortsAndIdentifiersVary(t *testing.T) {
 	assert.GreaterOrEqual(t, len(ports), 64)
 }
 
+// Queries of the same moment go out together, each to the server that it is for, and on ports that change.
+func TestManyInFlightOverUDPToSeveralServers(t *testing.T) {
+	var group sync.WaitGroup
+	var fakes []*fake
+	for range 3 {
+		f := serve(t, healthy, nil)
+		fakes = append(fakes, f)
+		c := newClient(t, f.server(resolver.UDP))
+		c.Timeout, c.Attempts = 20*time.Second, 1
+		group.Go(func() { manyQueries(t, c, 50, 20) })
+	}
+	group.Wait()
+	for _, f := range fakes {
+		ports := map[uint16]bool{}
+		for _, source := range f.sources {
+			ports[source.Port()] = true
+		}
+		assert.Len(t, f.all(), 50*20)
+		assert.GreaterOrEqual(t, len(ports), 16)
+	}
+}
+
 func TestStreamIsUsedAgain(t *testing.T) {
 	f := serve(t, nil, healthy)
 	c := newClient(t, f.server(resolver.TCP))

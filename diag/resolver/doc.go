@@ -31,7 +31,7 @@
 //	client.go      which servers are asked, in which order, how often
 //	upstream.go    one question to one server: truncation, EDNS refused, forgery suspected
 //	query.go       one question on the wire, and which reply belongs to it
-//	mux.go         one connection or socket shared by many queries (mux_io.go, buffer.go)
+//	mux.go         one connection or socket shared by many queries (mux_io.go, mux_batch.go, buffer.go)
 //	pool.go        many of them, opened when needed, retired before they become predictable
 //	stream.go      connecting over TCP and TLS, both address families at once
 //	https.go       DNS over HTTPS

@@ -8,8 +8,11 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"sync"
 	"time"
+
+	"golang.org/x/net/ipv4"
 )
 
 // maxStrays is how many messages that answer nothing a socket may receive before it is given up.
@@ -28,15 +31,18 @@ var errRetired = errors.New("connection retired")
 type mux struct {
 	conn   net.Conn
 	remote netip.AddrPort
-	stream *streamReader // nil for datagrams
 	born   time.Time
 	quota  int // queries after which it takes no more
 
-	writing chan struct{} // held while writing to a stream
+	stream  *streamReader    // nil for datagrams
+	writing chan struct{}    // held while writing to a stream
+	batches *ipv4.PacketConn // a socket that can send and read several datagrams at once; else nil
+	gather  func()           // called before datagrams are sent, for others to add theirs; may be nil
 
 	mu      sync.Mutex
 	waiting []*waiter
-	led     bool // somebody reads
+	out     *outbox // datagrams that one of those who wait is about to send, or nil
+	led     bool    // somebody reads
 	uses    int
 	strays  int
 	retired bool
@@ -76,6 +82,9 @@ func newWaiter() *waiter {
 func newMux(conn net.Conn, transport Transport, quota int) *mux {
 	m := &mux{conn: conn, born: time.Now(), quota: quota, remote: addrOf(conn)}
 	m.idle = m.born
+	if socket, ok := conn.(*net.UDPConn); ok && runtime.GOOS != "windows" {
+		m.batches = ipv4.NewPacketConn(socket)
+	}
 	if transport != UDP {
 		m.stream = &streamReader{in: bufio.NewReaderSize(conn, maxDatagram)}
 		m.writing = make(chan struct{}, 1)
@@ -145,11 +154,13 @@ func (m *mux) lead(ctx context.Context, w *waiter, deadline time.Time) (*buffer,
 		// An interrupt that comes too late hits the next to read, who finds that nobody interrupted it and reads on.
 		defer context.AfterFunc(ctx, func() { m.conn.SetReadDeadline(longAgo) })()
 	}
+	in := inboxes.Get().(*inbox)
+	defer inboxes.Put(in)
 	for {
-		b, err := m.read()
+		read, err := m.fill(in)
 		switch {
-		case err == nil && m.deliver(b, w):
-			return b, nil
+		case err == nil && m.deliver(read, w):
+			return w.reply, nil
 		case err == nil && w.recast:
 			if end := time.Now().Add(recastGrace); end.Before(deadline) {
 				deadline = end
@@ -197,39 +208,46 @@ func (m *mux) follow(ctx context.Context, w *waiter, deadline time.Time) (*buffe
 	return m.lead(ctx, w, deadline)
 }
 
-// deliver hands a message to the query that it answers. It reports whether that is the reader's; if
-// not, the message is not the reader's to use any more.
-func (m *mux) deliver(b *buffer, reader *waiter) bool {
+// deliver hands messages to the queries that they answer, and takes them out of the list. It reports whether one was
+// the reader's, which then is the reader no more.
+func (m *mux) deliver(read []*buffer, reader *waiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := -1
-	if len(b.data) >= headerLen {
-		i = m.find(binary.BigEndian.Uint16(b.data))
+	for k, b := range read {
+		read[k] = nil
+		i := -1
+		if len(b.data) >= headerLen {
+			i = m.find(binary.BigEndian.Uint16(b.data))
+		}
+		if i < 0 || !m.waiting[i].query.matches(b.data) {
+			m.stray(i, b)
+			continue
+		}
+		w := m.waiting[i]
+		w.reply = b
+		m.settle(w)
+		m.remove(i)
 	}
-	if i < 0 || !m.waiting[i].query.matches(b.data) {
-		if i >= 0 {
-			m.waiting[i].forged = true
-			m.waiting[i].recast = m.waiting[i].recast || m.waiting[i].query.recast(b.data)
-		}
-		if m.strays++; m.strays > maxStrays {
-			m.retired = true
-		}
-		b.free()
+	if reader.state != done {
 		return false
 	}
-	w := m.waiting[i]
-	if w == reader {
-		m.remove(i)
-		m.appoint()
-		return true
-	}
-	w.reply = b
-	m.settle(w)
-	m.remove(i)
-	return false
+	m.appoint()
+	return true
 }
 
-// settle ends the wait of a waiter that is not reading.
+// stray notes a message that answers nothing, although it may have the identifier of a query.
+func (m *mux) stray(i int, b *buffer) {
+	if i >= 0 {
+		m.waiting[i].forged = true
+		m.waiting[i].recast = m.waiting[i].recast || m.waiting[i].query.recast(b.data)
+	}
+	if m.strays++; m.strays > maxStrays {
+		m.retired = true
+	}
+	b.free()
+}
+
+// settle ends the wait of a waiter.
 func (m *mux) settle(w *waiter) {
 	was := w.state
 	w.state = done

@@ -25,8 +25,7 @@ var errTorn = errors.New("connection given up in the middle of a message")
 // send writes a query. If it could not, it tells whether the connection is as good as before.
 func (m *mux) send(ctx context.Context, q *query, deadline time.Time) (whole bool, err error) {
 	if m.stream == nil {
-		_, err := m.conn.Write(q.wire)
-		return false, err
+		return false, m.post(q.wire)
 	}
 	select {
 	case m.writing <- struct{}{}:
@@ -60,24 +59,6 @@ func (m *mux) tear(err error) error {
 
 // longAgo is a deadline that ends a read or write at once.
 var longAgo = time.Unix(1, 0)
-
-// read returns the next message. An error that is a time-out loses nothing.
-func (m *mux) read() (*buffer, error) {
-	if m.stream != nil {
-		return m.stream.next()
-	}
-	b := newBuffer(maxDatagram + 1)
-	n, err := m.conn.Read(b.data)
-	if err != nil {
-		b.free()
-		return nil, err
-	}
-	b.data = b.data[:n]
-	if n > maxDatagram {
-		b.data[2] |= bitTC // the rest is lost
-	}
-	return b, nil
-}
 
 // readable turns the ways in which a wait ends into those that callers know.
 func readable(ctx context.Context, err error) error {

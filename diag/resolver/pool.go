@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,9 +22,9 @@ type kind struct {
 }
 
 // Sockets are many, so that a forger has to guess the port beside the identifier, and short-lived,
-// so that a port that leaked is soon of no use (RFC 5452 section 9.2). With 64 sockets of 16 queries
-// a server can have 1024 queries in flight, which is more than a caller should send to one server.
-var datagrams = kind{transport: UDP, slots: 64, room: 16, quota: 512, maxAge: 30 * time.Second, idle: 10 * time.Second}
+// so that a port that leaked is soon of no use (RFC 5452 section 9.2). With 64 sockets of 32 queries
+// a server can have 2048 queries in flight, which is more than a caller should send to one server.
+var datagrams = kind{transport: UDP, slots: 64, room: 32, quota: 512, maxAge: 30 * time.Second, idle: 10 * time.Second}
 
 // Streams need no guessing, so one does until it is full (RFC 7766 section 6.2.2). Servers close idle
 // ones after some seconds (section 6.2.3); being first avoids sending into a closed one.
@@ -38,6 +39,10 @@ type pool struct {
 	// testing/synctest bubble that they were made in.
 	waiters sync.Pool
 
+	inFlight atomic.Int32
+	// burst is where datagrams go until one of those who sent them there puts them on the wire, or nil.
+	burst atomic.Pointer[slot]
+
 	mu      sync.Mutex
 	closed  bool
 	sweeper *time.Timer
@@ -48,6 +53,16 @@ type slot struct {
 	current atomic.Pointer[mux]
 	room    chan struct{} // a token for each query in flight
 	dialing chan struct{} // held by the one who replaces the connection
+}
+
+// take reserves room for a query, if there is some.
+func (s *slot) take() bool {
+	select {
+	case s.room <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 func newPool(k kind, dial func(ctx context.Context) (net.Conn, error)) *pool {
@@ -70,6 +85,8 @@ type arrival struct {
 
 // exchange sends a query on one of the connections and waits for the reply.
 func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arrival, error) {
+	p.inFlight.Add(1)
+	defer p.inFlight.Add(-1)
 	s, err := p.enter(ctx, deadline)
 	if err != nil {
 		return arrival{}, err
@@ -101,9 +118,13 @@ func brokenByPeer(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !errors.Is(err, ErrTimeout) && !errors.Is(err, net.ErrClosed)
 }
 
-// enter reserves room for a query in a slot: a random one for datagrams, the first for streams.
+// enter reserves room for a query in a slot: for streams the first, for datagrams a random one, which queries of the
+// same moment share. The port of each is as hard to guess as if they did not.
 func (p *pool) enter(ctx context.Context, deadline time.Time) (*slot, error) {
-	var s *slot
+	s := p.burst.Load()
+	if s != nil && s.take() {
+		return s, nil
+	}
 	random := randomUint64()
 	for i := range 4 {
 		if p.transport == UDP {
@@ -111,11 +132,13 @@ func (p *pool) enter(ctx context.Context, deadline time.Time) (*slot, error) {
 			random >>= 8
 		}
 		s = &p.slots[i]
-		select {
-		case s.room <- struct{}{}:
-			return s, nil
-		default:
+		if !s.take() {
+			continue
 		}
+		if p.transport == UDP {
+			p.burst.Store(s)
+		}
+		return s, nil
 	}
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
@@ -153,6 +176,12 @@ func (p *pool) join(ctx context.Context, s *slot, w *waiter, q *query, deadline 
 	}
 	// A quota that varies keeps sockets opened together from being replaced together.
 	m = newMux(conn, p.transport, p.quota/2+int(randomUint64()%uint64(p.quota/2)))
+	m.gather = func() {
+		if p.inFlight.Load() > 1 {
+			runtime.Gosched() // whoever can run now, and is about to send, does so with this query
+		}
+		p.burst.CompareAndSwap(s, nil)
+	}
 	if err := m.join(w, q, now, p.maxAge); err != nil {
 		return nil, err
 	}

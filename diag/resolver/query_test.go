@@ -122,7 +122,7 @@ func TestStreamReaderResumes(t *testing.T) {
 	for _, c := range input {
 		conn.messages = [][]byte{{c}}
 		for {
-			b, err := m.read()
+			b, err := m.stream.next()
 			if err != nil {
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 				break
@@ -150,7 +150,7 @@ func FuzzStreamReader(f *testing.F) {
 		m := newMux(conn, TCP, 1)
 		var seen []byte
 		for {
-			b, err := m.read()
+			b, err := m.stream.next()
 			if err != nil {
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 				break
