@@ -1,6 +1,6 @@
-// Package diag is the vocabulary that every diagnostic speaks: the outside world ([Env]), names and
-// addresses that are valid by construction ([Domain], [Name], [Selector], [IP], [Host], [URL]), an
-// answer of the DNS ([Answer]), and a judgement ([Rule], [Finding], [Verdict]).
+// Package diag has what all diagnostics share: the outside world ([Env]), names and addresses that are valid by
+// construction ([Domain], [Name], [Selector], [IP], [Host], [URL]; call [ParseDomain] and its like), answers of the
+// DNS ([Answer], by [Lookup]), and verdicts ([Rule], [Finding], [Verdict], by [Rules.Judge]).
 //
 // # The shape of a diagnostic
 //
@@ -13,16 +13,15 @@
 //
 // # What is an error, and what is a finding
 //
-// Absence is data, and so is a broken answer: both become findings. An error means that the question could not be put
-// at all: the input was malformed ([InputError]), the context ended, or nothing of what was asked could be measured
-// ([ErrUnavailable]). "There is no record" and "the server did not say" are different answers everywhere: an [Answer]
-// without records is the former, one whose Err is not nil the latter.
+// Absence is data, and so is a broken answer: both become findings. An error means that nothing could be examined:
+// the input was malformed ([InputError]), the context ended, or no measurement succeeded ([ErrUnavailable]). "There
+// is no record" and "the server did not answer" are kept apart everywhere: an [Answer] without records is the
+// former, one whose Err is not nil the latter.
 //
-// # A hostile world
+// # Untrusted input
 //
-// Every address to which a caller's input leads is dialled through [Env.DialHost] or [Env.DialAddr],
-// below name resolution, where the [Guard] refuses all special-purpose addresses and unusual ports.
-// It is asked about the very address that is dialled, so that neither a name whose addresses change
-// nor a redirect leads past it. The zones of the domains that are looked at belong to strangers:
-// whatever a list or a wait comes from, it has a limit, and goroutines are started in a [Group].
+// Every address that a caller's input leads to is dialled through [Env.DialHost] or [Env.DialAddr], below name
+// resolution, where the [Guard] refuses special-purpose addresses and unusual ports. It checks the very address that
+// is dialled, so neither DNS rebinding nor a redirect bypasses it. The domains under examination belong to
+// strangers: every list and every wait that depends on them is bounded, and goroutines are started in a [Group].
 package diag

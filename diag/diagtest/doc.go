@@ -1,6 +1,7 @@
-// Package diagtest is a small Internet in memory, for tests and demonstrations: a DNS with resolvers,
-// name servers and signed zones; web, mail, WHOIS and RDAP servers; certificate authorities; a clock.
-// No socket is opened. A diagnostic runs in it exactly as in production, but the same way every time.
+// Package diagtest is a small Internet in memory, for tests and demonstrations: call [NewWorld] in a test, or [New]
+// in a program, which must close the world. It has DNS resolvers, name servers and signed zones; web, mail, WHOIS
+// and RDAP servers; certificate authorities; and a clock. No socket is opened, and a diagnostic runs in it as in
+// production, but reproducibly.
 //
 //	func TestLookup(t *testing.T) {
 //		world := diagtest.NewWorld(t)
@@ -10,34 +11,30 @@
 //		…
 //	}
 //
-// Programs make a world with [New], and close it.
-//
 // # Names and faults
 //
-// [World.Zone] takes records in master file format, of any zones. The world itself is a resolver which
-// answers from them: it follows aliases, expands wildcards, and tells a name that does not exist from
-// one without records of the type. The public resolvers at 8.8.8.8, 1.1.1.1 and so on answer the same,
-// over UDP, TCP, TLS and HTTPS, unless [World.Resolver] gives one a mind of its own. [World.Break],
-// [World.Silence], [World.Delay], [World.Flap] and [World.Fault] let lookups of a name go wrong.
+// [World.Zone] takes records of any zones in master file format. The world itself is a resolver that answers from
+// them: it follows aliases, expands wildcards, and distinguishes NXDOMAIN from NODATA. The public resolvers at
+// 8.8.8.8, 1.1.1.1 and so on give the same answers over UDP, TCP, TLS and HTTPS, unless [World.Resolver] configures
+// one. [World.Break], [World.Silence], [World.Delay], [World.Flap] and [World.Fault] disturb the lookups of a name.
 //
-// Diagnostics that ask the authoritative servers need those. [World.ServeZones] opens all of them, from the root down;
-// [World.Server] opens one, with contents that may differ from server to server, and [Server.Configure] makes it
-// misbehave. [World.Sign] signs a zone and the zones above it, in order or [Broken]; then the resolvers validate.
+// Diagnostics that query authoritative servers need [World.ServeZones], which opens all of them from the root down,
+// or [World.Server], which opens one whose contents may differ from those of the others; [Server.Configure] makes it
+// misbehave. [World.Sign] signs a zone and its parent zones, correctly or [Broken]; the resolvers then validate.
 //
 // # Other servers
 //
-// [World.HTTPS], [World.HTTP] and [World.Site] open web sites, [World.SMTP], [World.Whois] and
-// [World.RDAP] servers by script, [World.Serve] and [World.ServePackets] anything else. Hosts without
-// an address get one of TEST-NET-1 to 3 (RFC 5737). [World.Behave] lets a port refuse, reset, hang or
-// be out of reach, and [World.Drip] lets it send slowly. The guard of [World.Env] allows the
-// addresses for documentation and nothing else that is special, so refusals can be tested as well.
+// [World.HTTPS], [World.HTTP] and [World.Site] open web sites; [World.SMTP], [World.Whois] and [World.RDAP] scripted
+// servers; [World.Serve] and [World.ServePackets] any other server. Hosts without an address get one of TEST-NET-1
+// to 3 (RFC 5737). [World.Behave] makes a port refuse, reset, hang or be unreachable, and [World.Drip] makes it send
+// slowly. The guard of [World.Env] allows the documentation addresses and no other special-purpose address, so
+// refusals can be tested as well.
 //
 // # Time
 //
-// The clock of a world begins on the first of January 2026. Outside a bubble of [testing/synctest] it
-// stands still until [World.SetTime] or [World.Advance] move it, and the resolver that is the world
-// reports silence at once. Inside a bubble it runs with the time of the bubble, in which waiting costs
-// nothing: a time-out of thirty seconds is tested in no time at all.
+// The clock of a world starts at 2026-01-01. Outside a [testing/synctest] bubble it stands still until
+// [World.SetTime] or [World.Advance] moves it, and the world's resolver reports a timeout at once. Inside a bubble
+// it follows the bubble's time, in which waiting costs nothing: a timeout of thirty seconds is tested in no time.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		world := diagtest.NewWorld(t)
@@ -45,15 +42,15 @@
 //		…
 //	})
 //
-// Make the world inside the bubble then; it ends with the test, before the bubble does.
+// Create the world inside the bubble; it is closed when the test ends, before the bubble does.
 //
 // # Counting
 //
-// [World.Queries] and [World.Connections] list what was asked and opened, [World.Asked] counts. How
-// many exchanges a diagnostic waits for, one after the other, is counted by [RoundTrips].
+// [World.Queries] and [World.Connections] list what was asked and opened; [World.Asked] counts queries. [RoundTrips]
+// counts the exchanges that a diagnostic waits for one after the other.
 //
 // # Verdicts
 //
-// [Codes] makes verdicts comparable, [CoverRules] demands that every rule was seen both fulfilled and
-// violated, [CheckTexts] that every verdict says something, and [Golden] compares with a file.
+// [Codes] lists the codes of a verdict for comparison, [CoverRules] demands that every rule was seen to pass and to
+// fail, [CheckTexts] that every verdict has texts, and [Golden] compares with a golden file.
 package diagtest

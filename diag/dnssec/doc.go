@@ -1,40 +1,39 @@
-// Package dnssec validates answers of the DNS with DNSSEC (RFC 4033 to 4035), and shows every link of
-// the chain of trust. Call [Check] for a report on a domain, with what to do; ask a [Validator] for records
-// to rely on; judge the answers of a zone's servers by keys at hand with a [Checker].
+// Package dnssec validates DNS answers with DNSSEC (RFC 4033 to 4035) and shows every link of the chain of trust:
+// call [Check] for a report on a domain, [Validator.Validate] for records to rely on, or a [Checker] to validate
+// answers with keys at hand.
 //
 // # The protocol in short
 //
-// A zone that is signed publishes its public keys (DNSKEY), and a signature (RRSIG) over each set of
-// records that it has, valid from one moment until another. Whether the keys are the right ones says
-// the parent zone: it holds a digest of one of them (DS), signed by its own keys. So a chain leads from
-// the root, whose keys everybody knows (the trust anchor), to the answer, two links for each zone: the
-// DS record vouches for a key, and that key for all keys of the zone.
+// A signed zone publishes its public keys (DNSKEY) and a signature (RRSIG) over each of its record sets, valid for a
+// stated period. The parent zone authenticates the keys: it publishes a digest of one of them (DS), signed with its
+// own key. A chain of trust thus leads from the root, whose key is configured (the trust anchor), to the answer,
+// with two links per zone: the DS record authenticates a key, and that key signs the DNSKEY set of the zone.
 //
-// That something is not there is signed too. A zone sorts its names, and for each gap between two of them has a record
-// that says so (NSEC), or the same for hashes of the names (NSEC3, RFC 5155), which is harder to read out. In this way
-// it is proven that a name does not exist, that it has no records of a type, that nothing stands closer to a name than
-// the wildcard that was used for it, and, most important, that a delegation has no DS record: only then may the zone
-// below go without signatures. What is not signed and not proven to be so is taken for forged.
+// Absence is signed, too. A zone sorts its names and publishes a record for each gap between two of them (NSEC), or
+// between hashes of names (NSEC3, RFC 5155), which makes the zone harder to enumerate. These records prove that a
+// name does not exist, that it has no records of a type, that there is no closer match than the wildcard used, and,
+// most important, that a delegation has no DS record: only then may the child zone be unsigned. Anything neither
+// signed nor proven to be unsigned is treated as forged.
 //
-// The outcome is a word: secure, proven from end to end; insecure, proven that a zone on the way is
-// not signed, or not in a way that can be checked; bogus, to be signed and not as it should be; and
-// indeterminate, if the servers did not say or no trust anchor leads to the name.
+// The outcome is one of four. Secure: validated from end to end. Insecure: a zone on the way is provably unsigned,
+// or signed only in ways that cannot be checked. Bogus: required signatures are missing or invalid. Indeterminate:
+// the servers did not answer, or no trust anchor covers the name.
 //
 // # How to use it
 //
 //	report, err := dnssec.Check(ctx, env, dnssec.Request{Domain: diag.MustName("example.com")})
 //
-// describes the whole chain. A diagnostic that needs records it can rely on asks a [Validator]:
+// reports the whole chain. A diagnostic that needs records to rely on uses a [Validator]:
 //
 //	v := dnssec.Validator{Env: env}
 //	result, err := v.Validate(ctx, "_25._tcp.mx.example.com.", dns.TypeTLSA)
 //	if result.Status == diag.Secure { … result.Records … }
 //
-// The resolver of the environment is asked for everything and trusted with nothing. It need not
-// validate; it must only pass on what belongs to DNSSEC.
+// The resolver of the environment gets all queries and no trust. It need not validate, but must return DNSSEC
+// records.
 //
-// What does not hold there need not be the fault of the domain, so [Check] asks the authoritative servers
-// before it says so: a resolver that strips DNSSEC, fails, or has old records is reported as that.
+// A failure there need not be the domain's fault, so [Check] asks the authoritative servers before it reports one: a
+// resolver that strips DNSSEC, fails, or has stale records is reported as such.
 //
 // # How it is built
 //
@@ -50,9 +49,9 @@
 //
 // # Limits
 //
-// An attacker can make a zone that takes hours to validate honestly (KeyTrap, CVE-2023-50387 and CVE-2023-50868). Here
-// one answer gets at most 16 checks of signatures, all answers together at most 8 that fail, and a report as many again
-// for signatures that decide nothing; 256 digests for the keys of a zone; as many hashes as 8 with 50 iterations,
-// beyond which NSEC3 counts for nothing (RFC 9276); 11 aliases and 64 questions for a validation. Times are compared
-// with the clock of the environment, to the second.
+// An attacker can build a zone that takes hours to validate (KeyTrap, CVE-2023-50387 and CVE-2023-50868). Limits: 16
+// signature checks per answer; 8 failed checks over all answers, and as many again in a report for signatures that
+// decide nothing; 256 DS digests for the keys of a zone; the work of 8 NSEC3 hashes with 50 iterations, above which
+// NSEC3 is ignored (RFC 9276); 11 aliases and 64 queries per validation. Times are compared with the clock of the
+// environment, to the second.
 package dnssec

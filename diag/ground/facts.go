@@ -1,11 +1,11 @@
-// Package ground holds what checks of many kinds meet on their way to a server: a name that does not exist, a host
-// without an address, a refused connection, a certificate that nobody trusts or that ends soon. Each is stated once,
-// as a [Spec] with its severity, the suffix of its code and its words, so that no two operations call one fact by two
-// names (CONTRACT 1.7, One fact, one severity).
+// Package ground states the facts that every check that reaches a server meets: a name that does not exist, a host
+// without an address, a refused connection, a certificate that is untrusted or about to expire. Each is a [Spec]
+// with its severity, code suffix and wording, so that no two operations report one fact differently (CONTRACT 1.7,
+// One fact, one severity).
 //
-// Rules about reaching a server are made by a [Server]; others state a fact themselves. A rule that states such a
-// fact names it in [diag.Rule.Fact]; where severity or suffix differ, it says why in [diag.Rule.Differs]. A test
-// over all operations holds them to the table.
+// Call [Server.Rules] for the rules about reaching a server. Any other rule that states such a fact names it in
+// [diag.Rule.Fact] and, where severity or suffix differ, says why in [diag.Rule.Differs]; a test over all operations
+// enforces it.
 package ground
 
 import (

@@ -1,39 +1,39 @@
-// Package zonecheck audits the DNS of a domain: its delegation (RFC 1034, RFC 1035), every name
-// server on every address, the apex of the zone, and its signatures (RFC 4033 to 4035).
+// Package zonecheck audits the DNS of a domain: call [Check]. It examines the delegation (RFC 1034, RFC 1035), every
+// name server on every address, the zone apex, and the signatures (RFC 4033 to 4035).
 //
 // # How a zone is served
 //
-// The parent zone delegates a domain: NS records there name the servers of the domain, and glue, addresses beside them,
-// lets resolvers reach servers whose names lie in the domain itself. The servers hold the zone. Each must answer by
-// itself for all of it, over UDP and TCP, on IPv4 and IPv6, with the flag AA, and all must give the same answers: first
-// the SOA record, whose serial number tells which version of the zone a server has. Where the parent zone has DS
-// records, resolvers accept only what the keys that match these have signed.
+// The parent zone delegates a domain: its NS records name the domain's name servers, and glue, their addresses,
+// makes those reachable whose names lie inside the domain. Each server must answer authoritatively (AA) for the
+// whole zone, over UDP and TCP, on IPv4 and IPv6, and all must give the same answers, above all the same SOA record,
+// whose serial number is the version of the zone. If the parent has DS records, resolvers accept only answers signed
+// by the keys that match them.
 //
-// So a zone breaks in many places at once: the delegation may name other servers than the zone, a server
-// may have lost the zone or have an old version of it, a firewall may drop what it does not know, a
-// signature may expire. Resolvers cover up for most of it, until the last server fails. The audit asks
-// each server directly and tells what resolvers hide.
+// A zone can therefore fail in many places: the delegation names other servers than the zone does, a server has lost
+// the zone or serves a stale version, a firewall drops what it does not know, a signature expires. Resolvers mask
+// most of that until the last server fails. The audit queries each server directly and reports what resolvers hide.
 //
-// The rules follow the published test cases of Zonemaster (github.com/zonemaster/zonemaster, document
-// "Test cases"); the reference of a rule names its case.
+// The rules follow the test cases published by Zonemaster (github.com/zonemaster/zonemaster); the reference of a
+// rule names its case.
 //
 // # What is not known
 //
-// A rule without evidence does not run: nothing is praised or scored that no server answered for. What could not be
-// learned is a finding of its own, such as zone.records.unknown, and leaves the score out. A server that does not
-// answer is at fault where other servers can be reached over the same version of IP; where none can, nothing is held
-// against it. If no server gives an answer that resolvers can use, the domain is unreachable, and that is critical.
-// Forged replies, with another identifier or for another question, are counted and passed over.
+// A rule without evidence does not run: nothing is scored that no server answered for. What could not be determined
+// is a finding of its own, such as zone.records.unknown, and removes the score. A silent server is at fault if
+// others can be reached over the same IP version; if none can, silence is not held against it. If no server gives a
+// usable answer, the domain is unreachable, which is critical. Forged replies, with another ID or question, are
+// counted and ignored.
 //
 // # How to use the package
 //
-// [Check] makes one audit:
+// [Check] runs one audit:
 //
 //	report, err := zonecheck.Check(ctx, env, zonecheck.Request{Domain: domain})
 //
 // # How it is built
 //
-// Package survey asks, and knows no rule. Here the answers become evidence, and rules judge it, each file by those before:
+// Package survey asks and has no rules. Here answers become evidence, which rules judge; each file uses only those
+// above it:
 //
 //	sources.go, category.go     what rules read, and what they count for
 //	cut.go, record.go           the delegation, and records as text

@@ -1,16 +1,16 @@
-// Package survey asks all there is to ask about the delegation and the name servers of a domain, and keeps
-// the answers as they came. It judges nothing: that is what package zonecheck does with a [Survey].
+// Package survey asks everything there is to ask about a domain's delegation and name servers: call [Ask]. It keeps
+// the answers as received; package zonecheck judges them.
 //
-// The parent zone is found through the resolver of the environment; its servers are asked for the
-// delegation, and every address of every server that is named on the way is asked for the SOA record, over
-// UDP and TCP. An address that serves the zone is probed further, see [Probe]. A [Reply] says what became
-// of each query: an answer, silence, a refused connection, a reply that cannot be read or was cut off.
+// The parent zone is found through the resolver of the environment; its servers are asked for the delegation, and
+// every address of every name server found is asked for the SOA record, over UDP and TCP. An address that serves the
+// zone is probed further, see [Probe]. A [Reply] records the outcome of each query: an answer, a timeout, a refused
+// connection, an unreadable or truncated reply.
 //
 //	s, err := survey.Ask(ctx, env, domain)
 //
-// Everything is asked at once, with two queries in flight to each address, at most [MaxQueries] in all,
-// and for [Timeout] at most. Queries go to the servers of strangers, so each is dialled through
-// [diag.Env.DialAddr], where the guard refuses addresses that are not public.
+// Queries run concurrently, two at a time per address, at most [MaxQueries] in all and for at most [Timeout]. They
+// go to servers of strangers, so each is dialled through [diag.Env.DialAddr], where the guard refuses non-public
+// addresses.
 //
 //	survey.go    who is asked when (audit.go, parent.go, address.go, content.go, host.go)
 //	wire.go      one query to one address, over UDP; stream.go over TCP and TLS
