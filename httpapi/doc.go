@@ -1,16 +1,15 @@
-// Package httpapi serves the diagnostics as a metered HTTP API under /public/v1.
+// Package httpapi serves the diagnostics as a metered HTTP API under /public/v1: call [Handler].
 //
-// Everything about an operation stands in one line of the table in endpoints.go: method, path,
-// scope, price, purpose and the Go function that does the work. Router, decoder, validation,
-// OpenAPI document, command line and price list are made from that line and from the function's
-// request and report types; nothing else must be touched to add an operation.
+// Each operation is one line of the table in endpoints.go: method, path, scope, price, purpose and the Go function
+// that does the work. Router, decoder, validation, OpenAPI document, command line and price list are derived from
+// that line and from the function's request and report types; adding an operation changes nothing else.
 //
-// What the server accepts and answers is written down in CONTRACT.md, beside this file; comments in all packages cite
-// its sections, as in "CONTRACT 1.7".
+// CONTRACT.md, beside this file, specifies what the server accepts and answers; comments in all packages cite its
+// sections, as in "CONTRACT 1.7".
 //
-// A request passes the same steps whatever it asks for: a request id, the limiter of its address, the route, the API
-// key and its rate limit, the scope, the body, the idempotency key, the hold of its price; only then the diagnostic
-// runs, and only a success is charged, in one durable transaction with the reply that is kept for replays.
+// Every request passes the same steps: request ID, rate limit of its address, route, API key and its rate limit,
+// scope, body, idempotency key, hold of the price, and then the diagnostic. Only success is charged, in one durable
+// transaction with the reply that is kept for replays.
 //
 //	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store})
 //	…

@@ -1,5 +1,5 @@
-// Package textutil holds the text utilities. They are pure functions of a request: they import
-// nothing else of this module, touch nothing outside, and may be called by many goroutines at once.
+// Package textutil has the text utilities: call [Upper], [Slug], [Hash] or another. Each is a pure function of a
+// request, safe for concurrent use; the package imports nothing else of this module but its YAML parser.
 //
 // # How it works
 //
@@ -8,11 +8,11 @@
 // end of a word is "ς" in lower case), and some languages have rules of their own: in Turkish "i" and "ı" are different
 // letters in upper case too, in Lithuanian the dot of "i" stays under an accent, and Greek capitals carry no accents.
 //
-// Counting is Unicode too: what a reader takes for one character may be several code points (UAX #29), and words and
-// sentences end by rules. JSON is read by a parser of our own, and so is YAML, in
-// [github.com/diagkit/diagkit/textutil/yaml]; both keep the order of keys and the text of numbers and know the place of
-// every fault. Regular expressions are RE2's, whose time is linear, under a budget of work. Whatever is wrong inside a
-// well-formed request, such as broken JSON, is a result with Valid false and the place of the fault, not an error.
+// What a reader takes for one character may be several code points (UAX #29), and words and sentences end by rules.
+// JSON and YAML are read by parsers of our own (YAML: [github.com/diagkit/diagkit/textutil/yaml]), which preserve
+// key order and the text of numbers and know the position of every fault. Regular expressions are RE2, whose time is
+// linear, within a budget of work. Faults inside a well-formed request, such as broken JSON, are results with Valid
+// false and a position, not errors.
 //
 // # How to use it
 //

@@ -1,5 +1,5 @@
-// Package worldflags reads from the command line which outside world the checks see. The flags are
-// the same for the server and for the command line.
+// Package worldflags defines the flags, shared by diag and diagd, that choose the outside world of the checks: call
+// [Flags.Add], and [Flags.Env] once they are parsed.
 package worldflags
 
 import (

@@ -1,8 +1,8 @@
-// Package faketest shows how to test code of one's own that calls a check. The code is ready, as a mail provider might
-// write it: may this customer's domain be switched on? Its test in onboarding_test.go needs no network, takes no time,
-// and sees what is hard to see elsewhere: servers that answer late, wrongly or not at all.
+// Package faketest shows how to test your own code that calls a check. The code decides, as a mail provider might,
+// whether a customer's domain can be switched on. Its test in onboarding_test.go needs no network, takes no time,
+// and covers what is hard to reproduce elsewhere: servers that answer late, wrongly or not at all.
 //
-// The one thing to do for it is to take a *diag.Env and to hand it on. Production passes nil.
+// All it takes is a *diag.Env parameter that is handed on; production passes nil.
 package faketest
 
 import (

@@ -1,5 +1,5 @@
-// Command mount puts the API into a server of one's own: beside its own routes, behind its own
-// middleware, on a store that it opened itself.
+// Command mount puts the API into your own server: beside its own routes, behind its own middleware, on a store that
+// it opened itself.
 //
 //	go run ./examples/mount           serves on 127.0.0.1:8088 with the store mount.db
 //	go run ./examples/mount -once     serves on a free port, calls itself, and ends

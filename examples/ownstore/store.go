@@ -1,5 +1,5 @@
-// Package ownstore is a metering store of one's own: [Store] wraps another one and writes a line for
-// each charge, from which an accounting department can work.
+// Package ownstore is a metering store of your own: call [New] to wrap a [metering.Store], which then also writes a
+// line for each charge, for an accounting department.
 //
 //	file, err := os.OpenFile("spending.jsonl", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 //	…

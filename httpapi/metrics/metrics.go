@@ -1,5 +1,5 @@
-// Package metrics counts what the API does, for Prometheus. It stands apart so that who embeds the
-// API without it does not carry the client library.
+// Package metrics exports Prometheus metrics of the API: call [New]. It is separate so that programs that embed the
+// API without it do not carry the client library.
 //
 //	m := metrics.New()
 //	handler := httpapi.Handler(httpapi.Config{Gate: gate, Observe: m.Observe})

@@ -1,21 +1,21 @@
-// Package yaml reads and prints YAML 1.2.2. Call [Parse]; [Stream.Check] tells whether keys are unique and
-// tags fit, [Stream.Resolve] what a scalar is by the core schema, and [Stream.Format] prints the text anew.
+// Package yaml parses and prints YAML 1.2.2: call [Parse]. [Stream.Check] tells whether keys are unique and tags
+// fit, [Stream.Resolve] what a scalar is by the core schema, and [Stream.Format] prints the text anew.
 //
 // # How it works
 //
-// A stream is a list of documents, and a document is a tree of scalars, sequences, mappings and aliases (YAML
-// 1.2.2 section 3.2). Collections are written in blocks, where columns tell what belongs together, or in
-// brackets. A mapping of a block begins with its first key, and only the colon behind it tells that it is a
-// key: the parser reads the key, and then makes the mapping around it. It goes through the text once and keeps
-// of each node where it is written; what a scalar says is worked out when it is asked for. So a node knows how
-// it was written, and the printer can change the layout alone: comments, the style and the text of scalars,
-// anchors, tags and directives survive.
+// A stream is a list of documents, and a document is a tree of scalars, sequences, mappings and aliases (YAML 1.2.2
+// section 3.2). Collections are written as blocks, by indentation, or in brackets. Only the colon after the first
+// key of a block mapping reveals the mapping: the parser reads the key, then makes the mapping around it. It reads
+// the text once and keeps the position of each node; scalars are evaluated when asked for. A node thus knows how it
+// was written, and the printer can change the layout alone: comments, the style and text of scalars, anchors, tags
+// and directives survive.
 //
-// Parsing holds a text to the grammar. Checking holds it to the model behind (section 3.2.1): keys of a mapping
-// are unique, and the kind of a node fits its tag.
+// Parsing checks the grammar, [Stream.Check] the data model (section 3.2.1): keys of a mapping are unique, and the
+// kind of a node fits its tag.
 //
-// # What a text may cost
+// # Limits
 //
-// Texts come from anybody. Nothing that aliases stand for is copied, depth is bounded by [MaxDepth], tags by maxTags
-// and nodes by the caller; what is beyond is a [LimitError]. All else takes time and memory in proportion to the text.
+// Input is untrusted. Aliases are never expanded in memory, depth is bounded by [MaxDepth], tags by maxTags and
+// nodes by the caller; beyond that is a [LimitError]. Everything else takes time and memory proportional to the
+// text.
 package yaml
