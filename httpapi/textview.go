@@ -1,6 +1,198 @@
 package httpapi
 
-import "github.com/diagkit/diagkit/diag/view"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
 
-// textView is the view of a report of textutil, which is a leaf and knows no views.
-func textView(report any) *view.View { return view.Answer("", "") }
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/textutil"
+)
+
+// textView is the view of a report of textutil, which is a leaf and knows no views: what was done, or why it could not be.
+func textView(report any) *view.View {
+	switch r := report.(type) {
+	case *textutil.CaseReport:
+		done := map[bool]string{true: "converted", false: "nothing to convert"}[r.Changed]
+		return converted(done, &r.Result, r.InputBytes, nil)
+	case *textutil.SlugReport:
+		return slugView(r)
+	case *textutil.Base64EncodeReport:
+		alphabet := strings.ReplaceAll(string(r.Variant), "_", "-")
+		return converted("Base64, "+alphabet+" alphabet", &r.Result, r.InputBytes, nil)
+	case *textutil.URLEncodeReport:
+		return converted("percent-encoded", &r.Result, r.InputBytes, nil)
+	case *textutil.Base64DecodeReport:
+		return decodedView("Base64", r.Error, r.Result, r.ResultHex, r.InputBytes, r.OutputBytes)
+	case *textutil.URLDecodeReport:
+		return decodedView("percent-encoding", r.Error, r.Result, r.ResultHex, r.InputBytes, r.OutputBytes)
+	case *textutil.JSONReport:
+		if e := r.Error; e != nil {
+			return notValid("JSON", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
+		}
+		done := fmt.Sprintf("valid JSON, %s, %s deep", r.RootType, diag.Count(r.Depth, "level"))
+		return converted(done, r.Result, r.InputBytes, r.Findings)
+	case *textutil.YAMLReport:
+		if e := r.Error; e != nil {
+			return notValid("YAML", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
+		}
+		documents := diag.Count(r.DocumentsCount, "document")
+		done := fmt.Sprintf("valid YAML, %s, %s deep", documents, diag.Count(r.Depth, "level"))
+		return converted(done, r.Result, r.InputBytes, r.Findings)
+	case *textutil.StatsReport:
+		return statsView(r)
+	case *textutil.HashReport:
+		return hashView(r)
+	case *textutil.PasswordReport:
+		return passwordView(r)
+	case *textutil.RegexReport:
+		return regexView(r)
+	}
+	return view.Answer("", "")
+}
+
+// converted is the view of a text in another form: the result itself if it is a line.
+func converted(done string, result *string, bytes int, findings []textutil.Finding) *view.View {
+	v := view.Answer("", done)
+	if result != nil {
+		if utf8.RuneCountInString(*result) <= maxShownResult && !strings.Contains(*result, "\n") {
+			v.Fact("result", *result)
+		}
+		v.Fact("bytes", fmt.Sprintf("%d, of %d before", len(*result), bytes))
+	}
+	v.Judged(textFindings(findings))
+	v.Advise()
+	return v
+}
+
+// maxShownResult bounds a result that is shown within a view, in characters; a longer one stands in the report alone.
+const maxShownResult = 400
+
+// notValid is the view of a text that is not what it should be: where, and why.
+func notValid(kind, where, message string) *view.View {
+	v := view.Answer("", view.Join("not valid "+kind, where))
+	v.State, v.Sub = diag.Bad, diag.Upper(message)
+	return v
+}
+
+func decodedView(kind string, fault *textutil.DecodeFault, result *string, hex string, before, after int) *view.View {
+	if fault != nil {
+		return notValid(kind, fmt.Sprintf("byte %d", fault.Offset), fault.Message)
+	}
+	v := converted("valid "+kind, result, before, nil)
+	if result == nil {
+		v = view.Answer("", fmt.Sprintf("%s that are not text in UTF-8", diag.Count(after, "byte")))
+		v.Fact("in hex", diag.Clip(hex, maxShownResult))
+	}
+	return v
+}
+
+func slugView(r *textutil.SlugReport) *view.View {
+	done := "slug"
+	switch {
+	case r.Reason != "":
+		done = "nothing left: " + strings.ReplaceAll(string(r.Reason), "_", " ")
+	case r.Truncated:
+		done = "slug, cut to the length wanted"
+	}
+	return converted(done, &r.Result, r.InputBytes, r.Findings)
+}
+
+func statsView(r *textutil.StatsReport) *view.View {
+	words := diag.Count(r.Words, "word")
+	v := view.Answer("", fmt.Sprintf("%s, %s", words, diag.Count(r.Graphemes, "character")))
+	v.Fact("characters", fmt.Sprintf("%d, %d without spaces", r.Characters, r.CharactersWithoutSpaces))
+	v.Fact("bytes", fmt.Sprintf("%d in UTF-8, %d units in UTF-16", r.Bytes, r.UTF16Units))
+	v.Fact("words", fmt.Sprintf("%d different, %g characters on average", r.UniqueWords, r.AverageWordLength))
+	v.Fact("sentences", fmt.Sprintf("%d in %s", r.Sentences, diag.Count(r.Paragraphs, "paragraph")))
+	v.Fact("lines", fmt.Sprintf("%d, %d of them empty", r.Lines, r.EmptyLines))
+	v.Fact("longest", r.LongestWord)
+	v.Fact("to read", diag.Span(time.Duration(r.ReadingTimeSeconds)*time.Second))
+	v.Judged(textFindings(r.Findings))
+	d := view.Drawing{Kind: view.Bars, Title: "Most frequent words"}
+	for _, w := range r.TopWords {
+		d.Bar(int64(w.Count), view.None, w.Word, fmt.Sprint(w.Count))
+	}
+	v.Draw(d)
+	return v
+}
+
+func hashView(r *textutil.HashReport) *view.View {
+	kind := "digest"
+	if r.HMAC {
+		kind = "HMAC"
+	}
+	v := view.Answer("", fmt.Sprintf("%s of %s", diag.Count(len(r.Hashes), kind), diag.Count(r.InputBytes, "byte")))
+	d := view.Drawing{Kind: view.Table, Title: "Digests"}
+	for _, name := range slices.Sorted(maps.Keys(r.Hashes)) {
+		mark, note := view.None, ""
+		if slices.Contains(r.Weak, name) {
+			mark, note = view.Warning, string(r.Security[name])
+		}
+		d.Marked(mark, note, string(name), r.Hashes[name])
+	}
+	v.Draw(d)
+	return v
+}
+
+func passwordView(r *textutil.PasswordReport) *view.View {
+	strength := strings.ReplaceAll(string(r.Strength), "_", " ")
+	v := view.Answer("", fmt.Sprintf("%s of %.0f bits: %s", diag.Count(r.Count, "password"), r.EntropyBits, strength))
+	v.Fact("drawn from", fmt.Sprintf("%d to choose from, %d times", r.AlphabetSize, r.Length))
+	d := view.Drawing{Kind: view.Table, Title: "Passwords"}
+	for _, p := range r.Passwords {
+		d.Row(p)
+	}
+	v.Draw(d)
+	return v
+}
+
+func regexView(r *textutil.RegexReport) *view.View {
+	if e := r.Error; e != nil {
+		where := ""
+		if e.Position != nil {
+			where = fmt.Sprintf("byte %d of the pattern", *e.Position)
+		}
+		v := notValid("RE2", where, e.Message)
+		v.Fact("instead", e.Hint)
+		return v
+	}
+	v := view.Answer("", strings.Replace(diag.Count(r.MatchCount, "match"), "matchs", "matches", 1))
+	if r.Result != nil {
+		v = converted(v.Headline+" replaced", r.Result, r.InputBytes, nil)
+	}
+	v.Judged(textFindings(r.Findings))
+	v.Advise()
+	d := view.Drawing{Kind: view.Table, Title: "Matches", Columns: []string{"bytes", "match", "groups"}}
+	for _, m := range r.Matches {
+		var groups []string
+		for _, g := range m.Groups {
+			if g.Value != nil {
+				groups = append(groups, strings.TrimPrefix(g.Name+"="+diag.Clip(*g.Value, maxShownMatch), "="))
+			}
+		}
+		d.Row(fmt.Sprintf("%d-%d", m.Start, m.End), diag.Clip(m.Value, maxShownMatch), strings.Join(groups, ", "))
+	}
+	v.Draw(d)
+	return v
+}
+
+// maxShownMatch bounds a match that is shown, in bytes.
+const maxShownMatch = 200
+
+// textFindings are findings of textutil as those of the rest. Their places are in a text that the report does not hold.
+func textFindings(list []textutil.Finding) []diag.Finding {
+	return diag.Map(list, func(f textutil.Finding) diag.Finding {
+		one := diag.Finding{
+			Code: diag.Code(f.Code), Title: f.Title, Detail: f.Detail, Advice: f.Advice, Reference: f.Reference,
+		}
+		if one.Severity.UnmarshalText([]byte(f.Severity)) != nil {
+			one.Severity = diag.Warning
+		}
+		return one
+	})
+}
