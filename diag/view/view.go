@@ -178,6 +178,8 @@ func (v *View) Mark() Mark {
 	switch {
 	case worst > diag.Info:
 		return MarkOf(worst)
+	case v.State == diag.Bad:
+		return Error
 	case v.State == diag.Unknown:
 		return Unknown
 	case v.State == diag.Missing || v.Optional:
