@@ -1,4 +1,4 @@
-// Package authres reads what mail servers write about the authentication of a message: call [Parse] for
+// Package authres parses what mail servers record about the authentication of a message: call [Parse] for
 // Authentication-Results (RFC 8601, and its older forms in RFC 5451 and RFC 7001), [ParseARC] for
 // ARC-Authentication-Results (RFC 8617 section 4.1.1), [ParseReceivedSPF] for Received-SPF (RFC 7208 section 9.1).
 //
@@ -11,11 +11,11 @@
 //		dmarc=pass (p=reject) header.from=example.org
 //
 // A property has a type (smtp, header, body, policy), a name and a value. Comments in parentheses may stand
-// anywhere, and may hold semicolons. Who reads the field must know which servers to believe: anybody can write one
-// into a message, and only the fields of the own servers mean anything (RFC 8601 section 5).
+// anywhere, and may contain semicolons. A reader must know which servers to trust: anyone can insert such a field,
+// and only those of the receiver's own servers count (RFC 8601 section 5).
 //
-// In practice servers leave out their name, write properties without a type, values without quotation marks and
-// results of methods that nobody registered. All of that is read; what departs from the syntax is in Faults.
+// In practice servers omit their name, write properties without a type, values without quotes and results of
+// unregistered methods. All of that is read; deviations from the syntax are in Faults.
 package authres
 
 import (

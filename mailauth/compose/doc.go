@@ -9,19 +9,18 @@
 //
 // # Parts
 //
-// Parts run at once and share one cache, so that a question that several of them ask is asked once. A part that ends
-// in an error, in a panic or with its time becomes a part of state unknown; the others are not touched.
+// Parts run concurrently and share a cache, so a question that several ask is sent once. A part that fails, panics
+// or times out gets the state unknown; the others are unaffected.
 //
 // # The whole
 //
-// A reader of several reports wants to know what to do first. So their findings become one list in which nothing
-// stands twice: a fault that several parts tell is told by the part whose record causes it ([roots]), and failed
-// lookups of several parts become one finding. Each finding is as grave as in its part, and the gravest comes first, in
-// the headline and in what to do; what a fault does to mail, see effect, decides between equals. A value to publish is
-// only passed on if it belongs to the part that suggests it, if no other was suggested for the same record, and if
-// nothing that is broken elsewhere would make it do harm.
+// A reader of several reports wants to know what to do first. Findings therefore become one list without duplicates:
+// a fault that several parts report is listed by the part whose record causes it, and failed lookups of several
+// parts become one finding. Each finding keeps its severity; the gravest comes first, in the headline and in the
+// advice, and the effect on mail breaks ties. A suggested value is passed on only if it belongs to the part that
+// suggests it, no other was suggested for the same record, and nothing broken elsewhere would make it harmful.
 //
-// The score is the weighted mean of those parts that have one, under the caps of [diag.Severity.Cap]: what is not
-// known leaves the denominator, and an average does not hide a fault. Where it is not known whether something works on
-// which mail depends, the state is unknown; what nobody examined is not praised, see [Whole.Ready].
+// The score is the weighted mean of the parts that have one, under the caps of [diag.Severity.Cap]. If it is unknown
+// whether something works on which mail depends, the state is unknown; what was not examined is not praised, see
+// [Whole.Ready].
 package compose

@@ -1,5 +1,5 @@
-// Package message splits raw messages into their fields (RFC 5322): call [Split]. Nothing is lost or changed, so
-// that signatures can be verified over what was split.
+// Package message splits raw messages into fields (RFC 5322): call [Split]. Nothing is lost or changed, so
+// signatures can be verified over the result.
 //
 // A message is a header, a blank line and a body. The header is a list of fields, each a name, a colon and a
 // value; a line that begins with white space continues the field before it ("folding", RFC 5322 section 2.2.3):
@@ -10,12 +10,11 @@
 //
 //	Hello.
 //
-// What people paste and what servers pass on is less tidy: lines that are no field, line ends of several kinds,
-// a byte order mark, no blank line, bytes outside ASCII. [Split] keeps all of it, with offsets and line numbers.
-// A text that was damaged by copying it (quoted, indented, encoded as quoted-printable) is restored by [Repair].
+// Pasted and forwarded messages are less tidy: lines that are not fields, mixed line endings, a byte order mark, no
+// blank line, bytes outside ASCII. [Split] keeps all of it, with offsets and line numbers. [Repair] restores text
+// damaged by copying (quoted, indented, encoded as quoted-printable).
 //
-// Values are read by functions of their own, which are as tolerant: [Comments], [DecodeText] (RFC 2047),
-// [ParseAddresses], [MessageIDs] and [ParseDate].
+// [Comments], [DecodeText] (RFC 2047), [ParseAddresses], [MessageIDs] and [ParseDate] parse values as tolerantly.
 package message
 
 import (

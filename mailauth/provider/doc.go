@@ -1,11 +1,11 @@
-// Package provider knows the services that send, relay or forward mail for the domains of others: call
-// [ByDKIM], [ByEnvelope], [ByPTR] or [BySPF] with a domain, or [Identify] with all that is known of a source.
+// Package provider identifies the services that send, relay or forward mail for other domains: call [ByDKIM],
+// [ByEnvelope], [ByPTR] or [BySPF] with a domain, or [Identify] with all that is known of a source.
 //
 // # Why it matters
 //
-// A report about mail, such as an aggregate report of DMARC (RFC 9990), names addresses. People do not fix
-// addresses: they log in to the newsletter service that has hundreds of them, and set up signing there, once.
-// Four kinds of names lead from an address to its service:
+// A report about mail, such as a DMARC aggregate report (RFC 9990), names addresses. People do not fix addresses:
+// they log in to the newsletter service that uses hundreds of them, and set up signing there, once. Four kinds of
+// names lead from an address to its service:
 //
 //   - the domain of a DKIM signature that passes (RFC 6376): until a customer publishes keys of its own, a
 //     service signs with a domain of the service;
@@ -15,9 +15,9 @@
 //
 // # When they contradict each other
 //
-// [Identify] takes the first of signature, return path and reverse name that a service is known for. A signature proves
-// who handled the message, and names the service whose customer has to act, even where that service sends through the
-// machines of another one: a shop that sends through Amazon SES has addresses of Amazon. A return path proves the same,
-// and is often that of a forwarder on the way. A reverse name says who runs the machine, and no more. What did not pass
-// proves nothing, for anybody can write it, and must not be given to Identify.
+// [Identify] takes the first of signature, return path and reverse name that a service is known for. A signature
+// proves who handled the message, and names the service whose customer must act, even if it sends through another's
+// machines: a shop that sends through Amazon SES uses Amazon's addresses. A return path proves the same, but is
+// often that of a forwarder. A reverse name says only who runs the machine. What did not pass proves nothing,
+// because anyone can write it, and must not be given to Identify.
 package provider

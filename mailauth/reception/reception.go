@@ -1,9 +1,9 @@
 // Package reception tells whether a domain receives mail, and where its mail goes (RFC 5321 section 5.1): call
 // [Lookup] with a domain, or [LookupHosts] for its mail servers with their addresses.
 //
-// Mail goes to the hosts of the MX records. Without any it goes to the address of the domain itself, which makes an
-// implicit MX of it. A domain that wants none says so by a null MX, "MX 0 ." (RFC 7505). What a missing record of
-// mail authentication means depends on it, and so does whether a report can be delivered.
+// Mail goes to the MX hosts or, without MX records, to the domain's own address, its implicit MX. A domain that
+// receives none publishes a null MX, "MX 0 ." (RFC 7505). What a missing mail authentication record means depends on
+// this, and so does whether a report can be delivered.
 package reception
 
 import (

@@ -1,5 +1,5 @@
-// Package taglist reads records that are lists of tags: call [Format.Find] with the TXT records at a name, or
-// [Format.Read] with one text, and make the rules that all such records share with a [Kit].
+// Package taglist parses records that are lists of tags: call [Format.Find] with the TXT records at a name, or
+// [Format.Read] with one text; a [Kit] makes the rules that all such records share.
 //
 // # What tag lists are
 //
@@ -7,14 +7,13 @@
 //
 //	_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com"
 //
-// Tags are name=value, with semicolons between them; the last one may have a semicolon, too. A name may stand
-// only once, tags that a protocol does not define are ignored, and the tag v comes first, for by it readers
-// tell the record from all others at the name. A text that does not begin exactly so is as good as none, which
-// its owner should hear: it is a stray. Of two records most protocols use neither. The texts of the DNS come in
-// strings of at most 255 bytes that are joined without anything between them.
+// Tags are name=value, separated by semicolons; a final semicolon is allowed. A name may occur only once, unknown
+// tags are ignored, and v comes first, because it tells the record from others at the name. Readers ignore a text
+// that does not begin exactly so, which its owner should learn: it is a stray. Of two records most protocols use
+// neither. TXT records consist of strings of at most 255 octets, which are joined without anything between them.
 //
-// The protocols differ in details, which a [Format] names: MTA-STS and TLSRPT have fields without any white
-// space in them, DMARC ignores the letter case of names, DKIM keys may lack the version.
+// The protocols differ in details, which a [Format] states: MTA-STS and TLSRPT allow no white space inside fields,
+// DMARC ignores case in names, DKIM keys may lack the version.
 //
 // # How to use the package
 //

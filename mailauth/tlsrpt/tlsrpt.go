@@ -1,20 +1,19 @@
-// Package tlsrpt examines TLSRPT, by which a domain asks senders of mail to report how TLS went (RFC 8460): call
-// [Lookup] with a domain, [Find] with the TXT records at _smtp._tls.<domain>, or [ParseRecord] with one text;
-// [ParseReport] reads the reports themselves.
+// Package tlsrpt examines TLSRPT records, which ask senders to report on TLS (RFC 8460): call [Lookup] with a
+// domain, [Find] with the TXT records at _smtp._tls.<domain>, or [ParseRecord] with one text; [ParseReport] reads
+// the reports themselves.
 //
 // # How TLSRPT works
 //
-// A domain that receives mail publishes where reports are to go, as URIs of mailto or https:
+// A receiving domain publishes where reports go, as mailto or https URIs:
 //
 //	_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls-reports@example.com"
 //
-// Senders that know TLSRPT send one report a day to each address: how often TLS succeeded, and why it failed
-// where it did, for want of STARTTLS, for a bad certificate, or for a policy of MTA-STS or DANE. A report is JSON,
-// mostly compressed with gzip, and comes as a message or by HTTPS. Without MTA-STS and DANE there is no policy that
-// could fail, and a report tells little more than how often STARTTLS worked.
+// Senders that support TLSRPT send one report a day to each destination: how often TLS succeeded, and why it failed:
+// no STARTTLS, a bad certificate, or an MTA-STS or DANE policy. A report is JSON, usually gzipped, sent by mail or
+// HTTPS. Without MTA-STS and DANE no policy can fail, and a report says little more than how often STARTTLS worked.
 //
-// Senders look for the record at that one name: a domain does not inherit the record of its parent. Unlike with
-// DMARC a destination in another domain need not consent (RFC 8460 section 3).
+// Senders look up only that name: a domain does not inherit its parent's record. Unlike with DMARC, a destination in
+// another domain need not consent (RFC 8460 section 3).
 package tlsrpt
 
 import (

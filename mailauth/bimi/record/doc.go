@@ -1,5 +1,5 @@
-// Package record finds and reads BIMI assertion records, which say where a domain has its logo and the certificate that
-// vouches for it (draft-brand-indicators-for-message-identification-14, "the draft" below): call [Discover] with a
+// Package record finds and parses BIMI assertion records, which hold the URLs of a domain's logo and of its
+// certificate (draft-brand-indicators-for-message-identification-14, "the draft" below): call [Discover] with a
 // domain and a selector, or [Parse] with the text of a record.
 //
 // # How the record works
@@ -8,19 +8,19 @@
 //
 //	default._bimi.example.com. TXT "v=BIMI1; l=https://example.com/logo.svg; a=https://example.com/mark.pem"
 //
-// The tag l is the address of the logo, a that of the certificate; both by https only. A record with an empty l and an
-// empty a declines: no logo is to be shown. The tag avp says whether a mailbox shows the logo or the avatar of the
-// person (brand or personal), and lps lets receivers look for another record, whose selector they make of the local part
-// of the sender's address.
+// The tag l is the URL of the logo, a that of the certificate, both https. A record with empty l and a declines: no
+// logo is shown. The tag avp says whether a mailbox shows the logo or the sender's avatar (brand or personal), and
+// lps lets receivers look up another record, whose selector they derive from the local part of the sender's address.
 //
-// The selector is "default" unless a message names another one in its field BIMI-Selector. Receivers look at the domain
-// of the From field, and where it has no record at its organizational domain, with the same selector. They never look at
-// the names between the two, and never from a selector of their own back to "default". Of several records at a name they
-// use none.
+// The selector is "default" unless the message names another in its BIMI-Selector field. Receivers query the domain
+// of the From field and, if it has no record, its organizational domain, with the same selector. They never query
+// names between the two, and never fall back from another selector to "default". They use none of several records at
+// one name.
 //
 // # How to use the package
 //
-// [Discover] asks for all names that may matter at once. [Discovery.Applies] tells the record that receivers use, given
-// the organizational domain, of which there are two ideas (see [policy.View]); [Discovery.Record] tells the same for the
-// list of public suffixes. A record is read as far as it can be read: [Record.Errors] says whether receivers can use it.
+// [Discover] queries all names that may matter at once. [Discovery.Applies] returns the record that receivers use,
+// given the organizational domain, which they determine in two ways (see [policy.View]); [Discovery.Record] returns
+// the one by the public suffix list. A record is parsed as far as possible: [Record.Errors] says whether receivers
+// can use it.
 package record

@@ -1,12 +1,12 @@
-// Package aggregate reads the aggregate reports of DMARC, by which receivers tell a domain what became of
-// the mail in its name (RFC 9990, before it RFC 7489 section 7.2 and appendix C): call [Analyze] with a file of one or
-// more reports to learn what they mean, or [Read] for their records.
+// Package aggregate analyzes DMARC aggregate reports, in which receivers tell a domain what they did with mail in
+// its name (RFC 9990, formerly RFC 7489 section 7.2 and appendix C): call [Analyze] with a file of one or more
+// reports, or [Read] for their records alone.
 //
 // # How aggregate reports work
 //
-// The tag rua of a DMARC record says where reports go. About once a day each larger receiver counts the
-// messages that named the domain in their From field, by the address that sent them and by what DKIM, SPF
-// and DMARC said, and mails the sums as XML, mostly compressed, in an attachment:
+// The tag rua of a DMARC record says where reports go. About once a day each larger receiver counts the messages
+// with the domain in their From field, by sending address and by DKIM, SPF and DMARC result, and mails the totals as
+// XML, usually compressed, in an attachment:
 //
 //	<feedback>
 //	  <report_metadata> who reports, an ID, the time span </report_metadata>
@@ -19,13 +19,13 @@
 //	  <record> … </record>
 //	</feedback>
 //
-// The DKIM and SPF of policy_evaluated say whether the mechanism passed for a domain that is aligned with the From
-// field; the results of auth_results do not ask about alignment, and may all pass in a record that fails DMARC.
+// The DKIM and SPF results in policy_evaluated say whether a mechanism passed for an aligned domain; those in
+// auth_results ignore alignment, and may all pass in a record that fails DMARC.
 //
 // # How sources are classified
 //
-// [Analyze] sums up messages, not records, by the address that sent them, and says of each source what it is.
-// The first of these rules that applies decides, and is told with the source as its [Reason]:
+// [Analyze] sums messages, not records, per sending address, and classifies each source. The first of these rules
+// that applies decides, and is reported as the source's [Reason]:
 //
 //  1. Its From fields name other domains than the report is about: unknown.
 //  2. SPF passed for the domain: legitimate, for the owner's record lists it.
@@ -46,10 +46,10 @@
 //     source may not send, or it is one of many networks with a few messages each: spoofing.
 //  13. Else unknown: a server that nobody listed and a forger look alike.
 //
-// A policy may be enforced when hardly any mail would be lost but that of sources with evidence of forgery. What might be
-// is named: [Enforcement].
+// A policy may be enforced when hardly any mail would be lost but that of sources with evidence of forgery;
+// [Enforcement] names what might be lost.
 //
-// What passed is worked out anew from auth_results, because those cannot be a slip of the evaluation; organizational
-// domains are those of the public suffix list, since the tree walk of RFC 9989 would need the network. The totals follow
-// policy_evaluated, which is what the receiver acted on; a finding tells where the two contradict each other.
+// Passes are recomputed from auth_results, which a slip of the evaluation does not affect; organizational domains
+// come from the public suffix list, since the tree walk of RFC 9989 would need the network. Totals follow
+// policy_evaluated, on which the receiver acted; a finding reports where the two contradict each other.
 package aggregate

@@ -10,6 +10,6 @@
 //     Delivery-Result what became of the message,
 //   - the message itself (message/rfc822) or its header (text/rfc822-headers), often redacted (RFC 6590).
 //
-// Much of what is sent departs from that: parts of other types, fields with values of a program's own, and
-// reports that are nothing but text. They are read as far as they go; [Report.Deviations] says how they differ.
+// Many reports deviate: parts of other types, fields with values of a program's own, nothing but text. They are read
+// as far as they go; [Report.Deviations] says how they differ.
 package failure

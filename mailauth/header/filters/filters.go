@@ -1,9 +1,8 @@
 // Package filters reads what spam filters wrote into the header of a message: call [Read] with the message.
 //
-// Filters put fields of their own into the messages that they let through, or mark (RFC 5322 section 3.6.8). Each vendor
-// has its own names, words and scales; a [Verdict] says the same of all of them: who filtered, what the message was
-// taken for, with which score, and what the codes mean. Anybody can write such fields; whom to believe is for others to
-// judge.
+// Filters add fields of their own to messages that they pass or mark (RFC 5322 section 3.6.8). Each vendor has its
+// own names, words and scales; a [Verdict] expresses them alike: who filtered, how the message was classified, with
+// which score, and what the codes mean. Anyone can write such fields; whom to trust is not decided here.
 package filters
 
 import (

@@ -1,8 +1,8 @@
-// Package live asks the DNS what it says about a message: call [Gather] with what its header says.
+// Package live evaluates a message against the DNS of today: call [Gather] with what its header says.
 //
-// Receivers check a message when it arrives: SPF for the server that delivered it, the signatures of DKIM and the chain
-// of ARC, DMARC for the domain in From, the name of the server and blocklists. The package does the same now, all at
-// once, and says what was answered. It knows no rule: what to think of the answers is for others to judge.
+// It repeats what receivers check when a message arrives: SPF for the delivering server, DKIM signatures, the ARC
+// chain, DMARC for the From domain, reverse DNS and blocklists, all at once. It reports the answers and has no
+// rules.
 package live
 
 import (

@@ -1,9 +1,9 @@
-// Package route reads the way of a message from its fields Received (RFC 5321 section 4.4): call [Read] with the
+// Package route reads the path of a message from its Received fields (RFC 5321 section 4.4): call [Read] with the
 // message, and [Path.FindOutside] to learn where the receiver's side took it from elsewhere.
 //
-// Each server that takes a message puts such a field above the others, so the newest stands first. Servers of all makes
-// write it differently, and what stands below the first server of the receiver may be invented. The package says what
-// is written and asks nobody; what to think of it is for others to judge.
+// Each server adds its field above the others, so the newest comes first. Formats differ between servers, and fields
+// below the receiver's first server may be forged. The package reports what is written, without network access or
+// judgement.
 package route
 
 import (

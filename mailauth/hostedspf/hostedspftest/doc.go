@@ -1,6 +1,7 @@
-// Package hostedspftest is the conformance suite of stores of hosted SPF, and a clock that is set by hand.
+// Package hostedspftest is the conformance suite for stores of hosted SPF: call [TestStore]. It also has a [Clock]
+// that is set by hand.
 //
-// Whoever writes a store hands [TestStore] a function that opens an empty one, which ends claims by the clock:
+// Pass [TestStore] a function that opens an empty store, whose claims end by the clock:
 //
 //	func TestStore(t *testing.T) {
 //		hostedspftest.TestStore(t, func(t *testing.T, clock *hostedspftest.Clock) hostedspf.Store {
@@ -8,5 +9,6 @@
 //		})
 //	}
 //
-// Where the store outlives its process it also implements reopener, and the suite tests what must survive.
+// A store that outlives its process also has a method Reopen(*testing.T) hostedspf.Store, which closes and reopens
+// it.
 package hostedspftest

@@ -1,5 +1,5 @@
-// Package memory keeps hosted SPF profiles in the memory of one process, for tests, for examples and for
-// servers that may forget: nothing survives the process. It keeps every other promise of [hostedspf.Store].
+// Package memory keeps hosted SPF profiles in memory, for tests, examples and servers that may forget: call [New].
+// Nothing survives the process; every other promise of [hostedspf.Store] is kept.
 //
 //	store := memory.New(memory.Config{})
 package memory

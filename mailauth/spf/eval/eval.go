@@ -1,5 +1,5 @@
-// Package eval decides whether a host may send mail in the name of a domain, as a receiver of mail does by SPF
-// (RFC 7208): call [Check] with what is known of a message, and act on the [Outcome] that it returns.
+// Package eval evaluates SPF as a mail receiver does: whether a host may send mail for a domain (RFC 7208). Call
+// [Check] with what is known of a message, and act on the [Outcome] that it returns.
 //
 //	result, err := eval.Check(ctx, env, eval.Request{IP: client, Sender: "joe@example.com", HELO: "mail.example.com"})
 //
@@ -10,26 +10,26 @@
 //
 //	example.com. TXT "v=spf1 ip4:192.0.2.0/24 mx include:_spf.example.net -all"
 //
-// A mechanism names hosts: by address (ip4, ip6), by what the DNS says of a name (a, mx, ptr, exists), by the record
-// of another domain (include), or all of them. The first that matches decides, by the sign before it: + or none is
-// pass, - fail, ~ softfail, ? neutral. A modifier such as redirect=, which hands over to another record when nothing
-// matched, or exp=, which explains a fail, has no sign. Names may hold macros, such as %{i} for the client's address.
+// A mechanism names hosts: by address (ip4, ip6), by DNS lookup (a, mx, ptr, exists), by the record of another
+// domain (include), or all of them. The first match decides, by its qualifier: + or none is pass, - fail, ~
+// softfail, ? neutral. A modifier has no qualifier: redirect= hands over to another record if nothing matched, exp=
+// explains a fail. Names may contain macros, such as %{i} for the client address.
 //
-// Receivers bound their work. Terms that need the DNS are counted over all records to which the first one leads, and
-// the eleventh ends the evaluation in permerror, as does the third for which the DNS has nothing, one error in the
-// syntax of a record, or an included domain without a record. Without an answer of a name server the outcome is
-// temperror: the mail is deferred.
+// Receivers limit their work. Terms that need a DNS lookup are counted over all records that the first one leads to,
+// and the eleventh ends the evaluation in permerror, as do the third void lookup, a syntax error in a record, and an
+// included domain without a record. If a name server does not answer, the result is temperror, and the mail is
+// deferred.
 //
 // # How to use the package
 //
 // A mail server calls [Check] once it has MAIL FROM, refuses mail on [Fail] if its policy says so, and notes the
-// outcome in Authentication-Results (RFC 8601). With an empty Sender, as bounces have it, the HELO name is checked;
-// [Lookups.Check] checks both identities with no question asked twice. The environment says how the DNS is asked: nil
-// stands for the name servers of the system, and any resolver that exchanges messages can take their place.
+// outcome in Authentication-Results (RFC 8601). With an empty Sender, as in bounces, the HELO name is checked;
+// [Lookups.Check] checks both identities without repeating queries. The environment chooses the resolver: nil means
+// the name servers of the system, and anything that exchanges DNS messages will do.
 //
-// Questions are asked one after the other as long as the answers are at hand, as they are in a cache in memory. From
-// when it has to wait, an evaluation asks ahead for all that it will probably need, so that a tree of records d levels
-// deep takes d round trips, and one or two more for the addresses of hosts.
+// Lookups are made one after the other while answers are at hand, as in a local cache. Once it has to wait, an
+// evaluation looks up ahead all that it will probably need, so a tree d levels deep takes d round trips, plus one or
+// two for host addresses.
 package eval
 
 import (
