@@ -45,37 +45,6 @@ func firstColumn(t *testing.T, heading string) []string {
 	return names
 }
 
-var contractRow = regexp.MustCompile("^\\| (?:(GET|POST) )?`(/[^`]+)`(?: \\((\\d+)\\))?$")
-
-// The contract has every operation, with the scope of its section, its price, and each field of its request.
-func TestContractOperations(t *testing.T) {
-	rows, heading := map[string]bool{}, ""
-	for line := range strings.SplitSeq(section(t, "## 3. "), "\n") {
-		if strings.HasPrefix(line, "##") {
-			heading = line
-		}
-		cells := cellsOf(line)
-		m := contractRow.FindStringSubmatch("| " + cells[0])
-		if m == nil {
-			continue
-		}
-		if m[1] == "" && strings.Contains(heading, "1 credit each, all POST") {
-			m[1], m[3] = "POST", "1"
-		}
-		at := slices.IndexFunc(endpoints, func(ep Endpoint) bool { return ep.Method == m[1] && ep.Path == m[2] })
-		require.GreaterOrEqual(t, at, 0, line)
-		ep := endpoints[at]
-		rows[ep.ID()] = true
-		require.Equal(t, fmt.Sprint(ep.Credits), m[3], ep.ID())
-		require.Contains(t, heading, "`"+string(ep.Scope)+"`", ep.ID())
-		for _, p := range ep.Params() {
-			common := p.Name == "text" && strings.HasPrefix(ep.Path, "/text/") // named once, for all of them
-			require.True(t, common || regexp.MustCompile(`\b`+p.Name+`\b`).MatchString(cells[1]), "%s: %s", ep.ID(), p.Name)
-		}
-	}
-	require.Len(t, rows, len(endpoints))
-}
-
 // The contract has the types that operations share, with all of their members, as the OpenAPI document describes them.
 func TestContractTypes(t *testing.T) {
 	schemas := newDocument(t).root["components"].(map[string]any)["schemas"].(map[string]any)
