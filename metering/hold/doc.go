@@ -1,16 +1,15 @@
-// Package hold keeps the promises of a metering store that has one server: what each account has
-// used, which credits are held for requests under way, and which idempotency keys are claimed.
+// Package hold keeps the promises of a metering store with one server: call [New], then [Book.Begin] and
+// [Book.Settle]. A [Book] knows what each account has used, which credits are held for requests in progress, and
+// which idempotency keys are claimed.
 //
-// A promise is worth nothing until it is settled, so it needs no disk: it lives in memory, is a
-// lease that ends by itself, and a crash releases all of them, rightly, because nothing had been
-// charged and nothing answered. What is settled belongs to the store that uses this package; it
-// hands the [Book] a [Source] from which settled balances and kept replies are read.
+// A promise needs no disk until it is settled: it is a lease in memory, and a crash releases all of them, rightly,
+// because nothing had been charged or answered. Settled charges belong to the store that uses this package; it gives
+// the [Book] a [Source] of settled balances and kept replies.
 //
-// The store calls [Book.Begin] and [Book.Cancel] as they are. Its Settle is in three steps: take the
-// promise out of reach of the lease with [Book.Settle], make the charge durable, and then say so
-// with [Settling.Done], or [Settling.Undo] when it failed. Between the two the credits stay held, so
-// that used and held together never pass the ceiling of the plan at any instant.
+// The store calls [Book.Begin] and [Book.Cancel] as they are. Its Settle has three steps: take the promise out of
+// its lease with [Book.Settle], make the charge durable, then call [Settling.Done], or [Settling.Undo] on failure.
+// In between the credits stay held, so used plus held never exceeds the ceiling of the plan.
 //
-// Locks are one per account, held for some hundred nanoseconds. A store whose promises are shared by
-// several servers keeps them itself, and uses only the words of this package.
+// Locks are per account and held for some hundred nanoseconds. A store whose servers share promises keeps them
+// itself, and uses only the types of this package.
 package hold

@@ -1,8 +1,8 @@
-// Package memory is a metering store that keeps everything in memory: for tests, demonstrations and
-// the server's "memory:" store. It means what every store means, atomic charges, leases, replays and
-// all, except that nothing survives the process, and that the ledger grows until it ends.
+// Package memory is a metering store in memory, for tests, demonstrations and the server's "memory:" store: call
+// [New]. It has what every store has, such as atomic charges, leases and replays, but nothing survives the process,
+// and the ledger grows until it ends.
 //
-// The zero [Config] sells [metering.DefaultPlans] by the wall clock:
+// The zero [Config] uses [metering.DefaultPlans] and the wall clock:
 //
 //	store := memory.New(memory.Config{})
 //	defer store.Close()

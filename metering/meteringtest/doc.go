@@ -1,7 +1,7 @@
-// Package meteringtest is the conformance suite of metering stores, and what tests of their callers
-// need: a clock that is set by hand, and a store that fails on demand.
+// Package meteringtest is the conformance suite for metering stores: call [TestStore]. For tests of their callers it
+// has a [Clock] that is set by hand, and [Faulty], a store that fails on demand.
 //
-// Whoever writes a store hands [TestStore] a function that opens an empty one:
+// Pass [TestStore] a function that opens an empty store:
 //
 //	func TestStore(t *testing.T) {
 //		meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {
@@ -9,8 +9,8 @@
 //		})
 //	}
 //
-// The store must sell [Plans] and end its leases by the clock. Where it outlives its process it
-// also implements reopener, and the suite tests what must survive.
+// The store must use [Plans] and end its leases by the clock. A store that outlives its process also has a method
+// Reopen(*testing.T) metering.Store, which closes and reopens it.
 //
-// Whoever calls a store tests with [Faulty] what happens when it fails before or after the fact.
+// A [Faulty] store fails before or after an operation took effect.
 package meteringtest
