@@ -1,20 +1,20 @@
-// Package crawl looks at a page as a search engine does: call [Check] with a URL.
+// Package crawl examines a page as a search engine does: call [Check] with a URL.
 //
-// # How a crawler comes to a page
+// # How a crawler reads a page
 //
-// Before a crawler asks for a page it asks for the robots.txt of the host (RFC 9309), anew for each host to which
-// redirects lead. If that forbids the path, it stops there: it may still list the URL, but knows nothing of what stands
-// in the page. If robots.txt cannot be had because the server fails, it must assume that everything is forbidden.
+// Before a crawler fetches a page it fetches the host's robots.txt (RFC 9309), anew for each host on a redirect
+// chain. If that disallows the path, it stops: it may still list the URL, but knows nothing of the content. If
+// robots.txt is unavailable because the server fails, it must assume that everything is disallowed.
 //
-// Then it fetches the page, up to a size of its own, and reads the HTML. An X-Robots-Tag field or a
-// robots meta element may forbid to index the page or to follow its links. A crawler that may not
-// fetch a page never sees a noindex in it: the two do not add up, they exclude each other.
+// It then fetches the page, up to a size limit, and parses the HTML. An X-Robots-Tag field or a robots meta element
+// may forbid indexing the page or following its links. A crawler that may not fetch a page never sees a noindex in
+// it: the two exclude each other.
 //
-// What it takes from the page are the title, the description, the canonical URL, the alternates in
-// other languages, the headings, text, images and links, and structured data.
+// From the page it takes the title, the description, the canonical URL, alternates in other languages, headings,
+// text, images, links, and structured data.
 //
 // # What is not known is not missing
 //
-// A page that was not fetched, that a wall against bots answered for, or that could not be decompressed,
-// has no title that is missing. What is not known is absent in the [Report], and not judged.
+// A page that was not fetched, was replaced by a bot challenge, or could not be decompressed has no missing title.
+// What is unknown is absent from the [Report] and not judged.
 package crawl

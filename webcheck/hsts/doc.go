@@ -3,23 +3,23 @@
 //
 // # How HSTS works
 //
-// People type names without a scheme, and old links begin with http://. Each such visit begins in plain text, where
-// an attacker can keep it. A site prevents that with a header in its answers over HTTPS:
+// People type names without a scheme, and old links begin with http://. Each such visit starts in plain text, where
+// an attacker can intercept it. A site prevents that with a header in its HTTPS responses:
 //
 //	Strict-Transport-Security: max-age=31536000; includeSubDomains
 //
-// For that many seconds from the last visit, the browser replaces http:// by https:// before it sends anything, for
-// this host and, with includeSubDomains, for all names below it, and lets nobody click through a warning about a
-// certificate. Over plain HTTP the header has no effect, since an attacker could have put it there; nor has it over
-// a connection whose certificate the browser does not trust, or for an IP address.
+// For that many seconds after the last visit, the browser replaces http:// with https:// before it sends anything,
+// for this host and, with includeSubDomains, for all names below it, and does not let users click through
+// certificate warnings. The header has no effect over plain HTTP, where an attacker could have injected it, over a
+// connection with an untrusted certificate, or for an IP address.
 //
-// So HSTS is easily switched on and cannot be taken back at once: a subdomain without HTTPS is cut off until
-// max-age is over. It is introduced in stages, with a max-age of five minutes at first.
+// HSTS is thus easy to enable and cannot be revoked at once: a subdomain without HTTPS is unreachable until max-age
+// expires. It is introduced in stages, starting with a max-age of five minutes.
 //
-// The very first visit stays open. Against that browsers have a preload list, which the Chromium project keeps and
-// others take over. Owners submit domains at hstspreload.org; it asks for a max-age of a year, includeSubDomains,
-// the directive preload, a valid certificate, and a redirect from http://domain to https://domain before any other.
-// A removal takes months to reach users.
+// The very first visit remains unprotected. Browsers therefore ship a preload list, maintained by the Chromium
+// project. Owners submit domains at hstspreload.org, which requires a max-age of a year, includeSubDomains, the
+// preload directive, a valid certificate, and a redirect from http://domain to https://domain before any other.
+// Removal takes months to reach users.
 //
 // # How to use the package
 //

@@ -1,24 +1,24 @@
-// Package phishing looks for signs that a URL serves phishing: call [Check].
+// Package phishing looks for signs that a URL serves phishing: call [Check] with a URL.
 //
 // # How phishing sites give themselves away
 //
-// A phishing site copies the page of a company to collect the passwords of its customers. It cannot have
-// the company's domain, so it has one that resembles it ([lookalike]), or shows the company's name in a place
-// that proves nothing: a subdomain, the path. It lives for hours, on free hosting or on a site that was broken
-// into, under a name that was registered yesterday. And its form sends what is typed somewhere.
+// A phishing site copies a company's page to collect its customers' passwords. It cannot have the company's domain,
+// so it uses one that resembles it (package lookalike), or puts the company's name where it proves nothing: in a
+// subdomain or the path. It lives for hours, on free hosting or a compromised site, under a name registered
+// yesterday. And its form sends what is typed to someone.
 //
-// Each of these is a signal: a rule of one table with a weight, the share of risk that it adds. Signals add up
-// as independent reasons do: two of 50 make 75. There is no learned model behind it, and every point of the
-// score can be explained. From the sum follows the verdict. Without a signal nothing is proven, so no
-// verdict says that a site is safe: it says what was examined, what was not, and that no signal was seen.
+// Each of these is a signal: a rule with a weight, its share of risk. Signals combine as independent evidence: two
+// of 50 make 75. There is no learned model, and every point of the score can be explained. The verdict follows from
+// the sum. No verdict says that a site is safe: without signals it says what was examined, what was not, and that no
+// signal was seen.
 //
 // # What is asked
 //
-// The URL is judged by itself, without asking anybody. If the page may be fetched it is, over all redirects and those
-// in documents, and so are the registration of the domain (RDAP, WHOIS) and the certificate, all at once. Sources of
-// reputation are asked if there are any, see [Source]: none is needed, and none is built in.
+// The URL is judged offline. If fetching is allowed, the page is fetched, over all redirects including those in
+// documents, and so are the domain's registration (RDAP, WHOIS) and the certificate, all at once. Reputation sources
+// are asked if configured, see [Source]; none is built in.
 //
 //	report, err := phishing.Check(ctx, env, phishing.Request{URL: "http://www.paypa1.com/"})
 //
-// A site that does not answer is a result: what the URL says is judged, and the rest is inconclusive.
+// A site that does not answer is a result: the URL is judged, and the rest is inconclusive.
 package phishing

@@ -1,4 +1,4 @@
-// Package qr makes QR codes (ISO/IEC 18004:2015) as PNG, SVG and JPEG images.
+// Package qr encodes QR codes (ISO/IEC 18004:2015) as PNG, SVG or JPEG images: call [Encode].
 //
 // # How a QR code works
 //
@@ -16,16 +16,15 @@
 // that confuse a reader: long runs, blocks, false finders, too much of one colour. Around the symbol
 // lies a quiet zone of four modules.
 //
-// # Use
+// # How to use it
 //
 //	img, err := qr.Encode(qr.Request{Data: "https://example.com/"})
 //	…
 //	w.Header().Set("Content-Type", img.MediaType())
 //	w.Write(img.Bytes())
 //
-// The zero value of every optional field is its default. What is wrong with a request is told by a
-// *[diag.InputError]: text that is too long for its level, an image too small for its symbol,
-// colours that a reader cannot tell apart.
+// The zero value of every optional field is its default. Errors are of type *[diag.InputError]: text too long for
+// its level, an image too small for its symbol, colours that a reader cannot tell apart.
 //
-// The same request gives the same bytes, however busy the machine is: an image need not be stored to be served again.
+// The same request gives the same bytes, so an image need not be stored to be served again.
 package qr

@@ -3,9 +3,9 @@
 //
 // # robots.txt
 //
-// A robots.txt has groups: one or more user-agent lines, and below them rules that allow or disallow paths. A crawler
-// follows all groups that name its product token, joined; if there is none, those of "*"; if there is none either, it
-// may fetch everything. Of the rules that match a path the longest counts, and among equals the one that allows (RFC
+// A robots.txt has groups: one or more user-agent lines, and below them rules that allow or disallow paths. A
+// crawler follows all groups that name its product token, merged; failing that, those of "*"; failing that, it may
+// fetch everything. Of the rules that match a path the longest counts, and among equals the one that allows (RFC
 // 9309 section 2.2.2). In a rule * stands for any characters, and $ for the end.
 //
 //	file := robots.Parse(body)
@@ -14,8 +14,8 @@
 //		fmt.Println(decision.Rule)
 //	}
 //
-// How the file was served matters as much: with 4xx everything is allowed, with 5xx or without an answer nothing is
-// (RFC 9309 section 2.3.1). That is for whoever fetches it; [AllowAll] and [DisallowAll] are those files.
+// How the file was served matters as much: with 4xx everything is allowed, with 5xx or no answer nothing is (RFC
+// 9309 section 2.3.1). The caller decides that; [AllowAll] and [DisallowAll] are those files.
 //
 // # Directives
 //

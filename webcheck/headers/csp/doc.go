@@ -1,4 +1,4 @@
-// Package csp reads Content-Security-Policy and tells what it lets a page do (CSP Level 3): call [ParseList]
+// Package csp parses Content-Security-Policy and tells what it allows a page to do (CSP Level 3): call [ParseList]
 // with the value of a header field, or [Parse] with a policy.
 //
 // # How a policy works
@@ -8,13 +8,13 @@
 //
 //	default-src 'self'; script-src 'nonce-r4nd0m' 'strict-dynamic'; object-src 'none'; base-uri 'none'
 //
-// What has no directive of its own is governed by a more general one, in the end by default-src, and by nothing
-// if that is missing too. A page can have several policies, of several header fields or of one, separated by
-// commas, and of meta elements; a resource must be allowed by every one of them. A policy in
-// Content-Security-Policy-Report-Only forbids nothing, and reports what it would.
+// A resource type without a directive of its own falls back to a more general one, finally to default-src; without
+// that it is unrestricted. A page can have several policies, from header fields, comma-separated values and meta
+// elements; a resource must be allowed by every one. Content-Security-Policy-Report-Only blocks nothing, and reports
+// what it would.
 //
-// The point of a policy is that a script which somebody smuggled into the page does not run. That fails if
-// scripts may be inline ('unsafe-inline'), or may come from a place where anybody can put one. A nonce or a
-// hash vouches for one script; where one is listed, browsers ignore 'unsafe-inline', and with 'strict-dynamic'
-// also the hosts. So such sources do no harm beside a nonce: they are for older browsers.
+// A policy exists to keep injected scripts from running. It fails if scripts may be inline ('unsafe-inline'), or may
+// come from a place where anyone can put one. A nonce or hash authorizes one script; where one is listed, browsers
+// ignore 'unsafe-inline' and, with 'strict-dynamic', hosts as well. Such sources are harmless beside a nonce: they
+// serve older browsers.
 package csp

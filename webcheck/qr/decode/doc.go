@@ -7,14 +7,12 @@
 // an account to an authenticator, "BEGIN:VCARD" is a contact. [Decode] gives the text, its kind and its parts, where
 // in the image the code lies, and how well it was printed: error correction, damage, quiet zone.
 //
-// Bytes mean ISO 8859-1 by the standard unless the code names another character set (an Extended Channel
-// Interpretation, ECI); in practice nearly all encoders write UTF-8 and say nothing. So bytes that are valid UTF-8
-// are UTF-8; others are guessed, and always given as they are too.
+// By the standard, bytes are ISO 8859-1 unless the code names another character set (an Extended Channel
+// Interpretation, ECI); in practice nearly all encoders write UTF-8 without saying so. Bytes that are valid UTF-8
+// are taken as UTF-8; other encodings are guessed, and the bytes are given, too.
 //
-// # How
-//
-// Three packages stand below this one: raster reads files in bounded memory, scan finds the codes and corrects their
-// errors, and what the texts mean is read here. An image is looked at in several ways (sharper, smaller, inverted)
-// until a code is found or the work is used up. The work is counted, not timed: the same image has the same reply on
-// a busy machine. Nothing is fetched: a link in a code is described, never followed.
+// Package raster reads files in bounded memory, and scan finds codes and corrects errors; what the texts mean is
+// decided here. An image is tried in several ways (sharper, smaller, inverted) until a code is found or the work
+// budget is spent. Work is counted, not timed, so the same image gets the same reply on a busy machine. Nothing is
+// fetched: a link in a code is described, never followed.
 package decode

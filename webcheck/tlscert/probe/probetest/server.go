@@ -1,7 +1,8 @@
-// Package probetest has TLS servers for tests that speak what crypto/tls does not: give [Server.Serve] a connection.
+// Package probetest has TLS servers for tests that speak what crypto/tls does not: call [Server.Serve] with a
+// connection.
 //
-// A [Server] reads a ClientHello and answers up to the point from which a client would need cryptography. Nobody can
-// complete a handshake with it, but whoever sounds it out learns all that it says it supports.
+// A [Server] reads a ClientHello and answers up to the point from which a client would need cryptography. No
+// handshake can be completed with it, but a scan learns all that it claims to support.
 package probetest
 
 import (
