@@ -21,20 +21,23 @@ func bounded(d *view.Drawing) (*view.Drawing, int) {
 		return nil, 0
 	}
 	b := *d
-	b.Rows = slices.Clone(d.Rows[:min(len(d.Rows), maxDrawn)])
-	b.Columns = clipped(d.Columns)
-	above := -1
+	b.Columns, b.Rows = clipped(d.Columns), slices.Clone(d.Rows[:min(len(d.Rows), maxDrawn)])
+	above, group := -1, ""
 	for i := range b.Rows {
 		r := &b.Rows[i]
 		r.Depth = max(0, min(r.Depth, above+1, maxDepth))
 		above = r.Depth
 		r.Amount = max(0, r.Amount)
 		r.Cells = clipped(r.Cells)
-		if b.Kind == view.Sections {
-			r.Cells = append(r.Cells, "", "", "")
-			r.Cells = r.Cells[:max(3, len(r.Cells)-3)]
-		}
 		r.Note = head(r.Note, maxColumns)
+		if b.Kind == view.Sections {
+			r.Cells = filled(r.Cells, 3)
+			if r.Cells[0] == group {
+				r.Cells[0] = ""
+			} else {
+				group = r.Cells[0]
+			}
+		}
 	}
 	return &b, len(d.Rows) - len(b.Rows)
 }
@@ -46,6 +49,20 @@ func clipped(cells []string) []string {
 		cells[i] = head(c, maxColumns)
 	}
 	return cells
+}
+
+// columns is how many cells the longest row has.
+func columns(d *view.Drawing) int {
+	most := len(d.Columns)
+	for _, r := range d.Rows {
+		most = max(most, len(r.Cells))
+	}
+	return most
+}
+
+// filled are cells, with empty ones behind them up to a number.
+func filled(cells []string, number int) []string {
+	return slices.Concat(cells, make([]string, max(0, number-len(cells))))
 }
 
 // share is an amount as a part of the most, in steps; what is not nothing has one.

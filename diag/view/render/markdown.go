@@ -29,6 +29,7 @@ func Markdown(w io.Writer, v *view.View, title string) error {
 	if n := len(v.Passed); n > 0 {
 		m.block("✔ " + diag.Count(n, "check") + " passed")
 	}
+	m.block(prose(v.Foot))
 	_, err := io.WriteString(w, strings.TrimLeft(m.String(), "\n"))
 	return err
 }
@@ -75,7 +76,9 @@ func (m *document) drawing(d *view.Drawing) {
 	if d == nil {
 		return
 	}
-	m.block("### " + prose(d.Title))
+	if d.Title != "" {
+		m.block("### " + prose(d.Title))
+	}
 	if d.Kind == view.Tree || d.Kind == view.Chain || d.Kind == view.Bars {
 		p := newPage(Options{Width: 100, Verbose: true})
 		p.rows(d, d.Rows)
@@ -89,18 +92,15 @@ func (m *document) drawing(d *view.Drawing) {
 }
 
 func (m *document) table(d *view.Drawing) {
-	columns := len(d.Columns)
-	for _, r := range d.Rows {
-		columns = max(columns, len(r.Cells))
-	}
+	most := columns(d)
 	full := func(mark string, cells []string, note string) string {
 		line := []string{mark}
-		for _, c := range slices.Concat(cells, make([]string, columns-len(cells)), []string{note}) {
+		for _, c := range append(filled(cells, most), note) {
 			line = append(line, prose(c))
 		}
 		return tableRow(line...)
 	}
-	lines := []string{full("", d.Columns, ""), "|" + strings.Repeat("---|", columns+2)}
+	lines := []string{full("", d.Columns, ""), "|" + strings.Repeat("---|", most+2)}
 	for _, r := range d.Rows {
 		lines = append(lines, full(strings.TrimSpace(signs[r.Mark].sign), r.Cells, r.Note))
 	}
@@ -150,8 +150,8 @@ func (m *document) findings(title string, findings []diag.Finding, record string
 func fenced(indent, language, text string) string {
 	fence := indent + strings.Repeat("`", max(3, backticks(text)+1))
 	lines := []string{fence + language}
-	for line := range strings.Lines(text) {
-		lines = append(lines, indent+Printable(strings.TrimRight(line, "\r\n")))
+	for line := range strings.Lines(printableLines(text)) {
+		lines = append(lines, indent+strings.TrimSuffix(line, "\n"))
 	}
 	return strings.Join(append(lines, fence), "\n")
 }
@@ -234,29 +234,19 @@ const (
 // harmless reports whether a word, without the punctuation around it, is a word or a number to every tracker: no markup,
 // and nothing that is made a link for its looks (a domain, @name, #1, GH-1, the hash of a commit, a /command).
 func harmless(word string) bool {
-	runes := []rune(word)
-	at := func(i int) rune {
-		if i < 0 || i >= len(runes) {
-			return ' '
-		}
-		return runes[i]
+	if len(word) >= 7 && strings.Trim(word, "0123456789abcdefABCDEF") == "" {
+		return false
 	}
-	for i, r := range runes {
-		before, after := at(i-1), at(i+1)
-		ok := r > unicode.MaxASCII || unicode.IsLetter(r) || unicode.IsDigit(r)
-		switch r {
-		case '.', ',':
-			ok = unicode.IsDigit(before) && unicode.IsDigit(after)
-		case '-':
-			ok = unicode.IsLetter(before) && unicode.IsLetter(after) || unicode.IsDigit(before) && after != ' '
-		case '\'', '/':
-			ok = before != ' ' && after != ' '
-		case '%':
-			ok = (unicode.IsDigit(before) || before == ' ') && after == ' '
-		}
-		if !ok {
+	if word == "%" || word != "" && isDigit(word[0]) && strings.Trim(word, "0123456789.,/-%") == "" {
+		return true
+	}
+	for i, r := range word {
+		joins := strings.ContainsRune("-'/", r) && i > 0 && i < len(word)-1 && !isDigit(word[i+1])
+		if r <= unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !joins {
 			return false
 		}
 	}
-	return len(runes) < 7 || strings.Trim(word, "0123456789abcdefABCDEF") != ""
+	return true
 }
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }

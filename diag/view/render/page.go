@@ -155,6 +155,15 @@ func Printable(s string) string {
 	return b.String()
 }
 
+// printableLines makes a text of several lines printable.
+func printableLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(Printable(strings.TrimRight(line, "\r\n")) + "\n")
+	}
+	return b.String()
+}
+
 // Unsafe reports whether a terminal may obey a character.
 func Unsafe(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 

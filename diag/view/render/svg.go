@@ -89,34 +89,30 @@ type picture struct {
 	nodes  []int // y of the last node at each depth
 }
 
-// arrange gives the columns their widths.
+// arrange gives the columns their widths. The last of them is that of the notes.
 func (p *picture) arrange(room int) {
-	lines := [][]string{append(slices.Clone(p.Columns), "")}
+	p.notes = columns(p.Drawing)
+	lines := [][]string{filled(p.Columns, p.notes+1)}
 	for _, r := range p.Rows {
-		cells := slices.Clone(r.Cells)
-		if len(cells) > 0 && p.Kind == view.Tree {
-			cells[0] = strings.Repeat(" ", r.Depth*svgIndent) + cells[0]
-		}
-		if r.Mark != view.None || p.Kind == view.Chain || p.Kind == view.Tree {
+		cells := append(filled(r.Cells, p.notes), r.Note)
+		cells[0] = strings.Repeat(" ", p.indent(r)) + cells[0]
+		if r.Mark != view.None || p.Kind == view.Chain {
 			p.lead = 3
 		}
-		lines = append(lines, append(cells, ""))
-	}
-	columns := 0
-	for _, cells := range lines {
-		columns = max(columns, len(cells))
-	}
-	for i, cells := range lines {
-		lines[i] = slices.Concat(cells, make([]string, columns-len(cells)))
-		if i > 0 && p.Rows[i-1].Note != "" { // notes are the last column
-			lines[i][columns-1] = p.Rows[i-1].Note
-		}
+		lines = append(lines, cells)
 	}
 	if p.Kind == view.Bars {
 		room -= svgBar + svgGap
 	}
 	p.widths = fit(lines, room-p.lead)
-	p.notes = columns - 1
+}
+
+// indent is how many columns a label is indented.
+func (p *picture) indent(r view.Row) int {
+	if p.Kind != view.Tree {
+		return 0
+	}
+	return r.Depth * svgIndent
 }
 
 // x is where a cell begins, in pixels.
@@ -135,7 +131,6 @@ func (p *picture) x(cell int) int {
 func (p *picture) link(i int) {
 	r := p.Rows[i]
 	x, middle := svgPad+svgColumn/2, p.y+svgLine/2
-	cells := append(slices.Clone(r.Cells), make([]string, max(0, p.notes-len(r.Cells)))...)
 	switch p.Kind {
 	case view.Chain:
 		if i > 0 {
@@ -161,11 +156,7 @@ func (p *picture) link(i int) {
 	if r.Mark != view.None {
 		p.text(svgPad, p.y, signs[r.Mark].sign, string(r.Mark))
 	}
-	indent := 0
-	if p.Kind == view.Tree {
-		indent = r.Depth * svgIndent
-	}
-	p.row(append(cells, r.Note), indent, "")
+	p.row(append(filled(r.Cells, p.notes), r.Note), p.indent(r), "")
 }
 
 // row writes the cells of a line, the first of them indented.
@@ -216,28 +207,12 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// maxWords is how many rows are put into words.
-const maxWords = 40
-
-// inWords says what the rows of a drawing are, for those who do not see it.
+// inWords says what the first rows of a drawing are, for those who do not see it.
 func inWords(d *view.Drawing) string {
 	var lines []string
-	for i, r := range d.Rows {
-		if i == maxWords {
-			lines = append(lines, diag.Count(len(d.Rows)-i, "row")+" more")
-			break
-		}
-		line := strings.Join(slices.DeleteFunc(slices.Clone(r.Cells), func(s string) bool { return s == "" }), ", ")
-		if r.Depth > 0 {
-			line = fmt.Sprintf("level %d: %s", r.Depth, line)
-		}
-		if r.Mark != view.None {
-			line += " (" + string(r.Mark) + ")"
-		}
-		if r.Note != "" {
-			line += ": " + r.Note
-		}
-		lines = append(lines, line)
+	for _, r := range d.Rows[:min(len(d.Rows), 40)] {
+		words := view.Join(slices.Concat(r.Cells, []string{string(r.Mark), r.Note})...)
+		lines = append(lines, strings.Repeat("> ", r.Depth)+words)
 	}
 	return strings.Join(lines, "; ")
 }
