@@ -8,7 +8,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// LookupRequest asks for the examination of one domain.
+// LookupRequest asks for the examination of one domain. It is a [diag.Name], for records that others include have names
+// such as _spf.example.com: [diag.MustName] makes one, and the method Name of a [diag.Domain].
 type LookupRequest struct {
 	Domain diag.Name   `json:"domain" doc:"domain, or name of an included record; no wildcard" example:"example.com"`
 	IP     diag.IP     `json:"ip,omitempty" doc:"address of a host; if given, what a receiver decides about it"`
