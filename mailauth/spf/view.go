@@ -31,7 +31,7 @@ func (r *LookupReport) View() *view.View {
 		v.Brief = view.Join(alone(r.AllQualifier), r.DNSLookups.text()+" lookups", r.Authorized.text())
 	}
 	if r.Tree != nil && len(r.Tree.Children) > 0 {
-		d := view.Drawing{Kind: view.Tree, Title: "Records and their lookups", Columns: []string{"record", "lookups", "addresses"}}
+		d := view.Drawing{Kind: view.Tree, Title: "Records and the lookups that they cost", Columns: []string{"record", "lookups", "hosts"}}
 		r.Tree.draw(&d, 0)
 		v.Draw(d)
 	}
@@ -73,11 +73,14 @@ func (n *NodeReport) draw(d *view.Drawing, depth int) {
 	case n.RedundantWith != "":
 		mark, note = view.Info, "adds nothing to "+n.RedundantWith
 	}
-	hosts := ""
+	cost, hosts := n.CumulativeLookups, ""
+	if depth > 0 {
+		cost++ // the term that leads here
+	}
 	if n.IP4AddressCount != nil && n.IP6NetworkCount != nil {
 		hosts = hostsText(*n.IP4AddressCount, *n.IP6NetworkCount)
 	}
-	d.Node(depth, mark, note, label, fmt.Sprint(n.CumulativeLookups), hosts)
+	d.Node(depth, mark, note, label, fmt.Sprint(cost), hosts)
 	for _, c := range n.Children {
 		c.draw(d, depth+1)
 	}
