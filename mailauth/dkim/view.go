@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -47,6 +46,9 @@ func (k *KeyFields) facts(v *view.View, found bool) {
 	if k.StringsCount > 0 {
 		v.Fact("record", fmt.Sprintf("%d bytes in %s", k.LengthBytes, diag.Count(k.StringsCount, "string")), "dkim.record")
 	}
+	if k.Revoked {
+		return
+	}
 	v.Fact("hashes", cmp.Or(strings.Join(k.HashAlgorithms, ", "), "any"), "dkim.hash")
 	v.Fact("used for", services(k.ServiceTypes), "dkim.service")
 	if k.Testing {
@@ -62,13 +64,12 @@ func (k *KeyFields) key() string {
 	switch p := k.PublicKey; {
 	case k.Revoked:
 		return "revoked"
-	case p == nil:
-		return string(k.KeyType) + ", not readable"
-	case p.Algorithm == pki.Ed25519:
-		return "Ed25519"
-	default:
-		return fmt.Sprintf("%s, %d bits", strings.ToUpper(string(p.Algorithm)), p.SizeBits)
+	case p != nil:
+		return p.Short()
+	case k.KeyType == unknownType:
+		return "of unknown type"
 	}
+	return strings.ToUpper(string(k.KeyType)) + ", not readable"
 }
 
 func services(types []string) string {
