@@ -53,16 +53,12 @@ func (r *Analysis) View() *view.View {
 
 // View is what a person sees of the report: the records to publish, one after the other.
 func (r *GenerateReport) View() *view.View {
-	v := view.Answer(r.Name, "DMARC record for "+diag.Count(len(r.Rollout), "step"))
-	if len(r.Rollout) == 1 {
-		v.Headline = "DMARC record"
+	v := view.Answer(r.Name, "The DMARC record can be published")
+	if n := len(r.Rollout); n > 1 {
+		v.Headline = fmt.Sprintf("Publish the DMARC record in %d steps", n)
+		v.Sub = "Begin with the first: the reports that arrive show whether the next step would lose mail."
 	}
-	v.Brief = r.Record
-	v.Sub = "Publish one record after the other: each shows whether the next would lose mail."
-	if len(r.Rollout) < 2 {
-		v.Sub = ""
-	}
-	v.Record = r.Record
+	v.Brief, v.Record = r.Record, r.Record
 	v.Judged(r.Findings)
 	v.Advise()
 	v.Fact("record", r.Record)
@@ -75,7 +71,7 @@ func (r *GenerateReport) View() *view.View {
 	}
 	var steps []view.Step
 	for _, s := range r.Rollout {
-		text := "Publish this record. "
+		text := fmt.Sprintf("Publish p=%s. ", s.Policy)
 		if s.DurationDays > 0 {
 			text = fmt.Sprintf("Publish p=%s for at least %s. ", s.Policy, diag.Count(s.DurationDays, "day"))
 		}
@@ -113,7 +109,7 @@ func (d *Details) facts(v *view.View) {
 func (d *Details) policy() string {
 	text := "p=" + string(d.Policy)
 	if d.Policy == "" {
-		text = "none that is valid"
+		return "not valid, receivers assume " + string(d.Effective.Policy)
 	}
 	if d.Percentage != nil && *d.Percentage < policy.DefaultPercentage {
 		text += fmt.Sprintf(" for %d%% of the mail", *d.Percentage)
@@ -174,7 +170,7 @@ func (e *Destination) text() (view.Mark, string) {
 	case e.Authorized == nil:
 		return view.Unknown, "not known"
 	case !*e.Authorized:
-		return view.Error, "none at " + e.RecordName + ", no reports are sent"
+		return view.Warning, "not given at " + e.RecordName
 	case e.Wildcard:
 		return view.Good, "for every domain"
 	}
