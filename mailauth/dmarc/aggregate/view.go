@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -16,7 +17,7 @@ func (r *Analysis) View() *view.View {
 	v.PublishAt("v=DMARC1", "_dmarc."+r.Policy.Domain+".", "TXT")
 	v.Fact("reported by", r.reporters(), "dmarc.report.errors")
 	if m := r.Metadata; m.BeginAt != nil && m.EndAt != nil {
-		v.Fact("about", m.BeginAt.UTC().Format(time.DateOnly)+" to "+m.EndAt.UTC().Format(time.DateOnly), "dmarc.report.time")
+		v.Fact("about", span(*m.BeginAt, *m.EndAt), "dmarc.report.time")
 	}
 	if r.Policy.Policy != "" {
 		v.Fact("policy", "p="+r.Policy.Policy, "dmarc.report.policy")
@@ -32,13 +33,46 @@ func (r *Analysis) View() *view.View {
 	v.Fact("handled", t.Dispositions.text(), "dmarc.report.legitimate", "dmarc.report.passed", "dmarc.report.forwarding")
 	v.Fact("enforcement", r.Enforcement.text())
 	v.Brief = view.Join(t.passed()+" pass", r.Enforcement.text())
-	d := view.Drawing{Kind: view.Bars, Title: "Messages by source", Columns: []string{"source", "messages", "pass", "what it is"}}
-	for _, s := range r.Sources {
-		mark, what := s.outcome()
-		d.Bar(s.MessageCount, mark, s.label(), fmt.Sprint(s.MessageCount), share(s.PassCount, s.MessageCount), what)
-	}
-	v.Draw(d)
+	v.Draw(r.bars())
 	return v
+}
+
+// span is the days that a report is about.
+func span(begin, end time.Time) string {
+	first, last := begin.UTC().Format(time.DateOnly), end.UTC().Format(time.DateOnly)
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}
+
+// bars draws the sources: those of one service that are alike are one.
+func (r *Analysis) bars() view.Drawing {
+	type kind struct {
+		label string
+		class Class
+	}
+	sums, numbers, order := map[kind]*Source{}, map[kind]int{}, []kind{}
+	for _, s := range r.Sources {
+		k := kind{cmp.Or(s.Service, s.address()), s.Classification}
+		if numbers[k]++; numbers[k] == 1 {
+			sums[k] = &Source{Classification: s.Classification}
+			order = append(order, k)
+		}
+		sums[k].MessageCount += s.MessageCount
+		sums[k].PassCount += s.PassCount
+		sums[k].Dispositions.None += s.Dispositions.None
+	}
+	slices.SortStableFunc(order, func(a, b kind) int { return cmp.Compare(sums[b].MessageCount, sums[a].MessageCount) })
+	d := view.Drawing{Kind: view.Bars, Title: "Messages by source", Columns: []string{"source", "messages", "pass", "kind"}}
+	for _, k := range order {
+		s, label := sums[k], k.label
+		if n := numbers[k]; n > 1 {
+			label += fmt.Sprintf(" (%d)", n)
+		}
+		d.Bar(s.MessageCount, s.mark(), label, fmt.Sprint(s.MessageCount), share(s.PassCount, s.MessageCount), string(s.Classification))
+	}
+	return d
 }
 
 // reporters are who reports.
@@ -88,29 +122,27 @@ func (e *Enforcement) text() string {
 	return diag.Count(e.MessageCountAtRisk, "message") + " might be lost"
 }
 
-// label is the address of the source, and whose it is.
-func (s *Source) label() string {
-	text := cmp.Or(s.SourceText, "no address")
+// address is that of the source.
+func (s *Source) address() string {
 	if s.SourceIP != nil {
-		text = s.SourceIP.String()
+		return s.SourceIP.String()
 	}
-	return text
+	return cmp.Or(s.SourceText, "no address")
 }
 
-// outcome says what the source is, and how its mail fares.
-func (s *Source) outcome() (view.Mark, string) {
-	what := view.Join(string(s.Classification), cmp.Or(s.Service, s.PTR))
+// mark says how the mail of the source fares.
+func (s *Source) mark() view.Mark {
 	switch {
 	case s.Classification == spoofing && s.Dispositions.None > 0:
-		return view.Warning, what
+		return view.Warning
 	case s.Classification == spoofing:
-		return view.None, what
+		return view.None
 	case s.PassCount == s.MessageCount:
-		return view.Good, what
+		return view.Good
 	case s.Classification == unclear:
-		return view.Unknown, what
+		return view.Unknown
 	case s.Classification == forwarding:
-		return view.Info, what
+		return view.Info
 	}
-	return view.Error, what
+	return view.Error
 }
