@@ -26,7 +26,7 @@ func (r *LookupReport) View() *view.View {
 	}
 	v.Fact("dmarc", r.DMARC.text(), "bimi.dmarc", "bimi.spf")
 	if r.Valid && !r.Declined {
-		v.Brief = view.Join("logo", r.certificate(), r.DMARC.text())
+		v.Brief = view.Join("logo", r.certificate(), "p="+string(r.DMARC.Policy))
 	}
 	return v
 }
@@ -57,7 +57,7 @@ func (r *LookupReport) logo() string {
 func (r *LookupReport) certificate() string {
 	switch c := r.Certificate; {
 	case c != nil && c.Certificate != nil:
-		return strings.ToUpper(string(c.Type)) + ", ends in " + view.Days(c.DaysRemaining, c.NotAfter)
+		return strings.ToUpper(string(c.Type)) + ", ends: " + c.Remaining()
 	case c != nil:
 		return r.CertificateURL + ": no certificate"
 	}
