@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -38,23 +37,23 @@ func (r *ParseReport) show(v *view.View) {
 	if c := r.Certificate; c != nil {
 		v.Fact("kind", kind(c), "cert_not_vmc", "markcert.type", "markcert.pilot")
 		v.Fact("mark", strings.TrimSpace(strings.Join([]string{string(c.MarkType), c.TrademarkCountry, c.TrademarkID}, " ")), "markcert.subject")
-		v.Fact("owner", called(c.Subject), "markcert.subject")
+		v.Fact("owner", c.Subject.Short(), "markcert.subject")
 		v.Fact("domains", diag.Series(c.SAN.DNS, 4), "cert_domain_mismatch", "markcert.names")
-		v.Fact("ends in", view.Days(c.DaysRemaining, c.NotAfter), "cert_expired", "markcert.validity")
+		v.Fact("ends", c.Remaining(), "cert_expired", "markcert.validity")
 		v.Fact("logo", embedded(c), "markcert.logotype", "markcert.logo")
 		v.Fact("authority", r.authority(), "markcert.chain")
 		v.Fact("logged", map[bool]string{true: "yes", false: "by no known log"}[c.CTLogged], "markcert.log")
 		if r.Valid {
-			v.Brief = view.Join(strings.ToUpper(string(c.Type)), "ends in "+view.Days(c.DaysRemaining, c.NotAfter))
+			v.Brief = view.Join(strings.ToUpper(string(c.Type)), "ends: "+c.Remaining())
 		}
 	}
-	d := view.Drawing{Kind: view.Chain, Title: "Certificates", Columns: []string{"subject", "issued by", "ends in"}}
+	d := view.Drawing{Kind: view.Chain, Title: "Certificates", Columns: []string{"subject", "issued by", "ends"}}
 	for _, c := range r.Chain {
 		mark := view.None
 		if c.Expired || c.NotYetValid {
 			mark = view.Error
 		}
-		d.Marked(mark, "", called(c.Subject), called(c.Issuer), view.Days(c.DaysRemaining, c.NotAfter))
+		d.Marked(mark, "", c.Subject.Short(), c.Issuer.Short(), c.Remaining())
 	}
 	v.Draw(d)
 }
@@ -67,11 +66,6 @@ func kind(c *Certificate) string {
 		return "common mark certificate (CMC)"
 	}
 	return "not known to be a mark certificate"
-}
-
-// called is what people call a subject.
-func called(n pki.Name) string {
-	return cmp.Or(n.CommonName, strings.Join(n.Organization, ", "), n.Raw)
 }
 
 func embedded(c *Certificate) string {
