@@ -74,12 +74,13 @@ func (c Coverage) text() string {
 
 // host is how the policy host answers.
 func (r *Report) host() string {
-	text, ends := fmt.Sprintf("HTTP %d", r.Policy.StatusCode), ""
+	text := fmt.Sprintf("HTTP %d", r.Policy.StatusCode)
 	if r.TLS == nil {
 		return text
 	}
+	text = view.Join(text, r.TLS.Version)
 	if len(r.TLS.Chain) > 0 {
-		ends = "certificate ends in " + view.Days(r.TLS.Chain[0].DaysRemaining, r.TLS.Chain[0].NotAfter)
+		text += " · certificate ends: " + r.TLS.Chain[0].Remaining()
 	}
-	return view.Join(text, r.TLS.Version, ends)
+	return text
 }
