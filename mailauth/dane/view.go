@@ -17,7 +17,11 @@ func (r *Report) View() *view.View {
 	d := view.Drawing{Kind: view.Tree, Title: "Servers and their TLSA records"}
 	for _, h := range r.Hosts {
 		mark, note := h.outcome()
-		d.Node(0, mark, note, h.Host)
+		ends := ""
+		if h.Certificate != nil {
+			ends = "ends: " + h.Certificate.Remaining()
+		}
+		d.Node(0, mark, note, h.Host, ends)
 		for _, t := range h.TLSA {
 			mark, note := t.outcome()
 			d.Node(1, mark, note, fmt.Sprintf("%d %d %d %s", t.Usage, t.Selector, t.Matching, diag.Clip(t.Data, 16)),
@@ -25,11 +29,6 @@ func (r *Report) View() *view.View {
 		}
 	}
 	v.Draw(d)
-	if len(r.Hosts) > 0 {
-		if c := r.Hosts[0].Certificate; c != nil {
-			v.Fact("certificate", "ends in "+view.Days(c.DaysRemaining, c.NotAfter), "dane.certificate")
-		}
-	}
 	if r.State == diag.Valid || r.State == diag.Warned {
 		v.Brief = fmt.Sprintf("%d of %s protected", r.Summary.ProtectedCount, diag.Count(r.Summary.HostCount, "server"))
 	}
