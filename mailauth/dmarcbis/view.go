@@ -3,6 +3,8 @@ package dmarcbis
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -17,6 +19,7 @@ func (r *CheckReport) View() *view.View {
 	v.PublishAt("v=DMARC1", "_dmarc."+cmp.Or(r.PolicyDomain, r.Domain.String())+".", "TXT")
 	if r.Analysis != nil {
 		v.Record = r.Analysis.Record
+		v.Fact("record", r.Analysis.Record)
 		v.Fact("policy", string(r.Analysis.Effective.Policy), "dmarcbis.policy", "dmarcbis.record.unusable")
 	}
 	v.Fact("policy of", r.PolicyDomain, "dmarcbis.record")
@@ -36,7 +39,8 @@ func (r *CheckReport) View() *view.View {
 	}
 	d := view.Drawing{Kind: view.Chain, Title: "Tree walk", Columns: []string{"name", "answer"}}
 	for _, s := range r.TreeWalk {
-		d.Marked(s.mark(), s.Detail, s.RecordName, cmp.Or(s.Record, s.Rcode, string(s.Outcome)))
+		mark, answer := s.outcome()
+		d.Marked(mark, s.Detail, s.RecordName, answer)
 	}
 	v.Draw(d)
 	return v
@@ -46,23 +50,26 @@ func (r *CheckReport) View() *view.View {
 func readiness(ready, compatible bool) string {
 	switch {
 	case ready && compatible:
-		return "for receivers of RFC 9989 and RFC 7489 alike"
+		return "yes, for receivers of RFC 9989 and RFC 7489 alike"
 	case ready:
-		return "for receivers of RFC 9989, while those of RFC 7489 do otherwise"
+		return "yes, while receivers of RFC 7489 act otherwise"
 	}
-	return "not for receivers of RFC 9989"
+	return "no"
 }
 
-func (s *WalkStep) mark() view.Mark {
+// outcome is what the query found.
+func (s *WalkStep) outcome() (view.Mark, string) {
 	switch s.Outcome {
-	case policy.Recorded, policy.Stopped:
-		return view.Good
+	case policy.Recorded:
+		return view.Good, "record"
+	case policy.Stopped:
+		return view.Good, "record, the walk ends"
 	case policy.Skipped:
-		return view.Error
+		return view.Error, "none that counts"
 	case policy.Failed:
-		return view.Unknown
+		return view.Unknown, "not known"
 	}
-	return view.Optional
+	return view.Optional, "no record"
 }
 
 // View is what a person sees of the report: the record to publish, and what becomes of each tag.
@@ -88,15 +95,20 @@ func (r *MigrateReport) View() *view.View {
 	if r.Changed {
 		v.Fact("after", r.Migrated)
 	}
+	treated := map[string][]string{}
 	for _, c := range r.Comparisons {
 		if c.Change != same {
-			v.Fact(strings.ReplaceAll(string(c.Scope), "_", " "), c.Before.text()+" → "+c.After.text(), "dmarcbis.migrate.stricter")
+			text := c.Before.text() + " → " + c.After.text()
+			treated[text] = append(treated[text], strings.ReplaceAll(string(c.Scope), "_", " "))
 		}
 	}
-	d := view.Drawing{Kind: view.Table, Title: "Changes", Columns: []string{"tag", "before", "after"}}
+	for _, text := range slices.Sorted(maps.Keys(treated)) {
+		v.Fact("applied", text+" ("+diag.Series(treated[text], 3)+")", "dmarcbis.migrate.stricter")
+	}
+	d := view.Drawing{Kind: view.Table, Title: "Changes", Columns: []string{"tag", "what becomes of it"}}
 	for _, c := range r.Changes {
 		if c.Action != Keep {
-			d.Row(c.Tag, cmp.Or(c.Before, "–"), cmp.Or(c.After, "–")).Note = c.Reason
+			d.Row(c.Tag, cmp.Or(c.Before, "absent")+" → "+cmp.Or(c.After, "removed")).Note = c.Reason
 		}
 	}
 	v.Draw(d)
