@@ -2,7 +2,6 @@ package hostedspf
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -12,16 +11,13 @@ import (
 // View is what a person sees of the report.
 func (r *ListReport) View() *view.View {
 	v := view.Answer("hosted SPF", diag.Count(r.Total, "profile"))
-	d := view.Drawing{Kind: view.Table, Title: "Profiles", Columns: []string{"domain", "id", "networks", "lookups", "resolved"}}
-	failed := 0
+	d := view.Drawing{Kind: view.Table, Title: "Profiles", Columns: []string{"domain", "id", "lookups", "resolved"}}
 	for _, p := range r.Profiles {
+		mark, note := p.outcome()
+		d.Marked(mark, note, p.Domain.String(), p.ID, p.lookups(), moment(p.LastResolvedAt))
 		if p.Status == Failed {
-			failed++
+			failed(v, p.Domain.String()+": "+p.LastError)
 		}
-		d.Marked(p.Status.mark(), p.note(), p.Domain.String(), p.ID, fmt.Sprint(p.IP4Count+p.IP6Count), p.lookups(), moment(p.LastResolvedAt))
-	}
-	if failed > 0 {
-		v.Sub = fmt.Sprintf("%d of these failed last; the last good records stay published.", failed)
 	}
 	if r.HasMore {
 		v.Fact("shown", fmt.Sprintf("%d of %d", len(r.Profiles), r.Total))
@@ -36,26 +32,36 @@ func (p *Profile) View() *view.View {
 	switch {
 	case p.Status == Failed:
 		v.Headline, v.Sub = "The last resolution failed", lastGood
+		failed(v, p.LastError)
 	case p.Status == Paused:
 		v.Headline = "The profile is paused: its records stay as they are"
 	case p.FlattenedRecord == "":
-		v.Headline = "Nothing is published yet"
+		v.Headline, v.Optional = "Nothing is published yet", true
 	}
 	v.Brief = v.Headline
 	p.show(v)
 	return v
 }
 
+// failed adds that a resolution failed.
+func failed(v *view.View, why string) {
+	v.Judged([]diag.Finding{{Severity: diag.Error, Title: "The last resolution failed", Detail: why,
+		Advice: "Resolve the profile now: the reply says what is wrong, and what to do."}})
+	v.Advise()
+}
+
 // show adds the facts of the profile, and its records.
 func (p *Profile) show(v *view.View) {
 	v.Fact("profile", view.Join(p.ID, string(p.Status)))
 	v.Fact("source", p.SourceRecord, "spf.hosted.source", "spf.hosted.all")
-	v.Fact("include", "include:"+p.IncludeHost.String(), "spf.hosted.domain")
+	v.Fact("include host", p.IncludeHost.String(), "spf.hosted.domain")
 	v.Fact("networks", fmt.Sprintf("%d IPv4, %d IPv6", p.IP4Count, p.IP6Count), "spf.hosted.stays")
 	v.Fact("lookups", p.lookups(), "spf.hosted.lookups")
-	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), every(p.IntervalSeconds)))
+	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), "every "+diag.Span(time.Duration(p.IntervalSeconds)*time.Second)))
 	v.Fact("changed", moment(p.LastChangedAt))
-	v.Fact("error", p.LastError)
+	if p.Status != Failed { // which a finding tells
+		v.Fact("error", p.LastError)
+	}
 	d := view.Drawing{Kind: view.Table, Title: "Published records", Columns: []string{"name", "bytes", "record"}}
 	for _, r := range p.Records {
 		d.Row(r.Name, fmt.Sprint(r.LengthBytes), diag.Clip(r.Value, 200))
@@ -65,18 +71,21 @@ func (p *Profile) show(v *view.View) {
 
 // View is what a person sees of the report.
 func (r *HistoryReport) View() *view.View {
-	changed, failed := 0, 0
+	changed, failures := 0, 0
 	d := view.Drawing{Kind: view.Table, Title: "Resolutions, newest first", Columns: []string{"time", "outcome", "networks", "lookups"}}
 	for _, one := range r.Items {
 		switch one.Status {
 		case ResolutionChanged:
 			changed++
 		case ResolutionFailed:
-			failed++
+			failures++
 		}
 		d.Marked(one.mark(), one.note(), moment(one.ResolvedAt), string(one.Status), fmt.Sprint(one.IP4Count+one.IP6Count), fmt.Sprint(one.DNSLookups))
 	}
-	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed", diag.Count(len(r.Items), "resolution"), changed, failed))
+	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed", diag.Count(len(r.Items), "resolution"), changed, failures))
+	if len(r.Items) > 0 && r.Items[0].Status == ResolutionFailed {
+		failed(v, r.Items[0].Error)
+	}
 	if r.HasMore {
 		v.Sub = "There are older ones on the next page."
 	}
@@ -88,6 +97,9 @@ func (r *HistoryReport) View() *view.View {
 func (r *StatsReport) View() *view.View {
 	w := &r.Windows
 	v := view.Answer(r.ProfileID, fmt.Sprintf("%d of %s succeeded in 30 days", w.Last30d.Successes, diag.Count(w.Last30d.Resolutions, "resolution")))
+	if w.Last30d.Resolutions == 0 {
+		v.Headline, v.Optional = "Not resolved in the last 30 days", true
+	}
 	d := view.Drawing{Kind: view.Table, Title: "Resolutions",
 		Columns: []string{"span", "number", "failed", "changes", "networks", "p95", "most lookups"}}
 	for _, one := range []struct {
@@ -113,27 +125,34 @@ func (r *ResolveReport) View() *view.View {
 	v := view.Of(r.Profile.Domain.String(), r.Verdict)
 	v.Partial = r.Partial
 	v.PublishAt("v=spf1", r.Profile.Domain.FQDN(), "TXT")
-	v.Fact("outcome", view.Join(string(r.Resolution.Status), r.Resolution.note()))
+	outcome := string(r.Resolution.Status)
+	if r.Resolution.Error == "" {
+		outcome = view.Join(outcome, r.Resolution.note())
+	}
+	v.Fact("outcome", outcome)
 	r.Profile.show(v)
 	return v
 }
 
-func (s Status) mark() view.Mark {
-	return map[Status]view.Mark{Active: view.Good, Paused: view.Optional, Failed: view.Error}[s]
+// outcome is how the profile is, for a line.
+func (p *Profile) outcome() (view.Mark, string) {
+	switch {
+	case p.Status == Failed:
+		return view.Error, p.LastError
+	case p.Status == Paused:
+		return view.Optional, "paused"
+	case p.FlattenedRecord == "":
+		return view.Optional, "not resolved yet"
+	}
+	return view.Good, ""
 }
 
-func (p *Profile) note() string {
-	if p.LastError != "" {
-		return p.LastError
-	}
-	if p.Status == Paused {
-		return "paused"
-	}
-	return ""
-}
-
+// lookups are those of the source record, and of the flattened one once there is one.
 func (p *Profile) lookups() string {
-	return fmt.Sprintf("%d, flattened %d", p.LookupsBefore, p.LookupsAfter)
+	if p.FlattenedRecord == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d → %d", p.LookupsBefore, p.LookupsAfter)
 }
 
 func (r *Resolution) mark() view.Mark {
@@ -160,10 +179,6 @@ func moment(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02 15:04")
-}
-
-func every(seconds int) string {
-	return "every " + strings.TrimPrefix(diag.Span(time.Duration(seconds)*time.Second), "1 ")
 }
 
 // number is one that there may not be.
