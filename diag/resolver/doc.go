@@ -1,29 +1,29 @@
-// Package resolver asks name servers. It puts DNS messages (RFC 1035) on the wire over UDP, TCP, TLS
-// (RFC 7858) and HTTPS (RFC 8484), and brings back what was heard.
+// Package resolver is a DNS client (RFC 1035) over UDP, TCP, TLS (RFC 7858) and HTTPS (RFC 8484): call
+// [Client.Exchange].
 //
 // # The protocol in short
 //
-// A DNS message is a header, a question and three lists of records. A client sends a message with the question alone,
-// and the server sends it back with the lists filled and a code: NOERROR, NXDOMAIN for a name that does not exist,
-// SERVFAIL for a server that could not find out. Over UDP a message is one datagram; anyone can forge one, so a client
-// makes its queries hard to guess (a random identifier, a random port, optionally random letter case in the name) and
-// believes only replies that repeat all of it (RFC 5452). What does not fit into a datagram comes back cut off, with
-// the bit TC set, and is asked for again over TCP, where each message follows its length in two bytes and many may be
-// under way at once, answered in any order (RFC 7766). EDNS (RFC 6891) lets a client say how large a datagram it takes,
-// and carries the wish for signatures (DO).
+// A DNS message is a header, a question and three lists of records. A client sends the question, and the server
+// returns it with the lists filled and a response code: NOERROR, NXDOMAIN for a name that does not exist, SERVFAIL
+// if it could not find out. Over UDP a message is one datagram, which anyone can forge; clients therefore make
+// queries hard to guess (a random ID, a random port, optionally random letter case in the name) and accept only
+// replies that repeat all of it (RFC 5452). A reply that does not fit into a datagram is truncated, with the TC bit
+// set, and is asked for again over TCP, where each message follows its length in two octets, and many may be pending
+// at once, answered in any order (RFC 7766). EDNS (RFC 6891) lets a client announce the datagram size it accepts and
+// request signatures (DO).
 //
 // # How to use it
 //
-// A [Client] asks servers, and its zero value asks those of the system:
+// The zero [Client] asks the name servers of the system:
 //
 //	var client resolver.Client
 //	defer client.Close()
 //	reply, err := client.Exchange(ctx, new(dns.Msg).SetQuestion("example.com.", dns.TypeMX))
 //
-// It reports what it heard. NXDOMAIN and SERVFAIL are replies; only silence is an error, so that
-// "there is no record" and "the server did not say" stay different answers. [Client.Ask] asks one
-// server of the caller's choice. A [Cache] stands in front of a Client, or of anything else with an
-// Exchange method. A [Trace] in the context collects which servers were asked and how they answered.
+// Exchange reports what was received. NXDOMAIN and SERVFAIL are replies; only the absence of a reply is an error, so
+// "no record" and "no answer" stay distinct. [Client.Ask] asks one given server. A [Cache] stands before a Client,
+// or anything else with an Exchange method. An [Iterator] resolves by itself from the root servers, on top of
+// [Client.Ask]. A [Trace] in the context records the servers asked and their answers.
 //
 // # How it is built
 //
@@ -41,9 +41,6 @@
 //	trace.go       the record of what was asked
 //	public.go      well-known public resolvers
 //
-// An [Iterator] walks from the root servers down to an answer by itself, on top of [Client.Ask].
-//
-// Sockets have no goroutines of their own: among the callers that wait for replies on one, one reads,
-// for itself and for the others, and passes the duty on when it leaves. Only the connections of HTTPS
-// have some, which [Client.Close] ends.
+// Sockets have no goroutines of their own: among the callers waiting on a socket, one reads for all, and hands over
+// when it leaves. Only HTTPS connections have goroutines, which [Client.Close] ends.
 package resolver

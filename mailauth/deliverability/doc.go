@@ -1,4 +1,4 @@
-// Package deliverability scores how likely mail of a domain is to be accepted: call [Score] with a domain or an address.
+// Package deliverability scores how likely a domain's mail is to be accepted: call [Score] with a domain or an address.
 //
 // # What counts
 //

@@ -28,23 +28,23 @@
 // that applies decides, and is reported as the source's [Reason]:
 //
 //  1. Its From fields name other domains than the report is about: unknown.
-//  2. SPF passed for the domain: legitimate, for the owner's record lists it.
-//  3. It is known as forwarder, mailing list or gateway, or the receiver says so of most of its messages: forwarding.
-//  4. Signatures of the domain passed. At a known service the owner set them up: legitimate. Where SPF passed for nobody,
-//     or the same selector signs at a source that SPF lists, the mail was passed on: forwarding. Else it is another
-//     service of the owner: legitimate.
+//  2. SPF passed for the domain: legitimate, since the owner's record lists it.
+//  3. It is a known forwarder, mailing list or gateway, or the receiver says so of most of its messages: forwarding.
+//  4. Signatures of the domain passed. At a known service the owner set them up: legitimate. If SPF passed for no
+//     domain, or the same selector signs at a source that SPF lists, the mail was passed on: forwarding. Otherwise
+//     it is another service of the owner: legitimate.
 //  5. Nothing passed for the domain, but it is a service of package provider: unlisted, and to be set up. A mailbox
 //     provider that is known by its address alone forwards.
 //  6. A domain of the same organization passed that is not aligned: legitimate.
 //  7. policy_evaluated says pass where no result does: unknown.
 //  8. Signatures of the domain that pass elsewhere are broken here: forwarding if the return path is another's.
-//  9. Another domain passed: unknown. It may be a service that the table does not know, or anybody.
+//  9. Another domain passed: unknown. It may be a service that the table does not know, or anyone.
 //  10. The receiver could not check, or does not say what it found: unknown.
-//  11. Nothing is authenticated, but it is in the network of a source that passes, has a confirmed name below the domain,
-//     or sends when the domain's own servers do: unlisted.
-//  12. The domain's own mail is signed, so that this is not forwarded, and there is evidence: an SPF record says that the
-//     source may not send, or it is one of many networks with a few messages each: spoofing.
-//  13. Else unknown: a server that nobody listed and a forger look alike.
+//  11. Nothing is authenticated, but it is in the network of a source that passes, has a confirmed name below the
+//     domain, or sends when the domain's own servers do: unlisted.
+//  12. The domain's own mail is signed, so this is not forwarded, and there is evidence: the SPF record forbids the
+//     source, or it is one of many networks with a few messages each: spoofing.
+//  13. Otherwise unknown: an unlisted server and a forger look alike.
 //
 // A policy may be enforced when hardly any mail would be lost but that of sources with evidence of forgery;
 // [Enforcement] names what might be lost.
