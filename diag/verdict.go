@@ -165,7 +165,7 @@ type CategoryScore struct {
 	Max    int `json:"max" min:"0" doc:"points that could be earned"`
 }
 
-// Breakdown shows how a score came about: earned of max in percent, less the penalty by which the gravest failed rule
+// Breakdown shows how a score was computed: earned of max in percent, less the penalty by which the gravest failed rule
 // capped it, or by which faults cost more than their points. Without a score it is empty.
 type Breakdown struct {
 	Earned     int                      `json:"earned" min:"0" doc:"points earned"`
@@ -177,7 +177,7 @@ type Breakdown struct {
 // Priority ranks recommendations.
 type Priority string
 
-// The priorities: high mends an error or worse, medium a warning, low the rest.
+// The priorities: high fixes an error or worse, medium a warning, low the rest.
 const (
 	High   Priority = "high"
 	Medium Priority = "medium"

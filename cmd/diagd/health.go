@@ -91,7 +91,7 @@ func (a *app) healthCommand() *cobra.Command {
 }
 
 const (
-	// healthTime is shorter than the time-out of the image's HEALTHCHECK.
+	// healthTime is shorter than the timeout of the image's HEALTHCHECK.
 	healthTime  = 3 * time.Second
 	openapiPath = httpapi.Prefix + "/openapi.json"
 )

@@ -90,7 +90,7 @@ func (w *World) Queries() []Query {
 	return slices.Clone(w.log.queries)
 }
 
-// Connections lists the connections so far, in order, with those that did not come about: at least the last 50,000.
+// Connections lists the connections so far, in order, failed ones included: at least the last 50,000.
 func (w *World) Connections() []Connection {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()

@@ -122,7 +122,7 @@ func (n *network) close() {
 	n.running.Wait()
 }
 
-// A dialError is a connection that did not come about.
+// A dialError is a connection that could not be made.
 func dialError(network string, addr netip.AddrPort, err error) error {
 	return &net.OpError{Op: "dial", Net: network, Addr: netAddr(network, addr), Err: err}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // trip is how long a round trip lasts while round trips are counted: long enough that no work of the
-// processor matters, short enough that few time-outs are reached.
+// processor matters, short enough that few timeouts are reached.
 const trip = 100 * time.Millisecond
 
 // RoundTrips counts how many exchanges with the world, one after the other, a diagnostic has to wait for: its critical

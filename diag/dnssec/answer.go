@@ -10,7 +10,7 @@ import (
 // maxAliases bounds the aliases that are followed, as BIND and unbound do.
 const maxAliases = 11
 
-// A conclusion is what became of a question.
+// A conclusion is the outcome of a query.
 type conclusion struct {
 	statusCause
 	rcode   int

@@ -58,7 +58,7 @@ type Judgement struct {
 	Denial *Denial
 }
 
-// Checked reports whether the judgement came about: it is false if the zone asks for more checks than
+// Checked reports whether a judgement was reached: it is false if the zone asks for more checks than
 // any real one does.
 func (j Judgement) Checked() bool { return j.Fault == nil || j.Fault.Code != codeWork }
 

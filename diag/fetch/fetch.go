@@ -46,7 +46,7 @@ type Result struct {
 	Truncated     bool   // there is more of the body
 	TransferBytes int64  // bytes of the body as they came
 	Encoding      string // content coding in which it came, empty if none
-	// TLS is that of the last hop that was tried, even if it ended there; nil if none came about.
+	// TLS is that of the last hop that was tried, even if it ended there; nil if none was made.
 	TLS    *pki.TLS
 	Timing Timing // of the last hop
 

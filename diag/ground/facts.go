@@ -70,7 +70,7 @@ const day = 24 * time.Hour
 
 // Ends grades a certificate that is still valid by what is left of its lifetime (CONTRACT 1.7): [diag.Error] from the
 // smaller of 7 days and an eighth of it, [diag.Warning] from the smaller of 14 days and a quarter, else [diag.Info]. A
-// certificate of six days is well when two are left.
+// certificate of six days is fine with two left.
 func Ends(notBefore, notAfter, now time.Time) diag.Severity {
 	life, left := notAfter.Sub(notBefore), notAfter.Sub(now)
 	switch {

@@ -157,7 +157,7 @@ func readMask(input *cryptobyte.String, h *crypto.Hash) bool {
 		id.String() == "1.2.840.113549.1.1.8" && readHash(&body, h)
 }
 
-// A Validity is what became of a signature.
+// A Validity is the result of verifying a signature.
 type Validity int
 
 // The outcomes of checking a signature.

@@ -35,7 +35,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// Result is what became of a chain.
+// Result is the result of validating a chain.
 type Result struct {
 	Result State  `json:"result" doc:"state of the chain"`
 	Reason string `json:"reason,omitempty" doc:"why the chain is not valid, or why that is not known"`

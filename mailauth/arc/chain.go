@@ -15,7 +15,7 @@ import (
 // MaxSets bounds the sets of a chain: one with more has failed (RFC 8617 section 5.1.1.2).
 const MaxSets = 50
 
-// State is what became of a chain (RFC 8617 section 4.4), also in the tag cv.
+// State is the validation state of a chain (RFC 8617 section 4.4), also in the tag cv.
 type State string
 
 // The states.

@@ -27,7 +27,7 @@ func (Word) Values() []string {
 	return diag.Values(None, Pass, Fail, Policy, Neutral, TempError, PermError, Unchecked)
 }
 
-// A Result is what became of one DKIM-Signature. Its cryptographic verdict is in BodyHashOK and SignatureOK, what
+// A Result is the verification of one DKIM-Signature. Its cryptographic verdict is in BodyHashOK and SignatureOK, what
 // else speaks for or against it in Issues; Result sums up both.
 type Result struct {
 	Domain   string `json:"domain" doc:"the signing domain (d=), as A-labels; empty if it is not valid"`

@@ -355,7 +355,7 @@ func (m *migration) order() {
 	}
 }
 
-// changes lists what became of each tag, in the order of the original, and then what is new.
+// changes lists what was done with each tag, in the order of the original, and then what is new.
 func (m *migration) changes() []Change {
 	var list []Change
 	original := policy.DraftOf(&m.before.List)

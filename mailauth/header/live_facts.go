@@ -25,7 +25,7 @@ const (
 // Values lists the judgements.
 func (Authenticity) Values() []string { return diag.Values(likely, unlikely, notDecided) }
 
-// A Conclusion says whether a message is authentic, with reasons that can be read out.
+// A Conclusion says whether a message is authentic, with reasons that can be shown to users.
 type Conclusion struct {
 	Authentic Authenticity `json:"authentic" doc:"whether the message comes from the domain that its From field shows"`
 	SendingIP string       `json:"sending_ip,omitempty" doc:"address of the server that delivered the message to the receiver's side"`
@@ -87,7 +87,7 @@ type SPFResult struct {
 	Reason      string       `json:"reason,omitempty" doc:"why there is no record, or why it could not be evaluated"`
 }
 
-// DKIMResult is what became of a signature.
+// DKIMResult is the result of verifying a signature.
 type DKIMResult struct {
 	dkim.Result
 	Aligned    bool `json:"aligned" doc:"whether the signing domain is aligned with that of the author"`

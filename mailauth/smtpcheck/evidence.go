@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
-// A fate is what became of the attempt to speak with a server. Each server has one, so that one fault is told once.
+// A fate is the outcome of the attempt to talk to a server. Each server has one, so that one fault is told once.
 type fate int
 
 // The fates.

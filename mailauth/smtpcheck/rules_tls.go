@@ -97,7 +97,7 @@ var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable(
 	return said(broken, "chooses the cipher suite "+s.tls.CipherSuite)
 })}
 
-// handshakeFailed reports whether TLS was begun and did not come about.
+// handshakeFailed reports whether TLS was begun and failed.
 func (s *server) handshakeFailed() bool {
 	return s.tlsFault != nil && s.tlsFault.Step == smtp.StepTLS && !s.cutShort()
 }

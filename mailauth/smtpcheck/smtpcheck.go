@@ -140,7 +140,7 @@ type Extension struct {
 	Params []string `json:"params" doc:"parameters as sent"`
 }
 
-// StartTLS tells how encryption came about.
+// StartTLS tells how encryption was started.
 type StartTLS struct {
 	Advertised bool   `json:"advertised" doc:"whether EHLO lists STARTTLS"`
 	Negotiated bool   `json:"negotiated" doc:"whether TLS was established by STARTTLS"`

@@ -112,7 +112,7 @@ const (
 	maxFaults = 10
 )
 
-// outcome is what became of an account at the close.
+// outcome is what the close did for an account.
 type outcome int
 
 const (

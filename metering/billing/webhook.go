@@ -17,7 +17,7 @@ import (
 const maxAnswer = 64 << 10
 
 // WebhookBiller hands invoices to a payment service: it posts each as JSON, with the header Idempotency-Key.
-// The receiver answers in JSON what became of the payment:
+// The receiver answers in JSON the outcome of the payment:
 //
 //	{"schema_version": "1", "status": "paid", "reference": "pi_1"}
 //	{"schema_version": "1", "status": "declined", "error": "the card has expired"}

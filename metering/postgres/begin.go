@@ -248,7 +248,7 @@ func (t *taken) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun], n
 	t.queueClaims(batch, g, now)
 }
 
-// decide tells each job what became of it, in the order in which they came, and returns what was granted, and
+// decide tells each job its outcome, in the order in which they came, and returns what was granted, and
 // whether a job was refused for want of credits.
 func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants grants, refused bool) {
 	if !t.known {

@@ -43,7 +43,7 @@ func gather(ctx context.Context, env *diag.Env, ask fetch.Request) (*evidence, e
 	return e, nil
 }
 
-// next says where a document leads. Browsers heed the Refresh field first, and then the first meta element.
+// next says where a document leads. Browsers follow the Refresh field first, and then the first meta element.
 func (e *evidence) next(h fetch.Hop, body []byte) fetch.Lead {
 	lead := fetch.Refresh(h.Header)
 	if lead.Type == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Result is what became of a query.
+// A Result is the outcome of a query.
 type Result int
 
 // The results. Only Answered comes with a message.

@@ -105,7 +105,7 @@ func (e *evidence) failure() string {
 	return diag.Quote(strings.TrimSuffix(e.fetched.Result.Err.Message, "."))
 }
 
-// handshakes are the TLS connections that came about.
+// handshakes are the TLS connections that were made.
 func (e *evidence) handshakes() []*pki.TLS {
 	var list []*pki.TLS
 	for _, h := range e.fetched.Result.Hops {

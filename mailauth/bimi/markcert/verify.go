@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// A trust is what became of following a chain to a root.
+// A trust is the result of following a chain to a root.
 type trust struct {
 	Trusted    bool // it leads to a root of the list, and every certificate is valid now
 	Recognized bool // it leads there at a time at which all were or will be valid

@@ -112,7 +112,7 @@ type Totals struct {
 	SourceCount      int          `json:"source_count" min:"0" doc:"different addresses"`
 }
 
-// Dispositions are messages by what became of them.
+// Dispositions count messages by what was done with them.
 type Dispositions struct {
 	None       int64 `json:"none" min:"0" doc:"delivered as if there were no policy"`
 	Quarantine int64 `json:"quarantine" min:"0" doc:"put into the spam folder, or the like"`

@@ -115,7 +115,7 @@ type SPFAuth struct {
 	HumanResult string // RFC 9990
 }
 
-// A Disposition is what became of the messages.
+// A Disposition is what was done with the messages.
 type Disposition string
 
 // The dispositions (RFC 7489 appendix C, RFC 9990 section 3.1.1.8).

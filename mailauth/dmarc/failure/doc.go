@@ -7,7 +7,7 @@
 //   - text for people,
 //   - message/feedback-report, fields for programs: Feedback-Type says what the report is about, Auth-Failure which
 //     mechanism failed, Identity-Alignment which of DKIM and SPF passed for an aligned domain, Source-IP who sent,
-//     Delivery-Result what became of the message,
+//     Delivery-Result what was done with the message,
 //   - the message itself (message/rfc822) or its header (text/rfc822-headers), often redacted (RFC 6590).
 //
 // Many reports deviate: parts of other types, fields with values of a program's own, nothing but text. They are read

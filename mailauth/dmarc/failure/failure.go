@@ -40,7 +40,7 @@ const (
 	adsp      Failure = "adsp"      // historic (RFC 5617)
 )
 
-// A Delivery is what became of the message (RFC 6591 section 3.2.2).
+// A Delivery is what was done with the message (RFC 6591 section 3.2.2).
 type Delivery string
 
 // The registered results.

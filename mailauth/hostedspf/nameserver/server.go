@@ -41,7 +41,7 @@ type Config struct {
 	Signing []SigningKey
 
 	notifyWait time.Duration // set by tests
-	// Observe is told what became of each question: the name of the code of the answer, or dropped. It may be nil.
+	// Observe is told the outcome of each query: the name of the code of the answer, or dropped. It may be nil.
 	Observe func(outcome string)
 }
 

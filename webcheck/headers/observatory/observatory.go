@@ -49,7 +49,7 @@ type CORS struct {
 	Header http.Header
 }
 
-// A Result is a grade and how it came about.
+// A Result is a grade and how it was computed.
 type Result struct {
 	Version     int    `json:"version" doc:"version of the algorithm of the HTTP Observatory"`
 	Score       int    `json:"score" min:"0" max:"200" doc:"points, above 100 with bonuses"`
