@@ -23,7 +23,7 @@ type Listener struct {
 	// MaxConnections is how many connections may be open at once; those beyond are closed at once, which
 	// clients notice earlier than that nobody accepts them. 0 means any number.
 	MaxConnections int
-	// Secure says that TLS is spoken. Without it, a connection too many is told so.
+	// Secure says that TLS is spoken. Without it, a connection too many gets a reply that says so.
 	Secure bool
 	// Log hears once a minute that there are too many connections. Nil means silence.
 	Log *slog.Logger

@@ -25,10 +25,10 @@ type GateConfig struct {
 // An Observer hears of what a [Gate] does with requests, for notifications. It is called on their way, by many
 // goroutines at once, and must neither block nor keep what it is given.
 type Observer interface {
-	// Settled is told of the balance behind each charge.
+	// Settled receives the balance after each charge.
 	Settled(account AccountID, b Balance)
 
-	// Refused is told of a request that was refused by its token bucket (a [*RefusedError]) or for want of
+	// Refused receives a request that was refused by its token bucket (a [*RefusedError]) or for want of
 	// credits (a [*QuotaError]).
 	Refused(c *Caller, err error)
 }

@@ -171,7 +171,7 @@ func (p *parser) fault(text string) {
 	}
 }
 
-// The bounds of the departures that are told of one field, and of what each quotes, in bytes.
+// The bounds of the deviations reported of one field, and of what each quotes, in bytes.
 const (
 	maxFaults = 20
 	maxQuoted = 40

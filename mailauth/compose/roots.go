@@ -92,7 +92,7 @@ var roots = map[diag.Code]root{
 	"bimi.dmarc.percentage.reject": {causes: []string{"dmarc.policy.sampled"}},
 }
 
-// Follows reports whether a fault is left out of a whole where another one is told.
+// Follows reports whether a fault is left out of a whole if another one is reported.
 func Follows(consequence, cause diag.Code) bool {
 	return slices.ContainsFunc(roots[consequence].causes, func(begin string) bool { return strings.HasPrefix(string(cause), begin) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// What a [Scheduler] does unless it is told otherwise.
+// The defaults of a [Scheduler].
 const (
 	// defaultWorkers is how many profiles are resolved at once. Each asks up to a hundred questions.
 	defaultWorkers = 4

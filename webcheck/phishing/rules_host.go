@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/idn"
 )
 
-// The sizes from which a host is told.
+// The sizes from which a host is reported.
 const (
 	longHost    = 30 // characters
 	manyLabels  = 3  // below the registrable domain, without www

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// The ages below which a certificate or a registration is told, in days.
+// The ages below which a certificate or a registration is reported, in days.
 const (
 	freshCertificate = 7   // most phishing sites get one on their first day
 	newDomain        = 30  // half of the domains that are registered for phishing are used within a month

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The lengths from which a URL is told, in characters. Browsers on phones show some 30.
+// The lengths from which a URL is reported, in characters. Browsers on phones show some 30.
 const (
 	longURL     = 90
 	veryLongURL = 180
