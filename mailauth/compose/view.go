@@ -1,14 +1,14 @@
 package compose
 
 import (
-	"cmp"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// maxShown bounds what a line says of a part, in bytes.
-const maxShown = 100
+// maxShown bounds the record that stands for a part in a line, in bytes.
+const maxShown = 80
 
 // Mark is how the part stands in a view of the whole.
 func (s *Summary) Mark() view.Mark {
@@ -18,12 +18,21 @@ func (s *Summary) Mark() view.Mark {
 	return view.Of("", diag.Verdict{State: s.State, Findings: s.Findings}).Mark()
 }
 
-// Brief is the part in a line: what is wrong with it, or else its record.
+// Brief is the part in a line: what is wrong with it, or else its record if that is short.
 func (s *Summary) Brief() string {
-	if m := s.Mark(); m == view.Good || m == view.Info {
-		return cmp.Or(diag.Clip(s.Record, maxShown), s.Headline)
+	if s.Mark() == view.Good && strings.HasPrefix(s.Record, "v=") && len(s.Record) <= maxShown {
+		return s.Record
 	}
 	return s.Headline
+}
+
+// Publish says where the values belong that the parts of a whole suggest.
+func Publish(v *view.View, d diag.Domain) {
+	for begins, name := range map[string]string{
+		"v=spf1": "", "v=DMARC1": "_dmarc.", "v=STSv1": "_mta-sts.", "v=TLSRPTv1": "_smtp._tls.", "v=BIMI1": "default._bimi.",
+	} {
+		v.PublishAt(begins, name+d.FQDN(), "TXT")
+	}
 }
 
 // Draw adds the row of the part to a view of the whole, if there is a part. What is known beside its summary comes first.

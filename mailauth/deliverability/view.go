@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/compose"
 )
@@ -12,7 +13,11 @@ import (
 func (r *Report) View() *view.View {
 	v := view.Of(cmp.Or(r.Email, r.Domain.String()), r.Verdict)
 	v.Partial = r.Partial
-	d := view.Drawing{Kind: view.Bars, Title: "Points", Columns: []string{"part", "points", "outcome"}}
+	compose.Publish(v, r.Domain)
+	if r.State == diag.Missing { // there is no such domain
+		return v
+	}
+	d := view.Drawing{Kind: view.Bars, Title: "Points", Columns: []string{"part", "points"}}
 	c := &r.Components
 	c.SPF.draw(&d, compose.SPF)
 	c.DKIM.draw(&d, compose.DKIM)
@@ -24,8 +29,17 @@ func (r *Report) View() *view.View {
 	if b.Max > 0 {
 		v.Fact("earned", fmt.Sprintf("%d of %d points", b.Earned, b.Max))
 	}
-	if b.Penalty > 0 {
-		v.Fact("capped", fmt.Sprintf("%d points less: an average must not hide a fault", b.Penalty))
+	switch {
+	case b.Penalty > 0 && len(v.Findings) > 0:
+		v.Fact("capped", diag.Count(b.Penalty, "point")+" less: an average must not hide a fault")
+	case b.Penalty > 0:
+		v.Fact("capped", diag.Count(b.Penalty, "point")+" less: not all is known")
+	}
+	if c.SPF != nil {
+		v.Fact("spf", c.SPF.Record, "spf")
+	}
+	if c.DMARC != nil {
+		v.Fact("dmarc", c.DMARC.Record, "dmarc")
 	}
 	v.Draw(d)
 	if v.Mark() == view.Good && r.Score != nil {
@@ -46,5 +60,8 @@ func (c *Component[R]) draw(d *view.Drawing, kind compose.Kind) {
 	case c.MaxPoints == 0:
 		text = "not counted"
 	}
-	d.Bar(int64(c.Points), c.Mark(), kind.Label, text, c.Brief())
+	d.Bar(int64(c.Points), c.Mark(), kind.Label, text)
+	if c.Mark() != view.Good {
+		d.Rows[len(d.Rows)-1].Note = c.Headline
+	}
 }

@@ -2,6 +2,7 @@ package domaincheck
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -14,12 +15,13 @@ import (
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict)
 	v.Partial = r.Partial
+	compose.Publish(v, r.Domain)
+	if r.State == diag.Missing { // there is no such domain
+		return v
+	}
 	v.Fact("ready", known(r.Ready))
 	v.Fact("sends mail", known(r.SendsMail))
-	for _, q := range r.Requirements {
-		name, _, _ := strings.Cut(string(q.Code), "_")
-		v.Fact(name, q.text())
-	}
+	r.receivers(v)
 	d := view.Drawing{Kind: view.Table, Title: "Parts", Columns: []string{"part", "state", "outcome"}}
 	s, in := &r.Pillars.Sending, &r.Pillars.Receiving
 	if p := in.MX; p != nil {
@@ -61,6 +63,24 @@ func known(is *bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// receivers says of which receivers the requirements are met.
+func (r *Report) receivers(v *view.View) {
+	for i, q := range r.Requirements {
+		alike := func(o Requirement) bool { return o.text() == q.text() }
+		if slices.IndexFunc(r.Requirements, alike) < i {
+			continue
+		}
+		var names []string
+		for _, o := range r.Requirements {
+			if alike(o) {
+				name, _, _ := strings.Cut(string(o.Code), "_")
+				names = append(names, diag.Upper(name))
+			}
+		}
+		v.Fact("bulk mail", diag.Series(names, len(names))+": "+q.text())
+	}
 }
 
 // text says whether the requirements of a receiver are met.

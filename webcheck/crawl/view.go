@@ -34,7 +34,7 @@ func (r *Report) View() *view.View {
 		v.Draw(fetch.Chain(r.Hops, r.FinalURL.String(), nil))
 	}
 	if v.Mark() == view.Good && r.Text != nil {
-		v.Brief = view.Join(fmt.Sprint(r.StatusCode), r.Robots.text(), diag.Count(r.Text.Words, "word"))
+		v.Brief = view.Join(fmt.Sprint(r.StatusCode), may(r.Robots.Indexable, "indexable", "not indexable"), diag.Count(r.Text.Words, "word"))
 	}
 	return v
 }
@@ -68,21 +68,22 @@ func orNone(said string, instead *Fallback) string {
 
 // text says what crawlers may do.
 func (r RobotsReport) text() string {
-	may := func(allowed *bool, yes, no string) string {
-		switch {
-		case allowed == nil:
-			return ""
-		case *allowed:
-			return yes
-		}
-		return no
-	}
 	found := may(r.RobotsTxtFound, "", "no robots.txt")
 	if s := view.Join(may(r.Allowed, "may fetch", "must not fetch"), may(r.Indexable, "may index", "must not index"),
 		may(r.Followable, "may follow links", "must not follow links")); s != "" {
 		return view.Join(s, r.MatchedRule, found)
 	}
 	return "not known"
+}
+
+func may(allowed *bool, yes, no string) string {
+	switch {
+	case allowed == nil:
+		return ""
+	case *allowed:
+		return yes
+	}
+	return no
 }
 
 func (l *Links) text() string {

@@ -34,7 +34,7 @@ func (r *Report) View() *view.View {
 		v.Fact("signature", s.text(), "csr.signature")
 	}
 	v.Fact("asks for", r.Extensions.text(), "csr.usage", "csr.purpose", "csr.constraints", "csr.staple")
-	v.Fact("spki sha-256", r.SPKISHA256)
+	v.Fact("spki", r.SPKISHA256)
 	d := view.Drawing{Kind: view.Table, Title: "Requirements of public authorities", Columns: []string{"requirement", "status"}}
 	met := 0
 	for _, c := range r.Compliance {
@@ -51,6 +51,9 @@ func (r *Report) View() *view.View {
 		v.Fact("requirements", fmt.Sprintf("%d of %d met", met, len(r.Compliance)))
 	}
 	v.Draw(d)
+	if v.Mark() == view.Good && r.PublicKey != nil {
+		v.Brief = view.Join(diag.Series(diag.Map(r.Names, func(n Name) string { return n.Value }), 2), r.PublicKey.Short())
+	}
 	return v
 }
 

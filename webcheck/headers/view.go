@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,39 +18,42 @@ func (r *Report) View() *view.View {
 		v.Draw(fetch.Chain(r.Hops, r.FinalURL, r.Error))
 		return v
 	}
-	if r.FinalURL != r.URL {
-		v.Fact("judged page", diag.Clip(r.FinalURL, maxShown), "headers.redirect", "headers.https")
+	n := len(r.Hops)
+	if r.FinalURL != r.URL && n > 1 {
+		v.Fact("judged page", diag.Clip(r.FinalURL, maxURL)+" after "+diag.Count(n-1, "redirect"), "headers.redirect", "headers.https")
 	}
-	if n := len(r.Hops); n > 0 {
+	if n > 0 {
 		v.Fact("answer", r.Hops[n-1].Answer(), "headers.status")
 	}
 	if o := r.Observatory; o != nil {
 		v.Fact("grade", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score))
 	}
 	v.Fact("cookies", r.cookies(), "headers.cookies")
-	v.Fact("caching", view.Join(keeping(r.Caching), r.Caching.CacheControl, r.Compression), "headers.cache")
+	v.Fact("caching", r.Caching.text(), "headers.cache")
 	v.Fact("software", diag.Series(diag.Map(r.Disclosure, func(d Disclosure) string { return diag.Clip(d.Value, maxShown) }), 3), "headers.disclosure")
 	if t := r.TLS; t != nil && len(t.Chain) > 0 {
 		v.Fact("certificate", view.Join(t.Chain[0].Remaining(), t.Chain[0].Issuer.Maker()), "headers.site.certificate")
 	}
 	d := view.Drawing{Kind: view.Table, Title: "Header fields that protect visitors", Columns: []string{"field", "protection", "value"}}
-	strongest, best := 0, 0
+	protecting := 0
 	for i, h := range r.SecurityHeaders.list() {
-		best++
 		if h.Strength == strong || h.Strength == good {
-			strongest++
+			protecting++
 		}
 		d.Marked(h.mark(), "", names[i], string(h.Strength), diag.Clip(h.Value, maxShown))
 	}
 	v.Draw(d)
 	if m := v.Mark(); r.Observatory != nil && (m == view.Good || m == view.Warning) {
-		v.Brief = view.Join("grade "+r.Observatory.Grade, fmt.Sprintf("%d of %d protecting fields", strongest, best), lacking(&r.SecurityHeaders))
+		v.Brief = view.Join("grade "+r.Observatory.Grade, cmp.Or(lacking(&r.SecurityHeaders), fmt.Sprintf("%d of %d protecting fields", protecting, len(names))))
 	}
 	return v
 }
 
-// maxShown bounds the values that a view shows, in bytes.
-const maxShown = 120
+// The bounds of what a view shows, in bytes: of a value, and of a URL.
+const (
+	maxShown = 64
+	maxURL   = 200
+)
 
 // names are those of the fields in the order of [SecurityHeaders.list].
 var names = []string{"Strict-Transport-Security", "Content-Security-Policy", "X-Frame-Options", "X-Content-Type-Options",
@@ -78,11 +82,14 @@ func lacking(s *SecurityHeaders) string {
 	return ""
 }
 
-func keeping(c Caching) string {
-	if c.Cacheable {
-		return "caches may keep it"
+func (c Caching) text() string {
+	switch {
+	case c.CacheControl != "":
+		return diag.Clip(c.CacheControl, maxURL)
+	case c.Cacheable:
+		return "as each cache sees fit"
 	}
-	return "not to be kept"
+	return "none"
 }
 
 // cookies counts the cookies, and those without a protection.

@@ -18,15 +18,22 @@ func (r *Report) View() *view.View {
 		v.Optional, v.Brief = true, "no website"
 		return v
 	}
+	for i, s := range v.Steps {
+		if strings.HasPrefix(s.Value, "max-age") {
+			v.Steps[i].Value = "Strict-Transport-Security: " + s.Value
+		}
+	}
 	if h := r.Header; h != nil {
 		v.Fact("header", h.Raw, "hsts.header")
 		v.Fact("in force", h.text(r.Grade), "hsts.max_age", "hsts.include_subdomains")
 	} else if r.HTTPSReachable {
 		v.Fact("header", "none", "hsts.header")
 	}
-	v.Fact("stage", r.stage())
-	v.Fact("plain http", r.plain(), "hsts.redirect", "hsts.http")
-	v.Fact("www", r.WWW.text(), "hsts.www")
+	if r.HTTPSReachable || r.HTTPRedirect.StatusCode != 0 {
+		v.Fact("stage", r.stage())
+		v.Fact("plain http", r.plain(), "hsts.redirect", "hsts.http")
+		v.Fact("www", r.WWW.text(), "hsts.www")
+	}
 	v.Fact("preload list", r.Preload.text(), "hsts.preload", "hsts.https.locked_out")
 	if r.TLS != nil && len(r.TLS.Chain) > 0 {
 		v.Fact("certificate", view.Join(r.TLS.Chain[0].Remaining(), r.TLS.Version), "hsts.certificate", "hsts.tls")
@@ -35,11 +42,16 @@ func (r *Report) View() *view.View {
 		return v
 	}
 	d := view.Drawing{Kind: view.Table, Title: "What the preload list requires"}
+	told := ""
 	for _, q := range r.Preload.Requirements {
 		mark, note := view.Good, ""
 		if !q.Met {
 			mark, note = view.Optional, q.Detail
 		}
+		if note == told {
+			note = ""
+		}
+		told = q.Detail
 		d.Marked(mark, note, strings.ReplaceAll(string(q.Code), "_", " "))
 	}
 	v.Draw(d)

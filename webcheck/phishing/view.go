@@ -13,8 +13,14 @@ import (
 // View is what a person sees of the report: the signals that counted.
 func (r *Report) View() *view.View {
 	v := view.OfText(cmp.Or(r.NormalizedURL, r.Input), r.Text, r.Findings)
-	v.State = map[Verdict]diag.State{clean: diag.Valid, Suspicious: diag.Warned, Malicious: diag.Bad}[r.Verdict]
-	if v.State == "" {
+	switch m := v.Mark(); {
+	case r.Verdict == clean:
+		v.State = diag.Valid
+	case r.Verdict == Malicious, r.Verdict == Suspicious && (m == view.Error || m == view.Critical):
+		v.State = diag.Bad
+	case r.Verdict == Suspicious:
+		v.State = diag.Warned
+	default:
 		v.State = diag.Unknown
 	}
 	v.Partial = r.Partial
@@ -23,9 +29,11 @@ func (r *Report) View() *view.View {
 		v.Fact("imitates", fmt.Sprintf("%s (%s)", l.Brand, l.Technique), "phishing.lookalike")
 	}
 	if !r.Registered.IsZero() {
-		age := "age not known"
+		age := ""
 		if r.AgeDays != nil {
 			age = "registered " + diag.Count(*r.AgeDays, "day") + " ago"
+		} else if r.Partial {
+			age = "age not known"
 		}
 		v.Fact("domain", view.Join(r.Registered.String(), age), "phishing.registration")
 	}
@@ -92,7 +100,7 @@ func (r *Report) reputation() string {
 	case len(listed) > 0:
 		return "listed by " + diag.Series(listed, 4)
 	case r.Coverage.SourcesQueried == 0:
-		return "no source was asked"
+		return ""
 	}
 	return fmt.Sprintf("%d of %d sources answered, none lists it", r.Coverage.SourcesAnswered, r.Coverage.SourcesQueried)
 }

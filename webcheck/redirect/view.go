@@ -21,7 +21,7 @@ func (r *Report) View() *view.View {
 	if n := len(hops); n > 0 && r.FinalStatusCode != 0 {
 		v.Fact("answer", hops[n-1].Answer(), "url.status", "url.tls.version")
 	}
-	v.Fact("way", r.redirects(), "url.redirect")
+	v.Fact("redirects", r.redirects(), "url.redirect")
 	v.Fact("title", diag.Clip(r.Final.Title, maxShown))
 	if r.Final.Canonical != r.FinalURL {
 		v.Fact("canonical", diag.Clip(r.Final.Canonical, maxShown))
@@ -37,7 +37,7 @@ func (r *Report) View() *view.View {
 	}
 	v.Draw(d)
 	if v.Mark() == view.Good && r.FinalStatusCode != 0 {
-		v.Brief = view.Join(fmt.Sprint(r.FinalStatusCode, " ", http.StatusText(r.FinalStatusCode)), r.redirects())
+		v.Brief = view.Join(fmt.Sprint(r.FinalStatusCode, " ", http.StatusText(r.FinalStatusCode)), diag.Count(r.RedirectCount, "redirect"))
 	}
 	return v
 }
@@ -50,12 +50,12 @@ func (r *Report) redirects() string {
 	if len(r.Hops) == 0 {
 		return ""
 	}
-	parts := []string{"no redirect"}
+	parts := []string{"none"}
 	switch {
 	case r.RedirectCount > 0:
-		parts[0] = diag.Count(r.RedirectCount, "redirect")
+		parts[0] = fmt.Sprint(r.RedirectCount)
 	case r.Hops[0].RedirectType != "":
-		parts[0] = "not followed"
+		parts[0] = "none followed"
 	}
 	for _, p := range []struct {
 		is   bool

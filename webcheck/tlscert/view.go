@@ -1,9 +1,7 @@
 package tlscert
 
 import (
-	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,11 +30,8 @@ func (r *Report) View() *view.View {
 	if r.TLS != nil {
 		v.Fact("agreed on", view.Join(r.TLS.Version, r.TLS.CipherSuite, r.TLS.ALPN), "tls.cipher")
 	}
-	v.Fact("issuers", r.CAA.text(), "tls.caa")
+	v.Fact("caa", r.CAA.text(), "tls.caa")
 	v.Fact("address", r.Address)
-	if r.Error != nil {
-		v.Fact("error", r.Error.Message)
-	}
 	v.Draw(r.chain())
 	if m := v.Mark(); r.TLS != nil && m == view.Good {
 		v.Brief = view.Join(r.Certificate.Remaining(), r.Certificate.Issuer.Short(), r.versions())
@@ -47,15 +42,19 @@ func (r *Report) View() *view.View {
 // versions are those that the server speaks, or the one that was agreed on.
 func (r *Report) versions() string {
 	var list []string
-	for _, v := range slices.Backward(r.Versions) {
-		if v.Supported != nil && *v.Supported {
-			list = append(list, v.Version)
+	for _, v := range r.Versions {
+		if v.Supported == nil || !*v.Supported {
+			continue
 		}
+		if n := len(list); n > 0 && !strings.HasPrefix(list[n-1], "SSL") {
+			v.Version = strings.TrimPrefix(v.Version, "TLS ")
+		}
+		list = append(list, v.Version)
 	}
 	if len(list) == 0 && r.TLS != nil {
 		return r.TLS.Version
 	}
-	return strings.ReplaceAll(strings.Join(list, ", "), ", TLS ", ", ")
+	return strings.Join(list, ", ")
 }
 
 // text says who may issue certificates for the name.
@@ -64,13 +63,13 @@ func (c *CAA) text() string {
 	case c == nil:
 		return ""
 	case !c.Found:
-		return "any (no CAA record)"
+		return "any authority may issue (no record)"
 	case c.Allowed == nil:
-		return fmt.Sprintf("named at %s; this one is not known by its CAA name", c.Domain)
+		return c.Domain + " names authorities; whether this one is not known"
 	case !*c.Allowed:
-		return fmt.Sprintf("named at %s, without this one", c.Domain)
+		return c.Domain + " does not allow this authority"
 	}
-	return fmt.Sprintf("named at %s, with this one", c.Domain)
+	return c.Domain + " allows this authority"
 }
 
 // chain draws the path to a trusted authority, or without one what the server sends.
@@ -84,11 +83,16 @@ func (r *Report) chain() view.Drawing {
 		case !l.Served:
 			note = "not sent by the server"
 		}
-		d.Marked(view.Good, note, l.Subject, l.NotAfter.UTC().Format(time.DateOnly))
+		mark := view.Good
+		if i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch {
+			mark, note = view.Critical, "of another name"
+		}
+		d.Marked(mark, note, l.Subject, l.NotAfter.UTC().Format(time.DateOnly))
 	}
 	if len(d.Rows) > 0 || r.TLS == nil {
 		return d
 	}
+	why := diag.Clip(r.TLS.TrustError, 120)
 	for i := range r.TLS.Chain {
 		c := &r.TLS.Chain[i]
 		mark, note := view.None, ""
@@ -97,13 +101,20 @@ func (r *Report) chain() view.Drawing {
 			mark, note = view.Critical, "expired"
 		case c.NotYetValid:
 			mark, note = view.Critical, "not yet valid"
-		case c.SelfSigned:
+		case c.SelfSigned && i == 0:
 			mark, note = view.Error, "signed by itself"
+		}
+		if mark != view.None {
+			why = ""
 		}
 		d.Marked(mark, note, label(c), c.NotAfter.UTC().Format(time.DateOnly))
 	}
 	if n := len(r.TLS.Chain); n > 0 && !r.TLS.Chain[n-1].SelfSigned {
-		d.Marked(view.Error, diag.Clip(r.TLS.TrustError, 120), r.TLS.Chain[n-1].Issuer.Short(), "")
+		mark := view.None
+		if why != "" {
+			mark = view.Error
+		}
+		d.Marked(mark, why, r.TLS.Chain[n-1].Issuer.Short(), "")
 	}
 	return d
 }
