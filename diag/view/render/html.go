@@ -130,7 +130,7 @@ func anchor(code diag.Code) string {
 }
 
 // shortCell is how long a cell may be for its words not to be broken, and to stay in one line but on small screens.
-const shortCell = 20
+const shortCell = 26
 
 // Drawn is the drawing as the template wants it.
 func (s *section) Drawn() *drawn {

@@ -93,14 +93,20 @@ func (m *document) drawing(d *view.Drawing) {
 
 func (m *document) table(d *view.Drawing) {
 	most := columns(d)
-	full := func(mark string, cells []string, note string) string {
-		line := []string{mark}
-		for _, c := range append(filled(cells, most), note) {
-			line = append(line, prose(c))
-		}
-		return tableRow(line...)
+	if slices.ContainsFunc(d.Rows, func(r view.Row) bool { return r.Note != "" }) {
+		most++
 	}
-	lines := []string{full("", d.Columns, ""), "|" + strings.Repeat("---|", most+2)}
+	full := func(mark string, cells []string, note string) string {
+		line := filled(cells, most)
+		if note != "" {
+			line[most-1] = note
+		}
+		for i, c := range line {
+			line[i] = prose(c)
+		}
+		return tableRow(append([]string{mark}, line...)...)
+	}
+	lines := []string{full("", d.Columns, ""), "|" + strings.Repeat("---|", most+1)}
 	for _, r := range d.Rows {
 		lines = append(lines, full(strings.TrimSpace(signs[r.Mark].sign), r.Cells, r.Note))
 	}
@@ -237,7 +243,7 @@ func harmless(word string) bool {
 	if len(word) >= 7 && strings.Trim(word, "0123456789abcdefABCDEF") == "" {
 		return false
 	}
-	if word == "%" || word != "" && isDigit(word[0]) && strings.Trim(word, "0123456789.,/-%") == "" {
+	if word == "%" || word != "" && isDigit(word[0]) && strings.Trim(word, "0123456789.,/-%:") == "" && strings.Count(word, ":") < 2 {
 		return true
 	}
 	for i, r := range word {

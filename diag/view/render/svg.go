@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ text{fill:var(--fg)}.bg{fill:var(--bg)}.dim{fill:var(--dim)}.line{stroke:var(--l
 `
 
 // SVG writes a drawing as a picture that needs nothing else: a file, or the source of an image. It follows the reader's
-// choice of light or dark, asks nobody for anything, and says all in text. Without rows there is a picture of the title.
+// choice of light or dark, asks nobody for anything, and says all in text. Without rows it says so.
 func SVG(w io.Writer, d *view.Drawing, o SVGOptions) error {
 	drawn, left := bounded(d)
 	if drawn == nil {
@@ -50,12 +51,7 @@ func SVG(w io.Writer, d *view.Drawing, o SVGOptions) error {
 		o.Width = 100
 	}
 	o.Width = max(40, min(o.Width, 400))
-	if o.Title == "" {
-		o.Title = drawn.Title
-	}
-	if o.Desc == "" {
-		o.Desc = inWords(drawn)
-	}
+	o.Title, o.Desc = cmp.Or(o.Title, drawn.Title, "Nothing to draw"), cmp.Or(o.Desc, inWords(drawn))
 	p := &picture{Drawing: drawn, most: largest(drawn.Rows), y: svgPad}
 	p.arrange(o.Width)
 	p.texts(0, wrapped(Printable(o.Title), o.Width), "heading")
