@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -56,16 +55,6 @@ xn--bcher-kva.example.    MX    10 example.com.
 		w.Silence(sub + "silent.example")
 	}
 	return w
-}
-
-// Whatever an operation says of a troubled world, and whatever it refuses, the document describes.
-func TestRepliesMatchDocument(t *testing.T) {
-	d := newDocument(t)
-	for _, ep := range endpoints {
-		t.Run(ep.Name(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testReplies(t, d, ep) }) // who is silent costs no time
-		})
-	}
 }
 
 func testReplies(t *testing.T, d *document, ep Endpoint) {

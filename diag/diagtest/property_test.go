@@ -45,38 +45,6 @@ func drawZone(t *rapid.T) string {
 	return b.String()
 }
 
-// Whatever a signed zone holds and is asked, the answer of the world is proved if the world vouches
-// for it.
-func TestWhatTheWorldVouchesForIsProved(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		world, err := diagtest.New(diagtest.Config{Zone: drawZone(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer world.Close()
-		var nsec3 *diagtest.NSEC3
-		if rapid.Bool().Draw(t, "hashed") {
-			nsec3 = &diagtest.NSEC3{OptOut: rapid.Bool().Draw(t, "opt-out")}
-		}
-		world.Sign("example.com", diagtest.Signing{NSEC3: nsec3, Algorithm: dns.ED25519})
-		v := &validator{resolver: world, anchors: world.Anchors(), now: world.Now()}
-		for range 5 {
-			name := drawName(t, "question", false)
-			qtype := rapid.SampledFrom([]uint16{dns.TypeA, dns.TypeTXT, dns.TypeDS}).Draw(t, "type")
-			m, err := world.Exchange(t.Context(), diag.Question(name, qtype, true))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !m.AuthenticatedData {
-				continue // below an insecure delegation
-			}
-			if err := v.validate(t.Context(), name, qtype); err != nil {
-				t.Fatalf("%s %s: %v\n%v", name, dns.TypeToString[qtype], err, m)
-			}
-		}
-	})
-}
-
 // The recursive and the authoritative view agree on everything that is not delegated.
 func TestViewsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,7 +1,6 @@
 package diagtest_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -72,28 +71,6 @@ var questions = []struct{ question, want string }{
 	{"nowhere.com. A", "NXDOMAIN"},
 	{"com. DS", "NOERROR"},
 	{"nowhere. A", "NXDOMAIN"},
-}
-
-func TestSignedZonesValidate(t *testing.T) {
-	algorithms := []uint8{dns.RSASHA256, dns.ECDSAP256SHA256, dns.ED25519}
-	if testing.Short() {
-		algorithms = algorithms[1:]
-	}
-	denials := map[string]*diagtest.NSEC3{
-		"NSEC": nil, "NSEC3": {}, "NSEC3 with salt": {Salt: "c0ffee", Iterations: 3}, "opt-out": {OptOut: true},
-	}
-	for _, algorithm := range algorithms {
-		for name, nsec3 := range denials {
-			for _, oneKey := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/%s/one key %t", dns.AlgorithmToString[algorithm], name, oneKey), func(t *testing.T) {
-					world := diagtest.NewWorld(t)
-					world.Zone(signedZone)
-					world.Sign("example.com", diagtest.Signing{Algorithm: algorithm, NSEC3: nsec3, OneKey: oneKey})
-					checkQuestions(t, world, world)
-				})
-			}
-		}
-	}
 }
 
 func checkQuestions(t *testing.T, world *diagtest.World, r diag.Resolver) {

@@ -206,17 +206,6 @@ func TestInvoiceRemoved(t *testing.T) {
 	require.ErrorContains(t, err, "somebody has removed it")
 }
 
-// TestCloseDies breaks a close off at every call of the store, before and after it has done its work.
-func TestCloseDies(t *testing.T) {
-	onEachKind(t, func(t *testing.T, open func() *bench) {
-		for _, done := range []bool{false, true} {
-			for calls := 0; !closeDies(t, open(), calls, done); calls++ {
-				require.Less(t, calls, 30)
-			}
-		}
-	})
-}
-
 // closeDies lets a close die after so many calls, and the next one make up for it. It reports whether it lived.
 func closeDies(t *testing.T, b *bench, calls int, done bool) bool {
 	ids := []metering.AccountID{b.account("pack"), b.account("pack")}

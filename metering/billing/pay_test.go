@@ -164,20 +164,6 @@ func TestPayRace(t *testing.T) {
 	})
 }
 
-// TestPayDies breaks a payment off at every call of the store, before and after it has done its work. Money
-// is charged once, because the biller is asked for the same thing again.
-func TestPayDies(t *testing.T) {
-	onEachKind(t, func(t *testing.T, open func() *bench) {
-		for _, done := range []bool{false, true} {
-			for _, declined := range []error{nil, errBroken} {
-				for calls := 0; !payDies(t, open(), calls, done, declined); calls++ {
-					require.Less(t, calls, 10)
-				}
-			}
-		}
-	})
-}
-
 // payDies lets a payment die after so many calls, and the next ones make up for it. It reports whether it lived.
 func payDies(t *testing.T, b *bench, calls int, done bool, declined error) bool {
 	id := b.owing(1)[0]

@@ -2,11 +2,9 @@ package notify
 
 import (
 	"context"
-	"testing"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -133,35 +131,4 @@ func (w *Worker) step1() error {
 	_, err := w.step(context.Background())
 	w.under.Wait()
 	return err
-}
-
-// Each of the types is emitted by what it names, and arrives at a webhook, once.
-func TestEveryType(t *testing.T) {
-	for _, event := range metering.EventTypes() {
-		onEachStore(t, string(event), func(t *testing.T, w *world) {
-			require.NotNil(t, acts[event], "nobody emits it")
-			w.channel("first")
-			acts[event](w)
-			var found []Body
-			for _, r := range w.pump() {
-				if b := r.body(t); b.EventType == event && r.URL.Host == "first.example.com" {
-					found = append(found, b)
-				}
-			}
-			require.Len(t, found, 1)
-			b := found[0]
-			assert.Equal(t, "2", b.SchemaVersion)
-			assert.Equal(t, event.Category(), b.Category)
-			assert.Equal(t, 1, b.Attempt)
-			assert.Regexp(t, `^evt_[a-z2-7]{26}$`, b.EventID)
-			assert.Regexp(t, `^dlv_[a-z2-7]{26}$`, b.DeliveryID)
-			assert.False(t, b.OccurredAt.After(w.clock.Now()))
-			assert.Regexp(t, `^\{.+\}$`, string(b.Data))
-
-			// A node that knows nothing finds nothing more to tell.
-			w.deriver = &Deriver{Store: w.store, SPF: w.spf, Clock: w.clock.Now}
-			w.clock.Advance(time.Minute)
-			assert.Empty(t, w.pump())
-		})
-	}
 }

@@ -260,38 +260,6 @@ var parseCases = []struct {
 
 func codes(list ...diag.Code) []diag.Code { return list }
 
-func TestParse(t *testing.T) {
-	var seen diagtest.Seen
-	for _, tt := range parseCases {
-		t.Run(tt.name, func(t *testing.T) {
-			leaf, err := authority.Certificate(tt.mark)
-			require.NoError(t, err)
-			parts := tt.text
-			if parts == nil {
-				parts = func(leaf, issuer string) string { return leaf + issuer }
-			}
-			req := ParseRequest{PEM: parts(markcerttest.PEM(leaf), markcerttest.PEM(authority.Intermediate))}
-			if tt.domain != "" {
-				req.Domain = diag.MustDomain(tt.domain)
-			}
-			now := tt.now
-			if now.IsZero() {
-				now = june
-			}
-			r, err := Parse(t.Context(), testEnv(now), req)
-			require.NoError(t, err)
-			slices.Sort(tt.codes)
-			require.ElementsMatch(t, tt.codes, uniq(seen.Add(r.Verdict)), "%+v", r.Findings)
-			checkReport(t, r)
-			checkSuggestion(t, now, r)
-		})
-	}
-	seen = append(seen, lookupVerdicts(t)...)
-	seen = append(seen, distrustVerdicts(t)...)
-	diagtest.CoverRules(t, lookupRules(), seen)
-	diagtest.CheckTexts(t, texts, lookupRules().Describe(), seen)
-}
-
 // A root that a provider refuses from some day on is accepted for what it issued before, and that is said.
 func distrustVerdicts(t *testing.T) (seen []diag.Verdict) {
 	for _, since := range []time.Time{june, june.AddDate(-1, 0, 0)} {

@@ -1,13 +1,9 @@
 package aggregate
 
 import (
-	"encoding/xml"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // decorate writes the same report in another way: with comments, instructions, character data and references
@@ -25,35 +21,6 @@ func decorate(r *rand.Rand, text string) string {
 		}
 	}
 	return b.String()
-}
-
-// What encoding/xml reads of well-formed reports, Read does.
-func TestAgainstEncodingXML(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
-	}
-	for seed := range uint64(300) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		text := string(newReport(r, r.IntN(30)).encode(pick(r, "", " ", "\t")))
-		if seed%2 == 1 {
-			text = decorate(r, text)
-		}
-		var want xmlReport
-		require.NoError(t, xml.Unmarshal([]byte(text), &want), text)
-		report, records, err := read(t, []byte(text))
-		require.NoError(t, err)
-		require.Equal(t, len(want.Records) == 0, len(report.Faults) > 0, "%v\n%s", report.Faults, text)
-		require.Equal(t, want.Metadata.Organization, report.Metadata.Organization)
-		require.Equal(t, want.Metadata.ID, report.Metadata.ReportID)
-		require.Equal(t, want.Metadata.Begin, report.Metadata.Begin.Unix())
-		require.Equal(t, want.Policy.Domain, report.Policy.Domain)
-		require.Equal(t, want.Policy.PCT, *report.Policy.Percentage)
-		require.Equal(t, want.Policy.FO, report.Policy.FailureOptions)
-		require.Len(t, records, len(want.Records))
-		for i, record := range records {
-			require.Equal(t, expected(want.Records[i]), withoutPlace(record), text)
-		}
-	}
 }
 
 // withoutPlace is a record without what encoding/xml does not know.

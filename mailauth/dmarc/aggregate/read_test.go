@@ -279,21 +279,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// More than MaxRecords records are not read, and counted where they are.
-func TestReadExcess(t *testing.T) {
-	text := begin + strings.Repeat("<record><count>1</count></record>", maxRecords+7) + end
-	r, err := readOne([]byte(text), func(*Record) error { return nil })
-	require.NoError(t, err)
-	require.Equal(t, maxRecords, r.Records)
-	require.Equal(t, maxRecords, r.Read)
-	require.True(t, r.Excess)
-	for _, f := range r.Faults {
-		if f.Kind == tooMany {
-			require.Equal(t, Fault{tooMany, "record", 7, f.Places}, f)
-		}
-	}
-}
-
 // An error of the caller ends reading.
 func TestReadStops(t *testing.T) {
 	enough := errors.New("enough")

@@ -93,32 +93,6 @@ func FuzzPacked(f *testing.F) {
 	})
 }
 
-// Only names that exist are kept, and no longer than for a while.
-func TestPackedAnswersAreKept(t *testing.T) {
-	s, now := testSnapshot(), newProfile(0).CreatedAt
-	for name, kept := range map[string]int{"none.spf.example.net.": 0, "example.com.": 0, "abc.spf.example.net.": 1, "ABC.SPF.example.net.": 1} {
-		s.pantry.answers = nil
-		wire, err := new(dns.Msg).SetQuestion(name, dns.TypeTXT).Pack()
-		require.NoError(t, err)
-		require.NotNil(t, answerPacked(s, wire, now))
-		require.Len(t, s.pantry.answers, kept, name)
-	}
-	wire, err := new(dns.Msg).SetQuestion("abc.spf.example.net.", dns.TypeTXT).Pack()
-	require.NoError(t, err)
-	var p plain
-	require.True(t, p.isPlain(wire))
-	first := s.ready(&p, wire, now)
-	require.Same(t, first, s.ready(&p, wire, now.Add(packedLife-1)))
-	require.NotSame(t, first, s.ready(&p, wire, now.Add(packedLife)))
-	require.NotSame(t, first, s.ready(&p, wire, now.Add(-packedLife)), "the clock was set back")
-
-	for n := range maxPacked + 10 {
-		wire[len(wire)-4], wire[len(wire)-3] = byte(n>>8), byte(n) // the type
-		answerPacked(s, wire, now)
-	}
-	require.LessOrEqual(t, len(s.pantry.answers), maxPacked)
-}
-
 // A client that has had its share gets an empty answer that sends it to TCP.
 func TestPackedAnswersAreBounded(t *testing.T) {
 	s := serve(t, newStore(t, newProfile(1, "v=spf1 -all")), func(c *Config) { c.Rate, c.Clock = 1, newProfile(0).CreatedAt.UTC })

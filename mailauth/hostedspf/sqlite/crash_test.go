@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -29,34 +28,6 @@ const (
 	crashKills    = 6
 	crashLease    = time.Minute
 )
-
-// TestCrash kills a process at random moments while it resolves, again and again. What it has finished
-// must be in the history, and nothing else; each profile must be as its newest resolution has left it; and
-// what it had claimed must be free when the lease ends, and not before.
-func TestCrash(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
-	}
-	path, clock := filepath.Join(t.TempDir(), "diag.db"), hostedspftest.NewClock()
-	store := openFile(t, path, clock)
-	for n := range crashProfiles {
-		p := example(n)
-		p.RecordHash = ""
-		require.NoError(t, store.Create(t.Context(), p))
-	}
-	require.NoError(t, store.Close())
-	finished, cutOff := map[string]bool{}, 0
-	for kill := range crashKills {
-		resolveUntilKilled(t, path, kill, finished)
-		store := openFile(t, path, hostedspftest.NewClock())
-		for n := range crashProfiles {
-			cutOff += checkCrashed(t, store, n, kill, finished)
-		}
-		require.NoError(t, store.Close())
-	}
-	t.Logf("%d kills: %d resolutions finished, %d claims cut off", crashKills, len(finished), cutOff)
-	require.Positive(t, cutOff, "no claim was under way: the test proves too little")
-}
 
 // resolveUntilKilled lets a process work, notes what it says that it has finished, and kills it after a
 // random number of lines.
