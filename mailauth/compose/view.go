@@ -26,13 +26,18 @@ func (s *Summary) Brief() string {
 	return s.Headline
 }
 
-// Publish says where the values belong that the parts of a whole suggest.
-func Publish(v *view.View, d diag.Domain) {
+// ViewOf begins the view of a whole, and says where the values belong that its parts suggest.
+func ViewOf(subject string, d diag.Domain, j diag.Verdict) *view.View {
+	v := view.Of(subject, j)
+	for _, begin := range []string{"Fix first: ", "Next step: "} {
+		v.Brief = strings.TrimPrefix(v.Brief, begin)
+	}
 	for begins, name := range map[string]string{
 		"v=spf1": "", "v=DMARC1": "_dmarc.", "v=STSv1": "_mta-sts.", "v=TLSRPTv1": "_smtp._tls.", "v=BIMI1": "default._bimi.",
 	} {
 		v.PublishAt(begins, name+d.FQDN(), "TXT")
 	}
+	return v
 }
 
 // Draw adds the row of the part to a view of the whole, if there is a part. What is known beside its summary comes first.

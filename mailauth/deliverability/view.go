@@ -11,9 +11,8 @@ import (
 
 // View is what a person sees of the report: the parts with their points.
 func (r *Report) View() *view.View {
-	v := view.Of(cmp.Or(r.Email, r.Domain.String()), r.Verdict)
+	v := compose.ViewOf(cmp.Or(r.Email, r.Domain.String()), r.Domain, r.Verdict)
 	v.Partial = r.Partial
-	compose.Publish(v, r.Domain)
 	if r.State == diag.Missing { // there is no such domain
 		return v
 	}

@@ -13,9 +13,8 @@ import (
 
 // View is what a person sees of the report: the parts, each in a line.
 func (r *Report) View() *view.View {
-	v := view.Of(r.Domain.String(), r.Verdict)
+	v := compose.ViewOf(r.Domain.String(), r.Domain, r.Verdict)
 	v.Partial = r.Partial
-	compose.Publish(v, r.Domain)
 	if r.State == diag.Missing { // there is no such domain
 		return v
 	}
@@ -68,7 +67,7 @@ func known(is *bool) string {
 // receivers says of which receivers the requirements are met.
 func (r *Report) receivers(v *view.View) {
 	for i, q := range r.Requirements {
-		alike := func(o Requirement) bool { return o.text() == q.text() }
+		alike := func(o Requirement) bool { return o.text("") == q.text("") }
 		if slices.IndexFunc(r.Requirements, alike) < i {
 			continue
 		}
@@ -79,17 +78,17 @@ func (r *Report) receivers(v *view.View) {
 				names = append(names, diag.Upper(name))
 			}
 		}
-		v.Fact("bulk mail", diag.Series(names, len(names))+": "+q.text())
+		v.Fact("bulk mail", q.text(diag.Series(names, len(names))))
 	}
 }
 
-// text says whether the requirements of a receiver are met.
-func (q *Requirement) text() string {
+// text says whether receivers' requirements are met.
+func (q *Requirement) text(receivers string) string {
 	switch {
 	case len(q.Missing) > 0:
-		return "not met: " + diag.Series(q.Missing, 4)
+		return "not met for " + receivers + ": " + diag.Series(q.Missing, 4)
 	case q.Met == nil:
-		return "not known: " + diag.Series(q.Unknown, 4)
+		return "not known for " + receivers + ": " + diag.Series(q.Unknown, 4)
 	}
-	return "met, as far as can be seen"
+	return "met for " + receivers + ", as far as can be seen"
 }

@@ -15,7 +15,9 @@ func (r *Report) View() *view.View {
 	if n := len(r.Hops); n > 0 {
 		v.Fact("answer", view.Join(r.Hops[n-1].Answer(), r.ContentType, r.Charset), "crawl.status", "crawl.type", "crawl.charset")
 	}
-	v.Fact("crawlers", r.Robots.text(), "crawl.robots", "crawl.index", "crawl.wall")
+	if len(r.Hops) > 0 || r.Robots.Allowed != nil {
+		v.Fact("crawlers", r.Robots.text(), "crawl.robots", "crawl.index", "crawl.wall")
+	}
 	if m := r.Metadata; m != nil {
 		v.Fact("title", orNone(m.Title, m.TitleFallback), "crawl.title")
 		v.Fact("description", orNone(m.Description, m.DescriptionFallback), "crawl.description")

@@ -55,7 +55,7 @@ func (r *Report) View() *view.View {
 		d.Marked(mark, note, strings.ReplaceAll(string(q.Code), "_", " "))
 	}
 	v.Draw(d)
-	if m := v.Mark(); r.Header != nil && (m == view.Good || m == view.Warning) {
+	if m := v.Mark(); r.Header != nil && (m == view.Good || m == view.Warning && r.Grade == gradeWeak) {
 		v.Brief = view.Join(strings.ReplaceAll(string(r.Grade), "_", " "), r.Header.text(r.Grade))
 	}
 	return v

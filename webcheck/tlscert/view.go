@@ -20,7 +20,7 @@ func (r *Report) View() *view.View {
 	v := view.Of(subject, r.Verdict)
 	v.Partial = r.Partial
 	if c := &r.Certificate; r.TLS != nil && !c.NotAfter.IsZero() {
-		v.Fact("ends", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring", "tls.certificate.expires_now",
+		v.Fact("expires", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring", "tls.certificate.expires_now",
 			"tls.certificate.validity")
 		v.Fact("issuer", c.Issuer.Maker(), "tls.chain", "tls.caa")
 		v.Fact("names", c.SAN.Short(4), "tls.certificate.name")
@@ -74,7 +74,7 @@ func (c *CAA) text() string {
 
 // chain draws the path to a trusted authority, or without one what the server sends.
 func (r *Report) chain() view.Drawing {
-	d := view.Drawing{Kind: view.Chain, Title: "Chain of certificates", Columns: []string{"certificate", "ends"}}
+	d := view.Drawing{Kind: view.Chain, Title: "Chain of certificates", Columns: []string{"certificate", "expires"}}
 	for i, l := range r.VerifiedChain {
 		note := ""
 		switch {

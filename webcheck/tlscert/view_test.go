@@ -1,0 +1,54 @@
+package tlscert
+
+import (
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/stretchr/testify/require"
+)
+
+func TestViewVersions(t *testing.T) {
+	support := func(versions ...string) (list []VersionSupport) {
+		for _, v := range versions {
+			list = append(list, VersionSupport{v, new(true)})
+		}
+		return append(list, VersionSupport{"TLS 1.3", new(false)}, VersionSupport{"TLS 1.1", nil})
+	}
+	for want, r := range map[string]*Report{
+		"":                      {},
+		"TLS 1.3":               {TLS: &pki.TLS{Version: "TLS 1.3"}},
+		"TLS 1.0, 1.2":          {Versions: support("TLS 1.0", "TLS 1.2")},
+		"SSL 3.0, TLS 1.0, 1.2": {Versions: support("SSL 3.0", "TLS 1.0", "TLS 1.2")},
+	} {
+		require.Equal(t, want, r.versions())
+	}
+}
+
+// What the server sends is drawn where no path leads to a trusted authority, and why stands beside the fault.
+func TestViewChain(t *testing.T) {
+	end := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
+	leaf := pki.Certificate{Subject: pki.Name{CommonName: "example.com"}, Issuer: pki.Name{CommonName: "CA"}, NotAfter: end}
+	expired := leaf
+	expired.Expired = true
+	for _, tt := range []struct {
+		name   string
+		report Report
+		want   []view.Row
+	}{
+		{"nothing", Report{}, nil},
+		{"untrusted", Report{TLS: &pki.TLS{Chain: []pki.Certificate{leaf}, TrustError: "the issuer is unknown"}}, []view.Row{
+			{Cells: []string{"example.com", "2026-12-01"}},
+			{Cells: []string{"CA", ""}, Mark: view.Error, Note: "the issuer is unknown"}}},
+		{"expired", Report{TLS: &pki.TLS{Chain: []pki.Certificate{expired}, TrustError: "it has expired"}}, []view.Row{
+			{Cells: []string{"example.com", "2026-12-01"}, Mark: view.Critical, Note: "expired"},
+			{Cells: []string{"CA", ""}}}},
+		{"another name", Report{HostnameMatch: new(false), VerifiedChain: []ChainLink{
+			{Subject: "example.com", NotAfter: end, Served: true}, {Subject: "CA", NotAfter: end}}}, []view.Row{
+			{Cells: []string{"example.com", "2026-12-01"}, Mark: view.Critical, Note: "of another name"},
+			{Cells: []string{"CA", "2026-12-01"}, Mark: view.Good, Note: "trusted root"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, tt.report.chain().Rows) })
+	}
+}
