@@ -1,0 +1,36 @@
+package dmarc
+
+import (
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/require"
+)
+
+// What the first fact says of a policy is what receivers do, whatever the record asks for.
+func TestPolicyFact(t *testing.T) {
+	for record, want := range map[string]string{
+		"v=DMARC1; p=reject":                          "p=reject",
+		"v=DMARC1; p=none":                            "p=none, no protection",
+		"v=DMARC1; p=reject; t=y":                     "p=reject, only tested, applied: quarantine",
+		"v=DMARC1; p=quarantine; pct=20":              "p=quarantine for 20% of the mail",
+		"v=DMARC1; p=rejct; rua=mailto:a@example.com": "not valid, receivers assume none",
+	} {
+		r, err := Validate(ValidateRequest{Record: record})
+		require.NoError(t, err)
+		v := r.View()
+		require.Equal(t, "policy", v.Facts[1].Label)
+		require.Equal(t, want, v.Facts[1].Value, record)
+	}
+}
+
+// Without a record there is nothing to say of one, and nothing panics.
+func TestViewWithoutRecord(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: diag.MustDomain("gone.example")})
+	require.NoError(t, err)
+	require.Empty(t, r.View().Facts)
+	require.Equal(t, r.Headline, r.View().Brief)
+	require.NotPanics(t, func() { new(LookupReport).View(); new(GenerateReport).View(); new(Analysis).View() })
+}
