@@ -1,0 +1,26 @@
+package aggregate
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/stretchr/testify/require"
+)
+
+// Addresses of one service that are alike are one bar, whose messages are summed; the largest comes first.
+func TestBars(t *testing.T) {
+	r := Analysis{Sources: []Source{
+		{SourceIP: new(netip.MustParseAddr("192.0.2.1")), MessageCount: 50, PassCount: 50, Classification: legitimate},
+		{SourceIP: new(netip.MustParseAddr("192.0.2.2")), MessageCount: 40, PassCount: 39, Classification: legitimate, Service: "Post"},
+		{SourceText: "::g", MessageCount: 30, Classification: spoofing, Dispositions: Dispositions{Reject: 30}},
+		{SourceIP: new(netip.MustParseAddr("192.0.2.3")), MessageCount: 20, PassCount: 20, Classification: legitimate, Service: "Post"},
+		{MessageCount: 3, Classification: unclear},
+	}}
+	require.Equal(t, []view.Row{
+		{Cells: []string{"Post (2)", "60", "98%", "legitimate"}, Mark: view.Error, Amount: 60},
+		{Cells: []string{"192.0.2.1", "50", "100%", "legitimate"}, Mark: view.Good, Amount: 50},
+		{Cells: []string{"::g", "30", "0%", "spoofing"}, Amount: 30},
+		{Cells: []string{"no address", "3", "0%", "unknown"}, Mark: view.Unknown, Amount: 3},
+	}, r.bars().Rows)
+}
