@@ -82,7 +82,9 @@ func (n *NodeReport) draw(d *view.Drawing, depth int) {
 	}
 	d.Node(depth, mark, note, label, fmt.Sprint(cost), hosts)
 	for _, c := range n.Children {
-		c.draw(d, depth+1)
+		if c != nil {
+			c.draw(d, depth+1)
+		}
 	}
 }
 
