@@ -17,14 +17,10 @@ func (r *Report) View() *view.View {
 	d := view.Drawing{Kind: view.Tree, Title: "Servers and their TLSA records"}
 	for _, h := range r.Hosts {
 		mark, note := h.outcome()
-		ends := ""
-		if h.Certificate != nil {
-			ends = "ends: " + h.Certificate.Remaining()
-		}
-		d.Node(0, mark, note, h.Host, ends)
+		d.Node(0, mark, note, h.Host, h.left())
 		for _, t := range h.TLSA {
 			mark, note := t.outcome()
-			d.Node(1, mark, note, fmt.Sprintf("%d %d %d %s", t.Usage, t.Selector, t.Matching, diag.Clip(t.Data, 16)),
+			d.Node(1, mark, note, fmt.Sprintf("%d %d %d %s", t.Usage, t.Selector, t.Matching, diag.Clip(t.Data, 8)),
 				t.UsageName+" "+t.SelectorName+" "+t.MatchingName)
 		}
 	}
@@ -33,6 +29,18 @@ func (r *Report) View() *view.View {
 		v.Brief = fmt.Sprintf("%d of %s protected", r.Summary.ProtectedCount, diag.Count(r.Summary.HostCount, "server"))
 	}
 	return v
+}
+
+// left is how long the certificate is valid.
+func (h *Host) left() string {
+	switch c := h.Certificate; {
+	case c == nil:
+		return ""
+	case c.Expired:
+		return "certificate expired"
+	default:
+		return "certificate: " + diag.Count(c.DaysRemaining, "day")
+	}
 }
 
 // outcome says whether the server is protected, and why not.
