@@ -80,7 +80,7 @@ func (r *Report) host() string {
 	}
 	text = view.Join(text, r.TLS.Version)
 	if len(r.TLS.Chain) > 0 {
-		text += " · certificate ends: " + r.TLS.Chain[0].Remaining()
+		text += " · certificate: " + r.TLS.Chain[0].Remaining()
 	}
 	return text
 }
