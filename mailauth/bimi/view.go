@@ -57,7 +57,7 @@ func (r *LookupReport) logo() string {
 func (r *LookupReport) certificate() string {
 	switch c := r.Certificate; {
 	case c != nil && c.Certificate != nil:
-		return strings.ToUpper(string(c.Type)) + ", ends: " + c.Remaining()
+		return view.Join(strings.ToUpper(string(c.Type)), c.Remaining())
 	case c != nil:
 		return r.CertificateURL + ": no certificate"
 	}
