@@ -44,7 +44,7 @@ func (r *ParseReport) show(v *view.View) {
 		v.Fact("authority", r.authority(), "markcert.chain")
 		v.Fact("logged", map[bool]string{true: "yes", false: "by no known log"}[c.CTLogged], "markcert.log")
 		if r.Valid {
-			v.Brief = view.Join(strings.ToUpper(string(c.Type)), "ends: "+c.Remaining())
+			v.Brief = view.Join(strings.ToUpper(string(c.Type)), c.Remaining())
 		}
 	}
 	d := view.Drawing{Kind: view.Chain, Title: "Certificates", Columns: []string{"subject", "issued by", "ends"}}
