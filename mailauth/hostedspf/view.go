@@ -1,6 +1,7 @@
 package hostedspf
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -14,7 +15,7 @@ func (r *ListReport) View() *view.View {
 	d := view.Drawing{Kind: view.Table, Title: "Profiles", Columns: []string{"domain", "id", "lookups", "resolved"}}
 	for _, p := range r.Profiles {
 		mark, note := p.outcome()
-		d.Marked(mark, note, p.Domain.String(), p.ID, p.lookups(), moment(p.LastResolvedAt))
+		d.Marked(mark, note, p.Domain.String(), p.ID, p.lookups(), cmp.Or(moment(p.LastResolvedAt), "not yet"))
 		if p.Status == Failed {
 			failed(v, p.Domain.String()+": "+p.LastError)
 		}
@@ -72,7 +73,7 @@ func (p *Profile) show(v *view.View) {
 // View is what a person sees of the report.
 func (r *HistoryReport) View() *view.View {
 	changed, failures := 0, 0
-	d := view.Drawing{Kind: view.Table, Title: "Resolutions, newest first", Columns: []string{"time", "outcome", "networks", "lookups"}}
+	d := view.Drawing{Kind: view.Table, Title: "Resolutions, newest first", Columns: []string{"time", "outcome", "networks"}}
 	for _, one := range r.Items {
 		switch one.Status {
 		case ResolutionChanged:
@@ -80,7 +81,7 @@ func (r *HistoryReport) View() *view.View {
 		case ResolutionFailed:
 			failures++
 		}
-		d.Marked(one.mark(), one.note(), moment(one.ResolvedAt), string(one.Status), fmt.Sprint(one.IP4Count+one.IP6Count), fmt.Sprint(one.DNSLookups))
+		d.Marked(one.mark(), one.note(), moment(one.ResolvedAt), string(one.Status), fmt.Sprint(one.IP4Count+one.IP6Count))
 	}
 	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed", diag.Count(len(r.Items), "resolution"), changed, failures))
 	if len(r.Items) > 0 && r.Items[0].Status == ResolutionFailed {
@@ -142,7 +143,7 @@ func (p *Profile) outcome() (view.Mark, string) {
 	case p.Status == Paused:
 		return view.Optional, "paused"
 	case p.FlattenedRecord == "":
-		return view.Optional, "not resolved yet"
+		return view.Optional, ""
 	}
 	return view.Good, ""
 }
