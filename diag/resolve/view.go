@@ -53,10 +53,15 @@ func (r *Report) View() *view.View {
 
 // drawing is the way to the answer if that was asked for, else the answer where it is more than a line.
 func (r *Report) drawing() view.Drawing {
-	if len(r.Trace) == 0 && len(r.Answers) > 1 {
+	if len(r.Trace) == 0 {
 		d := view.Drawing{Kind: view.Table, Title: "Answer", Columns: []string{"name", "ttl", "type", "data"}}
 		for _, a := range r.Answers {
-			d.Row(a.Name, fmt.Sprint(a.TTL), a.Type, a.text())
+			if a.Type != "RRSIG" || r.Type.String() == a.Type { // whether they are right is a fact
+				d.Row(a.Name, fmt.Sprint(a.TTL), a.Type, a.text())
+			}
+		}
+		if len(d.Rows) < 2 {
+			return view.Drawing{}
 		}
 		return d
 	}
