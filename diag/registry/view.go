@@ -60,7 +60,9 @@ func (d *DNSSEC) text() string {
 	case d.Signed == nil:
 		return "not known: the registry does not say"
 	case !*d.Signed:
-		return "no DS record: not signed"
+		return "not signed"
+	case len(d.DS) == 0:
+		return "signed"
 	}
 	return "signed, " + diag.Count(len(d.DS), "DS record")
 }
@@ -91,7 +93,9 @@ func (r *IPReport) View() *view.View {
 	}
 	n := r.Network
 	cidrs := diag.Series(diag.Map(n.CIDRs, netip.Prefix.String), maxNamed)
-	v.Fact("network", strings.TrimSpace(cidrs+" "+n.Name), "ipwhois.network", "ipwhois.registry")
+	if r.Purpose == nil {
+		v.Fact("network", strings.TrimSpace(cidrs+" "+n.Name), "ipwhois.network", "ipwhois.registry")
+	}
 	holder := ""
 	if o := r.Organization; o != nil {
 		holder = cmp.Or(o.Name, o.Handle)
