@@ -3,6 +3,7 @@ package dnssec
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -23,8 +24,8 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("answer", r.Answer.text(r.Type.String()), "dnssec.answer")
 	if n := len(r.Chain); n > 0 {
-		v.Fact("keys", r.Chain[n-1].algorithms(), "dnssec.algorithm", "dnssec.key", "dnssec.dnskey")
-		v.Fact("renewal due", r.Chain[n-1].due(), "dnssec.signature")
+		v.Fact("algorithm", r.Chain[n-1].algorithms(), "dnssec.algorithm", "dnssec.key", "dnssec.dnskey")
+		v.Fact("expires", r.Chain[n-1].due(), codeSigExpired, "dnssec.signature.urgent", "dnssec.signature.expiring")
 		v.Fact("denial", r.Chain[n-1].Denial.text(), "dnssec.nsec3", "dnssec.denial")
 	}
 	if r.Status == diag.Secure {
@@ -33,9 +34,6 @@ func (r *Report) View() *view.View {
 	d := view.Drawing{Kind: view.Chain, Title: "Chain of trust", Columns: []string{"zone", "ds", "keys", "signatures"}}
 	for _, z := range r.Chain {
 		mark, note := z.stands()
-		if f := r.FirstFailure; f != nil && f.Zone == z.Zone && mark != view.Good {
-			note = diag.Clip(f.Message, 120)
-		}
 		ds := z.vouchers()
 		if z.Parent == "" && z.Zone == r.TrustAnchor.Zone {
 			ds = "anchor " + strings.Trim(fmt.Sprint(r.TrustAnchor.KeyTags), "[]")
@@ -54,7 +52,7 @@ func (z *Zone) stands() (view.Mark, string) {
 	case diag.Insecure:
 		return view.Optional, "not signed"
 	case diag.Bogus:
-		return view.Critical, "bogus"
+		return view.Critical, "breaks the chain"
 	}
 	return view.Unknown, "not known"
 }
@@ -104,7 +102,9 @@ func (z *Zone) signatures() string {
 func (z *Zone) algorithms() string {
 	var list []string
 	for _, k := range z.Keys {
-		list = append(list, fmt.Sprintf("%s %d (%s, %d bits)", k.Role, k.KeyTag, k.AlgorithmName, k.KeySizeBits))
+		if text := fmt.Sprintf("%s, %d bits", k.AlgorithmName, k.KeySizeBits); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
 	}
 	return diag.Series(list, 3)
 }
@@ -120,7 +120,7 @@ func (z *Zone) due() string {
 	if first == nil {
 		return ""
 	}
-	return "the first signature expires: " + view.Days(int(first.ExpiresInSeconds/86400), first.Expiration)
+	return view.Days(int(first.ExpiresInSeconds/86400), first.Expiration) + ": the first signature"
 }
 
 func (d *Denial) text() string {
