@@ -18,22 +18,26 @@ func (r *Report) View() *view.View {
 	v := view.Of(cmp.Or(r.DomainUnicode, r.Domain.String()), r.Verdict)
 	v.Partial = r.Partial
 	addresses, serving := 0, 0
-	d := view.Drawing{Kind: view.Table, Title: "Name servers", Columns: []string{"name", "address", "serial", "answers"}}
+	d := view.Drawing{Kind: view.Table, Title: "Name servers"}
+	d.Columns = []string{"name", "address", "serial", "answers", "ms"}
 	for _, n := range r.Nameservers {
 		if len(n.Addresses) == 0 {
-			d.Marked(view.Error, "no address is known", n.Name, "", "", "")
+			d.Marked(view.Error, "no address is known", n.Name)
 		}
 		for _, a := range n.Addresses {
 			addresses++
 			if a.Authoritative {
 				serving++
 			}
-			serial := ""
+			serial, ms := "", ""
 			if a.SOASerial != nil {
 				serial = fmt.Sprint(*a.SOASerial)
 			}
+			if a.LatencyMS != nil {
+				ms = fmt.Sprint(*a.LatencyMS)
+			}
 			mark, note := a.stands()
-			d.Marked(mark, note, n.Name, a.Address.String(), serial, a.answers())
+			d.Marked(mark, note, n.Name, a.Address.String(), serial, a.answers(), ms)
 		}
 	}
 	if addresses > 0 {
@@ -52,7 +56,8 @@ func (r *Report) View() *view.View {
 		v.Fact("timers", soa.timers(), "zone.soa.refresh", "zone.soa.retry", "zone.soa.expire", "zone.soa.minimum")
 	}
 	s := r.Summary
-	v.Fact("checks", fmt.Sprintf("%d passed, %d failed, %s", s.PassCount, s.FailCount, diag.Count(s.WarningCount, "warning")))
+	warnings := diag.Count(s.WarningCount, "warning")
+	v.Fact("checks", fmt.Sprintf("%d passed, %d failed, %s", s.PassCount, s.FailCount, warnings))
 	if r.State == diag.Valid {
 		v.Brief = view.Join(diag.Count(len(r.Nameservers), "name server"), diag.Count(s.PassCount, "check")+" passed")
 	}
@@ -90,9 +95,6 @@ func (a *Address) answers() string {
 			list = append(list, t.name)
 		}
 	}
-	if a.LatencyMS != nil {
-		list = append(list, fmt.Sprintf("%d ms", *a.LatencyMS))
-	}
 	return cmp.Or(strings.Join(list, " "), "no")
 }
 
@@ -102,7 +104,9 @@ func (d *Delegation) text() string {
 	for _, part := range []struct {
 		words string
 		names []string
-	}{{"only the zone names ", d.MissingAtParent}, {"only the parent names ", d.MissingInZone}, {"not serving: ", d.Lame}} {
+	}{
+		{"only the zone names ", d.MissingAtParent}, {"only the parent names ", d.MissingInZone}, {"not serving: ", d.Lame},
+	} {
 		if len(part.names) > 0 {
 			list = append(list, part.words+diag.Series(part.names, maxNamed))
 		}
