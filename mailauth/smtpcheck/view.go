@@ -51,17 +51,23 @@ func (r *Report) View() *view.View {
 		if one.TLS != nil {
 			version = strings.TrimPrefix(one.TLS.Version, "TLS ")
 			if leaf := one.TLS.Leaf(); leaf != nil {
-				days = diag.Count(leaf.DaysRemaining, "day")
+				if days = diag.Count(leaf.DaysRemaining, "day"); leaf.Expired {
+					days = "expired"
+				}
 			}
 		}
 		if !one.Reachable {
 			version = ""
 		}
-		d.Marked(mark, note, host, one.Address, version, days, strings.TrimPrefix(one.Banner, "220 "))
+		banner := strings.TrimPrefix(strings.TrimPrefix(one.Banner, "220 "), one.Host+" ")
+		d.Marked(mark, note, host, one.Address, version, days, diag.Clip(banner, maxBanner))
 	}
 	v.Draw(d)
 	return v
 }
+
+// maxBanner bounds what is shown of a banner, in bytes.
+const maxBanner = 60
 
 // stands is how a server stands: its gravest finding, or why it did not answer.
 func (s *Server) stands() (view.Mark, string) {
