@@ -17,13 +17,12 @@ func (r *Report) View() *view.View {
 	known := r.ListedCount + r.CleanCount
 	of := fmt.Sprintf("%d of %s", r.ListedCount, diag.Count(known, "blocklist"))
 	v.Fact("listed", "on "+of+" that answered", "dnsbl.listed")
-	d := view.Drawing{Kind: view.Table, Title: "Listings", Columns: []string{"list", "about", "reason", "removal"}}
+	d := view.Drawing{Kind: view.Table, Title: "Listings", Columns: []string{"list", "about", "reason"}}
 	var major, silent []string
 	for _, one := range r.Results {
 		switch {
 		case one.Listed:
-			reason := cmp.Or(one.Reason, strings.Join(one.Meanings, "; "))
-			d.Marked(one.mark(), "", one.Name, string(one.Category), reason, one.DelistURL)
+			d.Marked(one.mark(), "", one.Name, string(one.Category), cmp.Or(strings.Join(one.Meanings, "; "), one.Reason))
 		case one.Status != clean:
 			silent = append(silent, one.Name)
 		case one.Severity == high:
@@ -49,11 +48,8 @@ func (r *Report) View() *view.View {
 
 // mark is how grave a listing is.
 func (r *Result) mark() view.Mark {
-	switch r.Severity {
-	case high:
+	if r.Severity == high && r.Category != Policy && !r.Network {
 		return view.Error
-	case medium:
-		return view.Warning
 	}
-	return view.Info
+	return view.Warning
 }
