@@ -74,7 +74,11 @@ func (f *Facts) sender(v *view.View) {
 func (f *Facts) recorded(v *view.View) {
 	a := &f.Authentication
 	v.Fact("spf", creditedText(a.SPF, f.Alignment.SPFAligned), "header.spf")
-	v.Fact("dkim", creditedText(a.DKIM, f.Alignment.DKIMAligned), "header.dkim", "header.alignment")
+	if len(f.DKIMSignatures)+len(a.DKIM) == 0 {
+		v.Fact("dkim", "not signed", "header.dkim")
+	} else {
+		v.Fact("dkim", creditedText(a.DKIM, f.Alignment.DKIMAligned), "header.dkim", "header.alignment")
+	}
 	v.Fact("dmarc", creditedText(a.DMARC, nil), "header.dmarc", "header.authres")
 }
 
@@ -99,7 +103,7 @@ func creditedText(list []AuthResult, aligned *bool) string {
 		return "noted by others than the receiver only, which proves nothing"
 	case text == "":
 		return "not noted by the receiver"
-	case aligned != nil && !*aligned:
+	case aligned != nil && !*aligned && strings.HasPrefix(text, "pass"):
 		text += ": not for the domain in From"
 	}
 	return text
@@ -166,7 +170,7 @@ const slowHop = 300
 func (h *Hop) stands() (view.Mark, string) {
 	note := ""
 	if h.Border {
-		note = "the receiver's side, from " + h.client()
+		note = "enters the receiver's side"
 	}
 	switch {
 	case h.Delay != nil && *h.Delay < 0:
