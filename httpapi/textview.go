@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/textutil"
 )
 
-// textView is the view of a report of textutil, which is a leaf and knows no views: what was done, or why it could not be.
+// textView is the view of a report of textutil, which is a leaf and knows no views: what was done, or why not.
 func textView(report any) *view.View {
 	switch r := report.(type) {
 	case *textutil.CaseReport:
@@ -34,14 +34,15 @@ func textView(report any) *view.View {
 		if e := r.Error; e != nil {
 			return notValid("JSON", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
-		done := fmt.Sprintf("valid JSON, %s, %s deep", r.RootType, diag.Count(r.Depth, "level"))
-		return converted(done, r.Result, r.InputBytes, r.Findings)
+		return converted("valid JSON"+nested(r.RootType, r.Depth), r.Result, r.InputBytes, r.Findings)
 	case *textutil.YAMLReport:
 		if e := r.Error; e != nil {
 			return notValid("YAML", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
-		documents := diag.Count(r.DocumentsCount, "document")
-		done := fmt.Sprintf("valid YAML, %s, %s deep", documents, diag.Count(r.Depth, "level"))
+		done := "valid YAML" + nested(r.RootType, r.Depth)
+		if r.DocumentsCount != 1 {
+			done += ", " + diag.Count(r.DocumentsCount, "document")
+		}
 		return converted(done, r.Result, r.InputBytes, r.Findings)
 	case *textutil.StatsReport:
 		return statsView(r)
@@ -55,6 +56,14 @@ func textView(report any) *view.View {
 	return view.Answer("", "")
 }
 
+// nested says how deep a value is, or what it is if that is flat.
+func nested(root textutil.RootType, depth int) string {
+	if depth == 0 {
+		return ": " + string(root)
+	}
+	return fmt.Sprintf(", %s deep", diag.Count(depth, "level"))
+}
+
 // converted is the view of a text in another form: the result itself if it is a line.
 func converted(done string, result *string, bytes int, findings []textutil.Finding) *view.View {
 	v := view.Answer("", done)
@@ -62,7 +71,7 @@ func converted(done string, result *string, bytes int, findings []textutil.Findi
 		if utf8.RuneCountInString(*result) <= maxShownResult && !strings.Contains(*result, "\n") {
 			v.Fact("result", *result)
 		}
-		v.Fact("bytes", fmt.Sprintf("%d, of %d before", len(*result), bytes))
+		v.Fact("bytes", fmt.Sprintf("%d → %d", bytes, len(*result)))
 	}
 	v.Judged(textFindings(findings))
 	v.Advise()
@@ -85,19 +94,19 @@ func decodedView(kind string, fault *textutil.DecodeFault, result *string, hex s
 	}
 	v := converted("valid "+kind, result, before, nil)
 	if result == nil {
-		v = view.Answer("", fmt.Sprintf("%s that are not text in UTF-8", diag.Count(after, "byte")))
+		v = view.Answer("", "no text in UTF-8, but "+diag.Count(after, "byte"))
 		v.Fact("in hex", diag.Clip(hex, maxShownResult))
 	}
 	return v
 }
 
 func slugView(r *textutil.SlugReport) *view.View {
-	done := "slug"
+	done := "slug of " + diag.Count(utf8.RuneCountInString(r.Result), "character")
 	switch {
 	case r.Reason != "":
 		done = "nothing left: " + strings.ReplaceAll(string(r.Reason), "_", " ")
 	case r.Truncated:
-		done = "slug, cut to the length wanted"
+		done += ", cut off"
 	}
 	return converted(done, &r.Result, r.InputBytes, r.Findings)
 }
@@ -109,7 +118,7 @@ func statsView(r *textutil.StatsReport) *view.View {
 	v.Fact("bytes", fmt.Sprintf("%d in UTF-8, %d units in UTF-16", r.Bytes, r.UTF16Units))
 	v.Fact("words", fmt.Sprintf("%d different, %g characters on average", r.UniqueWords, r.AverageWordLength))
 	v.Fact("sentences", fmt.Sprintf("%d in %s", r.Sentences, diag.Count(r.Paragraphs, "paragraph")))
-	v.Fact("lines", fmt.Sprintf("%d, %d of them empty", r.Lines, r.EmptyLines))
+	v.Fact("lines", fmt.Sprintf("%d, %d empty", r.Lines, r.EmptyLines))
 	v.Fact("longest", r.LongestWord)
 	v.Fact("to read", diag.Span(time.Duration(r.ReadingTimeSeconds)*time.Second))
 	v.Judged(textFindings(r.Findings))
@@ -127,13 +136,11 @@ func hashView(r *textutil.HashReport) *view.View {
 		kind = "HMAC"
 	}
 	v := view.Answer("", fmt.Sprintf("%s of %s", diag.Count(len(r.Hashes), kind), diag.Count(r.InputBytes, "byte")))
+	weak := diag.Map(r.Weak, func(a textutil.HashAlgorithm) string { return fmt.Sprintf("%s (%s)", a, r.Security[a]) })
+	v.Fact("weak", diag.Series(weak, len(weak)))
 	d := view.Drawing{Kind: view.Table, Title: "Digests"}
 	for _, name := range slices.Sorted(maps.Keys(r.Hashes)) {
-		mark, note := view.None, ""
-		if slices.Contains(r.Weak, name) {
-			mark, note = view.Warning, string(r.Security[name])
-		}
-		d.Marked(mark, note, string(name), r.Hashes[name])
+		d.Row(string(name), r.Hashes[name])
 	}
 	v.Draw(d)
 	return v
