@@ -352,11 +352,11 @@ func TestManyInFlightOverUDPToSeveralServers(t *testing.T) {
 	}
 	group.Wait()
 	for _, f := range fakes {
-		ports := map[uint16]bool{}
-		for _, source := range f.sources {
-			ports[source.Port()] = true
-		}
 		assert.Equal(t, 50*20, len(f.all()))
+		ports := map[uint16]bool{}
+		for i := range f.all() {
+			ports[f.sources[i].Port()] = true
+		}
 		assert.GreaterOrEqual(t, len(ports), 16)
 	}
 }
