@@ -31,7 +31,7 @@ func (r *Report) View() *view.View {
 	if r.Status == diag.Secure {
 		v.Brief = view.Join("secure", diag.Count(len(r.Chain), "zone")+" in the chain")
 	}
-	d := view.Drawing{Kind: view.Chain, Title: "Chain of trust", Columns: []string{"zone", "ds", "keys", "signatures"}}
+	d := view.Drawing{Kind: view.Chain, Title: "Chain of trust", Columns: []string{"zone", "ds", "keys", "valid"}}
 	for _, z := range r.Chain {
 		mark, note := z.stands()
 		ds := z.vouchers()
@@ -52,7 +52,7 @@ func (z *Zone) stands() (view.Mark, string) {
 	case diag.Insecure:
 		return view.Optional, "not signed"
 	case diag.Bogus:
-		return view.Critical, "breaks the chain"
+		return view.Critical, "broken here"
 	}
 	return view.Unknown, "not known"
 }
@@ -72,6 +72,9 @@ func (z *Zone) vouchers() string {
 	return cmp.Or(strings.Join(list, " "), "none")
 }
 
+// maxTags bounds the keys that a line names.
+const maxTags = 4
+
 func (z *Zone) tags() string {
 	var list []string
 	for _, k := range z.Keys {
@@ -81,10 +84,10 @@ func (z *Zone) tags() string {
 		}
 		list = append(list, text)
 	}
-	return cmp.Or(diag.Series(list, 3), "none")
+	return cmp.Or(strings.Join(list[:min(len(list), maxTags)], ", "), "none")
 }
 
-// signatures says how many are right.
+// signatures says how many of them are right.
 func (z *Zone) signatures() string {
 	valid := 0
 	for _, s := range z.Signatures {
@@ -95,7 +98,7 @@ func (z *Zone) signatures() string {
 	if len(z.Signatures) == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%d of %d valid", valid, len(z.Signatures))
+	return fmt.Sprintf("%d of %d", valid, len(z.Signatures))
 }
 
 // algorithms describes the keys.
