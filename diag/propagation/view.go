@@ -29,7 +29,7 @@ func (r *Report) View() *view.View {
 		v.Fact("ttl", diag.Span(time.Duration(*r.Authoritative.TTL)*time.Second))
 	}
 	v.Fact("until", r.until())
-	v.Brief = agree
+	v.Brief = fmt.Sprintf("%d of %s agree", s.MatchCount, diag.Count(s.AnsweredCount, "resolver"))
 	d := view.Drawing{Kind: view.Table, Title: "Who returns what", Columns: []string{"answer", "resolvers", "who"}}
 	for _, g := range r.groups() {
 		d.Marked(g.mark, g.note, g.answer, fmt.Sprint(len(g.who)), diag.Series(g.who, maxNamed))
