@@ -2,7 +2,6 @@ package idn
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -19,7 +18,7 @@ func (r *Report) View() *view.View {
 	v.Advise()
 	v.Record = r.Input
 	if !r.Valid && len(v.Findings) > 0 {
-		v.Headline, v.Brief = "Not a valid name: "+lowered(v.Findings[0].Title), v.Findings[0].Title
+		v.Headline, v.Brief = v.Findings[0].Title, v.Findings[0].Title
 	}
 	v.Fact("ascii", r.ASCII, "idn.name", "idn.label")
 	v.Fact("unicode", r.Unicode)
@@ -39,12 +38,4 @@ func (r *Report) View() *view.View {
 		v.Draw(d)
 	}
 	return v
-}
-
-// lowered is a title within a sentence, unless it begins with an acronym.
-func lowered(title string) string {
-	if len(title) > 1 && strings.ToLower(title[1:2]) == title[1:2] {
-		return strings.ToLower(title[:1]) + title[1:]
-	}
-	return title
 }
