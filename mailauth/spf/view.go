@@ -31,7 +31,8 @@ func (r *LookupReport) View() *view.View {
 		v.Brief = view.Join(alone(r.AllQualifier), r.DNSLookups.text()+" lookups", r.Authorized.text())
 	}
 	if r.Tree != nil && len(r.Tree.Children) > 0 {
-		d := view.Drawing{Kind: view.Tree, Title: "Records and the lookups that they cost", Columns: []string{"record", "lookups", "hosts"}}
+		d := view.Drawing{Kind: view.Tree, Title: "Records and the lookups that they cost"}
+		d.Columns = []string{"record", "lookups", "hosts"}
 		r.Tree.draw(&d, 0)
 		v.Draw(d)
 	}
@@ -45,7 +46,8 @@ func (r *ValidateReport) View() *view.View {
 	v.Fact("record", r.Record)
 	v.Fact("lookups", r.DNSLookups.text(), "spf.lookups")
 	v.Fact("all others", others(r.AllQualifier), "spf.all")
-	v.Fact("length", fmt.Sprintf("%d bytes in %s", r.LengthBytes, diag.Count(r.StringsCount, "string")), "spf.record.oversized")
+	length := fmt.Sprintf("%d bytes in %s", r.LengthBytes, diag.Count(r.StringsCount, "string"))
+	v.Fact("length", length, "spf.record.oversized")
 	v.Fact("address", r.IPTest.text(), "spf.ip")
 	d := view.Drawing{Kind: view.Table, Title: "Terms", Columns: []string{"term", "lookups", "if it matches"}}
 	for _, t := range r.Terms {
@@ -102,6 +104,8 @@ func hostsText(ip4 int64, ip6 int) string {
 	switch {
 	case ip4 == 1<<32:
 		return "the whole Internet"
+	case ip4 == 0 && ip6 == 0:
+		return "no hosts"
 	case ip6 == 0:
 		return diag.Count(ip4, "IPv4 host")
 	case ip4 == 0:
