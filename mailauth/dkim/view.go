@@ -29,7 +29,6 @@ func (r *LookupReport) View() *view.View {
 func (r *ValidateReport) View() *view.View {
 	v := view.Of("DKIM record", r.Verdict)
 	v.Record = r.Record
-	v.PublishAt("", "", "TXT")
 	r.facts(v, true)
 	if r.Valid {
 		v.Brief = r.key()
