@@ -19,18 +19,18 @@ func (r *LookupReport) View() *view.View {
 		v.Fact("inherited", "from "+r.Location)
 	}
 	r.facts(v)
-	if list := r.Views; len(list) == 2 && list[0].text() != list[1].text() {
-		v.Fact("receivers", fmt.Sprintf("%s: %s; %s: %s", list[0].Standard, list[0].text(), list[1].Standard, list[1].text()),
-			"dmarc.standards")
+	if list := r.Views; len(list) == 2 && list[0].applied() != list[1].applied() {
+		v.Fact("receivers", list[0].text()+"; "+list[1].text(), "dmarc.standards")
 	}
-	if r.Record != "" && r.Valid {
+	if r.Record != "" && (r.State == diag.Valid || r.State == diag.Warned) {
 		from := ""
 		if r.Inherited {
 			from = "from " + r.Location
 		}
 		v.Brief = view.Join(r.policy(), from, r.reports())
 	}
-	d := view.Drawing{Kind: view.Table, Title: "Report addresses in other organizations", Columns: []string{"domain", "consent"}}
+	d := view.Drawing{Kind: view.Table, Title: "Report addresses in other organizations"}
+	d.Columns = []string{"domain", "consent"}
 	for _, e := range r.ExternalDestinations {
 		mark, note := e.text()
 		d.Marked(mark, "", e.Domain, note)
@@ -91,11 +91,11 @@ func (d *Details) facts(v *view.View) {
 		return
 	}
 	v.Fact("policy", d.policy(), "dmarc.policy", "dmarc.standards")
-	if e := d.Effective; e.SubdomainPolicy == e.NonexistentSubdomainPolicy {
-		v.Fact("subdomains", string(e.SubdomainPolicy), "dmarc.subdomain")
-	} else {
-		v.Fact("subdomains", fmt.Sprintf("%s, nonexistent ones %s", e.SubdomainPolicy, e.NonexistentSubdomainPolicy), "dmarc.subdomain")
+	below := string(d.Effective.SubdomainPolicy)
+	if np := string(d.Effective.NonexistentSubdomainPolicy); np != below {
+		below += ", nonexistent ones " + np
 	}
+	v.Fact("subdomains", below, "dmarc.subdomain")
 	to := addresses(d.AggregateURIs)
 	if to == "" {
 		to = "not asked for"
@@ -128,10 +128,14 @@ func (d *Details) policy() string {
 
 // reports says to how many addresses reports go.
 func (d *Details) reports() string {
-	if len(d.AggregateURIs) == 0 {
+	switch n := len(d.AggregateURIs); n {
+	case 0:
 		return "no reports"
+	case 1:
+		return "reports to 1 address"
+	default:
+		return fmt.Sprintf("reports to %d addresses", n)
 	}
-	return fmt.Sprintf("reports to %d address%s", len(d.AggregateURIs), strings.Repeat("es", min(1, len(d.AggregateURIs)-1)))
 }
 
 func addresses(uris []URI) string {
@@ -155,6 +159,10 @@ func labelled(name string, a policy.Alignment) string {
 
 // text says what receivers of the standard do.
 func (w *View) text() string {
+	return strings.Replace(strings.ToUpper(string(w.Standard)), "RFC", "RFC ", 1) + ": " + w.applied()
+}
+
+func (w *View) applied() string {
 	switch {
 	case !w.Usable:
 		return "no policy"
