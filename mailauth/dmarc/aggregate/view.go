@@ -28,7 +28,7 @@ func (r *Analysis) View() *view.View {
 	}
 	v.Fact("messages", fmt.Sprintf("%d from %s", t.MessageCount, diag.Count(t.SourceCount, "source")))
 	v.Fact("passed", t.passed(), "dmarc.report.sender", "dmarc.report.service", "dmarc.report.unlisted")
-	v.Fact("by", fmt.Sprintf("DKIM %s · SPF %s", share(t.DKIMAlignedCount, t.MessageCount), share(t.SPFAlignedCount, t.MessageCount)),
+	v.Fact("by", "DKIM "+share(t.DKIMAlignedCount, t.MessageCount)+" · SPF "+share(t.SPFAlignedCount, t.MessageCount),
 		"dmarc.report.dkim", "dmarc.report.spf")
 	v.Fact("handled", t.Dispositions.text(), "dmarc.report.legitimate", "dmarc.report.passed", "dmarc.report.forwarding")
 	v.Fact("enforcement", r.Enforcement.text())
@@ -63,14 +63,18 @@ func (r *Analysis) bars() view.Drawing {
 		sums[k].PassCount += s.PassCount
 		sums[k].Dispositions.None += s.Dispositions.None
 	}
-	slices.SortStableFunc(order, func(a, b kind) int { return cmp.Compare(sums[b].MessageCount, sums[a].MessageCount) })
-	d := view.Drawing{Kind: view.Bars, Title: "Messages by source", Columns: []string{"source", "messages", "pass", "kind"}}
+	slices.SortStableFunc(order, func(a, b kind) int {
+		return cmp.Compare(sums[b].MessageCount, sums[a].MessageCount)
+	})
+	d := view.Drawing{Kind: view.Bars, Title: "Messages by source"}
+	d.Columns = []string{"source", "messages", "pass", "kind"}
 	for _, k := range order {
 		s, label := sums[k], k.label
 		if n := numbers[k]; n > 1 {
 			label += fmt.Sprintf(" (%d)", n)
 		}
-		d.Bar(s.MessageCount, s.mark(), label, fmt.Sprint(s.MessageCount), share(s.PassCount, s.MessageCount), string(s.Classification))
+		d.Bar(s.MessageCount, s.mark(), label,
+			fmt.Sprint(s.MessageCount), share(s.PassCount, s.MessageCount), string(s.Classification))
 	}
 	return d
 }
