@@ -25,8 +25,8 @@ func (r *LookupReport) View() *view.View {
 		v.Fact("same logo", matching(r.LogoMatchesCertificate), "bimi.logo_file.mismatch")
 	}
 	v.Fact("dmarc", r.DMARC.text(), "bimi.dmarc", "bimi.spf")
-	if r.Valid && !r.Declined {
-		v.Brief = view.Join("logo", r.certificate(), "p="+string(r.DMARC.Policy))
+	if !r.Declined && (r.State == diag.Valid || r.State == diag.Warned) {
+		v.Brief = view.Join("certificate: "+r.certificate(), r.DMARC.text())
 	}
 	return v
 }
@@ -83,8 +83,10 @@ func (d *DMARC) text() string {
 	switch {
 	case d.Eligible == nil:
 		return view.Join(policy, "not known whether it suffices")
+	case d.Found != nil && !*d.Found:
+		return "no record"
 	case *d.Eligible:
 		return view.Join(policy, "strong enough")
 	}
-	return cmp.Or(view.Join(policy, "too weak"), d.Reason)
+	return view.Join(policy, "too weak")
 }
