@@ -3,6 +3,7 @@ package logo
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -13,7 +14,8 @@ func (r *Report) View() *view.View {
 	v := view.Of(cmp.Or(r.Domain, r.URL), r.Verdict)
 	v.Partial = r.Partial
 	v.Fact("record", r.Record, "bimi.logo.record")
-	v.Fact("logo", cmp.Or(r.FinalURL, r.URL), "bimi.logo.redirect", "bimi.logo.status", "bimi.logo.connection", "bimi.logo.host")
+	v.Fact("logo", cmp.Or(r.FinalURL, r.URL),
+		"bimi.logo.redirect", "bimi.logo.status", "bimi.logo.connection", "bimi.logo.host", "bimi.logo.certificate")
 	v.Fact("type", r.ContentType, "bimi.logo.content_type")
 	v.Fact("image", r.Facts.Text(), "bimi.logo.size", "bimi.logo.xml", "bimi.logo.format")
 	if s := r.SVG; s != nil {
@@ -39,8 +41,10 @@ func (f *Facts) Text() string {
 		size = diag.Count(*f.SizeBytes, "byte")
 	}
 	switch {
+	case f.StatusCode != 0 && f.StatusCode != http.StatusOK:
+		return fmt.Sprintf("HTTP %d", f.StatusCode)
 	case f.SVG == nil:
-		return view.Join(size, "no SVG")
+		return view.Join(size, "no SVG that can be read")
 	case f.TinyPSCompliant:
 		return view.Join("SVG Tiny PS", size)
 	}
