@@ -36,7 +36,8 @@ func (r *LookupReport) View() *view.View {
 func (r *ParseReport) show(v *view.View) {
 	if c := r.Certificate; c != nil {
 		v.Fact("kind", kind(c), "cert_not_vmc", "markcert.type", "markcert.pilot")
-		v.Fact("mark", strings.TrimSpace(strings.Join([]string{string(c.MarkType), c.TrademarkCountry, c.TrademarkID}, " ")), "markcert.subject")
+		mark := []string{string(c.MarkType), c.TrademarkCountry, c.TrademarkID}
+		v.Fact("mark", strings.TrimSpace(strings.Join(mark, " ")), "markcert.subject")
 		v.Fact("owner", c.Subject.Short(), "markcert.subject")
 		v.Fact("domains", diag.Series(c.SAN.DNS, 4), "cert_domain_mismatch", "markcert.names")
 		v.Fact("ends", c.Remaining(), "cert_expired", "markcert.validity")
