@@ -24,10 +24,12 @@ func (r *Report) View() *view.View {
 		v.Fact("servers", r.MXCoverage.text(), "mtasts.mx")
 	}
 	if r.Found && p.StatusCode != 0 {
-		v.Fact("policy host", r.host(), "mtasts.policy")
+		v.Fact("policy host", r.host(), "mtasts.policy.certificate", "mtasts.policy.tls", "mtasts.policy.status",
+			"mtasts.policy.redirect", "mtasts.policy.media_type", "mtasts.policy.page", "mtasts.policy.protocol")
 	}
 	if r.Found {
-		v.Fact("reports", map[bool]string{true: "asked for by a TLSRPT record", false: "no TLSRPT record"}[r.TLSRPTFound], "mtasts.tls_rpt")
+		reports := map[bool]string{true: "asked for by a TLSRPT record", false: "no TLSRPT record"}
+		v.Fact("reports", reports[r.TLSRPTFound], "mtasts.tls_rpt")
 	}
 	if r.Valid {
 		v.Brief = view.Join(string(p.Mode), r.MXCoverage.text()+" listed", "kept for "+p.age())
