@@ -35,7 +35,7 @@ func (r *CheckReport) View() *view.View {
 		v.Fact("ready", readiness(r.Ready, r.BackwardCompatible))
 	}
 	if r.Ready {
-		v.Brief = view.Join("ready", fmt.Sprintf("%d of %d queries", r.QueriesCount, r.QueryLimit), "policy of "+r.PolicyDomain)
+		v.Brief = view.Join("ready", "policy of "+r.PolicyDomain)
 	}
 	d := view.Drawing{Kind: view.Chain, Title: "Tree walk", Columns: []string{"name", "answer"}}
 	for _, s := range r.TreeWalk {
