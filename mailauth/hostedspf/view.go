@@ -58,7 +58,8 @@ func (p *Profile) show(v *view.View) {
 	v.Fact("include host", p.IncludeHost.String(), "spf.hosted.domain")
 	v.Fact("networks", fmt.Sprintf("%d IPv4, %d IPv6", p.IP4Count, p.IP6Count), "spf.hosted.stays")
 	v.Fact("lookups", p.lookups(), "spf.hosted.lookups")
-	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), "every "+diag.Span(time.Duration(p.IntervalSeconds)*time.Second)))
+	every := diag.Span(time.Duration(p.IntervalSeconds) * time.Second)
+	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), "every "+every))
 	v.Fact("changed", moment(p.LastChangedAt))
 	if p.Status != Failed { // which a finding tells
 		v.Fact("error", p.LastError)
@@ -73,7 +74,8 @@ func (p *Profile) show(v *view.View) {
 // View is what a person sees of the report.
 func (r *HistoryReport) View() *view.View {
 	changed, failures := 0, 0
-	d := view.Drawing{Kind: view.Table, Title: "Resolutions, newest first", Columns: []string{"time", "outcome", "networks"}}
+	d := view.Drawing{Kind: view.Table, Title: "Resolutions, newest first"}
+	d.Columns = []string{"time", "outcome", "networks"}
 	for _, one := range r.Items {
 		switch one.Status {
 		case ResolutionChanged:
@@ -81,9 +83,11 @@ func (r *HistoryReport) View() *view.View {
 		case ResolutionFailed:
 			failures++
 		}
-		d.Marked(one.mark(), one.note(), moment(one.ResolvedAt), string(one.Status), fmt.Sprint(one.IP4Count+one.IP6Count))
+		networks := fmt.Sprint(one.IP4Count + one.IP6Count)
+		d.Marked(one.mark(), one.note(), moment(one.ResolvedAt), string(one.Status), networks)
 	}
-	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed", diag.Count(len(r.Items), "resolution"), changed, failures))
+	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed",
+		diag.Count(len(r.Items), "resolution"), changed, failures))
 	if len(r.Items) > 0 && r.Items[0].Status == ResolutionFailed {
 		failed(v, r.Items[0].Error)
 	}
@@ -97,7 +101,8 @@ func (r *HistoryReport) View() *view.View {
 // View is what a person sees of the report.
 func (r *StatsReport) View() *view.View {
 	w := &r.Windows
-	v := view.Answer(r.ProfileID, fmt.Sprintf("%d of %s succeeded in 30 days", w.Last30d.Successes, diag.Count(w.Last30d.Resolutions, "resolution")))
+	v := view.Answer(r.ProfileID, fmt.Sprintf("%d of %s succeeded in 30 days",
+		w.Last30d.Successes, diag.Count(w.Last30d.Resolutions, "resolution")))
 	if w.Last30d.Resolutions == 0 {
 		v.Headline, v.Optional = "Not resolved in the last 30 days", true
 	}
@@ -115,7 +120,8 @@ func (r *StatsReport) View() *view.View {
 			mark = view.None
 		}
 		d.Marked(mark, "", one.span, fmt.Sprint(one.Resolutions), fmt.Sprint(one.Failures), fmt.Sprint(one.Changes),
-			fmt.Sprintf("+%d −%d", one.IPsAdded, one.IPsRemoved), number(one.P95DurationMS, " ms"), number(one.MaxDNSLookups, ""))
+			fmt.Sprintf("+%d −%d", one.IPsAdded, one.IPsRemoved), number(one.P95DurationMS, " ms"),
+			number(one.MaxDNSLookups, ""))
 	}
 	v.Draw(d)
 	return v
@@ -157,7 +163,9 @@ func (p *Profile) lookups() string {
 }
 
 func (r *Resolution) mark() view.Mark {
-	return map[ResolutionStatus]view.Mark{ResolutionChanged: view.Info, ResolutionUnchanged: view.Good, ResolutionFailed: view.Error}[r.Status]
+	return map[ResolutionStatus]view.Mark{
+		ResolutionChanged: view.Info, ResolutionUnchanged: view.Good, ResolutionFailed: view.Error,
+	}[r.Status]
 }
 
 // note says which networks came and went, or why it failed.
