@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -238,6 +238,8 @@ func (a *app) common() (diag.Severity, error) {
 		return 0, usagef("--timeout: must be more than 0")
 	case a.color != "auto" && a.color != "always" && a.color != "never":
 		return 0, usagef("--color: %q is none of auto, always, never", a.color)
+	case a.formats.count() > 1:
+		return 0, usagef("of --json, --jsonl, --md, --html, --junit and --svg one is enough")
 	case a.quiet && a.verbose:
 		return 0, usagef("--quiet and --verbose do not go together")
 	}
@@ -248,43 +250,42 @@ func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // check runs the operation here or at a server, and prints what it answered.
 func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error {
-	threshold, err := a.common()
-	if err != nil {
+	if _, err := a.common(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	done := a.showProgress(ep.Name())
+	progress := a.startProgress(ep.Name())
 	result, err := a.ask(ctx, ep, body)
-	done()
+	progress.end()
 	if err != nil {
 		return err
 	}
 	if !strings.HasPrefix(result.MediaType, "application/json") {
 		return a.writeImage(result.Body)
 	}
-	report, err := parseTree(result.Body)
-	if err != nil {
-		return fmt.Errorf("reading the reply: %w", err)
-	}
-	switch {
-	case report.worst() >= threshold:
-		a.code = exitFinding
-	case report.get("partial").text() == "true":
-		a.code = exitPartial
-	}
-	if a.json {
-		if a.terminal && a.output == "" {
-			return a.writeOut(printableJSON(result.Body))
+	if result.Report == nil {
+		if result.Report, err = ep.Decode(result.Body); err != nil {
+			return err
 		}
-		return a.writeOut(result.Body)
 	}
-	if done, err := a.printUtility(ep.Name(), report); done {
-		return err
+	if a.short {
+		return a.printShort(result.Report)
 	}
-	var b bytes.Buffer
-	a.render(&b, ep, report)
-	return a.writeOut(b.Bytes())
+	return a.show(outcome{ep: ep, reply: result.Body, report: result.Report, view: httpapi.View(result.Report)})
+}
+
+// printShort prints the data of the records alone, as dig +short does.
+func (a *app) printShort(report any) error {
+	r, ok := report.(*resolve.Report)
+	if !ok {
+		return usagef("--short: is for resolve")
+	}
+	var b strings.Builder
+	for _, record := range r.Answers {
+		fmt.Fprintln(&b, printable(record.Data))
+	}
+	return a.writeOut([]byte(b.String()))
 }
 
 // ask runs the operation.
@@ -295,12 +296,9 @@ func (a *app) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpa
 	if ep.Hosted() {
 		return nil, usagef("%s works on profiles that a server keeps: name it with --server and --key", ep.Name())
 	}
-	env, release := a.env, func() {}
-	if env == nil {
-		var err error
-		if env, release, err = a.world.Env(); err != nil {
-			return nil, usageError{err}
-		}
+	env, release, err := a.localEnv()
+	if err != nil {
+		return nil, err
 	}
 	defer release()
 	return ep.Run(ctx, env, body)

@@ -72,7 +72,9 @@ type app struct {
 	env            *diag.Env // replaces the world of the flags, for tests
 
 	world   worldflags.Flags
-	json    bool
+	formats formats
+	short   bool
+	whole   whole
 	verbose bool
 	quiet   bool
 	color   string
@@ -93,7 +95,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run is main without the process around it.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command()
-	args = expand(root.PersistentFlags(), pasted(args))
+	args = expand(root.PersistentFlags(), named(root.PersistentFlags(), pasted(args)))
 	a.addChecks(root, args)
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
@@ -158,17 +160,41 @@ func explain(err error) []string {
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use: "diag DOMAIN | CHECK [ARGUMENTS]", Short: "Find out what is wrong with a domain's DNS, mail and web set-up",
+		Use: "diag ANYTHING | CHECK [ARGUMENTS]", Short: "Find out what is wrong with a domain's DNS, mail and web set-up",
 		SilenceUsage: true, SilenceErrors: true,
-		Args:    whichCheck,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.overview(cmd, args[0]) },
+		Args: whichCheck,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.usage()
+			}
+			return a.anything(cmd, args[0])
+		},
 		Version: httpapi.Version,
 	}
 	root.SetVersionTemplate("contract {{.Version}}\n")
 	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if near := meantFlag(cmd, err); near != "" {
+			err = fmt.Errorf("%w; did you mean --%s?", err, near)
+		}
+		return usageError{err}
+	})
+	a.whole.add(root)
 	flags := root.PersistentFlags()
-	flags.BoolVar(&a.json, "json", false, "print the report as JSON, as the API answers it")
+	for _, f := range []struct {
+		on          *bool
+		name, about string
+	}{
+		{&a.formats.json, "json", "print the report as JSON, as the API answers it"},
+		{&a.formats.jsonl, "jsonl", "print a line of JSON for each target"},
+		{&a.formats.markdown, "md", "print Markdown, as for a ticket"},
+		{&a.formats.html, "html", "print a web page that needs nothing else"},
+		{&a.formats.junit, "junit", "print a report of tests, as CI servers read it"},
+		{&a.formats.svg, "svg", "print the drawing of the report as SVG"},
+		{&a.short, "short", "of resolve: print the data of the records alone"},
+	} {
+		flags.BoolVar(f.on, f.name, false, f.about)
+	}
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "list passed checks and all facts too")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print the verdict only")
 	flags.StringVar(&a.color, "color", "auto", "auto, always or never")
@@ -249,18 +275,31 @@ func manual(root *cobra.Command) *cobra.Command {
 // pageName makes a file's name of the words of a command.
 var pageName = strings.NewReplacer(" ", "-", "/", "-", "{", "", "}", "")
 
-// whichCheck refuses what names no check, and tells which may have been meant.
+// whichCheck refuses more than one word that is no check.
 func whichCheck(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usagef("which check? diag --help lists them")
+	if len(args) > 1 {
+		if near := meant(root, args[0]); near != "" && !strings.Contains(args[0], ".") {
+			return usagef("there is no check %q; did you mean %s?", args[0], near)
+		}
+		return usagef("%q is one too many: diag examines one thing, or a list with -f", args[1])
 	}
-	if len(args) == 1 && strings.Contains(args[0], ".") {
-		return nil // a domain: everything about it
-	}
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
-		return usagef("there is no check %q; did you mean %s?", args[0], strings.Join(near, " or "))
-	}
-	return usagef("there is no check %q; diag --help lists them", args[0])
+	return nil
+}
+
+// usage says what to type, in ten lines.
+func (a *app) usage() error {
+	_, err := io.WriteString(a.stdout, `diag DOMAIN                     everything about a domain: mail, DNS, web, registration, block lists
+diag ADDRESS                    name, holder and block lists of an IP address
+diag URL                        redirects, headers and certificate of a page
+diag FILE                       a message, DMARC or TLS report, certificate, signing request or QR code
+diag 'v=spf1 mx -all'           a record before it is published (SPF, DMARC, DKIM, BIMI …)
+diag spf example.com            one check: spf, dkim, dmarc, mx, ssl, headers, whois, ptr … (diag --help lists all)
+diag MX example.com @9.9.9.9    a question to the DNS, as dig has it; --short prints the answer alone
+diag example.com --zone FILE    what will be published, before it is
+diag -f domains.txt --jsonl     many; diag diff, wait and explain CODE: what changed, when it is there, what it means
+--json --md --html --junit      for programs, tickets, colleagues and CI; exit code 1: something is wrong
+`)
+	return err
 }
 
 // families are the headings under which the help lists the checks.

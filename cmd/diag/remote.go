@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
 )
@@ -101,32 +100,4 @@ func (a *app) client() (*http.Client, error) {
 			return http.ErrUseLastResponse // the key is for this server alone
 		},
 	}, nil
-}
-
-// progressAfter is how long a check may run before progress is shown.
-const progressAfter = time.Second
-
-// showProgress tells a person that a check is still running, on standard error. The function that it returns ends that.
-func (a *app) showProgress(name string) func() {
-	if !a.progress {
-		return func() {}
-	}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		ticker := time.NewTicker(progressAfter)
-		defer ticker.Stop()
-		for n := 1; ; n++ {
-			select {
-			case <-stop:
-				if n > 1 {
-					fmt.Fprint(a.stderr, "\r\x1b[K")
-				}
-				return
-			case <-ticker.C:
-				fmt.Fprintf(a.stderr, "\r%s: %d s", name, n)
-			}
-		}
-	}()
-	return func() { close(stop); <-stopped }
 }

@@ -3,25 +3,27 @@ package main
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/textutil"
 )
 
-// printUtility prints what a text utility made of its text, as it is, so that it can be piped. What is
-// to be said about it goes to standard error. It reports whether the reply was of that kind.
-func (a *app) printUtility(name string, r *tree) (bool, error) {
-	if !strings.HasPrefix(name, "text/") {
+// printUtility prints what a text utility made of its text, as it is, so that it can be piped. What is to be said about it
+// goes to standard error. It reports whether the reply was of that kind.
+func (a *app) printUtility(o outcome) (bool, error) {
+	out, ok := a.result(o.report)
+	if !ok {
 		return false, nil
 	}
-	out, known := utilityResult(r, a.terminal)
-	if !known {
-		return false, nil
+	for _, f := range slices.Concat(o.view.Findings, o.view.Better) {
+		fmt.Fprintf(a.stderr, "diag: %s: %s\n", f.Severity, printable(f.Detail))
 	}
-	for _, f := range r.findings() {
-		fmt.Fprintf(a.stderr, "diag: %s: %s\n", f.get("severity").text(), printable(f.get("detail").text()))
-	}
-	if r.get("valid").text() == "false" {
+	if o.view.State == diag.Bad {
 		a.code = exitFinding
-		fmt.Fprintln(a.stderr, "diag:", printable(fault(r.get("error"))))
+		fmt.Fprintf(a.stderr, "diag: %s: %s\n", printable(o.view.Headline), printable(o.view.Sub))
 		return true, nil
 	}
 	if a.terminal && a.output == "" {
@@ -30,47 +32,50 @@ func (a *app) printUtility(name string, r *tree) (bool, error) {
 	return true, a.writeOut([]byte(out))
 }
 
-// utilityResult is the result in the form in which it is of use to the next program.
-func utilityResult(r *tree, terminal bool) (string, bool) {
-	switch {
-	case r.get("result_hex").text() != "":
-		data, err := hex.DecodeString(r.get("result_hex").text())
-		if err != nil || terminal {
-			return r.get("result_hex").text(), true
+// result is the result of a utility in the form in which it is of use to the next program.
+func (a *app) result(report any) (string, bool) {
+	decoded := func(text *string, inHex string) (string, bool) {
+		if data, err := hex.DecodeString(inHex); err == nil && inHex != "" && !a.terminal {
+			return string(data), true
 		}
-		return string(data), true
-	case r.has("result"):
-		return r.get("result").text(), true
-	case len(r.get("passwords").items) > 0:
+		return value(text) + inHex, true
+	}
+	switch r := report.(type) {
+	case *textutil.CaseReport:
+		return r.Result, true
+	case *textutil.SlugReport:
+		return r.Result, true
+	case *textutil.Base64EncodeReport:
+		return r.Result, true
+	case *textutil.URLEncodeReport:
+		return r.Result, true
+	case *textutil.Base64DecodeReport:
+		return decoded(r.Result, r.ResultHex)
+	case *textutil.URLDecodeReport:
+		return decoded(r.Result, r.ResultHex)
+	case *textutil.JSONReport:
+		return value(r.Result), true
+	case *textutil.YAMLReport:
+		return value(r.Result), true
+	case *textutil.RegexReport:
+		return value(r.Result), r.Result != nil || !r.Valid
+	case *textutil.PasswordReport:
+		return strings.Join(r.Passwords, "\n") + "\n", true
+	case *textutil.HashReport:
 		var b strings.Builder
-		for _, p := range r.get("passwords").items {
-			b.WriteString(p.text() + "\n")
+		for _, name := range slices.Sorted(maps.Keys(r.Hashes)) {
+			fmt.Fprintf(&b, "%-12s %s\n", name, r.Hashes[name])
 		}
 		return b.String(), true
-	case r.get("hashes").object:
-		var b strings.Builder
-		for i, name := range r.get("hashes").names {
-			fmt.Fprintf(&b, "%-12s %s\n", name, r.get("hashes").items[i].text())
-		}
-		return b.String(), true
-	case r.get("valid").text() == "false":
-		return "", true
 	}
 	return "", false
 }
 
-// fault is an error of a text in a line: where, and what.
-func fault(e *tree) string {
-	where := ""
-	switch {
-	case e.has("line"):
-		where = fmt.Sprintf("line %s, column %s: ", e.get("line").text(), e.get("column").text())
-	case e.has("offset"):
-		where = fmt.Sprintf("offset %s: ", e.get("offset").text())
-	case e.has("position"):
-		where = fmt.Sprintf("position %s: ", e.get("position").text())
+func value(s *string) string {
+	if s == nil {
+		return ""
 	}
-	return where + e.get("message").text()
+	return *s
 }
 
 // terminalText is a result safe for a terminal, with its lines, that ends with one.

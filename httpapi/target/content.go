@@ -8,7 +8,6 @@ import (
 	"encoding/pem"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -48,8 +47,8 @@ func Content(data []byte) (Target, error) {
 	if t, ok := record(text); ok {
 		return t, nil
 	}
-	if field.MatchString(text) && utf8.ValidString(text[:min(len(text), 1)]) {
-		if !message.MatchString(text) { // a header alone
+	if field().MatchString(text) && utf8.ValidString(text[:min(len(text), 1)]) {
+		if !message().MatchString(text) { // a header alone
 			return file("mail/header-audit", "headers", strings.ToValidUTF8(text, "\ufffd")+"\n")
 		}
 		return file("mail/header-analyze", "message_base64", encoded())
@@ -59,8 +58,8 @@ func Content(data []byte) (Target, error) {
 }
 
 var (
-	field   = regexp.MustCompile(`^(?:From |[!-9;-~]{1,100}:)`) // RFC 5322 section 3.6.8, and the line before a message in an mbox
-	message = regexp.MustCompile(`\r?\n\r?\n`)
+	field   = diag.Regexp(`^(?:From |[!-9;-~]{1,100}:)`) // RFC 5322 section 3.6.8, and the line before a message in an mbox
+	message = diag.Regexp(`\r?\n\r?\n`)
 )
 
 // pemKind is the label of a PEM block (RFC 7468 section 2), or nothing.

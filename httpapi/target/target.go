@@ -74,6 +74,9 @@ func Parse(word string) (Target, error) {
 	if _, err := diag.ParseDomain(name); err != nil {
 		return Target{}, err
 	}
+	if !strings.Contains(name, ".") {
+		return Target{}, diag.Invalid("target", "%q is no domain: it has no dot (a top-level domain ends in one)", name)
+	}
 	return Target{Kind: Domain, Text: name, Note: note}, nil
 }
 
@@ -87,7 +90,7 @@ func (t Target) One() (check string, fields map[string]any, ok bool) {
 
 // validators are the checks of records by how these begin. Two kinds have none of their own among the operations.
 var validators = []struct {
-	version *regexp.Regexp
+	version func() *regexp.Regexp
 	check   string
 	parse   func(text string) (view.View, error)
 }{
@@ -95,7 +98,7 @@ var validators = []struct {
 	{version("BIMI1"), "bimi/validate", nil}, {version("STSv1"), "", parseSTS}, {version("TLSRPTv1"), "", parseTLSRPT},
 }
 
-func version(name string) *regexp.Regexp { return regexp.MustCompile(`(?i)^\s*v\s*=\s*` + name + `\b`) }
+func version(name string) func() *regexp.Regexp { return diag.Regexp(`(?i)^\s*v\s*=\s*` + name + `\b`) }
 
 // record takes the text of a record, or the line of a zone file with one.
 func record(text string) (Target, bool) {
@@ -103,7 +106,7 @@ func record(text string) (Target, bool) {
 	plain := strings.Join(parts, "")
 	for _, v := range validators {
 		switch {
-		case !v.version.MatchString(plain):
+		case !v.version().MatchString(plain):
 		case v.check != "":
 			return Target{Kind: Record, Text: plain, check: v.check, fields: map[string]any{"record": plain}}, true
 		default:

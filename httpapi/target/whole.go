@@ -1,7 +1,10 @@
 package target
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -70,7 +73,17 @@ func Run(ctx context.Context, t Target, o Options, ask Ask, progress func(waitin
 		})
 	}
 	group.Wait()
+	if i := slices.IndexFunc(w.Parts, func(p Part) bool { return p.Name == "hsts" && p.View != nil && p.View.Optional }); i >= 0 {
+		w.withoutSite(w.Parts[i])
+	}
 	return w
+}
+
+// withoutSite puts one line in the place of the checks of a web site that a domain does not have, and need not.
+func (w *Whole) withoutSite(said Part) {
+	w.Parts = slices.DeleteFunc(w.Parts, func(p Part) bool { return p.Group == Web })
+	said.Name, said.View = "site", &view.View{Optional: true, Headline: said.View.Headline, Brief: "no address, no web site (not counted as a fault)"}
+	w.Parts = append(w.Parts, said)
 }
 
 // errNothing says that a check has nothing to look at.
@@ -126,7 +139,7 @@ func (w *Whole) rows() (list []row) {
 		whole, ok := p.report.(*domaincheck.Report)
 		switch {
 		case p.Err != nil:
-			list = append(list, row{p.Group, p.Name, nil, diag.Clip(p.Err.Error(), 80)})
+			list = append(list, row{p.Group, p.Name, nil, why(p.Err)})
 		case !ok:
 			list = append(list, row{p.Group, p.Name, p.View, ""})
 		default:
@@ -138,6 +151,20 @@ func (w *Whole) rows() (list []row) {
 	order := []string{Mail, DNS, Web}
 	slices.SortStableFunc(list, func(a, b row) int { return slices.Index(order, a.group) - slices.Index(order, b.group) })
 	return list
+}
+
+// why says in a few words why a check said nothing.
+func why(err error) string {
+	silent, ok := errors.AsType[*diag.UnavailableError](err)
+	switch {
+	case ok && errors.Is(err, context.DeadlineExceeded):
+		return "no answer from " + silent.Asked + " in time"
+	case ok:
+		return "no usable answer from " + silent.Asked
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	}
+	return err.Error()
 }
 
 // mailRows are the parts of the check of mail, and its part about DNSSEC.
@@ -178,7 +205,13 @@ func summaryView(s *compose.Summary) *view.View {
 	return v
 }
 
-func dkimRow(p *compose.DKIMPart) row { return row{Mail, "dkim", summaryView(&p.Summary), ""} }
+func dkimRow(p *compose.DKIMPart) row {
+	r := rowOf("dkim", &p.Part)
+	if p.Selector != "" && r.view != nil {
+		r.view.Brief = p.Selector + ": " + cmp.Or(r.view.Brief, r.view.Headline)
+	}
+	return r
+}
 
 // grave is the severity of the gravest finding of a view.
 func grave(v *view.View) diag.Severity {
@@ -224,7 +257,7 @@ func (w *Whole) View() *view.View {
 			continue
 		}
 		known++
-		names, brief := r.name, r.view.Brief
+		names, brief := r.name, cmp.Or(r.view.Brief, r.view.Headline)
 		for r.absent() && i+1 < len(rows) && rows[i+1].group == r.group && rows[i+1].absent() && rows[i+1].view.Mark() == r.view.Mark() {
 			i++
 			known++
@@ -287,4 +320,39 @@ func distinct(steps []view.Step) []view.Step {
 		}
 		return again
 	})
+}
+
+// Err is why nothing could be learned, or nil if something was.
+func (w *Whole) Err() error {
+	if slices.ContainsFunc(w.Parts, func(p Part) bool { return p.View != nil }) || len(w.Parts) == 0 {
+		return nil
+	}
+	return w.Parts[0].Err
+}
+
+// JSON is what each check answered, in one object.
+func (w *Whole) JSON() ([]byte, error) {
+	type check struct {
+		Name      string          `json:"name"`
+		Operation string          `json:"operation"`
+		Report    json.RawMessage `json:"report,omitempty"`
+		Error     string          `json:"error,omitempty"`
+	}
+	whole := struct {
+		Target string  `json:"target"`
+		Kind   Kind    `json:"kind"`
+		Checks []check `json:"checks"`
+	}{w.Target.Text, w.Target.Kind, nil}
+	for _, p := range w.Parts {
+		c := check{Name: p.Name, Operation: p.Endpoint.Name(), Report: p.Reply}
+		if p.Err != nil {
+			c.Error = p.Err.Error()
+		}
+		whole.Checks = append(whole.Checks, c)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(whole)
+	return b.Bytes(), err
 }

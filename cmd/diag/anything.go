@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/spf13/cobra"
+)
+
+// whole holds the flags that choose what is asked of a domain, an address or a URL.
+type whole struct {
+	only   []string
+	noSMTP bool
+	all    bool
+}
+
+func (o *whole) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.only, "only", nil, "of a domain: mail, dns, web, as a list")
+	flags.BoolVar(&o.noSMTP, "no-smtp", false, "connect to no mail server")
+	flags.BoolVar(&o.all, "all", false, "print the whole of each check, not a line")
+	complete(cmd, "only", groups...)
+}
+
+var groups = []string{target.Mail, target.DNS, target.Web}
+
+func (o *whole) options() (target.Options, error) {
+	for _, g := range o.only {
+		if !slices.Contains(groups, g) {
+			return target.Options{}, usagef("--only: %q is none of %s", g, strings.Join(groups, ", "))
+		}
+	}
+	return target.Options{Only: o.only, NoSMTP: o.noSMTP}, nil
+}
+
+// parse finds out what an argument is: the name of a file, "-", or the thing itself.
+func (a *app) parse(word string) (target.Target, error) {
+	if word != "-" && !exists(word) {
+		return target.Parse(word)
+	}
+	var data []byte
+	var err error
+	if word == "-" {
+		data, err = readInput(a.stdin, "standard input")
+	} else {
+		data, err = readFile(word)
+	}
+	if err != nil {
+		return target.Target{}, err
+	}
+	t, err := target.Content(data)
+	t.Text = word
+	return t, err
+}
+
+// anything examines what the argument stands for.
+func (a *app) anything(cmd *cobra.Command, word string) error {
+	t, err := a.parse(word)
+	if err != nil {
+		return a.unknown(cmd, word, err)
+	}
+	if t.Note != "" {
+		fmt.Fprintf(a.stderr, "diag: note: %s\n", printable(t.Note))
+	}
+	if v := t.Read(); v != nil {
+		return a.show(outcome{view: v})
+	}
+	if check, fields, ok := t.One(); ok {
+		body, err := json.Marshal(fields)
+		if err != nil {
+			return err
+		}
+		for _, ep := range httpapi.Endpoints() {
+			if ep.Name() == check {
+				return a.check(cmd.Context(), ep, body)
+			}
+		}
+	}
+	return a.overview(cmd.Context(), t)
+}
+
+// unknown says that an argument is nothing that can be examined, and what may have been meant.
+func (a *app) unknown(cmd *cobra.Command, word string, err error) error {
+	if strings.Contains(word, ".") || strings.ContainsAny(word, "@:= \n") || word == "-" || exists(word) {
+		return usageError{err}
+	}
+	if near := meant(cmd.Root(), word); near != "" {
+		return usagef("there is no check %q; did you mean %s?", word, near)
+	}
+	return usagef("there is no check %q; diag --help lists them", word)
+}
+
+// overview runs everything that applies, and prints one screen.
+func (a *app) overview(ctx context.Context, t target.Target) error {
+	if _, err := a.common(); err != nil {
+		return err
+	}
+	o, err := a.whole.options()
+	if err != nil {
+		return err
+	}
+	ask, release, err := a.asker()
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	began := time.Now()
+	progress := a.startProgress(t.Text)
+	w := target.Run(ctx, t, o, ask, progress.waiting)
+	progress.end()
+	if err := w.Err(); err != nil {
+		return err
+	}
+	v := w.View()
+	v.Foot += fmt.Sprintf(", %.1f s", time.Since(began).Seconds())
+	if a.server == "" {
+		v.Foot += fmt.Sprintf(" – %s at the API", diag.Count(w.Credits, "credit"))
+	}
+	if !a.whole.all && !a.verbose {
+		v.Foot += fmt.Sprintf(" – everything: diag %s --all", t.Text)
+	}
+	return a.show(outcome{view: v, whole: w})
+}
+
+// asker asks here or at the server, and a function that releases what that needs.
+func (a *app) asker() (ask target.Ask, release func(), err error) {
+	if a.server != "" {
+		return a.askServer, func() {}, nil
+	}
+	env, release, err := a.localEnv()
+	if err != nil {
+		return nil, nil, err
+	}
+	return target.Local(env), release, nil
+}
+
+// localEnv is the world that the flags describe.
+func (a *app) localEnv() (*diag.Env, func(), error) {
+	if a.env != nil {
+		return a.env, func() {}, nil
+	}
+	env, release, err := a.world.Env()
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return env, release, nil
+}
+
+// errNothing is that all checks failed.
+var errNothing = errors.New("nothing could be learned")

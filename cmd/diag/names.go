@@ -1,0 +1,173 @@
+package main
+
+import (
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// shortNames are what people type for a check, beside its path.
+var shortNames = map[string]string{
+	"spf": "spf/lookup", "dkim": "dkim/lookup", "dmarc": "dmarc/lookup", "bimi": "bimi/lookup", "logo": "bimi/logo/lookup",
+	"mta-sts": "mta-sts/lookup", "mtasts": "mta-sts/lookup", "sts": "mta-sts/lookup", "tls-rpt": "tls-rpt/lookup",
+	"tlsrpt": "tls-rpt/lookup", "dane": "dane/lookup", "dmarcbis": "dmarcbis/check", "smtp": "smtp/check",
+	"blacklist": "blacklist/ip", "blocklist": "blacklist/ip", "dnsbl": "blacklist/ip", "rbl": "blacklist/ip",
+	"mail": "mail/domain-check", "score": "deliverability/score", "deliverability": "deliverability/score",
+	"message": "mail/header-analyze", "header": "mail/header-analyze", "report": "dmarc/report/analyze",
+	"mark": "certificats/bimi/parse", "vmc": "certificats/bimi/parse",
+	"headers": "http/headers-check", "hsts": "http/hsts-check", "ssl": "certificates/ssl/check", "tls": "certificates/ssl/check",
+	"cert": "certificates/ssl/check", "certificate": "certificates/ssl/check", "csr": "certificates/csr/parse",
+	"redirect": "url/check", "redirects": "url/check", "url": "url/check", "crawl": "page/crawl-check", "page": "page/crawl-check",
+	"phishing": "phishing/check", "qr": "http/qr", "qr-decode": "http/qr/decode",
+	"dig": "resolve", "host": "resolve", "propagation": "resolve/propagation", "dnssec": "dnssec/check",
+	"whois": "rdap/lookup", "rdap": "rdap/lookup", "holder": "ip/whois", "ptr": "ip/nslookup", "reverse": "ip/nslookup",
+	"nslookup": "ip/nslookup", "subnet": "ip/netmask", "netmask": "ip/netmask", "cidr": "ip/netmask", "ipcalc": "ip/netmask",
+	"zone": "domain/dns-check", "dns": "domain/dns-check", "idn": "dns/idn", "punycode": "dns/idn",
+	"lower": "text/lower", "upper": "text/upper", "stats": "text/stats", "slug": "text/slug", "base64": "text/base64/encode",
+	"password": "text/password/generate", "urlencode": "text/urlencode", "urldecode": "text/urldecode", "json": "text/json/format",
+	"yaml": "text/yaml/format", "hash": "text/hash", "regex": "text/regex/test",
+}
+
+// byContent are the checks that a short name stands for where its argument is a record, or an address.
+var byContent = map[string]struct{ record, address string }{
+	"spf": {"spf/validate", ""}, "dkim": {"dkim/validate", ""}, "dmarc": {"dmarc/validate", ""}, "bimi": {"bimi/validate", ""},
+	"whois": {"", "ip/whois"}, "rdap": {"", "ip/whois"}, "host": {"", "ip/nslookup"}, "nslookup": {"", "ip/nslookup"},
+}
+
+// named replaces short names of checks by their paths, and what dig takes by what resolve takes.
+func named(global *pflag.FlagSet, args []string) []string {
+	i := commandWord(global, args)
+	if i < 0 {
+		return args
+	}
+	word, rest := strings.ToLower(args[i]), args[i+1:]
+	before := args[:i:i]
+	for _, ep := range httpapi.Endpoints() {
+		if ep.Name() == word && word != "resolve" {
+			return args
+		}
+	}
+	name := shortNames[word]
+	if at := commandWord(global, rest); at >= 0 {
+		t, err := target.Parse(rest[at])
+		switch other := byContent[word]; {
+		case err != nil:
+		case t.Kind == target.Record && other.record != "":
+			return append(append(before, other.record), rest...)
+		case t.Kind == target.Address && other.address != "":
+			return append(append(before, other.address), rest...)
+		}
+	}
+	switch {
+	case name == "resolve", word == "resolve":
+		return append(before, digged(rest)...)
+	case name != "":
+		return append(append(before, name), rest...)
+	case recordType(word):
+		return append(before, digged(args[i:])...)
+	case strings.HasPrefix(word, "@"), word == "-x":
+		return append(before, digged(args[i:])...)
+	}
+	if t, err := target.Parse(args[i]); err == nil && t.Kind == target.Domain && slices.ContainsFunc(rest, digs) {
+		return append(before, digged(args[i:])...) // example.com MX, as dig has it
+	}
+	return args
+}
+
+// digs reports whether an argument is one that dig alone has behind a name.
+func digs(arg string) bool {
+	return strings.HasPrefix(arg, "@") || strings.HasPrefix(arg, "+") || recordType(arg)
+}
+
+func recordType(word string) bool {
+	_, ok := dns.StringToType[strings.ToUpper(word)]
+	return ok && strings.ToLower(word) != "none"
+}
+
+// digged makes arguments of resolve from those that dig takes in any order: name, type, @server, +short, +dnssec, -x.
+func digged(args []string) []string {
+	var name, kind string
+	var flags []string
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "-x" && i+1 < len(args):
+			return append([]string{"ip/nslookup", args[i+1]}, args[i+2:]...)
+		case arg == "-t" && i+1 < len(args):
+			i++
+			kind = strings.ToUpper(args[i])
+		case strings.HasPrefix(arg, "@"):
+			flags = append(flags, "--resolver="+arg[1:])
+		case strings.HasPrefix(arg, "+"):
+			flags = append(flags, "--"+strings.TrimLeft(arg, "+"))
+		case strings.HasPrefix(arg, "-"):
+			return append(withName(name, kind, flags), args[i:]...)
+		case kind == "" && recordType(arg) && !strings.Contains(arg, "."):
+			kind = strings.ToUpper(arg)
+		case name == "":
+			name = arg
+		default:
+			flags = append(flags, arg)
+		}
+	}
+	return withName(name, kind, flags)
+}
+
+func withName(name, kind string, flags []string) []string {
+	list := []string{"resolve"}
+	if addr, err := netip.ParseAddr(name); err == nil && (kind == "" || kind == "PTR") {
+		return append([]string{"ip/nslookup", addr.String()}, flags...)
+	}
+	for _, word := range []string{name, kind} {
+		if word != "" {
+			list = append(list, word)
+		}
+	}
+	return append(list, flags...)
+}
+
+// exists reports whether a word is the name of a file rather than of a domain.
+func exists(word string) bool {
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// meant names the checks that a word may stand for.
+func meant(root *cobra.Command, word string) string {
+	word = strings.ToLower(word)
+	near := root.SuggestionsFor(word)
+	words := []string{}
+	for short := range shortNames {
+		words = append(words, short)
+	}
+	slices.Sort(words)
+	if short := taglist.Nearest(word, words...); short != "" {
+		near = append(near, short)
+	}
+	if ep, ok := httpapi.Nearest(word); ok && len(near) == 0 {
+		near = append(near, ep.Name())
+	}
+	slices.Sort(near)
+	return strings.Join(slices.Compact(near), " or ")
+}
+
+// meantFlag names the flag that was probably meant by one that there is not.
+func meantFlag(cmd *cobra.Command, err error) string {
+	_, typed, ok := strings.Cut(err.Error(), "unknown flag: --")
+	typed, _, _ = strings.Cut(typed, " ")
+	if !ok {
+		return ""
+	}
+	var words []string
+	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) { words = append(words, f.Name) })
+	}
+	return taglist.Nearest(typed, words...)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/stretchr/testify/assert"
+)
+
+// What people type, and what it stands for.
+func TestNames(t *testing.T) {
+	global := new(app).command().PersistentFlags()
+	for typed, want := range map[string]string{
+		"spf example.com":                   "spf/lookup example.com",
+		"spf v=spf1":                        "spf/validate v=spf1",
+		"mx example.com":                    "resolve example.com MX",
+		"MX example.com @9.9.9.9 --short":   "resolve example.com MX --resolver=9.9.9.9 --short",
+		"example.com mx":                    "resolve example.com MX",
+		"dig +short example.com":            "resolve example.com --short",
+		"dig example.com AAAA +dnssec @::1": "resolve example.com AAAA --dnssec --resolver=::1",
+		"dig -x 192.0.2.1 -v":               "ip/nslookup 192.0.2.1 -v",
+		"dig -t txt example.com":            "resolve example.com TXT",
+		"resolve example.com MX":            "resolve example.com MX",
+		"--json ssl example.com":            "--json certificates/ssl/check example.com",
+		"whois example.com":                 "rdap/lookup example.com",
+		"whois 192.0.2.1":                   "ip/whois 192.0.2.1",
+		"ptr 192.0.2.1":                     "ip/nslookup 192.0.2.1",
+		"host 192.0.2.1":                    "ip/nslookup 192.0.2.1",
+		"subnet 192.0.2.0/24":               "ip/netmask 192.0.2.0/24",
+		"spf/lookup example.com":            "spf/lookup example.com",
+		"example.com --no-smtp":             "example.com --no-smtp",
+		"":                                  "",
+	} {
+		assert.Equal(t, want, strings.Join(named(global, strings.Fields(typed)), " "), typed)
+	}
+}
+
+// Every short name stands for a check that there is.
+func TestShortNames(t *testing.T) {
+	for short, name := range shortNames {
+		assert.Equal(t, name, endpoint(t, name).Name(), short)
+	}
+	for short, names := range byContent {
+		for _, name := range []string{names.record, names.address} {
+			if name != "" {
+				assert.Equal(t, name, endpoint(t, name).Name(), short)
+			}
+		}
+	}
+	assert.Len(t, httpapi.Endpoints(), 62)
+}
+
+// A flag that is misspelt names the one that was meant.
+func TestMeantFlag(t *testing.T) {
+	s := newSession(nil)
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"ip/netmask", "192.0.2.0/24", "--jsno"}))
+	assert.Contains(t, s.err.String(), "did you mean --json?")
+}
+
+// Who was asked is named; the chain of errors is not printed.
+func TestExplain(t *testing.T) {
+	silent := fmt.Errorf("looking up a.example: %w", diag.Unavailable("the WHOIS server whois.iana.org", fmt.Errorf("it has no address")))
+	assert.Equal(t, []string{"there was no usable answer from the WHOIS server whois.iana.org"}, explain(silent))
+	late := diag.Unavailable("the resolver Quad9", context.DeadlineExceeded)
+	assert.Equal(t, []string{"there was no answer from the resolver Quad9 in time"}, explain(late))
+	assert.Equal(t, []string{"interrupted"}, explain(diag.Unavailable("the resolver Quad9", context.Canceled)))
+}

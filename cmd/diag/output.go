@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/textutil"
+)
+
+// An outcome is what is to be shown of one target.
+type outcome struct {
+	ep     httpapi.Endpoint // zero for a whole, and for what was read here
+	reply  []byte           // JSON of the report
+	report any
+	view   *view.View
+	whole  *target.Whole
+}
+
+// formats are the flags that choose how a report is written; of them at most one is set.
+type formats struct{ json, jsonl, markdown, html, junit, svg bool }
+
+func (f *formats) count() (n int) {
+	for _, on := range []bool{f.json, f.jsonl, f.markdown, f.html, f.junit, f.svg} {
+		if on {
+			n++
+		}
+	}
+	return n
+}
+
+// exitCode says what was found: a finding outweighs what could not be learned.
+func (a *app) exitCode(v *view.View) int {
+	threshold, err := parseSeverity(a.failOn)
+	switch {
+	case err == nil && slices.ContainsFunc(slices.Concat(v.Findings, v.Better), func(f diag.Finding) bool { return f.Severity >= threshold }):
+		return exitFinding
+	case v.Partial:
+		return exitPartial
+	}
+	return exitOK
+}
+
+// show writes an outcome in the format that was asked for.
+func (a *app) show(o outcome) error {
+	a.code = a.exitCode(o.view)
+	switch {
+	case a.formats.json || a.formats.jsonl:
+		text, err := o.json()
+		if err != nil {
+			return err
+		}
+		if a.formats.jsonl {
+			text = append(bytes.TrimSpace(text), '\n')
+		}
+		if a.terminal && a.output == "" {
+			text = printableJSON(text)
+		}
+		return a.writeOut(text)
+	case a.formats.count() > 0:
+		text, err := a.document(o)
+		if err != nil {
+			return err
+		}
+		return a.writeOut(text)
+	}
+	if done, err := a.printUtility(o); done {
+		return err
+	}
+	var b bytes.Buffer
+	if err := a.text(&b, o); err != nil {
+		return err
+	}
+	return a.writeOut(b.Bytes())
+}
+
+// json is the report as the API answers it, or those of a whole by name.
+func (o outcome) json() ([]byte, error) {
+	if o.reply != nil {
+		return o.reply, nil
+	}
+	if o.whole == nil {
+		return json.Marshal(o.view)
+	}
+	return o.whole.JSON()
+}
+
+// text writes for people.
+func (a *app) text(b *bytes.Buffer, o outcome) error {
+	options := render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii(), Verbose: a.verbose, Quiet: a.quiet, Title: o.title()}
+	if a.verbose {
+		options.Facts = facts(o.reply)
+	}
+	if err := render.Text(b, o.view, options); err != nil || o.whole == nil || a.quiet || !a.whole.all && !a.verbose {
+		return err
+	}
+	for _, p := range o.whole.Parts {
+		if p.View == nil {
+			continue
+		}
+		b.WriteString("\n")
+		options.Title, options.Facts = p.Endpoint.Name(), ""
+		if a.verbose {
+			options.Facts = facts(p.Reply)
+		}
+		if err := render.Text(b, p.View, options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o outcome) title() string {
+	if o.ep.Path == "" {
+		return ""
+	}
+	return o.ep.Name()
+}
+
+// verdictMembers are the parts of a report that a view shows already.
+var verdictMembers = []string{"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors", "score_breakdown",
+	"recommendations", "passed_checks", "findings"}
+
+// facts are all members of a report but those of its verdict, as YAML.
+func facts(reply []byte) string {
+	if len(reply) == 0 {
+		return ""
+	}
+	r, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(reply)})
+	if err != nil || r.Result == nil {
+		return string(reply)
+	}
+	var b strings.Builder
+	skip := false
+	for line := range strings.Lines(*r.Result) {
+		if name, _, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "-") {
+			skip = slices.Contains(verdictMembers, name)
+		}
+		if !skip {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// colored reports whether colour is wanted (https://no-color.org).
+func (a *app) colored() bool {
+	switch a.color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return a.terminal && a.output == "" && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// ascii reports whether the terminal has no UTF-8, as the locale says (POSIX, section 8.2 of the base definitions).
+func (a *app) ascii() bool {
+	if !a.terminal || a.output != "" {
+		return false
+	}
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToUpper(os.Getenv(name)); locale != "" {
+			return !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
+		}
+	}
+	return false
+}
+
+// printable makes a stranger's text safe for a terminal.
+func printable(s string) string { return render.Printable(s) }
+
+// printableJSON is JSON with the same meaning, safe for a terminal. JSON itself lets the controls
+// above 127 and formats stand as they are.
+func printableJSON(text []byte) []byte {
+	var b []byte
+	for _, r := range string(text) {
+		if r == '\n' || !render.Unsafe(r) { // a line's end can stand only between values
+			b = utf8.AppendRune(b, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			b = fmt.Appendf(b, "\\u%04x", unit)
+		}
+	}
+	return b
+}
+
+func parseSeverity(text string) (diag.Severity, error) {
+	var s diag.Severity
+	err := s.UnmarshalText([]byte(text))
+	return s, err
+}
+
+// document writes a view as a file of another kind.
+func (a *app) document(o outcome) ([]byte, error) {
+	var b bytes.Buffer
+	switch {
+	case a.formats.junit:
+		threshold, err := parseSeverity(a.failOn)
+		if err != nil {
+			return nil, err
+		}
+		return junit(junitSuiteOf(o.view.Subject, o.view, nil, threshold))
+	case a.formats.markdown:
+		err := render.Markdown(&b, o.view, o.title())
+		return b.Bytes(), err
+	case a.formats.html:
+		err := render.Page(&b, o.view, render.HTMLOptions{Title: o.title()})
+		return b.Bytes(), err
+	case o.view.Drawing == nil:
+		return nil, usagef("--svg: there is nothing to draw about %s", o.view.Subject)
+	}
+	err := render.SVG(&b, o.view.Drawing, render.SVGOptions{})
+	return b.Bytes(), err
+}
