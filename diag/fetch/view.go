@@ -49,5 +49,6 @@ func (h *Hop) answer() string {
 
 // Answer is the status in words and the protocol.
 func (h *Hop) Answer() string {
-	return view.Join(strings.TrimSpace(fmt.Sprint(h.StatusCode, " ", diag.Clip(h.StatusText, maxShown))), h.HTTPVersion, h.TLSVersion)
+	status := fmt.Sprint(h.StatusCode, " ", diag.Clip(h.StatusText, maxShown))
+	return view.Join(strings.TrimSpace(status), h.HTTPVersion, h.TLSVersion)
 }

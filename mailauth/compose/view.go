@@ -40,7 +40,8 @@ func ViewOf(subject string, d diag.Domain, j diag.Verdict) *view.View {
 	return v
 }
 
-// Draw adds the row of the part to a view of the whole, if there is a part. What is known beside its summary comes first.
+// Draw adds the row of the part to a view of the whole, if there is one. What is known beside its
+// summary comes first.
 func (p *Part[R]) Draw(d *view.Drawing, kind Kind, known ...string) {
 	if p != nil {
 		d.Marked(p.Mark(), "", kind.Label, string(p.State), view.Join(append(known, p.Brief())...))

@@ -13,7 +13,8 @@ func (r *Report) View() *view.View {
 	v := view.Of(r.URL.String(), r.Verdict)
 	v.Partial = r.Partial
 	if n := len(r.Hops); n > 0 {
-		v.Fact("answer", view.Join(r.Hops[n-1].Answer(), r.ContentType, r.Charset), "crawl.status", "crawl.type", "crawl.charset")
+		v.Fact("answer", view.Join(r.Hops[n-1].Answer(), r.ContentType, r.Charset),
+			"crawl.status", "crawl.type", "crawl.charset")
 	}
 	if len(r.Hops) > 0 || r.Robots.Allowed != nil {
 		v.Fact("crawlers", r.Robots.text(), "crawl.robots", "crawl.index", "crawl.wall")
@@ -36,7 +37,8 @@ func (r *Report) View() *view.View {
 		v.Draw(fetch.Chain(r.Hops, r.FinalURL.String(), nil))
 	}
 	if v.Mark() == view.Good && r.Text != nil {
-		v.Brief = view.Join(fmt.Sprint(r.StatusCode), may(r.Robots.Indexable, "indexable", "not indexable"), diag.Count(r.Text.Words, "word"))
+		v.Brief = view.Join(fmt.Sprint(r.StatusCode),
+			may(r.Robots.Indexable, "indexable", "not indexable"), diag.Count(r.Text.Words, "word"))
 	}
 	return v
 }

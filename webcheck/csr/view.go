@@ -17,8 +17,10 @@ func (r *Report) View() *view.View {
 	} else if r.Subject != nil && r.Subject.Short() != "" {
 		subject = r.Subject.Short()
 	}
-	v := view.Of(subject, diag.Verdict{Headline: r.Headline, Sub: r.Sub, Findings: r.Findings, Recommendations: r.Recommendations,
-		State: map[Outcome]diag.State{compliant: diag.Valid, warned: diag.Warned}[r.Outcome]})
+	v := view.Of(subject, diag.Verdict{
+		Headline: r.Headline, Sub: r.Sub, Findings: r.Findings, Recommendations: r.Recommendations,
+		State: map[Outcome]diag.State{compliant: diag.Valid, warned: diag.Warned}[r.Outcome],
+	})
 	if v.State == "" {
 		v.State = diag.Bad
 	}
@@ -35,7 +37,8 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("asks for", r.Extensions.text(), "csr.usage", "csr.purpose", "csr.constraints", "csr.staple")
 	v.Fact("spki", r.SPKISHA256)
-	d := view.Drawing{Kind: view.Table, Title: "Requirements of public authorities", Columns: []string{"requirement", "status"}}
+	d := view.Drawing{Kind: view.Table, Title: "Requirements of public authorities",
+		Columns: []string{"requirement", "status"}}
 	met := 0
 	for _, c := range r.Compliance {
 		switch c.Status {

@@ -20,7 +20,8 @@ func (r *Report) View() *view.View {
 	}
 	n := len(r.Hops)
 	if r.FinalURL != r.URL && n > 1 {
-		v.Fact("judged page", diag.Clip(r.FinalURL, maxURL)+" after "+diag.Count(n-1, "redirect"), "headers.redirect", "headers.https")
+		v.Fact("judged page", diag.Clip(r.FinalURL, maxURL)+" after "+diag.Count(n-1, "redirect"),
+			"headers.redirect", "headers.https")
 	}
 	if n > 0 {
 		v.Fact("answer", r.Hops[n-1].Answer(), "headers.status")
@@ -30,11 +31,13 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("cookies", r.cookies(), "headers.cookies")
 	v.Fact("caching", r.Caching.text(), "headers.cache")
-	v.Fact("software", diag.Series(diag.Map(r.Disclosure, func(d Disclosure) string { return diag.Clip(d.Value, maxShown) }), 3), "headers.disclosure")
+	software := diag.Map(r.Disclosure, func(d Disclosure) string { return diag.Clip(d.Value, maxShown) })
+	v.Fact("software", diag.Series(software, 3), "headers.disclosure")
 	if t := r.TLS; t != nil && len(t.Chain) > 0 {
 		v.Fact("certificate", view.Join(t.Chain[0].Remaining(), t.Chain[0].Issuer.Maker()), "headers.site.certificate")
 	}
-	d := view.Drawing{Kind: view.Table, Title: "Header fields that protect visitors", Columns: []string{"field", "protection", "value"}}
+	d := view.Drawing{Kind: view.Table, Title: "Header fields that protect visitors",
+		Columns: []string{"field", "protection", "value"}}
 	protecting := 0
 	for i, h := range r.SecurityHeaders.list() {
 		if h.Strength == strong || h.Strength == good {
@@ -44,7 +47,8 @@ func (r *Report) View() *view.View {
 	}
 	v.Draw(d)
 	if m := v.Mark(); r.Observatory != nil && (m == view.Good || m == view.Warning) {
-		v.Brief = view.Join("grade "+r.Observatory.Grade, cmp.Or(lacking(&r.SecurityHeaders), fmt.Sprintf("%d of %d protecting fields", protecting, len(names))))
+		v.Brief = view.Join("grade "+r.Observatory.Grade, cmp.Or(
+			lacking(&r.SecurityHeaders), fmt.Sprintf("%d of %d protecting fields", protecting, len(names))))
 	}
 	return v
 }
@@ -57,7 +61,8 @@ const (
 
 // names are those of the fields in the order of [SecurityHeaders.list].
 var names = []string{"Strict-Transport-Security", "Content-Security-Policy", "X-Frame-Options", "X-Content-Type-Options",
-	"Referrer-Policy", "Permissions-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy"}
+	"Referrer-Policy", "Permissions-Policy", "Cross-Origin-Opener-Policy",
+	"Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy"}
 
 // mark is that of the gravest finding, or how well the field protects.
 func (h *Header) mark() view.Mark {

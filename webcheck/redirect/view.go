@@ -37,7 +37,8 @@ func (r *Report) View() *view.View {
 	}
 	v.Draw(d)
 	if v.Mark() == view.Good && r.FinalStatusCode != 0 {
-		v.Brief = view.Join(fmt.Sprint(r.FinalStatusCode, " ", http.StatusText(r.FinalStatusCode)), diag.Count(r.RedirectCount, "redirect"))
+		v.Brief = view.Join(fmt.Sprint(r.FinalStatusCode, " ", http.StatusText(r.FinalStatusCode)),
+			diag.Count(r.RedirectCount, "redirect"))
 	}
 	return v
 }

@@ -20,8 +20,8 @@ func (r *Report) View() *view.View {
 	v := view.Of(subject, r.Verdict)
 	v.Partial = r.Partial
 	if c := &r.Certificate; r.TLS != nil && !c.NotAfter.IsZero() {
-		v.Fact("expires", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring", "tls.certificate.expires_now",
-			"tls.certificate.validity")
+		v.Fact("expires", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring",
+			"tls.certificate.expires_now", "tls.certificate.validity")
 		v.Fact("issuer", c.Issuer.Maker(), "tls.chain", "tls.caa")
 		v.Fact("names", c.SAN.Short(4), "tls.certificate.name")
 		v.Fact("key", view.Join(c.PublicKey.Short(), c.SignatureAlgorithm), "tls.key")

@@ -12,14 +12,16 @@ import (
 // View is what a person sees of the report: what the codes say.
 func (r *Report) View() *view.View {
 	i := r.Image
-	v := view.OfText(strings.TrimSpace(fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)), r.Text, r.Findings)
+	subject := fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)
+	v := view.OfText(strings.TrimSpace(subject), r.Text, r.Findings)
 	v.Partial = r.Partial
 	if len(r.Codes) == 1 {
 		c := &r.Codes[0]
 		v.Fact("text", diag.Clip(c.Text, maxShown), "qr.content")
 		v.Fact("kind", string(c.ContentType))
 		v.Fact("meaning", c.Parsed.text(), "qr.url", "qr.wifi", "qr.otp")
-		v.Fact("code", fmt.Sprintf("version %d (%d modules a side), correction %s", c.Version, 17+4*c.Version, c.ErrorCorrection))
+		v.Fact("code", fmt.Sprintf("version %d (%d modules a side), correction %s",
+			c.Version, 17+4*c.Version, c.ErrorCorrection))
 		v.Fact("damage", c.damage(), "qr.code")
 		v.Brief = view.Join(string(c.ContentType), diag.Clip(c.Text, 60))
 		return v
