@@ -53,14 +53,15 @@ type operation struct {
 	deprecation *Deprecation // of the row; nil: none
 	transition  *transition  // to the row's scope from another one; nil: none
 
-	run func(ctx context.Context, env *diag.Env, req any) (any, error)
+	function any // that of the library behind the endpoint
+	run      func(ctx context.Context, env *diag.Env, req any) (any, error)
 }
 
 // call adapts a diagnostic. Its request is the JSON body, its report the reply.
 func call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) operation {
 	return operation{
 		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
-		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, factor: 4,
+		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, factor: 4, function: f,
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
 			report, err := f(ctx, env, *req.(*Req))
 			if err != nil {
@@ -75,7 +76,7 @@ func call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) o
 // its context has no deadline.
 func pure[Req, Rep any](f func(Req) (*Rep, error)) operation {
 	op := call(func(_ context.Context, _ *diag.Env, req Req) (*Rep, error) { return f(req) })
-	op.time, op.weight, op.repeats = 0, pureWeight, true
+	op.time, op.weight, op.repeats, op.function = 0, pureWeight, true, f
 	return op
 }
 
@@ -97,7 +98,7 @@ type picture interface {
 func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) operation {
 	return operation{
 		request: reflect.TypeFor[Req](), media: media, body: defaultBody, form: metering.RerunReply,
-		weight: pureWeight, repeats: true,
+		weight: pureWeight, repeats: true, function: f,
 		run: func(_ context.Context, _ *diag.Env, req any) (any, error) {
 			pic, err := f(*req.(*Req))
 			if err != nil {

@@ -14,4 +14,7 @@
 //	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store})
 //	…
 //	mux.Handle("/public/v1/", httpapi.Handler(httpapi.Config{Gate: gate}))
+//
+// What browsers are shown comes from package pages, which this one does not import: programs that want it set
+// [Config.Pages] and serve the handler at "/".
 package httpapi

@@ -5,73 +5,84 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// servedDoc is the OpenAPI document as it is served. It is the same for everybody and for as long as the
-// program runs. Clients and caches may therefore keep it, against the rule for replies that a customer
-// paid for, and ask each time whether it is still the same.
-type servedDoc struct {
-	plain, zipped   []byte
-	etag, zippedTag string // of each form, since they differ in every byte (RFC 9110 section 8.8.3.3)
+// A File is a reply that is the same for everybody and for as long as the program runs, such as the OpenAPI document.
+// Clients and caches may therefore keep it, against the rule for replies that a customer paid for, and ask each time
+// whether it is still the same.
+type File struct {
+	media          string
+	zipped         []byte
+	tag, zippedTag string // of each form, since they differ in every byte (RFC 9110 section 8.8.3.3)
 }
 
-var servedDocument = sync.OnceValue(func() servedDoc {
-	d := servedDoc{plain: OpenAPI()}
+// NewFile returns a file with these contents, which it keeps compressed.
+func NewFile(media string, contents []byte) *File {
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err == nil {
-		_, err = w.Write(d.plain)
-	}
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(contents)
 	if err == nil {
 		err = w.Close()
 	}
 	if err != nil { // memory takes everything
-		panic("httpapi: compressing the OpenAPI document: " + err.Error())
+		panic("httpapi: compressing a file: " + err.Error())
 	}
-	d.zipped = b.Bytes()
-	sum := sha256.Sum256(d.plain)
+	sum := sha256.Sum256(contents)
 	tag := hex.EncodeToString(sum[:12])
-	d.etag, d.zippedTag = `"`+tag+`"`, `"`+tag+`-gzip"`
-	return d
-})
+	return &File{media, b.Bytes(), `"` + tag + `"`, `"` + tag + `-gzip"`}
+}
+
+// ServeHTTP implements [http.Handler], for GET and HEAD.
+func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h, zipped := w.Header(), acceptsGzip(r.Header["Accept-Encoding"])
+	h.Set("Cache-Control", "public, no-cache")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Etag", f.tag)
+	if zipped {
+		h.Set("Etag", f.zippedTag)
+	}
+	if f.noneMatch(r.Header["If-None-Match"]) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	body := f.zipped
+	if zipped {
+		h.Set("Content-Encoding", "gzip")
+	} else if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
+		body, _ = io.ReadAll(z) // as it was written above
+	}
+	h.Set("Content-Type", f.media)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		w.Write(body) // an error means that the client has gone
+	}
+}
+
+var servedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, OpenAPI()) })
 
 // serveDocument answers for the OpenAPI document.
 func (x *exchange) serveDocument() *failure {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		return methodProblem([]string{http.MethodGet, http.MethodHead})
 	}
-	d := servedDocument()
-	body, etag := d.plain, d.etag
-	if acceptsGzip(x.r.Header["Accept-Encoding"]) {
-		body, etag = d.zipped, d.zippedTag
-	}
-	x.fields["Cache-Control"] = []string{"public, no-cache"}
 	x.addressHeaders()
-	x.header("Etag", etag)
-	x.header("Vary", "Accept-Encoding")
-	if noneMatch(x.r.Header["If-None-Match"], d) {
-		x.seen.Status, x.seen.Code = http.StatusNotModified, "OK"
-		x.w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	if etag == d.zippedTag {
-		x.header("Content-Encoding", "gzip")
-	}
-	x.write(http.StatusOK, jsonMedia, body)
+	servedDocument().ServeHTTP(&statusWriter{x.w, x}, x.r)
 	return nil
 }
 
-// noneMatch reports whether a client has the document already (RFC 9110 section 13.1.2, by the weak
+// noneMatch reports whether a client has the file already (RFC 9110 section 13.1.2, by the weak
 // comparison of section 8.8.3.2).
-func noneMatch(lists []string, d servedDoc) bool {
+func (f *File) noneMatch(lists []string) bool {
 	for _, list := range lists {
 		for tag := range strings.SplitSeq(list, ",") {
 			switch strings.TrimPrefix(strings.TrimSpace(tag), "W/") {
-			case "*", d.etag, d.zippedTag:
+			case "*", f.tag, f.zippedTag:
 				return true
 			}
 		}

@@ -59,6 +59,10 @@ func (x *exchange) header(name, value string) {
 
 // serve takes the steps of CONTRACT 1.1 in their order. A refusal at any of them leaves everything after it untouched.
 func (x *exchange) serve() *failure {
+	if x.forPages() {
+		x.servePages()
+		return nil
+	}
 	if f := x.admitAddress(); f != nil {
 		return f
 	}
@@ -129,7 +133,7 @@ func (x *exchange) route() *failure {
 		return invalidRequest(http.StatusNotImplemented, reasonMethod,
 			"The server as a whole has no options; "+openapiPath+" describes the API.")
 	case methods == nil:
-		return notFound()
+		return noSuchPath(path)
 	}
 	if x.ep = methods[x.r.Method]; x.ep == nil {
 		allow := []string{}

@@ -17,7 +17,7 @@ var errHosted = errors.New("the operation works on profiles that a server keeps"
 func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, Req) (*Rep, error)) operation {
 	return operation{
 		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
-		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, owned: true,
+		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, owned: true, function: f,
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
 			o, ok := req.(*ownedRequest)
 			if !ok {

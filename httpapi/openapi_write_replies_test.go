@@ -184,7 +184,7 @@ func sentHeaders() map[string]schema {
 func headerComponents(deprecation bool) map[string]schema {
 	components := sentHeaders()
 	maps.DeleteFunc(components, func(name string, _ schema) bool {
-		return name == "X-Credits-Overage" || name == "X-Idempotent-Replay" ||
+		return slices.Contains([]string{"X-Credits-Consumed", "X-Credits-Overage", "X-Idempotent-Replay"}, name) ||
 			!deprecation && slices.Contains(deprecationHeaders, name) // what no reply has need not be described
 	})
 	return components

@@ -111,10 +111,11 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),
-		"description": diag.Count(ep.Credits, "credit") + ", scope " + string(ep.Scope) + "." + ep.transitionText(),
-		"tags":        []string{ep.family()},
-		"x-scope":     ep.Scope,
-		"x-credits":   ep.Credits,
+		"description": ep.About()[0] + " " + diag.Count(ep.Credits, "credit") + ", scope " + string(ep.Scope) + "." +
+			ep.transitionText(),
+		"tags":      []string{ep.family()},
+		"x-scope":   ep.Scope,
+		"x-credits": ep.Credits,
 	}
 	params := parameters(ep, requests)
 	if ep.Method == http.MethodPost {
@@ -124,7 +125,7 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	if ep.HasBody() {
 		op["requestBody"] = requestBody(ep, requests, ex)
 	}
-	headers := []string{"X-Credits-Consumed"}
+	var headers []string // beside those of every success
 	if ep.op.report == nil {
 		headers = append(headers, "Content-Disposition", "X-Content-Type-Options")
 	}
@@ -148,8 +149,11 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 		}
 		content[jsonMedia] = body
 	}
-	responses := schema{"200": schema{"description": "The result.", "content": content,
-		"headers": headerRefs(headers)}}
+	success := schema{"description": "The result.", "content": content}
+	if headers != nil {
+		success["headers"] = headerRefs(headers)
+	}
+	responses := schema{"200": success}
 	for status := range problemStatuses {
 		responses[strconv.Itoa(status)] = schema{"$ref": "#/components/responses/" + strconv.Itoa(status)}
 	}

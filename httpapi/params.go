@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -100,9 +101,9 @@ func textJSON(text string, kinds []string) json.RawMessage {
 		is("object") && json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	}
-	quoted, err := json.Marshal(text)
+	quoted, err := encode(text)
 	if err != nil { // a string can always be written
 		panic(err)
 	}
-	return quoted
+	return bytes.TrimSpace(quoted)
 }

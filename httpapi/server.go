@@ -43,6 +43,10 @@ type Config struct {
 	NotifySPF func(hostedspf.Event)
 	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded are believed.
 	TrustedProxies []netip.Prefix
+	// Pages answers for what browsers ask for outside of the API, such as [pages.Handler]. Nil means that there are none.
+	//
+	// [pages.Handler]: https://pkg.go.dev/github.com/diagkit/diagkit/httpapi/pages#Handler
+	Pages http.Handler
 	// MaxRunning bounds the diagnostics that run at once. 0 means DefaultMaxRunning.
 	MaxRunning int
 	// Memory bounds what diagnostics hold together, in bytes, as far as their weights in the table
@@ -58,7 +62,7 @@ type Config struct {
 
 // An Observation is what metrics may know of one request. All its values come from bounded sets.
 type Observation struct {
-	Endpoint string // the row's ID, "openapi", or "unknown" where no row matched
+	Endpoint string // the row's ID, "openapi", "pages", or "unknown" where no row matched
 	Code     string // "OK", or the error code
 	Status   int    // of HTTP
 	Plan     string // of the caller, empty before it is known
