@@ -17,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/metrics"
+	"github.com/diagkit/diagkit/httpapi/pages"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
@@ -180,7 +181,7 @@ func (a *app) serve(ctx context.Context) error {
 	hosted.notify = notes.profileEvent
 	server := newServer(checked, httpapi.Handler(httpapi.Config{
 		Gate: gate, Env: env, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: checked.ipRate, TrustedProxies: checked.proxies,
-		Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
+		Pages: pages.Handler(pages.Config{Plans: plans}), Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
 	}))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/pages"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
@@ -75,7 +76,7 @@ func start(ctx context.Context, listen string) (*demo, error) {
 		return nil, err
 	}
 	d.closers = append(d.closers, world.Close)
-	handler, err := d.handler(ctx, httpapi.Config{Env: world.Env(), IPRate: -1})
+	handler, err := d.handler(ctx, httpapi.Config{Env: world.Env(), IPRate: -1, Pages: pages.Handler(pages.Config{})})
 	if err != nil {
 		d.close()
 		return nil, err

@@ -1,0 +1,25 @@
+// What the pages do beyond what they do without it: lists can be filtered, and examples name this server.
+"use strict";
+
+for (const input of document.querySelectorAll("[data-filter]")) {
+  const items = [...document.getElementById(input.dataset.filter).children];
+  const texts = items.map((item) => item.textContent.toLowerCase());
+  const status = document.getElementById("count");
+  const filter = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    items.forEach((item, i) => {
+      item.hidden = !words.every((word) => texts[i].includes(word));
+      if (!item.hidden) shown++;
+    });
+    if (status) status.textContent = words.length ? shown + " of " + items.length + " entries" : "";
+  };
+  input.closest("label").hidden = false;
+  input.addEventListener("input", filter);
+  if ("query" in input.dataset) {
+    input.value = new URLSearchParams(location.search).get("q") || "";
+    filter();
+  }
+}
+
+for (const origin of document.querySelectorAll("[data-origin]")) origin.textContent = location.origin;

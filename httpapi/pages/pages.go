@@ -1,0 +1,192 @@
+package pages
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/textutil"
+)
+
+// Config says what the pages tell of a server. Its zero value is useful.
+type Config struct {
+	// Plans are those that the server sells. Nil means metering.DefaultPlans.
+	Plans metering.Plans
+}
+
+// policy lets a page have what is served beside it, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
+
+const htmlMedia = "text/html; charset=utf-8"
+
+// assets are the files that are served as they are.
+//
+//go:embed assets
+var assets embed.FS
+
+// A site answers for all pages.
+type site struct {
+	Config
+	operations []operation
+	files      map[string]func() *httpapi.File // by path; made when they are first asked for
+	findings   func() []finding
+}
+
+// Handler serves "/", "/docs", what is below it, "/openapi.json", "/openapi.yaml" and "/llms.txt". For any other path it
+// answers with status 404 and the operation that was probably meant.
+func Handler(c Config) http.Handler {
+	s := &site{Config: c, files: map[string]func() *httpapi.File{}}
+	if s.Plans == nil {
+		s.Plans = metering.DefaultPlans()
+	}
+	s.findings = sync.OnceValue(s.listFindings)
+	for _, ep := range httpapi.Endpoints() {
+		op := operation{ep}
+		s.operations = append(s.operations, op)
+		s.add(op.Page(), htmlMedia, func() ([]byte, error) {
+			return s.render("operation", guide{op.Page(), op.Name(), op.About()[0]}, op)
+		})
+	}
+	for name, g := range guides {
+		s.add(g.Path, htmlMedia, func() ([]byte, error) { return s.render(name, g, nil) })
+	}
+	list, _ := fs.ReadDir(assets, "assets") // as it was compiled in
+	for _, f := range list {
+		s.add("/docs/"+f.Name(), mime.TypeByExtension(path.Ext(f.Name())), func() ([]byte, error) {
+			return assets.ReadFile("assets/" + f.Name())
+		})
+	}
+	s.add("/llms.txt", "text/plain; charset=utf-8", func() ([]byte, error) { return assets.ReadFile("assets/llms.txt") })
+	s.add("/openapi.json", "application/json", func() ([]byte, error) { return httpapi.OpenAPI(), nil })
+	s.add("/openapi.yaml", "application/yaml", func() ([]byte, error) {
+		reply, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(httpapi.OpenAPI())})
+		if err != nil {
+			return nil, err
+		}
+		return []byte(*reply.Result), nil
+	})
+	return s
+}
+
+func (s *site) add(path, media string, make func() ([]byte, error)) {
+	s.files[path] = sync.OnceValue(func() *httpapi.File {
+		contents, err := make()
+		if err != nil { // tests make all of them
+			panic("pages: making " + path + ": " + err.Error())
+		}
+		return httpapi.NewFile(media, contents)
+	})
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "The method must be GET or HEAD.", http.StatusMethodNotAllowed)
+		return
+	}
+	if file := s.files[r.URL.Path]; file != nil {
+		file().ServeHTTP(w, r)
+		return
+	}
+	if target := s.moved(r.URL.Path); target != "" {
+		http.Redirect(w, r, target, http.StatusFound)
+		return
+	}
+	var meant *operation
+	if near, ok := httpapi.Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
+		meant = &operation{near}
+	}
+	body, err := s.render("missing", guide{"", "Page not found", "There is nothing at this address."}, meant)
+	if err != nil { // as above
+		panic("pages: " + err.Error())
+	}
+	h.Set("Content-Type", htmlMedia)
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNotFound)
+	if r.Method == http.MethodGet {
+		w.Write(body) // an error means that the client has gone
+	}
+}
+
+// moved is where a path leads that has no page of its own: one with a slash at its end, or a finding by its code alone.
+func (s *site) moved(at string) string {
+	if clean := path.Clean(at); s.files[clean] != nil {
+		return clean
+	}
+	for _, f := range s.findings() {
+		if at == "/docs/findings/"+string(f.Code) {
+			return f.Operation.Page() + "#" + string(f.Code)
+		}
+	}
+	return ""
+}
+
+// An operation is a row of the table of endpoints.
+type operation struct{ httpapi.Endpoint }
+
+// Page is the path of the operation's page, without the braces around names of parameters.
+func (op operation) Page() string {
+	return "/docs" + strings.NewReplacer("{", "", "}", "").Replace(op.Path)
+}
+
+// Family is the heading under which lists have the operation.
+func (op operation) Family() string {
+	switch scope, _, _ := strings.Cut(string(op.Scope), ":"); {
+	case strings.HasPrefix(op.Path, "/text/"):
+		return "Text"
+	case strings.HasPrefix(op.Path, "/spf/hosted"):
+		return "Hosted SPF"
+	case scope == "mail":
+		return "Mail"
+	case scope == "web":
+		return "Web"
+	}
+	return "DNS and registration"
+}
+
+// Sample is the call of the library on the example, and the package to import.
+func (op operation) Sample() (sample struct{ Package, Call string }, err error) {
+	sample.Package, sample.Call, err = op.GoCall(op.Example())
+	return sample, err
+}
+
+// A finding is a rule, and the first operation whose page explains it.
+type finding struct {
+	diag.RuleInfo
+	Operation operation
+}
+
+func (s *site) listFindings() []finding {
+	var list []finding
+	seen := map[diag.Code]bool{}
+	for _, op := range s.operations {
+		for _, r := range op.Rules() {
+			if !seen[r.Code] {
+				list, seen[r.Code] = append(list, finding{r, op}), true
+			}
+		}
+	}
+	return list
+}
+
+// readDocument reads the OpenAPI document for the templates. It is read for each page that is made, and not kept.
+func readDocument() (doc map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(httpapi.OpenAPI()))
+	d.UseNumber()
+	return doc, d.Decode(&doc)
+}

@@ -1,0 +1,338 @@
+package pages
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/net/html"
+
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// get asks for a path with header fields, given as names and values.
+func get(h http.Handler, method, path string, fields ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Add(fields[i], fields[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// A node is a page as a browser reads it.
+type node struct {
+	*html.Node
+}
+
+func parse(t *testing.T, text string) node {
+	n, err := html.Parse(strings.NewReader(text))
+	require.NoError(t, err)
+	return node{n}
+}
+
+// all are the elements of a name, in their order; any if the name is empty.
+func (n node) all(name string) []node {
+	var list []node
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && (name == "" || d.Data == name) {
+			list = append(list, node{d})
+		}
+	}
+	return list
+}
+
+func (n node) attr(name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func (n node) text() string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// shared is a site whose pages are made once for all tests.
+var shared = sync.OnceValue(func() *site { return Handler(Config{}).(*site) })
+
+var parsedPages = sync.OnceValue(func() map[string]*html.Node {
+	pages := map[string]*html.Node{}
+	for path := range shared().files {
+		if w := get(shared(), "GET", path); w.Header().Get("Content-Type") == htmlMedia {
+			pages[path], _ = html.Parse(w.Body) // which takes everything
+		}
+	}
+	return pages
+})
+
+// allPages are all pages, by their paths.
+func allPages() map[string]node {
+	pages := map[string]node{}
+	for path, n := range parsedPages() {
+		pages[path] = node{n}
+	}
+	return pages
+}
+
+// Every page is HTML with a language, a title and a heading of its own, and its anchors are unique.
+func TestPages(t *testing.T) {
+	pages := allPages()
+	require.Len(t, pages, len(httpapi.Endpoints())+len(guides))
+	titles := map[string]string{}
+	for path, page := range pages {
+		require.Equal(t, "en", page.all("html")[0].attr("lang"), path)
+		require.Len(t, page.all("h1"), 1, path)
+		title := page.all("title")[0].text()
+		require.Empty(t, titles[title], "%s and %s have one title", path, titles[title])
+		titles[title] = path
+		ids := map[string]bool{}
+		for _, e := range page.all("") {
+			id := e.attr("id")
+			require.False(t, id != "" && ids[id], "%s has #%s twice", path, id)
+			ids[id] = true
+			require.Empty(t, e.attr("style"), "%s: the policy allows no style attributes", path)
+		}
+		for _, e := range append(page.all("script"), page.all("style")...) {
+			require.Empty(t, e.text(), "%s: the policy allows nothing inline", path)
+		}
+		require.NotContains(t, page.text(), "ZgotmplZ", path)
+		require.NotContains(t, page.text(), "<nil>", path)
+		require.NotContains(t, page.text(), "map[", path)
+		require.NotRegexp(t, `[a-z]\.\. `, page.text(), path+": a sentence ends twice")
+	}
+}
+
+// Every link leads to something on this server, and every anchor is there.
+func TestLinks(t *testing.T) {
+	s := shared()
+	pages := allPages()
+	missing := get(s, "GET", "/docs/spf/lokup")
+	pages["/docs/spf/lokup"] = parse(t, missing.Body.String())
+	checked := 0
+	for path, page := range pages {
+		for _, e := range page.all("") {
+			for _, name := range []string{"href", "src", "action", "srcset", "data"} {
+				target := e.attr(name)
+				if target == "" {
+					continue
+				}
+				u, err := url.Parse(target)
+				require.NoError(t, err, path)
+				require.Empty(t, u.Scheme+u.Host, "%s leads to %s", path, target)
+				at := u.Path
+				if at == "" {
+					at = path
+				}
+				require.True(t, s.files[at] != nil || at == path, "%s leads to %s", path, target)
+				if u.Fragment != "" {
+					found := slices.ContainsFunc(pages[at].all(""), func(e node) bool { return e.attr("id") == u.Fragment })
+					require.True(t, found, "%s leads to %s", path, target)
+				}
+				checked++
+			}
+		}
+	}
+	require.Greater(t, checked, 5000)
+}
+
+// No page and no file beside it names a host from which something could be fetched, but in examples.
+func TestNoForeignHosts(t *testing.T) {
+	foreign := regexp.MustCompile(`(?i)(?:src|href|action|url\(|@import|fetch\(|import )[^>\n]{0,3}["'(= ]*(?:https?:)?//`)
+	s := shared()
+	for path := range s.files {
+		if !strings.HasPrefix(path, "/openapi.") {
+			require.Empty(t, foreign.FindString(get(s, "GET", path).Body.String()), path)
+		}
+	}
+}
+
+// Each operation has a page with its sentences, its fields, its price and scope, and every finding with its texts.
+func TestOperationPages(t *testing.T) {
+	s := shared()
+	pages := allPages()
+	for _, ep := range httpapi.Endpoints() {
+		page, ok := pages[operation{ep}.Page()]
+		require.True(t, ok, ep.Name())
+		text := page.text()
+		for _, sentence := range ep.About() {
+			require.Contains(t, text, sentence)
+		}
+		require.Contains(t, text, string(ep.Scope))
+		require.Equal(t, ep.Name(), page.all("h1")[0].text())
+		byID := map[string]node{}
+		for _, e := range page.all("") {
+			byID[e.attr("id")] = e
+		}
+		for _, p := range ep.Params() {
+			require.Contains(t, text, p.Name+" ", ep.Name())
+			require.Contains(t, strings.ToLower(text), strings.ToLower(strings.Join(strings.Fields(p.Doc), " ")), ep.Name())
+		}
+		for _, r := range ep.Rules() {
+			finding, ok := byID[string(r.Code)]
+			require.True(t, ok, "%s: %s", ep.Name(), r.Code)
+			for _, part := range []string{string(r.Code), r.Title, r.Requirement, r.Advice, r.Reference, r.Severity.String()} {
+				require.Contains(t, finding.text(), strings.Join(strings.Fields(part), " "))
+			}
+			w := get(s, "GET", "/docs/findings/"+string(r.Code))
+			require.Equal(t, 302, w.Code)
+			require.Regexp(t, `^/docs/.*#`+regexp.QuoteMeta(string(r.Code))+`$`, w.Header().Get("Location"))
+		}
+	}
+}
+
+// The fields of replies are those of the OpenAPI document.
+func TestReplyFields(t *testing.T) {
+	page := parse(t, get(shared(), "GET", "/docs/spf/lookup").Body.String()).text()
+	for _, want := range []string{
+		"All fields of Lookup, of Verdict, and:", "dns_lookups SpfCount", "authorized object", "terms SpfTermReport[]",
+		"tree SpfNodeReport or null", "sender string MAIL FROM", "At most 320 characters.", "ip4 string[]",
+	} {
+		assert.Contains(t, strings.ReplaceAll(page, " optional", ""), want)
+	}
+}
+
+// The index has every guide, operation and finding, and works without a script.
+func TestSearch(t *testing.T) {
+	page := parse(t, get(shared(), "GET", "/docs/search").Body.String())
+	var entries []string
+	for _, e := range page.all("ul") {
+		if e.attr("id") == "index" {
+			for _, li := range e.all("li") {
+				require.Empty(t, li.attr("hidden"))
+				entries = append(entries, li.all("a")[0].text())
+			}
+		}
+	}
+	for _, ep := range httpapi.Endpoints() {
+		require.Contains(t, entries, ep.Name())
+		for _, r := range ep.Rules() {
+			require.Contains(t, entries, string(r.Code))
+		}
+	}
+	for _, g := range guides {
+		require.True(t, slices.Contains(entries, g.Title) || g.Path == "/" || g.Path == "/docs", g.Title)
+	}
+}
+
+// The pages of what holds for all operations name every error code and every plan.
+func TestGuides(t *testing.T) {
+	pages := allPages()
+	for _, code := range httpapi.InvalidRequest.Values() {
+		found := slices.ContainsFunc(pages["/docs/errors"].all("section"), func(e node) bool { return e.attr("id") == code })
+		require.True(t, found, code)
+	}
+	for _, want := range []string{"Pack 29.00 EUR 50,000 60 1.00 EUR", "Enterprise on request 5,000,000 1,200 0.30 EUR", "Free 0.00 EUR 30 10 hard limit"} {
+		require.Contains(t, pages["/docs/credits"].text(), want)
+	}
+	require.NotContains(t, pages["/docs/credits"].text(), "Own use")
+}
+
+// What is served may be kept and asked for again, compressed or not; HEAD says what GET would.
+func TestServing(t *testing.T) {
+	s := shared()
+	for path := range s.files {
+		plain := get(s, "GET", path)
+		require.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; "+
+			"base-uri 'none'; frame-ancestors 'none'", plain.Header().Get("Content-Security-Policy"))
+		require.Equal(t, "nosniff", plain.Header().Get("X-Content-Type-Options"))
+		require.Equal(t, "public, no-cache", plain.Header().Get("Cache-Control"))
+		require.Equal(t, "Accept-Encoding", plain.Header().Get("Vary"))
+		require.Regexp(t, `^(text/(html|css|javascript|plain); charset=utf-8|image/svg\+xml|application/(json|yaml))$`,
+			plain.Header().Get("Content-Type"), path)
+		zipped := get(s, "GET", path, "Accept-Encoding", "gzip")
+		z, err := gzip.NewReader(zipped.Body)
+		require.NoError(t, err, path)
+		text, err := io.ReadAll(z)
+		require.NoError(t, err)
+		require.Equal(t, plain.Body.String(), string(text))
+		require.NotEqual(t, plain.Header().Get("Etag"), zipped.Header().Get("Etag"))
+
+		same := get(s, "GET", path, "If-None-Match", plain.Header().Get("Etag"))
+		require.Equal(t, 304, same.Code)
+		require.Empty(t, same.Body.String())
+		head := get(s, "HEAD", path)
+		require.Equal(t, 200, head.Code)
+		require.Empty(t, head.Body.String())
+		require.Equal(t, plain.Header(), head.Header())
+	}
+	refused := get(s, "POST", "/docs")
+	require.Equal(t, 405, refused.Code)
+	require.Equal(t, "GET, HEAD", refused.Header().Get("Allow"))
+	require.Equal(t, "/docs/spf/lookup", get(s, "GET", "/docs/spf/lookup/").Header().Get("Location"))
+}
+
+// What is not there is not found, in HTML, and the operation that was probably meant is named.
+func TestMissing(t *testing.T) {
+	s := shared()
+	for path, want := range map[string]string{
+		"/docs/spf/lokup": "/docs/spf/lookup", "/docs/ssl": "/docs/certificates/ssl/check", "/spf/lookup": "/docs/spf/lookup",
+		"/docs/zzz": "", "/docs/findings/none.such": "", "//docs.example/": "", "/docs/../x": "",
+	} {
+		w := get(s, "GET", path)
+		require.Equal(t, 404, w.Code, path)
+		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		main := parse(t, w.Body.String()).all("main")[0]
+		require.Equal(t, want != "", strings.Contains(main.text(), "Did you mean"), path)
+		if want != "" {
+			require.Equal(t, want, main.all("a")[0].attr("href"))
+		}
+		require.Empty(t, get(s, "HEAD", path).Body.String())
+	}
+}
+
+// The document in YAML says what it says in JSON.
+func TestYAML(t *testing.T) {
+	s := shared()
+	var fromYAML, fromJSON any
+	require.NoError(t, yaml.Unmarshal(get(s, "GET", "/openapi.yaml").Body.Bytes(), &fromYAML))
+	require.NoError(t, json.Unmarshal(get(s, "GET", "/openapi.json").Body.Bytes(), &fromJSON))
+	again, err := json.Marshal(fromYAML)
+	require.NoError(t, err)
+	require.JSONEq(t, string(httpapi.OpenAPI()), string(again))
+	require.NotNil(t, fromJSON)
+}
+
+func TestLLMs(t *testing.T) {
+	text := get(shared(), "GET", "/llms.txt").Body.String()
+	require.Equal(t, 10, strings.Count(text, "\n"))
+	s := shared()
+	for _, link := range regexp.MustCompile(`\]\((/[^)]*)\)`).FindAllStringSubmatch(text, -1) {
+		require.NotNil(t, s.files[link[1]], link[1])
+	}
+	names := []string{}
+	for _, ep := range httpapi.Endpoints() {
+		names = append(names, ep.Name())
+	}
+	for _, name := range regexp.MustCompile(`[a-z]+/[a-z-]+(?:/[a-z]+)?(?: for| \.)`).FindAllString(text, -1) {
+		require.Contains(t, names, strings.Fields(name)[0])
+	}
+}
+
+// Assets that nobody links would be served in vain.
+func TestAssets(t *testing.T) {
+	files, err := filepath.Glob("assets/*")
+	require.NoError(t, err)
+	require.Len(t, files, 4)
+}
