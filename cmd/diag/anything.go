@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,6 +131,26 @@ func (a *app) overview(ctx context.Context, t target.Target) error {
 	return a.show(outcome{view: v, whole: w})
 }
 
+// manyTargets examines all that a list names.
+func (a *app) manyTargets(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usagef("-f names the targets; %q is one too many", args[0])
+	}
+	o, err := a.whole.options()
+	if err != nil {
+		return err
+	}
+	if a.server != "" {
+		return a.many(ctx, a.eachTarget(func() target.Ask { return a.askServer }, o))
+	}
+	env, release, err := a.localEnv()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return a.many(ctx, a.eachTarget(func() target.Ask { return target.Local(env) }, o))
+}
+
 // asker asks here or at the server, and a function that releases what that needs.
 func (a *app) asker() (ask target.Ask, release func(), err error) {
 	if a.server != "" {
@@ -155,6 +174,3 @@ func (a *app) localEnv() (*diag.Env, func(), error) {
 	}
 	return env, release, nil
 }
-
-// errNothing is that all checks failed.
-var errNothing = errors.New("nothing could be learned")

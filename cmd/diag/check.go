@@ -66,6 +66,17 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		if ep.Name() == "resolve" && len(args)+len(*values["qname"]) == 1 && len(*values["qtype"]) == 0 {
 			*values["qtype"] = []string{"A"} // what dig and host ask for too
 		}
+		if a.batch.file != "" {
+			ask, release, err := a.asker()
+			if err != nil {
+				return err
+			}
+			defer release()
+			if ep.Hosted() && a.server == "" {
+				return errHostedHere(ep)
+			}
+			return a.many(cmd.Context(), a.eachCheck(ep, params, values, args, ask))
+		}
 		body, err := a.requestBody(params, values, args)
 		if err != nil {
 			return err
@@ -264,15 +275,33 @@ func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error
 	if !strings.HasPrefix(result.MediaType, "application/json") {
 		return a.writeImage(result.Body)
 	}
-	if result.Report == nil {
-		if result.Report, err = ep.Decode(result.Body); err != nil {
-			return err
+	o, err := outcomeOf(ep, result)
+	switch {
+	case err != nil:
+		return err
+	case a.short:
+		return a.printShort(o.report)
+	}
+	return a.show(o)
+}
+
+// outcomeOf reads the report of a result, and makes its view.
+func outcomeOf(ep httpapi.Endpoint, result *httpapi.Result) (o outcome, err error) {
+	o = outcome{ep: ep, reply: result.Body, report: result.Report}
+	if !strings.HasPrefix(result.MediaType, "application/json") {
+		return o, usagef("%s answers with an image", ep.Name())
+	}
+	if o.report == nil {
+		if o.report, err = ep.Decode(result.Body); err != nil {
+			return o, err
 		}
 	}
-	if a.short {
-		return a.printShort(result.Report)
-	}
-	return a.show(outcome{ep: ep, reply: result.Body, report: result.Report, view: httpapi.View(result.Report)})
+	o.view = httpapi.View(o.report)
+	return o, nil
+}
+
+func errHostedHere(ep httpapi.Endpoint) error {
+	return usagef("%s works on profiles that a server keeps: name it with --server and --key", ep.Name())
 }
 
 // printShort prints the data of the records alone, as dig +short does.
@@ -294,7 +323,7 @@ func (a *app) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpa
 		return a.askServer(ctx, ep, body)
 	}
 	if ep.Hosted() {
-		return nil, usagef("%s works on profiles that a server keeps: name it with --server and --key", ep.Name())
+		return nil, errHostedHere(ep)
 	}
 	env, release, err := a.localEnv()
 	if err != nil {

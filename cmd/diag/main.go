@@ -75,6 +75,7 @@ type app struct {
 	formats formats
 	short   bool
 	whole   whole
+	batch   batch
 	verbose bool
 	quiet   bool
 	color   string
@@ -164,7 +165,10 @@ func (a *app) command() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 		Args: whichCheck,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case a.batch.file != "":
+				return a.manyTargets(cmd.Context(), args)
+			case len(args) == 0:
 				return a.usage()
 			}
 			return a.anything(cmd, args[0])
@@ -205,6 +209,7 @@ func (a *app) command() *cobra.Command {
 	flags.StringVar(&a.key, "key", os.Getenv("DIAG_KEY"), "API key for --server (default: $DIAG_KEY)")
 	flags.DurationVar(&a.timeout, "timeout", time.Minute, "when to give up")
 	flags.Lookup("key").DefValue = ""
+	a.batch.add(flags)
 	a.world.Add(flags)
 	complete(root, "color", "auto", "always", "never")
 	complete(root, "fail-on", diag.Info.Values()...)
@@ -224,7 +229,7 @@ func (a *app) command() *cobra.Command {
 			return err
 		},
 	})
-	root.AddCommand(manual(root))
+	root.AddCommand(manual(root), a.explainCommand(), a.diffCommand(), a.waitCommand())
 	return root
 }
 

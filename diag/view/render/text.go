@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -11,13 +12,14 @@ import (
 
 // Options say what the terminal can do, and how much is wanted.
 type Options struct {
-	Width   int    // columns of a line; 0 stands for 80
-	Color   bool   // whether escape sequences for colours are understood
-	ASCII   bool   // whether nothing but ASCII is
-	Verbose bool   // all rows, passed checks and details
-	Quiet   bool   // the verdict alone
-	Title   string // name of the operation, behind the subject
-	Facts   string // all facts of the report as text, printed last if Verbose
+	Width   int       // columns of a line; 0 stands for 80
+	Color   bool      // whether escape sequences for colours are understood
+	ASCII   bool      // whether nothing but ASCII is
+	Verbose bool      // all rows, passed checks and details
+	Quiet   bool      // the verdict alone
+	Title   string    // name of the operation, behind the subject
+	Sign    view.Mark // in place of that of the view, if any
+	Facts   string    // all facts of the report as text, printed last if Verbose
 }
 
 // The bounds of what is shown to who has not asked for more.
@@ -84,7 +86,9 @@ func (p *page) verdict(v *view.View) {
 	}
 	p.put(p.sign(v.Mark())+" ", "", plain, strings.Join(parts, "  "))
 	p.put("  ", v.Headline, bold)
-	p.put("  ", v.Sub, plain)
+	if o := p.Options; o.Quiet || len(v.Steps) == 0 || v.Steps[0].Text != v.Sub { // else it follows at once
+		p.put("  ", v.Sub, plain)
+	}
 }
 
 // outcome is the state and the score of a view, and whether something is not known.
@@ -275,4 +279,21 @@ func tail(s string, n int) string {
 		return "…" + string(r[len(r)-n:])
 	}
 	return s
+}
+
+// Line writes a view in one line among others: its sign, what was examined, and the outcome in short.
+func Line(label string, v *view.View, o Options) string {
+	p := newPage(o)
+	p.put(p.sign(v.Mark())+" "+p.paint(bold, label)+"  ", cmp.Or(v.Counts, v.Brief, v.Headline), plain)
+	return p.String()
+}
+
+// Item writes a text behind a lead and the sign of a mark, in as many lines as it needs.
+func Item(lead string, m view.Mark, text string, o Options) string {
+	p := newPage(o)
+	if m != view.None {
+		lead += p.sign(m) + " "
+	}
+	p.put(lead, text, plain)
+	return p.String()
 }

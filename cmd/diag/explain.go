@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/spf13/cobra"
+)
+
+// A told rule is a rule and the checks that have it.
+type toldRule struct {
+	diag.RuleInfo
+	Operations []string `json:"operations"`
+}
+
+// allRules lists the rules of all checks, each once, by code.
+func allRules() []toldRule {
+	byCode := map[diag.Code]int{}
+	var list []toldRule
+	for _, ep := range httpapi.Endpoints() {
+		for _, r := range ep.Rules() {
+			i, known := byCode[r.Code]
+			if !known {
+				i, byCode[r.Code] = len(list), len(list)
+				list = append(list, toldRule{RuleInfo: r})
+			}
+			if !slices.Contains(list[i].Operations, ep.Name()) {
+				list[i].Operations = append(list[i].Operations, ep.Name())
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b toldRule) int { return strings.Compare(string(a.Code), string(b.Code)) })
+	return list
+}
+
+// explainCommand says what a code of a finding means.
+func (a *app) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain CODE", Short: "Say what a finding means, and what to do about it",
+		Example: "  diag explain spf.lookups.exceeded\n  diag explain spf.lookups",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("explain takes one argument, a code such as spf.lookups.exceeded or its beginning")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (codes []string, _ cobra.ShellCompDirective) {
+			for _, r := range allRules() {
+				if len(args) == 0 && strings.HasPrefix(string(r.Code), typed) {
+					codes = append(codes, string(r.Code))
+				}
+			}
+			return codes, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.explain(args[0]) },
+	}
+}
+
+func (a *app) explain(code string) error {
+	all := allRules()
+	found := slices.DeleteFunc(slices.Clone(all), func(r toldRule) bool {
+		return string(r.Code) != code && !strings.HasPrefix(string(r.Code), code+".")
+	})
+	if i := slices.IndexFunc(found, func(r toldRule) bool { return string(r.Code) == code }); i >= 0 {
+		found = found[i : i+1] // the code itself, not those that it begins
+	}
+	if len(found) == 0 {
+		if near := nearestCode(code, all); near != "" {
+			return usagef("there is no finding %q; did you mean %s?", code, near)
+		}
+		return usagef("there is no finding %q", code)
+	}
+	if a.formats.json {
+		text, err := json.MarshalIndent(found, "", "  ")
+		if err != nil {
+			return err
+		}
+		return a.writeOut(append(text, '\n'))
+	}
+	var b bytes.Buffer
+	for i, r := range found {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		v := view.Answer(string(r.Code), r.Title)
+		v.Findings = []diag.Finding{{Severity: r.Severity}} // for the sign
+		v.Sub = r.Advice
+		v.Fact("severity", r.Severity.String())
+		v.Fact("required", r.Requirement)
+		v.Fact("written in", r.Reference)
+		v.Fact("found by", diag.Series(r.Operations, 4))
+		sign := v.Mark()
+		v.Findings = nil
+		if err := render.Text(&b, v, render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii(), Sign: sign}); err != nil {
+			return err
+		}
+	}
+	return a.writeOut(b.Bytes())
+}
+
+// nearestCode is the code that was probably meant: the part that is misspelt is looked for among those behind the same beginning.
+func nearestCode(code string, all []toldRule) string {
+	parts := strings.Split(code, ".")
+	for i, part := range parts {
+		prefix := strings.Join(parts[:i], ".")
+		var words []string
+		for _, r := range all {
+			own := strings.Split(string(r.Code), ".")
+			if len(own) > i && strings.Join(own[:i], ".") == prefix {
+				words = append(words, own[i])
+			}
+		}
+		slices.Sort(words)
+		words = slices.Compact(words)
+		if slices.Contains(words, part) {
+			continue
+		}
+		near := taglist.Nearest(part, words...)
+		if near == "" {
+			return ""
+		}
+		parts[i] = near
+	}
+	return fmt.Sprint(strings.Join(parts, "."))
+}

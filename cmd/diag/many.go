@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/spf13/pflag"
+)
+
+// batch holds the flags of runs over many targets.
+type batch struct {
+	file     string
+	parallel int
+	resume   bool
+}
+
+func (b *batch) add(flags *pflag.FlagSet) {
+	flags.StringVarP(&b.file, "file", "f", "", "examine each line of this file, or of standard input (-)")
+	flags.IntVar(&b.parallel, "parallel", 16, "of -f: how many targets at once, 1 to 256")
+	flags.BoolVar(&b.resume, "resume", false, "of -f with --jsonl and --output: go on where the file ends")
+}
+
+func (b *batch) check(a *app) error {
+	switch {
+	case b.parallel < 1 || b.parallel > 256:
+		return usagef("--parallel: must be from 1 to 256")
+	case b.resume && (a.output == "" || !a.formats.jsonl):
+		return usagef("--resume needs --jsonl and --output FILE")
+	case a.formats.count() > 0 && !a.formats.jsonl && !a.formats.junit:
+		return usagef("-f goes with --jsonl, --junit or a line for each target")
+	}
+	return nil
+}
+
+// maxLine bounds a line of a list of targets.
+const maxLine = 64 << 10
+
+// many examines each line of the file, several at once. An outcome is written when it is known, so that a run that is
+// killed has lost nothing but what was under way.
+func (a *app) many(ctx context.Context, examine func(ctx context.Context, line string) (outcome, error)) error {
+	if _, err := a.common(); err != nil {
+		return err
+	}
+	if err := a.batch.check(a); err != nil {
+		return err
+	}
+	in, err := a.list()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, done, err := a.ledger()
+	if err != nil {
+		return err
+	}
+	r := &manyRun{app: a, out: out}
+	lines := make(chan string)
+	var group diag.Group
+	for range a.batch.parallel {
+		group.Go(func() {
+			for line := range lines {
+				r.one(ctx, line, examine)
+			}
+		})
+	}
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, maxLine)
+	for ctx.Err() == nil && scanner.Scan() {
+		line := strings.TrimSpace(scanner.Text())
+		if line == "" || line[0] == '#' || done[line] {
+			continue
+		}
+		done[line] = true
+		lines <- line
+	}
+	close(lines)
+	group.Wait()
+	return r.end(errors.Join(scanner.Err(), ctx.Err()))
+}
+
+// list opens the file of targets.
+func (a *app) list() (io.ReadCloser, error) {
+	if a.batch.file == "-" {
+		return io.NopCloser(a.stdin), nil
+	}
+	f, err := os.Open(a.batch.file)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return f, nil
+}
+
+// ledger opens the output, and tells which targets stand in it already. A line that a killed run has left unfinished is
+// taken away.
+func (a *app) ledger() (io.Writer, map[string]bool, error) {
+	done := map[string]bool{}
+	if a.output == "" || !a.formats.jsonl {
+		return a.stdout, done, nil
+	}
+	flags := os.O_RDWR | os.O_CREATE
+	if !a.batch.resume {
+		flags |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(a.output, flags, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	var whole int64
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadBytes('\n')
+		if err != nil { // what has no end is not counted
+			break
+		}
+		var kept struct {
+			Target string `json:"target"`
+		}
+		if json.Unmarshal(line, &kept) == nil {
+			done[kept.Target] = true
+		}
+		whole += int64(len(line))
+	}
+	if err := f.Truncate(whole); err != nil {
+		return nil, nil, err
+	}
+	_, err = f.Seek(whole, io.SeekStart)
+	return f, done, err
+}
+
+// manyRun is a run over many targets.
+type manyRun struct {
+	*app
+	out io.Writer
+
+	mu                       sync.Mutex
+	suites                   []junitSuite
+	examined, failed, faulty int
+	partial                  bool
+	err                      error // of writing
+}
+
+// one examines a target, and writes its line.
+func (r *manyRun) one(ctx context.Context, line string, examine func(context.Context, string) (outcome, error)) {
+	limited, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	o, err := examine(limited, line)
+	if ctx.Err() != nil {
+		return // interrupted: it will be examined by the run that goes on
+	}
+	text := r.write(line, o, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.examined++
+	switch {
+	case err != nil:
+		r.failed++
+	case r.exitCode(o.view) == exitFinding:
+		r.faulty++
+	default:
+		r.partial = r.partial || o.view.Partial
+	}
+	if r.formats.junit {
+		threshold, _ := parseSeverity(r.failOn) // common has checked it
+		r.suites = append(r.suites, junitSuiteOf(line, o.view, err, threshold))
+		return
+	}
+	if _, err := r.out.Write(text); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// write makes the line of a target: JSON, or the sign, the target and the outcome in short.
+func (r *manyRun) write(line string, o outcome, err error) []byte {
+	if r.formats.junit {
+		return nil
+	}
+	if r.formats.jsonl {
+		return jsonLine(line, o, err)
+	}
+	v := o.view
+	if err != nil {
+		v = &view.View{State: diag.Unknown, Partial: true, Brief: explain(err)[0]}
+	}
+	return []byte(render.Line(line, v, render.Options{Width: r.width(), Color: r.colored(), ASCII: r.ascii()}))
+}
+
+// jsonLine is a target and its report, or why there is none.
+func jsonLine(line string, o outcome, failure error) []byte {
+	entry := struct {
+		Target    string          `json:"target"`
+		Operation string          `json:"operation,omitempty"`
+		Headline  string          `json:"headline,omitempty"`
+		Report    json.RawMessage `json:"report,omitempty"`
+		Error     string          `json:"error,omitempty"`
+	}{Target: line, Operation: o.title()}
+	if failure == nil {
+		entry.Headline = o.view.Headline
+		entry.Report, failure = o.json()
+	}
+	if failure != nil {
+		entry.Report, entry.Error = nil, strings.Join(explain(failure), "; ")
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(entry); err != nil { // a reply that is no JSON
+		return jsonLine(line, outcome{}, err)
+	}
+	return b.Bytes()
+}
+
+// end writes what stands at the end, and says what was found.
+func (r *manyRun) end(err error) error {
+	if r.formats.junit {
+		text, err := junit(r.suites...)
+		if err != nil {
+			return err
+		}
+		r.err = errors.Join(r.err, r.writeOut(text))
+	}
+	fmt.Fprintf(r.stderr, "diag: %s examined, %d with faults, %d not known\n", diag.Count(r.examined, "target"), r.faulty, r.failed)
+	switch {
+	case r.faulty > 0:
+		r.code = exitFinding
+	case r.failed == r.examined && r.failed > 0:
+		r.code = exitIncomplete
+	case r.failed > 0 || r.partial:
+		r.code = exitPartial
+	}
+	return errors.Join(err, r.err)
+}
+
+// eachTarget examines anything that stands in a line. The checks of one target share their questions, those of several do not.
+func (a *app) eachTarget(ask func() target.Ask, o target.Options) func(context.Context, string) (outcome, error) {
+	return func(ctx context.Context, line string) (outcome, error) {
+		t, err := target.Parse(line)
+		if err != nil {
+			return outcome{}, err
+		}
+		if v := t.Read(); v != nil {
+			return outcome{view: v}, nil
+		}
+		w := target.Run(ctx, t, o, ask(), nil)
+		if err := w.Err(); err != nil {
+			return outcome{}, err
+		}
+		return outcome{view: w.View(), whole: w}, nil
+	}
+}
+
+// eachCheck runs one check for what stands in a line: its first arguments, before those of the command line.
+func (a *app) eachCheck(ep httpapi.Endpoint, params []httpapi.Param, values map[string]*[]string, more []string,
+	ask target.Ask) func(context.Context, string) (outcome, error) {
+	return func(ctx context.Context, line string) (outcome, error) {
+		own := map[string]*[]string{}
+		for name, list := range values {
+			own[name] = new(append([]string(nil), *list...))
+		}
+		body, err := a.requestBody(params, own, append(strings.Fields(line), more...))
+		if err != nil {
+			return outcome{}, err
+		}
+		result, err := ask(ctx, ep, body)
+		if err != nil {
+			return outcome{}, err
+		}
+		return outcomeOf(ep, result)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// targetsOf lists the targets of a file of lines, in their order.
+func targetsOf(t testing.TB, text []byte) (list []string) {
+	for line := range bytes.Lines(text) {
+		var one struct{ Target string }
+		require.NoError(t, json.Unmarshal(line, &one), "%s", line)
+		list = append(list, one.Target)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Each line is a target; comments, blank lines and repetitions are none. What fails has a line too.
+func TestMany(t *testing.T) {
+	s := newSession(testWorld(t))
+	s.stdin = strings.NewReader("# ours\nexample.com\n\nbroken.example\nexample.com\nsilent.example\nexa..mple\n")
+	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("mta-sts -f - --jsonl --parallel 2")), "%s", &s.err)
+	assert.Equal(t, []string{"broken.example", "exa..mple", "example.com", "silent.example"}, targetsOf(t, s.out.Bytes()))
+	assert.Equal(t, 1, strings.Count(s.out.String(), `"error":`))
+	assert.Equal(t, "diag: 4 targets examined, 2 with faults, 1 not known\n", s.err.String())
+
+	s = newSession(testWorld(t))
+	s.stdin = strings.NewReader("example.com A\nnothing.example.com A\n")
+	assert.Equal(t, exitOK, s.run(t.Context(), strings.Fields("resolve -f -")), "a line may have several arguments")
+	assert.Equal(t, 2, strings.Count(s.out.String(), "\n"), "%s", &s.out)
+
+	s = newSession(testWorld(t))
+	s.stdin = strings.NewReader("broken.example\nsilent.example\n")
+	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("mta-sts -f - --junit")))
+	assert.Contains(t, s.out.String(), `<testsuite name="broken.example"`)
+	assert.Contains(t, s.out.String(), `<error message=`)
+}
+
+// A run that was killed goes on where its file ends: the line that it left unfinished is written again, and no other.
+func TestResume(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out.jsonl")
+	list := "example.com\nbroken.example\nplain.example\n"
+	run := func(flags string) *session {
+		s := newSession(testWorld(t))
+		s.stdin = strings.NewReader(list)
+		s.run(t.Context(), strings.Fields("spf -f - --jsonl --output "+file+" "+flags))
+		return s
+	}
+	run("")
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	all := targetsOf(t, whole)
+	require.Len(t, all, 3)
+	for cut := 0; cut <= len(whole); cut += 97 {
+		require.NoError(t, os.WriteFile(file, whole[:cut], 0o600))
+		run("--resume")
+		again, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, all, targetsOf(t, again), "cut at %d", cut)
+	}
+	s := newSession(nil)
+	assert.Equal(t, exitUsage, s.run(t.Context(), strings.Fields("-f - --resume")))
+}
+
+// What changed between two kept runs, of one report and of many.
+func TestDiff(t *testing.T) {
+	folder := t.TempDir()
+	keep := func(name, zone, args string) string {
+		w := testWorld(t)
+		w.Zone(zone)
+		s := newSession(w)
+		s.stdin = strings.NewReader("new.example\n")
+		s.run(t.Context(), strings.Fields(args+" --output "+folder+"/"+name))
+		return folder + "/" + name
+	}
+	const before, after = `new.example. TXT "v=spf1 mx -all"`, `new.example. TXT "v=spf1 +all"`
+	for _, args := range []string{"spf new.example --json", "spf -f - --jsonl", "new.example --no-smtp --json"} {
+		s := newSession(nil)
+		old, now := keep("old", before, args), keep("new", after, args)
+		assert.Equal(t, exitFinding, s.run(t.Context(), []string{"diff", old, now}), "%s%s", &s.out, &s.err)
+		assert.Contains(t, s.out.String(), "spf.all.pass", args)
+		assert.Contains(t, s.out.String(), " → ", args)
+		s = newSession(nil)
+		assert.Equal(t, exitOK, s.run(t.Context(), []string{"diff", old, old}))
+		assert.Equal(t, "nothing changed\n", s.out.String())
+	}
+	require.NoError(t, os.WriteFile(folder+"/odd", []byte(`{"a":1}`), 0o600))
+	assert.Equal(t, exitUsage, newSession(nil).run(t.Context(), []string{"diff", folder + "/odd", folder + "/odd"}))
+}
+
+// The command ends when the record is there, and says what is there when it gives up.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := testWorld(t)
+		later := time.AfterFunc(40*time.Second, func() { w.Zone(`late.example. 60 TXT "it is here"`) })
+		defer later.Stop()
+		s, began := newSession(w), time.Now()
+		s.failOn, s.color, s.timeout = "error", "auto", 2*time.Minute
+		s.world.Resolvers = []string{"192.0.2.53"} // the world of the test answers in its place
+		require.NoError(t, s.wait(t.Context(), "late.example", "TXT", "it is here", 15*time.Second))
+		assert.Equal(t, "late.example TXT is there\n", s.out.String())
+		assert.Less(t, time.Since(began), time.Minute)
+
+		s = newSession(w)
+		s.failOn, s.color, s.timeout = "error", "auto", 2*time.Minute
+		s.world.Resolvers = []string{"192.0.2.53"}
+		err := s.wait(t.Context(), "example.com", "A", "192.0.2.99", 15*time.Second)
+		assert.ErrorContains(t, err, "example.com A is not there yet: there is 192.0.2.80")
+	})
+}
+
+// A code is explained by the rules themselves; its beginning explains all that begin so.
+func TestExplainCode(t *testing.T) {
+	for code, want := range map[string]string{
+		"spf.lookups.exceeded": "RFC 7208", "spf.lookups": "spf.lookups.near", "spf.lookups.exeeded": "did you mean spf.lookups.exceeded?",
+		"nonsense": `there is no finding "nonsense"`,
+	} {
+		s := newSession(nil)
+		s.run(t.Context(), []string{"explain", code})
+		assert.Contains(t, s.out.String()+s.err.String(), want)
+	}
+	s := newSession(nil)
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"explain", "spf.all.pass", "--json"}))
+	assert.Contains(t, s.out.String(), `"deliverability/score"`)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/propagation"
+	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/miekg/dns"
+	"github.com/spf13/cobra"
+)
+
+// waitTime is how long diag wait waits, unless --timeout says otherwise: longer than most records are kept.
+const waitTime = 2 * time.Hour
+
+// waitCommand waits until a record is there.
+func (a *app) waitCommand() *cobra.Command {
+	every := 15 * time.Second
+	cmd := &cobra.Command{
+		Use: "wait NAME TYPE VALUE", Short: "Wait until all public resolvers, or the one of --resolver, have a record",
+		Example: "  diag wait _dmarc.example.com TXT 'v=DMARC1; p=reject'\n  diag wait www.example.com A 192.0.2.80 --resolver 192.0.2.53",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 3 {
+				return usagef("wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if every < time.Second {
+				return usagef("--every: must be a second or more")
+			}
+			if !cmd.Flags().Changed("timeout") {
+				a.timeout = waitTime
+			}
+			return a.wait(cmd.Context(), args[0], strings.ToUpper(args[1]), args[2], every)
+		},
+	}
+	cmd.Flags().DurationVar(&every, "every", every, "how often to look")
+	return cmd
+}
+
+func (a *app) wait(ctx context.Context, name, kind, value string, every time.Duration) error {
+	if _, err := a.common(); err != nil {
+		return err
+	}
+	name, err := a.repaired("qname", name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	look := a.everywhere
+	if len(a.world.Resolvers) > 0 {
+		look = a.atResolver
+	}
+	progress := a.startProgress(name)
+	defer progress.end()
+	for {
+		missing, err := look(ctx, name, kind, value)
+		switch {
+		case err != nil && !waitable(err):
+			return err
+		case err == nil && missing == "":
+			_, err := fmt.Fprintf(a.stdout, "%s %s is there\n", printable(name), kind)
+			return err
+		case err != nil:
+			missing = explain(err)[0]
+		}
+		progress.waiting([]string{missing})
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s %s is not there yet: %s", name, kind, missing)
+		case <-time.After(every):
+		}
+	}
+}
+
+// waitable reports whether an error may be over the next time.
+func waitable(err error) bool {
+	_, fault := err.(interface{ InputField() (string, string) })
+	_, usage := err.(usageError)
+	_, violations := err.(*httpapi.ViolationsError)
+	return !fault && !usage && !violations
+}
+
+// everywhere says which public resolvers do not have the value yet.
+func (a *app) everywhere(ctx context.Context, name, kind, value string) (missing string, err error) {
+	report, err := askFor[propagation.Report](ctx, a, "resolve/propagation",
+		map[string]any{"qname": name, "qtype": kind, "expected": []string{value}})
+	if err != nil {
+		return "", err
+	}
+	if s := report.Summary; s.AnsweredCount > 0 && s.MatchCount == s.AnsweredCount {
+		return "", nil
+	}
+	return fmt.Sprintf("%d of %s have it", report.Summary.MatchCount, diag.Count(report.Summary.AnsweredCount, "resolver")), nil
+}
+
+// atResolver says what the resolver of the command line has instead.
+func (a *app) atResolver(ctx context.Context, name, kind, value string) (missing string, err error) {
+	report, err := askFor[resolve.Report](ctx, a, "resolve", map[string]any{"qname": name, "qtype": kind})
+	if err != nil {
+		return "", err
+	}
+	want := recordData(kind, value)
+	var have []string
+	for _, r := range report.Answers {
+		if r.Type == kind {
+			have = append(have, recordData(kind, r.Data))
+		}
+	}
+	if slices.Contains(have, want) {
+		return "", nil
+	}
+	return "there is " + diag.Series(append(have, "nothing else"), 3), nil
+}
+
+// recordData is the data of a record in the one form in which they can be compared.
+func recordData(kind, data string) string {
+	quoted := data
+	if kind == "TXT" && !strings.HasPrefix(data, `"`) {
+		quoted = `"` + strings.ReplaceAll(data, `"`, `\"`) + `"`
+	}
+	rr, err := dns.NewRR(". IN " + kind + " " + quoted)
+	if err != nil || rr == nil {
+		return strings.ToLower(data)
+	}
+	if txt, ok := rr.(*dns.TXT); ok {
+		return diag.TXT(txt)
+	}
+	return strings.ToLower(strings.TrimPrefix(rr.String(), rr.Header().String()))
+}
+
+// askFor runs an endpoint, and returns its report.
+func askFor[R any](ctx context.Context, a *app, name string, fields map[string]any) (*R, error) {
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	list := httpapi.Endpoints()
+	ep := list[slices.IndexFunc(list, func(ep httpapi.Endpoint) bool { return ep.Name() == name })]
+	result, err := a.ask(ctx, ep, body)
+	if err != nil {
+		return nil, err
+	}
+	o, err := outcomeOf(ep, result)
+	if err != nil {
+		return nil, err
+	}
+	return o.report.(*R), nil
+}
