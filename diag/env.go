@@ -104,14 +104,11 @@ const (
 // operator's lists and connections are shared with e.
 func (e *Env) Cached() *Env {
 	e = e.orReal()
-	return &Env{
-		Resolver: &resolver.Cache{
-			Upstream: e.DNS(), MinTTL: operationTime, MaxEntries: operationReplies, MaxBytes: operationBytes, Clock: e.Now,
-		},
-		HideResolver: e.HideResolver, Dial: e.Dial, Roots: e.Roots, TrustAnchors: e.TrustAnchors,
-		RootServers: e.RootServers, HelloName: e.HelloName, Clock: e.Clock, Guard: e.Guard, Data: e.Data,
-		origin: e.source(),
-	}
+	c := e.WithResolver(&resolver.Cache{
+		Upstream: e.DNS(), MinTTL: operationTime, MaxEntries: operationReplies, MaxBytes: operationBytes, Clock: e.Now,
+	})
+	c.origin = e.source()
+	return c
 }
 
 // source is the environment from which this one derives, or itself.
@@ -142,9 +139,13 @@ func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
 	if r, ok := e.clients.Load(id); ok {
 		return r.(Resolver)
 	}
-	r, _ := e.clients.LoadOrStore(id, &resolver.Client{
+	var made Resolver = &resolver.Client{
 		Servers: servers, Dial: e.Dial, Lookup: e.lookUpServer, Roots: e.Roots, Clock: e.Now,
-	})
+	}
+	if _, ok := e.Resolver.(delegator); ok {
+		made = &withheld{made, e}
+	}
+	r, _ := e.clients.LoadOrStore(id, made)
 	return r.(Resolver)
 }
 

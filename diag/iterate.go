@@ -6,11 +6,13 @@ import (
 	"net/netip"
 
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
 )
 
 // Iterator returns an iterator that walks from the root servers of the environment through its network.
 // Name servers that are found in the DNS are dialled through the guard, and those that it refuses are
-// skipped; the root servers are the operator's choice.
+// skipped; the root servers are the operator's choice. About names that are not published yet nobody is asked, see
+// [Env.Undelegated].
 func (e *Env) Iterator() *resolver.Iterator {
 	e = e.orReal()
 	roots := map[netip.Addr]bool{}
@@ -21,7 +23,13 @@ func (e *Env) Iterator() *resolver.Iterator {
 	}
 	client := &resolver.Client{AsIs: true, Case0x20: true, Attempts: 1, Dial: e.dialServer(roots)}
 	return &resolver.Iterator{
-		Ask: client.Ask, Roots: e.RootServers,
+		Ask: func(ctx context.Context, server resolver.Server, q *dns.Msg) (*dns.Msg, error) {
+			if err := e.allowed(q); err != nil {
+				return nil, err
+			}
+			return client.Ask(ctx, server, q)
+		},
+		Roots: e.RootServers,
 		Check: func(addr netip.AddrPort) error {
 			if roots[addr.Addr()] {
 				return nil

@@ -161,6 +161,9 @@ func (c Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report
 	if err != nil {
 		return nil, err
 	}
+	if err := env.Published(req.Name.FQDN()); err != nil {
+		return nil, err
+	}
 	if err := e.fetch(ctx, env); err != nil {
 		return nil, err
 	}

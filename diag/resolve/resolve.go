@@ -121,6 +121,11 @@ func fetch(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	if err := req.Type.check(); err != nil {
 		return nil, err
 	}
+	if req.Trace || req.Resolver != "" && req.Resolver != Default {
+		if err := env.Published(req.Name.FQDN()); err != nil {
+			return nil, err
+		}
+	}
 	e := &evidence{request: req, began: env.Now()}
 	if req.Resolver == Authoritative {
 		if err := e.askAuthority(ctx, env); err != nil {

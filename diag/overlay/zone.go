@@ -1,0 +1,219 @@
+package overlay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A Record is a record of a zone file.
+type Record struct {
+	RR   dns.RR
+	Line int // of the file where it begins, from 1
+}
+
+// A Zone is what will be published of one zone. It is made by [Parse], or by [Delegated] of its servers.
+type Zone struct {
+	Name     string // absolute, in lower case
+	File     string // as it was named to Parse
+	Records  []Record
+	Partial  bool      // the file has no SOA record: what it does not hold is as the world has it
+	Warnings []Warning // about records that no name server would serve
+
+	nodes      map[string]node // by name; those without records have names below them
+	soa        *dns.SOA
+	delegation diag.Delegation
+	ask        *askServers // instead of the records
+}
+
+// A node is what there is at a name: sets of records by their type.
+type node map[uint16][]dns.RR
+
+// build arranges the records by name and type.
+func (z *Zone) build() {
+	z.nodes = map[string]node{}
+	seen := map[string]bool{}
+	for _, r := range z.Records {
+		h := r.RR.Header()
+		n := z.nodes[h.Name]
+		if n == nil {
+			n = node{}
+			z.nodes[h.Name] = n
+		}
+		data := h.Name + dns.TypeToString[h.Rrtype] + strings.TrimPrefix(r.RR.String(), h.String())
+		if !seen[data] {
+			n[h.Rrtype] = append(n[h.Rrtype], r.RR)
+			seen[data] = true
+		}
+		for name := h.Name; name != z.Name; {
+			name = parent(name)
+			if z.nodes[name] == nil {
+				z.nodes[name] = node{} // an empty non-terminal (RFC 4592 section 2.2.2), or one that gets records yet
+			}
+		}
+	}
+	for _, n := range z.nodes {
+		for _, set := range n {
+			ttl := set[0].Header().Ttl
+			for _, rr := range set {
+				ttl = min(ttl, rr.Header().Ttl) // RFC 2181 section 5.2
+			}
+			for _, rr := range set {
+				rr.Header().Ttl = ttl
+			}
+		}
+	}
+	if set := z.nodes[z.Name][dns.TypeSOA]; len(set) > 0 {
+		z.soa = set[0].(*dns.SOA)
+	}
+	z.Partial = z.soa == nil
+	z.delegation.Zone = z.Name
+}
+
+// Line returns the line of the file where the first record of a name and type begins; type 0 stands for any. It is 0 if
+// there is none.
+func (z *Zone) Line(name string, qtype uint16) int {
+	name = dns.CanonicalName(name)
+	for _, r := range z.Records {
+		if h := r.RR.Header(); h.Name == name && (qtype == 0 || h.Rrtype == qtype) {
+			return r.Line
+		}
+	}
+	return 0
+}
+
+// parent is a name without its first label.
+func parent(name string) string {
+	i, end := dns.NextLabel(name, 0)
+	if end {
+		return "."
+	}
+	return name[i:]
+}
+
+// An outcome is what a zone says to a question.
+type outcome int
+
+const (
+	outside  outcome = 0 // nothing: the world is to be asked
+	found    outcome = 1 // records, or an alias
+	nothing  outcome = 2 // NODATA, or NXDOMAIN
+	absent   outcome = 3 // NXDOMAIN
+	unsigned outcome = 4 // what there is only once the zone is signed
+	beneath  outcome = 5 // the servers of a zone below are responsible
+	wild     outcome = 6 // records of a wildcard, if the name does not exist in the world
+)
+
+// lookup finds what the zone says to a question for a name in it (RFC 1034 section 4.3.2).
+func (z *Zone) lookup(name string, qtype uint16) (outcome, []dns.RR) {
+	if slices.Contains(signing, qtype) {
+		return unsigned, nil
+	}
+	if cut := z.cut(name); cut != "" && (name != cut || qtype != dns.TypeDS && qtype != dns.TypeNS) {
+		return beneath, nil
+	}
+	n, exists := z.nodes[name]
+	if !exists {
+		if dname := z.redirected(name); dname != nil {
+			return found, dname
+		}
+		encloser := parent(name)
+		for z.nodes[encloser] == nil {
+			encloser = parent(encloser)
+		}
+		source := z.nodes["*."+encloser] // RFC 4592 section 3.3.1
+		rrs := renamed(source.answer(qtype), name)
+		switch {
+		case z.Partial && rrs != nil:
+			return wild, rrs
+		case rrs != nil:
+			return found, rrs
+		case source == nil && !z.Partial:
+			return absent, nil
+		}
+	} else if rrs := n.answer(qtype); rrs != nil {
+		return found, rrs
+	}
+	if z.Partial {
+		return outside, nil
+	}
+	return nothing, nil
+}
+
+// answer picks the records of a type, or the alias that stands for all types.
+func (n node) answer(qtype uint16) []dns.RR {
+	if qtype == dns.TypeANY {
+		var all []dns.RR
+		for _, set := range n {
+			all = append(all, set...)
+		}
+		slices.SortFunc(all, func(a, b dns.RR) int { return int(a.Header().Rrtype) - int(b.Header().Rrtype) })
+		return all
+	}
+	if set := n[qtype]; set != nil {
+		return set
+	}
+	return n[dns.TypeCNAME]
+}
+
+// cut is the name at which the zone delegates what holds a name, or empty.
+func (z *Zone) cut(name string) (top string) {
+	for ; name != z.Name; name = parent(name) {
+		if len(z.nodes[name][dns.TypeNS]) > 0 {
+			top = name
+		}
+	}
+	return top
+}
+
+// redirected is the DNAME above a name, and the alias that it makes (RFC 6672 section 3.1), or nil.
+func (z *Zone) redirected(name string) []dns.RR {
+	for above := name; above != z.Name; {
+		above = parent(above)
+		set := z.nodes[above][dns.TypeDNAME]
+		if len(set) == 0 {
+			continue
+		}
+		d := set[0].(*dns.DNAME)
+		target := strings.TrimSuffix(name, above) + d.Target
+		if d.Target == "." {
+			target = strings.TrimSuffix(name, above)
+		}
+		header := dns.RR_Header{Name: name, Rrtype: dns.TypeCNAME, Class: dns.ClassINET, Ttl: d.Hdr.Ttl}
+		return []dns.RR{d, &dns.CNAME{Hdr: header, Target: target}}
+	}
+	return nil
+}
+
+// renamed are copies of the records of a wildcard for the name that was asked for.
+func renamed(rrs []dns.RR, name string) []dns.RR {
+	if rrs == nil {
+		return nil
+	}
+	return diag.Map(rrs, func(rr dns.RR) dns.RR {
+		rr = dns.Copy(rr)
+		rr.Header().Name = name
+		return rr
+	})
+}
+
+// denial is the SOA record of a negative answer, with the time for which that may be kept (RFC 2308 section 5).
+func (z *Zone) denial() []dns.RR {
+	if z.soa == nil {
+		return nil
+	}
+	soa := *z.soa
+	soa.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
+	return []dns.RR{&soa}
+}
+
+// holds reports whether the zone says what there is at a name, or at one below.
+func (z *Zone) holds(name string) bool {
+	if !z.Partial || z.ask != nil {
+		return z.ask != nil || z.cut(name) == ""
+	}
+	_, exists := z.nodes[name]
+	return exists
+}
