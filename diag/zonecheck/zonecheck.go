@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/overlay"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
@@ -31,7 +32,8 @@ type Report struct {
 	diag.Timing
 }
 
-// Check audits a domain. It takes [survey.Timeout] at most. The error is that of the context if it ended, or
+// Check audits a domain. A zone that the resolver of the environment has before it is published, as package overlay does,
+// cannot be audited: the error wraps [diag.ErrUndelegated]. It takes [survey.Timeout] at most. The error is that of the context if it ended, or
 // wraps [diag.ErrUnavailable] if the resolver of the environment did not answer at all.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
@@ -42,6 +44,16 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		return nil, err
 	}
 	return newEvidence(s).report(env.Now()), nil
+}
+
+// CheckUndelegated audits a domain as if its parent zone delegated it to the given servers, with the given DS records:
+// before it is delegated, or before it moves to other servers. The guard of the environment holds for their addresses.
+func CheckUndelegated(ctx context.Context, env *diag.Env, req Request, d diag.Delegation) (*Report, error) {
+	if len(d.Servers) == 0 {
+		return nil, diag.Invalid("ns", "is missing")
+	}
+	d.Zone = req.Domain.FQDN()
+	return Check(ctx, env.WithResolver(overlay.New(env.DNS(), overlay.Delegated(env, d))), req)
 }
 
 // Rules describes what is examined.

@@ -17,7 +17,8 @@ type audit struct {
 	env  *diag.Env
 	raw  *diag.Env // asks the resolver without validation
 	wire *wire
-	zone string // absolute
+	zone string           // absolute
+	will *diag.Delegation // that the parent zone will have, if it is not to be asked
 	g    diag.Group
 
 	aboveName  string // the parent zone, empty if it is not known; valid once aboveKnown is closed

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -73,6 +74,9 @@ func (a *audit) askParent(ctx context.Context) {
 	a.aboveName = zone
 	close(a.aboveKnown)
 	p := Parent{Zone: zone, Err: err, Hosts: hosts}
+	if a.will != nil {
+		p, err = a.suppose(ctx, p), errSupposed
+	}
 	var glue map[string][]Glue
 	for range maxDepth {
 		if err != nil {
@@ -89,6 +93,34 @@ func (a *audit) askParent(ctx context.Context) {
 	defer a.mu.Unlock()
 	a.parent = p
 }
+
+// errSupposed ends the way to the parent zone where nobody there knows of the delegation.
+var errSupposed = errors.New("the delegation is supposed")
+
+// suppose answers in the place of the servers of the parent zone, with the delegation that the zone will have, and
+// examines the servers.
+func (a *audit) suppose(ctx context.Context, p Parent) Parent {
+	ns, ds := extended(a.zone, dns.TypeNS), extended(a.zone, dns.TypeDS)
+	ns, ds = new(dns.Msg).SetReply(ns), new(dns.Msg).SetReply(ds)
+	ds.Authoritative = true
+	header := dns.RR_Header{Name: a.zone, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: supposedTTL}
+	for _, s := range a.will.Servers {
+		ns.Ns = append(ns.Ns, &dns.NS{Hdr: header, Ns: s.Name})
+		a.meet(ctx, s.Name)
+		for _, ip := range s.Addrs {
+			ns.Extra = append(ns.Extra, diag.AddressRecord(s.Name, ip, supposedTTL))
+			a.visit(ctx, ip, s.Name)
+		}
+	}
+	for _, record := range a.will.DS {
+		ds.Answer = append(ds.Answer, record)
+	}
+	answer := func(m *dns.Msg) Reply { return Reply{Result: Answered, Msg: m, TCP: true} } // TCP: nothing is learned of UDP
+	return Parent{Zone: cmp.Or(p.Zone, parentName(a.zone)), Hosts: p.Hosts, Views: []View{{NS: answer(ns), DS: answer(ds)}}}
+}
+
+// supposedTTL is what most registries have for delegations, in seconds.
+const supposedTTL = 86400
 
 // askViews asks the servers of the parent zone, and examines the servers that they name.
 func (a *audit) askViews(ctx context.Context, views []View) []View {
