@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	_ "embed" // what is said of each operation
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,13 +36,12 @@ func Nearest(path string) (nearest Endpoint, ok bool) {
 	if len(path) > maxMeant {
 		return Endpoint{}, false
 	}
-	known := map[string]bool{}
+	var all []string
 	for _, ep := range endpoints {
-		for _, w := range pathWords(ep.Path) {
-			known[w] = true
-		}
+		all = append(all, pathWords(ep.Path)...)
 	}
-	all := slices.Collect(maps.Keys(known))
+	slices.Sort(all)
+	all = slices.Compact(all)
 	typed := pathWords(strings.TrimPrefix(strings.ToLower(path), Prefix))
 	for i, w := range typed {
 		typed[i] = cmp.Or(taglist.Nearest(w, all...), w)

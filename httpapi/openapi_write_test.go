@@ -111,8 +111,8 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),
-		"description": ep.About()[0] + " " + diag.Count(ep.Credits, "credit") + ", scope " + string(ep.Scope) + "." +
-			ep.transitionText(),
+		"description": strings.Join(append(slices.Clone(ep.About()[:min(1, len(ep.About()))]), // rows of tests have none
+			diag.Count(ep.Credits, "credit")+", scope "+string(ep.Scope)+"."+ep.transitionText()), " "),
 		"tags":      []string{ep.family()},
 		"x-scope":   ep.Scope,
 		"x-credits": ep.Credits,

@@ -90,7 +90,7 @@ const maxLiteral = 120
 
 // goLiteral writes a value of a request in Go.
 func goLiteral(v reflect.Value) string {
-	t := v.Type()
+	t, parts := v.Type(), []string{}
 	switch {
 	case t == byteListType:
 		return "data"
@@ -101,32 +101,21 @@ func goLiteral(v reflect.Value) string {
 	case t.Kind() == reflect.String:
 		return strconv.Quote(v.String())
 	case t.Kind() == reflect.Slice:
-		return t.String() + "{" + strings.Join(goList(v), ", ") + "}"
+		for i := range v.Len() {
+			parts = append(parts, goLiteral(v.Index(i)))
+		}
 	case t.Kind() == reflect.Struct && isText(t) && path.Base(t.PkgPath()) == "diag": // valid by construction
 		return fmt.Sprintf("diag.Must%s(%q)", t.Name(), v)
 	case t.Kind() == reflect.Struct:
-		return t.String() + "{" + strings.Join(goMembers(v), ", ") + "}"
+		for i := range v.NumField() {
+			if f := t.Field(i); f.IsExported() && !v.Field(i).IsZero() {
+				parts = append(parts, f.Name+": "+goLiteral(v.Field(i)))
+			}
+		}
 	case isText(t): // the only number with names is that of a type of records
 		return fmt.Sprintf("%s(dns.Type%s)", t, v)
+	default:
+		return fmt.Sprint(v)
 	}
-	return fmt.Sprint(v)
-}
-
-func goList(v reflect.Value) []string {
-	items := make([]string, v.Len())
-	for i := range items {
-		items[i] = goLiteral(v.Index(i))
-	}
-	return items
-}
-
-// goMembers lists the fields of a struct that are set.
-func goMembers(v reflect.Value) []string {
-	var members []string
-	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.IsExported() && !v.Field(i).IsZero() {
-			members = append(members, f.Name+": "+goLiteral(v.Field(i)))
-		}
-	}
-	return members
+	return t.String() + "{" + strings.Join(parts, ", ") + "}"
 }

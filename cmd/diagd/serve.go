@@ -181,7 +181,8 @@ func (a *app) serve(ctx context.Context) error {
 	hosted.notify = notes.profileEvent
 	server := newServer(checked, httpapi.Handler(httpapi.Config{
 		Gate: gate, Env: env, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: checked.ipRate, TrustedProxies: checked.proxies,
-		Pages: pages.Handler(pages.Config{Plans: plans}), Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
+		Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
+		Pages: pages.Handler(pages.Config{Plans: plans}),
 	}))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -39,7 +37,6 @@ type site struct {
 	Config
 	operations []operation
 	files      map[string]func() *httpapi.File // by path; made when they are first asked for
-	findings   func() []finding
 }
 
 // Handler serves "/", "/docs", what is below it, "/openapi.json", "/openapi.yaml" and "/llms.txt". For any other path it
@@ -49,24 +46,20 @@ func Handler(c Config) http.Handler {
 	if s.Plans == nil {
 		s.Plans = metering.DefaultPlans()
 	}
-	s.findings = sync.OnceValue(s.listFindings)
 	for _, ep := range httpapi.Endpoints() {
 		op := operation{ep}
 		s.operations = append(s.operations, op)
 		s.add(op.Page(), htmlMedia, func() ([]byte, error) {
-			return s.render("operation", guide{op.Page(), op.Name(), op.About()[0]}, op)
+			return s.render("operation", guide{"", op.Page(), op.Name(), op.About()[0]}, op)
 		})
 	}
-	for name, g := range guides {
-		s.add(g.Path, htmlMedia, func() ([]byte, error) { return s.render(name, g, nil) })
+	for _, g := range guides {
+		s.add(g.Path, htmlMedia, func() ([]byte, error) { return s.render(g.Template, g, nil) })
 	}
-	list, _ := fs.ReadDir(assets, "assets") // as it was compiled in
-	for _, f := range list {
-		s.add("/docs/"+f.Name(), mime.TypeByExtension(path.Ext(f.Name())), func() ([]byte, error) {
-			return assets.ReadFile("assets/" + f.Name())
-		})
+	for at, media := range map[string]string{"/docs/style.css": "text/css; charset=utf-8", "/docs/icon.svg": "image/svg+xml",
+		"/docs/docs.js": "text/javascript; charset=utf-8", "/llms.txt": "text/plain; charset=utf-8"} {
+		s.add(at, media, func() ([]byte, error) { return assets.ReadFile("assets/" + path.Base(at)) })
 	}
-	s.add("/llms.txt", "text/plain; charset=utf-8", func() ([]byte, error) { return assets.ReadFile("assets/llms.txt") })
 	s.add("/openapi.json", "application/json", func() ([]byte, error) { return httpapi.OpenAPI(), nil })
 	s.add("/openapi.yaml", "application/yaml", func() ([]byte, error) {
 		reply, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(httpapi.OpenAPI())})
@@ -111,7 +104,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if near, ok := httpapi.Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
 		meant = &operation{near}
 	}
-	body, err := s.render("missing", guide{"", "Page not found", "There is nothing at this address."}, meant)
+	body, err := s.render("missing", guide{Title: "Page not found", Description: "There is nothing at this address."}, meant)
 	if err != nil { // as above
 		panic("pages: " + err.Error())
 	}
@@ -128,7 +121,7 @@ func (s *site) moved(at string) string {
 	if clean := path.Clean(at); s.files[clean] != nil {
 		return clean
 	}
-	for _, f := range s.findings() {
+	for _, f := range findings() {
 		if at == "/docs/findings/"+string(f.Code) {
 			return f.Operation.Page() + "#" + string(f.Code)
 		}
@@ -171,18 +164,19 @@ type finding struct {
 	Operation operation
 }
 
-func (s *site) listFindings() []finding {
+// findings are all codes in the order of the table.
+var findings = sync.OnceValue(func() []finding {
 	var list []finding
 	seen := map[diag.Code]bool{}
-	for _, op := range s.operations {
-		for _, r := range op.Rules() {
+	for _, ep := range httpapi.Endpoints() {
+		for _, r := range ep.Rules() {
 			if !seen[r.Code] {
-				list, seen[r.Code] = append(list, finding{r, op}), true
+				list, seen[r.Code] = append(list, finding{r, operation{ep}}), true
 			}
 		}
 	}
 	return list
-}
+})
 
 // readDocument reads the OpenAPI document for the templates. It is read for each page that is made, and not kept.
 func readDocument() (doc map[string]any, err error) {

@@ -206,7 +206,7 @@ func TestOperationPages(t *testing.T) {
 func TestReplyFields(t *testing.T) {
 	page := parse(t, get(shared(), "GET", "/docs/spf/lookup").Body.String()).text()
 	for _, want := range []string{
-		"All fields of Lookup, of Verdict, and:", "dns_lookups SpfCount", "authorized object", "terms SpfTermReport[]",
+		"All fields of Lookup, Verdict, and:", "dns_lookups SpfCount", "authorized object", "terms SpfTermReport[]",
 		"tree SpfNodeReport or null", "sender string MAIL FROM", "At most 320 characters.", "ip4 string[]",
 	} {
 		assert.Contains(t, strings.ReplaceAll(page, " optional", ""), want)

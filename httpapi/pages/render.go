@@ -22,66 +22,40 @@ import (
 var templateFiles embed.FS
 
 // A guide is a page that is written by hand.
-type guide struct{ Path, Title, Description string }
+type guide struct{ Template, Path, Title, Description string }
 
-// guides are the pages by the names of their templates.
-var guides = map[string]guide{
-	"home":           {"/", "diagkit API", "What is wrong with a domain's DNS, mail and web set-up, and how to fix it."},
-	"overview":       {"/docs", "Documentation", "All guides and operations of the diagkit API."},
-	"quickstart":     {"/docs/quickstart", "Quickstart", "From a key to the first report in three steps."},
-	"authentication": {"/docs/authentication", "Authentication", "API keys, scopes, expiry and rotation."},
-	"credits":        {"/docs/credits", "Credits and plans", "What operations cost and what plans include."},
-	"idempotency":    {"/docs/idempotency", "Idempotency", "How to repeat a request without paying twice."},
-	"errors":         {"/docs/errors", "Errors", "The ten error codes, and what to do about each."},
-	"rate-limits":    {"/docs/rate-limits", "Rate limits", "How many requests a key and an address may send."},
-	"types":          {"/docs/types", "Shared types", "Objects that the replies of several operations contain."},
-	"search":         {"/docs/search", "Search", "Every guide, operation and finding."},
+// guides are in the order in which they are best read; lists leave out the first two.
+var guides = []guide{
+	{"home", "/", "diagkit API", "What is wrong with a domain's DNS, mail and web set-up, and how to fix it."},
+	{"overview", "/docs", "Documentation", "All guides and operations of the diagkit API."},
+	{"quickstart", "/docs/quickstart", "Quickstart", "From a key to the first report in three steps."},
+	{"authentication", "/docs/authentication", "Authentication", "API keys, scopes, expiry and rotation."},
+	{"credits", "/docs/credits", "Credits and plans", "What operations cost and what plans include."},
+	{"idempotency", "/docs/idempotency", "Idempotency", "How to repeat a request without paying twice."},
+	{"errors", "/docs/errors", "Errors", "The ten error codes, and what to do about each."},
+	{"rate-limits", "/docs/rate-limits", "Rate limits", "How many requests a key and an address may send."},
+	{"types", "/docs/types", "Shared types", "Objects that the replies of several operations contain."},
+	{"search", "/docs/search", "Search", "Every guide, operation and finding."},
 }
 
 // A view is what the templates show.
 type view struct {
 	guide
-	site *site
-	Op   any            // the operation of the page, or the one that was meant
-	Doc  map[string]any // the OpenAPI document
-	Body template.HTML  // in the layout
+	Guides     []guide     // that lists have
+	Families   []string    // headings of lists of operations
+	Operations []operation // all rows of the table
+	Plans      []metering.Plan
+	Op         any            // the operation of the page, or the one that was meant
+	Doc        map[string]any // the OpenAPI document, on pages that show schemas
+	Body       template.HTML  // in the layout
 }
-
-// Guides are those that lists have, in the order in which they are best read.
-func (v view) Guides() []guide {
-	var list []guide
-	for _, name := range []string{"quickstart", "authentication", "credits", "idempotency", "errors", "rate-limits", "types", "search"} {
-		list = append(list, guides[name])
-	}
-	return list
-}
-
-// Families are the headings of lists of operations.
-func (v view) Families() []string {
-	return []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"}
-}
-
-// Operations are all rows of the table.
-func (v view) Operations() []operation { return v.site.operations }
-
-// Findings are all codes by their names.
-func (v view) Findings() []finding {
-	return slices.SortedFunc(slices.Values(v.site.findings()), func(a, b finding) int {
-		return strings.Compare(string(a.Code), string(b.Code))
-	})
-}
-
-// Plans are those for sale, the smallest first.
-func (v view) Plans() []metering.Plan {
-	return slices.SortedFunc(maps.Values(v.site.Plans), func(a, b metering.Plan) int { return int(a.Credits - b.Credits) })
-}
-
-// IPRate is how many requests a minute an address may send without a key, unless the operator says otherwise.
-func (v view) IPRate() int { return httpapi.DefaultIPRate }
 
 // render lays out a page whose body is the template of a name.
 func (s *site) render(name string, g guide, op any) ([]byte, error) {
-	v := view{guide: g, site: s, Op: op}
+	v := view{guide: g, Guides: guides[2:], Operations: s.operations, Op: op,
+		Families: []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"},
+		Plans:    slices.SortedFunc(maps.Values(s.Plans), func(a, b metering.Plan) int { return int(a.Credits - b.Credits) }),
+	}
 	var err error
 	if name == "operation" || name == "types" {
 		if v.Doc, err = readDocument(); err != nil {
@@ -112,9 +86,11 @@ func functions(doc map[string]any) template.FuncMap {
 			}
 			return at
 		},
-		"last":  func(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] },
-		"lower": strings.ToLower,
-		"upper": diag.Upper,
+		"findings": findings,
+		"ipRate":   func() int { return httpapi.DefaultIPRate },
+		"last":     func(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] },
+		"lower":    strings.ToLower,
+		"upper":    diag.Upper,
 		"json": func(v any) (string, error) {
 			var b bytes.Buffer
 			e := json.NewEncoder(&b)
