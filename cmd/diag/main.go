@@ -32,6 +32,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/diagkit/diagkit/cmd/buildinfo"
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
@@ -173,9 +174,9 @@ func (a *app) command() *cobra.Command {
 			}
 			return a.anything(cmd, args[0])
 		},
-		Version: httpapi.Version,
+		Version: buildinfo.Read().Text("diag"),
 	}
-	root.SetVersionTemplate("contract {{.Version}}\n")
+	root.SetVersionTemplate("{{.Version}}")
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if near := meantFlag(cmd, err); near != "" {
@@ -216,20 +217,7 @@ func (a *app) command() *cobra.Command {
 	for _, f := range families {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title + ":"})
 	}
-	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "Print the version of the wire contract",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("version takes no argument, such as %q", args[0])
-			}
-			return nil
-		},
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.stdout, "contract", httpapi.Version)
-			return err
-		},
-	})
-	root.AddCommand(manual(root), a.explainCommand(), a.diffCommand(), a.waitCommand())
+	root.AddCommand(manual(root), a.versionCommand(), a.explainCommand(), a.diffCommand(), a.waitCommand())
 	return root
 }
 

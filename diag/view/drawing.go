@@ -20,6 +20,7 @@ type Drawing struct {
 	Title   string   `json:"title" doc:"what is drawn, in a few words"`
 	Columns []string `json:"columns,omitempty" doc:"headings of the cells; none where the title says enough"`
 	Rows    []Row    `json:"rows"`
+	Full    int64    `json:"full,omitempty" doc:"amount of a bar of full length; the largest of the rows if absent"`
 }
 
 // A Row is a node, a link, a line or a bar.

@@ -59,6 +59,7 @@ func (c *Component[R]) draw(d *view.Drawing, kind compose.Kind) {
 	case c.MaxPoints == 0:
 		text = "not counted"
 	}
+	d.Full = max(d.Full, int64(c.MaxPoints))
 	d.Bar(int64(c.Points), c.Mark(), kind.Label, text)
 	if c.Mark() != view.Good {
 		d.Rows[len(d.Rows)-1].Note = c.Headline

@@ -73,10 +73,10 @@ func share(amount, most int64, steps int) int {
 	return max(1, int(float64(amount)/float64(most)*float64(steps)))
 }
 
-// largest is the largest amount.
-func largest(rows []view.Row) int64 {
-	most := int64(0)
-	for _, r := range rows {
+// largest is the amount of a bar of full length.
+func largest(d *view.Drawing) int64 {
+	most := d.Full
+	for _, r := range d.Rows {
 		most = max(most, r.Amount)
 	}
 	return most

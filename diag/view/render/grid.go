@@ -36,7 +36,7 @@ func (p *page) rows(d *view.Drawing, rows []view.Row) {
 		lines = append(lines, d.Columns)
 	}
 	prefixes := branches(d)
-	most := largest(d.Rows)
+	most := largest(d)
 	for i, r := range rows {
 		cells := slices.Clone(r.Cells)
 		if len(cells) > 0 {
@@ -50,7 +50,7 @@ func (p *page) rows(d *view.Drawing, rows []view.Row) {
 	if d.Kind == view.Bars && len(d.Columns) > 0 {
 		lines[0] = slices.Insert(slices.Clone(d.Columns), 1, "")
 	}
-	p.grid(lines, rows, len(d.Columns) > 0)
+	p.grid(lines, rows, len(d.Columns) > 0, d.Kind == view.Bars)
 }
 
 // sections prints rows in groups, each with its name before its first row: name, sign, label and text.
@@ -126,7 +126,7 @@ func branch(rows []view.Row) string {
 }
 
 // grid prints lines of cells in columns. The first line may be headings; the others have the marks and notes of rows.
-func (p *page) grid(lines [][]string, rows []view.Row, headed bool) {
+func (p *page) grid(lines [][]string, rows []view.Row, headed, bars bool) {
 	columns, marked, noted := 0, false, false
 	for _, cells := range lines {
 		columns = max(columns, len(cells))
@@ -151,7 +151,11 @@ func (p *page) grid(lines [][]string, rows []view.Row, headed bool) {
 	if marked {
 		lead = "    "
 	}
-	widths := fit(lines, p.Width-len(lead))
+	fixed := -1
+	if bars {
+		fixed = 1 // its bars, which no line breaks
+	}
+	widths := fit(lines, p.Width-len(lead), fixed)
 	for i, cells := range lines {
 		lead, paint := lead, plain
 		switch {
@@ -192,8 +196,8 @@ func (p *page) cells(lead string, cells []string, widths []int, c color) {
 // leastCell is how narrow a column becomes at most.
 const leastCell = 8
 
-// fit gives each column the width that it needs, or where there is less room takes from the widest.
-func fit(lines [][]string, room int) []int {
+// fit gives each column the width that it needs, or where there is less room takes from the widest that is not fixed.
+func fit(lines [][]string, room, fixed int) []int {
 	widths := make([]int, len(lines[0]))
 	for _, cells := range lines {
 		for i, cell := range cells {
@@ -205,7 +209,7 @@ func fit(lines [][]string, room int) []int {
 		sum, widest := 0, 0
 		for i, w := range widths {
 			sum += w
-			if w > widths[widest] {
+			if i != fixed && (w > widths[widest] || widest == fixed) {
 				widest = i
 			}
 		}

@@ -138,7 +138,7 @@ func (s *section) Drawn() *drawn {
 	if d == nil {
 		return nil
 	}
-	return &drawn{d, left, columns(d), branches(d), largest(d.Rows)}
+	return &drawn{d, left, columns(d), branches(d), largest(d)}
 }
 
 type drawn struct {

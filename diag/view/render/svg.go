@@ -52,7 +52,7 @@ func SVG(w io.Writer, d *view.Drawing, o SVGOptions) error {
 	}
 	o.Width = max(40, min(o.Width, 400))
 	o.Title, o.Desc = cmp.Or(o.Title, drawn.Title, "Nothing to draw"), cmp.Or(o.Desc, inWords(drawn))
-	p := &picture{Drawing: drawn, most: largest(drawn.Rows), y: svgPad}
+	p := &picture{Drawing: drawn, most: largest(drawn), y: svgPad}
 	p.arrange(o.Width)
 	p.texts(0, wrapped(Printable(o.Title), o.Width), "heading")
 	if len(drawn.Columns) > 0 {
@@ -100,7 +100,7 @@ func (p *picture) arrange(room int) {
 	if p.Kind == view.Bars {
 		room -= svgBar + svgGap
 	}
-	p.widths = fit(lines, room-p.lead)
+	p.widths = fit(lines, room-p.lead, -1)
 }
 
 // indent is how many columns a label is indented.
