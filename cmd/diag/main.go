@@ -77,6 +77,7 @@ type app struct {
 	short   bool
 	whole   whole
 	batch   batch
+	zoned   zoned
 	verbose bool
 	quiet   bool
 	color   string
@@ -99,6 +100,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command()
 	args = expand(root.PersistentFlags(), named(root.PersistentFlags(), pasted(args)))
 	a.addChecks(root, args)
+	a.zoned.note(root, args)
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -115,6 +117,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	_, input := errors.AsType[inputError](err)
 	if usage || violations || input {
 		return exitUsage
+	}
+	if errors.Is(err, diag.ErrUndelegated) {
+		return exitPartial // nothing is at fault
 	}
 	return exitIncomplete
 }
@@ -166,7 +171,10 @@ func (a *app) command() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 		Args: whichCheck,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := a.zoneNames(args)
 			switch {
+			case err != nil:
+				return err
 			case a.batch.file != "":
 				return a.manyTargets(cmd.Context(), args)
 			case len(args) == 0:
@@ -212,6 +220,7 @@ func (a *app) command() *cobra.Command {
 	flags.Lookup("key").DefValue = ""
 	a.batch.add(flags)
 	a.world.Add(flags)
+	a.zoned.add(root)
 	complete(root, "color", "auto", "always", "never")
 	complete(root, "fail-on", diag.Info.Values()...)
 	for _, f := range families {

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/diagkit/diagkit/cmd/buildinfo"
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
@@ -109,7 +110,9 @@ func (a *app) command() *cobra.Command {
 		SilenceErrors: true, Args: known,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.readSettings(cmd.Flags()) },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
+		Version:           buildinfo.Read().Text("diagd"),
 	}
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "file with a line 'key = value' for each setting")

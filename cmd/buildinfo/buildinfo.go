@@ -1,0 +1,72 @@
+// Package buildinfo tells which build of diag and diagd runs, by what the Go command recorded in the program: nothing has
+// to be set when it is built.
+package buildinfo
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// Info describes a build.
+type Info struct {
+	Version  string     `json:"version"`            // of the module: v1.2.3, or v0.0.0-… between tags; "devel" if not recorded
+	Commit   string     `json:"commit,omitempty"`   // empty if the program was not built in a repository
+	Time     *time.Time `json:"time,omitempty"`     // of the commit
+	Modified bool       `json:"modified,omitempty"` // whether there were changes beside the commit
+	Contract string     `json:"contract_version"`   // of the wire contract
+	Go       string     `json:"go_version"`
+	Platform string     `json:"platform"` // linux/amd64
+}
+
+// Read describes the running program.
+func Read() Info {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		build = &debug.BuildInfo{}
+	}
+	return of(build)
+}
+
+func of(build *debug.BuildInfo) Info {
+	info := Info{
+		Version: build.Main.Version, Contract: httpapi.Version, Go: cmp.Or(build.GoVersion, runtime.Version()),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if info.Version == "" || info.Version == "(devel)" {
+		info.Version = "devel"
+	}
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			info.Commit = s.Value
+		case "vcs.time":
+			if t, err := time.Parse(time.RFC3339, s.Value); err == nil {
+				info.Time = &t
+			}
+		case "vcs.modified":
+			info.Modified = s.Value == "true"
+		}
+	}
+	return info
+}
+
+// Text is what the program of this name prints for --version.
+func (i Info) Text(program string) string {
+	text := fmt.Sprintf("%s %s\n", program, i.Version)
+	if i.Commit != "" {
+		text += "commit " + i.Commit
+		if i.Time != nil {
+			text += " of " + i.Time.UTC().Format(time.RFC3339)
+		}
+		if i.Modified {
+			text += ", with uncommitted changes"
+		}
+		text += "\n"
+	}
+	return text + fmt.Sprintf("contract %s\n%s %s\n", i.Contract, i.Go, i.Platform)
+}
