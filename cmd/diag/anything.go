@@ -165,12 +165,16 @@ func (a *app) asker() (ask target.Ask, release func(), err error) {
 
 // localEnv is the world that the flags describe.
 func (a *app) localEnv() (*diag.Env, func(), error) {
-	if a.env != nil {
-		return a.env, func() {}, nil
+	env, release := a.env, func() {}
+	if env == nil {
+		var err error
+		if env, release, err = a.world.Env(); err != nil {
+			return nil, nil, usageError{err}
+		}
 	}
-	env, release, err := a.world.Env()
+	laid, err := a.laid(env)
 	if err != nil {
-		return nil, nil, usageError{err}
+		release()
 	}
-	return env, release, nil
+	return laid, release, err
 }

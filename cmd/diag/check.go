@@ -231,6 +231,7 @@ func positional(params []httpapi.Param) []httpapi.Param {
 // shared settles flags that name a field of the check and something all checks know: --resolver
 // google is the field of "resolve", and --resolver udp://192.0.2.1 the world's.
 func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
+	a.zoned.shared(params, values)
 	i := slices.IndexFunc(params, func(p httpapi.Param) bool { return p.Name == "resolver" })
 	if i < 0 || len(a.world.Resolvers) != 1 || !slices.Contains(params[i].Enum, a.world.Resolvers[0]) {
 		return
@@ -254,7 +255,7 @@ func (a *app) common() (diag.Severity, error) {
 	case a.quiet && a.verbose:
 		return 0, usagef("--quiet and --verbose do not go together")
 	}
-	return threshold, nil
+	return threshold, a.zoned.check(a)
 }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -54,7 +54,10 @@ func (a *app) exitCode(v *view.View) int {
 // show writes an outcome in the format that was asked for.
 func (a *app) show(o outcome) error {
 	a.code = a.exitCode(o.view)
+	a.placed(o.view)
 	switch {
+	case a.zoned.annotate != "":
+		return a.writeAnnotations(a.places(o.view))
 	case a.formats.json || a.formats.jsonl:
 		text, err := o.json()
 		if err != nil {

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/overlay"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/miekg/dns"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// zoned holds the flags of what is not published yet.
+type zoned struct {
+	files, servers, ds []string
+	annotate           string
+
+	domain string // the first argument that is one
+	zones  []*overlay.Zone
+}
+
+func (z *zoned) add(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringArrayVar(&z.files, "zone", nil, "zone file to examine before it is published, or - for standard input; may be repeated")
+	flags.StringArrayVar(&z.servers, "ns", nil, "name server that the domain will be delegated to, as ns1.example.net/192.0.2.1; may be repeated")
+	flags.StringArrayVar(&z.ds, "ds", nil, "with --ns: data of a DS record that the parent zone will have; may be repeated")
+	flags.StringVar(&z.annotate, "annotate", "", "print findings as annotations of the lines of --zone: github or gitlab")
+	complete(root, "annotate", "github", "gitlab")
+}
+
+// check says which flags do not go together.
+func (z *zoned) check(a *app) error {
+	switch {
+	case (z.files != nil || z.servers != nil) && a.server != "":
+		return usagef("--zone and --ns are examined here, not with --server")
+	case z.ds != nil && z.servers == nil:
+		return usagef("--ds needs --ns")
+	case z.annotate != "" && z.annotate != "github" && z.annotate != "gitlab":
+		return usagef("--annotate: %q is neither github nor gitlab", z.annotate)
+	case z.annotate != "" && (a.formats.count() > 0 || a.batch.file != ""):
+		return usagef("--annotate is a format of its own, for one target")
+	}
+	return nil
+}
+
+// shared lets an operation that has a field zone have the flag.
+func (z *zoned) shared(params []httpapi.Param, values map[string]*[]string) {
+	if slices.ContainsFunc(params, func(p httpapi.Param) bool { return p.Name == "zone" }) {
+		*values["zone"], z.files = z.files, nil
+	}
+}
+
+// note takes note of the first argument that is a domain.
+func (z *zoned) note(root *cobra.Command, args []string) {
+	var flags pflag.FlagSet
+	flags.AddFlagSet(root.PersistentFlags())
+	flags.AddFlagSet(root.Flags())
+	for i := commandWord(&flags, args); i >= 0; i = commandWord(&flags, args) {
+		if t, err := target.Parse(args[i]); err == nil && t.Kind == target.Domain {
+			if d, err := diag.ParseDomain(t.Text); err == nil {
+				z.domain = d.FQDN()
+			}
+			return
+		}
+		args = args[i+1:]
+	}
+}
+
+// readZones reads the zone files, once.
+func (a *app) readZones() error {
+	for _, name := range a.zoned.files[len(a.zoned.zones):] {
+		var data []byte
+		var err error
+		if name == "-" {
+			data, err = readInput(a.stdin, "standard input")
+		} else {
+			data, err = readFile(name)
+		}
+		if err != nil {
+			return err
+		}
+		zone, err := overlay.Parse(string(data), a.zoned.domain, name)
+		if wrong, ok := errors.AsType[*overlay.SyntaxError](err); ok && a.zoned.annotate != "" {
+			note := annotation{wrong.File, wrong.Line, diag.Finding{Severity: diag.Error, Title: "Zone file not valid", Detail: wrong.Text}}
+			err = errors.Join(err, a.writeAnnotations([]annotation{note}))
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		for _, w := range zone.Warnings {
+			fmt.Fprintf(a.stderr, "diag: note: %s\n", printable(fmt.Sprintf("%s:%d: %s", name, w.Line, w.Text)))
+		}
+		a.zoned.zones = append(a.zoned.zones, zone)
+	}
+	return nil
+}
+
+// zoneNames is the argument for a zone file alone: the name of its zone.
+func (a *app) zoneNames(args []string) ([]string, error) {
+	if len(args) > 0 || len(a.zoned.files) != 1 || a.batch.file != "" {
+		return args, nil
+	}
+	if err := a.zoned.check(a); err != nil {
+		return nil, err
+	}
+	if err := a.readZones(); err != nil {
+		return nil, err
+	}
+	return []string{strings.TrimSuffix(a.zoned.zones[0].Name, ".")}, nil
+}
+
+// laid lays what is not published yet over the world.
+func (a *app) laid(env *diag.Env) (*diag.Env, error) {
+	if err := a.readZones(); err != nil {
+		return nil, err
+	}
+	zones := slices.Clone(a.zoned.zones)
+	ctx, cancel := context.WithTimeout(context.Background(), a.timeout)
+	defer cancel()
+	if len(a.zoned.servers) > 0 {
+		if a.zoned.domain == "" {
+			return nil, usagef("--ns: name the domain that is delegated")
+		}
+		d, err := overlay.ParseDelegation(ctx, env, a.zoned.domain, a.zoned.servers, a.zoned.ds)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		zones = append(zones, overlay.Delegated(env, d))
+	}
+	if len(zones) == 0 {
+		return env, nil
+	}
+	return env.WithResolver(overlay.New(env.DNS(), zones...)), nil
+}
+
+// An annotation is a finding at its place.
+type annotation struct {
+	file    string // empty if it is about no file
+	line    int
+	finding diag.Finding
+}
+
+// record says where the findings of a family have their record: in front of the domain, of which type, beginning how.
+type record struct {
+	prefix string
+	rrtype uint16
+	begins string
+}
+
+var recordOf = map[string]record{
+	"spf": {"", dns.TypeTXT, "v=spf1"}, "dmarc": {"_dmarc.", dns.TypeTXT, ""}, "dmarcbis": {"_dmarc.", dns.TypeTXT, ""},
+	"mtasts": {"_mta-sts.", dns.TypeTXT, ""}, "tlsrpt": {"_smtp._tls.", dns.TypeTXT, ""}, "bimi": {"default._bimi.", dns.TypeTXT, ""},
+	"dkim": {"", dns.TypeTXT, "v=DKIM1"}, "mx": {"", dns.TypeMX, ""}, "smtp": {"", dns.TypeMX, ""}, "dane": {"_25._tcp.", dns.TypeTLSA, ""},
+}
+
+// places are where the findings of a view stand, in the same order.
+func (a *app) places(v *view.View) []annotation {
+	return diag.Map(v.Findings, func(f diag.Finding) annotation {
+		at := annotation{finding: f}
+		subject, _ := diag.ParseName(v.Subject)
+		for _, z := range a.zoned.zones {
+			name := z.Name
+			if !subject.IsZero() && dns.IsSubDomain(z.Name, subject.FQDN()) {
+				name = subject.FQDN()
+			} else if len(a.zoned.zones) > 1 {
+				continue
+			}
+			if line := lineOf(z, name, f, v.Steps); line > 0 && len(name) >= len(at.file) {
+				at.file, at.line = z.File, line
+			}
+		}
+		return at
+	})
+}
+
+// lineOf is the line of the record that a finding is about; of the name, the zone, or the file where there is none.
+func lineOf(z *overlay.Zone, name string, f diag.Finding, steps []view.Step) int {
+	family, _, _ := strings.Cut(string(f.Code), ".")
+	r, known := recordOf[family]
+	about := strings.Trim(strings.TrimPrefix(f.Target, "include:"), `"“”`)
+	about, _, _ = strings.Cut(about, " ")
+	about, _, _ = strings.Cut(about, ":")
+	named := dns.CanonicalName(about)
+	for _, s := range steps {
+		if rrtype := dns.StringToType[s.Type]; s.Code == f.Code && s.Name != "" && z.Line(s.Name, rrtype) > 0 {
+			return z.Line(s.Name, rrtype)
+		}
+	}
+	best := 0
+	for _, record := range z.Records {
+		h := record.RR.Header()
+		if !known || h.Rrtype != r.rrtype || h.Name != r.prefix+name && h.Name != r.prefix+named && h.Name != named {
+			continue
+		}
+		data := strings.ToLower(strings.TrimPrefix(record.RR.String(), h.String()))
+		if txt, ok := record.RR.(*dns.TXT); ok && !strings.HasPrefix(diag.TXT(txt), r.begins) {
+			continue
+		}
+		if best == 0 || about != "" && strings.Contains(data, strings.ToLower(about)) {
+			best = record.Line
+		}
+	}
+	return cmp.Or(best, z.Line(named, 0), z.Line(name, 0), z.Line(z.Name, 0), 1)
+}
+
+// placed adds to the findings where their records stand.
+func (a *app) placed(v *view.View) {
+	if a.zoned.annotate != "" {
+		return
+	}
+	v.Findings = diag.Map(a.places(v), func(p annotation) diag.Finding {
+		if p.file != "" {
+			p.finding.Detail += fmt.Sprintf(" (%s:%d)", p.file, p.line)
+		}
+		return p.finding
+	})
+}
+
+// writeAnnotations writes for GitHub's log, or GitLab's code quality reports.
+func (a *app) writeAnnotations(list []annotation) error {
+	if a.zoned.annotate == "gitlab" {
+		return a.writeOut(gitlab(list))
+	}
+	var b strings.Builder
+	for _, n := range list {
+		level := map[diag.Severity]string{diag.Info: "notice", diag.Warning: "warning"}
+		place := ""
+		if n.file != "" {
+			place = fmt.Sprintf("file=%s,line=%d,", inProperty.Replace(n.file), max(n.line, 1))
+		}
+		title := inProperty.Replace(n.finding.Title)
+		if n.finding.Code != "" {
+			title += " (" + inProperty.Replace(string(n.finding.Code)) + ")"
+		}
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", cmp.Or(level[n.finding.Severity], "error"), place, title,
+			inMessage.Replace(message(n.finding)))
+	}
+	return a.writeOut([]byte(b.String()))
+}
+
+// What GitHub reads as more than text (actions/toolkit, command.ts).
+var (
+	inMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	inProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+func message(f diag.Finding) string { return strings.TrimSpace(f.Detail + "\n" + f.Advice) }
+
+// gitlab writes a code quality report (docs.gitlab.com/ci/testing/code_quality, "Code Quality report format").
+func gitlab(list []annotation) []byte {
+	type lines struct {
+		Begin int `json:"begin"`
+	}
+	type location struct {
+		Path  string `json:"path"`
+		Lines lines  `json:"lines"`
+	}
+	type issue struct {
+		Description string   `json:"description"`
+		CheckName   string   `json:"check_name"`
+		Fingerprint string   `json:"fingerprint"`
+		Severity    string   `json:"severity"`
+		Location    location `json:"location"`
+	}
+	issues := []issue{}
+	seen := map[string]int{}
+	for _, n := range list {
+		key := fmt.Sprintf("%s|%s|%s", n.file, n.finding.Code, n.finding.Target) // without the line, which moves
+		seen[key]++
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d", key, seen[key]))
+		severity := map[diag.Severity]string{diag.Info: "info", diag.Warning: "minor", diag.Error: "major", diag.Critical: "critical"}
+		issues = append(issues, issue{
+			n.finding.Title + ": " + message(n.finding), cmp.Or(string(n.finding.Code), "zone"), hex.EncodeToString(sum[:16]),
+			severity[n.finding.Severity], location{cmp.Or(n.file, "."), lines{max(n.line, 1)}},
+		})
+	}
+	text, err := json.MarshalIndent(issues, "", "  ")
+	if err != nil {
+		return nil // strings and numbers always can be written
+	}
+	return append(text, '\n')
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const nextZone = `@ 3600 SOA ns1 hostmaster 2 3600 900 604800 300
+@ NS ns1
+ns1 A 192.0.2.53
+@ A 192.0.2.80
+@ MX 10 mx1
+mx1 A 192.0.2.25
+@ TXT "some-site-verification=1"
+@ TXT "v=spf1 mx include:missing ~all"
+_dmarc TXT "v=DMARC1; p=nothing"
+`
+
+// zoneFile writes a zone file into a folder that is the working one, so that findings name it as it was given.
+func zoneFile(t *testing.T, name, text string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+}
+
+func TestZone(t *testing.T) {
+	w := testWorld(t)
+	zoneFile(t, "zones/db.example.com", nextZone)
+	for _, tt := range []struct {
+		name, args string
+		code       int
+		out, err   string
+	}{
+		{"record", "TXT _dmarc.example.com --zone zones/db.example.com --short", exitOK, `"v=DMARC1; p=nothing"`, ""},
+		{"what will be gone", "resolve _mta-sts.example.com TXT --zone zones/db.example.com", exitOK, "NXDOMAIN", ""},
+		{"outside", "MX broken.example --zone zones/db.example.com --short", exitOK, "mx1.broken.example.", ""},
+		{"a finding", "spf example.com --zone zones/db.example.com", exitFinding, "(zones/db.example.com:8)", ""},
+		{"JUnit", "spf example.com --junit --zone zones/db.example.com", exitFinding, "(zones/db.example.com:8)", ""},
+		{"annotated", "dmarc example.com --zone zones/db.example.com --annotate github", exitFinding,
+			"::error file=zones/db.example.com,line=9,title=", ""},
+		{"all", "example.com --no-smtp --zone zones/db.example.com --annotate github", exitFinding,
+			"::error file=zones/db.example.com,line=8,title=", ""},
+		{"the file alone", "--no-smtp --zone zones/db.example.com --annotate github", exitFinding,
+			"::error file=zones/db.example.com,line=8,title=", ""},
+		{"the servers are not asked", "zone example.com --zone zones/db.example.com", exitPartial, "", "name servers of example.com"},
+		{"nor resolvers", "propagation example.com --zone zones/db.example.com", exitPartial, "", "not asked before the zone is published"},
+		{"nor a resolver", "resolve example.com A --resolver google --zone zones/db.example.com", exitPartial, "", "name servers of example.com"},
+		{"nor from the root", "resolve example.com A --trace --zone zones/db.example.com", exitPartial, "", "name servers of example.com"},
+		{"those of others are", "resolve broken.example MX --resolver google --zone zones/db.example.com", exitOK, "mx1", ""},
+		{"with a server", "example.com --zone zones/db.example.com --server https://diag.example --key x", exitUsage, "", "--server"},
+		{"no file", "example.com --zone zones/none", exitUsage, "", "zones/none"},
+		{"formats", "example.com --json --annotate github", exitUsage, "", "format of its own"},
+		{"format", "example.com --annotate svn", exitUsage, "", "neither github nor gitlab"},
+		{"DS alone", "zone example.com --ds x", exitUsage, "", "--ds needs --ns"},
+		{"no server", "zone example.com --ns ns1.example.com/y", exitUsage, "", "is no address"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSession(w)
+			assert.Equal(t, tt.code, s.run(t.Context(), strings.Fields(tt.args)), "%s%s", &s.out, &s.err)
+			assert.Contains(t, s.out.String(), tt.out)
+			assert.Contains(t, s.err.String(), tt.err)
+		})
+	}
+}
+
+// What comes on standard input has its name from the argument.
+func TestZoneInput(t *testing.T) {
+	s := newSession(testWorld(t))
+	s.stdin = strings.NewReader(`_dmarc TXT "v=DMARC1; p=none"`)
+	assert.Equal(t, exitOK, s.run(t.Context(), strings.Fields("dmarc example.com --zone - --json --fail-on critical")), "%s", &s.err)
+	assert.Contains(t, s.out.String(), `p=none`)
+	assert.NotContains(t, s.out.String(), "(-:")
+}
+
+// A file that cannot be read is annotated too.
+func TestZoneFault(t *testing.T) {
+	zoneFile(t, "example.com.zone", "@ A 192.0.2.1\nwww A 192.0.2.256\n")
+	s := newSession(testWorld(t))
+	assert.Equal(t, exitUsage, s.run(t.Context(), strings.Fields("--zone example.com.zone --annotate github")))
+	assert.Equal(t, "::error file=example.com.zone,line=2,title=Zone file not valid::bad A A%3A \"192.0.2.256\"\n",
+		strings.ReplaceAll(s.out.String(), "A A: ", "A A%3A "))
+	assert.Contains(t, s.err.String(), "example.com.zone:2: ")
+}
+
+func TestGitLab(t *testing.T) {
+	zoneFile(t, "db.example.com", nextZone)
+	s := newSession(testWorld(t))
+	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("spf example.com --zone db.example.com --annotate gitlab")))
+	var issues []struct {
+		Fingerprint string
+		Severity    string
+		Location    struct {
+			Path  string
+			Lines struct{ Begin int }
+		}
+	}
+	require.NoError(t, json.Unmarshal(s.out.Bytes(), &issues), "%s", &s.out)
+	require.NotEmpty(t, issues)
+	seen := map[string]bool{}
+	for _, i := range issues {
+		assert.Equal(t, "db.example.com", i.Location.Path)
+		assert.Equal(t, 8, i.Location.Lines.Begin)
+		assert.False(t, seen[i.Fingerprint])
+		seen[i.Fingerprint] = true
+	}
+}
+
+// An audit of the delegation to come.
+func TestDelegationToCome(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone("com. 3600 SOA ns1.nic.com. h.nic.com. 1 1 1 1 1\ncom. 3600 NS ns1.nic.com.\nns1.nic.com. 3600 A 192.0.2.2\n")
+	w.ServeZones()
+	w.Server("ns1.example.com", "192.0.2.53", "$ORIGIN example.com.\n"+nextZone)
+	s := newSession(w)
+	code := s.run(t.Context(), strings.Fields("domain/dns-check example.com --json --ns ns1.example.com/192.0.2.53"))
+	assert.Contains(t, []int{exitOK, exitFinding, exitPartial}, code, "%s", &s.err)
+	assert.Contains(t, s.out.String(), `"serial":2`)
+}
