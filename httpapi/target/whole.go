@@ -40,6 +40,9 @@ type Part struct {
 	report any
 }
 
+// Report is what the check returned, a pointer as in [httpapi.Result]; nil if it said nothing.
+func (p Part) Report() any { return p.report }
+
 // A Whole is what all checks of a target said.
 type Whole struct {
 	Target  Target
@@ -86,8 +89,8 @@ func (w *Whole) withoutSite(said Part) {
 	w.Parts = append(w.Parts, said)
 }
 
-// errNothing says that a check has nothing to look at.
-var errNothing = errors.New("no sending address is known")
+// ErrNothing says that a check has nothing to look at, which is no failure.
+var ErrNothing = errors.New("no sending address is known")
 
 // run runs a check, with the one that leads to it.
 func (c Check) run(ctx context.Context, ask Ask) Part {
@@ -98,7 +101,7 @@ func (c Check) run(ctx context.Context, ask Ask) Part {
 	if lead.Err != nil {
 		return Part{Check: c, Err: lead.Err}
 	}
-	worst := Part{Check: c, Err: errNothing}
+	worst := Part{Check: c, Err: ErrNothing}
 	for _, addr := range senders(lead.report.(*spf.LookupReport)) {
 		c.Body = bodyOf(map[string]any{"ip": addr})
 		if p := c.ask(ctx, ask); worst.View == nil || p.View != nil && grave(p.View) > grave(worst.View) {
@@ -229,7 +232,7 @@ func (w *Whole) View() *view.View {
 	seen := map[string]bool{}
 	for _, p := range w.Parts {
 		if p.View == nil {
-			v.Partial = v.Partial || !errors.Is(p.Err, errNothing)
+			v.Partial = v.Partial || !errors.Is(p.Err, ErrNothing)
 			continue
 		}
 		v.Partial = v.Partial || p.View.Partial

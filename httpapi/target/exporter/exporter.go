@@ -1,0 +1,218 @@
+// Package exporter lets Prometheus watch domains. An [Exporter] examines each domain of a list on its own schedule,
+// keeps what it learned, and serves that as metrics: all domains at /metrics, one at /probe?target=example.com. A scrape
+// only reads what is kept, so that neither the interval of scrapes nor a stranger decides which servers are asked.
+//
+//	e := exporter.New(exporter.Config{List: list, Ask: func() target.Ask { return target.Local(env) }, …})
+//	go http.Serve(listener, e)
+//	err := e.Run(ctx)
+//
+// Silence is not a fault. What a run could not learn keeps the value that it had, and its age is a metric of its own.
+// What was never learned is absent.
+package exporter
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi/target"
+)
+
+// Config says what is examined, and how often.
+type Config struct {
+	List     func() (string, error) // a domain in each line, # begins a comment; called every half minute
+	Reload   <-chan os.Signal       // has it called at once; may be nil
+	Ask      func() target.Ask      // asks in one run, such as target.Local: runs share no answers
+	Options  target.Options         // choose the checks; zero: all
+	Interval time.Duration          // from one run to the next
+	Timeout  time.Duration          // of a run
+	Parallel int                    // how many domains are examined at once
+	Clock    diag.Clock             // nil: the wall clock
+	Log      *slog.Logger           // is told of lists that cannot be read, and of runs that learned nothing
+}
+
+const (
+	maxTargets  = 10_000           // four at once then have 8 seconds for each in 6 hours
+	reloadAfter = 30 * time.Second // how soon a changed list is noticed
+	firstGap    = 2 * time.Second  // between two domains of the first round, which is not to take the whole interval
+	jitter      = 0.05             // share of the interval by which a run moves, so as not to meet another's forever
+)
+
+// An Exporter examines domains, and is the handler that serves what it learned.
+type Exporter struct {
+	Config
+	slots chan struct{} // one for each domain that is being examined
+	runs  diag.Group
+
+	mu     sync.Mutex
+	text   string // the list in force
+	sites  map[string]*site
+	broken bool // the list cannot be read, and one before it is in force
+}
+
+// A site is a domain and what is known of it.
+type site struct {
+	target target.Target
+	result // its lists are replaced, never changed
+	stop   context.CancelFunc
+}
+
+// New returns an exporter that has examined nothing yet.
+func New(c Config) *Exporter {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	return &Exporter{Config: c, slots: make(chan struct{}, c.Parallel)}
+}
+
+// Run examines domains until the context ends. A list that cannot be read is an error at the start; later the one
+// before stays in force.
+func (e *Exporter) Run(ctx context.Context) error {
+	err := e.load(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.runs.Wait()
+	ticker := time.NewTicker(reloadAfter)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.Reload:
+		case <-ticker.C:
+		}
+		if err := e.load(ctx); err != nil {
+			e.Log.Warn("the list of targets stays as it was", "error", err)
+		}
+	}
+}
+
+// load reads the list. Domains that stay keep their schedule and what is known of them; new ones are examined soon, one
+// after another.
+func (e *Exporter) load(ctx context.Context) error {
+	text, err := e.List()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []target.Target
+	if err == nil && (text != e.text || e.sites == nil) {
+		list, err = parse(text)
+	}
+	if e.broken = err != nil; e.broken || text == e.text && e.sites != nil {
+		return err
+	}
+	old := e.sites
+	e.text, e.sites = text, map[string]*site{}
+	gap, wait := min(firstGap, e.Interval/time.Duration(len(list)+1)), time.Duration(0)
+	for _, t := range list {
+		if e.sites[t.Text] != nil {
+			continue // named twice
+		}
+		s := old[t.Text]
+		delete(old, t.Text)
+		if s == nil {
+			s = &site{target: t}
+			ctx, stop := context.WithCancel(ctx)
+			s.stop = stop
+			due := e.Clock().Add(wait + time.Duration(rand.Float64()*float64(gap)))
+			e.runs.Go(func() { e.watch(ctx, s, due) })
+			wait += gap
+		}
+		e.sites[t.Text] = s
+	}
+	for _, gone := range old {
+		gone.stop()
+	}
+	return nil
+}
+
+// parse reads a list of domains.
+func parse(text string) (list []target.Target, err error) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
+		name := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(line), "."))
+		if name == "" {
+			continue
+		}
+		t, err := target.Parse(name)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		case t.Kind != target.Domain || t.Text != name:
+			return nil, fmt.Errorf("line %d: %q is no domain", n, name)
+		case len(list) == maxTargets:
+			return nil, fmt.Errorf("line %d: more than %d domains", n, maxTargets)
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// watch examines a domain again and again, until it leaves the list.
+func (e *Exporter) watch(ctx context.Context, s *site, due time.Time) {
+	for {
+		timer := time.NewTimer(due.Sub(e.Clock()))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case e.slots <- struct{}{}: // who waits longest is first
+		}
+		e.examine(ctx, s)
+		<-e.slots
+		due = e.next(s.target.Text)
+	}
+}
+
+// next is when a domain is examined after a run that ends now: at its own moment of the interval, which its name
+// decides. So domains are spread over the interval however they came into the list, and stay so after a restart.
+func (e *Exporter) next(name string) time.Time {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	earliest := e.Clock().Add(e.Interval / 2)
+	interval := uint64(e.Interval)
+	wait := (h.Sum64()%interval + interval - uint64(earliest.UnixNano())%interval) % interval
+	return earliest.Add(time.Duration(wait) + time.Duration((2*rand.Float64()-1)*jitter*float64(e.Interval)))
+}
+
+// examine runs the checks of a domain, and keeps what they said.
+func (e *Exporter) examine(ctx context.Context, s *site) {
+	began := e.Clock()
+	whole, err := e.run(ctx, s.target)
+	if ctx.Err() != nil {
+		return // it was broken off, which says nothing of the domain
+	}
+	if err != nil {
+		e.Log.Warn("nothing could be learned", "target", s.target.Text, "error", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.result = s.after(whole, err, began, e.Clock())
+}
+
+// run runs the checks. One that panics must not end the schedule.
+func (e *Exporter) run(ctx context.Context, t target.Target) (whole *target.Whole, err error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a check panicked: %v", v)
+		}
+	}()
+	whole = target.Run(ctx, t, e.Options, e.Ask(), nil)
+	return whole, whole.Err()
+}

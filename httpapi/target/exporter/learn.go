@@ -1,0 +1,221 @@
+package exporter
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/mailauth/bimi"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/domaincheck"
+	"github.com/diagkit/diagkit/mailauth/smtpcheck"
+	"github.com/diagkit/diagkit/webcheck/tlscert"
+	"github.com/miekg/dns"
+)
+
+// A result is what is known of a domain after its runs.
+type result struct {
+	checks         []kept
+	ended          time.Time // of the last run
+	duration       time.Duration
+	failed         bool // it learned nothing
+	runs, failures int
+}
+
+// kept is what is known of one check.
+type kept struct {
+	check, of string    // of: the part of the run that it is in
+	known     bool      // the last run learned it
+	learned   time.Time // zero: never
+	state     diag.State
+	score     *int
+	findings  []diag.Finding // code, severity and count alone
+	ends      []end
+	partial   bool        // something was not learned
+	open      []diag.Code // rules of which nobody can tell whether they are violated
+}
+
+// An end is when something expires.
+type end struct {
+	kind, subject     string
+	from, to, learned time.Time // from is zero where a lifetime says nothing
+}
+
+// maxEnds bounds the dates of a check: a domain has a handful of mail servers.
+const maxEnds = 20
+
+// after is the result of a run that follows. The error is why it learned nothing.
+func (r result) after(w *target.Whole, err error, began, now time.Time) result {
+	r.runs, r.ended, r.duration, r.failed = r.runs+1, now, now.Sub(began), err != nil
+	old := slices.Clone(r.checks)
+	for i := range old {
+		old[i].known = false
+	}
+	if r.checks = old; r.failed {
+		r.failures++
+		return r
+	}
+	r.checks = nil
+	for _, p := range w.Parts {
+		var learned []kept
+		switch {
+		case p.View != nil:
+			learned = learn(p, now)
+		case errors.Is(p.Err, target.ErrNothing): // the domain has no such check
+		default:
+			learned = slices.DeleteFunc(slices.Clone(old), func(k kept) bool { return k.of != p.Name || k.check == p.Name })
+			learned = append(learned, kept{check: p.Name, of: p.Name})
+		}
+		for _, k := range learned {
+			if i := slices.IndexFunc(old, func(o kept) bool { return o.check == k.check }); i >= 0 {
+				k = k.since(old[i])
+			}
+			r.checks = append(r.checks, k)
+		}
+	}
+	return r
+}
+
+// since takes over from what was known before what was not learned anew: all of a check that is not known, a finding
+// if nobody can tell that it is gone, a date if something was not learned.
+func (k kept) since(was kept) kept {
+	if !k.known && !was.learned.IsZero() {
+		return was
+	}
+	for _, f := range was.findings {
+		again := func(o diag.Finding) bool { return o.Code == f.Code }
+		if slices.Contains(k.open, f.Code) && !slices.ContainsFunc(k.findings, again) {
+			k.findings = append(k.findings, f)
+		}
+	}
+	for _, e := range was.ends {
+		if k.partial && len(k.ends) < maxEnds && !slices.ContainsFunc(k.ends, e.same) {
+			k.ends = append(k.ends, e)
+		}
+	}
+	return k
+}
+
+func (e end) same(o end) bool { return e.kind == o.kind && e.subject == o.subject }
+
+// learn is what a part of a run says, that about mail with each of its own parts.
+func learn(p target.Part, now time.Time) []kept {
+	k := kept{check: p.Name, of: p.Name, state: p.View.State, score: p.View.Score}
+	k.read(p.Report(), slices.Concat(p.View.Findings, p.View.Better), now)
+	r, ok := p.Report().(*domaincheck.Report)
+	if !ok {
+		return []kept{k}
+	}
+	s, in := r.Pillars.Sending, r.Pillars.Receiving
+	list := slices.Concat(
+		share("spf", s.SPF, now), share("dmarc", s.DMARC, now), share("bimi", s.BIMI, now), share("smtp", in.SMTP, now),
+		share("mta-sts", in.MTASTS, now), share("dane", in.DANE, now), share("tls-rpt", in.TLSRPT, now),
+		share("dnssec", r.Pillars.Integrity.DNSSEC, now),
+	)
+	if in.MX != nil {
+		list = append(list, share("mx", in.MX.Part, now)...)
+	}
+	for _, key := range s.DKIM {
+		list = append(list, share(strings.TrimSuffix("dkim/"+key.Selector, "/"), &key.Part, now)...)
+	}
+	k.findings = slices.DeleteFunc(k.findings, func(f diag.Finding) bool { // each stands with its part
+		return slices.ContainsFunc(list, func(part kept) bool {
+			return slices.ContainsFunc(part.findings, func(o diag.Finding) bool { return o.Code == f.Code })
+		})
+	})
+	return append(list, k)
+}
+
+// share is what a part of the check of mail says, if there is one.
+func share[R any](check string, p *compose.Part[R], now time.Time) []kept {
+	if p == nil {
+		return nil
+	}
+	k := kept{check: check, of: "mail", state: p.State, score: p.Score}
+	if k.read(nil, p.Findings, now); p.Result != nil {
+		k.read(p.Result, nil, now)
+	}
+	return []kept{k}
+}
+
+// read takes what counts from findings and from a report, if there is one.
+func (k *kept) read(report any, findings []diag.Finding, now time.Time) {
+	if k.known = k.state != diag.Unknown; k.known {
+		k.learned = now
+	}
+	for _, f := range findings {
+		f = diag.Finding{Code: f.Code, Severity: f.Severity, PlaceCount: max(1, f.PlaceCount)}
+		same := func(o diag.Finding) bool { return o.Code == f.Code && o.Severity == f.Severity }
+		if i := slices.IndexFunc(k.findings, same); i >= 0 {
+			k.findings[i].PlaceCount += f.PlaceCount
+			continue
+		}
+		k.findings = append(k.findings, f)
+	}
+	if report == nil {
+		return
+	}
+	k.partial, k.ends = httpapi.View(report).Partial, ends(report, now)
+	if r, ok := report.(interface{ Judgement() diag.Verdict }); ok {
+		k.open = r.Judgement().Open()
+	} else if r, ok := report.(interface{ Rules() []diag.RuleInfo }); ok && k.partial {
+		k.open = diag.Map(r.Rules(), func(r diag.RuleInfo) diag.Code { return r.Code })
+	}
+}
+
+// ends are the dates in a report at which something expires.
+func ends(report any, now time.Time) (list []end) {
+	add := func(kind, subject string, from, to time.Time) {
+		e := end{kind, subject, from, to, now}
+		switch i := slices.IndexFunc(list, e.same); {
+		case to.IsZero():
+		case i >= 0 && to.Before(list[i].to):
+			list[i] = e // another address of the host, or another signature
+		case i < 0 && len(list) < maxEnds:
+			list = append(list, e)
+		}
+	}
+	served := func(host string, port int, c *pki.Certificate) {
+		add("certificate", net.JoinHostPort(host, strconv.Itoa(port)), c.NotBefore, c.NotAfter)
+	}
+	switch r := report.(type) {
+	case *registry.DomainReport:
+		if at := cmp.Or(r.Dates.ExpiresAt, r.Dates.RegistrarExpiresAt); at != nil {
+			add("registration", r.RegisteredDomain, time.Time{}, *at)
+		}
+	case *tlscert.Report:
+		served(r.Host, r.Port, &r.Certificate)
+	case *smtpcheck.Report:
+		for _, s := range r.Servers {
+			if s.TLS != nil && len(s.TLS.Chain) > 0 {
+				served(s.Host, s.Port, &s.TLS.Chain[0])
+			}
+		}
+	case *bimi.LookupReport:
+		if c := r.Certificate; c != nil && c.Certificate != nil {
+			add("mark_certificate", r.Domain.String(), c.NotBefore, c.NotAfter)
+		}
+	case *dnssec.Report:
+		// The zone of the domain is the last that it is in: behind it are those of aliases.
+		in := func(z dnssec.Zone) bool { return dns.IsSubDomain(dns.Fqdn(z.Zone), dns.Fqdn(r.Domain.String())) }
+		zones := slices.DeleteFunc(slices.Clone(r.Chain), func(z dnssec.Zone) bool { return !in(z) })
+		for _, z := range zones[max(0, len(zones)-1):] {
+			for _, s := range z.Signatures {
+				if s.SignerName == z.Zone {
+					add("signature", z.Zone, s.Inception, s.Expiration)
+				}
+			}
+		}
+	}
+	return list
+}
