@@ -3,6 +3,7 @@ package overlay
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -52,18 +53,19 @@ func (r *Resolver) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 		return r.upstream.Exchange(ctx, q)
 	}
 	w := &walk{Resolver: r, query: q, qtype: q.Question[0].Qtype, reply: answerTo(q)}
-	name := dns.CanonicalName(q.Question[0].Name)
-	for range diag.MaxAliases + 1 {
+	var seen []string
+	for name := dns.CanonicalName(q.Question[0].Name); name != "" && len(seen) <= diag.MaxAliases; {
+		if slices.Contains(seen, name) {
+			break // an alias that leads back: who asked sees that the chain has no end
+		}
+		seen = append(seen, name)
 		next, err := w.step(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("asking for %s %s: %w", dns.TypeToString[w.qtype], name, err)
 		}
-		if next == "" {
-			return w.reply, nil
-		}
 		name = next
 	}
-	return w.reply, nil // who asked sees that the chain does not end
+	return w.reply, nil
 }
 
 // answerTo begins the reply to a query.
