@@ -30,8 +30,9 @@ func (ep Endpoint) About() []string { return abouts()[ep.Name()] }
 // maxMeant bounds the paths for which the endpoint that was meant is looked for, in bytes.
 const maxMeant = 100
 
-// Nearest returns the endpoint that a path or a name that is none probably means: the one with most of its words, misspelt
-// ones included, of which the first counts double. Among equals it is the shortest, and then the first of the table.
+// Nearest returns the endpoint that a path or a name that is none probably means: the one with most of its words,
+// misspelt ones included, of which the first counts double. Among equals it is the shortest, and then the first of
+// the table.
 func Nearest(path string) (nearest Endpoint, ok bool) {
 	if len(path) > maxMeant {
 		return Endpoint{}, false

@@ -9,7 +9,8 @@ import (
 // browser asks for there.
 func (x *exchange) forPages() bool {
 	path := x.r.URL.Path
-	if x.Pages == nil || strings.HasPrefix(path, Prefix+"/") || x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+	reads := x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
+	if x.Pages == nil || !reads || strings.HasPrefix(path, Prefix+"/") {
 		return false
 	}
 	switch path {

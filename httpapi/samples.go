@@ -14,8 +14,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Example is a request of the endpoint, a JSON object as [Endpoint.Run] takes it: the fields that are required or have an
-// example in their tag, with these.
+// Example is a request of the endpoint, a JSON object as [Endpoint.Run] takes it: the fields that are required or
+// have an example in their tag, with these.
 func (ep Endpoint) Example() []byte {
 	var b bytes.Buffer
 	groups := map[string]bool{}
@@ -38,7 +38,8 @@ func (ep Endpoint) Example() []byte {
 	return []byte("{" + b.String() + "}")
 }
 
-// Curl is the command that sends a request, a JSON object of all its fields, to the server at $SERVER with the key $KEY.
+// Curl is the command that sends a request, a JSON object of all its fields, to the server at $SERVER with the key
+// $KEY.
 func (ep Endpoint) Curl(fields []byte) (string, error) {
 	target, body, err := ep.Target(fields)
 	if err != nil {
@@ -57,9 +58,9 @@ func (ep Endpoint) Curl(fields []byte) (string, error) {
 	return command, nil
 }
 
-// GoCall is the call of the library that answers a request, a JSON object of all its fields, as the endpoint does, and the
-// path of the package to import. In the call, ctx, env and access are what their types say; long texts and files are the
-// variables text and data.
+// GoCall is the call of the library that answers a request, a JSON object of all its fields, as the endpoint does,
+// and the path of the package to import. In the call, ctx, env and access are what their types say; long texts and
+// files are the variables text and data.
 func (ep Endpoint) GoCall(fields []byte) (pkg, call string, err error) {
 	request, err := ep.op.decode(fields)
 	if err != nil {

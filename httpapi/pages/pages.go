@@ -39,8 +39,8 @@ type site struct {
 	files      map[string]func() *httpapi.File // by path; made when they are first asked for
 }
 
-// Handler serves "/", "/docs", what is below it, "/openapi.json", "/openapi.yaml" and "/llms.txt". For any other path it
-// answers with status 404 and the operation that was probably meant.
+// Handler serves "/", "/docs", what is below it, "/openapi.json", "/openapi.yaml" and "/llms.txt". For any other path
+// it answers with status 404 and the operation that was probably meant.
 func Handler(c Config) http.Handler {
 	s := &site{Config: c, files: map[string]func() *httpapi.File{}}
 	if s.Plans == nil {
@@ -56,8 +56,10 @@ func Handler(c Config) http.Handler {
 	for _, g := range guides {
 		s.add(g.Path, htmlMedia, func() ([]byte, error) { return s.render(g.Template, g, nil) })
 	}
-	for at, media := range map[string]string{"/docs/style.css": "text/css; charset=utf-8", "/docs/icon.svg": "image/svg+xml",
-		"/docs/docs.js": "text/javascript; charset=utf-8", "/llms.txt": "text/plain; charset=utf-8"} {
+	for at, media := range map[string]string{
+		"/docs/style.css": "text/css; charset=utf-8", "/docs/docs.js": "text/javascript; charset=utf-8",
+		"/docs/icon.svg": "image/svg+xml", "/llms.txt": "text/plain; charset=utf-8",
+	} {
 		s.add(at, media, func() ([]byte, error) { return assets.ReadFile("assets/" + path.Base(at)) })
 	}
 	s.add("/openapi.json", "application/json", func() ([]byte, error) { return httpapi.OpenAPI(), nil })
@@ -104,7 +106,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if near, ok := httpapi.Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
 		meant = &operation{near}
 	}
-	body, err := s.render("missing", guide{Title: "Page not found", Description: "There is nothing at this address."}, meant)
+	nothing := guide{Title: "Page not found", Description: "There is nothing at this address."}
+	body, err := s.render("missing", nothing, meant)
 	if err != nil { // as above
 		panic("pages: " + err.Error())
 	}
@@ -116,7 +119,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// moved is where a path leads that has no page of its own: one with a slash at its end, or a finding by its code alone.
+// moved is where a path leads that has no page of its own: one with a slash at its end, or a finding by its code
+// alone.
 func (s *site) moved(at string) string {
 	if clean := path.Clean(at); s.files[clean] != nil {
 		return clean

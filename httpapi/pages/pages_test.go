@@ -243,7 +243,9 @@ func TestGuides(t *testing.T) {
 		found := slices.ContainsFunc(pages["/docs/errors"].all("section"), func(e node) bool { return e.attr("id") == code })
 		require.True(t, found, code)
 	}
-	for _, want := range []string{"Pack 29.00 EUR 50,000 60 1.00 EUR", "Enterprise on request 5,000,000 1,200 0.30 EUR", "Free 0.00 EUR 30 10 hard limit"} {
+	for _, want := range []string{"Pack 29.00 EUR 50,000 60 1.00 EUR",
+		"Enterprise on request 5,000,000 1,200 0.30 EUR",
+		"Free 0.00 EUR 30 10 hard limit"} {
 		require.Contains(t, pages["/docs/credits"].text(), want)
 	}
 	require.NotContains(t, pages["/docs/credits"].text(), "Own use")
