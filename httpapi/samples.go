@@ -50,7 +50,8 @@ func (ep Endpoint) Curl(fields []byte) (string, error) {
 		if p := placesOf(ep.op.request); len(p.path.fields)+len(p.query.fields) == 0 {
 			body = fields // in the order of its author
 		}
-		command += " \\\n  -H 'Content-Type: application/json' -d '" + strings.ReplaceAll(string(body), "'", `'\''`) + "'"
+		quoted := strings.ReplaceAll(string(body), "'", `'\''`)
+		command += " \\\n  -H 'Content-Type: application/json' -d '" + quoted + "'"
 	}
 	if ep.op.report == nil {
 		command += " \\\n  --output image"

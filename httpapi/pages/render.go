@@ -54,7 +54,9 @@ type view struct {
 func (s *site) render(name string, g guide, op any) ([]byte, error) {
 	v := view{guide: g, Guides: guides[2:], Operations: s.operations, Op: op,
 		Families: []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"},
-		Plans:    slices.SortedFunc(maps.Values(s.Plans), func(a, b metering.Plan) int { return int(a.Credits - b.Credits) }),
+		Plans: slices.SortedFunc(maps.Values(s.Plans), func(a, b metering.Plan) int {
+			return int(a.Credits - b.Credits)
+		}),
 	}
 	var err error
 	if name == "operation" || name == "types" {
