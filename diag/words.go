@@ -166,6 +166,14 @@ func Values[T ~string](list ...T) []string {
 	return Map(list, func(v T) string { return string(v) })
 }
 
+// OrZero returns what p points to, or the zero value if p is nil.
+func OrZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
 // Map returns what a function makes of each item of a list; of an empty list an empty one, and not nil.
 func Map[T, R any](list []T, f func(T) R) []R {
 	results := make([]R, len(list))

@@ -37,7 +37,7 @@ func FuzzServed(f *testing.F) {
 		text, err := json.Marshal(r)
 		require.NoError(t, err)
 		require.True(t, json.Valid(text))
-		require.Equal(t, r.ExpiresAt != nil, r.Trusted != nil)
+		require.Equal(t, r.DaysRemaining != nil, r.Trusted != nil)
 		require.Equal(t, r.Trusted != nil && *r.Trusted, len(r.VerifiedChain) > 0)
 		require.True(t, r.OCSP.Status == "" || r.OCSP.Stapled)
 	})

@@ -57,14 +57,16 @@ type Features struct {
 	FallbackSCSV        *bool `json:"fallback_scsv,omitempty" doc:"RFC 7507"`
 	ServerOrder         *bool `json:"server_cipher_order,omitempty" doc:"whether the server picks cipher suites by its own preference"`
 	PostQuantum         *bool `json:"post_quantum,omitempty" doc:"whether a key exchange protects against quantum computers"`
+
+	told bool // that the server speaks TLS, if nothing else
 }
 
 // OCSP is a stapled OCSP response.
 type OCSP struct {
 	Stapled    bool       `json:"stapled" doc:"whether the server sent one"`
 	Status     OCSPStatus `json:"status,omitempty" doc:"what it says; absent if it cannot be read"`
-	ProducedAt *time.Time `json:"produced_at,omitempty" doc:"when it was made"`
-	NextUpdate *time.Time `json:"next_update,omitempty" doc:"until when it is valid"`
+	ProducedAt time.Time  `json:"produced_at,omitzero" doc:"when it was made"`
+	NextUpdate time.Time  `json:"next_update,omitzero" doc:"until when it is valid"`
 	MustStaple bool       `json:"must_staple" doc:"whether the certificate asks for one (RFC 7633)"`
 }
 
@@ -94,12 +96,12 @@ func (SCTSource) Values() []string { return diag.Values(sctEmbedded, sctHandshak
 
 // An SCT is a signed certificate timestamp: the promise of a log to publish the certificate.
 type SCT struct {
-	Source    SCTSource  `json:"source" doc:"by what way it came"`
-	LogID     string     `json:"log_id,omitempty" doc:"SHA-256 of the key of the log, in Base64"`
-	Log       string     `json:"log,omitempty" doc:"name of the log; absent if it is not known"`
-	Operator  string     `json:"operator,omitempty" doc:"who runs the log"`
-	Timestamp *time.Time `json:"timestamp,omitempty" doc:"when the log received the certificate"`
-	Verified  *bool      `json:"verified,omitempty" doc:"whether its signature is valid; absent if the log or the issuer is not known"`
+	Source    SCTSource `json:"source" doc:"by what way it came"`
+	LogID     string    `json:"log_id,omitempty" doc:"SHA-256 of the key of the log, in Base64"`
+	Log       string    `json:"log,omitempty" doc:"name of the log; absent if it is not known"`
+	Operator  string    `json:"operator,omitempty" doc:"who runs the log"`
+	Timestamp time.Time `json:"timestamp,omitzero" doc:"when the log received the certificate"`
+	Verified  *bool     `json:"verified,omitempty" doc:"whether its signature is valid; absent if the log or the issuer is not known"`
 }
 
 // CAA says which authorities may issue certificates for the name (RFC 8659).

@@ -105,7 +105,7 @@ func TestServerName(t *testing.T) {
 	require.Equal(t, 6, r.IPVersion)
 	r = check(t, a, "", func(r *Request) { r.Host = MustHost("192.0.2.10") }, func(s setup) { s.serve(nil) })
 	require.False(t, *r.HostnameMatch)
-	require.Nil(t, r.CAA)
+	require.Zero(t, r.CAA)
 	r = check(t, a, "", func(r *Request) { r.Host, r.ServerName = MustHost("192.0.2.10"), diag.MustDomain(host) },
 		func(s setup) { s.serve(nil) })
 	require.True(t, *r.HostnameMatch)

@@ -43,7 +43,7 @@ func (e *evidence) readSCTs() {
 	for _, s := range list {
 		one := SCT{Source: sctEmbedded}
 		if s.Version == 0 {
-			one.LogID, one.Timestamp = base64.StdEncoding.EncodeToString(s.LogID[:]), new(s.Timestamp)
+			one.LogID, one.Timestamp = base64.StdEncoding.EncodeToString(s.LogID[:]), s.Timestamp
 		}
 		if i := slices.IndexFunc(e.logs, func(l pki.Log) bool { return l.ID == s.LogID }); i >= 0 {
 			one.Log, one.Operator = e.logs[i].Description, e.logs[i].Operator

@@ -40,13 +40,13 @@ type Report struct {
 	Address     string `json:"address,omitempty" doc:"address that was connected to" example:"192.0.2.10"`
 	IPVersion   int    `json:"ip_version,omitempty" doc:"4 or 6"`
 	diag.Verdict
-	TLS           *pki.TLS         `json:"tls,omitempty" doc:"the connection and the chain as served; absent if there was none, or its certificates are not known"`
+	TLS           pki.TLS          `json:"tls,omitzero" doc:"the connection and the chain as served; absent if there was none, or its certificates are not known"`
 	Certificate   pki.Certificate  `json:"certificate,omitzero" doc:"certificate of the server"`
 	HostnameMatch *bool            `json:"hostname_match,omitempty" doc:"whether it covers the name"`
 	Trusted       *bool            `json:"trusted,omitempty" doc:"whether its chain leads to a trusted authority, the name apart"`
-	ExpiresAt     *time.Time       `json:"expires_at,omitempty" doc:"when the certificate of the server expires"`
+	ExpiresAt     time.Time        `json:"expires_at,omitzero" doc:"when the certificate of the server expires"`
 	DaysRemaining *int             `json:"days_remaining,omitempty" doc:"whole days until the certificate of the server expires; negative a day after it"`
-	Error         *fetch.Error     `json:"error,omitempty" doc:"why there was no handshake with a certificate"`
+	Error         fetch.Error      `json:"error,omitzero" doc:"why there was no handshake with a certificate"`
 	VerifiedChain []ChainLink      `json:"verified_chain" doc:"the path to a trusted authority, leaf first, root included; empty if there is none"`
 	ChainIssues   []ChainIssue     `json:"chain_issues" doc:"what is wrong with the chain as served"`
 	Repairable    *bool            `json:"chain_repairable,omitempty" doc:"of an incomplete chain: whether fetching what the certificates point to completes it"`
@@ -54,10 +54,10 @@ type Report struct {
 	CipherSuites  []CipherSuite    `json:"cipher_suites,omitempty" doc:"cipher suites by version, the newest first, as the server prefers them"`
 	Groups        []string         `json:"groups,omitempty" doc:"groups for the key exchange, as the server prefers them" example:"[\"X25519\"]"`
 	ALPN          []string         `json:"alpn_protocols,omitempty" doc:"application protocols, as the server prefers them" example:"[\"h2\"]"`
-	Features      *Features        `json:"features,omitempty" doc:"extensions and habits of the server"`
+	Features      Features         `json:"features,omitzero" doc:"extensions and habits of the server"`
 	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
 	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
-	CAA           *CAA             `json:"caa,omitempty" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
+	CAA           CAA              `json:"caa,omitzero" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
 	HandshakeMS   *int64           `json:"handshake_ms,omitempty" min:"0" doc:"how long the TLS handshake took"`
 	Partial       bool             `json:"partial" doc:"whether something could not be learned"`
 	diag.Timing
@@ -115,7 +115,7 @@ func (r Request) checked() (Request, error) {
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules().Judge(e, texts), TLS: e.tls,
+		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules().Judge(e, texts), TLS: diag.OrZero(e.tls),
 		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
 		CAA: e.caaReport(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
 	}
@@ -128,11 +128,11 @@ func (e *evidence) report(ended time.Time) *Report {
 	if c := e.described(); c != nil {
 		r.Certificate = *c
 		r.HostnameMatch, r.Trusted = new(e.tls.HostnameMatch), new(e.tls.Trusted)
-		r.ExpiresAt, r.DaysRemaining = new(c.NotAfter), new(c.DaysRemaining)
+		r.ExpiresAt, r.DaysRemaining = c.NotAfter, new(c.DaysRemaining)
 		r.SCTs = e.scts
 	}
 	if e.failure != nil && (e.scan == nil || !e.scan.Any()) {
-		r.Error = e.failure
+		r.Error = *e.failure
 	}
 	if slices.Contains(r.ChainIssues, Incomplete) && (e.repairTried || e.repaired) {
 		r.Repairable = new(e.repaired)
@@ -163,7 +163,8 @@ func (e *evidence) matrix(r *Report) {
 	if !e.scan.Any() {
 		return
 	}
-	f := &Features{
+	f := Features{
+		told:        true,
 		Compression: boolOf(e.scan.Compression), FallbackSCSV: boolOf(e.scan.FallbackSCSV),
 		ServerOrder: boolOf(e.scan.ServerOrder),
 	}
@@ -313,9 +314,6 @@ func (e *evidence) ocspReport() OCSP {
 	}
 	r.Status = map[int]OCSPStatus{ocsp.Good: ocspGood, ocsp.Revoked: ocspRevoked,
 		ocsp.Unknown: ocspUnknown}[e.response.Status]
-	r.ProducedAt = new(e.response.ProducedAt.UTC())
-	if !e.response.NextUpdate.IsZero() {
-		r.NextUpdate = new(e.response.NextUpdate.UTC())
-	}
+	r.ProducedAt, r.NextUpdate = e.response.ProducedAt.UTC(), e.response.NextUpdate.UTC()
 	return r
 }

@@ -19,7 +19,7 @@ func (r *Report) View() *view.View {
 	}
 	v := view.Of(subject, r.Verdict)
 	v.Partial = r.Partial
-	if c := &r.Certificate; r.TLS != nil && !c.NotAfter.IsZero() {
+	if c := &r.Certificate; !c.NotAfter.IsZero() {
 		v.Fact("expires", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring",
 			"tls.certificate.expires_now", "tls.certificate.validity")
 		v.Fact("issuer", c.Issuer.Maker(), "tls.chain", "tls.caa")
@@ -27,13 +27,11 @@ func (r *Report) View() *view.View {
 		v.Fact("key", view.Join(c.PublicKey.Short(), c.SignatureAlgorithm), "tls.key")
 	}
 	v.Fact("versions", r.versions(), "tls.version")
-	if r.TLS != nil {
-		v.Fact("agreed on", view.Join(r.TLS.Version, r.TLS.CipherSuite, r.TLS.ALPN), "tls.cipher")
-	}
+	v.Fact("agreed on", view.Join(r.TLS.Version, r.TLS.CipherSuite, r.TLS.ALPN), "tls.cipher")
 	v.Fact("caa", r.CAA.text(), "tls.caa")
 	v.Fact("address", r.Address)
 	v.Draw(r.chain())
-	if m := v.Mark(); r.TLS != nil && m == view.Good {
+	if v.Mark() == view.Good {
 		v.Brief = view.Join(r.Certificate.Remaining(), r.Certificate.Issuer.Short(), r.versions())
 	}
 	return v
@@ -51,16 +49,16 @@ func (r *Report) versions() string {
 		}
 		list = append(list, v.Version)
 	}
-	if len(list) == 0 && r.TLS != nil {
+	if len(list) == 0 {
 		return r.TLS.Version
 	}
 	return strings.Join(list, ", ")
 }
 
 // text says who may issue certificates for the name.
-func (c *CAA) text() string {
+func (c CAA) text() string {
 	switch {
-	case c == nil:
+	case c.Records == nil:
 		return ""
 	case !c.Found:
 		return "any authority may issue (no record)"
@@ -89,7 +87,7 @@ func (r *Report) chain() view.Drawing {
 		}
 		d.Marked(mark, note, l.Subject, l.NotAfter.UTC().Format(time.DateOnly))
 	}
-	if len(d.Rows) > 0 || r.TLS == nil {
+	if len(d.Rows) > 0 {
 		return d
 	}
 	why := diag.Clip(r.TLS.TrustError, 120)

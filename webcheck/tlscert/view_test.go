@@ -18,7 +18,7 @@ func TestViewVersions(t *testing.T) {
 	}
 	for want, r := range map[string]*Report{
 		"":                      {},
-		"TLS 1.3":               {TLS: &pki.TLS{Version: "TLS 1.3"}},
+		"TLS 1.3":               {TLS: pki.TLS{Version: "TLS 1.3"}},
 		"TLS 1.0, 1.2":          {Versions: support("TLS 1.0", "TLS 1.2")},
 		"SSL 3.0, TLS 1.0, 1.2": {Versions: support("SSL 3.0", "TLS 1.0", "TLS 1.2")},
 	} {
@@ -38,10 +38,10 @@ func TestViewChain(t *testing.T) {
 		want   []view.Row
 	}{
 		{"nothing", Report{}, nil},
-		{"untrusted", Report{TLS: &pki.TLS{Chain: []pki.Certificate{leaf}, TrustError: "the issuer is unknown"}}, []view.Row{
+		{"untrusted", Report{TLS: pki.TLS{Chain: []pki.Certificate{leaf}, TrustError: "the issuer is unknown"}}, []view.Row{
 			{Cells: []string{"example.com", "2026-12-01"}},
 			{Cells: []string{"CA", ""}, Mark: view.Error, Note: "the issuer is unknown"}}},
-		{"expired", Report{TLS: &pki.TLS{Chain: []pki.Certificate{expired}, TrustError: "it has expired"}}, []view.Row{
+		{"expired", Report{TLS: pki.TLS{Chain: []pki.Certificate{expired}, TrustError: "it has expired"}}, []view.Row{
 			{Cells: []string{"example.com", "2026-12-01"}, Mark: view.Critical, Note: "expired"},
 			{Cells: []string{"CA", ""}}}},
 		{"another name", Report{HostnameMatch: new(false), VerifiedChain: []ChainLink{
