@@ -13,7 +13,7 @@ import (
 const maxShown = 120
 
 // Chain draws a row for each request, and one for a last that got no answer.
-func Chain(hops []Hop, last string, failed *Error) view.Drawing {
+func Chain(hops []Hop, last string, failed Error) view.Drawing {
 	d := view.Drawing{Kind: view.Chain, Title: "Requests", Columns: []string{"URL", "answer", "time"}}
 	for i := range hops {
 		h, mark := &hops[i], view.None
@@ -27,7 +27,7 @@ func Chain(hops []Hop, last string, failed *Error) view.Drawing {
 	}
 	n := len(d.Rows)
 	switch {
-	case failed == nil:
+	case failed.Code == "":
 	case n > 0 && (hops[n-1].URL == last || failed.Code == Loop || failed.Code == TooManyRedirects):
 		d.Rows[n-1].Mark, d.Rows[n-1].Note = view.Error, failed.Message
 	default:

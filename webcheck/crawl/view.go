@@ -34,7 +34,7 @@ func (r *Report) View() *view.View {
 	if len(r.Hops) == 1 && r.FinalURL == r.URL && len(r.Headings) > 0 {
 		v.Draw(outline(r.Headings))
 	} else if len(r.Hops) > 1 {
-		v.Draw(fetch.Chain(r.Hops, r.FinalURL.String(), nil))
+		v.Draw(fetch.Chain(r.Hops, r.FinalURL.String(), fetch.Error{}))
 	}
 	if v.Mark() == view.Good && r.Text != nil {
 		v.Brief = view.Join(fmt.Sprint(r.StatusCode),

@@ -120,14 +120,10 @@ func (e *evidence) reportCookies() []Cookie {
 		if c.broken {
 			continue
 		}
-		one := Cookie{
+		list = append(list, Cookie{
 			Name: text(c.Name), Secure: c.Secure, HTTPOnly: c.HTTPOnly, SameSite: c.SameSite,
-			PrefixOK: len(c.BrokenPromises()) == 0, Path: text(c.path()), Domain: text(c.Domain), MaxAge: c.MaxAge,
-		}
-		if c.Expires != nil {
-			one.Expires = new(c.Expires.UTC())
-		}
-		list = append(list, one)
+			PrefixOK: len(c.BrokenPromises()) == 0, Path: text(c.path()), Domain: text(c.Domain), MaxAge: c.MaxAge, Expires: diag.OrZero(c.Expires).UTC(),
+		})
 	}
 	return list
 }

@@ -22,23 +22,23 @@ type Request struct {
 // Report says what header fields a page has, and what to think of them.
 type Report struct {
 	diag.Verdict
-	URL             string              `json:"url" doc:"page that was asked for"`
-	FinalURL        string              `json:"final_url" doc:"page that was judged, or at which the chain ended"`
-	StatusCode      int                 `json:"status_code,omitempty" doc:"status of the answer that was judged"`
-	HTTPVersion     string              `json:"http_version,omitempty" doc:"version of HTTP" example:"HTTP/2"`
-	Hops            []fetch.Hop         `json:"hops" maxitems:"11" doc:"the answers on the way there, in order"`
-	Headers         []fetch.Field       `json:"headers" doc:"the header as it came, in the order of the server"`
-	SecurityHeaders SecurityHeaders     `json:"security_headers" doc:"header fields that protect visitors"`
-	Cookies         []Cookie            `json:"cookies" maxitems:"100" doc:"cookies that were set on the way, in order"`
-	Caching         Caching             `json:"caching" doc:"what caches may do with the answer"`
-	Disclosure      []Disclosure        `json:"disclosure" maxitems:"30" doc:"header fields that tell what software the site runs"`
-	Compression     string              `json:"compression,omitempty" doc:"content coding in which the page came" example:"gzip"`
-	TLS             *pki.TLS            `json:"tls,omitempty" doc:"TLS of the host that was judged"`
-	Observatory     *observatory.Result `json:"observatory,omitempty" doc:"grade by the algorithm of the HTTP Observatory of MDN; absent where that gives none"`
-	Partial         bool                `json:"partial" doc:"whether something could not be learned"`
-	Error           *fetch.Error        `json:"error,omitempty" doc:"what ended the chain before its end"`
-	CheckedAt       time.Time           `json:"checked_at" doc:"when the examination began"`
-	DurationMS      int64               `json:"duration_ms" min:"0" doc:"how long it took"`
+	URL             string             `json:"url" doc:"page that was asked for"`
+	FinalURL        string             `json:"final_url" doc:"page that was judged, or at which the chain ended"`
+	StatusCode      int                `json:"status_code,omitempty" doc:"status of the answer that was judged"`
+	HTTPVersion     string             `json:"http_version,omitempty" doc:"version of HTTP" example:"HTTP/2"`
+	Hops            []fetch.Hop        `json:"hops" maxitems:"11" doc:"the answers on the way there, in order"`
+	Headers         []fetch.Field      `json:"headers" doc:"the header as it came, in the order of the server"`
+	SecurityHeaders SecurityHeaders    `json:"security_headers" doc:"header fields that protect visitors"`
+	Cookies         []Cookie           `json:"cookies" maxitems:"100" doc:"cookies that were set on the way, in order"`
+	Caching         Caching            `json:"caching" doc:"what caches may do with the answer"`
+	Disclosure      []Disclosure       `json:"disclosure" maxitems:"30" doc:"header fields that tell what software the site runs"`
+	Compression     string             `json:"compression,omitempty" doc:"content coding in which the page came" example:"gzip"`
+	TLS             pki.TLS            `json:"tls,omitzero" doc:"TLS of the host that was judged"`
+	Observatory     observatory.Result `json:"observatory,omitzero" doc:"grade by the algorithm of the HTTP Observatory of MDN; absent where that gives none"`
+	Partial         bool               `json:"partial" doc:"whether something could not be learned"`
+	Error           fetch.Error        `json:"error,omitzero" doc:"what ended the chain before its end"`
+	CheckedAt       time.Time          `json:"checked_at" doc:"when the examination began"`
+	DurationMS      int64              `json:"duration_ms" min:"0" doc:"how long it took"`
 }
 
 // SecurityHeaders are the header fields that protect visitors. Only what browsers enforce counts as present.
@@ -78,15 +78,15 @@ func (Strength) Values() []string { return diag.Values(missing, weak, good, stro
 
 // A Cookie is a cookie that the site sets.
 type Cookie struct {
-	Name     string     `json:"name" doc:"name"`
-	Secure   bool       `json:"secure" doc:"whether it is sent over https only"`
-	HTTPOnly bool       `json:"http_only" doc:"whether scripts cannot read it"`
-	SameSite string     `json:"same_site,omitempty" doc:"Strict, Lax or None; absent without a value that browsers know"`
-	PrefixOK bool       `json:"prefix_ok" doc:"whether its attributes keep what its name promises; true for a name without a prefix"`
-	Path     string     `json:"path" doc:"path to which it is sent"`
-	Domain   string     `json:"domain,omitempty" doc:"domain to whose hosts it is sent; absent: to this host only"`
-	Expires  *time.Time `json:"expires,omitempty" doc:"when it ends"`
-	MaxAge   *int64     `json:"max_age,omitempty" doc:"after how many seconds it ends; outweighs expires"`
+	Name     string    `json:"name" doc:"name"`
+	Secure   bool      `json:"secure" doc:"whether it is sent over https only"`
+	HTTPOnly bool      `json:"http_only" doc:"whether scripts cannot read it"`
+	SameSite string    `json:"same_site,omitempty" doc:"Strict, Lax or None; absent without a value that browsers know"`
+	PrefixOK bool      `json:"prefix_ok" doc:"whether its attributes keep what its name promises; true for a name without a prefix"`
+	Path     string    `json:"path" doc:"path to which it is sent"`
+	Domain   string    `json:"domain,omitempty" doc:"domain to whose hosts it is sent; absent: to this host only"`
+	Expires  time.Time `json:"expires,omitzero" doc:"when it ends"`
+	MaxAge   *int64    `json:"max_age,omitempty" doc:"after how many seconds it ends; outweighs expires"`
 }
 
 // Caching is what caches may do with the answer (RFC 9111).

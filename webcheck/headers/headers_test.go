@@ -207,7 +207,7 @@ func testChanges(t *testing.T) {
 				r := check(t, newWorld(t, tt.lines, tt.body), Request{URL: diag.MustURL("example.com")})
 				require.Equal(t, tt.codes, join(seen.Add(r.Verdict)))
 				graded := tt.name != "error page" && tt.name != "JSON"
-				require.Equal(t, []bool{graded, graded}, []bool{r.Observatory != nil, r.Score != nil})
+				require.Equal(t, []bool{graded, graded}, []bool{r.Observatory.Grade != "", r.Score != nil})
 				requireExplained(t, r)
 				require.False(t, r.Partial)
 			})
@@ -219,7 +219,7 @@ func testChanges(t *testing.T) {
 // add up to it, and every point that was taken is accounted for by a finding.
 func requireExplained(t *testing.T, r *Report) {
 	t.Helper()
-	if r.Observatory == nil {
+	if r.Observatory.Grade == "" {
 		return
 	}
 	cap := 100
@@ -328,11 +328,7 @@ func testWorlds(t *testing.T) {
 				r := check(t, w, Request{URL: diag.MustURL(tt.url)})
 				require.Equal(t, tt.codes, join(seen.Add(r.Verdict)))
 				require.Equal(t, tt.state, r.State)
-				reason := ""
-				if r.Error != nil {
-					reason = string(r.Error.Code)
-				}
-				require.Equal(t, tt.reason, reason)
+				require.Equal(t, tt.reason, string(r.Error.Code))
 				if r.StatusCode == 0 {
 					require.Nil(t, r.Score)
 				}
@@ -392,7 +388,7 @@ func TestPreloaded(t *testing.T) {
 func TestHead(t *testing.T) {
 	r := check(t, newWorld(t, "-X-Content-Type-Options", goodBody), Request{URL: diag.MustURL("https://example.com/"), Method: http.MethodHead})
 	require.Equal(t, "content_type_options.missing", join(diagtest.Codes(r.Verdict)))
-	require.Nil(t, r.Observatory)
+	require.Zero(t, r.Observatory)
 	require.Equal(t, "HEAD", r.Hops[0].Method)
 }
 

@@ -25,7 +25,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Verdict: verdict,
 		URL:     e.req.URL.String(), FinalURL: e.page.URL.String(), Hops: e.page.Hops, Headers: []fetch.Field{},
-		Cookies: []Cookie{}, Disclosure: []Disclosure{}, TLS: e.page.TLS, Partial: silent(e.page) || e.final != nil && len(e.Unanswered()) > 0, Error: e.failure(),
+		Cookies: []Cookie{}, Disclosure: []Disclosure{}, TLS: diag.OrZero(e.page.TLS), Partial: silent(e.page) || e.final != nil && len(e.Unanswered()) > 0, Error: diag.OrZero(e.failure()),
 		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS,
 	}
 	if e.final == nil {
@@ -40,7 +40,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r.Caching = e.caching()
 	r.Disclosure = append(r.Disclosure, e.disclosures()...)
 	r.Compression = text(e.page.Encoding)
-	r.Observatory = e.grade
+	r.Observatory = diag.OrZero(e.grade)
 	r.SecurityHeaders = e.securityHeaders()
 	for i, h := range r.SecurityHeaders.list() {
 		for _, f := range r.Findings {

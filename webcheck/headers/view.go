@@ -26,14 +26,14 @@ func (r *Report) View() *view.View {
 	if n > 0 {
 		v.Fact("answer", r.Hops[n-1].Answer(), "headers.status")
 	}
-	if o := r.Observatory; o != nil {
+	if o := r.Observatory; o.Grade != "" {
 		v.Fact("grade", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score))
 	}
 	v.Fact("cookies", r.cookies(), "headers.cookies")
 	v.Fact("caching", r.Caching.text(), "headers.cache")
 	software := diag.Map(r.Disclosure, func(d Disclosure) string { return diag.Clip(d.Value, maxShown) })
 	v.Fact("software", diag.Series(software, 3), "headers.disclosure")
-	if t := r.TLS; t != nil && len(t.Chain) > 0 {
+	if t := r.TLS; len(t.Chain) > 0 {
 		v.Fact("certificate", view.Join(t.Chain[0].Remaining(), t.Chain[0].Issuer.Maker()), "headers.site.certificate")
 	}
 	d := view.Drawing{Kind: view.Table, Title: "Header fields that protect visitors",
@@ -46,7 +46,7 @@ func (r *Report) View() *view.View {
 		d.Marked(h.mark(), "", names[i], string(h.Strength), diag.Clip(h.Value, maxShown))
 	}
 	v.Draw(d)
-	if m := v.Mark(); r.Observatory != nil && (m == view.Good || m == view.Warning) {
+	if m := v.Mark(); r.Observatory.Grade != "" && (m == view.Good || m == view.Warning) {
 		v.Brief = view.Join("grade "+r.Observatory.Grade, cmp.Or(
 			lacking(&r.SecurityHeaders), fmt.Sprintf("%d of %d protecting fields", protecting, len(names))))
 	}

@@ -36,8 +36,8 @@ type Report struct {
 	PermanentOnly   bool     `json:"permanent_only" doc:"whether there are redirects and all have status 301 or 308"`
 	Final           Final    `json:"final" doc:"what is at the end of the chain"`
 	diag.Verdict
-	Partial bool         `json:"partial" doc:"whether something could not be learned"`
-	Error   *fetch.Error `json:"error,omitempty" doc:"why the chain did not reach its end"`
+	Partial bool        `json:"partial" doc:"whether something could not be learned"`
+	Error   fetch.Error `json:"error,omitzero" doc:"why the chain did not reach its end"`
 	diag.Timing
 }
 
@@ -126,7 +126,7 @@ func (e *evidence) report(req Request, env *diag.Env) *Report {
 	r := &Report{
 		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(), RedirectCount: e.followed(),
 		Hops: []Hop{}, LoopDetected: e.result.Loop, Truncated: e.truncated(), Domains: e.domains,
-		PermanentOnly: e.permanentOnly(), Error: e.result.Err,
+		PermanentOnly: e.permanentOnly(), Error: diag.OrZero(e.result.Err),
 		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort(), Verdict: rules().Judge(e, e.texts()),
 	}
 	for i := range e.steps {

@@ -226,14 +226,14 @@ func fulfilled(t *testing.T, expect string, r *Report) {
 	t.Helper()
 	known := false
 	for words, held := range map[string]bool{
-		"blocked":        r.Error != nil && r.Error.Code == fetch.Blocked && r.State == diag.Bad,
+		"blocked":        r.Error.Code == fetch.Blocked && r.State == diag.Bad,
 		"hop 1 reported": len(r.Hops) == 1,
 		"loop":           r.LoopDetected,
 		"fragment kept":  strings.HasSuffix(r.FinalURL, "#z") && r.FinalStatusCode == 200,
 		"final":          r.FinalStatusCode != 0 && len(r.Hops) == 1,
 		"warning":        r.State == diag.Warned || r.State == diag.Bad,
-		"followed":       r.RedirectCount == 1 && r.Error == nil,
-		"refused":        r.RedirectCount == 0 && r.Error != nil,
+		"followed":       r.RedirectCount == 1 && r.Error.Code == "",
+		"refused":        r.RedirectCount == 0 && r.Error.Code != "",
 		"too many":       r.Truncated,
 	} {
 		if strings.Contains(expect, words) {
