@@ -16,16 +16,16 @@ type Request struct {
 
 // Report says how a site uses HSTS, and what to think of it.
 type Report struct {
-	Domain         diag.Domain  `json:"domain" doc:"domain that was examined"`
-	DomainUnicode  string       `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
-	HTTPSReachable bool         `json:"https_reachable" doc:"whether the site answered over HTTPS"`
-	Header         *FieldReport `json:"header,omitempty" doc:"the header that came over HTTPS, of several the first"`
-	HeaderOverHTTP bool         `json:"header_over_http" doc:"whether plain HTTP sends the header too, where browsers ignore it"`
-	Grade          Grade        `json:"grade" doc:"what the header is worth, in a word"`
-	HTTPRedirect   Redirect     `json:"http_redirect" doc:"where plain HTTP leads"`
-	WWW            WWW          `json:"www" doc:"the host www below the domain"`
-	Preload        Preload      `json:"preload" doc:"preload list: whether the domain is on it, and whether it could be"`
-	TLS            *pki.TLS     `json:"tls,omitempty" doc:"TLS of the site"`
+	Domain         diag.Domain `json:"domain" doc:"domain that was examined"`
+	DomainUnicode  string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
+	HTTPSReachable bool        `json:"https_reachable" doc:"whether the site answered over HTTPS"`
+	Header         FieldReport `json:"header,omitzero" doc:"the header that came over HTTPS, of several the first"`
+	HeaderOverHTTP bool        `json:"header_over_http" doc:"whether plain HTTP sends the header too, where browsers ignore it"`
+	Grade          Grade       `json:"grade" doc:"what the header is worth, in a word"`
+	HTTPRedirect   Redirect    `json:"http_redirect" doc:"where plain HTTP leads"`
+	WWW            WWW         `json:"www" doc:"the host www below the domain"`
+	Preload        Preload     `json:"preload" doc:"preload list: whether the domain is on it, and whether it could be"`
+	TLS            pki.TLS     `json:"tls,omitzero" doc:"TLS of the site"`
 	diag.Verdict
 	Errors   []Issue `json:"errors" doc:"what keeps the domain from being preloaded, in the vocabulary of hstspreload.org" example:"redirects.http.no_redirect"`
 	Warnings []Issue `json:"warnings" doc:"what hstspreload.org warns about" example:"redirects.http.useless_header"`
@@ -70,7 +70,7 @@ type Preload struct {
 	Eligible          bool          `json:"eligible" doc:"whether hstspreload.org would accept the domain now"`
 	Requirements      []Requirement `json:"requirements" doc:"requirements of the list, in this order"`
 	AtRisk            *bool         `json:"at_risk,omitempty" doc:"for an entry of its own: whether the site no longer meets the requirements under which it was added"`
-	Removal           *Removal      `json:"removal,omitempty" doc:"for an entry of its own: whether hstspreload.org would accept a request for removal"`
+	Removal           Removal       `json:"removal,omitzero" doc:"for an entry of its own: whether hstspreload.org would accept a request for removal"`
 }
 
 // Removal says whether the header asks for removal from the list.
@@ -118,10 +118,9 @@ func (e *evidence) report() *Report {
 		Preload: e.preload(), Verdict: rules().Judge(e, e.texts()), Errors: append([]Issue{}, e.issues.Errors...),
 		Warnings: append([]Issue{}, e.issues.Warnings...), Partial: len(e.Unanswered()) > 0,
 	}
+	r.TLS = diag.OrZero(e.https.TLS)
 	if head := first(e.https); head != nil {
-		r.TLS = head.TLS
-	} else {
-		r.TLS = e.https.TLS
+		r.TLS = diag.OrZero(head.TLS)
 	}
 	return r
 }
@@ -133,12 +132,12 @@ const (
 	maxWord    = 100     // of a directive's name, in bytes
 )
 
-func (e *evidence) field() *FieldReport {
+func (e *evidence) field() (f FieldReport) {
 	h := e.header
 	if h == nil {
-		return nil
+		return f
 	}
-	f := &FieldReport{
+	f = FieldReport{
 		Raw: shorten(h.Text, maxRaw), IncludeSubdomains: h.IncludeSubdomains, Preload: h.Preload,
 		DuplicateHeaders: len(e.fields) > 1, Valid: h.Valid(),
 		UnknownDirectives: diag.Map(h.Unknown, func(name string) string { return shorten(name, maxWord) }),

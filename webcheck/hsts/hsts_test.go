@@ -17,6 +17,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -315,7 +316,7 @@ func harmless(t *testing.T, r *Report, value string) {
 	require.Empty(t, h.Unknown)
 	require.True(t, r.HTTPSReachable && r.TLS.Err() == nil)
 	listed := r.Preload.Status == preloaded && *r.Preload.IncludeSubdomains
-	covered := r.Header != nil && r.Header.Valid && r.Header.IncludeSubdomains && *r.Header.MaxAgeSeconds > 0
+	covered := r.Header.Valid && r.Header.IncludeSubdomains && *r.Header.MaxAgeSeconds > 0
 	require.True(t, !h.IncludeSubdomains || listed || covered, value)
 	require.True(t, !h.Preload || listed, value)
 	require.False(t, h.IncludeSubdomains && r.WWW.HTTPSReachable != nil && !*r.WWW.HTTPSReachable, value)
@@ -430,7 +431,7 @@ func TestCheckRefusesList(t *testing.T) {
 
 func TestCheckReport(t *testing.T) {
 	r := site{https: sts("max-age=86400; preload; Include-Subdomains"), http: to("https://www.example.com/"), spoil: secure, list: ownList}.check(t)
-	r.DurationMS, r.TLS = 0, nil
+	r.DurationMS, r.TLS = 0, pki.TLS{}
 	for i := range r.HTTPRedirect.Hops {
 		r.HTTPRedirect.Hops[i].LatencyMS = 0
 	}

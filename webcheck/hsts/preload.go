@@ -106,7 +106,7 @@ func (e *evidence) preload() Preload {
 			p.AtRisk = new(e.atRisk())
 		}
 		removal := e.removal()
-		p.Removal = &Removal{removal.OK(), append([]Issue{}, removal.Errors...)}
+		p.Removal = Removal{removal.OK(), append([]Issue{}, removal.Errors...)}
 	}
 	return p
 }

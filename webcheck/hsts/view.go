@@ -23,7 +23,7 @@ func (r *Report) View() *view.View {
 			v.Steps[i].Value = "Strict-Transport-Security: " + s.Value
 		}
 	}
-	if h := r.Header; h != nil {
+	if h := r.Header; h.UnknownDirectives != nil {
 		v.Fact("header", h.Raw, "hsts.header")
 		v.Fact("in force", h.text(r.Grade), "hsts.max_age", "hsts.include_subdomains")
 	} else if r.HTTPSReachable {
@@ -35,7 +35,7 @@ func (r *Report) View() *view.View {
 		v.Fact("www", r.WWW.text(), "hsts.www")
 	}
 	v.Fact("preload list", r.Preload.text(), "hsts.preload", "hsts.https.locked_out")
-	if r.TLS != nil && len(r.TLS.Chain) > 0 {
+	if len(r.TLS.Chain) > 0 {
 		v.Fact("certificate", view.Join(r.TLS.Chain[0].Remaining(), r.TLS.Version), "hsts.certificate", "hsts.tls")
 	}
 	if !r.HTTPSReachable {
@@ -55,7 +55,7 @@ func (r *Report) View() *view.View {
 		d.Marked(mark, note, strings.ReplaceAll(string(q.Code), "_", " "))
 	}
 	v.Draw(d)
-	if m := v.Mark(); r.Header != nil && (m == view.Good || m == view.Warning && r.Grade == gradeWeak) {
+	if m := v.Mark(); r.Header.Raw != "" && (m == view.Good || m == view.Warning && r.Grade == gradeWeak) {
 		v.Brief = view.Join(strings.ReplaceAll(string(r.Grade), "_", " "), r.Header.text(r.Grade))
 	}
 	return v
