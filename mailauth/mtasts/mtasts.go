@@ -25,7 +25,7 @@ type Report struct {
 	Version     string     `json:"version,omitempty" doc:"version of the record" example:"STSv1"`
 	ID          string     `json:"id,omitempty" doc:"id of the record, which changes with the policy"`
 	Policy      PolicyFile `json:"policy" doc:"the policy as it was served"`
-	TLS         *pki.TLS   `json:"tls,omitempty" doc:"TLS of the policy host"`
+	TLS         pki.TLS    `json:"tls,omitzero" doc:"TLS of the policy host"`
 	MXHosts     []MXHost   `json:"mx_hosts" maxitems:"50" doc:"mail servers, the most preferred first"`
 	MXCoverage  Coverage   `json:"mx_coverage" doc:"how many mail servers the policy lists"`
 	TLSRPTFound bool       `json:"tls_rpt_found" doc:"whether a TLSRPT record asks for reports"`
@@ -89,7 +89,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
 		Verdict:      rules().Judge(e, e.words()), Valid: e.validRecord() && e.validPolicy(), ID: e.record.ID,
-		Policy: e.policyFile(), TLS: e.page.TLS, MXHosts: []MXHost{}, TLSRPTFound: e.unreported == nil,
+		Policy: e.policyFile(), TLS: diag.OrZero(e.page.TLS), MXHosts: []MXHost{}, TLSRPTFound: e.unreported == nil,
 		Partial: e.partial(),
 	}
 	r.Valid = r.Valid && (r.State == diag.Valid || r.State == diag.Warned) // CONTRACT 1.7

@@ -13,6 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/stretchr/testify/require"
 )
 
@@ -275,7 +276,7 @@ func TestLookupReport(t *testing.T) {
 	w := published(t, withMX(mx+"example.com. MX 20 backup.example.net.\nbackup.example.net. AAAA 2001:db8::25\n"),
 		serve(policy+"mode: none\n"))
 	r := lookup(t, w)
-	r.DurationMS, r.TLS = 0, nil
+	r.DurationMS, r.TLS = 0, pki.TLS{}
 	text, err := json.MarshalIndent(r, "", "  ")
 	require.NoError(t, err)
 	diagtest.Golden(t, "testdata/report.json", append(text, '\n'))

@@ -77,9 +77,6 @@ func (c Coverage) text() string {
 // host is how the policy host answers.
 func (r *Report) host() string {
 	text := fmt.Sprintf("HTTP %d", r.Policy.StatusCode)
-	if r.TLS == nil {
-		return text
-	}
 	text = view.Join(text, r.TLS.Version)
 	if len(r.TLS.Chain) > 0 {
 		text += " · certificate: " + r.TLS.Chain[0].Remaining()
