@@ -171,12 +171,11 @@ func (a *app) command() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 		Args: whichCheck,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, err := a.zoneNames(args)
 			switch {
-			case err != nil:
-				return err
 			case a.batch.file != "":
 				return a.manyTargets(cmd.Context(), args)
+			case len(args) == 0 && len(a.zoned.files) > 0:
+				return a.eachZone(cmd)
 			case len(args) == 0:
 				return a.usage()
 			}
@@ -214,10 +213,11 @@ func (a *app) command() *cobra.Command {
 	flags.StringVarP(&a.output, "output", "o", "", "file to write the report or image to")
 	flags.StringVar(&a.failOn, "fail-on", "error",
 		"severity of findings that make the exit code 1: info, warning, error, critical")
-	flags.StringVar(&a.server, "server", "", "ask the API of this server instead of running the check here")
+	flags.StringVar(&a.server, "server", os.Getenv("DIAG_SERVER"),
+		"ask the API of this server instead of running the check here (default: $DIAG_SERVER)")
 	flags.StringVar(&a.key, "key", os.Getenv("DIAG_KEY"), "API key for --server (default: $DIAG_KEY)")
 	flags.DurationVar(&a.timeout, "timeout", time.Minute, "when to give up")
-	flags.Lookup("key").DefValue = ""
+	flags.Lookup("key").DefValue, flags.Lookup("server").DefValue = "", ""
 	a.batch.add(flags)
 	a.world.Add(flags)
 	a.zoned.add(root)
