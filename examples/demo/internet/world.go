@@ -53,6 +53,7 @@ func New(at time.Time) (*diagtest.World, error) {
 	servePhishing(world)
 	serveSites(world)
 	serveHeaders(world)
+	serveHarbour(world)
 
 	if err := serveRegistries(world); err != nil {
 		return nil, err
@@ -62,9 +63,13 @@ func New(at time.Time) (*diagtest.World, error) {
 		world.Server(host, "").Configure(diagtest.ServerConfig{Cookies: true})
 	}
 	world.Server("ns.lame.example", "").Configure(diagtest.ServerConfig{NoAA: true})
-	world.Sign("good.example.", diagtest.Signing{})
-	world.Sign("renewed.example.", diagtest.Signing{})
-	world.Sign("bogus.example.", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigCorrupt}}})
+	for _, domain := range signed {
+		how := diagtest.Signing{}
+		if domain == "bogus.example" {
+			how.Broken = []diagtest.Broken{{Fault: diagtest.SigCorrupt}}
+		}
+		world.Sign(domain+".", how)
+	}
 	world.Delay("slow.example", 3*time.Second)
 	world.Break("servfail.example", dns.RcodeServerFailure)
 	world.Silence("silent.example")
@@ -72,6 +77,9 @@ func New(at time.Time) (*diagtest.World, error) {
 	world.Latency(latency)
 	return world, world.Err()
 }
+
+// signed are the domains with DNSSEC.
+var signed = []string{"good.example", "renewed.example", "bogus.example"}
 
 func servePolicies(world *diagtest.World) {
 	const enforce, month = "enforce", "max_age: 2592000"
