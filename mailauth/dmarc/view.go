@@ -29,6 +29,12 @@ func (r *LookupReport) View() *view.View {
 		}
 		v.Brief = view.Join(r.policy(), from, r.reports())
 	}
+	for _, f := range v.Findings {
+		if f.Code == "dmarc.record.void" {
+			_, why, _ := strings.Cut(strings.TrimSuffix(f.Detail, "."), ". ") // which tags it has instead
+			v.Brief = view.Join("no policy", why)
+		}
+	}
 	d := view.Drawing{Kind: view.Table, Title: "Report addresses in other organizations"}
 	d.Columns = []string{"domain", "consent"}
 	for _, e := range r.ExternalDestinations {

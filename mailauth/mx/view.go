@@ -3,6 +3,7 @@ package mx
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -35,8 +36,11 @@ func (r *Report) View() *view.View {
 		names = append(names, fmt.Sprintf("%d %s", h.Preference, h.Host))
 	}
 	v.Draw(d)
-	if r.State == diag.Valid || r.State == diag.Warned {
+	switch {
+	case r.State == diag.Valid, r.State == diag.Warned:
 		v.Brief = diag.Series(names, 2)
+	case slices.ContainsFunc(v.Findings, func(f diag.Finding) bool { return f.Code == "mx.hosts.unreachable" }):
+		v.Brief = diag.Series(names, 2) + ": no public address, all mail is lost"
 	}
 	return v
 }
