@@ -26,8 +26,12 @@ type zoned struct {
 	files, servers, ds []string
 	annotate           string
 
-	domain string // the first argument that is one
-	zones  []*overlay.Zone
+	domain   string // the first argument that is one
+	zones    []*overlay.Zone
+	read     int          // files
+	fault    error        // of a file
+	notes    []annotation // not written yet
+	together bool         // they are written together at the end
 }
 
 func (z *zoned) add(root *cobra.Command) {
@@ -77,52 +81,82 @@ func (z *zoned) note(root *cobra.Command, args []string) {
 	}
 }
 
-// readZones reads the zone files, once.
+// readZones reads the zone files, once. What is wrong with them is annotated; the others can be examined nevertheless.
 func (a *app) readZones() error {
-	for _, name := range a.zoned.files[len(a.zoned.zones):] {
-		var data []byte
-		var err error
-		if name == "-" {
-			data, err = readInput(a.stdin, "standard input")
-		} else {
-			data, err = readFile(name)
-		}
-		if err != nil {
-			return err
-		}
-		zone, err := overlay.Parse(string(data), a.zoned.domain, name)
-		if wrong, ok := errors.AsType[*overlay.SyntaxError](err); ok && a.zoned.annotate != "" {
-			note := annotation{wrong.File, wrong.Line, diag.Finding{Severity: diag.Error, Title: "Zone file not valid", Detail: wrong.Text}}
-			err = errors.Join(err, a.writeAnnotations([]annotation{note}))
-		}
-		if err != nil {
-			return usageError{err}
+	z := &a.zoned
+	for ; z.read < len(z.files) && z.fault == nil || z.read < len(z.files) && z.annotate != ""; z.read++ {
+		name := z.files[z.read]
+		zone, err := a.readZone(name)
+		wrong, syntax := errors.AsType[*overlay.SyntaxError](err)
+		switch {
+		case syntax:
+			f := diag.Finding{Severity: diag.Error, Title: "Zone file not valid", Detail: wrong.Text}
+			z.notes = append(z.notes, annotation{wrong.File, wrong.Line, f})
+			fallthrough
+		case err != nil:
+			if z.fault != nil {
+				fmt.Fprintln(a.stderr, "diag:", printable(err.Error())) // the first is told at the end
+			}
+			z.fault = cmp.Or(z.fault, err)
+			continue
 		}
 		for _, w := range zone.Warnings {
 			fmt.Fprintf(a.stderr, "diag: note: %s\n", printable(fmt.Sprintf("%s:%d: %s", name, w.Line, w.Text)))
 		}
-		a.zoned.zones = append(a.zoned.zones, zone)
+		z.zones = append(z.zones, zone)
+	}
+	if z.fault != nil {
+		return usageError{z.fault}
 	}
 	return nil
 }
 
-// zoneNames is the argument for a zone file alone: the name of its zone.
-func (a *app) zoneNames(args []string) ([]string, error) {
-	if len(args) > 0 || len(a.zoned.files) != 1 || a.batch.file != "" {
-		return args, nil
+func (a *app) readZone(name string) (*overlay.Zone, error) {
+	var data []byte
+	var err error
+	if name == "-" {
+		data, err = readInput(a.stdin, "standard input")
+	} else {
+		data, err = readFile(name)
 	}
-	if err := a.zoned.check(a); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if err := a.readZones(); err != nil {
-		return nil, err
+	return overlay.Parse(string(data), a.zoned.domain, name)
+}
+
+// eachZone examines the zones whose files are given without an argument.
+func (a *app) eachZone(cmd *cobra.Command) error {
+	if _, err := a.common(); err != nil {
+		return err
 	}
-	return []string{strings.TrimSuffix(a.zoned.zones[0].Name, ".")}, nil
+	fault := a.readZones()
+	if fault != nil && a.zoned.annotate == "" {
+		return fault
+	}
+	a.zoned.fault, a.zoned.together = nil, true
+	worst := exitOK
+	for _, z := range a.zoned.zones {
+		if err := a.anything(cmd, strings.TrimSuffix(z.Name, ".")); err != nil {
+			fault = errors.Join(fault, err)
+		}
+		if a.code == exitFinding || worst == exitOK {
+			worst = a.code
+		}
+	}
+	a.code, a.zoned.together = worst, false
+	if a.zoned.annotate != "" {
+		fault = errors.Join(fault, a.writeAnnotations(nil))
+	}
+	return fault
 }
 
 // laid lays what is not published yet over the world.
 func (a *app) laid(env *diag.Env) (*diag.Env, error) {
 	if err := a.readZones(); err != nil {
+		if a.zoned.annotate != "" {
+			err = errors.Join(err, a.writeAnnotations(nil))
+		}
 		return nil, err
 	}
 	zones := slices.Clone(a.zoned.zones)
@@ -229,6 +263,11 @@ func (a *app) placed(v *view.View) {
 
 // writeAnnotations writes for GitHub's log, or GitLab's code quality reports.
 func (a *app) writeAnnotations(list []annotation) error {
+	list = append(a.zoned.notes, list...)
+	if a.zoned.notes = nil; a.zoned.together {
+		a.zoned.notes = list
+		return nil
+	}
 	if a.zoned.annotate == "gitlab" {
 		return a.writeOut(gitlab(list))
 	}

@@ -90,6 +90,24 @@ func TestZoneFault(t *testing.T) {
 	assert.Contains(t, s.err.String(), "example.com.zone:2: ")
 }
 
+// Zone files without an argument are examined one after the other, and annotated together.
+func TestZones(t *testing.T) {
+	zoneFile(t, "db.example.com", nextZone)
+	require.NoError(t, os.WriteFile("db.broken.example", []byte("$INCLUDE x\n"), 0o644))
+	require.NoError(t, os.WriteFile("example.net.zone", []byte("_dmarc TXT v=DMARC1\n"), 0o644))
+	s := newSession(testWorld(t))
+	args := "--only mail --no-smtp --annotate gitlab --zone db.example.com --zone db.broken.example --zone example.net.zone"
+	assert.Equal(t, exitUsage, s.run(t.Context(), strings.Fields(args)), "%s", &s.err)
+	var issues []struct{ Location struct{ Path string } }
+	require.NoError(t, json.Unmarshal(s.out.Bytes(), &issues), "%s", &s.out)
+	paths := map[string]bool{}
+	for _, i := range issues {
+		paths[i.Location.Path] = true
+	}
+	assert.Equal(t, map[string]bool{"db.example.com": true, "db.broken.example": true, "example.net.zone": true}, paths)
+	assert.Contains(t, s.err.String(), "db.broken.example:1: ")
+}
+
 func TestGitLab(t *testing.T) {
 	zoneFile(t, "db.example.com", nextZone)
 	s := newSession(testWorld(t))
