@@ -30,10 +30,10 @@ type Registrar struct {
 
 // Dates are those of a registration.
 type Dates struct {
-	CreatedAt          *time.Time `json:"created_at,omitempty" doc:"when it began"`
-	ExpiresAt          *time.Time `json:"expires_at,omitempty" doc:"when it ends, as the registry says"`
-	UpdatedAt          *time.Time `json:"updated_at,omitempty" doc:"when it was last changed"`
-	RegistrarExpiresAt *time.Time `json:"registrar_expires_at,omitempty" doc:"when it ends, as the registrar says"`
+	CreatedAt          time.Time `json:"created_at,omitzero" doc:"when it began"`
+	ExpiresAt          time.Time `json:"expires_at,omitzero" doc:"when it ends, as the registry says"`
+	UpdatedAt          time.Time `json:"updated_at,omitzero" doc:"when it was last changed"`
+	RegistrarExpiresAt time.Time `json:"registrar_expires_at,omitzero" doc:"when it ends, as the registrar says"`
 }
 
 // A Nameserver is one that the registry has delegated the domain to.

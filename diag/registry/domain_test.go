@@ -274,7 +274,7 @@ func TestDomainNotFollowed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"https://rdap.verisign.com/com/v1/domain/example.com"}, r.Servers)
 	require.Empty(t, r.Contacts)
-	require.Nil(t, r.Dates.RegistrarExpiresAt)
+	require.Zero(t, r.Dates.RegistrarExpiresAt)
 
 	w = diagtest.NewWorld(t)
 	whois(whoisGood)(w)

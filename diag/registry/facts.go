@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // facts are what the answers of a registry say of a domain, whatever their protocol.
@@ -106,8 +105,8 @@ func factsOfRecord(r *record) facts {
 		nameservers: r.nameservers, nameserversKnown: len(r.nameservers) > 0,
 		signed: r.signed, signedKnown: r.signedKnown, ds: r.ds, contacts: r.contacts,
 		dates: Dates{
-			CreatedAt: r.created.pointer(), ExpiresAt: r.expires.pointer(), UpdatedAt: r.updated.pointer(),
-			RegistrarExpiresAt: r.registrarExpires.pointer(),
+			CreatedAt: r.created.time, ExpiresAt: r.expires.time, UpdatedAt: r.updated.time,
+			RegistrarExpiresAt: r.registrarExpires.time,
 		},
 	}
 }
@@ -116,9 +115,9 @@ func factsOfRecord(r *record) facts {
 // decides; the registrar knows who the holder is.
 func (f *facts) merge(registrar facts) {
 	d, other := &f.dates, registrar.dates
-	d.RegistrarExpiresAt = or(d.RegistrarExpiresAt, or(other.RegistrarExpiresAt, other.ExpiresAt))
-	d.CreatedAt, d.UpdatedAt = or(d.CreatedAt, other.CreatedAt), or(d.UpdatedAt, other.UpdatedAt)
-	d.ExpiresAt = or(d.ExpiresAt, other.ExpiresAt)
+	d.RegistrarExpiresAt = cmp.Or(d.RegistrarExpiresAt, cmp.Or(other.RegistrarExpiresAt, other.ExpiresAt))
+	d.CreatedAt, d.UpdatedAt = cmp.Or(d.CreatedAt, other.CreatedAt), cmp.Or(d.UpdatedAt, other.UpdatedAt)
+	d.ExpiresAt = cmp.Or(d.ExpiresAt, other.ExpiresAt)
 	r := &f.registrar
 	r.Name = cmp.Or(r.Name, registrar.registrar.Name)
 	r.IANAID = cmp.Or(r.IANAID, registrar.registrar.IANAID)
@@ -143,12 +142,4 @@ func (f *facts) merge(registrar facts) {
 		have.Country, have.Email = cmp.Or(have.Country, c.Country), cmp.Or(have.Email, c.Email)
 		have.Redacted = have.Redacted && c.Redacted
 	}
-}
-
-// or returns the first date that is known.
-func or(a, b *time.Time) *time.Time {
-	if a != nil {
-		return a
-	}
-	return b
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"encoding/json"
 	"net/netip"
 	"time"
 
@@ -47,8 +48,8 @@ type Network struct {
 	ParentHandle string         `json:"parent_handle,omitempty" doc:"identifier of the block of which it is a part"`
 	Country      string         `json:"country,omitempty" doc:"country, by code; where the holder is, not the hosts"`
 	Status       []string       `json:"status" doc:"states of the registration, in the words of the registry"`
-	RegisteredAt *time.Time     `json:"registered_at,omitempty" doc:"when it was allocated"`
-	UpdatedAt    *time.Time     `json:"updated_at,omitempty" doc:"when the registration was last changed"`
+	RegisteredAt time.Time      `json:"registered_at,omitzero" doc:"when it was allocated"`
+	UpdatedAt    time.Time      `json:"updated_at,omitzero" doc:"when the registration was last changed"`
 }
 
 // An Organization holds a network.
@@ -56,6 +57,15 @@ type Organization struct {
 	Name    string `json:"name,omitempty" doc:"name"`
 	Handle  string `json:"handle,omitempty" doc:"the registry's identifier"`
 	Country string `json:"country,omitempty" doc:"country, by code or name"`
+
+	told bool // so that zeros are not absent
+}
+
+// UnmarshalJSON reads what is there, zeros included.
+func (o *Organization) UnmarshalJSON(data []byte) error {
+	type plain Organization
+	o.told = true
+	return json.Unmarshal(data, (*plain)(o))
 }
 
 // An ASN is an autonomous system (RFC 1930).

@@ -256,7 +256,7 @@ func TestSmallestNetwork(t *testing.T) {
 		n := readNetwork(strings.Join(blocks, ""), ip)
 		require.True(t, n.found)
 		require.Equal(t, "SMALL", n.facts.network.Name)
-		require.Equal(t, &ASN{Number: 2, Route: "8.8.8.0/24"}, n.facts.asn)
+		require.Equal(t, ASN{Number: 2, Route: "8.8.8.0/24"}, n.facts.asn)
 	}
 	require.False(t, readNetwork("inetnum: 0.0.0.0 - 255.255.255.255\nnetname: ALL\n", ip).found)
 }

@@ -13,8 +13,8 @@ import (
 // ipFacts are what the answers of a registry say of an address, whatever their protocol.
 type ipFacts struct {
 	network      Network
-	organization *Organization
-	asn          *ASN
+	organization Organization
+	asn          ASN
 	abuse        AbuseDesk
 	contacts     []IPContact
 	faults       int
@@ -45,7 +45,7 @@ func factsOfNetwork(o, autnum *object) ipFacts {
 		f.contacts = append(f.contacts, e.ipContact())
 	}
 	if len(o.origins) > 0 {
-		f.asn = &ASN{Number: o.origins[0]}
+		f.asn = ASN{Number: o.origins[0]}
 		if autnum != nil {
 			f.asn.Name = autnum.name
 		}
@@ -71,7 +71,7 @@ func (a *AbuseDesk) add(emails, phones []string) {
 
 // holder finds the organization that holds a network. At RIPE the role of registrant is also that of
 // maintainers, who may change the record; an organization goes before those.
-func holder(o *object) *Organization {
+func holder(o *object) Organization {
 	var best *entity
 	for i, e := range o.entities {
 		if e.depth > 0 || !e.hasRole("registrant") {
@@ -82,10 +82,10 @@ func holder(o *object) *Organization {
 		}
 	}
 	if best == nil {
-		return nil
+		return Organization{}
 	}
 	c := best.card
-	return &Organization{cmp.Or(c.name, c.organization, best.handle), best.handle, c.country}
+	return Organization{cmp.Or(c.name, c.organization, best.handle), best.handle, c.country, true}
 }
 
 func rankHolder(e entity) int {
@@ -112,7 +112,7 @@ func (e *ipEvidence) report(raw bool, ended time.Time) *IPReport {
 	f, verdict := e.facts, ipRules.Judge(e, ipTexts)
 	r := &IPReport{
 		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), Source: e.source, Registry: e.registry,
-		Purpose: e.purpose, Network: f.network, Organization: f.organization, ASN: f.asn, Abuse: f.abuse,
+		Purpose: diag.OrZero(e.purpose), Network: f.network, Organization: f.organization, ASN: f.asn, Abuse: f.abuse,
 		Contacts: append([]IPContact{}, f.contacts...), Referrals: e.referrals(), Timing: diag.NewTiming(e.now, ended),
 		Findings: verdict.Findings, Partial: !e.outcome.conclusive(),
 	}

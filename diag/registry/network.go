@@ -104,18 +104,18 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 	n.facts.network = Network{
 		CIDRs: prefixes(start, end), StartAddress: start.String(), EndAddress: end.String(), Name: name,
 		Handle: cmp.Or(o.get("nethandle"), o.get(o.class)), Type: cmp.Or(o.get("nettype"), o.get("status")),
-		ParentHandle: parent, Country: o.get("country"), RegisteredAt: dateOf(o.get("regdate", "created")).pointer(),
-		UpdatedAt: dateOf(o.get("updated", "last-modified", "changed")).pointer(),
+		ParentHandle: parent, Country: o.get("country"), RegisteredAt: dateOf(o.get("regdate", "created")).time,
+		UpdatedAt: dateOf(o.get("updated", "last-modified", "changed")).time,
 	}
-	n.facts.organization = nil
+	n.facts.organization = Organization{}
 	if name := o.get("owner", "organization", "org", "descr"); name != "" {
-		n.facts.organization = &Organization{Name: name, Handle: o.get("ownerid", "org")}
+		n.facts.organization = Organization{Name: name, Handle: o.get("ownerid", "org"), told: true}
 		if m := nameAndHandle().FindStringSubmatch(name); m != nil && o.class == "netrange" {
-			n.facts.organization = &Organization{Name: m[1], Handle: m[2]}
+			n.facts.organization = Organization{Name: m[1], Handle: m[2], told: true}
 		}
 	}
 	if number, ok := parseASN(o.get("originas", "aut-num")); ok {
-		n.facts.asn = &ASN{Number: number}
+		n.facts.asn = ASN{Number: number}
 	}
 }
 
@@ -171,13 +171,13 @@ func (n *networkRecord) route(o whoisObject, ip netip.Addr) {
 		return
 	}
 	n.origin = p.Masked()
-	n.facts.asn = &ASN{Number: number, Route: n.origin.String()}
+	n.facts.asn = ASN{Number: number, Route: n.origin.String()}
 }
 
 // holder finds the organization to which the network refers.
 func (n *networkRecord) holder(list []whoisObject) {
-	org := n.facts.organization
-	if org == nil {
+	org := &n.facts.organization
+	if *org == (Organization{}) {
 		return
 	}
 	for _, o := range list {

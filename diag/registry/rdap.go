@@ -95,12 +95,7 @@ func (o *object) readEvents(n node) {
 }
 
 // event returns when something happened, or nil.
-func (o *object) event(action string) *time.Time {
-	if t, ok := o.events[action]; ok {
-		return &t
-	}
-	return nil
-}
+func (o *object) event(action string) time.Time { return o.events[action] }
 
 // readEntities reads the entities of a node, and theirs.
 func (o *object) readEntities(n node, parent entity) {

@@ -110,8 +110,8 @@ func compareWHOIS(t *testing.T, o *object, text []byte) {
 	require.Equal(t, strings.TrimPrefix(r.registrar.AbusePhone, "tel:"), f.registrar.AbusePhone)
 	require.Equal(t, r.nameservers, f.nameservers)
 	require.Equal(t, r.statuses, f.statuses)
-	require.True(t, r.created.time.Equal(*f.dates.CreatedAt))
-	require.True(t, r.expires.time.Equal(*f.dates.ExpiresAt))
-	require.True(t, r.updated.time.Equal(*f.dates.UpdatedAt))
+	require.True(t, r.created.time.Equal(f.dates.CreatedAt))
+	require.True(t, r.expires.time.Equal(f.dates.ExpiresAt))
+	require.True(t, r.updated.time.Equal(f.dates.UpdatedAt))
 	require.True(t, bytes.Contains(text, []byte(f.contacts[0].Organization)))
 }

@@ -76,7 +76,7 @@ func TestTolerance(t *testing.T) {
 	require.Equal(t, []string{"active"}, o.statuses)
 	require.Equal(t, "https://rdap.example.net/domain/example.com", o.related())
 	require.Equal(t, "2020-01-02T01:04:05.678Z", o.event("registration").Format("2006-01-02T15:04:05.999Z"))
-	require.Nil(t, o.event("expiration"))
+	require.Zero(t, o.event("expiration"))
 	require.Equal(t, []string{"technical", "billing"}, o.redacted)
 	require.Equal(t, []DS{{1, 8, 2, "ab"}}, o.ds)
 	require.True(t, o.signed && o.signedKnown)
@@ -135,11 +135,11 @@ func TestHolder(t *testing.T) {
 		{"handle": "ORG-EX1-RIPE", "roles": ["registrant"],
 			"vcardArray": ["vcard", [["fn", {}, "text", "Example"], ["kind", {}, "text", "org"]]]}]}`))
 	require.NoError(t, err)
-	require.Equal(t, &Organization{Name: "Example", Handle: "ORG-EX1-RIPE"}, holder(o))
+	require.Equal(t, Organization{Name: "Example", Handle: "ORG-EX1-RIPE", told: true}, holder(o))
 	o.entities = o.entities[:2]
-	require.Equal(t, &Organization{Name: "Person", Handle: "EX1"}, holder(o))
+	require.Equal(t, Organization{Name: "Person", Handle: "EX1", told: true}, holder(o))
 	o.entities = o.entities[:1]
-	require.Equal(t, &Organization{Name: "EX-MNT", Handle: "EX-MNT"}, holder(o))
+	require.Equal(t, Organization{Name: "EX-MNT", Handle: "EX-MNT", told: true}, holder(o))
 	o.entities = nil
-	require.Nil(t, holder(o))
+	require.Zero(t, holder(o))
 }

@@ -56,14 +56,6 @@ type whoisDate struct {
 	time time.Time
 }
 
-// pointer returns the time, or nil if there is none.
-func (d whoisDate) pointer() *time.Time {
-	if d.time.IsZero() {
-		return nil
-	}
-	return &d.time
-}
-
 // A record is what a WHOIS server says of a domain.
 type record struct {
 	domain, handle             string

@@ -76,19 +76,19 @@ type IPRequest struct {
 // An IPReport is what the registry in charge says of an address.
 type IPReport struct {
 	diag.Text
-	IP           diag.IP       `json:"ip" doc:"the address"`
-	Version      int           `json:"version" enum:"4 6" doc:"version of the Internet Protocol: 4 or 6"`
-	Source       Source        `json:"source" doc:"where the data are from"`
-	Registry     Registry      `json:"registry" doc:"regional registry in charge"`
-	Purpose      *Purpose      `json:"special_purpose,omitempty" doc:"meaning of an address that nobody registers"`
-	Network      Network       `json:"network" doc:"smallest registered network that has the address"`
-	Organization *Organization `json:"organization,omitempty" doc:"who holds the network"`
-	ASN          *ASN          `json:"asn,omitempty" doc:"autonomous system of the network, as registered"`
-	Abuse        AbuseDesk     `json:"abuse" doc:"where to report abuse"`
-	Contacts     []IPContact   `json:"contacts" maxitems:"100" doc:"who is responsible for what"`
-	Referrals    []string      `json:"referrals" doc:"who led to the one with the answer: URLs for RDAP, hosts for WHOIS"`
-	Raw          string        `json:"raw,omitempty" doc:"answer as it came; with WHOIS the answers of all servers"`
-	Partial      bool          `json:"partial" doc:"whether the registry's answer could not be read"`
+	IP           diag.IP      `json:"ip" doc:"the address"`
+	Version      int          `json:"version" enum:"4 6" doc:"version of the Internet Protocol: 4 or 6"`
+	Source       Source       `json:"source" doc:"where the data are from"`
+	Registry     Registry     `json:"registry" doc:"regional registry in charge"`
+	Purpose      Purpose      `json:"special_purpose,omitzero" doc:"meaning of an address that nobody registers"`
+	Network      Network      `json:"network" doc:"smallest registered network that has the address"`
+	Organization Organization `json:"organization,omitzero" doc:"who holds the network"`
+	ASN          ASN          `json:"asn,omitzero" doc:"autonomous system of the network, as registered"`
+	Abuse        AbuseDesk    `json:"abuse" doc:"where to report abuse"`
+	Contacts     []IPContact  `json:"contacts" maxitems:"100" doc:"who is responsible for what"`
+	Referrals    []string     `json:"referrals" doc:"who led to the one with the answer: URLs for RDAP, hosts for WHOIS"`
+	Raw          string       `json:"raw,omitempty" doc:"answer as it came; with WHOIS the answers of all servers"`
+	Partial      bool         `json:"partial" doc:"whether the registry's answer could not be read"`
 	diag.Timing
 
 	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`

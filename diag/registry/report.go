@@ -25,10 +25,10 @@ func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 	if f.signedKnown {
 		r.DNSSEC.Signed = new(f.signed)
 	}
-	if f.dates.CreatedAt != nil {
-		r.AgeDays = new(max(0, days(e.now.Sub(*f.dates.CreatedAt))))
+	if !f.dates.CreatedAt.IsZero() {
+		r.AgeDays = new(max(0, days(e.now.Sub(f.dates.CreatedAt))))
 	}
-	if f.dates.ExpiresAt != nil {
+	if !f.dates.ExpiresAt.IsZero() {
 		r.DaysUntilExpiry = new(days(f.dates.ExpiresAt.Sub(e.now)))
 	}
 	if raw && e.protocol == rdap {

@@ -82,9 +82,9 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Code: "rdap.age.young", Severity: diag.Info, Ref: "RFC 9083 section 4.5",
 	Title: "Domain registered less than 30 days ago", Requirement: "The domain was registered more than 30 days ago",
 	Advice: "Warm the domain up: send little mail at first, and more as its reputation grows.",
-	When:   func(e *domainEvidence) bool { return isRegistered(e) && e.facts.dates.CreatedAt != nil },
+	When:   func(e *domainEvidence) bool { return isRegistered(e) && !e.facts.dates.CreatedAt.IsZero() },
 	Fails: func(e *domainEvidence) diag.Failures {
-		age := days(e.now.Sub(*e.facts.dates.CreatedAt))
+		age := days(e.now.Sub(e.facts.dates.CreatedAt))
 		return diag.FailIf(age < young, "The domain was registered %s ago. Mail receivers distrust new domains.", diag.Count(max(0, age), "day"))
 	},
 }, {
@@ -143,7 +143,7 @@ func expiring(after, atMost time.Duration) func(*domainEvidence) diag.Failures {
 	}
 }
 
-func hasExpiry(e *domainEvidence) bool   { return isRegistered(e) && e.facts.dates.ExpiresAt != nil }
+func hasExpiry(e *domainEvidence) bool   { return isRegistered(e) && !e.facts.dates.ExpiresAt.IsZero() }
 func hasStatuses(e *domainEvidence) bool { return isRegistered(e) && len(e.facts.statuses) > 0 }
 func hasInactive(e *domainEvidence) bool { return slices.ContainsFunc(e.facts.statuses, isInactive) }
 func isInactive(status string) bool      { return strings.EqualFold(status, "inactive") }

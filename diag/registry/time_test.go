@@ -100,7 +100,7 @@ func TestSlowSystem(t *testing.T) {
 		defer cancel()
 		r, err := (&Client{Bootstrap: b}).LookupIP(ctx, w.Env(), ipRequest)
 		require.NoError(t, err)
-		require.Equal(t, &ASN{Number: 64500}, r.ASN)
+		require.Equal(t, ASN{Number: 64500}, r.ASN)
 	})
 }
 

@@ -27,12 +27,12 @@ func (r *DomainReport) View() *view.View {
 		return v
 	}
 	v.Fact("registrar", cmp.Or(r.Registrar.Name, r.Registrar.URL), "rdap.registrar")
-	if at, n := r.Dates.ExpiresAt, r.DaysUntilExpiry; at != nil && n != nil {
-		v.Fact("ends", view.Days(*n, *at), "rdap.expiry")
+	if at, n := r.Dates.ExpiresAt, r.DaysUntilExpiry; n != nil {
+		v.Fact("ends", view.Days(*n, at), "rdap.expiry")
 	} else {
 		v.Fact("ends", "not known: the registry does not publish it")
 	}
-	if at, n := r.Dates.CreatedAt, r.AgeDays; at != nil && n != nil {
+	if at, n := r.Dates.CreatedAt, r.AgeDays; n != nil {
 		v.Fact("created", at.UTC().Format(time.DateOnly)+", "+age(*n), "rdap.age")
 	}
 	statuses := diag.Map(r.Statuses, func(s Status) string { return s.Code })
@@ -41,8 +41,8 @@ func (r *DomainReport) View() *view.View {
 	v.Fact("name servers", cmp.Or(diag.Series(servers, maxNamed), "none"), "rdap.nameservers")
 	v.Fact("dnssec", r.DNSSEC.text())
 	v.Fact("holder", r.holder())
-	if at, n := r.Dates.ExpiresAt, r.DaysUntilExpiry; at != nil && n != nil && len(v.Findings) == 0 {
-		v.Brief = view.Join(r.Registrar.Name, "ends in "+view.Days(*n, *at))
+	if at, n := r.Dates.ExpiresAt, r.DaysUntilExpiry; n != nil && len(v.Findings) == 0 {
+		v.Brief = view.Join(r.Registrar.Name, "ends in "+view.Days(*n, at))
 	}
 	return v
 }
@@ -85,7 +85,7 @@ func (r *DomainReport) holder() string {
 func (r *IPReport) View() *view.View {
 	v := view.OfText(r.IP.String(), r.Text, r.Findings)
 	v.Partial = r.Partial
-	if r.Purpose != nil {
+	if r.Purpose.Name != "" {
 		v.Fact("reserved for", r.Purpose.Name+" ("+r.Purpose.RFC+")", "ipwhois.address")
 		if !r.Purpose.GloballyReachable {
 			v.Fact("reachable", "not from the Internet")
@@ -93,18 +93,13 @@ func (r *IPReport) View() *view.View {
 	}
 	n := r.Network
 	cidrs := diag.Series(diag.Map(n.CIDRs, netip.Prefix.String), maxNamed)
-	if r.Purpose == nil {
+	if r.Purpose.Name == "" {
 		v.Fact("network", strings.TrimSpace(cidrs+" "+n.Name), "ipwhois.network", "ipwhois.registry")
 	}
-	holder := ""
-	if o := r.Organization; o != nil {
-		holder = cmp.Or(o.Name, o.Handle)
-		v.Fact("holder", holder)
-		v.Fact("country", cmp.Or(o.Country, n.Country))
-	} else {
-		v.Fact("country", n.Country)
-	}
-	if a := r.ASN; a != nil {
+	holder := cmp.Or(r.Organization.Name, r.Organization.Handle)
+	v.Fact("holder", holder)
+	v.Fact("country", cmp.Or(r.Organization.Country, n.Country))
+	if a := r.ASN; a != (ASN{}) {
 		v.Fact("as", strings.TrimSpace(fmt.Sprintf("AS%d %s %s", a.Number, a.Name, a.Route)))
 	}
 	if r.Source != fromNone {
@@ -112,7 +107,7 @@ func (r *IPReport) View() *view.View {
 		v.Fact("abuse", cmp.Or(diag.Series(abuse, maxNamed), "no contact"), "ipwhois.abuse")
 		v.Fact("registry", strings.ToUpper(string(r.Registry))+", by "+strings.ToUpper(string(r.Source)))
 	}
-	if n.RegisteredAt != nil {
+	if !n.RegisteredAt.IsZero() {
 		v.Fact("since", n.RegisteredAt.UTC().Format(time.DateOnly))
 	}
 	if len(v.Findings) == 0 && holder != "" {
