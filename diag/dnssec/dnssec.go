@@ -34,7 +34,7 @@ type Report struct {
 	Chain        []Zone            `json:"chain" doc:"the zones from the trust anchor down, then those to which aliases led"`
 	Answer       Answer            `json:"answer" doc:"the answer itself"`
 	Algorithms   []Algorithm       `json:"algorithms" doc:"algorithms of the keys, DS records and signatures of the chain"`
-	FirstFailure *ChainFault       `json:"first_failure,omitempty" doc:"the first link that does not hold; absent if the answer is secure or insecure"`
+	FirstFailure ChainFault        `json:"first_failure,omitzero" doc:"the first link that does not hold; absent if the answer is secure or insecure"`
 	diag.Timing
 	Findings        []diag.Finding        `json:"findings" doc:"what is wrong or remarkable, the worst first"`
 	Recommendations []diag.Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
@@ -190,7 +190,7 @@ func report(result *Result) *Report {
 		}
 	}
 	if result.Status == diag.Bogus || result.Status == diag.Indeterminate {
-		r.FirstFailure = result.Failure
+		r.FirstFailure = diag.OrZero(result.Failure)
 	}
 	return r
 }

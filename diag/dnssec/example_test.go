@@ -42,7 +42,7 @@ func ExampleCheck() {
 		for _, link := range report.Chain {
 			fmt.Println("  zone", link.Zone, "is", link.Status, "with", len(link.Keys), "keys")
 		}
-		if report.FirstFailure != nil {
+		if report.FirstFailure.Code != "" {
 			fmt.Println("  " + report.FirstFailure.Message)
 		}
 	}

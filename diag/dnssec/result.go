@@ -19,7 +19,7 @@ type Zone struct {
 	DS         []DS              `json:"ds" doc:"DS records in the parent zone; at most 32"`
 	Keys       []DNSKEY          `json:"dnskeys" doc:"keys of the zone; at most 32"`
 	Signatures []Signature       `json:"rrsigs" doc:"signatures over the DS and DNSKEY records, and over what the zone answered; at most 32"`
-	Denial     *Denial           `json:"denial,omitempty" doc:"proof of the zone, or of the parent zone, that something is not there"`
+	Denial     Denial            `json:"denial,omitzero" doc:"proof of the zone, or of the parent zone, that something is not there"`
 
 	publish string // DS records with which the parent zone would vouch for the keys
 }
@@ -195,6 +195,6 @@ func (z *Zone) deny(d *denials, f statusCause) {
 		}
 	}
 	if d.any() || d.failed != nil {
-		z.Denial = d.facts(f.status == diag.Secure || f.status == diag.Insecure)
+		z.Denial = *d.facts(f.status == diag.Secure || f.status == diag.Insecure)
 	}
 }

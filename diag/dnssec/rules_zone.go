@@ -121,7 +121,7 @@ func hasDS(r *Result) bool {
 }
 
 func hasNSEC3(r *Result) bool {
-	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return z.Denial != nil && z.Denial.Type == NSEC3 })
+	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return z.Denial.Type == NSEC3 })
 }
 
 // signingRules are about how the zones are signed.
@@ -176,7 +176,7 @@ var signingRules = diag.Rules[*Result]{{
 	Advice: "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers are ceasing to accept them.",
 	When:   hasNSEC3,
 	Fails: zones(true, func(z Zone) string {
-		if z.Denial == nil || z.Denial.Iterations == 0 {
+		if z.Denial.Iterations == 0 {
 			return ""
 		}
 		return fmt.Sprintf("The NSEC3 records of %s have %d additional iterations.", z.Zone, z.Denial.Iterations)

@@ -19,7 +19,7 @@ func (r *Report) View() *view.View {
 		status += ", though there are signatures"
 	}
 	v.Fact("status", status, "dnssec.ds", "dnssec.denial.optout")
-	if f := r.FirstFailure; f != nil {
+	if f := r.FirstFailure; f.Code != "" {
 		v.Fact("fails at", f.Zone+": "+f.Message, f.Code)
 	}
 	v.Fact("answer", r.Answer.text(r.Type.String()), "dnssec.answer")
@@ -126,8 +126,8 @@ func (z *Zone) due() string {
 	return view.Days(int(first.ExpiresInSeconds/86400), first.Expiration) + ": the first signature"
 }
 
-func (d *Denial) text() string {
-	if d == nil {
+func (d Denial) text() string {
+	if d.Type == "" {
 		return ""
 	}
 	text := strings.ToUpper(string(d.Type))

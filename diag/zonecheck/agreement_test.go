@@ -128,7 +128,7 @@ func compareVerdicts(t *testing.T, env *diag.Env, world string, agreed map[strin
 		require.NoError(t, err)
 		require.NotEqual(t, diag.Indeterminate, r.Status, "%s: %+v", world, r.FirstFailure)
 		reached = reached && keysHold(r)
-		if r.FirstFailure != nil && r.FirstFailure.Zone == "example.com" && ofSignature(r.FirstFailure.Message) {
+		if r.FirstFailure.Zone == "example.com" && ofSignature(r.FirstFailure.Message) {
 			said[r.FirstFailure.Message] = true
 		}
 		for _, z := range r.Chain {

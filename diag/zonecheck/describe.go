@@ -59,12 +59,12 @@ func (e *evidence) addressReport(ad *survey.Address) Address {
 	return r
 }
 
-func (e *evidence) soaReport() *SOA {
+func (e *evidence) soaReport() (r SOA) {
 	s := e.soa()
 	if s == nil {
-		return nil
+		return r
 	}
-	r := &SOA{
+	r = SOA{
 		MName: survey.BareName(s.Ns), RName: survey.BareName(s.Mbox), Serial: s.Serial, Refresh: s.Refresh,
 		Retry: s.Retry, Expire: s.Expire, Minimum: s.Minttl, TTL: s.Hdr.Ttl, Consistent: true, Serials: []uint32{},
 	}

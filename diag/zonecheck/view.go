@@ -46,7 +46,7 @@ func (r *Report) View() *view.View {
 		v.Fact("delegation", r.Delegation.text(), "zone.delegation", "zone.glue", "zone.parent")
 		v.Fact("spread", r.Diversity.text(), "zone.diversity")
 	}
-	if soa := r.SOA; soa != nil {
+	if soa := &r.SOA; len(soa.Serials) > 0 {
 		serial := fmt.Sprintf("%d on all servers", soa.Serial)
 		if !soa.Consistent {
 			serial = strings.Trim(fmt.Sprint(soa.Serials), "[]") + ": the SOA records differ"

@@ -24,7 +24,7 @@ type Report struct {
 	Zone        Zone         `json:"zone" doc:"what the zone says of itself"`
 	Delegation  Delegation   `json:"delegation" doc:"how the two agree"`
 	Nameservers []Nameserver `json:"nameservers" maxitems:"20" doc:"name servers, by name"`
-	SOA         *SOA         `json:"soa,omitempty" doc:"the SOA record, the newest if servers differ; absent if unknown"`
+	SOA         SOA          `json:"soa,omitzero" doc:"the SOA record, the newest if servers differ; absent if unknown"`
 	Diversity   Diversity    `json:"diversity" doc:"how the name servers are spread"`
 	Checks      []RuleResult `json:"checks" doc:"every rule that applied, with its result; then facts worth knowing"`
 	Summary     Summary      `json:"summary" doc:"the results, counted"`
