@@ -91,7 +91,7 @@ func (s *scoring) unsigned() bool {
 
 // tested is what SPF decides about the address that the request gave; empty if it gave none or that is not known.
 func (s *scoring) tested() eval.Outcome {
-	if s.spf.Result == nil || s.spf.Result.IPTest == nil {
+	if s.spf.Result == nil {
 		return ""
 	}
 	if state := s.spf.Result.State; state != diag.Valid && state != diag.Warned {

@@ -188,11 +188,11 @@ func (e *evidence) authorizedReport() Authorized {
 	return Authorized{v4[:min(len(v4), maxNetworks)], v6[:min(len(v6), maxNetworks)], e.authorized.Count4()}
 }
 
-func (e *evidence) ipTest() *IPTest {
+func (e *evidence) ipTest() IPTest {
 	if e.result == nil {
-		return nil
+		return IPTest{}
 	}
-	return &IPTest{
+	return IPTest{
 		IP: e.ip, Result: e.result.Outcome, MatchedTerm: clean(e.result.MatchedTerm),
 		MatchedDomain: clean(e.result.MatchedDomain), Explanation: e.result.Explanation,
 	}

@@ -34,7 +34,7 @@ type LookupReport struct {
 	Authorized   Authorized     `json:"authorized" doc:"hosts that pass, as far as that does not depend on the mail"`
 	LengthBytes  int            `json:"length_bytes" min:"0" doc:"length of the record"`
 	Providers    []Provider     `json:"providers" doc:"known services that are included"`
-	IPTest       *IPTest        `json:"ip_test,omitempty" doc:"what a receiver decides about the address"`
+	IPTest       IPTest         `json:"ip_test,omitzero" doc:"what a receiver decides about the address"`
 	Partial      bool           `json:"partial" doc:"whether something could not be learned"`
 }
 
@@ -95,7 +95,7 @@ type ValidateReport struct {
 	DNSLookups   Count          `json:"dns_lookups" doc:"DNS lookups of the terms of this record"`
 	LengthBytes  int            `json:"length_bytes" min:"0" doc:"length of the record"`
 	StringsCount int            `json:"strings_count" min:"0" doc:"character-strings that it has in quotes, or needs"`
-	IPTest       *IPTest        `json:"ip_test,omitempty" doc:"what the record says of the address"`
+	IPTest       IPTest         `json:"ip_test,omitzero" doc:"what the record says of the address"`
 }
 
 // Rules describes what is examined.

@@ -148,11 +148,7 @@ func validated(t *testing.T) []diag.Verdict {
 			}
 			r, err := Validate(req)
 			require.NoError(t, err)
-			result := ""
-			if r.IPTest != nil {
-				result = string(r.IPTest.Result)
-			}
-			got := fmt.Sprintf("%s %s %d %d %s %s", r.State, diagtest.Score(r.Verdict), r.DNSLookups.Count, r.StringsCount, result,
+			got := fmt.Sprintf("%s %s %d %d %s %s", r.State, diagtest.Score(r.Verdict), r.DNSLookups.Count, r.StringsCount, r.IPTest.Result,
 				join(seen.Add(r.Verdict)))
 			require.Equal(t, strings.TrimSpace(tt.want), strings.TrimSpace(got), "%+v", r.Findings)
 			require.True(t, r.DNSLookups.Estimated)

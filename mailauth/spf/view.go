@@ -103,7 +103,7 @@ func (a Authorized) text() string { return hostsText(a.IP4AddressCount, len(a.IP
 func hostsText(ip4 int64, ip6 int) string {
 	switch {
 	case ip4 == 1<<32:
-		return "the whole Internet"
+		return "the whole Internet may send"
 	case ip4 == 0 && ip6 == 0:
 		return "no hosts"
 	case ip6 == 0:
@@ -129,8 +129,8 @@ func alone(q eval.Qualifier) string {
 	return string(q) + "all"
 }
 
-func (t *IPTest) text() string {
-	if t == nil {
+func (t IPTest) text() string {
+	if t.Result == "" {
 		return ""
 	}
 	return strings.TrimSpace(t.IP.String() + ": " + string(t.Result) + " " + t.MatchedTerm)
