@@ -94,7 +94,7 @@ func forged(r dkim.Result) bool { ok := r.Cryptographic(); return ok != nil && !
 func checkPolicy(t *testing.T, name string, r dkim.Result) {
 	s := r.Signature
 	refused := s.Algorithm == "rsa-sha1" || s.Version != "1" ||
-		r.Key != nil && r.Key.Type == dkim.RSA && r.PublicKey != nil && r.PublicKey.SizeBits < 1024
+		r.Key != nil && r.Key.Type == dkim.RSA && r.PublicKey.Algorithm != "" && r.PublicKey.SizeBits < 1024
 	if refused {
 		assert.NotEqual(t, dkim.Pass, r.Result, name)
 	}
@@ -113,8 +113,8 @@ func TestConformanceStalwart(t *testing.T) {
 		for i, r := range tt.verify(t).Signatures {
 			assert.True(t, verifies(r), "%s: %s", tt.name, r.Reason)
 			options := dkim.Options{}
-			if r.SignedAt != nil { // else nothing says when it was signed
-				options.At = *r.SignedAt
+			if !r.SignedAt.IsZero() { // else nothing says when it was signed
+				options.At = r.SignedAt
 			}
 			v, err := dkim.Verify(t.Context(), tt.dns.env(), []byte(tt.text), options)
 			require.NoError(t, err)

@@ -13,7 +13,7 @@ type KeyFields struct {
 	Valid           bool                `json:"valid" doc:"whether verifiers use the key"`
 	Version         string              `json:"version,omitempty" doc:"version of the record" example:"DKIM1"`
 	KeyType         KeyType             `json:"key_type" doc:"type of the key that the record names"`
-	PublicKey       *pki.PublicKey      `json:"public_key,omitempty" doc:"the key, if it can be read"`
+	PublicKey       pki.PublicKey       `json:"public_key,omitzero" doc:"the key, if it can be read"`
 	PublicKeyBase64 string              `json:"public_key_base64,omitempty" doc:"the key in base64, without white space"`
 	HashAlgorithms  []string            `json:"hash_algorithms" doc:"hash algorithms that may be used; all if empty"`
 	ServiceTypes    []string            `json:"service_types" doc:"what the key may be used for; * is everything"`
@@ -37,7 +37,7 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 		}
 	}
 	f := KeyFields{
-		Valid: v.State == diag.Valid || v.State == diag.Warned, Version: clean(k.Version), KeyType: k.Type, PublicKey: k.Details,
+		Valid: v.State == diag.Valid || v.State == diag.Warned, Version: clean(k.Version), KeyType: k.Type, PublicKey: diag.OrZero(k.Details),
 		HashAlgorithms: cleanAll(k.Hashes), ServiceTypes: cleanAll(k.Services), Flags: cleanAll(k.Flags), Testing: k.Testing(),
 		StrictIdentity: k.Strict(), Revoked: k.Revoked, Notes: clean(k.Notes), ParsedTags: k.List.Parsed(),
 		LengthBytes: len(k.List.Text), StringsCount: len(e.found.Strings),

@@ -41,19 +41,19 @@ type Result struct {
 	Reason      string `json:"reason,omitempty" doc:"why the result is not pass, in a sentence"`
 	Cause       Cause  `json:"cause,omitempty" doc:"what the reason says, as a code"`
 
-	Algorithm        string         `json:"algorithm,omitempty" doc:"algorithms of key and hash (a=)" example:"rsa-sha256"`
-	Canonicalization string         `json:"canonicalization" doc:"of the header and of the body" example:"relaxed/relaxed"`
-	SignedAt         *time.Time     `json:"signed_at,omitempty" doc:"when the message was signed (t=)"`
-	ExpiresAt        *time.Time     `json:"expires_at,omitempty" doc:"when the signature expires (x=)"`
-	BodyLength       *int64         `json:"body_length,omitempty" min:"0" doc:"signed bytes of the body (l=); all if absent"`
-	UnsignedBytes    int64          `json:"unsigned_bytes" min:"0" doc:"bytes of the body after the signed ones"`
-	Fields           []SignedField  `json:"signed_fields" doc:"header fields that h= names; at most 100"`
-	Unsigned         []string       `json:"unsigned_fields" doc:"important header fields that h= does not name"`
-	Issues           []Issue        `json:"issues" doc:"what speaks against the signature apart from cryptography"`
-	KeyName          string         `json:"key_name,omitempty" doc:"where the key is looked up"`
-	KeyRecord        string         `json:"key_record,omitempty" doc:"the record of the key, if there is exactly one"`
-	PublicKey        *pki.PublicKey `json:"public_key,omitempty" doc:"the key"`
-	Testing          bool           `json:"testing" doc:"whether the domain says that it is testing DKIM"`
+	Algorithm        string        `json:"algorithm,omitempty" doc:"algorithms of key and hash (a=)" example:"rsa-sha256"`
+	Canonicalization string        `json:"canonicalization" doc:"of the header and of the body" example:"relaxed/relaxed"`
+	SignedAt         time.Time     `json:"signed_at,omitzero" doc:"when the message was signed (t=)"`
+	ExpiresAt        time.Time     `json:"expires_at,omitzero" doc:"when the signature expires (x=)"`
+	BodyLength       *int64        `json:"body_length,omitempty" min:"0" doc:"signed bytes of the body (l=); all if absent"`
+	UnsignedBytes    int64         `json:"unsigned_bytes" min:"0" doc:"bytes of the body after the signed ones"`
+	Fields           []SignedField `json:"signed_fields" doc:"header fields that h= names; at most 100"`
+	Unsigned         []string      `json:"unsigned_fields" doc:"important header fields that h= does not name"`
+	Issues           []Issue       `json:"issues" doc:"what speaks against the signature apart from cryptography"`
+	KeyName          string        `json:"key_name,omitempty" doc:"where the key is looked up"`
+	KeyRecord        string        `json:"key_record,omitempty" doc:"the record of the key, if there is exactly one"`
+	PublicKey        pki.PublicKey `json:"public_key,omitzero" doc:"the key"`
+	Testing          bool          `json:"testing" doc:"whether the domain says that it is testing DKIM"`
 
 	Key       *Key       `json:"-"` // as it was read; nil if there is none
 	Signature *Signature `json:"-"` // the tags with their positions

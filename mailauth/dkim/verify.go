@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -32,7 +33,7 @@ func (r *Result) judge(c *Checker, at time.Time, cut bool) {
 	if p := check.Key; p != nil {
 		r.Key, r.KeyRecord = p.Key, clean(p.Record)
 		if p.Key != nil {
-			r.PublicKey, r.Testing = p.Key.Details, p.Key.Testing()
+			r.PublicKey, r.Testing = diag.OrZero(p.Key.Details), p.Key.Testing()
 		}
 	}
 	r.Issues = s.issues(c, check, at)
@@ -57,7 +58,7 @@ func (r *Result) describe(c *Checker) {
 	r.Domain, r.Selector, r.Identity = s.Domain.String(), s.Selector, clean(s.Identity)
 	r.Algorithm = clean(s.Algorithm)
 	r.Canonicalization = clean(string(s.Header) + "/" + string(s.Body))
-	r.SignedAt, r.ExpiresAt, r.BodyLength = s.Time, s.Expires, s.Length
+	r.SignedAt, r.ExpiresAt, r.BodyLength = diag.OrZero(s.Time), diag.OrZero(s.Expires), s.Length
 	if !s.KeyName.IsZero() {
 		r.KeyName = s.KeyName.String()
 	}

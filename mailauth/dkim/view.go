@@ -60,10 +60,10 @@ func (k *KeyFields) facts(v *view.View, found bool) {
 
 // key is the key in words.
 func (k *KeyFields) key() string {
-	switch p := k.PublicKey; {
+	switch p := &k.PublicKey; {
 	case k.Revoked:
 		return "revoked"
-	case p != nil:
+	case p.Algorithm != "":
 		return p.Short()
 	case k.KeyType == unknownType:
 		return "of unknown type"
