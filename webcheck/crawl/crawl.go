@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -42,21 +43,21 @@ type Report struct {
 	FinalURL   diag.URL    `json:"final_url" doc:"where the redirects ended"`
 	StatusCode int         `json:"status_code,omitempty" doc:"status of the last answer; absent if there was none"`
 	Hops       []fetch.Hop `json:"hops" maxitems:"11" doc:"requests for the page, in order"`
-	Timings    *Timings    `json:"timings,omitempty" doc:"how long the last request took"`
-	Size       *Size       `json:"size,omitempty" doc:"size of the page"`
+	Timings    Timings     `json:"timings,omitzero" doc:"how long the last request took"`
+	Size       Size        `json:"size,omitzero" doc:"size of the page"`
 
 	ContentType string         `json:"content_type,omitempty" doc:"media type of the page"`
 	Charset     string         `json:"charset,omitempty" doc:"encoding of the page" example:"utf-8"`
 	Language    string         `json:"language,omitempty" doc:"language that the page states" example:"en"`
 	Robots      RobotsReport   `json:"robots" doc:"what crawlers may do"`
-	Metadata    *Metadata      `json:"metadata,omitempty" doc:"what the page says of itself"`
+	Metadata    Metadata       `json:"metadata,omitzero" doc:"what the page says of itself"`
 	Structured  []Item         `json:"structured_data" maxitems:"100" doc:"structured data"`
 	Headings    []Heading      `json:"headings" maxitems:"500" doc:"headings in the order of the page"`
-	Links       *Links         `json:"links,omitempty" doc:"links"`
-	Images      *Images        `json:"images,omitempty" doc:"images"`
+	Links       Links          `json:"links,omitzero" doc:"links"`
+	Images      Images         `json:"images,omitzero" doc:"images"`
 	Scripts     *int           `json:"scripts_count,omitempty" min:"0" doc:"scripts, inline ones too"`
 	Stylesheets *int           `json:"stylesheets_count,omitempty" min:"0" doc:"linked style sheets"`
-	Text        *TextReport    `json:"text,omitempty" doc:"visible text"`
+	Text        TextReport     `json:"text,omitzero" doc:"visible text"`
 	Security    SecurityReport `json:"security" doc:"how the page and what it loads are transported"`
 
 	diag.Verdict
@@ -71,6 +72,15 @@ type Timings struct {
 	TLSMS     int64 `json:"tls_ms" min:"0" doc:"for the TLS handshake"`
 	TTFBMS    int64 `json:"ttfb_ms" min:"0" doc:"from the request to the first byte of the answer"`
 	TotalMS   int64 `json:"total_ms" min:"0" doc:"of all that, and of the body"`
+
+	told bool // so that zeros are not absent
+}
+
+// UnmarshalJSON reads what is there, zeros included.
+func (t *Timings) UnmarshalJSON(data []byte) error {
+	type plain Timings
+	t.told = true
+	return json.Unmarshal(data, (*plain)(t))
 }
 
 // Size is that of a page.
@@ -101,10 +111,10 @@ type RobotsReport struct {
 type Metadata struct {
 	Title               string              `json:"title,omitempty" doc:"of the title element"`
 	TitleLength         int                 `json:"title_length" min:"0" doc:"length of the title"`
-	TitleFallback       *Fallback           `json:"title_fallback,omitempty" doc:"what crawlers show instead, if there is no title"`
+	TitleFallback       Fallback            `json:"title_fallback,omitzero" doc:"what crawlers show instead, if there is no title"`
 	Description         string              `json:"description,omitempty" doc:"of the meta element"`
 	DescriptionLength   int                 `json:"description_length" min:"0" doc:"length of the description"`
-	DescriptionFallback *Fallback           `json:"description_fallback,omitempty" doc:"what previews show instead, if there is no description"`
+	DescriptionFallback Fallback            `json:"description_fallback,omitzero" doc:"what previews show instead, if there is no description"`
 	Canonical           string              `json:"canonical,omitempty" doc:"URL that the page says is its own"`
 	Viewport            string              `json:"viewport,omitempty" doc:"of the meta element"`
 	Author              string              `json:"author,omitempty" doc:"of the meta element"`
@@ -176,6 +186,15 @@ type Images struct {
 type TextReport struct {
 	Words   int `json:"words" min:"0" doc:"words by the rules of Unicode (UAX 29)"`
 	Percent int `json:"text_to_html_percent" min:"0" max:"100" doc:"share of visible text in the HTML"`
+
+	told bool // so that zeros are not absent
+}
+
+// UnmarshalJSON reads what is there, zeros included.
+func (t *TextReport) UnmarshalJSON(data []byte) error {
+	type plain TextReport
+	t.told = true
+	return json.Unmarshal(data, (*plain)(t))
 }
 
 // SecurityReport says how the page and what it loads are transported.
@@ -225,16 +244,16 @@ func (e *evidence) report(ended time.Time) *Report {
 	if h := e.final(); h != nil {
 		r.StatusCode, r.ContentType = h.StatusCode, e.mediaType
 		t := e.result.Timing
-		r.Timings = &Timings{t.DNS.Milliseconds(), t.Connect.Milliseconds(), t.TLS.Milliseconds(),
-			t.FirstByte.Milliseconds(), t.Total.Milliseconds()}
-		r.Size = &Size{HTMLBytes: int64(len(e.result.Body)), TransferBytes: e.result.TransferBytes,
+		r.Timings = Timings{t.DNS.Milliseconds(), t.Connect.Milliseconds(), t.TLS.Milliseconds(),
+			t.FirstByte.Milliseconds(), t.Total.Milliseconds(), true}
+		r.Size = Size{HTMLBytes: int64(len(e.result.Body)), TransferBytes: e.result.TransferBytes,
 			Encoding: clip(e.result.Encoding, 100), Truncated: e.result.Truncated, CrawlerLimitBytes: e.agent.limit,
 			OverCrawlerLimit: e.overLimit()}
 	}
 	if e.page != nil {
 		e.describe(r)
 	} else if h := e.final(); h != nil && e.result.Err == nil && len(e.result.Body) == 0 && slices.Contains(htmlTypes, e.mediaType) {
-		r.Text = &TextReport{}
+		r.Text = TextReport{told: true}
 	}
 	return r
 }

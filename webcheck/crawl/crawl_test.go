@@ -392,7 +392,7 @@ func TestNoWords(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTPS("example.com", site{})
 	r := check(t, w, Request{})
-	require.NotNil(t, r.Text)
+	require.NotZero(t, r.Text)
 	require.Zero(t, r.Text.Words)
 }
 

@@ -55,31 +55,31 @@ func (e *evidence) describe(r *Report) {
 	})
 	r.Headings = diag.Map(p.Headings, func(h page.Heading) Heading { return Heading{h.Level, clip(h.Text, maxValue)} })
 	r.Links = links(p)
-	r.Images = &Images{Count: p.Counts.Images, MissingAltCount: p.Counts.MissingAlt, MissingAlt: []string{}}
+	r.Images = Images{Count: p.Counts.Images, MissingAltCount: p.Counts.MissingAlt, MissingAlt: []string{}}
 	for _, i := range p.Images {
 		if !i.HasAlt && len(r.Images.MissingAlt) < maxMissingAlt {
 			r.Images.MissingAlt = append(r.Images.MissingAlt, clip(i.Raw, maxValue))
 		}
 	}
 	r.Scripts, r.Stylesheets = &p.Counts.Scripts, &p.Counts.Stylesheets
-	r.Text = &TextReport{Words: e.words}
+	r.Text = TextReport{Words: e.words, told: true}
 	if n := len(e.result.Body); n > 0 {
 		r.Text.Percent = min(100, 100*p.TextBytes/n)
 	}
 	r.Security.Mixed = append(r.Security.Mixed, e.mixed...)
 }
 
-func (e *evidence) metadata() *Metadata {
+func (e *evidence) metadata() Metadata {
 	p := e.page
-	m := &Metadata{Hreflang: []Hreflang{}, OpenGraph: p.OpenGraph(), Twitter: p.Twitter(), Feeds: []string{}}
+	m := Metadata{Hreflang: []Hreflang{}, OpenGraph: p.OpenGraph(), Twitter: p.Twitter(), Feeds: []string{}}
 	m.Title = e.title()
 	m.Description = e.meta1("description")
 	m.TitleLength, m.DescriptionLength = utf8.RuneCountInString(m.Title), utf8.RuneCountInString(m.Description)
 	if m.Title == "" {
 		m.TitleFallback = e.fallback("og:title", "twitter:title")
 		for _, h := range p.Headings {
-			if m.TitleFallback == nil && h.Level == 1 && h.Text != "" {
-				m.TitleFallback = &Fallback{h.Text, "h1"}
+			if m.TitleFallback.Source == "" && h.Level == 1 && h.Text != "" {
+				m.TitleFallback = Fallback{h.Text, "h1"}
 			}
 		}
 	}
@@ -112,18 +112,18 @@ func (e *evidence) meta1(name string) string {
 	return clip(strings.Join(strings.Fields(s), " "), maxValue)
 }
 
-func (e *evidence) fallback(names ...string) *Fallback {
+func (e *evidence) fallback(names ...string) Fallback {
 	for _, name := range names {
 		prefix, _, _ := strings.Cut(name, ":")
 		if all := e.page.Properties(prefix + ":")[name]; len(all) > 0 && all[0] != "" {
-			return &Fallback{clip(all[0], maxValue), name}
+			return Fallback{clip(all[0], maxValue), name}
 		}
 	}
-	return nil
+	return Fallback{}
 }
 
-func links(p *page.Page) *Links {
-	l := &Links{InternalCount: p.Links.Internal, ExternalCount: p.Links.External, OtherCount: p.Links.Other,
+func links(p *page.Page) Links {
+	l := Links{InternalCount: p.Links.Internal, ExternalCount: p.Links.External, OtherCount: p.Links.Other,
 		NofollowCount: p.Links.NoFollow, UGCCount: p.Links.UGC, SponsoredCount: p.Links.Sponsored, Items: []Link{}}
 	for _, a := range p.Anchors[:min(len(p.Anchors), maxLinks)] {
 		item := Link{URL: a.URL, Text: a.Text, Kind: string(a.Kind), Rel: a.Rel,

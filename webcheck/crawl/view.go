@@ -19,16 +19,16 @@ func (r *Report) View() *view.View {
 	if len(r.Hops) > 0 || r.Robots.Allowed != nil {
 		v.Fact("crawlers", r.Robots.text(), "crawl.robots", "crawl.index", "crawl.wall")
 	}
-	if m := r.Metadata; m != nil {
+	if m := r.Metadata; m.Feeds != nil {
 		v.Fact("title", orNone(m.Title, m.TitleFallback), "crawl.title")
 		v.Fact("description", orNone(m.Description, m.DescriptionFallback), "crawl.description")
 		v.Fact("canonical", m.Canonical, "crawl.canonical")
 	}
-	if t := r.Text; t != nil {
+	if t := r.Text; t.told {
 		v.Fact("text", view.Join(diag.Count(t.Words, "word"), r.Size.text()), "crawl.body", "crawl.size")
 	}
 	v.Fact("links", r.Links.text(), "crawl.link")
-	if i := r.Images; i != nil {
+	if i := r.Images; i.MissingAlt != nil {
 		v.Fact("images", fmt.Sprintf("%d, %d without alt", i.Count, i.MissingAltCount), "crawl.image")
 	}
 	if len(r.Hops) == 1 && r.FinalURL == r.URL && len(r.Headings) > 0 {
@@ -36,7 +36,7 @@ func (r *Report) View() *view.View {
 	} else if len(r.Hops) > 1 {
 		v.Draw(fetch.Chain(r.Hops, r.FinalURL.String(), fetch.Error{}))
 	}
-	if v.Mark() == view.Good && r.Text != nil {
+	if v.Mark() == view.Good && r.Text.told {
 		v.Brief = view.Join(fmt.Sprint(r.StatusCode),
 			may(r.Robots.Indexable, "indexable", "not indexable"), diag.Count(r.Text.Words, "word"))
 	}
@@ -60,11 +60,11 @@ func outline(headings []Heading) view.Drawing {
 }
 
 // orNone is what the page says of itself, or what is shown in its place.
-func orNone(said string, instead *Fallback) string {
+func orNone(said string, instead Fallback) string {
 	switch {
 	case said != "":
 		return diag.Clip(said, maxShown)
-	case instead != nil:
+	case instead.Source != "":
 		return fmt.Sprintf("none; shown instead: %s (%s)", diag.Clip(instead.Value, maxShown), instead.Source)
 	}
 	return "none"
@@ -90,8 +90,8 @@ func may(allowed *bool, yes, no string) string {
 	return no
 }
 
-func (l *Links) text() string {
-	if l == nil {
+func (l Links) text() string {
+	if l.Items == nil {
 		return ""
 	}
 	s := fmt.Sprintf("%d internal, %d external", l.InternalCount, l.ExternalCount)
@@ -101,8 +101,8 @@ func (l *Links) text() string {
 	return s
 }
 
-func (s *Size) text() string {
-	if s == nil {
+func (s Size) text() string {
+	if s.CrawlerLimitBytes == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("%d KB of HTML", (s.HTMLBytes+1023)/1024)
