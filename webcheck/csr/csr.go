@@ -35,17 +35,17 @@ type Report struct {
 	Valid   bool    `json:"valid" doc:"whether there is a request, and nothing worse than a warning was found"`
 	Outcome Outcome `json:"verdict" doc:"compliant: nothing is wrong; warning: usable; non_compliant: public authorities refuse it; invalid: there is no request that can be read"`
 	diag.Text
-	Subject    *pki.Name      `json:"subject,omitempty" doc:"who the request says that it is from"`
-	SAN        *pki.SAN       `json:"san,omitempty" doc:"names of the extension subjectAltName, as they stand; at most 1000 of each type"`
-	Names      []Name         `json:"names" maxitems:"1000" doc:"each name, judged; without a subjectAltName the common name"`
-	PublicKey  *pki.PublicKey `json:"public_key,omitempty" doc:"the public key"`
-	SPKISHA256 string         `json:"spki_sha256,omitempty" doc:"SHA-256 of the SubjectPublicKeyInfo, in hex"`
-	SPKIPin    string         `json:"spki_pin_base64,omitempty" doc:"the same in Base64, as pins have it"`
-	WeakKey    *WeakKey       `json:"weak_key,omitempty" doc:"what is known about weaknesses of the key"`
-	Signature  *Signature     `json:"signature,omitempty" doc:"the signature of the request"`
-	Extensions *Extensions    `json:"requested_extensions,omitempty" doc:"extensions that are asked for, beside the names"`
-	Challenge  bool           `json:"challenge_password_present" doc:"whether there is a challenge password, which is not shown"`
-	Compliance []Compliance   `json:"compliance" doc:"each requirement that applies, in the order of the rules"`
+	Subject    pki.Name      `json:"subject,omitzero" doc:"who the request says that it is from"`
+	SAN        pki.SAN       `json:"san,omitzero" doc:"names of the extension subjectAltName, as they stand; at most 1000 of each type"`
+	Names      []Name        `json:"names" maxitems:"1000" doc:"each name, judged; without a subjectAltName the common name"`
+	PublicKey  pki.PublicKey `json:"public_key,omitzero" doc:"the public key"`
+	SPKISHA256 string        `json:"spki_sha256,omitempty" doc:"SHA-256 of the SubjectPublicKeyInfo, in hex"`
+	SPKIPin    string        `json:"spki_pin_base64,omitempty" doc:"the same in Base64, as pins have it"`
+	WeakKey    WeakKey       `json:"weak_key,omitzero" doc:"what is known about weaknesses of the key"`
+	Signature  Signature     `json:"signature,omitzero" doc:"the signature of the request"`
+	Extensions Extensions    `json:"requested_extensions,omitzero" doc:"extensions that are asked for, beside the names"`
+	Challenge  bool          `json:"challenge_password_present" doc:"whether there is a challenge password, which is not shown"`
+	Compliance []Compliance  `json:"compliance" doc:"each requirement that applies, in the order of the rules"`
 
 	Recommendations []diag.Recommendation `json:"recommendations" doc:"what to do, the most urgent first; suggested values are commands"`
 	Findings        []diag.Finding        `json:"findings" doc:"what is wrong or remarkable, the worst first"`
@@ -150,15 +150,15 @@ func (e *evidence) report() *Report {
 	}
 	c := e.csr
 	sum := sha256.Sum256(c.Key.SPKI)
-	r.Subject, r.SAN, r.PublicKey, r.Challenge = &c.Subject, c.san(), &e.key, c.Challenge
+	r.Subject, r.SAN, r.PublicKey, r.Challenge = c.Subject, c.san(), e.key, c.Challenge
 	r.Names = append(r.Names, e.names...)
 	r.SPKISHA256, r.SPKIPin = hex.EncodeToString(sum[:]), base64.StdEncoding.EncodeToString(sum[:])
-	r.WeakKey = &WeakKey{e.key.Weak, e.ordered}
-	r.Signature = &Signature{Algorithm: c.Algorithm.Name, Weak: c.Algorithm.Weak}
+	r.WeakKey = WeakKey{e.key.Weak, e.ordered}
+	r.Signature = Signature{Algorithm: c.Algorithm.Name, Weak: c.Algorithm.Weak}
 	if e.validity != pki.Unchecked {
 		r.Signature.Valid = new(e.validity == pki.GoodMatch)
 	}
-	r.Extensions = &Extensions{
+	r.Extensions = Extensions{
 		KeyUsage: append([]string{}, c.KeyUsage...), ExtKeyUsage: append([]string{}, c.ExtKeyUsage...), Constraints: c.Constraints,
 		MustStaple: c.MustStaple, Others: c.others(),
 	}
@@ -167,8 +167,8 @@ func (e *evidence) report() *Report {
 }
 
 // san lists the names as they stand.
-func (c *contents) san() *pki.SAN {
-	san := &pki.SAN{DNS: []string{}, IP: []netip.Addr{}, Email: []string{}, URI: []string{}}
+func (c *contents) san() pki.SAN {
+	san := pki.SAN{DNS: []string{}, IP: []netip.Addr{}, Email: []string{}, URI: []string{}}
 	add := func(list *[]string, s string) {
 		if len(*list) < pki.MaxNames {
 			*list = append(*list, text(s))

@@ -184,7 +184,7 @@ func TestParse(t *testing.T) {
 				require.False(t, told && rec.SuggestedValue == "", "there is no command: %s", rec.Detail)
 			}
 			require.Equal(t, r.Valid, r.Outcome == compliant || r.Outcome == warned)
-			require.Equal(t, r.Outcome == invalid, r.PublicKey == nil && r.SPKISHA256 == "")
+			require.Equal(t, r.Outcome == invalid, r.PublicKey.Algorithm == "" && r.SPKISHA256 == "")
 		})
 	}
 	for _, r := range listed(t) {

@@ -14,7 +14,7 @@ func (r *Report) View() *view.View {
 	subject := "signing request"
 	if len(r.Names) > 0 {
 		subject = r.Names[0].Value
-	} else if r.Subject != nil && r.Subject.Short() != "" {
+	} else if r.Subject.Short() != "" {
 		subject = r.Subject.Short()
 	}
 	v := view.Of(subject, diag.Verdict{
@@ -25,14 +25,12 @@ func (r *Report) View() *view.View {
 		v.State = diag.Bad
 	}
 	v.Fact("names", diag.Series(diag.Map(r.Names, func(n Name) string { return n.Value }), 4), "csr.names", "csr.cn")
-	if r.Subject != nil {
-		v.Fact("subject", diag.Clip(r.Subject.Raw, maxShown), "csr.subject")
-	}
-	if r.PublicKey != nil {
+	v.Fact("subject", diag.Clip(r.Subject.Raw, maxShown), "csr.subject")
+	if r.PublicKey.Algorithm != "" {
 		v.Fact("key", r.PublicKey.Short(), "csr.key")
 	}
 	v.Fact("weaknesses", r.WeakKey.text(), "csr.key")
-	if s := r.Signature; s != nil {
+	if s := &r.Signature; s.Algorithm != "" {
 		v.Fact("signature", s.text(), "csr.signature")
 	}
 	v.Fact("asks for", r.Extensions.text(), "csr.usage", "csr.purpose", "csr.constraints", "csr.staple")
@@ -54,7 +52,7 @@ func (r *Report) View() *view.View {
 		v.Fact("requirements", fmt.Sprintf("%d of %d met", met, len(r.Compliance)))
 	}
 	v.Draw(d)
-	if v.Mark() == view.Good && r.PublicKey != nil {
+	if v.Mark() == view.Good && r.PublicKey.Algorithm != "" {
 		v.Brief = view.Join(diag.Series(diag.Map(r.Names, func(n Name) string { return n.Value }), 2), r.PublicKey.Short())
 	}
 	return v
@@ -64,8 +62,8 @@ func (r *Report) View() *view.View {
 const maxShown = 160
 
 // text says which weaknesses were looked for.
-func (w *WeakKey) text() string {
-	if w == nil {
+func (w WeakKey) text() string {
+	if w.Checks == nil {
 		return ""
 	}
 	var found []string
@@ -95,10 +93,7 @@ func (s *Signature) text() string {
 }
 
 // text names the extensions that are asked for.
-func (x *Extensions) text() string {
-	if x == nil {
-		return ""
-	}
+func (x Extensions) text() string {
 	list := append(append([]string{}, x.ExtKeyUsage...), x.KeyUsage...)
 	if x.MustStaple {
 		list = append(list, "OCSP stapling")
