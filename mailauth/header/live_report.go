@@ -36,7 +36,7 @@ func (a *analysis) report() Live {
 		r.SPF, r.SPFHELO = spfReport(l, l.SPF, identity), spfReport(l, l.HELO, helo)
 	}
 	for _, s := range l.DKIM.Signatures {
-		expired := s.ExpiresAt != nil && s.ExpiresAt.Before(l.Now)
+		expired := !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(l.Now)
 		r.DKIM = append(r.DKIM, DKIMResult{s, l.Aligned(policy.DKIM, s.Domain), expired})
 	}
 	r.Recorded = append(r.Recorded, a.comparisons()...)

@@ -54,8 +54,8 @@ func (a *analysis) saySigned(c *Conclusion) {
 	if open := unsigned(s); open != "" {
 		c.say("The signature does not cover %s, which anyone may have changed or added.", open)
 	}
-	if s.ExpiresAt != nil && s.ExpiresAt.Before(l.Now) {
-		c.say("Its signature expired on %s; when the message was received, on %s, it was valid.", day(*s.ExpiresAt), day(l.At))
+	if !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(l.Now) {
+		c.say("Its signature expired on %s; when the message was received, on %s, it was valid.", day(s.ExpiresAt), day(l.At))
 	}
 }
 

@@ -111,7 +111,7 @@ func (e end) same(o end) bool { return e.kind == o.kind && e.subject == o.subjec
 // learn is what a part of a run says, that about mail with each of its own parts.
 func learn(p target.Part, now time.Time) []kept {
 	k := kept{check: p.Name, of: p.Name, state: p.View.State, score: p.View.Score}
-	k.read(p.Report(), slices.Concat(p.View.Findings, p.View.Better), now)
+	k.read(p.Report(), p.View.Findings, now)
 	r, ok := p.Report().(*domaincheck.Report)
 	if !ok {
 		return []kept{k}
@@ -142,34 +142,42 @@ func share[R any](check string, p *compose.Part[R], now time.Time) []kept {
 		return nil
 	}
 	k := kept{check: check, of: "mail", state: p.State, score: p.Score}
-	if k.read(nil, p.Findings, now); p.Result != nil {
-		k.read(p.Result, nil, now)
+	var report any
+	if p.Result != nil {
+		report = p.Result
 	}
+	k.read(report, p.Findings, now)
 	return []kept{k}
 }
 
-// read takes what counts from findings and from a report, if there is one.
+// read takes what counts from a report, which is nil if there is none, and from its findings. Those that only say that
+// something could not be learned are no faults.
 func (k *kept) read(report any, findings []diag.Finding, now time.Time) {
-	if k.known = k.state != diag.Unknown; k.known {
-		k.learned = now
-	}
-	for _, f := range findings {
-		f = diag.Finding{Code: f.Code, Severity: f.Severity, PlaceCount: max(1, f.PlaceCount)}
-		same := func(o diag.Finding) bool { return o.Code == f.Code && o.Severity == f.Severity }
-		if i := slices.IndexFunc(k.findings, same); i >= 0 {
-			k.findings[i].PlaceCount += f.PlaceCount
-			continue
-		}
-		k.findings = append(k.findings, f)
-	}
-	if report == nil {
+	if k.known = k.state != diag.Unknown; !k.known || report == nil {
+		*k = kept{check: k.check, of: k.of}
 		return
 	}
-	k.partial, k.ends = httpapi.View(report).Partial, ends(report, now)
+	k.learned, k.partial, k.ends = now, httpapi.View(report).Partial, ends(report, now)
+	var rules []diag.RuleInfo
+	if r, ok := report.(interface{ Rules() []diag.RuleInfo }); ok {
+		rules = r.Rules()
+	}
 	if r, ok := report.(interface{ Judgement() diag.Verdict }); ok {
 		k.open = r.Judgement().Open()
-	} else if r, ok := report.(interface{ Rules() []diag.RuleInfo }); ok && k.partial {
-		k.open = diag.Map(r.Rules(), func(r diag.RuleInfo) diag.Code { return r.Code })
+	} else if k.partial {
+		k.open = diag.Map(rules, func(r diag.RuleInfo) diag.Code { return r.Code })
+	}
+	for _, f := range findings {
+		ignorance := func(r diag.RuleInfo) bool { return r.Code == f.Code && r.State == diag.Unknown }
+		same := func(o diag.Finding) bool { return o.Code == f.Code && o.Severity == f.Severity }
+		i := slices.IndexFunc(k.findings, same)
+		switch n := max(1, f.PlaceCount); {
+		case f.Severity == diag.Info, slices.ContainsFunc(rules, ignorance):
+		case i >= 0:
+			k.findings[i].PlaceCount += n
+		default:
+			k.findings = append(k.findings, diag.Finding{Code: f.Code, Severity: f.Severity, PlaceCount: n})
+		}
 	}
 }
 
@@ -190,8 +198,8 @@ func ends(report any, now time.Time) (list []end) {
 	}
 	switch r := report.(type) {
 	case *registry.DomainReport:
-		if at := cmp.Or(r.Dates.ExpiresAt, r.Dates.RegistrarExpiresAt); at != nil {
-			add("registration", r.RegisteredDomain, time.Time{}, *at)
+		if at := cmp.Or(r.Dates.ExpiresAt, r.Dates.RegistrarExpiresAt); !at.IsZero() {
+			add("registration", r.RegisteredDomain, time.Time{}, at)
 		}
 	case *tlscert.Report:
 		served(r.Host, r.Port, &r.Certificate)
@@ -202,7 +210,7 @@ func ends(report any, now time.Time) (list []end) {
 			}
 		}
 	case *bimi.LookupReport:
-		if c := r.Certificate; c != nil && c.Certificate != nil {
+		if c := r.Certificate; !c.NotAfter.IsZero() {
 			add("mark_certificate", r.Domain.String(), c.NotBefore, c.NotAfter)
 		}
 	case *dnssec.Report:
