@@ -42,22 +42,24 @@ func (o *whole) options() (target.Options, error) {
 
 // parse finds out what an argument is: the name of a file, "-", or the thing itself.
 func (a *app) parse(word string) (target.Target, error) {
-	if word != "-" && !exists(word) {
+	if word != "-" && (!exists(word) || a.zoned.files != nil) { // zone files often have the names of zones
 		return target.Parse(word)
 	}
-	var data []byte
-	var err error
-	if word == "-" {
-		data, err = readInput(a.stdin, "standard input")
-	} else {
-		data, err = readFile(word)
-	}
+	data, err := a.read(word)
 	if err != nil {
 		return target.Target{}, err
 	}
 	t, err := target.Content(data)
 	t.Text = word
 	return t, err
+}
+
+// read reads a file, or standard input.
+func (a *app) read(name string) ([]byte, error) {
+	if name == "-" {
+		return readInput(a.stdin, "standard input")
+	}
+	return readFile(name)
 }
 
 // anything examines what the argument stands for.

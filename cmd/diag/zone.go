@@ -84,7 +84,7 @@ func (z *zoned) note(root *cobra.Command, args []string) {
 // readZones reads the zone files, once. What is wrong with them is annotated; the others can be examined nevertheless.
 func (a *app) readZones() error {
 	z := &a.zoned
-	for ; z.read < len(z.files) && z.fault == nil || z.read < len(z.files) && z.annotate != ""; z.read++ {
+	for ; z.read < len(z.files) && (z.fault == nil || z.annotate != ""); z.read++ {
 		name := z.files[z.read]
 		zone, err := a.readZone(name)
 		wrong, syntax := errors.AsType[*overlay.SyntaxError](err)
@@ -112,13 +112,7 @@ func (a *app) readZones() error {
 }
 
 func (a *app) readZone(name string) (*overlay.Zone, error) {
-	var data []byte
-	var err error
-	if name == "-" {
-		data, err = readInput(a.stdin, "standard input")
-	} else {
-		data, err = readFile(name)
-	}
+	data, err := a.read(name)
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +131,11 @@ func (a *app) eachZone(cmd *cobra.Command) error {
 	a.zoned.fault, a.zoned.together = nil, true
 	worst := exitOK
 	for _, z := range a.zoned.zones {
-		if err := a.anything(cmd, strings.TrimSuffix(z.Name, ".")); err != nil {
-			fault = errors.Join(fault, err)
+		t, err := target.Parse(strings.TrimSuffix(z.Name, "."))
+		if err == nil {
+			err = a.overview(cmd.Context(), t)
 		}
+		fault = errors.Join(fault, err)
 		if a.code == exitFinding || worst == exitOK {
 			worst = a.code
 		}
@@ -160,12 +156,12 @@ func (a *app) laid(env *diag.Env) (*diag.Env, error) {
 		return nil, err
 	}
 	zones := slices.Clone(a.zoned.zones)
-	ctx, cancel := context.WithTimeout(context.Background(), a.timeout)
-	defer cancel()
 	if len(a.zoned.servers) > 0 {
 		if a.zoned.domain == "" {
 			return nil, usagef("--ns: name the domain that is delegated")
 		}
+		ctx, cancel := context.WithTimeout(context.Background(), a.timeout)
+		defer cancel()
 		d, err := overlay.ParseDelegation(ctx, env, a.zoned.domain, a.zoned.servers, a.zoned.ds)
 		if err != nil {
 			return nil, usageError{err}
@@ -298,30 +294,24 @@ func message(f diag.Finding) string { return strings.TrimSpace(f.Detail + "\n" +
 
 // gitlab writes a code quality report (docs.gitlab.com/ci/testing/code_quality, "Code Quality report format").
 func gitlab(list []annotation) []byte {
-	type lines struct {
-		Begin int `json:"begin"`
-	}
-	type location struct {
-		Path  string `json:"path"`
-		Lines lines  `json:"lines"`
-	}
 	type issue struct {
-		Description string   `json:"description"`
-		CheckName   string   `json:"check_name"`
-		Fingerprint string   `json:"fingerprint"`
-		Severity    string   `json:"severity"`
-		Location    location `json:"location"`
+		Description string         `json:"description"`
+		CheckName   string         `json:"check_name"`
+		Fingerprint string         `json:"fingerprint"`
+		Severity    string         `json:"severity"`
+		Location    map[string]any `json:"location"`
 	}
+	severity := map[diag.Severity]string{diag.Info: "info", diag.Warning: "minor", diag.Error: "major", diag.Critical: "critical"}
 	issues := []issue{}
 	seen := map[string]int{}
 	for _, n := range list {
 		key := fmt.Sprintf("%s|%s|%s", n.file, n.finding.Code, n.finding.Target) // without the line, which moves
 		seen[key]++
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d", key, seen[key]))
-		severity := map[diag.Severity]string{diag.Info: "info", diag.Warning: "minor", diag.Error: "major", diag.Critical: "critical"}
 		issues = append(issues, issue{
 			n.finding.Title + ": " + message(n.finding), cmp.Or(string(n.finding.Code), "zone"), hex.EncodeToString(sum[:16]),
-			severity[n.finding.Severity], location{cmp.Or(n.file, "."), lines{max(n.line, 1)}},
+			severity[n.finding.Severity],
+			map[string]any{"path": cmp.Or(n.file, "."), "lines": map[string]int{"begin": max(n.line, 1)}},
 		})
 	}
 	text, err := json.MarshalIndent(issues, "", "  ")
