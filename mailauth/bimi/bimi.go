@@ -2,6 +2,7 @@ package bimi
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -27,19 +28,33 @@ type LookupReport struct {
 	Location  string        `json:"location,omitempty" doc:"domain at which the record was found: the domain itself or its organizational domain"`
 	Inherited bool          `json:"inherited" doc:"whether the record is that of the organizational domain"`
 	Fields
-	DMARC                  DMARC        `json:"dmarc" doc:"whether the DMARC policy lets receivers show the logo"`
-	Logo                   *logo.Logo   `json:"logo,omitempty" doc:"the logo, if it was fetched"`
-	Certificate            *Certificate `json:"certificate,omitempty" doc:"the certificate, if it was fetched"`
-	LogoMatchesCertificate *bool        `json:"logo_matches_certificate,omitempty" doc:"whether the logo is the same file as the one in the certificate; absent if one of them could not be read"`
-	Partial                bool         `json:"partial" doc:"whether something could not be learned"`
+	DMARC                  DMARC       `json:"dmarc" doc:"whether the DMARC policy lets receivers show the logo"`
+	Logo                   logo.Logo   `json:"logo,omitzero" doc:"the logo, if it was fetched"`
+	Certificate            Certificate `json:"certificate,omitzero" doc:"the certificate, if it was fetched"`
+	LogoMatchesCertificate *bool       `json:"logo_matches_certificate,omitempty" doc:"whether the logo is the same file as the one in the certificate; absent if one of them could not be read"`
+	Partial                bool        `json:"partial" doc:"whether something could not be learned"`
 }
 
 // A Certificate is what is known of a certificate and what to think of it.
 type Certificate struct {
-	*markcert.Certificate
+	markcert.Certificate
 	Valid        bool           `json:"valid" doc:"whether receivers can use the certificate now"`
 	ChainTrusted *bool          `json:"chain_trusted,omitempty" doc:"whether the chain leads to an authority for mark certificates now; absent without a mark certificate"`
 	Findings     []diag.Finding `json:"findings" doc:"what is wrong with the certificate, the worst first"`
+}
+
+// MarshalJSON leaves the members of the certificate out if it could not be read.
+func (c Certificate) MarshalJSON() ([]byte, error) {
+	r := struct {
+		*markcert.Certificate
+		Valid        bool           `json:"valid"`
+		ChainTrusted *bool          `json:"chain_trusted,omitempty"`
+		Findings     []diag.Finding `json:"findings"`
+	}{nil, c.Valid, c.ChainTrusted, c.Findings}
+	if c.FingerprintSHA256 != "" {
+		r.Certificate = &c.Certificate
+	}
+	return json.Marshal(r)
 }
 
 // Lookup finds the record of a domain, its logo and its certificate, and examines them and the DMARC policy. The error is
@@ -72,11 +87,10 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 		LogoMatchesCertificate: e.matches,
 	}
 	if f := e.fetched.logo; f != nil {
-		l := f.Logo()
-		r.Logo, r.Partial = &l, r.Partial || len(e.logo.unknown) > 0
+		r.Logo, r.Partial = f.Logo(), r.Partial || len(e.logo.unknown) > 0
 	}
 	if m := e.fetched.mark; m != nil {
-		r.Certificate = &Certificate{m.Certificate, m.Valid, m.ChainTrusted, m.Findings}
+		r.Certificate = Certificate{m.Certificate, m.Valid, m.ChainTrusted, m.Findings}
 		r.Partial = r.Partial || m.Partial || len(e.mark.unknown) > 0
 	}
 	if e.present() {

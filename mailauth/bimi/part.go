@@ -60,7 +60,7 @@ func (e *evidence) keep(f fetched) {
 		return
 	}
 	e.mark = newPart(f.mark.Verdict, f.mark.Rules())
-	if c := f.mark.Certificate; f.logo != nil && f.logo.Image != nil && c != nil && c.LogoSHA256 != "" {
+	if c := f.mark.Certificate; f.logo != nil && f.logo.Image != nil && c.LogoSHA256 != "" {
 		e.matches = new(sum(f.logo.Image) == c.LogoSHA256)
 		e.lineEnds = !*e.matches && slices.Contains(otherLineEnds(f.logo.Image), c.LogoSHA256)
 	}

@@ -169,7 +169,7 @@ func TestLogoIsFetchedAnyway(t *testing.T) {
 				env.Data = issuer.Files()
 				r, err := Lookup(ctx, env, LookupRequest{Domain: diag.MustDomain(tt.domain)})
 				require.NoError(t, err)
-				require.NotNil(t, r.Logo)
+				require.NotZero(t, r.Logo)
 				require.True(t, r.Logo.TinyPSCompliant)
 				require.True(t, *r.LogoMatchesCertificate)
 			})
@@ -197,8 +197,8 @@ func TestUnfetched(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, tt.says, r.Sub)
-		require.Equal(t, tt.logo, r.Logo != nil)
-		require.Equal(t, tt.mark, r.Certificate != nil)
+		require.Equal(t, tt.logo, r.Logo.URL != "")
+		require.Equal(t, tt.mark, r.Certificate.FingerprintSHA256 != "")
 		require.Nil(t, r.LogoMatchesCertificate)
 	}
 }

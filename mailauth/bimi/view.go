@@ -47,7 +47,7 @@ func (r *ValidateReport) View() *view.View {
 
 // logo is where the logo is, and what was found there.
 func (r *LookupReport) logo() string {
-	if r.Logo == nil {
+	if r.Logo.URL == "" {
 		return r.LogoURL
 	}
 	return view.Join(r.LogoURL, r.Logo.Facts.Text())
@@ -55,10 +55,10 @@ func (r *LookupReport) logo() string {
 
 // certificate is what the certificate says.
 func (r *LookupReport) certificate() string {
-	switch c := r.Certificate; {
-	case c != nil && c.Certificate != nil:
+	switch c := &r.Certificate; {
+	case c.FingerprintSHA256 != "":
 		return view.Join(strings.ToUpper(string(c.Type)), c.Remaining())
-	case c != nil:
+	case c.Findings != nil:
 		return r.CertificateURL + ": no certificate"
 	}
 	return cmp.Or(r.CertificateURL, "none")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -100,7 +101,7 @@ type Facts struct {
 	SizeBytes       *int        `json:"size_bytes,omitempty" min:"0" doc:"size of the image without compression"`
 	Compressed      bool        `json:"compressed" doc:"whether it was compressed, by the server or as a file (.svgz)"`
 	SHA256          string      `json:"sha256,omitempty" doc:"SHA-256 of the image without compression, in hexadecimal digits"`
-	SVG             *SVG        `json:"svg,omitempty" doc:"what the image says about itself"`
+	SVG             SVG         `json:"svg,omitzero" doc:"what the image says about itself"`
 	TinyPSCompliant bool        `json:"tiny_ps_compliant" doc:"whether the image was examined and follows the schema of SVG Tiny PS, without a DTD, entities and processing instructions, in at most 32 KiB"`
 	SizeOK          bool        `json:"size_ok" doc:"whether the image was examined and has at most 32 KiB without compression"`
 	Forbidden       []string    `json:"forbidden" doc:"what the image holds that is kept out for safety, such as script or external_reference"`
@@ -126,6 +127,15 @@ type SVG struct {
 	Height      string  `json:"height,omitempty" doc:"height of the root"`
 	AspectRatio float64 `json:"aspect_ratio,omitempty" min:"0" doc:"width by height; absent if it is not known"`
 	Square      bool    `json:"square" doc:"whether it is as wide as it is high"`
+
+	told bool // so that zeros are not absent
+}
+
+// UnmarshalJSON reads what is there, zeros included.
+func (s *SVG) UnmarshalJSON(data []byte) error {
+	type plain SVG
+	s.told = true
+	return json.Unmarshal(data, (*plain)(s))
 }
 
 // maxFaults bounds the faults of a report.
@@ -150,7 +160,8 @@ func (f *Fetched) Facts() Facts {
 		facts.FaultsCount += n
 	}
 	if d.Counts[svg.NotSVG] == 0 {
-		facts.SVG = &SVG{
+		facts.SVG = SVG{
+			told:    true,
 			Version: d.Version, BaseProfile: d.BaseProfile, Title: d.Title, Desc: d.Desc, ViewBox: d.ViewBox,
 			Width: d.Width, Height: d.Height, AspectRatio: d.Box.AspectRatio(), Square: d.Square(),
 		}

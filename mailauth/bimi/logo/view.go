@@ -18,7 +18,7 @@ func (r *Report) View() *view.View {
 		"bimi.logo.redirect", "bimi.logo.status", "bimi.logo.connection", "bimi.logo.host", "bimi.logo.certificate")
 	v.Fact("type", r.ContentType, "bimi.logo.content_type")
 	v.Fact("image", r.Facts.Text(), "bimi.logo.size", "bimi.logo.xml", "bimi.logo.format")
-	if s := r.SVG; s != nil {
+	if s := &r.SVG; s.told {
 		v.Fact("profile", view.Join("SVG "+s.Version, s.BaseProfile), "bimi.logo.base_profile", "bimi.logo.version")
 		v.Fact("title", s.Title, "bimi.logo.title")
 		shape := s.ViewBox
@@ -43,7 +43,7 @@ func (f *Facts) Text() string {
 	switch {
 	case f.StatusCode != 0 && f.StatusCode != http.StatusOK:
 		return fmt.Sprintf("HTTP %d", f.StatusCode)
-	case f.SVG == nil:
+	case !f.SVG.told:
 		return view.Join(size, "no SVG that can be read")
 	case f.TinyPSCompliant:
 		return view.Join("SVG Tiny PS", size)

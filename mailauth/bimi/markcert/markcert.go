@@ -23,7 +23,7 @@ type ParseRequest struct {
 // ParseReport says what a text holds, and what to think of it. Whether the certificate was revoked it does not say.
 type ParseReport struct {
 	Valid        bool              `json:"valid" doc:"whether receivers can use the certificate now: nothing worse than a warning was found"`
-	Certificate  *Certificate      `json:"certificate,omitempty" doc:"the mark certificate, or else what stands there instead"`
+	Certificate  Certificate       `json:"certificate,omitzero" doc:"the mark certificate, or else what stands there instead"`
 	Chain        []pki.Certificate `json:"chain" maxitems:"20" doc:"all certificates of the text, in its order, each with its PEM form left out"`
 	ChainTrusted *bool             `json:"chain_trusted,omitempty" doc:"whether the chain leads to an authority for mark certificates now; absent without a mark certificate"`
 	RootName     string            `json:"root_name,omitempty" doc:"name of the authority to which the chain leads"`
@@ -85,7 +85,7 @@ func (e *evidence) report(rules diag.Rules[*evidence]) *ParseReport {
 	if e.place != nil {
 		c.CoversDomain = new(e.covers())
 	}
-	r.Certificate = &c
+	r.Certificate = c
 	if e.attempted() {
 		r.ChainTrusted = new(e.trust.Trusted)
 		r.Valid = e.trust.Trusted && (r.State == diag.Valid || r.State == diag.Warned)

@@ -293,7 +293,7 @@ func checkReport(t *testing.T, r *ParseReport) {
 		require.NotContains(t, f.Detail, "secret")
 	}
 	require.Equal(t, worst < diag.Error && r.ChainTrusted != nil, r.Valid)
-	if r.Certificate != nil {
+	if r.Certificate.FingerprintSHA256 != "" {
 		require.Equal(t, r.Certificate.LogoEmbedded, r.Certificate.LogoSHA256 != "")
 		require.NotEmpty(t, r.Chain)
 	}

@@ -25,7 +25,7 @@ func (r *LookupReport) View() *view.View {
 	v := view.Of(subject, r.Verdict)
 	v.Partial, v.Record = r.Partial, r.Record
 	v.PublishAt("v=BIMI1", r.RecordName+".", "TXT")
-	if r.StatusCode == 0 || r.Certificate == nil {
+	if r.StatusCode == 0 || r.Certificate.FingerprintSHA256 == "" {
 		v.Fact("address", r.URL, "cert_fetch_failed", "cert_url_invalid", "markcert.fetch", "markcert.record")
 	}
 	r.show(v)
@@ -34,7 +34,7 @@ func (r *LookupReport) View() *view.View {
 
 // show adds the facts of the certificate, and the chain.
 func (r *ParseReport) show(v *view.View) {
-	if c := r.Certificate; c != nil {
+	if c := &r.Certificate; c.FingerprintSHA256 != "" {
 		v.Fact("kind", kind(c), "cert_not_vmc", "markcert.type", "markcert.pilot")
 		mark := []string{string(c.MarkType), c.TrademarkCountry, c.TrademarkID}
 		v.Fact("mark", strings.TrimSpace(strings.Join(mark, " ")), "markcert.subject")
