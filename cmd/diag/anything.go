@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
@@ -115,7 +114,6 @@ func (a *app) overview(ctx context.Context, t target.Target) error {
 	defer release()
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	began := time.Now()
 	progress := a.startProgress(t.Text)
 	w := target.Run(ctx, t, o, ask, progress.waiting)
 	progress.end()
@@ -123,12 +121,8 @@ func (a *app) overview(ctx context.Context, t target.Target) error {
 		return err
 	}
 	v := w.View()
-	v.Foot += fmt.Sprintf(", %.1f s", time.Since(began).Seconds())
-	if a.server == "" {
-		v.Foot += fmt.Sprintf(" – %s at the API", diag.Count(w.Credits, "credit"))
-	}
 	if !a.whole.all && !a.verbose {
-		v.Foot += fmt.Sprintf(" – everything: diag %s --all", t.Text)
+		v.Foot += fmt.Sprintf(" · everything: diag %s --all", t.Text)
 	}
 	return a.show(outcome{view: v, whole: w})
 }

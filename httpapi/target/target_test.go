@@ -1,0 +1,187 @@
+package target
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// what is the target in short: its kind, its text, and the only check of it.
+func what(t Target) string {
+	return strings.TrimSpace(strings.Join([]string{string(t.Kind), t.Text, t.check}, " "))
+}
+
+func TestParse(t *testing.T) {
+	for word, want := range map[string]string{
+		"example.com":                  "domain example.com",
+		" example.com. ":               "domain example.com.",
+		"bücher.example":               "domain bücher.example",
+		"bob@example.com":              "domain example.com",
+		"example.com/shop":             "domain example.com",
+		"http://example.com":           "url http://example.com",
+		"https://example.com:8443/a?b": "url https://example.com:8443/a?b",
+		"192.0.2.1":                    "address 192.0.2.1",
+		"2001:db8::1":                  "address 2001:db8::1",
+		"192.0.2.0/24":                 "network 192.0.2.0/24 ip/netmask",
+		"v=spf1 -all":                  "record v=spf1 -all spf/validate",
+		`"v=spf1 " "-all"`:             "record v=spf1 -all spf/validate",
+		"V=DMARC1; p=none":             "record V=DMARC1; p=none dmarc/validate",
+		"v = DKIM1; p=":                "record v = DKIM1; p= dkim/validate",
+		"v=BIMI1; l=":                  "record v=BIMI1; l= bimi/validate",
+		"v=STSv1; id=1":                "record v=STSv1; id=1",
+		"v=TLSRPTv1; rua=":             "record v=TLSRPTv1; rua=",
+		`_dmarc.example.com. TXT "v=DMARC1; p=none"`: "record v=DMARC1; p=none dmarc/validate",
+	} {
+		got, err := Parse(word)
+		require.NoError(t, err, word)
+		assert.Equal(t, want, what(got), word)
+	}
+	for _, word := range []string{"", "com", "ftp://example.com", "https://", "fe80::1%eth0", "exa mple.com", "a..b", "v=spf9", "@"} {
+		_, err := Parse(word)
+		var input *diag.InputError
+		assert.ErrorAs(t, err, &input, word)
+	}
+}
+
+func TestRead(t *testing.T) {
+	for word, state := range map[string]diag.State{
+		"v=STSv1; id=20260101T000000": diag.Valid, "v=STSv1; id=no-good": diag.Bad,
+		"v=TLSRPTv1; rua=mailto:tls@example.com": diag.Valid, "v=TLSRPTv1; rua=tls@example.com": diag.Bad,
+	} {
+		got, err := Parse(word)
+		require.NoError(t, err)
+		require.NotNil(t, got.Read(), word)
+		assert.Equal(t, state, got.Read().State, word)
+		_, _, one := got.One()
+		assert.False(t, one)
+	}
+}
+
+func TestContent(t *testing.T) {
+	file := func(name string) string {
+		data, err := os.ReadFile("../../examples/demo/" + name)
+		require.NoError(t, err)
+		return string(data)
+	}
+	for name, test := range map[string]struct{ data, check, field string }{
+		"aggregate report":    {file("report.xml"), "dmarc/report/analyze", "content_base64"},
+		"zipped":              {"PK\x03\x04…", "dmarc/report/analyze", "content_base64"},
+		"image":               {file("code.png"), "http/qr/decode", "image_base64"},
+		"signing request":     {file("request.pem"), "certificates/csr/parse", "csr"},
+		"certificate":         {file("mark.pem"), "certificats/bimi/parse", "pem"},
+		"message":             {"From: a@example.com\r\nTo: b@example.com\r\n\r\nHello\r\n", "mail/header-analyze", "message_base64"},
+		"message of an mbox":  {"From a@example.com Sun Nov  1\nFrom: a@example.com\n\nHello\n", "mail/header-analyze", "message_base64"},
+		"header":              {"From: a@example.com\nTo: b@example.com\n", "mail/header-audit", "headers"},
+		"record":              {"v=spf1 mx -all\n", "spf/validate", "record"},
+		"record after a mark": {"\ufeffv=spf1 mx -all\n", "spf/validate", "record"},
+	} {
+		got, err := Content([]byte(test.data))
+		require.NoError(t, err, name)
+		check, fields, ok := got.One()
+		assert.True(t, ok, name)
+		assert.Equal(t, test.check, check, name)
+		assert.Contains(t, fields, test.field, name)
+	}
+	for name, data := range map[string]string{
+		"empty": "", "text": "hello", "JSON": "{}", "key": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+	} {
+		_, err := Content([]byte(data))
+		var input *diag.InputError
+		assert.ErrorAs(t, err, &input, name)
+	}
+}
+
+// Whatever a word is, it is a target or refused, and a target can be asked about: its requests are taken by their endpoints.
+func FuzzParse(f *testing.F) {
+	for _, word := range []string{"example.com", "a@example.com", "https://example.com/", "192.0.2.1", "192.0.2.0/24", "v=spf1 -all", "v=STSv1;"} {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		got, err := Parse(word)
+		taken(t, got, err)
+	})
+}
+
+func FuzzContent(f *testing.F) {
+	for _, data := range []string{"From: a\n\nb", "{", "PK\x03\x04", "v=DMARC1", "<feedback>", "\x1f\x8b\x08", "0\x82\x01\x01"} {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := Content(data)
+		taken(t, got, err)
+		if _, fields, ok := got.One(); ok {
+			for name, value := range fields {
+				if strings.HasSuffix(name, "_base64") {
+					decoded, err := base64.StdEncoding.DecodeString(value.(string))
+					require.NoError(t, err)
+					require.Equal(t, data, decoded)
+				}
+			}
+		}
+	})
+}
+
+func taken(t *testing.T, got Target, err error) {
+	if err != nil {
+		require.Equal(t, Target{}, got)
+		return
+	}
+	if got.Read() != nil {
+		require.NotEmpty(t, got.Read().Headline)
+		return
+	}
+	checks := got.Checks(Options{})
+	require.NotEmpty(t, checks)
+	for _, c := range checks {
+		require.True(t, json.Valid(c.Body))
+		ep := c.Endpoint
+		if c.lead != nil {
+			ep = *c.lead
+		}
+		_, _, err := ep.Target(c.Body)
+		require.NoError(t, err)
+	}
+}
+
+// The groups that are wanted, and what they cost.
+func TestChecks(t *testing.T) {
+	domain, err := Parse("example.com")
+	require.NoError(t, err)
+	all := domain.Checks(Options{})
+	sum := int64(0)
+	for _, group := range []string{Mail, DNS, Web} {
+		some := domain.Checks(Options{Only: []string{group}})
+		assert.NotEmpty(t, some)
+		for _, c := range some {
+			assert.Equal(t, group, c.Group)
+		}
+		sum += Credits(some)
+	}
+	assert.Equal(t, Credits(all), sum)
+	quiet := domain.Checks(Options{NoSMTP: true})
+	assert.Contains(t, string(quiet[0].Body), `"include_smtp":false`)
+}
+
+// Consequences are those of rules: a code that is misspelt would have none.
+func TestConsequences(t *testing.T) {
+	var codes []diag.Code
+	for _, ep := range httpapi.Endpoints() {
+		for _, r := range ep.Rules() {
+			codes = append(codes, r.Code)
+		}
+	}
+	for _, c := range consequences {
+		for _, code := range c.codes {
+			one := consequence{codes: []diag.Code{code}}
+			assert.True(t, slices.ContainsFunc(codes, one.about), "%s: there is no rule %s", c.text, code)
+		}
+	}
+}

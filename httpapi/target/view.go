@@ -1,0 +1,199 @@
+package target
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// View joins the parts: the consequence in a sentence, a line for each part, what to do first, and all findings.
+func (w *Whole) View() *view.View {
+	v := &view.View{Subject: w.Target.Text}
+	seen := map[string]bool{}
+	for _, p := range w.Parts {
+		if p.View == nil {
+			v.Partial = v.Partial || !errors.Is(p.Err, ErrNothing)
+			continue
+		}
+		v.Partial = v.Partial || p.View.Partial
+		for _, f := range p.View.Findings {
+			key := string(f.Code) + f.Target
+			if strings.HasSuffix(string(f.Code), nonexistent) {
+				key = nonexistent
+			}
+			if !seen[key] {
+				seen[key] = true
+				v.Findings = append(v.Findings, f)
+			}
+		}
+		v.Steps = append(v.Steps, p.View.Steps...)
+	}
+	gravest := func(a, b diag.Severity) int { return int(b) - int(a) }
+	slices.SortStableFunc(v.Findings, func(a, b diag.Finding) int { return gravest(a.Severity, b.Severity) })
+	slices.SortStableFunc(v.Steps, func(a, b view.Step) int { return gravest(a.Severity, b.Severity) })
+	v.Steps = distinct(v.Steps)
+	v.Headline = w.headline(v)
+	v.Brief, v.Counts = v.Headline, counts(v.Findings)
+	d := view.Drawing{Kind: view.Sections}
+	known, all := 0, 0
+	for _, r := range w.rows() {
+		if all += r.checks; r.mark != view.Unknown {
+			known += r.checks
+		}
+		d.Marked(r.mark, "", strings.ToUpper(r.group), r.name, r.brief)
+	}
+	v.Draw(d)
+	v.Foot = fmt.Sprintf("%d of %s answered in %.1f s · %s at the API", known, diag.Count(all, "check"), w.Took.Seconds(), diag.Count(w.Credits, "credit"))
+	return v
+}
+
+// nonexistent ends the codes of what is found about a name that does not exist, whoever finds it.
+const nonexistent = ".nxdomain"
+
+// counts says how many findings there are of each severity.
+func counts(findings []diag.Finding) string {
+	n := map[diag.Severity]int{}
+	for _, f := range findings {
+		n[f.Severity]++
+	}
+	var parts []string
+	for _, s := range []diag.Severity{diag.Critical, diag.Error, diag.Warning} {
+		switch {
+		case n[s] == 0:
+		case s == diag.Critical:
+			parts = append(parts, fmt.Sprintf("%d critical", n[s]))
+		default:
+			parts = append(parts, diag.Count(n[s], s.String()))
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+// distinct leaves out steps that say or publish the same as one before them, and all but the first about a name that
+// does not exist.
+func distinct(steps []view.Step) []view.Step {
+	told := map[string]bool{}
+	return slices.DeleteFunc(steps, func(s view.Step) bool {
+		keys := []string{s.Text, string(s.Code)}
+		if s.Value != "" {
+			keys = append(keys, s.Name+s.Type+s.Value)
+		}
+		if strings.HasSuffix(string(s.Code), nonexistent) {
+			keys = []string{nonexistent}
+		}
+		again := slices.ContainsFunc(keys, func(k string) bool { return told[k] })
+		for _, k := range keys {
+			told[k] = true
+		}
+		return again
+	})
+}
+
+// A consequence is what a finding means for somebody who is no expert. "{it}" stands for what was examined.
+type consequence struct {
+	topic string // of several about one, the gravest is told
+	text  string
+	least diag.Severity
+	codes []diag.Code // or the beginnings of some, up to a dot
+}
+
+// consequences are in the order of what is felt first.
+var consequences = []consequence{
+	{"exists", "{it} does not exist", diag.Error, []diag.Code{"zone.parent.nxdomain", "check.domain.nxdomain", "url.host.nxdomain"}},
+	{"reach", "nobody can find {it}: none of its name servers answers for it", diag.Critical, []diag.Code{"zone.delegation", "zone.glue.none"}},
+	{"reach", "{it} is switched off, since its registration has ended", diag.Critical, []diag.Code{"rdap.expiry.passed", "rdap.status"}},
+	{"reach", "everyone whose provider checks DNSSEC is kept from {it}", diag.Critical, []diag.Code{"dnssec", "zone.dnssec"}},
+	{"reach", "the name servers of {it} do not answer", diag.Error, []diag.Code{"check.lookups.failed", "check.domain.unavailable"}},
+	{"receive", "nobody can send mail to {it}", diag.Critical, []diag.Code{"mx.hosts.unreachable", "smtp.servers.unreachable"}},
+	{"forge", "anybody can send mail as {it}", diag.Error, []diag.Code{"spf.all.pass", "spf.network.everyone", "spf.include.pass",
+		"spf.exists.everyone", "spf.record.missing", "dmarc.record", "dmarc.policy", "check.dkim.none"}},
+	{"send", "receivers may refuse mail from {it}", diag.Error, []diag.Code{"spf.syntax", "spf.record", "spf.include", "spf.redirect",
+		"spf.lookups", "spf.voids", "spf.mx", "spf.senders", "dkim.record", "dkim.key", "dkim.hash"}},
+	{"relay", "strangers can send spam through the mail server of {it}", diag.Critical, []diag.Code{"smtp.relay.open"}},
+	{"listed", "receivers refuse mail from {it}, since blocklists have its address", diag.Error, []diag.Code{"dnsbl.listed"}},
+	{"web", "browsers warn visitors away from {it}", diag.Error, []diag.Code{"tls.certificate.expired", "tls.certificate.early",
+		"tls.certificate.name", "tls.chain.self_signed", "tls.chain.untrusted", "tls.chain.expired", "tls.chain.invalid", "tls.ocsp.revoked",
+		"url.certificate", "headers.site.certificate"}},
+	{"web", "visitors cannot reach the web site of {it}", diag.Error, []diag.Code{"tls.host.connection", "tls.host.handshake",
+		"headers.site.connection", "headers.site.handshake", "url.connection", "url.redirect.loop", "headers.redirect.endless", "hsts.https.locked_out"}},
+	{"web", "browsers will warn visitors away from {it} within days", diag.Error, []diag.Code{"tls.certificate.expires_now", "url.certificate.expires_now"}},
+	{"ends", "the registration of {it} is about to end", diag.Error, []diag.Code{"rdap.expiry.expires_now"}},
+	{"dns", "some lookups of {it} fail", diag.Error, []diag.Code{"zone.ns", "zone.glue", "zone.transport", "zone.edns", "zone.soa"}},
+	{"private", "what visitors of {it} send can be read by others", diag.Error, []diag.Code{"headers.cookies.session", "headers.https.missing",
+		"url.redirect.downgrade", "url.location.credentials", "tls.version.ssl", "tls.version.modern"}},
+	{"forge", "mail forged in the name of {it} is delivered", diag.Warning, []diag.Code{"dmarc.policy"}},
+	{"name", "many mail servers refuse mail from {it}", diag.Warning, []diag.Code{"reverse.ptr.missing", "reverse.forward.unconfirmed"}},
+}
+
+// headline says what the gravest findings mean, at most two.
+func (w *Whole) headline(v *view.View) string {
+	type clause struct {
+		consequence
+		worst diag.Severity
+	}
+	var told []clause
+	for _, c := range consequences {
+		for _, f := range v.Findings { // the gravest come first
+			if f.Severity >= c.least && c.about(f.Code) && !slices.ContainsFunc(told, func(o clause) bool { return o.topic == c.topic }) {
+				told = append(told, clause{c, f.Severity})
+			}
+		}
+	}
+	slices.SortStableFunc(told, func(a, b clause) int { return int(b.worst) - int(a.worst) })
+	switch {
+	case len(told) == 0:
+		return w.quiet(v)
+	case told[0].topic == "exists" || len(told) == 1 || told[1].worst < diag.Error:
+		return said(told[0].text, w.noun()) + "."
+	}
+	return said(told[0].text, w.noun()) + ", and " + strings.ReplaceAll(told[1].text, "{it}", "it") + "."
+}
+
+// about reports whether a finding is one of those. That something is not known has no consequence.
+func (c consequence) about(code diag.Code) bool {
+	return !strings.HasSuffix(string(code), ".unknown") && !strings.HasSuffix(string(code), ".unanswered") &&
+		slices.ContainsFunc(c.codes, func(is diag.Code) bool { return code == is || strings.HasPrefix(string(code), string(is)+".") })
+}
+
+func said(text, noun string) string { return diag.Upper(strings.ReplaceAll(text, "{it}", noun)) }
+
+// noun is what was examined.
+func (w *Whole) noun() string {
+	switch w.Target.Kind {
+	case URL:
+		return "this page"
+	case Address:
+		return "this address"
+	}
+	return "this domain"
+}
+
+// quiet is the headline where no finding has a consequence that is felt.
+func (w *Whole) quiet(v *view.View) string {
+	switch {
+	case !slices.ContainsFunc(w.Parts, func(p Part) bool { return p.View != nil }):
+		return "Nothing could be learned."
+	case len(v.Findings) > 0 && v.Findings[0].Severity >= diag.Error:
+		return v.Findings[0].Title + "."
+	case v.Partial:
+		return "Nothing wrong was found, but not everything answered."
+	case len(v.Findings) > 0:
+		return "Nothing is broken; " + cmp.Or(map[bool]string{true: "one thing"}[len(v.Findings) == 1], fmt.Sprintf("%d things", len(v.Findings))) +
+			" could be safer."
+	}
+	return "Everything that was checked is in order."
+}
+
+// grave is the severity of the gravest finding of a view.
+func grave(v *view.View) diag.Severity {
+	worst := diag.Info
+	for _, f := range v.Findings {
+		worst = max(worst, f.Severity)
+	}
+	return worst
+}

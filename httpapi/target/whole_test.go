@@ -1,0 +1,113 @@
+package target_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// inBubble runs a test in the Internet of the demonstration, with a clock that waits for nobody.
+func inBubble(t *testing.T, test func(t *testing.T, world *diagtest.World)) {
+	synctest.Test(t, func(t *testing.T) {
+		world, err := internet.New(time.Now())
+		require.NoError(t, err)
+		defer world.Close()
+		test(t, world)
+	})
+}
+
+func run(t *testing.T, world *diagtest.World, word string, o target.Options) *target.Whole {
+	tg, err := target.Parse(word)
+	require.NoError(t, err)
+	return target.Run(t.Context(), tg, o, target.Local(world.Env()), nil)
+}
+
+// All checks run at once: together they take hardly longer than the slowest alone.
+func TestConcurrency(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		tg, err := target.Parse("good.example")
+		require.NoError(t, err)
+		slowest := time.Duration(0)
+		for _, c := range tg.Checks(target.Options{}) {
+			if c.Name == "reputation" {
+				continue // which asks two operations, one after the other
+			}
+			began := time.Now()
+			_, err := target.Local(world.NewEnv())(t.Context(), c.Endpoint, c.Body)
+			require.NoError(t, err, c.Name)
+			slowest = max(slowest, time.Since(began))
+		}
+		var waiting [][]string
+		w := target.Run(t.Context(), tg, target.Options{}, target.Local(world.Env()), func(names []string) { waiting = append(waiting, names) })
+		assert.LessOrEqual(t, w.Took, slowest*3/2)
+		assert.Len(t, waiting, len(w.Parts)+1)
+		assert.Len(t, waiting[0], len(w.Parts))
+		assert.Empty(t, waiting[len(w.Parts)])
+	})
+}
+
+func TestHeadlines(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		for word, want := range map[string]string{
+			"good.example":     "Everything that was checked is in order.",
+			"hopeless.example": "Nobody can send mail to this domain, and anybody can send mail as it.",
+			"harbour.example":  "Receivers may refuse mail from this domain, and browsers will warn visitors away from it within days.",
+			"free.example":     "This domain does not exist.",
+			"silent.example":   "The name servers of this domain do not answer.",
+			"bogus.example":    "Everyone whose provider checks DNSSEC is kept from this domain.",
+			"8.8.8.8":          "Many mail servers refuse mail from this address.",
+		} {
+			v := run(t, world, word, target.Options{}).View()
+			assert.Equal(t, want, v.Headline, word)
+			assert.Equal(t, slices.IsSortedFunc(v.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) }), true, word)
+		}
+	})
+}
+
+// Nothing that was not examined is praised: where nobody answers, no line has a good mark but for what others said, and
+// the headline praises nothing.
+func TestIgnorance(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		world.Silence("*.good.example")
+		world.Silence("good.example")
+		w := run(t, world, "good.example", target.Options{})
+		v := w.View()
+		assert.True(t, v.Partial)
+		assert.NotContains(t, v.Headline, "in order")
+		for _, r := range v.Drawing.Rows {
+			if !strings.Contains(r.Cells[1], "registration") { // of which the registry was asked
+				assert.NotEqual(t, view.Good, r.Mark, r.Cells)
+			}
+		}
+	})
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		world.Behave("rdap.nic.example:443", diagtest.Refuses)
+		v := run(t, world, "good.example", target.Options{Only: []string{target.DNS}}).View()
+		assert.Equal(t, "Nothing wrong was found, but not everything answered.", v.Headline)
+		assert.Contains(t, v.Foot, "1 of 2 checks answered")
+	})
+}
+
+// A reason is told once: what is missing because of it shares a line, and so do its findings.
+func TestToldOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		v := run(t, world, "free.example", target.Options{}).View()
+		assert.Len(t, v.Findings, 2, "it does not exist, and it is not registered")
+		assert.Len(t, v.Steps, 2)
+		said := map[string]int{}
+		for _, r := range run(t, world, "hopeless.example", target.Options{}).View().Drawing.Rows {
+			said[r.Cells[0]+r.Cells[2]]++
+			assert.Equal(t, 1, said[r.Cells[0]+r.Cells[2]], r.Cells)
+		}
+	})
+}
