@@ -2,7 +2,7 @@
 // [Run.Wait], and [Whole.Sum] for the verdict of the whole.
 //
 //	run := compose.Start(ctx, env)
-//	spfPart := compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: name})
+//	spfPart := compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: domain})
 //	run.Wait()
 //	whole := compose.Whole{Parts: []compose.Share{{Summary: &spfPart.Summary, Weight: 25}}, …}
 //	verdict := whole.Sum()

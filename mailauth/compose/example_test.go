@@ -26,7 +26,7 @@ func Example() {
 	domain := diag.MustDomain("example.com")
 
 	run := compose.Start(context.Background(), world.Env())
-	spfPart := compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: domain.Name()})
+	spfPart := compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: domain})
 	dmarcPart := compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: domain})
 	run.Wait()
 

@@ -22,7 +22,7 @@ type Report struct {
 	Email         string      `json:"email,omitempty" doc:"the address, if the request gave one"`
 	diag.Verdict
 	Components Components `json:"components" doc:"what the score consists of"`
-	Advice     *Advice    `json:"advice,omitempty" doc:"what lowers the score most, and what to do about it; absent when nothing needs to be improved"`
+	Advice     Advice     `json:"advice,omitzero" doc:"what lowers the score most, and what to do about it; absent when nothing needs to be improved"`
 	Partial    bool       `json:"partial" doc:"whether a component could not be measured"`
 	diag.Timing
 
@@ -110,7 +110,7 @@ func (s *scoring) gather(ctx context.Context, env *diag.Env) {
 	if env.Public(s.IP.Addr) {
 		s.sender = s.IP
 	}
-	s.spf = compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: s.domain.Name(), IP: s.sender})
+	s.spf = compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: s.domain, IP: s.sender})
 	s.keys = compose.FindKeys(run, s.domain, s.DKIMSelectors)
 	s.dmarc = compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: s.domain})
 	s.bimi = compose.Ask(run, compose.BIMI, bimi.Lookup, bimi.LookupRequest{Domain: s.domain})

@@ -146,8 +146,8 @@ func TestWorlds(t *testing.T) {
 			assert.Equal(t, tt.score, diagtest.Score(r.Verdict))
 			assert.Equal(t, tt.partial, r.Partial)
 			if tt.advice == "" {
-				assert.Nil(t, r.Advice)
-			} else if assert.NotNil(t, r.Advice) {
+				assert.Zero(t, r.Advice)
+			} else if assert.NotZero(t, r.Advice) {
 				assert.Equal(t, tt.advice, r.Advice.Cause.Component)
 				assert.Equal(t, tt.advice, r.Advice.Action.Component)
 			}

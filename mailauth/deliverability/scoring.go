@@ -165,18 +165,18 @@ func (s *scoring) dkimComponent() *Component[KeyReport] {
 }
 
 // advice is the first thing to do, if there is anything above info.
-func advice(v *diag.Verdict) *Advice {
+func advice(v *diag.Verdict) Advice {
 	if len(v.Recommendations) == 0 {
-		return nil
+		return Advice{}
 	}
 	first := v.Recommendations[0]
 	i := slices.IndexFunc(v.Findings, func(f diag.Finding) bool { return f.Code == first.Code })
 	if i < 0 || v.Findings[i].Severity == diag.Info {
-		return nil
+		return Advice{}
 	}
 	f := v.Findings[i]
 	component, _, _ := strings.Cut(f.Target, ":")
-	return &Advice{
+	return Advice{
 		Cause{f.Code, component, f.Severity, f.Detail},
 		Action{first.Code, component, first.Detail, first.SuggestedValue},
 	}

@@ -19,7 +19,7 @@ import (
 // chains are the diagnostics that the score consists of, each for itself.
 var chains = map[string]func(context.Context, *diag.Env) error{
 	"spf": func(ctx context.Context, env *diag.Env) error {
-		_, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: example.Domain.Name()})
+		_, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: example.Domain})
 		return err
 	},
 	"dmarc": func(ctx context.Context, env *diag.Env) error {

@@ -99,7 +99,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // gather runs all parts at once.
 func (c *check) gather(ctx context.Context, env *diag.Env) {
 	run := compose.Start(ctx, env)
-	c.spf = compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: c.Domain.Name()})
+	c.spf = compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: c.Domain})
 	c.keys = compose.FindKeys(run, c.Domain, c.DKIMSelectors)
 	c.dmarc = compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: c.Domain})
 	c.bimi = compose.Ask(run, compose.BIMI, bimi.Lookup, bimi.LookupRequest{Domain: c.Domain})

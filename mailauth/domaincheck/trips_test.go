@@ -29,7 +29,7 @@ d.example.net. TXT "v=spf1 ip4:203.0.113.0/28 -all"`}
 // parts are the diagnostics that the check consists of, each for itself.
 var parts = map[string]func(context.Context, *diag.Env) error{
 	"spf": func(ctx context.Context, env *diag.Env) error {
-		_, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: example.Domain.Name()})
+		_, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: example.Domain})
 		return err
 	},
 	"dkim": func(ctx context.Context, env *diag.Env) error {

@@ -23,7 +23,7 @@ func TestNamesWithoutRecord(t *testing.T) {
 	} {
 		domain, err := diag.ParseName(name)
 		require.NoError(t, err)
-		_, err = Lookup(t.Context(), nil, LookupRequest{Domain: domain})
+		_, err = Lookup(t.Context(), nil, LookupRequest{Name: domain})
 		require.EqualError(t, err, text)
 		_, err = Validate(ValidateRequest{Record: "v=spf1 -all", Domain: domain})
 		require.EqualError(t, err, text)

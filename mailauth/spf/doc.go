@@ -8,7 +8,7 @@
 // wrong with them; given an address it also says what a receiver would decide. [Validate] does as much as the text
 // of a record allows.
 //
-//	report, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: diag.MustName("example.com")})
+//	report, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: diag.MustDomain("example.com")})
 //
 // [Walk] fetches the whole tree of a record, with the networks of each term, as flattening needs it; [Set] computes
 // with networks.

@@ -27,7 +27,7 @@ func ExampleLookup() {
 
 	// With nil instead of world.Env() the real Internet is asked.
 	report, err := spf.Lookup(context.Background(), world.Env(), spf.LookupRequest{
-		Domain: diag.MustName("example.com"),
+		Domain: diag.MustDomain("example.com"),
 		IP:     diag.MustIP("198.51.100.7"),
 	})
 	if err != nil {

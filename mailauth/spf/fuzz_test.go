@@ -75,7 +75,7 @@ func FuzzLookup(f *testing.F) {
 		}
 		counter := &counting{records: zone}
 		report, err := Lookup(t.Context(), &diag.Env{Resolver: counter}, LookupRequest{
-			Domain: diag.MustName("n0.example"), IP: diag.MustIP("192.0.2.1"),
+			Domain: diag.MustDomain("n0.example"), IP: diag.MustIP("192.0.2.1"),
 		})
 		if err != nil {
 			t.Fatal(err)

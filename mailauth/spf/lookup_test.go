@@ -12,7 +12,7 @@ import (
 
 var testDomain = diag.MustDomain("example.com")
 
-var request = LookupRequest{Domain: diag.MustName("example.com")}
+var request = LookupRequest{Domain: diag.MustDomain("example.com")}
 
 // zoneWith is a world in which example.com has the record, besides what the zone has.
 func zoneWith(t testing.TB, record, zone string) *diagtest.World {

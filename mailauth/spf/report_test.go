@@ -43,7 +43,7 @@ func TestLookupReportOfNothing(t *testing.T) {
 func TestValidateReport(t *testing.T) {
 	r, err := Validate(ValidateRequest{
 		Record: "v=spf1 ip4:192.0.2.300 include:_spf.example.net redirect:example.org -all",
-		Domain: request.Domain, IP: diag.MustIP("192.0.2.1"),
+		Domain: request.Domain.Name(), IP: diag.MustIP("192.0.2.1"),
 	})
 	require.NoError(t, err)
 	golden(t, "validate.json", r)

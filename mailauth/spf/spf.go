@@ -8,10 +8,11 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// LookupRequest asks for the examination of one domain. It is a [diag.Name], for records that others include have names
-// such as _spf.example.com: [diag.MustName] makes one, and the method Name of a [diag.Domain].
+// LookupRequest asks for the examination of one domain, or of the record at a name that others include, such as
+// _spf.example.com: one of Domain and Name is given, and in JSON both are the field domain.
 type LookupRequest struct {
-	Domain diag.Name   `json:"domain" doc:"domain, or name of an included record; no wildcard" example:"example.com"`
+	Domain diag.Domain `json:"-"`
+	Name   diag.Name   `json:"domain" doc:"domain, or name of an included record; no wildcard" example:"example.com"`
 	IP     diag.IP     `json:"ip,omitempty" doc:"address of a host; if given, what a receiver decides about it"`
 	Sender string      `json:"sender,omitempty" maxlen:"320" doc:"MAIL FROM, for ip and macros; by default postmaster"`
 	HELO   diag.Domain `json:"helo,omitempty" doc:"HELO name, for ip and macros; by default the domain"`
@@ -44,16 +45,19 @@ func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 // Lookup examines the record of a domain and all that it leads to. The error is a *[diag.InputError],
 // that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
-	if req.Domain.IsZero() {
+	if req.Name.IsZero() && !req.Domain.IsZero() {
+		req.Name = req.Domain.Name()
+	}
+	if req.Name.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
 	}
-	if err := checkName(req.Domain); err != nil {
+	if err := checkName(req.Name); err != nil {
 		return nil, err
 	}
 	if err := checkSender(req.Sender); err != nil {
 		return nil, err
 	}
-	e := &evidence{domain: req.Domain, now: env.Now(), ip: req.IP.Addr}
+	e := &evidence{domain: req.Name, now: env.Now(), ip: req.IP.Addr}
 	if err := e.gather(ctx, env, req.Sender, req.HELO.String()); err != nil {
 		return nil, err
 	}

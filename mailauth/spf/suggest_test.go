@@ -183,7 +183,7 @@ func TestSuggestionsKeepSenders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone := drawZone(t)
 		domain := diag.MustName("n0.example")
-		r, err := Lookup(t.Context(), &diag.Env{Resolver: zone}, LookupRequest{Domain: domain})
+		r, err := Lookup(t.Context(), &diag.Env{Resolver: zone}, LookupRequest{Name: domain})
 		require.NoError(t, err)
 		for _, advice := range r.Recommendations {
 			if advice.SuggestedValue == "" {
@@ -288,9 +288,9 @@ func TestSilence(t *testing.T) {
 		if rapid.IntRange(0, 3).Draw(t, "bare") == 0 {
 			zone["n0.example"] = zone["n0.example"][1:]
 		}
-		full, err := Lookup(t.Context(), &diag.Env{Resolver: zone}, LookupRequest{Domain: diag.MustName("n0.example")})
+		full, err := Lookup(t.Context(), &diag.Env{Resolver: zone}, LookupRequest{Domain: diag.MustDomain("n0.example")})
 		require.NoError(t, err)
-		less, err := Lookup(t.Context(), &diag.Env{Resolver: u}, LookupRequest{Domain: diag.MustName("n0.example")})
+		less, err := Lookup(t.Context(), &diag.Env{Resolver: u}, LookupRequest{Domain: diag.MustDomain("n0.example")})
 		require.NoError(t, err)
 		for _, f := range less.Findings {
 			require.True(t, f.Severity == diag.Info || grave(full.Verdict, f.Code) || slices.Contains(ignorance, f.Code), "%+v of %v", f, u)

@@ -96,7 +96,7 @@ func TestVerdicts(t *testing.T) {
 	require.Len(t, tally, 4, "pass, fail, softfail and neutral were all seen")
 
 	report, err := spf.Lookup(t.Context(), env, spf.LookupRequest{
-		Domain: diag.MustName("flat.example.com"), IP: diag.MustIP("10.3.16.9"),
+		Domain: diag.MustDomain("flat.example.com"), IP: diag.MustIP("10.3.16.9"),
 	})
 	require.NoError(t, err)
 	require.Equal(t, eval.Pass, report.IPTest.Result)
