@@ -39,18 +39,18 @@ type Chain struct {
 
 // A Set is what one sealer added.
 type Set struct {
-	Instance      int        `json:"instance" min:"0" doc:"number of the set (i=)"`
-	Domain        string     `json:"domain" doc:"domain of the sealer (d=); empty without a valid ARC-Seal"`
-	Selector      string     `json:"selector" doc:"selector of its key (s=)"`
-	State         State      `json:"chain_validation,omitempty" doc:"the state of the chain as the sealer found it (cv=)"`
-	SealedAt      *time.Time `json:"sealed_at,omitempty" doc:"when it was sealed (t=)"`
-	MessageDomain string     `json:"message_domain,omitempty" doc:"domain of the message signature, if it is another one"`
-	SignedFields  []string   `json:"signed_fields" doc:"what the message signature covers (h=), lower case"`
-	AuthServID    string     `json:"authserv_id,omitempty" doc:"who authenticated the message"`
-	SealOK        *bool      `json:"seal_ok,omitempty" doc:"whether the seal is valid; absent if unknown"`
-	MessageOK     *bool      `json:"message_ok,omitempty" doc:"whether the message is as sealed; absent if unknown"`
-	SealReason    string     `json:"seal_reason,omitempty" doc:"why the seal is not valid, or unknown"`
-	MessageReason string     `json:"message_reason,omitempty" doc:"why the message signature is not valid, or unknown"`
+	Instance      int       `json:"instance" min:"0" doc:"number of the set (i=)"`
+	Domain        string    `json:"domain" doc:"domain of the sealer (d=); empty without a valid ARC-Seal"`
+	Selector      string    `json:"selector" doc:"selector of its key (s=)"`
+	State         State     `json:"chain_validation,omitempty" doc:"the state of the chain as the sealer found it (cv=)"`
+	SealedAt      time.Time `json:"sealed_at,omitzero" doc:"when it was sealed (t=)"`
+	MessageDomain string    `json:"message_domain,omitempty" doc:"domain of the message signature, if it is another one"`
+	SignedFields  []string  `json:"signed_fields" doc:"what the message signature covers (h=), lower case"`
+	AuthServID    string    `json:"authserv_id,omitempty" doc:"who authenticated the message"`
+	SealOK        *bool     `json:"seal_ok,omitempty" doc:"whether the seal is valid; absent if unknown"`
+	MessageOK     *bool     `json:"message_ok,omitempty" doc:"whether the message is as sealed; absent if unknown"`
+	SealReason    string    `json:"seal_reason,omitempty" doc:"why the seal is not valid, or unknown"`
+	MessageReason string    `json:"message_reason,omitempty" doc:"why the message signature is not valid, or unknown"`
 	// The fields, nil if they are missing.
 	Seal           *dkim.Signature `json:"-"`
 	Message        *dkim.Signature `json:"-"`
@@ -183,7 +183,7 @@ func (s *Set) add(p part, index int) bool {
 	case p.signature.Kind == dkim.ARCSeal && s.SealIndex < 0:
 		s.Seal, s.SealIndex = p.signature, index
 		s.Domain, s.Selector = s.Seal.Domain.String(), s.Seal.Selector
-		s.State, s.SealedAt = State(s.Seal.State), s.Seal.Time
+		s.State, s.SealedAt = State(s.Seal.State), diag.OrZero(s.Seal.Time)
 	default:
 		return false
 	}

@@ -284,7 +284,7 @@ func TestAnalyze(t *testing.T) {
 			r := analyze(t, tt.world(t), tt.request())
 			seen.Add(r.Verdict)
 			dmarc := "-"
-			if r.Live.DMARC != nil {
+			if r.Live.DMARC.AlignedBy != nil {
 				dmarc = string(r.Live.DMARC.Result)
 			}
 			reasons := strings.Join(r.Conclusion.Reasons, "\n")

@@ -332,7 +332,7 @@ func TestConformanceHeaders(t *testing.T) {
 		received := len(message.Split([]byte(head)).All("Received"))
 		require.GreaterOrEqual(t, len(r.Hops), received, path)
 		for _, h := range r.Hops {
-			if h.Timestamp != nil {
+			if !h.Timestamp.IsZero() {
 				timed++
 			}
 		}

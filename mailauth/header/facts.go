@@ -28,15 +28,15 @@ type Facts struct {
 
 // Summary is what a message says of itself.
 type Summary struct {
-	From       []string   `json:"from" maxitems:"50" doc:"authors, decoded: name and address"`
-	To         []string   `json:"to" maxitems:"50" doc:"recipients, decoded"`
-	ReplyTo    []string   `json:"reply_to" maxitems:"50" doc:"where answers go"`
-	Sender     string     `json:"sender,omitempty" doc:"who sent it on behalf of the authors"`
-	ReturnPath *string    `json:"return_path,omitempty" doc:"envelope sender: where bounces go; empty for bounces themselves"`
-	Subject    string     `json:"subject,omitempty" doc:"subject, decoded"`
-	Date       *time.Time `json:"date,omitempty" doc:"when it was sent, as it says"`
-	MessageID  string     `json:"message_id,omitempty" doc:"its Message-ID without angle brackets"`
-	Mailer     string     `json:"mailer,omitempty" doc:"program that it says it was written with"`
+	From       []string  `json:"from" maxitems:"50" doc:"authors, decoded: name and address"`
+	To         []string  `json:"to" maxitems:"50" doc:"recipients, decoded"`
+	ReplyTo    []string  `json:"reply_to" maxitems:"50" doc:"where answers go"`
+	Sender     string    `json:"sender,omitempty" doc:"who sent it on behalf of the authors"`
+	ReturnPath *string   `json:"return_path,omitempty" doc:"envelope sender: where bounces go; empty for bounces themselves"`
+	Subject    string    `json:"subject,omitempty" doc:"subject, decoded"`
+	Date       time.Time `json:"date,omitzero" doc:"when it was sent, as it says"`
+	MessageID  string    `json:"message_id,omitempty" doc:"its Message-ID without angle brackets"`
+	Mailer     string    `json:"mailer,omitempty" doc:"program that it says it was written with"`
 }
 
 // Authentication lists results by their method.
@@ -64,17 +64,17 @@ type AuthResult struct {
 
 // A Signature is a DKIM signature.
 type Signature struct {
-	Domain           string     `json:"domain" doc:"domain that signed (d=)"`
-	Selector         string     `json:"selector" doc:"selector of the key (s=)"`
-	Algorithm        string     `json:"algorithm" doc:"algorithm (a=)"`
-	Canonicalization string     `json:"canonicalization" doc:"how header and body were prepared (c=)"`
-	Identity         string     `json:"identity,omitempty" doc:"who signed on behalf of the domain (i=)"`
-	SignedHeaders    []string   `json:"signed_headers" maxitems:"100" doc:"fields that are signed (h=)"`
-	Timestamp        *time.Time `json:"timestamp,omitempty" doc:"when it was signed (t=)"`
-	ExpiresAt        *time.Time `json:"expires_at,omitempty" doc:"until when it is valid (x=)"`
-	BodyLength       *int64     `json:"body_length,omitempty" min:"0" doc:"bytes of the body that are signed (l=)"`
-	Service          string     `json:"service,omitempty" doc:"sending service that signs with this domain"`
-	Aligned          *bool      `json:"aligned,omitempty" doc:"whether its domain is that of From, as DMARC compares them"`
+	Domain           string    `json:"domain" doc:"domain that signed (d=)"`
+	Selector         string    `json:"selector" doc:"selector of the key (s=)"`
+	Algorithm        string    `json:"algorithm" doc:"algorithm (a=)"`
+	Canonicalization string    `json:"canonicalization" doc:"how header and body were prepared (c=)"`
+	Identity         string    `json:"identity,omitempty" doc:"who signed on behalf of the domain (i=)"`
+	SignedHeaders    []string  `json:"signed_headers" maxitems:"100" doc:"fields that are signed (h=)"`
+	Timestamp        time.Time `json:"timestamp,omitzero" doc:"when it was signed (t=)"`
+	ExpiresAt        time.Time `json:"expires_at,omitzero" doc:"until when it is valid (x=)"`
+	BodyLength       *int64    `json:"body_length,omitempty" min:"0" doc:"bytes of the body that are signed (l=)"`
+	Service          string    `json:"service,omitempty" doc:"sending service that signs with this domain"`
+	Aligned          *bool     `json:"aligned,omitempty" doc:"whether its domain is that of From, as DMARC compares them"`
 }
 
 // ARC is a chain of seals (RFC 8617).
@@ -86,13 +86,13 @@ type ARC struct {
 
 // A Seal is one set of ARC.
 type Seal struct {
-	Instance  int        `json:"instance" min:"0" doc:"its number (i=)"`
-	Domain    string     `json:"domain" doc:"domain that sealed (d=)"`
-	Selector  string     `json:"selector" doc:"selector of the key (s=)"`
-	CV        string     `json:"cv" doc:"what it says of the chain before it: none, pass or fail"`
-	Timestamp *time.Time `json:"timestamp,omitempty" doc:"when it was sealed (t=)"`
-	Complete  bool       `json:"complete" doc:"whether seal, signature and results are there"`
-	Results   []string   `json:"results" maxitems:"50" doc:"results that the sealing server found, such as dmarc=pass"`
+	Instance  int       `json:"instance" min:"0" doc:"its number (i=)"`
+	Domain    string    `json:"domain" doc:"domain that sealed (d=)"`
+	Selector  string    `json:"selector" doc:"selector of the key (s=)"`
+	CV        string    `json:"cv" doc:"what it says of the chain before it: none, pass or fail"`
+	Timestamp time.Time `json:"timestamp,omitzero" doc:"when it was sealed (t=)"`
+	Complete  bool      `json:"complete" doc:"whether seal, signature and results are there"`
+	Results   []string  `json:"results" maxitems:"50" doc:"results that the sealing server found, such as dmarc=pass"`
 }
 
 // Alignment says whether what was authenticated is the domain in From (RFC 9989).
@@ -105,25 +105,25 @@ type Alignment struct {
 
 // A Hop is a server that the message passed.
 type Hop struct {
-	Index      int         `json:"index" min:"0" doc:"position, from 0"`
-	From       string      `json:"from" doc:"who handed the message over, as the field has it; empty where it does not say"`
-	HELO       string      `json:"helo,omitempty" doc:"what the client called itself"`
-	RDNS       string      `json:"reverse_dns,omitempty" doc:"name that the server found for the client's address"`
-	Service    string      `json:"service,omitempty" doc:"sending service that the client belongs to, by its name in reverse DNS"`
-	IP         *netip.Addr `json:"ip,omitempty" doc:"address of the client"`
-	PrivateIP  bool        `json:"private_ip" doc:"whether that address is private, loopback or link-local"`
-	By         string      `json:"by" doc:"server that took the message"`
-	Via        string      `json:"via,omitempty" doc:"link, where the field names one"`
-	With       string      `json:"with,omitempty" doc:"protocol"`
-	ID         string      `json:"id,omitempty" doc:"number in the logs of the server"`
-	For        string      `json:"for,omitempty" doc:"recipient"`
-	Timestamp  *time.Time  `json:"timestamp,omitempty" doc:"when the server took the message"`
-	Delay      *int64      `json:"delay_seconds,omitempty" doc:"time since the hop before; negative if a clock is wrong"`
-	TLS        *bool       `json:"tls,omitempty" doc:"whether it came over TLS; absent where the field does not tell"`
-	TLSVersion string      `json:"tls_version,omitempty" doc:"version of TLS"`
-	TLSCipher  string      `json:"tls_cipher,omitempty" doc:"cipher suite"`
-	Border     bool        `json:"border" doc:"whether this is where the receiving side took the message from outside"`
-	Raw        string      `json:"raw" doc:"the field, unfolded; at most 2000 bytes"`
+	Index      int        `json:"index" min:"0" doc:"position, from 0"`
+	From       string     `json:"from" doc:"who handed the message over, as the field has it; empty where it does not say"`
+	HELO       string     `json:"helo,omitempty" doc:"what the client called itself"`
+	RDNS       string     `json:"reverse_dns,omitempty" doc:"name that the server found for the client's address"`
+	Service    string     `json:"service,omitempty" doc:"sending service that the client belongs to, by its name in reverse DNS"`
+	IP         netip.Addr `json:"ip,omitzero" doc:"address of the client"`
+	PrivateIP  bool       `json:"private_ip" doc:"whether that address is private, loopback or link-local"`
+	By         string     `json:"by" doc:"server that took the message"`
+	Via        string     `json:"via,omitempty" doc:"link, where the field names one"`
+	With       string     `json:"with,omitempty" doc:"protocol"`
+	ID         string     `json:"id,omitempty" doc:"number in the logs of the server"`
+	For        string     `json:"for,omitempty" doc:"recipient"`
+	Timestamp  time.Time  `json:"timestamp,omitzero" doc:"when the server took the message"`
+	Delay      *int64     `json:"delay_seconds,omitempty" doc:"time since the hop before; negative if a clock is wrong"`
+	TLS        *bool      `json:"tls,omitempty" doc:"whether it came over TLS; absent where the field does not tell"`
+	TLSVersion string     `json:"tls_version,omitempty" doc:"version of TLS"`
+	TLSCipher  string     `json:"tls_cipher,omitempty" doc:"cipher suite"`
+	Border     bool       `json:"border" doc:"whether this is where the receiving side took the message from outside"`
+	Raw        string     `json:"raw" doc:"the field, unfolded; at most 2000 bytes"`
 }
 
 // A SpamVerdict is what a filter found.

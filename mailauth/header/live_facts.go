@@ -36,15 +36,15 @@ type Conclusion struct {
 type Live struct {
 	Performed  bool           `json:"performed" doc:"whether the DNS was asked; if not, all else is absent or empty"`
 	Partial    bool           `json:"partial" doc:"whether the DNS left questions without an answer"`
-	CheckedAt  *time.Time     `json:"checked_at,omitempty" doc:"when the DNS was asked"`
+	CheckedAt  time.Time      `json:"checked_at,omitzero" doc:"when the DNS was asked"`
 	DurationMS *int64         `json:"duration_ms,omitempty" min:"0" doc:"how long it took"`
-	OutsideHop *OutsideHop    `json:"outside_hop,omitempty" doc:"where the receiver's side took the message from elsewhere"`
-	SPF        *SPFResult     `json:"spf,omitempty" doc:"SPF of the envelope sender, or of the HELO name for bounces, for the server that delivered; absent where server or sender is not known"`
-	SPFHELO    *SPFResult     `json:"spf_helo,omitempty" doc:"SPF of the name that the server gave itself"`
+	OutsideHop OutsideHop     `json:"outside_hop,omitzero" doc:"where the receiver's side took the message from elsewhere"`
+	SPF        SPFResult      `json:"spf,omitzero" doc:"SPF of the envelope sender, or of the HELO name for bounces, for the server that delivered; absent where server or sender is not known"`
+	SPFHELO    SPFResult      `json:"spf_helo,omitzero" doc:"SPF of the name that the server gave itself"`
 	DKIM       []DKIMResult   `json:"dkim" doc:"each DKIM signature, the topmost first; at most 50"`
 	DKIMMore   int            `json:"dkim_more_count" min:"0" doc:"signatures beyond these, which are not verified"`
-	DMARC      *DMARCResult   `json:"dmarc,omitempty" doc:"DMARC of the author's domain (RFC 9989); absent without such a domain"`
-	ARC        *arc.Result    `json:"arc,omitempty" doc:"the ARC chain (RFC 8617), which is reported and never scored"`
+	DMARC      DMARCResult    `json:"dmarc,omitzero" doc:"DMARC of the author's domain (RFC 9989); absent without such a domain"`
+	ARC        arc.Result     `json:"arc,omitzero" doc:"the ARC chain (RFC 8617), which is reported and never scored"`
 	PTR        []PTR          `json:"ptr" doc:"the names of the server that delivered"`
 	Blacklists []dnsbl.Result `json:"blacklists,omitzero" maxitems:"200" doc:"the more widely used blocklists that have the server that delivered; absent if none of them answered"`
 	Recorded   []Comparison   `json:"recorded" doc:"what servers of the receiver noted, beside what is found now; at most 20"`

@@ -21,12 +21,12 @@ func (a *analysis) report() Live {
 		return r
 	}
 	timing := diag.NewTiming(l.Now, l.Ended)
-	r.CheckedAt, r.DurationMS = &timing.CheckedAt, &timing.DurationMS
-	r.Performed, r.ARC, r.DKIMMore, r.DMARC = true, l.ARC, l.DKIM.Surplus, dmarcReport(l)
+	r.CheckedAt, r.DurationMS = timing.CheckedAt, &timing.DurationMS
+	r.Performed, r.ARC, r.DKIMMore, r.DMARC = true, diag.OrZero(l.ARC), l.DKIM.Surplus, dmarcReport(l)
 	r.Partial = len(l.Silences()) > 0 || l.PTR != nil && l.PTR.Err != nil || l.ARC.Result == arc.Unknown
-	r.OutsideHop = &OutsideHop{Reason: l.Why}
+	r.OutsideHop = OutsideHop{Reason: l.Why}
 	if l.Hop != nil {
-		r.OutsideHop = &OutsideHop{true, new(l.Hop.Index), l.Hop.IP.String(), diag.Quote(l.Hop.HELO),
+		r.OutsideHop = OutsideHop{true, new(l.Hop.Index), l.Hop.IP.String(), diag.Quote(l.Hop.HELO),
 			diag.Quote(l.Hop.By), l.Why}
 		r.PTR, r.Blacklists = append(r.PTR, PTR(*l.PTR)), l.Listed
 		identity := mailFrom
@@ -43,22 +43,22 @@ func (a *analysis) report() Live {
 	return r
 }
 
-func spfReport(l *live.Evidence, r *eval.Result, identity Identity) *SPFResult {
+func spfReport(l *live.Evidence, r *eval.Result, identity Identity) SPFResult {
 	if r == nil {
-		return nil
+		return SPFResult{}
 	}
-	return &SPFResult{
+	return SPFResult{
 		IP: l.Hop.IP.String(), Identity: identity, Domain: diag.Quote(r.Domain), Result: r.Outcome,
 		Aligned:     l.Aligned(policy.SPF, live.MailDomain(r.Domain).String()),
 		MatchedTerm: diag.Quote(r.MatchedTerm), Explanation: diag.Quote(r.Explanation), Reason: diag.Quote(r.Reason),
 	}
 }
 
-func dmarcReport(l *live.Evidence) *DMARCResult {
-	r := &DMARCResult{Result: l.DMARC.Result, AlignedBy: append([]policy.Mechanism{}, l.DMARC.By...), Reason: l.DMARC.Reason}
+func dmarcReport(l *live.Evidence) DMARCResult {
+	r := DMARCResult{Result: l.DMARC.Result, AlignedBy: append([]policy.Mechanism{}, l.DMARC.By...), Reason: l.DMARC.Reason}
 	switch could := l.Could; {
 	case could == nil && r.Result == "":
-		return nil
+		return DMARCResult{}
 	case could != nil:
 		view := &could.Discovery.Tree
 		r.Policy, r.Applied, r.Tag, r.PolicyDomain = could.Policy, could.Applied, could.Tag, view.PolicyDomain()

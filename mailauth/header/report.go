@@ -56,7 +56,7 @@ func (e *evidence) summary() Summary {
 		s.ReturnPath = new(clip(message.DecodeText(e.returnPath.Addr())))
 	}
 	if e.dated && e.date.Time.Year() < 10000 {
-		s.Date = new(e.date.Time.UTC())
+		s.Date = e.date.Time.UTC()
 	}
 	if ids := message.MessageIDs(e.msg.Value("Message-ID")); len(ids) > 0 {
 		s.MessageID = clip(ids[0])
@@ -107,16 +107,13 @@ func (e *evidence) hopReport(h *route.Hop) Hop {
 	r := Hop{
 		Index: h.Index, From: clip(h.From), HELO: clip(h.HELO), RDNS: clip(h.RDNS), By: clip(h.By), Via: clip(h.Via),
 		With: clip(h.With), ID: clip(h.ID), For: clip(h.For), TLS: h.TLS, TLSVersion: clip(h.TLSVersion),
-		TLSCipher: clip(h.TLSCipher), Border: h.Index == e.path.Border, Raw: diag.Clip(h.Field.Value(), maxRaw),
+		TLSCipher: clip(h.TLSCipher), Border: h.Index == e.path.Border, Timestamp: h.Time.UTC(), Raw: diag.Clip(h.Field.Value(), maxRaw),
 	}
 	if h.RDNS != "" {
 		r.Service = serviceName(provider.ByPTR(h.RDNS))
 	}
 	if h.IP.IsValid() {
-		r.IP, r.PrivateIP = new(h.IP), route.Private(h.IP)
-	}
-	if !h.Time.IsZero() {
-		r.Timestamp = new(h.Time.UTC())
+		r.IP, r.PrivateIP = h.IP, route.Private(h.IP)
 	}
 	if h.Timed {
 		r.Delay = new(int64(h.Delay.Seconds()))

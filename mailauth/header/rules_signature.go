@@ -78,26 +78,26 @@ var signatureRules = diag.Rules[*evidence]{{
 	Ref: "RFC 6376 section 3.5", Title: "DKIM signature had expired when the message arrived",
 	Requirement: "No DKIM signature had expired when the message arrived",
 	Advice:      "Make signatures valid for at least a week. Queues and greylisting delay messages for hours or days.",
-	When:        arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
+	When:        arrivedWith(func(s *signature) bool { return !s.ExpiresAt.IsZero() }),
 	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
 		arrived := e.path.Arrival()
-		if s.ExpiresAt == nil {
+		if s.ExpiresAt.IsZero() {
 			return "", false
 		}
-		return "was valid until " + clock(*s.ExpiresAt) + ", and the message arrived at " + clock(arrived), s.ExpiresAt.Before(arrived)
+		return "was valid until " + clock(s.ExpiresAt) + ", and the message arrived at " + clock(arrived), s.ExpiresAt.Before(arrived)
 	}),
 }, {
 	Code: "header.dkim.future", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
 	Ref: "RFC 6376 section 3.5", Title: "DKIM signature is dated after the message arrived",
 	Requirement: "No DKIM signature is dated after the message arrived",
 	Advice:      "Correct the clock of the signing server. Some verifiers reject signatures from the future.",
-	When:        arrivedWith(func(s *signature) bool { return s.Timestamp != nil }),
+	When:        arrivedWith(func(s *signature) bool { return !s.Timestamp.IsZero() }),
 	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
 		arrived := e.path.Arrival()
-		if s.Timestamp == nil {
+		if s.Timestamp.IsZero() {
 			return "", false
 		}
-		return "is dated " + clock(*s.Timestamp) + ", and the message arrived at " + clock(arrived), s.Timestamp.After(arrived.Add(maxSkew))
+		return "is dated " + clock(s.Timestamp) + ", and the message arrived at " + clock(arrived), s.Timestamp.After(arrived.Add(maxSkew))
 	}),
 }, {
 	Code: "header.dkim.unaligned", Severity: diag.Info,

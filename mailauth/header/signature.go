@@ -3,6 +3,7 @@ package header
 import (
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/provider"
@@ -26,7 +27,8 @@ func (e *evidence) readSignatures() {
 		s := signature{field: f, parsed: p, Signature: Signature{
 			Domain: p.Domain.String(), Selector: clip(p.Selector), Algorithm: clip(p.Algorithm),
 			Canonicalization: clip(string(p.Header) + "/" + string(p.Body)), Identity: text("i"),
-			SignedHeaders: clipped(p.Names, maxSignedHeaders), Timestamp: p.Time, ExpiresAt: p.Expires, BodyLength: p.Length,
+			SignedHeaders: clipped(p.Names, maxSignedHeaders), Timestamp: diag.OrZero(p.Time), ExpiresAt: diag.OrZero(p.Expires),
+			BodyLength: p.Length,
 		}}
 		if p.Domain.IsZero() {
 			s.Domain = strings.ToLower(text("d"))

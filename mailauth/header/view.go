@@ -34,7 +34,7 @@ func (r *AnalyzeReport) View() *view.View {
 		return v
 	}
 	v.Fact("sent by", l.server(r.Conclusion.SendingIP), "header.live.ptr", "header.live.blocklisted", "header.live.hop")
-	if s := l.SPF; s != nil {
+	if s := &l.SPF; s.Result != "" {
 		v.Fact("spf", outcomeText(string(s.Result), s.Domain, &s.Aligned), "header.live.spf", "header.spf")
 	}
 	var results []string
@@ -43,7 +43,7 @@ func (r *AnalyzeReport) View() *view.View {
 	}
 	v.Fact("dkim", cmp.Or(diag.Series(results, maxTold), "not signed"), "header.live.dkim", "header.dkim")
 	dmarc := "not known"
-	if d := l.DMARC; d != nil && d.Result != "" {
+	if d := &l.DMARC; d.Result != "" {
 		if dmarc = string(d.Result); d.Policy != "" {
 			dmarc += fmt.Sprintf(", p=%s at %s", d.Policy, d.PolicyDomain)
 		}
@@ -186,7 +186,7 @@ func (h *Hop) stands() (view.Mark, string) {
 // client is who handed the message over.
 func (h *Hop) client() string {
 	text := cmp.Or(h.RDNS, h.HELO, h.From)
-	if h.IP != nil && !strings.Contains(text, h.IP.String()) {
+	if h.IP.IsValid() && !strings.Contains(text, h.IP.String()) {
 		text = strings.TrimSpace(text + " " + h.IP.String())
 	}
 	return text
