@@ -21,22 +21,22 @@ type CheckReport struct {
 	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
 	diag.Verdict
-	TreeWalk                []WalkStep      `json:"tree_walk" minitems:"1" maxitems:"8" doc:"the queries of a receiver, in order"`
-	QueriesCount            int             `json:"queries_count" min:"0" max:"8" doc:"how many there are"`
-	QueryLimit              int             `json:"query_limit" doc:"how many there may be" example:"8"`
-	OrganizationalDomain    string          `json:"organizational_domain,omitempty" doc:"organizational domain by the tree walk; absent if a failed query leaves it open"`
-	PolicyDomain            string          `json:"policy_domain,omitempty" doc:"domain whose record applies; absent if none does, or if that is not known"`
-	DiscoveryMethod         policy.Method   `json:"discovery_method" doc:"how both were found"`
-	PSLOrganizationalDomain string          `json:"psl_organizational_domain,omitempty" doc:"organizational domain by the public suffix list, which RFC 7489 suggests"`
-	PSLPolicyDomain         string          `json:"psl_policy_domain,omitempty" doc:"domain whose record applies for receivers that use the list"`
-	MethodsAgree            *bool           `json:"methods_agree,omitempty" doc:"whether both find the same organizational domain; absent if that is not known"`
-	MethodsExplanation      string          `json:"methods_explanation,omitempty" doc:"why they do not agree"`
-	Analysis                *dmarc.Analysis `json:"analysis,omitempty" doc:"the record that applies"`
-	ObsoleteTags            []ObsoleteTag   `json:"obsolete_tags" doc:"what the record has that RFC 9989 does not"`
-	MissingTags             []string        `json:"missing_tags" doc:"tags of RFC 9989 that the record should have"`
-	Ready                   bool            `json:"ready" doc:"whether receivers of RFC 9989 are known to find a record and to use it as it was meant"`
-	BackwardCompatible      bool            `json:"backward_compatible" doc:"whether receivers of RFC 7489 are known to judge mail by the same record in the same way"`
-	Partial                 bool            `json:"partial" doc:"whether something could not be learned"`
+	TreeWalk                []WalkStep     `json:"tree_walk" minitems:"1" maxitems:"8" doc:"the queries of a receiver, in order"`
+	QueriesCount            int            `json:"queries_count" min:"0" max:"8" doc:"how many there are"`
+	QueryLimit              int            `json:"query_limit" doc:"how many there may be" example:"8"`
+	OrganizationalDomain    string         `json:"organizational_domain,omitempty" doc:"organizational domain by the tree walk; absent if a failed query leaves it open"`
+	PolicyDomain            string         `json:"policy_domain,omitempty" doc:"domain whose record applies; absent if none does, or if that is not known"`
+	DiscoveryMethod         policy.Method  `json:"discovery_method" doc:"how both were found"`
+	PSLOrganizationalDomain string         `json:"psl_organizational_domain,omitempty" doc:"organizational domain by the public suffix list, which RFC 7489 suggests"`
+	PSLPolicyDomain         string         `json:"psl_policy_domain,omitempty" doc:"domain whose record applies for receivers that use the list"`
+	MethodsAgree            *bool          `json:"methods_agree,omitempty" doc:"whether both find the same organizational domain; absent if that is not known"`
+	MethodsExplanation      string         `json:"methods_explanation,omitempty" doc:"why they do not agree"`
+	Analysis                dmarc.Analysis `json:"analysis,omitzero" doc:"the record that applies"`
+	ObsoleteTags            []ObsoleteTag  `json:"obsolete_tags" doc:"what the record has that RFC 9989 does not"`
+	MissingTags             []string       `json:"missing_tags" doc:"tags of RFC 9989 that the record should have"`
+	Ready                   bool           `json:"ready" doc:"whether receivers of RFC 9989 are known to find a record and to use it as it was meant"`
+	BackwardCompatible      bool           `json:"backward_compatible" doc:"whether receivers of RFC 7489 are known to judge mail by the same record in the same way"`
+	Partial                 bool           `json:"partial" doc:"whether something could not be learned"`
 	diag.Timing
 }
 
@@ -223,7 +223,7 @@ func (e *evidence) report() *CheckReport {
 		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), Verdict: checkRules.Judge(e, texts),
 		TreeWalk: steps(e.Discovery), QueriesCount: len(e.Walk.Queries()), QueryLimit: policy.MaxQueries,
 		PolicyDomain: e.Tree.PolicyDomain(), DiscoveryMethod: policy.TreeWalk,
-		PSLOrganizationalDomain: e.List.Organizational, PSLPolicyDomain: e.List.PolicyDomain(), Analysis: e.analysis,
+		PSLOrganizationalDomain: e.List.Organizational, PSLPolicyDomain: e.List.PolicyDomain(), Analysis: diag.OrZero(e.analysis),
 		ObsoleteTags: append([]ObsoleteTag{}, e.obsolete...), MissingTags: e.missing(),
 		BackwardCompatible: e.compatible(), Partial: len(e.Unanswered()) > 0 || e.MX.Err() != nil,
 	}

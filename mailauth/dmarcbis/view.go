@@ -17,7 +17,7 @@ func (r *CheckReport) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict)
 	v.Partial = r.Partial
 	v.PublishAt("v=DMARC1", "_dmarc."+cmp.Or(r.PolicyDomain, r.Domain.String())+".", "TXT")
-	if r.Analysis != nil {
+	if r.Analysis.Record != "" {
 		v.Record = r.Analysis.Record
 		v.Fact("record", r.Analysis.Record)
 		v.Fact("policy", string(r.Analysis.Effective.Policy), "dmarcbis.policy", "dmarcbis.record.unusable")
@@ -31,7 +31,7 @@ func (r *CheckReport) View() *view.View {
 	obsolete := diag.Map(r.ObsoleteTags, func(t ObsoleteTag) string { return t.Tag + "=" + t.Value })
 	v.Fact("obsolete", diag.Series(obsolete, 4), "dmarcbis.obsolete")
 	v.Fact("to add", diag.Series(r.MissingTags, 4))
-	if r.Analysis != nil {
+	if r.Analysis.Record != "" {
 		v.Fact("ready", readiness(r.Ready, r.BackwardCompatible))
 	}
 	if r.Ready {
