@@ -62,7 +62,7 @@ type Analysis struct {
 
 	CompliancePercent *float64 `json:"compliance_percent,omitempty" min:"0" max:"100" doc:"share of messages that passed DMARC, rounded down; absent without messages"`
 
-	Enforcement      *Enforcement   `json:"enforcement,omitempty" doc:"whom p=quarantine or p=reject would concern; absent without messages"`
+	Enforcement      Enforcement    `json:"enforcement,omitzero" doc:"whom p=quarantine or p=reject would concern; absent without messages"`
 	Services         []ServiceTotal `json:"services" maxitems:"300" doc:"sums by sending service, the largest first"`
 	Sources          []Source       `json:"sources" maxitems:"500" doc:"the largest sources, the largest first"`
 	SourcesTruncated bool           `json:"sources_truncated" doc:"whether there are more sources than listed; the totals cover all"`
@@ -76,15 +76,15 @@ type Analysis struct {
 
 // ReportMetadata is who reports, and about which time.
 type ReportMetadata struct {
-	Organization  string     `json:"organization,omitempty" doc:"the receiver that reports"`
-	Email         string     `json:"email,omitempty" doc:"how to reach it"`
-	ExtraContact  string     `json:"extra_contact,omitempty" doc:"another way to reach it"`
-	ReportID      string     `json:"report_id,omitempty" doc:"its name for the report"`
-	BeginAt       *time.Time `json:"begin_at,omitempty" doc:"start of the time that the report is about"`
-	EndAt         *time.Time `json:"end_at,omitempty" doc:"end of that time"`
-	Errors        []string   `json:"errors" doc:"what went wrong while the receiver made the report"`
-	SchemaVersion string     `json:"schema_version,omitempty" doc:"version of the format"`
-	Generator     string     `json:"generator,omitempty" doc:"program that made the report"`
+	Organization  string    `json:"organization,omitempty" doc:"the receiver that reports"`
+	Email         string    `json:"email,omitempty" doc:"how to reach it"`
+	ExtraContact  string    `json:"extra_contact,omitempty" doc:"another way to reach it"`
+	ReportID      string    `json:"report_id,omitempty" doc:"its name for the report"`
+	BeginAt       time.Time `json:"begin_at,omitzero" doc:"start of the time that the report is about"`
+	EndAt         time.Time `json:"end_at,omitzero" doc:"end of that time"`
+	Errors        []string  `json:"errors" doc:"what went wrong while the receiver made the report"`
+	SchemaVersion string    `json:"schema_version,omitempty" doc:"version of the format"`
+	Generator     string    `json:"generator,omitempty" doc:"program that made the report"`
 }
 
 // PublishedPolicy is the DMARC record of the domain as the receiver found it.
@@ -238,7 +238,7 @@ func (e *evidence) analysis(ended time.Time) *Analysis {
 		return a
 	}
 	a.Metadata, a.Policy, a.Namespace = metadataOf(e.report), policyOf(&e.report.Policy), diag.Quote(e.report.Namespace)
-	a.Totals, a.Enforcement = e.sums.totals, e.enforcement
+	a.Totals, a.Enforcement = e.sums.totals, diag.OrZero(e.enforcement)
 	if n := a.Totals.MessageCount; n > 0 {
 		a.CompliancePercent = new(percent(a.Totals.PassCount, n))
 	}
@@ -249,18 +249,11 @@ func (e *evidence) analysis(ended time.Time) *Analysis {
 }
 
 func metadataOf(r *Report) ReportMetadata {
-	m := ReportMetadata{
+	return ReportMetadata{
 		Organization: r.Metadata.Organization, Email: r.Metadata.Email, ExtraContact: r.Metadata.ExtraContact,
 		ReportID: r.Metadata.ReportID, Errors: append([]string{}, r.Metadata.Errors...),
-		SchemaVersion: r.Version, Generator: r.Metadata.Generator,
+		SchemaVersion: r.Version, Generator: r.Metadata.Generator, BeginAt: r.Metadata.Begin, EndAt: r.Metadata.End,
 	}
-	if t := r.Metadata.Begin; !t.IsZero() {
-		m.BeginAt = &t
-	}
-	if t := r.Metadata.End; !t.IsZero() {
-		m.EndAt = &t
-	}
-	return m
 }
 
 func policyOf(p *Policy) PublishedPolicy {

@@ -289,7 +289,7 @@ func checkSums(t testing.TB, a *Analysis) {
 		require.Equal(t, all.MessageCount, messages)
 		require.Equal(t, all.PassCount, pass)
 	}
-	if f := a.Enforcement; f != nil {
+	if f := a.Enforcement; f.BlockingSources != nil {
 		require.Equal(t, f.AffectedCount, f.LegitimateCount+f.UnlistedCount+f.ForwardingCount+f.UnknownCount+f.SpoofingCount)
 		require.Equal(t, f.MessageCountAtRisk, f.AffectedCount-f.SpoofingCount)
 		require.Equal(t, f.MessageCountAtRisk == 0, len(f.BlockingSources) == 0)

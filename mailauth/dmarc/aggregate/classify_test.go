@@ -158,7 +158,7 @@ func TestResolvePTR(t *testing.T) {
 	got := map[string]string{}
 	for _, s := range a.Sources {
 		name := s.SourceText
-		if s.SourceIP != nil {
+		if s.SourceIP.IsValid() {
 			name = s.SourceIP.String()
 		}
 		got[name] = strings.Join([]string{s.PTR, s.Service, string(s.Reason)}, " · ")

@@ -13,11 +13,11 @@ import (
 
 // A ReportTotal is one of the reports that were judged together.
 type ReportTotal struct {
-	Organization string     `json:"organization,omitempty" doc:"the receiver that reports"`
-	ReportID     string     `json:"report_id,omitempty" doc:"its name for the report"`
-	BeginAt      *time.Time `json:"begin_at,omitempty" doc:"start of the time that the report is about"`
-	EndAt        *time.Time `json:"end_at,omitempty" doc:"end of that time"`
-	MessageCount int64      `json:"message_count" min:"0" doc:"messages that it counts"`
+	Organization string    `json:"organization,omitempty" doc:"the receiver that reports"`
+	ReportID     string    `json:"report_id,omitempty" doc:"its name for the report"`
+	BeginAt      time.Time `json:"begin_at,omitzero" doc:"start of the time that the report is about"`
+	EndAt        time.Time `json:"end_at,omitzero" doc:"end of that time"`
+	MessageCount int64     `json:"message_count" min:"0" doc:"messages that it counts"`
 }
 
 // choose picks the reports that are judged together: those about the domain with the most messages, each of them once.

@@ -16,8 +16,8 @@ const (
 
 // A Source is the mail that came from one address.
 type Source struct {
-	SourceIP   *netip.Addr `json:"source_ip,omitempty" doc:"the address; absent where the report holds none"`
-	SourceText string      `json:"source_text,omitempty" doc:"what stands in place of an address"`
+	SourceIP   netip.Addr `json:"source_ip,omitzero" doc:"the address; absent where the report holds none"`
+	SourceText string     `json:"source_text,omitempty" doc:"what stands in place of an address"`
 
 	PTR          string            `json:"ptr,omitempty" doc:"its name in reverse DNS, if that was looked up"`
 	PTRConfirmed *bool             `json:"ptr_confirmed,omitempty" doc:"whether that name leads back to the address; only then it says whose it is"`
@@ -123,7 +123,7 @@ func (s *source) written() Source {
 		HeaderFrom: s.headerFrom.names(), EnvelopeFrom: s.envelope.names(),
 	}
 	if s.ip.IsValid() {
-		w.SourceIP = &s.ip
+		w.SourceIP = s.ip
 	} else {
 		w.SourceText = s.name()
 	}

@@ -16,8 +16,8 @@ func (r *Analysis) View() *view.View {
 	v.Partial = r.Partial
 	v.PublishAt("v=DMARC1", "_dmarc."+r.Policy.Domain+".", "TXT")
 	v.Fact("reported by", r.reporters(), "dmarc.report.errors")
-	if m := r.Metadata; m.BeginAt != nil && m.EndAt != nil {
-		v.Fact("about", span(*m.BeginAt, *m.EndAt), "dmarc.report.time")
+	if m := r.Metadata; !m.BeginAt.IsZero() && !m.EndAt.IsZero() {
+		v.Fact("about", span(m.BeginAt, m.EndAt), "dmarc.report.time")
 	}
 	if r.Policy.Policy != "" {
 		v.Fact("policy", "p="+r.Policy.Policy, "dmarc.report.policy")
@@ -116,7 +116,7 @@ func (d Dispositions) text() string {
 // text says whether p=reject would lose mail.
 func (e *Enforcement) text() string {
 	switch {
-	case e == nil:
+	case e.BlockingSources == nil:
 		return ""
 	case e.Ready == nil:
 		return "not known whether mail would be lost"
@@ -128,7 +128,7 @@ func (e *Enforcement) text() string {
 
 // address is that of the source.
 func (s *Source) address() string {
-	if s.SourceIP != nil {
+	if s.SourceIP.IsValid() {
 		return s.SourceIP.String()
 	}
 	return cmp.Or(s.SourceText, "no address")

@@ -11,10 +11,10 @@ import (
 // Addresses of one service that are alike are one bar, whose messages are summed; the largest comes first.
 func TestBars(t *testing.T) {
 	r := Analysis{Sources: []Source{
-		{SourceIP: new(netip.MustParseAddr("192.0.2.1")), MessageCount: 50, PassCount: 50, Classification: legitimate},
-		{SourceIP: new(netip.MustParseAddr("192.0.2.2")), MessageCount: 40, PassCount: 39, Classification: legitimate, Service: "Post"},
+		{SourceIP: netip.MustParseAddr("192.0.2.1"), MessageCount: 50, PassCount: 50, Classification: legitimate},
+		{SourceIP: netip.MustParseAddr("192.0.2.2"), MessageCount: 40, PassCount: 39, Classification: legitimate, Service: "Post"},
 		{SourceText: "::g", MessageCount: 30, Classification: spoofing, Dispositions: Dispositions{Reject: 30}},
-		{SourceIP: new(netip.MustParseAddr("192.0.2.3")), MessageCount: 20, PassCount: 20, Classification: legitimate, Service: "Post"},
+		{SourceIP: netip.MustParseAddr("192.0.2.3"), MessageCount: 20, PassCount: 20, Classification: legitimate, Service: "Post"},
 		{MessageCount: 3, Classification: unclear},
 	}}
 	require.Equal(t, []view.Row{
