@@ -30,9 +30,9 @@ type Report struct {
 	Sources   []SourceResult `json:"sources" doc:"what reputation sources say"`
 	Coverage  Coverage       `json:"coverage" doc:"how much was examined"`
 	AgeDays   *int           `json:"domain_age_days,omitempty" min:"0" doc:"whole days since the domain was registered"`
-	Lookalike *Lookalike     `json:"lookalike,omitempty" doc:"the brand that the host, or the one that it leads to, imitates"`
+	Lookalike Lookalike      `json:"lookalike,omitzero" doc:"the brand that the host, or the one that it leads to, imitates"`
 	Redirects []fetch.Hop    `json:"redirects" doc:"answers that led on, in order"`
-	TLS       *TLS           `json:"tls,omitempty" doc:"certificate of the site at the end of the redirects"`
+	TLS       TLS            `json:"tls,omitzero" doc:"certificate of the site at the end of the redirects"`
 	Forms     []Form         `json:"forms" doc:"forms of the page that ask for something"`
 	Partial   bool           `json:"partial" doc:"whether something could not be examined that should have been"`
 	diag.Timing

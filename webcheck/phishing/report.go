@@ -130,25 +130,25 @@ func (e *evidence) redirects() []fetch.Hop {
 }
 
 // certificate describes the certificate of the site at the end.
-func (e *evidence) certificate() *TLS {
+func (e *evidence) certificate() (t TLS) {
 	if !certified(e) {
-		return nil
+		return t
 	}
 	leaf := e.site.TLS.Leaf()
 	issuer := cmp.Or(leaf.Issuer.CommonName, leaf.Issuer.Raw)
 	if len(leaf.Issuer.Organization) > 0 {
 		issuer = leaf.Issuer.Organization[0]
 	}
-	return &TLS{Valid: e.site.TLS.Err() == nil, Issuer: issuer, AgeDays: days(e.now.Sub(leaf.NotBefore))}
+	return TLS{Valid: e.site.TLS.Err() == nil, Issuer: issuer, AgeDays: days(e.now.Sub(leaf.NotBefore))}
 }
 
 // lookalike is the brand that is imitated: by the host that was given, or else by that to which it leads.
-func (e *evidence) lookalike() *Lookalike {
+func (e *evidence) lookalike() Lookalike {
 	m := e.imitation()
 	if m == nil {
-		return nil
+		return Lookalike{}
 	}
-	return &Lookalike{Brand: m.Target.Name, Technique: m.Technique, Distance: m.Distance}
+	return Lookalike{Brand: m.Target.Name, Technique: m.Technique, Distance: m.Distance}
 }
 
 // imitation is the strongest likeness to a brand.

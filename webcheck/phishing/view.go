@@ -25,7 +25,7 @@ func (r *Report) View() *view.View {
 	}
 	v.Partial = r.Partial
 	v.Fact("risk", fmt.Sprintf("%d of 100: %s", r.RiskScore, r.Verdict))
-	if l := r.Lookalike; l != nil {
+	if l := r.Lookalike; l.Brand != "" {
 		v.Fact("imitates", fmt.Sprintf("%s (%s)", l.Brand, l.Technique), "phishing.lookalike")
 	}
 	if !r.Registered.IsZero() {
@@ -40,7 +40,7 @@ func (r *Report) View() *view.View {
 	if n := len(r.Redirects); n > 0 {
 		v.Fact("leads to", diag.Clip(r.Redirects[n-1].Location, 120)+" after "+diag.Count(n, "redirect"), "phishing.redirect")
 	}
-	if t := r.TLS; t != nil {
+	if t := r.TLS; t != (TLS{}) {
 		trust := "valid"
 		if !t.Valid {
 			trust = "not valid"
