@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -132,7 +134,13 @@ func example(t *testing.T, ep httpapi.Endpoint) []byte {
 func TestPrintedTour(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x"))
+	calls := 0
 	for _, s := range tour(time.Now()) {
+		if s.check == "" {
+			assert.Contains(t, b.String(), "diag "+s.args+" --server http://127.0.0.1:1\n")
+			continue
+		}
+		calls++
 		_, target, _, err := s.request()
 		require.NoError(t, err)
 		assert.NotContains(t, s.fields, "'")
@@ -143,5 +151,31 @@ func TestPrintedTour(t *testing.T) {
 	assert.Contains(t, b.String(), "diag spf/hosted/"+profileID+"/history --limit 5 --server ")
 	assert.Contains(t, b.String(), "/spf/hosted/"+profileID+"/history?limit=5' ")
 	assert.Contains(t, b.String(), "export DIAG_KEY=svc_test_x\n")
-	assert.Equal(t, len(tour(time.Now())), strings.Count(b.String(), "curl "))
+	assert.Equal(t, calls, strings.Count(b.String(), "curl "))
+	assert.Less(t, strings.Index(b.String(), "diag hopeless.example "), strings.Index(b.String(), "diag good.example "))
+}
+
+// Every domain of the tour is registered, but for the one that is free and those that do not exist or do not answer.
+func TestRegistrations(t *testing.T) {
+	d := startDemo(t)
+	subject := regexp.MustCompile(`"(?:domain|host|url)":"(?:https?://)?(?:www\.)?([a-z0-9-]+\.(?:example|com))[/"]`)
+	domains := map[string]bool{}
+	for _, s := range tour(time.Now()) {
+		if m := subject.FindStringSubmatch(s.fields); m != nil && m[1] != "paypa1.com" {
+			domains[m[1]] = true
+		}
+	}
+	assert.Greater(t, len(domains), 30)
+	domains[internet.Free] = false
+	for domain, registered := range domains {
+		status, reply, err := d.call(t.Context(), http.MethodPost, httpapi.Prefix+"/rdap/lookup", `{"domain":"`+domain+`"}`)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, status, reply)
+		assert.Equal(t, !registered, strings.Contains(reply, "rdap.domain.unregistered"), domain)
+	}
+	for _, ip := range []string{"8.8.8.8", "192.0.2.12", "2001:4860:4860::8888"} {
+		status, reply, err := d.call(t.Context(), http.MethodPost, httpapi.Prefix+"/ip/whois", `{"ip":"`+ip+`"}`)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, status, reply)
+	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/pages"
+	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
@@ -135,11 +136,17 @@ func (d *demo) schedule(s *hostedspf.Scheduler) {
 // walk takes the tour, and fails where something else is seen than was announced.
 func (d *demo) walk(ctx context.Context, w io.Writer) error {
 	for _, s := range tour(time.Now()) {
-		method, target, body, err := s.request()
+		if s.check == "" {
+			if err := d.examine(ctx, w, s); err != nil {
+				return fmt.Errorf("%s: %w", s.about, err)
+			}
+			continue
+		}
+		method, path, body, err := s.request()
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.about, err)
 		}
-		status, body, err := d.call(ctx, method, target, body)
+		status, body, err := d.call(ctx, method, path, body)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.about, err)
 		}
@@ -147,6 +154,34 @@ func (d *demo) walk(ctx context.Context, w io.Writer) error {
 		if status != s.status || !strings.Contains(body, s.sees) {
 			return fmt.Errorf("%s: there is no %s in the reply %d %s", s.about, s.sees, status, body)
 		}
+	}
+	return nil
+}
+
+// examine asks the server for all of a domain, as diag --server does.
+func (d *demo) examine(ctx context.Context, w io.Writer, s stop) error {
+	t, err := target.Parse(s.args)
+	if err != nil {
+		return err
+	}
+	whole := target.Run(ctx, t, target.Options{}, func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
+		path, fields, err := ep.Target(body)
+		if err != nil {
+			return nil, err
+		}
+		status, reply, err := d.call(ctx, ep.Method, path, string(fields))
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("%d %s", status, reply)
+		}
+		return &httpapi.Result{Body: []byte(reply)}, err
+	}, nil)
+	if err := whole.Err(); err != nil {
+		return err
+	}
+	v := whole.View()
+	fmt.Fprintf(w, "%d  %-23s %s\n", http.StatusOK, s.args, s.about)
+	if !strings.Contains(v.Headline, s.sees) {
+		return fmt.Errorf("the headline is %q", v.Headline)
 	}
 	return nil
 }

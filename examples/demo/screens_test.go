@@ -16,6 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,8 @@ func TestScreens(t *testing.T) {
 		store, err := newProfiles(t.Context(), "visitor")
 		require.NoError(t, err)
 		access := hostedspf.Access{Store: store, Owner: "visitor"}
-		stops, told := tour(at), map[string]int{}
+		wholes(t, world.Env())
+		stops, told := append(singles(at), story()...), map[string]int{} // so that the story moves no number
 		for _, s := range stops {
 			told[s.check]++
 		}
@@ -45,12 +47,31 @@ func TestScreens(t *testing.T) {
 		}
 		told = map[string]int{}
 		for _, s := range stops {
+			if s.check == "" {
+				continue
+			}
 			ep := endpoint(t, s.check)
 			told[s.check]++
 			screen(t, ep, fmt.Sprintf("%s.%d", strings.NewReplacer("/", "-", "{", "", "}", "").Replace(s.check), told[s.check]),
 				func() (*httpapi.Result, error) { return runStop(t.Context(), ep, world.Env(), access, s) })
 		}
 	})
+}
+
+// wholes are the screens of all checks of a domain, a URL and an address.
+func wholes(t *testing.T, env *diag.Env) {
+	for name, word := range map[string]string{"hopeless": "hopeless.example", "good": "good.example", "harbour": "harbour.example",
+		"free": "free.example", "bogus": "bogus.example", "url": "https://careless.example/", "address": "203.0.113.77"} {
+		tg, err := target.Parse(word)
+		require.NoError(t, err)
+		w := target.Run(t.Context(), tg, target.Options{}, target.Local(env), nil)
+		w.Took = 1200 * time.Millisecond // however the questions came to each other
+		for _, width := range []int{80, 140} {
+			var b bytes.Buffer
+			require.NoError(t, render.Text(&b, w.View(), render.Options{Width: width}))
+			diagtest.Golden(t, fmt.Sprintf("testdata/screens/whole.%s.%d.txt", name, width), b.Bytes())
+		}
+	}
 }
 
 func runStop(ctx context.Context, ep httpapi.Endpoint, env *diag.Env, access hostedspf.Access, s stop) (*httpapi.Result, error) {

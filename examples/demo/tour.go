@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 )
 
-// A stop of the tour is a call worth trying.
+// A stop of the tour is a call worth trying. One without a check examines all of a domain.
 type stop struct {
 	about  string
 	check  string // path of the endpoint
@@ -56,8 +56,39 @@ func codeFields() string {
 	return `{"image_base64":"` + base64.StdEncoding.EncodeToString(codeImage) + `"}`
 }
 
-// tour lists the stops; letters are sent a minute before the time.
-func tour(at time.Time) []stop {
+// tour lists the stops: a story first, then all that can be tried. Letters are sent a minute before the time.
+func tour(at time.Time) []stop { return append(story(), singles(at)...) }
+
+// story goes from a domain where nothing is right to one where all is, and then through the faults of a company as
+// somebody would who is called for help: each stop explains a line of the screen before.
+func story() []stop {
+	const harbour = `{"domain":"harbour.example"}`
+	return []stop{
+		{about: "The worst domain of this Internet, on one screen", args: "hopeless.example", sees: "Nobody can send mail to this domain"},
+		{about: "One that is well", args: "good.example", sees: "in order"},
+		{about: "Harbour Coffee has a shop, a newsletter, and nobody who looks after them: customers miss their order mails",
+			args: "harbour.example", sees: "Receivers may refuse mail"},
+		{"Why: its SPF record includes a newsletter service that is gone, so that receivers give up on all of it", "spf/lookup",
+			"harbour.example", harbour, 200, `"spf.include.missing"`},
+		{"Its messages are signed, with a key that is shorter than receivers like", "dkim/lookup", "harbour.example s1",
+			`{"domain":"harbour.example","selector":"s1"}`, 200, `"dkim.key.size`},
+		{"What is forged in its name is delivered: DMARC only watches", "dmarc/lookup", "harbour.example", harbour, 200, `"dmarc.policy.none"`},
+		{"Mail to it travels without proof of who receives it: the certificate was forgotten", "smtp/check", "harbour.example", harbour, 200,
+			`"smtp.certificate.expired"`},
+		{"Every other lookup fails: one of its name servers knows nothing of the zone", "domain/dns-check", "harbour.example", harbour, 200,
+			`"zone.ns.unauthoritative"`},
+		{"Its shop has a certificate for five more days, and still speaks TLS 1.0", "certificates/ssl/check", "harbour.example",
+			`{"host":"harbour.example"}`, 200, `"tls.certificate.expires_now"`},
+		{"Whoever shares a Wi-Fi with a customer can take over the session", "http/headers-check", "https://harbour.example/",
+			`{"url":"https://harbour.example/"}`, 200, `"headers.cookies.session.secure"`},
+		{"And in twelve days the domain itself ends", "rdap/lookup", "harbour.example", harbour, 200, `"rdap.expiry.expiring"`},
+		{"The SPF record that mends the mail, before it is published", "spf/validate", "'v=spf1 mx include:_spf.shop.example ~all'",
+			`{"record":"v=spf1 mx include:_spf.shop.example ~all"}`, 200, `"valid":true`},
+	}
+}
+
+// singles are operations in order, each with what it can find.
+func singles(at time.Time) []stop {
 	return []stop{
 		{"A domain that does everything right", "mta-sts/lookup", "good.example",
 			`{"domain":"good.example"}`, 200, `"score_band":"excellent"`},
@@ -278,11 +309,15 @@ func printTour(w io.Writer, url, secret string) error {
 	fmt.Fprintf(w, "It speaks of a small Internet in memory: nothing leaves this machine, and nothing is kept.\n\n")
 	fmt.Fprintf(w, "  export DIAG_KEY=%s\n", secret)
 	for _, s := range tour(time.Now()) {
+		fmt.Fprintf(w, "\n# %s\n", s.about)
+		if s.check == "" {
+			fmt.Fprintf(w, "  go run ./cmd/diag %s --server %s\n", s.args, url)
+			continue
+		}
 		method, target, body, err := s.request()
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.about, err)
 		}
-		fmt.Fprintf(w, "\n# %s\n", s.about)
 		path, _, _ := strings.Cut(target, "?")
 		check := strings.TrimPrefix(path, httpapi.Prefix+"/") // its name, with ids in their places
 		fmt.Fprintf(w, "  go run ./cmd/diag %s --server %s\n", strings.TrimSpace(check+" "+s.args), url)
