@@ -31,12 +31,12 @@ func textView(report any) *view.View {
 	case *textutil.URLDecodeReport:
 		return decodedView("percent-encoding", r.Error, r.Result, r.ResultHex, r.InputBytes, r.OutputBytes)
 	case *textutil.JSONReport:
-		if e := r.Error; e != nil {
+		if e := r.Error; e != (textutil.JSONError{}) {
 			return notValid("JSON", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
 		return converted("valid JSON"+nested(r.RootType, r.Depth), r.Result, r.InputBytes, r.Findings)
 	case *textutil.YAMLReport:
-		if e := r.Error; e != nil {
+		if e := r.Error; e != (textutil.YAMLError{}) {
 			return notValid("YAML", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
 		done := "valid YAML" + nested(r.RootType, r.Depth)
@@ -88,8 +88,8 @@ func notValid(kind, where, message string) *view.View {
 	return v
 }
 
-func decodedView(kind string, fault *textutil.DecodeFault, result *string, hex string, before, after int) *view.View {
-	if fault != nil {
+func decodedView(kind string, fault textutil.DecodeFault, result *string, hex string, before, after int) *view.View {
+	if fault != (textutil.DecodeFault{}) {
 		return notValid(kind, fmt.Sprintf("byte %d", fault.Offset), fault.Message)
 	}
 	v := converted("valid "+kind, result, before, nil)
@@ -159,7 +159,7 @@ func passwordView(r *textutil.PasswordReport) *view.View {
 }
 
 func regexView(r *textutil.RegexReport) *view.View {
-	if e := r.Error; e != nil {
+	if e := r.Error; e != (textutil.RegexFault{}) {
 		where := ""
 		if e.Position != nil {
 			where = fmt.Sprintf("byte %d of the pattern", *e.Position)

@@ -24,10 +24,10 @@ func TestTextViewHeadlines(t *testing.T) {
 	for want, report := range map[string]any{
 		"valid JSON, 3 levels deep":            &textutil.JSONReport{Valid: true, Result: &result, Depth: 3},
 		"valid JSON: string":                   &textutil.JSONReport{Valid: true, RootType: "string"},
-		"not valid JSON · line 2, column 7":    &textutil.JSONReport{Error: &textutil.JSONError{Line: 2, Column: 7}},
-		"not valid Base64 · byte 4":            &textutil.Base64DecodeReport{Error: &textutil.DecodeFault{Offset: 4}},
+		"not valid JSON · line 2, column 7":    &textutil.JSONReport{Error: textutil.JSONError{Line: 2, Column: 7}},
+		"not valid Base64 · byte 4":            &textutil.Base64DecodeReport{Error: textutil.DecodeFault{Offset: 4}},
 		"no text in UTF-8, but 1 byte":         hex,
-		"not valid RE2":                        &textutil.RegexReport{Error: &textutil.RegexFault{Message: "no"}},
+		"not valid RE2":                        &textutil.RegexReport{Error: textutil.RegexFault{Message: "no"}},
 		"2 matches":                            &textutil.RegexReport{Valid: true, MatchCount: 2},
 		"nothing left: no letters":             &textutil.SlugReport{Reason: "no_letters"},
 		"2 passwords of 129 bits: very strong": &textutil.PasswordReport{Count: 2, EntropyBits: 129, Strength: "very_strong"},

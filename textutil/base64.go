@@ -99,7 +99,7 @@ func inputData(text, dataBase64 string) ([]byte, error) {
 		return nil, invalid("data_base64", "has %d bytes; the most is %d", len(dataBase64), maxBase64)
 	}
 	d := decodeBase64(dataBase64, false)
-	if d.fault != nil {
+	if d.fault != (DecodeFault{}) {
 		return nil, invalid("data_base64", "is not Base64: %s at byte %d", d.fault.Message, d.fault.Offset)
 	}
 	if len(d.data) > MaxText {
@@ -132,7 +132,7 @@ type Base64DecodeReport struct {
 	ResultHex   string        `json:"result_hex,omitempty" doc:"the decoded data in hexadecimal, if it is not UTF-8"`
 	Variant     Base64Variant `json:"variant" doc:"alphabet of the text; standard if it has no letter that tells"`
 	Padded      bool          `json:"padded" doc:"whether the text has padding"`
-	Error       *DecodeFault  `json:"error,omitempty" doc:"why the text is not valid"`
+	Error       DecodeFault   `json:"error,omitzero" doc:"why the text is not valid"`
 	InputBytes  int           `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
 	OutputBytes int           `json:"output_bytes" min:"0" doc:"length of the decoded data in bytes"`
 }
@@ -147,9 +147,9 @@ func Base64Decode(req Base64DecodeRequest) (*Base64DecodeReport, error) {
 	}
 	d := decodeBase64(req.Text, req.Strict)
 	report := &Base64DecodeReport{
-		Valid: d.fault == nil, Variant: d.variant(), Padded: d.pads > 0, Error: d.fault, InputBytes: len(req.Text),
+		Valid: d.fault == (DecodeFault{}), Variant: d.variant(), Padded: d.pads > 0, Error: d.fault, InputBytes: len(req.Text),
 	}
-	if d.fault != nil {
+	if d.fault != (DecodeFault{}) {
 		return report, nil
 	}
 	report.OutputBytes = len(d.data)
@@ -165,7 +165,7 @@ func Base64Decode(req Base64DecodeRequest) (*Base64DecodeReport, error) {
 // A base64Decoding is Base64 in the course of being decoded.
 type base64Decoding struct {
 	data      []byte
-	fault     *DecodeFault
+	fault     DecodeFault
 	plus, url bool // whether + or /, - or _ occur
 
 	letters, pads int // so far
@@ -177,10 +177,10 @@ type base64Decoding struct {
 // decodeBase64 decodes text; strict is that of Base64DecodeRequest.
 func decodeBase64(text string, strict bool) *base64Decoding {
 	d := &base64Decoding{strict: strict, data: make([]byte, 0, len(text)/4*3+3)}
-	for i := 0; i < len(text) && d.fault == nil; i++ {
+	for i := 0; i < len(text) && d.fault == (DecodeFault{}); i++ {
 		d.step(text, i)
 	}
-	if d.fault == nil {
+	if d.fault == (DecodeFault{}) {
 		d.finish(len(text))
 	}
 	return d
@@ -238,7 +238,7 @@ func (d *base64Decoding) finish(end int) {
 }
 
 func (d *base64Decoding) fail(offset int, message string) {
-	d.fault, d.data = &DecodeFault{Message: message, Offset: offset}, nil
+	d.fault, d.data = DecodeFault{Message: message, Offset: offset}, nil
 }
 
 func (d *base64Decoding) variant() Base64Variant {

@@ -120,7 +120,7 @@ func TestBase64Decode(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, ok := decoded(t, report)
-			if !ok || hex.EncodeToString(got) != c.result || report.Variant != c.variant || report.Error != nil {
+			if !ok || hex.EncodeToString(got) != c.result || report.Variant != c.variant || report.Error.Message != "" {
 				t.Errorf("got %+v; want %s, %s", report, c.result, c.variant)
 			}
 		})
@@ -177,7 +177,7 @@ func TestBase64DecodeFinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report.Valid || report.Result != nil || report.Error == nil {
+			if report.Valid || report.Result != nil || report.Error.Message == "" {
 				t.Fatalf("got %+v; want a fault", report)
 			}
 			if report.Error.Offset != c.offset || !strings.Contains(report.Error.Message, c.message) {
@@ -265,7 +265,7 @@ func FuzzBase64Decode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if report.Valid != (report.Error == nil) || report.Error != nil && report.Error.Offset > len(text) {
+		if report.Valid != (report.Error.Message == "") || report.Error.Message != "" && report.Error.Offset > len(text) {
 			t.Fatalf("%q: %+v", text, report)
 		}
 		got, ok := decoded(t, report)

@@ -50,15 +50,15 @@ type JSONToYAMLRequest struct {
 
 // A JSONReport is a JSON text in another form.
 type JSONReport struct {
-	Valid        bool       `json:"valid" doc:"whether the text is valid JSON by RFC 8259"`
-	Result       *string    `json:"result" doc:"the text in the other form, null if it is not valid"`
-	RootType     RootType   `json:"root_type" doc:"type of the outermost value, unknown if the text is not valid"`
-	Depth        int        `json:"depth" min:"0" doc:"how deeply objects and arrays are nested"`
-	Error        *JSONError `json:"error,omitempty" doc:"why the text is not valid"`
-	Findings     []Finding  `json:"findings" doc:"what works, but should be better"`
-	OmittedCount int        `json:"omitted_findings_count" min:"0" doc:"findings beyond the first hundred"`
-	InputBytes   int        `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
-	OutputBytes  int        `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
+	Valid        bool      `json:"valid" doc:"whether the text is valid JSON by RFC 8259"`
+	Result       *string   `json:"result" doc:"the text in the other form, null if it is not valid"`
+	RootType     RootType  `json:"root_type" doc:"type of the outermost value, unknown if the text is not valid"`
+	Depth        int       `json:"depth" min:"0" doc:"how deeply objects and arrays are nested"`
+	Error        JSONError `json:"error,omitzero" doc:"why the text is not valid"`
+	Findings     []Finding `json:"findings" doc:"what works, but should be better"`
+	OmittedCount int       `json:"omitted_findings_count" min:"0" doc:"findings beyond the first hundred"`
+	InputBytes   int       `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
+	OutputBytes  int       `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
 }
 
 // A JSONError says where and why a text is not valid.
@@ -199,7 +199,7 @@ func (r *jsonReading) report(result string, err error) (*JSONReport, error) {
 	}
 	line, column := position(r.text, wrong.offset)
 	report.RootType = UnknownType
-	report.Error = &JSONError{Message: wrong.message, Line: line, Column: column,
+	report.Error = JSONError{Message: wrong.message, Line: line, Column: column,
 		Offset: wrong.offset + len(r.original) - len(r.text)}
 	return report, nil
 }

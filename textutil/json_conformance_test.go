@@ -81,7 +81,7 @@ func refusedWithPosition(t *testing.T, name, text string) bool {
 	if !utf8.ValidString(text) {
 		return isInputError(t, name, err)
 	}
-	if err != nil || report.Valid || report.Result != nil || report.Error == nil {
+	if err != nil || report.Valid || report.Result != nil || report.Error.Message == "" {
 		t.Errorf("%s: accepted: %+v, %v", name, report, err)
 		return false
 	}
@@ -95,7 +95,7 @@ func refusedWithPosition(t *testing.T, name, text string) bool {
 // wrongPlace returns what is wrong about the place of an error, by what the standard library says and by counting
 // anew, or nothing. What is before the place is the beginning of a valid text; and it is where the library stops, or
 // where the token or the comma begins at which it does.
-func wrongPlace(text string, e *JSONError) string {
+func wrongPlace(text string, e JSONError) string {
 	text, marked := strings.CutPrefix(text, byteOrderMark)
 	offset := e.Offset
 	if marked {

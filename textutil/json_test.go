@@ -153,9 +153,9 @@ func TestFormatJSONErrors(t *testing.T) {
 			assert.False(t, report.Valid)
 			assert.Nil(t, report.Result)
 			assert.Equal(t, textutil.UnknownType, report.RootType)
-			require.NotNil(t, report.Error)
+			require.NotZero(t, report.Error)
 			assert.Equal(t, textutil.JSONError{Message: c.message, Line: c.line, Column: c.column, Offset: c.offset},
-				*report.Error)
+				report.Error)
 		})
 	}
 }

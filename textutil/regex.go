@@ -77,7 +77,7 @@ type RegexGroup struct {
 type RegexReport struct {
 	Valid        bool         `json:"valid" doc:"whether the pattern is one of RE2"`
 	Engine       string       `json:"engine" doc:"the engine, always re2: its time is linear in the text" example:"re2"`
-	Error        *RegexFault  `json:"error,omitempty" doc:"why the pattern is not valid"`
+	Error        RegexFault   `json:"error,omitzero" doc:"why the pattern is not valid"`
 	Matched      bool         `json:"matched" doc:"whether the pattern matches anywhere in the text"`
 	MatchCount   int          `json:"match_count" min:"0" doc:"number of matches in the report"`
 	Truncated    bool         `json:"truncated" doc:"whether the report ends before the last match; a finding says why"`

@@ -8,7 +8,7 @@ import (
 )
 
 // explainRegex says what is wrong in a pattern that the parser refused.
-func explainRegex(pattern string, err error) *RegexFault {
+func explainRegex(pattern string, err error) RegexFault {
 	tokens := regexTokens(pattern)
 	for _, t := range tokens {
 		if c := foreignConstruct(t.kind, pattern[t.at:]); c != nil {
@@ -17,7 +17,7 @@ func explainRegex(pattern string, err error) *RegexFault {
 	}
 	e, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
-		return &RegexFault{Code: regexTooLarge, Message: err.Error()}
+		return RegexFault{Code: regexTooLarge, Message: err.Error()}
 	}
 	at := regexFaultAt(pattern, tokens, e)
 	switch c := findConstruct(e.Expr, regexEscapeConstructs); {
@@ -27,19 +27,19 @@ func explainRegex(pattern string, err error) *RegexFault {
 		return (&regexConstruct{"", RegexPossessive, "a possessive quantifier", hintPlain}).fault(at)
 	}
 	if e.Code == syntax.ErrInvalidRepeatSize && isReversed(e.Expr) {
-		return &RegexFault{Code: RegexRepeatReversed, Message: "the least number of repetitions is more than the most",
+		return RegexFault{Code: RegexRepeatReversed, Message: "the least number of repetitions is more than the most",
 			Position: at, Hint: "Write the lower number first"}
 	}
 	for _, k := range regexFaultKinds {
 		if k.code == e.Code {
-			return &RegexFault{Code: k.fault, Message: k.message, Position: at, Hint: k.hint}
+			return RegexFault{Code: k.fault, Message: k.message, Position: at, Hint: k.hint}
 		}
 	}
-	return &RegexFault{Code: RegexInvalidGroup, Message: string(e.Code), Position: at}
+	return RegexFault{Code: RegexInvalidGroup, Message: string(e.Code), Position: at}
 }
 
-func (c *regexConstruct) fault(at *int) *RegexFault {
-	return &RegexFault{Code: c.code, Message: "RE2 does not have " + c.name, Position: at, Hint: c.hint}
+func (c *regexConstruct) fault(at *int) RegexFault {
+	return RegexFault{Code: c.code, Message: "RE2 does not have " + c.name, Position: at, Hint: c.hint}
 }
 
 // foreignConstruct returns the construct of other engines that the rest of a pattern begins with, which

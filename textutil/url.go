@@ -105,13 +105,13 @@ type URLDecodeRequest struct {
 
 // A URLDecodeReport is what a piece of a URL says.
 type URLDecodeReport struct {
-	Valid       bool         `json:"valid" doc:"whether every escape is whole and the result is text in UTF-8"`
-	Result      *string      `json:"result" doc:"the decoded text; null if the piece is not valid"`
-	IsUTF8      bool         `json:"is_utf8" doc:"whether the decoded bytes are UTF-8; false if an escape is bad"`
-	ResultHex   string       `json:"result_hex,omitempty" doc:"the decoded bytes in hexadecimal, if they are not UTF-8"`
-	Error       *DecodeFault `json:"error,omitempty" doc:"why the piece is not valid"`
-	InputBytes  int          `json:"input_bytes" min:"0" doc:"length of the piece in bytes"`
-	OutputBytes int          `json:"output_bytes" min:"0" doc:"number of decoded bytes; 0 after a bad escape"`
+	Valid       bool        `json:"valid" doc:"whether every escape is whole and the result is text in UTF-8"`
+	Result      *string     `json:"result" doc:"the decoded text; null if the piece is not valid"`
+	IsUTF8      bool        `json:"is_utf8" doc:"whether the decoded bytes are UTF-8; false if an escape is bad"`
+	ResultHex   string      `json:"result_hex,omitempty" doc:"the decoded bytes in hexadecimal, if they are not UTF-8"`
+	Error       DecodeFault `json:"error,omitzero" doc:"why the piece is not valid"`
+	InputBytes  int         `json:"input_bytes" min:"0" doc:"length of the piece in bytes"`
+	OutputBytes int         `json:"output_bytes" min:"0" doc:"number of decoded bytes; 0 after a bad escape"`
 }
 
 // URLDecode undoes percent-encoding. A percent sign without two hexadecimal digits, and bytes that are
@@ -125,7 +125,7 @@ func URLDecode(req URLDecodeRequest) (*URLDecodeReport, error) {
 	}
 	data, fault := percentDecode(req.Text, req.Mode == URLQuery)
 	report := &URLDecodeReport{InputBytes: len(req.Text), Error: fault}
-	if fault != nil {
+	if fault != (DecodeFault{}) {
 		return report, nil
 	}
 	report.OutputBytes = len(data)
@@ -140,7 +140,7 @@ func URLDecode(req URLDecodeRequest) (*URLDecodeReport, error) {
 }
 
 // percentDecode decodes text up to its end or the first escape that is not whole.
-func percentDecode(text string, plus bool) ([]byte, *DecodeFault) {
+func percentDecode(text string, plus bool) ([]byte, DecodeFault) {
 	data := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -152,17 +152,17 @@ func percentDecode(text string, plus bool) ([]byte, *DecodeFault) {
 			escape := text[i:min(i+3, len(text))]
 			b, err := hex.DecodeString(escape[1:])
 			if err != nil || len(b) != 1 {
-				return data, &DecodeFault{Message: "a percent sign needs two hexadecimal digits", Offset: i}
+				return data, DecodeFault{Message: "a percent sign needs two hexadecimal digits", Offset: i}
 			}
 			data = append(data, b[0])
 			i += 2
 		}
 	}
-	return data, nil
+	return data, DecodeFault{}
 }
 
 // notUTF8 tells which byte of the text stands for the first decoded byte that belongs to no character.
-func notUTF8(text string, data []byte) *DecodeFault {
+func notUTF8(text string, data []byte) DecodeFault {
 	bad := invalidByte(string(data))
 	offset := 0
 	for range bad {
@@ -171,5 +171,5 @@ func notUTF8(text string, data []byte) *DecodeFault {
 		}
 		offset++
 	}
-	return &DecodeFault{Message: fmt.Sprintf("the byte %#02x belongs to no character of UTF-8", data[bad]), Offset: offset}
+	return DecodeFault{Message: fmt.Sprintf("the byte %#02x belongs to no character of UTF-8", data[bad]), Offset: offset}
 }

@@ -119,7 +119,7 @@ func TestURLDecodeFinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report.Valid || report.Result != nil || report.Error == nil || report.Error.Offset != c.offset {
+			if report.Valid || report.Result != nil || report.Error.Message == "" || report.Error.Offset != c.offset {
 				t.Fatalf("got %+v; want a fault at %d", report, c.offset)
 			}
 			if report.ResultHex != c.hex || report.IsUTF8 {
@@ -226,10 +226,10 @@ func FuzzURL(f *testing.F) {
 			t.Fatalf("%q became %q and then %+v, %v", text, encoded.Result, back, err)
 		}
 		report, err := textutil.URLDecode(textutil.URLDecodeRequest{Text: text, Mode: textutil.URLMode(mode)})
-		if err != nil || report.Valid != (report.Error == nil) || report.Valid != (report.Result != nil) {
+		if err != nil || report.Valid != (report.Error.Message == "") || report.Valid != (report.Result != nil) {
 			t.Fatalf("%q: %+v, %v", text, report, err)
 		}
-		if report.Error != nil && report.Error.Offset >= len(text) {
+		if report.Error.Message != "" && report.Error.Offset >= len(text) {
 			t.Fatalf("%q: %+v", text, report.Error)
 		}
 		unescape := url.PathUnescape

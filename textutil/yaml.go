@@ -34,16 +34,16 @@ type YAMLToJSONRequest struct {
 
 // A YAMLReport is a YAML text in another form.
 type YAMLReport struct {
-	Valid          bool       `json:"valid" doc:"whether the text is valid YAML 1.2"`
-	Result         *string    `json:"result" doc:"the text in the other form, null if it is not valid"`
-	RootType       RootType   `json:"root_type" doc:"type of the first document, unknown if the text is not valid"`
-	Depth          int        `json:"depth" min:"0" doc:"how deeply collections are nested"`
-	DocumentsCount int        `json:"documents_count" min:"0" doc:"number of documents in the text"`
-	Error          *YAMLError `json:"error,omitempty" doc:"why the text is not valid"`
-	Findings       []Finding  `json:"findings" doc:"what works, but should be better"`
-	OmittedCount   int        `json:"omitted_findings_count" min:"0" doc:"findings beyond the first hundred"`
-	InputBytes     int        `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
-	OutputBytes    int        `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
+	Valid          bool      `json:"valid" doc:"whether the text is valid YAML 1.2"`
+	Result         *string   `json:"result" doc:"the text in the other form, null if it is not valid"`
+	RootType       RootType  `json:"root_type" doc:"type of the first document, unknown if the text is not valid"`
+	Depth          int       `json:"depth" min:"0" doc:"how deeply collections are nested"`
+	DocumentsCount int       `json:"documents_count" min:"0" doc:"number of documents in the text"`
+	Error          YAMLError `json:"error,omitzero" doc:"why the text is not valid"`
+	Findings       []Finding `json:"findings" doc:"what works, but should be better"`
+	OmittedCount   int       `json:"omitted_findings_count" min:"0" doc:"findings beyond the first hundred"`
+	InputBytes     int       `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
+	OutputBytes    int       `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
 }
 
 // A YAMLError says where and why a text is not valid.
@@ -180,7 +180,7 @@ func (r *yamlReading) report(result string, err error) (*YAMLReport, error) {
 			return nil, err
 		}
 		line, column := position(r.text, wrong.Offset)
-		report.Error = &YAMLError{Message: wrong.Message, Line: line, Column: column}
+		report.Error = YAMLError{Message: wrong.Message, Line: line, Column: column}
 	} else {
 		report.Valid, report.Result, report.OutputBytes = true, &result, len(result)
 		report.RootType = r.rootType()

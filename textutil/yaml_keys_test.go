@@ -45,7 +45,7 @@ func TestYAMLEqualKeys(t *testing.T) {
 	}
 	for text, name := range equal {
 		report := toJSON(t, text)
-		require.NotNil(t, report.Error, text)
+		require.NotZero(t, report.Error, text)
 		assert.Equal(t, fmt.Sprintf("the mapping has the key %q already", name), report.Error.Message, text)
 		format, err := textutil.FormatYAML(textutil.YAMLFormatRequest{Text: text})
 		require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestYAMLEqualKeys(t *testing.T) {
 		"[[a], b]: 1\n[[a, b]]: 2",
 		"{a: bc}: 1\n{ab: c}: 2", ".inf: a\n-.inf: b", "a: 1\nb: {a: 1}", "[1]: a\n['1']: b"}
 	for _, text := range different {
-		assert.Nil(t, toJSON(t, text).Error, text)
+		assert.Zero(t, toJSON(t, text).Error, text)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestYAMLTagsFit(t *testing.T) {
 		"!!float x":        `the text "x" does not fit the tag !!float`,
 	} {
 		report := toJSON(t, text)
-		require.NotNil(t, report.Error, text)
+		require.NotZero(t, report.Error, text)
 		assert.Equal(t, message, report.Error.Message, text)
 		format, err := textutil.FormatYAML(textutil.YAMLFormatRequest{Text: text})
 		require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestYAMLTagsFit(t *testing.T) {
 	for _, text := range []string{"!!seq [a]", "!!map {a: b}", "!!omap [a: b]", "!!set {a}", "!!float 3", "!!int 0x1F",
 		"!!binary aGk=",
 		"!seq a", "! [a]", "!!other [a]", "!!str", "!!null"} {
-		assert.Nil(t, toJSON(t, text).Error, text)
+		assert.Zero(t, toJSON(t, text).Error, text)
 	}
 }
 
