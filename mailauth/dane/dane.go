@@ -36,7 +36,7 @@ type Host struct {
 	DNSSEC          diag.DNSSECStatus `json:"dnssec_status" doc:"whether DNSSEC proves the TLSA records, or that there are none"`
 	AddressesDNSSEC diag.DNSSECStatus `json:"addresses_dnssec_status" doc:"whether DNSSEC proves the addresses: else senders do not ask for TLSA records"`
 	TLSA            []TLSA            `json:"tlsa" maxitems:"50" doc:"its TLSA records"`
-	Certificate     *pki.Certificate  `json:"certificate,omitempty" doc:"certificate that it presents, or the first that no record matches"`
+	Certificate     pki.Certificate   `json:"certificate,omitzero" doc:"certificate that it presents, or the first that no record matches"`
 	StartTLS        *bool             `json:"starttls,omitempty" doc:"whether it offers STARTTLS; absent if that is not known, and on port 465"`
 	Status          Status            `json:"status" doc:"pass: DANE applies and a record matches; fail: it applies and none does; missing: no TLSA records; insecure: DNSSEC does not prove what it must, so that DANE does not apply; unverified: not known"`
 	Error           string            `json:"error,omitempty" doc:"why the server is not protected, or why that is not known"`
@@ -133,7 +133,7 @@ func (h *host) report(e *evidence) Host {
 		r.StartTLS = s.startTLS
 	}
 	if s != nil && len(s.chain) > 0 {
-		r.Certificate = new(pki.Describe(s.chain[0], e.now))
+		r.Certificate = pki.Describe(s.chain[0], e.now)
 	}
 	for i, one := range h.records {
 		t := TLSA{one.Usage, one.Usage.String(), one.Selector, one.Selector.String(), one.Matching,

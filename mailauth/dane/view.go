@@ -33,8 +33,8 @@ func (r *Report) View() *view.View {
 
 // left is how long the certificate is valid.
 func (h *Host) left() string {
-	switch c := h.Certificate; {
-	case c == nil:
+	switch c := &h.Certificate; {
+	case c.NotAfter.IsZero():
 		return ""
 	case c.Expired:
 		return "certificate expired"

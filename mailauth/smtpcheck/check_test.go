@@ -165,7 +165,7 @@ func summary(v diag.Verdict) string {
 func (s *Server) sketch() string {
 	var words []string
 	for word, is := range map[string]bool{
-		"reachable": s.Reachable, "ehlo": s.EHLOOK, "starttls": s.StartTLS.Negotiated, "tls": s.TLS != nil,
+		"reachable": s.Reachable, "ehlo": s.EHLOOK, "starttls": s.StartTLS.Negotiated, "tls": s.TLS.Version != "",
 		"ptr": s.PTR.ForwardConfirmed, "agrees": s.PTR.MatchesBanner, "findings": len(s.Findings) > 0, "error": s.Error != "",
 	} {
 		if is {

@@ -294,7 +294,7 @@ func factsOf(t *testing.T, r *smtpcheck.Report) facts {
 		assert.NotNil(t, s.SizeLimit, "all three announce SIZE")
 	}
 	return facts{
-		s.StartTLS.Advertised, s.StartTLS.Negotiated, s.TLS != nil && s.TLS.Trusted && s.TLS.HostnameMatch,
+		s.StartTLS.Advertised, s.StartTLS.Negotiated, s.TLS.Trusted && s.TLS.HostnameMatch,
 		s.Auth.BeforeTLS, s.Auth.AfterTLS, s.Relay.Status,
 	}
 }

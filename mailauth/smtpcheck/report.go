@@ -50,7 +50,7 @@ func (s *server) report() Server {
 		Host: s.host, Preference: s.preference, Address: ip.String(), IPVersion: diag.IP{Addr: ip}.Version(),
 		Port: int(s.addr.Port()), Reachable: s.answered(), Extensions: []Extension{}, Transcript: []Line{},
 		Findings: []diag.Finding{},
-		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()}, TLS: s.tls,
+		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()}, TLS: diag.OrZero(s.tls),
 		Auth: Auth{
 			BeforeTLS: len(s.before()) > 0, AfterTLS: len(s.after()) > 0,
 			Mechanisms: union(s.before(), s.after()), PlaintextBeforeTLS: revealing(s.before()) != nil,

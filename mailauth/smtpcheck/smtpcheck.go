@@ -125,7 +125,7 @@ type Server struct {
 	Extensions []Extension    `json:"extensions" doc:"what EHLO listed, before TLS where TLS comes second"`
 	SizeLimit  *int64         `json:"size_limit_bytes,omitempty" min:"0" doc:"largest message accepted; absent if the server does not say"`
 	StartTLS   StartTLS       `json:"starttls" doc:"how encryption was established"`
-	TLS        *pki.TLS       `json:"tls,omitempty" doc:"the encrypted connection; absent if there was none"`
+	TLS        pki.TLS        `json:"tls,omitzero" doc:"the encrypted connection; absent if there was none"`
 	Auth       Auth           `json:"auth" doc:"authentication that the server offers"`
 	Relay      Relay          `json:"relay" doc:"whether the server relays mail for strangers"`
 	PTR        PTR            `json:"ptr" doc:"reverse DNS of the address"`

@@ -48,7 +48,7 @@ func (r *Report) View() *view.View {
 		if one.Port != mailPort {
 			host += fmt.Sprintf(":%d", one.Port)
 		}
-		if one.TLS != nil {
+		if one.TLS.Version != "" {
 			version = strings.TrimPrefix(one.TLS.Version, "TLS ")
 			if leaf := one.TLS.Leaf(); leaf != nil {
 				if days = diag.Count(leaf.DaysRemaining, "day"); leaf.Expired {
@@ -86,9 +86,6 @@ func (s *Server) stands() (view.Mark, string) {
 func (r *Report) soonest() *pki.Certificate {
 	var first *pki.Certificate
 	for _, s := range r.Servers {
-		if s.TLS == nil {
-			continue
-		}
 		if leaf := s.TLS.Leaf(); leaf != nil && (first == nil || leaf.NotAfter.Before(first.NotAfter)) {
 			first = leaf
 		}

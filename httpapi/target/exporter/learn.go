@@ -205,7 +205,7 @@ func ends(report any, now time.Time) (list []end) {
 		served(r.Host, r.Port, &r.Certificate)
 	case *smtpcheck.Report:
 		for _, s := range r.Servers {
-			if s.TLS != nil && len(s.TLS.Chain) > 0 {
+			if len(s.TLS.Chain) > 0 {
 				served(s.Host, s.Port, &s.TLS.Chain[0])
 			}
 		}
