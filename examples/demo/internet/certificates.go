@@ -8,10 +8,12 @@ import (
 
 // serveCertificates opens sites whose certificate or TLS has one fault each.
 func serveCertificates(world *diagtest.World) {
-	for host, cert := range map[string]diagtest.Cert{
-		"stale.example": diagtest.CertExpired, "alone.example": diagtest.CertSelfSigned, "half.example": diagtest.CertMissingIntermediate,
+	for _, s := range []diagtest.Site{
+		{Host: "stale.example", Cert: diagtest.CertExpired}, {Host: "alone.example", Cert: diagtest.CertSelfSigned},
+		{Host: "half.example", Cert: diagtest.CertMissingIntermediate},
 	} {
-		world.Site(diagtest.Site{Host: host, Handler: page("A shop."), Cert: cert})
+		s.Handler = page("A shop.")
+		world.Site(s)
 	}
 	world.Site(diagtest.Site{Host: "museum.example", Handler: page("A museum."), TLS: &tls.Config{
 		Certificates: []tls.Certificate{world.Certificate(diagtest.CertSpec{Names: []string{"museum.example"}})},

@@ -36,10 +36,10 @@ const Free = "free.example"
 
 // shops are the domains that have a web site, and no records in the zone but its address.
 var shops = []string{"alone", "basket", "beginner", "careless", "circle", "eager", "half", "hasty", "hidden", "inside", "listed",
-	"loose", "moved", "museum", "paypal-secure-login", "secret", "sho", "stale"}
+	"loose", "moved", "museum", "secret", "sho", "stale"}
 
 // serveRegistries opens the registry and sets the lists that lead to it. All domains of this Internet are registered,
-// in good standing but for lapsing.example and harbour.example, and each address has a holder.
+// in good standing but for lapsing.example and harbour.example, all but one for years, and each address has a holder.
 func serveRegistries(world *diagtest.World) error {
 	now := world.Now().UTC()
 	date := func(days int) string { return now.AddDate(0, 0, days).Format(time.RFC3339) }
@@ -49,6 +49,7 @@ func serveRegistries(world *diagtest.World) error {
 	}
 	answers["/domain/lapsing.example"] = registration("lapsing.example", date(-360), date(5), "active")
 	answers["/domain/harbour.example"] = registration("harbour.example", date(-3640), date(12), "client transfer prohibited")
+	answers["/domain/"+phishingSite] = registration(phishingSite, date(-9), date(356), "client transfer prohibited")
 	world.RDAP(rdapServer, answers)
 	world.HTTPS(addressServer, http.HandlerFunc(holder))
 	// The lists that an operator replaces by files of the same names in the folder of --data.

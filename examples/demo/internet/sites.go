@@ -17,11 +17,12 @@ func serveSites(world *diagtest.World) {
 	for _, host := range []string{"good.example", "www.good.example"} {
 		world.HTTPS(host, protected(secured("max-age=63072000; includeSubDomains; preload", good)))
 	}
-	for host, header := range map[string]string{
-		"beginner.example": "max-age=300",
-		"eager.example":    "max-age=31536000; includeSubDomains; preload",
-		"listed.example":   "max-age=31536000; includeSubDomains", // preload was taken out
+	for _, site := range [][2]string{
+		{"beginner.example", "max-age=300"},
+		{"eager.example", "max-age=31536000; includeSubDomains; preload"},
+		{"listed.example", "max-age=31536000; includeSubDomains"}, // preload was taken out
 	} {
+		host, header := site[0], site[1]
 		world.HTTPS(host, secured(header, page("A web site.")))
 		world.HTTP(host, toHTTPS(host))
 	}
@@ -32,12 +33,13 @@ func serveSites(world *diagtest.World) {
 
 // serveHeaders opens web sites that do less for their visitors than good.example.
 func serveHeaders(world *diagtest.World) {
-	for host, fields := range map[string][2]string{
-		"basket.example": {"Set-Cookie", "sessionid=1f8a; Path=/"},
-		"loose.example":  {"Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline' https:"},
+	for _, site := range [][3]string{
+		{"basket.example", "Set-Cookie", "sessionid=1f8a; Path=/"},
+		{"loose.example", "Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline' https:"},
 	} {
+		host := site[0]
 		world.HTTPS(host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set(fields[0], fields[1])
+			w.Header().Set(site[1], site[2])
 			file("text/html; charset=utf-8", "<!doctype html><title>A shop</title>").ServeHTTP(w, r)
 		}))
 		world.HTTP(host, toHTTPS(host))
