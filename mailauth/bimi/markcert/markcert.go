@@ -106,16 +106,16 @@ type LookupRequest struct {
 // LookupReport says what is published, and what to think of it. Whether the certificate was revoked it does not say.
 type LookupReport struct {
 	ParseReport
-	Domain      *diag.Domain `json:"domain,omitempty" doc:"domain that was asked for"`
-	Selector    string       `json:"selector,omitempty" doc:"selector of the record"`
-	RecordName  string       `json:"record_name,omitempty" doc:"where the record that applies stands, or the first place that was asked"`
-	Record      string       `json:"record,omitempty" doc:"the record, if exactly one applies"`
-	URL         string       `json:"url,omitempty" doc:"URL of the certificate, as given or as the record has it"`
-	FinalURL    string       `json:"final_url,omitempty" doc:"URL to which redirects led"`
-	StatusCode  int          `json:"status_code,omitempty" doc:"status of the last answer"`
-	ContentType string       `json:"content_type,omitempty" doc:"media type of the last answer"`
-	SizeBytes   *int64       `json:"size_bytes,omitempty" min:"0" doc:"size of the file; more than 262144 is not read"`
-	Partial     bool         `json:"partial" doc:"whether something could not be learned"`
+	Domain      diag.Domain `json:"domain,omitzero" doc:"domain that was asked for"`
+	Selector    string      `json:"selector,omitempty" doc:"selector of the record"`
+	RecordName  string      `json:"record_name,omitempty" doc:"where the record that applies stands, or the first place that was asked"`
+	Record      string      `json:"record,omitempty" doc:"the record, if exactly one applies"`
+	URL         string      `json:"url,omitempty" doc:"URL of the certificate, as given or as the record has it"`
+	FinalURL    string      `json:"final_url,omitempty" doc:"URL to which redirects led"`
+	StatusCode  int         `json:"status_code,omitempty" doc:"status of the last answer"`
+	ContentType string      `json:"content_type,omitempty" doc:"media type of the last answer"`
+	SizeBytes   *int64      `json:"size_bytes,omitempty" min:"0" doc:"size of the file; more than 262144 is not read"`
+	Partial     bool        `json:"partial" doc:"whether something could not be learned"`
 	diag.Timing
 }
 
@@ -238,7 +238,7 @@ func (e *evidence) lookupReport(env *diag.Env) *LookupReport {
 		ParseReport: *e.report(lookupRules()), URL: bounded(clean(e.url)), Timing: diag.NewTiming(e.now, env.Now()),
 	}
 	if d := e.discovery; d != nil {
-		r.Domain, r.Selector, r.RecordName = &d.Domain, d.Selector.String(), d.Own().Name
+		r.Domain, r.Selector, r.RecordName = d.Domain, d.Selector.String(), d.Own().Name
 	}
 	if e.applies != nil {
 		r.RecordName = e.applies.Name

@@ -19,7 +19,7 @@ func (r *ParseReport) View() *view.View {
 // View is what a person sees of the report.
 func (r *LookupReport) View() *view.View {
 	subject := r.URL
-	if r.Domain != nil {
+	if !r.Domain.IsZero() {
 		subject = r.Domain.String()
 	}
 	v := view.Of(subject, r.Verdict)
