@@ -16,17 +16,17 @@ type Delegation struct {
 	DS      []*dns.DS             // that the parent zone will have
 }
 
-// A delegator is a Resolver that answers for zones before they are published, such as one of package overlay. The name
-// servers that the world knows for such a name have another version of the zone, or none.
+// A delegator is a Resolver that answers for zones before they are published, such as one of package overlay. The
+// name servers that the world has for such a zone have another version of it, or none.
 type delegator interface {
 	Undelegated(name string) (Delegation, bool)
 }
 
-// ErrUndelegated says that only the name servers of a zone could tell, and that the zone is examined before they have it.
+// ErrUndelegated says that only the name servers of a zone could tell, and that they do not have it yet.
 var ErrUndelegated = errors.New("the zone is not published yet")
 
-// Undelegated returns how the zone of a name will be delegated, if the resolver of the environment answers for it before
-// it is published. A check that asks name servers itself asks those, or nobody.
+// Undelegated returns how the zone of a name will be delegated, if the resolver of the environment answers for it
+// before it is published. A check that asks name servers itself asks those, or nobody.
 func (e *Env) Undelegated(name string) (Delegation, bool) {
 	if d, ok := e.source().Resolver.(delegator); ok {
 		return d.Undelegated(dns.CanonicalName(name))
@@ -34,14 +34,15 @@ func (e *Env) Undelegated(name string) (Delegation, bool) {
 	return Delegation{}, false
 }
 
-// Published returns nil if the servers of the world may be asked about a name. Else the error wraps [ErrUndelegated] and
-// [ErrUnavailable].
+// Published returns nil if the servers of the world may be asked about a name. Else the error wraps [ErrUndelegated]
+// and [ErrUnavailable].
 func (e *Env) Published(name string) error {
-	if d, ok := e.Undelegated(name); ok {
-		return Unavailable("the name servers of "+strings.TrimSuffix(d.Zone, ".")+", which are not asked before the zone is published",
-			ErrUndelegated)
+	d, ok := e.Undelegated(name)
+	if !ok {
+		return nil
 	}
-	return nil
+	zone := strings.TrimSuffix(d.Zone, ".")
+	return Unavailable("the name servers of "+zone+", which are not asked before the zone is published", ErrUndelegated)
 }
 
 // WithResolver returns an environment like e with another resolver, as one that answers for zones to be published.

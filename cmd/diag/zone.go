@@ -36,9 +36,12 @@ type zoned struct {
 
 func (z *zoned) add(root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.StringArrayVar(&z.files, "zone", nil, "zone file to examine before it is published, or - for standard input; may be repeated")
-	flags.StringArrayVar(&z.servers, "ns", nil, "name server that the domain will be delegated to, as ns1.example.net/192.0.2.1; may be repeated")
-	flags.StringArrayVar(&z.ds, "ds", nil, "with --ns: data of a DS record that the parent zone will have; may be repeated")
+	flags.StringArrayVar(&z.files, "zone", nil,
+		"zone file to examine before it is published, or - for standard input; may be repeated")
+	flags.StringArrayVar(&z.servers, "ns", nil,
+		"name server that the domain will be delegated to, as ns1.example.net/192.0.2.1; may be repeated")
+	flags.StringArrayVar(&z.ds, "ds", nil,
+		"with --ns: data of a DS record that the parent zone will have; may be repeated")
 	flags.StringVar(&z.annotate, "annotate", "", "print findings as annotations of the lines of --zone: github or gitlab")
 	complete(root, "annotate", "github", "gitlab")
 }
@@ -81,7 +84,7 @@ func (z *zoned) note(root *cobra.Command, args []string) {
 	}
 }
 
-// readZones reads the zone files, once. What is wrong with them is annotated; the others can be examined nevertheless.
+// readZones reads the zone files, once. Faults of one are annotated, and the others can be examined nevertheless.
 func (a *app) readZones() error {
 	z := &a.zoned
 	for ; z.read < len(z.files) && (z.fault == nil || z.annotate != ""); z.read++ {
@@ -189,59 +192,66 @@ type record struct {
 }
 
 var recordOf = map[string]record{
-	"spf": {"", dns.TypeTXT, "v=spf1"}, "dmarc": {"_dmarc.", dns.TypeTXT, ""}, "dmarcbis": {"_dmarc.", dns.TypeTXT, ""},
-	"mtasts": {"_mta-sts.", dns.TypeTXT, ""}, "tlsrpt": {"_smtp._tls.", dns.TypeTXT, ""}, "bimi": {"default._bimi.", dns.TypeTXT, ""},
-	"dkim": {"", dns.TypeTXT, "v=DKIM1"}, "mx": {"", dns.TypeMX, ""}, "smtp": {"", dns.TypeMX, ""}, "dane": {"_25._tcp.", dns.TypeTLSA, ""},
+	"spf": {"", dns.TypeTXT, "v=spf1"}, "dkim": {"", dns.TypeTXT, "v=DKIM1"},
+	"dmarc": {"_dmarc.", dns.TypeTXT, ""}, "dmarcbis": {"_dmarc.", dns.TypeTXT, ""},
+	"mtasts": {"_mta-sts.", dns.TypeTXT, ""}, "tlsrpt": {"_smtp._tls.", dns.TypeTXT, ""},
+	"bimi": {"default._bimi.", dns.TypeTXT, ""},
+	"mx":   {"", dns.TypeMX, ""}, "smtp": {"", dns.TypeMX, ""}, "dane": {"_25._tcp.", dns.TypeTLSA, ""},
 }
 
-// places are where the findings of a view stand, in the same order.
+// places are where the findings of a view stand, in the same order: in the file of the zone that the subject is in, or
+// in the only one.
 func (a *app) places(v *view.View) []annotation {
+	var z *overlay.Zone
+	if len(a.zoned.zones) == 1 {
+		z = a.zoned.zones[0]
+	}
+	subject, _ := diag.ParseName(v.Subject)
+	for _, other := range a.zoned.zones {
+		if !subject.IsZero() && dns.IsSubDomain(other.Name, subject.FQDN()) && (z == nil || len(other.Name) > len(z.Name)) {
+			z = other
+		}
+	}
 	return diag.Map(v.Findings, func(f diag.Finding) annotation {
-		at := annotation{finding: f}
-		subject, _ := diag.ParseName(v.Subject)
-		for _, z := range a.zoned.zones {
-			name := z.Name
-			if !subject.IsZero() && dns.IsSubDomain(z.Name, subject.FQDN()) {
-				name = subject.FQDN()
-			} else if len(a.zoned.zones) > 1 {
-				continue
-			}
-			if line := lineOf(z, name, f, v.Steps); line > 0 && len(name) >= len(at.file) {
-				at.file, at.line = z.File, line
+		if z == nil {
+			return annotation{finding: f}
+		}
+		for _, s := range v.Steps {
+			if line := z.Line(s.Name, dns.StringToType[s.Type]); s.Code == f.Code && s.Name != "" && line > 0 {
+				return annotation{z.File, line, f}
 			}
 		}
-		return at
+		name := z.Name
+		if !subject.IsZero() && dns.IsSubDomain(z.Name, subject.FQDN()) {
+			name = subject.FQDN()
+		}
+		return annotation{z.File, lineOf(z, name, f), f}
 	})
 }
 
 // lineOf is the line of the record that a finding is about; of the name, the zone, or the file where there is none.
-func lineOf(z *overlay.Zone, name string, f diag.Finding, steps []view.Step) int {
+func lineOf(z *overlay.Zone, name string, f diag.Finding) (line int) {
 	family, _, _ := strings.Cut(string(f.Code), ".")
-	r, known := recordOf[family]
-	about := strings.Trim(strings.TrimPrefix(f.Target, "include:"), `"“”`)
-	about, _, _ = strings.Cut(about, " ")
-	about, _, _ = strings.Cut(about, ":")
-	named := dns.CanonicalName(about)
-	for _, s := range steps {
-		if rrtype := dns.StringToType[s.Type]; s.Code == f.Code && s.Name != "" && z.Line(s.Name, rrtype) > 0 {
-			return z.Line(s.Name, rrtype)
-		}
-	}
-	best := 0
-	for _, record := range z.Records {
-		h := record.RR.Header()
-		if !known || h.Rrtype != r.rrtype || h.Name != r.prefix+name && h.Name != r.prefix+named && h.Name != named {
+	split := func(r rune) bool { return strings.ContainsRune(` :"“”`, r) }
+	about := strings.FieldsFunc(strings.TrimPrefix(f.Target, "include:"), split)
+	target := strings.ToLower(strings.Join(about[:min(len(about), 1)], "")) // of a host with its address or port, the host
+	named := dns.CanonicalName(target)
+	where, known := recordOf[family]
+	for _, r := range z.Records {
+		h := r.RR.Header()
+		owners := []string{where.prefix + name, where.prefix + named, named}
+		if !known || h.Rrtype != where.rrtype || !slices.Contains(owners, h.Name) {
 			continue
 		}
-		data := strings.ToLower(strings.TrimPrefix(record.RR.String(), h.String()))
-		if txt, ok := record.RR.(*dns.TXT); ok && !strings.HasPrefix(diag.TXT(txt), r.begins) {
+		if txt, ok := r.RR.(*dns.TXT); ok && !strings.HasPrefix(diag.TXT(txt), where.begins) {
 			continue
 		}
-		if best == 0 || about != "" && strings.Contains(data, strings.ToLower(about)) {
-			best = record.Line
+		data := strings.ToLower(r.RR.String()[len(h.String()):])
+		if line == 0 || target != "" && named != name && (h.Name != where.prefix+name || strings.Contains(data, target)) {
+			line = r.Line // of several that which the target names, or that names the target
 		}
 	}
-	return cmp.Or(best, z.Line(named, 0), z.Line(name, 0), z.Line(z.Name, 0), 1)
+	return cmp.Or(line, z.Line(named, 0), z.Line(name, 0), z.Line(z.Name, 0), 1)
 }
 
 // placed adds to the findings where their records stand.
@@ -301,7 +311,9 @@ func gitlab(list []annotation) []byte {
 		Severity    string         `json:"severity"`
 		Location    map[string]any `json:"location"`
 	}
-	severity := map[diag.Severity]string{diag.Info: "info", diag.Warning: "minor", diag.Error: "major", diag.Critical: "critical"}
+	severity := map[diag.Severity]string{
+		diag.Info: "info", diag.Warning: "minor", diag.Error: "major", diag.Critical: "critical",
+	}
 	issues := []issue{}
 	seen := map[string]int{}
 	for _, n := range list {

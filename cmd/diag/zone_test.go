@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/overlay"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -34,6 +37,7 @@ func zoneFile(t *testing.T, name, text string) {
 func TestZone(t *testing.T) {
 	w := testWorld(t)
 	zoneFile(t, "zones/db.example.com", nextZone)
+	const file = " --zone zones/db.example.com"
 	for _, tt := range []struct {
 		name, args string
 		code       int
@@ -44,18 +48,18 @@ func TestZone(t *testing.T) {
 		{"outside", "MX broken.example --zone zones/db.example.com --short", exitOK, "mx1.broken.example.", ""},
 		{"a finding", "spf example.com --zone zones/db.example.com", exitFinding, "(zones/db.example.com:8)", ""},
 		{"JUnit", "spf example.com --junit --zone zones/db.example.com", exitFinding, "(zones/db.example.com:8)", ""},
-		{"annotated", "dmarc example.com --zone zones/db.example.com --annotate github", exitFinding,
+		{"annotated", "dmarc example.com --annotate github" + file, exitFinding,
 			"::error file=zones/db.example.com,line=9,title=", ""},
-		{"all", "example.com --no-smtp --zone zones/db.example.com --annotate github", exitFinding,
+		{"all", "example.com --no-smtp --annotate github" + file, exitFinding,
 			"::error file=zones/db.example.com,line=8,title=", ""},
 		{"the file alone", "--no-smtp --zone zones/db.example.com --annotate github", exitFinding,
 			"::error file=zones/db.example.com,line=8,title=", ""},
-		{"the servers are not asked", "zone example.com --zone zones/db.example.com", exitPartial, "", "name servers of example.com"},
-		{"nor resolvers", "propagation example.com --zone zones/db.example.com", exitPartial, "", "not asked before the zone is published"},
-		{"nor a resolver", "resolve example.com A --resolver google --zone zones/db.example.com", exitPartial, "", "name servers of example.com"},
-		{"nor from the root", "resolve example.com A --trace --zone zones/db.example.com", exitPartial, "", "name servers of example.com"},
-		{"those of others are", "resolve broken.example MX --resolver google --zone zones/db.example.com", exitOK, "mx1", ""},
-		{"with a server", "example.com --zone zones/db.example.com --server https://diag.example --key x", exitUsage, "", "--server"},
+		{"servers are not asked", "zone example.com" + file, exitPartial, "", "name servers of example.com"},
+		{"nor resolvers", "propagation example.com" + file, exitPartial, "", "not asked before the zone is published"},
+		{"nor one", "resolve example.com A --resolver google" + file, exitPartial, "", "name servers of example.com"},
+		{"nor the root", "resolve example.com A --trace" + file, exitPartial, "", "name servers of example.com"},
+		{"of others they are", "resolve broken.example MX --resolver google" + file, exitOK, "mx1", ""},
+		{"with a server", "example.com --server https://diag.example --key x" + file, exitUsage, "", "--server"},
 		{"no file", "example.com --zone zones/none", exitUsage, "", "zones/none"},
 		{"formats", "example.com --json --annotate github", exitUsage, "", "format of its own"},
 		{"format", "example.com --annotate svn", exitUsage, "", "neither github nor gitlab"},
@@ -75,9 +79,40 @@ func TestZone(t *testing.T) {
 func TestZoneInput(t *testing.T) {
 	s := newSession(testWorld(t))
 	s.stdin = strings.NewReader(`_dmarc TXT "v=DMARC1; p=none"`)
-	assert.Equal(t, exitOK, s.run(t.Context(), strings.Fields("dmarc example.com --zone - --json --fail-on critical")), "%s", &s.err)
+	code := s.run(t.Context(), strings.Fields("dmarc example.com --zone - --json --fail-on critical"))
+	assert.Equal(t, exitOK, code, "%s", &s.err)
 	assert.Contains(t, s.out.String(), `p=none`)
 	assert.NotContains(t, s.out.String(), "(-:")
+}
+
+// A finding stands where its record does: the one that names its target, or where one is missing, the name or the zone.
+func TestPlaces(t *testing.T) {
+	z, err := overlay.Parse(nextZone+`_25._tcp.mx1 TLSA 3 1 1 `+strings.Repeat("ab", 32)+`
+@ MX 20 mx2.example.net.
+s1._domainkey TXT "v=DKIM1; p="
+_spf TXT "v=spf1 ?all"
+www CNAME example.com.
+`, "", "db.example.com")
+	require.NoError(t, err)
+	a := &app{zoned: zoned{zones: []*overlay.Zone{z}}}
+	for _, tt := range []struct {
+		code, target string
+		line         int
+	}{
+		{"spf.syntax.ip4", "", 8}, {"spf.all.neutral", "_spf.example.com", 13},
+		{"spf.a.void", "include:_spf.example.com", 13},
+		{"dmarc.policy.value", "p", 9}, {"mtasts.record.missing", "", 1}, {"mx.hosts.unreachable", "", 5},
+		{"mx.host.x", "mx2.example.net", 11}, {"smtp.tls.none", "mx2.example.net:25", 11},
+		{"dane.tlsa.mismatch", "mx1.example.com", 10},
+		{"dkim.key.revoked", "s1._domainkey.example.com", 12}, {"url.dns.none", "www.example.com", 14},
+		{"zone.ns.address", "ns1.example.com 192.0.2.53", 3}, {"tls.expired", "", 1},
+	} {
+		v := &view.View{Subject: "example.com", Findings: []diag.Finding{{Code: diag.Code(tt.code), Target: tt.target}}}
+		assert.Equal(t, tt.line, a.places(v)[0].line, "%s %s", tt.code, tt.target)
+	}
+	v := &view.View{Subject: "example.com", Findings: []diag.Finding{{Code: "x.y"}},
+		Steps: []view.Step{{Code: "x.y", Name: "_dmarc.example.com.", Type: "TXT"}}}
+	assert.Equal(t, 9, a.places(v)[0].line, "where a value belongs")
 }
 
 // A file that cannot be read is annotated too.
@@ -96,7 +131,8 @@ func TestZones(t *testing.T) {
 	require.NoError(t, os.WriteFile("db.broken.example", []byte("$INCLUDE x\n"), 0o644))
 	require.NoError(t, os.WriteFile("example.net.zone", []byte("_dmarc TXT v=DMARC1\n"), 0o644))
 	s := newSession(testWorld(t))
-	args := "--only mail --no-smtp --annotate gitlab --zone db.example.com --zone db.broken.example --zone example.net.zone"
+	args := "--only mail --no-smtp --annotate gitlab --zone db.example.com --zone db.broken.example " +
+		"--zone example.net.zone"
 	assert.Equal(t, exitUsage, s.run(t.Context(), strings.Fields(args)), "%s", &s.err)
 	var issues []struct{ Location struct{ Path string } }
 	require.NoError(t, json.Unmarshal(s.out.Bytes(), &issues), "%s", &s.out)
@@ -111,7 +147,8 @@ func TestZones(t *testing.T) {
 func TestGitLab(t *testing.T) {
 	zoneFile(t, "db.example.com", nextZone)
 	s := newSession(testWorld(t))
-	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("spf example.com --zone db.example.com --annotate gitlab")))
+	code := s.run(t.Context(), strings.Fields("spf example.com --zone db.example.com --annotate gitlab"))
+	assert.Equal(t, exitFinding, code)
 	var issues []struct {
 		Fingerprint string
 		Severity    string

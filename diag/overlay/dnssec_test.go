@@ -47,10 +47,14 @@ func TestDNSSEC(t *testing.T) {
 	}
 }
 
-// A zone that will be delegated for the first time is indeterminate too, although its parent zone proves that it is not there.
+// A zone that will be delegated for the first time is indeterminate too, although its parent zone proves that it is not
+// there.
 func TestNewZone(t *testing.T) {
 	world := diagtest.NewWorld(t)
-	world.Zone("com. 3600 SOA ns.nic.com. h.nic.com. 1 1 1 1 300\ncom. 3600 NS ns.nic.com.\nns.nic.com. 3600 A 192.0.2.2\n")
+	world.Zone(`
+		com. 3600 SOA ns.nic.com. h.nic.com. 1 1 1 1 300
+		com. 3600 NS ns.nic.com.
+		ns.nic.com. 3600 A 192.0.2.2`)
 	world.Sign("com", diagtest.Signing{})
 	world.ServeZones()
 	r, err := dnssec.Check(t.Context(), world.Env().WithResolver(New(world, parsed(t, whole))),

@@ -27,7 +27,8 @@ func Example() {
 	for _, r := range diag.Lookup[*dns.TXT](context.Background(), env, "_dmarc.example.com").Records {
 		fmt.Println(diag.TXT(r), "in line", zone.Line(r.Hdr.Name, dns.TypeTXT))
 	}
-	fmt.Println(len(diag.Lookup[*dns.A](context.Background(), env, "www.example.com").Records), "address as the world has it")
+	www := diag.Lookup[*dns.A](context.Background(), env, "www.example.com")
+	fmt.Println(len(www.Records), "address as the world has it")
 	// Output:
 	// v=DMARC1; p=none in line 2
 	// 1 address as the world has it

@@ -47,10 +47,10 @@ type Warning struct {
 // belong to the version that was signed last, and what the keys will be is not known.
 var signing = []uint16{dns.TypeDNSKEY, dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC3, dns.TypeNSEC3PARAM}
 
-// Parse reads a zone file (RFC 1035 section 5), as BIND has it and DNSControl and octoDNS write it. $INCLUDE is refused.
-// The zone's name is that of its SOA record; or else of the first $ORIGIN, of the name of the file, see [NameOf], or
-// origin, in this order. Names are relative to the name of the file, or to origin, before the first $ORIGIN. The error
-// is a *[SyntaxError].
+// Parse reads a zone file (RFC 1035 section 5), as BIND has it, and DNSControl and octoDNS write it, without $INCLUDE.
+// The zone's name is that of its SOA record, or else the first of: an $ORIGIN that is not below the name that the file
+// has, that name, see [NameOf], and origin. Before the first $ORIGIN names are relative to the last two. The error is a
+// *[SyntaxError].
 func Parse(text, origin, filename string) (*Zone, error) {
 	z := &Zone{File: cmp.Or(filename, "zone")}
 	wrong := func(line int, format string, args ...any) (*Zone, error) {

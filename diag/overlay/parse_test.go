@@ -66,7 +66,7 @@ func TestOrigins(t *testing.T) {
 		{"directive", "$ORIGIN example.com.\nwww A 192.0.2.1", "", "x", "example.com."},
 		{"file", "www A 192.0.2.1", "example.org", "example.com.zone", "example.com."},
 		{"argument", "www A 192.0.2.1", "example.org", "-", "example.org."},
-		{"directive below the file's name", "$ORIGIN sub.example.com.\nwww A 192.0.2.1", "", "example.com.zone", "example.com."},
+		{"directive below that", "$ORIGIN sub.example.com.\nwww A 192.0.2.1", "", "example.com.zone", "example.com."},
 		{"directive of another name", "$ORIGIN example.net.\nwww A 192.0.2.1", "", "old.example.com.zone", "example.net."},
 	}
 	for _, tt := range tests {
@@ -87,10 +87,13 @@ func TestFaults(t *testing.T) {
 		{"quotation mark", "a A 192.0.2.1\nb TXT \"abc\n", "x.example.zone:2: "},
 		{"bracket", "a A 192.0.2.1\nb TXT ( abc\n", "x.example.zone:2: "},
 		{"long string", "\na TXT " + strings.Repeat("x", 70000), "x.example.zone:2: the record does not fit into a message"},
-		{"alias and more", "a A 192.0.2.1\na CNAME b\n", "x.example.zone:2: a.x.example has a CNAME record and other records"},
+		{"alias and more", "a A 192.0.2.1\na CNAME b\n",
+			"x.example.zone:2: a.x.example has a CNAME record and other records"},
 		{"two aliases", "a CNAME b\na CNAME c\n", "x.example.zone:2: a.x.example has more than one CNAME record"},
-		{"two SOA records", "@ SOA a b 1 1 1 1 1\n@ SOA a b 2 1 1 1 1\n", "x.example.zone:2: the zone has more than one SOA record"},
-		{"SOA record elsewhere", "@ SOA a b 1 1 1 1 1\nc SOA a b 2 1 1 1 1\n", "x.example.zone:2: c.x.example has an SOA record"},
+		{"two SOA records", "@ SOA a b 1 1 1 1 1\n@ SOA a b 2 1 1 1 1\n",
+			"x.example.zone:2: the zone has more than one SOA record"},
+		{"SOA record elsewhere", "@ SOA a b 1 1 1 1 1\nc SOA a b 2 1 1 1 1\n",
+			"x.example.zone:2: c.x.example has an SOA record"},
 		{"large", strings.Repeat("\n", MaxSize+1), "x.example.zone: the file has more than 10485760 bytes"},
 		{"many", "$GENERATE 1-60000 a$ A 192.0.2.1\n", "x.example.zone:1: there are more than 50000 records"},
 	}
@@ -113,7 +116,8 @@ func TestLarge(t *testing.T) {
 
 // What is no fault, and not served either.
 func TestWarnings(t *testing.T) {
-	z, err := Parse("@ SOA a b 1 1 1 1 1\nwww.example.net. A 192.0.2.1\n@ CH TXT x\n@ DNSKEY 257 3 13 aaaa\n", "", "x.example.zone")
+	const text = "@ SOA a b 1 1 1 1 1\nwww.example.net. A 192.0.2.1\n@ CH TXT x\n@ DNSKEY 257 3 13 aaaa\n"
+	z, err := Parse(text, "", "x.example.zone")
 	require.NoError(t, err)
 	assert.Len(t, z.Records, 1)
 	assert.Equal(t, []Warning{{3, "the record is not of class IN"},
@@ -122,7 +126,8 @@ func TestWarnings(t *testing.T) {
 
 // What is read can be written and read again; an error names a line that there is.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{bind, whole, partial, "a A 192.0.2.1\n$INCLUDE x", "a TXT \"\\\"", "a TXT ( ; )\n )", "\\\n a A 192.0.2.1",
+	for _, text := range []string{bind, whole, partial, "a A 192.0.2.1\n$INCLUDE x", "a TXT \"\\\"", "a TXT ( ; )\n )",
+		"\\\n a A 192.0.2.1",
 		"$ORIGIN .\n@ SOA . . 1 1 1 1 1", "$TTL x", "$GENERATE 1-3/0 a$ A 192.0.2.1", "*.* CNAME *"} {
 		f.Add(text)
 	}
@@ -143,7 +148,8 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := Parse("$ORIGIN "+z.Name+"\n"+b.String(), "", "example.com.zone")
 		require.NoError(t, err, b.String())
-		require.True(t, slices.EqualFunc(z.Records, again.Records, func(a, b Record) bool { return a.RR.String() == b.RR.String() }))
+		same := func(a, b Record) bool { return a.RR.String() == b.RR.String() }
+		require.True(t, slices.EqualFunc(z.Records, again.Records, same))
 		New(nil, z).zone("www.example.com.", dns.TypeA)
 	})
 }

@@ -26,8 +26,10 @@ func TestUndelegated(t *testing.T) {
 		{name: "as good as delegated", servers: given},
 		{name: "glue that the zone does not have", servers: append([]string{"ns1.example.com/203.0.113.53"}, given[1:]...),
 			want: "glue.mismatch"},
-		{name: "DS that no key matches", servers: given, ds: []string{"12345 13 2 " + strings.Repeat("ab", 32)}, want: "dnssec.unsigned"},
-		{name: "a server that is not there", servers: append([]string{"ns3.example.com/203.0.113.99"}, given...), want: "delegation.missing_in_zone ns.address"},
+		{name: "DS that no key matches", servers: given, ds: []string{"12345 13 2 " + strings.Repeat("ab", 32)},
+			want: "dnssec.unsigned"},
+		{name: "a server that is not there", servers: append([]string{"ns3.example.com/203.0.113.99"}, given...),
+			want: "delegation.missing_in_zone ns.address"},
 	}
 	delegated := codes(play(t, func(s *stage) { s.serve(goodZone) }))
 	for _, tt := range tests {
@@ -59,7 +61,9 @@ func TestMove(t *testing.T) {
 			"192.0.2.53", "192.0.2.63", "198.51.100.53", "198.51.100.63", "2001:db8:1::53", "2001:db8:1::63",
 			"2001:db8:2::53", "2001:db8:2::63").Replace(goodZone)
 		var given []string
-		for host, addrs := range map[string][]string{"a": {"192.0.2.63", "2001:db8:1::63"}, "b": {"198.51.100.63", "2001:db8:2::63"}} {
+		for host, addrs := range map[string][]string{
+			"a": {"192.0.2.63", "2001:db8:1::63"}, "b": {"198.51.100.63", "2001:db8:2::63"},
+		} {
 			for _, addr := range addrs {
 				s.Server(host+".example.com", addr, moved).Configure(good)
 				given = append(given, host+".example.com/"+addr)

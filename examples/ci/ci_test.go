@@ -57,7 +57,8 @@ func flags(t *testing.T) []string {
 	for _, rr := range world.NewEnv().TrustAnchors {
 		anchors.WriteString(rr.String() + "\n")
 	}
-	for name, text := range map[string]string{"anchors": anchors.String(), "hints": ". NS a.root.\na.root. A 127.0.0.1\n"} {
+	const hints = ". NS a.root.\na.root. A 127.0.0.1\n"
+	for name, text := range map[string]string{"anchors": anchors.String(), "hints": hints} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	return []string{"--resolver", "udp://" + conn.LocalAddr().String(), "--trust-anchor", filepath.Join(folder, "anchors"),
@@ -79,7 +80,8 @@ func build(t *testing.T) string {
 // The files for GitHub and GitLab can be read, and name what is there.
 func TestFiles(t *testing.T) {
 	for file, names := range map[string]string{
-		"action/action.yml": "../check-zones", "github.yml": "diagkit/examples/ci/action@", "gitlab.yml": "sh check-zones gitlab",
+		"action/action.yml": "../check-zones", "github.yml": "diagkit/examples/ci/action@",
+		"gitlab.yml": "sh check-zones gitlab",
 	} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

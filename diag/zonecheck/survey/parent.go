@@ -100,8 +100,7 @@ var errSupposed = errors.New("the delegation is supposed")
 // suppose answers in the place of the servers of the parent zone, with the delegation that the zone will have, and
 // examines the servers.
 func (a *audit) suppose(ctx context.Context, p Parent) Parent {
-	ns, ds := extended(a.zone, dns.TypeNS), extended(a.zone, dns.TypeDS)
-	ns, ds = new(dns.Msg).SetReply(ns), new(dns.Msg).SetReply(ds)
+	ns, ds := new(dns.Msg).SetQuestion(a.zone, dns.TypeNS), new(dns.Msg).SetQuestion(a.zone, dns.TypeDS)
 	ds.Authoritative = true
 	header := dns.RR_Header{Name: a.zone, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: supposedTTL}
 	for _, s := range a.will.Servers {
@@ -115,8 +114,9 @@ func (a *audit) suppose(ctx context.Context, p Parent) Parent {
 	for _, record := range a.will.DS {
 		ds.Answer = append(ds.Answer, record)
 	}
-	answer := func(m *dns.Msg) Reply { return Reply{Result: Answered, Msg: m, TCP: true} } // TCP: nothing is learned of UDP
-	return Parent{Zone: cmp.Or(p.Zone, parentName(a.zone)), Hosts: p.Hosts, Views: []View{{NS: answer(ns), DS: answer(ds)}}}
+	said := func(m *dns.Msg) Reply { return Reply{Result: Answered, Msg: m, TCP: true} } // nothing is learned of UDP
+	v := View{NS: said(ns), DS: said(ds)}
+	return Parent{Zone: cmp.Or(p.Zone, parentName(a.zone)), Hosts: p.Hosts, Views: []View{v}}
 }
 
 // supposedTTL is what most registries have for delegations, in seconds.

@@ -41,8 +41,8 @@ type Server struct {
 
 // Ask asks the resolver, the parent zone and all name servers of a domain. It takes [Timeout] at most.
 // The error is that of the context if it ended, or wraps [diag.ErrUnavailable] if the resolver of the
-// environment did not answer at all. A zone that will be delegated otherwise, see [diag.Env.Undelegated], is surveyed at
-// the servers that it will have.
+// environment did not answer at all. A zone that will be delegated otherwise, see [diag.Env.Undelegated], is surveyed
+// at the servers that it will have.
 func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
 	a := newAudit(env, d)
 	if will, ok := env.Undelegated(a.zone); ok && will.Zone == a.zone && len(will.Servers) > 0 {
