@@ -128,6 +128,7 @@ func (w *walk) add(rrs []dns.RR) (next string) {
 func (w *walk) world(ctx context.Context, name string, z *Zone, wildcard []dns.RR) (next string, err error) {
 	m, err := w.ask(ctx, name, w.qtype)
 	if err != nil || m == nil {
+		w.reply = nil // no message is no answer
 		return "", err
 	}
 	if m.Rcode == dns.RcodeNameError && len(wildcard) > 0 {

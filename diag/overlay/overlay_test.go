@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -228,4 +229,17 @@ func TestUndelegated(t *testing.T) {
 		}
 	}
 	require.NoError(t, world.Env().Published("example.com."))
+}
+
+type mute struct{}
+
+func (mute) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, nil }
+
+// A resolver without an answer has said nothing about what is outside the zones, nor about where an alias leads.
+func TestNoMessage(t *testing.T) {
+	env := &diag.Env{Resolver: New(mute{}, parsed(t, whole))}
+	for _, name := range []string{"example.net.", "out.example.com.", "host.sub.example.com."} {
+		a := diag.Lookup[*dns.A](t.Context(), env, name)
+		assert.Error(t, a.Err(), name)
+	}
 }
