@@ -43,7 +43,7 @@ func ViewOf(subject string, d diag.Domain, j diag.Verdict) *view.View {
 // Draw adds the row of the part to a view of the whole, if there is one. What is known beside its
 // summary comes first.
 func (p *Part[R]) Draw(d *view.Drawing, kind Kind, known ...string) {
-	if p != nil {
+	if p != nil && p.State != "" {
 		d.Marked(p.Mark(), "", kind.Label, string(p.State), view.Join(append(known, p.Brief())...))
 	}
 }

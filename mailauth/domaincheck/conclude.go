@@ -192,7 +192,7 @@ func (c *check) pillars() Pillars {
 	}
 	return Pillars{
 		Sending:   Sending{SPF: c.spf, DKIM: c.dkim, DMARC: c.dmarc, BIMI: c.bimi},
-		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.tlsrpt, SMTP: c.smtp},
+		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.tlsrpt, SMTP: diag.OrZero(c.smtp)},
 		Integrity: Integrity{DNSSEC: c.dnssec},
 	}
 }

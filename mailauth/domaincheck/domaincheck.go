@@ -63,7 +63,7 @@ type Receiving struct {
 	MTASTS *compose.Part[mtasts.Report]       `json:"mta_sts" doc:"whether senders must encrypt"`
 	DANE   *compose.Part[dane.Report]         `json:"dane" doc:"whether DNSSEC proves the certificates of the mail servers"`
 	TLSRPT *compose.Part[tlsrpt.LookupReport] `json:"tls_rpt" doc:"whether senders report failures of encryption"`
-	SMTP   *compose.Part[smtpcheck.Report]    `json:"smtp,omitempty" doc:"how the mail servers behave; absent unless the request asked for it"`
+	SMTP   compose.Part[smtpcheck.Report]     `json:"smtp,omitzero" doc:"how the mail servers behave; absent unless the request asked for it"`
 }
 
 // An MXPart is the part about MX records.
