@@ -37,7 +37,7 @@ func (a *app) exporter() *cobra.Command {
 			case err != nil:
 				return err
 			case a.server != "":
-				return usagef("exporter examines from here: leave out --server")
+				return usagef("exporter examines from here, and takes no --server")
 			case len(args) == 0 && file == "":
 				return usagef("exporter needs domains: as arguments, or with --targets FILE")
 			case c.Interval < shortestInterval:

@@ -191,8 +191,7 @@ func (e *Exporter) next(name string) time.Time {
 
 // examine runs the checks of a domain, and keeps what they said.
 func (e *Exporter) examine(ctx context.Context, s *site) {
-	began := e.Clock()
-	whole, err := e.run(ctx, s.target)
+	r, err := e.run(ctx, s)
 	if ctx.Err() != nil {
 		return // it was broken off, which says nothing of the domain
 	}
@@ -201,18 +200,21 @@ func (e *Exporter) examine(ctx context.Context, s *site) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.result = s.after(whole, err, began, e.Clock())
+	s.result = r
 }
 
-// run runs the checks. One that panics must not end the schedule.
-func (e *Exporter) run(ctx context.Context, t target.Target) (whole *target.Whole, err error) {
+// run runs the checks, and returns what is known then. One that panics must not end the schedule.
+func (e *Exporter) run(ctx context.Context, s *site) (r result, err error) {
+	began := e.Clock()
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("a check panicked: %v", v)
+			r = s.after(nil, err, began, e.Clock())
 		}
 	}()
-	whole = target.Run(ctx, t, e.Options, e.Ask(), nil)
-	return whole, whole.Err()
+	whole := target.Run(ctx, s.target, e.Options, e.Ask(), nil)
+	err = whole.Err()
+	return s.after(whole, err, began, e.Clock()), err
 }

@@ -67,14 +67,18 @@ func (r result) after(w *target.Whole, err error, began, now time.Time) result {
 	}
 	r.checks = nil
 	for _, p := range w.Parts {
-		var learned []kept
-		switch {
-		case p.View != nil:
+		if errors.Is(p.Err, target.ErrNothing) {
+			continue // the domain has no such check
+		}
+		learned := []kept{{check: p.Name, of: p.Name}}
+		if p.View != nil {
 			learned = learn(p, now)
-		case errors.Is(p.Err, target.ErrNothing): // the domain has no such check
-		default:
-			learned = slices.DeleteFunc(slices.Clone(old), func(k kept) bool { return k.of != p.Name || k.check == p.Name })
-			learned = append(learned, kept{check: p.Name, of: p.Name})
+		}
+		for _, was := range old { // parts that were not found, of what was not found in whole
+			same := func(k kept) bool { return k.check == was.check }
+			if was.of == p.Name && (p.View == nil || p.View.Partial) && !slices.ContainsFunc(learned, same) {
+				learned = append(learned, was)
+			}
 		}
 		for _, k := range learned {
 			if i := slices.IndexFunc(old, func(o kept) bool { return o.check == k.check }); i >= 0 {
@@ -118,7 +122,7 @@ func learn(p target.Part, now time.Time) []kept {
 	}
 	s, in := r.Pillars.Sending, r.Pillars.Receiving
 	list := slices.Concat(
-		share("spf", s.SPF, now), share("dmarc", s.DMARC, now), share("bimi", s.BIMI, now), share("smtp", in.SMTP, now),
+		share("spf", s.SPF, now), share("dmarc", s.DMARC, now), share("bimi", s.BIMI, now), share("smtp", &in.SMTP, now),
 		share("mta-sts", in.MTASTS, now), share("dane", in.DANE, now), share("tls-rpt", in.TLSRPT, now),
 		share("dnssec", r.Pillars.Integrity.DNSSEC, now),
 	)
@@ -138,7 +142,7 @@ func learn(p target.Part, now time.Time) []kept {
 
 // share is what a part of the check of mail says, if there is one.
 func share[R any](check string, p *compose.Part[R], now time.Time) []kept {
-	if p == nil {
+	if p == nil || p.State == "" {
 		return nil
 	}
 	k := kept{check: check, of: "mail", state: p.State, score: p.Score}

@@ -28,8 +28,8 @@ var metrics = [][3]string{
 	{"diag_check_learned_timestamp_seconds", "gauge", "When what is shown of the check was learned."},
 	{"diag_check_state", "gauge", "1 for the state that the check is in."},
 	{"diag_check_score", "gauge", "Score in percent."},
-	{"diag_findings", "gauge", "Findings by severity."},
-	{"diag_finding", "gauge", "In how many places there is a finding, for warnings and worse."},
+	{"diag_findings", "gauge", "Kinds of findings by severity, from warnings on."},
+	{"diag_finding", "gauge", "In how many places there is a finding."},
 	{"diag_expiry_timestamp_seconds", "gauge", "When something expires."},
 	{"diag_expiry_start_timestamp_seconds", "gauge", "When the validity of what expires began."},
 	{"diag_expiry_learned_timestamp_seconds", "gauge", "When the date was learned."},
@@ -113,9 +113,10 @@ func (r *result) write(add func(metric string, value float64, labels ...string))
 // write writes the metrics of a check.
 func (k *kept) write(add func(metric string, value float64, labels ...string)) {
 	add("diag_check_known", flag(k.known))
-	if !k.learned.IsZero() {
-		add("diag_check_learned_timestamp_seconds", unix(k.learned))
+	if k.learned.IsZero() {
+		return
 	}
+	add("diag_check_learned_timestamp_seconds", unix(k.learned))
 	if k.state != "" {
 		add("diag_check_state", 1, "state", string(k.state))
 	}
@@ -124,12 +125,11 @@ func (k *kept) write(add func(metric string, value float64, labels ...string)) {
 	}
 	var n [diag.Critical + 1]int
 	for _, f := range k.findings {
-		if n[f.Severity]++; f.Severity > diag.Info {
-			add("diag_finding", float64(f.PlaceCount), "code", string(f.Code), "severity", f.Severity.String())
-		}
+		n[f.Severity]++
+		add("diag_finding", float64(f.PlaceCount), "code", string(f.Code), "severity", f.Severity.String())
 	}
-	for s, n := range n {
-		add("diag_findings", float64(n), "severity", diag.Severity(s).String())
+	for s := diag.Warning; s <= diag.Critical; s++ {
+		add("diag_findings", float64(n[s]), "severity", s.String())
 	}
 }
 
