@@ -142,8 +142,8 @@ func mailRows(r *domaincheck.Report) (list []row, signed row) {
 		list = append(list, dkimRow(k))
 	}
 	list = append(list, partRow("dmarc", s.DMARC))
-	if in.SMTP != nil {
-		list = append(list, partRow("smtp", in.SMTP))
+	if in.SMTP.State != "" {
+		list = append(list, partRow("smtp", &in.SMTP))
 	}
 	list = append(list, partRow("mta-sts", in.MTASTS), partRow("tls-rpt", in.TLSRPT), partRow("dane", in.DANE), partRow("bimi", s.BIMI))
 	signed = partRow("dnssec", r.Pillars.Integrity.DNSSEC)
