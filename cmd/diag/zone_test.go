@@ -58,6 +58,7 @@ func TestZone(t *testing.T) {
 		{"nor resolvers", "propagation example.com" + file, exitPartial, "", "not asked before the zone is published"},
 		{"nor one", "resolve example.com A --resolver google" + file, exitPartial, "", "name servers of example.com"},
 		{"nor the root", "resolve example.com A --trace" + file, exitPartial, "", "name servers of example.com"},
+		{"how it will be signed is not known", "dnssec example.com" + file, exitPartial, "", ""},
 		{"of others they are", "resolve broken.example MX --resolver google" + file, exitOK, "mx1", ""},
 		{"with a server", "example.com --server https://diag.example --key x" + file, exitUsage, "", "--server"},
 		{"no file", "example.com --zone zones/none", exitUsage, "", "zones/none"},

@@ -13,7 +13,7 @@ import (
 // View is what a person sees of the report: whether the chain holds, and where it does not.
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Judgement())
-	v.Optional = r.Status == diag.Insecure
+	v.Optional, v.Partial = r.Status == diag.Insecure, r.Status == diag.Indeterminate
 	status := string(r.Status)
 	if r.Signed && r.Status == diag.Insecure {
 		status += ", though there are signatures"
