@@ -28,7 +28,8 @@ func TestExporter(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int)
 	go func() {
-		ended <- s.run(ctx, []string{"exporter", "--listen", "127.0.0.1:0", "--targets", list, "--only", "web", "broken.example"})
+		args := "exporter --listen 127.0.0.1:0 --only web broken.example --targets "
+		ended <- s.run(ctx, append(strings.Fields(args), list))
 	}()
 	stderr := bufio.NewReader(out)
 	line, err := stderr.ReadString('\n')
@@ -72,7 +73,8 @@ func TestExporterRefused(t *testing.T) {
 		"192.0.2.1":                      "is no domain",
 	} {
 		s := newSession(testWorld(t))
-		assert.Equal(t, exitUsage, s.run(t.Context(), append([]string{"exporter", "--listen", "127.0.0.1:0"}, strings.Fields(args)...)), args)
+		all := strings.Fields("exporter --listen 127.0.0.1:0 " + args)
+		assert.Equal(t, exitUsage, s.run(t.Context(), all), args)
 		assert.Contains(t, s.err.String(), want)
 	}
 }
@@ -110,7 +112,8 @@ func TestBoardOfDomains(t *testing.T) {
 	board, alerts := expressions(t)
 	text := strings.Join(append(board, alerts...), "\n")
 	require.Len(t, alerts, 11)
-	exposed := metric.FindAllString(strings.Join(regexp.MustCompile(`(?m)^\t\{"diag_.*"(?:gauge|counter)"`).FindAllString(string(source), -1), "\n"), -1)
+	lines := regexp.MustCompile(`(?m)^\t\{"diag_.*"(?:gauge|counter)"`).FindAllString(string(source), -1)
+	exposed := metric.FindAllString(strings.Join(lines, "\n"), -1)
 	require.Greater(t, len(exposed), 15)
 	for _, name := range metric.FindAllString(text, -1) {
 		assert.Contains(t, exposed, name, "there is no such metric")

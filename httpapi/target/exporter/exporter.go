@@ -1,6 +1,6 @@
 // Package exporter lets Prometheus watch domains. An [Exporter] examines each domain of a list on its own schedule,
-// keeps what it learned, and serves that as metrics: all domains at /metrics, one at /probe?target=example.com. A scrape
-// only reads what is kept, so that neither the interval of scrapes nor a stranger decides which servers are asked.
+// keeps what it learned, and serves that as metrics: all domains at /metrics, one at /probe?target=example.com. A
+// scrape only reads what is kept, so that neither the interval of scrapes nor a stranger decides who is asked.
 //
 //	e := exporter.New(exporter.Config{List: list, Ask: func() target.Ask { return target.Local(env) }, …})
 //	go http.Serve(listener, e)
