@@ -94,7 +94,9 @@ func TestFaults(t *testing.T) {
 			"x.example.zone:2: the zone has more than one SOA record"},
 		{"SOA record elsewhere", "@ SOA a b 1 1 1 1 1\nc SOA a b 2 1 1 1 1\n",
 			"x.example.zone:2: c.x.example has an SOA record"},
-		{"large", strings.Repeat("\n", MaxSize+1), "x.example.zone: the file has more than 10485760 bytes"},
+		{"large", strings.Repeat("\n", MaxSize+1), "x.example.zone: the file has more than 4194304 bytes"},
+		{"much", "$GENERATE 1-50000 a$ TXT " + strings.Repeat("x ", 1000),
+			"x.example.zone:1: there are more than 8388608 bytes"},
 		{"many", "$GENERATE 1-60000 a$ A 192.0.2.1\n", "x.example.zone:1: there are more than 50000 records"},
 	}
 	for _, tt := range tests {
