@@ -1,0 +1,75 @@
+// Command expiry-report lists what ends when: registrations and certificates of domains, the soonest first.
+//
+//	go run ./examples/expiry-report example.com example.org     asks the Internet
+//	go run ./examples/expiry-report -once                       asks the small Internet of examples/demo
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/webcheck/tlscert"
+)
+
+// An expiry is a line of the table. An unknown end is the zero time.
+type expiry struct {
+	domain, what string
+	end          time.Time
+}
+
+func main() {
+	once := flag.Bool("once", false, "list domains of the demonstration")
+	flag.Parse()
+	names := flag.Args()
+	if *once {
+		names = []string{"good.example", "harbour.example", "lapsing.example", "stale.example"}
+	}
+	env, release, err := internet.Choose(*once)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var list []expiry
+	for _, name := range names {
+		two, err := expiries(ctx, env, name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		list = append(list, two...)
+	}
+	slices.SortStableFunc(list, func(a, b expiry) int { return a.end.Compare(b.end) }) // what is not known comes first
+	for _, e := range list {
+		days := "not known"
+		if !e.end.IsZero() {
+			days = fmt.Sprintf("%4d days  %s", int(e.end.Sub(env.Now()).Hours()/24), e.end.Format(time.DateOnly))
+		}
+		fmt.Printf("%-18s %-13s %s\n", e.domain, e.what, days)
+	}
+}
+
+// expiries asks the registry and the web server. That one of them does not answer is no reason to end: it is not known.
+func expiries(ctx context.Context, env *diag.Env, name string) ([]expiry, error) {
+	domain, err := diag.ParseDomain(name)
+	if err != nil {
+		return nil, err
+	}
+	list := []expiry{{domain: name, what: "registration"}, {domain: name, what: "certificate"}}
+	registration, err := registry.LookupDomain(ctx, env, registry.DomainRequest{Domain: domain})
+	if err == nil {
+		list[0].end = registration.Dates.ExpiresAt
+	}
+	certificate, err := tlscert.Check(ctx, env, tlscert.Request{Host: tlscert.MustHost(domain.String())})
+	if err == nil {
+		list[1].end = certificate.ExpiresAt
+	}
+	return list, ctx.Err()
+}

@@ -1,0 +1,91 @@
+// Command webhook-receiver takes events that a server sends: it believes only what is signed, and does nothing twice.
+//
+//	DIAG_SIGNING_SECRET=whsec_… go run ./examples/webhook-receiver     listens on 127.0.0.1:8090
+//	go run ./examples/webhook-receiver -once                           sends itself an event three times, once forged
+//
+// A delivery comes at least once: if the reply is lost, the same one comes again, with the same Webhook-Id.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/metering/notify"
+)
+
+// A receiver is an http.Handler.
+type receiver struct {
+	secret notify.Secret
+	handle func(event string, body []byte) error
+
+	mu   sync.Mutex
+	seen map[string]time.Time // by id; a service of several servers keeps these in its database, with what it does
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20)) // the signature is of these bytes: verify before parsing
+	if err != nil || notify.Verify(req.Header, body, time.Now(), r.secret) != nil {
+		http.Error(w, "not signed by whom we know", http.StatusUnauthorized)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := req.Header.Get("Webhook-Id")
+	if _, again := r.seen[id]; !again {
+		if err := r.handle(req.Header.Get("X-Service-Event-Type"), body); err != nil {
+			http.Error(w, "try again later", http.StatusServiceUnavailable) // it comes again
+			return
+		}
+		r.seen[id] = time.Now()
+	}
+	for old, at := range r.seen {
+		if time.Since(at) > 24*time.Hour { // deliveries are tried for seven hours
+			delete(r.seen, old)
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func main() {
+	once := flag.Bool("once", false, "send an event to itself, and end")
+	flag.Parse()
+	secret, err := notify.ParseSecret(os.Getenv("DIAG_SIGNING_SECRET"))
+	if *once {
+		secret, err = notify.NewSecret(nil)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	r := &receiver{secret: secret, seen: map[string]time.Time{}, handle: func(event string, body []byte) error {
+		_, err := fmt.Printf("%s %s\n", event, body)
+		return err
+	}}
+	if !*once {
+		log.Fatal(http.ListenAndServe("127.0.0.1:8090", r))
+	}
+	signature := notify.Sign(secret, "msg_1", time.Now(), []byte(`{"left":100}`))
+	for _, body := range []string{`{"left":100}`, `{"left":100}`, `{"left":999}`} { // the second comes again, the third is forged
+		fmt.Println(deliver(r, "msg_1", signature, body))
+	}
+}
+
+// deliver is what a server does.
+func deliver(r http.Handler, id, signature, body string) (status int) {
+	req := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	req.Header.Set("Webhook-Id", id)
+	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(time.Now().Unix(), 10))
+	req.Header.Set("Webhook-Signature", signature)
+	req.Header.Set("X-Service-Event-Type", "usage.threshold")
+	reply := httptest.NewRecorder()
+	r.ServeHTTP(reply, req)
+	return reply.Code
+}

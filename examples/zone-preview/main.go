@@ -1,0 +1,77 @@
+// Command zone-preview judges records before they are published: checks ask a zone file in the place of the DNS, and all
+// that it does not hold is as it is in the world.
+//
+//	go run ./examples/zone-preview example.com db.example.com     asks the Internet for the rest
+//	go run ./examples/zone-preview -once                          asks the small Internet of examples/demo
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/overlay"
+	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// draft mends harbour.example, whose SPF record includes a domain that is gone, and whose policy only watches.
+const draft = `
+harbour.example.        300 IN TXT "v=spf1 mx include:_spf.shop.example ~all"
+_dmarc.harbour.example. 300 IN TXT "v=DMARC1; p=quarantine; rua=mailto:dmarc@harbour.example"
+`
+
+func main() {
+	once := flag.Bool("once", false, "judge a draft for harbour.example of the demonstration")
+	flag.Parse()
+	name, text := flag.Arg(0), draft
+	if *once {
+		name = "harbour.example"
+	} else {
+		data, err := os.ReadFile(flag.Arg(1))
+		if err != nil {
+			log.Fatal(err)
+		}
+		text = string(data)
+	}
+	if err := preview(name, text, *once); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func preview(name, text string, demo bool) error {
+	domain, err := diag.ParseDomain(name)
+	if err != nil {
+		return err
+	}
+	env, release, err := internet.Choose(demo)
+	if err != nil {
+		return err
+	}
+	defer release()
+	zone, err := overlay.Parse(text, name, name)
+	if err != nil {
+		return err // it says the line
+	}
+	// A world like any other, so that every check works on it.
+	soon := env.WithResolver(overlay.New(env.DNS(), zone))
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for i, env := range []*diag.Env{env, soon} {
+		senders, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: domain})
+		if err != nil {
+			return err
+		}
+		policy, err := dmarc.Lookup(ctx, env, dmarc.LookupRequest{Domain: domain})
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-5s %s\n      %s\n", []string{"now", "soon"}[i], senders.Headline, policy.Headline)
+	}
+	return nil
+}
