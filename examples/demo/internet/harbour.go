@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
 )
@@ -20,7 +21,7 @@ func serveHarbour(world *diagtest.World) {
 	})
 	world.HTTP(shop, handler)
 	cert := world.Certificate(diagtest.CertSpec{
-		Names: []string{shop, "www." + shop}, NotBefore: world.Now().AddDate(0, 0, -85), NotAfter: world.Now().AddDate(0, 0, 5),
+		Names: []string{shop, "www." + shop}, NotBefore: world.Now().AddDate(0, 0, -85), NotAfter: world.Now().AddDate(0, 0, 5).Add(6 * time.Hour),
 	})
 	world.Site(diagtest.Site{Host: shop, Handler: handler, TLS: &tls.Config{
 		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS12, Time: world.Now,

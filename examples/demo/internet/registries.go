@@ -42,7 +42,9 @@ var shops = []string{"alone", "basket", "beginner", "careless", "circle", "eager
 // in good standing but for lapsing.example and harbour.example, all but one for years, and each address has a holder.
 func serveRegistries(world *diagtest.World) error {
 	now := world.Now().UTC()
-	date := func(days int) string { return now.AddDate(0, 0, days).Format(time.RFC3339) }
+	date := func(days int) string { // with some hours more, so that whole days stay so while the demonstration runs
+		return now.AddDate(0, 0, days).Add(time.Duration(max(0, min(days, 1))) * 6 * time.Hour).Format(time.RFC3339)
+	}
 	answers := map[string]string{}
 	for _, domain := range registered() {
 		answers["/domain/"+domain] = registration(domain, date(-3000), date(400), "client transfer prohibited")

@@ -119,3 +119,16 @@ func testAddresses() string {
 	}
 	return b.String()
 }
+
+// Choose returns the world for an example: this Internet if demo is set, else nil, which is the real one. The caller
+// calls release at the end.
+func Choose(demo bool) (env *diag.Env, release func(), err error) {
+	if !demo {
+		return nil, func() {}, nil
+	}
+	world, err := New(time.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	return world.Env(), world.Close, nil
+}
