@@ -93,7 +93,11 @@ func (b *bench) runs(name string) (n int) {
 
 func (b *bench) atMost() int { b.mu.Lock(); defer b.mu.Unlock(); return b.most }
 
-func (b *bench) times() map[string][]time.Time { b.mu.Lock(); defer b.mu.Unlock(); return maps.Clone(b.began) }
+func (b *bench) times() map[string][]time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.began)
+}
 
 // start runs an exporter until the test ends.
 func start(t *testing.T, list string, ask target.Ask, c exporter.Config) *bench {
