@@ -202,7 +202,7 @@ func TestManual(t *testing.T) {
 	require.FileExists(t, folder+"/diag-spf-hosted-id-history.1")
 	page, err := os.ReadFile(folder + "/diag.1")
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "fail-on")
+	assert.Contains(t, string(page), `fail\-on`)
 }
 
 // Kept reports of a healthy and of a broken domain, as people see them.

@@ -19,14 +19,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -37,7 +35,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"golang.org/x/term"
 )
 
@@ -244,39 +241,6 @@ func (a *app) addChecks(root *cobra.Command, args []string) {
 		root.AddCommand(cmd)
 	}
 }
-
-// manual writes the pages of the manual.
-func manual(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("man takes one argument, the folder to write into")
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
-			}
-			root.DisableAutoGenTag = true // a date would make the pages differ from run to run
-			for _, cmd := range append(root.Commands(), root) {
-				var page bytes.Buffer
-				if err := doc.GenMan(cmd, &doc.GenManHeader{Section: "1", Source: "diagkit", Date: new(time.Time)}, &page); err != nil {
-					return err
-				}
-				name := pageName.Replace(cmd.CommandPath()) + ".1"
-				if err := os.WriteFile(filepath.Join(args[0], name), page.Bytes(), 0o644); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-}
-
-// pageName makes a file's name of the words of a command.
-var pageName = strings.NewReplacer(" ", "-", "/", "-", "{", "", "}", "")
 
 // whichCheck refuses more than one word that is no check.
 func whichCheck(root *cobra.Command, args []string) error {

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// manual writes the pages of the manual.
+func manual(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("man takes one argument, the folder to write into")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			for _, cmd := range append(root.Commands(), root) {
+				name := pageName.Replace(cmd.CommandPath()) + ".1"
+				if err := os.WriteFile(filepath.Join(args[0], name), manPage(cmd), 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// pageName makes a file's name of the words of a command.
+var pageName = strings.NewReplacer(" ", "-", "/", "-", "{", "", "}", "")
+
+// roff keeps a text from being taken for requests and escapes of man(7).
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// manPage is the page of a command, in the macros of man(7).
+func manPage(cmd *cobra.Command) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"diagkit\" \"\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(pageName.Replace(cmd.CommandPath())),
+		roff(pageName.Replace(cmd.CommandPath())), roff(cmd.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(cmd.UseLine()))
+	section := func(title, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, ".SH %s\n.nf\n%s\n.fi\n", title, roff(text))
+		}
+	}
+	section("DESCRIPTION", cmd.Long)
+	flags := func(title string, list *pflag.FlagSet) {
+		if list.HasAvailableFlags() {
+			fmt.Fprintf(&b, ".SH %s\n", title)
+		}
+		list.VisitAll(func(f *pflag.Flag) {
+			name := "--" + f.Name
+			if f.Shorthand != "" {
+				name = "-" + f.Shorthand + ", " + name
+			}
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(name), roff(f.Usage))
+		})
+	}
+	flags("OPTIONS", cmd.NonInheritedFlags())
+	flags("OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
+	section("EXAMPLE", cmd.Example)
+	if !cmd.HasParent() {
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, pageName.Replace(c.CommandPath())+"(1)")
+		}
+		section("SEE ALSO", strings.Join(names, "\n"))
+	} else {
+		section("SEE ALSO", pageName.Replace(cmd.Root().Name())+"(1)")
+	}
+	return b.Bytes()
+}
