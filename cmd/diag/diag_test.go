@@ -136,7 +136,7 @@ func TestOverview(t *testing.T) {
 	s.run(t.Context(), []string{"postmaster@broken.example"})
 	assert.Equal(t, "diag: note: taking broken.example from postmaster@broken.example\n", s.err.String())
 	out := s.out.String()
-	for _, name := range []string{"MAIL", "mx", "spf", "mta-sts", "smtp", "DNS", "servers", "WEB", "no web site"} {
+	for _, name := range []string{"MAIL", "mx", "spf", "mta-sts", "smtp", "DNS", "servers", "WEB"} {
 		assert.Contains(t, out, name)
 	}
 	assert.Contains(t, out, "\nDo first\n  1. ")

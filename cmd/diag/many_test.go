@@ -106,14 +106,14 @@ func TestWait(t *testing.T) {
 		later := time.AfterFunc(40*time.Second, func() { w.Zone(`late.example. 60 TXT "it is here"`) })
 		defer later.Stop()
 		s, began := newSession(w), time.Now()
-		s.failOn, s.color, s.timeout = "error", "auto", 2*time.Minute
+		s.failOn, s.color, s.timeout = "error", "auto", 100*time.Second
 		s.world.Resolvers = []string{"192.0.2.53"} // the world of the test answers in its place
 		require.NoError(t, s.wait(t.Context(), "late.example", "TXT", "it is here", 15*time.Second))
 		assert.Equal(t, "late.example TXT is there\n", s.out.String())
 		assert.Less(t, time.Since(began), time.Minute)
 
 		s = newSession(w)
-		s.failOn, s.color, s.timeout = "error", "auto", 2*time.Minute
+		s.failOn, s.color, s.timeout = "error", "auto", 100*time.Second
 		s.world.Resolvers = []string{"192.0.2.53"}
 		err := s.wait(t.Context(), "example.com", "A", "192.0.2.99", 15*time.Second)
 		assert.ErrorContains(t, err, "example.com A is not there yet: there is 192.0.2.80")
