@@ -107,13 +107,11 @@ func (e *evidence) hopReport(h *route.Hop) Hop {
 	r := Hop{
 		Index: h.Index, From: clip(h.From), HELO: clip(h.HELO), RDNS: clip(h.RDNS), By: clip(h.By), Via: clip(h.Via),
 		With: clip(h.With), ID: clip(h.ID), For: clip(h.For), TLS: h.TLS, TLSVersion: clip(h.TLSVersion),
-		TLSCipher: clip(h.TLSCipher), Border: h.Index == e.path.Border, Timestamp: h.Time.UTC(), Raw: diag.Clip(h.Field.Value(), maxRaw),
+		TLSCipher: clip(h.TLSCipher), Border: h.Index == e.path.Border, Timestamp: h.Time.UTC(),
+		IP: h.IP, PrivateIP: route.Private(h.IP), Raw: diag.Clip(h.Field.Value(), maxRaw),
 	}
 	if h.RDNS != "" {
 		r.Service = serviceName(provider.ByPTR(h.RDNS))
-	}
-	if h.IP.IsValid() {
-		r.IP, r.PrivateIP = h.IP, route.Private(h.IP)
 	}
 	if h.Timed {
 		r.Delay = new(int64(h.Delay.Seconds()))

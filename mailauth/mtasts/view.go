@@ -76,8 +76,7 @@ func (c Coverage) text() string {
 
 // host is how the policy host answers.
 func (r *Report) host() string {
-	text := fmt.Sprintf("HTTP %d", r.Policy.StatusCode)
-	text = view.Join(text, r.TLS.Version)
+	text := view.Join(fmt.Sprintf("HTTP %d", r.Policy.StatusCode), r.TLS.Version)
 	if len(r.TLS.Chain) > 0 {
 		text += " · certificate: " + r.TLS.Chain[0].Remaining()
 	}

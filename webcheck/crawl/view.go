@@ -102,9 +102,6 @@ func (l Links) text() string {
 }
 
 func (s Size) text() string {
-	if s.CrawlerLimitBytes == 0 {
-		return ""
-	}
 	text := fmt.Sprintf("%d KB of HTML", (s.HTMLBytes+1023)/1024)
 	if s.Encoding != "" {
 		text += ", sent as " + s.Encoding

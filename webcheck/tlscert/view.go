@@ -1,6 +1,7 @@
 package tlscert
 
 import (
+	"cmp"
 	"net"
 	"strconv"
 	"strings"
@@ -49,10 +50,7 @@ func (r *Report) versions() string {
 		}
 		list = append(list, v.Version)
 	}
-	if len(list) == 0 {
-		return r.TLS.Version
-	}
-	return strings.Join(list, ", ")
+	return cmp.Or(strings.Join(list, ", "), r.TLS.Version)
 }
 
 // text says who may issue certificates for the name.
