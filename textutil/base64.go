@@ -147,7 +147,8 @@ func Base64Decode(req Base64DecodeRequest) (*Base64DecodeReport, error) {
 	}
 	d := decodeBase64(req.Text, req.Strict)
 	report := &Base64DecodeReport{
-		Valid: d.fault == (DecodeFault{}), Variant: d.variant(), Padded: d.pads > 0, Error: d.fault, InputBytes: len(req.Text),
+		Valid: d.fault == (DecodeFault{}), Variant: d.variant(), Padded: d.pads > 0, Error: d.fault,
+		InputBytes: len(req.Text),
 	}
 	if d.fault != (DecodeFault{}) {
 		return report, nil

@@ -223,7 +223,8 @@ func (e *evidence) report() *CheckReport {
 		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), Verdict: checkRules.Judge(e, texts),
 		TreeWalk: steps(e.Discovery), QueriesCount: len(e.Walk.Queries()), QueryLimit: policy.MaxQueries,
 		PolicyDomain: e.Tree.PolicyDomain(), DiscoveryMethod: policy.TreeWalk,
-		PSLOrganizationalDomain: e.List.Organizational, PSLPolicyDomain: e.List.PolicyDomain(), Analysis: diag.OrZero(e.analysis),
+		PSLOrganizationalDomain: e.List.Organizational, PSLPolicyDomain: e.List.PolicyDomain(),
+		Analysis:     diag.OrZero(e.analysis),
 		ObsoleteTags: append([]ObsoleteTag{}, e.obsolete...), MissingTags: e.missing(),
 		BackwardCompatible: e.compatible(), Partial: len(e.Unanswered()) > 0 || e.MX.Err() != nil,
 	}

@@ -159,8 +159,8 @@ func (e *evidence) report() *Report {
 		r.Signature.Valid = new(e.validity == pki.GoodMatch)
 	}
 	r.Extensions = Extensions{
-		KeyUsage: append([]string{}, c.KeyUsage...), ExtKeyUsage: append([]string{}, c.ExtKeyUsage...), Constraints: diag.OrZero(c.Constraints),
-		MustStaple: c.MustStaple, Others: c.others(),
+		KeyUsage: append([]string{}, c.KeyUsage...), ExtKeyUsage: append([]string{}, c.ExtKeyUsage...),
+		Constraints: diag.OrZero(c.Constraints), MustStaple: c.MustStaple, Others: c.others(),
 	}
 	r.Compliance = append(r.Compliance, compliance(v)...)
 	return r

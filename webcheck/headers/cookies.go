@@ -122,7 +122,8 @@ func (e *evidence) reportCookies() []Cookie {
 		}
 		list = append(list, Cookie{
 			Name: text(c.Name), Secure: c.Secure, HTTPOnly: c.HTTPOnly, SameSite: c.SameSite,
-			PrefixOK: len(c.BrokenPromises()) == 0, Path: text(c.path()), Domain: text(c.Domain), MaxAge: c.MaxAge, Expires: diag.OrZero(c.Expires).UTC(),
+			PrefixOK: len(c.BrokenPromises()) == 0, Path: text(c.path()), Domain: text(c.Domain), MaxAge: c.MaxAge,
+			Expires: diag.OrZero(c.Expires).UTC(),
 		})
 	}
 	return list
