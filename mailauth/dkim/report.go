@@ -39,7 +39,8 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 	f := KeyFields{
 		Valid: v.State == diag.Valid || v.State == diag.Warned, Version: clean(k.Version), KeyType: k.Type,
 		PublicKey: diag.OrZero(k.Details), HashAlgorithms: cleanAll(k.Hashes), ServiceTypes: cleanAll(k.Services),
-		Flags: cleanAll(k.Flags), Testing: k.Testing(), StrictIdentity: k.Strict(), Revoked: k.Revoked, Notes: clean(k.Notes), ParsedTags: k.List.Parsed(),
+		Flags: cleanAll(k.Flags), Testing: k.Testing(),
+		StrictIdentity: k.Strict(), Revoked: k.Revoked, Notes: clean(k.Notes), ParsedTags: k.List.Parsed(),
 		LengthBytes: len(k.List.Text), StringsCount: len(e.found.Strings),
 	}
 	if k.Data != nil {
