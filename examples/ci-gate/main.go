@@ -1,5 +1,5 @@
-// Command ci-gate fails a build if a domain has a fault: it ends with 1 for an error or worse, with 4 if something could
-// not be learned, and writes a report that CI servers show (JUnit's XML).
+// Command ci-gate fails a build if a domain has a fault: it ends with 1 for an error or worse, with 4 if something
+// could not be learned, and writes a report that CI servers show (JUnit's XML).
 //
 //	go run ./examples/ci-gate example.com >junit.xml     asks the Internet
 //	go run ./examples/ci-gate -once                      asks the small Internet of examples/demo

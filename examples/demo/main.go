@@ -164,7 +164,7 @@ func (d *demo) examine(ctx context.Context, w io.Writer, s stop) error {
 	if err != nil {
 		return err
 	}
-	whole := target.Run(ctx, t, target.Options{}, func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
+	ask := func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 		path, fields, err := ep.Target(body)
 		if err != nil {
 			return nil, err
@@ -174,7 +174,8 @@ func (d *demo) examine(ctx context.Context, w io.Writer, s stop) error {
 			err = fmt.Errorf("%d %s", status, reply)
 		}
 		return &httpapi.Result{Body: []byte(reply)}, err
-	}, nil)
+	}
+	whole := target.Run(ctx, t, target.Options{}, ask, nil)
 	if err := whole.Err(); err != nil {
 		return err
 	}

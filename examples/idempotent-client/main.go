@@ -98,7 +98,9 @@ func serve(ctx context.Context) (*httptest.Server, metering.Secret, error) {
 	if err != nil {
 		return nil, metering.Secret{}, err
 	}
-	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{Account: account.ID, Name: "client", Scopes: metering.Scopes()})
+	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
+		Account: account.ID, Name: "client", Scopes: metering.Scopes(),
+	})
 	if err != nil {
 		return nil, metering.Secret{}, err
 	}

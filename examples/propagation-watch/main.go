@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// watch asks until all agree. Resolvers forget an answer when its TTL ends: to ask more often than each minute is no use.
+// watch asks until all agree. Resolvers forget an answer when its TTL ends: to ask more often is no use.
 func watch(ctx context.Context, env *diag.Env, text string, wait func(time.Duration)) error {
 	name, err := diag.ParseName(text)
 	if err != nil {

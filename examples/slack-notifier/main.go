@@ -97,7 +97,9 @@ func rehearse(ctx context.Context) error {
 	w := &watch{env: world.Env(), post: func(text string) error { fmt.Print(text); return nil }}
 	domain := diag.MustDomain("plain.example")
 	for _, change := range []string{"", "plain.example. TXT \"v=spf1 +all\"", ""} {
-		world.Remove(func(rr dns.RR) bool { return rr.Header().Name == "plain.example." && rr.Header().Rrtype == dns.TypeTXT })
+		world.Remove(func(rr dns.RR) bool {
+			return rr.Header().Name == "plain.example." && rr.Header().Rrtype == dns.TypeTXT
+		})
 		world.Zone(change)
 		if err := w.look(ctx, domain); err != nil {
 			return err

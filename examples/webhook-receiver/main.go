@@ -73,7 +73,7 @@ func main() {
 		log.Fatal(http.ListenAndServe("127.0.0.1:8090", r))
 	}
 	signature := notify.Sign(secret, "msg_1", time.Now(), []byte(`{"left":100}`))
-	for _, body := range []string{`{"left":100}`, `{"left":100}`, `{"left":999}`} { // the second comes again, the third is forged
+	for _, body := range []string{`{"left":100}`, `{"left":100}`, `{"left":999}`} { // once again, and forged
 		fmt.Println(deliver(r, "msg_1", signature, body))
 	}
 }

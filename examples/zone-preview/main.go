@@ -1,5 +1,5 @@
-// Command zone-preview judges records before they are published: checks ask a zone file in the place of the DNS, and all
-// that it does not hold is as it is in the world.
+// Command zone-preview judges records before they are published: checks ask a zone file in the place of the DNS, and
+// all that it does not hold is as it is in the world.
 //
 //	go run ./examples/zone-preview example.com db.example.com     asks the Internet for the rest
 //	go run ./examples/zone-preview -once                          asks the small Internet of examples/demo

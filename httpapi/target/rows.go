@@ -25,8 +25,8 @@ type row struct {
 	checks      int  // that share the line, if several do
 }
 
-// rows are the parts, those of the check of mail each for itself: groups in the order of a reader, and in each the worst
-// first. Parts that have the same to say share a line.
+// rows are the parts, those of the check of mail each for itself: groups in the order of a reader, and in each the
+// worst first. Parts that have the same to say share a line.
 func (w *Whole) rows() []row {
 	var list, later []row
 	for _, p := range w.Parts {
@@ -47,12 +47,15 @@ func (w *Whole) rows() []row {
 	sharedCauses(list)
 	groups := []string{Mail, DNS, Web}
 	slices.SortStableFunc(list, func(a, b row) int {
-		return cmp.Or(slices.Index(groups, a.group)-slices.Index(groups, b.group), slices.Index(worstFirst, a.mark)-slices.Index(worstFirst, b.mark))
+		return cmp.Or(slices.Index(groups, a.group)-slices.Index(groups, b.group),
+			slices.Index(worstFirst, a.mark)-slices.Index(worstFirst, b.mark))
 	})
 	return merged(list)
 }
 
-var worstFirst = []view.Mark{view.Critical, view.Error, view.Warning, view.Unknown, view.Info, view.None, view.Good, view.Optional}
+var worstFirst = []view.Mark{
+	view.Critical, view.Error, view.Warning, view.Unknown, view.Info, view.None, view.Good, view.Optional,
+}
 
 // merged joins rows of a group that say the same.
 func merged(list []row) []row {
@@ -145,7 +148,8 @@ func mailRows(r *domaincheck.Report) (list []row, signed row) {
 	if in.SMTP.State != "" {
 		list = append(list, partRow("smtp", &in.SMTP))
 	}
-	list = append(list, partRow("mta-sts", in.MTASTS), partRow("tls-rpt", in.TLSRPT), partRow("dane", in.DANE), partRow("bimi", s.BIMI))
+	list = append(list, partRow("mta-sts", in.MTASTS), partRow("tls-rpt", in.TLSRPT), partRow("dane", in.DANE),
+		partRow("bimi", s.BIMI))
 	signed = partRow("dnssec", r.Pillars.Integrity.DNSSEC)
 	signed.group = DNS
 	return list, signed

@@ -44,7 +44,9 @@ func TestParse(t *testing.T) {
 		require.NoError(t, err, word)
 		assert.Equal(t, want, what(got), word)
 	}
-	for _, word := range []string{"", "com", "ftp://example.com", "https://", "fe80::1%eth0", "exa mple.com", "a..b", "v=spf9", "@"} {
+	for _, word := range []string{
+		"", "com", "ftp://example.com", "https://", "fe80::1%eth0", "exa mple.com", "a..b", "v=spf9", "@",
+	} {
 		_, err := Parse(word)
 		var input *diag.InputError
 		assert.ErrorAs(t, err, &input, word)
@@ -99,9 +101,11 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// Whatever a word is, it is a target or refused, and a target can be asked about: its requests are taken by their endpoints.
+// Whatever a word is, it is a target or refused, and a target can be asked about: endpoints take its requests.
 func FuzzParse(f *testing.F) {
-	for _, word := range []string{"example.com", "a@example.com", "https://example.com/", "192.0.2.1", "192.0.2.0/24", "v=spf1 -all", "v=STSv1;"} {
+	for _, word := range []string{
+		"example.com", "a@example.com", "https://example.com/", "192.0.2.1", "192.0.2.0/24", "v=spf1 -all", "v=STSv1;",
+	} {
 		f.Add(word)
 	}
 	f.Fuzz(func(t *testing.T, word string) {

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +47,8 @@ func (w *Whole) View() *view.View {
 		d.Marked(r.mark, "", strings.ToUpper(r.group), r.name, r.brief)
 	}
 	v.Draw(d)
-	v.Foot = fmt.Sprintf("%d of %s answered in %.1f s · %s at the API", known, diag.Count(all, "check"), w.Took.Seconds(), diag.Count(w.Credits, "credit"))
+	v.Foot = fmt.Sprintf("%d of %s answered in %.1f s · %s at the API",
+		known, diag.Count(all, "check"), w.Took.Seconds(), diag.Count(w.Credits, "credit"))
 	return v
 }
 
@@ -104,30 +104,66 @@ type consequence struct {
 
 // consequences are in the order of what is felt first.
 var consequences = []consequence{
-	{"exists", "{it} does not exist", diag.Error, []diag.Code{"zone.parent.nxdomain", "check.domain.nxdomain", "url.host.nxdomain"}},
-	{"reach", "nobody can find {it}: none of its name servers answers for it", diag.Critical, []diag.Code{"zone.delegation", "zone.glue.none"}},
-	{"reach", "{it} is switched off, since its registration has ended", diag.Critical, []diag.Code{"rdap.expiry.passed", "rdap.status"}},
-	{"reach", "everyone whose provider checks DNSSEC is kept from {it}", diag.Critical, []diag.Code{"dnssec", "zone.dnssec"}},
-	{"reach", "the name servers of {it} do not answer", diag.Error, []diag.Code{"check.lookups.failed", "check.domain.unavailable"}},
-	{"receive", "nobody can send mail to {it}", diag.Critical, []diag.Code{"mx.hosts.unreachable", "smtp.servers.unreachable"}},
-	{"forge", "anybody can send mail as {it}", diag.Error, []diag.Code{"spf.all.pass", "spf.network.everyone", "spf.include.pass",
-		"spf.exists.everyone", "spf.record.missing", "dmarc.record", "dmarc.policy", "check.dkim.none"}},
-	{"send", "receivers may refuse mail from {it}", diag.Error, []diag.Code{"spf.syntax", "spf.record", "spf.include", "spf.redirect",
-		"spf.lookups", "spf.voids", "spf.mx", "spf.senders", "dkim.record", "dkim.key", "dkim.hash"}},
-	{"relay", "strangers can send spam through the mail server of {it}", diag.Critical, []diag.Code{"smtp.relay.open"}},
-	{"listed", "receivers refuse mail from {it}, since blocklists have its address", diag.Error, []diag.Code{"dnsbl.listed"}},
-	{"web", "browsers warn visitors away from {it}", diag.Error, []diag.Code{"tls.certificate.expired", "tls.certificate.early",
-		"tls.certificate.name", "tls.chain.self_signed", "tls.chain.untrusted", "tls.chain.expired", "tls.chain.invalid", "tls.ocsp.revoked",
-		"url.certificate", "headers.site.certificate"}},
-	{"web", "visitors cannot reach the web site of {it}", diag.Error, []diag.Code{"tls.host.connection", "tls.host.handshake",
-		"headers.site.connection", "headers.site.handshake", "url.connection", "url.redirect.loop", "headers.redirect.endless", "hsts.https.locked_out"}},
-	{"web", "browsers will warn visitors away from {it} within days", diag.Error, []diag.Code{"tls.certificate.expires_now", "url.certificate.expires_now"}},
-	{"ends", "the registration of {it} is about to end", diag.Error, []diag.Code{"rdap.expiry.expires_now"}},
-	{"dns", "some lookups of {it} fail", diag.Error, []diag.Code{"zone.ns", "zone.glue", "zone.transport", "zone.edns", "zone.soa"}},
-	{"private", "what visitors of {it} send can be read by others", diag.Error, []diag.Code{"headers.cookies.session", "headers.https.missing",
-		"url.redirect.downgrade", "url.location.credentials", "tls.version.ssl", "tls.version.modern"}},
-	{"forge", "mail forged in the name of {it} is delivered", diag.Warning, []diag.Code{"dmarc.policy"}},
-	{"name", "many mail servers refuse mail from {it}", diag.Warning, []diag.Code{"reverse.ptr.missing", "reverse.forward.unconfirmed"}},
+	{"exists", "{it} does not exist", diag.Error, []diag.Code{
+		"zone.parent.nxdomain", "check.domain.nxdomain", "url.host.nxdomain",
+	}},
+	{"reach", "nobody can find {it}: none of its name servers answers for it", diag.Critical, []diag.Code{
+		"zone.delegation", "zone.glue.none",
+	}},
+	{"reach", "{it} is switched off, since its registration has ended", diag.Critical, []diag.Code{
+		"rdap.expiry.passed", "rdap.status",
+	}},
+	{"reach", "everyone whose provider checks DNSSEC is kept from {it}", diag.Critical, []diag.Code{
+		"dnssec", "zone.dnssec",
+	}},
+	{"reach", "the name servers of {it} do not answer", diag.Error, []diag.Code{
+		"check.lookups.failed", "check.domain.unavailable",
+	}},
+	{"receive", "nobody can send mail to {it}", diag.Critical, []diag.Code{
+		"mx.hosts.unreachable", "smtp.servers.unreachable",
+	}},
+	{"forge", "anybody can send mail as {it}", diag.Error, []diag.Code{
+		"spf.all.pass", "spf.network.everyone", "spf.include.pass", "spf.exists.everyone",
+		"spf.record.missing", "dmarc.record", "dmarc.policy", "check.dkim.none",
+	}},
+	{"send", "receivers may refuse mail from {it}", diag.Error, []diag.Code{
+		"spf.syntax", "spf.record", "spf.include", "spf.redirect", "spf.lookups", "spf.voids", "spf.mx",
+		"spf.senders", "dkim.record", "dkim.key", "dkim.hash",
+	}},
+	{"relay", "strangers can send spam through the mail server of {it}", diag.Critical, []diag.Code{
+		"smtp.relay.open",
+	}},
+	{"listed", "receivers refuse mail from {it}, since blocklists have its address", diag.Error, []diag.Code{
+		"dnsbl.listed",
+	}},
+	{"web", "browsers warn visitors away from {it}", diag.Error, []diag.Code{
+		"tls.certificate.expired", "tls.certificate.early", "tls.certificate.name", "tls.chain.self_signed",
+		"tls.chain.untrusted", "tls.chain.expired", "tls.chain.invalid", "tls.ocsp.revoked",
+		"url.certificate", "headers.site.certificate",
+	}},
+	{"web", "visitors cannot reach the web site of {it}", diag.Error, []diag.Code{
+		"tls.host.connection", "tls.host.handshake", "headers.site.connection", "headers.site.handshake",
+		"url.connection", "url.redirect.loop", "headers.redirect.endless", "hsts.https.locked_out",
+	}},
+	{"web", "browsers will warn visitors away from {it} within days", diag.Error, []diag.Code{
+		"tls.certificate.expires_now", "url.certificate.expires_now",
+	}},
+	{"ends", "the registration of {it} is about to end", diag.Error, []diag.Code{
+		"rdap.expiry.expires_now",
+	}},
+	{"dns", "some lookups of {it} fail", diag.Error, []diag.Code{
+		"zone.ns", "zone.glue", "zone.transport", "zone.edns", "zone.soa",
+	}},
+	{"private", "what visitors of {it} send can be read by others", diag.Error, []diag.Code{
+		"headers.cookies.session", "headers.https.missing", "url.redirect.downgrade",
+		"url.location.credentials", "tls.version.ssl", "tls.version.modern",
+	}},
+	{"forge", "mail forged in the name of {it} is delivered", diag.Warning, []diag.Code{
+		"dmarc.policy",
+	}},
+	{"name", "many mail servers refuse mail from {it}", diag.Warning, []diag.Code{
+		"reverse.ptr.missing", "reverse.forward.unconfirmed",
+	}},
 }
 
 // headline says what the gravest findings mean, at most two.
@@ -138,10 +174,10 @@ func (w *Whole) headline(v *view.View) string {
 	}
 	var told []clause
 	for _, c := range consequences {
-		for _, f := range v.Findings { // the gravest come first
-			if f.Severity >= c.least && c.about(f.Code) && !slices.ContainsFunc(told, func(o clause) bool { return o.topic == c.topic }) {
-				told = append(told, clause{c, f.Severity})
-			}
+		again := slices.ContainsFunc(told, func(o clause) bool { return o.topic == c.topic })
+		is := func(f diag.Finding) bool { return f.Severity >= c.least && c.about(f.Code) }
+		if i := slices.IndexFunc(v.Findings, is); i >= 0 && !again { // the gravest come first
+			told = append(told, clause{c, v.Findings[i].Severity})
 		}
 	}
 	slices.SortStableFunc(told, func(a, b clause) int { return int(b.worst) - int(a.worst) })
@@ -156,8 +192,10 @@ func (w *Whole) headline(v *view.View) string {
 
 // about reports whether a finding is one of those. That something is not known has no consequence.
 func (c consequence) about(code diag.Code) bool {
-	return !strings.HasSuffix(string(code), ".unknown") && !strings.HasSuffix(string(code), ".unanswered") &&
-		slices.ContainsFunc(c.codes, func(is diag.Code) bool { return code == is || strings.HasPrefix(string(code), string(is)+".") })
+	if strings.HasSuffix(string(code), ".unknown") || strings.HasSuffix(string(code), ".unanswered") {
+		return false
+	}
+	return slices.ContainsFunc(c.codes, func(is diag.Code) bool { return strings.HasPrefix(string(code+"."), string(is+".")) })
 }
 
 func said(text, noun string) string { return diag.Upper(strings.ReplaceAll(text, "{it}", noun)) }
@@ -183,8 +221,7 @@ func (w *Whole) quiet(v *view.View) string {
 	case v.Partial:
 		return "Nothing wrong was found, but not everything answered."
 	case len(v.Findings) > 0:
-		return "Nothing is broken; " + cmp.Or(map[bool]string{true: "one thing"}[len(v.Findings) == 1], fmt.Sprintf("%d things", len(v.Findings))) +
-			" could be safer."
+		return "Nothing is broken; " + diag.Count(len(v.Findings), "thing") + " could be safer."
 	}
 	return "Everything that was checked is in order."
 }

@@ -85,7 +85,9 @@ func Run(ctx context.Context, t Target, o Options, ask Ask, progress func(waitin
 func (w *Whole) withoutSite(said Part) {
 	w.Parts = slices.DeleteFunc(w.Parts, func(p Part) bool { return p.Group == Web })
 	said.Name = "site"
-	said.View = &view.View{Optional: true, Headline: said.View.Headline, Brief: "no address, no web site (not counted as a fault)"}
+	said.View = &view.View{
+		Optional: true, Headline: said.View.Headline, Brief: "no address, no web site (not counted as a fault)",
+	}
 	w.Parts = append(w.Parts, said)
 }
 

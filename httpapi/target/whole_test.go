@@ -50,7 +50,8 @@ func TestConcurrency(t *testing.T) {
 			slowest = max(slowest, time.Since(began))
 		}
 		var waiting [][]string
-		w := target.Run(t.Context(), tg, target.Options{}, target.Local(world.Env()), func(names []string) { waiting = append(waiting, names) })
+		told := func(names []string) { waiting = append(waiting, names) }
+		w := target.Run(t.Context(), tg, target.Options{}, target.Local(world.Env()), told)
 		assert.LessOrEqual(t, w.Took, slowest*3/2)
 		assert.Len(t, waiting, len(w.Parts)+1)
 		assert.Len(t, waiting[0], len(w.Parts))
@@ -71,7 +72,8 @@ func TestHeadlines(t *testing.T) {
 		} {
 			v := run(t, world, word, target.Options{}).View()
 			assert.Equal(t, want, v.Headline, word)
-			assert.Equal(t, slices.IsSortedFunc(v.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) }), true, word)
+			worst := func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) }
+			assert.True(t, slices.IsSortedFunc(v.Findings, worst), word)
 		}
 	})
 }

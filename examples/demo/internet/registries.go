@@ -23,7 +23,7 @@ import (
 // rdapServer is the registry of all domains and addresses of this Internet.
 const rdapServer = "rdap.nic.example"
 
-// addressServer is the registry of all addresses. Those of the hosts above are for documentation, of which it need not be asked.
+// addressServer is the registry of all addresses. Those of the hosts here are for documentation: it is not asked of them.
 const addressServer = "rdap.addresses.example"
 
 // bootstrap leads to both (RFC 9224).
@@ -35,8 +35,10 @@ const bootstrap = `{"dns": {"services": [[["example", "com"], ["https://` + rdap
 const Free = "free.example"
 
 // shops are the domains that have a web site, and no records in the zone but its address.
-var shops = []string{"alone", "basket", "beginner", "careless", "circle", "eager", "half", "hasty", "hidden", "inside", "listed",
-	"loose", "moved", "museum", "secret", "sho", "stale"}
+var shops = []string{
+	"alone", "basket", "beginner", "careless", "circle", "eager", "half", "hasty", "hidden", "inside", "listed", "loose",
+	"moved", "museum", "secret", "sho", "stale",
+}
 
 // serveRegistries opens the registry and sets the lists that lead to it. All domains of this Internet are registered,
 // in good standing but for lapsing.example and harbour.example, all but one for years, and each address has a holder.
@@ -50,7 +52,8 @@ func serveRegistries(world *diagtest.World) error {
 		answers["/domain/"+domain] = registration(domain, date(-3000), date(400), "client transfer prohibited")
 	}
 	answers["/domain/lapsing.example"] = registration("lapsing.example", date(-360), date(5), "active")
-	answers["/domain/harbour.example"] = registration("harbour.example", date(-3640), date(12), "client transfer prohibited")
+	answers["/domain/harbour.example"] = registration(
+		"harbour.example", date(-3640), date(12), "client transfer prohibited")
 	answers["/domain/"+phishingSite] = registration(phishingSite, date(-9), date(356), "client transfer prohibited")
 	world.RDAP(rdapServer, answers)
 	world.HTTPS(addressServer, http.HandlerFunc(holder))
