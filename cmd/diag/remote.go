@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 )
 
@@ -31,6 +34,9 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 		return nil, err
 	}
 	resp, err := client.Do(req)
+	if err != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("%s cannot be reached: %s", a.server, unreached(err))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +58,38 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	if len(p.Details.Fields) > 0 {
 		return nil, &httpapi.ViolationsError{Violations: p.Details.Fields}
 	}
-	err = fmt.Errorf("%s: %s (%s)", p.Code, p.Message, p.RequestID)
 	if p.Code == httpapi.InvalidRequest {
-		return nil, usageError{err}
+		return nil, usageError{refused(p)}
 	}
-	return nil, err
+	return nil, refused(p)
+}
+
+// unreached says why there was no connection to the server, without the words that net/http has put before it.
+func unreached(err error) string {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
+		return "the name " + name.Name + " has no address"
+	}
+	return diag.Reason(err)
+}
+
+// refused says what the server answered in place of a report. That something which it asked was silent is the same error
+// as it is here.
+func refused(p httpapi.Problem) error {
+	switch p.Code {
+	case "INTERNAL_ERROR":
+		if asked, ok := strings.CutPrefix(p.Message, "There was no usable answer from "); ok {
+			return diag.Unavailable(strings.TrimSuffix(asked, "."), nil)
+		}
+		if asked, ok := strings.CutPrefix(p.Message, "There was no answer from "); ok {
+			return diag.Unavailable(strings.TrimSuffix(asked, " in time."), context.DeadlineExceeded)
+		}
+	case "INVALID_API_KEY":
+		return fmt.Errorf("the server does not accept the API key: see --key and $DIAG_KEY (%s)", p.RequestID)
+	}
+	return fmt.Errorf("%s: %s (%s)", p.Code, p.Message, p.RequestID)
 }
 
 // request puts the fields where the API has them: into path, query or body.

@@ -199,11 +199,17 @@ func TestRefusals(t *testing.T) {
 		err    string
 	}{
 		{"bad key", 401, `{"code":"INVALID_API_KEY","message":"No.","request_id":"req_1"}`, exitIncomplete,
-			"diag: INVALID_API_KEY: No. (req_1)\n"},
+			"diag: the server does not accept the API key: see --key and $DIAG_KEY (req_1)\n"},
 		{"bad request", 400, `{"code":"INVALID_REQUEST","message":"qname: bad","request_id":"req_1"}`, exitUsage,
 			"diag: INVALID_REQUEST: qname: bad (req_1)\n"},
 		{"hostile words", 500, `{"code":"INTERNAL_ERROR","message":"\u001b[2J","request_id":"req_1"}`, exitIncomplete,
 			"diag: INTERNAL_ERROR: \\u001b[2J (req_1)\n"},
+		{"the resolver is silent", 502, `{"code":"INTERNAL_ERROR","message":"There was no usable answer from X.","request_id":"req_1"}`,
+			exitIncomplete, "diag: there was no usable answer from X\n"},
+		{"the resolver is slow", 504, `{"code":"INTERNAL_ERROR","message":"There was no answer from X in time.","request_id":"req_1"}`,
+			exitIncomplete, "diag: there was no answer from X in time\n"},
+		{"no credits", 402, `{"code":"QUOTA_EXCEEDED","message":"None are left.","request_id":"req_1"}`, exitIncomplete,
+			"diag: QUOTA_EXCEEDED: None are left. (req_1)\n"},
 		{"a proxy", 502, `<html>`, exitIncomplete, "diag: SERVER answered 502 Bad Gateway\n"},
 		{"elsewhere", 307, ``, exitIncomplete, "diag: SERVER answered 307 Temporary Redirect\n"},
 	} {
@@ -221,6 +227,13 @@ func TestRefusals(t *testing.T) {
 			assert.Equal(t, test.err, strings.ReplaceAll(s.err.String(), server.URL, "SERVER"))
 		})
 	}
+}
+
+// Why a server cannot be reached is told in words.
+func TestServerUnreached(t *testing.T) {
+	s := newSession(nil)
+	assert.Equal(t, exitIncomplete, s.run(t.Context(), []string{"spf", "a", "--server", "http://127.0.0.1:1", "--key", "svc_test_x"}))
+	assert.Equal(t, "diag: http://127.0.0.1:1 cannot be reached: connection refused\n", s.err.String())
 }
 
 // All faults of a request are told, each in a line, and the same ones here and at a server.
