@@ -39,6 +39,9 @@ func (a *app) diffCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := comparable(old, now); err != nil {
+				return err
+			}
 			changes := compare(old, now)
 			for _, c := range changes {
 				if c.grave >= int(threshold) {
@@ -108,6 +111,21 @@ func (run keptRun) add(target string, data json.RawMessage) bool {
 	}
 	run[target+" "+ep.Name()] = v
 	return true
+}
+
+// comparable refuses runs that have nothing in common: that nothing changed would be wrong to say.
+func comparable(old, now keptRun) error {
+	for where := range now {
+		if old[where] != nil {
+			return nil
+		}
+	}
+	if len(old) == 0 || len(now) == 0 {
+		return nil // nothing was learned
+	}
+	one := slices.Sorted(maps.Keys(old))[0]
+	other := slices.Sorted(maps.Keys(now))[0]
+	return usagef("the runs have nothing in common: one is of %s, the other of %s", one, other)
 }
 
 // A change is one difference: a line with a sign, how grave what is new is, and where it was.

@@ -95,6 +95,10 @@ func TestDiff(t *testing.T) {
 		assert.Equal(t, exitOK, s.run(t.Context(), []string{"diff", old, old}))
 		assert.Equal(t, "nothing changed\n", s.out.String())
 	}
+	s := newSession(nil)
+	one, other := keep("one", before, "spf new.example --json"), keep("other", before, "spf none.example --json")
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"diff", one, other}))
+	assert.Contains(t, s.err.String(), "one is of new.example spf/lookup, the other of none.example spf/lookup")
 	require.NoError(t, os.WriteFile(folder+"/odd", []byte(`{"a":1}`), 0o600))
 	assert.Equal(t, exitUsage, newSession(nil).run(t.Context(), []string{"diff", folder + "/odd", folder + "/odd"}))
 }
