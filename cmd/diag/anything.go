@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,7 +90,16 @@ func (a *app) anything(cmd *cobra.Command, word string) error {
 
 // unknown says that an argument is nothing that can be examined, and what may have been meant.
 func (a *app) unknown(cmd *cobra.Command, word string, err error) error {
-	if strings.Contains(word, ".") || strings.ContainsAny(word, "@:= \n") || word == "-" || exists(word) {
+	if fault, ok := errors.AsType[*diag.InputError](err); ok {
+		switch {
+		case word == "-" || exists(word):
+			return usagef("%s: %s", word, strings.TrimPrefix(fault.Reason, "the file "))
+		case strings.Contains(word, "/") && strings.Contains(word, ".") && !strings.Contains(word, "://"):
+			return usagef("there is no file %s; and %s", word, fault.Reason)
+		}
+		err = errors.New(fault.Reason) // the field is of no interest: there is but one
+	}
+	if strings.Contains(word, ".") || strings.ContainsAny(word, "@:= \n") || word == "-" {
 		return usageError{err}
 	}
 	if near := meant(cmd.Root(), word); near != "" {

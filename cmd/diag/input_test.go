@@ -360,6 +360,8 @@ func TestHelpExample(t *testing.T) {
 		s := newSession(nil)
 		require.Equal(t, exitOK, s.run(t.Context(), []string{check, "--help"}))
 		assert.Contains(t, s.out.String(), "Examples:\n"+want)
+		assert.Contains(t, s.out.String(), "share, such as --json, --server, ")
+		assert.NotContains(t, s.out.String(), "--trust-anchor")
 	}
 }
 
@@ -369,6 +371,8 @@ func TestHelpListsChecks(t *testing.T) {
 	for _, ep := range httpapi.Endpoints() {
 		assert.Regexp(t, `(?m)^  `+regexp.QuoteMeta(ep.Name())+` +\S`, s.out.String())
 	}
+	assert.Contains(t, s.out.String(), " [blacklist, blocklist, dnsbl, rbl]\n")
+	assert.Contains(t, s.out.String(), "--trust-anchor")
 	for _, f := range families {
 		assert.Contains(t, s.out.String(), "\n"+f.title+":\n")
 	}

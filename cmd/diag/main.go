@@ -35,6 +35,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
 
@@ -225,18 +226,37 @@ func (a *app) command() *cobra.Command {
 	}
 	root.AddCommand(manual(root), a.versionCommand(), a.explainCommand(), a.diffCommand(), a.waitCommand())
 	root.AddCommand(a.exporter())
+	shortHelp(root)
 	return root
+}
+
+// shortHelp lets the help of a command list its own flags: those that all share are longer than a screen.
+func shortHelp(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !cmd.HasParent() {
+			help(cmd, args)
+			return
+		}
+		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
+		help(cmd, args)
+		fmt.Fprintln(cmd.OutOrStdout(), "\nFlags that all checks share, such as --json, --server, --resolver and --timeout: diag --help")
+	})
 }
 
 // addChecks adds the commands of all endpoints. Flags and arguments have those alone that the command line names, since
 // to make them for all takes longer than most checks do; the manual shows all.
 func (a *app) addChecks(root *cobra.Command, args []string) {
 	all := slices.Contains(args, "man")
+	short := namesOf()
 	for _, ep := range httpapi.Endpoints() {
 		// It runs nothing, but help lists only what can be run.
 		cmd := &cobra.Command{Use: ep.Name(), Short: ep.Summary(), GroupID: family(ep), Run: func(*cobra.Command, []string) {}}
 		if all || slices.Contains(args, ep.Name()) {
 			cmd = a.checkCommand(ep, root.PersistentFlags())
+			cmd.Aliases = short[ep.Name()]
+		} else if names := short[ep.Name()]; len(names) > 0 {
+			cmd.Short += " [" + strings.Join(names, ", ") + "]"
 		}
 		root.AddCommand(cmd)
 	}

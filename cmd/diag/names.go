@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -36,6 +37,15 @@ var shortNames = map[string]string{
 	"yaml": "text/yaml/format", "hash": "text/hash", "regex": "text/regex/test",
 }
 
+// namesOf are the short names of each check, in order.
+func namesOf() map[string][]string {
+	list := map[string][]string{}
+	for _, short := range slices.Sorted(maps.Keys(shortNames)) {
+		list[shortNames[short]] = append(list[shortNames[short]], short)
+	}
+	return list
+}
+
 // byContent are the checks that a short name stands for where its argument is a record, or an address.
 var byContent = map[string]struct{ record, address string }{
 	"spf": {"spf/validate", ""}, "dkim": {"dkim/validate", ""}, "dmarc": {"dmarc/validate", ""}, "bimi": {"bimi/validate", ""},
@@ -50,6 +60,9 @@ func named(global *pflag.FlagSet, args []string) []string {
 	}
 	word, rest := strings.ToLower(args[i]), args[i+1:]
 	before := args[:i:i]
+	if word == "help" && len(rest) > 0 && shortNames[rest[0]] != "" {
+		return append(append(before, shortNames[rest[0]]), "--help")
+	}
 	for _, ep := range httpapi.Endpoints() {
 		if ep.Name() == word && word != "resolve" {
 			return args

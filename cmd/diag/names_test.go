@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // What people type, and what it stands for.
@@ -17,6 +20,7 @@ func TestNames(t *testing.T) {
 	for typed, want := range map[string]string{
 		"spf example.com":                   "spf/lookup example.com",
 		"spf v=spf1":                        "spf/validate v=spf1",
+		"help spf":                          "spf/lookup --help",
 		"mx example.com":                    "resolve example.com MX",
 		"MX example.com @9.9.9.9 --short":   "resolve example.com MX --resolver=9.9.9.9 --short",
 		"example.com mx":                    "resolve example.com MX",
@@ -68,4 +72,23 @@ func TestExplain(t *testing.T) {
 	late := diag.Unavailable("the resolver Quad9", context.DeadlineExceeded)
 	assert.Equal(t, []string{"there was no answer from the resolver Quad9 in time"}, explain(late))
 	assert.Equal(t, []string{"interrupted"}, explain(diag.Unavailable("the resolver Quad9", context.Canceled)))
+}
+
+// What a file is not is told under its name.
+func TestFileOfNoKind(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "notes")
+	require.NoError(t, os.WriteFile(name, []byte("notes"), 0o600))
+	s := newSession(nil)
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{name}))
+	assert.Contains(t, s.err.String(), "diag: "+name+": is none of: a message, ")
+	s = newSession(nil)
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"folder/gone.pem"}))
+	assert.Contains(t, s.err.String(), "diag: there is no file folder/gone.pem; ")
+}
+
+// The picture of a domain has its name and headline.
+func TestSVGTitle(t *testing.T) {
+	s := newSession(testWorld(t))
+	s.run(t.Context(), []string{"broken.example", "--no-smtp", "--svg"})
+	assert.Contains(t, s.out.String(), `<title id="t">broken.example: `)
 }

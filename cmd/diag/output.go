@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -224,6 +225,6 @@ func (a *app) document(o outcome) ([]byte, error) {
 	case o.view.Drawing == nil:
 		return nil, usagef("--svg: there is nothing to draw about %s", o.view.Subject)
 	}
-	err := render.SVG(&b, o.view.Drawing, render.SVGOptions{})
+	err := render.SVG(&b, o.view.Drawing, render.SVGOptions{Title: cmp.Or(o.view.Drawing.Title, o.view.Subject+": "+o.view.Headline)})
 	return b.Bytes(), err
 }
