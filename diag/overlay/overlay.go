@@ -131,13 +131,13 @@ func (w *walk) world(ctx context.Context, name string, z *Zone, wildcard []dns.R
 		w.reply = nil // no message is no answer
 		return "", err
 	}
-	if m.Rcode == dns.RcodeNameError && len(wildcard) > 0 {
+	switch {
+	case m.Rcode != dns.RcodeNameError:
+	case len(wildcard) > 0:
 		return w.add(wildcard), nil
-	}
-	if m.Rcode == dns.RcodeNameError && w.unknown(ctx, name, z) {
+	case w.unknown(ctx, name, z):
 		return "", diag.ErrUndelegated
-	}
-	if z != nil && z.nodes[name] != nil && m.Rcode == dns.RcodeNameError {
+	case z != nil && z.nodes[name] != nil:
 		m = m.Copy()
 		m.Rcode = dns.RcodeSuccess // the name will exist, though without records of the type
 	}
@@ -172,15 +172,14 @@ func (w *walk) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg, er
 // needs nothing else stays as it is.
 func (w *walk) take(m *dns.Msg, name string) (next string) {
 	chain, _ := diag.FollowAliases(m, name, w.qtype)
-	for i, alias := range chain {
+	var aliases []dns.RR
+	for _, alias := range chain {
 		target := dns.CanonicalName(alias.Target)
-		if z := w.zone(target, w.qtype); z == nil || !z.answers(target, w.qtype) {
-			continue
+		aliases = append(aliases, alias)
+		if z := w.zone(target, w.qtype); z != nil && z.answers(target, w.qtype) {
+			w.reply.Answer = append(w.reply.Answer, aliases...)
+			return target
 		}
-		for _, c := range chain[:i+1] {
-			w.reply.Answer = append(w.reply.Answer, c)
-		}
-		return target
 	}
 	if len(w.reply.Answer) == 0 {
 		w.reply = m
@@ -197,9 +196,9 @@ func (w *walk) take(m *dns.Msg, name string) (next string) {
 
 // answers reports whether a question need not be put to the world.
 func (z *Zone) answers(name string, qtype uint16) bool {
-	if z.ask != nil {
-		return true
+	what := found
+	if z.ask == nil {
+		what, _ = z.lookup(name, qtype)
 	}
-	what, _ := z.lookup(name, qtype)
 	return what != outside && what != beneath
 }

@@ -3,7 +3,6 @@ package overlay
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"path"
 	"regexp"
@@ -64,37 +63,34 @@ func Parse(text, origin, filename string) (*Zone, error) {
 	if base != "" {
 		base = dns.CanonicalName(base)
 	}
-	in := &lines{text: text, line: 1}
+	in := &lines{Reader: strings.NewReader(text), line: 1}
 	p := dns.NewZoneParser(in, base, "")
 	p.SetDefaultTTL(defaultTTL)
 	size := 0
 	for rr, ok := p.Next(); ok; rr, ok = p.Next() {
-		if in.at == len(in.text) && in.start > 0 {
-			return wrong(in.start, "a parenthesis or quotation mark is not closed")
-		}
-		if len(z.Records) == MaxRecords {
-			return wrong(in.done, "there are more than %d records", MaxRecords)
-		}
-		if dns.Len(rr) > math.MaxUint16 {
-			return wrong(in.done, "the record does not fit into a message")
-		}
-		// The parser takes records without data, as of updates, and leaves names as they are escaped.
 		written := rr.String()
-		if size += len(written); size > 2*MaxSize { // names are written in full
-			return wrong(in.done, "there are more than %d bytes of records", 2*MaxSize)
-		}
+		size += len(written)
+		// The parser takes records without data, as of updates, and leaves names as they are escaped.
 		again, err := dns.NewRR(written)
-		if err != nil || again == nil || again.String() != written {
+		switch {
+		case in.Len() == 0 && in.start > 0:
+			return wrong(in.start, "a parenthesis or quotation mark is not closed")
+		case len(z.Records) == MaxRecords:
+			return wrong(in.done, "there are more than %d records", MaxRecords)
+		case dns.Len(rr) > math.MaxUint16:
+			return wrong(in.done, "the record does not fit into a message")
+		case size > 2*MaxSize: // names are written in full
+			return wrong(in.done, "there are more than %d bytes of records", 2*MaxSize)
+		case err != nil || again == nil || again.String() != written:
 			return wrong(in.done, "the data of the record is not valid")
 		}
-		rr = again
-		h := rr.Header()
+		h := again.Header()
 		h.Name = dns.CanonicalName(h.Name)
 		if h.Class != dns.ClassINET {
 			z.warn(in.done, "the record is not of class IN")
 			continue
 		}
-		z.Records = append(z.Records, Record{rr, in.done})
+		z.Records = append(z.Records, Record{again, in.done})
 	}
 	if err := p.Err(); err != nil {
 		what, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "dns: "), " at line: ")
@@ -124,12 +120,8 @@ func (z *Zone) named(text, base string) string {
 			return r.RR.Header().Name
 		}
 	}
-	m := firstOrigin.FindStringSubmatch(text)
-	if m == nil {
-		return base
-	}
-	if name := dns.CanonicalName(m[1]); base == "" || !dns.IsSubDomain(base, name) {
-		return name
+	if m := firstOrigin.FindStringSubmatch(text); m != nil && (base == "" || !dns.IsSubDomain(base, dns.CanonicalName(m[1]))) {
+		return dns.CanonicalName(m[1])
 	}
 	return base
 }
@@ -139,9 +131,7 @@ func (z *Zone) settle() error {
 	types := map[string]map[uint16]int{}
 	var err error
 	refuse := func(r Record, format string, args ...any) {
-		if err == nil {
-			err = &SyntaxError{z.File, r.Line, fmt.Sprintf(format, args...)}
-		}
+		err = cmp.Or(err, error(&SyntaxError{z.File, r.Line, fmt.Sprintf(format, args...)}))
 	}
 	z.Records = slices.DeleteFunc(z.Records, func(r Record) bool {
 		h := r.RR.Header()
@@ -153,11 +143,10 @@ func (z *Zone) settle() error {
 		if slices.Contains(signing, h.Rrtype) {
 			return true
 		}
-		at := types[h.Name]
-		if at == nil {
-			at = map[uint16]int{}
-			types[h.Name] = at
+		if types[h.Name] == nil {
+			types[h.Name] = map[uint16]int{}
 		}
+		at := types[h.Name]
 		at[h.Rrtype]++
 		switch {
 		case h.Rrtype == dns.TypeSOA && h.Name != z.Name:
@@ -192,33 +181,20 @@ func NameOf(filename string) string {
 // lines hands a text to the parser byte by byte, and notes at which lines entries begin: the parser reads no further
 // than to the end of the entry that it returns.
 type lines struct {
-	text        string
-	at, line    int
+	*strings.Reader
+	line        int
 	start, done int // the lines where this entry and the last complete one begin; start is 0 between entries
 	depth       int // of parentheses
-	quoted      bool
-	escaped     bool
-	comment     bool
+
+	quoted, escaped, comment bool
 }
 
-// Read implements [io.Reader].
-func (l *lines) Read(b []byte) (n int, err error) {
-	for n = 0; n < len(b); n++ {
-		if b[n], err = l.ReadByte(); err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// ReadByte implements [io.ByteReader].
+// ReadByte implements [io.ByteReader], which the parser prefers to Read.
 func (l *lines) ReadByte() (byte, error) {
-	if l.at == len(l.text) {
-		return 0, io.EOF
-	}
-	c := l.text[l.at]
-	l.at++
+	c, err := l.Reader.ReadByte()
 	switch {
+	case err != nil:
+		return 0, err
 	case c == '\n':
 		if l.depth <= 0 && !l.quoted && l.start > 0 {
 			l.done, l.start, l.depth = l.start, 0, 0

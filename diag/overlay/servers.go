@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -18,14 +19,11 @@ const (
 	maxDS      = 12
 )
 
-// askServers asks the servers to which a zone will be delegated.
-type askServers struct{ walk *resolver.Iterator }
-
 // Delegated is a zone that is at its servers already, and that its parent zone does not delegate to them yet. They are
 // asked through the network of the environment, whose guard holds for them.
 func Delegated(env *diag.Env, d diag.Delegation) *Zone {
 	d.Zone = dns.CanonicalName(d.Zone)
-	return &Zone{Name: d.Zone, delegation: d, ask: &askServers{env.Iterator()}}
+	return &Zone{Name: d.Zone, delegation: d, ask: env.Iterator()}
 }
 
 // ParseDelegation reads how a zone will be delegated: servers such as ns1.example.net/192.0.2.1, each with an address
@@ -36,7 +34,6 @@ func ParseDelegation(ctx context.Context, env *diag.Env, zone string, servers, d
 	if len(servers) > maxServers || len(ds) > maxDS {
 		return d, diag.Invalid("ns", "there are more than %d servers or %d DS records", maxServers, maxDS)
 	}
-	byName := map[string]int{}
 	for _, text := range servers {
 		host, address, with := strings.Cut(strings.TrimSpace(text), "/")
 		name, err := diag.ParseDomain(host)
@@ -51,10 +48,9 @@ func ParseDelegation(ctx context.Context, env *diag.Env, zone string, servers, d
 		} else if addrs = diag.LookupAddresses(ctx, env, name.FQDN()).All(); len(addrs) == 0 {
 			return d, diag.Invalid("ns", "%s has no address: add it, as in %s/192.0.2.1", name, name)
 		}
-		i, known := byName[name.FQDN()]
-		if !known {
+		i := slices.IndexFunc(d.Servers, func(s resolver.NameServer) bool { return s.Name == name.FQDN() })
+		if i < 0 {
 			i = len(d.Servers)
-			byName[name.FQDN()] = i
 			d.Servers = append(d.Servers, resolver.NameServer{Name: name.FQDN()})
 		}
 		d.Servers[i].Addrs = append(d.Servers[i].Addrs, addrs...)
@@ -75,15 +71,15 @@ func (w *walk) servers(ctx context.Context, z *Zone, name string) (next string, 
 	err = diag.ErrUndelegated
 	for _, s := range z.delegation.Servers {
 		for _, ip := range s.Addrs {
-			hop := z.ask.walk.AskServer(ctx, z.Name, s.Name, ip, dns.Question{Name: name, Qtype: w.qtype, Qclass: dns.ClassINET})
-			if hop.Err != nil || hop.Reply == nil {
+			hop := z.ask.AskServer(ctx, z.Name, s.Name, ip, dns.Question{Name: name, Qtype: w.qtype, Qclass: dns.ClassINET})
+			switch {
+			case hop.Err != nil || hop.Reply == nil:
 				err = cmp.Or(hop.Err, err)
-				continue
-			}
-			if hop.Child != "" {
+			case hop.Child != "":
 				return w.world(ctx, name, nil, nil)
+			default:
+				return w.own(hop.Reply, z, name), nil
 			}
-			return w.own(hop.Reply, z, name), nil
 		}
 	}
 	return "", err

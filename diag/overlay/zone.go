@@ -1,10 +1,13 @@
 package overlay
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -25,7 +28,7 @@ type Zone struct {
 	nodes      map[string]node // by name; those without records have names below them
 	soa        *dns.SOA
 	delegation diag.Delegation
-	ask        *askServers // instead of the records
+	ask        *resolver.Iterator // of its new servers, instead of the records
 }
 
 // A node is what there is at a name: sets of records by their type.
@@ -37,31 +40,27 @@ func (z *Zone) build() {
 	seen := map[string]bool{}
 	for _, r := range z.Records {
 		h := r.RR.Header()
-		n := z.nodes[h.Name]
-		if n == nil {
-			n = node{}
-			z.nodes[h.Name] = n
+		for name := h.Name; ; name = parent(name) {
+			if z.nodes[name] == nil {
+				z.nodes[name] = node{} // above the record an empty non-terminal (RFC 4592 section 2.2.2), or one that gets records yet
+			}
+			if name == z.Name {
+				break
+			}
 		}
+		n := z.nodes[h.Name]
 		data := h.Name + dns.TypeToString[h.Rrtype] + strings.TrimPrefix(r.RR.String(), h.String())
 		if !seen[data] {
 			n[h.Rrtype] = append(n[h.Rrtype], r.RR)
 			seen[data] = true
 		}
-		for name := h.Name; name != z.Name; {
-			name = parent(name)
-			if z.nodes[name] == nil {
-				z.nodes[name] = node{} // an empty non-terminal (RFC 4592 section 2.2.2), or one that gets records yet
-			}
-		}
 	}
 	for _, n := range z.nodes {
 		for _, set := range n {
-			ttl := set[0].Header().Ttl
+			ttl := func(a, b dns.RR) int { return cmp.Compare(a.Header().Ttl, b.Header().Ttl) }
+			least := slices.MinFunc(set, ttl).Header().Ttl // RFC 2181 section 5.2
 			for _, rr := range set {
-				ttl = min(ttl, rr.Header().Ttl) // RFC 2181 section 5.2
-			}
-			for _, rr := range set {
-				rr.Header().Ttl = ttl
+				rr.Header().Ttl = least
 			}
 		}
 	}
@@ -146,10 +145,9 @@ func (z *Zone) lookup(name string, qtype uint16) (outcome, []dns.RR) {
 func (n node) answer(qtype uint16) []dns.RR {
 	if qtype == dns.TypeANY {
 		var all []dns.RR
-		for _, set := range n {
-			all = append(all, set...)
+		for _, t := range slices.Sorted(maps.Keys(n)) {
+			all = append(all, n[t]...)
 		}
-		slices.SortFunc(all, func(a, b dns.RR) int { return int(a.Header().Rrtype) - int(b.Header().Rrtype) })
 		return all
 	}
 	if set := n[qtype]; set != nil {
@@ -172,31 +170,24 @@ func (z *Zone) cut(name string) (top string) {
 func (z *Zone) redirected(name string) []dns.RR {
 	for above := name; above != z.Name; {
 		above = parent(above)
-		set := z.nodes[above][dns.TypeDNAME]
-		if len(set) == 0 {
-			continue
+		if set := z.nodes[above][dns.TypeDNAME]; len(set) > 0 {
+			d := set[0].(*dns.DNAME)
+			target := strings.TrimSuffix(name, above) + strings.TrimPrefix(d.Target, ".")
+			header := dns.RR_Header{Name: name, Rrtype: dns.TypeCNAME, Class: dns.ClassINET, Ttl: d.Hdr.Ttl}
+			return []dns.RR{d, &dns.CNAME{Hdr: header, Target: target}}
 		}
-		d := set[0].(*dns.DNAME)
-		target := strings.TrimSuffix(name, above) + d.Target
-		if d.Target == "." {
-			target = strings.TrimSuffix(name, above)
-		}
-		header := dns.RR_Header{Name: name, Rrtype: dns.TypeCNAME, Class: dns.ClassINET, Ttl: d.Hdr.Ttl}
-		return []dns.RR{d, &dns.CNAME{Hdr: header, Target: target}}
 	}
 	return nil
 }
 
 // renamed are copies of the records of a wildcard for the name that was asked for.
-func renamed(rrs []dns.RR, name string) []dns.RR {
-	if rrs == nil {
-		return nil
-	}
-	return diag.Map(rrs, func(rr dns.RR) dns.RR {
+func renamed(rrs []dns.RR, name string) (list []dns.RR) {
+	for _, rr := range rrs {
 		rr = dns.Copy(rr)
 		rr.Header().Name = name
-		return rr
-	})
+		list = append(list, rr)
+	}
+	return list
 }
 
 // denial is the SOA record of a negative answer, with the time for which that may be kept (RFC 2308 section 5).
@@ -211,9 +202,5 @@ func (z *Zone) denial() []dns.RR {
 
 // holds reports whether the zone says what there is at a name, or at one below.
 func (z *Zone) holds(name string) bool {
-	if !z.Partial || z.ask != nil {
-		return z.ask != nil || z.cut(name) == ""
-	}
-	_, exists := z.nodes[name]
-	return exists
+	return z.ask != nil || !z.Partial && z.cut(name) == "" || z.Partial && z.nodes[name] != nil
 }
