@@ -174,7 +174,7 @@ func (p *page) grid(lines [][]string, rows []view.Row, headed, bars bool) {
 func (p *page) cells(lead string, cells []string, widths []int, c color) {
 	parts, most := make([][]string, len(cells)), 0
 	for i, cell := range cells {
-		parts[i] = wrapped(Printable(cell), widths[i])
+		parts[i] = hanging(Printable(cell), widths[i])
 		most = max(most, len(parts[i]))
 	}
 	for n := range most {
@@ -193,15 +193,41 @@ func (p *page) cells(lead string, cells []string, widths []int, c color) {
 	}
 }
 
-// leastCell is how narrow a column becomes at most.
-const leastCell = 8
+// branchSigns are what stands before the labels of trees and chains.
+const branchSigns = "│├└─→ "
 
-// fit gives each column the width that it needs, or where there is less room takes from the widest that is not fixed.
+// hanging wraps a cell behind the lines of its tree, which go on beside it.
+func hanging(cell string, room int) []string {
+	label := strings.TrimLeft(cell, branchSigns)
+	lead := strings.TrimSuffix(cell, label)
+	if lead == "" || width(lead)+leastCell/2 > room {
+		return wrapped(cell, room)
+	}
+	lines := wrapped(label, room-width(lead))
+	for i, line := range lines {
+		lines[i] = lead + line
+		if i == 0 {
+			lead = strings.NewReplacer("├─", "│ ", "└─", "  ", "→", " ").Replace(lead)
+		}
+	}
+	return lines
+}
+
+// leastCell is how narrow a column becomes at most, and longWord how long a word may be that is better not broken.
+const leastCell, longWord = 8, 32
+
+// fit gives each column the width that it needs, or where there is less room takes from the widest that is not fixed: as
+// long as that breaks no word, if it can be had.
 func fit(lines [][]string, room, fixed int) []int {
-	widths := make([]int, len(lines[0]))
+	widths, least := make([]int, len(lines[0])), make([]int, len(lines[0]))
 	for _, cells := range lines {
 		for i, cell := range cells {
-			widths[i] = max(widths[i], width(Printable(cell)))
+			cell = Printable(cell)
+			widths[i] = max(widths[i], width(cell))
+			lead := width(cell) - width(strings.TrimLeft(cell, branchSigns))
+			for word := range strings.FieldsSeq(cell) {
+				least[i] = max(least[i], min(lead+width(word), longWord))
+			}
 		}
 	}
 	room -= 2 * (len(widths) - 1)
@@ -215,6 +241,11 @@ func fit(lines [][]string, room, fixed int) []int {
 		}
 		if sum <= room || widths[widest] <= leastCell {
 			return widths
+		}
+		for i, w := range widths {
+			if i != fixed && w > max(leastCell, least[i]) && (widths[widest] <= least[widest] || w > widths[widest]) {
+				widest = i
+			}
 		}
 		widths[widest]--
 	}

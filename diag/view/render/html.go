@@ -87,7 +87,7 @@ func (s *section) Policy() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-func (s *section) Outcome() string { return outcome(s.View) }
+func (s *section) Outcome() string { return inProse(s.View) }
 
 func (s *section) PassedCount() string { return diag.Count(len(s.Passed), "check") + " passed" }
 

@@ -20,7 +20,7 @@ func Markdown(w io.Writer, v *view.View, title string) error {
 	m.block("## " + prose(strings.Join(parts, " ")))
 	m.block(bolded(v.Headline))
 	m.block(prose(v.Sub))
-	m.block(prose(outcome(v)))
+	m.block(prose(inProse(v)))
 	m.facts(v)
 	m.drawing(v.Drawing)
 	m.steps(v.Steps)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 )
@@ -221,4 +222,18 @@ func FuzzRender(f *testing.F) {
 			harmless(t, kind, written(t, kind, v))
 		}
 	})
+}
+
+// The last lines are wrapped as all others are, and counts stay apart where blanks fall together.
+func TestLastLines(t *testing.T) {
+	v := &view.View{Subject: "example.com", Headline: "A headline.", Counts: "1 critical  2 errors",
+		Foot: "14 of 14 checks answered in 0.4 s · everything: diag example.com --all"}
+	v.Passed = []diag.Check{{Code: "spf.record.single", Label: "There is one SPF record"}}
+	var text, md strings.Builder
+	require.NoError(t, render.Text(&text, v, render.Options{Width: 40}))
+	for line := range strings.Lines(text.String()) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 40, line)
+	}
+	require.NoError(t, render.Markdown(&md, v, ""))
+	assert.Contains(t, md.String(), "\n1 critical, 2 errors\n")
 }

@@ -45,7 +45,7 @@ func Text(w io.Writer, v *view.View, o Options) error {
 		p.passed(v)
 		if v.Foot != "" {
 			p.line("")
-			p.line(p.paint(dim, v.Foot))
+			p.put("", v.Foot, dim)
 		}
 		if o.Verbose && o.Facts != "" {
 			p.heading("Facts")
@@ -108,6 +108,9 @@ func outcome(v *view.View) string {
 	}
 	return strings.Join(parts, " · ")
 }
+
+// inProse is the outcome where blanks do not set its parts apart.
+func inProse(v *view.View) string { return strings.ReplaceAll(outcome(v), "  ", ", ") }
 
 func (p *page) facts(facts []view.Fact) {
 	if len(facts) == 0 {
@@ -234,7 +237,8 @@ func (p *page) passed(v *view.View) {
 	}
 	if !p.Verbose {
 		p.line("")
-		p.line(p.sign(view.Good) + " " + p.paint(green, diag.Count(len(v.Passed), "check")+" passed") + p.paint(dim, "  (-v lists them, and all facts)"))
+		p.put(p.sign(view.Good)+" ", "", plain, p.paint(green, diag.Count(len(v.Passed), "check")+" passed")+
+			p.paint(dim, "  (-v lists them, and all facts)"))
 		return
 	}
 	p.heading("Passed")
