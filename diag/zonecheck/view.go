@@ -41,9 +41,11 @@ func (r *Report) View() *view.View {
 		}
 	}
 	if addresses > 0 {
-		servers := fmt.Sprintf("%d, at %d addresses; %d of them serve the zone", len(r.Nameservers), addresses, serving)
-		v.Fact("servers", servers, "zone.ns", "zone.transport", "zone.edns", "zone.axfr")
-		v.Fact("delegation", r.Delegation.text(), "zone.delegation", "zone.glue", "zone.parent")
+		servers := serversText(len(r.Nameservers), addresses, serving)
+		v.Fact("servers", servers, "zone.delegation.few", "zone.ns", "zone.transport", "zone.edns", "zone.axfr")
+		v.Fact("delegation", r.Delegation.text(), "zone.delegation.cyclic", "zone.delegation.functional", "zone.delegation.lame",
+			"zone.delegation.missing_at_parent", "zone.delegation.missing_in_zone", "zone.delegation.silent",
+			"zone.delegation.truncated", "zone.delegation.unreachable", "zone.glue", "zone.parent")
 		v.Fact("spread", r.Diversity.text(), "zone.diversity")
 	}
 	if soa := &r.SOA; len(soa.Serials) > 0 {
@@ -63,6 +65,19 @@ func (r *Report) View() *view.View {
 	}
 	v.Draw(d)
 	return v
+}
+
+// serversText says how many name servers and addresses there are, and how many of them serve the zone.
+func serversText(names, addresses, serving int) string {
+	switch {
+	case addresses == 1 && serving == 1:
+		return fmt.Sprintf("%d, at 1 address", names)
+	case addresses == 1:
+		return fmt.Sprintf("%d, at 1 address, which does not serve the zone", names)
+	case serving == 1:
+		return fmt.Sprintf("%d, at %d addresses; 1 of them serves the zone", names, addresses)
+	}
+	return fmt.Sprintf("%d, at %d addresses; %d of them serve the zone", names, addresses, serving)
 }
 
 // stands is how a server stands at the address, and why.
