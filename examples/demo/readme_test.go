@@ -108,3 +108,18 @@ func conformanceTable(t testing.TB) string {
 	require.NotZero(t, rows)
 	return b.String()
 }
+
+// What README.md has a reader paste is complete: a body has its type, and a key its length.
+func TestReadmeCurl(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	require.NoError(t, err)
+	bodies := 0
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", "")) {
+		if strings.HasPrefix(line, "    curl ") && strings.Contains(line, " -d '") {
+			bodies++
+			require.Contains(t, line, "-H 'Content-Type: application/json'")
+			require.Regexp(t, "-H 'Idempotency-Key: [!-~]{10,255}'", line)
+		}
+	}
+	require.Positive(t, bodies)
+}
