@@ -104,66 +104,44 @@ type consequence struct {
 
 // consequences are in the order of what is felt first.
 var consequences = []consequence{
-	{"exists", "{it} does not exist", diag.Error, []diag.Code{
-		"zone.parent.nxdomain", "check.domain.nxdomain", "url.host.nxdomain",
-	}},
-	{"reach", "nobody can find {it}: none of its name servers answers for it", diag.Critical, []diag.Code{
-		"zone.delegation", "zone.glue.none",
-	}},
-	{"reach", "{it} is switched off, since its registration has ended", diag.Critical, []diag.Code{
-		"rdap.expiry.passed", "rdap.status",
-	}},
-	{"reach", "everyone whose provider checks DNSSEC is kept from {it}", diag.Critical, []diag.Code{
-		"dnssec", "zone.dnssec",
-	}},
-	{"reach", "the name servers of {it} do not answer", diag.Error, []diag.Code{
-		"check.lookups.failed", "check.domain.unavailable",
-	}},
-	{"receive", "nobody can send mail to {it}", diag.Critical, []diag.Code{
-		"mx.hosts.unreachable", "smtp.servers.unreachable",
-	}},
-	{"forge", "anybody can send mail as {it}", diag.Error, []diag.Code{
-		"spf.all.pass", "spf.network.everyone", "spf.include.pass", "spf.exists.everyone",
-		"spf.record.missing", "dmarc.record", "dmarc.policy", "check.dkim.none",
-	}},
-	{"send", "receivers may refuse mail from {it}", diag.Error, []diag.Code{
-		"spf.syntax", "spf.record", "spf.include", "spf.redirect", "spf.lookups", "spf.voids", "spf.mx",
-		"spf.senders", "dkim.record", "dkim.key", "dkim.hash",
-	}},
-	{"relay", "strangers can send spam through the mail server of {it}", diag.Critical, []diag.Code{
-		"smtp.relay.open",
-	}},
-	{"listed", "receivers refuse mail from {it}, since blocklists have its address", diag.Error, []diag.Code{
-		"dnsbl.listed",
-	}},
-	{"web", "browsers warn visitors away from {it}", diag.Error, []diag.Code{
-		"tls.certificate.expired", "tls.certificate.early", "tls.certificate.name", "tls.chain.self_signed",
-		"tls.chain.untrusted", "tls.chain.expired", "tls.chain.invalid", "tls.ocsp.revoked",
-		"url.certificate", "headers.site.certificate",
-	}},
-	{"web", "visitors cannot reach the web site of {it}", diag.Error, []diag.Code{
-		"tls.host.connection", "tls.host.handshake", "headers.site.connection", "headers.site.handshake",
-		"url.connection", "url.redirect.loop", "headers.redirect.endless", "hsts.https.locked_out",
-	}},
-	{"web", "browsers will warn visitors away from {it} within days", diag.Error, []diag.Code{
-		"tls.certificate.expires_now", "url.certificate.expires_now",
-	}},
-	{"ends", "the registration of {it} is about to end", diag.Error, []diag.Code{
-		"rdap.expiry.expires_now",
-	}},
-	{"dns", "some lookups of {it} fail", diag.Error, []diag.Code{
-		"zone.ns", "zone.glue", "zone.transport", "zone.edns", "zone.soa",
-	}},
-	{"private", "what visitors of {it} send can be read by others", diag.Error, []diag.Code{
-		"headers.cookies.session", "headers.https.missing", "url.redirect.downgrade",
-		"url.location.credentials", "tls.version.ssl", "tls.version.modern",
-	}},
-	{"forge", "mail forged in the name of {it} is delivered", diag.Warning, []diag.Code{
-		"dmarc.policy",
-	}},
-	{"name", "many mail servers refuse mail from {it}", diag.Warning, []diag.Code{
-		"reverse.ptr.missing", "reverse.forward.unconfirmed",
-	}},
+	{"exists", "{it} does not exist", diag.Error,
+		[]diag.Code{"zone.parent.nxdomain", "check.domain.nxdomain", "url.host.nxdomain"}},
+	{"reach", "nobody can find {it}: none of its name servers answers for it", diag.Critical,
+		[]diag.Code{"zone.delegation", "zone.glue.none"}},
+	{"reach", "{it} is switched off, since its registration has ended", diag.Critical,
+		[]diag.Code{"rdap.expiry.passed", "rdap.status"}},
+	{"reach", "everyone whose provider checks DNSSEC is kept from {it}", diag.Critical,
+		[]diag.Code{"dnssec", "zone.dnssec"}},
+	{"reach", "the name servers of {it} do not answer", diag.Error,
+		[]diag.Code{"check.lookups.failed", "check.domain.unavailable"}},
+	{"receive", "nobody can send mail to {it}", diag.Critical,
+		[]diag.Code{"mx.hosts.unreachable", "smtp.servers.unreachable"}},
+	{"forge", "anybody can send mail as {it}", diag.Error,
+		[]diag.Code{"spf.all.pass", "spf.network.everyone", "spf.include.pass", "spf.exists.everyone",
+			"spf.record.missing", "dmarc.record", "dmarc.policy", "check.dkim.none"}},
+	{"send", "receivers may refuse mail from {it}", diag.Error, []diag.Code{"spf.syntax", "spf.record", "spf.include",
+		"spf.redirect", "spf.lookups", "spf.voids", "spf.mx", "spf.senders", "dkim.record", "dkim.key", "dkim.hash"}},
+	{"relay", "strangers can send spam through the mail server of {it}", diag.Critical,
+		[]diag.Code{"smtp.relay.open"}},
+	{"listed", "receivers refuse mail from {it}, since blocklists have its address", diag.Error,
+		[]diag.Code{"dnsbl.listed"}},
+	{"web", "browsers warn visitors away from {it}", diag.Error, []diag.Code{"tls.certificate.expired",
+		"tls.certificate.early", "tls.certificate.name", "tls.chain.self_signed", "tls.chain.untrusted",
+		"tls.chain.expired", "tls.chain.invalid", "tls.ocsp.revoked", "url.certificate", "headers.site.certificate"}},
+	{"web", "visitors cannot reach the web site of {it}", diag.Error,
+		[]diag.Code{"tls.host.connection", "tls.host.handshake", "headers.site.connection", "headers.site.handshake",
+			"url.connection", "url.redirect.loop", "headers.redirect.endless", "hsts.https.locked_out"}},
+	{"web", "browsers will warn visitors away from {it} within days", diag.Error,
+		[]diag.Code{"tls.certificate.expires_now", "url.certificate.expires_now"}},
+	{"ends", "the registration of {it} is about to end", diag.Error, []diag.Code{"rdap.expiry.expires_now"}},
+	{"dns", "some lookups of {it} fail", diag.Error,
+		[]diag.Code{"zone.ns", "zone.glue", "zone.transport", "zone.edns", "zone.soa"}},
+	{"private", "what visitors of {it} send can be read by others", diag.Error,
+		[]diag.Code{"headers.cookies.session", "headers.https.missing", "url.redirect.downgrade",
+			"url.location.credentials", "tls.version.ssl", "tls.version.modern"}},
+	{"forge", "mail forged in the name of {it} is delivered", diag.Warning, []diag.Code{"dmarc.policy"}},
+	{"name", "many mail servers refuse mail from {it}", diag.Warning,
+		[]diag.Code{"reverse.ptr.missing", "reverse.forward.unconfirmed"}},
 }
 
 // headline says what the gravest findings mean, at most two.

@@ -57,10 +57,7 @@ const maxEnds = 20
 // after is the result of a run that follows. The error is why it learned nothing.
 func (r result) after(w *target.Whole, err error, began, now time.Time) result {
 	r.runs, r.ended, r.duration, r.failed = r.runs+1, now, now.Sub(began), err != nil
-	old := slices.Clone(r.checks)
-	for i := range old {
-		old[i].known = false
-	}
+	old := diag.Map(r.checks, func(k kept) kept { k.known = false; return k })
 	if r.checks = old; r.failed {
 		r.failures++
 		return r
@@ -74,18 +71,16 @@ func (r result) after(w *target.Whole, err error, began, now time.Time) result {
 		if p.View != nil {
 			learned = learn(p, now)
 		}
-		for _, was := range old { // parts that were not found, of what was not found in whole
-			same := func(k kept) bool { return k.check == was.check }
-			if was.of == p.Name && (p.View == nil || p.View.Partial) && !slices.ContainsFunc(learned, same) {
+		for _, was := range old {
+			i := slices.IndexFunc(learned, func(k kept) bool { return k.check == was.check })
+			switch {
+			case i >= 0:
+				learned[i] = learned[i].since(was)
+			case was.of == p.Name && (p.View == nil || p.View.Partial): // a part that was not found, of what was not found in whole
 				learned = append(learned, was)
 			}
 		}
-		for _, k := range learned {
-			if i := slices.IndexFunc(old, func(o kept) bool { return o.check == k.check }); i >= 0 {
-				k = k.since(old[i])
-			}
-			r.checks = append(r.checks, k)
-		}
+		r.checks = append(r.checks, learned...)
 	}
 	return r
 }
@@ -97,8 +92,7 @@ func (k kept) since(was kept) kept {
 		return was
 	}
 	for _, f := range was.findings {
-		again := func(o diag.Finding) bool { return o.Code == f.Code }
-		if slices.Contains(k.open, f.Code) && !slices.ContainsFunc(k.findings, again) {
+		if slices.Contains(k.open, f.Code) && !k.has(f.Code) {
 			k.findings = append(k.findings, f)
 		}
 	}
@@ -132,12 +126,14 @@ func learn(p target.Part, now time.Time) []kept {
 	for _, key := range s.DKIM {
 		list = append(list, share(strings.TrimSuffix("dkim/"+key.Selector, "/"), &key.Part, now)...)
 	}
-	k.findings = slices.DeleteFunc(k.findings, func(f diag.Finding) bool { // each stands with its part
-		return slices.ContainsFunc(list, func(part kept) bool {
-			return slices.ContainsFunc(part.findings, func(o diag.Finding) bool { return o.Code == f.Code })
-		})
-	})
+	for _, part := range list { // with which its findings stand
+		k.findings = slices.DeleteFunc(k.findings, func(f diag.Finding) bool { return part.has(f.Code) })
+	}
 	return append(list, k)
+}
+
+func (k kept) has(code diag.Code) bool {
+	return slices.ContainsFunc(k.findings, func(f diag.Finding) bool { return f.Code == code })
 }
 
 // share is what a part of the check of mail says, if there is one.
@@ -218,14 +214,15 @@ func ends(report any, now time.Time) (list []end) {
 			add("mark_certificate", r.Domain.String(), c.NotBefore, c.NotAfter)
 		}
 	case *dnssec.Report:
-		// The zone of the domain is the last that it is in: behind it are those of aliases.
-		in := func(z dnssec.Zone) bool { return dns.IsSubDomain(dns.Fqdn(z.Zone), dns.Fqdn(r.Domain.String())) }
-		zones := slices.DeleteFunc(slices.Clone(r.Chain), func(z dnssec.Zone) bool { return !in(z) })
-		for _, z := range zones[max(0, len(zones)-1):] {
-			for _, s := range z.Signatures {
-				if s.SignerName == z.Zone {
-					add("signature", z.Zone, s.Inception, s.Expiration)
-				}
+		var own dnssec.Zone // the last that the domain is in: behind it are those of aliases
+		for _, z := range r.Chain {
+			if dns.IsSubDomain(dns.Fqdn(z.Zone), dns.Fqdn(r.Domain.String())) {
+				own = z
+			}
+		}
+		for _, s := range own.Signatures {
+			if s.SignerName == own.Zone {
+				add("signature", own.Zone, s.Inception, s.Expiration)
 			}
 		}
 	}
