@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/spf13/cobra"
 )
@@ -74,16 +72,9 @@ func (a *app) anything(cmd *cobra.Command, word string) error {
 	if v := t.Read(); v != nil {
 		return a.show(outcome{view: v})
 	}
-	if check, fields, ok := t.One(); ok {
-		body, err := json.Marshal(fields)
-		if err != nil {
-			return err
-		}
-		for _, ep := range httpapi.Endpoints() {
-			if ep.Name() == check {
-				return a.check(cmd.Context(), ep, body)
-			}
-		}
+	if _, _, ok := t.One(); ok {
+		only := t.Checks(target.Options{})[0]
+		return a.check(cmd.Context(), only.Endpoint, only.Body)
 	}
 	return a.overview(cmd.Context(), t)
 }
@@ -125,7 +116,7 @@ func (a *app) overview(ctx context.Context, t target.Target) error {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	progress := a.startProgress(t.Text)
-	w := target.Run(ctx, t, o, ask, progress.waiting)
+	w := target.Run(ctx, t, o, ask(), progress.waiting)
 	progress.end()
 	if err := w.Err(); err != nil {
 		return err
@@ -146,27 +137,21 @@ func (a *app) manyTargets(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if a.server != "" {
-		return a.many(ctx, a.eachTarget(func() target.Ask { return a.askServer }, o))
-	}
-	env, release, err := a.localEnv()
+	ask, release, err := a.asker()
 	if err != nil {
 		return err
 	}
 	defer release()
-	return a.many(ctx, a.eachTarget(func() target.Ask { return target.Local(env) }, o))
+	return a.many(ctx, a.eachTarget(ask, o))
 }
 
-// asker asks here or at the server, and a function that releases what that needs.
-func (a *app) asker() (ask target.Ask, release func(), err error) {
+// asker makes what asks here or at the server, and a function that releases what that needs.
+func (a *app) asker() (ask func() target.Ask, release func(), err error) {
 	if a.server != "" {
-		return a.askServer, func() {}, nil
+		return func() target.Ask { return a.askServer }, func() {}, nil
 	}
 	env, release, err := a.localEnv()
-	if err != nil {
-		return nil, nil, err
-	}
-	return target.Local(env), release, nil
+	return func() target.Ask { return target.Local(env) }, release, err
 }
 
 // localEnv is the world that the flags describe.

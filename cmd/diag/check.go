@@ -28,7 +28,7 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		name := flagName(p.Name)
 		if global.Lookup(name) != nil {
 			if len(p.Enum) > 0 { // both are one flag, see shared
-				cmd.Long = upperFirst(ep.Summary()) + ".\n\n--" + name + " also takes: " + strings.Join(p.Enum, ", ") + "."
+				cmd.Long = diag.Upper(ep.Summary()) + ".\n\n--" + name + " also takes: " + strings.Join(p.Enum, ", ") + "."
 			}
 			continue
 		}
@@ -75,7 +75,7 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 			if ep.Hosted() && a.server == "" {
 				return errHostedHere(ep)
 			}
-			return a.many(cmd.Context(), a.eachCheck(ep, params, values, args, ask))
+			return a.many(cmd.Context(), a.eachCheck(ep, params, values, args, ask()))
 		}
 		body, err := a.requestBody(params, values, args)
 		if err != nil {
@@ -176,13 +176,10 @@ func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, a
 		list := []json.RawMessage{}
 		for _, text := range given {
 			text, err := a.value(p, text)
-			if err == nil {
-				text, err = a.repaired(p.Name, text)
-			}
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, p.JSON(text))
+			list = append(list, p.JSON(a.repaired(p.Name, text)))
 		}
 		if body[p.Name] = any(list[0]); p.List {
 			body[p.Name] = list
@@ -257,8 +254,6 @@ func (a *app) common() (diag.Severity, error) {
 	}
 	return threshold, a.zoned.check(a)
 }
-
-func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // check runs the operation here or at a server, and prints what it answered.
 func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error {

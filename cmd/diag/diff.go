@@ -20,12 +20,7 @@ func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff OLD NEW", Short: "Say what changed between two runs that were kept with --json or --jsonl",
 		Example: "  diag example.com --json > monday.json\n  diag example.com --json > tuesday.json\n  diag diff monday.json tuesday.json",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usagef("diff takes two files")
-			}
-			return nil
-		},
+		Args:    takes(2, "diff takes two files"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			threshold, err := a.common()
 			if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -46,12 +45,7 @@ func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "explain CODE", Short: "Say what a finding means, and what to do about it",
 		Example: "  diag explain spf.lookups.exceeded\n  diag explain spf.lookups",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("explain takes one argument, a code such as spf.lookups.exceeded or its beginning")
-			}
-			return nil
-		},
+		Args:    takes(1, "explain takes one argument, a code such as spf.lookups.exceeded or its beginning"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (codes []string, _ cobra.ShellCompDirective) {
 			for _, r := range allRules() {
 				if len(args) == 0 && strings.HasPrefix(string(r.Code), typed) {
@@ -67,15 +61,14 @@ func (a *app) explainCommand() *cobra.Command {
 func (a *app) explain(code string) error {
 	all := allRules()
 	found := slices.DeleteFunc(slices.Clone(all), func(r toldRule) bool {
-		return string(r.Code) != code && !strings.HasPrefix(string(r.Code), code+".")
+		return !strings.HasPrefix(string(r.Code)+".", code+".")
 	})
-	if i := slices.IndexFunc(found, func(r toldRule) bool { return string(r.Code) == code }); i >= 0 {
-		found = found[i : i+1] // the code itself, not those that it begins
-	}
-	if len(found) == 0 {
-		if near := nearestCode(code, all); near != "" {
-			return usagef("there is no finding %q; did you mean %s?", code, near)
-		}
+	switch near := nearestCode(code, all); {
+	case len(found) > 0 && string(found[0].Code) == code:
+		found = found[:1] // the code itself, not those that it begins
+	case len(found) == 0 && near != "":
+		return usagef("there is no finding %q; did you mean %s?", code, near)
+	case len(found) == 0:
 		return usagef("there is no finding %q", code)
 	}
 	if a.formats.json {
@@ -129,5 +122,5 @@ func nearestCode(code string, all []toldRule) string {
 		}
 		parts[i] = near
 	}
-	return fmt.Sprint(strings.Join(parts, "."))
+	return strings.Join(parts, ".")
 }

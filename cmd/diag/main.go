@@ -262,6 +262,16 @@ func (a *app) addChecks(root *cobra.Command, args []string) {
 	}
 }
 
+// takes refuses any other number of arguments.
+func takes(number int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != number {
+			return usagef("%s", what)
+		}
+		return nil
+	}
+}
+
 // whichCheck refuses more than one word that is no check.
 func whichCheck(root *cobra.Command, args []string) error {
 	if len(args) > 1 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -15,12 +16,7 @@ import (
 func manual(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("man takes one argument, the folder to write into")
-			}
-			return nil
-		},
+		Args: takes(1, "man takes one argument, the folder to write into"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
@@ -78,14 +74,11 @@ func manPage(cmd *cobra.Command) []byte {
 	flags("OPTIONS", cmd.NonInheritedFlags())
 	flags("OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
 	section("EXAMPLE", cmd.Example)
-	if !cmd.HasParent() {
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, pageName.Replace(c.CommandPath())+"(1)")
-		}
-		section("SEE ALSO", strings.Join(names, "\n"))
-	} else {
-		section("SEE ALSO", pageName.Replace(cmd.Root().Name())+"(1)")
+	related := cmd.Commands()
+	if cmd.HasParent() {
+		related = []*cobra.Command{cmd.Root()}
 	}
+	page := func(c *cobra.Command) string { return pageName.Replace(c.CommandPath()) + "(1)" }
+	section("SEE ALSO", strings.Join(diag.Map(related, page), "\n"))
 	return b.Bytes()
 }

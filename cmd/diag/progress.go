@@ -19,30 +19,29 @@ type progress struct {
 	began   time.Time
 	written bool
 	stop    chan struct{}
-	stopped chan struct{}
+	ended   sync.WaitGroup
 }
 
 // startProgress begins to tell of something by its name, until end is called.
 func (a *app) startProgress(name string) *progress {
-	p := &progress{a: a, names: []string{name}, began: time.Now(), stop: make(chan struct{}), stopped: make(chan struct{})}
-	if !a.progress || a.quiet {
-		close(p.stopped)
-		return p
+	p := &progress{a: a, names: []string{name}, began: time.Now(), stop: make(chan struct{})}
+	if a.progress && !a.quiet {
+		p.ended.Go(p.run)
 	}
-	go func() {
-		defer close(p.stopped)
-		ticker := time.NewTicker(progressAfter)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-p.stop:
-				return
-			case <-ticker.C:
-				p.write()
-			}
-		}
-	}()
 	return p
+}
+
+func (p *progress) run() {
+	ticker := time.NewTicker(progressAfter)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-ticker.C:
+			p.write()
+		}
+	}
 }
 
 // waiting says what is still awaited.
@@ -62,7 +61,7 @@ func (p *progress) write() {
 // end takes the line away.
 func (p *progress) end() {
 	close(p.stop)
-	<-p.stopped
+	p.ended.Wait()
 	if p.written {
 		fmt.Fprint(p.a.stderr, "\r\x1b[K")
 	}

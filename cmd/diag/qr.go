@@ -22,30 +22,21 @@ func terminalQR(data []byte) (string, error) {
 	}
 	const quiet = 2 // modules around the code; terminals have room of their own
 	n := len(modules)
-	at := func(x, y int) bool {
-		x, y = x-quiet, y-quiet
-		return x >= 0 && y >= 0 && x < n && y < n && modules[y][x]
+	at := func(x, y int) int {
+		if x, y = x-quiet, y-quiet; x >= 0 && y >= 0 && x < n && y < n && modules[y][x] {
+			return 1
+		}
+		return 0
 	}
 	var b strings.Builder
 	for y := 0; y < n+2*quiet; y += 2 {
 		for x := range n + 2*quiet {
 			// Light modules are drawn, for terminals are dark as a rule.
-			b.WriteString([]string{"█", "▄", "▀", " "}[index(at(x, y), at(x, y+1))])
+			b.WriteString([]string{"█", "▄", "▀", " "}[at(x, y)+2*at(x, y+1)])
 		}
 		b.WriteString("\n")
 	}
 	return b.String(), nil
-}
-
-func index(top, bottom bool) int {
-	i := 0
-	if top {
-		i++
-	}
-	if bottom {
-		i += 2
-	}
-	return i
 }
 
 // modulesOf reads the modules of an upright QR code without noise: the run of dark pixels at its first
@@ -55,20 +46,16 @@ func modulesOf(img image.Image) ([][]bool, error) {
 		r, g, b, alpha := img.At(x, y).RGBA()
 		return alpha > 0x8000 && r+g+b < 3*0x8000
 	}
-	box := img.Bounds()
-	x0, y0, run := -1, -1, 0
-	for y := box.Min.Y; y < box.Max.Y && x0 < 0; y++ {
-		for x := box.Min.X; x < box.Max.X; x++ {
-			if dark(x, y) {
-				x0, y0 = x, y
-				break
-			}
-		}
+	width, height := img.Bounds().Dx(), img.Bounds().Dy() // a PNG begins at 0, 0
+	first, run := 0, 0
+	for first < width*height && !dark(first%width, first/width) {
+		first++
 	}
-	for x0 >= 0 && x0+run < box.Max.X && dark(x0+run, y0) {
+	x0, y0 := first%width, first/width
+	for x0+run < width && dark(x0+run, y0) {
 		run++
 	}
-	last := box.Max.X - 1 // of the finder pattern at the other corner
+	last := width - 1 // of the finder pattern at the other corner
 	for last > x0 && !dark(last, y0) {
 		last--
 	}

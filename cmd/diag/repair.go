@@ -8,30 +8,29 @@ import (
 
 // repaired takes from what was pasted what a field wants: the domain of a URL or of an address for mail,
 // without blanks around it. It says so on standard error.
-func (a *app) repaired(field, text string) (string, error) {
+func (a *app) repaired(field, text string) string {
 	trimmed := strings.TrimSpace(text)
-	if field != "domain" && field != "qname" {
-		if field == "ip" || field == "host" || field == "url" {
-			return trimmed, nil
-		}
-		return text, nil
+	switch field {
+	case "domain", "qname":
+	case "ip", "host", "url":
+		return trimmed
+	default:
+		return text
 	}
 	host := trimmed
 	if strings.Contains(host, "://") {
 		u, err := url.Parse(host)
-		if err != nil || u.Hostname() == "" {
-			return trimmed, nil
+		if err != nil {
+			return trimmed
 		}
 		host = u.Hostname()
-	} else if before, _, ok := strings.Cut(host, "/"); ok {
-		host = before
+	} else {
+		host, _, _ = strings.Cut(host, "/")
 	}
-	if _, after, ok := strings.Cut(host, "@"); ok {
-		host = after
+	host = host[strings.IndexByte(host, '@')+1:]
+	if host == trimmed || host == "" {
+		return trimmed
 	}
-	if host != trimmed && host != "" {
-		fmt.Fprintf(a.stderr, "diag: note: taking %s from %s\n", printable(host), printable(trimmed))
-		return host, nil
-	}
-	return trimmed, nil
+	fmt.Fprintf(a.stderr, "diag: note: taking %s from %s\n", printable(host), printable(trimmed))
+	return host
 }

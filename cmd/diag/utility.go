@@ -38,7 +38,7 @@ func (a *app) result(report any) (string, bool) {
 		if data, err := hex.DecodeString(inHex); err == nil && inHex != "" && !a.terminal {
 			return string(data), true
 		}
-		return value(text) + inHex, true
+		return diag.OrZero(text) + inHex, true
 	}
 	switch r := report.(type) {
 	case *textutil.CaseReport:
@@ -54,11 +54,11 @@ func (a *app) result(report any) (string, bool) {
 	case *textutil.URLDecodeReport:
 		return decoded(r.Result, r.ResultHex)
 	case *textutil.JSONReport:
-		return value(r.Result), true
+		return diag.OrZero(r.Result), true
 	case *textutil.YAMLReport:
-		return value(r.Result), true
+		return diag.OrZero(r.Result), true
 	case *textutil.RegexReport:
-		return value(r.Result), r.Result != nil || !r.Valid
+		return diag.OrZero(r.Result), r.Result != nil || !r.Valid
 	case *textutil.PasswordReport:
 		return strings.Join(r.Passwords, "\n") + "\n", true
 	case *textutil.HashReport:
@@ -71,22 +71,11 @@ func (a *app) result(report any) (string, bool) {
 	return "", false
 }
 
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // terminalText is a result safe for a terminal, with its lines, that ends with one.
 func terminalText(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i, line := range lines {
-		cells := strings.Split(line, "\t")
-		for j, c := range cells {
-			cells[j] = printable(c)
-		}
-		lines[i] = strings.Join(cells, "\t")
+		lines[i] = strings.Join(diag.Map(strings.Split(line, "\t"), printable), "\t")
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

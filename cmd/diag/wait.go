@@ -25,12 +25,7 @@ func (a *app) waitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "wait NAME TYPE VALUE", Short: "Wait until all public resolvers, or the one of --resolver, have a record",
 		Example: "  diag wait _dmarc.example.com TXT 'v=DMARC1; p=reject'\n  diag wait www.example.com A 192.0.2.80 --resolver 192.0.2.53",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 3 {
-				return usagef("wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'")
-			}
-			return nil
-		},
+		Args:    takes(3, "wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if every < time.Second {
 				return usagef("--every: must be a second or more")
@@ -49,10 +44,7 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 	if _, err := a.common(); err != nil {
 		return err
 	}
-	name, err := a.repaired("qname", name)
-	if err != nil {
-		return err
-	}
+	name = a.repaired("qname", name)
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	look := a.everywhere

@@ -89,14 +89,17 @@ func (a *app) readZones() error {
 	z := &a.zoned
 	for ; z.read < len(z.files) && (z.fault == nil || z.annotate != ""); z.read++ {
 		name := z.files[z.read]
-		zone, err := a.readZone(name)
+		data, err := a.read(name)
+		var zone *overlay.Zone
+		if err == nil {
+			zone, err = overlay.Parse(string(data), z.domain, name)
+		}
 		wrong, syntax := errors.AsType[*overlay.SyntaxError](err)
-		switch {
-		case syntax:
+		if syntax {
 			f := diag.Finding{Severity: diag.Error, Title: "Zone file not valid", Detail: wrong.Text}
 			z.notes = append(z.notes, annotation{wrong.File, wrong.Line, f})
-			fallthrough
-		case err != nil:
+		}
+		if err != nil {
 			if z.fault != nil {
 				fmt.Fprintln(a.stderr, "diag:", printable(err.Error())) // the first is told at the end
 			}
@@ -112,14 +115,6 @@ func (a *app) readZones() error {
 		return usageError{z.fault}
 	}
 	return nil
-}
-
-func (a *app) readZone(name string) (*overlay.Zone, error) {
-	data, err := a.read(name)
-	if err != nil {
-		return nil, err
-	}
-	return overlay.Parse(string(data), a.zoned.domain, name)
 }
 
 // eachZone examines the zones whose files are given without an argument.
@@ -203,12 +198,10 @@ var recordOf = map[string]record{
 // in the only one.
 func (a *app) places(v *view.View) []annotation {
 	var z *overlay.Zone
-	if len(a.zoned.zones) == 1 {
-		z = a.zoned.zones[0]
-	}
 	subject, _ := diag.ParseName(v.Subject)
+	holds := func(z *overlay.Zone) bool { return !subject.IsZero() && dns.IsSubDomain(z.Name, subject.FQDN()) }
 	for _, other := range a.zoned.zones {
-		if !subject.IsZero() && dns.IsSubDomain(other.Name, subject.FQDN()) && (z == nil || len(other.Name) > len(z.Name)) {
+		if (holds(other) || len(a.zoned.zones) == 1) && (z == nil || len(other.Name) > len(z.Name)) {
 			z = other
 		}
 	}
@@ -222,7 +215,7 @@ func (a *app) places(v *view.View) []annotation {
 			}
 		}
 		name := z.Name
-		if !subject.IsZero() && dns.IsSubDomain(z.Name, subject.FQDN()) {
+		if holds(z) {
 			name = subject.FQDN()
 		}
 		return annotation{z.File, lineOf(z, name, f), f}
@@ -326,9 +319,6 @@ func gitlab(list []annotation) []byte {
 			map[string]any{"path": cmp.Or(n.file, "."), "lines": map[string]int{"begin": max(n.line, 1)}},
 		})
 	}
-	text, err := json.MarshalIndent(issues, "", "  ")
-	if err != nil {
-		return nil // strings and numbers always can be written
-	}
+	text, _ := json.MarshalIndent(issues, "", "  ") // strings and numbers always can be written
 	return append(text, '\n')
 }
