@@ -81,6 +81,9 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		if err != nil {
 			return err
 		}
+		if string(body) == "{}" && len(usage) > 1 {
+			return usagef("%s takes %s, as in: %s", ep.Name(), strings.Join(usage[1:], " "), strings.TrimSpace(cmd.Example))
+		}
 		return a.check(cmd.Context(), ep, body)
 	}
 	return cmd
@@ -262,7 +265,7 @@ func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	progress := a.startProgress(ep.Name())
+	progress := a.startProgress(ep.Name() + subject(ep, body))
 	result, err := a.ask(ctx, ep, body)
 	progress.end()
 	if err != nil {
@@ -279,6 +282,20 @@ func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error
 		return a.printShort(o.report)
 	}
 	return a.show(o)
+}
+
+// subject is what a request is about, where its first field is a name, an address or a URL.
+func subject(ep httpapi.Endpoint, body []byte) string {
+	var fields map[string]any
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return ""
+	}
+	for _, p := range positional(ep.Params()) {
+		if text, ok := fields[p.Name].(string); ok && len(text) < 80 && !strings.ContainsAny(text, " \n") {
+			return " " + text
+		}
+	}
+	return ""
 }
 
 // outcomeOf reads the report of a result, and makes its view.

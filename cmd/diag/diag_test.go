@@ -271,7 +271,7 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{"on a terminal", true, "\r\x1b[Kresolve: 1 s\r\x1b[Kresolve: 2 s\r\x1b[K"},
+		{"on a terminal", true, "\r\x1b[Kresolve example.com: 1 s\r\x1b[Kresolve example.com: 2 s\r\x1b[K"},
 		{"not on a terminal", false, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -365,6 +365,13 @@ func TestHelpExample(t *testing.T) {
 	}
 }
 
+// A check without a word says what it takes.
+func TestNothingGiven(t *testing.T) {
+	s := newSession(nil)
+	require.Equal(t, exitUsage, s.run(t.Context(), []string{"spf"}))
+	assert.Equal(t, "diag: spf/lookup takes DOMAIN, as in: diag spf/lookup example.com\n", s.err.String())
+}
+
 func TestHelpListsChecks(t *testing.T) {
 	s := newSession(nil)
 	require.Equal(t, exitOK, s.run(t.Context(), []string{"--help"}))

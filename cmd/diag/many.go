@@ -66,7 +66,7 @@ func (a *app) many(ctx context.Context, examine func(ctx context.Context, line s
 	if err != nil {
 		return err
 	}
-	r := &manyRun{app: a, out: out}
+	r := &manyRun{app: a, out: out, kept: len(done)}
 	lines := make(chan string)
 	var group diag.Group
 	for range a.batch.parallel {
@@ -147,6 +147,7 @@ type manyRun struct {
 	mu                       sync.Mutex
 	suites                   []junitSuite
 	examined, failed, faulty int
+	kept                     int // targets that the run before has examined
 	partial                  bool
 	err                      error // of writing
 }
@@ -230,7 +231,11 @@ func (r *manyRun) end(err error) error {
 		}
 		r.err = errors.Join(r.err, r.writeOut(text))
 	}
-	fmt.Fprintf(r.stderr, "diag: %s examined, %d with faults, %d not known\n", diag.Count(r.examined, "target"), r.faulty, r.failed)
+	before := ""
+	if r.kept > 0 {
+		before = fmt.Sprintf("; %d were in %s already", r.kept, r.output)
+	}
+	fmt.Fprintf(r.stderr, "diag: %s examined, %d with faults, %d not known%s\n", diag.Count(r.examined, "target"), r.faulty, r.failed, before)
 	switch {
 	case r.faulty > 0:
 		r.code = exitFinding

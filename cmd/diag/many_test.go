@@ -69,7 +69,9 @@ func TestResume(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, all, targetsOf(t, again), "cut at %d", cut)
 	}
-	s := newSession(nil)
+	s := run("--resume")
+	assert.Equal(t, "diag: 0 targets examined, 0 with faults, 0 not known; 3 were in "+file+" already\n", s.err.String())
+	s = newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), strings.Fields("-f - --resume")))
 }
 
