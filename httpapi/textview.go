@@ -116,7 +116,7 @@ func statsView(r *textutil.StatsReport) *view.View {
 	v := view.Answer("", fmt.Sprintf("%s, %s", words, diag.Count(r.Graphemes, "character")))
 	v.Fact("characters", fmt.Sprintf("%d, %d without spaces", r.Characters, r.CharactersWithoutSpaces))
 	v.Fact("bytes", fmt.Sprintf("%d in UTF-8, %d units in UTF-16", r.Bytes, r.UTF16Units))
-	v.Fact("words", fmt.Sprintf("%d different, %g characters on average", r.UniqueWords, r.AverageWordLength))
+	v.Fact("words", fmt.Sprintf("%d different, average length %g", r.UniqueWords, r.AverageWordLength))
 	v.Fact("sentences", fmt.Sprintf("%d in %s", r.Sentences, diag.Count(r.Paragraphs, "paragraph")))
 	v.Fact("lines", fmt.Sprintf("%d, %d empty", r.Lines, r.EmptyLines))
 	v.Fact("longest", r.LongestWord)

@@ -46,10 +46,10 @@ func (k *PublicKey) Short() string {
 	switch {
 	case k.Algorithm == "":
 		return ""
+	case k.Algorithm == Ed25519: // its curve has the same name
+		return "Ed25519"
 	case k.Curve != "":
 		return fmt.Sprintf("%s %s", strings.ToUpper(string(k.Algorithm)), k.Curve)
-	case k.Algorithm == Ed25519:
-		return "Ed25519"
 	}
 	return fmt.Sprintf("%s, %d bits", strings.ToUpper(string(k.Algorithm)), k.SizeBits)
 }

@@ -61,7 +61,7 @@ func (c CAA) text() string {
 	case !c.Found:
 		return "any authority may issue (no record)"
 	case c.Allowed == nil:
-		return c.Domain + " names authorities; whether this one is not known"
+		return c.Domain + " restricts who may issue; whether it allows this authority is not known"
 	case !*c.Allowed:
 		return c.Domain + " does not allow this authority"
 	}
