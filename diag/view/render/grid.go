@@ -29,28 +29,52 @@ func (p *page) drawing(d *view.Drawing) {
 	p.more(len(d.Rows)-len(rows)+left, "row")
 }
 
-// rows prints the first rows of a drawing under its headings.
+// rows prints the first rows of a drawing in columns under its headings, with their marks and notes.
 func (p *page) rows(d *view.Drawing, rows []view.Row) {
-	lines := make([][]string, 0, len(rows)+1)
-	if len(d.Columns) > 0 {
-		lines = append(lines, d.Columns)
+	number := columns(&view.Drawing{Columns: d.Columns, Rows: rows})
+	marked := slices.ContainsFunc(rows, func(r view.Row) bool { return r.Mark != view.None })
+	noted := slices.ContainsFunc(rows, func(r view.Row) bool { return r.Note != "" })
+	fixed := -1
+	if d.Kind == view.Bars {
+		fixed = 1 // its bars, which no line breaks
 	}
-	prefixes := branches(d)
-	most := largest(d)
-	for i, r := range rows {
-		cells := slices.Clone(r.Cells)
-		if len(cells) > 0 {
-			cells[0] = prefixes[i] + cells[0]
-		}
+	line := func(cells []string, bar, note string) []string {
+		all := filled(cells, number)
 		if d.Kind == view.Bars {
-			cells = slices.Insert(cells, min(1, len(cells)), bar(r.Amount, most))
+			all = slices.Insert(all, min(1, len(cells)), bar)
+		}
+		if noted {
+			all = append(all, note)
+		}
+		return all
+	}
+	var lines [][]string
+	if len(d.Columns) > 0 {
+		lines = append(lines, line(d.Columns, "", ""))
+	}
+	headings, prefixes, most := len(lines), branches(d), largest(d)
+	for i, r := range rows {
+		cells := line(r.Cells, bar(r.Amount, most), r.Note)
+		if len(r.Cells) > 0 {
+			cells[0] = prefixes[i] + cells[0]
 		}
 		lines = append(lines, cells)
 	}
-	if d.Kind == view.Bars && len(d.Columns) > 0 {
-		lines[0] = slices.Insert(slices.Clone(d.Columns), 1, "")
+	lead := "  "
+	if marked {
+		lead = "    "
 	}
-	p.grid(lines, rows, len(d.Columns) > 0, d.Kind == view.Bars)
+	widths := fit(lines, p.Width-len(lead), fixed)
+	for i, cells := range lines {
+		switch {
+		case i < headings:
+			p.cells(lead, cells, widths, dim)
+		case marked:
+			p.cells("  "+p.sign(rows[i-headings].Mark)+" ", cells, widths, plain)
+		default:
+			p.cells(lead, cells, widths, plain)
+		}
+	}
 }
 
 // sections prints rows in groups, each with its name before its first row: name, sign, label and text.
@@ -63,11 +87,8 @@ func (p *page) sections(rows []view.Row) {
 		}
 	}
 	p.line("")
-	for i, r := range rows {
+	for _, r := range rows {
 		group := r.Cells[0]
-		if i > 0 && rows[i-1].Cells[0] == group {
-			group = ""
-		}
 		lead := p.paint(bold, group) + strings.Repeat(" ", groups-width(group)+2) + p.sign(r.Mark) + " " + Printable(r.Cells[1])
 		p.put(lead+strings.Repeat(" ", max(0, labels-width(r.Cells[1]))+2), r.Cells[2], plain)
 	}
@@ -125,52 +146,7 @@ func branch(rows []view.Row) string {
 	return b.String()
 }
 
-// grid prints lines of cells in columns. The first line may be headings; the others have the marks and notes of rows.
-func (p *page) grid(lines [][]string, rows []view.Row, headed, bars bool) {
-	columns, marked, noted := 0, false, false
-	for _, cells := range lines {
-		columns = max(columns, len(cells))
-	}
-	for _, r := range rows {
-		marked, noted = marked || r.Mark != view.None, noted || r.Note != ""
-	}
-	for i := range lines {
-		lines[i] = append(slices.Clone(lines[i]), make([]string, columns-len(lines[i]))...)
-		switch row := i; {
-		case !noted:
-		case headed && i == 0:
-			lines[i] = append(lines[i], "")
-		default:
-			if headed {
-				row--
-			}
-			lines[i] = append(lines[i], rows[row].Note)
-		}
-	}
-	lead := "  "
-	if marked {
-		lead = "    "
-	}
-	fixed := -1
-	if bars {
-		fixed = 1 // its bars, which no line breaks
-	}
-	widths := fit(lines, p.Width-len(lead), fixed)
-	for i, cells := range lines {
-		lead, paint := lead, plain
-		switch {
-		case headed && i == 0:
-			paint = dim
-		case marked && headed:
-			lead = "  " + p.sign(rows[i-1].Mark) + " "
-		case marked:
-			lead = "  " + p.sign(rows[i].Mark) + " "
-		}
-		p.cells(lead, cells, widths, paint)
-	}
-}
-
-// cells prints one line of a grid, in as many lines as its cells need.
+// cells prints one line of cells, in as many lines as its cells need.
 func (p *page) cells(lead string, cells []string, widths []int, c color) {
 	parts, most := make([][]string, len(cells)), 0
 	for i, cell := range cells {

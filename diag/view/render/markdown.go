@@ -176,15 +176,9 @@ func codeSpan(text string) string {
 }
 
 // backticks is the length of the longest run of them.
-func backticks(text string) int {
-	longest, run := 0, 0
-	for _, r := range text {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
+func backticks(text string) (longest int) {
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
 	}
 	return longest
 }

@@ -119,19 +119,15 @@ func fitting(word string, room int) string {
 }
 
 // width is how many columns a text takes, without its colours.
-func width(text string) int {
-	n := 0
+func width(text string) (n int) {
 	for {
-		start := strings.Index(text, "\x1b[")
-		if start < 0 {
+		before, code, colored := strings.Cut(text, "\x1b[")
+		_, after, ended := strings.Cut(code, "m")
+		if !colored || !ended {
 			return n + uniseg.StringWidth(text)
 		}
-		length := strings.IndexByte(text[start:], 'm')
-		if length < 0 {
-			return n + uniseg.StringWidth(text)
-		}
-		n += uniseg.StringWidth(text[:start])
-		text = text[start+length+1:]
+		n += uniseg.StringWidth(before)
+		text = after
 	}
 }
 

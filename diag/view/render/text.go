@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -78,12 +79,8 @@ func (p *page) sign(m view.Mark) string {
 
 // verdict prints the subject, what was done, the outcome in a word and in a sentence.
 func (p *page) verdict(v *view.View) {
-	parts := []string{}
-	for _, part := range []string{p.paint(bold, v.Subject), p.paint(dim, p.Title), Printable(outcome(v))} {
-		if width(part) > 0 {
-			parts = append(parts, part)
-		}
-	}
+	parts := []string{p.paint(bold, v.Subject), p.paint(dim, p.Title), Printable(outcome(v))}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return width(s) == 0 })
 	p.put(p.sign(v.Mark())+" ", "", plain, strings.Join(parts, "  "))
 	p.put("  ", v.Headline, bold)
 	if o := p.Options; o.Quiet || len(v.Steps) == 0 || v.Steps[0].Text != v.Sub { // else it follows at once
@@ -93,20 +90,14 @@ func (p *page) verdict(v *view.View) {
 
 // outcome is the state and the score of a view, and whether something is not known.
 func outcome(v *view.View) string {
-	var parts []string
-	if v.Counts != "" {
-		parts = append(parts, v.Counts)
-	}
-	if v.State != "" {
-		parts = append(parts, string(v.State))
-	}
+	score, partial := "", ""
 	if v.Score != nil {
-		parts = append(parts, fmt.Sprintf("%d/100", *v.Score))
+		score = fmt.Sprintf("%d/100", *v.Score)
 	}
 	if v.Partial {
-		parts = append(parts, "not everything answered")
+		partial = "not everything answered"
 	}
-	return strings.Join(parts, " · ")
+	return view.Join(v.Counts, string(v.State), score, partial)
 }
 
 // inProse is the outcome where blanks do not set its parts apart.
@@ -169,15 +160,11 @@ func Published(s view.Step) string {
 // characterStrings quotes a text for a zone file, in strings of at most 255 bytes (RFC 1035 section 3.3).
 func characterStrings(text string) string {
 	var list []string
-	for len(text) > 255 {
-		list, text = append(list, text[:255]), text[255:]
-	}
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-	list = append(list, text)
-	for i, s := range list {
-		list[i] = `"` + quote.Replace(s) + `"`
+	for part := range slices.Chunk([]byte(text), 255) {
+		list = append(list, `"`+quote.Replace(string(part))+`"`)
 	}
-	return strings.Join(list, " ")
+	return cmp.Or(strings.Join(list, " "), `""`)
 }
 
 func (p *page) findings(v *view.View) {
@@ -199,13 +186,8 @@ func Told(f diag.Finding) string {
 		return f.Detail
 	}
 	words := strings.Fields(strings.ReplaceAll(f.Target, ",", ""))
-	told := 0
-	for _, w := range words {
-		if strings.Contains(f.Title+" "+f.Detail, w) {
-			told++
-		}
-	}
-	if len(words) > 2 || told == len(words) {
+	untold := func(w string) bool { return !strings.Contains(f.Title+" "+f.Detail, w) }
+	if len(words) > 2 || !slices.ContainsFunc(words, untold) {
 		return f.Detail
 	}
 	return f.Target + ": " + f.Detail
