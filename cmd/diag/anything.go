@@ -93,6 +93,9 @@ func (a *app) unknown(cmd *cobra.Command, word string, err error) error {
 	if strings.Contains(word, ".") || strings.ContainsAny(word, "@:= \n") || word == "-" {
 		return usageError{err}
 	}
+	if word == "" {
+		return usagef("there is nothing to examine: the argument is empty")
+	}
 	if near := meant(cmd.Root(), word); near != "" {
 		return usagef("there is no check %q; did you mean %s?", word, near)
 	}

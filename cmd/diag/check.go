@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -138,13 +139,8 @@ func (f *valueFlag) Type() string {
 	if f.param.List {
 		return "list"
 	}
-	switch f.param.Kinds[0] { // the words that the help of other flags uses
-	case "boolean":
-		return "bool"
-	case "integer":
-		return "int"
-	}
-	return f.param.Kinds[0]
+	other := map[string]string{"boolean": "bool", "integer": "int"} // the words that the help of other flags uses
+	return cmp.Or(other[f.param.Kinds[0]], f.param.Kinds[0])
 }
 
 func (f *valueFlag) Set(text string) error {
@@ -220,8 +216,7 @@ func positional(params []httpapi.Param) []httpapi.Param {
 		groups := map[string]bool{}
 		for _, p := range params {
 			if want(p) && !groups[p.OneOf] {
-				list = append(list, p)
-				groups[p.OneOf] = p.OneOf != ""
+				list, groups[p.OneOf] = append(list, p), p.OneOf != ""
 			}
 		}
 	}
@@ -236,8 +231,7 @@ func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
 	if i < 0 || len(a.world.Resolvers) != 1 || !slices.Contains(params[i].Enum, a.world.Resolvers[0]) {
 		return
 	}
-	*values["resolver"] = a.world.Resolvers
-	a.world.Resolvers = nil
+	*values["resolver"], a.world.Resolvers = a.world.Resolvers, nil
 }
 
 // common checks the flags that all checks share, and returns the severity of --fail-on.
@@ -245,7 +239,7 @@ func (a *app) common() (diag.Severity, error) {
 	threshold, err := parseSeverity(a.failOn)
 	switch {
 	case err != nil:
-		return 0, usagef("--fail-on: %w", err)
+		return 0, usagef("--fail-on: %q is none of %s", a.failOn, strings.Join(diag.Info.Values(), ", "))
 	case a.timeout <= 0:
 		return 0, usagef("--timeout: must be more than 0")
 	case a.color != "auto" && a.color != "always" && a.color != "never":

@@ -130,6 +130,24 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
+// What is wrong with a value is told in words of ours.
+func TestBadValues(t *testing.T) {
+	for args, want := range map[string]string{
+		"spf a --timeout soon":              `--timeout: "soon" is not a duration, such as 30s or 5m`,
+		"spf a --parallel many":             `--parallel: "many" is not a number`,
+		"spf a --html=perhaps":              `--html: "perhaps" is not true or false`,
+		"spf a --fail-on panic":             `--fail-on: "panic" is none of info, warning, error, critical`,
+		"exporter a --server https://a.net": "exporter examines from here, and takes no --server",
+	} {
+		s := newSession(nil)
+		assert.Equal(t, exitUsage, s.run(t.Context(), strings.Fields(args)))
+		assert.Equal(t, "diag: "+want+"\n", s.err.String())
+	}
+	s := newSession(nil)
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{""}))
+	assert.Equal(t, "diag: there is nothing to examine: the argument is empty\n", s.err.String())
+}
+
 // A domain alone is everything about it, on one screen.
 func TestOverview(t *testing.T) {
 	s := newSession(testWorld(t))

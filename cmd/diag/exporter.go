@@ -36,7 +36,7 @@ func (a *app) exporter() *cobra.Command {
 			switch c.Options, err = w.options(); {
 			case err != nil:
 				return err
-			case a.server != "":
+			case cmd.Flags().Changed("server"): // what the environment says of it is about other commands
 				return usagef("exporter examines from here, and takes no --server")
 			case len(args) == 0 && file == "":
 				return usagef("exporter needs domains: as arguments, or with --targets FILE")

@@ -187,6 +187,9 @@ func (a *app) command() *cobra.Command {
 		if near := meantFlag(cmd, err); near != "" {
 			err = fmt.Errorf("%w; did you mean --%s?", err, near)
 		}
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok { // its text is that of strconv and time
+			err = fmt.Errorf("--%s: %q is not %s", bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag().Value.Type()))
+		}
 		return usageError{err}
 	})
 	a.whole.add(root)
@@ -228,6 +231,17 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(a.exporter())
 	shortHelp(root)
 	return root
+}
+
+// wanted says what the value of a flag is.
+func wanted(kind string) string {
+	switch kind {
+	case "bool":
+		return "true or false"
+	case "duration":
+		return "a duration, such as 30s or 5m"
+	}
+	return "a number"
 }
 
 // shortHelp lets the help of a command list its own flags: those that all share are longer than a screen.
