@@ -17,7 +17,7 @@ var failures = []struct{ what, tests string }{
 	{"a buffer of charges is replayed over a balance that was set meanwhile",
 		"metering/meteringtest/race.go:testRacePlans metering/meteringtest/ledger.go:testAudit"},
 	{"an idempotency key is claimed before the charge is written, so that a crash serves for nothing",
-		"httpapi/dies_test.go:TestStoreDies httpapi/crash_test.go:TestCrash metering/sqlite/crash_test.go:TestCrash"},
+		"httpapi/dies_test.go:TestStoreDies httpapi/crash_test.go:TestCrash metering/sqlite/unraced_test.go:TestCrash"},
 	{"a crash leaves an idempotency key in progress until it expires",
 		"metering/meteringtest/idempotency.go:testClaimLapsed httpapi/crash_test.go:TestCrash"},
 	{"a failure after the effect releases the claim, so that it happens twice",
@@ -29,12 +29,12 @@ var failures = []struct{ what, tests string }{
 	{"a reply is replayed to another caller, or to one who may no longer ask",
 		"httpapi/refusals_test.go:TestReplaysPassTheGate metering/meteringtest/idempotency.go:testClaimPerKey"},
 	{"the reply to a charge is lost, and the repetition is charged again",
-		"httpapi/failure_test.go:TestLostAcknowledgement cmd/diagd/kill_test.go:TestBenchCrash"},
+		"httpapi/failure_test.go:TestLostAcknowledgement cmd/diagd/unraced_test.go:TestBenchCrash"},
 	{"admission and charge do not agree on the month, or months of unequal length drift",
 		"metering/meteringtest/ledger.go:testMonth metering/period_test.go:TestConformancePeriods " +
 			"metering/billing/close_test.go:TestCloseAtMidnight"},
 	{"the memory of a limiter grows with every address, or it admits all when full",
-		"metering/iplimiter_test.go:TestIPLimiterMemoryIsBounded metering/iplimiter_test.go:TestIPLimiterNeverFailsOpen"},
+		"metering/unraced_test.go:TestIPLimiterMemoryIsBounded metering/iplimiter_test.go:TestIPLimiterNeverFailsOpen"},
 	{"a limiter fails under contention",
 		"metering/limiter_test.go:TestBucketIsExactUnderContention " +
 			"metering/iplimiter_test.go:TestIPLimiterIsExactUnderContention"},
@@ -45,8 +45,8 @@ var failures = []struct{ what, tests string }{
 	{"the time or text of a refusal tells of keys that exist",
 		"httpapi/long_test.go:TestInvalidKeysTakeAsLong httpapi/server_test.go:TestInvalidKeysLookAlike"},
 	{"a month is invoiced twice",
-		"metering/billing/close_test.go:TestCloseRace metering/billing/close_test.go:TestCloseDies " +
-			"metering/billing/crash_test.go:TestCrash"},
+		"metering/billing/close_test.go:TestCloseRace metering/billing/unraced_test.go:TestCloseDies " +
+			"metering/billing/unraced_test.go:TestCrash"},
 	{"a budget is overshot, or used up by estimates",
 		"metering/meteringtest/race.go:testRaceBudget metering/meteringtest/quota.go:testOverage"},
 	{"holds that were dropped are never released",

@@ -114,7 +114,9 @@ func (s *Session) read(step Step, limit time.Duration) (Reply, error) {
 
 // fail notes that the server is not to be spoken to any more.
 func (s *Session) fail(e *Error) error {
-	s.failed = true
+	if s.failed = true; e.Kind == Closed && s.ended != nil && s.ended() != nil {
+		e.Kind = Overrun // the connection ends with the context, on whichever side that is seen first
+	}
 	return e
 }
 

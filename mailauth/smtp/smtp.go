@@ -65,9 +65,10 @@ type Session struct {
 	cancel func()
 	conn   net.Conn
 	text   lineReader
-	left   int64 // bytes that may still come
-	count  int   // replies so far
-	failed bool  // the conversation has broken off
+	left   int64        // bytes that may still come
+	count  int          // replies so far
+	failed bool         // the conversation has broken off
+	ended  func() error // of the context, once there is a connection
 }
 
 // Dial connects to a server and reads its banner. A host, by its ServerName, and an address get two connections of an
@@ -88,6 +89,7 @@ func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 		return s, err
 	}
 	// Whatever is under way ends with the context.
+	s.ended = ctx.Err
 	raw := s.conn // the handshake puts TLS in its place
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	s.cancel = func() {
