@@ -37,8 +37,12 @@ type Check struct {
 func (t Target) Checks(o Options) []Check {
 	var list []Check
 	add := func(group, name, endpoint string, fields map[string]any) {
+		c := Check{Group: group, Name: name, Endpoint: endpointOf(endpoint), Body: bodyOf(fields)}
+		if t.Kind == Domain && name == "reputation" {
+			c.lead = new(endpointOf("spf/lookup"))
+		}
 		if len(o.Only) == 0 || slices.Contains(o.Only, group) {
-			list = append(list, Check{Group: group, Name: name, Endpoint: endpointOf(endpoint), Body: bodyOf(fields)})
+			list = append(list, c)
 		}
 	}
 	subject := func(field string) map[string]any { return map[string]any{field: t.Text} }
@@ -46,10 +50,6 @@ func (t Target) Checks(o Options) []Check {
 	case Domain:
 		add(Mail, "mail", "mail/domain-check", map[string]any{"domain": t.Text, "include_smtp": !o.NoSMTP, "detail": "full"})
 		add(Mail, "reputation", "blacklist/ip", subject("domain"))
-		if n := len(list); n > 0 && list[n-1].Name == "reputation" {
-			lead := endpointOf("spf/lookup")
-			list[n-1].lead = &lead
-		}
 		add(DNS, "servers", "domain/dns-check", subject("domain"))
 		add(DNS, "registration", "rdap/lookup", subject("domain"))
 		add(Web, "tls", "certificates/ssl/check", map[string]any{"host": t.Text})

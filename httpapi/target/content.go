@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/x509"
 	"encoding/base64"
@@ -24,10 +25,14 @@ func Content(data []byte) (Target, error) {
 	file := func(check, field, value string) (Target, error) {
 		return Target{Kind: File, check: check, fields: map[string]any{field: value}}, nil
 	}
-	switch kind := pemKind(text); {
+	block, _ := pem.Decode([]byte(text + "\n"))
+	kind := cmp.Or(block, &pem.Block{}).Type // RFC 7468 section 2
+	_, noRequest := x509.ParseCertificateRequest(data)
+	_, noCertificate := x509.ParseCertificate(data)
+	switch {
 	case len(data) == 0:
 		return Target{}, diag.Invalid("target", "the file is empty")
-	case isImage(data):
+	case strings.HasPrefix(http.DetectContentType(data), "image/"):
 		return file("http/qr/decode", "image_base64", encoded())
 	case strings.HasSuffix(kind, "CERTIFICATE REQUEST"):
 		return file("certificates/csr/parse", "csr", text)
@@ -35,9 +40,9 @@ func Content(data []byte) (Target, error) {
 		return file("certificats/bimi/parse", "pem", text)
 	case strings.HasSuffix(kind, "PRIVATE KEY"):
 		return Target{}, diag.Invalid("target", "the file holds a private key, which belongs to nobody else: give the request or the certificate")
-	case isDER(data, func(d []byte) error { _, err := x509.ParseCertificateRequest(d); return err }):
+	case noRequest == nil:
 		return file("certificates/csr/parse", "csr", encoded())
-	case isDER(data, func(d []byte) error { _, err := x509.ParseCertificate(d); return err }):
+	case noCertificate == nil:
 		return file("certificats/bimi/parse", "pem", encoded())
 	case bytes.HasPrefix(inside, []byte("{")):
 		return report(data)
@@ -61,21 +66,6 @@ var (
 	field   = diag.Regexp(`^(?:From |[!-9;-~]{1,100}:)`) // RFC 5322 section 3.6.8, and the line before a message in an mbox
 	message = diag.Regexp(`\r?\n\r?\n`)
 )
-
-// pemKind is the label of a PEM block (RFC 7468 section 2), or nothing.
-func pemKind(text string) string {
-	if block, _ := pem.Decode([]byte(text + "\n")); block != nil {
-		return block.Type
-	}
-	return ""
-}
-
-func isDER(data []byte, parse func([]byte) error) bool {
-	return len(data) > 2 && data[0] == 0x30 && parse(data) == nil
-}
-
-// isImage reports whether the first bytes are those of an image.
-func isImage(data []byte) bool { return strings.HasPrefix(http.DetectContentType(data), "image/") }
 
 // expanded is the beginning of the text, without gzip.
 func expanded(data []byte) []byte {

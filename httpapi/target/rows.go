@@ -142,7 +142,11 @@ func mailRows(r *domaincheck.Report) (list []row, signed row) {
 	}
 	list = append(list, partRow("spf", s.SPF))
 	for _, k := range s.DKIM {
-		list = append(list, dkimRow(k))
+		r := partRow("dkim", &k.Part)
+		if k.Selector != "" && !strings.Contains(r.brief, k.Selector) {
+			r.brief = k.Selector + ": " + r.brief
+		}
+		list = append(list, r)
 	}
 	list = append(list, partRow("dmarc", s.DMARC))
 	if in.SMTP.State != "" {
@@ -172,12 +176,4 @@ func partRow[R any](name string, p *compose.Part[R]) row {
 func rowOf(group, name string, v *view.View) row {
 	return row{group: group, name: name, mark: v.Mark(), brief: cmp.Or(v.Brief, v.Headline), findings: v.Findings,
 		absent: v.State == diag.Missing || v.Optional}
-}
-
-func dkimRow(p *compose.DKIMPart) row {
-	r := partRow("dkim", &p.Part)
-	if p.Selector != "" && !strings.Contains(r.brief, p.Selector) {
-		r.brief = p.Selector + ": " + r.brief
-	}
-	return r
 }

@@ -62,7 +62,7 @@ func counts(findings []diag.Finding) string {
 		n[f.Severity]++
 	}
 	var parts []string
-	for _, s := range []diag.Severity{diag.Critical, diag.Error, diag.Warning} {
+	for s := diag.Critical; s >= diag.Warning; s-- {
 		switch {
 		case n[s] == 0:
 		case s == diag.Critical:
@@ -205,8 +205,7 @@ func (w *Whole) quiet(v *view.View) string {
 }
 
 // grave is the severity of the gravest finding of a view.
-func grave(v *view.View) diag.Severity {
-	worst := diag.Info
+func grave(v *view.View) (worst diag.Severity) {
 	for _, f := range v.Findings {
 		worst = max(worst, f.Severity)
 	}

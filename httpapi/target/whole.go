@@ -53,10 +53,7 @@ func Run(ctx context.Context, t Target, o Options, ask Ask, progress func(waitin
 	w := &Whole{Target: t, Parts: make([]Part, len(checks)), Credits: Credits(checks)}
 	began := time.Now()
 	var mu sync.Mutex
-	var waiting []string
-	for _, c := range checks {
-		waiting = append(waiting, c.Name)
-	}
+	waiting := diag.Map(checks, func(c Check) string { return c.Name })
 	tell := func(ended string) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -115,18 +112,17 @@ func (c Check) run(ctx context.Context, ask Ask) Part {
 
 // ask runs the endpoint, and reads its report.
 func (c Check) ask(ctx context.Context, ask Ask) Part {
-	p := Part{Check: c}
 	result, err := ask(ctx, c.Endpoint, c.Body)
 	if err != nil {
-		p.Err = err
-		return p
+		return Part{Check: c, Err: err}
 	}
-	if p.Reply, p.report = result.Body, result.Report; p.report == nil {
-		if p.report, p.Err = c.Endpoint.Decode(result.Body); p.Err != nil {
-			return p
-		}
+	p := Part{Check: c, Reply: result.Body, report: result.Report}
+	if p.report == nil {
+		p.report, p.Err = c.Endpoint.Decode(result.Body)
 	}
-	p.View = httpapi.View(p.report)
+	if p.Err == nil {
+		p.View = httpapi.View(p.report)
+	}
 	return p
 }
 
