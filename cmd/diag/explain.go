@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func allRules() []toldRule {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b toldRule) int { return strings.Compare(string(a.Code), string(b.Code)) })
+	slices.SortFunc(list, func(a, b toldRule) int { return cmp.Compare(a.Code, b.Code) })
 	return list
 }
 

@@ -52,7 +52,10 @@ func pasted(args []string) []string {
 func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[string]*[]string, text string) error {
 	if (p.Name == "pem" || p.Name == "csr") && text != "-" && !strings.Contains(text, "\n") && !encoded(text) {
 		data, err := readFile(text)
-		*values[p.Name] = []string{printableFile(data)}
+		if text = string(data); !utf8.Valid(data) { // DER is as common as PEM
+			text = base64.StdEncoding.EncodeToString(data)
+		}
+		*values[p.Name] = []string{text}
 		return err
 	}
 	file, ok := fileOf(params, p)
@@ -73,14 +76,6 @@ func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[strin
 
 // encoded reports whether an argument is Base64 rather than the name of a file: it is longer than names are.
 func encoded(text string) bool { return len(text) > 255 && !strings.ContainsAny(text, ".:\\") }
-
-// printableFile is the text of a file, or the Base64 of one in binary form, since DER is as common as PEM.
-func printableFile(data []byte) string {
-	if utf8.Valid(data) {
-		return string(data)
-	}
-	return base64.StdEncoding.EncodeToString(data)
-}
 
 func readFile(name string) ([]byte, error) {
 	f, err := os.Open(name)

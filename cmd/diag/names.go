@@ -84,9 +84,7 @@ func named(global *pflag.FlagSet, args []string) []string {
 		return append(before, digged(rest)...)
 	case name != "":
 		return append(append(before, name), rest...)
-	case recordType(word):
-		return append(before, digged(args[i:])...)
-	case strings.HasPrefix(word, "@"), word == "-x":
+	case recordType(word), strings.HasPrefix(word, "@"), word == "-x":
 		return append(before, digged(args[i:])...)
 	}
 	if t, err := target.Parse(args[i]); err == nil && t.Kind == target.Domain && slices.ContainsFunc(rest, digs) {
@@ -134,16 +132,11 @@ func digged(args []string) []string {
 }
 
 func withName(name, kind string, flags []string) []string {
-	list := []string{"resolve"}
 	if addr, err := netip.ParseAddr(name); err == nil && (kind == "" || kind == "PTR") {
 		return append([]string{"ip/nslookup", addr.String()}, flags...)
 	}
-	for _, word := range []string{name, kind} {
-		if word != "" {
-			list = append(list, word)
-		}
-	}
-	return append(list, flags...)
+	words := slices.DeleteFunc([]string{"resolve", name, kind}, func(word string) bool { return word == "" })
+	return append(words, flags...)
 }
 
 // exists reports whether a word is the name of a file rather than of a domain.
@@ -156,12 +149,7 @@ func exists(word string) bool {
 func meant(root *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	near := root.SuggestionsFor(word)
-	words := []string{}
-	for short := range shortNames {
-		words = append(words, short)
-	}
-	slices.Sort(words)
-	if short := taglist.Nearest(word, words...); short != "" {
+	if short := taglist.Nearest(word, slices.Sorted(maps.Keys(shortNames))...); short != "" {
 		near = append(near, short)
 	}
 	if ep, ok := httpapi.Nearest(word); ok && len(near) == 0 {

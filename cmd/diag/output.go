@@ -209,22 +209,19 @@ func parseSeverity(text string) (diag.Severity, error) {
 // document writes a view as a file of another kind.
 func (a *app) document(o outcome) ([]byte, error) {
 	var b bytes.Buffer
+	var err error
 	switch {
 	case a.formats.junit:
-		threshold, err := parseSeverity(a.failOn)
-		if err != nil {
-			return nil, err
-		}
+		threshold, _ := parseSeverity(a.failOn) // common has checked it
 		return junit(junitSuiteOf(o.view.Subject, o.view, nil, threshold))
 	case a.formats.markdown:
-		err := render.Markdown(&b, o.view, o.title())
-		return b.Bytes(), err
+		err = render.Markdown(&b, o.view, o.title())
 	case a.formats.html:
-		err := render.Page(&b, o.view, render.HTMLOptions{Title: o.title()})
-		return b.Bytes(), err
+		err = render.Page(&b, o.view, render.HTMLOptions{Title: o.title()})
 	case o.view.Drawing == nil:
-		return nil, usagef("--svg: there is nothing to draw about %s", o.view.Subject)
+		err = usagef("--svg: there is nothing to draw about %s", o.view.Subject)
+	default:
+		err = render.SVG(&b, o.view.Drawing, render.SVGOptions{Title: cmp.Or(o.view.Drawing.Title, o.view.Subject+": "+o.view.Headline)})
 	}
-	err := render.SVG(&b, o.view.Drawing, render.SVGOptions{Title: cmp.Or(o.view.Drawing.Title, o.view.Subject+": "+o.view.Headline)})
 	return b.Bytes(), err
 }
