@@ -37,6 +37,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.DenyNetworks, "deny-networks", nil,
 		"networks that checks may not reach although they are public, such as the operator's own")
 	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil, "ports that checks may reach beside those of their protocol")
+	fs.Lookup("allow-ports").DefValue = "" // help would show []
 	fs.StringVar(&f.CAFile, "ca-file", "", "PEM file of certificate authorities to trust instead of the system's")
 	fs.StringVar(&f.RootHints, "root-hints", "", "file with the name servers of another root, such as named.root")
 	fs.StringVar(&f.HelloName, "hello-name", "",
