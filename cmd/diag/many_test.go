@@ -121,8 +121,10 @@ func TestWait(t *testing.T) {
 		s = newSession(w)
 		s.failOn, s.color, s.timeout = "error", "auto", 100*time.Second
 		s.world.Resolvers = []string{"192.0.2.53"}
+		s.progress = true
 		err := s.wait(t.Context(), "example.com", "A", "192.0.2.99", 15*time.Second)
 		assert.ErrorContains(t, err, "example.com A is not there yet: there is 192.0.2.80")
+		assert.Contains(t, s.err.String(), "example.com A (there is 192.0.2.80 and nothing else): 15 s")
 	})
 }
 
@@ -137,6 +139,9 @@ func TestExplainCode(t *testing.T) {
 		assert.Contains(t, s.out.String()+s.err.String(), want)
 	}
 	s := newSession(nil)
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"explain", "spf.all.pass"}))
+	assert.Contains(t, s.out.String(), "✖ spf.all.pass\n", "the sign is that of the severity")
+	s = newSession(nil)
 	require.Equal(t, exitOK, s.run(t.Context(), []string{"explain", "spf.all.pass", "--json"}))
 	assert.Contains(t, s.out.String(), `"deliverability/score"`)
 }

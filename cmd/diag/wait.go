@@ -24,6 +24,8 @@ func (a *app) waitCommand() *cobra.Command {
 	every := 15 * time.Second
 	cmd := &cobra.Command{
 		Use: "wait NAME TYPE VALUE", Short: "Wait until all public resolvers, or the one of --resolver, have a record",
+		Long: "Wait until all public resolvers, or the one of --resolver, have a record.\n\n" +
+			"It gives up after --timeout, by default two hours; the exit code is then 3.",
 		Example: "  diag wait _dmarc.example.com TXT 'v=DMARC1; p=reject'\n  diag wait www.example.com A 192.0.2.80 --resolver 192.0.2.53",
 		Args:    takes(3, "wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +53,7 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 	if len(a.world.Resolvers) > 0 {
 		look = a.atResolver
 	}
-	progress := a.startProgress(name)
+	progress := a.startProgress(name + " " + kind)
 	defer progress.end()
 	for {
 		missing, err := look(ctx, name, kind, value)
@@ -64,7 +66,7 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 		case err != nil:
 			missing = explain(err)[0]
 		}
-		progress.waiting([]string{missing})
+		progress.waiting([]string{name + " " + kind + " (" + missing + ")"})
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s %s is not there yet: %s", name, kind, missing)

@@ -81,7 +81,7 @@ func (p *page) sign(m view.Mark) string {
 func (p *page) verdict(v *view.View) {
 	parts := []string{p.paint(bold, v.Subject), p.paint(dim, p.Title), Printable(outcome(v))}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return width(s) == 0 })
-	p.put(p.sign(v.Mark())+" ", "", plain, strings.Join(parts, "  "))
+	p.put(p.sign(cmp.Or(p.Sign, v.Mark()))+" ", "", plain, strings.Join(parts, "  "))
 	p.put("  ", v.Headline, bold)
 	if o := p.Options; o.Quiet || len(v.Steps) == 0 || v.Steps[0].Text != v.Sub { // else it follows at once
 		p.put("  ", v.Sub, plain)
