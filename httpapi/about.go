@@ -41,8 +41,7 @@ func Nearest(path string) (nearest Endpoint, ok bool) {
 	for _, ep := range endpoints {
 		all = append(all, pathWords(ep.Path)...)
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
+	all = slices.Compact(slices.Sorted(slices.Values(all)))
 	typed := pathWords(strings.TrimPrefix(strings.ToLower(path), Prefix))
 	for i, w := range typed {
 		typed[i] = cmp.Or(taglist.Nearest(w, all...), w)

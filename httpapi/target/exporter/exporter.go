@@ -75,19 +75,17 @@ func New(c Config) *Exporter {
 // Run examines domains until the context ends. A list that cannot be read is an error at the start; later the one
 // before stays in force.
 func (e *Exporter) Run(ctx context.Context) error {
-	err := e.load(ctx)
-	if err != nil {
+	if err := e.load(ctx); err != nil {
 		return err
 	}
 	defer e.runs.Wait()
-	ticker := time.NewTicker(reloadAfter)
-	defer ticker.Stop()
+	tick := time.Tick(reloadAfter)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-e.Reload:
-		case <-ticker.C:
+		case <-tick:
 		}
 		if err := e.load(ctx); err != nil {
 			e.Log.Warn("the list of targets stays as it was", "error", err)
@@ -118,9 +116,8 @@ func (e *Exporter) load(ctx context.Context) error {
 		s := old[t.Text]
 		delete(old, t.Text)
 		if s == nil {
-			s = &site{target: t}
 			ctx, stop := context.WithCancel(ctx)
-			s.stop = stop
+			s = &site{target: t, stop: stop}
 			due := e.Clock().Add(wait + time.Duration(rand.Float64()*float64(gap)))
 			e.runs.Go(func() { e.watch(ctx, s, due) })
 			wait += gap
@@ -135,9 +132,7 @@ func (e *Exporter) load(ctx context.Context) error {
 
 // parse reads a list of domains.
 func parse(text string) (list []target.Target, err error) {
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
+	for n, line := range strings.Split("\n"+text, "\n") { // counted from 1
 		line, _, _ = strings.Cut(line, "#")
 		name := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(line), "."))
 		if name == "" {
@@ -160,12 +155,10 @@ func parse(text string) (list []target.Target, err error) {
 // watch examines a domain again and again, until it leaves the list.
 func (e *Exporter) watch(ctx context.Context, s *site, due time.Time) {
 	for {
-		timer := time.NewTimer(due.Sub(e.Clock()))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-time.After(due.Sub(e.Clock())):
 		}
 		select {
 		case <-ctx.Done():
@@ -192,10 +185,10 @@ func (e *Exporter) next(name string) time.Time {
 // examine runs the checks of a domain, and keeps what they said.
 func (e *Exporter) examine(ctx context.Context, s *site) {
 	r, err := e.run(ctx, s)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return // it was broken off, which says nothing of the domain
-	}
-	if err != nil {
+	case err != nil:
 		e.Log.Warn("nothing could be learned", "target", s.target.Text, "error", err)
 	}
 	e.mu.Lock()

@@ -198,9 +198,7 @@ func ends(report any, now time.Time) (list []end) {
 	}
 	switch r := report.(type) {
 	case *registry.DomainReport:
-		if at := cmp.Or(r.Dates.ExpiresAt, r.Dates.RegistrarExpiresAt); !at.IsZero() {
-			add("registration", r.RegisteredDomain, time.Time{}, at)
-		}
+		add("registration", r.RegisteredDomain, time.Time{}, cmp.Or(r.Dates.ExpiresAt, r.Dates.RegistrarExpiresAt))
 	case *tlscert.Report:
 		served(r.Host, r.Port, &r.Certificate)
 	case *smtpcheck.Report:
@@ -210,9 +208,7 @@ func ends(report any, now time.Time) (list []end) {
 			}
 		}
 	case *bimi.LookupReport:
-		if c := r.Certificate; !c.NotAfter.IsZero() {
-			add("mark_certificate", r.Domain.String(), c.NotBefore, c.NotAfter)
-		}
+		add("mark_certificate", r.Domain.String(), r.Certificate.NotBefore, r.Certificate.NotAfter)
 	case *dnssec.Report:
 		var own dnssec.Zone // the last that the domain is in: behind it are those of aliases
 		for _, z := range r.Chain {
