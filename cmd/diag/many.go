@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -177,16 +178,12 @@ func (r *manyRun) one(ctx context.Context, line string, examine func(context.Con
 		r.suites = append(r.suites, junitSuiteOf(line, o.view, err, threshold))
 		return
 	}
-	if _, err := r.out.Write(text); err != nil && r.err == nil {
-		r.err = err
-	}
+	_, err = r.out.Write(text)
+	r.err = cmp.Or(r.err, err)
 }
 
 // write makes the line of a target: JSON, or the sign, the target and the outcome in short.
 func (r *manyRun) write(line string, o outcome, err error) []byte {
-	if r.formats.junit {
-		return nil
-	}
 	if r.formats.jsonl {
 		return jsonLine(line, o, err)
 	}

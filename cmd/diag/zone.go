@@ -75,9 +75,7 @@ func (z *zoned) note(root *cobra.Command, args []string) {
 	flags.AddFlagSet(root.Flags())
 	for i := commandWord(&flags, args); i >= 0; i = commandWord(&flags, args) {
 		if t, err := target.Parse(args[i]); err == nil && t.Kind == target.Domain {
-			if d, err := diag.ParseDomain(t.Text); err == nil {
-				z.domain = d.FQDN()
-			}
+			z.domain = diag.MustDomain(t.Text).FQDN()
 			return
 		}
 		args = args[i+1:]
@@ -226,8 +224,8 @@ func (a *app) places(v *view.View) []annotation {
 func lineOf(z *overlay.Zone, name string, f diag.Finding) (line int) {
 	family, _, _ := strings.Cut(string(f.Code), ".")
 	split := func(r rune) bool { return strings.ContainsRune(` :"“”`, r) }
-	about := strings.FieldsFunc(strings.TrimPrefix(f.Target, "include:"), split)
-	target := strings.ToLower(strings.Join(about[:min(len(about), 1)], "")) // of a host with its address or port, the host
+	about := append(strings.FieldsFunc(strings.TrimPrefix(f.Target, "include:"), split), "")
+	target := strings.ToLower(about[0]) // of a host with its address or port, the host
 	named := dns.CanonicalName(target)
 	where, known := recordOf[family]
 	for _, r := range z.Records {
@@ -272,17 +270,15 @@ func (a *app) writeAnnotations(list []annotation) error {
 	}
 	var b strings.Builder
 	for _, n := range list {
-		level := map[diag.Severity]string{diag.Info: "notice", diag.Warning: "warning"}
-		place := ""
+		place, title := "", n.finding.Title
 		if n.file != "" {
 			place = fmt.Sprintf("file=%s,line=%d,", inProperty.Replace(n.file), max(n.line, 1))
 		}
-		title := inProperty.Replace(n.finding.Title)
 		if n.finding.Code != "" {
-			title += " (" + inProperty.Replace(string(n.finding.Code)) + ")"
+			title += " (" + string(n.finding.Code) + ")"
 		}
-		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", cmp.Or(level[n.finding.Severity], "error"), place, title,
-			inMessage.Replace(message(n.finding)))
+		level := []string{"notice", "warning", "error", "error"}[n.finding.Severity]
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", level, place, inProperty.Replace(title), inMessage.Replace(message(n.finding)))
 	}
 	return a.writeOut([]byte(b.String()))
 }
@@ -304,9 +300,7 @@ func gitlab(list []annotation) []byte {
 		Severity    string         `json:"severity"`
 		Location    map[string]any `json:"location"`
 	}
-	severity := map[diag.Severity]string{
-		diag.Info: "info", diag.Warning: "minor", diag.Error: "major", diag.Critical: "critical",
-	}
+	severity := []string{"info", "minor", "major", "critical"} // in the order of ours
 	issues := []issue{}
 	seen := map[string]int{}
 	for _, n := range list {
