@@ -41,8 +41,9 @@ func TestSettings(t *testing.T) {
 		{"environment", map[string]string{"DIAG_DATA": ofEnv}, nil, ofEnv},
 		{"environment and file", map[string]string{"DIAG_DATA": ofEnv}, []string{"--config", config}, ofEnv},
 		{"all", map[string]string{"DIAG_DATA": ofEnv}, []string{"--config", config, "--data", ofFlag}, ofFlag},
-		{"of other programs", map[string]string{"DIAG_KEY": "svc_live_x", "DIAG_SERVICE_HOST": "10.0.0.1",
-			"DIAG_PORT": "tcp://10.0.0.1:80", "DIAG_PORT_80_TCP": "tcp://10.0.0.1:80", "DIAG_TEST_X": "1", "DIAGNOSE": "1"}, nil, "built-in"},
+		{"of other programs", map[string]string{"DIAG_KEY": "svc_live_x", "DIAG_SERVER": "https://diag.example",
+			"DIAG_SERVICE_HOST": "10.0.0.1", "DIAG_PORT": "tcp://10.0.0.1:80", "DIAG_PORT_80_TCP": "tcp://10.0.0.1:80",
+			"DIAG_TEST_X": "1", "DIAGNOSE": "1"}, nil, "built-in"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for name, value := range test.env {
