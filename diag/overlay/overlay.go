@@ -158,7 +158,6 @@ func (w *walk) unknown(ctx context.Context, name string, z *Zone) bool {
 	return err != nil || m == nil || m.Rcode != dns.RcodeSuccess
 }
 
-// ask puts a question to the world.
 func (w *walk) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg, error) {
 	q := w.query
 	if len(w.reply.Answer) > 0 || qtype != q.Question[0].Qtype || name != dns.CanonicalName(q.Question[0].Name) {

@@ -113,7 +113,6 @@ func (z *Zone) warn(line int, format string, args ...any) {
 // firstOrigin finds the first $ORIGIN with an absolute name.
 var firstOrigin = regexp.MustCompile(`(?mi)^\$ORIGIN[ \t]+(\S+\.)[ \t]*(?:;.*)?$`)
 
-// named finds the name of the zone.
 func (z *Zone) named(text, base string) string {
 	for _, r := range z.Records {
 		if r.RR.Header().Rrtype == dns.TypeSOA {

@@ -43,9 +43,7 @@ func (v *View) Draw(d Drawing) {
 func (d *Drawing) Row(cells ...string) *Row { return d.add(0, None, cells) }
 
 // Marked adds a row with a mark and a note.
-func (d *Drawing) Marked(m Mark, note string, cells ...string) {
-	d.add(0, m, cells).Note = note
-}
+func (d *Drawing) Marked(m Mark, note string, cells ...string) { d.Node(0, m, note, cells...) }
 
 // Node adds a row of a tree.
 func (d *Drawing) Node(depth int, m Mark, note string, cells ...string) {

@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -44,11 +45,7 @@ func bounded(d *view.Drawing) (*view.Drawing, int) {
 
 // clipped are the first cells, none longer than a grid can show.
 func clipped(cells []string) []string {
-	cells = slices.Clone(cells[:min(len(cells), maxCells)])
-	for i, c := range cells {
-		cells[i] = head(c, maxColumns)
-	}
-	return cells
+	return diag.Map(cells[:min(len(cells), maxCells)], func(c string) string { return head(c, maxColumns) })
 }
 
 // columns is how many cells the longest row has.

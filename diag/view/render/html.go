@@ -72,7 +72,6 @@ func write(w io.Writer, name string, v *view.View, o HTMLOptions) error {
 	return err
 }
 
-// section is what the template is executed with.
 type section struct {
 	HTMLOptions
 	*view.View

@@ -34,7 +34,6 @@ func Markdown(w io.Writer, v *view.View, title string) error {
 	return err
 }
 
-// document is a Markdown text in the making.
 type document struct{ strings.Builder }
 
 // block adds a block, unless it is empty.
@@ -101,10 +100,7 @@ func (m *document) table(d *view.Drawing) {
 		if note != "" {
 			line[most-1] = note
 		}
-		for i, c := range line {
-			line[i] = prose(c)
-		}
-		return tableRow(append([]string{mark}, line...)...)
+		return tableRow(append([]string{mark}, diag.Map(line, prose)...)...)
 	}
 	lines := []string{full("", d.Columns, ""), "|" + strings.Repeat("---|", most+1)}
 	for _, r := range d.Rows {

@@ -9,7 +9,6 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// page is a screen in the making.
 type page struct {
 	strings.Builder
 	Options

@@ -72,7 +72,6 @@ func SVG(w io.Writer, d *view.Drawing, o SVGOptions) error {
 	return err
 }
 
-// picture is an SVG in the making.
 type picture struct {
 	strings.Builder
 	*view.Drawing
@@ -173,7 +172,6 @@ func (p *picture) row(cells []string, indent int, class string) {
 	p.y = bottom
 }
 
-// texts writes lines below each other.
 func (p *picture) texts(x int, lines []string, class string) {
 	for _, line := range lines {
 		p.text(svgPad+x, p.y, line, class)
