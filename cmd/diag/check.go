@@ -324,7 +324,6 @@ func (a *app) printShort(report any) error {
 	return a.writeOut([]byte(b.String()))
 }
 
-// ask runs the operation.
 func (a *app) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 	if a.server != "" {
 		return a.askServer(ctx, ep, body)

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manual writes the pages of the manual.
 func manual(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",

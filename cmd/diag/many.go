@@ -92,7 +92,6 @@ func (a *app) many(ctx context.Context, examine func(ctx context.Context, line s
 	return r.end(errors.Join(scanner.Err(), ctx.Err()))
 }
 
-// list opens the file of targets.
 func (a *app) list() (io.ReadCloser, error) {
 	if a.batch.file == "-" {
 		return io.NopCloser(a.stdin), nil
@@ -140,7 +139,6 @@ func (a *app) ledger() (io.Writer, map[string]bool, error) {
 	return f, done, err
 }
 
-// manyRun is a run over many targets.
 type manyRun struct {
 	*app
 	out io.Writer

@@ -19,7 +19,6 @@ import (
 // waitTime is how long diag wait waits, unless --timeout says otherwise: longer than most records are kept.
 const waitTime = 2 * time.Hour
 
-// waitCommand waits until a record is there.
 func (a *app) waitCommand() *cobra.Command {
 	every := 15 * time.Second
 	cmd := &cobra.Command{
@@ -131,7 +130,6 @@ func recordData(kind, data string) string {
 	return strings.ToLower(strings.TrimPrefix(rr.String(), rr.Header().String()))
 }
 
-// askFor runs an endpoint, and returns its report.
 func askFor[R any](ctx context.Context, a *app, name string, fields map[string]any) (*R, error) {
 	body, err := json.Marshal(fields)
 	if err != nil {

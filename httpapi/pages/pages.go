@@ -133,7 +133,6 @@ func (s *site) moved(at string) string {
 	return ""
 }
 
-// An operation is a row of the table of endpoints.
 type operation struct{ httpapi.Endpoint }
 
 // Page is the path of the operation's page, without the braces around names of parameters.

@@ -78,7 +78,6 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 	return whole.Bytes(), err
 }
 
-// functions are those of the templates, on a document.
 func functions(doc map[string]any) template.FuncMap {
 	return template.FuncMap{
 		"component": func(ref string) any { // what a reference leads to

@@ -130,7 +130,6 @@ func (e *Exporter) load(ctx context.Context) error {
 	return nil
 }
 
-// parse reads a list of domains.
 func parse(text string) (list []target.Target, err error) {
 	for n, line := range strings.Split("\n"+text, "\n") { // counted from 1
 		line, _, _ = strings.Cut(line, "#")

@@ -86,7 +86,6 @@ func (e *Exporter) write(p page, only string) bool {
 	return true
 }
 
-// write writes the metrics of a domain.
 func (r *result) write(add func(metric string, value float64, labels ...string)) {
 	add("diag_runs_total", float64(r.runs))
 	add("diag_runs_failed_total", float64(r.failures))
@@ -110,7 +109,6 @@ func (r *result) write(add func(metric string, value float64, labels ...string))
 	}
 }
 
-// write writes the metrics of a check.
 func (k *kept) write(add func(metric string, value float64, labels ...string)) {
 	add("diag_check_known", flag(k.known))
 	if k.learned.IsZero() {
