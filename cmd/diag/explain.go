@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,22 +24,17 @@ type toldRule struct {
 
 // allRules lists the rules of all checks, each once, by code.
 func allRules() []toldRule {
-	byCode := map[diag.Code]int{}
-	var list []toldRule
+	byCode := map[diag.Code]*toldRule{}
 	for _, ep := range httpapi.Endpoints() {
 		for _, r := range ep.Rules() {
-			i, known := byCode[r.Code]
-			if !known {
-				i, byCode[r.Code] = len(list), len(list)
-				list = append(list, toldRule{RuleInfo: r})
+			told := cmp.Or(byCode[r.Code], &toldRule{RuleInfo: r})
+			if !slices.Contains(told.Operations, ep.Name()) {
+				told.Operations = append(told.Operations, ep.Name())
 			}
-			if !slices.Contains(list[i].Operations, ep.Name()) {
-				list[i].Operations = append(list[i].Operations, ep.Name())
-			}
+			byCode[r.Code] = told
 		}
 	}
-	slices.SortFunc(list, func(a, b toldRule) int { return cmp.Compare(a.Code, b.Code) })
-	return list
+	return diag.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) toldRule { return *byCode[code] })
 }
 
 // explainCommand says what a code of a finding means.
@@ -112,8 +108,7 @@ func nearestCode(code string, all []toldRule) string {
 				words = append(words, own[i])
 			}
 		}
-		slices.Sort(words)
-		words = slices.Compact(words)
+		words = slices.Compact(slices.Sorted(slices.Values(words)))
 		if slices.Contains(words, part) {
 			continue
 		}

@@ -101,14 +101,13 @@ func (a *app) atResolver(ctx context.Context, name, kind, value string) (missing
 	if err != nil {
 		return "", err
 	}
-	want := recordData(kind, value)
 	var have []string
 	for _, r := range report.Answers {
 		if r.Type == kind {
 			have = append(have, recordData(kind, r.Data))
 		}
 	}
-	if slices.Contains(have, want) {
+	if slices.Contains(have, recordData(kind, value)) {
 		return "", nil
 	}
 	return "there is " + diag.Series(append(have, "nothing else"), 3), nil
