@@ -313,13 +313,18 @@ func errHostedHere(ep httpapi.Endpoint) error {
 
 // printShort prints the data of the records alone, as dig +short does.
 func (a *app) printShort(report any) error {
-	r, ok := report.(*resolve.Report)
-	if !ok {
-		return usagef("--short: is for resolve")
-	}
 	var b strings.Builder
-	for _, record := range r.Answers {
-		fmt.Fprintln(&b, printable(record.Data))
+	switch r := report.(type) {
+	case *resolve.Report:
+		for _, record := range r.Answers {
+			fmt.Fprintln(&b, printable(record.Data))
+		}
+	case *resolve.ReverseReport:
+		for _, name := range r.Hostnames {
+			fmt.Fprintln(&b, printable(name))
+		}
+	default:
+		return usagef("--short: is for resolve and ip/nslookup")
 	}
 	return a.writeOut([]byte(b.String()))
 }

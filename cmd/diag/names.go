@@ -54,6 +54,9 @@ var byContent = map[string]struct{ record, address string }{
 
 // named replaces short names of checks by their paths, and what dig takes by what resolve takes.
 func named(global *pflag.FlagSet, args []string) []string {
+	if x := slices.Index(args, "-x"); x >= 0 && x+1 < len(args) && commandWord(global, args[:x]) < 0 {
+		return append(args[:x:x], digged(args[x:])...)
+	}
 	i := commandWord(global, args)
 	if i < 0 {
 		return args
@@ -84,7 +87,7 @@ func named(global *pflag.FlagSet, args []string) []string {
 		return append(before, digged(rest)...)
 	case name != "":
 		return append(append(before, name), rest...)
-	case recordType(word), strings.HasPrefix(word, "@"), word == "-x":
+	case recordType(word), strings.HasPrefix(word, "@"):
 		return append(before, digged(args[i:])...)
 	}
 	if t, err := target.Parse(args[i]); err == nil && t.Kind == target.Domain && slices.ContainsFunc(rest, digs) {

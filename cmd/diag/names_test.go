@@ -21,6 +21,7 @@ func TestNames(t *testing.T) {
 		"spf example.com":                   "spf/lookup example.com",
 		"spf v=spf1":                        "spf/validate v=spf1",
 		"help spf":                          "spf/lookup --help",
+		"-x 192.0.2.1 --short":              "ip/nslookup 192.0.2.1 --short",
 		"mx example.com":                    "resolve example.com MX",
 		"MX example.com @9.9.9.9 --short":   "resolve example.com MX --resolver=9.9.9.9 --short",
 		"example.com mx":                    "resolve example.com MX",
@@ -91,4 +92,13 @@ func TestSVGTitle(t *testing.T) {
 	s := newSession(testWorld(t))
 	s.run(t.Context(), []string{"broken.example", "--no-smtp", "--svg"})
 	assert.Contains(t, s.out.String(), `<title id="t">broken.example: `)
+}
+
+// The short answer about an address is its host names.
+func TestShortReverse(t *testing.T) {
+	w := testWorld(t)
+	w.Zone(`77.2.0.192.in-addr.arpa. PTR host.example.com.`)
+	s := newSession(w)
+	assert.Equal(t, exitOK, s.run(t.Context(), []string{"-x", "192.0.2.77", "--short"}), "%s", &s.err)
+	assert.Equal(t, "host.example.com\n", s.out.String())
 }

@@ -50,7 +50,7 @@ func (z *zoned) add(root *cobra.Command) {
 func (z *zoned) check(a *app) error {
 	switch {
 	case (z.files != nil || z.servers != nil) && a.server != "":
-		return usagef("--zone and --ns are examined here, not with --server")
+		return usagef("--zone and --ns are examined here: not with --server, nor with $DIAG_SERVER")
 	case z.ds != nil && z.servers == nil:
 		return usagef("--ds needs --ns")
 	case z.annotate != "" && z.annotate != "github" && z.annotate != "gitlab":
