@@ -267,3 +267,10 @@ func TestRefusals(t *testing.T) {
 	_, err := Decode(ended, nil, Request{Image: asPNG(t, drawn(t, link, 300))})
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// What cannot be read has no size to be named by.
+func TestSubjectOfNoImage(t *testing.T) {
+	r, err := Decode(t.Context(), nil, Request{Image: []byte("no image")})
+	require.NoError(t, err)
+	assert.Equal(t, "image", r.View().Subject)
+}

@@ -12,7 +12,10 @@ import (
 // View is what a person sees of the report: what the codes say.
 func (r *Report) View() *view.View {
 	i := r.Image
-	subject := fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)
+	subject := "image"
+	if i.Width > 0 {
+		subject = fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)
+	}
 	v := view.OfText(strings.TrimSpace(subject), r.Text, r.Findings)
 	v.Partial = r.Partial
 	if len(r.Codes) == 1 {
