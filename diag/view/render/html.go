@@ -119,14 +119,9 @@ func (s *section) Located(f diag.Finding) []string {
 }
 
 // anchor is a code as an id: the characters of codes alone.
-func anchor(code diag.Code) string {
-	return strings.Map(func(r rune) rune {
-		if r == '.' || r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '_'
-	}, string(code))
-}
+func anchor(code diag.Code) string { return notInCodes().ReplaceAllString(string(code), "_") }
+
+var notInCodes = diag.Regexp(`[^-._0-9a-z]`)
 
 // shortCell is how long a cell may be for its words not to be broken, and to stay in one line but on small screens.
 const shortCell = 26

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/rivo/uniseg"
 )
 
@@ -167,14 +168,7 @@ var inASCII = strings.NewReplacer("…", "...", "–", "-", "—", "-", "·", "-
 
 // ascii writes what has no ASCII as its code point.
 func ascii(text string) string {
-	text = inASCII.Replace(text)
-	var b strings.Builder
-	for _, r := range text {
-		if r > unicode.MaxASCII {
-			fmt.Fprintf(&b, "\\u%04x", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	return notASCII().ReplaceAllStringFunc(inASCII.Replace(text), func(r string) string { return fmt.Sprintf("\\u%04x", []rune(r)[0]) })
 }
+
+var notASCII = diag.Regexp(`[^\x00-\x7f]`)
