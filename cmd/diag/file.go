@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 )
 
@@ -33,18 +33,14 @@ func fileOf(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
 	return httpapi.Param{}, false
 }
 
-// pemBegin begins a PEM text (RFC 7468 section 2).
-const pemBegin = "-----BEGIN "
-
 // pasted lets the text of a PEM file be an argument, though it begins as a flag does.
 func pasted(args []string) []string {
-	args = slices.Clone(args)
-	for i, arg := range args {
-		if strings.HasPrefix(arg, pemBegin) {
-			args[i] = "\n" + arg
+	return diag.Map(args, func(arg string) string {
+		if strings.HasPrefix(arg, "-----BEGIN ") { // RFC 7468 section 2
+			return "\n" + arg
 		}
-	}
-	return args
+		return arg
+	})
 }
 
 // argument puts an argument into its field: "-" and the name of a file into the field of its group for files, if it

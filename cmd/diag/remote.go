@@ -55,10 +55,10 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		return nil, fmt.Errorf("%s answered %s", a.server, resp.Status)
 	}
-	if len(p.Details.Fields) > 0 {
+	switch {
+	case len(p.Details.Fields) > 0:
 		return nil, &httpapi.ViolationsError{Violations: p.Details.Fields}
-	}
-	if p.Code == httpapi.InvalidRequest {
+	case p.Code == httpapi.InvalidRequest:
 		return nil, usageError{refused(p)}
 	}
 	return nil, refused(p)
