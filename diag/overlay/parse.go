@@ -119,7 +119,8 @@ func (z *Zone) named(text, base string) string {
 			return r.RR.Header().Name
 		}
 	}
-	if m := firstOrigin.FindStringSubmatch(text); m != nil && (base == "" || !dns.IsSubDomain(base, dns.CanonicalName(m[1]))) {
+	m := firstOrigin.FindStringSubmatch(text)
+	if m != nil && (base == "" || !dns.IsSubDomain(base, dns.CanonicalName(m[1]))) {
 		return dns.CanonicalName(m[1])
 	}
 	return base

@@ -42,7 +42,7 @@ func (z *Zone) build() {
 		h := r.RR.Header()
 		for name := h.Name; ; name = parent(name) {
 			if z.nodes[name] == nil {
-				z.nodes[name] = node{} // above the record an empty non-terminal (RFC 4592 section 2.2.2), or one that gets records yet
+				z.nodes[name] = node{} // above the record an empty non-terminal (RFC 4592 section 2.2.2), so far
 			}
 			if name == z.Name {
 				break

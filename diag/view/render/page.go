@@ -168,7 +168,8 @@ var inASCII = strings.NewReplacer("…", "...", "–", "-", "—", "-", "·", "-
 
 // ascii writes what has no ASCII as its code point.
 func ascii(text string) string {
-	return notASCII().ReplaceAllStringFunc(inASCII.Replace(text), func(r string) string { return fmt.Sprintf("\\u%04x", []rune(r)[0]) })
+	code := func(char string) string { return fmt.Sprintf("\\u%04x", []rune(char)[0]) }
+	return notASCII().ReplaceAllStringFunc(inASCII.Replace(text), code)
 }
 
 var notASCII = diag.Regexp(`[^\x00-\x7f]`)

@@ -76,7 +76,7 @@ func (r result) after(w *target.Whole, err error, began, now time.Time) result {
 			switch {
 			case i >= 0:
 				learned[i] = learned[i].since(was)
-			case was.of == p.Name && (p.View == nil || p.View.Partial): // a part that was not found, of what was not found in whole
+			case was.of == p.Name && (p.View == nil || p.View.Partial): // a part not found, of what is not whole
 				learned = append(learned, was)
 			}
 		}
