@@ -26,18 +26,16 @@ func (a *app) diffCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			old, err := readRun(args[0])
-			if err != nil {
+			var runs [2]keptRun
+			for i, name := range args {
+				if runs[i], err = readRun(name); err != nil {
+					return err
+				}
+			}
+			if err := comparable(runs[0], runs[1]); err != nil {
 				return err
 			}
-			now, err := readRun(args[1])
-			if err != nil {
-				return err
-			}
-			if err := comparable(old, now); err != nil {
-				return err
-			}
-			changes := compare(old, now)
+			changes := compare(runs[0], runs[1])
 			for _, c := range changes {
 				if c.grave >= int(threshold) {
 					a.code = exitFinding
@@ -118,8 +116,7 @@ func comparable(old, now keptRun) error {
 	if len(old) == 0 || len(now) == 0 {
 		return nil // nothing was learned
 	}
-	one := slices.Sorted(maps.Keys(old))[0]
-	other := slices.Sorted(maps.Keys(now))[0]
+	one, other := slices.Sorted(maps.Keys(old))[0], slices.Sorted(maps.Keys(now))[0]
 	return usagef("the runs have nothing in common: one is of %s, the other of %s", one, other)
 }
 

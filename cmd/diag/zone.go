@@ -277,8 +277,8 @@ func (a *app) writeAnnotations(list []annotation) error {
 		if n.finding.Code != "" {
 			title += " (" + string(n.finding.Code) + ")"
 		}
-		level := []string{"notice", "warning", "error", "error"}[n.finding.Severity]
-		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", level, place, inProperty.Replace(title), inMessage.Replace(message(n.finding)))
+		level, text := []string{"notice", "warning", "error", "error"}[n.finding.Severity], message(n.finding)
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", level, place, inProperty.Replace(title), inMessage.Replace(text))
 	}
 	return a.writeOut([]byte(b.String()))
 }
