@@ -1,11 +1,11 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
@@ -39,11 +39,8 @@ func textView(report any) *view.View {
 		if e := r.Error; e != (textutil.YAMLError{}) {
 			return notValid("YAML", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
-		done := "valid YAML" + nested(r.RootType, r.Depth)
-		if r.DocumentsCount != 1 {
-			done += ", " + diag.Count(r.DocumentsCount, "document")
-		}
-		return converted(done, r.Result, r.InputBytes, r.Findings)
+		documents := view.If(r.DocumentsCount != 1, ", "+diag.Count(r.DocumentsCount, "document"))
+		return converted("valid YAML"+nested(r.RootType, r.Depth)+documents, r.Result, r.InputBytes, r.Findings)
 	case *textutil.StatsReport:
 		return statsView(r)
 	case *textutil.HashReport:
@@ -58,10 +55,7 @@ func textView(report any) *view.View {
 
 // nested says how deep a value is, or what it is if that is flat.
 func nested(root textutil.RootType, depth int) string {
-	if depth == 0 {
-		return ": " + string(root)
-	}
-	return fmt.Sprintf(", %s deep", diag.Count(depth, "level"))
+	return cmp.Or(view.If(depth == 0, ": "+string(root)), ", "+diag.Count(depth, "level")+" deep")
 }
 
 // converted is the view of a text in another form: the result itself if it is a line.
@@ -101,60 +95,48 @@ func decodedView(kind string, fault textutil.DecodeFault, result *string, hex st
 }
 
 func slugView(r *textutil.SlugReport) *view.View {
-	done := "slug of " + diag.Count(utf8.RuneCountInString(r.Result), "character")
-	switch {
-	case r.Reason != "":
-		done = "nothing left: " + strings.ReplaceAll(string(r.Reason), "_", " ")
-	case r.Truncated:
-		done += ", cut off"
-	}
+	done := "slug of " + diag.Count(utf8.RuneCountInString(r.Result), "character") + view.If(r.Truncated, ", cut off")
+	done = cmp.Or(view.If(r.Reason != "", "nothing left: "+view.Words(r.Reason)), done)
 	return converted(done, &r.Result, r.InputBytes, r.Findings)
 }
 
 func statsView(r *textutil.StatsReport) *view.View {
-	words := diag.Count(r.Words, "word")
-	v := view.Answer("", fmt.Sprintf("%s, %s", words, diag.Count(r.Graphemes, "character")))
+	v := view.Answer("", diag.Count(r.Words, "word")+", "+diag.Count(r.Graphemes, "character"))
 	v.Fact("characters", fmt.Sprintf("%d, %d without spaces", r.Characters, r.CharactersWithoutSpaces))
 	v.Fact("bytes", fmt.Sprintf("%d in UTF-8, %d units in UTF-16", r.Bytes, r.UTF16Units))
 	v.Fact("words", fmt.Sprintf("%d different, average length %g", r.UniqueWords, r.AverageWordLength))
 	v.Fact("sentences", fmt.Sprintf("%d in %s", r.Sentences, diag.Count(r.Paragraphs, "paragraph")))
 	v.Fact("lines", fmt.Sprintf("%d, %d empty", r.Lines, r.EmptyLines))
 	v.Fact("longest", r.LongestWord)
-	v.Fact("to read", diag.Span(time.Duration(r.ReadingTimeSeconds)*time.Second))
+	v.Fact("to read", view.Seconds(r.ReadingTimeSeconds))
 	v.Judged(textFindings(r.Findings))
-	d := view.Drawing{Kind: view.Bars, Title: "Most frequent words"}
+	d := v.Rows(view.Bars, "Most frequent words")
 	for _, w := range r.TopWords {
 		d.Bar(int64(w.Count), view.None, w.Word, fmt.Sprint(w.Count))
 	}
-	v.Draw(d)
 	return v
 }
 
 func hashView(r *textutil.HashReport) *view.View {
-	kind := "digest"
-	if r.HMAC {
-		kind = "HMAC"
-	}
+	kind := cmp.Or(view.If(r.HMAC, "HMAC"), "digest")
 	v := view.Answer("", fmt.Sprintf("%s of %s", diag.Count(len(r.Hashes), kind), diag.Count(r.InputBytes, "byte")))
 	weak := diag.Map(r.Weak, func(a textutil.HashAlgorithm) string { return fmt.Sprintf("%s (%s)", a, r.Security[a]) })
 	v.Fact("weak", diag.Series(weak, len(weak)))
-	d := view.Drawing{Kind: view.Table, Title: "Digests"}
+	d := v.Rows(view.Table, "Digests")
 	for _, name := range slices.Sorted(maps.Keys(r.Hashes)) {
 		d.Row(string(name), r.Hashes[name])
 	}
-	v.Draw(d)
 	return v
 }
 
 func passwordView(r *textutil.PasswordReport) *view.View {
-	strength := strings.ReplaceAll(string(r.Strength), "_", " ")
-	v := view.Answer("", fmt.Sprintf("%s of %.0f bits: %s", diag.Count(r.Count, "password"), r.EntropyBits, strength))
+	v := view.Answer("", fmt.Sprintf("%s of %.0f bits: %s",
+		diag.Count(r.Count, "password"), r.EntropyBits, view.Words(r.Strength)))
 	v.Fact("drawn from", fmt.Sprintf("%d to choose from, %d times", r.AlphabetSize, r.Length))
-	d := view.Drawing{Kind: view.Table, Title: "Passwords"}
+	d := v.Rows(view.Table, "Passwords")
 	for _, p := range r.Passwords {
 		d.Row(p)
 	}
-	v.Draw(d)
 	return v
 }
 
@@ -174,7 +156,7 @@ func regexView(r *textutil.RegexReport) *view.View {
 	}
 	v.Judged(textFindings(r.Findings))
 	v.Advise()
-	d := view.Drawing{Kind: view.Table, Title: "Matches", Columns: []string{"bytes", "match", "groups"}}
+	d := v.Rows(view.Table, "Matches", "bytes", "match", "groups")
 	for _, m := range r.Matches {
 		var groups []string
 		for _, g := range m.Groups {
@@ -184,7 +166,6 @@ func regexView(r *textutil.RegexReport) *view.View {
 		}
 		d.Row(fmt.Sprintf("%d-%d", m.Start, m.End), diag.Clip(m.Value, maxShownMatch), strings.Join(groups, ", "))
 	}
-	v.Draw(d)
 	return v
 }
 

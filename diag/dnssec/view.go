@@ -3,7 +3,6 @@ package dnssec
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -12,59 +11,52 @@ import (
 
 // View is what a person sees of the report: whether the chain holds, and where it does not.
 func (r *Report) View() *view.View {
-	v := view.Of(r.Domain.String(), r.Judgement())
-	v.Optional, v.Partial = r.Status == diag.Insecure, r.Status == diag.Indeterminate
-	status := string(r.Status)
-	if r.Signed && r.Status == diag.Insecure {
-		status += ", though there are signatures"
-	}
-	v.Fact("status", status, "dnssec.ds", "dnssec.denial.optout")
+	v := view.Of(r.Domain.String(), r.Judgement(), r.Status == diag.Indeterminate)
+	v.Optional = r.Status == diag.Insecure
+	v.Fact("status", string(r.Status)+view.If(r.Signed && v.Optional, ", though there are signatures"),
+		"dnssec.ds", "dnssec.denial.optout")
 	if f := r.FirstFailure; f.Code != "" {
 		v.Fact("fails at", f.Zone+": "+f.Message, f.Code)
 	}
-	v.Fact("answer", r.Answer.text(r.Type.String()), "dnssec.answer")
+	a := r.Answer
+	v.Fact("answer", cmp.Or(view.If(a.Rcode == "", "not known"), fmt.Sprintf("%s %s, %s", r.Type, a.Rcode,
+		diag.Count(len(a.Records), "record"))+view.If(a.RRSIGValid, ", validly signed")), "dnssec.answer")
 	if n := len(r.Chain); n > 0 {
-		v.Fact("algorithm", r.Chain[n-1].algorithms(), "dnssec.algorithm", "dnssec.key", "dnssec.dnskey")
+		algorithms := diag.Map(r.Chain[n-1].Keys, func(k DNSKEY) string {
+			return fmt.Sprintf("%s, %d bits", k.AlgorithmName, k.KeySizeBits)
+		})
+		v.Fact("algorithm", diag.Series(view.Unique(algorithms), 3), "dnssec.algorithm", "dnssec.key", "dnssec.dnskey")
 		v.Fact("expires", r.Chain[n-1].due(), codeSigExpired, "dnssec.signature.urgent", "dnssec.signature.expiring")
 		v.Fact("denial", r.Chain[n-1].Denial.text(), "dnssec.nsec3", "dnssec.denial")
 	}
-	if r.Status == diag.Secure {
-		v.Brief = view.Join("secure", diag.Count(len(r.Chain), "zone")+" in the chain")
-	}
-	d := view.Drawing{Kind: view.Chain, Title: "Chain of trust", Columns: []string{"zone", "ds", "keys", "valid"}}
+	v.BriefIf(r.Status == diag.Secure, "secure", diag.Count(len(r.Chain), "zone")+" in the chain")
+	d := v.Rows(view.Chain, "Chain of trust", "zone", "ds", "keys", "valid")
 	for _, z := range r.Chain {
-		mark, note := z.stands()
 		ds := z.vouchers()
 		if z.Parent == "" && z.Zone == r.TrustAnchor.Zone {
 			ds = "anchor " + strings.Trim(fmt.Sprint(r.TrustAnchor.KeyTags), "[]")
 		}
-		d.Marked(mark, note, z.Zone, ds, z.tags(), z.signatures())
+		tags := diag.Map(z.Keys[:min(len(z.Keys), maxTags)], func(k DNSKEY) string {
+			return fmt.Sprintf("%s %d", k.Role, k.KeyTag) + view.If(k.Revoked, " revoked")
+		})
+		valid, n := view.Many(z.Signatures, func(s Signature) bool { return s.Valid }), len(z.Signatures)
+		d.Stands(cmp.Or(standings[z.Status], view.Standing{Mark: view.Unknown, Note: "not known"}), z.Zone, ds,
+			cmp.Or(strings.Join(tags, ", "), "none"), cmp.Or(view.If(n == 0, "none"), fmt.Sprintf("%d of %d", valid, n)))
 	}
-	v.Draw(d)
 	return v
 }
 
-// stands is how a zone stands, and in words where that is not secure.
-func (z *Zone) stands() (view.Mark, string) {
-	switch z.Status {
-	case diag.Secure:
-		return view.Good, ""
-	case diag.Insecure:
-		return view.Optional, "not signed"
-	case diag.Bogus:
-		return view.Critical, "broken here"
-	}
-	return view.Unknown, "not known"
+// standings are how a zone stands, and in words where that is not secure.
+var standings = map[diag.DNSSECStatus]view.Standing{
+	diag.Secure: {Mark: view.Good}, diag.Insecure: {Mark: view.Optional, Note: "not signed"},
+	diag.Bogus: {Mark: view.Critical, Note: "broken here"},
 }
 
 // vouchers are the DS records, with what does not fit.
 func (z *Zone) vouchers() string {
 	var list []string
 	for _, ds := range z.DS {
-		text := fmt.Sprint(ds.KeyTag)
-		if !ds.MatchesDNSKEY {
-			text += " without key"
-		}
+		text := fmt.Sprint(ds.KeyTag) + view.If(!ds.MatchesDNSKEY, " without key")
 		if len(list) == 0 || list[len(list)-1] != text { // one for each digest
 			list = append(list, text)
 		}
@@ -74,43 +66,6 @@ func (z *Zone) vouchers() string {
 
 // maxTags bounds the keys that a line names.
 const maxTags = 4
-
-func (z *Zone) tags() string {
-	var list []string
-	for _, k := range z.Keys {
-		text := fmt.Sprintf("%s %d", k.Role, k.KeyTag)
-		if k.Revoked {
-			text += " revoked"
-		}
-		list = append(list, text)
-	}
-	return cmp.Or(strings.Join(list[:min(len(list), maxTags)], ", "), "none")
-}
-
-// signatures says how many of them are right.
-func (z *Zone) signatures() string {
-	valid := 0
-	for _, s := range z.Signatures {
-		if s.Valid {
-			valid++
-		}
-	}
-	if len(z.Signatures) == 0 {
-		return "none"
-	}
-	return fmt.Sprintf("%d of %d", valid, len(z.Signatures))
-}
-
-// algorithms describes the keys.
-func (z *Zone) algorithms() string {
-	var list []string
-	for _, k := range z.Keys {
-		if text := fmt.Sprintf("%s, %d bits", k.AlgorithmName, k.KeySizeBits); !slices.Contains(list, text) {
-			list = append(list, text)
-		}
-	}
-	return diag.Series(list, 3)
-}
 
 // due is when the first signature of the zone expires.
 func (z *Zone) due() string {
@@ -127,29 +82,7 @@ func (z *Zone) due() string {
 }
 
 func (d Denial) text() string {
-	if d.Type == "" {
-		return ""
-	}
-	text := strings.ToUpper(string(d.Type))
-	if d.Type == NSEC3 {
-		text += ", " + diag.Count(d.Iterations, "iteration")
-	}
-	if d.OptOut {
-		text += ", opt-out"
-	}
-	if !d.Proven {
-		text += ", proves nothing"
-	}
-	return text
-}
-
-func (a *Answer) text(qtype string) string {
-	if a.Rcode == "" {
-		return "not known"
-	}
-	text := fmt.Sprintf("%s %s, %s", qtype, a.Rcode, diag.Count(len(a.Records), "record"))
-	if a.RRSIGValid {
-		text += ", validly signed"
-	}
-	return text
+	return view.If(d.Type != "", strings.ToUpper(string(d.Type))+
+		view.If(d.Type == NSEC3, ", "+diag.Count(d.Iterations, "iteration"))+
+		view.If(d.OptOut, ", opt-out")+view.If(!d.Proven, ", proves nothing"))
 }

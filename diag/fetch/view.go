@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -12,18 +13,15 @@ import (
 // maxShown bounds the URLs that a view shows, in bytes.
 const maxShown = 120
 
-// Chain draws a row for each request, and one for a last that got no answer.
-func Chain(hops []Hop, last string, failed Error) view.Drawing {
-	d := view.Drawing{Kind: view.Chain, Title: "Requests", Columns: []string{"URL", "answer", "time"}}
-	for i := range hops {
-		h, mark := &hops[i], view.None
-		switch {
-		case h.StatusCode >= http.StatusBadRequest:
-			mark = view.Error
-		case h.RedirectType == "" && h.StatusCode < http.StatusMultipleChoices:
-			mark = view.Good
-		}
-		d.Marked(mark, "", diag.Clip(h.URL, maxShown), h.answer(), fmt.Sprintf("%d ms", h.LatencyMS))
+// Draw draws a row for each request, and one for a last that got no answer.
+func Draw(v *view.View, hops []Hop, last string, failed Error) *view.Drawing {
+	d := v.Rows(view.Chain, "Requests", "URL", "answer", "time")
+	for _, h := range hops {
+		answer := fmt.Sprint(h.StatusCode) + view.If(h.RedirectType == MetaRefresh, " meta refresh") +
+			view.If(h.RedirectType == HeaderRefresh, " Refresh field")
+		d.Stands(cmp.Or(view.When(h.StatusCode >= http.StatusBadRequest, view.Error, ""),
+			view.When(h.RedirectType == "" && h.StatusCode < http.StatusMultipleChoices, view.Good, "")),
+			diag.Clip(h.URL, maxShown), answer, fmt.Sprintf("%d ms", h.LatencyMS))
 	}
 	n := len(d.Rows)
 	switch {
@@ -34,17 +32,6 @@ func Chain(hops []Hop, last string, failed Error) view.Drawing {
 		d.Marked(view.Error, failed.Message, diag.Clip(last, maxShown), "none", "")
 	}
 	return d
-}
-
-// answer is the status, and by what other means than that the hop leads on.
-func (h *Hop) answer() string {
-	switch h.RedirectType {
-	case MetaRefresh:
-		return fmt.Sprint(h.StatusCode, " meta refresh")
-	case HeaderRefresh:
-		return fmt.Sprint(h.StatusCode, " Refresh field")
-	}
-	return fmt.Sprint(h.StatusCode)
 }
 
 // Answer is the status in words and the protocol.

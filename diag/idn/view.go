@@ -1,6 +1,7 @@
 package idn
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
@@ -23,19 +24,13 @@ func (r *Report) View() *view.View {
 	v.Fact("ascii", r.ASCII, "idn.name", "idn.label")
 	v.Fact("unicode", r.Unicode)
 	v.Fact("length", fmt.Sprintf("%d of 253 bytes", r.LengthASCII), "idn.name.long")
-	d := view.Drawing{Kind: view.Table, Title: "Labels", Columns: []string{"ascii", "unicode", "scripts"}}
-	for _, l := range r.Labels {
-		mark, note := view.None, ""
-		switch {
-		case l.ConfusableWith != "":
-			mark, note = view.Warning, "looks like "+l.ConfusableWith
-		case l.MixedScript:
-			mark, note = view.Warning, "mixes scripts"
-		}
-		d.Marked(mark, note, l.ASCII, l.Unicode, diag.Series(l.Scripts, 4))
+	if !r.IsIDN && r.Valid {
+		return v
 	}
-	if r.IsIDN || !r.Valid {
-		v.Draw(d)
+	d := v.Rows(view.Table, "Labels", "ascii", "unicode", "scripts")
+	for _, l := range r.Labels {
+		d.Stands(cmp.Or(view.When(l.ConfusableWith != "", view.Warning, "looks like "+l.ConfusableWith),
+			view.When(l.MixedScript, view.Warning, "mixes scripts")), l.ASCII, l.Unicode, diag.Series(l.Scripts, 4))
 	}
 	return v
 }

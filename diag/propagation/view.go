@@ -15,39 +15,26 @@ const maxNamed = 4
 
 // View is what a person sees of the report: how many agree, who does not, and until when.
 func (r *Report) View() *view.View {
-	v := view.OfText(r.Name.String()+" "+r.Type.String(), r.Text, r.Findings)
-	v.Partial = r.Partial
+	v := view.OfText(r.Name.String()+" "+r.Type.String(), r.Text, r.Findings, r.Partial)
 	s := r.Summary
-	agree := fmt.Sprintf("%d of %s that answered", s.MatchCount, diag.Count(s.AnsweredCount, "resolver"))
-	v.Fact("agree", agree, "propagation.resolver.stale", "propagation.resolver.missing", "propagation.resolver.none",
-		"propagation.resolver.few")
-	if len(r.Expected) > 0 {
-		v.Fact("expected", diag.Series(r.Expected, maxNamed), "propagation.expected")
-	}
-	v.Fact("zone says", r.Authoritative.text(), "propagation.authority", "propagation.name", "propagation.records")
-	if r.Authoritative.TTL != nil {
-		v.Fact("ttl", diag.Span(time.Duration(*r.Authoritative.TTL)*time.Second))
+	agree := fmt.Sprintf("%d of %s", s.MatchCount, diag.Count(s.AnsweredCount, "resolver"))
+	v.Fact("agree", agree+" that answered", "propagation.resolver.stale", "propagation.resolver.missing",
+		"propagation.resolver.none", "propagation.resolver.few")
+	v.Fact("expected", diag.Series(r.Expected, maxNamed), "propagation.expected")
+	a := r.Authoritative
+	v.Fact("zone says", cmp.Or(view.If(!a.Found, "not known"), cmp.Or(diag.Series(a.Values, maxNamed), "no record")+
+		view.If(!a.Consistent, ", but not all of its servers")),
+		"propagation.authority", "propagation.name", "propagation.records")
+	if a.TTL != nil {
+		v.Fact("ttl", view.Seconds(*a.TTL))
 	}
 	v.Fact("until", r.until())
-	v.Brief = fmt.Sprintf("%d of %s agree", s.MatchCount, diag.Count(s.AnsweredCount, "resolver"))
-	d := view.Drawing{Kind: view.Table, Title: "Who returns what", Columns: []string{"answer", "resolvers", "who"}}
+	v.Brief = agree + " agree"
+	d := v.Rows(view.Table, "Who returns what", "answer", "resolvers", "who")
 	for _, g := range r.groups() {
 		d.Marked(g.mark, g.note, g.answer, fmt.Sprint(len(g.who)), diag.Series(g.who, maxNamed))
 	}
-	v.Draw(d)
 	return v
-}
-
-// text is what the servers of the zone say.
-func (a *Authoritative) text() string {
-	text := cmp.Or(diag.Series(a.Values, maxNamed), "no record")
-	switch {
-	case !a.Found:
-		return "not known"
-	case !a.Consistent:
-		return text + ", but not all of its servers"
-	}
-	return text
 }
 
 // until says when the last of the old copies runs out, as far as resolvers tell.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -16,7 +15,7 @@ const maxSaid = 3
 
 // View is what a person sees of the report: the answer first.
 func (r *Report) View() *view.View {
-	v := view.OfText(cmp.Or(r.NameUnicode, r.Name.String())+" "+r.Type.String(), r.Text, r.Findings)
+	v := view.OfText(cmp.Or(r.NameUnicode, r.Name.String())+" "+r.Type.String(), r.Text, r.Findings, false)
 	var answers []string
 	ttl := ""
 	for _, a := range r.Answers {
@@ -44,15 +43,20 @@ func (r *Report) View() *view.View {
 	if len(r.CNAMEChain) > 0 {
 		v.Fact("alias", strings.Join(append([]string{r.Name.String()}, r.CNAMEChain...), " → "), "resolve.cname")
 	}
-	v.Fact("status", r.Rcode+" · "+r.Flags.text(), "resolve.rcode", "resolve.reply")
-	v.Fact("server", r.Resolver.text(r.LatencyMS, r.TruncatedOverUDP))
+	f := r.Flags
+	flags := []string{view.If(f.AA, " aa"), view.If(f.TC, " tc"), view.If(f.RD, " rd"), view.If(f.RA, " ra"),
+		view.If(f.AD, " ad"), view.If(f.CD, " cd")}
+	v.Fact("status", r.Rcode+" · flags "+strings.TrimSpace(strings.Join(flags, "")), "resolve.rcode", "resolve.reply")
+	v.Fact("server", strings.TrimSpace(r.Resolver.Name+" "+r.Resolver.Address)+
+		view.If(r.Resolver.Transport != "", " over "+strings.ToUpper(string(r.Resolver.Transport)))+
+		view.If(r.TruncatedOverUDP, ", as the answer did not fit into UDP")+fmt.Sprintf(", %d ms", r.LatencyMS))
 	v.Fact("dnssec", string(r.DNSSEC), "resolve.dnssec")
-	v.Draw(r.drawing())
+	r.draw(v)
 	return v
 }
 
-// drawing is the way to the answer if that was asked for, else the answer where it is more than a line.
-func (r *Report) drawing() view.Drawing {
+// draw draws the way to the answer if that was asked for, else the answer where it is more than a line.
+func (r *Report) draw(v *view.View) {
 	if len(r.Trace) == 0 {
 		d := view.Drawing{Kind: view.Table, Title: "Answer", Columns: []string{"name", "ttl", "type", "data"}}
 		for _, a := range r.Answers {
@@ -60,27 +64,18 @@ func (r *Report) drawing() view.Drawing {
 				d.Row(a.Name, fmt.Sprint(a.TTL), a.Type, a.text())
 			}
 		}
-		if len(d.Rows) < 2 {
-			return view.Drawing{}
+		if len(d.Rows) > 1 {
+			v.Draw(d)
 		}
-		return d
+		return
 	}
-	d := view.Drawing{Kind: view.Chain, Title: "From the root to the answer"}
-	d.Columns = []string{"zone", "server", "reply", "ms"}
+	d := v.Rows(view.Chain, "From the root to the answer", "zone", "server", "reply", "ms")
 	for _, s := range r.Trace {
-		mark, reply := view.None, s.Rcode
-		switch {
-		case s.Error != "":
-			mark = view.Unknown
-		case len(s.Answers) > 0:
-			reply = diag.Count(len(s.Answers), "record")
-		case len(s.ReferralNS) > 0:
-			reply = "refers to " + diag.Series(s.ReferralNS, 1)
-		}
-		server := strings.TrimSpace(s.Server.Name + " " + s.Server.Address)
-		d.Marked(mark, s.Error, s.Zone, server, reply, fmt.Sprint(s.LatencyMS))
+		reply := cmp.Or(view.If(s.Error == "" && len(s.Answers) > 0, diag.Count(len(s.Answers), "record")),
+			view.If(s.Error == "" && len(s.ReferralNS) > 0, "refers to "+diag.Series(s.ReferralNS, 1)), s.Rcode)
+		d.Stands(view.When(s.Error != "", view.Unknown, s.Error), s.Zone,
+			strings.TrimSpace(s.Server.Name+" "+s.Server.Address), reply, fmt.Sprint(s.LatencyMS))
 	}
-	return d
 }
 
 // text is the data of the record; those of TXT as who reads them takes them, in one piece.
@@ -93,37 +88,12 @@ func (r DNSRecord) text() string {
 
 // lasts is a TTL as dig shows it, and for people.
 func lasts(ttl uint32) string {
-	return fmt.Sprintf("%d (%s)", ttl, diag.Span(time.Duration(ttl)*time.Second))
-}
-
-// text lists the flags that are set, by their names in dig.
-func (f Flags) text() string {
-	var set []string
-	for _, flag := range []struct {
-		name string
-		is   bool
-	}{{"aa", f.AA}, {"tc", f.TC}, {"rd", f.RD}, {"ra", f.RA}, {"ad", f.AD}, {"cd", f.CD}} {
-		if flag.is {
-			set = append(set, flag.name)
-		}
-	}
-	return "flags " + strings.Join(set, " ")
-}
-
-func (r Resolver) text(ms int64, truncated bool) string {
-	text := strings.TrimSpace(r.Name + " " + r.Address)
-	if r.Transport != "" {
-		text += " over " + strings.ToUpper(string(r.Transport))
-	}
-	if truncated {
-		text += ", as the answer did not fit into UDP"
-	}
-	return fmt.Sprintf("%s, %d ms", text, ms)
+	return fmt.Sprintf("%d (%s)", ttl, view.Seconds(ttl))
 }
 
 // View is what a person sees of the report.
 func (r *ReverseReport) View() *view.View {
-	v := view.OfText(r.IP.String(), r.Text, r.Findings)
+	v := view.OfText(r.IP.String(), r.Text, r.Findings, false)
 	v.Optional = len(r.Hostnames) == 0
 	v.Fact("host names", diag.Series(r.Hostnames, maxSaid), "reverse.hostname", "reverse.ptr.many")
 	if len(r.Hostnames) > 0 {
@@ -135,19 +105,15 @@ func (r *ReverseReport) View() *view.View {
 	}
 	v.Fact("ptr name", r.PTRName)
 	v.Fact("status", r.Rcode, "reverse.ptr.unanswered")
-	if len(r.Forward) > 1 || !r.ForwardConfirmed {
-		d := view.Drawing{Kind: view.Table, Title: "Addresses of the host names", Columns: []string{"host name", "addresses"}}
-		for _, f := range r.Forward {
-			mark, note := view.Good, "leads back"
-			switch {
-			case f.Rcode == "" || f.Rcode != "NOERROR" && f.Rcode != "NXDOMAIN":
-				mark, note = view.Unknown, cmp.Or(f.Rcode, "no answer")
-			case !f.Matches:
-				mark, note = view.Warning, "does not lead back"
-			}
-			d.Marked(mark, note, f.Hostname, cmp.Or(diag.Series(f.Addresses, maxSaid), "none"))
-		}
-		v.Draw(d)
+	if len(r.Forward) <= 1 && r.ForwardConfirmed {
+		return v
+	}
+	d := v.Rows(view.Table, "Addresses of the host names", "host name", "addresses")
+	for _, f := range r.Forward {
+		d.Stands(cmp.Or(
+			view.When(f.Rcode != "NOERROR" && f.Rcode != "NXDOMAIN", view.Unknown, cmp.Or(f.Rcode, "no answer")),
+			view.When(!f.Matches, view.Warning, "does not lead back"), view.Standing{Mark: view.Good, Note: "leads back"}),
+			f.Hostname, cmp.Or(diag.Series(f.Addresses, maxSaid), "none"))
 	}
 	return v
 }
@@ -159,8 +125,5 @@ func (r *ReverseReport) forward() string {
 			return fmt.Sprintf("confirmed: %s has %s", f.Hostname, r.IP)
 		}
 	}
-	if len(r.Forward) == 0 {
-		return "not verified"
-	}
-	return "not confirmed"
+	return cmp.Or(view.If(len(r.Forward) == 0, "not verified"), "not confirmed")
 }

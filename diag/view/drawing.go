@@ -21,6 +21,8 @@ type Drawing struct {
 	Columns []string `json:"columns,omitempty" doc:"headings of the cells; none where the title says enough"`
 	Rows    []Row    `json:"rows"`
 	Full    int64    `json:"full,omitempty" doc:"amount of a bar of full length; the largest of the rows if absent"`
+
+	of *View
 }
 
 // A Row is a node, a link, a line or a bar.
@@ -30,6 +32,25 @@ type Row struct {
 	Mark   Mark     `json:"mark,omitempty" doc:"how it stands"`
 	Note   string   `json:"note,omitempty" doc:"why it is marked, or what else is remarkable"`
 	Amount int64    `json:"amount,omitempty" doc:"length of the bar"`
+}
+
+// A Standing is how something stands, and why.
+type Standing struct {
+	Mark Mark
+	Note string
+}
+
+// When is the standing if so, and none if not. With cmp.Or it makes the first case that holds an expression.
+func When(is bool, m Mark, note string) Standing {
+	if is {
+		return Standing{m, note}
+	}
+	return Standing{}
+}
+
+// Rows begins a drawing. It is that of the view once it has a row.
+func (v *View) Rows(kind Kind, title string, columns ...string) *Drawing {
+	return &Drawing{Kind: kind, Title: title, Columns: columns, of: v}
 }
 
 // Draw sets the drawing, unless it has no rows.
@@ -45,6 +66,9 @@ func (d *Drawing) Row(cells ...string) *Row { return d.add(0, None, cells) }
 // Marked adds a row with a mark and a note.
 func (d *Drawing) Marked(m Mark, note string, cells ...string) { d.Node(0, m, note, cells...) }
 
+// Stands adds a row that stands so.
+func (d *Drawing) Stands(s Standing, cells ...string) { d.Marked(s.Mark, s.Note, cells...) }
+
 // Node adds a row of a tree.
 func (d *Drawing) Node(depth int, m Mark, note string, cells ...string) {
 	d.add(depth, m, cells).Note = note
@@ -56,6 +80,9 @@ func (d *Drawing) Bar(amount int64, m Mark, cells ...string) {
 }
 
 func (d *Drawing) add(depth int, m Mark, cells []string) *Row {
+	if d.of != nil {
+		d.of.Drawing = d
+	}
 	d.Rows = append(d.Rows, Row{Cells: cells, Depth: depth, Mark: m})
 	return &d.Rows[len(d.Rows)-1]
 }

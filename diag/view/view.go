@@ -13,10 +13,8 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -81,9 +79,10 @@ const (
 // MarkOf is the mark of a severity.
 func MarkOf(s diag.Severity) Mark { return Mark(s.String()) }
 
-// Of begins the view of a report with a verdict.
-func Of(subject string, j diag.Verdict) *View {
-	v := &View{Subject: subject, State: j.State, Score: j.Score, Headline: j.Headline, Sub: j.Sub, Brief: j.Headline, Passed: j.Passed}
+// Of begins the view of a report with a verdict. It is partial if something could not be learned.
+func Of(subject string, j diag.Verdict, partial bool) *View {
+	v := &View{Subject: subject, State: j.State, Score: j.Score, Headline: j.Headline, Sub: j.Sub, Brief: j.Headline,
+		Passed: j.Passed, Partial: partial}
 	v.Judged(j.Findings)
 	for _, r := range j.Recommendations {
 		s := v.severity(r.Code)
@@ -190,32 +189,30 @@ func (v *View) Mark() Mark {
 	return Good
 }
 
-// OfRecord begins the view of a report on one record of a domain.
-func OfRecord(l diag.RecordLookup, j diag.Verdict) *View {
-	v := Of(l.Domain.String(), j)
+// OfRecord begins the view of a report on one record of a domain. With the beginnings of records, values that begin so
+// belong at its name, and the record is the first fact.
+func OfRecord(l diag.RecordLookup, j diag.Verdict, partial bool, begins ...string) *View {
+	v := Of(l.Domain.String(), j, partial)
 	v.Record = l.Record
+	for _, begin := range begins {
+		v.PublishAt(begin, l.RecordName+".", "TXT")
+		v.Fact("record", l.Record)
+	}
 	return v
 }
 
 // OfText begins the view of a report that has findings, and no verdict but its words.
-func OfText(subject string, t diag.Text, findings []diag.Finding) *View {
+func OfText(subject string, t diag.Text, findings []diag.Finding, partial bool) *View {
 	v := Answer(subject, t.Headline)
-	v.Sub = t.Sub
+	v.Sub, v.Partial = t.Sub, partial
 	v.Judged(findings)
 	v.Advise()
 	return v
 }
 
-// Days says when something ends that ends in so many days.
-func Days(n int, end time.Time) string {
-	date := end.UTC().Format(time.DateOnly)
-	if n < 0 {
-		return fmt.Sprintf("%s ago (%s)", diag.Count(-n, "day"), date)
+// BriefIf sets the brief to the parts that are not empty, if so.
+func (v *View) BriefIf(is bool, parts ...string) {
+	if is {
+		v.Brief = Join(parts...)
 	}
-	return fmt.Sprintf("%s (%s)", diag.Count(n, "day"), date)
-}
-
-// Join puts the parts of a brief together that are not empty.
-func Join(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }

@@ -10,30 +10,27 @@ import (
 
 // View is what a person sees of the report.
 func (r *LookupReport) View() *view.View {
-	v := view.OfRecord(r.RecordLookup, r.Verdict)
-	v.Partial, v.Optional = r.Partial, r.State == diag.Missing
-	v.PublishAt("v=BIMI1", r.RecordName+".", "TXT")
-	v.Fact("record", r.Record)
-	if r.Inherited {
-		v.Fact("inherited", "from "+r.Location, "bimi.record.organizational")
-	}
+	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=BIMI1")
+	v.Optional = r.State == diag.Missing
+	v.Fact("inherited", view.If(r.Inherited, "from "+r.Location), "bimi.record.organizational")
 	if r.Declined {
 		v.Fact("logo", "the record declines BIMI", "bimi.record.declined")
 	} else if r.Found {
-		v.Fact("logo", r.logo(), "bimi.logo_file", "bimi.location")
+		v.Fact("logo", view.Join(r.LogoURL, view.If(r.Logo.URL != "", r.Logo.Facts.Text())),
+			"bimi.logo_file", "bimi.location")
 		v.Fact("certificate", r.certificate(), "bimi.certificate", "bimi.authority")
-		v.Fact("same logo", matching(r.LogoMatchesCertificate), "bimi.logo_file.mismatch")
+		v.Fact("same logo", view.Known(r.LogoMatchesCertificate,
+			"as in the certificate", "not the one in the certificate", ""), "bimi.logo_file.mismatch")
 	}
 	v.Fact("dmarc", r.DMARC.text(), "bimi.dmarc", "bimi.spf")
-	if !r.Declined && (r.State == diag.Valid || r.State == diag.Warned) {
-		v.Brief = view.Join("certificate: "+r.certificate(), r.DMARC.text())
-	}
+	v.BriefIf(!r.Declined && (r.State == diag.Valid || r.State == diag.Warned),
+		"certificate: "+r.certificate(), r.DMARC.text())
 	return v
 }
 
 // View is what a person sees of the report.
 func (r *ValidateReport) View() *view.View {
-	v := view.Of("BIMI record", r.Verdict)
+	v := view.Of("BIMI record", r.Verdict, false)
 	v.Record = r.Record
 	v.Fact("record", r.Record)
 	v.Fact("logo", r.LogoURL, "bimi.location")
@@ -43,14 +40,6 @@ func (r *ValidateReport) View() *view.View {
 	}
 	v.Fact("avatar", string(r.AvatarPreference), "bimi.avp")
 	return v
-}
-
-// logo is where the logo is, and what was found there.
-func (r *LookupReport) logo() string {
-	if r.Logo.URL == "" {
-		return r.LogoURL
-	}
-	return view.Join(r.LogoURL, r.Logo.Facts.Text())
 }
 
 // certificate is what the certificate says.
@@ -64,29 +53,9 @@ func (r *LookupReport) certificate() string {
 	return cmp.Or(r.CertificateURL, "none")
 }
 
-func matching(same *bool) string {
-	switch {
-	case same == nil:
-		return ""
-	case *same:
-		return "as in the certificate"
-	}
-	return "not the one in the certificate"
-}
-
 // text says whether the DMARC policy lets receivers show the logo.
 func (d *DMARC) text() string {
-	policy := ""
-	if d.Policy != "" {
-		policy = "p=" + string(d.Policy)
-	}
-	switch {
-	case d.Eligible == nil:
-		return view.Join(policy, "not known whether it suffices")
-	case d.Found != nil && !*d.Found:
-		return "no record"
-	case *d.Eligible:
-		return view.Join(policy, "strong enough")
-	}
-	return view.Join(policy, "too weak")
+	return cmp.Or(view.If(d.Eligible != nil, view.Known(d.Found, "", "no record", "")),
+		view.Join(view.If(d.Policy != "", "p="+string(d.Policy)),
+			view.Known(d.Eligible, "strong enough", "too weak", "not known whether it suffices")))
 }

@@ -15,7 +15,7 @@ func (s *Summary) Mark() view.Mark {
 	if s.State == diag.Unknown {
 		return view.Unknown
 	}
-	return view.Of("", diag.Verdict{State: s.State, Findings: s.Findings}).Mark()
+	return view.Of("", diag.Verdict{State: s.State, Findings: s.Findings}, false).Mark()
 }
 
 // Brief is the part in a line: what is wrong with it, or else its record if that is short.
@@ -27,8 +27,8 @@ func (s *Summary) Brief() string {
 }
 
 // ViewOf begins the view of a whole, and says where the values belong that its parts suggest.
-func ViewOf(subject string, d diag.Domain, j diag.Verdict) *view.View {
-	v := view.Of(subject, j)
+func ViewOf(subject string, d diag.Domain, j diag.Verdict, partial bool) *view.View {
+	v := view.Of(subject, j, partial)
 	for _, begin := range []string{"Fix first: ", "Next step: "} {
 		v.Brief = strings.TrimPrefix(v.Brief, begin)
 	}

@@ -1,6 +1,7 @@
 package dmarc
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,49 +12,36 @@ import (
 
 // View is what a person sees of the report.
 func (r *LookupReport) View() *view.View {
-	v := view.OfRecord(r.RecordLookup, r.Verdict)
-	v.Partial = r.Partial
-	v.PublishAt("v=DMARC1", r.RecordName+".", "TXT")
-	v.Fact("record", r.Record)
-	if r.Inherited {
-		v.Fact("inherited", "from "+r.Location)
-	}
+	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=DMARC1")
+	from := view.If(r.Inherited, "from "+r.Location)
+	v.Fact("inherited", from)
 	r.facts(v)
 	if list := r.Views; len(list) == 2 && list[0].applied() != list[1].applied() {
 		v.Fact("receivers", list[0].text()+"; "+list[1].text(), "dmarc.standards")
 	}
-	if r.Record != "" && (r.State == diag.Valid || r.State == diag.Warned) {
-		from := ""
-		if r.Inherited {
-			from = "from " + r.Location
-		}
-		v.Brief = view.Join(r.policy(), from, r.reports())
-	}
+	v.BriefIf(r.Record != "" && (r.State == diag.Valid || r.State == diag.Warned), r.policy(), from, r.reports())
 	for _, f := range v.Findings {
 		if f.Code == "dmarc.record.void" {
 			_, why, _ := strings.Cut(strings.TrimSuffix(f.Detail, "."), ". ") // which tags it has instead
 			v.Brief = view.Join("no policy", why)
 		}
 	}
-	d := view.Drawing{Kind: view.Table, Title: "Report addresses in other organizations"}
-	d.Columns = []string{"domain", "consent"}
+	d := v.Rows(view.Table, "Report addresses in other organizations", "domain", "consent")
 	for _, e := range r.ExternalDestinations {
-		mark, note := e.text()
-		d.Marked(mark, "", e.Domain, note)
+		d.Marked(view.Mark(view.Known(e.Authorized, string(view.Good), string(view.Warning), string(view.Unknown))), "",
+			e.Domain, view.Known(e.Authorized, cmp.Or(view.If(e.Wildcard, "for every domain"), "for this domain"),
+				"not given at "+e.RecordName, "not known"))
 	}
-	v.Draw(d)
 	return v
 }
 
 // View is what a person sees of the report.
 func (r *Analysis) View() *view.View {
-	v := view.Of("DMARC record", r.Verdict)
+	v := view.Of("DMARC record", r.Verdict, false)
 	v.Record = r.Record
 	v.Fact("record", r.Record)
 	r.facts(v)
-	if r.Valid {
-		v.Brief = view.Join(r.policy(), r.reports())
-	}
+	v.BriefIf(r.Valid, r.policy(), r.reports())
 	return v
 }
 
@@ -71,17 +59,12 @@ func (r *GenerateReport) View() *view.View {
 	if r.Analysis != nil {
 		r.Analysis.facts(v)
 	}
-	name := r.Name
-	if strings.Contains(name, ".") {
-		name += "."
-	}
+	name := r.Name + view.If(strings.Contains(r.Name, "."), ".")
 	var steps []view.Step
 	for _, s := range r.Rollout {
-		text := fmt.Sprintf("Publish p=%s. ", s.Policy)
-		if s.DurationDays > 0 {
-			text = fmt.Sprintf("Publish p=%s for at least %s. ", s.Policy, diag.Count(s.DurationDays, "day"))
-		}
-		steps = append(steps, view.Step{Text: text + s.Goal, Name: name, Type: r.Type, Value: s.Record})
+		text := fmt.Sprintf("Publish p=%s%s. %s", s.Policy,
+			view.If(s.DurationDays > 0, " for at least "+diag.Count(s.DurationDays, "day")), s.Goal)
+		steps = append(steps, view.Step{Text: text, Name: name, Type: r.Type, Value: s.Record})
 	}
 	for _, a := range r.ExternalAuthorizations {
 		steps = append(steps, view.Step{Text: "Have this published by the owner of the report address.",
@@ -102,65 +85,37 @@ func (d *Details) facts(v *view.View) {
 		below += ", nonexistent ones " + np
 	}
 	v.Fact("subdomains", below, "dmarc.subdomain")
-	to := addresses(d.AggregateURIs)
-	if to == "" {
-		to = "not asked for"
-	}
-	v.Fact("reports to", to, "dmarc.rua", "dmarc.uri", "dmarc.destination")
+	v.Fact("reports to", cmp.Or(addresses(d.AggregateURIs), "not asked for"),
+		"dmarc.rua", "dmarc.uri", "dmarc.destination")
 	v.Fact("failures to", addresses(d.FailureURIs))
-	v.Fact("alignment", view.Join(labelled("DKIM", d.DKIMAlignment), labelled("SPF", d.SPFAlignment)), "dmarc.alignment")
+	v.Fact("alignment", view.Join(view.If(d.DKIMAlignment != "", "DKIM "+string(d.DKIMAlignment)),
+		view.If(d.SPFAlignment != "", "SPF "+string(d.SPFAlignment))), "dmarc.alignment")
 }
 
 // policy is what the record asks for, and what becomes of it.
 func (d *Details) policy() string {
-	text := "p=" + string(d.Policy)
+	applied := d.Effective.Policy
 	if d.Policy == "" {
-		return "not valid, receivers assume " + string(d.Effective.Policy)
+		return "not valid, receivers assume " + string(applied)
 	}
+	text := "p=" + string(d.Policy)
 	if d.Percentage != nil && *d.Percentage < policy.DefaultPercentage {
 		text += fmt.Sprintf(" for %d%% of the mail", *d.Percentage)
 	}
-	switch {
-	case d.Testing:
-		text += ", only tested"
-	case d.Policy == policy.None:
-		text += ", no protection"
-	}
-	if e := d.Effective.Policy; e != "" && e != d.Policy {
-		text += ", applied: " + string(e)
-	}
-	return text
+	return text + cmp.Or(view.If(d.Testing, ", only tested"), view.If(d.Policy == policy.None, ", no protection")) +
+		view.If(applied != "" && applied != d.Policy, ", applied: "+string(applied))
 }
 
 // reports says to how many addresses reports go.
 func (d *Details) reports() string {
-	switch n := len(d.AggregateURIs); n {
-	case 0:
-		return "no reports"
-	case 1:
-		return "reports to 1 address"
-	default:
-		return fmt.Sprintf("reports to %d addresses", n)
-	}
+	n := len(d.AggregateURIs)
+	return cmp.Or(view.If(n == 0, "no reports"), fmt.Sprintf("reports to %d address%s", n, view.If(n > 1, "es")))
 }
 
 func addresses(uris []URI) string {
-	var list []string
-	for _, u := range uris {
-		text := u.Address
-		if !u.Valid {
-			text = u.URI + " (not valid)"
-		}
-		list = append(list, text)
-	}
-	return diag.Series(list, 4)
-}
-
-func labelled(name string, a policy.Alignment) string {
-	if a == "" {
-		return ""
-	}
-	return name + " " + string(a)
+	return diag.Series(diag.Map(uris, func(u URI) string {
+		return cmp.Or(view.If(u.Valid, u.Address), view.If(!u.Valid, u.URI+" (not valid)"))
+	}), 4)
 }
 
 // text says what receivers of the standard do.
@@ -169,24 +124,9 @@ func (w *View) text() string {
 }
 
 func (w *View) applied() string {
-	switch {
-	case !w.Usable:
+	if !w.Usable {
 		return "no policy"
-	case w.Percentage < policy.DefaultPercentage:
-		return fmt.Sprintf("%s for %d%%", w.AppliedPolicy, w.Percentage)
 	}
-	return string(w.AppliedPolicy)
-}
-
-// text says whether the destination takes reports.
-func (e *Destination) text() (view.Mark, string) {
-	switch {
-	case e.Authorized == nil:
-		return view.Unknown, "not known"
-	case !*e.Authorized:
-		return view.Warning, "not given at " + e.RecordName
-	case e.Wildcard:
-		return view.Good, "for every domain"
-	}
-	return view.Good, "for this domain"
+	return string(w.AppliedPolicy) +
+		view.If(w.Percentage < policy.DefaultPercentage, fmt.Sprintf(" for %d%%", w.Percentage))
 }

@@ -3,9 +3,7 @@ package header
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -13,7 +11,7 @@ import (
 
 // View is what a person sees of the report.
 func (r *AuditReport) View() *view.View {
-	v := view.Of(r.Message.title(), r.Verdict)
+	v := view.Of(r.Message.title(), r.Verdict, false)
 	r.sender(v)
 	r.recorded(v)
 	r.way(v)
@@ -22,8 +20,7 @@ func (r *AuditReport) View() *view.View {
 
 // View is what a person sees of the report: whether the message is authentic, and why.
 func (r *AnalyzeReport) View() *view.View {
-	v := view.Of(r.Message.title(), r.Verdict)
-	v.Partial = r.Live.Partial
+	v := view.Of(r.Message.title(), r.Verdict, r.Live.Partial)
 	authentic := cmp.Or(r.Conclusion.Authentic, notDecided)
 	v.Fact("authentic", strings.Replace(string(authentic), "unknown", "not known", 1), "header.live.undecided")
 	r.sender(v)
@@ -34,21 +31,17 @@ func (r *AnalyzeReport) View() *view.View {
 		return v
 	}
 	v.Fact("sent by", l.server(r.Conclusion.SendingIP), "header.live.ptr", "header.live.blocklisted", "header.live.hop")
-	if s := &l.SPF; s.Result != "" {
-		v.Fact("spf", outcomeText(string(s.Result), s.Domain, &s.Aligned), "header.live.spf", "header.spf")
+	if s := l.SPF; s.Result != "" {
+		v.Fact("spf", outcomeText(string(s.Result), s.Domain, s.Aligned), "header.live.spf", "header.spf")
 	}
-	var results []string
-	for _, s := range l.DKIM {
-		results = append(results, outcomeText(string(s.Result.Result), s.Domain, &s.Aligned))
-	}
+	results := diag.Map(l.DKIM, func(s DKIMResult) string {
+		return outcomeText(string(s.Result.Result), s.Domain, s.Aligned)
+	})
 	v.Fact("dkim", cmp.Or(diag.Series(results, maxTold), "not signed"), "header.live.dkim", "header.dkim")
-	dmarc := "not known"
-	if d := &l.DMARC; d.Result != "" {
-		if dmarc = string(d.Result); d.Policy != "" {
-			dmarc += fmt.Sprintf(", p=%s at %s", d.Policy, d.PolicyDomain)
-		}
-	}
-	v.Fact("dmarc", dmarc, "header.live.dmarc", "header.dmarc", "header.live.author")
+	d := l.DMARC
+	v.Fact("dmarc", cmp.Or(view.If(d.Result == "", "not known"), string(d.Result)+
+		view.If(d.Policy != "", fmt.Sprintf(", p=%s at %s", d.Policy, d.PolicyDomain))),
+		"header.live.dmarc", "header.dmarc", "header.live.author")
 	r.way(v)
 	return v
 }
@@ -84,40 +77,19 @@ func (f *Facts) recorded(v *view.View) {
 
 // creditedText describes the results that count, or says that there are none.
 func creditedText(list []AuthResult, aligned *bool) string {
-	var texts []string
-	for _, r := range list {
-		if !r.Credible {
-			continue
-		}
-		text := outcomeText(r.Result, r.Domain, nil)
-		if r.Policy != "" {
-			text += ", p=" + r.Policy
-		}
-		if !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
+	text := diag.Series(view.Unique(view.Each(list, func(r AuthResult) string {
+		return view.If(r.Credible, outcomeText(r.Result, r.Domain, true)+view.If(r.Policy != "", ", p="+r.Policy))
+	})), maxTold)
+	if text == "" {
+		return cmp.Or(view.If(len(list) > 0, "noted by others than the receiver only, which proves nothing"),
+			"not noted by the receiver")
 	}
-	text := diag.Series(texts, maxTold)
-	switch {
-	case text == "" && len(list) > 0:
-		return "noted by others than the receiver only, which proves nothing"
-	case text == "":
-		return "not noted by the receiver"
-	case aligned != nil && !*aligned && strings.HasPrefix(text, "pass"):
-		text += ": not for the domain in From"
-	}
-	return text
+	return text + view.If(strings.HasPrefix(text, "pass"), view.Known(aligned, "", ": not for the domain in From", ""))
 }
 
 // outcomeText is a result, for which domain, and whether that is the author's.
-func outcomeText(result, domain string, aligned *bool) string {
-	if domain != "" {
-		result += " for " + domain
-	}
-	if aligned != nil && !*aligned {
-		result += " (not the domain in From)"
-	}
-	return result
+func outcomeText(result, domain string, aligned bool) string {
+	return result + view.If(domain != "", " for "+domain) + view.If(!aligned, " (not the domain in From)")
 }
 
 // server is the address that delivered, with its name.
@@ -136,60 +108,37 @@ func (l *Live) server(ip string) string {
 
 // way adds the hops and what filters said.
 func (f *Facts) way(v *view.View) {
-	var filters []string
-	for _, s := range f.SpamVerdicts {
-		text := s.Vendor + " " + string(s.Verdict)
-		if !slices.Contains(filters, text) {
-			filters = append(filters, text)
-		}
-	}
-	v.Fact("filters", diag.Series(filters, 3), "header.spam")
+	filters := diag.Map(f.SpamVerdicts, func(s SpamVerdict) string { return s.Vendor + " " + string(s.Verdict) })
+	v.Fact("filters", diag.Series(view.Unique(filters), 3), "header.spam")
 	if len(f.Hops) == 0 {
 		return
 	}
 	text := diag.Count(len(f.Hops), "hop")
 	if f.TotalDelay != nil {
-		text += " in " + diag.Span(time.Duration(*f.TotalDelay)*time.Second)
+		text += " in " + view.Seconds(*f.TotalDelay)
 	}
 	v.Fact("way", text, "header.hop", "header.received")
-	d := view.Drawing{Kind: view.Chain, Title: "Way of the message", Columns: []string{"server", "after", "tls"}}
-	if first := f.Hops[0]; first.From != "" {
-		d.Row(first.client())
+	d := v.Rows(view.Chain, "Way of the message", "server", "after", "tls")
+	if h := f.Hops[0]; h.From != "" {
+		client := cmp.Or(h.RDNS, h.HELO, h.From)
+		d.Row(client + view.If(h.IP.IsValid() && !strings.Contains(client, h.IP.String()), " "+h.IP.String()))
 	}
 	for _, h := range f.Hops {
-		mark, note := h.stands()
-		d.Marked(mark, note, cmp.Or(h.By, "unknown server"), h.waited(), h.encryption())
+		d.Stands(h.stands(), cmp.Or(h.By, "unknown server"), h.waited(),
+			cmp.Or(h.TLSVersion, view.Known(h.TLS, "yes", "no", "not told")))
 	}
-	v.Draw(d)
 }
 
 // slowHop is from when on a delay is remarkable, in seconds.
 const slowHop = 300
 
 // stands is what is remarkable about a hop.
-func (h *Hop) stands() (view.Mark, string) {
-	note := ""
-	if h.Border {
-		note = "enters the receiver's side"
-	}
-	switch {
-	case h.Delay != nil && *h.Delay < 0:
-		return view.Warning, strings.TrimPrefix(note+"; a clock is wrong", "; ")
-	case h.Delay != nil && *h.Delay >= slowHop:
-		return view.Warning, strings.TrimPrefix(note+"; slow", "; ")
-	case h.TLS != nil && !*h.TLS && !h.PrivateIP:
-		return view.Warning, note
-	}
-	return view.None, note
-}
-
-// client is who handed the message over.
-func (h *Hop) client() string {
-	text := cmp.Or(h.RDNS, h.HELO, h.From)
-	if h.IP.IsValid() && !strings.Contains(text, h.IP.String()) {
-		text = strings.TrimSpace(text + " " + h.IP.String())
-	}
-	return text
+func (h *Hop) stands() view.Standing {
+	note := view.If(h.Border, "enters the receiver's side")
+	return cmp.Or(
+		view.When(h.Delay != nil && *h.Delay < 0, view.Warning, strings.TrimPrefix(note+"; a clock is wrong", "; ")),
+		view.When(h.Delay != nil && *h.Delay >= slowHop, view.Warning, strings.TrimPrefix(note+"; slow", "; ")),
+		view.When(h.TLS != nil && !*h.TLS && !h.PrivateIP, view.Warning, note), view.Standing{Note: note})
 }
 
 func (h *Hop) waited() string {
@@ -197,19 +146,7 @@ func (h *Hop) waited() string {
 	case h.Delay == nil:
 		return ""
 	case *h.Delay < 0:
-		return "-" + diag.Span(time.Duration(-*h.Delay)*time.Second)
+		return "-" + view.Seconds(-*h.Delay)
 	}
-	return diag.Span(time.Duration(*h.Delay) * time.Second)
-}
-
-func (h *Hop) encryption() string {
-	switch {
-	case h.TLSVersion != "":
-		return h.TLSVersion
-	case h.TLS == nil:
-		return "not told"
-	case *h.TLS:
-		return "yes"
-	}
-	return "no"
+	return view.Seconds(*h.Delay)
 }

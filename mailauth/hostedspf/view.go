@@ -12,18 +12,17 @@ import (
 // View is what a person sees of the report.
 func (r *ListReport) View() *view.View {
 	v := view.Answer("hosted SPF", diag.Count(r.Total, "profile"))
-	d := view.Drawing{Kind: view.Table, Title: "Profiles", Columns: []string{"domain", "id", "lookups", "resolved"}}
+	d := v.Rows(view.Table, "Profiles", "domain", "id", "lookups", "resolved")
 	for _, p := range r.Profiles {
-		mark, note := p.outcome()
-		d.Marked(mark, note, p.Domain.String(), p.ID, p.lookups(), cmp.Or(moment(p.LastResolvedAt), "not yet"))
+		d.Stands(cmp.Or(view.When(p.Status == Failed, view.Error, p.LastError),
+			view.When(p.Status == Paused, view.Optional, "paused"),
+			view.When(p.FlattenedRecord == "", view.Optional, ""), view.Standing{Mark: view.Good}),
+			p.Domain.String(), p.ID, p.lookups(), cmp.Or(moment(p.LastResolvedAt), "not yet"))
 		if p.Status == Failed {
 			failed(v, p.Domain.String()+": "+p.LastError)
 		}
 	}
-	if r.HasMore {
-		v.Fact("shown", fmt.Sprintf("%d of %d", len(r.Profiles), r.Total))
-	}
-	v.Draw(d)
+	v.Fact("shown", view.If(r.HasMore, fmt.Sprintf("%d of %d", len(r.Profiles), r.Total)))
 	return v
 }
 
@@ -58,43 +57,31 @@ func (p *Profile) show(v *view.View) {
 	v.Fact("include host", p.IncludeHost.String(), "spf.hosted.domain")
 	v.Fact("networks", fmt.Sprintf("%d IPv4, %d IPv6", p.IP4Count, p.IP6Count), "spf.hosted.stays")
 	v.Fact("lookups", p.lookups(), "spf.hosted.lookups")
-	every := diag.Span(time.Duration(p.IntervalSeconds) * time.Second)
-	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), "every "+every))
+	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), "every "+view.Seconds(p.IntervalSeconds)))
 	v.Fact("changed", moment(p.LastChangedAt))
-	if p.Status != Failed { // which a finding tells
-		v.Fact("error", p.LastError)
-	}
-	d := view.Drawing{Kind: view.Table, Title: "Published records", Columns: []string{"name", "bytes", "record"}}
+	v.Fact("error", view.If(p.Status != Failed, p.LastError)) // else a finding tells it
+	d := v.Rows(view.Table, "Published records", "name", "bytes", "record")
 	for _, r := range p.Records {
 		d.Row(r.Name, fmt.Sprint(r.LengthBytes), diag.Clip(r.Value, 200))
 	}
-	v.Draw(d)
 }
 
 // View is what a person sees of the report.
 func (r *HistoryReport) View() *view.View {
-	changed, failures := 0, 0
-	d := view.Drawing{Kind: view.Table, Title: "Resolutions, newest first"}
-	d.Columns = []string{"time", "outcome", "networks"}
-	for _, one := range r.Items {
-		switch one.Status {
-		case ResolutionChanged:
-			changed++
-		case ResolutionFailed:
-			failures++
-		}
-		networks := fmt.Sprint(one.IP4Count + one.IP6Count)
-		d.Marked(one.mark(), one.note(), moment(one.ResolvedAt), string(one.Status), networks)
+	number := func(s ResolutionStatus) int {
+		return view.Many(r.Items, func(one Resolution) bool { return one.Status == s })
 	}
 	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed",
-		diag.Count(len(r.Items), "resolution"), changed, failures))
+		diag.Count(len(r.Items), "resolution"), number(ResolutionChanged), number(ResolutionFailed)))
+	d := v.Rows(view.Table, "Resolutions, newest first", "time", "outcome", "networks")
+	for _, one := range r.Items {
+		d.Marked(marks[one.Status], one.note(), moment(one.ResolvedAt), string(one.Status),
+			fmt.Sprint(one.IP4Count+one.IP6Count))
+	}
 	if len(r.Items) > 0 && r.Items[0].Status == ResolutionFailed {
 		failed(v, r.Items[0].Error)
 	}
-	if r.HasMore {
-		v.Sub = "There are older ones on the next page."
-	}
-	v.Draw(d)
+	v.Sub = view.If(r.HasMore, "There are older ones on the next page.")
 	return v
 }
 
@@ -106,94 +93,45 @@ func (r *StatsReport) View() *view.View {
 	if w.Last30d.Resolutions == 0 {
 		v.Headline, v.Optional = "Not resolved in the last 30 days", true
 	}
-	d := view.Drawing{Kind: view.Table, Title: "Resolutions",
-		Columns: []string{"span", "number", "failed", "changes", "networks", "p95", "most lookups"}}
+	d := v.Rows(view.Table, "Resolutions", "span", "number", "failed", "changes", "networks", "p95", "most lookups")
 	for _, one := range []struct {
 		span string
 		*Window
 	}{{"24 hours", &w.Last24h}, {"7 days", &w.Last7d}, {"30 days", &w.Last30d}} {
-		mark := view.Good
-		if one.Failures > 0 {
-			mark = view.Warning
-		}
-		if one.Resolutions == 0 {
-			mark = view.None
-		}
-		d.Marked(mark, "", one.span, fmt.Sprint(one.Resolutions), fmt.Sprint(one.Failures), fmt.Sprint(one.Changes),
-			fmt.Sprintf("+%d −%d", one.IPsAdded, one.IPsRemoved), number(one.P95DurationMS, " ms"),
-			number(one.MaxDNSLookups, ""))
+		d.Stands(cmp.Or(view.When(one.Resolutions != 0 && one.Failures > 0, view.Warning, ""),
+			view.When(one.Resolutions != 0, view.Good, "")), one.span, fmt.Sprint(one.Resolutions),
+			fmt.Sprint(one.Failures), fmt.Sprint(one.Changes),
+			fmt.Sprintf("+%d −%d", one.IPsAdded, one.IPsRemoved),
+			cmp.Or(view.Number(one.P95DurationMS, " ms"), "–"), cmp.Or(view.Number(one.MaxDNSLookups, ""), "–"))
 	}
-	v.Draw(d)
 	return v
 }
 
 // View is what a person sees of the report.
 func (r *ResolveReport) View() *view.View {
-	v := view.Of(r.Profile.Domain.String(), r.Verdict)
-	v.Partial = r.Partial
+	v := view.Of(r.Profile.Domain.String(), r.Verdict, r.Partial)
 	v.PublishAt("v=spf1", r.Profile.Domain.FQDN(), "TXT")
-	outcome := string(r.Resolution.Status)
-	if r.Resolution.Error == "" {
-		outcome = view.Join(outcome, r.Resolution.note())
-	}
-	v.Fact("outcome", outcome)
+	v.Fact("outcome", view.Join(string(r.Resolution.Status), view.If(r.Resolution.Error == "", r.Resolution.note())))
 	r.Profile.show(v)
 	return v
 }
 
-// outcome is how the profile is, for a line.
-func (p *Profile) outcome() (view.Mark, string) {
-	switch {
-	case p.Status == Failed:
-		return view.Error, p.LastError
-	case p.Status == Paused:
-		return view.Optional, "paused"
-	case p.FlattenedRecord == "":
-		return view.Optional, ""
-	}
-	return view.Good, ""
-}
-
 // lookups are those of the source record, and of the flattened one once there is one.
 func (p *Profile) lookups() string {
-	if p.FlattenedRecord == "" {
-		return ""
-	}
-	return fmt.Sprintf("%d → %d", p.LookupsBefore, p.LookupsAfter)
+	return view.If(p.FlattenedRecord != "", fmt.Sprintf("%d → %d", p.LookupsBefore, p.LookupsAfter))
 }
 
-func (r *Resolution) mark() view.Mark {
-	return map[ResolutionStatus]view.Mark{
-		ResolutionChanged: view.Info, ResolutionUnchanged: view.Good, ResolutionFailed: view.Error,
-	}[r.Status]
+// marks are those of outcomes.
+var marks = map[ResolutionStatus]view.Mark{
+	ResolutionChanged: view.Info, ResolutionUnchanged: view.Good, ResolutionFailed: view.Error,
 }
 
 // note says which networks came and went, or why it failed.
 func (r *Resolution) note() string {
-	if r.Error != "" {
-		return r.Error
-	}
-	added, removed := "", ""
-	if len(r.Added) > 0 {
-		added = "added " + diag.Series(r.Added, 3)
-	}
-	if len(r.Removed) > 0 {
-		removed = "removed " + diag.Series(r.Removed, 3)
-	}
-	return view.Join(added, removed)
+	return cmp.Or(r.Error, view.Join(view.If(len(r.Added) > 0, "added "+diag.Series(r.Added, 3)),
+		view.If(len(r.Removed) > 0, "removed "+diag.Series(r.Removed, 3))))
 }
 
 func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02 15:04")
-}
-
-// number is one that there may not be.
-func number[N int | int64](n *N, unit string) string {
-	if n == nil {
-		return "–"
-	}
-	return fmt.Sprint(*n) + unit
+	return view.If(!t.IsZero(), t.UTC().Format("2006-01-02 15:04"))
 }

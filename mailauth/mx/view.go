@@ -1,6 +1,7 @@
 package mx
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -11,8 +12,7 @@ import (
 
 // View is what a person sees of the report.
 func (r *Report) View() *view.View {
-	v := view.OfRecord(r.RecordLookup, r.Verdict)
-	v.Partial = r.Partial
+	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial)
 	switch {
 	case r.NullMX:
 		v.Fact("mail", "not accepted (null MX)", "mx.null")
@@ -22,20 +22,14 @@ func (r *Report) View() *view.View {
 	case len(r.Hosts) > 0:
 		v.Fact("servers", fmt.Sprint(len(r.Hosts)), "mx.redundancy", "mx.record")
 	}
-	d := view.Drawing{Kind: view.Table, Title: "Mail servers", Columns: []string{"preference", "server", "addresses"}}
+	d := v.Rows(view.Table, "Mail servers", "preference", "server", "addresses")
 	var names []string
 	for _, h := range r.Hosts {
-		mark, note := view.Good, ""
-		switch {
-		case h.Error != "":
-			mark, note = view.Unknown, h.Error
-		case !h.Resolves:
-			mark, note = view.Error, "no address"
-		}
-		d.Marked(mark, note, fmt.Sprint(h.Preference), h.Host, diag.Series(diag.Map(h.Addresses, netip.Addr.String), 4))
+		d.Stands(cmp.Or(view.When(h.Error != "", view.Unknown, h.Error), view.When(!h.Resolves, view.Error, "no address"),
+			view.Standing{Mark: view.Good}),
+			fmt.Sprint(h.Preference), h.Host, diag.Series(diag.Map(h.Addresses, netip.Addr.String), 4))
 		names = append(names, fmt.Sprintf("%d %s", h.Preference, h.Host))
 	}
-	v.Draw(d)
 	switch {
 	case r.State == diag.Valid, r.State == diag.Warned:
 		v.Brief = diag.Series(names, 2)

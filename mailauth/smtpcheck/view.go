@@ -17,8 +17,7 @@ func (r *Report) View() *view.View {
 	if subject == "" && len(r.Servers) > 0 {
 		subject = r.Servers[0].Host
 	}
-	v := view.Of(subject, r.Verdict)
-	v.Partial = r.Partial
+	v := view.Of(subject, r.Verdict, r.Partial)
 	v.Optional = r.NullMX
 	switch {
 	case r.NullMX:
@@ -38,31 +37,18 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("open relay", r.relays(), "smtp.relay")
 	v.Fact("login", r.login(), "smtp.auth", "smtp.submission")
-	if r.State == diag.Valid {
-		v.Brief = view.Join(diag.Count(s.Servers, "server"), fmt.Sprintf("%d with TLS", s.TLS), "no open relay")
-	}
-	d := view.Drawing{Kind: view.Table, Title: "Servers", Columns: []string{"server", "address", "tls", "cert", "banner"}}
+	v.BriefIf(r.State == diag.Valid,
+		diag.Count(s.Servers, "server"), fmt.Sprintf("%d with TLS", s.TLS), "no open relay")
+	d := v.Rows(view.Table, "Servers", "server", "address", "tls", "cert", "banner")
 	for _, one := range r.Servers {
-		mark, note := one.stands()
-		host, version, days := one.Host, "none", ""
-		if one.Port != mailPort {
-			host += fmt.Sprintf(":%d", one.Port)
-		}
-		if one.TLS.Version != "" {
-			version = strings.TrimPrefix(one.TLS.Version, "TLS ")
-			if leaf := one.TLS.Leaf(); leaf != nil {
-				if days = diag.Count(leaf.DaysRemaining, "day"); leaf.Expired {
-					days = "expired"
-				}
-			}
-		}
-		if !one.Reachable {
-			version = ""
+		host, days := one.Host+view.If(one.Port != mailPort, fmt.Sprintf(":%d", one.Port)), ""
+		version := view.If(one.Reachable, strings.TrimPrefix(cmp.Or(one.TLS.Version, "none"), "TLS "))
+		if leaf := one.TLS.Leaf(); leaf != nil && one.TLS.Version != "" {
+			days = cmp.Or(view.If(leaf.Expired, "expired"), diag.Count(leaf.DaysRemaining, "day"))
 		}
 		banner := strings.TrimPrefix(strings.TrimPrefix(one.Banner, "220 "), one.Host+" ")
-		d.Marked(mark, note, host, one.Address, version, days, diag.Clip(banner, maxBanner))
+		d.Stands(one.stands(), host, one.Address, version, days, diag.Clip(banner, maxBanner))
 	}
-	v.Draw(d)
 	return v
 }
 
@@ -70,16 +56,13 @@ func (r *Report) View() *view.View {
 const maxBanner = 60
 
 // stands is how a server stands: its gravest finding, or why it did not answer.
-func (s *Server) stands() (view.Mark, string) {
+func (s *Server) stands() view.Standing {
 	for _, f := range s.Findings {
 		if f.Severity > diag.Info {
-			return view.MarkOf(f.Severity), f.Title
+			return view.Standing{Mark: view.MarkOf(f.Severity), Note: f.Title}
 		}
 	}
-	if !s.Reachable {
-		return view.Unknown, cmp.Or(s.Error, "no answer")
-	}
-	return view.Good, ""
+	return cmp.Or(view.When(!s.Reachable, view.Unknown, cmp.Or(s.Error, "no answer")), view.Standing{Mark: view.Good})
 }
 
 // soonest is the certificate that expires first.
@@ -95,19 +78,11 @@ func (r *Report) soonest() *pki.Certificate {
 
 // relays says which servers relay for strangers, and how many were tested.
 func (r *Report) relays() string {
-	var open []string
-	tested, closed := 0, 0
-	for _, s := range r.Servers {
-		switch {
-		case !s.Relay.Tested:
-			continue
-		case s.Relay.Status == RelayOpen:
-			open = append(open, s.Host+" "+s.Address)
-		case s.Relay.Status == RelayClosed:
-			closed++
-		}
-		tested++
-	}
+	tested := view.Many(r.Servers, func(s Server) bool { return s.Relay.Tested })
+	closed := view.Many(r.Servers, func(s Server) bool { return s.Relay.Tested && s.Relay.Status == RelayClosed })
+	open := view.Each(r.Servers, func(s Server) string {
+		return view.If(s.Relay.Tested && s.Relay.Status == RelayOpen, s.Host+" "+s.Address)
+	})
 	switch {
 	case len(open) > 0:
 		return "yes: " + diag.Series(open, 3)
@@ -121,19 +96,7 @@ func (r *Report) relays() string {
 
 // login says whether clients may authenticate, and how.
 func (r *Report) login() string {
-	var mechanisms []string
-	before := false
-	for _, s := range r.Servers {
-		before = before || s.Auth.PlaintextBeforeTLS
-		for _, m := range s.Auth.Mechanisms {
-			if !slices.Contains(mechanisms, m) {
-				mechanisms = append(mechanisms, m)
-			}
-		}
-	}
-	text := diag.Series(mechanisms, 4)
-	if before {
-		text += ", some before encryption"
-	}
-	return text
+	mechanisms := slices.Concat(diag.Map(r.Servers, func(s Server) []string { return s.Auth.Mechanisms })...)
+	before := slices.ContainsFunc(r.Servers, func(s Server) bool { return s.Auth.PlaintextBeforeTLS })
+	return diag.Series(view.Unique(mechanisms), 4) + view.If(before, ", some before encryption")
 }

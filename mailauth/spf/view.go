@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,8 +12,7 @@ import (
 
 // View is what a person sees of the report.
 func (r *LookupReport) View() *view.View {
-	v := view.OfRecord(r.RecordLookup, r.Verdict)
-	v.Partial = r.Partial
+	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial)
 	v.PublishAt("v=spf1", r.Domain.FQDN(), "TXT")
 	v.Fact("record", r.Record)
 	if r.Found {
@@ -21,27 +21,18 @@ func (r *LookupReport) View() *view.View {
 		v.Fact("hosts", r.Authorized.text(), "spf.network")
 		v.Fact("all others", others(r.AllQualifier), "spf.all")
 	}
-	var names []string
-	for _, p := range r.Providers {
-		names = append(names, p.Name)
-	}
-	v.Fact("services", diag.Series(names, 4))
+	v.Fact("services", diag.Series(diag.Map(r.Providers, func(p Provider) string { return p.Name }), 4))
 	v.Fact("address", r.IPTest.text(), "spf.ip")
-	if r.Record != "" {
-		v.Brief = view.Join(alone(r.AllQualifier), r.DNSLookups.text()+" lookups", r.Authorized.text())
-	}
+	v.BriefIf(r.Record != "", alone(r.AllQualifier), r.DNSLookups.text()+" lookups", r.Authorized.text())
 	if r.Tree != nil && len(r.Tree.Children) > 0 {
-		d := view.Drawing{Kind: view.Tree, Title: "Records and the lookups that they cost"}
-		d.Columns = []string{"record", "lookups", "hosts"}
-		r.Tree.draw(&d, 0)
-		v.Draw(d)
+		r.Tree.draw(v.Rows(view.Tree, "Records and the lookups that they cost", "record", "lookups", "hosts"), 0)
 	}
 	return v
 }
 
 // View is what a person sees of the report.
 func (r *ValidateReport) View() *view.View {
-	v := view.Of("SPF record", r.Verdict)
+	v := view.Of("SPF record", r.Verdict, false)
 	v.Record = r.Record
 	v.Fact("record", r.Record)
 	v.Fact("lookups", r.DNSLookups.text(), "spf.lookups")
@@ -49,32 +40,18 @@ func (r *ValidateReport) View() *view.View {
 	length := fmt.Sprintf("%d bytes in %s", r.LengthBytes, diag.Count(r.StringsCount, "string"))
 	v.Fact("length", length, "spf.record.oversized")
 	v.Fact("address", r.IPTest.text(), "spf.ip")
-	d := view.Drawing{Kind: view.Table, Title: "Terms", Columns: []string{"term", "lookups", "if it matches"}}
+	d := v.Rows(view.Table, "Terms", "term", "lookups", "if it matches")
 	for _, t := range r.Terms {
-		mark, note := view.None, ""
-		if !t.Valid {
-			mark, note = view.Error, "breaks the syntax"
-		}
-		d.Marked(mark, note, t.Raw, fmt.Sprint(t.DNSLookups), string(t.Result))
+		d.Stands(view.When(!t.Valid, view.Error, "breaks the syntax"), t.Raw, fmt.Sprint(t.DNSLookups), string(t.Result))
 	}
-	v.Draw(d)
 	return v
 }
 
 // draw adds the record and those below it.
 func (n *NodeReport) draw(d *view.Drawing, depth int) {
-	label, mark, note := n.Domain, view.None, ""
-	if n.Via == viaRedirect {
-		label = "redirect to " + n.Domain
-	}
-	switch {
-	case n.Loop:
-		mark, note = view.Error, "leads back to a record above"
-	case n.Error != "":
-		mark, note = view.Error, n.Error
-	case n.RedundantWith != "":
-		mark, note = view.Info, "adds nothing to "+n.RedundantWith
-	}
+	stands := cmp.Or(view.When(n.Loop, view.Error, "leads back to a record above"),
+		view.When(n.Error != "", view.Error, n.Error),
+		view.When(n.RedundantWith != "", view.Info, "adds nothing to "+n.RedundantWith))
 	cost, hosts := n.CumulativeLookups, ""
 	if depth > 0 {
 		cost++ // the term that leads here
@@ -82,7 +59,8 @@ func (n *NodeReport) draw(d *view.Drawing, depth int) {
 	if n.IP4AddressCount != nil && n.IP6NetworkCount != nil {
 		hosts = hostsText(*n.IP4AddressCount, *n.IP6NetworkCount)
 	}
-	d.Node(depth, mark, note, label, fmt.Sprint(cost), hosts)
+	d.Node(depth, stands.Mark, stands.Note,
+		view.If(n.Via == viaRedirect, "redirect to ")+n.Domain, fmt.Sprint(cost), hosts)
 	for _, c := range n.Children {
 		if c != nil {
 			c.draw(d, depth+1)
@@ -91,27 +69,15 @@ func (n *NodeReport) draw(d *view.Drawing, depth int) {
 }
 
 func (c Count) text() string {
-	if c.Estimated {
-		return fmt.Sprintf("at least %d of %d", c.Count, c.Limit)
-	}
-	return fmt.Sprintf("%d of %d", c.Count, c.Limit)
+	return view.If(c.Estimated, "at least ") + fmt.Sprintf("%d of %d", c.Count, c.Limit)
 }
 
 func (a Authorized) text() string { return hostsText(a.IP4AddressCount, len(a.IP6)) }
 
 // hostsText says how many hosts may send.
 func hostsText(ip4 int64, ip6 int) string {
-	switch {
-	case ip4 == 1<<32:
-		return "the whole Internet may send"
-	case ip4 == 0 && ip6 == 0:
-		return "no hosts"
-	case ip6 == 0:
-		return diag.Count(ip4, "IPv4 host")
-	case ip4 == 0:
-		return diag.Count(ip6, "IPv6 network")
-	}
-	return diag.Count(ip4, "IPv4 host") + ", " + diag.Count(ip6, "IPv6 network")
+	return cmp.Or(view.If(ip4 == 1<<32, "the whole Internet may send"), view.List(
+		view.If(ip4 != 0, diag.Count(ip4, "IPv4 host")), view.If(ip6 != 0, diag.Count(ip6, "IPv6 network"))), "no hosts")
 }
 
 // others says what becomes of mail from all other hosts.
@@ -123,15 +89,9 @@ func others(q eval.Qualifier) string {
 }
 
 func alone(q eval.Qualifier) string {
-	if q == "" {
-		return ""
-	}
-	return string(q) + "all"
+	return view.If(q != "", string(q)+"all")
 }
 
 func (t IPTest) text() string {
-	if t.Result == "" {
-		return ""
-	}
-	return strings.TrimSpace(t.IP.String() + ": " + string(t.Result) + " " + t.MatchedTerm)
+	return view.If(t.Result != "", strings.TrimSpace(t.IP.String()+": "+string(t.Result)+" "+t.MatchedTerm))
 }

@@ -2,7 +2,6 @@ package tlsrpt
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -17,11 +16,9 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("reported by", r.Organization)
 	v.Fact("contact", r.ContactInfo)
-	if !r.Begin.IsZero() && !r.End.IsZero() {
-		v.Fact("about", r.Begin.UTC().Format(time.DateOnly)+" to "+r.End.UTC().Format(time.DateOnly))
-	}
+	v.Fact("about", view.If(!r.Begin.IsZero() && !r.End.IsZero(), view.Date(r.Begin)+" to "+view.Date(r.End)))
 	v.Fact("faults", diag.Series(r.Faults, 3))
-	d := view.Drawing{Kind: view.Bars, Title: "Sessions", Columns: []string{"policy", "sessions", "reason"}}
+	d := v.Rows(view.Bars, "Sessions", "policy", "sessions", "reason")
 	for _, p := range r.Policies {
 		label := p.Domain + " " + string(p.Type)
 		d.Bar(p.Successful, view.Good, label, fmt.Sprint(p.Successful), "encrypted")
@@ -29,10 +26,10 @@ func (r *Report) View() *view.View {
 			d.Bar(f.Sessions, view.Error, label, fmt.Sprint(f.Sessions), string(f.Result)+" "+f.ReceivingMXHostname)
 		}
 	}
-	v.Draw(d)
 	if r.Failed > 0 {
 		v.Judged([]diag.Finding{{Code: "tlsrpt.report.failed", Severity: diag.Error, Title: "Senders could not encrypt",
-			Detail: v.Headline + ".", Advice: "Check the domain: mail servers, certificates, MTA-STS policy and TLSA records.", Reference: "RFC 8460 section 4.3"}})
+			Detail: v.Headline + ".", Reference: "RFC 8460 section 4.3",
+			Advice: "Check the domain: mail servers, certificates, MTA-STS policy and TLSA records."}})
 		v.Advise()
 	}
 	return v

@@ -1,46 +1,23 @@
 package tlsrpt
 
 import (
+	"cmp"
+
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // View is what a person sees of the report.
 func (r *LookupReport) View() *view.View {
-	v := view.OfRecord(r.RecordLookup, r.Verdict)
-	v.Partial = r.Partial
-	v.PublishAt("v=TLSRPTv1", r.RecordName+".", "TXT")
-	v.Fact("record", r.Record)
-	var list []string
-	for _, d := range r.RUA {
-		text := d.Destination
-		switch {
-		case !d.Valid:
-			text = d.URI + " (not valid)"
-		case d.External:
-			text += " (another organization)"
-		}
-		list = append(list, text)
-	}
+	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=TLSRPTv1")
+	list := diag.Map(r.RUA, func(d Destination) string {
+		return cmp.Or(view.If(!d.Valid, d.URI+" (not valid)"),
+			d.Destination+view.If(d.External, " (another organization)"))
+	})
 	v.Fact("reports to", diag.Series(list, 4), "tlsrpt.rua", "tlsrpt.destination")
-	if r.Found || r.MTASTSFound || r.DANEFound {
-		v.Fact("reports on", r.policies(), "tlsrpt.policy")
-	}
-	if r.Valid {
-		v.Brief = view.Join("reports to "+diag.Series(list, 1), r.policies())
-	}
+	policies := cmp.Or(view.If(r.MTASTSFound && r.DANEFound, "MTA-STS and DANE"), view.If(r.MTASTSFound, "MTA-STS"),
+		view.If(r.DANEFound, "DANE"), "STARTTLS alone")
+	v.Fact("reports on", view.If(r.Found || r.MTASTSFound || r.DANEFound, policies), "tlsrpt.policy")
+	v.BriefIf(r.Valid, "reports to "+diag.Series(list, 1), policies)
 	return v
-}
-
-// policies are those whose failures reports tell.
-func (r *LookupReport) policies() string {
-	switch {
-	case r.MTASTSFound && r.DANEFound:
-		return "MTA-STS and DANE"
-	case r.MTASTSFound:
-		return "MTA-STS"
-	case r.DANEFound:
-		return "DANE"
-	}
-	return "STARTTLS alone"
 }

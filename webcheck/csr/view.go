@@ -1,7 +1,9 @@
 package csr
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -11,50 +13,40 @@ import (
 
 // View is what a person sees of the report.
 func (r *Report) View() *view.View {
-	subject := "signing request"
-	if len(r.Names) > 0 {
-		subject = r.Names[0].Value
-	} else if r.Subject.Short() != "" {
-		subject = r.Subject.Short()
+	names := diag.Map(r.Names, func(n Name) string { return n.Value })
+	subject := cmp.Or(r.Subject.Short(), "signing request")
+	if len(names) > 0 {
+		subject = names[0]
 	}
 	v := view.Of(subject, diag.Verdict{
 		Headline: r.Headline, Sub: r.Sub, Findings: r.Findings, Recommendations: r.Recommendations,
-		State: map[Outcome]diag.State{compliant: diag.Valid, warned: diag.Warned}[r.Outcome],
-	})
-	if v.State == "" {
-		v.State = diag.Bad
-	}
-	v.Fact("names", diag.Series(diag.Map(r.Names, func(n Name) string { return n.Value }), 4), "csr.names", "csr.cn")
+		State: cmp.Or(map[Outcome]diag.State{compliant: diag.Valid, warned: diag.Warned}[r.Outcome], diag.Bad),
+	}, false)
+	v.Fact("names", diag.Series(names, 4), "csr.names", "csr.cn")
 	v.Fact("subject", diag.Clip(r.Subject.Raw, maxShown), "csr.subject")
-	if r.PublicKey.Algorithm != "" {
-		v.Fact("key", r.PublicKey.Short(), "csr.key")
-	}
+	v.Fact("key", r.PublicKey.Short(), "csr.key")
 	v.Fact("weaknesses", r.WeakKey.text(), "csr.key")
-	if s := &r.Signature; s.Algorithm != "" {
-		v.Fact("signature", s.text(), "csr.signature")
+	s, x := r.Signature, r.Extensions
+	v.Fact("signature", view.If(s.Algorithm != "", s.Algorithm+", "+
+		view.Known(s.Valid, "valid", "not of this key", "not checked")), "csr.signature")
+	asked := slices.Concat(x.ExtKeyUsage, x.KeyUsage)
+	if x.MustStaple {
+		asked = append(asked, "OCSP stapling")
 	}
-	v.Fact("asks for", r.Extensions.text(), "csr.usage", "csr.purpose", "csr.constraints", "csr.staple")
+	v.Fact("asks for", diag.Series(append(asked, x.Others...), 6),
+		"csr.usage", "csr.purpose", "csr.constraints", "csr.staple")
 	v.Fact("spki", r.SPKISHA256)
-	d := view.Drawing{Kind: view.Table, Title: "Requirements of public authorities",
-		Columns: []string{"requirement", "status"}}
-	met := 0
+	d, met := v.Rows(view.Table, "Requirements of public authorities", "requirement", "status"), 0
 	for _, c := range r.Compliance {
-		switch c.Status {
-		case compliancePass:
+		if c.Status == compliancePass {
 			met++
-		case complianceWarning:
-			d.Marked(view.Warning, "", c.Rule, string(c.Status))
-		default:
-			d.Marked(view.Error, "", c.Rule, string(c.Status))
+			continue
 		}
+		d.Stands(cmp.Or(view.When(c.Status == complianceWarning, view.Warning, ""), view.Standing{Mark: view.Error}),
+			c.Rule, string(c.Status))
 	}
-	if len(r.Compliance) > 0 {
-		v.Fact("requirements", fmt.Sprintf("%d of %d met", met, len(r.Compliance)))
-	}
-	v.Draw(d)
-	if v.Mark() == view.Good && r.PublicKey.Algorithm != "" {
-		v.Brief = view.Join(diag.Series(diag.Map(r.Names, func(n Name) string { return n.Value }), 2), r.PublicKey.Short())
-	}
+	v.Fact("requirements", view.If(len(r.Compliance) > 0, fmt.Sprintf("%d of %d met", met, len(r.Compliance))))
+	v.BriefIf(v.Mark() == view.Good && r.PublicKey.Algorithm != "", diag.Series(names, 2), r.PublicKey.Short())
 	return v
 }
 
@@ -63,40 +55,13 @@ const maxShown = 160
 
 // text says which weaknesses were looked for.
 func (w WeakKey) text() string {
-	if w.Checks == nil {
-		return ""
-	}
-	var found []string
-	looked := 0
-	for _, c := range w.Checks {
-		if c.Status != pki.CheckSkipped {
-			looked++
+	looked := len(w.Checks)
+	found := view.Each(w.Checks, func(c pki.KeyCheck) string {
+		if c.Status == pki.CheckSkipped {
+			looked--
 		}
-		if c.Status == pki.CheckFailed {
-			found = append(found, string(c.Code))
-		}
-	}
-	if len(found) > 0 {
-		return strings.Join(found, ", ")
-	}
-	return fmt.Sprintf("none of %d that were looked for", looked)
-}
-
-func (s *Signature) text() string {
-	switch {
-	case s.Valid == nil:
-		return s.Algorithm + ", not checked"
-	case !*s.Valid:
-		return s.Algorithm + ", not of this key"
-	}
-	return s.Algorithm + ", valid"
-}
-
-// text names the extensions that are asked for.
-func (x Extensions) text() string {
-	list := append(append([]string{}, x.ExtKeyUsage...), x.KeyUsage...)
-	if x.MustStaple {
-		list = append(list, "OCSP stapling")
-	}
-	return diag.Series(append(list, x.Others...), 6)
+		return view.If(c.Status == pki.CheckFailed, string(c.Code))
+	})
+	return cmp.Or(strings.Join(found, ", "),
+		view.If(w.Checks != nil, fmt.Sprintf("none of %d that were looked for", looked)))
 }

@@ -3,7 +3,6 @@ package headers
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -12,10 +11,9 @@ import (
 
 // View is what a person sees of the report.
 func (r *Report) View() *view.View {
-	v := view.Of(r.URL, r.Verdict)
-	v.Partial = r.Partial
+	v := view.Of(r.URL, r.Verdict, r.Partial)
 	if r.StatusCode == 0 {
-		v.Draw(fetch.Chain(r.Hops, r.FinalURL, r.Error))
+		fetch.Draw(v, r.Hops, r.FinalURL, r.Error)
 		return v
 	}
 	n := len(r.Hops)
@@ -26,30 +24,28 @@ func (r *Report) View() *view.View {
 	if n > 0 {
 		v.Fact("answer", r.Hops[n-1].Answer(), "headers.status")
 	}
-	if o := r.Observatory; o.Grade != "" {
-		v.Fact("grade", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score))
-	}
+	o := r.Observatory
+	v.Fact("grade", view.If(o.Grade != "", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score)))
 	v.Fact("cookies", r.cookies(), "headers.cookies")
-	v.Fact("caching", r.Caching.text(), "headers.cache")
+	v.Fact("caching", cmp.Or(diag.Clip(r.Caching.CacheControl, maxURL),
+		view.If(r.Caching.Cacheable, "as each cache sees fit"), "none"), "headers.cache")
 	software := diag.Map(r.Disclosure, func(d Disclosure) string { return diag.Clip(d.Value, maxShown) })
 	v.Fact("software", diag.Series(software, 3), "headers.disclosure")
 	if t := r.TLS; len(t.Chain) > 0 {
 		v.Fact("certificate", view.Join(t.Chain[0].Remaining(), t.Chain[0].Issuer.Maker()), "headers.site.certificate")
 	}
-	d := view.Drawing{Kind: view.Table, Title: "Header fields that protect visitors",
-		Columns: []string{"field", "protection", "value"}}
-	protecting := 0
+	d := v.Rows(view.Table, "Header fields that protect visitors", "field", "protection", "value")
+	protecting, lacking := 0, ""
 	for i, h := range r.SecurityHeaders.list() {
 		if h.Strength == strong || h.Strength == good {
 			protecting++
 		}
-		d.Marked(h.mark(), "", names[i], string(h.Strength), diag.Clip(h.Value, maxShown))
+		mark := h.mark()
+		lacking = cmp.Or(lacking, view.If(!h.Present && mark != view.Optional, "no "+names[i])) // the first that is a fault
+		d.Marked(mark, "", names[i], string(h.Strength), diag.Clip(h.Value, maxShown))
 	}
-	v.Draw(d)
-	if m := v.Mark(); r.Observatory.Grade != "" && (m == view.Good || m == view.Warning) {
-		v.Brief = view.Join("grade "+r.Observatory.Grade, cmp.Or(
-			lacking(&r.SecurityHeaders), fmt.Sprintf("%d of %d protecting fields", protecting, len(names))))
-	}
+	v.BriefIf(o.Grade != "" && (v.Mark() == view.Good || v.Mark() == view.Warning),
+		"grade "+o.Grade, cmp.Or(lacking, fmt.Sprintf("%d of %d protecting fields", protecting, len(names))))
 	return v
 }
 
@@ -66,7 +62,7 @@ var names = []string{"Strict-Transport-Security", "Content-Security-Policy", "X-
 
 // mark is that of the gravest finding, or how well the field protects.
 func (h *Header) mark() view.Mark {
-	switch v := view.Of("", diag.Verdict{Findings: h.Findings}); {
+	switch v := view.Of("", diag.Verdict{Findings: h.Findings}, false); {
 	case len(v.Findings) > 0:
 		return v.Mark()
 	case h.Strength == good || h.Strength == strong:
@@ -77,50 +73,16 @@ func (h *Header) mark() view.Mark {
 	return view.Optional
 }
 
-// lacking names the first field whose lack is a fault.
-func lacking(s *SecurityHeaders) string {
-	for i, h := range s.list() {
-		if !h.Present && h.mark() != view.Optional {
-			return "no " + names[i]
-		}
-	}
-	return ""
-}
-
-func (c Caching) text() string {
-	switch {
-	case c.CacheControl != "":
-		return diag.Clip(c.CacheControl, maxURL)
-	case c.Cacheable:
-		return "as each cache sees fit"
-	}
-	return "none"
-}
-
 // cookies counts the cookies, and those without a protection.
 func (r *Report) cookies() string {
 	if len(r.Cookies) == 0 {
 		return "none"
 	}
-	var open, readable, crossing int
-	for _, c := range r.Cookies {
-		open, readable, crossing = open+lacks(c.Secure), readable+lacks(c.HTTPOnly), crossing+lacks(c.SameSite != "")
+	without := func(text string, has func(Cookie) bool) string {
+		n := len(r.Cookies) - view.Many(r.Cookies, has)
+		return view.If(n > 0, fmt.Sprintf("%d without %s", n, text))
 	}
-	parts := []string{fmt.Sprint(len(r.Cookies))}
-	for _, p := range []struct {
-		n    int
-		text string
-	}{{open, "Secure"}, {readable, "HttpOnly"}, {crossing, "SameSite"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d without %s", p.n, p.text))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-func lacks(has bool) int {
-	if has {
-		return 0
-	}
-	return 1
+	return view.List(fmt.Sprint(len(r.Cookies)), without("Secure", func(c Cookie) bool { return c.Secure }),
+		without("HttpOnly", func(c Cookie) bool { return c.HTTPOnly }),
+		without("SameSite", func(c Cookie) bool { return c.SameSite != "" }))
 }

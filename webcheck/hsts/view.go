@@ -1,6 +1,7 @@
 package hsts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +13,7 @@ import (
 
 // View is what a person sees of the report.
 func (r *Report) View() *view.View {
-	v := view.Of(r.Domain.String(), r.Verdict)
-	v.Partial = r.Partial
+	v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
 	if r.State == diag.Missing && r.Grade == gradeUnknown { // there is no web site
 		v.Optional, v.Brief = true, "no website"
 		return v
@@ -32,7 +32,8 @@ func (r *Report) View() *view.View {
 	if r.HTTPSReachable || r.HTTPRedirect.StatusCode != 0 {
 		v.Fact("stage", r.stage())
 		v.Fact("plain http", r.plain(), "hsts.redirect", "hsts.http")
-		v.Fact("www", r.WWW.text(), "hsts.www")
+		v.Fact("www", view.If(r.WWW.Tested, view.Known(r.WWW.HTTPSReachable,
+			"speaks HTTPS", "no valid HTTPS", "no such host, or no answer")), "hsts.www")
 	}
 	v.Fact("preload list", r.Preload.text(), "hsts.preload", "hsts.https.locked_out")
 	if len(r.TLS.Chain) > 0 {
@@ -41,23 +42,15 @@ func (r *Report) View() *view.View {
 	if !r.HTTPSReachable {
 		return v
 	}
-	d := view.Drawing{Kind: view.Table, Title: "What the preload list requires"}
-	told := ""
+	d, told := v.Rows(view.Table, "What the preload list requires"), ""
 	for _, q := range r.Preload.Requirements {
-		mark, note := view.Good, ""
-		if !q.Met {
-			mark, note = view.Optional, q.Detail
-		}
-		if note == told {
-			note = ""
-		}
+		d.Stands(cmp.Or(view.When(!q.Met, view.Optional, view.If(q.Detail != told, q.Detail)),
+			view.Standing{Mark: view.Good}), view.Words(q.Code))
 		told = q.Detail
-		d.Marked(mark, note, strings.ReplaceAll(string(q.Code), "_", " "))
 	}
-	v.Draw(d)
-	if m := v.Mark(); r.Header.Raw != "" && (m == view.Good || m == view.Warning && r.Grade == gradeWeak) {
-		v.Brief = view.Join(strings.ReplaceAll(string(r.Grade), "_", " "), r.Header.text(r.Grade))
-	}
+	m := v.Mark()
+	v.BriefIf(r.Header.Raw != "" && (m == view.Good || m == view.Warning && r.Grade == gradeWeak),
+		view.Words(r.Grade), r.Header.text(r.Grade))
 	return v
 }
 
@@ -66,7 +59,7 @@ var grades = []Grade{gradeMissing, gradeWeak, gradeFair, gradeStrong, gradePrelo
 
 // stage says how far the site has come, and what is next.
 func (r *Report) stage() string {
-	s := strings.ReplaceAll(string(r.Grade), "_", " ")
+	s := view.Words(r.Grade)
 	i := slices.Index(grades, r.Grade)
 	switch {
 	case r.Grade == gradeUnknown:
@@ -74,7 +67,7 @@ func (r *Report) stage() string {
 	case i < 0 || i == len(grades)-1:
 		return s
 	}
-	return fmt.Sprintf("%s, %d of %d; next: %s", s, i+1, len(grades), strings.ReplaceAll(string(grades[i+1]), "_", " "))
+	return fmt.Sprintf("%s, %d of %d; next: %s", s, i+1, len(grades), view.Words(grades[i+1]))
 }
 
 // text is for how long and what the header holds.
@@ -84,54 +77,23 @@ func (h *FieldReport) text(g Grade) string {
 	}
 	age := "until the browser forgets"
 	if n := *h.MaxAgeSeconds; n < int64(1<<62/time.Second) {
-		age = diag.Span(time.Duration(n) * time.Second)
+		age = view.Seconds(n)
 	}
-	if h.IncludeSubdomains {
-		return age + ", with subdomains"
-	}
-	return age + ", without subdomains"
+	return age + cmp.Or(view.If(h.IncludeSubdomains, ", with subdomains"), ", without subdomains")
 }
 
 // plain says where plain HTTP leads.
 func (r *Report) plain() string {
 	h := r.HTTPRedirect
-	switch {
-	case !h.Tested:
-		return "not known"
-	case h.StatusCode == 0:
-		return "not served"
-	case !h.ToHTTPS:
-		return fmt.Sprintf("status %d, does not lead to HTTPS", h.StatusCode)
-	case !h.SameHost:
-		return fmt.Sprintf("status %d, to HTTPS on another host", h.StatusCode)
-	}
-	return fmt.Sprintf("status %d, to HTTPS", h.StatusCode)
-}
-
-func (w WWW) text() string {
-	switch {
-	case !w.Tested:
-		return ""
-	case w.HTTPSReachable == nil:
-		return "no such host, or no answer"
-	case !*w.HTTPSReachable:
-		return "no valid HTTPS"
-	}
-	return "speaks HTTPS"
+	return cmp.Or(view.If(!h.Tested, "not known"), view.If(h.StatusCode == 0, "not served"), fmt.Sprintf("status %d, ",
+		h.StatusCode)+cmp.Or(view.If(!h.ToHTTPS, "does not lead to HTTPS"),
+		"to HTTPS"+view.If(!h.SameHost, " on another host")))
 }
 
 // text says whether the domain is on the list, or could be.
 func (p Preload) text() string {
 	s := map[Status]string{preloaded: "listed", pending: "submitted, not yet shipped", notListed: "not listed"}[p.Status]
-	switch {
-	case s == "":
-		return "not known"
-	case p.Status == notListed && p.Eligible:
-		return s + ", could be submitted"
-	case p.Status == notListed:
-		return s + ", not all requirements are met"
-	case p.AtRisk != nil && *p.AtRisk:
-		return s + ", but no longer meets the requirements"
-	}
-	return s + " as " + p.Entry
+	return cmp.Or(view.If(s == "", "not known"), s+cmp.Or(
+		view.If(p.Status == notListed, cmp.Or(view.If(p.Eligible, ", could be submitted"), ", not all requirements are met")),
+		view.Known(p.AtRisk, ", but no longer meets the requirements", "", ""), " as "+p.Entry))
 }

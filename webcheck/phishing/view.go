@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -12,7 +11,7 @@ import (
 
 // View is what a person sees of the report: the signals that counted.
 func (r *Report) View() *view.View {
-	v := view.OfText(cmp.Or(r.NormalizedURL, r.Input), r.Text, r.Findings)
+	v := view.OfText(cmp.Or(r.NormalizedURL, r.Input), r.Text, r.Findings, false)
 	switch m := v.Mark(); {
 	case r.Verdict == clean:
 		v.State = diag.Valid
@@ -25,32 +24,25 @@ func (r *Report) View() *view.View {
 	}
 	v.Partial = r.Partial
 	v.Fact("risk", fmt.Sprintf("%d of 100: %s", r.RiskScore, r.Verdict))
-	if l := r.Lookalike; l.Brand != "" {
-		v.Fact("imitates", fmt.Sprintf("%s (%s)", l.Brand, l.Technique), "phishing.lookalike")
-	}
+	l := r.Lookalike
+	v.Fact("imitates", view.If(l.Brand != "", fmt.Sprintf("%s (%s)", l.Brand, l.Technique)), "phishing.lookalike")
 	if !r.Registered.IsZero() {
-		age := ""
+		age := view.If(r.Partial, "age not known")
 		if r.AgeDays != nil {
 			age = "registered " + diag.Count(*r.AgeDays, "day") + " ago"
-		} else if r.Partial {
-			age = "age not known"
 		}
 		v.Fact("domain", view.Join(r.Registered.String(), age), "phishing.registration")
 	}
 	if n := len(r.Redirects); n > 0 {
 		v.Fact("leads to", diag.Clip(r.Redirects[n-1].Location, 120)+" after "+diag.Count(n, "redirect"), "phishing.redirect")
 	}
-	if t := r.TLS; t != (TLS{}) {
-		trust := "valid"
-		if !t.Valid {
-			trust = "not valid"
-		}
-		v.Fact("certificate", view.Join(trust, t.Issuer, diag.Count(t.AgeDays, "day")+" old"), "phishing.tls")
-	}
+	t := r.TLS
+	v.Fact("certificate", view.If(t != (TLS{}), view.Join(view.If(!t.Valid, "not ")+"valid", t.Issuer,
+		diag.Count(t.AgeDays, "day")+" old")), "phishing.tls")
 	v.Fact("forms", forms(r.Forms), "phishing.page")
 	v.Fact("reputation", r.reputation(), "phishing.source")
 	v.Fact("examined", diag.Count(r.Coverage.HeuristicsRun, "rule"))
-	d := view.Drawing{Kind: view.Bars, Title: "Signals that counted", Columns: []string{"signal", "risk", "about"}}
+	d := v.Rows(view.Bars, "Signals that counted", "signal", "risk", "about")
 	for _, s := range r.Signals {
 		title := string(s.Code)
 		if i := slices.IndexFunc(r.Findings, func(f diag.Finding) bool { return f.Code == s.Code }); i >= 0 {
@@ -58,10 +50,7 @@ func (r *Report) View() *view.View {
 		}
 		d.Bar(int64(s.Weight), view.MarkOf(s.Severity), title, fmt.Sprint(s.Weight), string(s.Category))
 	}
-	v.Draw(d)
-	if r.Verdict == clean {
-		v.Brief = view.Join("clean", fmt.Sprintf("risk %d of 100", r.RiskScore))
-	}
+	v.BriefIf(r.Verdict == clean, "clean", fmt.Sprintf("risk %d of 100", r.RiskScore))
 	return v
 }
 
@@ -70,37 +59,22 @@ func forms(list []Form) string {
 	if len(list) == 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprint(len(list))}
-	count := func(text string, is func(Form) bool) {
-		n := 0
-		for _, f := range list {
-			if is(f) {
-				n++
-			}
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, text))
-		}
+	count := func(text string, is func(Form) bool) string {
+		n := view.Many(list, is)
+		return view.If(n > 0, fmt.Sprintf("%d %s", n, text))
 	}
-	count("with a password", func(f Form) bool { return f.HasPassword })
-	count("to another site", func(f Form) bool { return f.CrossOrigin })
-	count("without encryption", func(f Form) bool { return f.Insecure })
-	return strings.Join(parts, ", ")
+	return view.List(fmt.Sprint(len(list)), count("with a password", func(f Form) bool { return f.HasPassword }),
+		count("to another site", func(f Form) bool { return f.CrossOrigin }),
+		count("without encryption", func(f Form) bool { return f.Insecure }))
 }
 
 // reputation says which sources list the URL, and how many answered.
 func (r *Report) reputation() string {
-	var listed []string
-	for _, s := range r.Sources {
-		if s.Status == sourceMatch {
-			listed = append(listed, s.Name)
-		}
-	}
-	switch {
-	case len(listed) > 0:
+	listed := view.Each(r.Sources, func(s SourceResult) string { return view.If(s.Status == sourceMatch, s.Name) })
+	if len(listed) > 0 {
 		return "listed by " + diag.Series(listed, 4)
-	case r.Coverage.SourcesQueried == 0:
-		return ""
 	}
-	return fmt.Sprintf("%d of %d sources answered, none lists it", r.Coverage.SourcesAnswered, r.Coverage.SourcesQueried)
+	c := r.Coverage
+	return view.If(c.SourcesQueried != 0,
+		fmt.Sprintf("%d of %d sources answered, none lists it", c.SourcesAnswered, c.SourcesQueried))
 }

@@ -5,10 +5,8 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -18,8 +16,7 @@ func (r *Report) View() *view.View {
 	if r.Port != httpsPort {
 		subject = net.JoinHostPort(r.Host, strconv.Itoa(r.Port))
 	}
-	v := view.Of(subject, r.Verdict)
-	v.Partial = r.Partial
+	v := view.Of(subject, r.Verdict, r.Partial)
 	if c := &r.Certificate; !c.NotAfter.IsZero() {
 		v.Fact("expires", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring",
 			"tls.certificate.expires_now", "tls.certificate.validity")
@@ -29,12 +26,13 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("versions", r.versions(), "tls.version")
 	v.Fact("agreed on", view.Join(r.TLS.Version, r.TLS.CipherSuite, r.TLS.ALPN), "tls.cipher")
-	v.Fact("caa", r.CAA.text(), "tls.caa")
+	a := r.CAA
+	v.Fact("caa", view.If(a.Records != nil, cmp.Or(view.If(!a.Found, "any authority may issue (no record)"),
+		a.Domain+view.Known(a.Allowed, " allows this authority", " does not allow this authority",
+			" restricts who may issue; whether it allows this authority is not known"))), "tls.caa")
 	v.Fact("address", r.Address)
-	v.Draw(r.chain())
-	if v.Mark() == view.Good {
-		v.Brief = view.Join(r.Certificate.Remaining(), r.Certificate.Issuer.Short(), r.versions())
-	}
+	r.draw(v)
+	v.BriefIf(v.Mark() == view.Good, r.Certificate.Remaining(), r.Certificate.Issuer.Short(), r.versions())
 	return v
 }
 
@@ -53,72 +51,32 @@ func (r *Report) versions() string {
 	return cmp.Or(strings.Join(list, ", "), r.TLS.Version)
 }
 
-// text says who may issue certificates for the name.
-func (c CAA) text() string {
-	switch {
-	case c.Records == nil:
-		return ""
-	case !c.Found:
-		return "any authority may issue (no record)"
-	case c.Allowed == nil:
-		return c.Domain + " restricts who may issue; whether it allows this authority is not known"
-	case !*c.Allowed:
-		return c.Domain + " does not allow this authority"
-	}
-	return c.Domain + " allows this authority"
-}
-
-// chain draws the path to a trusted authority, or without one what the server sends.
-func (r *Report) chain() view.Drawing {
-	d := view.Drawing{Kind: view.Chain, Title: "Chain of certificates", Columns: []string{"certificate", "expires"}}
+// draw draws the path to a trusted authority, or without one what the server sends.
+func (r *Report) draw(v *view.View) {
+	d := v.Rows(view.Chain, "Chain of certificates", "certificate", "expires")
 	for i, l := range r.VerifiedChain {
-		note := ""
-		switch {
-		case !l.Served && i == len(r.VerifiedChain)-1:
-			note = "trusted root"
-		case !l.Served:
-			note = "not sent by the server"
-		}
-		mark := view.Good
-		if i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch {
-			mark, note = view.Critical, "of another name"
-		}
-		d.Marked(mark, note, l.Subject, l.NotAfter.UTC().Format(time.DateOnly))
+		last := i == len(r.VerifiedChain)-1
+		d.Stands(cmp.Or(view.When(i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch, view.Critical, "of another name"),
+			view.When(!l.Served && last, view.Good, "trusted root"),
+			view.When(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
+			l.Subject, view.Date(l.NotAfter))
 	}
-	if len(d.Rows) > 0 {
-		return d
+	if len(r.VerifiedChain) > 0 {
+		return
 	}
 	why := diag.Clip(r.TLS.TrustError, 120)
-	for i := range r.TLS.Chain {
-		c := &r.TLS.Chain[i]
-		mark, note := view.None, ""
-		switch {
-		case c.Expired:
-			mark, note = view.Critical, "expired"
-		case c.NotYetValid:
-			mark, note = view.Critical, "not yet valid"
-		case c.SelfSigned && i == 0:
-			mark, note = view.Error, "signed by itself"
+	for i, c := range r.TLS.Chain {
+		stands := cmp.Or(view.When(c.Expired, view.Critical, "expired"),
+			view.When(c.NotYetValid, view.Critical, "not yet valid"),
+			view.When(c.SelfSigned && i == 0, view.Error, "signed by itself"))
+		why = view.If(stands.Mark == view.None, why)
+		name := c.Subject.Short()
+		if name == "" && len(c.SAN.DNS) > 0 { // those of servers often have no subject
+			name = diag.Quote(c.SAN.DNS[0])
 		}
-		if mark != view.None {
-			why = ""
-		}
-		d.Marked(mark, note, label(c), c.NotAfter.UTC().Format(time.DateOnly))
+		d.Stands(stands, name, view.Date(c.NotAfter))
 	}
 	if n := len(r.TLS.Chain); n > 0 && !r.TLS.Chain[n-1].SelfSigned {
-		mark := view.None
-		if why != "" {
-			mark = view.Error
-		}
-		d.Marked(mark, why, r.TLS.Chain[n-1].Issuer.Short(), "")
+		d.Stands(view.When(why != "", view.Error, why), r.TLS.Chain[n-1].Issuer.Short(), "")
 	}
-	return d
-}
-
-// label names a certificate. Those of servers often have no subject.
-func label(c *pki.Certificate) string {
-	if name := c.Subject.Short(); name != "" || len(c.SAN.DNS) == 0 {
-		return name
-	}
-	return diag.Quote(c.SAN.DNS[0])
 }

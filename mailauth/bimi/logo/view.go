@@ -11,8 +11,7 @@ import (
 
 // View is what a person sees of the report.
 func (r *Report) View() *view.View {
-	v := view.Of(cmp.Or(r.Domain, r.URL), r.Verdict)
-	v.Partial = r.Partial
+	v := view.Of(cmp.Or(r.Domain, r.URL), r.Verdict, r.Partial)
 	v.Fact("record", r.Record, "bimi.logo.record")
 	v.Fact("logo", cmp.Or(r.FinalURL, r.URL),
 		"bimi.logo.redirect", "bimi.logo.status", "bimi.logo.connection", "bimi.logo.host", "bimi.logo.certificate")
@@ -21,16 +20,10 @@ func (r *Report) View() *view.View {
 	if s := &r.SVG; s.told {
 		v.Fact("profile", view.Join("SVG "+s.Version, s.BaseProfile), "bimi.logo.base_profile", "bimi.logo.version")
 		v.Fact("title", s.Title, "bimi.logo.title")
-		shape := s.ViewBox
-		if s.Square {
-			shape = view.Join(shape, "square")
-		}
-		v.Fact("view box", shape, "bimi.logo.square", "bimi.logo.view_box")
+		v.Fact("view box", view.Join(s.ViewBox, view.If(s.Square, "square")), "bimi.logo.square", "bimi.logo.view_box")
 	}
 	v.Fact("forbidden", diag.Series(r.Forbidden, 6))
-	if r.State == diag.Valid || r.State == diag.Warned {
-		v.Brief = r.Facts.Text()
-	}
+	v.BriefIf(r.State == diag.Valid || r.State == diag.Warned, r.Facts.Text())
 	return v
 }
 
@@ -40,13 +33,8 @@ func (f *Facts) Text() string {
 	if f.SizeBytes != nil {
 		size = diag.Count(*f.SizeBytes, "byte")
 	}
-	switch {
-	case f.StatusCode != 0 && f.StatusCode != http.StatusOK:
-		return fmt.Sprintf("HTTP %d", f.StatusCode)
-	case !f.SVG.told:
-		return view.Join(size, "no SVG that can be read")
-	case f.TinyPSCompliant:
-		return view.Join("SVG Tiny PS", size)
-	}
-	return view.Join(fmt.Sprintf("SVG with %s from Tiny PS", diag.Count(f.FaultsCount, "departure")), size)
+	return cmp.Or(view.If(f.StatusCode != 0 && f.StatusCode != http.StatusOK, fmt.Sprintf("HTTP %d", f.StatusCode)),
+		view.If(!f.SVG.told, view.Join(size, "no SVG that can be read")),
+		view.Join("SVG "+cmp.Or(view.If(f.TinyPSCompliant, "Tiny PS"),
+			fmt.Sprintf("with %s from Tiny PS", diag.Count(f.FaultsCount, "departure"))), size))
 }

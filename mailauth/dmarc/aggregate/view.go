@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -12,49 +11,45 @@ import (
 
 // View is what a person sees of the report.
 func (r *Analysis) View() *view.View {
-	v := view.Of(cmp.Or(r.Policy.Domain, "DMARC report"), r.Verdict)
-	v.Partial = r.Partial
+	v := view.Of(cmp.Or(r.Policy.Domain, "DMARC report"), r.Verdict, r.Partial)
 	v.PublishAt("v=DMARC1", "_dmarc."+r.Policy.Domain+".", "TXT")
 	v.Fact("reported by", r.reporters(), "dmarc.report.errors")
-	if m := r.Metadata; !m.BeginAt.IsZero() && !m.EndAt.IsZero() {
-		v.Fact("about", span(m.BeginAt, m.EndAt), "dmarc.report.time")
-	}
-	if r.Policy.Policy != "" {
-		v.Fact("policy", "p="+r.Policy.Policy, "dmarc.report.policy")
-	}
+	first, last := view.Date(r.Metadata.BeginAt), view.Date(r.Metadata.EndAt)
+	v.Fact("about", view.If(!r.Metadata.BeginAt.IsZero() && !r.Metadata.EndAt.IsZero(),
+		first+view.If(first != last, " to "+last)), "dmarc.report.time")
+	v.Fact("policy", view.If(r.Policy.Policy != "", "p="+r.Policy.Policy), "dmarc.report.policy")
 	t := &r.Totals
 	if t.MessageCount == 0 {
 		return v
 	}
 	v.Fact("messages", fmt.Sprintf("%d from %s", t.MessageCount, diag.Count(t.SourceCount, "source")))
-	v.Fact("passed", t.passed(), "dmarc.report.sender", "dmarc.report.service", "dmarc.report.unlisted")
+	passed := fmt.Sprintf("%d of %d (%s)", t.PassCount, t.MessageCount, share(t.PassCount, t.MessageCount))
+	v.Fact("passed", passed, "dmarc.report.sender", "dmarc.report.service", "dmarc.report.unlisted")
 	v.Fact("by", "DKIM "+share(t.DKIMAlignedCount, t.MessageCount)+" · SPF "+share(t.SPFAlignedCount, t.MessageCount),
 		"dmarc.report.dkim", "dmarc.report.spf")
-	v.Fact("handled", t.Dispositions.text(), "dmarc.report.legitimate", "dmarc.report.passed", "dmarc.report.forwarding")
-	v.Fact("enforcement", r.Enforcement.text())
-	v.Brief = view.Join(t.passed()+" pass", r.Enforcement.text())
-	v.Draw(r.bars())
+	part := func(n int64, what string) string { return view.If(n != 0, fmt.Sprintf("%d %s", n, what)) }
+	d, e := t.Dispositions, r.Enforcement
+	v.Fact("handled", view.Join(part(d.Pass+d.None, "delivered"), part(d.Quarantine, "to spam"),
+		part(d.Reject, "rejected")),
+		"dmarc.report.legitimate", "dmarc.report.passed", "dmarc.report.forwarding")
+	enforcement := view.If(e.BlockingSources != nil, view.Known(e.Ready, "no legitimate mail would be lost",
+		diag.Count(e.MessageCountAtRisk, "message")+" might be lost", "not known whether mail would be lost"))
+	v.Fact("enforcement", enforcement)
+	v.Brief = view.Join(passed+" pass", enforcement)
+	r.draw(v)
 	return v
 }
 
-// span is the days that a report is about.
-func span(begin, end time.Time) string {
-	first, last := begin.UTC().Format(time.DateOnly), end.UTC().Format(time.DateOnly)
-	if first == last {
-		return first
-	}
-	return first + " to " + last
-}
-
-// bars draws the sources: those of one service that are alike are one.
-func (r *Analysis) bars() view.Drawing {
+// draw draws the sources: those of one service that are alike are one.
+func (r *Analysis) draw(v *view.View) {
 	type kind struct {
 		label string
 		class Class
 	}
 	sums, numbers, order := map[kind]*Source{}, map[kind]int{}, []kind{}
 	for _, s := range r.Sources {
-		k := kind{cmp.Or(s.Service, s.address()), s.Classification}
+		k := kind{cmp.Or(s.Service, view.If(s.SourceIP.IsValid(), s.SourceIP.String()), s.SourceText, "no address"),
+			s.Classification}
 		if numbers[k]++; numbers[k] == 1 {
 			sums[k] = &Source{Classification: s.Classification}
 			order = append(order, k)
@@ -66,17 +61,12 @@ func (r *Analysis) bars() view.Drawing {
 	slices.SortStableFunc(order, func(a, b kind) int {
 		return cmp.Compare(sums[b].MessageCount, sums[a].MessageCount)
 	})
-	d := view.Drawing{Kind: view.Bars, Title: "Messages by source"}
-	d.Columns = []string{"source", "messages", "pass", "kind"}
+	d := v.Rows(view.Bars, "Messages by source", "source", "messages", "pass", "kind")
 	for _, k := range order {
-		s, label := sums[k], k.label
-		if n := numbers[k]; n > 1 {
-			label += fmt.Sprintf(" (%d)", n)
-		}
-		d.Bar(s.MessageCount, s.mark(), label,
+		s, n := sums[k], numbers[k]
+		d.Bar(s.MessageCount, s.mark(), k.label+view.If(n > 1, fmt.Sprintf(" (%d)", n)),
 			fmt.Sprint(s.MessageCount), share(s.PassCount, s.MessageCount), string(s.Classification))
 	}
-	return d
 }
 
 // reporters are who reports.
@@ -84,55 +74,12 @@ func (r *Analysis) reporters() string {
 	if len(r.Reports) < 2 {
 		return r.Metadata.Organization
 	}
-	var list []string
-	seen := map[string]bool{}
-	for _, one := range r.Reports {
-		if !seen[one.Organization] {
-			list = append(list, one.Organization)
-		}
-		seen[one.Organization] = true
-	}
+	list := view.Unique(diag.Map(r.Reports, func(s ReportTotal) string { return s.Organization }))
 	return fmt.Sprintf("%s, %s", diag.Series(list, 3), diag.Count(len(r.Reports), "report"))
-}
-
-func (t *Totals) passed() string {
-	return fmt.Sprintf("%d of %d (%s)", t.PassCount, t.MessageCount, share(t.PassCount, t.MessageCount))
 }
 
 // share is in whole percent, rounded down: only all are 100.
 func share(part, whole int64) string { return fmt.Sprintf("%d%%", int(percent(part, whole))) }
-
-// text says what became of the messages.
-func (d Dispositions) text() string {
-	part := func(n int64, what string) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%d %s", n, what)
-	}
-	return view.Join(part(d.Pass+d.None, "delivered"), part(d.Quarantine, "to spam"), part(d.Reject, "rejected"))
-}
-
-// text says whether p=reject would lose mail.
-func (e *Enforcement) text() string {
-	switch {
-	case e.BlockingSources == nil:
-		return ""
-	case e.Ready == nil:
-		return "not known whether mail would be lost"
-	case *e.Ready:
-		return "no legitimate mail would be lost"
-	}
-	return diag.Count(e.MessageCountAtRisk, "message") + " might be lost"
-}
-
-// address is that of the source.
-func (s *Source) address() string {
-	if s.SourceIP.IsValid() {
-		return s.SourceIP.String()
-	}
-	return cmp.Or(s.SourceText, "no address")
-}
 
 // mark says how the mail of the source fares.
 func (s *Source) mark() view.Mark {

@@ -17,10 +17,12 @@ func TestBars(t *testing.T) {
 		{SourceIP: netip.MustParseAddr("192.0.2.3"), MessageCount: 20, PassCount: 20, Classification: legitimate, Service: "Post"},
 		{MessageCount: 3, Classification: unclear},
 	}}
+	var v view.View
+	r.draw(&v)
 	require.Equal(t, []view.Row{
 		{Cells: []string{"Post (2)", "60", "98%", "legitimate"}, Mark: view.Error, Amount: 60},
 		{Cells: []string{"192.0.2.1", "50", "100%", "legitimate"}, Mark: view.Good, Amount: 50},
 		{Cells: []string{"::g", "30", "0%", "spoofing"}, Amount: 30},
 		{Cells: []string{"no address", "3", "0%", "unknown"}, Mark: view.Unknown, Amount: 3},
-	}, r.bars().Rows)
+	}, v.Drawing.Rows)
 }

@@ -3,6 +3,7 @@ package decode
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -12,12 +13,9 @@ import (
 // View is what a person sees of the report: what the codes say.
 func (r *Report) View() *view.View {
 	i := r.Image
-	subject := "image"
-	if i.Width > 0 {
-		subject = fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)
-	}
-	v := view.OfText(strings.TrimSpace(subject), r.Text, r.Findings)
-	v.Partial = r.Partial
+	size := fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)
+	subject := cmp.Or(view.If(i.Width > 0, size), "image")
+	v := view.OfText(strings.TrimSpace(subject), r.Text, r.Findings, r.Partial)
 	if len(r.Codes) == 1 {
 		c := &r.Codes[0]
 		v.Fact("text", diag.Clip(c.Text, maxShown), "qr.content")
@@ -29,33 +27,23 @@ func (r *Report) View() *view.View {
 		v.Brief = view.Join(string(c.ContentType), diag.Clip(c.Text, 60))
 		return v
 	}
-	d := view.Drawing{Kind: view.Table, Title: "Codes", Columns: []string{"kind", "text", "damage"}}
+	d := v.Rows(view.Table, "Codes", "kind", "text", "damage")
 	for n := range r.Codes {
-		c := &r.Codes[n]
-		d.Marked(marked(r.Findings, target(n)), "", string(c.ContentType), diag.Clip(c.Text, maxShown), c.damage())
+		c, mark := &r.Codes[n], view.Good
+		if i := slices.IndexFunc(r.Findings, func(f diag.Finding) bool { return f.Target == target(n) }); i >= 0 {
+			mark = view.MarkOf(r.Findings[i].Severity)
+		}
+		d.Marked(mark, "", string(c.ContentType), diag.Clip(c.Text, maxShown), c.damage())
 	}
-	v.Draw(d)
 	return v
 }
 
 // maxShown bounds the texts of codes that a view shows, in bytes.
 const maxShown = 500
 
-// marked is the mark of the first finding about a code.
-func marked(findings []diag.Finding, about string) view.Mark {
-	for _, f := range findings {
-		if f.Target == about {
-			return view.MarkOf(f.Severity)
-		}
-	}
-	return view.Good
-}
-
 func (c *Code) damage() string {
-	if c.ErrorsCorrected == 0 {
-		return "none"
-	}
-	return fmt.Sprintf("%d of %d codewords that can be restored", c.ErrorsCorrected, c.ErrorsCorrigible)
+	return cmp.Or(view.If(c.ErrorsCorrected == 0, "none"),
+		fmt.Sprintf("%d of %d codewords that can be restored", c.ErrorsCorrected, c.ErrorsCorrigible))
 }
 
 // text is what a phone does with the code.

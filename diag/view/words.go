@@ -1,0 +1,96 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// If is the text if so, and empty if not. With cmp.Or it makes the first case that holds an expression.
+func If(is bool, text string) string {
+	if is {
+		return text
+	}
+	return ""
+}
+
+// Known is a text for yes, one for no, and one for what is not known.
+func Known(is *bool, yes, no, unknown string) string {
+	switch {
+	case is == nil:
+		return unknown
+	case *is:
+		return yes
+	}
+	return no
+}
+
+// Days says when something ends that ends in so many days.
+func Days(n int, end time.Time) string {
+	if n < 0 {
+		return fmt.Sprintf("%s ago (%s)", diag.Count(-n, "day"), Date(end))
+	}
+	return fmt.Sprintf("%s (%s)", diag.Count(n, "day"), Date(end))
+}
+
+// Date is the day of a time.
+func Date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// Seconds is a span of so many seconds.
+func Seconds[N int | int64 | uint32](n N) string { return diag.Span(time.Duration(n) * time.Second) }
+
+// Words are those of an identifier.
+func Words[S ~string](id S) string { return strings.ReplaceAll(string(id), "_", " ") }
+
+// Join puts the parts of a brief together that are not empty.
+func Join(parts ...string) string { return strings.Join(told(parts), " · ") }
+
+// List puts the parts of an enumeration together that are not empty.
+func List(parts ...string) string { return strings.Join(told(parts), ", ") }
+
+func told(parts []string) []string {
+	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+}
+
+// Each is what is said of the items of a list, without what is empty.
+func Each[T any](list []T, text func(T) string) []string {
+	var texts []string
+	for _, one := range list {
+		if s := text(one); s != "" {
+			texts = append(texts, s)
+		}
+	}
+	return texts
+}
+
+// Unique are the texts of a list, each once.
+func Unique(list []string) []string {
+	var texts []string
+	for _, s := range list {
+		if !slices.Contains(texts, s) {
+			texts = append(texts, s)
+		}
+	}
+	return texts
+}
+
+// Many counts the items of a list that are so.
+func Many[T any](list []T, is func(T) bool) (n int) {
+	for _, one := range list {
+		if is(one) {
+			n++
+		}
+	}
+	return n
+}
+
+// Number is a number with its unit, and empty where there is none.
+func Number[N int | int64 | uint32](n *N, unit string) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprint(*n, unit)
+}
