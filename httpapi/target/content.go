@@ -5,14 +5,19 @@ import (
 	"cmp"
 	"compress/gzip"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/pem"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
@@ -28,7 +33,10 @@ func Content(data []byte) (Target, error) {
 	block, _ := pem.Decode([]byte(text + "\n"))
 	kind := cmp.Or(block, &pem.Block{}).Type // RFC 7468 section 2
 	_, noRequest := x509.ParseCertificateRequest(data)
-	_, noCertificate := x509.ParseCertificate(data)
+	cert, noCertificate := x509.ParseCertificate(data)
+	if kind == "CERTIFICATE" {
+		cert, _ = x509.ParseCertificate(block.Bytes)
+	}
 	switch {
 	case len(data) == 0:
 		return Target{}, diag.Invalid("target", "the file is empty")
@@ -36,6 +44,8 @@ func Content(data []byte) (Target, error) {
 		return file("http/qr/decode", "image_base64", encoded())
 	case strings.HasSuffix(kind, "CERTIFICATE REQUEST"):
 		return file("certificates/csr/parse", "csr", text)
+	case cert != nil && !slices.ContainsFunc(cert.UnknownExtKeyUsage, oidMark.Equal):
+		return certificate(pki.Describe(cert, time.Now())), nil
 	case kind == "CERTIFICATE":
 		return file("certificats/bimi/parse", "pem", text)
 	case strings.HasSuffix(kind, "PRIVATE KEY"):
@@ -74,6 +84,31 @@ func expanded(data []byte) []byte {
 		data, _ = io.ReadAll(io.LimitReader(zr, enough)) // what is cut off is still a beginning
 	}
 	return bytes.TrimSpace(data[:min(len(data), enough)])
+}
+
+// oidMark is the purpose of mark certificates, id-kp-BrandIndicatorforMessageIdentification.
+var oidMark = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 31}
+
+// certificate reads one that is no mark certificate, for which there is no operation. Whether it is trusted depends on
+// where it is installed.
+func certificate(c pki.Certificate) Target {
+	v := view.Answer(cmp.Or(c.Subject.Short(), c.SAN.Short(1), "certificate"), "The certificate expires in "+c.Remaining())
+	v.Sub = "Nothing was verified. Whether clients trust it is checked where it is served: diag tls HOST."
+	v.Optional = true // no praise
+	if c.Expired {
+		v.Headline = "The certificate has expired"
+		v.Judged([]diag.Finding{{Code: "certificate.expired", Severity: diag.Error, Title: v.Headline,
+			Detail: "It expired on " + c.NotAfter.UTC().Format(time.DateOnly) + ".", Reference: "RFC 5280 section 4.1.2.5",
+			Advice: "Renew the certificate and automate renewal."}})
+		v.Advise()
+	}
+	v.Brief = v.Headline
+	v.Fact("names", c.SAN.Short(4))
+	v.Fact("issuer", c.Issuer.Maker())
+	v.Fact("valid from", c.NotBefore.UTC().Format(time.DateOnly))
+	v.Fact("expires", c.Remaining(), "certificate.expired")
+	v.Fact("key", c.PublicKey.Short())
+	return Target{Kind: File, read: v}
 }
 
 // report reads a TLS report, for which there is no operation.

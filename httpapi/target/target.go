@@ -2,7 +2,7 @@
 // a word, [Content] what is in a file, and [Run] runs the checks at once and joins their views:
 //
 //	t, err := target.Parse("example.com")
-//	whole := target.Run(ctx, t.Checks(target.Options{}), target.Local(env), nil)
+//	whole := target.Run(ctx, t, target.Options{}, target.Local(env), nil)
 //	render.Text(os.Stdout, whole.View(), render.Options{})
 //
 // A domain has every check that applies to one, an address its name, its holder and the block lists, a URL its redirects,
@@ -111,7 +111,7 @@ func record(text string) (Target, bool) {
 			return Target{Kind: Record, Text: plain, check: v.check, fields: map[string]any{"record": plain}}, true
 		default:
 			read, err := v.parse(plain)
-			read.Subject, read.Record = "record", plain
+			read.Record = plain
 			if err != nil {
 				read.State, read.Headline = diag.Bad, "The record is not valid"
 				read.Findings = []diag.Finding{{Code: "record.syntax", Severity: diag.Error, Title: read.Headline, Detail: diag.Sentence(err.Error())}}
@@ -125,13 +125,13 @@ func record(text string) (Target, bool) {
 
 func parseSTS(text string) (view.View, error) {
 	r, err := mtasts.ParseRecord(text)
-	return view.View{State: diag.Valid, Headline: "The MTA-STS record is valid",
+	return view.View{Subject: "MTA-STS record", State: diag.Valid, Headline: "The MTA-STS record is valid",
 		Sub:   "Senders also need the policy at https://mta-sts.DOMAIN/.well-known/mta-sts.txt: check it with the domain.",
 		Facts: []view.Fact{{Label: "id", Value: r.ID}}}, err
 }
 
 func parseTLSRPT(text string) (view.View, error) {
 	r, err := tlsrpt.ParseRecord(text)
-	return view.View{State: diag.Valid, Headline: "The TLSRPT record is valid",
+	return view.View{Subject: "TLSRPT record", State: diag.Valid, Headline: "The TLSRPT record is valid",
 		Facts: []view.Fact{{Label: "reports to", Value: diag.Series(r.RUA, 4)}}}, err
 }

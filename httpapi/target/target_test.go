@@ -1,14 +1,20 @@
 package target
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"math/big"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,6 +68,7 @@ func TestRead(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, got.Read(), word)
 		assert.Equal(t, state, got.Read().State, word)
+		assert.Contains(t, []string{"MTA-STS record", "TLSRPT record"}, got.Read().Subject)
 		_, _, one := got.One()
 		assert.False(t, one)
 	}
@@ -99,6 +106,43 @@ func TestContent(t *testing.T) {
 		var input *diag.InputError
 		assert.ErrorAs(t, err, &input, name)
 	}
+}
+
+// A certificate of a web site is no mark certificate: it is read without a verdict, but for its end.
+func TestCertificate(t *testing.T) {
+	for remaining, codes := range map[time.Duration][]diag.Code{time.Hour: {}, -time.Hour: {"certificate.expired"}} {
+		public, private, err := ed25519.GenerateKey(nil)
+		require.NoError(t, err)
+		c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"www.example.com"},
+			NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(remaining)}
+		der, err := x509.CreateCertificate(nil, c, c, public, private)
+		require.NoError(t, err)
+		for _, data := range [][]byte{der, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})} {
+			got, err := Content(data)
+			require.NoError(t, err)
+			v := got.Read()
+			require.NotNil(t, v)
+			assert.Equal(t, "www.example.com", v.Subject)
+			assert.NotEqual(t, view.Good, v.Mark())
+			assert.Equal(t, codes, diag.Map(v.Findings, func(f diag.Finding) diag.Code { return f.Code }))
+			assert.Contains(t, v.Facts, view.Fact{Label: "key", Value: "Ed25519"})
+		}
+	}
+}
+
+// Steps about one fact of a web site are told once, those about two certificates name them.
+func TestDistinct(t *testing.T) {
+	const renew = "Renew the certificate and automate renewal."
+	steps := distinct(diag.Map([]view.Step{
+		{Code: "tls.certificate.expired", Text: renew}, {Code: "hsts.certificate.expired", Text: "Renew it."},
+		{Code: "mtasts.policy.certificate.expired", Text: renew}, {Code: "smtp.certificate.expired", Text: renew},
+		{Code: "tls.chain.untrusted", Text: "a"}, {Code: "headers.site.certificate.untrusted", Text: "b"},
+		{Code: "x.y.missing", Text: "Do it. Now."}, {Code: "z.y.missing", Text: "Do it."}, {Code: "u.y.missing", Text: "c"},
+	}, named))
+	assert.Equal(t, []string{"Renew the certificate of the web site and automate renewal.",
+		"Renew the certificate of the policy host and automate renewal.",
+		"Renew the certificate of the mail server and automate renewal.", "a", "Do it. Now.", "c",
+	}, diag.Map(steps, func(s view.Step) string { return s.Text }))
 }
 
 // Whatever a word is, it is a target or refused, and a target can be asked about: endpoints take its requests.

@@ -30,7 +30,7 @@ func (w *Whole) View() *view.View {
 				v.Findings = append(v.Findings, f)
 			}
 		}
-		v.Steps = append(v.Steps, p.View.Steps...)
+		v.Steps = append(v.Steps, diag.Map(p.View.Steps, named)...)
 	}
 	gravest := func(a, b diag.Severity) int { return int(b) - int(a) }
 	slices.SortStableFunc(v.Findings, func(a, b diag.Finding) int { return gravest(a.Severity, b.Severity) })
@@ -74,14 +74,39 @@ func counts(findings []diag.Finding) string {
 	return strings.Join(parts, "  ")
 }
 
-// distinct leaves out steps that say or publish the same as one before them, and all but the first about a name that
-// does not exist.
+// holders have the certificates that steps speak of, by how codes begin.
+var holders = map[string]string{
+	"tls": "web site", "hsts": "web site", "headers": "web site", "url": "web site",
+	"smtp": "mail server", "mtasts": "policy host",
+}
+
+// named says whose certificate is to be renewed, since a domain has several.
+func named(s view.Step) view.Step {
+	family, _, _ := strings.Cut(string(s.Code), ".")
+	const renew = "Renew the certificate"
+	if rest, ok := strings.CutPrefix(s.Text, renew); ok && holders[family] != "" && !strings.HasPrefix(rest, " of") {
+		s.Text = renew + " of the " + holders[family] + rest
+	}
+	return s
+}
+
+// siteFact matches codes of what several checks find out about one web site; the end tells what it is.
+var siteFact = diag.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w+|untrusted|connection|handshake)$`)
+
+// distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the same
+// fact, and all but the first about a name that does not exist.
 func distinct(steps []view.Step) []view.Step {
 	told := map[string]bool{}
 	return slices.DeleteFunc(steps, func(s view.Step) bool {
 		keys := []string{s.Text, string(s.Code)}
 		if s.Value != "" {
 			keys = append(keys, s.Name+s.Type+s.Value)
+		} else {
+			first, _, _ := strings.Cut(s.Text, ". ")
+			keys = append(keys, strings.TrimSuffix(first, ".")+".")
+		}
+		if fact := siteFact().FindStringSubmatch(string(s.Code)); fact != nil {
+			keys = append(keys, strings.TrimPrefix(fact[1], "certificate."))
 		}
 		if strings.HasSuffix(string(s.Code), nonexistent) {
 			keys = []string{nonexistent}
@@ -130,7 +155,7 @@ var consequences = []consequence{
 		"tls.chain.expired", "tls.chain.invalid", "tls.ocsp.revoked", "url.certificate", "headers.site.certificate"}},
 	{"web", "visitors cannot reach the web site of {it}", diag.Error,
 		[]diag.Code{"tls.host.connection", "tls.host.handshake", "headers.site.connection", "headers.site.handshake",
-			"url.connection", "url.redirect.loop", "headers.redirect.endless", "hsts.https.locked_out"}},
+			"url.redirect.loop", "headers.redirect.endless", "hsts.https.locked_out"}},
 	{"web", "browsers will warn visitors away from {it} within days", diag.Error,
 		[]diag.Code{"tls.certificate.expires_now", "url.certificate.expires_now"}},
 	{"ends", "the registration of {it} is about to end", diag.Error, []diag.Code{"rdap.expiry.expires_now"}},
@@ -165,8 +190,11 @@ func (w *Whole) headline(v *view.View) string {
 	case told[0].topic == "exists" || len(told) == 1 || told[1].worst < diag.Error:
 		return said(told[0].text, w.noun()) + "."
 	}
-	return said(told[0].text, w.noun()) + ", and " + strings.ReplaceAll(told[1].text, "{it}", "it") + "."
+	return said(told[0].text, w.noun()) + ", and " +
+		strings.ReplaceAll(genitive().ReplaceAllString(told[1].text, "its $1"), "{it}", "it") + "."
 }
+
+var genitive = diag.Regexp(`\bthe ([a-z ]+) of \{it\}`)
 
 // about reports whether a finding is one of those. That something is not known has no consequence.
 func (c consequence) about(code diag.Code) bool {
@@ -194,6 +222,9 @@ func (w *Whole) quiet(v *view.View) string {
 	switch {
 	case !slices.ContainsFunc(w.Parts, func(p Part) bool { return p.View != nil }):
 		return "Nothing could be learned."
+	case !slices.ContainsFunc(w.Parts, func(p Part) bool { return p.View != nil && !p.View.Optional }):
+		v.Optional = true
+		return "There was nothing to examine."
 	case len(v.Findings) > 0 && v.Findings[0].Severity >= diag.Error:
 		return v.Findings[0].Title + "."
 	case v.Partial:

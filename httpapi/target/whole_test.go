@@ -66,6 +66,7 @@ func TestHeadlines(t *testing.T) {
 			"hopeless.example": "Nobody can send mail to this domain, and anybody can send mail as it.",
 			"harbour.example":  "Receivers may refuse mail from this domain, and browsers will warn visitors away from it within days.",
 			"free.example":     "This domain does not exist.",
+			"museum.example":   "Nobody can send mail to this domain, and anybody can send mail as it.",
 			"silent.example":   "The name servers of this domain do not answer.",
 			"bogus.example":    "Everyone whose provider checks DNSSEC is kept from this domain.",
 			"8.8.8.8":          "Many mail servers refuse mail from this address.",
@@ -99,6 +100,27 @@ func TestIgnorance(t *testing.T) {
 		v := run(t, world, "good.example", target.Options{Only: []string{target.DNS}}).View()
 		assert.Equal(t, "Nothing wrong was found, but not everything answered.", v.Headline)
 		assert.Contains(t, v.Foot, "1 of 2 checks answered")
+	})
+}
+
+// A group in which there is nothing to examine is not in order, and of what nobody answered nothing is claimed.
+func TestNothingToExamine(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		v := run(t, world, "plain.example", target.Options{Only: []string{target.Web}}).View()
+		assert.Equal(t, "There was nothing to examine.", v.Headline)
+		assert.Equal(t, view.Optional, v.Mark())
+		for _, r := range run(t, world, "silent.example", target.Options{Only: []string{target.Mail}}).View().Drawing.Rows {
+			assert.NotContains(t, r.Cells[2], "No DKIM key")
+		}
+	})
+}
+
+// The web site of the second clause is that of the domain of the first.
+func TestGenitive(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		world.Behave("museum.example:443", diagtest.Refuses)
+		v := run(t, world, "museum.example", target.Options{}).View()
+		assert.Equal(t, "Nobody can send mail to this domain, and visitors cannot reach its web site.", v.Headline)
 	})
 }
 

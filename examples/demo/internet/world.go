@@ -73,6 +73,7 @@ func New(at time.Time) (*diagtest.World, error) {
 	world.Delay("slow.example", 3*time.Second)
 	world.Break("servfail.example", dns.RcodeServerFailure)
 	world.Silence("silent.example")
+	world.Silence("*.silent.example")
 	world.ServeZones()
 	world.Latency(latency)
 	return world, world.Err()
