@@ -165,7 +165,7 @@ func singles(at time.Time) []stop {
 			`{"domain":"plain.example"}`, 200, `"smtp.starttls.missing"`},
 		{"One that puts strangers off until later", "smtp/check", "testing.example",
 			`{"domain":"testing.example"}`, 200, `"smtp.relay.deferred"`},
-		{"A BIMI record with its version at the end", "bimi/validate", "l=…; v=BIMI1",
+		{"A BIMI record with its version at the end", "bimi/validate", "'l=https://brand.example.com/logo.svg; v=BIMI1; a=;'",
 			`{"record":"l=https://brand.example.com/logo.svg; v=BIMI1; a=;"}`, 200, `"bimi.record.version"`},
 		{"The certificate that vouches for a logo", "certificats/bimi/lookup", "--domain good.example",
 			`{"domain":"good.example"}`, 200, `"chain_trusted":true`},
@@ -311,7 +311,7 @@ const authorization = `-H "Authorization: Bearer $DIAG_KEY"`
 func printTour(w io.Writer, url, secret string) error {
 	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
 	fmt.Fprintf(w, "It speaks of a small Internet in memory: nothing leaves this machine, and nothing is kept.\n\n")
-	fmt.Fprintf(w, "  export DIAG_KEY=%s\n", secret)
+	fmt.Fprintf(w, "  export DIAG_SERVER=%s\n  export DIAG_KEY=%s\n", url, secret)
 	for _, s := range tour(time.Now()) {
 		fmt.Fprintf(w, "\n# %s\n", s.about)
 		if s.check == "" {

@@ -36,6 +36,9 @@ func main() {
 		defer world.Close()
 		domain, env = "example.com", world.Env()
 	}
+	if domain == "" {
+		log.Fatal("embed takes a domain, as in: go run ./examples/embed example.com; or -once")
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	if err := check(ctx, env, domain); err != nil {
