@@ -41,6 +41,9 @@ func (o *whole) options() (target.Options, error) {
 // parse finds out what an argument is: the name of a file, "-", or the thing itself.
 func (a *app) parse(word string) (target.Target, error) {
 	if word != "-" && (!exists(word) || a.zoned.files != nil) { // zone files often have the names of zones
+		if fileName().MatchString(word) && a.zoned.files == nil {
+			return target.Target{}, usagef("there is no file %s (as a domain, write it with a dot at the end)", word)
+		}
 		return target.Parse(word)
 	}
 	data, err := a.read(word)
@@ -51,6 +54,9 @@ func (a *app) parse(word string) (target.Target, error) {
 	t.Text = word
 	return t, err
 }
+
+// fileName matches what is more likely the name of a file that is missing than a domain.
+var fileName = diag.Regexp(`(?i)^[^/@:=\s]+\.(?:pem|crt|cer|csr|eml|xml|gz|zip|json|png|jpg|svg|txt|zone)$`)
 
 // read reads a file, or standard input.
 func (a *app) read(name string) ([]byte, error) {

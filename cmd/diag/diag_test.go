@@ -121,7 +121,8 @@ func TestExitCodes(t *testing.T) {
 func TestSuggestion(t *testing.T) {
 	for word, want := range map[string]string{
 		"resolv": "did you mean resolve or resolve/propagation?", "reslove": "did you mean resolve?",
-		"certificats": "or certificats/bimi/parse?", "dmrac": "did you mean dmarc?", "nonsense": "diag --help lists them",
+		"certificats": "or certificats/bimi/parse?", "dmrac": "did you mean dmarc?", "mxx": "did you mean mx?", "txtt": "did you mean txt",
+		"nonsense": "diag --help lists them",
 	} {
 		s := newSession(nil)
 		s.run(t.Context(), []string{word})

@@ -152,15 +152,22 @@ func exists(word string) bool {
 func meant(root *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	near := root.SuggestionsFor(word)
-	if short := taglist.Nearest(word, slices.Sorted(maps.Keys(shortNames))...); short != "" {
-		near = append(near, short)
+	slices.Sort(near)
+	if short := taglist.Nearest(word, slices.AppendSeq(slices.Clone(recordTypes), maps.Keys(shortNames))...); short != "" {
+		near = append([]string{short}, slices.DeleteFunc(near, func(other string) bool { return other == short })...)
+	} else if i := slices.IndexFunc(recordTypes, func(kind string) bool {
+		return len(kind) == 2 && len(word) == 3 && strings.Contains(word, kind) // mxx: too short for Nearest
+	}); i >= 0 {
+		return recordTypes[i]
 	}
 	if ep, ok := httpapi.Nearest(word); ok && len(near) == 0 {
 		near = append(near, ep.Name())
 	}
-	slices.Sort(near)
-	return strings.Join(slices.Compact(near), " or ")
+	return strings.Join(near, " or ")
 }
+
+// recordTypes are those that people ask for by name, without those that are short names.
+var recordTypes = []string{"mx", "ns", "ds", "txt", "soa", "srv", "caa", "aaaa", "cname", "tlsa", "https", "dnskey"}
 
 // meantFlag names the flag that was probably meant by one that there is not.
 func meantFlag(cmd *cobra.Command, err error) string {

@@ -85,6 +85,9 @@ func TestFileOfNoKind(t *testing.T) {
 	s = newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"folder/gone.pem"}))
 	assert.Contains(t, s.err.String(), "diag: there is no file folder/gone.pem; ")
+	s = newSession(nil)
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"nosuchfile.PEM"}))
+	assert.Contains(t, s.err.String(), "diag: there is no file nosuchfile.PEM ")
 }
 
 // The picture of a domain has its name and headline.
