@@ -32,7 +32,7 @@ func (r *Report) View() *view.View {
 	if addresses > 0 {
 		v.Fact("servers", serversText(len(r.Nameservers), addresses, serving),
 			"zone.delegation.few", "zone.ns", "zone.transport", "zone.edns", "zone.axfr")
-		v.Fact("delegation", r.Delegation.text(), "zone.delegation.cyclic", "zone.delegation.functional",
+		v.Fact("delegation", r.Delegation.text(), "zone.delegation.cyclic",
 			"zone.delegation.lame", "zone.delegation.missing_at_parent", "zone.delegation.missing_in_zone", "zone.delegation.silent",
 			"zone.delegation.truncated", "zone.delegation.unreachable", "zone.glue", "zone.parent")
 		v.Fact("spread", r.Diversity.text(), "zone.diversity")
