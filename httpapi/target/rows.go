@@ -22,6 +22,7 @@ type row struct {
 	brief       string
 	findings    []diag.Finding
 	absent      bool // there is nothing to speak of
+	idle        bool // there was nothing to examine, which answers nothing
 	checks      int  // that share the line, if several do
 }
 
@@ -33,7 +34,7 @@ func (w *Whole) rows() []row {
 		whole, ok := p.report.(*domaincheck.Report)
 		switch {
 		case errors.Is(p.Err, ErrNothing):
-			list = append(list, row{group: p.Group, name: p.Name, mark: view.Optional, brief: p.Err.Error()})
+			list = append(list, row{group: p.Group, name: p.Name, mark: view.Optional, brief: p.Err.Error(), idle: true})
 		case p.Err != nil:
 			list = append(list, row{group: p.Group, name: p.Name, mark: view.Unknown, brief: "not known: " + why(p.Err)})
 		case ok:
@@ -92,11 +93,11 @@ func sharedCauses(list []row) {
 		case gone && r.name == "servers":
 			r.brief = "the domain does not exist"
 		case gone && (r.absent && r.name != "registration" || r.only(".nxdomain") || r.name == "reputation"):
-			r.mark, r.brief = view.Optional, "nothing to examine, since the domain does not exist"
+			r.mark, r.idle, r.brief = view.Optional, true, "nothing to examine, since the domain does not exist"
 		case r.only(".nxdomain"):
 			r.brief = "the host does not exist"
 		case lost && (r.name == "smtp" || r.name == "dane" && r.mark != view.Good):
-			r.mark, r.brief = view.Optional, "nothing to examine before mx is fixed"
+			r.mark, r.idle, r.brief = view.Optional, true, "nothing to examine before mx is fixed"
 		case r.only(".unknown", ".unanswered", ".unavailable", ".timeout"), bogus && r.mark == view.Unknown:
 			if r.mark, r.brief = view.Unknown, "not known: no usable answer"; bogus {
 				r.brief = "not known: DNSSEC validation fails"

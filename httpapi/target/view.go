@@ -41,13 +41,13 @@ func (w *Whole) View() *view.View {
 	d := view.Drawing{Kind: view.Sections}
 	known, all := 0, 0
 	for _, r := range w.rows() {
-		if all += r.checks; r.mark != view.Unknown {
+		if all += r.checks; r.mark != view.Unknown && !r.idle {
 			known += r.checks
 		}
 		d.Marked(r.mark, "", strings.ToUpper(r.group), r.name, r.brief)
 	}
 	v.Draw(d)
-	v.Foot = fmt.Sprintf("%d of %s answered in %.1f s · %s at the API",
+	v.Foot = fmt.Sprintf("%d of %s in %.1f s · %s at the API",
 		known, diag.Count(all, "check"), w.Took.Seconds(), diag.Count(w.Credits, "credit"))
 	return v
 }
