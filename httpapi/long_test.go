@@ -17,7 +17,7 @@ import (
 // A new row adds lines to the document, and changes none but for the comma before them.
 func TestNewRowChangesNoOther(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	lines := func(table []Endpoint) []string {
 		return strings.Split(strings.ReplaceAll(string(openAPI(table, keptExample)), ",\n", "\n"), "\n")
@@ -38,7 +38,7 @@ func TestNewRowChangesNoOther(t *testing.T) {
 // no secret has its lookup in the store too.
 func TestInvalidKeysTakeAsLong(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures for a while")
+		t.Skip("needs time to measure; runs without -short, as in .ci/run")
 	}
 	a := newAPIOn(t, inNewFile, "self", func(c *Config) { c.IPRate, c.Log, c.Observe = -1, nil, nil })
 	unknown, err := metering.NewSecret(metering.Live, nil)

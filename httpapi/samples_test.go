@@ -16,7 +16,7 @@ import (
 // The calls of the documentation compile.
 func TestGoCalls(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("needs time to build a program; runs without -short, as in .ci/run")
 	}
 	imports, body := map[string]bool{"context": true, module + "diag": true, module + "mailauth/hostedspf": true,
 		"github.com/miekg/dns": true}, ""

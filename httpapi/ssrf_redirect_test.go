@@ -31,7 +31,7 @@ const (
 // time and its memory, and reaches no place that is not public.
 func TestConformanceSSRFRedirects(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	type scenario struct {
 		ID    string

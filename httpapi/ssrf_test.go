@@ -318,7 +318,7 @@ func guarded(t *testing.T, dialled map[string][]netip.AddrPort) {
 // nor by records, redirects, referrals, certificates and pages that lead there.
 func TestConformanceSSRF(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	var v ssrfVectors
 	for _, file := range diagtest.Documents[ssrfVectors](t, diagtest.Vectors(t, "web/ssrf/vectors.json")) {

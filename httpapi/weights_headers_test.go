@@ -14,7 +14,7 @@ import (
 // Pages and their header fields are examined within the weight of the row, whatever stands in them.
 func TestWeightOfHeaders(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

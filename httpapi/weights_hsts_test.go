@@ -14,7 +14,7 @@ import (
 // Sites are examined for HSTS within the weight of the row, whatever stands in the heads of their answers.
 func TestWeightOfHSTS(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

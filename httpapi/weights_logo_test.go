@@ -18,7 +18,7 @@ import (
 // Logos are fetched and examined within the weight of the rows, whatever the web server serves.
 func TestWeightOfLogo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

@@ -30,7 +30,7 @@ import (
 // What an operation allocates that is live at once stays within its weight.
 func TestWeights(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

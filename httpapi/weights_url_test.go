@@ -14,7 +14,7 @@ import (
 // Pages at the end of a chain are read within the weight of the row, whatever stands in them.
 func TestWeightOfURL(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

@@ -19,7 +19,7 @@ type plain struct{ metering.Store }
 // admitted, whatever was being read or cached at that moment.
 func TestRevocationRacesWithRequests(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	for name, hide := range map[string]func(metering.Store) metering.Store{
 		"generational": func(s metering.Store) metering.Store { return s },

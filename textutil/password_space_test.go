@@ -238,7 +238,7 @@ func share(n *big.Int, space *passwordSpace) float64 {
 // should be made of. Samplers with well-known faults are seen to fail the same test.
 func TestGeneratePasswordIsFair(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	const samples = 20_000
 	req := PasswordRequest{Length: 8, Count: 100, Exclude: "3456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|"}

@@ -227,7 +227,7 @@ var costlyRegexes = []struct {
 // itself is measured by BenchmarkRegexAtItsBounds and counted in TestRegexBudget.
 func TestRegexStaysInTime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	scale, limit := 1, 5*time.Second
 	if raceDetector {

@@ -192,7 +192,7 @@ func TestSlugRefuses(t *testing.T) {
 
 func TestSlugOfLongestText(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	for _, unit := range []string{"a", "Щ", "\ufdfa", "'s", "日", "αυ", "é ", "\u0301"} {
 		text := strings.Repeat(unit, longText/len(unit))

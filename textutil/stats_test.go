@@ -147,7 +147,7 @@ func TestStatsRefuses(t *testing.T) {
 // TestStatsStaysInTime has texts whose boundaries depend on what is far behind them.
 func TestStatsStaysInTime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	units := []string{"a", "a ", "a. ", ".)", "a'", "👩‍", "🇫", "\u0301", "สวัสดี", "ÀΣ", "日", "\r\n"}
 	texts := []string{"a." + strings.Repeat(")]", longText/2-1), "a." + strings.Repeat(" ", longText-2),

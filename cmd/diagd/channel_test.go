@@ -69,7 +69,7 @@ func receive(t *testing.T, got <-chan hook) hook {
 // From the act in one process to the signed request at a receiver, which a running server sends.
 func TestChannels(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	address, got, flags := newReceiver(t)
 	store, _ := newStore(t)
@@ -154,7 +154,7 @@ func TestUsageIsNotified(t *testing.T) {
 // The guard stands before every receiver: nothing is sent to addresses that are not public, whoever names them.
 func TestChannelsAreGuarded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	address, got, flags := newReceiver(t)
 	store, _ := newStore(t)

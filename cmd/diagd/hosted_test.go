@@ -71,7 +71,7 @@ func TestServeSignedZone(t *testing.T) {
 // What another process publishes is served a second later, until it is removed.
 func TestServeDNS(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	path := filepath.Join(t.TempDir(), "diag.db")
 	s := start(t, append(dnsFlags, "--store=sqlite:"+path, "--metrics-listen=127.0.0.1:0")...)

@@ -166,7 +166,7 @@ func (c *cluster) everywhere(text string) bool {
 // share is cut off and comes back.
 func TestNodes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	c := startCluster(t)
 	require.Len(t, commandOf[[]accountView](c, "account", "list"), 1, "servers that start at once make one account")

@@ -54,7 +54,7 @@ func fails(t testing.TB, code int, args ...string) (out, err string) {
 // A profile from its creation to its end, beside a running server that publishes and resolves it.
 func TestSPF(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
 	world := diagtest.NewWorld(t)

@@ -14,7 +14,7 @@ import (
 // charged each thing exactly once.
 func TestBenchCrash(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	t.Setenv(childEnv, "1")
 	args := []string{"bench", "crash", "--rounds=10", "--dir=" + t.TempDir(), "--postgres=" + settingsOfTests["DIAG_TEST_POSTGRES"]}

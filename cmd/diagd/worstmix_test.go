@@ -76,7 +76,7 @@ func manySources(records int) string {
 // did not end in time, depends on the machine: on a quiet one with two cores nearly all are answered.
 func TestMemoryOfWorstMix(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	const atOnce, most = 60, 512 << 20
 	dir := t.TempDir()

@@ -99,7 +99,7 @@ func TestParseKeyListRefuses(t *testing.T) {
 // Factors are found that are far apart, in more steps than others make, or in a simple ratio.
 func TestFermat(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	near := func(p *big.Int) *big.Int {
 		for p.SetBit(p, 0, 1); !p.ProbablyPrime(10); p.Add(p, big.NewInt(2)) {

@@ -16,7 +16,7 @@ import (
 // public key is the base point, verifies.
 func TestCurves(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	digest := sha256.Sum256([]byte("message"))
 	for _, c := range curves().list {

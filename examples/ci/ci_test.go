@@ -69,7 +69,7 @@ func flags(t *testing.T) []string {
 func build(t *testing.T) string {
 	t.Helper()
 	if testing.Short() || runtime.GOOS == "windows" {
-		t.Skip("it builds a program, and runs a script of the shell")
+		t.Skip("needs time to build a program; runs without -short, as in .ci/run")
 	}
 	program := filepath.Join(t.TempDir(), "diag")
 	out, err := exec.Command("go", "build", "-o", program, "github.com/diagkit/diagkit/cmd/diag").CombinedOutput()

@@ -25,7 +25,7 @@ func startDemo(t *testing.T) *demo {
 // What the tour announces is what a visitor sees.
 func TestTour(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	var b bytes.Buffer
 	require.NoError(t, startDemo(t).walk(t.Context(), &b))

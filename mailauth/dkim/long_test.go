@@ -21,7 +21,7 @@ import (
 // TestDifferentialGenerated has go-msgauth sign messages of all shapes, damages some, and compares the verdicts.
 func TestDifferentialGenerated(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	dns := records{"rsa._domainkey.example.org.": keyRecord(keys().rsa), "ed._domainkey.example.org.": keyRecord(keys().ed25519)}
 	passed, failed := 0, 0
@@ -61,7 +61,7 @@ func TestDifferentialGenerated(t *testing.T) {
 // square of the input would take minutes.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	name := strings.Repeat("a:", 100_000)
 	tests := []struct {

@@ -184,7 +184,7 @@ func TestExplain(t *testing.T) {
 // A message cannot make the result long.
 func TestVerifyManyNames(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	names := "From"
 	for i := range 20_000 {

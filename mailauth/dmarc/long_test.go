@@ -16,7 +16,7 @@ import (
 
 func TestGenerateProperties(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	one := func(list ...string) string { return list[random.IntN(len(list))] }

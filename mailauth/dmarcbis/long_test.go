@@ -15,7 +15,7 @@ import (
 
 func TestMigrateProperties(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	changes := map[Behavior]int{}

@@ -58,7 +58,7 @@ func hostileMessages(t testing.TB) map[string]string {
 // What an analysis holds stays within what its request says.
 func TestMemoryOfAnalyze(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

@@ -275,7 +275,7 @@ func TestLookupUnavailable(t *testing.T) {
 // else.
 func TestAuthorizedAgreesAtRandom(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	random := rand.New(rand.NewPCG(7, 8))
 	name := func() string { return fmt.Sprintf("n%d.example", random.IntN(8)) }

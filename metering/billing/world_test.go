@@ -68,7 +68,7 @@ func newSchema(t *testing.T) string {
 	t.Helper()
 	text := os.Getenv("DIAG_TEST_POSTGRES")
 	if text == "" {
-		t.Skip("DIAG_TEST_POSTGRES is not set")
+		t.Skip("needs DIAG_TEST_POSTGRES, the URL of a database; .ci/run starts one")
 	}
 	url, drop, err := postgresdb.Scratch(context.Background(), text)
 	require.NoError(t, err)

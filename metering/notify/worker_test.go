@@ -89,7 +89,7 @@ func newPostgres(t *testing.T, clock *meteringtest.Clock, nodes int) (stores []m
 	t.Helper()
 	place := os.Getenv("DIAG_TEST_POSTGRES")
 	if place == "" {
-		t.Skip("DIAG_TEST_POSTGRES is not set")
+		t.Skip("needs DIAG_TEST_POSTGRES, the URL of a database; .ci/run starts one")
 	}
 	url, drop, err := postgresdb.Scratch(context.Background(), place)
 	require.NoError(t, err)

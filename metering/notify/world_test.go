@@ -140,7 +140,7 @@ func onEachStore(t *testing.T, name string, test func(*testing.T, *world)) {
 	})
 	t.Run(name+"/postgres", func(t *testing.T) {
 		if testing.Short() {
-			t.Skip("takes seconds, as it makes a schema for each test; runs without -short")
+			t.Skip("needs seconds for a schema of each test; runs without -short, as in .ci/run")
 		}
 		w := newWorld(t)
 		test(t, w.on(newPostgres(t, w.clock, 1)[0]))

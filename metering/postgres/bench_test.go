@@ -198,7 +198,7 @@ func benchSettles(b *testing.B, accounts int) {
 // benchPlain runs pgbench for three seconds.
 func benchPlain(b *testing.B) {
 	if _, err := exec.LookPath("pgbench"); err != nil {
-		b.Skip("pgbench is not installed")
+		b.Skip("needs the program pgbench (Debian: postgresql-contrib)")
 	}
 	text := newSchema(b)
 	execute(b, text, `CREATE TABLE plain_accounts (id integer PRIMARY KEY, used bigint NOT NULL) WITH (fillfactor = 50)`)

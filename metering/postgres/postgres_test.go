@@ -23,7 +23,7 @@ func newSchema(t testing.TB) string {
 	t.Helper()
 	text := os.Getenv("DIAG_TEST_POSTGRES")
 	if text == "" {
-		t.Skip("DIAG_TEST_POSTGRES is not set")
+		t.Skip("needs DIAG_TEST_POSTGRES, the URL of a database; .ci/run starts one")
 	}
 	scratch, drop, err := postgresdb.Scratch(t.Context(), text)
 	require.NoError(t, err)

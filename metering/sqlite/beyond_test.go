@@ -15,7 +15,7 @@ import (
 // TestStoreBeyondKnown is the suite without the proof of absence that memory gives.
 func TestStoreBeyondKnown(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "diag.db"),

@@ -36,7 +36,7 @@ func TestCrash(t *testing.T) {
 // must not cost the server its log.
 func TestCrashBesideTools(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	tool, err := exec.LookPath("sqlite3")
 	if err != nil {

@@ -23,7 +23,7 @@ const maxTime = 500 * time.Millisecond
 // TestHostileHeaders judges answers whose head and page are as large as they may be.
 func TestHostileHeaders(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	const head = 250 << 10
 	many := func(format string, size int) string {

@@ -18,7 +18,7 @@ import (
 // policy in Report-Only has to be enforced yet, and nothing but hints may come up that was not there.
 func TestSuggestions(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	suggested := 0
 	for _, tt := range changes {

@@ -71,7 +71,7 @@ var hostile = []struct{ name, begin, unit string }{
 // A page takes no more memory and time than is set aside for it, whatever stands in it.
 func TestHostilePages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

@@ -22,7 +22,7 @@ const maxTime = 20 * time.Second
 // Pages as big as are read, after as many redirects as are followed, each filled with what pages are read for.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

@@ -36,7 +36,7 @@ func manySources(t testing.TB, records int) []byte {
 
 func TestMemoryOfManySources(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return

@@ -30,7 +30,7 @@ func TestMemoryOfLargeReport(t *testing.T) {
 // What is made to take memory takes a few times what may be sent.
 func TestMemoryOfHostileFiles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	if !diagtest.InOwnProcess(t) {
 		return
@@ -47,7 +47,7 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 // quadratic in its size would run into the time limit of the tests.
 func TestHostileFiles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // What encoding/xml reads of well-formed reports, Read does.
 func TestAgainstEncodingXML(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -110,7 +110,7 @@ func TestWalkIsSequential(t *testing.T) {
 // Whatever a server that fails keeps back, what is called certain holds.
 func TestCertainty(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	random := rand.New(rand.NewPCG(7, 8))
 	texts := []string{"v=DMARC1; p=none", "v=DMARC1; p=reject; psd=n", "v=DMARC1; p=quarantine; psd=y", "v=spf1 -all"}

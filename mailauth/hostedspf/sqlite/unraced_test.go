@@ -17,7 +17,7 @@ import (
 // what it had claimed must be free when the lease ends, and not before.
 func TestCrash(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	path, clock := filepath.Join(t.TempDir(), "diag.db"), hostedspftest.NewClock()
 	store := openFile(t, path, clock)

@@ -63,7 +63,7 @@ func TestConformanceSheets(t *testing.T) {
 // Images without a code have none, and those with damaged or foreign codes do no harm.
 func TestConformanceNoCodes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	for _, folder := range []string{"*falsepositives*", "*partial", "*unsupported"} {
 		files, none := images(t, diagtest.Suite(t, "web/qr/"+folder)), 0

@@ -86,7 +86,7 @@ func hostile() map[string]func(t testing.TB) []byte {
 // What an image makes of a process stays below the bound, and so does the time that it takes.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	const variable = "DECODE_HOSTILE"
 	if file := os.Getenv(variable); file != "" {

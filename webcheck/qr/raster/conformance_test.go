@@ -15,7 +15,7 @@ import (
 
 func TestConformancePNG(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	files := diagtest.Vectors(t, "web/qr/*/*.png")
 	for _, file := range files {

@@ -63,7 +63,7 @@ const leastRead = 82
 // Photos and drawings of codes are read in all four rotations, and none is read wrongly.
 func TestConformanceRenderings(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	files := diagtest.Suite(t, "web/qr/*qrcode-*/*.txt")
 	right, total := 0, 0
