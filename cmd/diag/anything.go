@@ -20,10 +20,8 @@ type whole struct {
 }
 
 func (o *whole) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringSliceVar(&o.only, "only", nil, "of a domain: mail, dns, web, as a list")
-	flags.BoolVar(&o.noSMTP, "no-smtp", false, "connect to no mail server")
-	flags.BoolVar(&o.all, "all", false, "print the whole of each check, not a line")
+	cmd.Flags().StringSliceVar(&o.only, "only", nil, "of a domain: mail, dns, web, as a list")
+	cmd.Flags().BoolVar(&o.noSMTP, "no-smtp", false, "connect to no mail server")
 	complete(cmd, "only", groups...)
 }
 
@@ -68,6 +66,9 @@ func (a *app) read(name string) ([]byte, error) {
 
 // anything examines what the argument stands for.
 func (a *app) anything(cmd *cobra.Command, word string) error {
+	if err := a.common(); err != nil {
+		return err
+	}
 	t, err := a.parse(word)
 	if err != nil {
 		return a.unknown(cmd, word, err)
@@ -110,9 +111,6 @@ func (a *app) unknown(cmd *cobra.Command, word string, err error) error {
 
 // overview runs everything that applies, and prints one screen.
 func (a *app) overview(ctx context.Context, t target.Target) error {
-	if _, err := a.common(); err != nil {
-		return err
-	}
 	o, err := a.whole.options()
 	if err != nil {
 		return err

@@ -234,27 +234,26 @@ func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
 	*values["resolver"], a.world.Resolvers = a.world.Resolvers, nil
 }
 
-// common checks the flags that all checks share, and returns the severity of --fail-on.
-func (a *app) common() (diag.Severity, error) {
-	threshold, err := parseSeverity(a.failOn)
+// common checks the flags that all checks share, and reads --fail-on.
+func (a *app) common() error {
 	switch {
-	case err != nil:
-		return 0, usagef("--fail-on: %q is none of %s", a.failOn, strings.Join(diag.Info.Values(), ", "))
+	case a.threshold.UnmarshalText([]byte(a.failOn)) != nil:
+		return usagef("--fail-on: %q is none of %s", a.failOn, strings.Join(diag.Info.Values(), ", "))
 	case a.timeout <= 0:
-		return 0, usagef("--timeout: must be more than 0")
+		return usagef("--timeout: must be more than 0")
 	case a.color != "auto" && a.color != "always" && a.color != "never":
-		return 0, usagef("--color: %q is none of auto, always, never", a.color)
+		return usagef("--color: %q is none of auto, always, never", a.color)
 	case a.formats.count() > 1:
-		return 0, usagef("of --json, --jsonl, --md, --html, --junit and --svg one is enough")
+		return usagef("of --json, --jsonl, --md, --html, --junit and --svg one is enough")
 	case a.quiet && a.verbose:
-		return 0, usagef("--quiet and --verbose do not go together")
+		return usagef("--quiet and --verbose do not go together")
 	}
-	return threshold, a.zoned.check(a)
+	return a.zoned.check(a)
 }
 
 // check runs the operation here or at a server, and prints what it answered.
 func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error {
-	if _, err := a.common(); err != nil {
+	if err := a.common(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)

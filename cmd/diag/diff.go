@@ -19,15 +19,16 @@ import (
 func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff OLD NEW", Short: "Say what changed between two runs that were kept with --json or --jsonl",
-		Example: "  diag example.com --json > monday.json\n  diag example.com --json > tuesday.json\n  diag diff monday.json tuesday.json",
-		Args:    takes(2, "diff takes two files"),
+		Example: "  diag example.com --json > monday.json\n  diag example.com --json > tuesday.json\n" +
+			"  diag diff monday.json tuesday.json",
+		Args: takes(2, "diff takes two files"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			threshold, err := a.common()
-			if err != nil {
+			if err := a.common(); err != nil {
 				return err
 			}
 			var runs [2]keptRun
 			for i, name := range args {
+				var err error
 				if runs[i], err = readRun(name); err != nil {
 					return err
 				}
@@ -37,7 +38,7 @@ func (a *app) diffCommand() *cobra.Command {
 			}
 			changes := compare(runs[0], runs[1])
 			for _, c := range changes {
-				if c.grave >= int(threshold) {
+				if c.grave >= int(a.threshold) {
 					a.code = exitFinding
 				}
 			}
@@ -183,13 +184,13 @@ func (a *app) changesText(changes []change) string {
 		return "nothing changed\n"
 	}
 	var b strings.Builder
-	where := ""
+	where, options := "", a.terminalOptions()
 	for _, c := range changes {
 		if c.where != where {
 			where = c.where
 			fmt.Fprintln(&b, printable(where))
 		}
-		b.WriteString(render.Item("  "+c.sign+" ", c.mark, c.text, render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii()}))
+		b.WriteString(render.Item("  "+c.sign+" ", c.mark, c.text, options))
 	}
 	return b.String()
 }

@@ -76,27 +76,27 @@ func (a *app) explain(code string) error {
 		return a.writeOut(append(text, '\n'))
 	}
 	var b bytes.Buffer
+	options := a.terminalOptions()
 	for i, r := range found {
 		if i > 0 {
 			b.WriteString("\n")
 		}
 		v := view.Answer(string(r.Code), r.Title)
-		v.Findings = []diag.Finding{{Severity: r.Severity}} // for the sign
 		v.Sub = r.Advice
 		v.Fact("severity", r.Severity.String())
 		v.Fact("required", r.Requirement)
 		v.Fact("written in", r.Reference)
 		v.Fact("found by", diag.Series(r.Operations, 4))
-		sign := v.Mark()
-		v.Findings = nil
-		if err := render.Text(&b, v, render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii(), Sign: sign}); err != nil {
+		options.Sign = view.MarkOf(r.Severity)
+		if err := render.Text(&b, v, options); err != nil {
 			return err
 		}
 	}
 	return a.writeOut(b.Bytes())
 }
 
-// nearestCode is the code that was probably meant: the part that is misspelt is looked for among those behind the same beginning.
+// nearestCode is the code that was probably meant: the part that is misspelt is looked for among those behind the same
+// beginning.
 func nearestCode(code string, all []toldRule) string {
 	parts := strings.Split(code, ".")
 	for i, part := range parts {

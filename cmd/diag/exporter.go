@@ -50,7 +50,7 @@ func (a *app) exporter() *cobra.Command {
 				if file == "" {
 					return list, nil
 				}
-				data, err := os.ReadFile(file)
+				data, err := readFile(file)
 				return string(data) + "\n" + list, err
 			}
 			return a.export(cmd.Context(), c, listen)
@@ -61,15 +61,13 @@ func (a *app) exporter() *cobra.Command {
 	flags.StringVar(&listen, "listen", "127.0.0.1:9781", "address to serve /metrics and /probe on")
 	flags.DurationVar(&c.Interval, "interval", 6*time.Hour, "how often each domain is examined")
 	flags.IntVar(&c.Parallel, "parallel", 4, "how many domains are examined at once")
-	flags.StringSliceVar(&w.only, "only", nil, "mail, dns, web, as a list")
-	flags.BoolVar(&w.noSMTP, "no-smtp", false, "connect to no mail server")
-	complete(cmd, "only", groups...)
+	w.add(cmd)
 	return cmd
 }
 
 // export serves until the context ends.
 func (a *app) export(ctx context.Context, c exporter.Config, listen string) error {
-	if _, err := a.common(); err != nil {
+	if err := a.common(); err != nil {
 		return err
 	}
 	env, release, err := a.localEnv()

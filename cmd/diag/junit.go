@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -34,14 +35,19 @@ type (
 	}
 )
 
-// junitSuiteOf is a view as a suite: what is at or above the threshold fails, and what could not be learned is an error.
+// junitSuiteOf is a view as a suite: what is at or above the threshold fails, and what could not be learned is an
+// error.
 func junitSuiteOf(subject string, v *view.View, err error, threshold diag.Severity) junitSuite {
 	s := junitSuite{Name: subject}
+	missing := func(what, kind, text string) {
+		s.Errors++
+		s.Cases = append(s.Cases, junitCase{Name: what, Class: subject, Error: &junitMessage{Message: text, Type: kind}})
+	}
 	if err != nil {
 		v = &view.View{}
-		s.Cases = append(s.Cases, junitCase{Name: "answer", Class: subject, Error: &junitMessage{Message: err.Error(), Type: "unavailable"}})
+		missing("answer", "unavailable", err.Error())
 	}
-	for _, f := range v.Findings {
+	for _, f := range slices.Concat(v.Findings, v.Better) {
 		c := junitCase{Name: string(f.Code), Class: subject}
 		if f.Severity >= threshold {
 			c.Failure = &junitMessage{f.Title, f.Severity.String(), f.Detail + "\n" + f.Advice}
@@ -49,16 +55,11 @@ func junitSuiteOf(subject string, v *view.View, err error, threshold diag.Severi
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	if err == nil && v.Partial {
-		s.Cases = append(s.Cases, junitCase{Name: "complete", Class: subject, Error: &junitMessage{Message: "not everything answered", Type: "partial"}})
+	if v.Partial {
+		missing("complete", "partial", "not everything answered")
 	}
 	for _, c := range v.Passed {
 		s.Cases = append(s.Cases, junitCase{Name: string(c.Code), Class: subject})
-	}
-	for _, c := range s.Cases {
-		if c.Error != nil {
-			s.Errors++
-		}
 	}
 	s.Tests = len(s.Cases)
 	return s

@@ -85,7 +85,8 @@ type app struct {
 	key     string
 	timeout time.Duration
 
-	code int // exit code of the check
+	threshold diag.Severity // of --fail-on
+	code      int           // exit code of the check
 }
 
 // usageError is a fault of the command line.
@@ -110,16 +111,21 @@ func (a *app) run(ctx context.Context, args []string) int {
 	for _, line := range explain(err) {
 		fmt.Fprintln(a.stderr, "diag:", printable(line))
 	}
-	_, usage := errors.AsType[usageError](err)
-	_, violations := errors.AsType[*httpapi.ViolationsError](err)
-	_, input := errors.AsType[inputError](err)
-	if usage || violations || input {
+	if atFault(err) {
 		return exitUsage
 	}
 	if errors.Is(err, diag.ErrUndelegated) {
 		return exitPartial // nothing is at fault
 	}
 	return exitIncomplete
+}
+
+// atFault reports whether what was asked for is wrong, rather than an answer missing.
+func atFault(err error) bool {
+	_, usage := errors.AsType[usageError](err)
+	_, violations := errors.AsType[*httpapi.ViolationsError](err)
+	_, input := errors.AsType[inputError](err)
+	return usage || violations || input
 }
 
 // An inputError is a fault of the request that the check itself found: diag's, or textutil's.
@@ -193,6 +199,7 @@ func (a *app) command() *cobra.Command {
 		return usageError{err}
 	})
 	a.whole.add(root)
+	root.Flags().BoolVar(&a.whole.all, "all", false, "print the whole of each check, not a line")
 	flags := root.PersistentFlags()
 	for _, f := range []struct {
 		on          *bool

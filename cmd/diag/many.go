@@ -52,7 +52,7 @@ const maxLine = 64 << 10
 // many examines each line of the file, several at once. An outcome is written when it is known, so that a run that is
 // killed has lost nothing but what was under way.
 func (a *app) many(ctx context.Context, examine func(ctx context.Context, line string) (outcome, error)) error {
-	if _, err := a.common(); err != nil {
+	if err := a.common(); err != nil {
 		return err
 	}
 	if err := a.batch.check(a); err != nil {
@@ -172,8 +172,7 @@ func (r *manyRun) one(ctx context.Context, line string, examine func(context.Con
 		r.partial = r.partial || o.view.Partial
 	}
 	if r.formats.junit {
-		threshold, _ := parseSeverity(r.failOn) // common has checked it
-		r.suites = append(r.suites, junitSuiteOf(line, o.view, err, threshold))
+		r.suites = append(r.suites, junitSuiteOf(line, o.view, err, r.threshold))
 		return
 	}
 	_, err = r.out.Write(text)
@@ -189,7 +188,7 @@ func (r *manyRun) write(line string, o outcome, err error) []byte {
 	if err != nil {
 		v = &view.View{State: diag.Unknown, Partial: true, Brief: explain(err)[0]}
 	}
-	return []byte(render.Line(line, v, render.Options{Width: r.width(), Color: r.colored(), ASCII: r.ascii()}))
+	return []byte(render.Line(line, v, r.terminalOptions()))
 }
 
 // jsonLine is a target and its report, or why there is none.
@@ -230,7 +229,8 @@ func (r *manyRun) end(err error) error {
 	if r.kept > 0 {
 		before = fmt.Sprintf("; %d were in %s already", r.kept, r.output)
 	}
-	fmt.Fprintf(r.stderr, "diag: %s examined, %d with faults, %d not known%s\n", diag.Count(r.examined, "target"), r.faulty, r.failed, before)
+	fmt.Fprintf(r.stderr, "diag: %s examined, %d with faults, %d not known%s\n",
+		diag.Count(r.examined, "target"), r.faulty, r.failed, before)
 	switch {
 	case r.faulty > 0:
 		r.code = exitFinding
@@ -242,7 +242,8 @@ func (r *manyRun) end(err error) error {
 	return errors.Join(err, r.err)
 }
 
-// eachTarget examines anything that stands in a line. The checks of one target share their questions, those of several do not.
+// eachTarget examines anything that stands in a line. The checks of one target share their questions, those of several
+// do not.
 func (a *app) eachTarget(ask func() target.Ask, o target.Options) func(context.Context, string) (outcome, error) {
 	return func(ctx context.Context, line string) (outcome, error) {
 		t, err := target.Parse(line)

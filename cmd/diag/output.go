@@ -42,9 +42,9 @@ func (f *formats) count() (n int) {
 
 // exitCode says what was found: a finding outweighs what could not be learned.
 func (a *app) exitCode(v *view.View) int {
-	threshold, err := parseSeverity(a.failOn)
+	grave := func(f diag.Finding) bool { return f.Severity >= a.threshold }
 	switch {
-	case err == nil && slices.ContainsFunc(slices.Concat(v.Findings, v.Better), func(f diag.Finding) bool { return f.Severity >= threshold }):
+	case slices.ContainsFunc(slices.Concat(v.Findings, v.Better), grave):
 		return exitFinding
 	case v.Partial:
 		return exitPartial
@@ -99,9 +99,15 @@ func (o outcome) json() ([]byte, error) {
 	return o.whole.JSON()
 }
 
+// terminalOptions say what the terminal can do.
+func (a *app) terminalOptions() render.Options {
+	return render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii()}
+}
+
 // text writes for people.
 func (a *app) text(b *bytes.Buffer, o outcome) error {
-	options := render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii(), Verbose: a.verbose, Quiet: a.quiet, Title: o.title()}
+	options := a.terminalOptions()
+	options.Verbose, options.Quiet, options.Title = a.verbose, a.quiet, o.title()
 	if a.verbose {
 		options.Facts = facts(o.reply)
 	}
@@ -132,8 +138,8 @@ func (o outcome) title() string {
 }
 
 // verdictMembers are the parts of a report that a view shows already.
-var verdictMembers = []string{"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors", "score_breakdown",
-	"recommendations", "passed_checks", "findings"}
+var verdictMembers = []string{"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors",
+	"score_breakdown", "recommendations", "passed_checks", "findings"}
 
 // facts are all members of a report but those of its verdict, as YAML.
 func facts(reply []byte) string {
@@ -200,20 +206,13 @@ func printableJSON(text []byte) []byte {
 	return b
 }
 
-func parseSeverity(text string) (diag.Severity, error) {
-	var s diag.Severity
-	err := s.UnmarshalText([]byte(text))
-	return s, err
-}
-
 // document writes a view as a file of another kind.
 func (a *app) document(o outcome) ([]byte, error) {
 	var b bytes.Buffer
 	var err error
 	switch {
 	case a.formats.junit:
-		threshold, _ := parseSeverity(a.failOn) // common has checked it
-		return junit(junitSuiteOf(o.view.Subject, o.view, nil, threshold))
+		return junit(junitSuiteOf(o.view.Subject, o.view, nil, a.threshold))
 	case a.formats.markdown:
 		err = render.Markdown(&b, o.view, o.title())
 	case a.formats.html:
@@ -221,7 +220,8 @@ func (a *app) document(o outcome) ([]byte, error) {
 	case o.view.Drawing == nil:
 		err = usagef("--svg: there is nothing to draw about %s", o.view.Subject)
 	default:
-		err = render.SVG(&b, o.view.Drawing, render.SVGOptions{Title: cmp.Or(o.view.Drawing.Title, o.view.Subject+": "+o.view.Headline)})
+		title := cmp.Or(o.view.Drawing.Title, o.view.Subject+": "+o.view.Headline)
+		err = render.SVG(&b, o.view.Drawing, render.SVGOptions{Title: title})
 	}
 	return b.Bytes(), err
 }

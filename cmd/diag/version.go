@@ -11,12 +11,7 @@ import (
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the versions of the program and of the wire contract",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("version takes no argument, such as %q", args[0])
-			}
-			return nil
-		},
+		Args: takes(0, "version takes no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			info := buildinfo.Read()
 			if a.formats.json {

@@ -25,8 +25,9 @@ func (a *app) waitCommand() *cobra.Command {
 		Use: "wait NAME TYPE VALUE", Short: "Wait until all public resolvers, or the one of --resolver, have a record",
 		Long: "Wait until all public resolvers, or the one of --resolver, have a record.\n\n" +
 			"It gives up after --timeout, by default two hours; the exit code is then 3.",
-		Example: "  diag wait _dmarc.example.com TXT 'v=DMARC1; p=reject'\n  diag wait www.example.com A 192.0.2.80 --resolver 192.0.2.53",
-		Args:    takes(3, "wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'"),
+		Example: "  diag wait _dmarc.example.com TXT 'v=DMARC1; p=reject'\n" +
+			"  diag wait www.example.com A 192.0.2.80 --resolver 192.0.2.53",
+		Args: takes(3, "wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if every < time.Second {
 				return usagef("--every: must be a second or more")
@@ -42,7 +43,7 @@ func (a *app) waitCommand() *cobra.Command {
 }
 
 func (a *app) wait(ctx context.Context, name, kind, value string, every time.Duration) error {
-	if _, err := a.common(); err != nil {
+	if err := a.common(); err != nil {
 		return err
 	}
 	name = a.repaired("qname", name)
@@ -57,8 +58,8 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 	for {
 		missing, err := look(ctx, name, kind, value)
 		switch {
-		case err != nil && !waitable(err):
-			return err
+		case err != nil && atFault(err):
+			return err // the next time it would be no better
 		case err == nil && missing == "":
 			_, err := fmt.Fprintf(a.stdout, "%s %s is there\n", printable(name), kind)
 			return err
@@ -74,14 +75,6 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 	}
 }
 
-// waitable reports whether an error may be over the next time.
-func waitable(err error) bool {
-	_, fault := err.(interface{ InputField() (string, string) })
-	_, usage := err.(usageError)
-	_, violations := err.(*httpapi.ViolationsError)
-	return !fault && !usage && !violations
-}
-
 // everywhere says which public resolvers do not have the value yet.
 func (a *app) everywhere(ctx context.Context, name, kind, value string) (missing string, err error) {
 	report, err := askFor[propagation.Report](ctx, a, "resolve/propagation",
@@ -89,10 +82,11 @@ func (a *app) everywhere(ctx context.Context, name, kind, value string) (missing
 	if err != nil {
 		return "", err
 	}
-	if s := report.Summary; s.AnsweredCount > 0 && s.MatchCount == s.AnsweredCount {
+	s := report.Summary
+	if s.AnsweredCount > 0 && s.MatchCount == s.AnsweredCount {
 		return "", nil
 	}
-	return fmt.Sprintf("%d of %s have it", report.Summary.MatchCount, diag.Count(report.Summary.AnsweredCount, "resolver")), nil
+	return fmt.Sprintf("%d of %s have it", s.MatchCount, diag.Count(s.AnsweredCount, "resolver")), nil
 }
 
 // atResolver says what the resolver of the command line has instead.
@@ -109,6 +103,9 @@ func (a *app) atResolver(ctx context.Context, name, kind, value string) (missing
 	}
 	if slices.Contains(have, recordData(kind, value)) {
 		return "", nil
+	}
+	if len(have) == 0 {
+		return "there is none", nil
 	}
 	return "there is " + diag.Series(append(have, "nothing else"), 3), nil
 }

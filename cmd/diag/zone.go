@@ -117,7 +117,7 @@ func (a *app) readZones() error {
 
 // eachZone examines the zones whose files are given without an argument.
 func (a *app) eachZone(cmd *cobra.Command) error {
-	if _, err := a.common(); err != nil {
+	if err := a.common(); err != nil {
 		return err
 	}
 	fault := a.readZones()
