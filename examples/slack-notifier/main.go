@@ -48,10 +48,13 @@ func (w *watch) look(ctx context.Context, domain diag.Domain) error {
 			text += fmt.Sprintf(":white_check_mark: %s: %s is mended\n", domain, code)
 		}
 	}
-	if w.known = now; text == "" {
-		return nil
+	if text != "" {
+		if err := w.post(text); err != nil {
+			return err // it is told the next time
+		}
 	}
-	return w.post(text)
+	w.known = now
+	return nil
 }
 
 func main() {
@@ -84,7 +87,11 @@ func slack(text string) error {
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("slack answered %s", resp.Status)
+	}
+	return nil
 }
 
 // rehearse looks at a domain that is well, then broken, then mended.
