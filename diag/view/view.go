@@ -7,8 +7,8 @@
 //		return v
 //	}
 //
-// A view is data alone: diag/view/render writes it for terminals, tickets and pages, and nobody who shows a report reads
-// anything but its view. It has few parts, so that all reports are read alike: the subject, the verdict, at most
+// A view is data alone: diag/view/render writes it for terminals, tickets and pages, and nobody who shows a report
+// reads anything but its view. It has few parts, so that all reports are read alike: the subject, the verdict, at most
 // [MaxFacts] facts, at most one drawing, the steps to take, the findings, and what could be better.
 package view
 
@@ -104,7 +104,7 @@ func Answer(subject, headline string) *View {
 	return &View{Subject: subject, Headline: headline, Brief: headline}
 }
 
-// Judged adds findings, and as steps what those advise that have no recommendation.
+// Judged adds findings, apart from what only could be better.
 func (v *View) Judged(findings []diag.Finding) {
 	for _, f := range findings {
 		if f.Severity == diag.Info {
