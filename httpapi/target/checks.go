@@ -29,7 +29,7 @@ type Check struct {
 	Endpoint    httpapi.Endpoint
 	Body        []byte // the request
 
-	// lead runs first and tells the addresses that Endpoint is then asked about, one after another.
+	// lead runs first and tells the addresses that Endpoint is then asked about.
 	lead *httpapi.Endpoint
 }
 
@@ -70,17 +70,6 @@ func (t Target) Checks(o Options) []Check {
 		add("", t.check, t.check, t.fields)
 	}
 	return list
-}
-
-// Credits is what the checks cost at the API.
-func Credits(checks []Check) (credits int64) {
-	for _, c := range checks {
-		credits += c.Endpoint.Credits
-		if c.lead != nil {
-			credits += c.lead.Credits
-		}
-	}
-	return credits
 }
 
 func endpointOf(name string) httpapi.Endpoint {

@@ -33,7 +33,8 @@ type Part struct {
 	View  *view.View
 	Err   error
 
-	report any
+	report  any
+	credits int64 // what the answer costs at the API
 }
 
 // Report is what the check returned, a pointer as in [httpapi.Result]; nil if it said nothing.
@@ -43,14 +44,14 @@ func (p Part) Report() any { return p.report }
 type Whole struct {
 	Target  Target
 	Parts   []Part
-	Credits int64
+	Credits int64 // what the answers cost at the API, where only they are charged
 	Took    time.Duration
 }
 
 // Run runs all checks at once. Progress, which may be nil, is told the names of those still awaited whenever one ends.
 func Run(ctx context.Context, t Target, o Options, ask Ask, progress func(waiting []string)) *Whole {
 	checks := t.Checks(o)
-	w := &Whole{Target: t, Parts: make([]Part, len(checks)), Credits: Credits(checks)}
+	w := &Whole{Target: t, Parts: make([]Part, len(checks))}
 	began := time.Now()
 	var mu sync.Mutex
 	waiting := diag.Map(checks, func(c Check) string { return c.Name })
@@ -72,7 +73,11 @@ func Run(ctx context.Context, t Target, o Options, ask Ask, progress func(waitin
 	}
 	group.Wait()
 	w.Took = time.Since(began)
-	if i := slices.IndexFunc(w.Parts, func(p Part) bool { return p.Name == "hsts" && p.View != nil && p.View.Optional }); i >= 0 {
+	for _, p := range w.Parts {
+		w.Credits += p.credits
+	}
+	siteless := func(p Part) bool { return p.Name == "hsts" && p.View != nil && p.View.Optional }
+	if i := slices.IndexFunc(w.Parts, siteless); i >= 0 {
 		w.withoutSite(w.Parts[i])
 	}
 	return w
@@ -91,7 +96,8 @@ func (w *Whole) withoutSite(said Part) {
 // ErrNothing says that a check has nothing to look at, which is no failure.
 var ErrNothing = errors.New("no sending address is known")
 
-// run runs a check, with the one that leads to it.
+// run runs a check, with the one that leads to it. Of several addresses it returns the worst, which is partial if another
+// is not known.
 func (c Check) run(ctx context.Context, ask Ask) Part {
 	if c.lead == nil {
 		return c.ask(ctx, ask)
@@ -100,12 +106,27 @@ func (c Check) run(ctx context.Context, ask Ask) Part {
 	if lead.Err != nil {
 		return Part{Check: c, Err: lead.Err}
 	}
-	worst := Part{Check: c, Err: ErrNothing}
-	for _, addr := range senders(lead.report.(*spf.LookupReport)) {
-		c.Body = bodyOf(map[string]any{"ip": addr})
-		if p := c.ask(ctx, ask); worst.View == nil || p.View != nil && grave(p.View) > grave(worst.View) {
+	addresses := senders(lead.report.(*spf.LookupReport))
+	parts := make([]Part, len(addresses))
+	var group diag.Group
+	for i, addr := range addresses {
+		group.Go(func() {
+			one := c
+			one.Body = bodyOf(map[string]any{"ip": addr})
+			parts[i] = one.ask(ctx, ask)
+		})
+	}
+	group.Wait()
+	worst, credits, partial := Part{Check: c, Err: ErrNothing}, lead.credits, false
+	for _, p := range parts {
+		credits += p.credits
+		partial = partial || p.View == nil || p.View.Partial
+		if worst.View == nil || p.View != nil && grave(p.View) > grave(worst.View) {
 			worst = p
 		}
+	}
+	if worst.credits = credits; worst.View != nil {
+		worst.View.Partial = partial
 	}
 	return worst
 }
@@ -116,7 +137,7 @@ func (c Check) ask(ctx context.Context, ask Ask) Part {
 	if err != nil {
 		return Part{Check: c, Err: err}
 	}
-	p := Part{Check: c, Reply: result.Body, report: result.Report}
+	p := Part{Check: c, Reply: result.Body, report: result.Report, credits: c.Endpoint.Credits}
 	if p.report == nil {
 		p.report, p.Err = c.Endpoint.Decode(result.Body)
 	}

@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,10 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -56,6 +60,33 @@ func TestConcurrency(t *testing.T) {
 		assert.Len(t, waiting, len(w.Parts)+1)
 		assert.Len(t, waiting[0], len(w.Parts))
 		assert.Empty(t, waiting[len(w.Parts)])
+	})
+}
+
+// Sending addresses are asked about at once. What answered is charged, and a silent one leaves the others partial.
+func TestSenders(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		local := target.Local(world.Env())
+		ask := func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
+			switch time.Sleep(time.Second); {
+			case ep.Name() == "spf/lookup":
+				term := func(addr string) spf.TermReport {
+					return spf.TermReport{Mechanism: eval.IP4, Qualifier: eval.QualifierPass, Value: addr}
+				}
+				return &httpapi.Result{Report: &spf.LookupReport{Terms: []spf.TermReport{term("8.8.8.8"), term("9.9.9.9")}}}, nil
+			case ep.Name() == "blacklist/ip" && strings.Contains(string(body), "8.8.8.8"):
+				return local(ctx, ep, body)
+			}
+			return nil, diag.ErrUnavailable
+		}
+		tg, err := target.Parse("good.example")
+		require.NoError(t, err)
+		w := target.Run(t.Context(), tg, target.Options{Only: []string{target.Mail}}, ask, nil)
+		i := slices.IndexFunc(w.Parts, func(p target.Part) bool { return p.Name == "reputation" })
+		require.NoError(t, w.Parts[i].Err)
+		assert.True(t, w.Parts[i].View.Partial)
+		assert.Equal(t, int64(1+5), w.Credits)
+		assert.Less(t, w.Took, 3*time.Second)
 	})
 }
 
