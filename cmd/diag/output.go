@@ -221,7 +221,7 @@ func (a *app) document(o outcome) ([]byte, error) {
 		err = usagef("--svg: there is nothing to draw about %s", o.view.Subject)
 	default:
 		title := cmp.Or(o.view.Drawing.Title, o.view.Subject+": "+o.view.Headline)
-		err = render.SVG(&b, o.view.Drawing, render.SVGOptions{Title: title})
+		err = render.SVG(&b, o.view.Drawing, title)
 	}
 	return b.Bytes(), err
 }

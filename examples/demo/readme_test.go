@@ -47,7 +47,7 @@ func TestReadme(t *testing.T) {
 		require.NoError(t, err)
 		v := target.Run(t.Context(), broken, target.Options{}, target.Local(world.Env()), nil).View()
 		var picture bytes.Buffer
-		require.NoError(t, render.SVG(&picture, v.Drawing, render.SVGOptions{Title: v.Subject + ": " + v.Headline}))
+		require.NoError(t, render.SVG(&picture, v.Drawing, v.Subject+": "+v.Headline))
 		diagtest.Golden(t, "screen.svg", picture.Bytes())
 	})
 	text = tableBlock.ReplaceAllFunc(text, func(block []byte) []byte {

@@ -62,5 +62,5 @@ func chart(name, picture string) error {
 		return err
 	}
 	defer file.Close()
-	return render.SVG(file, v.Drawing, render.SVGOptions{Title: v.Headline})
+	return render.SVG(file, v.Drawing, v.Headline)
 }

@@ -57,5 +57,5 @@ func draw(name string, demo bool, picture string) error {
 		return err
 	}
 	defer file.Close()
-	return render.SVG(file, v.Drawing, render.SVGOptions{Title: "SPF of " + name})
+	return render.SVG(file, v.Drawing, "SPF of "+name)
 }

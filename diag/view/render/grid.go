@@ -89,7 +89,8 @@ func (p *page) sections(rows []view.Row) {
 	p.line("")
 	for _, r := range rows {
 		group := r.Cells[0]
-		lead := p.paint(bold, group) + strings.Repeat(" ", groups-width(group)+2) + p.sign(r.Mark) + " " + Printable(r.Cells[1])
+		lead := p.paint(bold, group) + strings.Repeat(" ", groups-width(group)+2) + p.sign(r.Mark) + " " +
+			Printable(r.Cells[1])
 		p.put(lead+strings.Repeat(" ", max(0, labels-width(r.Cells[1]))+2), r.Cells[2], plain)
 	}
 }
@@ -192,8 +193,8 @@ func hanging(cell string, room int) []string {
 // leastCell is how narrow a column becomes at most, and longWord how long a word may be that is better not broken.
 const leastCell, longWord = 8, 32
 
-// fit gives each column the width that it needs, or where there is less room takes from the widest that is not fixed: as
-// long as that breaks no word, if it can be had.
+// fit gives each column the width that it needs, or where there is less room takes from the widest that is not fixed:
+// as long as that breaks no word, if it can be had.
 func fit(lines [][]string, room, fixed int) []int {
 	widths, least := make([]int, len(lines[0])), make([]int, len(lines[0]))
 	for _, cells := range lines {

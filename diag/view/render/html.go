@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"crypto/sha256"
 	_ "embed" // for the template and the style
 	"encoding/base64"
@@ -22,7 +21,6 @@ type HTMLOptions struct {
 	Level int    // of the heading with the subject, 1 to 4; 0 stands for 1
 	Docs  string // page whose anchors are the codes of findings, such as /docs/spf/lookup; "" where there is none
 	ID    string // before all ids, so that several views can be on a page
-	Lang  string // of a page; "" stands for en
 }
 
 // Style is the style sheet of what [HTML] writes, for light and dark and print. [Page] has it inside.
@@ -39,14 +37,15 @@ var functions = template.FuncMap{"markOf": view.MarkOf, "told": Told, "published
 	"short": func(cell string) bool { return width(Printable(cell)) <= shortCell },
 }
 
-// templates has the template for each level of the first heading, parsed when it is first needed: most commands write no HTML.
+// templates has the template for each level of the first heading, parsed when it is first needed: most commands write
+// no HTML.
 var templates [4]struct {
 	sync.Once
 	*template.Template
 }
 
-// HTML writes a view as a section of a page: a heading, key facts as a list of terms, the drawing as a table, steps as a
-// list, and each finding as an article whose id is its code. It needs no script; its classes are those of [Style].
+// HTML writes a view as a section of a page: a heading, key facts as a list of terms, the drawing as a table, steps as
+// a list, and each finding as an article whose id is its code. It needs no script; its classes are those of [Style].
 func HTML(w io.Writer, v *view.View, o HTMLOptions) error { return write(w, "view", v, o) }
 
 // Page writes a view as a whole page in one file. It asks nobody for anything, and its policy forbids it to.
@@ -54,7 +53,6 @@ func Page(w io.Writer, v *view.View, o HTMLOptions) error { return write(w, "pag
 
 func write(w io.Writer, name string, v *view.View, o HTMLOptions) error {
 	o.Level = max(1, min(o.Level, len(templates)))
-	o.Lang = cmp.Or(o.Lang, "en")
 	t := &templates[o.Level-1]
 	t.Do(func() {
 		text := viewTemplate
@@ -68,7 +66,7 @@ func write(w io.Writer, name string, v *view.View, o HTMLOptions) error {
 	if err := t.ExecuteTemplate(&b, name, &section{HTMLOptions: o, View: v, ids: map[string]int{}}); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, printableLines(b.String())) // what strangers wrote is escaped by now, but may have controls
+	_, err := io.WriteString(w, printableLines(b.String())) // what strangers wrote is escaped, but may have controls
 	return err
 }
 
@@ -83,7 +81,8 @@ func (s *section) Style() template.CSS { return template.CSS(Style) }
 // Policy lets a page have its style, and nothing else.
 func (s *section) Policy() string {
 	hash := sha256.Sum256([]byte(Style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
+		"'; base-uri 'none'; form-action 'none'"
 }
 
 func (s *section) Outcome() string { return inProse(s.View) }

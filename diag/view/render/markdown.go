@@ -11,9 +11,10 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// Markdown writes a view for a ticket, in GitHub Flavored Markdown: the verdict, facts, drawing, steps and findings. The
-// title names the operation, and may be empty. What strangers wrote becomes no markup, link, mention, image or reference:
-// whatever is more than a plain word stands in a code span, which is the one place where no tracker looks for them.
+// Markdown writes a view for a ticket, in GitHub Flavored Markdown: the verdict, facts, drawing, steps and findings.
+// The title names the operation, and may be empty. What strangers wrote becomes no markup, link, mention, image or
+// reference: whatever is more than a plain word stands in a code span, which is the one place where no tracker looks
+// for them.
 func Markdown(w io.Writer, v *view.View, title string) error {
 	m := &document{}
 	parts := slices.DeleteFunc([]string{signs[v.Mark()].sign, title, v.Subject}, func(s string) bool { return s == "" })
@@ -227,13 +228,14 @@ const (
 	closing = `)"'”.,:;?!`
 )
 
-// harmless reports whether a word, without the punctuation around it, is a word or a number to every tracker: no markup,
-// and nothing that is made a link for its looks (a domain, @name, #1, GH-1, the hash of a commit, a /command).
+// harmless reports whether a word, without the punctuation around it, is a word or a number to every tracker: no
+// markup, and nothing that is made a link for its looks (a domain, @name, #1, GH-1, the hash of a commit, a /command).
 func harmless(word string) bool {
 	if len(word) >= 7 && strings.Trim(word, "0123456789abcdefABCDEF") == "" {
 		return false
 	}
-	if word == "%" || word != "" && isDigit(word[0]) && strings.Trim(word, "0123456789.,/-%:") == "" && strings.Count(word, ":") < 2 {
+	number := word != "" && isDigit(word[0]) && strings.Trim(word, "0123456789.,/-%:") == ""
+	if word == "%" || number && strings.Count(word, ":") < 2 {
 		return true
 	}
 	for i, r := range word {

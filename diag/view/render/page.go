@@ -132,7 +132,8 @@ func width(text string) (n int) {
 }
 
 // Printable makes a stranger's text safe for a terminal: controls, format characters and separators of lines, which
-// move the cursor, change colours or turn the direction of writing, are shown and not obeyed, as are bytes that are no UTF-8.
+// move the cursor, change colours or turn the direction of writing, are shown and not obeyed, as are bytes that are no
+// UTF-8.
 func Printable(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, Unsafe) {
 		return s

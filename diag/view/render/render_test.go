@@ -32,7 +32,7 @@ var writers = map[string]func(io.Writer, *view.View) error{
 		return render.Text(w, v, render.Options{Title: "spf/lookup", Verbose: true})
 	},
 	"md":  func(w io.Writer, v *view.View) error { return render.Markdown(w, v, "spf/lookup") },
-	"svg": func(w io.Writer, v *view.View) error { return render.SVG(w, v.Drawing, render.SVGOptions{}) },
+	"svg": func(w io.Writer, v *view.View) error { return render.SVG(w, v.Drawing, "") },
 	"html": func(w io.Writer, v *view.View) error {
 		return render.Page(w, v, render.HTMLOptions{Title: "spf/lookup", Docs: "https://docs.example/spf/lookup"})
 	},

@@ -12,13 +12,6 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// SVGOptions say what a picture is called, and how wide it may be.
-type SVGOptions struct {
-	Title string // name of the picture; "" stands for the title of the drawing
-	Desc  string // what it shows; "" stands for its rows in words
-	Width int    // columns of text before cells are wrapped; 0 stands for 100
-}
-
 // Sizes in a picture. A column is a bit wider than the characters of monospace fonts at this size (0.6 em), so that
 // cells do not touch whatever font there is.
 const (
@@ -26,10 +19,11 @@ const (
 	svgColumn = 8
 	svgLine   = 20
 	svgPad    = 16
-	svgIndent = 2  // columns of a level of a tree
-	svgGap    = 2  // columns between cells
-	svgBar    = 24 // columns of the longest bar
-	svgArrow  = 12 // room for it between the links of a chain
+	svgWidth  = 100 // columns of text before cells are wrapped
+	svgIndent = 2   // columns of a level of a tree
+	svgGap    = 2   // columns between cells
+	svgBar    = 24  // columns of the longest bar
+	svgArrow  = 12  // room for it between the links of a chain
 )
 
 // svgStyle has both palettes: each colour has a contrast of 4.5 to its background.
@@ -41,20 +35,17 @@ text{fill:var(--fg)}.bg{fill:var(--bg)}.dim{fill:var(--dim)}.line{stroke:var(--l
 `
 
 // SVG writes a drawing as a picture that needs nothing else: a file, or the source of an image. It follows the reader's
-// choice of light or dark, asks nobody for anything, and says all in text. Without rows it says so.
-func SVG(w io.Writer, d *view.Drawing, o SVGOptions) error {
+// choice of light or dark, asks nobody for anything, and says all in text. Without rows it says so. Without a title it has
+// that of the drawing.
+func SVG(w io.Writer, d *view.Drawing, title string) error {
 	drawn, left := bounded(d)
 	if drawn == nil {
 		drawn = &view.Drawing{}
 	}
-	if o.Width <= 0 {
-		o.Width = 100
-	}
-	o.Width = max(40, min(o.Width, 400))
-	o.Title, o.Desc = cmp.Or(o.Title, drawn.Title, "Nothing to draw"), cmp.Or(o.Desc, inWords(drawn))
+	title = cmp.Or(title, drawn.Title, "Nothing to draw")
 	p := &picture{Drawing: drawn, most: largest(drawn), y: svgPad}
-	p.arrange(o.Width)
-	p.texts(0, wrapped(Printable(o.Title), o.Width), "heading")
+	p.arrange()
+	p.texts(0, wrapped(Printable(title), svgWidth), "heading")
 	if len(drawn.Columns) > 0 {
 		p.y += svgLine / 4
 		p.row(drawn.Columns, 0, "dim")
@@ -65,10 +56,12 @@ func SVG(w io.Writer, d *view.Drawing, o SVGOptions) error {
 	if left > 0 {
 		p.texts(0, []string{"… and " + diag.Count(left, "row") + " more"}, "dim")
 	}
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="t d" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" `+
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="t d" `+
+		`width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" `+
 		`font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="%[3]d">`+"\n"+
-		`<title id="t">%[4]s</title><desc id="d">%[5]s</desc>`+"\n<style>%[6]s</style>\n"+`<rect class="bg" width="100%%" height="100%%" rx="8"/>`+"\n%[7]s</svg>\n",
-		p.right+svgPad, p.y+svgPad, svgFont, escaped(o.Title), escaped(o.Desc), svgStyle, p.String())
+		`<title id="t">%[4]s</title><desc id="d">%[5]s</desc>`+"\n<style>%[6]s</style>\n"+
+		`<rect class="bg" width="100%%" height="100%%" rx="8"/>`+"\n%[7]s</svg>\n",
+		p.right+svgPad, p.y+svgPad, svgFont, escaped(title), escaped(inWords(drawn)), svgStyle, p.String())
 	return err
 }
 
@@ -85,7 +78,8 @@ type picture struct {
 }
 
 // arrange gives the columns their widths. The last of them is that of the notes.
-func (p *picture) arrange(room int) {
+func (p *picture) arrange() {
+	room := svgWidth
 	p.notes = columns(p.Drawing)
 	lines := [][]string{filled(p.Columns, p.notes+1)}
 	for _, r := range p.Rows {
@@ -145,8 +139,8 @@ func (p *picture) link(i int) {
 			p.path("line", "M%d %dV%dH%d", up, p.nodes[len(p.nodes)-2]+8, middle, up+svgIndent*svgColumn-6)
 		}
 	case view.Bars:
-		fmt.Fprintf(p, `<rect class="bar" x="%d" y="%d" width="%d" height="12" rx="2"/>`+"\n", p.x(1)-(svgBar+svgGap)*svgColumn,
-			middle-6, 2*share(r.Amount, p.most, svgBar*svgColumn/2))
+		fmt.Fprintf(p, `<rect class="bar" x="%d" y="%d" width="%d" height="12" rx="2"/>`+"\n",
+			p.x(1)-(svgBar+svgGap)*svgColumn, middle-6, 2*share(r.Amount, p.most, svgBar*svgColumn/2))
 	}
 	if r.Mark != view.None {
 		p.text(svgPad, p.y, signs[r.Mark].sign, string(r.Mark))

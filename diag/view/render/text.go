@@ -30,8 +30,8 @@ const (
 	maxBetter = 4
 )
 
-// Text writes a view for a terminal. Lines are wrapped to the width, and nothing is cut, but for values to publish, which
-// stand in one line each so that they can be copied.
+// Text writes a view for a terminal. Lines are wrapped to the width, and nothing is cut, but for values to publish,
+// which stand in one line each so that they can be copied.
 func Text(w io.Writer, v *view.View, o Options) error {
 	p := newPage(o)
 	p.verdict(v)
@@ -64,8 +64,9 @@ var signs = map[view.Mark]struct {
 	sign, ascii string
 	color       color
 }{
-	view.None: {" ", " ", plain}, view.Good: {"✔", "+", green}, view.Info: {"ℹ", "i", blue}, view.Warning: {"▲", "!", yellow},
-	view.Error: {"✖", "x", red}, view.Critical: {"✖", "X", red}, view.Unknown: {"?", "?", dim}, view.Optional: {"–", "-", dim},
+	view.None: {" ", " ", plain}, view.Good: {"✔", "+", green}, view.Info: {"ℹ", "i", blue},
+	view.Warning: {"▲", "!", yellow}, view.Error: {"✖", "x", red}, view.Critical: {"✖", "X", red},
+	view.Unknown: {"?", "?", dim}, view.Optional: {"–", "-", dim},
 }
 
 // sign is the sign of a mark, coloured.
@@ -244,7 +245,8 @@ func (p *page) caret(indent, record string, at *diag.Location) {
 	p.line(indent + strings.Repeat(" ", width(before)) + p.paint(yellow, strings.Repeat("^", max(1, width(part)))))
 }
 
-// located is the part of a record that a finding speaks of, and what stands before and after it; false if there is none.
+// located is the part of a record that a finding speaks of, and what stands before and after it; false if there is
+// none.
 func located(record string, at *diag.Location) (before, part, after string, ok bool) {
 	if at == nil || at.Offset < 0 || at.Length < 0 || at.Offset > len(record) || at.Length > len(record)-at.Offset {
 		return "", "", "", false
