@@ -83,7 +83,10 @@ func (a *app) everywhere(ctx context.Context, name, kind, value string) (missing
 		return "", err
 	}
 	s := report.Summary
-	if s.AnsweredCount > 0 && s.MatchCount == s.AnsweredCount {
+	switch {
+	case s.AnsweredCount == 0:
+		return "no resolver answered", nil
+	case s.MatchCount == s.AnsweredCount:
 		return "", nil
 	}
 	return fmt.Sprintf("%d of %s have it", s.MatchCount, diag.Count(s.AnsweredCount, "resolver")), nil
