@@ -1,5 +1,5 @@
-// Package buildinfo tells which build of diag and diagd runs, by what the Go command recorded in the program: nothing has
-// to be set when it is built.
+// Package buildinfo tells which build of diag and diagd runs, by what the Go command recorded in the program: nothing
+// has to be set when it is built.
 package buildinfo
 
 import (

@@ -18,9 +18,9 @@ const maxInput = 10 << 20
 // inBase64 ends the names of fields that hold a file.
 const inBase64 = "_base64"
 
-// fileOf returns the field that takes a file where p, the first of its group, takes what is in it: a report can be given
-// as XML or as the file in which it came. A field that is a file takes one anyway. An argument for a field named text is
-// that text.
+// fileOf returns the field that takes a file where p, the first of its group, takes what is in it: a report can be
+// given as XML or as the file in which it came. A field that is a file takes one anyway. An argument for a field named
+// text is that text.
 func fileOf(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
 	if strings.HasSuffix(p.Name, inBase64) {
 		return p, true

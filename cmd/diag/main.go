@@ -261,7 +261,8 @@ func shortHelp(root *cobra.Command) {
 		}
 		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 		help(cmd, args)
-		fmt.Fprintln(cmd.OutOrStdout(), "\nFlags that all checks share, such as --json, --server, --resolver and --timeout: diag --help")
+		fmt.Fprintln(cmd.OutOrStdout(), "\nFlags that all checks share, such as --json, --server, --resolver and --timeout:"+
+			" diag --help")
 	})
 }
 
@@ -272,7 +273,8 @@ func (a *app) addChecks(root *cobra.Command, args []string) {
 	short := namesOf()
 	for _, ep := range httpapi.Endpoints() {
 		// It runs nothing, but help lists only what can be run.
-		cmd := &cobra.Command{Use: ep.Name(), Short: ep.Summary(), GroupID: family(ep), Run: func(*cobra.Command, []string) {}}
+		cmd := &cobra.Command{Use: ep.Name(), Short: ep.Summary(), GroupID: family(ep)}
+		cmd.Run = func(*cobra.Command, []string) {}
 		if all || slices.Contains(args, ep.Name()) {
 			cmd = a.checkCommand(ep, root.PersistentFlags())
 			cmd.Aliases = short[ep.Name()]

@@ -49,8 +49,9 @@ func roff(text string) string {
 // manPage is the page of a command, in the macros of man(7).
 func manPage(cmd *cobra.Command) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"diagkit\" \"\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(pageName.Replace(cmd.CommandPath())),
-		roff(pageName.Replace(cmd.CommandPath())), roff(cmd.Short))
+	name := pageName.Replace(cmd.CommandPath())
+	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"diagkit\" \"\"\n.SH NAME\n%s \\- %s\n",
+		strings.ToUpper(name), roff(name), roff(cmd.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(cmd.UseLine()))
 	section := func(title, text string) {
 		if text != "" {

@@ -75,8 +75,8 @@ func unreached(err error) string {
 	return diag.Reason(err)
 }
 
-// refused says what the server answered in place of a report. That something which it asked was silent is the same error
-// as it is here.
+// refused says what the server answered in place of a report. That something which it asked was silent is the same
+// error as it is here.
 func refused(p httpapi.Problem) error {
 	switch p.Code {
 	case "INTERNAL_ERROR":
@@ -116,7 +116,8 @@ func (a *app) client() (*http.Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, usagef("--server: %q is no address, such as https://diag.example", a.server)
 	}
-	if w := &a.world; len(w.Resolvers)+len(w.AllowNetworks)+len(w.AllowPorts) > 0 || w.RootHints+w.TrustAnchor+w.HelloName != "" {
+	w := &a.world
+	if len(w.Resolvers)+len(w.AllowNetworks)+len(w.AllowPorts) > 0 || w.RootHints+w.TrustAnchor+w.HelloName != "" {
 		return nil, usagef("--resolver, --allow-networks, --allow-ports, --root-hints, --trust-anchor and" +
 			" --hello-name are the server's to set")
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/textutil"
 )
 
-// printUtility prints what a text utility made of its text, as it is, so that it can be piped. What is to be said about it
-// goes to standard error. It reports whether the reply was of that kind.
+// printUtility prints what a text utility made of its text, as it is, so that it can be piped. What is to be said about
+// it goes to standard error. It reports whether the reply was of that kind.
 func (a *app) printUtility(o outcome) (bool, error) {
 	out, ok := a.result(o.report)
 	if !ok {

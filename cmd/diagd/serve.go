@@ -37,8 +37,8 @@ const (
 	// drainTime is how long running calls may go on after a signal. Together with closing the store
 	// it stays below the 20 seconds that a supervisor is promised (CONTRACT 8.1).
 	drainTime = 15 * time.Second
-	// lameTime is how long the server goes on taking connections after a signal, while it says that it is not ready: balancers
-	// look every second or so.
+	// lameTime is how long the server goes on taking connections after a signal, while it says that it is not ready:
+	// balancers look every second or so.
 	lameTime = 2 * time.Second
 	// startSilence is after how long a server that is still opening its store says so.
 	startSilence = 3 * time.Second

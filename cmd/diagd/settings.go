@@ -79,8 +79,8 @@ func envName(flag string) string {
 }
 
 // checkEnvironment refuses variables that look like settings and are none: a misspelt one must not be
-// ignored. DIAG_KEY and DIAG_SERVER are those of the program diag, DIAG_TEST_… those of this module's tests, and the others
-// are those that Kubernetes sets for a service with the name "diag".
+// ignored. DIAG_KEY and DIAG_SERVER are those of the program diag, DIAG_TEST_… those of this module's tests, and the
+// others are those that Kubernetes sets for a service with the name "diag".
 func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []error) {
 	known := map[string]bool{envName("config"): true, envName("key"): true, envName("server"): true}
 	settings.VisitAll(func(f *pflag.Flag) { known[envName(f.Name)] = true })

@@ -157,8 +157,8 @@ func (v *View) severity(code diag.Code) diag.Severity {
 	return -1
 }
 
-// PublishAt says where values belong that begin as given, such as "v=spf1": the name and type of their record. Without a
-// beginning it is where all belong that have no place yet, but for whole lines of a zone, which name theirs.
+// PublishAt says where values belong that begin as given, such as "v=spf1": the name and type of their record. Without
+// a beginning it is where all belong that have no place yet, but for whole lines of a zone, which name theirs.
 func (v *View) PublishAt(begins, name, kind string) {
 	for i := range v.Steps {
 		s := &v.Steps[i]

@@ -23,7 +23,8 @@ import (
 // rdapServer is the registry of all domains and addresses of this Internet.
 const rdapServer = "rdap.nic.example"
 
-// addressServer is the registry of all addresses. Those of the hosts here are for documentation: it is not asked of them.
+// addressServer is the registry of all addresses. Those of the hosts here are for documentation: it is not asked of
+// them.
 const addressServer = "rdap.addresses.example"
 
 // bootstrap leads to both (RFC 9224).
