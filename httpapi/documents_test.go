@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,37 +48,19 @@ func checkFolder(t *testing.T, folder string, wanted func(Endpoint) bool) {
 // The OpenAPI document is small enough for clients, which load all of it.
 func TestSizeOfDocument(t *testing.T) { require.LessOrEqual(t, len(OpenAPI()), 400_000) }
 
-func endpointsPage(t *testing.T) []byte {
+func endpointsPage() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Operations\n\nThe operations under `%s`, each with an example and with the findings that it can report. "+
-		"This page is made from\nthe table in `httpapi/endpoints.go`.\n\n", Prefix)
-	b.WriteString("| operation | scope | credits | purpose | Go | command | documents |\n|---|---|---|---|---|---|---|\n")
-	functions := goFunctions(t)
+		"This page is made from\nthe table in `httpapi/endpoints.go`. Go functions and commands: [operations.md](operations.md).\n\n", Prefix)
+	b.WriteString("| operation | scope | credits | purpose | documents |\n|---|---|---|---|---|\n")
 	for _, ep := range endpoints {
 		documents := "[example](operations/" + ep.docName() + ".json)"
 		if hasFindings(ep) {
 			documents += " [findings](findings/" + ep.docName() + ".md)"
 		}
-		function := functions[ep.Method+" "+ep.Path]
-		require.NotEmpty(t, function, ep.Path)
-		fmt.Fprintf(&b, "| `%s %s` | %s | %d | %s | `%s` | `diag %s` | %s |\n", ep.Method, ep.Path, ep.Scope, ep.Credits, ep.Purpose,
-			function, ep.Name(), documents)
+		fmt.Fprintf(&b, "| `%s %s` | %s | %d | %s | %s |\n", ep.Method, ep.Path, ep.Scope, ep.Credits, ep.Purpose, documents)
 	}
 	return b.Bytes()
-}
-
-// tableRow is a line of the table, with the function behind the operation.
-var tableRow = regexp.MustCompile(`\{"(GET|POST)", "([^"]+)", .*?(?:call|pure|text|hosted|image)\((\w+\.\w+)`)
-
-// goFunctions reads from the table's source which function each operation is.
-func goFunctions(t *testing.T) map[string]string {
-	source, err := os.ReadFile("endpoints.go")
-	require.NoError(t, err)
-	functions := map[string]string{}
-	for _, m := range tableRow.FindAllStringSubmatch(string(source), -1) {
-		functions[m[1]+" "+m[2]] = strings.Replace(m[3], "qrdecode.", "decode.", 1)
-	}
-	return functions
 }
 
 // incompleteRules lists the rules without a reference or advice. The list only shrinks.

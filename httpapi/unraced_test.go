@@ -37,7 +37,7 @@ func TestDocuments(t *testing.T) {
 			}
 		})
 	}
-	goldenFile(t, "endpoints.md", endpointsPage(t))
+	goldenFile(t, "endpoints.md", endpointsPage())
 	diagtest.Golden(t, filepath.Join("testdata", "incomplete.txt"), incompleteRules())
 	goldenFile(t, "openapi.json", openAPI(endpoints, func(ep Endpoint) example { return examples[ep.docName()] }))
 	checkFolder(t, "operations", func(Endpoint) bool { return true })
