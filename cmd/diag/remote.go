@@ -60,6 +60,8 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 		return nil, &httpapi.ViolationsError{Violations: p.Details.Fields}
 	case p.Code == httpapi.InvalidRequest:
 		return nil, usageError{refused(p)}
+	case resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests:
+		return nil, refusal{refused(p)}
 	}
 	return nil, refused(p)
 }
@@ -74,6 +76,9 @@ func unreached(err error) string {
 	}
 	return diag.Reason(err)
 }
+
+// A refusal is an error that asking again will not end: a key that is not valid, or has no credits.
+type refusal struct{ error }
 
 // refused says what the server answered in place of a report. That something which it asked was silent is the same
 // error as it is here.

@@ -141,6 +141,15 @@ func TestHostedNotFound(t *testing.T) {
 	assert.Regexp(t, `^diag: INVALID_REQUEST: There is nothing at this path\. \(req_\w+\)\n$`, s.err.String())
 }
 
+// A key that is not valid will not become so: nobody waits for that.
+func TestWaitRefused(t *testing.T) {
+	address, _ := apiServer(t, testWorld(t))
+	s := newSession(nil)
+	args := []string{"wait", "late.example", "A", "192.0.2.1", "--server", address, "--key", "svc_live_none"}
+	assert.Equal(t, exitIncomplete, s.run(t.Context(), append(args, "--timeout", "20s", "--every", "15s")))
+	assert.Contains(t, s.err.String(), "diag: the server does not accept the API key")
+}
+
 func members(t testing.TB, text []byte) []string {
 	var r map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(text, &r))

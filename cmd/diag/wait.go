@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,8 +59,8 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 	for {
 		missing, err := look(ctx, name, kind, value)
 		switch {
-		case err != nil && atFault(err):
-			return err // the next time it would be no better
+		case err != nil && lasting(err):
+			return err
 		case err == nil && missing == "":
 			_, err := fmt.Fprintf(a.stdout, "%s %s is there\n", printable(name), kind)
 			return err
@@ -73,6 +74,12 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 		case <-time.After(every):
 		}
 	}
+}
+
+// lasting reports whether an error would be the same the next time.
+func lasting(err error) bool {
+	_, refused := errors.AsType[refusal](err)
+	return refused || atFault(err)
 }
 
 // everywhere says which public resolvers do not have the value yet.
