@@ -17,8 +17,8 @@ func If(is bool, text string) string {
 	return ""
 }
 
-// Known is a text for yes, one for no, and one for what is not known.
-func Known(is *bool, yes, no, unknown string) string {
+// Known is a text or mark for yes, one for no, and one for what is not known.
+func Known[S ~string](is *bool, yes, no, unknown S) S {
 	switch {
 	case is == nil:
 		return unknown
@@ -38,6 +38,12 @@ func Days(n int, end time.Time) string {
 
 // Date is the day of a time.
 func Date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// Period is from one day to another, and a day where they are the same; empty if one of them is not known.
+func Period(begin, end time.Time) string {
+	first, last := Date(begin), Date(end)
+	return If(!begin.IsZero() && !end.IsZero(), first+If(first != last, " to "+last))
+}
 
 // Seconds is a span of so many seconds.
 func Seconds[N int | int64 | uint32](n N) string { return diag.Span(time.Duration(n) * time.Second) }

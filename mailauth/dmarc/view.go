@@ -28,7 +28,7 @@ func (r *LookupReport) View() *view.View {
 	}
 	d := v.Rows(view.Table, "Report addresses in other organizations", "domain", "consent")
 	for _, e := range r.ExternalDestinations {
-		d.Marked(view.Mark(view.Known(e.Authorized, string(view.Good), string(view.Warning), string(view.Unknown))), "",
+		d.Marked(view.Known(e.Authorized, view.Good, view.Warning, view.Unknown), "",
 			e.Domain, view.Known(e.Authorized, cmp.Or(view.If(e.Wildcard, "for every domain"), "for this domain"),
 				"not given at "+e.RecordName, "not known"))
 	}

@@ -1,6 +1,7 @@
 package tlsrpt
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
@@ -9,14 +10,14 @@ import (
 
 // View is what a person sees of the report.
 func (r *Report) View() *view.View {
-	total := r.Successful + r.Failed
-	v := view.Answer(r.ID, fmt.Sprintf("%d of %s of mail servers failed", r.Failed, diag.Count(total, "session")))
-	if r.Failed == 0 {
-		v.Headline = fmt.Sprintf("All %s of mail servers were encrypted", diag.Count(total, "session"))
-	}
+	sessions := diag.Count(r.Successful+r.Failed, "session")
+	v := view.Answer(r.ID, cmp.Or(view.If(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed, sessions)),
+		view.If(r.Successful == 0, "No session of a mail server is reported"),
+		view.If(r.Successful == 1, "The only session of a mail server was encrypted"),
+		fmt.Sprintf("All %s of mail servers were encrypted", sessions)))
 	v.Fact("reported by", r.Organization)
 	v.Fact("contact", r.ContactInfo)
-	v.Fact("about", view.If(!r.Begin.IsZero() && !r.End.IsZero(), view.Date(r.Begin)+" to "+view.Date(r.End)))
+	v.Fact("about", view.Period(r.Begin, r.End))
 	v.Fact("faults", diag.Series(r.Faults, 3))
 	d := v.Rows(view.Bars, "Sessions", "policy", "sessions", "reason")
 	for _, p := range r.Policies {

@@ -14,9 +14,7 @@ func (r *Analysis) View() *view.View {
 	v := view.Of(cmp.Or(r.Policy.Domain, "DMARC report"), r.Verdict, r.Partial)
 	v.PublishAt("v=DMARC1", "_dmarc."+r.Policy.Domain+".", "TXT")
 	v.Fact("reported by", r.reporters(), "dmarc.report.errors")
-	first, last := view.Date(r.Metadata.BeginAt), view.Date(r.Metadata.EndAt)
-	v.Fact("about", view.If(!r.Metadata.BeginAt.IsZero() && !r.Metadata.EndAt.IsZero(),
-		first+view.If(first != last, " to "+last)), "dmarc.report.time")
+	v.Fact("about", view.Period(r.Metadata.BeginAt, r.Metadata.EndAt), "dmarc.report.time")
 	v.Fact("policy", view.If(r.Policy.Policy != "", "p="+r.Policy.Policy), "dmarc.report.policy")
 	t := &r.Totals
 	if t.MessageCount == 0 {
