@@ -18,8 +18,8 @@ func (r *Report) View() *view.View {
 	v := view.OfText(r.Name.String()+" "+r.Type.String(), r.Text, r.Findings, r.Partial)
 	s := r.Summary
 	agree := fmt.Sprintf("%d of %s", s.MatchCount, diag.Count(s.AnsweredCount, "resolver"))
-	v.Fact("agree", agree+" that answered", "propagation.resolver.stale", "propagation.resolver.missing",
-		"propagation.resolver.none", "propagation.resolver.few")
+	v.Fact("agree", cmp.Or(view.If(s.AnsweredCount == 0, "no resolver gave a usable answer"), agree+" that answered"),
+		"propagation.resolver")
 	v.Fact("expected", diag.Series(r.Expected, maxNamed), "propagation.expected")
 	a := r.Authoritative
 	v.Fact("zone says", cmp.Or(view.If(!a.Found, "not known"), cmp.Or(diag.Series(a.Values, maxNamed), "no record")+
@@ -29,7 +29,7 @@ func (r *Report) View() *view.View {
 		v.Fact("ttl", view.Seconds(*a.TTL))
 	}
 	v.Fact("until", r.until())
-	v.Brief = agree + " agree"
+	v.BriefIf(s.AnsweredCount > 0, agree+" agree")
 	d := v.Rows(view.Table, "Who returns what", "answer", "resolvers", "who")
 	for _, g := range r.groups() {
 		d.Marked(g.mark, g.note, g.answer, fmt.Sprint(len(g.who)), diag.Series(g.who, maxNamed))

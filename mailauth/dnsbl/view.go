@@ -15,7 +15,10 @@ func (r *Report) View() *view.View {
 	v.Fact("reserved for", r.SpecialPurpose, "dnsbl.address")
 	known := r.ListedCount + r.CleanCount
 	of := fmt.Sprintf("%d of %s", r.ListedCount, diag.Count(known, "blocklist"))
-	v.Fact("listed", "on "+of+" that answered", "dnsbl.listed")
+	if known > 0 {
+		v.Fact("listed", "on "+of+" that answered", "dnsbl.listed")
+		v.Brief = "on " + of
+	}
 	d := v.Rows(view.Table, "Listings", "list", "about", "reason")
 	var major, silent []string
 	for _, one := range r.Results {
@@ -35,6 +38,5 @@ func (r *Report) View() *view.View {
 		"dnsbl.answers", "dnsbl.lists", "dnsbl.major", "dnsbl.resolver")
 	vouching := view.Each(r.Allowlists, func(one Result) string { return view.If(one.Listed, one.Name) })
 	v.Fact("allowed by", diag.Series(vouching, 4), "dnsbl.allowlist")
-	v.Brief = "on " + of
 	return v
 }
