@@ -38,7 +38,8 @@ func (r *Report) View() *view.View {
 	v.Fact("open relay", r.relays(), "smtp.relay")
 	v.Fact("login", r.login(), "smtp.auth", "smtp.submission")
 	v.BriefIf(r.State == diag.Valid,
-		diag.Count(s.Servers, "server"), fmt.Sprintf("%d with TLS", s.TLS), "no open relay")
+		diag.Count(s.Servers, "server"), fmt.Sprintf("%d with TLS", s.TLS),
+		view.If(strings.HasPrefix(r.relays(), "no:"), "no open relay"))
 	d := v.Rows(view.Table, "Servers", "server", "address", "tls", "cert", "banner")
 	for _, one := range r.Servers {
 		host, days := one.Host+view.If(one.Port != mailPort, fmt.Sprintf(":%d", one.Port)), ""
