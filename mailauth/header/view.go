@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -129,15 +130,13 @@ func (f *Facts) way(v *view.View) {
 	}
 }
 
-// slowHop is from when on a delay is remarkable, in seconds.
-const slowHop = 300
-
 // stands is what is remarkable about a hop.
 func (h *Hop) stands() view.Standing {
 	note := view.If(h.Border, "enters the receiver's side")
+	delay := time.Duration(diag.OrZero(h.Delay)) * time.Second
 	return cmp.Or(
-		view.When(h.Delay != nil && *h.Delay < 0, view.Warning, strings.TrimPrefix(note+"; a clock is wrong", "; ")),
-		view.When(h.Delay != nil && *h.Delay >= slowHop, view.Warning, strings.TrimPrefix(note+"; slow", "; ")),
+		view.When(delay <= -maxSkew, view.Warning, strings.TrimPrefix(note+"; a clock is wrong", "; ")),
+		view.When(delay >= longDelay, view.Warning, strings.TrimPrefix(note+"; slow", "; ")),
 		view.When(h.TLS != nil && !*h.TLS && !h.PrivateIP, view.Warning, note), view.Standing{Note: note})
 }
 
