@@ -31,7 +31,7 @@ func (p *Profile) View() *view.View {
 	v := view.Answer(p.Domain.String(), "The flattened record is published and up to date")
 	switch {
 	case p.Status == Failed:
-		v.Headline, v.Sub = "The last resolution failed", lastGood
+		v.Headline, v.Sub = "The last resolution failed", cmp.Or(view.If(p.FlattenedRecord == "", noneYet), lastGood)
 		failed(v, p.LastError)
 	case p.Status == Paused:
 		v.Headline = "The profile is paused: its records stay as they are"
@@ -98,7 +98,7 @@ func (r *StatsReport) View() *view.View {
 		span string
 		*Window
 	}{{"24 hours", &w.Last24h}, {"7 days", &w.Last7d}, {"30 days", &w.Last30d}} {
-		d.Stands(cmp.Or(view.When(one.Resolutions != 0 && one.Failures > 0, view.Warning, ""),
+		d.Stands(cmp.Or(view.When(one.Failures > 0, view.Warning, ""),
 			view.When(one.Resolutions != 0, view.Good, "")), one.span, fmt.Sprint(one.Resolutions),
 			fmt.Sprint(one.Failures), fmt.Sprint(one.Changes),
 			fmt.Sprintf("+%d −%d", one.IPsAdded, one.IPsRemoved),
