@@ -94,7 +94,7 @@ func (o *object) readEvents(n node) {
 	}
 }
 
-// event returns when something happened, or nil.
+// event returns when something happened, or the zero time.
 func (o *object) event(action string) time.Time { return o.events[action] }
 
 // readEntities reads the entities of a node, and theirs.

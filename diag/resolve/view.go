@@ -44,9 +44,9 @@ func (r *Report) View() *view.View {
 		v.Fact("alias", strings.Join(append([]string{r.Name.String()}, r.CNAMEChain...), " → "), "resolve.cname")
 	}
 	f := r.Flags
-	flags := []string{view.If(f.AA, " aa"), view.If(f.TC, " tc"), view.If(f.RD, " rd"), view.If(f.RA, " ra"),
-		view.If(f.AD, " ad"), view.If(f.CD, " cd")}
-	v.Fact("status", r.Rcode+" · flags "+strings.TrimSpace(strings.Join(flags, "")), "resolve.rcode", "resolve.reply")
+	flags := view.If(f.AA, " aa") + view.If(f.TC, " tc") + view.If(f.RD, " rd") + view.If(f.RA, " ra") +
+		view.If(f.AD, " ad") + view.If(f.CD, " cd")
+	v.Fact("status", view.Join(r.Rcode, view.If(flags != "", "flags"+flags)), "resolve.rcode", "resolve.reply")
 	v.Fact("server", strings.TrimSpace(r.Resolver.Name+" "+r.Resolver.Address)+
 		view.If(r.Resolver.Transport != "", " over "+strings.ToUpper(string(r.Resolver.Transport)))+
 		view.If(r.TruncatedOverUDP, ", as the answer did not fit into UDP")+fmt.Sprintf(", %d ms", r.LatencyMS))

@@ -22,9 +22,9 @@ func (r *Report) View() *view.View {
 			d.Marked(view.Error, "no address is known", n.Name)
 		}
 		for _, a := range n.Addresses {
-			answers := []string{view.If(a.UDP, " UDP"), view.If(a.TCP, " TCP"), view.If(a.EDNS, " EDNS")}
+			answers := view.If(a.UDP, " UDP") + view.If(a.TCP, " TCP") + view.If(a.EDNS, " EDNS")
 			d.Stands(a.stands(), n.Name, a.Address.String(), view.Number(a.SOASerial, ""),
-				cmp.Or(strings.TrimSpace(strings.Join(answers, "")), "no"), view.Number(a.LatencyMS, ""))
+				cmp.Or(strings.TrimSpace(answers), "no"), view.Number(a.LatencyMS, ""))
 		}
 		addresses += len(n.Addresses)
 		serving += view.Many(n.Addresses, func(a Address) bool { return a.Authoritative })
@@ -32,8 +32,8 @@ func (r *Report) View() *view.View {
 	if addresses > 0 {
 		v.Fact("servers", serversText(len(r.Nameservers), addresses, serving),
 			"zone.delegation.few", "zone.ns", "zone.transport", "zone.edns", "zone.axfr")
-		v.Fact("delegation", r.Delegation.text(), "zone.delegation.cyclic",
-			"zone.delegation.lame", "zone.delegation.missing_at_parent", "zone.delegation.missing_in_zone", "zone.delegation.silent",
+		v.Fact("delegation", r.Delegation.text(), "zone.delegation.cyclic", "zone.delegation.lame",
+			"zone.delegation.missing_at_parent", "zone.delegation.missing_in_zone", "zone.delegation.silent",
 			"zone.delegation.truncated", "zone.delegation.unreachable", "zone.glue", "zone.parent")
 		v.Fact("spread", r.Diversity.text(), "zone.diversity")
 	}

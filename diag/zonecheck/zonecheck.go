@@ -32,9 +32,9 @@ type Report struct {
 	diag.Timing
 }
 
-// Check audits a domain. A zone that the resolver of the environment has before it is published, as package overlay does,
-// cannot be audited: the error wraps [diag.ErrUndelegated]. It takes [survey.Timeout] at most. The error is that of the context if it ended, or
-// wraps [diag.ErrUnavailable] if the resolver of the environment did not answer at all.
+// Check audits a domain. It takes [survey.Timeout] at most. The error is that of the context if it ended, or wraps
+// [diag.ErrUnavailable] if the resolver of the environment did not answer at all, and [diag.ErrUndelegated] too if that
+// resolver has the zone before it is published, as package overlay does: such a zone cannot be audited.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
