@@ -19,7 +19,8 @@ func (r *Report) View() *view.View {
 	s := r.Summary
 	agree := fmt.Sprintf("%d of %s", s.MatchCount, diag.Count(s.AnsweredCount, "resolver"))
 	v.Fact("agree", cmp.Or(view.If(s.AnsweredCount == 0, "no resolver gave a usable answer"), agree+" that answered"),
-		"propagation.resolver")
+		"propagation.resolver.stale", "propagation.resolver.missing", "propagation.resolver.none",
+		"propagation.resolver.few")
 	v.Fact("expected", diag.Series(r.Expected, maxNamed), "propagation.expected")
 	a := r.Authoritative
 	v.Fact("zone says", cmp.Or(view.If(!a.Found, "not known"), cmp.Or(diag.Series(a.Values, maxNamed), "no record")+
