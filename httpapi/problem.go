@@ -104,8 +104,8 @@ func notFound() *failure {
 	return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
 }
 
-// noSuchPath answers where no row has the path, and names the one that may have been meant. It looks at the path alone, so
-// that it tells nothing about ids.
+// noSuchPath answers where no row has the path, and names the one that may have been meant. It looks at the path alone,
+// so that it tells nothing about ids.
 func noSuchPath(path string) *failure {
 	f := notFound()
 	if near, ok := Nearest(path); ok {
@@ -234,7 +234,8 @@ func refusalProblem(r *metering.RefusedError) *failure {
 	case metering.RateLimited:
 		return rateProblem("key", wholeSeconds(r.Caller.Rate.RetryAfter.Seconds()))
 	default:
-		p.Code, p.Message = invalidAPIKey, "The API key is missing or not valid. Send it in a header: Authorization: Bearer svc_live_…"
+		p.Code, p.Message = invalidAPIKey, "The API key is missing or not valid. "+
+			"Send it in a header: Authorization: Bearer svc_live_…"
 	}
 	return f
 }

@@ -43,7 +43,7 @@ type Config struct {
 	NotifySPF func(hostedspf.Event)
 	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded are believed.
 	TrustedProxies []netip.Prefix
-	// Pages answers for what browsers ask for outside of the API, such as [pages.Handler]. Nil means that there are none.
+	// Pages answers for what browsers ask for outside of the API, such as [pages.Handler]. Nil means none.
 	//
 	// [pages.Handler]: https://pkg.go.dev/github.com/diagkit/diagkit/httpapi/pages#Handler
 	Pages http.Handler

@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// Decode reads a report of the endpoint from the JSON of a reply, such as that of a server. It returns nil for an endpoint
-// that answers with an image.
+// Decode reads a report of the endpoint from the JSON of a reply, such as that of a server. It returns nil for an
+// endpoint that answers with an image.
 func (ep Endpoint) Decode(reply []byte) (any, error) {
 	if ep.op.report == nil {
 		return nil, nil
@@ -31,8 +31,8 @@ func View(report any) *view.View {
 	return textView(report)
 }
 
-// Recognize finds out which endpoint a report is of, by the names of its members. It returns the report, too; ok is false for
-// what no endpoint answers.
+// Recognize finds out which endpoint a report is of, by the names of its members. It returns the report, too; ok is
+// false for what no endpoint answers.
 func Recognize(reply []byte) (ep Endpoint, report any, ok bool) {
 	for _, ep := range endpoints {
 		if ep.op.report == nil {

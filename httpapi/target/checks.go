@@ -48,7 +48,8 @@ func (t Target) Checks(o Options) []Check {
 	subject := func(field string) map[string]any { return map[string]any{field: t.Text} }
 	switch t.Kind {
 	case Domain:
-		add(Mail, "mail", "mail/domain-check", map[string]any{"domain": t.Text, "include_smtp": !o.NoSMTP, "detail": "full"})
+		add(Mail, "mail", "mail/domain-check",
+			map[string]any{"domain": t.Text, "include_smtp": !o.NoSMTP, "detail": "full"})
 		add(Mail, "reputation", "blacklist/ip", subject("domain"))
 		add(DNS, "servers", "domain/dns-check", subject("domain"))
 		add(DNS, "registration", "rdap/lookup", subject("domain"))
@@ -73,8 +74,8 @@ func (t Target) Checks(o Options) []Check {
 }
 
 func endpointOf(name string) httpapi.Endpoint {
-	list := httpapi.Endpoints()
-	return list[slices.IndexFunc(list, func(ep httpapi.Endpoint) bool { return ep.Name() == name })] // the table has them all: a test
+	list := httpapi.Endpoints() // which has them all: a test
+	return list[slices.IndexFunc(list, func(ep httpapi.Endpoint) bool { return ep.Name() == name })]
 }
 
 func bodyOf(fields map[string]any) []byte {
@@ -90,10 +91,19 @@ const maxSenders = 2
 
 // senders are the single IPv4 and IPv6 addresses that a domain itself sends from, as its SPF record names them.
 func senders(r *spf.LookupReport) (list []string) {
+	add := func(addr string) {
+		if len(list) < maxSenders && !slices.Contains(list, addr) {
+			list = append(list, addr)
+		}
+	}
 	for _, t := range r.Terms {
-		whole := t.PrefixV4 == nil && t.PrefixV6 == nil || t.PrefixV4 != nil && *t.PrefixV4 == 32 || t.PrefixV6 != nil && *t.PrefixV6 == 128
-		if (t.Mechanism == eval.IP4 || t.Mechanism == eval.IP6) && t.Qualifier == eval.QualifierPass && whole && len(list) < maxSenders {
-			list = append(list, t.Value)
+		prefix, whole := t.PrefixV4, 32
+		if t.Mechanism == eval.IP6 {
+			prefix, whole = t.PrefixV6, 128
+		}
+		single := prefix == nil || *prefix == whole
+		if (t.Mechanism == eval.IP4 || t.Mechanism == eval.IP6) && t.Qualifier == eval.QualifierPass && single {
+			add(t.Value)
 		}
 	}
 	if r.Tree == nil {
@@ -101,9 +111,7 @@ func senders(r *spf.LookupReport) (list []string) {
 	}
 	for _, h := range r.Tree.Hosts {
 		for _, addr := range h.Addresses {
-			if len(list) < maxSenders && !slices.Contains(list, addr.String()) {
-				list = append(list, addr.String())
-			}
+			add(addr.String())
 		}
 	}
 	return list

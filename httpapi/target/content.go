@@ -21,8 +21,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// Content finds out what is in a file: a message, a DMARC or TLS report, a signing request, a certificate, an image or a
-// record. The error says which there are.
+// Content finds out what is in a file: a message, a DMARC or TLS report, a signing request, a certificate, an image or
+// a record. The error says which there are.
 func Content(data []byte) (Target, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff"))
 	inside := expanded(data)
@@ -49,7 +49,8 @@ func Content(data []byte) (Target, error) {
 	case kind == "CERTIFICATE":
 		return file("certificats/bimi/parse", "pem", text)
 	case strings.HasSuffix(kind, "PRIVATE KEY"):
-		return Target{}, diag.Invalid("target", "the file holds a private key, which belongs to nobody else: give the request or the certificate")
+		return Target{}, diag.Invalid("target", "the file holds a private key, which belongs to nobody else: "+
+			"give the request or the certificate")
 	case noRequest == nil:
 		return file("certificates/csr/parse", "csr", encoded())
 	case noCertificate == nil:
@@ -68,12 +69,12 @@ func Content(data []byte) (Target, error) {
 		}
 		return file("mail/header-analyze", "message_base64", encoded())
 	}
-	return Target{}, diag.Invalid("target", "the file is none of: a message, a DMARC or TLS report, a certificate or signing request,"+
-		" an image with a QR code, the text of a record")
+	return Target{}, diag.Invalid("target", "the file is none of: a message, a DMARC or TLS report, "+
+		"a certificate or signing request, an image with a QR code, the text of a record")
 }
 
 var (
-	field   = diag.Regexp(`^(?:From |[!-9;-~]{1,100}:)`) // RFC 5322 section 3.6.8, and the line before a message in an mbox
+	field   = diag.Regexp(`^(?:From |[!-9;-~]{1,100}:)`) // RFC 5322 section 3.6.8, and the line before it in an mbox
 	message = diag.Regexp(`\r?\n\r?\n`)
 )
 
@@ -98,8 +99,8 @@ func certificate(c pki.Certificate) Target {
 	if c.Expired {
 		v.Headline = "The certificate has expired"
 		v.Judged([]diag.Finding{{Code: "certificate.expired", Severity: diag.Error, Title: v.Headline,
-			Detail: "It expired on " + c.NotAfter.UTC().Format(time.DateOnly) + ".", Reference: "RFC 5280 section 4.1.2.5",
-			Advice: "Renew the certificate and automate renewal."}})
+			Detail:    "It expired on " + c.NotAfter.UTC().Format(time.DateOnly) + ".",
+			Reference: "RFC 5280 section 4.1.2.5", Advice: "Renew the certificate and automate renewal."}})
 		v.Advise()
 	}
 	v.Brief = v.Headline

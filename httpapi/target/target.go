@@ -1,12 +1,12 @@
-// Package target finds out what a word or a file is, which checks apply to it, and what they say together. [Parse] reads
-// a word, [Content] what is in a file, and [Run] runs the checks at once and joins their views:
+// Package target finds out what a word or a file is, which checks apply to it, and what they say together. [Parse]
+// reads a word, [Content] what is in a file, and [Run] runs the checks at once and joins their views:
 //
 //	t, err := target.Parse("example.com")
 //	whole := target.Run(ctx, t, target.Options{}, target.Local(env), nil)
 //	render.Text(os.Stdout, whole.View(), render.Options{})
 //
-// A domain has every check that applies to one, an address its name, its holder and the block lists, a URL its redirects,
-// its headers and its certificate. Anything else is examined by one check.
+// A domain has every check that applies to one, an address its name, its holder and the block lists, a URL its
+// redirects, its headers and its certificate. Anything else is examined by one check.
 package target
 
 import (
@@ -94,8 +94,9 @@ var validators = []struct {
 	check   string
 	parse   func(text string) (view.View, error)
 }{
-	{version("spf1"), "spf/validate", nil}, {version("DMARC1"), "dmarc/validate", nil}, {version("DKIM1"), "dkim/validate", nil},
-	{version("BIMI1"), "bimi/validate", nil}, {version("STSv1"), "", parseSTS}, {version("TLSRPTv1"), "", parseTLSRPT},
+	{version("spf1"), "spf/validate", nil}, {version("DMARC1"), "dmarc/validate", nil},
+	{version("DKIM1"), "dkim/validate", nil}, {version("BIMI1"), "bimi/validate", nil},
+	{version("STSv1"), "", parseSTS}, {version("TLSRPTv1"), "", parseTLSRPT},
 }
 
 func version(name string) func() *regexp.Regexp { return diag.Regexp(`(?i)^\s*v\s*=\s*` + name + `\b`) }
@@ -114,7 +115,8 @@ func record(text string) (Target, bool) {
 			read.Record = plain
 			if err != nil {
 				read.State, read.Headline = diag.Bad, "The record is not valid"
-				read.Findings = []diag.Finding{{Code: "record.syntax", Severity: diag.Error, Title: read.Headline, Detail: diag.Sentence(err.Error())}}
+				read.Findings = []diag.Finding{{Code: "record.syntax", Severity: diag.Error, Title: read.Headline,
+					Detail: diag.Sentence(err.Error())}}
 			}
 			read.Brief = read.Headline
 			return Target{Kind: Record, Text: plain, read: &read}, true

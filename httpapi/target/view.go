@@ -93,8 +93,8 @@ func named(s view.Step) view.Step {
 // siteFact matches codes of what several checks find out about one web site; the end tells what it is.
 var siteFact = diag.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w+|untrusted|connection|handshake)$`)
 
-// distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the same
-// fact, and all but the first about a name that does not exist.
+// distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the
+// same fact, and all but the first about a name that does not exist.
 func distinct(steps []view.Step) []view.Step {
 	told := map[string]bool{}
 	return slices.DeleteFunc(steps, func(s view.Step) bool {
@@ -201,7 +201,9 @@ func (c consequence) about(code diag.Code) bool {
 	if strings.HasSuffix(string(code), ".unknown") || strings.HasSuffix(string(code), ".unanswered") {
 		return false
 	}
-	return slices.ContainsFunc(c.codes, func(is diag.Code) bool { return strings.HasPrefix(string(code+"."), string(is+".")) })
+	return slices.ContainsFunc(c.codes, func(is diag.Code) bool {
+		return strings.HasPrefix(string(code+"."), string(is+"."))
+	})
 }
 
 func said(text, noun string) string { return diag.Upper(strings.ReplaceAll(text, "{it}", noun)) }

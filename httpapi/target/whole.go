@@ -96,8 +96,8 @@ func (w *Whole) withoutSite(said Part) {
 // ErrNothing says that a check has nothing to look at, which is no failure.
 var ErrNothing = errors.New("no sending address is known")
 
-// run runs a check, with the one that leads to it. Of several addresses it returns the worst, which is partial if another
-// is not known.
+// run runs a check, with the one that leads to it. Of several addresses it returns the worst, which is partial if
+// another is not known.
 func (c Check) run(ctx context.Context, ask Ask) Part {
 	if c.lead == nil {
 		return c.ask(ctx, ask)
