@@ -114,10 +114,13 @@ func (a *app) atResolver(ctx context.Context, name, kind, value string) (missing
 	if slices.Contains(have, recordData(kind, value)) {
 		return "", nil
 	}
-	if len(have) == 0 {
+	switch n := len(have); {
+	case n == 0:
 		return "there is none", nil
+	case n < 4:
+		have = append(have, "nothing else")
 	}
-	return "there is " + diag.Series(append(have, "nothing else"), 3), nil
+	return "there is " + diag.Series(have, 4), nil
 }
 
 // recordData is the data of a record in the one form in which they can be compared.
