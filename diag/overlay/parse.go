@@ -48,8 +48,8 @@ var signing = []uint16{dns.TypeDNSKEY, dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC
 
 // Parse reads a zone file (RFC 1035 section 5), as BIND has it, and DNSControl and octoDNS write it, without $INCLUDE.
 // The zone's name is that of its SOA record, or else the first of: an $ORIGIN that is not below the name that the file
-// has, that name, see [NameOf], and origin. Before the first $ORIGIN names are relative to the last two. The error is a
-// *[SyntaxError].
+// tells (example.com for example.com.zone, db.example.com and example.com.db), that name, and origin. Before the first
+// $ORIGIN names are relative to the last two. The error is a *[SyntaxError].
 func Parse(text, origin, filename string) (*Zone, error) {
 	z := &Zone{File: cmp.Or(filename, "zone")}
 	wrong := func(line int, format string, args ...any) (*Zone, error) {
@@ -59,7 +59,7 @@ func Parse(text, origin, filename string) (*Zone, error) {
 		return wrong(0, "the file has more than %d bytes", MaxSize)
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n") + "\n"
-	base := cmp.Or(NameOf(filename), origin)
+	base := cmp.Or(nameOf(filename), origin)
 	if base != "" {
 		base = dns.CanonicalName(base)
 	}
@@ -166,9 +166,8 @@ func (z *Zone) settle() error {
 // affixes are what programs and people put around the name of a zone in that of its file.
 var affixes = regexp.MustCompile(`(?i)^(?:db|named|pri|master)\.|\.(?:zone|db|hosts|dns|txt|bind)\.?$`)
 
-// NameOf returns the name of the zone that the name of a file tells: example.com for example.com.zone, db.example.com,
-// example.com.db and "example.com.". It is empty if the name of the file tells none.
-func NameOf(filename string) string {
+// nameOf returns the name of the zone that the name of a file tells, or nothing.
+func nameOf(filename string) string {
 	name := affixes.ReplaceAllString(path.Base(strings.ReplaceAll(filename, `\`, "/")), "")
 	name = strings.TrimSuffix(name, ".")
 	n, err := diag.ParseName(name)

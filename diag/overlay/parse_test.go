@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 		"2.0.192.in-addr.arpa.zone": "2.0.192.in-addr.arpa.", "bad.zone": "", "-": "", "": "", "zones/all.txt": "",
 		"a b.com.zone": "",
 	} {
-		assert.Equal(t, want, NameOf(file), file)
+		assert.Equal(t, want, nameOf(file), file)
 	}
 }
 
