@@ -27,11 +27,14 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// Text is the image in a few words.
+// Text is the image in a few words, and empty if no server answered.
 func (f *Facts) Text() string {
 	size := ""
-	if f.SizeBytes != nil {
+	switch {
+	case f.SizeBytes != nil:
 		size = diag.Count(*f.SizeBytes, "byte")
+	case f.StatusCode == 0:
+		return ""
 	}
 	return cmp.Or(view.If(f.StatusCode != 0 && f.StatusCode != http.StatusOK, fmt.Sprintf("HTTP %d", f.StatusCode)),
 		view.If(!f.SVG.told, view.Join(size, "no SVG that can be read")),
