@@ -40,8 +40,9 @@ func (r *Report) View() *view.View {
 			return fmt.Sprintf("%s %d", k.Role, k.KeyTag) + view.If(k.Revoked, " revoked")
 		})
 		valid, n := view.Many(z.Signatures, func(s Signature) bool { return s.Valid }), len(z.Signatures)
-		d.Stands(cmp.Or(standings[z.Status], view.Standing{Mark: view.Unknown, Note: "not known"}), z.Zone, ds,
-			cmp.Or(strings.Join(tags, ", "), "none"), cmp.Or(view.If(n == 0, "none"), fmt.Sprintf("%d of %d", valid, n)))
+		d.Stands(cmp.Or(standings[z.Status], view.Standing{Mark: view.Unknown, Note: "not known"}),
+			z.Zone, ds, cmp.Or(strings.Join(tags, ", "), "none"),
+			cmp.Or(view.If(n == 0, "none"), fmt.Sprintf("%d of %d", valid, n)))
 	}
 	return v
 }

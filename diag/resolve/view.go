@@ -33,8 +33,8 @@ func (r *Report) View() *view.View {
 	} else {
 		v.Fact("answer", said, "resolve.address")
 	}
-	for _, a := range r.Authority {
-		if words := strings.Fields(a.Data); len(answers) == 0 && a.Type == "SOA" && len(words) == 7 { // RFC 2308 section 5
+	for _, a := range r.Authority { // RFC 2308 section 5
+		if words := strings.Fields(a.Data); len(answers) == 0 && a.Type == "SOA" && len(words) == 7 {
 			minimum, _ := strconv.ParseUint(words[6], 10, 32)
 			ttl = lasts(min(a.TTL, uint32(minimum))) + ": how long caches keep that there is none"
 		}
@@ -112,7 +112,8 @@ func (r *ReverseReport) View() *view.View {
 	for _, f := range r.Forward {
 		d.Stands(cmp.Or(
 			view.When(f.Rcode != "NOERROR" && f.Rcode != "NXDOMAIN", view.Unknown, cmp.Or(f.Rcode, "no answer")),
-			view.When(!f.Matches, view.Warning, "does not lead back"), view.Standing{Mark: view.Good, Note: "leads back"}),
+			view.When(!f.Matches, view.Warning, "does not lead back"),
+			view.Standing{Mark: view.Good, Note: "leads back"}),
 			f.Hostname, cmp.Or(diag.Series(f.Addresses, maxSaid), "none"))
 	}
 	return v

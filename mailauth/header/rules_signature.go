@@ -84,7 +84,8 @@ var signatureRules = diag.Rules[*evidence]{{
 		if s.ExpiresAt.IsZero() {
 			return "", false
 		}
-		return "was valid until " + clock(s.ExpiresAt) + ", and the message arrived at " + clock(arrived), s.ExpiresAt.Before(arrived)
+		return "was valid until " + clock(s.ExpiresAt) + ", and the message arrived at " + clock(arrived),
+			s.ExpiresAt.Before(arrived)
 	}),
 }, {
 	Code: "header.dkim.future", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
@@ -97,7 +98,8 @@ var signatureRules = diag.Rules[*evidence]{{
 		if s.Timestamp.IsZero() {
 			return "", false
 		}
-		return "is dated " + clock(s.Timestamp) + ", and the message arrived at " + clock(arrived), s.Timestamp.After(arrived.Add(maxSkew))
+		return "is dated " + clock(s.Timestamp) + ", and the message arrived at " + clock(arrived),
+			s.Timestamp.After(arrived.Add(maxSkew))
 	}),
 }, {
 	Code: "header.dkim.unaligned", Severity: diag.Info,

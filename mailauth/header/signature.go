@@ -27,8 +27,8 @@ func (e *evidence) readSignatures() {
 		s := signature{field: f, parsed: p, Signature: Signature{
 			Domain: p.Domain.String(), Selector: clip(p.Selector), Algorithm: clip(p.Algorithm),
 			Canonicalization: clip(string(p.Header) + "/" + string(p.Body)), Identity: text("i"),
-			SignedHeaders: clipped(p.Names, maxSignedHeaders), Timestamp: diag.OrZero(p.Time), ExpiresAt: diag.OrZero(p.Expires),
-			BodyLength: p.Length,
+			SignedHeaders: clipped(p.Names, maxSignedHeaders),
+			Timestamp:     diag.OrZero(p.Time), ExpiresAt: diag.OrZero(p.Expires), BodyLength: p.Length,
 		}}
 		if p.Domain.IsZero() {
 			s.Domain = strings.ToLower(text("d"))

@@ -57,7 +57,8 @@ func isFragment(text string) bool {
 		if t.Name == "" {
 			return false
 		}
-		certain = certain || t.Name == eval.All && t.Raw != "all" || t.Name == eval.IP4 || t.Name == eval.IP6 || t.Name == eval.Include
+		certain = certain || t.Name == eval.All && t.Raw != "all" ||
+			t.Name == eval.IP4 || t.Name == eval.IP6 || t.Name == eval.Include
 	}
 	return len(faults) == 0 && certain
 }

@@ -25,7 +25,9 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Verdict: verdict,
 		URL:     e.req.URL.String(), FinalURL: e.page.URL.String(), Hops: e.page.Hops, Headers: []fetch.Field{},
-		Cookies: []Cookie{}, Disclosure: []Disclosure{}, TLS: diag.OrZero(e.page.TLS), Partial: silent(e.page) || e.final != nil && len(e.Unanswered()) > 0, Error: diag.OrZero(e.failure()),
+		Cookies: []Cookie{}, Disclosure: []Disclosure{},
+		TLS: diag.OrZero(e.page.TLS), Partial: silent(e.page) || e.final != nil && len(e.Unanswered()) > 0,
+		Error:     diag.OrZero(e.failure()),
 		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS,
 	}
 	if e.final == nil {

@@ -94,6 +94,7 @@ func (r *Report) plain() string {
 func (p Preload) text() string {
 	s := map[Status]string{preloaded: "listed", pending: "submitted, not yet shipped", notListed: "not listed"}[p.Status]
 	return cmp.Or(view.If(s == "", "not known"), s+cmp.Or(
-		view.If(p.Status == notListed, cmp.Or(view.If(p.Eligible, ", could be submitted"), ", not all requirements are met")),
+		view.If(p.Status == notListed,
+			cmp.Or(view.If(p.Eligible, ", could be submitted"), ", not all requirements are met")),
 		view.Known(p.AtRisk, ", but no longer meets the requirements", "", ""), " as "+p.Entry))
 }

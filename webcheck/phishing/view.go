@@ -34,7 +34,8 @@ func (r *Report) View() *view.View {
 		v.Fact("domain", view.Join(r.Registered.String(), age), "phishing.registration")
 	}
 	if n := len(r.Redirects); n > 0 {
-		v.Fact("leads to", diag.Clip(r.Redirects[n-1].Location, 120)+" after "+diag.Count(n, "redirect"), "phishing.redirect")
+		v.Fact("leads to", diag.Clip(r.Redirects[n-1].Location, 120)+" after "+diag.Count(n, "redirect"),
+			"phishing.redirect")
 	}
 	t := r.TLS
 	v.Fact("certificate", view.If(t != (TLS{}), view.Join(view.If(!t.Valid, "not ")+"valid", t.Issuer,

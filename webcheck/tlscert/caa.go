@@ -170,7 +170,9 @@ func (e *evidence) caaReport() (r CAA) {
 	if !e.caa.asked || e.caa.err != nil {
 		return r
 	}
-	r = CAA{Found: len(e.caa.records) > 0, Domain: e.caa.domain, Records: diag.Map(e.caa.records, text), Domains: []string{}}
+	r = CAA{
+		Found: len(e.caa.records) > 0, Domain: e.caa.domain, Records: diag.Map(e.caa.records, text), Domains: []string{},
+	}
 	if name, domains := e.organization(); e.tls != nil {
 		r.Issuer = name
 		r.Domains = append(r.Domains, domains...)

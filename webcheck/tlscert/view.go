@@ -56,7 +56,8 @@ func (r *Report) draw(v *view.View) {
 	d := v.Rows(view.Chain, "Chain of certificates", "certificate", "expires")
 	for i, l := range r.VerifiedChain {
 		last := i == len(r.VerifiedChain)-1
-		d.Stands(cmp.Or(view.When(i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch, view.Critical, "of another name"),
+		misnamed := i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch
+		d.Stands(cmp.Or(view.When(misnamed, view.Critical, "of another name"),
 			view.When(!l.Served && last, view.Good, "trusted root"),
 			view.When(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
 			l.Subject, view.Date(l.NotAfter))
