@@ -138,6 +138,7 @@ func TestBadValues(t *testing.T) {
 		"spf a --parallel many":             `--parallel: "many" is not a number`,
 		"spf a --html=perhaps":              `--html: "perhaps" is not true or false`,
 		"spf a --fail-on panic":             `--fail-on: "panic" is none of info, warning, error, critical`,
+		"v=STSv1;id=1 --json --md":          "of --json, --jsonl, --md, --html, --junit and --svg one is enough",
 		"exporter a --server https://a.net": "exporter examines from here, and takes no --server",
 	} {
 		s := newSession(nil)

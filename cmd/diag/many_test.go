@@ -3,6 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,9 +14,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // targetsOf lists the targets of a file of lines, in their order.
@@ -45,6 +46,15 @@ func TestMany(t *testing.T) {
 	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("mta-sts -f - --junit")))
 	assert.Contains(t, s.out.String(), `<testsuite name="broken.example"`)
 	assert.Contains(t, s.out.String(), `<error message=`)
+}
+
+// JUnit's report and the exit code agree on what is at or above the threshold.
+func TestJUnitOfRemarks(t *testing.T) {
+	v := &view.View{Better: []diag.Finding{{Code: "spf.record.long", Severity: diag.Info}}}
+	for threshold, failures := range map[diag.Severity]int{diag.Info: 1, diag.Error: 0} {
+		s := junitSuiteOf("example.com", v, nil, threshold)
+		assert.Equal(t, []int{1, failures, 0}, []int{s.Tests, s.Failures, s.Errors})
+	}
 }
 
 // A run that was killed goes on where its file ends: the line that it left unfinished is written again, and no other.
