@@ -31,7 +31,7 @@ type row struct {
 func (w *Whole) rows() []row {
 	var list, later []row
 	for _, p := range w.Parts {
-		whole, ok := p.report.(*domaincheck.Report)
+		whole, ok := p.Report.(*domaincheck.Report)
 		switch {
 		case errors.Is(p.Err, ErrNothing):
 			list = append(list, row{group: p.Group, name: p.Name, mark: view.Optional, brief: p.Err.Error(), idle: true})

@@ -29,16 +29,13 @@ func Local(env *diag.Env) Ask {
 // A Part is what one check said, or why it said nothing.
 type Part struct {
 	Check
-	Reply []byte // JSON
-	View  *view.View
-	Err   error
+	Reply  []byte // JSON
+	Report any    // a pointer as in [httpapi.Result]; nil if there is none
+	View   *view.View
+	Err    error
 
-	report  any
 	credits int64 // what the answer costs at the API
 }
-
-// Report is what the check returned, a pointer as in [httpapi.Result]; nil if it said nothing.
-func (p Part) Report() any { return p.report }
 
 // A Whole is what all checks of a target said.
 type Whole struct {
@@ -106,7 +103,7 @@ func (c Check) run(ctx context.Context, ask Ask) Part {
 	if lead.Err != nil {
 		return Part{Check: c, Err: lead.Err}
 	}
-	addresses := senders(lead.report.(*spf.LookupReport))
+	addresses := senders(lead.Report.(*spf.LookupReport))
 	parts := make([]Part, len(addresses))
 	var group diag.Group
 	for i, addr := range addresses {
@@ -137,12 +134,12 @@ func (c Check) ask(ctx context.Context, ask Ask) Part {
 	if err != nil {
 		return Part{Check: c, Err: err}
 	}
-	p := Part{Check: c, Reply: result.Body, report: result.Report, credits: c.Endpoint.Credits}
-	if p.report == nil {
-		p.report, p.Err = c.Endpoint.Decode(result.Body)
+	p := Part{Check: c, Reply: result.Body, Report: result.Report, credits: c.Endpoint.Credits}
+	if p.Report == nil {
+		p.Report, p.Err = c.Endpoint.Decode(result.Body)
 	}
 	if p.Err == nil {
-		p.View = httpapi.View(p.report)
+		p.View = httpapi.View(p.Report)
 	}
 	return p
 }

@@ -109,8 +109,8 @@ func (e end) same(o end) bool { return e.kind == o.kind && e.subject == o.subjec
 // learn is what a part of a run says, that about mail with each of its own parts.
 func learn(p target.Part, now time.Time) []kept {
 	k := kept{check: p.Name, of: p.Name, state: p.View.State, score: p.View.Score}
-	k.read(p.Report(), p.View.Findings, now)
-	r, ok := p.Report().(*domaincheck.Report)
+	k.read(p.Report, p.View.Findings, now)
+	r, ok := p.Report.(*domaincheck.Report)
 	if !ok {
 		return []kept{k}
 	}
