@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"encoding/json"
 	"net/netip"
 	"time"
 
@@ -57,15 +56,6 @@ type Organization struct {
 	Name    string `json:"name,omitempty" doc:"name"`
 	Handle  string `json:"handle,omitempty" doc:"the registry's identifier"`
 	Country string `json:"country,omitempty" doc:"country, by code or name"`
-
-	told bool // so that zeros are not absent
-}
-
-// UnmarshalJSON reads what is there, zeros included.
-func (o *Organization) UnmarshalJSON(data []byte) error {
-	type plain Organization
-	o.told = true
-	return json.Unmarshal(data, (*plain)(o))
 }
 
 // An ASN is an autonomous system (RFC 1930).

@@ -85,7 +85,7 @@ func holder(o *object) Organization {
 		return Organization{}
 	}
 	c := best.card
-	return Organization{cmp.Or(c.name, c.organization, best.handle), best.handle, c.country, true}
+	return Organization{cmp.Or(c.name, c.organization, best.handle), best.handle, c.country}
 }
 
 func rankHolder(e entity) int {

@@ -109,9 +109,9 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 	}
 	n.facts.organization = Organization{}
 	if name := o.get("owner", "organization", "org", "descr"); name != "" {
-		n.facts.organization = Organization{Name: name, Handle: o.get("ownerid", "org"), told: true}
+		n.facts.organization = Organization{Name: name, Handle: o.get("ownerid", "org")}
 		if m := nameAndHandle().FindStringSubmatch(name); m != nil && o.class == "netrange" {
-			n.facts.organization = Organization{Name: m[1], Handle: m[2], told: true}
+			n.facts.organization = Organization{Name: m[1], Handle: m[2]}
 		}
 	}
 	if number, ok := parseASN(o.get("originas", "aut-num")); ok {

@@ -135,11 +135,11 @@ func TestHolder(t *testing.T) {
 		{"handle": "ORG-EX1-RIPE", "roles": ["registrant"],
 			"vcardArray": ["vcard", [["fn", {}, "text", "Example"], ["kind", {}, "text", "org"]]]}]}`))
 	require.NoError(t, err)
-	require.Equal(t, Organization{Name: "Example", Handle: "ORG-EX1-RIPE", told: true}, holder(o))
+	require.Equal(t, Organization{Name: "Example", Handle: "ORG-EX1-RIPE"}, holder(o))
 	o.entities = o.entities[:2]
-	require.Equal(t, Organization{Name: "Person", Handle: "EX1", told: true}, holder(o))
+	require.Equal(t, Organization{Name: "Person", Handle: "EX1"}, holder(o))
 	o.entities = o.entities[:1]
-	require.Equal(t, Organization{Name: "EX-MNT", Handle: "EX-MNT", told: true}, holder(o))
+	require.Equal(t, Organization{Name: "EX-MNT", Handle: "EX-MNT"}, holder(o))
 	o.entities = nil
 	require.Zero(t, holder(o))
 }
