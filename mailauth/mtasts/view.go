@@ -32,7 +32,7 @@ func (r *Report) View() *view.View {
 		"mtasts.policy.media_type", "mtasts.policy.page", "mtasts.policy.protocol")
 	reports := cmp.Or(view.If(r.TLSRPTFound, "asked for by a TLSRPT record"), "no TLSRPT record")
 	v.Fact("reports", view.If(r.Found, reports), "mtasts.tls_rpt")
-	v.BriefIf(r.Valid, string(p.Mode), listed+" listed", "kept for "+p.age())
+	v.BriefIf(r.Valid, string(p.Mode), view.If(active, listed+" listed"), "kept for "+p.age())
 	if !active {
 		return v
 	}
