@@ -204,3 +204,17 @@ func FuzzParseReport(f *testing.F) {
 		}
 	})
 }
+
+// The headline counts what is reported, and praises nothing where nothing is.
+func TestReportHeadline(t *testing.T) {
+	for want, r := range map[string]Report{
+		"No session of a mail server is reported":         {},
+		"The only session of a mail server was encrypted": {Successful: 1},
+		"All 3 sessions of mail servers were encrypted":   {Successful: 3},
+		"1 of 3 sessions of mail servers failed":          {Successful: 2, Failed: 1},
+	} {
+		v := r.View()
+		require.Equal(t, want, v.Headline)
+		require.Equal(t, want, v.Brief)
+	}
+}
