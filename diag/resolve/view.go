@@ -65,7 +65,7 @@ func (r *Report) draw(v *view.View) {
 			}
 		}
 		if len(d.Rows) > 1 {
-			v.Draw(d)
+			v.Drawing = &d
 		}
 		return
 	}

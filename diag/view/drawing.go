@@ -53,13 +53,6 @@ func (v *View) Rows(kind Kind, title string, columns ...string) *Drawing {
 	return &Drawing{Kind: kind, Title: title, Columns: columns, of: v}
 }
 
-// Draw sets the drawing, unless it has no rows.
-func (v *View) Draw(d Drawing) {
-	if len(d.Rows) > 0 {
-		v.Drawing = &d
-	}
-}
-
 // Row adds a row with no mark.
 func (d *Drawing) Row(cells ...string) *Row { return d.add(0, None, cells) }
 

@@ -47,13 +47,12 @@ func chart(name, picture string) error {
 		sums[s.Classification] += s.MessageCount
 	}
 	v := report.View()
-	d := view.Drawing{Kind: view.Bars, Title: "Messages by kind of source", Columns: []string{"kind", "messages"}}
+	d := v.Rows(view.Bars, "Messages by kind of source", "kind", "messages")
 	for _, class := range aggregate.Class("").Values() {
 		if n := sums[aggregate.Class(class)]; n > 0 {
 			d.Bar(n, view.None, class, fmt.Sprint(n))
 		}
 	}
-	v.Draw(d)
 	if err := render.Text(os.Stdout, v, render.Options{Width: 100}); err != nil || picture == "" {
 		return err
 	}

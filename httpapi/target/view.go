@@ -38,7 +38,7 @@ func (w *Whole) View() *view.View {
 	v.Steps = distinct(v.Steps)
 	v.Headline = w.headline(v)
 	v.Brief, v.Counts = v.Headline, counts(v.Findings)
-	d := view.Drawing{Kind: view.Sections}
+	d := v.Rows(view.Sections, "")
 	known, all := 0, 0
 	for _, r := range w.rows() {
 		if all += r.checks; r.mark != view.Unknown && !r.idle {
@@ -46,7 +46,6 @@ func (w *Whole) View() *view.View {
 		}
 		d.Marked(r.mark, "", strings.ToUpper(r.group), r.name, r.brief)
 	}
-	v.Draw(d)
 	v.Foot = fmt.Sprintf("%d of %s in %.1f s · %s at the API",
 		known, diag.Count(all, "check"), w.Took.Seconds(), diag.Count(w.Credits, "credit"))
 	return v

@@ -26,7 +26,7 @@ func tree() *view.View {
 	v.Fact("lookups", "12 of 10", "spf.lookups")
 	v.Fact("hosts", "1024 IPv4 hosts, 2 IPv6 networks")
 	v.Fact("all others", "~all: softfail", "spf.all")
-	d := view.Drawing{Kind: view.Tree, Title: "Records and their lookups", Columns: []string{"record", "lookups", "addresses"}}
+	d := v.Rows(view.Tree, "Records and their lookups", "record", "lookups", "addresses")
 	d.Node(0, view.Error, "", "example.com", "12", "1024 IPv4 hosts")
 	d.Node(1, view.None, "", "_spf.mail.example", "3", "512 IPv4 hosts")
 	d.Node(2, view.None, "", "_netblocks.mail.example", "0", "256 IPv4 hosts")
@@ -34,7 +34,6 @@ func tree() *view.View {
 	d.Node(1, view.Warning, "no answer: the name server of the zone was asked three times and did not reply within five seconds each time",
 		"old.example.net", "7", "512 IPv4 hosts")
 	d.Node(2, view.Error, "leads back to a record above", "redirect to example.com", "1", "")
-	v.Draw(d)
 	return v
 }
 
@@ -43,12 +42,11 @@ func chain() *view.View {
 	v.State = "valid"
 	v.Fact("signed with", "ECDSAP256SHA256")
 	v.Fact("signatures end", "in 12 days (2026-12-08)")
-	d := view.Drawing{Kind: view.Chain, Title: "Chain of trust"}
+	d := v.Rows(view.Chain, "Chain of trust")
 	d.Marked(view.Good, "", ".", "DNSKEY 20326, 38696")
 	d.Marked(view.Good, "", "com.", "DS 19718 · DNSKEY 19718")
 	d.Marked(view.Warning, "SHA-1 digest beside SHA-256", "example.com.", "DS 370 · DNSKEY 370")
 	d.Row("www.example.com.", "A signed by 370")
-	v.Draw(d)
 	return v
 }
 
@@ -59,22 +57,20 @@ func table() *view.View {
 		Advice: "Offer STARTTLS.", Reference: "RFC 3207"}, {Code: "smtp.tls.missing", Severity: diag.Warning, Title: "No STARTTLS", Detail: "As above.", Target: "mx4.example.com"}})
 	v.Advise()
 	v.Fact("hosts", "3", "smtp.tls")
-	d := view.Drawing{Kind: view.Table, Title: "Mail servers", Columns: []string{"host", "TLS", "banner"}}
+	d := v.Rows(view.Table, "Mail servers", "host", "TLS", "banner")
 	d.Marked(view.Good, "", "mx1.example.com", "1.3", "220 mx1 ESMTP | ready")
 	d.Marked(view.Unknown, "did not answer", "メール.日本語.example", "", "")
 	d.Marked(view.Warning, "no STARTTLS", "mx3.example.com", "none", "220 `mx3` <ready>")
-	v.Draw(d)
 	return v
 }
 
 func bars() *view.View {
 	v := view.Answer("Report of google.com", "9,812 messages, 97 % pass DMARC")
 	v.Fact("from", "2026-11-01 to 2026-11-02")
-	d := view.Drawing{Kind: view.Bars, Title: "Sources", Columns: []string{"address", "messages"}}
+	d := v.Rows(view.Bars, "Sources", "address", "messages")
 	d.Bar(9500, view.Good, "192.0.2.1", "9,500")
 	d.Bar(300, view.Critical, "198.51.100.77", "300")
 	d.Bar(12, view.None, "2001:db8::25", "12")
-	v.Draw(d)
 	return v
 }
 
