@@ -17,24 +17,25 @@ import (
 
 // shortNames are what people type for a check, beside its path.
 var shortNames = map[string]string{
-	"spf": "spf/lookup", "dkim": "dkim/lookup", "dmarc": "dmarc/lookup", "bimi": "bimi/lookup", "logo": "bimi/logo/lookup",
-	"mta-sts": "mta-sts/lookup", "mtasts": "mta-sts/lookup", "sts": "mta-sts/lookup", "tls-rpt": "tls-rpt/lookup",
-	"tlsrpt": "tls-rpt/lookup", "dane": "dane/lookup", "dmarcbis": "dmarcbis/check", "smtp": "smtp/check",
-	"blacklist": "blacklist/ip", "blocklist": "blacklist/ip", "dnsbl": "blacklist/ip", "rbl": "blacklist/ip",
-	"mail": "mail/domain-check", "score": "deliverability/score", "deliverability": "deliverability/score",
-	"message": "mail/header-analyze", "header": "mail/header-analyze", "report": "dmarc/report/analyze",
-	"mark": "certificats/bimi/parse", "vmc": "certificats/bimi/parse",
-	"headers": "http/headers-check", "hsts": "http/hsts-check", "ssl": "certificates/ssl/check", "tls": "certificates/ssl/check",
-	"cert": "certificates/ssl/check", "certificate": "certificates/ssl/check", "csr": "certificates/csr/parse",
-	"redirect": "url/check", "redirects": "url/check", "url": "url/check", "crawl": "page/crawl-check", "page": "page/crawl-check",
-	"phishing": "phishing/check", "qr": "http/qr", "qr-decode": "http/qr/decode",
-	"dig": "resolve", "host": "resolve", "propagation": "resolve/propagation", "dnssec": "dnssec/check",
-	"whois": "rdap/lookup", "rdap": "rdap/lookup", "holder": "ip/whois", "ptr": "ip/nslookup", "reverse": "ip/nslookup",
-	"nslookup": "ip/nslookup", "subnet": "ip/netmask", "netmask": "ip/netmask", "cidr": "ip/netmask", "ipcalc": "ip/netmask",
-	"zone": "domain/dns-check", "dns": "domain/dns-check", "idn": "dns/idn", "punycode": "dns/idn",
-	"lower": "text/lower", "upper": "text/upper", "stats": "text/stats", "slug": "text/slug", "base64": "text/base64/encode",
-	"password": "text/password/generate", "urlencode": "text/urlencode", "urldecode": "text/urldecode", "json": "text/json/format",
-	"yaml": "text/yaml/format", "hash": "text/hash", "regex": "text/regex/test",
+	"spf": "spf/lookup", "dkim": "dkim/lookup", "dmarc": "dmarc/lookup", "bimi": "bimi/lookup",
+	"logo": "bimi/logo/lookup", "mta-sts": "mta-sts/lookup", "mtasts": "mta-sts/lookup", "sts": "mta-sts/lookup",
+	"tls-rpt": "tls-rpt/lookup", "tlsrpt": "tls-rpt/lookup", "dane": "dane/lookup", "dmarcbis": "dmarcbis/check",
+	"smtp": "smtp/check", "blacklist": "blacklist/ip", "blocklist": "blacklist/ip", "dnsbl": "blacklist/ip",
+	"rbl": "blacklist/ip", "mail": "mail/domain-check", "score": "deliverability/score",
+	"deliverability": "deliverability/score", "message": "mail/header-analyze", "header": "mail/header-analyze",
+	"report": "dmarc/report/analyze", "mark": "certificats/bimi/parse", "vmc": "certificats/bimi/parse",
+	"headers": "http/headers-check", "hsts": "http/hsts-check", "ssl": "certificates/ssl/check",
+	"tls": "certificates/ssl/check", "cert": "certificates/ssl/check", "certificate": "certificates/ssl/check",
+	"csr": "certificates/csr/parse", "redirect": "url/check", "redirects": "url/check", "url": "url/check",
+	"crawl": "page/crawl-check", "page": "page/crawl-check", "phishing": "phishing/check", "qr": "http/qr",
+	"qr-decode": "http/qr/decode", "dig": "resolve", "host": "resolve", "propagation": "resolve/propagation",
+	"dnssec": "dnssec/check", "whois": "rdap/lookup", "rdap": "rdap/lookup", "holder": "ip/whois",
+	"ptr": "ip/nslookup", "reverse": "ip/nslookup", "nslookup": "ip/nslookup", "subnet": "ip/netmask",
+	"netmask": "ip/netmask", "cidr": "ip/netmask", "ipcalc": "ip/netmask", "zone": "domain/dns-check",
+	"dns": "domain/dns-check", "idn": "dns/idn", "punycode": "dns/idn", "lower": "text/lower",
+	"upper": "text/upper", "stats": "text/stats", "slug": "text/slug", "base64": "text/base64/encode",
+	"password": "text/password/generate", "urlencode": "text/urlencode", "urldecode": "text/urldecode",
+	"json": "text/json/format", "yaml": "text/yaml/format", "hash": "text/hash", "regex": "text/regex/test",
 }
 
 // namesOf are the short names of each check, in order.
@@ -48,8 +49,9 @@ func namesOf() map[string][]string {
 
 // byContent are the checks that a short name stands for where its argument is a record, or an address.
 var byContent = map[string]struct{ record, address string }{
-	"spf": {"spf/validate", ""}, "dkim": {"dkim/validate", ""}, "dmarc": {"dmarc/validate", ""}, "bimi": {"bimi/validate", ""},
-	"whois": {"", "ip/whois"}, "rdap": {"", "ip/whois"}, "host": {"", "ip/nslookup"}, "nslookup": {"", "ip/nslookup"},
+	"spf": {"spf/validate", ""}, "dkim": {"dkim/validate", ""}, "dmarc": {"dmarc/validate", ""},
+	"bimi": {"bimi/validate", ""}, "whois": {"", "ip/whois"}, "rdap": {"", "ip/whois"},
+	"host": {"", "ip/nslookup"}, "nslookup": {"", "ip/nslookup"},
 }
 
 // named replaces short names of checks by their paths, and what dig takes by what resolve takes.

@@ -12,7 +12,8 @@ import (
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
 	protected := fmt.Sprintf("%d of %s", r.Summary.ProtectedCount, diag.Count(r.Summary.HostCount, "server"))
-	v.Fact("protected", view.If(r.Summary.HostCount > 0, protected), "dane.tlsa", "dane.certificate", "dane.starttls", "dane.host")
+	v.Fact("protected", view.If(r.Summary.HostCount > 0, protected), "dane.tlsa", "dane.certificate",
+		"dane.starttls", "dane.host")
 	v.Fact("mx dnssec", string(r.MXDNSSEC), "dane.mx", "dane.dnssec")
 	d := v.Rows(view.Tree, "Servers and their TLSA records")
 	for _, h := range r.Hosts {

@@ -55,7 +55,8 @@ func spfReport(l *live.Evidence, r *eval.Result, identity Identity) SPFResult {
 }
 
 func dmarcReport(l *live.Evidence) DMARCResult {
-	r := DMARCResult{Result: l.DMARC.Result, AlignedBy: append([]policy.Mechanism{}, l.DMARC.By...), Reason: l.DMARC.Reason}
+	r := DMARCResult{Result: l.DMARC.Result, AlignedBy: append([]policy.Mechanism{}, l.DMARC.By...),
+		Reason: l.DMARC.Reason}
 	switch could := l.Could; {
 	case could == nil && r.Result == "":
 		return DMARCResult{}

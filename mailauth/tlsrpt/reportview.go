@@ -11,7 +11,8 @@ import (
 // View is what a person sees of the report.
 func (r *Report) View() *view.View {
 	sessions := diag.Count(r.Successful+r.Failed, "session")
-	v := view.Answer(r.ID, cmp.Or(view.If(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed, sessions)),
+	v := view.Answer(r.ID, cmp.Or(view.If(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed,
+		sessions)),
 		view.If(r.Successful == 0, "No session of a mail server is reported"),
 		view.If(r.Successful == 1, "The only session of a mail server was encrypted"),
 		fmt.Sprintf("All %s of mail servers were encrypted", sessions)))

@@ -56,7 +56,8 @@ const (
 )
 
 // names are those of the fields in the order of [SecurityHeaders.list].
-var names = []string{"Strict-Transport-Security", "Content-Security-Policy", "X-Frame-Options", "X-Content-Type-Options",
+var names = []string{"Strict-Transport-Security", "Content-Security-Policy", "X-Frame-Options",
+	"X-Content-Type-Options",
 	"Referrer-Policy", "Permissions-Policy", "Cross-Origin-Opener-Policy",
 	"Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy"}
 
