@@ -94,7 +94,6 @@ func (s *Set) check(c *dkim.Checker, sealed []int) {
 	s.SealOK, s.SealReason = s.judge(c, s.Seal, check, s.SealIndex)
 }
 
-// judge says whether a signature is valid, and why not.
 func (s *Set) judge(c *dkim.Checker, signature *dkim.Signature, check dkim.Check, self int) (*bool, string) {
 	switch p := check.Key; {
 	case p.Cause == dkim.KeyUnknown && !check.Failed():

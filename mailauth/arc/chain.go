@@ -146,7 +146,6 @@ func read(f *message.Field) (p part) {
 	return p
 }
 
-// add puts a field into its set.
 func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
 	p := read(f)
 	switch {

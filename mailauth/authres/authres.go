@@ -115,7 +115,6 @@ func (r *Result) Domain() string {
 	return value
 }
 
-// errEmpty is the error for a field without a value.
 var errEmpty = errors.New("the field has no value")
 
 // Parse reads the value of a field Authentication-Results. What departs from the syntax is in Faults; the error is
@@ -159,7 +158,6 @@ func ParseARC(value string) (*Header, error) {
 var methods = []string{"arc", "auth", "bimi", "compauth", "dkim", "dkim-adsp", "dkim-atps", "dmarc", "dnswl",
 	"domainkeys", "iprev", "rrvs", "sender-id", "smime", "spf", "vbr", "x-tls.subject", "x-google-dkim"}
 
-// A parser fills a header.
 type parser struct {
 	scanner
 	h *Header
@@ -177,7 +175,6 @@ const (
 	maxQuoted = 40
 )
 
-// authserv reads the server's name and the version, if there are any.
 func (p *parser) authserv() {
 	begin := p.at
 	id := p.value()
@@ -200,7 +197,6 @@ func (p *parser) authserv() {
 // maxResults bounds the results and properties of one field; what follows is not read. Real fields have up to twenty.
 const maxResults = 500
 
-// results reads what is separated by semicolons.
 func (p *parser) results() {
 	for !p.done() {
 		if len(p.h.Results)+len(p.h.Properties) >= maxResults {
@@ -217,7 +213,6 @@ func (p *parser) results() {
 	}
 }
 
-// result reads up to the next semicolon.
 func (p *parser) result() {
 	begin := p.at
 	var r *Result

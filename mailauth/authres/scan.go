@@ -6,7 +6,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// A scanner walks over words, strings and comments.
 type scanner struct {
 	s        string
 	at       int
@@ -85,7 +84,6 @@ func (p *scanner) value() string {
 	return unquote(p.s[begin:p.at])
 }
 
-// until reads up to one of the stops.
 func (p *scanner) until(stops string) string {
 	begin := p.at
 	for !p.done() && strings.IndexByte(stops, p.s[p.at]) < 0 {

@@ -73,7 +73,6 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 // Rules describes what is examined.
 func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(env *diag.Env) *LookupReport {
 	at := e.discovery.Own()
 	if e.place != nil && !e.nonexistent() {

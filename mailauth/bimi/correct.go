@@ -38,7 +38,6 @@ func (e *evidence) correct() string {
 	return e.join(texts)
 }
 
-// join returns the record that texts make up.
 func (e *evidence) join(texts []string) string {
 	d := draft{tags: map[string]string{}}
 	for _, text := range texts {
@@ -82,7 +81,6 @@ func (e *evidence) rest() (list []string) {
 	return list
 }
 
-// A draft is a record in the making.
 type draft struct {
 	tags    map[string]string
 	order   []string // of the tags that BIMI does not define
@@ -159,7 +157,6 @@ func meant(typed, value string) string {
 	}
 }
 
-// assign takes the value of a tag.
 func (d *draft) assign(name, typed, value string) bool {
 	switch name {
 	case "l", "a":

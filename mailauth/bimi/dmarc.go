@@ -43,7 +43,6 @@ const (
 	dmarcRejectPartial obstacleKind = "pct with reject"
 )
 
-// standing is what was learned about DMARC.
 type standing struct {
 	step      *policy.Step // the record that applies
 	policy    policy.Policy
@@ -118,7 +117,6 @@ func stepAt(d *policy.Discovery, domain string) *policy.Step {
 	return &d.Walk.Steps[i]
 }
 
-// absent adds that there is no record, or none that counts.
 func (s *standing) absent(d *policy.Discovery, v *policy.View) {
 	for _, domain := range []string{d.Domain.String(), v.Organizational} {
 		step := stepAt(d, domain)
@@ -177,12 +175,10 @@ func (s *standing) check(step *policy.Step, reading policy.Reading) {
 	}
 }
 
-// add notes an obstacle.
 func (s *standing) add(kind obstacleKind, domain, format string, args ...any) {
 	s.obstacles = append(s.obstacles, obstacle{kind: kind, domain: domain, text: fmt.Sprintf(format, args...)})
 }
 
-// of lists the obstacles of a kind.
 func (s *standing) of(kind obstacleKind) (list []obstacle) {
 	for _, o := range s.obstacles {
 		if o.kind == kind {
@@ -215,7 +211,6 @@ func (s *standing) barred() string {
 	return ""
 }
 
-// report writes it down.
 func (s *standing) report() DMARC {
 	d := DMARC{Policy: s.policy}
 	d.Eligible, d.Reason = s.eligible()

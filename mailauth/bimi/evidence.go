@@ -12,7 +12,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// evidence is all that the rules look at.
 type evidence struct {
 	offline bool // only a text is known
 	now     time.Time
@@ -43,7 +42,6 @@ type beside struct {
 	open     string // the SPF record if it lets everybody send
 }
 
-// printable makes a text of strangers fit for a report.
 func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // take reads the record, if there is exactly one.
@@ -56,10 +54,8 @@ func (e *evidence) take(found taglist.Found) {
 	e.suggested = e.correct()
 }
 
-// domain is the one that was asked for.
 func (e *evidence) domain() diag.Domain { return e.discovery.Domain }
 
-// name is where the record of the domain is, for a sentence.
 func (e *evidence) name() string { return e.discovery.Own().Name }
 
 // exists reports whether the domain exists, and whether that is known: NXDOMAIN for one type holds for all.
@@ -70,7 +66,6 @@ func (e *evidence) exists() (yes, known bool) {
 	return !e.apex.NXDomain() || len(e.apex.Aliases) > 0, e.apex.Err() == nil
 }
 
-// nonexistent reports whether the domain is known not to exist.
 func (e *evidence) nonexistent() bool {
 	if e.offline || !e.discovery.Own().Answer.NXDomain() || len(e.discovery.Own().Answer.Aliases) > 0 {
 		return false
@@ -93,7 +88,6 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// present reports whether there is a record.
 func (e *evidence) present() bool { return len(e.found.Records) > 0 }
 
 // none reports whether there is nothing that could be a record.
@@ -112,7 +106,6 @@ func (e *evidence) torn() bool {
 	return slices.ContainsFunc(e.found.List.Faults, hides) || e.found.Parted() != e.found.List.Text
 }
 
-// valid reports whether receivers can use the record.
 func (e *evidence) valid() bool {
 	long := func(s string) bool { return len(s) > diag.MaxTXTString }
 	return e.record != nil && e.record.Valid() && !slices.ContainsFunc(e.found.Strings, long)

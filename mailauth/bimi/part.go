@@ -50,7 +50,6 @@ func fetch(ctx context.Context, env *diag.Env, req LookupRequest, d *record.Disc
 // wants reports whether something is asked for, as it is without a word.
 func wants(b *bool) bool { return b == nil || *b }
 
-// keep takes what was fetched, and compares it.
 func (e *evidence) keep(f fetched) {
 	e.fetched = f
 	if f.logo != nil {
@@ -66,7 +65,6 @@ func (e *evidence) keep(f fetched) {
 	}
 }
 
-// sum is the SHA-256 of an image, in hexadecimal digits.
 func sum(image []byte) string {
 	h := sha256.Sum256(image)
 	return hex.EncodeToString(h[:])

@@ -14,7 +14,6 @@ import (
 
 type rule = diag.Rule[*evidence]
 
-// rules is the table of all that is examined, in the order in which a receiver would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules.With(rule{Category: factorRecord}), tagRules).Reading(fromRecord),
 		slices.Concat(dmarcRules, partsRules()).Reading(diag.FromRequest), // each says itself what is known
@@ -36,7 +35,6 @@ const (
 	refValidation  = internetDraft + " section 7.6"
 )
 
-// kit makes the rules that all records share.
 var kit = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
 		Format: record.Format, Ref: refDefinition, Found: func(e *evidence) *taglist.Found { return &e.found },
@@ -47,10 +45,8 @@ var kit = taglist.Finder[*evidence]{
 	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.beside.Elsewhere },
 }
 
-// online reports whether the DNS was asked.
 func online(e *evidence) bool { return !e.offline }
 
-// lookupRules are about the answers of the DNS.
 var lookupRules = diag.Rules[*evidence]{{
 	Code: "bimi.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: refDiscovery,
 	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
@@ -76,7 +72,6 @@ var lookupRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// aliased reports whether there is an alias at the name.
 func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 0 }
 
 // absenceRules are about a record that is not there, or not where receivers look. They apply to a domain with a record,
@@ -109,7 +104,6 @@ func (e *evidence) looked() string {
 	return e.name()
 }
 
-// absent finds that there is no record.
 func absent(e *evidence) diag.Failures {
 	if e.present() {
 		return nil
@@ -126,7 +120,6 @@ func absent(e *evidence) diag.Failures {
 	return f
 }
 
-// recordRules are about what at the name is the record, and its form.
 var recordRules = diag.Rules[*evidence]{
 	kit.Version(rule{
 		Code: "bimi.record.version", Severity: diag.Critical, Weight: 3,

@@ -23,7 +23,6 @@ func wanted(e *evidence) bool {
 	})
 }
 
-// dmarcRules are about the DMARC policy, without which receivers show no logo.
 var dmarcRules = diag.Rules[*evidence]{{
 	Code: "bimi.dmarc.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refDMARC,
 	Title: "DMARC policy could not be looked up", Requirement: "The name servers answer for the DMARC record",

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 )
 
-// logoRules are about the logo that was fetched.
 var logoRules = partRules(func(e *evidence) *part { return e.logo },
 	rule{
 		Code: "bimi.logo_file.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refValidation,
@@ -25,7 +24,6 @@ var logoRules = partRules(func(e *evidence) *part { return e.logo },
 		Advice: "Improve the logo: some receivers do not show it, or not well.",
 	})
 
-// certificateRules are about the certificate that was fetched.
 var certificateRules = partRules(func(e *evidence) *part { return e.mark },
 	rule{
 		Code: "bimi.certificate.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refEvidence,
@@ -43,7 +41,6 @@ var certificateRules = partRules(func(e *evidence) *part { return e.mark },
 		Advice: "Have the certificate corrected: some receivers may not take it.",
 	})
 
-// comparedRules are about logo and certificate together.
 var comparedRules = diag.Rules[*evidence]{{
 	Code: "bimi.logo_file.mismatch", Severity: diag.Error, Weight: 4, Category: factorCertificate, Ref: refEvidence,
 	Title: "Logo is not the one in the certificate", Requirement: "The logo is the one in the certificate",
@@ -67,7 +64,6 @@ func partsRules() diag.Rules[*evidence] {
 	return slices.Concat(logoRules, certificateRules, comparedRules)
 }
 
-// besideRules are about what a reader should know beside the record.
 var besideRules = diag.Rules[*evidence]{{
 	Code: "bimi.record.organizational", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromDMARC},
 	Ref:   refDiscovery,

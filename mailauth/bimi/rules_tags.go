@@ -8,13 +8,11 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 )
 
-// hasRecord reports whether there is one record.
 func hasRecord(e *evidence) bool { return e.record != nil }
 
 // whole reports whether there is one record, in which no tag is hidden in another.
 func whole(e *evidence) bool { return e.record != nil && !e.torn() }
 
-// tagRules are about what the tags of the record say.
 var tagRules = diag.Rules[*evidence]{{
 	Code: "bimi.record.declined", Severity: diag.Info, Ref: refDeclination,
 	Title: "Record declines BIMI: l and a are empty", Requirement: "The record asks for a logo to be shown",
@@ -88,7 +86,6 @@ var tagRules = diag.Rules[*evidence]{{
 func location(e *evidence) record.URI  { return e.record.Location }
 func authority(e *evidence) record.URI { return e.record.Authority }
 
-// uriRule completes a rule about faults of a URI.
 func uriRule(r rule, tag string, of func(*evidence) record.URI, faults ...record.URIFault) rule {
 	if r.Ref == "" {
 		r.Ref = refDefinition
@@ -106,7 +103,6 @@ func uriRule(r rule, tag string, of func(*evidence) record.URI, faults ...record
 	return r
 }
 
-// uriFailure is what is wrong with a URI.
 func (e *evidence) uriFailure(tag string, u record.URI) diag.Failures {
 	t, _ := e.found.List.Tag(tag)
 	shown := strings.Map(func(c rune) rune {
@@ -126,7 +122,6 @@ func (e *evidence) uriFailure(tag string, u record.URI) diag.Failures {
 	return f
 }
 
-// uriAdvice says what to do about some faults.
 var uriAdvice = map[record.URIFault]string{
 	record.Several: "Keep the one address that is to be used: a record has one logo and one certificate. Publish records for " +
 		"other logos at other selectors.",

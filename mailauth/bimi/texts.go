@@ -6,7 +6,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// textsOffline are those of a record that need not be published.
 var textsOffline = func() diag.Texts {
 	t := maps.Clone(texts)
 	t["excellent"] = diag.Text{
@@ -47,15 +46,12 @@ func (e *evidence) texts() diag.Texts {
 	return t
 }
 
-// unfetchedLogo reports whether there is a logo that was not fetched.
 func (e *evidence) unfetchedLogo() bool { return e.active() && e.logo == nil }
 
-// unfetchedMark reports whether there is a certificate that was not fetched.
 func (e *evidence) unfetchedMark() bool {
 	return e.active() && e.mark == nil && e.record.Authority.Text != ""
 }
 
-// texts are what the verdict says in words.
 var texts = diag.Texts{
 	"excellent": {Headline: "BIMI is set up correctly",
 		Sub: "Receivers that support BIMI can show the logo. Whether one does is up to it and to your reputation there."},

@@ -42,7 +42,6 @@ func (r *ValidateReport) View() *view.View {
 	return v
 }
 
-// certificate is what the certificate says.
 func (r *LookupReport) certificate() string {
 	switch c := &r.Certificate; {
 	case c.FingerprintSHA256 != "":
@@ -53,7 +52,6 @@ func (r *LookupReport) certificate() string {
 	return cmp.Or(r.CertificateURL, "none")
 }
 
-// text says whether the DMARC policy lets receivers show the logo.
 func (d *DMARC) text() string {
 	return cmp.Or(view.If(d.Eligible != nil, view.Known(d.Found, "", "no record", "")),
 		view.Join(view.If(d.Policy != "", "p="+string(d.Policy)),

@@ -159,7 +159,6 @@ func (w *Whole) enough() bool {
 	return 2*known >= all && known > 0
 }
 
-// score fills in the score of the whole, and what each part contributed.
 func (w *Whole) score(v *diag.Verdict) {
 	if v.State == diag.Unknown || !w.enough() {
 		return
@@ -197,7 +196,6 @@ func (p *Share) Points() (points, most int, measured bool) {
 	return (*score*p.Weight + 50) / 100, p.Weight, true
 }
 
-// factor is the part as a factor of the score.
 func (p *Share) factor() diag.Factor {
 	points, most, _ := p.Points()
 	f := diag.Factor{
@@ -255,7 +253,6 @@ func (w *Whole) text(list []told, v *diag.Verdict) diag.Text {
 	return diag.Text{Headline: headline(first), Sub: sub + remainder(list, first)}
 }
 
-// done reports whether nothing is to be done, and nothing is open.
 func (w *Whole) done(list []told) bool {
 	return !w.open() && (len(list) == 0 || list[0].Severity == diag.Info)
 }

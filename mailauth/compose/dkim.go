@@ -34,7 +34,6 @@ type key struct {
 	part     *Part[dkim.LookupReport]
 }
 
-// errEnded is the error of a search that did not come to its end.
 var errEnded = errors.New("the search for keys ended early")
 
 // maxKeys bounds the keys that are examined; a wildcard that answers for all selectors counts as none.
@@ -59,7 +58,6 @@ func FindKeys(r *Run, domain diag.Domain, selectors []diag.Selector) *Keys {
 	return k
 }
 
-// examine begins a part for each selector.
 func (k *Keys) examine(r *Run, selectors []diag.Selector) {
 	for _, s := range selectors {
 		p := Go(r, DKIM, func(ctx context.Context, env *diag.Env) (*dkim.LookupReport, error) {
@@ -167,7 +165,6 @@ func KeyShares(keys []*DKIMPart, weight int, silent bool) []Share {
 	return list
 }
 
-// keyEvidence is what is known where no key was found.
 type keyEvidence struct {
 	domain   string
 	tried    int
@@ -177,7 +174,6 @@ type keyEvidence struct {
 	services []*provider.Service
 }
 
-// fromSender is what the domain says of its sending mail.
 const fromSender diag.Source = "sender"
 
 // Unanswered implements [diag.Asked].
@@ -188,7 +184,6 @@ func (e *keyEvidence) Unanswered() []diag.Source {
 	return nil
 }
 
-// keyReport stands for the report of a key that was not found.
 type keyReport struct{ diag.Verdict }
 
 func (*keyReport) Rules() []diag.RuleInfo { return keyRules.Describe() }
@@ -200,7 +195,6 @@ func (e *keyEvidence) unanswered() bool {
 	return failed > 0 && 2*failed >= e.tried
 }
 
-// advice says how to come to a key, by the services that are known to send for the domain.
 func (e *keyEvidence) advice() string {
 	var signs []string
 	for _, s := range e.services[:min(len(e.services), 2)] {
@@ -213,7 +207,6 @@ func (e *keyEvidence) advice() string {
 		"If it is not signed, set up signing. " + strings.Join(signs, " ")
 }
 
-// none tells that no key was found, if any selector was tried.
 func (e *keyEvidence) none() diag.Failures {
 	if e.tried == 0 {
 		return nil

@@ -8,14 +8,12 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// failed is the summary of a part that came to nothing.
 func failed(kind Kind, err error) Summary {
 	s := Summarize(kind, &failure{partRules.Judge(err, partTexts)})
 	s.Err = err
 	return s
 }
 
-// failure stands for the report of such a part.
 type failure struct{ diag.Verdict }
 
 func (*failure) Rules() []diag.RuleInfo { return partRules.Describe() }
@@ -25,13 +23,10 @@ func Rules() []diag.RuleInfo {
 	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe(), senderRules.Describe())
 }
 
-// isTimeout reports whether a part ended with its time.
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
 
-// isUnavailable reports whether no server answered a part.
 func isUnavailable(err error) bool { return !isTimeout(err) && errors.Is(err, diag.ErrUnavailable) }
 
-// partRules are about a part that has no report. All of them are ignorance.
 var partRules = diag.Rules[error]{{
 	Code: "check.part.timeout", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 3",
 	Title: "No result in time", Requirement: "The part ends in time",

@@ -14,7 +14,6 @@ type told struct {
 	part *Summary
 }
 
-// effect is what the fault does to mail.
 func (t *told) effect() effect { return effectOf(t.Code, t.Severity) }
 
 // cause finds the finding of the list that tells the cause of this one, the gravest of them; nil if there is none.
@@ -47,7 +46,6 @@ func (t *told) cause(list []told) *told {
 	return found
 }
 
-// hosts are those that the finding is about.
 func (t *told) hosts() []string {
 	list := []string{t.Target}
 	if len(t.Places) > 0 {
@@ -93,7 +91,6 @@ var lookups = []diag.Code{"dmarc.record.inherited.unknown", "dmarc.mail.unknown"
 // the records that DNSSEC is tried with.
 var aside = []string{"dnssec.answer.nodata"}
 
-// ours reports whether the finding is about this service, not about the domain.
 func (t *told) ours() bool { return slices.Contains(ours, string(t.Code)) }
 
 // merge makes one list of the findings of all parts: none twice, the worst first.
@@ -154,7 +151,6 @@ func (w *Whole) lookups(failed []told) []told {
 	return diag.Map(s.Findings, func(f diag.Finding) told { return told{f, &s} })
 }
 
-// lookupEvidence is what is known about failed lookups of several parts.
 type lookupEvidence struct {
 	labels []string
 	all    bool // nothing at all is known
@@ -162,7 +158,6 @@ type lookupEvidence struct {
 	bogus  bool // resolvers refuse the answers of the domain
 }
 
-// failed are the failures for a detail.
 func (e *lookupEvidence) failed(cond bool, format string, args ...any) diag.Failures {
 	f := diag.FailIf(cond, format, args...)
 	if cond && e.bogus {
@@ -171,12 +166,10 @@ func (e *lookupEvidence) failed(cond bool, format string, args ...any) diag.Fail
 	return f
 }
 
-// lookupReport stands for the report of a part that tells of them.
 type lookupReport struct{ diag.Verdict }
 
 func (*lookupReport) Rules() []diag.RuleInfo { return wholeRules.Describe() }
 
-// wholeRules are about what several parts could not learn.
 var wholeRules = diag.Rules[*lookupEvidence]{{
 	Code: "check.domain.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
 	Title: "DNS does not answer for the domain", Requirement: "The DNS answers for the domain",

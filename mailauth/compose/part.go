@@ -171,7 +171,6 @@ func Ask[Q, R any, P interface {
 	return Go(r, kind, func(ctx context.Context, env *diag.Env) (P, error) { return lookup(ctx, env, req) })
 }
 
-// guarded calls f, and makes an error of its panic.
 func guarded[T any](ctx context.Context, env *diag.Env, f func(context.Context, *diag.Env) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -101,7 +101,6 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 	}}
 }
 
-// maxNames bounds the names of an address that a sentence lists.
 const maxNames = 3
 
 func listed(list []string) string {

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A root says where the cause of a fault is told.
 type root struct {
 	causes []string
 	host   bool // the cause must be about the same host

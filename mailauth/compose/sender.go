@@ -34,7 +34,6 @@ func Sends(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
 	return p.Result != nil && p.Result.Found && !Silent(p) || signs(keys)
 }
 
-// signs reports whether there is a key to sign with.
 func signs(keys []*DKIMPart) bool {
 	return slices.ContainsFunc(keys, func(k *DKIMPart) bool { return k.Works() })
 }
@@ -47,12 +46,10 @@ func Doubtful(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
 	return doubt
 }
 
-// senderReport stands for the report of what SPF and DKIM say of each other.
 type senderReport struct{ diag.Verdict }
 
 func (*senderReport) Rules() []diag.RuleInfo { return senderRules.Describe() }
 
-// senderRules are about whether SPF and DKIM contradict each other.
 var senderRules = diag.Rules[bool]{{
 	Code: "check.spf.mute", Severity: diag.Warning, Ref: "RFC 7208 section 10.1.2",
 	Title:       "SPF lets nobody send, but there is a DKIM key",

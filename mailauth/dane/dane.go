@@ -146,7 +146,6 @@ func (h *host) report(e *evidence) Host {
 	return r
 }
 
-// publicRoots are the authorities that the environment trusts.
 func publicRoots(env *diag.Env) *x509.CertPool {
 	if env == nil {
 		return nil

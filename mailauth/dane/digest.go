@@ -36,7 +36,6 @@ const (
 	badChain       fault = "chain"
 )
 
-// digest judges each host. It touches nothing.
 func (e *evidence) digest() {
 	for i := range e.hosts {
 		h := &e.hosts[i]
@@ -78,7 +77,6 @@ func (e *evidence) references(h *host) []string {
 	return names
 }
 
-// judge finds the fault of a host.
 func (h *host) judge(e *evidence) fault {
 	switch status := weaker(h.ground, h.tlsaStatus); {
 	case h.ground == diag.Bogus || h.ground == diag.Secure && h.tlsaStatus == diag.Bogus:
@@ -117,7 +115,6 @@ func (h *host) presented() fault {
 	return unreachable
 }
 
-// fault finds what a sender would hold against a server.
 func (s *server) fault() fault {
 	switch {
 	case len(s.chain) > 0:
@@ -159,7 +156,6 @@ func (h *host) server() *server {
 	return any
 }
 
-// usable lists the records that senders use.
 func (h *host) usable() []Record {
 	return slices.DeleteFunc(slices.Clone(h.records), func(r Record) bool { return !r.UsableForSMTP() })
 }
@@ -184,7 +180,6 @@ func (h *host) broken() bool {
 	}
 }
 
-// status is the outcome for a host.
 func (e *evidence) status(h *host) Status {
 	switch {
 	case h.broken() || h.fault == unusable:
@@ -202,7 +197,6 @@ func (e *evidence) status(h *host) Status {
 	}
 }
 
-// reason says why a host is not protected, as a clause.
 func (e *evidence) reason(h *host) string {
 	name := e.recordName(h.base)
 	switch h.fault {
@@ -257,7 +251,6 @@ func (h *host) weakest(name string) string {
 	}
 }
 
-// having lists the hosts with one of these faults.
 func (e *evidence) having(faults ...fault) (list []*host) {
 	for i := range e.hosts {
 		if slices.Contains(faults, e.hosts[i].fault) {
@@ -280,7 +273,6 @@ func (e *evidence) misplaced() []*dns.TLSA {
 	return e.own.Records
 }
 
-// partial reports whether something could not be learned.
 func (e *evidence) partial() bool {
 	unknown := e.having(addressUnknown, statusUnknown, tlsaUnknown, unasked, unreachable)
 	_, known := e.mail.Receives()

@@ -37,7 +37,6 @@ const (
 	portSubmission = 587
 )
 
-// evidence is all that the rules look at; only gather and digest fill it.
 type evidence struct {
 	domain diag.Domain
 	port   uint16
@@ -54,7 +53,6 @@ type evidence struct {
 	surplus int // servers beyond maxHosts
 }
 
-// A source is what names the servers.
 type source string
 
 // The sources, for a sentence.
@@ -64,7 +62,6 @@ const (
 	fromDomain source = "address records" // of the domain itself
 )
 
-// A host is a server of the domain.
 type host struct {
 	reception.Host
 	base string // the TLSA base domain (RFC 7672 section 2.2.3), without a final dot
@@ -80,7 +77,6 @@ type host struct {
 	fault   fault
 }
 
-// A server is a host at one of its addresses.
 type server struct {
 	ip       netip.Addr
 	startTLS *bool // whether STARTTLS is offered; nil if that is not known
@@ -89,7 +85,6 @@ type server struct {
 	result   Result // of the records of the host that senders use
 }
 
-// recordName is where the TLSA records of a host are, without a final dot.
 func (e *evidence) recordName(base string) string {
 	return "_" + strconv.Itoa(int(e.port)) + "._tcp" + "." + base
 }
@@ -115,7 +110,6 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
 	return nil
 }
 
-// findHosts finds the servers, and asks for their TLSA records ahead.
 func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	var g diag.Group
 	g.Go(func() { e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), maxHosts) })
@@ -207,7 +201,6 @@ func targets(records []*dns.SRV) (hosts []reception.Host, surplus int) {
 	return hosts[:len(hosts)-surplus], surplus
 }
 
-// examine learns the rest about one host.
 func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 	h.tlsa = e.lookupTLSA(ctx, env, h.base)
 	var v4, v6 diag.DNSSECStatus

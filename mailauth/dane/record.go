@@ -43,7 +43,6 @@ const (
 	SHA512 Matching = 2
 )
 
-// unassigned names the numbers that no standard defines.
 const unassigned = "unassigned"
 
 func (u Usage) String() string {
@@ -74,13 +73,11 @@ type Record struct {
 	Data     []byte // the certificate association data
 }
 
-// newRecord returns what a record of the DNS says.
 func newRecord(rr *dns.TLSA) Record {
 	data, _ := hex.DecodeString(rr.Certificate) // digits that the library has made of bytes
 	return Record{Usage(rr.Usage), Selector(rr.Selector), Matching(rr.MatchingType), data}
 }
 
-// errNotTLSA is what [ParseRecord] says of all texts that are no record.
 var errNotTLSA = errors.New("not a TLSA record: it must be three numbers and hexadecimal digits")
 
 // ParseRecord reads a record as in a zone file: either its data, "3 1 1 60317c58…", or the whole line. What it says is

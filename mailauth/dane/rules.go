@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
 		absenceRules.With(rule{Category: factorCoverage, Reads: []diag.Source{fromNames, fromHosts}}), recordRules.With(rule{
@@ -64,10 +63,8 @@ func capital(s string) string {
 	return s
 }
 
-// hasHosts reports whether there are servers to judge.
 func hasHosts(e *evidence) bool { return len(e.hosts) > 0 }
 
-// hostRules are about how the servers are found.
 var hostRules = diag.Rules[*evidence]{{
 	Code: "dane.mx.bogus", Severity: diag.Critical, Weight: 5, Category: factorDNSSEC,
 	Reads: []diag.Source{fromNames, fromHosts}, Stands: true, Ref: "RFC 7672 section 2.1.2",
@@ -145,7 +142,6 @@ func wereServers(n int) string {
 	return fmt.Sprintf("%d mail servers were", n)
 }
 
-// texts are what the verdict says in words where no fault speaks.
 var texts = diag.Texts{
 	"excellent": {Headline: "DANE protects all mail servers",
 		Sub: "Senders that use DANE deliver over authenticated TLS only. Publish the next TLSA record before a key " +

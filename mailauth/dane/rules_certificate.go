@@ -42,10 +42,8 @@ func settled(something func(*evidence) bool, has fault) func(*evidence) bool {
 	}
 }
 
-// matched reports whether the certificate of a server matches a record.
 func matched(e *evidence) bool { return len(e.having(none)) > 0 }
 
-// connectionRules are about the way to the certificate.
 var connectionRules = diag.Rules[*evidence]{{
 	Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true, Reads: []diag.Source{fromNames, fromHosts},
 	Ref:         "RFC 7672 section 3",
@@ -106,7 +104,6 @@ var connectionRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// certificateRules are about what the servers present.
 var certificateRules = diag.Rules[*evidence]{{
 	Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, Stands: true, Ref: "RFC 7672 section 2.2",
 	Title: "Certificate matches no TLSA record", Requirement: "Every certificate matches a TLSA record",
@@ -168,7 +165,6 @@ func endingRule(r rule) rule {
 	return r
 }
 
-// eachLeaf fails for the hosts that are authenticated.
 func eachLeaf(e *evidence, fails func(*host, *pki.Certificate) diag.Failures) diag.Failures {
 	return each(e, func(h *host) diag.Failures { return fails(h, new(pki.Describe(h.server().chain[0], e.now))) }, none)
 }

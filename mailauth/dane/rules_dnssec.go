@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// unprotected says what follows if DANE does not apply.
 const unprotected = " Senders deliver as if there were no DANE."
 
 // grounded reports whether senders that know the names of the hosts hold one of them against TLSA records.
@@ -15,7 +14,6 @@ func (e *evidence) grounded() bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.applies() || h.fault == tlsaUnknown })
 }
 
-// dnssecRules are about what DNSSEC must prove before DANE applies.
 var dnssecRules = diag.Rules[*evidence]{{
 	Code: "dane.dnssec.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 7672 section 2.1.1",
@@ -85,7 +83,6 @@ var dnssecRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// without are the hosts that have no TLSA records.
 func (e *evidence) without() []*host { return e.having(absent) }
 
 // lookedUp reports whether it is known of every host that has an address whether it has TLSA records, as far as that
@@ -129,7 +126,6 @@ func (e *evidence) unpublished() diag.Failures {
 	return f
 }
 
-// absenceRules are about TLSA records that are not there, or not where senders look.
 var absenceRules = diag.Rules[*evidence]{{
 	Code: "dane.tlsa.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5,
 	Reads: []diag.Source{fromNames, fromHosts, fromApex}, Ref: "RFC 7672 section 2.2.3",
@@ -203,10 +199,8 @@ var absenceRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// maxListed bounds the names in a sentence.
 const maxListed = 3
 
-// names lists where the TLSA records of hosts would be.
 func (e *evidence) names(hosts []*host) string {
 	return diag.Series(diag.Map(hosts, func(h *host) string { return e.recordName(h.base) }), maxListed)
 }

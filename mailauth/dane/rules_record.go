@@ -4,7 +4,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// published reports whether there are TLSA records.
 func published(e *evidence) bool { return e.published() }
 
 // eachRecord fails for every record of every host that a test finds fault with; the test returns a clause about it.
@@ -21,7 +20,6 @@ func eachRecord(e *evidence, test func(h *host, r Record) string) (all diag.Fail
 	return all
 }
 
-// faulty returns a test for records with a fault of one kind.
 func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return eachRecord(e, func(_ *host, r Record) string {
@@ -33,7 +31,6 @@ func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
 	}
 }
 
-// recordRules are about the records themselves.
 var recordRules = diag.Rules[*evidence]{{
 	Code: "dane.tlsa.unusable", Severity: diag.Error, Weight: 10, Ref: "RFC 7672 section 2.2",
 	Title:       "No TLSA record that senders can use",
@@ -89,7 +86,6 @@ var recordRules = diag.Rules[*evidence]{{
 // shownDigits is how much of the data stands in a sentence: enough to tell records apart.
 const shownDigits = 16
 
-// brief writes a record for a sentence, its data shortened.
 func (r Record) brief() string {
 	text := r.String()
 	if limit := len(r.numbers()) + 1 + shownDigits; len(text) > limit {

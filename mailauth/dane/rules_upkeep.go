@@ -21,7 +21,6 @@ func usableEach(e *evidence, test func(h *host, records []Record) diag.Failures)
 	return all
 }
 
-// upkeepRules are about records that work, and about what breaks them one day.
 var upkeepRules = diag.Rules[*evidence]{{
 	Code: "dane.tlsa.renewal", Severity: diag.Info, Ref: "RFC 7671 section 5.1",
 	Title:       "TLSA records break whenever the certificate is renewed",

@@ -227,7 +227,6 @@ func anchor(c *x509.Certificate) *x509.Certificate {
 	return &timeless
 }
 
-// always is a validity that does not end.
 func always() (from, until time.Time) {
 	return time.Unix(0, 0), time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 }
@@ -304,7 +303,6 @@ func (p *Peer) named() *MatchError {
 		strings.Join(p.Names, " or "))}
 }
 
-// maxNamed bounds the names of a certificate in a sentence.
 const maxNamed = 3
 
 // covers reports whether a certificate is for a name. Without any host name among the alternative names the common
@@ -317,7 +315,6 @@ func covers(c *x509.Certificate, name string) bool {
 	return common.VerifyHostname(name) == nil
 }
 
-// algorithm tells what kind of signatures a key makes.
 func algorithm(key any) x509.PublicKeyAlgorithm {
 	switch key.(type) {
 	case *rsa.PublicKey:

@@ -31,14 +31,12 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// stands says whether the server is protected, and why not.
 func (h *Host) stands() view.Standing {
 	return cmp.Or(view.When(h.Status == Pass, view.Good, "protected"), view.When(h.Status == Failed, view.Error, h.Error),
 		view.When(h.Status == missing, view.Optional, "no TLSA record"),
 		view.When(h.Status == insecure, view.Warning, h.Error), view.Standing{Mark: view.Unknown, Note: h.Error})
 }
 
-// stands says what the record is worth.
 func (t *TLSA) stands() view.Standing {
 	return cmp.Or(view.When(!t.Valid, view.Error, "not valid"),
 		view.When(!t.UsableForSMTP, view.Warning, "not used for mail"),

@@ -104,7 +104,6 @@ func Score(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return s.report(env.Now()), nil
 }
 
-// gather runs all components at once.
 func (s *scoring) gather(ctx context.Context, env *diag.Env) {
 	run := compose.Start(ctx, env)
 	if env.Public(s.IP.Addr) {
@@ -150,7 +149,6 @@ const (
 	maxLocalPart = 64
 )
 
-// subject is the domain that a request is about.
 func (r *Request) subject() (diag.Domain, error) {
 	switch {
 	case r.Email != "" && !r.Domain.IsZero():

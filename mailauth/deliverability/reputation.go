@@ -48,7 +48,6 @@ func (*ReputationReport) Rules() []diag.RuleInfo {
 	return slices.Concat(reputationRules.Describe(), (*dnsbl.Report)(nil).Rules())
 }
 
-// lookupReputation finds the addresses that send and asks about all of them at once.
 func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*ReputationReport, error) {
 	r := &ReputationReport{Assumed: s.IP.IsZero(), Addresses: []Address{}, Reverse: []compose.ReverseName{}}
 	var g diag.Group

@@ -22,7 +22,6 @@ func (*Report) Rules() []diag.RuleInfo {
 		(*bimi.LookupReport)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules())
 }
 
-// rules are about the domain itself.
 var rules = diag.Rules[*scoring]{{
 	Code: "score.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 	Ref:   "RFC 8020 section 2",
@@ -38,12 +37,10 @@ var texts = diag.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The components say how likely its mail is to be accepted."},
 }
 
-// addressReport stands for the report of what SPF says of the address that sends.
 type addressReport struct{ diag.Verdict }
 
 func (*addressReport) Rules() []diag.RuleInfo { return addressRules.Describe() }
 
-// addressRules are about the address that the request gave.
 var addressRules = diag.Rules[*scoring]{{
 	Code: "score.spf.unauthenticated", Severity: diag.Error, Ref: "RFC 9989 section 4.2",
 	Title:       "Sending address is authenticated by neither SPF nor DKIM",
@@ -113,7 +110,6 @@ var addressTexts = diag.Texts{
 		Sub: "The record is in order, but mail from the address is not authenticated by it. Add the address or its service."},
 }
 
-// reputationRules are about which addresses were looked at, and their names.
 var reputationRules = append(diag.Rules[*ReputationReport]{{
 	Code: "score.address.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title:       "Mail servers could not be looked up",
@@ -165,7 +161,6 @@ var reputationRules = append(diag.Rules[*ReputationReport]{{
 	},
 }}, compose.ReverseRules(func(r *ReputationReport) []compose.ReverseName { return r.Reverse })...)
 
-// count names the number of addresses.
 func (r *ReputationReport) count() string {
 	if len(r.Addresses) == 1 {
 		return "1 address"

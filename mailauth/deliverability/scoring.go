@@ -13,7 +13,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// scoring is one examination: what was found, and what follows from it.
 type scoring struct {
 	panics compose.Panics
 
@@ -35,7 +34,6 @@ type scoring struct {
 	dkim   []*compose.DKIMPart
 }
 
-// conclude tells what the components mean for each other.
 func (s *scoring) conclude() {
 	s.gone = s.spf.Gone() || !s.spf.Known() && s.tlsrpt.Gone()
 	s.dkim = s.keys.Parts(s.spf)
@@ -67,7 +65,6 @@ func (s *scoring) conclude() {
 	}
 }
 
-// shares are the components as parts of the whole.
 func (s *scoring) shares() []compose.Share {
 	list := []compose.Share{{Summary: &s.spf.Summary, Weight: weightSPF}}
 	list = append(list, compose.KeyShares(s.dkim, weightDKIM, s.silent || s.quiet)...)
@@ -79,7 +76,6 @@ func (s *scoring) shares() []compose.Share {
 	)
 }
 
-// report sums up and writes down.
 func (s *scoring) report(ended time.Time) *Report {
 	r := &Report{
 		Panics: s.panics,
@@ -114,7 +110,6 @@ func (s *scoring) forget() {
 	s.dkim[0].Selector = ""
 }
 
-// shorten leaves out the reports of the components.
 func (s *scoring) shorten() {
 	for _, p := range []interface{ Shorten() }{s.spf, s.dmarc, s.bimi, s.reputation, s.tlsrpt} {
 		p.Shorten()
@@ -132,7 +127,6 @@ func (s *scoring) components() Components {
 	}
 }
 
-// component is a part with what it contributes.
 func component[R any](p *compose.Part[R], weight int) *Component[R] {
 	c := &Component[R]{Part: *p, Weight: weight, Measured: p.Known()}
 	share := compose.Share{Summary: &c.Summary, Weight: weight}

@@ -39,7 +39,6 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// draw adds the bar of the component, if there is one.
 func (c *Component[R]) draw(d *view.Drawing, kind compose.Kind) {
 	if c == nil {
 		return

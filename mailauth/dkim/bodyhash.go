@@ -33,7 +33,6 @@ func (b *bodyHashes) want(f bodyForm, length int64) {
 	b.wanted[f] = append(b.wanted[f], length)
 }
 
-// compute fills in the hashes.
 func (b *bodyHashes) compute(body []byte) {
 	b.sums, b.sizes = map[bodyForm]map[int64][]byte{}, map[Canonicalization]int64{}
 	for f, lengths := range b.wanted {

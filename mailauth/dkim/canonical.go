@@ -19,7 +19,6 @@ const (
 // Values lists the algorithms.
 func (Canonicalization) Values() []string { return diag.Values(Simple, Relaxed) }
 
-// other returns the other algorithm.
 func (c Canonicalization) other() Canonicalization {
 	if c == Simple {
 		return Relaxed
@@ -111,7 +110,6 @@ func (c Canonicalization) WriteBody(w io.Writer, body []byte) int64 {
 	return out.size
 }
 
-// A bodyWriter gathers a canonical body in chunks.
 type bodyWriter struct {
 	w      io.Writer
 	buffer []byte

@@ -85,7 +85,6 @@ type Published struct {
 // maxKeys bounds the keys at one name that are tried.
 const maxKeys = 4
 
-// read picks the key out of an answer.
 func (p *Published) read(a diag.Answer[*dns.TXT]) {
 	switch found := format.Find(a.Records); {
 	case a.Err() != nil:
@@ -110,12 +109,10 @@ func (p *Published) read(a diag.Answer[*dns.TXT]) {
 	}
 }
 
-// lack notes why there is no key to verify with.
 func (p *Published) lack(cause Cause, format string, args ...any) {
 	p.Cause, p.Text = cause, fmt.Sprintf(format, args...)
 }
 
-// use reads the record.
 func (p *Published) use(record string) {
 	p.Record, p.Key = record, ParseKey(record)
 	err, _ := p.Key.Err().(*keyError)

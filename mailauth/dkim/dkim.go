@@ -126,7 +126,6 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	return e.report(env.Now()), nil
 }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *LookupReport {
 	v := rules().Judge(e, texts)
 	r := &LookupReport{

@@ -85,7 +85,6 @@ func (e *evidence) assemble() {
 	}
 }
 
-// repair finds a record to publish instead.
 func (e *evidence) repair() {
 	switch {
 	case e.assembled != "":
@@ -118,13 +117,10 @@ func (e *evidence) only() string {
 // repairable reports whether a fault is gone in the record that was probably meant.
 func repairable(f taglist.Fault) bool { return !f.Harmless || f.Kind != taglist.Unknown }
 
-// suggestion is the record to publish instead.
 func (e *evidence) suggestion() string { return e.repaired }
 
-// online reports whether the DNS was asked.
 func online(e *evidence) bool { return !e.domain.IsZero() }
 
-// nonexistent reports whether the domain is known not to exist.
 func (e *evidence) nonexistent() bool {
 	return e.apex.NXDomain() && len(e.apex.Aliases) == 0 && !e.txt.Exists() && !aliased(e)
 }
@@ -152,16 +148,13 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 	return open
 }
 
-// partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
 	silent := func(p place) bool { return p.answer.Err() != nil }
 	return len(e.Unanswered()) > 0 || absent(e) && (slices.ContainsFunc(e.places, silent) || e.node.Err() != nil)
 }
 
-// answered reports whether the name servers told what is at the selector.
 func answered(e *evidence) bool { return e.txt.Err() == nil }
 
-// one reports whether there is exactly one record.
 func one(e *evidence) bool { return e.key != nil }
 
 // inOrder reports whether there is one record whose strings are in order.
@@ -180,7 +173,6 @@ func (e *evidence) foreign() string {
 	return ""
 }
 
-// shuffled reports whether the strings of the record are out of order.
 func (e *evidence) shuffled() bool { return e.assembled != "" && !e.split() }
 
 // holds reports whether there is one record with something in p.
@@ -201,13 +193,11 @@ func (e *evidence) modulus() *rsa.PublicKey {
 	return key
 }
 
-// isRSA reports whether the record holds an RSA key.
 func isRSA(e *evidence) bool { return e.modulus() != nil }
 
 // name is where the record was looked for, without a final dot.
 func (e *evidence) name() string { return strings.TrimSuffix(dns.CanonicalName(e.txt.Name), ".") }
 
-// parent is the name below which all selectors are.
 func (e *evidence) parent() string { return label + "." + e.domain.String() }
 
 // label is the name below a domain at which its keys are (RFC 6376 section 3.6.2.1).
@@ -216,10 +206,8 @@ const label = "_domainkey"
 // absent reports whether there is no record of any kind at the selector, for sure.
 func absent(e *evidence) bool { return answered(e) && len(e.found.Records) == 0 }
 
-// aliased reports whether the name at the selector is an alias.
 func aliased(e *evidence) bool { return len(e.txt.Aliases) > 0 }
 
-// target is where the aliases lead.
 func (e *evidence) target() string {
 	if !aliased(e) {
 		return ""
@@ -239,7 +227,6 @@ func (e *evidence) service() *provider.Service {
 	return nil
 }
 
-// textsOf returns the texts of an answer, in order.
 func textsOf(a diag.Answer[*dns.TXT]) []string {
 	var list []string
 	for _, r := range a.Records {

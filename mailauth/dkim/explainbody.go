@@ -23,7 +23,6 @@ type story struct {
 	text  string
 }
 
-// explainBody says why the body hash does not match.
 func (c *Checker) explainBody(s *Signature) (Cause, string) {
 	size := c.bodies.sizes[s.Body]
 	switch {

@@ -131,7 +131,6 @@ func (c *Checker) tagged(signed []int) []change {
 	return list
 }
 
-// found says what was done to the header.
 func (c *Checker) found(signed, fewer []int, changes ...change) (Cause, string) {
 	cause, texts := FieldAdded, []string{}
 	for _, ch := range changes {

@@ -6,7 +6,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// A header is the fields of a message, top first.
 type header struct {
 	fields []message.Field
 	byName map[string][]int // lower-case names
@@ -21,7 +20,6 @@ func newHeader(fields []message.Field) *header {
 	return h
 }
 
-// count returns how many fields of a name there are.
 func (h *header) count(name string) int { return len(h.byName[strings.ToLower(name)]) }
 
 // selected returns the fields that a list of names stands for: of several fields of a name the lowest first; a

@@ -257,7 +257,6 @@ const (
 // Policy reports whether the key was good once: it is whole, and RFC 8301 alone forbids its use.
 func (r reason) Policy() bool { return r == reasonSHA1 || r == reasonSize }
 
-// A keyError says why verifiers do not use a key.
 type keyError struct {
 	Reason reason
 	Text   string // a clause that can be understood alone
@@ -310,7 +309,6 @@ func notes(s string) string {
 // maxQuoted bounds what a sentence quotes of a value, in bytes: no value but that of p is longer.
 const maxQuoted = 40
 
-// quoted quotes a text of strangers within a sentence.
 func quoted(s string) string {
 	if len(s) > maxQuoted {
 		s = strings.ToValidUTF8(s[:maxQuoted], "") + "…"

@@ -19,7 +19,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// readKey takes the tag p.
 func (k *Key) readKey() {
 	p, ok := k.List.Tag("p")
 	if !ok {
@@ -64,7 +63,6 @@ func (k *Key) notBase64(kind taglist.Kind, p taglist.Tag, f flaw) {
 	k.List.Add(taglist.Fault{Kind: kind, Text: f.text, Offset: p.ValueOffset + f.at, Length: f.n})
 }
 
-// readData makes a key of the bytes.
 func (k *Key) readData(p taglist.Tag) {
 	found := identify(k.Data)
 	switch {
@@ -113,7 +111,6 @@ func (k *Key) checkRSA(p taglist.Tag) {
 	}
 }
 
-// claim says which type of key the record names.
 func (k *Key) claim() string {
 	if _, ok := k.List.Tag("k"); !ok {
 		return "the tag k= is left out, which means rsa"
@@ -128,7 +125,6 @@ func (t KeyType) article() string {
 	return "an RSA"
 }
 
-// content is what some bytes are.
 type content struct {
 	public any // *rsa.PublicKey or ed25519.PublicKey; nil if they are neither
 	kind   KeyType
@@ -147,7 +143,6 @@ func (c content) name() string {
 	return cmp.Or(names[c.other.Curve], c.other.Curve) // Curve has the number
 }
 
-// identify finds out what bytes are, whatever the record says of them.
 func identify(data []byte) content {
 	if len(data) == ed25519.PublicKeySize && !headed(data) {
 		return content{public: ed25519.PublicKey(data), kind: Ed25519, form: raw}
@@ -228,7 +223,6 @@ func isSecret(data []byte) bool {
 	return err == nil
 }
 
-// whyNoKey says what is wrong with bytes that are no key.
 func whyNoKey(data []byte, t KeyType) string {
 	if t == Ed25519 && !headed(data) { // RFC 8463 section 4
 		return fmt.Sprintf("the Ed25519 key in p= has %s, not %d", diag.Count(len(data), "byte"), ed25519.PublicKeySize)
@@ -296,7 +290,6 @@ type flaw struct {
 	at, n int // where in the value; n is 0 if all of it is meant
 }
 
-// whatIsWrong says why a value is not base64.
 func whatIsWrong(value string) flaw {
 	digits := strings.TrimRight(unfold(value), "=")
 	padding := strings.IndexByte(value, '=')

@@ -27,7 +27,6 @@ const (
 // Values lists what can be said.
 func (OtherSelectors) Values() []string { return diag.Values(noSelectors, possibleSelectors) }
 
-// check refuses what cannot be a selector of the domain, and says what to enter instead.
 func check(req LookupRequest) error {
 	if req.Domain.IsZero() {
 		return diag.Invalid("domain", "is missing")
@@ -50,7 +49,6 @@ func check(req LookupRequest) error {
 	return nil
 }
 
-// gather asks all there is to ask at once.
 func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
 	e := &evidence{domain: req.Domain, selector: req.Selector, now: env.Now(), places: places(req)}
 	bounded, cancel := diag.Within(ctx, timeout)
@@ -195,10 +193,8 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 	return r, nil
 }
 
-// inUse reports whether a text is a key that is not revoked.
 func inUse(text string) bool { return format.Is(text) && !ParseKey(text).Revoked }
 
-// guess looks for keys at common selectors.
 func (e *evidence) guess(ctx context.Context, env *diag.Env) error {
 	found, err := Find(ctx, env, e.domain, CommonSelectors())
 	if errors.Is(err, diag.ErrUnavailable) {

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// maxAhead is how far the clock of a signer may be ahead.
 const maxAhead = 10 * time.Minute
 
 // issues lists what speaks against a signature apart from cryptography.

@@ -27,7 +27,6 @@ type KeyFields struct {
 	StringsCount    int                 `json:"strings_count" min:"0" doc:"character-strings that it has, or needs"`
 }
 
-// fields writes down the key.
 func (e *evidence) fields(v diag.Verdict) KeyFields {
 	k := e.key
 	if k == nil {
@@ -52,7 +51,6 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 	return f
 }
 
-// clean makes a text of strangers fit for JSON.
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func cleanAll(list []string) []string {

@@ -12,7 +12,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// rules is the table of all that is examined, in the order in which a verifier would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(lookupRules, recordRules, syntaxRules,
 		keyRules.With(diag.Rule[*evidence]{Category: factorKey, When: atHand}),
@@ -20,16 +19,13 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		useRules.With(diag.Rule[*evidence]{Category: factorUse, When: atHand})).Reading(fromRecord)
 })
 
-// kit makes the rules that all records share.
 var kit = taglist.Kit[*evidence]{
 	Format: format, Ref: "RFC 6376 section 3.2",
 	Found: func(e *evidence) *taglist.Found { return &e.found }, Suggest: (*evidence).suggestion,
 }
 
-// keySection is where the tags of key records are defined.
 const keySection = "RFC 6376 section 3.6.1"
 
-// syntaxRules are about the form of the one record.
 var syntaxRules = diag.Rules[*evidence]{
 	kit.Syntax(diag.Rule[*evidence]{
 		Code: "dkim.record.version", Severity: diag.Critical, Weight: 10, Category: factorSyntax, Ref: keySection,
@@ -110,7 +106,6 @@ func (e *evidence) masked() bool {
 	return !ok && strings.HasPrefix(noise.Replace(e.key.List.Text), "v=")
 }
 
-// beginning says why the record does not begin as it must.
 func (e *evidence) beginning() string {
 	text := e.key.List.Text
 	switch why := format.Resembles(text); {

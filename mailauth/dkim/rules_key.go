@@ -6,7 +6,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// faults fails for each fault of the kinds in a tag.
 func faults(tag string, kinds ...taglist.Kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return kit.Faults(kinds...)(e).About(tag) }
 }
@@ -19,7 +18,6 @@ func bits(wrong func(bits int) bool, format string, limit int) func(*evidence) d
 	}
 }
 
-// keyRules are about the key in p.
 var keyRules = diag.Rules[*evidence]{{
 	Code: "dkim.key.missing", Severity: diag.Critical, Weight: 10, Ref: keySection,
 	Title: "DKIM record has no public key (p=)", Requirement: "The record has the tag p",
@@ -114,7 +112,6 @@ var keyRules = diag.Rules[*evidence]{{
 	Fails: faults("p", bareRSA),
 }}
 
-// strengthRules are about how hard a key is to break.
 var strengthRules = diag.Rules[*evidence]{{
 	Code: "dkim.key.factor", Severity: diag.Critical, Weight: 5, Ref: "Baseline Requirements section 6.1.1.3",
 	Title:       "RSA key of DKIM can be broken at once",
@@ -166,7 +163,6 @@ var strengthRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// useRules are about what the key may be used for.
 var useRules = diag.Rules[*evidence]{{
 	Code: "dkim.hash.refused", Severity: diag.Critical, Weight: 5, Ref: "RFC 8301 section 3.1",
 	Title: "DKIM record excludes the hash algorithm sha256", Requirement: "The record lets sha256 be used",

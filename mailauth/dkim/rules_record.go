@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// lookupRules are about the name of the record.
 var lookupRules = diag.Rules[*evidence]{{
 	Code: "dkim.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 	Reads: []diag.Source{fromDomain}, Ref: "RFC 8020 section 2", Title: "Domain does not exist",
@@ -83,7 +82,6 @@ var lookupRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// missing finds that there is no key at the selector.
 func missing(e *evidence) diag.Failures {
 	if len(e.strangers) > 0 && len(e.found.Records) == 0 {
 		where := ""
@@ -119,7 +117,6 @@ func (e *evidence) elsewhere() diag.Failures {
 	})
 }
 
-// recordRules are about the records at the selector as a whole.
 var recordRules = diag.Rules[*evidence]{
 	{
 		Code: "dkim.record.split", Severity: diag.Critical, Weight: 5, Category: factorRecord,
@@ -169,7 +166,6 @@ var recordRules = diag.Rules[*evidence]{
 	},
 }
 
-// summary says in a few words what each of several records is.
 func (e *evidence) summary() string {
 	var list []string
 	for _, text := range e.found.Records[:min(len(e.found.Records), maxSummary)] {
@@ -188,5 +184,4 @@ func (e *evidence) summary() string {
 	return strings.Join(list, ", ")
 }
 
-// maxSummary bounds the records that a sentence names.
 const maxSummary = 5

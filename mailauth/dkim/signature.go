@@ -143,10 +143,8 @@ func (s *Signature) counts(f taglist.Fault) bool {
 	}
 }
 
-// tag returns the value of a tag.
 func (s *Signature) tag(name string) (t taglist.Tag, ok bool) { return s.List.Tag(name) }
 
-// fault notes what is wrong with the value of a tag.
 func (s *Signature) fault(kind taglist.Kind, t taglist.Tag, format string, args ...any) {
 	s.List.Add(taglist.Fault{Kind: kind, Text: fmt.Sprintf(format, args...), Offset: t.ValueOffset, Length: len(t.Value)})
 }
@@ -174,7 +172,6 @@ func (s *Signature) Draft() bool {
 	return s.Kind == DKIMSignature && !ok
 }
 
-// missingText says that a required tag is missing.
 func missingText(name string) string { return "the required tag " + name + "= is missing" }
 
 // A SignatureError is a fault for which a signature cannot be verified.

@@ -88,7 +88,6 @@ func (s *Signature) readNames() {
 	}
 }
 
-// readKeyName reads d and s.
 func (s *Signature) readKeyName() {
 	d, ok := s.tag("d")
 	selector, selected := s.tag("s")
@@ -139,7 +138,6 @@ func (s *Signature) readIdentity() {
 	}
 }
 
-// below reports whether a domain is a sub-domain of another.
 func below(d, parent diag.Domain) bool { return strings.HasSuffix(d.String(), "."+parent.String()) }
 
 // IdentityDomain returns the domain of i=; zero if it has none.
@@ -250,7 +248,6 @@ func (s *Signature) readCopied() {
 	}
 }
 
-// readBytes reads b and bh.
 func (s *Signature) readBytes() {
 	s.Bytes = s.readBase64("b")
 	if s.Kind != ARCSeal {

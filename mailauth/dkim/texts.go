@@ -2,7 +2,6 @@ package dkim
 
 import "github.com/diagkit/diagkit/diag"
 
-// texts are what the verdict says in words where no rule speaks.
 var texts = diag.Texts{string(diag.Valid): {
 	Headline: "DKIM key is published correctly",
 	Sub:      "Verifiers find the key and can use it. The header of a message shows whether your mail is signed with it.",

@@ -24,7 +24,6 @@ func Split(text []byte) *message.Message {
 	return m
 }
 
-// judge fills in the result of a signature.
 func (r *Result) judge(c *Checker, at time.Time, cut bool) {
 	s := r.Signature
 	r.describe(c)
@@ -52,7 +51,6 @@ func (r *Result) judge(c *Checker, at time.Time, cut bool) {
 	}
 }
 
-// describe fills in what the field says.
 func (r *Result) describe(c *Checker) {
 	s := r.Signature
 	r.Domain, r.Selector, r.Identity = s.Domain.String(), s.Selector, clean(s.Identity)

@@ -31,7 +31,6 @@ func (r *ValidateReport) View() *view.View {
 	return v
 }
 
-// facts are those of the key, if there is a record.
 func (k *KeyFields) facts(v *view.View, found bool) {
 	if !found {
 		return
@@ -49,7 +48,6 @@ func (k *KeyFields) facts(v *view.View, found bool) {
 	v.Fact("identity", view.If(k.StrictIdentity, "i= must not name a subdomain (t=s)"))
 }
 
-// key is the key in words.
 func (k *KeyFields) key() string {
 	return cmp.Or(view.If(k.Revoked, "revoked"), k.PublicKey.Short(), view.If(k.KeyType == unknownType, "of unknown type"),
 		strings.ToUpper(string(k.KeyType))+", not readable")

@@ -52,7 +52,6 @@ type URI struct {
 	Valid          bool    `json:"valid" doc:"whether its syntax is valid"`
 }
 
-// details judges the evidence and writes it down.
 func (e *evidence) details() Details {
 	words := texts
 	if e.offline {

@@ -111,7 +111,6 @@ func limit(d *policy.Draft, today policy.Policies) {
 	}
 }
 
-// sound reports whether a record is valid.
 func sound(text string) bool {
 	e := evidence{offline: true, found: policy.Format.Read(text)}
 	r := policy.Read(e.found.List)
@@ -127,7 +126,6 @@ var (
 	tagInside    = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 )
 
-// mend reads a text that may be broken, as its author meant it.
 func mend(text string) (d policy.Draft, ok bool) {
 	d = policy.Draft{{Tag: "v", Value: policy.Format.Version}}
 	last := ""
@@ -151,7 +149,6 @@ func mend(text string) (d policy.Draft, ok bool) {
 	return d, true
 }
 
-// tags are the names of all tags.
 var tags = func() (list []string) {
 	for _, d := range policy.Format.Tags {
 		list = append(list, d.Name)
@@ -196,7 +193,6 @@ func pieces(text string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
-// meant is the tag that a name stands for.
 func meant(name string) string {
 	if name == "policy" {
 		return "p"
@@ -254,7 +250,6 @@ func fault(r *policy.Record, k taglist.Kind) bool {
 	return slices.ContainsFunc(r.List.Faults, func(f taglist.Fault) bool { return f.Kind == k })
 }
 
-// merged adds the tags of another draft.
 func merged(d, more policy.Draft) policy.Draft {
 	for _, s := range more {
 		if s.Tag != "psd" { // it moves the organizational domain, and needs a thought of its own

@@ -34,7 +34,6 @@ func destinations(field string, list []string, style Style) ([]policy.URI, error
 	return all, nil
 }
 
-// readDestination reads one address, with or without mailto:.
 func readDestination(text string) (u policy.URI, reason string) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	switch {

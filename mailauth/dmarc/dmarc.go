@@ -223,7 +223,6 @@ func organizational(v *policy.View) string {
 	return v.Organizational
 }
 
-// view is what receivers of a standard find and do.
 func (e *evidence) view(s policy.Standard) View {
 	found := &e.discovery.Tree
 	if s == policy.RFC7489 {

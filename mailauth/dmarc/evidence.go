@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// evidence is all that the rules look at.
 type evidence struct {
 	domain  diag.Name
 	offline bool // only a text is known
@@ -48,7 +47,6 @@ type place struct {
 	record string
 }
 
-// A destination is a domain to which reports go.
 type destination struct {
 	domain   string
 	uris     []policy.URI // that lead there
@@ -83,7 +81,6 @@ func (e *evidence) applied(p policy.Policies) policy.Policy {
 	}
 }
 
-// nonexistent reports whether the domain is known not to exist.
 func (e *evidence) nonexistent() bool {
 	if e.offline || e.own.Answer.Exists() {
 		return false

@@ -103,7 +103,6 @@ func isFragment(text string) bool {
 	return false
 }
 
-// locate keeps the records at wrong names.
 func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT], everywhere map[string]bool) {
 	for i, a := range answers {
 		for _, r := range a.Records {
@@ -115,7 +114,6 @@ func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT], every
 	}
 }
 
-// find picks the record that applies.
 func (e *evidence) find() {
 	e.found, e.location = e.own.Found, e.own.Domain
 	if step := e.discovery.Tree.Policy; step != nil {
@@ -130,7 +128,6 @@ func (e *evidence) find() {
 	e.suggested = e.correct()
 }
 
-// follow looks at the destinations of reports.
 func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 	if e.record == nil {
 		return

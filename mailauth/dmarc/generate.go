@@ -38,7 +38,6 @@ type generation struct {
 	rua, ruf []policy.URI
 }
 
-// newGeneration checks a request. The error is a *[diag.InputError].
 func newGeneration(req GenerateRequest) (*generation, error) {
 	if err := req.check(); err != nil {
 		return nil, err
@@ -156,7 +155,6 @@ func joined(list []policy.URI) string {
 	return strings.Join(diag.Map(list, func(u policy.URI) string { return u.Text }), ",")
 }
 
-// authorizations lists the records that owners of addresses in other organizations have to publish.
 func (g *generation) authorizations() []Authorization {
 	list := []Authorization{}
 	for _, d := range g.external() {
@@ -175,7 +173,6 @@ func (g *generation) consentName(destination string) string {
 	return policy.ConsentName("_dmarc", g.req.Domain.String(), destination)
 }
 
-// external lists the domains of report addresses in other organizations, each once.
 func (g *generation) external() []string {
 	var list []string
 	if g.req.Domain.IsZero() {

@@ -69,7 +69,6 @@ func (g *generation) sampled() stage {
 	return g.limited(1, stage{testing: true, percentage: policy.DefaultPercentage})
 }
 
-// monitoring is the goal of the first step.
 func (g *generation) monitoring() string {
 	goal := "Every service that sends for the domain appears in the aggregate reports, and passes DMARC by an aligned " +
 		"DKIM signature or an aligned SPF domain."
@@ -79,7 +78,6 @@ func (g *generation) monitoring() string {
 	return goal
 }
 
-// arrival is the goal of the last step.
 func (g *generation) arrival(top int) string {
 	switch {
 	case top == 0 && len(g.rua) == 0:

@@ -13,7 +13,6 @@ import (
 
 type rule = diag.Rule[*evidence]
 
-// rules is the table of all that is examined.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(lookupRules, existing(slices.Concat(
 		policyRules.Reading(fromRecord, fromExistence),
@@ -36,7 +35,6 @@ func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-// kit makes the rules that all records share.
 var kit = taglist.Kit[*evidence]{
 	Format: policy.Format, Ref: "RFC 9989 section 4.8", Found: func(e *evidence) *taglist.Found { return &e.found },
 	Suggest: func(e *evidence) string { return e.suggested },
@@ -47,12 +45,10 @@ func online(e *evidence) bool { return !e.offline }
 // usable reports whether receivers of RFC 9989 use the record.
 func usable(e *evidence) bool { return kit.One(e) && e.reading.Usable }
 
-// suggesting gives the failures of a rule the corrected record.
 func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return fails(e).Suggesting(e.suggested) }
 }
 
-// lookupRules are about the answers of the DNS.
 var lookupRules = diag.Rules[*evidence]{{
 	Code: "dmarc.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9989 section 4.10.1",
 	Title: "DMARC record could not be looked up", Requirement: "The name servers answer for the DMARC record",
@@ -104,7 +100,6 @@ var lookupRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// mailRules are about whether the domain has mail, on which the meaning of a missing or weak record depends.
 var mailRules = diag.Rules[*evidence]{{
 	Code: "dmarc.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 5321 section 5.1",
@@ -122,7 +117,6 @@ var mailRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// fresh reports whether nothing is published that could be a record.
 func fresh(e *evidence) bool {
 	return e.record == nil && len(e.found.Records)+len(e.found.Strays) == 0 && len(e.places) == 0 &&
 		len(e.own.Answer.Aliases) == 0
@@ -141,7 +135,6 @@ func suffix(e *evidence) bool { return policy.IsPublicSuffix(e.domain.String()) 
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
-// absenceRules are about a record that is not there, or not where receivers look.
 var absenceRules = diag.Rules[*evidence]{{
 	Code: "dmarc.record.location", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
 	Ref:   "RFC 9989 section 4.5",
@@ -241,7 +234,6 @@ var absenceRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// absent finds that no record applies.
 func absent(e *evidence) diag.Failures {
 	if e.record != nil {
 		return nil
@@ -304,7 +296,6 @@ var textsOffline = func() diag.Texts {
 	return t
 }()
 
-// texts are what the verdict says in words where no rule speaks.
 var texts = diag.Texts{
 	"excellent": {Headline: "DMARC is enforced: forged mail is rejected",
 		Sub: "The domain is protected. Keep reading the aggregate reports, and check them when you add a sending service."},

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// generateRules say what to know before a generated record is published.
 var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.reports.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.1.3",
 	Title: "No aggregate reports are requested", Requirement: "Aggregate reports are requested",
@@ -161,10 +160,8 @@ var generateRules = diag.Rules[*generation]{{
 	},
 }}
 
-// enforced reports whether the record asks for any policy.
 func (g *generation) enforced() bool { return g.strictest() != policy.None }
 
-// strictest is the strictest policy of the record.
 func (g *generation) strictest() policy.Policy {
 	strictest := g.req.Policy
 	for _, p := range []policy.Policy{g.req.SubdomainPolicy, g.req.NonexistentSubdomainPolicy} {

@@ -52,7 +52,6 @@ var policyRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// applicationRules are about whether receivers apply the policy to all mail.
 var applicationRules = diag.Rules[*evidence]{{
 	Code: "dmarc.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorApplication,
 	Ref:   "RFC 9989 section 4.7",
@@ -123,7 +122,6 @@ func (e *evidence) rehearsed() bool {
 // requested is the policy for mail of the domain itself, but for testing.
 func (e *evidence) requested() policy.Policy { return e.applied(e.reading.Requested) }
 
-// subject is the domain that is spoken of.
 func (e *evidence) subject() string {
 	if e.domain.IsZero() {
 		return "the domain"
@@ -131,7 +129,6 @@ func (e *evidence) subject() string {
 	return e.domain.String()
 }
 
-// statement is where the policy for the domain itself comes from.
 func (e *evidence) statement() string {
 	switch r := e.record; {
 	case e.reading.Assumed:
@@ -165,7 +162,6 @@ func enforced(e *evidence) bool {
 	return usable(e) && !e.reading.Assumed && e.organizational() && e.record.Policy.Level() > 0
 }
 
-// subdomainRules are about subdomains.
 var subdomainRules = diag.Rules[*evidence]{{
 	Code: "dmarc.subdomain.weaker", Severity: diag.Warning, Weight: 10, Category: factorSubdomains,
 	Ref:   "RFC 9989 section 4.7",
@@ -227,7 +223,6 @@ var subdomainRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// alignmentRules are about how near authenticated domains must be.
 var alignmentRules = diag.Rules[*evidence]{{
 	Code: "dmarc.alignment.value", Severity: diag.Error, Weight: 5, Category: factorAlignment,
 	Ref:   "RFC 9989 section 4.7",

@@ -10,11 +10,9 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// startsToday is what the owner of a record without effect must know before it is corrected.
 const startsToday = " The corrected record takes effect at once, so it keeps p=none; raise p when the reports show that " +
 	"all senders pass."
 
-// recordRules are about what at the name is the record.
 var recordRules = diag.Rules[*evidence]{
 	kit.Version(rule{
 		Code: "dmarc.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
@@ -67,7 +65,6 @@ var recordRules = diag.Rules[*evidence]{
 	},
 }
 
-// differences says in which tags records differ, for the end of a sentence.
 func differences(records []string) string {
 	first := policy.Parse(records[0])
 	var names []string
@@ -89,7 +86,6 @@ func differences(records []string) string {
 	return ", which differ in " + strings.Join(names, ", ")
 }
 
-// syntaxRules are about the form of the record.
 var syntaxRules = diag.Rules[*evidence]{
 	kit.Syntax(rule{
 		Code: "dmarc.record.syntax", Severity: diag.Error, Weight: 3, Category: factorSyntax,
@@ -114,7 +110,6 @@ var syntaxRules = diag.Rules[*evidence]{
 	}),
 }
 
-// at points failures to the value of a tag.
 func at(f diag.Failures, t taglist.Tag) diag.Failures {
 	for i := range f {
 		f[i].Location = &diag.Location{Offset: t.Offset, Length: t.Length}
@@ -122,7 +117,6 @@ func at(f diag.Failures, t taglist.Tag) diag.Failures {
 	return f
 }
 
-// valueRules are about the values of tags.
 var valueRules = diag.Rules[*evidence]{{
 	Code: "dmarc.record.void", Severity: diag.Critical, Ref: "RFC 9989 section 4.10.1",
 	Title:       "DMARC record has no effect: no policy, no report address",

@@ -15,7 +15,6 @@ func (e *evidence) receives() bool {
 	return yes && !e.inherited()
 }
 
-// reportRules are about where reports go, as far as the record tells.
 var reportRules = diag.Rules[*evidence]{{
 	Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
 	Ref:   "RFC 9989 section 5.1.3",
@@ -77,7 +76,6 @@ var reportRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// eachURI returns the failures of all destinations, each about its own.
 func eachURI(e *evidence, fails func(policy.URI) diag.Failures) diag.Failures {
 	list := append(append([]policy.URI{}, e.record.AggregateURIs...), e.record.FailureURIs...)
 	return diag.FailEach(list, func(u policy.URI) diag.Failures {
@@ -85,7 +83,6 @@ func eachURI(e *evidence, fails func(policy.URI) diag.Failures) diag.Failures {
 	})
 }
 
-// followed reports whether there are destinations that were looked at.
 func followed(e *evidence) bool { return kit.One(e) && len(e.destinations) > 0 }
 
 func foreign(e *evidence) bool {
@@ -97,7 +94,6 @@ func foreign(e *evidence) bool {
 	return false
 }
 
-// destinationRules are about whether reports arrive.
 var destinationRules = diag.Rules[*evidence]{{
 	Code: "dmarc.destination.consent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:         "RFC 9990 section 4",
@@ -181,7 +177,6 @@ func (d *destination) overridden() diag.Failures {
 		d.consent.Name, diag.Quote(strings.Join(list, ", ")))
 }
 
-// eachDestination makes the test of a rule about each destination.
 func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
 		for i := range e.destinations {
@@ -192,7 +187,6 @@ func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*ev
 	}
 }
 
-// discoveryRules are about how receivers come to the record.
 var discoveryRules = diag.Rules[*evidence]{{
 	Code: "dmarc.record.nearest", Severity: diag.Info, Ref: "RFC 9989 section 4.10.1",
 	Title:       "Record of a nearer parent does not apply",
@@ -234,7 +228,6 @@ var discoveryRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// spoken is what a reading asks for in words.
 func spoken(r policy.Reading) string {
 	switch {
 	case !r.Usable:
@@ -253,7 +246,6 @@ func (v View) spoken() string {
 	return string(v.AppliedPolicy) + share(v.Percentage)
 }
 
-// share limits a policy to a part of the mail.
 func share(percentage int) string {
 	if percentage == policy.DefaultPercentage {
 		return ""
@@ -261,7 +253,6 @@ func share(percentage int) string {
 	return fmt.Sprintf(" to %d %% of the mail", percentage)
 }
 
-// from names the domain of a record.
 func from(domain string) string {
 	if domain == "" {
 		return ""

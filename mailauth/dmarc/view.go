@@ -74,7 +74,6 @@ func (r *GenerateReport) View() *view.View {
 	return v
 }
 
-// facts are those of the record, if there is one.
 func (d *Details) facts(v *view.View) {
 	if d.Version == "" {
 		return
@@ -92,7 +91,6 @@ func (d *Details) facts(v *view.View) {
 		view.If(d.SPFAlignment != "", "SPF "+string(d.SPFAlignment))), "dmarc.alignment")
 }
 
-// policy is what the record asks for, and what becomes of it.
 func (d *Details) policy() string {
 	applied := d.Effective.Policy
 	if d.Policy == "" {
@@ -106,7 +104,6 @@ func (d *Details) policy() string {
 		view.If(applied != "" && applied != d.Policy, ", applied: "+string(applied))
 }
 
-// reports says to how many addresses reports go.
 func (d *Details) reports() string {
 	n := len(d.AggregateURIs)
 	return cmp.Or(view.If(n == 0, "no reports"), fmt.Sprintf("reports to %d address%s", n, view.If(n > 1, "es")))
@@ -118,7 +115,6 @@ func addresses(uris []URI) string {
 	}), 4)
 }
 
-// text says what receivers of the standard do.
 func (w *View) text() string {
 	return strings.Replace(strings.ToUpper(string(w.Standard)), "RFC", "RFC ", 1) + ": " + w.applied()
 }

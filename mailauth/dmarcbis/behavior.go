@@ -61,7 +61,6 @@ type Comparison struct {
 	Change Behavior  `json:"change" doc:"how the treatment changes"`
 }
 
-// treatments are those of the three scopes.
 type treatments [3]Treatment
 
 func treat(p policy.Policies, percentage int) treatments {
@@ -75,7 +74,6 @@ func treat(p policy.Policies, percentage int) treatments {
 	return list
 }
 
-// under are the treatments by receivers that follow a standard to the letter.
 func under(r *policy.Record, s policy.Standard) treatments {
 	reading := r.Reading(s)
 	return treat(reading.Applied, reading.Percentage)
@@ -95,13 +93,11 @@ func intended(r *policy.Record) treatments {
 	}
 }
 
-// flagged reports whether a record has a valid t.
 func flagged(r *policy.Record) bool {
 	t, ok := r.List.Tag("t")
 	return ok && (strings.EqualFold(t.Value, "y") || strings.EqualFold(t.Value, "n"))
 }
 
-// compare sets treatments side by side.
 func compare(before, after treatments) []Comparison {
 	var list []Comparison
 	for i, scope := range []Scope{scopeDomain, scopeSubdomains, scopeNonexistent} {
@@ -128,7 +124,6 @@ func sum(changes ...Behavior) Behavior {
 	return total
 }
 
-// changed is the sum of comparisons.
 func changed(list []Comparison) Behavior {
 	return sum(diag.Map(list, func(c Comparison) Behavior { return c.Change })...)
 }

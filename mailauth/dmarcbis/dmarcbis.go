@@ -160,7 +160,6 @@ func Migrate(req MigrateRequest) (*MigrateReport, error) {
 // Rules describes what is examined.
 func (*MigrateReport) Rules() []diag.RuleInfo { return migrateRules.Describe() }
 
-// evidence is all that the rules of a check look at.
 type evidence struct {
 	*policy.Discovery
 	domain   diag.Domain
@@ -193,7 +192,6 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// digest reads what was fetched. It asks nothing.
 func (e *evidence) digest() (err error) {
 	e.mail.MX = e.MX
 	record := e.record()
@@ -209,7 +207,6 @@ func (e *evidence) digest() (err error) {
 	return err
 }
 
-// record is the one that applies, or nil.
 func (e *evidence) record() *policy.Record {
 	if e.Tree.Policy == nil {
 		return nil
@@ -217,7 +214,6 @@ func (e *evidence) record() *policy.Record {
 	return e.Tree.Policy.Record
 }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report() *CheckReport {
 	r := &CheckReport{
 		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), Verdict: checkRules.Judge(e, texts),

@@ -9,12 +9,10 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// analyze examines a record. The error is a *[diag.InputError].
 func analyze(record string, domain diag.Domain) (*dmarc.Analysis, error) {
 	return dmarc.Validate(dmarc.ValidateRequest{Record: record, Domain: domain})
 }
 
-// settings lists the tags of a record as texts.
 func settings(r *policy.Record) []string {
 	return diag.Map(r.List.Tags, func(t taglist.Tag) string {
 		return strings.ToValidUTF8(t.Name+"="+t.Value, "\uFFFD")
@@ -33,7 +31,6 @@ type conversion struct {
 	behavior           Behavior
 }
 
-// convertRecord migrates a record as it is published.
 func convertRecord(text string, domain diag.Domain) *conversion {
 	c := newConversion(text, domain)
 	c.migrate("", "")
@@ -53,7 +50,6 @@ func convert(req MigrateRequest) *conversion {
 	return c
 }
 
-// migrate fills in what follows from the original record.
 func (c *conversion) migrate(np policy.Policy, psd policy.PSD) {
 	c.after = c.before
 	if c.before.Is() {
@@ -68,7 +64,6 @@ func (c *conversion) migrate(np policy.Policy, psd policy.PSD) {
 	c.behavior = sum(changed(c.comparisons), realigned(c.before.PSD, c.after.PSD, c.domain.String()))
 }
 
-// altered reports whether any tag changes.
 func (c *conversion) altered() bool {
 	for _, change := range c.changes {
 		if change.Action != Keep {

@@ -55,7 +55,6 @@ type migration struct {
 	lost   []Change        // parts that are no tags, and tags that appear again
 }
 
-// A note says why a tag changes.
 type note struct{ reason, reference string }
 
 // migrate rewrites a record so that RFC 9989 alone explains it, and the same mail is treated the same. Where that is
@@ -79,13 +78,11 @@ func migrate(before policy.Record, np policy.Policy, psd policy.PSD) *migration 
 	return m
 }
 
-// set gives a tag a value, and notes why.
 func (m *migration) set(tag, value, reference, reason string) {
 	m.draft.Set(tag, value)
 	m.notes[tag] = note{reason, reference}
 }
 
-// remove takes a tag out, and notes why.
 func (m *migration) remove(tag, reference, reason string) {
 	m.draft.Remove(tag)
 	m.notes[tag] = note{reason, reference}
@@ -148,7 +145,6 @@ func (m *migration) hidden() {
 	}
 }
 
-// addresses are the tags that say where reports go.
 var addresses = []string{"rua", "ruf"}
 
 // repeats keeps one of the tags that appear twice. Which of them receivers use is not defined; of policies the
@@ -300,7 +296,6 @@ func (m *migration) destinations(tag string) {
 	}
 }
 
-// trimmed splits a list at its commas.
 func trimmed(value string) []string {
 	list := strings.Split(value, ",")
 	for i := range list {
@@ -309,7 +304,6 @@ func trimmed(value string) []string {
 	return list
 }
 
-// options makes fo unambiguous.
 func (m *migration) options() {
 	value, ok := m.draft.Get("fo")
 	if !ok {
@@ -328,7 +322,6 @@ func (m *migration) options() {
 	}
 }
 
-// requested adds what the caller asks for.
 func (m *migration) requested(np policy.Policy, psd policy.PSD) {
 	if old, _ := m.draft.Get("np"); np != "" && !strings.EqualFold(old, string(np)) {
 		m.set("np", string(np), refFormat, "This policy for subdomains that do not exist was asked for.")
@@ -390,7 +383,6 @@ func (m *migration) changes() []Change {
 	return list
 }
 
-// kept says why a tag remains as it is.
 func kept(name string) note {
 	if slices.ContainsFunc(policy.Format.Tags, func(d taglist.Definition) bool { return d.Name == name }) {
 		return note{"RFC 9989 has the tag with the same meaning.", refFormat}

@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// checkRules is the table of all that a check examines.
 var checkRules = slices.Concat(discoveryRules.With(rule{
 	Category: factorDiscovery, Reads: []diag.Source{fromRecord, fromExistence}}),
 	slices.Concat(recordRules.With(rule{Category: factorPolicy}),
@@ -38,7 +37,6 @@ func (e *evidence) nonexistent() bool {
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
-// discoveryRules are about finding the record.
 var discoveryRules = diag.Rules[*evidence]{{
 	Code: "dmarcbis.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
 	Fact: ground.NoName, Reads: []diag.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
@@ -214,7 +212,6 @@ var discoveryRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures { return e.absent("") },
 }}
 
-// multiple finds several records at a name.
 func multiple(s policy.Step) diag.Failures {
 	n := len(s.Found.Records)
 	return diag.FailIf(n > 1, "There are %d records at %s, and receivers discard them all.", n, s.Name).About(s.Name)
@@ -229,7 +226,6 @@ func stray(s policy.Step) diag.Failures {
 	return diag.Fail("Receivers ignore the text %q at %s: %s.", diag.Quote(first.Text), s.Name, first.Why).About(s.Name)
 }
 
-// failedSteps lists the lookups of the walk that failed.
 func (e *evidence) failedSteps(format string) diag.Failures {
 	return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
 		if s.Outcome != policy.Failed {
@@ -239,7 +235,6 @@ func (e *evidence) failedSteps(format string) diag.Failures {
 	})
 }
 
-// suffix reports whether the domain is a public suffix.
 func (e *evidence) suffix() bool { return policy.IsPublicSuffix(e.domain.String()) }
 
 // fresh reports whether a record can be published at the domain without removing an alias first.
@@ -248,7 +243,6 @@ func (e *evidence) fresh() bool { return e.Walk.Steps[0].DanglingAlias() == "" }
 // receives reports whether the domain is known to receive mail.
 func (e *evidence) receives() bool { yes, _ := e.mail.Receives(); return yes }
 
-// absent finds that no record applies.
 func (e *evidence) absent(suggested string) diag.Failures {
 	if hasRecord(e) {
 		return nil
@@ -268,7 +262,6 @@ func (e *evidence) absent(suggested string) diag.Failures {
 	return f.Suggesting(suggested)
 }
 
-// recordRules are about what the record asks for.
 var recordRules = diag.Rules[*evidence]{{
 	Code: "dmarcbis.record.unusable", Severity: diag.Error, Weight: 20, DependsOn: afterRecord,
 	Ref:   "RFC 9989 section 4.10.1",
@@ -341,7 +334,6 @@ var (
 	factorLegacy    = diag.Category{Code: "legacy", Label: "Receivers of RFC 7489"}
 )
 
-// texts are what the verdict of a check says in words.
 var texts = diag.Texts{
 	"excellent": {Headline: "DMARC record is ready for RFC 9989",
 		Sub: "Receivers of both standards find the record and use it as it was meant. Watch the aggregate reports."},

@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// migrateRules say what to know before a migrated record is published.
 var migrateRules = diag.Rules[*conversion]{{
 	Code: "dmarcbis.migrate.version", Severity: diag.Critical, Ref: refFormat,
 	Title: "The text is not a DMARC record", Requirement: "The text is a DMARC record",
@@ -107,7 +106,6 @@ var migrateRules = diag.Rules[*conversion]{{
 
 var isRecord = []diag.Code{"dmarcbis.migrate.version"}
 
-// of names mail in a sentence.
 var of = map[Scope]string{
 	scopeDomain: " from the domain", scopeSubdomains: " from subdomains",
 	scopeNonexistent: " from nonexistent subdomains",
@@ -126,7 +124,6 @@ func differences(list []Comparison, change Behavior, format string) diag.Failure
 	})
 }
 
-// told writes a treatment for a sentence.
 func told(t Treatment) string {
 	if t.Percentage == 100 || t.Policy.Level() == 0 {
 		return string(t.Policy)
@@ -134,7 +131,6 @@ func told(t Treatment) string {
 	return fmt.Sprintf("%s for %d percent of it", t.Policy, t.Percentage)
 }
 
-// stricter lists what is treated worse than before.
 func stricter(c *conversion) diag.Failures {
 	list := differences(c.comparisons, Stricter, "Mail%s that fails DMARC gets the policy %s instead of %s.")
 	if realigned(c.before.PSD, c.after.PSD, c.domain.String()) == Stricter {
@@ -144,7 +140,6 @@ func stricter(c *conversion) diag.Failures {
 	return list
 }
 
-// added reports whether the migration added or replaced a tag.
 func (c *conversion) added(tag string) bool {
 	for _, change := range c.changes {
 		if change.Tag == tag && (change.Action == add || change.Action == replace) {

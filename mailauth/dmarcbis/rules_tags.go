@@ -56,7 +56,6 @@ func (e *evidence) harmless() string {
 	return c.migrated
 }
 
-// suffixRules are about the declaration of public suffixes.
 var suffixRules = diag.Rules[*evidence]{{
 	Code: "dmarcbis.psd.missing", Severity: diag.Warning, Weight: 5, Category: factorSuffix, DependsOn: afterRecord,
 	Ref:   "RFC 9989 section 5.2",
@@ -150,7 +149,6 @@ var legacyRulesTable = diag.Rules[*evidence]{{
 	},
 }}
 
-// policies writes policies for a sentence.
 func policies(p policy.Policies) string {
 	if p.Domain == p.Subdomain && p.Subdomain == p.Nonexistent {
 		return string(p.Domain)

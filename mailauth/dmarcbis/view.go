@@ -42,7 +42,6 @@ func (r *CheckReport) View() *view.View {
 	return v
 }
 
-// outcomes are what queries found, where there is a record or there may be one.
 var outcomes = map[policy.Outcome]view.Standing{
 	policy.Recorded: {Mark: view.Good, Note: "record"}, policy.Stopped: {Mark: view.Good, Note: "record, the walk ends"},
 	policy.Skipped: {Mark: view.Error, Note: "none that counts"}, policy.Failed: {Mark: view.Unknown, Note: "not known"},

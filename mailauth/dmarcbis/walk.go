@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// steps tells a walk step by step.
 func steps(d *policy.Discovery) []WalkStep {
 	list := []WalkStep{}
 	count := 0
@@ -29,7 +28,6 @@ func steps(d *policy.Discovery) []WalkStep {
 	return list
 }
 
-// detail says what a step found, and what follows from it.
 func detail(d *policy.Discovery, i int) string {
 	s := &d.Walk.Steps[i]
 	text := found(d, s)
@@ -43,7 +41,6 @@ func detail(d *policy.Discovery, i int) string {
 	}
 }
 
-// found says what a step found.
 func found(d *policy.Discovery, s *policy.Step) string {
 	switch {
 	case s.Outcome == policy.Failed:
@@ -79,7 +76,6 @@ func found(d *policy.Discovery, s *policy.Step) string {
 	}
 }
 
-// disagreement explains why both methods find different organizational domains.
 func (e *evidence) disagreement() string {
 	walk, list := e.Tree.Organizational, e.List.Organizational
 	last := &e.Walk.Steps[len(e.Walk.Steps)-1]
@@ -144,7 +140,6 @@ func sampled(r *policy.Record) bool {
 	return r.Percentage < 100 && p.Domain.Level()+p.Subdomain.Level()+p.Nonexistent.Level() > 0
 }
 
-// limits lists the size limits of destinations.
 func limits(r *policy.Record, tag string) []ObsoleteTag {
 	uris := r.AggregateURIs
 	if tag == "ruf" {

@@ -146,7 +146,6 @@ func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 	return probes, nil
 }
 
-// maxSimilar bounds the ids that an error offers.
 const maxSimilar = 5
 
 // similar names the ids that were probably meant by one that is none, as the end of a sentence.
@@ -203,7 +202,6 @@ func (e *evidence) unavailable() error {
 	}
 }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report() *Report {
 	r := &Report{
 		IP: e.ip, Version: e.ip.Version(), ReverseName: reversed(e.ip.Addr), Verdict: e.judge(),
@@ -234,7 +232,6 @@ func (e *evidence) report() *Report {
 	return r
 }
 
-// result is the answer of a list as the report has it.
 func (p *probe) result(ip netip.Addr) Result {
 	l, o := p.list, &p.outcome
 	r := Result{

@@ -24,7 +24,6 @@ var (
 	unlistedTest6 = netip.MustParseAddr("::ffff:127.0.0.1")
 )
 
-// A probe is what one list was asked, and what it answered.
 type probe struct {
 	list  *List
 	keyed bool
@@ -40,14 +39,12 @@ type probe struct {
 	outcome outcome
 }
 
-// A reply is an answer to one question of a list.
 type reply struct {
 	addrs []netip.Addr
 	fault Status // why there is none: TimedOut, Refused or Failed; empty if there is one
 	why   string // the same as the end of a sentence
 }
 
-// evidence is all that the rules look at.
 type evidence struct {
 	ip      diag.IP
 	purpose purpose
@@ -106,7 +103,6 @@ func (p *probe) ask(ctx context.Context, env *diag.Env, ip diag.IP, secrets keys
 	}
 }
 
-// query asks about one address.
 func (p *probe) query(ctx context.Context, env *diag.Env, ip netip.Addr, secrets keys) reply {
 	a := diag.Lookup[*dns.A](ctx, env, p.name(ip))
 	if err := a.Err(); err != nil {
@@ -170,7 +166,6 @@ const (
 	maxReason = 300
 )
 
-// reasons are what a list says of an address, fit for a report.
 func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	var list []string
 	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {

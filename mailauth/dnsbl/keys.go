@@ -17,7 +17,6 @@ type secret struct{ text string }
 func (secret) String() string   { return "(secret)" }
 func (secret) GoString() string { return "(secret)" }
 
-// keys are the keys by the names of their accounts.
 type keys map[string]secret
 
 // maxKey bounds a key, which is a label of the DNS (RFC 1035 section 2.3.4) with its dot.

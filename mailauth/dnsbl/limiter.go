@@ -13,10 +13,8 @@ type limiter struct {
 	next map[string]time.Time
 }
 
-// limiterKey is what the limiter of an environment is kept under.
 type limiterKey struct{}
 
-// take reports whether a list may be asked now, and counts it.
 func (l *limiter) take(list *List, now time.Time) bool {
 	if list.Rate.Count == 0 {
 		return true

@@ -110,7 +110,6 @@ type Rate struct {
 	Per   time.Duration
 }
 
-// units are the spans of a rate.
 var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 
 // UnmarshalText reads a rate such as 10/s.
@@ -194,7 +193,6 @@ func (p pattern) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(octets, ".")), nil
 }
 
-// knows reports whether the list has addresses of this kind.
 func (l *List) knows(ip netip.Addr) bool {
 	return ip.Is4() && slices.Contains(l.Families, IPv4) || ip.Is6() && slices.Contains(l.Families, iPv6)
 }
@@ -210,7 +208,6 @@ func (l *List) public(keyed bool) string {
 	return l.Zone
 }
 
-// delistURL is where to ask for the removal of an address.
 func (l *List) delistURL(ip netip.Addr) string {
 	return strings.ReplaceAll(l.Delist, ipMark, ip.String())
 }
@@ -229,7 +226,6 @@ var (
 	notACode = netip.MustParseAddr("127.0.0.1")
 )
 
-// errorMeanings are the reasons of errorCodes.
 var errorMeanings = map[netip.Addr]string{
 	netip.MustParseAddr("127.255.255.250"): "the key of the account has been disabled",
 	netip.MustParseAddr("127.255.255.251"): "the key of the account is not accepted",
@@ -238,7 +234,6 @@ var errorMeanings = map[netip.Addr]string{
 	netip.MustParseAddr("127.255.255.255"): "too many queries, or the resolver is not registered with the list",
 }
 
-// A reading is what an answer of a list means.
 type reading struct {
 	kind     readingKind
 	category Category // of a listing, the gravest of its codes
@@ -257,7 +252,6 @@ const (
 	foreign readingKind = 4 // an address that no list answers with
 )
 
-// read takes the addresses that a list answered with for what they mean.
 func (l *List) read(addrs []netip.Addr) reading {
 	r := reading{codes: slices.Clone(addrs)}
 	slices.SortFunc(r.codes, netip.Addr.Compare)
@@ -285,7 +279,6 @@ func (l *List) read(addrs []netip.Addr) reading {
 	return r
 }
 
-// decode is read for one address.
 func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanings []string) {
 	if !codes.Contains(a) {
 		return foreign, "", nil
@@ -314,7 +307,6 @@ func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanin
 	}
 }
 
-// refusal says how a list refused to answer, as the end of a sentence.
 func (r *reading) refusal() string {
 	if len(r.meanings) > 0 {
 		return fmt.Sprintf("it answered %s (%s)", r.decisive, strings.Join(r.meanings, "; "))

@@ -43,7 +43,6 @@ func (SelfTest) Values() []string {
 	return []string{string(passed), string(empty), string(wildcard), string(parked), string(notAsked), string(Open)}
 }
 
-// An outcome is what the answers of a list come to.
 type outcome struct {
 	status  Status
 	test    SelfTest
@@ -51,7 +50,6 @@ type outcome struct {
 	why     string  // why it is neither listed nor clean, as the end of a sentence
 }
 
-// measured reports whether the list said something about the address.
 func (o *outcome) measured() bool { return o.status == Listed || o.status == clean }
 
 // dead reports whether the list is no longer kept, so that nobody learns anything from it.
@@ -115,7 +113,6 @@ func (p *probe) selfTest() (SelfTest, reply) {
 	}
 }
 
-// A survey is what a list said of several addresses.
 type survey struct {
 	absent, noted, present, foreign bool  // of any of them
 	fault                           reply // the worst one

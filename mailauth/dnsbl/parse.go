@@ -59,7 +59,6 @@ const (
 	ipMark  = "{ip}"
 )
 
-// A listsFile is the file of lists.
 type listsFile struct {
 	Source string            `json:"source"`
 	Date   string            `json:"date"`

@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// rules is the table of all that is examined: what could be learned, and what the lists say.
 var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules.With(diag.Rule[*evidence]{Stands: true}),
 	coverageRules.Reading(diag.FromRequest))
 
@@ -21,7 +20,6 @@ var (
 	factorNetwork = diag.Category{Code: "network", Label: "Lists of networks"}
 )
 
-// A class is what a listing means for mail.
 type class int
 
 // The classes.
@@ -35,10 +33,8 @@ const (
 	network                  // the list has the whole network
 )
 
-// classes are all of them, the weightiest first.
 var classes = []class{decisive, major, minor, obscure, policy, minorPolicy, network}
 
-// source is what rules about the class read: the lists that could have said it.
 func (c class) source() diag.Source { return diag.Source(fmt.Sprintf("lists %d", c)) }
 
 // Unanswered lists the classes of which a list in operation said nothing.
@@ -78,7 +74,6 @@ func classOf(p *probe) class {
 	}
 }
 
-// blocks returns the blocklists for which the condition holds.
 func (e *evidence) blocks(is func(*probe) bool) (list []*probe) {
 	for _, p := range e.probes {
 		if p.list.Category != allow && is(p) {
@@ -92,7 +87,6 @@ func (e *evidence) listings() []*probe {
 	return e.blocks(func(p *probe) bool { return p.outcome.status == Listed })
 }
 
-// on returns the listings of a class.
 func (e *evidence) on(c class) []*probe {
 	return e.blocks(func(p *probe) bool { return p.outcome.status == Listed && classOf(p) == c })
 }
@@ -107,14 +101,12 @@ func measured(c class) func(*evidence) bool {
 	}
 }
 
-// listed makes a test: one failure for each listing of a class.
 func listed(c class) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.on(c), func(p *probe) diag.Failures { return e.listing(p) })
 	}
 }
 
-// listing is the failure of an address that a list has.
 func (e *evidence) listing(p *probe) diag.Failures {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s lists %s", p.list.Name, e.ip)
@@ -154,7 +146,6 @@ const (
 	policyRemedyAgain = "If this is a mail server with a static address, also "
 )
 
-// remedy says what to do about a listing.
 func (e *evidence) remedy(p *probe) string {
 	removal := "ask " + p.list.Operator + " for removal."
 	url := p.list.delistURL(e.ip.Addr)
@@ -200,7 +191,6 @@ func (e *evidence) told(p *probe) bool {
 	return false
 }
 
-// listingRules are about what the lists say of the address, by what it means for mail.
 var listingRules = diag.Rules[*evidence]{{
 	Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 5, Category: factorMajor,
 	Reads: []diag.Source{decisive.source(), major.source()}, Ref: "RFC 5782 section 2.1",
@@ -287,10 +277,8 @@ func operators(list []*probe) int {
 	return len(seen)
 }
 
-// maxNamed bounds the lists that a sentence names.
 const maxNamed = 6
 
-// names lists names in a sentence.
 func names(list []*probe) string {
 	return diag.Series(diag.Map(list, func(p *probe) string { return p.list.Name }), maxNamed)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// with returns the blocklists whose outcome is as the condition says.
 func (e *evidence) with(is func(*outcome) bool) []*probe {
 	return e.blocks(func(p *probe) bool { return is(&p.outcome) })
 }
@@ -50,7 +49,6 @@ func rewritten(e *evidence) []*probe {
 // minRewritten is how many lists at least must answer with strange addresses before the resolver is blamed.
 const minRewritten = 3
 
-// silent reports whether there was no answer.
 func (o *outcome) silent() bool { return o.status == timedOut }
 
 // majors are the widely used blocklists, and those of them that did not say anything.
@@ -70,7 +68,6 @@ func open(e *evidence) bool {
 	return len(e.listings()) == 0 && 2*len(missing) > len(all)
 }
 
-// knowledgeRules are about whether the lists can say anything about the address.
 var knowledgeRules = diag.Rules[*evidence]{{
 	Code: "dnsbl.address.special", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6890 section 2.2.2",
 	Title: "Not a public address", Requirement: "The address is a public one",
@@ -185,7 +182,6 @@ func were(n int) string {
 	return diag.Count(n, "blocklist") + " were"
 }
 
-// elsewhere says how to learn what a list did not say.
 func (e *evidence) elsewhere(p *probe) string {
 	text := "Check the address at the website of the list"
 	if url := p.list.delistURL(e.ip.Addr); url != "" {
@@ -203,7 +199,6 @@ func asksBlocklists(e *evidence) bool {
 	return public(e) && len(e.blocks(func(*probe) bool { return true })) > 0
 }
 
-// asksAllowlistsOnly reports whether the request names allow lists only.
 func asksAllowlistsOnly(e *evidence) bool { return public(e) && !asksBlocklists(e) }
 
 // allowed are the allow lists that have the address, and how many of them answered.

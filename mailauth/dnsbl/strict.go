@@ -81,7 +81,6 @@ func decode(data []byte, into any) error {
 	})
 }
 
-// kinds are what JSON calls the types of the structs that decode fills.
 var kinds = map[reflect.Kind]string{
 	reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "an array",
 	reflect.Struct: "a string", reflect.Pointer: "a string", // those that are read by UnmarshalText

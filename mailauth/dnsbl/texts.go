@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// judge applies the rules and fills in the texts.
 func (e *evidence) judge() diag.Verdict {
 	v := rules.Judge(e, texts)
 	fill := e.filler()
@@ -15,7 +14,6 @@ func (e *evidence) judge() diag.Verdict {
 	return v
 }
 
-// filler puts the facts into the texts of the verdict.
 func (e *evidence) filler() *strings.Replacer {
 	listings := e.listings()
 	on, first := "a blocklist", ""

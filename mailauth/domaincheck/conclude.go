@@ -19,7 +19,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// check is one examination: what was found, and what follows from it.
 type check struct {
 	Request
 	began time.Time
@@ -44,7 +43,6 @@ type check struct {
 	dkim   []*compose.DKIMPart // what the keys come to
 }
 
-// conclude tells what the parts mean for each other.
 func (c *check) conclude() {
 	c.gone = c.mx.Gone() || !c.mx.Known() && c.spf.Gone()
 	c.dkim = c.keys.Parts(c.spf)
@@ -96,12 +94,10 @@ func (c *check) untested() bool {
 	return c.smtp.Result == nil || slices.ContainsFunc(c.smtp.Result.Servers, unseen)
 }
 
-// receives reports whether the domain receives mail, as far as is known.
 func (c *check) receives() bool {
 	return c.mx.Result != nil && c.mx.State != diag.Missing && !c.mx.Result.NullMX
 }
 
-// shares are the parts in the order of a reader, and what they count for.
 func (c *check) shares() []compose.Share {
 	list := []compose.Share{{Summary: &c.spf.Summary, Weight: weightSPF}}
 	list = append(list, compose.KeyShares(c.dkim, weightDKIM, c.silent)...)
@@ -134,7 +130,6 @@ func ratingOf(s *compose.Summary) *int {
 	}
 }
 
-// report sums up and writes down.
 func (c *check) report(ended time.Time) *Report {
 	r := &Report{Domain: c.Domain, DomainUnicode: c.Domain.UnicodeIfDifferent(), Timing: diag.NewTiming(c.began, ended),
 		Panics: c.panics,
@@ -174,7 +169,6 @@ func (c *check) forget() {
 	c.dkim[0].Selector = ""
 }
 
-// shorten leaves out the reports of the parts.
 func (c *check) shorten() {
 	for _, p := range []interface{ Shorten() }{c.spf, c.dmarc, c.bimi, c.mx, c.mtasts, c.dane, c.tlsrpt, c.dnssec, c.smtp} {
 		p.Shorten()

@@ -96,7 +96,6 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return c.report(env.Now()), nil
 }
 
-// gather runs all parts at once.
 func (c *check) gather(ctx context.Context, env *diag.Env) {
 	run := compose.Start(ctx, env)
 	c.spf = compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: c.Domain})

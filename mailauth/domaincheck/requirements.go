@@ -38,7 +38,6 @@ const (
 	yes
 )
 
-// answerIf is yes or no.
 func answerIf(met bool) answer {
 	if met {
 		return yes
@@ -46,7 +45,6 @@ func answerIf(met bool) answer {
 	return no
 }
 
-// requirements compares the parts with what the receivers ask for.
 func (c *check) requirements() []Requirement {
 	type condition struct {
 		text string

@@ -29,12 +29,10 @@ func (*Report) Rules() []diag.RuleInfo {
 		(*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(), (*dnssec.Report)(nil).Rules())
 }
 
-// ownReport stands for the report of what this package finds itself.
 type ownReport struct{ diag.Verdict }
 
 func (*ownReport) Rules() []diag.RuleInfo { return rules.Describe() }
 
-// rules are what no part tells.
 var rules = append(diag.Rules[*check]{{
 	Code: "check.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 	Ref:   "RFC 8020 section 2",

@@ -44,7 +44,6 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// receivers says of which receivers the requirements are met.
 func (r *Report) receivers(v *view.View) {
 	outcomes := diag.Map(r.Requirements, func(q Requirement) string {
 		return cmp.Or(view.If(len(q.Missing) > 0, "not met for %s: "+diag.Series(q.Missing, 4)),

@@ -13,7 +13,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// analysis is a header read in full, and what the DNS says about it.
 type analysis struct {
 	*evidence
 	input  *live.Input
@@ -68,7 +67,6 @@ type note struct {
 	trusted bool // the caller trusts the server, and it can have written the field
 }
 
-// maxNotes bounds the results that are compared, of the topmost fields.
 const maxNotes = 100
 
 func (a *analysis) readNotes() (list []note) {
@@ -106,7 +104,6 @@ type claims struct {
 var forwardingFields = []string{"List-Id", "List-Post", "Resent-From", "X-Forwarded-To", "X-Forwarded-For",
 	"X-Forwarded-Encrypted", "X-Resent-For", "X-Loop", "X-MS-Exchange-ForwardingLoop", "X-Original-Sender"}
 
-// readClaims reads what a message says of itself.
 func (a *analysis) readClaims() (c claims) {
 	c.forwarded = slices.ContainsFunc(forwardingFields, func(name string) bool { return a.count(name) > 0 })
 	hops := a.path.Hops

@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// maxAuthFields bounds the fields with results that are read.
 const maxAuthFields = 100
 
 // readAuthentication reads the fields with results, and tells those of the receiving side from those that the sender
@@ -71,7 +70,6 @@ func (e *evidence) doubtNameless() {
 	}
 }
 
-// readComposite reads the verdicts of Microsoft 365 that stand among the results.
 func (e *evidence) readComposite() {
 	for i := range e.authFields {
 		if a := &e.authFields[i]; a.header != nil && !a.foreign {
@@ -150,7 +148,6 @@ func (e *evidence) results(method string) []result {
 	return list
 }
 
-// of returns the results of a method in an Authentication-Results.
 func (a *authField) of(method string) (list []result) {
 	for _, r := range a.header.Results {
 		if r.Method == method {
@@ -187,7 +184,6 @@ func (e *evidence) result(method string) (result, bool) {
 
 func passed(r result) bool { return r.Value == "pass" }
 
-// passing returns the results of a method that count and pass.
 func (e *evidence) passing(method string) []result {
 	return slices.DeleteFunc(slices.Clone(e.results(method)), func(r result) bool { return !passed(r) })
 }
@@ -221,7 +217,6 @@ func (e *evidence) domainOf(r *result) string {
 	return e.returnPath.Domain
 }
 
-// value is the result of a method that counts; empty if there is none.
 func (e *evidence) value(method string) string {
 	r, _ := e.result(method)
 	return r.Value

@@ -12,7 +12,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// conclude weighs what was found.
 func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 	c := Conclusion{Authentic: notDecided, Reasons: []string{}}
 	switch l := a.live; {
@@ -158,10 +157,8 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 	c.Reasons = append(c.Reasons, why)
 }
 
-// by names the server that wrote a note, for a sentence.
 func (n *note) by() string { return diag.Quote(n.header.AuthservID) }
 
-// say adds a reason.
 func (c *Conclusion) say(format string, args ...any) {
 	c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// evidence is a header read in full. The rules look at nothing else.
 type evidence struct {
 	now    time.Time
 	msg    *message.Message
@@ -40,7 +39,6 @@ type evidence struct {
 	list       List
 }
 
-// An authField is a field Authentication-Results or Received-SPF.
 type authField struct {
 	field    *message.Field
 	header   *authres.Header      // nil for Received-SPF
@@ -50,17 +48,14 @@ type authField struct {
 	position int                  // index among all fields
 }
 
-// A result is what one method found.
 type result = authres.Result
 
-// A signature is a field DKIM-Signature.
 type signature struct {
 	Signature
 	field  *message.Field
 	parsed *dkim.Signature
 }
 
-// signs reports whether a field of this name is signed.
 func (s *signature) signs(name string) bool {
 	return slices.ContainsFunc(s.parsed.Names, func(h string) bool { return strings.EqualFold(h, name) })
 }
@@ -75,13 +70,10 @@ const (
 	maxBadLines = 50
 )
 
-// clip bounds a name or a value of the header.
 func clip(s string) string { return diag.Clip(s, maxShown) }
 
-// count is how many fields of a name there are.
 func (e *evidence) count(name string) int { return len(e.msg.All(name)) }
 
-// text is the first field of a name, decoded.
 func (e *evidence) text(name string, most int) string {
 	if f := e.msg.First(name); f != nil {
 		return diag.Clip(f.Text(), most)
@@ -110,7 +102,6 @@ func (e *evidence) author() *message.Address {
 	return nil
 }
 
-// shown writes addresses for people.
 func shown(list []message.Address) []string {
 	texts := []string{}
 	for _, a := range list[:min(len(list), maxListed)] {
@@ -126,7 +117,6 @@ func shown(list []message.Address) []string {
 	return texts
 }
 
-// quoted is a text of the message for a sentence.
 func quoted(s string) string {
 	q := diag.Quote(s)
 	if strings.HasPrefix(q, `"`) {
@@ -139,7 +129,6 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// orDomain is a domain for a sentence.
 func orDomain(domain string) string {
 	if domain == "" {
 		return "an unnamed domain"
@@ -147,5 +136,4 @@ func orDomain(domain string) string {
 	return diag.Quote(domain)
 }
 
-// clock writes a time for a sentence.
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -29,7 +29,6 @@ const (
 	sameSide           // a domain of the author's organization is authenticated; only strict alignment refuses it
 )
 
-// excuse finds why the message may be genuine although DMARC fails now.
 func (a *analysis) excuse() excuse {
 	l := a.live
 	limit := staleRecord
@@ -63,13 +62,10 @@ func (a *analysis) beyondReach(n *note) bool {
 	return a.live.Hop != nil && a.live.Hop.Field.Offset > n.field.Offset
 }
 
-// checked reports whether the live checks were made.
 func checked(a *analysis) bool { return a.live != nil }
 
-// passes reports whether DMARC passes.
 func passes(a *analysis) bool { return checked(a) && a.live.DMARC.Result == policy.ResultPass }
 
-// decisive reports whether DMARC passes or fails.
 func decisive(a *analysis) bool {
 	return passes(a) || checked(a) && a.live.DMARC.Result == policy.ResultFail
 }
@@ -82,7 +78,6 @@ func lately(a *analysis) bool {
 // current reports whether DMARC passes, or fails for no such reason.
 func current(a *analysis) bool { return decisive(a) && !lately(a) }
 
-// enforced reports whether the policy asks receivers to act.
 func enforced(a *analysis) bool {
 	return a.live.Could != nil && a.live.Could.Applied != policy.None && a.live.Could.Applied != ""
 }

@@ -61,7 +61,6 @@ var liveAnomalies = []diag.Code{"header.live.dmarc.fail", "header.live.dmarc.fai
 var frauds = []diag.Code{"header.from.duplicate", "header.from.display_address", "header.from.display_domain",
 	"header.from.brand", "header.from.lookalike", "header.text.direction", "header.reply_to.freemail"}
 
-// pick lists the findings with one of the codes, in their order.
 func pick(findings []diag.Finding, codes ...[]diag.Code) []diag.Finding {
 	list := []diag.Finding{}
 	for _, f := range findings {

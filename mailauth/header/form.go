@@ -42,10 +42,8 @@ const maxLine = 998
 // isLong reports whether a field has a line that is too long.
 func isLong(f *message.Field) bool { return len(f.Raw) > maxLine && f.LongestLine() > maxLine }
 
-// maxNamed bounds the fields that one rule names.
 const maxNamed = 20
 
-// fieldsWhere lists the first fields that fulfil a condition.
 func (e *evidence) fieldsWhere(is func(*message.Field) bool) []*message.Field {
 	var list []*message.Field
 	for i := range e.msg.Fields {
@@ -77,7 +75,6 @@ func hasDirection(text string) bool {
 	return strings.ContainsAny(text, "\u202A\u202B\u202D\u202E\u2066\u2067\u2068\u200B\u2060\uFEFF")
 }
 
-// names lists the names of fields, each once.
 func names(fields []*message.Field) string {
 	var list []string
 	for _, f := range fields {

@@ -25,7 +25,6 @@ type brand struct {
 // solid is the name without blanks, as in domains.
 func (b brand) solid() string { return strings.ReplaceAll(b.name, " ", "") }
 
-// owns reports whether an organizational domain is one of the brand's.
 func (b brand) owns(org string) bool {
 	return strings.HasPrefix(org, b.solid()+".") || slices.Contains(strings.Fields(b.domains), org)
 }
@@ -62,7 +61,6 @@ func impersonated(name, domain string) (brand, bool) {
 // viaList reports whether a display name is one that mailing lists and groups make: "Alice via Team" <team@…>.
 func viaList(name string) bool { return strings.Contains(strings.ToLower(name), " via ") }
 
-// maxName bounds the display name that is searched, in bytes.
 const maxName = 1000
 
 // shownDomains returns the domains of addresses in a display name, and of names of hosts in it.
@@ -136,5 +134,4 @@ func (e *evidence) lookalike(domain string) string {
 // imitation undoes what makes plain letters look like others.
 var imitation = strings.NewReplacer("0", "o", "1", "l", "3", "e", "5", "s", "rn", "m", "vv", "w")
 
-// isFreemail reports whether anybody gets an address of this domain.
 func isFreemail(domain string) bool { return freemail()[route.Organizational(domain)] }

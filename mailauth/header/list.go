@@ -12,7 +12,6 @@ import (
 // oneClickPost is the only value of List-Unsubscribe-Post (RFC 8058 section 3.1).
 const oneClickPost = "List-Unsubscribe=One-Click"
 
-// maxURIs bounds the addresses of List-Unsubscribe that are kept.
 const maxURIs = 20
 
 // readList reads what mailing lists and newsletters write (RFC 2369, RFC 2919, RFC 8058).
@@ -34,7 +33,6 @@ func (e *evidence) readList() {
 	e.list.OneClick = l.Post == oneClickPost && e.hasURI("https") && e.oneClickSigned()
 }
 
-// hasURI reports whether List-Unsubscribe has an address of a scheme.
 func (e *evidence) hasURI(scheme string) bool {
 	return slices.ContainsFunc(e.list.URIs, func(uri string) bool { return hasPrefixFold(uri, scheme+":") })
 }
@@ -52,7 +50,6 @@ func (e *evidence) oneClickSigned() bool {
 	})
 }
 
-// bulk reports whether the message says that it was sent to many: newsletters and lists.
 func (e *evidence) bulk() bool {
 	return e.list.Unsubscribe != "" || e.list.ID != "" || e.list.FeedbackID != "" ||
 		e.list.Precedence == "bulk" || e.list.Precedence == "list"

@@ -13,7 +13,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// report is the live part of the report.
 func (a *analysis) report() Live {
 	r := Live{DKIM: []DKIMResult{}, PTR: []PTR{}, Recorded: []Comparison{}}
 	l := a.live
@@ -70,7 +69,6 @@ func dmarcReport(l *live.Evidence) DMARCResult {
 	return r
 }
 
-// align fills in what is aligned by what was found now.
 func (a *analysis) align(to *Alignment) {
 	l := a.live
 	if l == nil || l.Could == nil {

@@ -49,7 +49,6 @@ func readMessage(m *message.Message, now time.Time) *evidence {
 	return e
 }
 
-// addresses are the items of all fields of a name that have an address.
 func addresses(m *message.Message, name string) (list []message.Address) {
 	for _, f := range m.All(name) {
 		list = append(list, message.ParseAddresses(f.Value())...)
@@ -57,7 +56,6 @@ func addresses(m *message.Message, name string) (list []message.Address) {
 	return slices.DeleteFunc(list, message.Address.IsZero)
 }
 
-// domainsOf are the domains of addresses, each once, in lower case with A-labels.
 func domainsOf(list []message.Address) []string {
 	var domains []string
 	seen := map[string]bool{}

@@ -21,7 +21,6 @@ func (a *analysis) sayMechanisms(c *Conclusion) {
 	}
 }
 
-// sayFound says how the mechanisms that there are went.
 func (a *analysis) sayFound(c *Conclusion) {
 	a.saySigned(c)
 	a.saySPF(c)
@@ -29,7 +28,6 @@ func (a *analysis) sayFound(c *Conclusion) {
 	a.sayBroken(c)
 }
 
-// saySigned says which signature shows who sent the message.
 func (a *analysis) saySigned(c *Conclusion) {
 	l := a.live
 	s, unchecked, other := l.Signed(dkim.Pass), l.Signed(dkim.Unchecked), l.AnySigned()
@@ -71,7 +69,6 @@ func unsigned(s *dkim.Result) string {
 	return strings.Join(list, ", ")
 }
 
-// saySPF says what SPF shows about the server that delivered the message.
 func (a *analysis) saySPF(c *Conclusion) {
 	l := a.live
 	if l.SPF == nil {
@@ -120,7 +117,6 @@ func (a *analysis) sayForwarded(c *Conclusion) {
 // maxReasons bounds the reasons; who reads them out has finished long before.
 const maxReasons = 12
 
-// sayBroken says which aligned signatures do not verify.
 func (a *analysis) sayBroken(c *Conclusion) {
 	for _, s := range a.live.Signatures(func(s *dkim.Result) bool { return a.live.Aligned(policy.DKIM, s.Domain) }) {
 		switch {

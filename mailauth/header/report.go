@@ -11,7 +11,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// facts writes down what was read.
 func (e *evidence) facts() Facts {
 	f := Facts{
 		Message: e.summary(), Authentication: e.authentication(), DKIMSignatures: []Signature{}, ARC: arcReport(e.chain),
@@ -119,7 +118,6 @@ func (e *evidence) hopReport(h *route.Hop) Hop {
 	return r
 }
 
-// arcReport writes down the chain.
 func arcReport(c *arc.Chain) ARC {
 	a := ARC{Instances: c.Instances, Seals: []Seal{}, OrderValid: c.OrderValid}
 	for _, s := range c.Sets {

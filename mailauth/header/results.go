@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// dmarcText says how DMARC came out, and why as far as the results tell.
 func (e *evidence) dmarcText() string {
 	r, _ := e.result("dmarc")
 	text := fmt.Sprintf("The receiving server recorded dmarc=%s for %s", r.Value, orDomain(e.fromDomain))
@@ -38,7 +37,6 @@ func (e *evidence) dmarcText() string {
 	return text + "."
 }
 
-// spfText says how SPF came out.
 func (e *evidence) spfText() string {
 	r, _ := e.result("spf")
 	text := fmt.Sprintf("The receiving server recorded spf=%s for %s", diag.Quote(r.Value), orDomain(e.domainOf(&r)))
@@ -48,10 +46,8 @@ func (e *evidence) spfText() string {
 	return text + "."
 }
 
-// maxNamedResults bounds the results that a sentence names.
 const maxNamedResults = 5
 
-// failedDKIM lists the signatures that failed, for a sentence; empty if none did.
 func (e *evidence) failedDKIM() string {
 	var list []string
 	for _, r := range e.results("dkim") {
@@ -67,7 +63,6 @@ func (e *evidence) failedDKIM() string {
 	return strings.Join(list, " and ")
 }
 
-// passedDomains lists what passed, for a sentence.
 func (e *evidence) passedDomains() string {
 	var list []string
 	for _, method := range []string{"spf", "dkim"} {

@@ -59,7 +59,6 @@ func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
 	return lifted
 }
 
-// auditTexts are what the verdict of an audit says in words.
 var auditTexts = diag.Texts{
 	"excellent": {
 		Headline: "The header is consistent and shows no anomalies",
@@ -76,7 +75,6 @@ var auditTexts = diag.Texts{
 	},
 }
 
-// analyzeTexts are those of an analysis with live checks.
 var analyzeTexts = diag.Texts{
 	"valid": {
 		Headline: "The message is authentic: DMARC passes for its author",

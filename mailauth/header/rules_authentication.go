@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/arc"
 )
 
-// authenticationRules are about what servers found.
 var authenticationRules = diag.Rules[*evidence]{{
 	Code: unnoted, Severity: diag.Info, NoScore: true, Ref: "RFC 8601 section 2",
 	Title:       "No authentication results from the receiving server",
@@ -161,12 +160,10 @@ var authenticationRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// noted reports whether any server wrote Authentication-Results.
 func noted(e *evidence) bool {
 	return slices.ContainsFunc(e.authFields, func(a authField) bool { return a.header != nil })
 }
 
-// eachForeign makes a rule about each Authentication-Results that the receiving side did not write.
 func eachForeign(fails func(*evidence, *authField) diag.Failures) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures { return fails(e, &a).About(a.id) })
@@ -180,7 +177,6 @@ func told(method string, values ...string) func(*evidence) bool {
 	}
 }
 
-// dmarcIs fails if the receiving server recorded one of these results of DMARC.
 func dmarcIs(values ...string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		v := e.value("dmarc")
@@ -189,7 +185,6 @@ func dmarcIs(values ...string) func(*evidence) diag.Failures {
 	}
 }
 
-// spfIs is the same for SPF.
 func spfIs(values ...string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailIf(slices.Contains(values, e.value("spf")), "%s", e.spfText()).About("spf")

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/header/filters"
 )
 
-// filterRules are about what spam filters found.
 var filterRules = diag.Rules[*evidence]{{
 	Code: "header.spam.malicious", Severity: diag.Error, Weight: 10,
 	Ref:         "RFC 5322 section 3.6.8; documentation of the filter",
@@ -27,10 +26,8 @@ var filterRules = diag.Rules[*evidence]{{
 	Fails: classified(filters.Spam),
 }}
 
-// filtersSpoke reports whether any filter wrote something.
 func filtersSpoke(e *evidence) bool { return len(e.spam) > 0 }
 
-// classified fails for each filter that took the message for one of these.
 func classified(as ...filters.Judgment) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.spam, func(v filters.Verdict) diag.Failures {

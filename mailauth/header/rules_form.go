@@ -24,7 +24,6 @@ var copyRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// formRules are about the syntax of the header, and what every header must have.
 var formRules = diag.Rules[*evidence]{{
 	Code: "header.from.missing", Severity: diag.Error, Weight: 10, Ref: "RFC 5322 section 3.6", Title: "No From field",
 	Requirement: "There is a From field",
@@ -96,7 +95,6 @@ var formRules = diag.Rules[*evidence]{{
 	Fails: inFields(isUndeclared, "There are bytes of an undeclared character set in %s."),
 }}
 
-// damageTexts say what was done about each kind of damage.
 var damageTexts = map[Damage]string{
 	message.QuotedPrintable: "The text was copied in quoted-printable form, with =3D for = and = at line ends; it was decoded before reading. What looks broken in it is no fault of the message.",
 	message.Summary:         "The mail program had put a table above the header; it was removed.",

@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// identityRules are about who the message says that it is from.
 var identityRules = diag.Rules[*evidence]{{
 	Code: "header.from.duplicate", Severity: diag.Error, Weight: 10, DependsOn: []diag.Code{"header.from.missing"},
 	Ref: "RFC 5322 section 3.6", Title: "Several From fields", Requirement: "There is only one From field",

@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// liveRules judge what the DNS says about a message.
 var liveRules = sync.OnceValue(func() diag.Rules[*analysis] {
 	type common = diag.Rule[*analysis]
 	return slices.Concat(

@@ -68,7 +68,6 @@ var liveDKIMRules = diag.Rules[*analysis]{{
 	},
 }}
 
-// anySignature is the condition that there is such a signature.
 func anySignature(is func(*dkim.Result) bool) func(*analysis) bool {
 	return func(a *analysis) bool { return checked(a) && len(a.live.Signatures(is)) > 0 }
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// maxSilences bounds the lookups that a sentence tells of.
 const maxSilences = 5
 
 var liveDMARCRules = diag.Rules[*analysis]{{
@@ -138,7 +137,6 @@ func failsDMARC(with ...excuse) func(*analysis) diag.Failures {
 	}
 }
 
-// spfOutcome says how SPF went, in a clause.
 func spfOutcome(l *live.Evidence) string {
 	switch {
 	case l.SPF == nil:
@@ -150,7 +148,6 @@ func spfOutcome(l *live.Evidence) string {
 	}
 }
 
-// dkimOutcome says how DKIM went, in a clause.
 func dkimOutcome(l *live.Evidence) string {
 	aligned := len(l.Signatures(func(s *dkim.Result) bool { return l.Aligned(policy.DKIM, s.Domain) }))
 	switch n := len(l.DKIM.Signatures); {

@@ -62,5 +62,4 @@ func judged(a *analysis) bool {
 	return checked(a) && a.live.SPF != nil && a.live.SPF.Outcome != eval.Temperror
 }
 
-// refused reports whether SPF says that a server may not send.
 func refused(r *eval.Result) bool { return r.Outcome == eval.Fail || r.Outcome == eval.Softfail }

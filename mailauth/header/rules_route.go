@@ -26,7 +26,6 @@ const (
 	maxLoop = 100
 )
 
-// routeRules are about the way of the message and its times.
 var routeRules = diag.Rules[*evidence]{{
 	Code: "header.received.missing", Severity: diag.Info, Ref: "RFC 5321 section 4.4",
 	Title:       "No Received field: the path of the message is unknown",
@@ -158,14 +157,12 @@ func eachHop(wrong func(*evidence, *route.Hop) (string, bool)) func(*evidence) d
 	}
 }
 
-// anyHop is the condition that there is such a hop.
 func anyHop(is func(*route.Hop) bool) func(*evidence) bool {
 	return func(e *evidence) bool {
 		return slices.ContainsFunc(e.path.Hops, func(h route.Hop) bool { return is(&h) })
 	}
 }
 
-// delayText says where time was lost.
 func delayText(p *route.Path, h *route.Hop) string {
 	text := fmt.Sprintf("The message waited %s before %s received it", diag.Span(h.Delay), diag.Quote(h.Server()))
 	if h.Index > 0 && p.Hops[h.Index-1].By != "" {

@@ -15,7 +15,6 @@ const (
 	maxSignedHeaders = 100 // names of h= that are reported
 )
 
-// readSignatures reads the fields DKIM-Signature.
 func (e *evidence) readSignatures() {
 	fields := e.msg.All(string(dkim.DKIMSignature))
 	for _, f := range fields[:min(len(fields), maxSignatures)] {
@@ -41,7 +40,6 @@ func (e *evidence) readSignatures() {
 	}
 }
 
-// clipped bounds a list and its items.
 func clipped(texts []string, most int) []string {
 	list := []string{}
 	for _, t := range texts[:min(len(texts), most)] {

@@ -47,15 +47,12 @@ func (r *AnalyzeReport) View() *view.View {
 	return v
 }
 
-// maxTold bounds what a line names of a list.
 const maxTold = 2
 
-// title is what the message is called by.
 func (s *Summary) title() string {
 	return cmp.Or(diag.Clip(s.Subject, 100), s.MessageID, "message")
 }
 
-// sender adds the author, and the envelope sender where that is another.
 func (f *Facts) sender(v *view.View) {
 	from := cmp.Or(diag.Series(f.Message.From, maxTold), "nobody")
 	if p := f.Message.ReturnPath; p != nil && *p != "" && !strings.Contains(from, *p) {
@@ -64,7 +61,6 @@ func (f *Facts) sender(v *view.View) {
 	v.Fact("from", from, "header.from", "header.reply_to")
 }
 
-// recorded adds what the receiver noted of the authentication.
 func (f *Facts) recorded(v *view.View) {
 	a := &f.Authentication
 	v.Fact("spf", creditedText(a.SPF, f.Alignment.SPFAligned), "header.spf")
@@ -76,7 +72,6 @@ func (f *Facts) recorded(v *view.View) {
 	v.Fact("dmarc", creditedText(a.DMARC, nil), "header.dmarc", "header.authres")
 }
 
-// creditedText describes the results that count, or says that there are none.
 func creditedText(list []AuthResult, aligned *bool) string {
 	text := diag.Series(view.Unique(view.Each(list, func(r AuthResult) string {
 		return view.If(r.Credible, outcomeText(r.Result, r.Domain, true)+view.If(r.Policy != "", ", p="+r.Policy))
@@ -88,12 +83,10 @@ func creditedText(list []AuthResult, aligned *bool) string {
 	return text + view.If(strings.HasPrefix(text, "pass"), view.Known(aligned, "", ": not for the domain in From", ""))
 }
 
-// outcomeText is a result, for which domain, and whether that is the author's.
 func outcomeText(result, domain string, aligned bool) string {
 	return result + view.If(domain != "", " for "+domain) + view.If(!aligned, " (not the domain in From)")
 }
 
-// server is the address that delivered, with its name.
 func (l *Live) server(ip string) string {
 	for _, p := range l.PTR {
 		switch {
@@ -107,7 +100,6 @@ func (l *Live) server(ip string) string {
 	return ip
 }
 
-// way adds the hops and what filters said.
 func (f *Facts) way(v *view.View) {
 	filters := diag.Map(f.SpamVerdicts, func(s SpamVerdict) string { return s.Vendor + " " + string(s.Verdict) })
 	v.Fact("filters", diag.Series(view.Unique(filters), 3), "header.spam")
@@ -130,7 +122,6 @@ func (f *Facts) way(v *view.View) {
 	}
 }
 
-// stands is what is remarkable about a hop.
 func (h *Hop) stands() view.Standing {
 	note := view.If(h.Border, "enters the receiver's side")
 	delay := time.Duration(diag.OrZero(h.Delay)) * time.Second

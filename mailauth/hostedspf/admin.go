@@ -103,7 +103,6 @@ func newProfile(owner Owner, req CreateRequest) (Profile, error) {
 	return p, checkHost(field, p.IncludeHost, req.Domain)
 }
 
-// publishedRecord returns the SPF record that a domain publishes.
 func publishedRecord(ctx context.Context, env *diag.Env, domain diag.Domain) (string, error) {
 	answer := diag.Lookup[*dns.TXT](ctx, env, domain.FQDN())
 	if err := ctx.Err(); err != nil {

@@ -9,14 +9,12 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// A fault is why a tree cannot be flattened.
 type fault struct {
 	kind   faultKind
 	name   string // of the domain or host concerned
 	detail string // a clause that names it
 }
 
-// A faultKind says what a fault is.
 type faultKind string
 
 const (
@@ -26,7 +24,6 @@ const (
 	own    faultKind = "own"    // the source record leads to what is made of it
 )
 
-// maxFaults bounds the faults that are collected.
 const maxFaults = 20
 
 // faultsOf lists what is wrong with a tree. What an explanation leads to does not matter: it changes no result.
@@ -68,7 +65,6 @@ func nodeFault(n *spf.Node, host string) (fault, bool) {
 	}
 }
 
-// partLabel is the first label of the names of parts.
 var partLabel = diag.Regexp(`^_[a-z2-7]{8}$`)
 
 // belongs reports whether a name is one of the records that are published under a host.

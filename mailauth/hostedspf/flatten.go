@@ -114,7 +114,6 @@ func checkHost(field string, host diag.Name, domain diag.Domain) error {
 	}
 }
 
-// evidence is all that the rules look at.
 type evidence struct {
 	domain   diag.Domain
 	source   string
@@ -130,7 +129,6 @@ type evidence struct {
 	published *Publication // nil if there is a fault, or too much to publish
 }
 
-// flatten computes what follows from the tree.
 func (e *evidence) flatten() {
 	if e.faults = faultsOf(e.tree, e.host); len(e.faults) > 0 {
 		return
@@ -142,7 +140,6 @@ func (e *evidence) flatten() {
 	e.published = e.publication()
 }
 
-// keptLookups counts the lookups of kept terms.
 func (e *evidence) keptLookups() int {
 	n := 0
 	for _, s := range e.outline.kept() {
@@ -151,7 +148,6 @@ func (e *evidence) keptLookups() int {
 	return n
 }
 
-// kept lists the kept terms, in order.
 func (o *outline) kept() []*keptTerm {
 	var list []*keptTerm
 	for _, one := range o.items {
@@ -165,7 +161,6 @@ func (o *outline) kept() []*keptTerm {
 	return list
 }
 
-// An obstacle is a term that cannot stand in another record.
 type obstacle struct {
 	term string // as it was written
 	why  string // what follows the term in a sentence
@@ -195,10 +190,8 @@ func (o *outline) unmovable() *obstacle {
 	return nil
 }
 
-// maxError bounds the text of an error, in bytes.
 const maxError = 500
 
-// failure says why nothing is published, or nothing.
 func (e *evidence) failure() string {
 	var why string
 	switch n := len(e.faults); {
@@ -216,7 +209,6 @@ func (e *evidence) failure() string {
 	return diag.Clip(why, maxError)
 }
 
-// excess says how much there is to publish.
 func (e *evidence) excess() string {
 	if n := e.keptLookups(); n > 0 {
 		return fmt.Sprintf("the flat records need more than %d lookups, %d of them for terms that cannot be flattened",

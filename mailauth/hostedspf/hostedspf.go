@@ -172,7 +172,6 @@ func List(ctx context.Context, _ *diag.Env, a Access, req ListRequest) (*ListRep
 	return report, nil
 }
 
-// pageSize returns the number of entries of a page.
 func pageSize(limit, byDefault int) (int, error) {
 	switch {
 	case limit == 0:
@@ -302,5 +301,4 @@ func parseTime(field, s string) (time.Time, error) {
 // precision is that of stored times.
 const precision = time.Microsecond
 
-// now returns the present time as it is stored.
 func now(env *diag.Env) time.Time { return env.Now().UTC().Truncate(precision) }

@@ -20,7 +20,6 @@ const (
 	alphabet         = "abcdefghijklmnopqrstuvwxyz234567"
 )
 
-// newID returns a new id.
 func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()[:idLength]) }
 
 // random returns a number from 0 up to 1. It is drawn where ids are drawn, so that a test which seeds
@@ -32,7 +31,6 @@ func random() float64 {
 	return float64(binary.BigEndian.Uint64(bits[:])>>(64-precision)) / (1 << precision)
 }
 
-// isID reports whether a text is an id with the prefix.
 func isID(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix)
 	return ok && len(rest) == idLength && strings.Trim(rest, alphabet) == ""

@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// everyone is the set of all addresses.
 var everyone = spf.SetOf(netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0"))
 
 // An outline is what a record says, without the DNS as far as that is possible: items that are tried in
@@ -40,7 +39,6 @@ type keptTerm struct {
 	atLeast bool // it leads to a record that depends on the mail, which costs more
 }
 
-// A reason says why a term is kept.
 type reason string
 
 const (
@@ -50,7 +48,6 @@ const (
 	byContent reason = "content" // the record that it includes has such terms, and cannot be taken apart
 )
 
-// outlineOf makes the outline of a tree without faults.
 func outlineOf(tree *spf.Tree) outline {
 	var o outline
 	for i := range tree.Root.Terms {

@@ -52,7 +52,6 @@ func partName(host, content string) string {
 	return "_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:partDigits]) + "." + host
 }
 
-// partSize is the length of the names of parts.
 func partSize(host string) int { return 1 + partDigits + 1 + len(host) }
 
 // pack divides words among records, of which the first has the name of the host, and returns them with the lookups that
@@ -89,7 +88,6 @@ func pack(host string, words []word, ending []string) (records []Record, lookups
 	return p.records(best, chunks), bestTotal
 }
 
-// A packer writes records.
 type packer struct {
 	host        string
 	ending      []string
@@ -103,7 +101,6 @@ type chunk struct {
 	apart     bool // it stands in a part of its own
 }
 
-// text is the record of a chunk that stands in a part.
 func (c *chunk) text() string {
 	plain := slices.Clone(c.words)
 	for i := range plain {
@@ -142,7 +139,6 @@ func (p *packer) include(c *chunk, named bool) string {
 	return "include:" + partName(p.host, c.text())
 }
 
-// lines are the words of the records that decide.
 func (p *packer) lines(chunks []*chunk) []word {
 	var lines []word
 	for _, c := range chunks {
@@ -213,7 +209,6 @@ func (p *packer) records(chain [][]word, chunks []*chunk) []Record {
 	return list
 }
 
-// join writes words as one record.
 func join(words []word, ending []string) string {
 	var b strings.Builder
 	b.WriteString(version)
@@ -226,7 +221,6 @@ func join(words []word, ending []string) string {
 	return b.String()
 }
 
-// length is that of [join].
 func length(words []word, ending []string) int {
 	n := len(version)
 	for _, w := range words {
@@ -238,7 +232,6 @@ func length(words []word, ending []string) int {
 	return n
 }
 
-// hash returns the SHA-256 of a set of records in hexadecimal.
 func hash(records []Record) string {
 	h := sha256.New()
 	for _, r := range records {

@@ -117,7 +117,6 @@ func cloneParts(parts []Part) []Part {
 	return parts
 }
 
-// status returns what the other fields make of the status.
 func (p *Profile) status() Status {
 	switch {
 	case p.IsPaused:

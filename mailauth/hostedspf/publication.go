@@ -78,7 +78,6 @@ func (o *outline) apart() []span {
 	return list
 }
 
-// words writes spans as terms.
 func words(spans []span) []word {
 	var list []word
 	for _, s := range spans {
@@ -158,7 +157,6 @@ func (e *evidence) packSets(spans []span, ending []string) (records []Record, lo
 	return nil, 0, nil
 }
 
-// newSet makes the part that answers for networks.
 func newSet(host string, networks []netip.Prefix) Part {
 	var b strings.Builder
 	for _, p := range networks {

@@ -27,7 +27,6 @@ const (
 // the refresh interval. Most name servers that are silent are back in minutes.
 const retryAfter = time.Minute
 
-// A job is what resolutions work with.
 type job struct {
 	store  Store
 	env    *diag.Env
@@ -38,7 +37,6 @@ type job struct {
 
 func (a Access) work(env *diag.Env) *job { return &job{a.Store, env, a.Notify, random, a.Zone} }
 
-// resolveNow resolves a profile on demand.
 func (j *job) resolveNow(ctx context.Context, id string) (*ResolveReport, error) {
 	claim, err := j.wait(ctx, id)
 	if err != nil {
@@ -80,7 +78,6 @@ func (j *job) wait(ctx context.Context, id string) (Claim, error) {
 	}
 }
 
-// sleep waits for d, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -118,7 +115,6 @@ func (j *job) flatten(ctx context.Context, p *Profile) (*FlattenReport, error) {
 	}
 }
 
-// finish stores what a resolution found, and tells of it.
 func (j *job) finish(
 	ctx context.Context, c Claim, before Profile, report *FlattenReport, trigger Trigger, began time.Time,
 ) (*ResolveReport, error) {
@@ -139,7 +135,6 @@ func (j *job) finish(
 	return &ResolveReport{Profile: after, Resolution: o.Resolution.Clone(), Partial: report.Partial, Verdict: report.Verdict}, nil
 }
 
-// outcome compares what was found with what is published.
 func (j *job) outcome(p *Profile, report *FlattenReport, trigger Trigger, began time.Time) Outcome {
 	ended := j.env.Now()
 	r := Resolution{
@@ -172,7 +167,6 @@ const (
 	maxDoublings = 11
 )
 
-// tell reports what a resolution changed.
 func (j *job) tell(before, after Profile, r Resolution) {
 	if j.notify == nil {
 		return

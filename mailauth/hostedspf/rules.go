@@ -166,7 +166,6 @@ var rules = diag.Rules[*evidence]{{
 
 func complete(e *evidence) bool { return len(e.faults) == 0 }
 
-// movable reports whether all terms can stand in other records.
 func movable(e *evidence) bool { return complete(e) && e.unmovable == nil }
 
 func publishable(e *evidence) bool { return e.published != nil }
@@ -174,7 +173,6 @@ func publishable(e *evidence) bool { return e.published != nil }
 // served reports whether there are records at the include host, those of an earlier resolution or new ones.
 func (e *evidence) served() bool { return e.published != nil || e.existing }
 
-// faulty lists the faults of a kind.
 func faulty(kind faultKind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.faults, func(f fault) diag.Failures {
@@ -184,7 +182,6 @@ func faulty(kind faultKind) func(*evidence) diag.Failures {
 	}
 }
 
-// keptBy lists the terms that are kept for a reason.
 func keptBy(why reason) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.outline.kept(), func(s *keptTerm) diag.Failures {
@@ -193,7 +190,6 @@ func keptBy(why reason) func(*evidence) diag.Failures {
 	}
 }
 
-// sentence says what is kept and what it costs.
 func (s *keptTerm) sentence() string {
 	cost := diag.Count(s.lookups, "DNS lookup")
 	if s.atLeast {
@@ -219,7 +215,6 @@ func (e *evidence) handsOver() bool {
 	return false
 }
 
-// ownRecords are the SPF records that the domain publishes.
 func (e *evidence) ownRecords() (list []string) {
 	for _, r := range e.own.Records {
 		text := diag.TXT(r)

@@ -21,7 +21,6 @@ const (
 	DefaultPoll = 5 * time.Second
 )
 
-// maxDue bounds how many profiles the store lists at a time.
 const maxDue = 64
 
 // A Scheduler resolves profiles when they are due. When that is stands in the store, so that a restart forgets
@@ -94,7 +93,6 @@ func (s *Scheduler) work() *job {
 	return &job{s.Store, s.Env, s.Notify, vary, s.Zone}
 }
 
-// storeTimeout bounds the waits for the store around a resolution.
 const storeTimeout = 4 * time.Second
 
 // resolve claims a profile that is due and resolves it. A panic in Notify or the store ends this resolution alone,

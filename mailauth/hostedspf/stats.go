@@ -17,7 +17,6 @@ const (
 // days is 8640.
 const maxSamples = 100_000
 
-// sumUp makes the statistics of a span of time.
 func sumUp(samples []Sample, from, to time.Time) Window {
 	w := Window{From: from, To: to}
 	var durations []int64

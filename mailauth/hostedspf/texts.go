@@ -25,7 +25,6 @@ func textsFor(existing bool) diag.Texts {
 	return first
 }
 
-// texts are what the verdict says in words.
 var texts = diag.Texts{
 	"valid": {Headline: "The SPF record is flattened and published",
 		Sub: "The published records authorize the same hosts with fewer DNS lookups. Nothing needs to be done."},

@@ -43,14 +43,12 @@ func (p *Profile) View() *view.View {
 	return v
 }
 
-// failed adds that a resolution failed.
 func failed(v *view.View, why string) {
 	v.Judged([]diag.Finding{{Severity: diag.Error, Title: "The last resolution failed", Detail: why,
 		Advice: "Resolve the profile now: the reply says what is wrong, and what to do."}})
 	v.Advise()
 }
 
-// show adds the facts of the profile, and its records.
 func (p *Profile) show(v *view.View) {
 	v.Fact("profile", view.Join(p.ID, string(p.Status)))
 	v.Fact("source", p.SourceRecord, "spf.hosted.source", "spf.hosted.all")
@@ -121,7 +119,6 @@ func (p *Profile) lookups() string {
 	return view.If(p.FlattenedRecord != "", fmt.Sprintf("%d → %d", p.LookupsBefore, p.LookupsAfter))
 }
 
-// marks are those of outcomes.
 var marks = map[ResolutionStatus]view.Mark{
 	ResolutionChanged: view.Info, ResolutionUnchanged: view.Good, ResolutionFailed: view.Error,
 }

@@ -41,7 +41,6 @@ func ParseAddresses(value string) []Address {
 	return p.list
 }
 
-// An addressParser holds the item at hand.
 type addressParser struct {
 	value string
 	pos   int
@@ -56,7 +55,6 @@ type addressParser struct {
 	comments []string
 }
 
-// A span is a word between two offsets.
 type span struct{ begin, end int }
 
 func (p *addressParser) step() {
@@ -114,7 +112,6 @@ func (p *addressParser) word(end int) {
 	p.pos, p.glued = end, true
 }
 
-// texts returns the words as written.
 func (p *addressParser) texts() []string {
 	texts := make([]string, len(p.words))
 	for i, w := range p.words {
@@ -151,7 +148,6 @@ func (p *addressParser) colon() {
 	p.words, p.begin, p.glued = nil, p.pos, false
 }
 
-// finish ends the item.
 func (p *addressParser) finish(end int) {
 	a := Address{Group: p.group, Raw: strings.TrimSpace(p.value[min(p.begin, end):end])}
 	words, angles, comments := p.texts(), p.angles, p.comments

@@ -35,7 +35,6 @@ func ParseDate(value string) (Date, error) {
 	return p.date()
 }
 
-// A dateParser collects the parts of a date in the order in which they come.
 type dateParser struct {
 	d                 Date
 	year, month, day  int
@@ -177,7 +176,6 @@ var months = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "s
 
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-// name reads the name of a month, a day of the week or a zone.
 func (p *dateParser) name(lower string) bool {
 	if len(lower) >= 3 {
 		if i := slices.Index(months, lower[:3]); i >= 0 && p.month == 0 && isLetters(lower) {
@@ -207,7 +205,6 @@ func (p *dateParser) name(lower string) bool {
 
 func isLetters(s string) bool { return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == "" }
 
-// date puts the parts together.
 func (p *dateParser) date() (Date, error) {
 	switch {
 	case p.day < 0 || p.month == 0 || p.year == 0:

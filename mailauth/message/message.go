@@ -145,7 +145,6 @@ func nameEnd(content []byte) int {
 	return colon
 }
 
-// A scanner walks over lines.
 type scanner struct {
 	text  []byte
 	end   byte // the last byte of a line end

@@ -21,7 +21,6 @@ const (
 	Unindented      Damage = "unindented"       // folded lines without the white space before them
 )
 
-// maxQuoteLevels bounds how many times a text may have been quoted.
 const maxQuoteLevels = 5
 
 // Repair restores a header that was damaged by copying it, and says what was done. A text without damage is
@@ -58,7 +57,6 @@ var summaryLines = []string{"original message", "created at:", "created on:", "m
 // firstFields are those that the header of a received message begins with.
 var firstFields = []string{"delivered-to:", "received:", "return-path:", "x-original-to:", "x-received:", "authentication-results:"}
 
-// cutSummary removes a table above the header.
 func cutSummary(text string) string {
 	before := func(line string, list []string) bool {
 		line = strings.ToLower(strings.TrimSpace(line[:min(len(line), maxMark)]) + "\t")
@@ -99,7 +97,6 @@ func headerLines(text string) (lines []string, rest string) {
 	return lines, ""
 }
 
-// joinLines is the reverse of headerLines, with LF.
 func joinLines(lines []string, rest string) string {
 	text := strings.Join(lines, "\n")
 	if rest != "" {
@@ -162,7 +159,6 @@ func unquoteLines(text string) string {
 	return text
 }
 
-// outdent removes the white space that every line begins with.
 func outdent(text string) string {
 	lines, rest := headerLines(strings.TrimLeft(text, "\r\n"))
 	if len(lines) == 0 {

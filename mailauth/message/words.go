@@ -51,14 +51,12 @@ func DecodeText(s string) string {
 	return b.String()
 }
 
-// An encodedWord is one in pieces.
 type encodedWord struct {
 	charset string // in lower case
 	data    []byte
 	length  int
 }
 
-// cutWord reads the encoded word that s begins with.
 func cutWord(s string) (w encodedWord, ok bool) {
 	s = s[:min(len(s), maxWord)]
 	charset, rest, ok := strings.Cut(s[2:], "?")
@@ -110,7 +108,6 @@ func decodeB(s string) ([]byte, bool) {
 	return data, err == nil
 }
 
-// fromHex is the byte whose two hexadecimal digits a text begins with.
 func fromHex(s string) (b byte, ok bool) {
 	var one [1]byte
 	n, err := hex.Decode(one[:], []byte(s[:min(len(s), 2)]))

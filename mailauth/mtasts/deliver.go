@@ -57,7 +57,6 @@ func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
 	g.Wait()
 }
 
-// connect speaks with a mail server as a sender does.
 func (d *delivery) connect(ctx context.Context, env *diag.Env, name string) {
 	session, err := smtp.Secure(ctx, env, smtp.Config{Addr: netip.AddrPortFrom(d.addr, portMail), ServerName: name})
 	defer func() { session.Close() }() // there is one after an error too
@@ -76,7 +75,6 @@ func (d *delivery) connect(ctx context.Context, env *diag.Env, name string) {
 	}
 }
 
-// untested lists the mail servers about whose certificates nothing is known.
 func (e *evidence) untested() diag.Failures {
 	return diag.FailEach(e.hosts, func(h host) diag.Failures {
 		return diag.FailIf(h.met.unknown != "", "Whether senders can deliver to %s as the policy asks was not tested from here: %s.",
@@ -84,7 +82,6 @@ func (e *evidence) untested() diag.Failures {
 	})
 }
 
-// deliverRules are about the certificates of the mail servers, on which delivery depends while the policy is enforced.
 var deliverRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.mx.tls.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
@@ -199,7 +196,6 @@ func certified(test func(*evidence, *pki.TLS, *pki.Certificate) (bool, string)) 
 	}
 }
 
-// ending finds certificates that end so soon.
 func ending(grade diag.Severity) func(*evidence, *host) string {
 	return certified(func(e *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return t.Err() == nil && ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) == grade,

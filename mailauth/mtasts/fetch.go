@@ -34,7 +34,6 @@ const (
 // label is where the record is, below the domain (RFC 8461 section 3.1).
 const label = "_mta-sts"
 
-// evidence is all that the rules look at; only gather and digest fill it.
 type evidence struct {
 	domain diag.Domain
 	now    time.Time
@@ -74,7 +73,6 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// A host is a mail server, and what the policy says about it.
 type host struct {
 	reception.Host
 	pattern string
@@ -135,7 +133,6 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	return e, nil
 }
 
-// lookupRecord asks for the TXT records and picks out those that matter.
 func (e *evidence) lookupRecord(ctx context.Context, env *diag.Env) {
 	e.txt = diag.Lookup[*dns.TXT](ctx, env, e.domain.Sub(label))
 	if answered(e) {
@@ -172,7 +169,6 @@ func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Du
 	})
 }
 
-// lookupMX finds the mail servers and, at once for all, their addresses.
 func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
 	e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), maxMXHosts)
 	for _, h := range e.mail.List {
@@ -180,7 +176,6 @@ func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// digest reads record and policy. It touches nothing.
 func (e *evidence) digest() {
 	if e.page == nil { // given up, or the domain is too long to have one
 		return

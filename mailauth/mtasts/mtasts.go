@@ -84,7 +84,6 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // Rules describes what is examined.
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
@@ -118,7 +117,6 @@ func (e *evidence) validPolicy() bool {
 		e.page.TLS != nil && e.page.TLS.Err() == nil && mediaType(e) == "text/plain"
 }
 
-// partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
 	// Without a record nobody asks for a policy, so its host need not answer.
 	idle := func(s diag.Source) bool { return s == fromPolicy && !announced(e) || s == fromMail && mailKnown(e) }

@@ -86,14 +86,12 @@ func ParsePolicy(text string) (Policy, error) {
 	return d.policy, nil
 }
 
-// A fault is a departure of a line of the policy from the syntax.
 type fault struct {
 	kind kind
 	line int // from 1; 0 for what is missing
 	text string
 }
 
-// kind says what a fault concerns; there is a rule for each.
 type kind string
 
 const (
@@ -112,10 +110,8 @@ const (
 	unknownKey kind = "unknown"  // harmless: senders ignore it
 )
 
-// harmless reports whether the text is valid all the same.
 func (k kind) harmless() bool { return k == repeated || k == unknownKey }
 
-// A document is the text of a policy, read as far as it can be.
 type document struct {
 	policy  Policy
 	version string // as it stands there
@@ -125,7 +121,6 @@ type document struct {
 	line    int
 }
 
-// errors lists the faults for which senders cannot use the policy.
 func (d *document) errors() []string {
 	var texts []string
 	for _, f := range d.faults {
@@ -136,10 +131,8 @@ func (d *document) errors() []string {
 	return texts
 }
 
-// valid reports whether senders can use the policy.
 func (d *document) valid() bool { return len(d.errors()) == 0 }
 
-// of lists the faults of a kind.
 func (d *document) of(k kind) diag.Failures {
 	var list diag.Failures
 	for _, f := range d.faults {
@@ -191,10 +184,8 @@ func scanPolicy(text string) *document {
 	return d
 }
 
-// fields are those that a policy has.
 var fields = []string{"version", "mode", "mx", "max_age"}
 
-// foreign is what is no policy at all.
 func foreign(what string) *document {
 	return &document{alien: true, seen: map[string]bool{}, faults: []fault{{kind: badSyntax, text: "this is " + what + ", not a policy"}}}
 }

@@ -61,7 +61,6 @@ const (
 	noID  taglist.Kind = "no id"
 )
 
-// readRecord makes a record of its fields, and adds what is wrong with the id.
 func readRecord(l *taglist.List) Record {
 	var r Record
 	for _, t := range l.Extensions() {

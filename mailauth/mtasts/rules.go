@@ -14,7 +14,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(
 		absenceRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord, fromMail, fromElsewhere}}),
@@ -30,7 +29,6 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 // idLayout is the form of the ids in RFC 8461: the time of the last change.
 const idLayout = "20060102T150405"
 
-// kit makes the rules that all records share.
 var kit = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
 		Format: format, Ref: "RFC 8461 section 3.1",
@@ -40,18 +38,15 @@ var kit = taglist.Finder[*evidence]{
 	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
-// name is where the record is, for a sentence.
 func (e *evidence) name() string { return label + "." + e.domain.String() }
 
 func answered(e *evidence) bool { return e.txt.Err() == nil }
 
-// present reports whether there is a record.
 func present(e *evidence) bool { return len(e.found.Records) > 0 }
 
 // attempted reports whether there is a record, or something that was probably meant as one.
 func attempted(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) > 0 }
 
-// announced reports whether the domain means to take part.
 func announced(e *evidence) bool { return attempted(e) || unannounced(e) && receives(e) }
 
 // unannounced reports whether there is a policy that no record speaks of. Web servers that answer for
@@ -60,10 +55,8 @@ func unannounced(e *evidence) bool {
 	return answered(e) && len(e.found.Records) == 0 && e.policy != nil && e.policy.seen["version"]
 }
 
-// newRecord is a record for the domain with an id of the present.
 func (e *evidence) newRecord() string { return Record{ID: e.now.UTC().Format(idLayout)}.String() }
 
-// absenceRules are about a record that is not there, or not where senders look.
 var absenceRules = diag.Rules[*evidence]{{
 	Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8461 section 3.1",
 	Title: "MTA-STS record could not be looked up", Requirement: "The name servers answer for the MTA-STS record",
@@ -118,7 +111,6 @@ var absenceRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool { return receives(e) && e.elsewhere.Unknown == "" },
 })}
 
-// recordRules are about the TXT record.
 var recordRules = diag.Rules[*evidence]{
 	kit.Version(rule{
 		Code: "mtasts.record.version", Severity: diag.Critical, Weight: 1, Category: factorRecord,
@@ -160,7 +152,6 @@ var recordRules = diag.Rules[*evidence]{
 	kit.Repeated(rule{Code: "mtasts.record.repeated", Severity: diag.Warning}),
 }
 
-// reportRules are about whether anybody learns what the policy stops.
 var reportRules = diag.Rules[*evidence]{{
 	Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: factorReporting,
 	Ref:   "RFC 8460 section 3",
@@ -182,7 +173,6 @@ var reportRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// nonexistent reports whether the domain does not exist.
 func nonexistent(e *evidence) bool {
 	exists, known := e.mail.Exists()
 	return known && !exists && e.txt.NXDomain()
@@ -192,10 +182,8 @@ func nonexistent(e *evidence) bool {
 // address (RFC 5321 section 5.1).
 func receives(e *evidence) bool { yes, _ := e.mail.Receives(); return yes }
 
-// mailKnown reports whether that is known.
 func mailKnown(e *evidence) bool { _, known := e.mail.Receives(); return known }
 
-// absent finds that there is no record.
 func absent(e *evidence) diag.Failures {
 	name := e.name()
 	switch {
@@ -242,7 +230,6 @@ var (
 	factorReporting   = diag.Category{Code: "reporting", Label: "TLS reporting"}
 )
 
-// texts are what the verdict says in words where no rule speaks.
 var texts = diag.Texts{
 	"excellent": {Headline: "MTA-STS is enforced and covers every mail server",
 		Sub: "Senders that know MTA-STS deliver over authenticated TLS only. Watch the TLS reports."},
@@ -250,7 +237,6 @@ var texts = diag.Texts{
 		Sub: "Senders find the policy and follow it. Watch the TLS reports."},
 }
 
-// textsUntested are those where mail servers could not be reached.
 var textsUntested = func() diag.Texts {
 	t := maps.Clone(texts)
 	t["excellent"] = diag.Text{Headline: texts["excellent"].Headline, Sub: "Whether the mail servers have the certificates " +
@@ -259,7 +245,6 @@ var textsUntested = func() diag.Texts {
 	return t
 }()
 
-// words are the texts for what was examined.
 func (e *evidence) words() diag.Texts {
 	if len(e.untested()) > 0 {
 		return textsUntested

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// mxHosts reports whether the MX hosts are known and there are any.
 func mxHosts(e *evidence) bool { return announced(e) && receives(e) }
 
 // enforced reports whether senders hold the mail servers against the policy.
@@ -19,10 +18,8 @@ func uncovered(e *evidence) []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.covered || isAddress(h.Name) })
 }
 
-// undeliverable reports whether an enforced policy covers no mail server at all.
 func (e *evidence) undeliverable() bool { return e.enforced() && len(uncovered(e)) == len(e.hosts) }
 
-// mxRules are about the mail servers.
 var mxRules = diag.Rules[*evidence]{{
 	Code: "mtasts.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title: "Mail servers could not be looked up", Requirement: "The name servers answer for the mail servers",

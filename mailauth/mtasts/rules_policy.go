@@ -9,7 +9,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// inPolicy returns the faults of a kind in the policy.
 func inPolicy(k kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		list := e.policy.of(k)
@@ -57,7 +56,6 @@ func (e *evidence) newPolicy() string {
 	return p.String()
 }
 
-// textRules are about the text of the policy.
 var textRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, DependsOn: []diag.Code{"mtasts.policy.status"},
 	Ref:   "RFC 8461 section 3.2",
@@ -135,7 +133,6 @@ var textRules = diag.Rules[*evidence]{{
 	Fails:  inPolicy(badMX),
 }}
 
-// policyRules are about what the policy asks for.
 var policyRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30,
 	DependsOn: []diag.Code{"mtasts.policy.mode.invalid"}, Ref: "RFC 8461 section 5",

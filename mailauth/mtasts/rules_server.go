@@ -13,12 +13,10 @@ func unanswered(e *evidence) bool { return e.page.Err != nil && e.page.Err.Unans
 
 func headed(e *evidence) bool { return announced(e) && e.page.Final() != nil }
 
-// isRedirect reports whether a status leads elsewhere.
 func isRedirect(status int) bool {
 	return status >= 300 && status < 400 && status != http.StatusNotModified
 }
 
-// mediaType returns the media type of the answer in lower case, without parameters.
 func mediaType(e *evidence) string {
 	kind, _, _ := strings.Cut(e.page.Final().Header.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(kind))
@@ -32,7 +30,6 @@ func charset(e *evidence) string {
 	return strings.ToLower(parameters["charset"])
 }
 
-// server makes the rules about reaching the web server of the policy.
 var server = ground.Server[*evidence]{Name: "policy host", Seen: func(e *evidence) *ground.Seen {
 	if !announced(e) {
 		return nil
@@ -63,7 +60,6 @@ var serverRules = server.Rules(
 	rule{Fact: ground.NotHTTP, Code: "mtasts.policy.protocol", Weight: 1, Category: factorServer},
 )
 
-// answerRules are about what the web server answers.
 var answerRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.redirect", Severity: diag.Critical, Weight: 1, Category: factorServer,
 	Ref:   "RFC 8461 section 3.3",

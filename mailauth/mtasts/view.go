@@ -44,13 +44,11 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// modes say what senders do.
 var modes = map[Mode]string{
 	Enforce: "enforce: no delivery without authenticated TLS", Testing: "testing: failures are only reported",
 	None: "none: no policy is applied",
 }
 
-// age is how long senders keep the policy.
 func (p *PolicyFile) age() string {
 	if p.MaxAgeSeconds == nil {
 		return ""

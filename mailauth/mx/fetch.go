@@ -20,7 +20,6 @@ const (
 	maxName = 254
 )
 
-// evidence is all that the rules look at; only gather and digest fill it.
 type evidence struct {
 	domain diag.Domain
 	now    time.Time
@@ -76,7 +75,6 @@ func (e *evidence) lookupMeant(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// digest classifies the hosts. It touches nothing.
 func (e *evidence) digest() {
 	e.preferences = map[string][]uint16{}
 	for _, mx := range e.mail.MX.Records {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A host is a mail server that an MX record names, or the domain itself.
 type host struct {
 	reception.Host
 	fault              fault
@@ -58,7 +57,6 @@ func (e *evidence) faultOf(h *host) fault {
 	}
 }
 
-// with lists the hosts that have a fault.
 func (e *evidence) with(f fault) []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.fault != f })
 }
@@ -119,7 +117,6 @@ func internal(name string) string {
 	return ""
 }
 
-// purposes lists addresses that are not public with what they are for.
 func purposes(list []netip.Addr) string {
 	return join(diag.Map(list, func(ip netip.Addr) string {
 		if _, p, ok := registry.PurposeOf(ip); ok {
@@ -129,7 +126,6 @@ func purposes(list []netip.Addr) string {
 	}))
 }
 
-// join lists things for a sentence.
 func join[T any](list []T) string {
 	return diag.Series(diag.Map(list, func(one T) string { return fmt.Sprint(one) }), len(list))
 }

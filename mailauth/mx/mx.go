@@ -52,7 +52,6 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // Rules describes what is examined.
 func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	_, known := e.mail.Receives()
 	r := &Report{
@@ -76,12 +75,10 @@ func (e *evidence) report(ended time.Time) *Report {
 	return r
 }
 
-// presentation lists what MX records hold, as in a zone file.
 func presentation(a diag.Answer[*dns.MX]) []string {
 	return diag.Map(a.Records, func(mx *dns.MX) string { return data(mx.Preference, mx.Mx) })
 }
 
-// data is what one MX record holds, as in a zone file.
 func data(preference uint16, host string) string {
 	return fmt.Sprintf("%d %s", preference, dns.CanonicalName(host))
 }

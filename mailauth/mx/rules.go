@@ -10,7 +10,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = slices.Concat(
 	recordRules.Reading(fromRecords), nullRules.Reading(fromRecords), standing(nameRules).Reading(fromRecords, fromList),
 	standing(addressRules).Reading(fromRecords, fromList, fromHosts), deliveryRules.Reading(fromRecords, fromList, fromHosts),
@@ -45,16 +44,13 @@ func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return rules
 }
 
-// hasRecords reports whether there are MX records.
 func hasRecords(e *evidence) bool { return e.mail.MX.Exists() }
 
-// named reports whether MX records name hosts.
 func named(e *evidence) bool { return hasRecords(e) && len(e.hosts) > 0 }
 
 // manyHosts is the number of MX hosts beyond which an mx term of SPF is an error (RFC 7208 section 4.6.4).
 const manyHosts = 10
 
-// recordRules are about the MX records as a whole.
 var recordRules = diag.Rules[*evidence]{{
 	Code: "mx.lookup.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title: "MX records could not be looked up", Requirement: "The name servers answer for the MX records",
@@ -166,15 +162,12 @@ var nullRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// names lists the names of the hosts.
 func (e *evidence) names() []string {
 	return diag.Map(e.hosts, func(h host) string { return h.Name })
 }
 
-// bare is a name without its final dot.
 func bare(name string) string { return strings.TrimSuffix(name, ".") }
 
-// texts are what the verdict says in words where no fault speaks.
 var texts = diag.Texts{
 	"valid": {Headline: "MX records are set up correctly",
 		Sub: "Every MX host has a public address. Whether the mail servers accept mail was not tested."},

@@ -9,7 +9,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// addressRules are about the addresses of the hosts.
 var addressRules = diag.Rules[*evidence]{{
 	Code: "mx.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title:       "Addresses of an MX host could not be looked up",
@@ -92,7 +91,6 @@ var addressRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// deliveryRules are about what becomes of the mail.
 var deliveryRules = diag.Rules[*evidence]{{
 	Code: "mx.hosts.unreachable", Severity: diag.Critical, Weight: 5, Category: factorAddresses,
 	Ref:         "RFC 5321 section 5.1",
@@ -109,12 +107,10 @@ var deliveryRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// reachable lists the hosts with a public address.
 func (e *evidence) reachable() []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return len(h.reachable) == 0 })
 }
 
-// addresses lists the public addresses of all hosts, each once.
 func (e *evidence) addresses() (v4, v6 []netip.Addr) {
 	for _, h := range e.hosts {
 		for _, ip := range h.reachable {
@@ -129,7 +125,6 @@ func (e *evidence) addresses() (v4, v6 []netip.Addr) {
 	return v4, v6
 }
 
-// compared reports whether the hosts can be compared with each other.
 func compared(e *evidence) bool { return named(e) && len(e.reachable()) > 0 }
 
 // single reports whether all hosts lead to the same machine, as far as addresses tell.
@@ -138,7 +133,6 @@ func (e *evidence) single() bool {
 	return len(v4) <= 1 && len(v6) <= 1
 }
 
-// redundancyRules are about what happens when a host fails, or a sender has one version of IP only.
 var redundancyRules = diag.Rules[*evidence]{{
 	Code: "mx.redundancy.host", Severity: diag.Info, Weight: 1, Ref: "RFC 5321 section 5.1",
 	Title: "Only one MX host", Requirement: "Mail can go to more than one mail server",
@@ -176,7 +170,6 @@ var redundancyRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// wildcardRules are about MX records that answer for names that nobody published.
 var wildcardRules = diag.Rules[*evidence]{{
 	Code: "mx.wildcard.subdomains", Severity: diag.Info, Ref: "RFC 1912 section 2.7",
 	Title: "Wildcard MX: every subdomain receives mail", Requirement: "No wildcard MX makes every subdomain receive mail",

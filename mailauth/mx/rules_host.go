@@ -9,12 +9,10 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// each returns what is said of every host that has a fault.
 func (e *evidence) each(f fault, say func(host) diag.Failures) diag.Failures {
 	return diag.FailEach(e.with(f), func(h host) diag.Failures { return say(h).About(h.Name) })
 }
 
-// nameRules are about the names of the hosts.
 var nameRules = diag.Rules[*evidence]{{
 	Code: "mx.record.duplicate", Severity: diag.Info, Weight: 1, Category: factorRecords, Ref: "RFC 5321 section 5.1",
 	Title: "MX host is listed more than once", Requirement: "Each MX host is listed once",
@@ -87,7 +85,6 @@ var nameRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// receives reports whether the name that was meant has a public address.
 func (e *evidence) receives(meant string) bool {
 	for _, h := range e.meant {
 		if h.Name == meant {

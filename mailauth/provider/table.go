@@ -12,7 +12,6 @@ import (
 //go:embed data/providers.txt
 var providersText string
 
-// A use is a way in which a domain leads to its service.
 type use int
 
 const (
@@ -23,14 +22,12 @@ const (
 	useCount
 )
 
-// index is the table as it is looked up in.
 type index struct {
 	services []*Service
 	uses     [useCount]map[string]*Service
 	labels   int // of the longest domain
 }
 
-// table reads the table once.
 var table = sync.OnceValue(func() *index {
 	t, err := parse(providersText)
 	if err != nil {
@@ -39,7 +36,6 @@ var table = sync.OnceValue(func() *index {
 	return t
 })
 
-// parse reads a table.
 func parse(text string) (*index, error) {
 	t := &index{labels: 1}
 	for u := range t.uses {

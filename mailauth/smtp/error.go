@@ -114,7 +114,6 @@ func (e *Error) banner() string {
 	}
 }
 
-// handshakeText puts an error of crypto/tls into plain words.
 func handshakeText(err error) string {
 	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
 		return "the server does not speak TLS"
@@ -137,10 +136,8 @@ func (e *Error) Temporary() bool {
 	return e.Kind == Deferred || e.Kind == TimedOut || e.Kind == Unreachable || e.Kind == Overrun
 }
 
-// errTooLong is what a reader returns at its limit.
 var errTooLong = errors.New("too much data")
 
-// connectError classifies the error of a dialler.
 func connectError(err error) *Error {
 	e := &Error{Step: StepConnect, Kind: Unreachable, Err: err}
 	if _, blocked := errors.AsType[*diag.BlockedError](err); blocked {
@@ -156,7 +153,6 @@ func connectError(err error) *Error {
 	return e
 }
 
-// readError classifies the error of reading or writing in a step.
 func readError(step Step, err error) *Error {
 	e := &Error{Step: step, Kind: Closed, Err: err}
 	switch {
@@ -172,7 +168,6 @@ func readError(step Step, err error) *Error {
 	return e
 }
 
-// handshakeError classifies the error of a TLS handshake.
 func handshakeError(err error) *Error {
 	e := &Error{Step: StepTLS, Kind: NoHandshake, Err: err}
 	switch {

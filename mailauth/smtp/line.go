@@ -34,7 +34,6 @@ func (s *Session) note(from Speaker, text string) {
 // maxShown bounds a line of the transcript, in bytes.
 const maxShown = 512
 
-// printable makes what a stranger sent fit for a report.
 func printable(s string) string {
 	if len(s) > maxShown {
 		s = s[:maxShown] + "…"
@@ -84,7 +83,6 @@ func (l lineReader) line() (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), err
 }
 
-// read reads a reply.
 func (s *Session) read(step Step, limit time.Duration) (Reply, error) {
 	if err := s.conn.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return Reply{}, s.fail(readError(step, err))
@@ -120,7 +118,6 @@ func (s *Session) fail(e *Error) error {
 	return e
 }
 
-// write sends lines at once.
 func (s *Session) write(limit time.Duration, lines ...string) error {
 	if err := s.conn.SetWriteDeadline(time.Now().Add(limit)); err != nil {
 		return err

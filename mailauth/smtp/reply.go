@@ -60,7 +60,6 @@ func (r Reply) failure(step Step) error {
 	}
 }
 
-// errNotReply says that a line is not one of a reply.
 var errNotReply = errors.New("not a reply of SMTP")
 
 // parseLine reads one line of a reply, without its line end: three digits, then nothing or a space in

@@ -170,7 +170,6 @@ func (s *Session) SayHello() error {
 	return s.Hello.Reply.failure(StepHello)
 }
 
-// name returns what the client calls itself.
 func (s *Session) name() string {
 	if s.Config.Name != "" {
 		return s.Config.Name

@@ -46,7 +46,6 @@ func (t *turns) enter(ctx context.Context, c Config) (leave func(), err error) {
 	}, nil
 }
 
-// take waits for a turn with a host or an address.
 func (t *turns) take(ctx context.Context, key string) (leave func(), err error) {
 	t.mu.Lock()
 	q := t.queues[key]

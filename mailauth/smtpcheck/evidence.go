@@ -29,7 +29,6 @@ const (
 	rude                  // neither EHLO nor HELO was accepted
 )
 
-// digest gives each server its fate. It touches nothing.
 func (e *evidence) digest() {
 	for _, s := range e.servers {
 		s.fate = e.fateOf(s)
@@ -130,7 +129,6 @@ func (s *server) heard() bool {
 	return s.session != nil && (s.err == nil || s.err.Step != smtp.StepConnect || s.err.Kind == smtp.Refused)
 }
 
-// answered reports whether a mail server answered, whatever it said.
 func (s *server) answered() bool { return s.session != nil && s.session.Banner.Code != 0 }
 
 func (s *server) usable() bool      { return s.fate == usable }
@@ -172,7 +170,6 @@ func (s *server) size() (int64, bool) {
 	return s.plain.Size()
 }
 
-// trust returns why the certificate is not trusted, and its reason.
 func (s *server) trust() (pki.Reason, string) {
 	if e, ok := errors.AsType[*pki.TrustError](s.tls.Trust); ok {
 		return e.Reason, e.Text
@@ -180,7 +177,6 @@ func (s *server) trust() (pki.Reason, string) {
 	return "", ""
 }
 
-// leaf is the certificate of the server, nil if it showed none.
 func (s *server) leaf() *pki.Certificate { return s.tls.Leaf() }
 
 // main are the servers that decide whether mail arrives: those on port 25, or all if that was not asked for.
@@ -197,7 +193,6 @@ func (e *evidence) main() []*server {
 // ignorance reports whether a fate says nothing about how the server treats others.
 func (f fate) ignorance() bool { return f == unknown || f == deferred || f == unwelcome }
 
-// any reports whether a main server has one of the fates.
 func (e *evidence) any(is func(*server) bool) bool { return slices.ContainsFunc(e.main(), is) }
 
 // unsettled reports whether nothing was learned about some way to deliver mail.
@@ -206,7 +201,6 @@ func (e *evidence) unsettled() bool {
 		slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil && !missing(h) })
 }
 
-// partial reports whether something could not be learned.
 func (e *evidence) partial() bool {
 	if _, known := e.mail.Receives(); e.byDomain() && !known {
 		return true
@@ -222,13 +216,10 @@ func (s *server) cutShort() bool {
 	return s.again != nil && s.again.Kind == smtp.Overrun || s.tlsFault != nil && s.tlsFault.Kind == smtp.Overrun
 }
 
-// relayUnknown reports whether the relay test was made, and has no outcome.
 func (s *server) relayUnknown() bool { return s.relay.tested && s.relay.status == RelayInconclusive }
 
-// injectionUnknown reports whether the test of commands behind STARTTLS has no outcome.
 func (s *server) injectionUnknown() bool { return s.injection == unproven }
 
-// joined lists things in a sentence.
 func joined[T any](list []T) string {
 	return strings.Join(diag.Map(list, func(v T) string { return fmt.Sprint(v) }), ", ")
 }

@@ -28,7 +28,6 @@ const (
 	maxServers = 60
 )
 
-// evidence is all that the rules look at; only gather and digest fill it.
 type evidence struct {
 	req    Request
 	began  time.Time
@@ -40,7 +39,6 @@ type evidence struct {
 	skipped int // addresses that were left out
 }
 
-// gather asks the DNS and speaks with all servers at once.
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	e := &evidence{req: req, began: env.Now(), now: env.Now(), public: env.Public}
 	bounded, cancel := diag.Within(ctx, timeout)
@@ -60,7 +58,6 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	return e, ctx.Err()
 }
 
-// findHosts looks up the mail servers.
 func (e *evidence) findHosts(ctx context.Context, env *diag.Env) error {
 	if e.byDomain() {
 		e.mail = reception.LookupHosts(ctx, env, e.req.Domain.Name(), e.req.MaxHosts)
@@ -82,7 +79,6 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) error {
 	return nil
 }
 
-// byDomain reports whether the request is for a domain.
 func (e *evidence) byDomain() bool { return !e.req.Domain.IsZero() }
 
 // list makes the list of servers: each address and port once, for the first host that has it.
@@ -132,7 +128,6 @@ func (e *evidence) pick(host *reception.Host) []netip.Addr {
 	return slices.Concat(v4[:min(len(v4), maxAddresses)], v6[:min(len(v6), maxAddresses)])
 }
 
-// A ptr is the reverse DNS of an address.
 type ptr struct {
 	hosts     []string
 	confirmed bool
@@ -140,7 +135,6 @@ type ptr struct {
 	err       error // why the names are not known
 }
 
-// maxPTRHosts bounds the host names of an address in a report.
 const maxPTRHosts = 20
 
 // reverse looks up the names of all addresses: two round trips, while the servers are spoken to.

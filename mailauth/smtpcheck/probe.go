@@ -12,7 +12,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
-// A server is one address and port of a host, and what was learned about it.
 type server struct {
 	host       string
 	preference *uint16 // nil without an MX record
@@ -50,7 +49,6 @@ const (
 	injectable
 )
 
-// A prober speaks with servers.
 type prober struct {
 	env      *diag.Env
 	evidence *evidence
@@ -73,12 +71,10 @@ func (p *prober) take(ctx context.Context, s *server) (release func(), ok bool) 
 	}
 }
 
-// config says how to connect to a server.
 func (p *prober) config(s *server) smtp.Config {
 	return smtp.Config{Addr: s.addr, ServerName: s.host, Name: p.evidence.req.HELO.String()}
 }
 
-// probe speaks with a server once its turn has come.
 func (p *prober) probe(ctx context.Context, s *server) {
 	release, ok := p.take(ctx, s)
 	if !ok {
@@ -91,7 +87,6 @@ func (p *prober) probe(ctx context.Context, s *server) {
 	}
 }
 
-// speak holds the session that the report describes.
 func (p *prober) speak(ctx context.Context, s *server) {
 	s.started = time.Now()
 	session, err := smtp.Dial(ctx, p.env, p.config(s))
@@ -114,7 +109,6 @@ func (p *prober) speak(ctx context.Context, s *server) {
 	g.Wait()
 }
 
-// converse goes on after the banner.
 func (p *prober) converse(ctx context.Context, s *server) {
 	session := s.session
 	s.tls = session.TLS() // of port 465
@@ -137,7 +131,6 @@ func (p *prober) converse(ctx context.Context, s *server) {
 	}
 }
 
-// startTLS begins TLS where it is offered, and introduces the client again.
 func (p *prober) startTLS(s *server) {
 	if s.tlsFault = asError(s.session.StartTLS()); s.tlsFault != nil {
 		return
@@ -185,7 +178,6 @@ func (p *prober) inject(ctx context.Context, s *server) {
 	})
 }
 
-// asError returns the typed error of package smtp.
 func asError(err error) *smtp.Error {
 	if err == nil {
 		return nil

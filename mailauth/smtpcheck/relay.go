@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
-// A relay is the outcome of the relay test.
 type relay struct {
 	tested    bool
 	status    RelayStatus
@@ -141,7 +140,6 @@ func (e *evidence) testDisguised(session *smtp.Session, s *server, r *relay, to 
 var relayDenied = diag.Regexp(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|` +
 	`disabled)|\b(to|not|cannot|no) relay(ing)?\b`)
 
-// words are the whole text of a reply in lower case.
 func words(r smtp.Reply) string { return strings.ToLower(strings.Join(r.Lines, " ")) }
 
 // wantsAuth reports whether a reply asks the client to sign in (RFC 4954 section 6). Replies about SPF, DKIM and DMARC

@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	_, known := e.mail.Receives()
 	r := &Report{
@@ -43,7 +42,6 @@ func (sum *Summary) add(s *server) {
 	}
 }
 
-// report writes down what is known about a server.
 func (s *server) report() Server {
 	ip := s.addr.Addr()
 	r := Server{
@@ -84,7 +82,6 @@ func (s *server) report() Server {
 	return r
 }
 
-// converse writes down the session.
 func (s *server) converse(r *Server) {
 	ms := func(d time.Duration) *int64 { return new(d.Milliseconds()) }
 	if s.session.Connected > 0 || s.session.Banner.Code != 0 {
@@ -98,7 +95,6 @@ func (s *server) converse(r *Server) {
 	})
 }
 
-// union lists what is in either list, each once.
 func union(a, b []string) []string {
 	list := append([]string{}, a...)
 	return append(list, slices.DeleteFunc(slices.Clone(b), func(s string) bool { return slices.Contains(a, s) })...)

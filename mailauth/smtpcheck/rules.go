@@ -12,7 +12,6 @@ import (
 
 type rule = diag.Rule[*evidence]
 
-// rules is the table of all that is tested, in the order in which a sender meets it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(domainRules.With(rule{Category: factorReach, Reads: []diag.Source{fromNames}}),
 		hostRules.Reading(fromNames, fromAddresses), reachRules, overServers(serverRules))
@@ -40,7 +39,6 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// serverRules are about single servers.
 var serverRules = slices.Concat(sessionRules, helloRules, encryptionRules, certificateRules, authRules, relayRules,
 	ptrRules)
 
@@ -89,7 +87,6 @@ func overServers(list []serverRule) diag.Rules[*evidence] {
 	return rules
 }
 
-// of returns what is wrong with a server.
 func (r *serverRule) of(s *server) string {
 	if !r.on(s) {
 		return ""
@@ -157,7 +154,6 @@ func (e *evidence) about(s *server, findings []diag.Finding) []diag.Finding {
 	return list
 }
 
-// texts are what the verdict says in words where no fault speaks.
 var texts = diag.Texts{
 	"valid": {Headline: "Mail servers are reachable and set up correctly",
 		Sub: "Nothing is wrong with what could be tested. No message was sent, so that delivery to a mailbox was not " +

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// authRules are about authentication.
 var authRules = []serverRule{where(func(s *server) bool { return s.usable() && !s.implicitTLS() }, rule{
 	Code: "smtp.auth.plaintext", Severity: diag.Warning, Weight: 5, Category: factorAbuse, Ref: "RFC 4954 section 4",
 	Title: "Plaintext AUTH is offered before TLS", Requirement: "No mail server offers plaintext AUTH before TLS",
@@ -27,7 +26,6 @@ var authRules = []serverRule{where(func(s *server) bool { return s.usable() && !
 	return said(len(s.after()) == 0, fmt.Sprintf("offers no AUTH over TLS on port %d", s.addr.Port()))
 })}
 
-// relayRules are about mail of strangers for strangers.
 var relayRules = []serverRule{where(func(s *server) bool { return s.relay.tested && s.relay.status != RelayInconclusive }, rule{
 	Code: "smtp.relay.open", Severity: diag.Critical, Weight: 10, Category: factorAbuse, Ref: "RFC 2505 section 2.1",
 	Title:       "Open relay: foreign mail is accepted from strangers",

@@ -88,7 +88,6 @@ var domainRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// hostRules are about the addresses of the hosts.
 var hostRules = diag.Rules[*evidence]{{
 	Code: "smtp.host.nxdomain", Severity: diag.Error, NoScore: true, Fact: ground.NoName, Ref: "RFC 5321 section 5.1",
 	Title: "Host does not exist", Requirement: "The host exists",
@@ -171,7 +170,6 @@ func (e *evidence) gone() bool {
 	return !e.byDomain() && missing(e.mail.List[0]) && nonexistent(e.mail.List[0])
 }
 
-// hasHosts reports whether there are names of hosts.
 func hasHosts(e *evidence) bool {
 	_, literal := e.req.Host.IP()
 	return len(e.mail.List) > 0 && !literal
@@ -187,7 +185,6 @@ func missing(h host) bool {
 
 func nonexistent(h host) bool { return h.Addresses.V4.NXDomain() || h.Addresses.V6.NXDomain() }
 
-// subject begins a sentence about the mail servers.
 func (e *evidence) subject() string {
 	if len(e.mail.List) == 1 {
 		return "The mail server " + e.mail.List[0].Name + " has"

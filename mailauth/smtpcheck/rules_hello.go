@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// helloRules are about how servers introduce themselves.
 var helloRules = []serverRule{where(func(s *server) bool { return s.usable() || s.fate == rude }, rule{
 	Code: "smtp.hello.refused", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 3.2",
 	Title: "Mail server accepts neither EHLO nor HELO", Requirement: "The mail servers accept EHLO",
@@ -67,7 +66,6 @@ var helloRules = []serverRule{where(func(s *server) bool { return s.usable() || 
 	return said(s.cutShort(), "could not be tested completely: it answered too slowly")
 })}
 
-// ptrRules are about the names of the addresses.
 var ptrRules = []serverRule{where(func(s *server) bool { return s.fate != private }, rule{
 	Code: "smtp.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.1",
 	Title:       "Reverse DNS of a mail server could not be looked up",

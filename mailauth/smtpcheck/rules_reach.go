@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
-// reachRules are about whether mail can be delivered at all.
 var reachRules = diag.Rules[*evidence]{{
 	Code: "smtp.servers.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.4.1",
 	Title: "No mail server could be tested", Requirement: "A mail server could be tested",
@@ -58,7 +57,6 @@ var reachRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// troubles says of each server why it cannot be used.
 func (e *evidence) troubles() (list []string) {
 	const enough = 4 // a sentence with more is not read
 	for i, s := range e.main() {
@@ -70,7 +68,6 @@ func (e *evidence) troubles() (list []string) {
 	return list
 }
 
-// ignorance says why nothing was learned.
 func (e *evidence) ignorance() diag.Failure {
 	var quiet []*server
 	for _, s := range e.main() {
@@ -126,7 +123,6 @@ func addressesOf(servers []*server) (list []string) {
 	return list
 }
 
-// sessionRules are about what ended a session before it began.
 var sessionRules = []serverRule{where(every, rule{
 	Code: "smtp.address.private", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 6890 section 2.2",
 	Title:       "Mail server with an address that is not public",
@@ -220,7 +216,6 @@ func (s *server) deafness() string {
 	}
 }
 
-// when makes a fault of a fate.
 func when(f fate, say func(*server) string) func(*server) string {
 	return func(s *server) string {
 		if s.fate != f {
@@ -230,7 +225,6 @@ func when(f fate, say func(*server) string) func(*server) string {
 	}
 }
 
-// failing says what a server does, and its error.
 func failing(words string) func(*server) string {
 	return func(s *server) string { return words + s.err.Error() }
 }

@@ -18,7 +18,6 @@ import (
 const opportunistic = "Most senders encrypt anyway, but those that follow MTA-STS or ask for a valid " +
 	"certificate do not deliver."
 
-// encryptionRules are about how TLS comes about.
 var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable() && !s.implicitTLS() && s.plain.Extended }, rule{
 	Code: "smtp.starttls.missing", Severity: diag.Warning, Weight: 10, Category: factorTLS, Ref: "RFC 3207 section 4",
 	Title: "STARTTLS not offered: mail arrives unencrypted", Requirement: "The mail servers offer STARTTLS",
@@ -97,14 +96,12 @@ var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable(
 	return said(broken, "chooses the cipher suite "+s.tls.CipherSuite)
 })}
 
-// handshakeFailed reports whether TLS was begun and failed.
 func (s *server) handshakeFailed() bool {
 	return s.tlsFault != nil && s.tlsFault.Step == smtp.StepTLS && !s.cutShort()
 }
 
 func encrypted(s *server) bool { return s.tls != nil }
 
-// certified reports whether the server showed a certificate.
 func certified(s *server) bool { return s.tls != nil && s.leaf() != nil }
 
 // toleratesAll is why a certificate weighs less here than on the web.
@@ -120,7 +117,6 @@ func endingRule(r rule, near diag.Severity) serverRule {
 	}).advising(func(s *server, f *diag.Failure) { f.Due = s.leaf().NotAfter })
 }
 
-// certificateRules are about the certificate that servers show.
 var certificateRules = []serverRule{where(encrypted, rule{
 	Code: "smtp.certificate.expired", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
 	Fact: ground.Expired, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
@@ -218,7 +214,6 @@ func (s *server) missesIssuer() bool {
 	return !s.tls.Chain[len(s.tls.Chain)-1].SelfSigned
 }
 
-// issuer is who issued a certificate, in a word.
 func issuer(c pki.Certificate) string { return cmp.Or(c.Issuer.CommonName, c.Issuer.Raw) }
 
 // distrusted says why the chain is not trusted, if it is for one of the reasons.

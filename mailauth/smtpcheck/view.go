@@ -53,7 +53,6 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// maxBanner bounds what is shown of a banner, in bytes.
 const maxBanner = 60
 
 // stands is how a server stands: its gravest finding, or why it did not answer.
@@ -66,7 +65,6 @@ func (s *Server) stands() view.Standing {
 	return cmp.Or(view.When(!s.Reachable, view.Unknown, cmp.Or(s.Error, "no answer")), view.Standing{Mark: view.Good})
 }
 
-// soonest is the certificate that expires first.
 func (r *Report) soonest() *pki.Certificate {
 	var first *pki.Certificate
 	for _, s := range r.Servers {
@@ -77,7 +75,6 @@ func (r *Report) soonest() *pki.Certificate {
 	return first
 }
 
-// relays says which servers relay for strangers, and how many were tested.
 func (r *Report) relays() string {
 	tested := view.Many(r.Servers, func(s Server) bool { return s.Relay.Tested })
 	closed := view.Many(r.Servers, func(s Server) bool { return s.Relay.Tested && s.Relay.Status == RelayClosed })
@@ -95,7 +92,6 @@ func (r *Report) relays() string {
 	return "no: " + diag.Count(closed, "server") + " refused"
 }
 
-// login says whether clients may authenticate, and how.
 func (r *Report) login() string {
 	mechanisms := slices.Concat(diag.Map(r.Servers, func(s Server) []string { return s.Auth.Mechanisms })...)
 	before := slices.ContainsFunc(r.Servers, func(s Server) bool { return s.Auth.PlaintextBeforeTLS })

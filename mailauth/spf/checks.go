@@ -60,7 +60,6 @@ func blame(n *Node, t *eval.Term, format string, args ...any) diag.Failure {
 	return f
 }
 
-// blameIf is [blame] where a condition holds.
 func blameIf(failed bool, n *Node, t *ResolvedTerm, format string, args ...any) diag.Failures {
 	if !failed {
 		return nil
@@ -68,15 +67,12 @@ func blameIf(failed bool, n *Node, t *ResolvedTerm, format string, args ...any) 
 	return diag.Failures{blame(n, t.Term, format, args...)}
 }
 
-// A termCheck returns what is wrong with a term of the record of a node.
 type termCheck func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures
 
-// inTree applies a check to the terms of all records that are evaluated.
 func inTree(check termCheck) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return e.collect(e.nodes, check) }
 }
 
-// inRecord applies a check to the terms of the record that is examined.
 func inRecord(check termCheck) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return e.collect(e.nodes[:1], check) }
 }
@@ -91,7 +87,6 @@ func (e *evidence) collect(nodes []*Node, check termCheck) diag.Failures {
 	return gathered(list)
 }
 
-// maxTold is how many times one fault is told of its own.
 const maxTold = 3
 
 // gathered makes one failure of many of a kind: a reader has understood by then.
@@ -102,7 +97,6 @@ func gathered(list diag.Failures) diag.Failures {
 	return list.Together("%s The same holds in %d other places.", list[0].Detail, len(list)-1)
 }
 
-// inNodes applies a check to the records below that which is examined.
 func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		var list diag.Failures
@@ -115,7 +109,6 @@ func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
 	}
 }
 
-// suggesting adds the corrected record to what a test finds.
 func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return fails(e).Suggesting(e.suggested) }
 }

@@ -92,7 +92,6 @@ func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
 	}
 }
 
-// compute draws from the tree what several rules need.
 func (e *evidence) compute() {
 	e.nodes = e.tree.Nodes()
 	e.authorized = e.tree.Authorized()

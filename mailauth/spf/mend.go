@@ -12,7 +12,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// version begins every record.
 const version = "v=spf1"
 
 // mend returns the record that a text was probably meant to be: one without errors in its syntax that
@@ -261,7 +260,6 @@ func mendNetwork(sign, value string) string {
 	}
 }
 
-// bitsOf writes the bits of an IPv4 address.
 func bitsOf(a netip.Addr) string {
 	var b strings.Builder
 	for _, c := range a.As4() {
@@ -323,7 +321,6 @@ func torn(record string, offset int, second string) bool {
 	return offset > 0 && second != "" && second[0] != ' ' && record[offset-1] != ' ' && beginsTerm(second)
 }
 
-// beginsTerm reports whether a text begins as a whole term does.
 func beginsTerm(s string) bool {
 	record, faults := eval.Parse(version + " " + firstTerm(s))
 	if len(faults) > 0 || len(record.Terms) != 1 {
@@ -338,7 +335,6 @@ func firstTerm(s string) string {
 	return first
 }
 
-// valid returns a text if it is a record without errors.
 func valid(text string) string {
 	if _, faults := eval.Parse(text); len(faults) > 0 || !utf8.ValidString(text) {
 		return ""

@@ -13,7 +13,6 @@ type Provider struct {
 	Name   string `json:"name" doc:"the service"`
 }
 
-// providerOf returns the service to which a domain, or one above it, belongs.
 func providerOf(domain string) string {
 	if s := provider.BySPF(domain); s != nil {
 		return s.Name

@@ -50,7 +50,6 @@ type HostReport struct {
 	Addresses []netip.Addr `json:"addresses" maxitems:"100" doc:"addresses of the host, at most 100 of them"`
 }
 
-// maxHostAddresses bounds the addresses of one host in a report.
 const maxHostAddresses = 100
 
 // A Count is a number with a limit that receivers set.
@@ -80,10 +79,8 @@ type IPTest struct {
 	Explanation   string       `json:"explanation,omitempty" doc:"what the domain says about a fail"`
 }
 
-// clean makes a text that can stand in JSON.
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// nodeReport writes a node of the tree down, and those below it.
 func (e *evidence) nodeReport(n *Node) *NodeReport {
 	r := &NodeReport{
 		Domain: clean(n.Domain), Via: n.Via, Depth: n.Depth, Record: clean(n.Record), DNSLookups: n.DNSLookups,
@@ -134,14 +131,12 @@ func (e *evidence) isValid(v diag.Verdict) bool {
 	return len(e.records) == 1 && !slices.ContainsFunc(v.Findings, grave) && !slices.Contains(e.Unanswered(), fromOthers)
 }
 
-// partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
 	silent := func(t ResolvedTerm) bool { return t.Err != nil } // an explanation
 	return len(e.Unanswered()) > 0 || slices.ContainsFunc(e.nodes, func(n *Node) bool { return slices.ContainsFunc(n.Terms, silent) }) ||
 		e.result != nil && e.result.Outcome == eval.Temperror
 }
 
-// termReports describes the terms of the record itself.
 func (e *evidence) termReports() []TermReport {
 	list := make([]TermReport, 0, len(e.tree.Root.Terms))
 	for i := range e.tree.Root.Terms {
@@ -175,7 +170,6 @@ func (e *evidence) valueOf(name eval.Name) string {
 	return ""
 }
 
-// allQualifier returns the sign of all; empty if the record has none.
 func (e *evidence) allQualifier() eval.Qualifier {
 	if record := e.tree.Root.Parsed; record != nil && record.Find(eval.All) != nil {
 		return record.Find(eval.All).Qualifier

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// rules is the table of all that is examined, in the order in which a receiver would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(recordRules, publicationRules,
 		on("spf.record.version", formRules, syntaxRules, termRules, policyRules, treeRules, limitRules, hostRules,
@@ -15,7 +14,6 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		testRules.Reading(diag.FromRequest)).Reading(fromRecord)
 })
 
-// verdicts are what the verdict says in words where no rule failed.
 var verdicts = diag.Texts{
 	"valid": {Headline: "SPF is set up correctly",
 		Sub: "Receivers can tell which hosts may send mail for the domain. Check the record again when you add a service."},

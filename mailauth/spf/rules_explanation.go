@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// explanationRule makes a rule about the text with which the domain explains a fail.
 func explanationRule(code diag.Code, title, requirement, advice string, check func(t *ResolvedTerm) string) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
 		Code: code, Severity: diag.Warning, Title: title, Requirement: requirement, Ref: "RFC 7208 section 6.2", Advice: advice,

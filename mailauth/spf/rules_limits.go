@@ -79,7 +79,6 @@ var limitRules = diag.Rules[*evidence]{
 // maxNamed bounds the terms that are named in a sentence.
 const maxNamed = 12
 
-// costs lists the terms of a record that need the DNS, with what each costs.
 func costs(n *Node) string {
 	var list []string
 	for i := range n.Terms {
@@ -97,7 +96,6 @@ func named(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// voidTerms lists terms of all records.
 func voidTerms(e *evidence, is func(*ResolvedTerm) bool) string {
 	var list []string
 	for _, n := range e.nodes {
@@ -116,7 +114,6 @@ func voidTerms(e *evidence, is func(*ResolvedTerm) bool) string {
 	return named(list)
 }
 
-// voidRule makes the rule about mechanisms of a name that find nothing.
 func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, section, advice, detail string) diag.Rule[*evidence] {
 	return thorough(diag.Rule[*evidence]{
 		Code: code, Severity: diag.Warning, Weight: weight, Category: factorHosts, Title: title, Requirement: requirement,
@@ -127,7 +124,6 @@ func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, se
 	})
 }
 
-// hostRules are about the hosts that terms stand for.
 var hostRules = diag.Rules[*evidence]{
 	voidRule("spf.a.void", eval.A, 2, "SPF has an a whose name has no address", "Every a refers to a host with an address", "5.3",
 		"Remove the term, or give the name an address.", "%s has neither an A nor an AAAA record, so that %q never matches."),

@@ -14,7 +14,6 @@ const (
 	wide6 = 32
 )
 
-// networkRules are about the networks that are authorized.
 var networkRules = diag.Rules[*evidence]{
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: factorNetworks,

@@ -47,7 +47,6 @@ func noRecord(e *evidence) diag.Failures {
 	return diag.Failures{f}
 }
 
-// recordRules are about finding the record.
 var recordRules = diag.Rules[*evidence]{{
 	Code: "spf.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 4.4",
 	Title: "SPF record could not be looked up", Requirement: "The name servers answer for the SPF record",
@@ -184,7 +183,6 @@ var publicationRules = on("spf.domain.nxdomain", diag.Rules[*evidence]{{
 	},
 }})
 
-// formRules are about the form in which the record is published.
 var formRules = diag.Rules[*evidence]{{
 	Code: "spf.record.oversized", Severity: diag.Warning, Weight: 3, Category: factorRecord,
 	Ref:   "RFC 7208 section 3.4",

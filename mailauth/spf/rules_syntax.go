@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// inSyntax returns the errors of some kinds in the record.
 func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) diag.Failures {
 	return suggesting(func(e *evidence) diag.Failures {
 		var list diag.Failures
@@ -43,7 +42,6 @@ func syntaxRule(code diag.Code, title, requirement, section, advice string, kind
 	}
 }
 
-// syntaxRules are about the syntax of the record.
 var syntaxRules = diag.Rules[*evidence]{
 	syntaxRule("spf.syntax.length", "SPF record is too long to be evaluated", "The record is short enough to be read", "3.4",
 		"Shorten the record: receivers do not read one of this length.", eval.BadLength),

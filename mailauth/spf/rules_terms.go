@@ -143,7 +143,6 @@ func listsSender(t ResolvedTerm) bool {
 // decided reports whether it is known how the record ends: with which all, or without.
 func decided(e *evidence) bool { return e.last.State == NodeFound && len(e.last.Faults) == 0 }
 
-// ending returns failures if the record ends with an all of the given sign.
 func ending(sign eval.Qualifier, detail string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		for i := range e.last.Terms {

@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// inState returns the nodes below the record that are in a state and reached in a way.
 func inState(state NodeState, via Via, detail func(*Node) string) func(*evidence) diag.Failures {
 	return inNodes(func(n *Node) string {
 		if n.State != state || n.Via != via {
@@ -28,7 +27,6 @@ func treeRule(code diag.Code, weight int, title, requirement, section, advice st
 	})
 }
 
-// treeRules are about the records that the record leads to.
 var treeRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.tree.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 5",
@@ -138,7 +136,6 @@ func withoutRecord(via Via, verb string) func(*evidence) diag.Failures {
 	})
 }
 
-// unknownParts finds what the name servers did not say.
 func unknownParts(e *evidence) diag.Failures {
 	list := inNodes(func(n *Node) string {
 		if n.State != NodeUnknown {

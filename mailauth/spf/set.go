@@ -15,7 +15,6 @@ type Set struct {
 // A span holds the addresses from one to another of the same family, both included.
 type span struct{ from, to netip.Addr }
 
-// spanOf returns the addresses of a network.
 func spanOf(p netip.Prefix) span {
 	from := p.Masked().Addr()
 	b := from.As16()
@@ -29,7 +28,6 @@ func spanOf(p netip.Prefix) span {
 	return span{from, to}
 }
 
-// everything is the set of all addresses.
 var everything = SetOf(netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0))
 
 // SetOf returns the addresses of networks; what is not valid among them is left out. An IPv4 network
@@ -70,7 +68,6 @@ func joined(list []span) []span {
 // Union returns the addresses that are in one of the sets.
 func (s Set) Union(t Set) Set { return Set{union(s.v4, t.v4), union(s.v6, t.v6)} }
 
-// union merges two lists in order.
 func union(a, b []span) []span {
 	list := make([]span, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {

@@ -39,7 +39,6 @@ func (e *evidence) corrected() string {
 	return better
 }
 
-// intended joins what was meant as one record.
 func (e *evidence) intended() string {
 	switch {
 	case len(e.records) == 1 && len(e.fragments) < 2:
@@ -115,7 +114,6 @@ func (c *correction) addMisspelled(t *eval.Term) bool {
 	return true
 }
 
-// including is the term that includes a domain.
 func including(domain string) eval.Term {
 	record, _ := eval.Parse(version + " include:" + domain)
 	return record.Terms[0]
@@ -159,7 +157,6 @@ func (c *correction) write() string {
 	return better.String()
 }
 
-// openAlls lists the alls by which everybody passes.
 func (c *correction) openAlls() []eval.Qualifier {
 	return slices.DeleteFunc(slices.Clone(c.all), func(q eval.Qualifier) bool { return q != eval.QualifierPass })
 }

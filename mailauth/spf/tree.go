@@ -177,7 +177,6 @@ func (t *Tree) Complete() bool {
 // evaluation; limits and errors are not regarded.
 func (t *Tree) Authorized() Set { return t.Root.passing() }
 
-// passing returns the addresses for which the record of the node passes.
 func (n *Node) passing() Set {
 	var passed Set
 	left := everything
@@ -211,7 +210,6 @@ func (n *Node) passing() Set {
 	return passed
 }
 
-// sum adds up the costs, from the leaves to the root.
 func (n *Node) sum() {
 	n.DNSLookups, n.CumulativeLookups = 0, 0
 	for _, c := range n.Children {
@@ -225,7 +223,6 @@ func (n *Node) sum() {
 	}
 }
 
-// path lists the domains from the root to the node.
 func (n *Node) path() []string {
 	var list []string
 	for at := n; at != nil; at = at.parent {

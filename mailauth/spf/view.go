@@ -47,7 +47,6 @@ func (r *ValidateReport) View() *view.View {
 	return v
 }
 
-// draw adds the record and those below it.
 func (n *NodeReport) draw(d *view.Drawing, depth int) {
 	stands := cmp.Or(view.When(n.Loop, view.Error, "leads back to a record above"),
 		view.When(n.Error != "", view.Error, n.Error),
@@ -74,7 +73,6 @@ func (c Count) text() string {
 
 func (a Authorized) text() string { return hostsText(a.IP4AddressCount, len(a.IP6)) }
 
-// hostsText says how many hosts may send.
 func hostsText(ip4 int64, ip6 int) string {
 	return cmp.Or(view.If(ip4 == 1<<32, "the whole Internet may send"), view.List(
 		view.If(ip4 != 0, diag.Count(ip4, "IPv4 host")), view.If(ip6 != 0, diag.Count(ip6, "IPv6 network"))), "no hosts")

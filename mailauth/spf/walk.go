@@ -93,7 +93,6 @@ func (w *walker) reserve(name string, qtypes ...uint16) bool {
 	return true
 }
 
-// fetch asks for the record of a node and follows it.
 func (w *walker) fetch(n *Node) {
 	p := published(w.dns, n.Domain)
 	switch {
@@ -114,7 +113,6 @@ func (w *walker) fetch(n *Node) {
 	}
 }
 
-// read follows the record of a node, which has been parsed.
 func (w *walker) read(n *Node, text string) {
 	w.mu.Lock()
 	w.room -= len(text)
@@ -142,7 +140,6 @@ func (w *walker) read(n *Node, text string) {
 	}
 }
 
-// resolve finds out what a term stands for.
 func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	fixed := w.target(n, t)
 	t.Dynamic = !fixed || t.Name == eval.PTR
@@ -217,7 +214,6 @@ func (w *walker) explanation(n *Node, t *ResolvedTerm) {
 	})
 }
 
-// descend goes to the record that a term leads to.
 func (w *walker) descend(n *Node, t *ResolvedTerm) {
 	c := &Node{Domain: t.Target, Via: Via(t.Name), Depth: n.Depth + 1, State: NodeFound, parent: n}
 	if c.lead = n.lead; c.lead == nil {
@@ -260,7 +256,6 @@ func meantName(t *ResolvedTerm) string {
 	return record.Terms[0].Value
 }
 
-// tooLarge says why a record was not looked at.
 const tooLarge = "it was not looked at: the tree is too large"
 
 // confirm keeps the domain of a service that a name without a record was probably meant to be only if that one has a
@@ -314,7 +309,6 @@ func (w *walker) resolveA(t *ResolvedTerm) {
 	}
 }
 
-// host asks for the addresses of a host in both families at once.
 func (w *walker) host(name string) Host {
 	var a *diag.Answer[*dns.A]
 	var aaaa *diag.Answer[*dns.AAAA]
@@ -370,7 +364,6 @@ func (w *walker) resolveExists(t *ResolvedTerm) {
 	}
 }
 
-// A publication is what a name has for records of SPF.
 type publication struct {
 	answer  *diag.Answer[*dns.TXT]
 	texts   []string // of all TXT records

@@ -104,7 +104,6 @@ func (f Format) Is(text string) bool {
 	}
 }
 
-// begins reports whether the first tag of a record is its version.
 func (f Format) begins(first string) bool {
 	if f.Mark != "" {
 		first = strings.TrimLeft(first, f.white())

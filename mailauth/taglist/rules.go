@@ -169,7 +169,6 @@ func (k Kit[E]) suggesting(e E, list diag.Failures) diag.Failures {
 
 func (k Kit[E]) readers() string { return strings.ToLower(k.Format.Readers) }
 
-// fill completes a rule.
 func (k Kit[E]) fill(r, usual diag.Rule[E]) diag.Rule[E] {
 	r.Title = cmp.Or(r.Title, usual.Title)
 	r.Requirement = cmp.Or(r.Requirement, usual.Requirement)

@@ -92,7 +92,6 @@ func (l *List) Add(f Fault) {
 	}
 }
 
-// fault notes a fault of the syntax.
 func (l *List) fault(k Kind, offset, length int, format string, args ...any) {
 	harmless := k == Unknown || k == Repeated && l.format.Fields
 	l.Add(Fault{k, fmt.Sprintf(format, args...), offset, length, harmless})
@@ -158,7 +157,6 @@ func (f Format) white() string {
 	return " \t\r\n"
 }
 
-// noun is what the protocol calls a tag.
 func (f Format) noun() string {
 	if f.Fields {
 		return "field"
@@ -215,7 +213,6 @@ func (l *List) tag(raw string, offset int, last bool, seen map[string]bool) {
 	l.check(t)
 }
 
-// check looks for the faults of one tag.
 func (l *List) check(t Tag) {
 	f := l.format
 	if t.Repeated { // RFC 6376 section 3.2: must not occur

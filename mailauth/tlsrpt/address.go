@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// An address is a URI to which reports are to go.
 type address struct {
 	policy.URI
 	problem string // a clause about it; empty if senders can use it

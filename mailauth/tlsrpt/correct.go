@@ -58,7 +58,6 @@ func same(a, b string) bool {
 // blankVersion reports whether white space follows the version, which some senders do not expect.
 func blankVersion(record string) bool { return !strings.HasPrefix(record, "v="+format.Version+";") }
 
-// A draft is a record in the making.
 type draft struct {
 	rua    []string
 	others []taglist.Tag

@@ -13,7 +13,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// evidence is all that the rules look at.
 type evidence struct {
 	domain diag.Domain
 	now    time.Time
@@ -66,10 +65,8 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// printable makes a text of strangers fit for a report.
 func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// read picks out the record and reads its addresses.
 func (e *evidence) read() {
 	if e.txt.Err() != nil {
 		return
@@ -92,7 +89,6 @@ func (e *evidence) locate(wildcard diag.Answer[*dns.TXT], others []diag.Answer[*
 	})
 }
 
-// name is where the record is, for a sentence.
 func (e *evidence) name() string { return prefix + "." + e.domain.String() }
 
 // nonexistent reports whether the domain is known not to exist: what has a name below it exists (RFC 8020 section 2).
@@ -107,10 +103,8 @@ func (e *evidence) receives() bool {
 	return yes
 }
 
-// valid reports whether senders can use the record.
 func (e *evidence) valid() bool { return kit.One(e) && len(e.found.List.Errors()) == 0 }
 
-// external reports whether a domain is that of another organization.
 func (e *evidence) external(domain string) bool {
 	return domain != "" &&
 		policy.PublicSuffixOrganizational(domain) != policy.PublicSuffixOrganizational(e.domain.String())
@@ -160,7 +154,6 @@ func (d *destination) unknown() string {
 	return fmt.Sprintf("the address lookup of %s failed: %s", d.domain, diag.Reason(d.hosts.Err()))
 }
 
-// partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
 	return len(e.Unanswered()) > 0 || slices.ContainsFunc(e.destinations, func(d destination) bool {
 		_, known := d.authorized()

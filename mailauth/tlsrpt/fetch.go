@@ -140,7 +140,6 @@ func (d *destination) lookupConsent(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// lookup asks whether reports can be delivered. Nothing is sent there.
 func (d *destination) lookup(ctx context.Context, env *diag.Env) {
 	name, err := diag.ParseName(d.domain)
 	switch {

@@ -38,7 +38,6 @@ func ParseReport(data []byte) (*Report, error) {
 	return parseMessage(data, 0, &expanded)
 }
 
-// looksLikeReport reports whether the text is JSON or gzip by its first bytes.
 func looksLikeReport(data []byte) bool {
 	return isGzip(data) || bytes.HasPrefix(trim(data), []byte("{"))
 }
@@ -109,7 +108,6 @@ func parseMessage(data []byte, depth int, expanded *int) (*Report, error) {
 	return nil, refusal
 }
 
-// guess says what something else than a report may be.
 func guess(data []byte) string {
 	switch text := trim(data); {
 	case len(text) == 0:
@@ -123,7 +121,6 @@ func guess(data []byte) string {
 	}
 }
 
-// fault notes a deviation, as long as there are not too many.
 func (r *Report) fault(format string, args ...any) {
 	if len(r.Faults) < maxFaults {
 		r.Faults = append(r.Faults, fmt.Sprintf(format, args...))

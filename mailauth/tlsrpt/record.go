@@ -54,7 +54,6 @@ const (
 	badRUA taglist.Kind = "rua"
 )
 
-// read makes a record of its fields.
 func read(l *taglist.List) (Record, error) {
 	r := Record{Extensions: l.Extensions()}
 	for _, a := range addresses(l) {

@@ -92,7 +92,6 @@ func add(a, b int64) int64 {
 	return a + b
 }
 
-// sum fills in the totals.
 func (r *Report) sum() {
 	r.Successful, r.Failed = 0, 0
 	for _, p := range r.Policies {

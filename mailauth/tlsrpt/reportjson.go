@@ -17,7 +17,6 @@ import (
 // type does not cost the others.
 type object map[string]json.RawMessage
 
-// reader reads one report.
 type reader struct {
 	*Report
 	where   string // of faults, such as "Policy 2"
@@ -81,7 +80,6 @@ func (r *reader) members(d *json.Decoder) error {
 	return err
 }
 
-// head reads what the report says of itself.
 func (r *reader) head(top object) {
 	r.found = r.found || top["report-id"] != nil && top["organization-name"] != nil
 	r.where = "The report"

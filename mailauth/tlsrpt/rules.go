@@ -9,7 +9,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = slices.Concat(lookupRules,
 	absenceRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord, fromMail, fromElsewhere}}),
 	recordRules.With(rule{Category: factorSyntax, Reads: []diag.Source{fromRecord}}), addressRules.Reading(fromRecord),
@@ -17,7 +16,6 @@ var rules = slices.Concat(lookupRules,
 
 type rule = diag.Rule[*evidence]
 
-// kit makes the rules that all records share.
 var kit = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
 		Format: format, Ref: "RFC 8460 section 3", Found: func(e *evidence) *taglist.Found { return &e.found },
@@ -27,7 +25,6 @@ var kit = taglist.Finder[*evidence]{
 	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
-// lookupRules are about the answers of the DNS.
 var lookupRules = diag.Rules[*evidence]{{
 	Code: "tlsrpt.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
 	Title: "TLSRPT record could not be looked up", Requirement: "The name servers answer for the TLSRPT record",
@@ -67,12 +64,10 @@ var lookupRules = diag.Rules[*evidence]{{
 
 var existing = []diag.Code{"tlsrpt.domain.nxdomain"}
 
-// none reports whether there is nothing at the name that could be a record.
 func none(e *evidence) bool {
 	return e.txt.Err() == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
 }
 
-// present reports whether there is a record.
 func present(e *evidence) bool { return len(e.found.Records) > 0 }
 
 // absenceRules are about a record that is not there, or not where senders look. They apply to a domain with a record,
@@ -110,7 +105,6 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	When: func(e *evidence) bool { return e.receives() && e.elsewhere.Unknown == "" },
 })}
 
-// absent finds that there is no record.
 func absent(e *evidence) diag.Failures {
 	if present(e) {
 		return nil
@@ -135,7 +129,6 @@ func absent(e *evidence) diag.Failures {
 	return f
 }
 
-// recordRules are about what at the name is the record, and its form.
 var recordRules = diag.Rules[*evidence]{
 	kit.Version(rule{
 		Code: "tlsrpt.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
@@ -181,7 +174,6 @@ var (
 	factorDelivery = diag.Category{Code: "delivery", Label: "Delivery of reports"}
 )
 
-// texts are what the verdict says in words.
 var texts = diag.Texts{
 	"excellent": {Headline: "TLSRPT is set up correctly",
 		Sub: "The published record was examined; the reception of reports was not. Check that they arrive and that " +

@@ -6,7 +6,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// addressRules are about where reports go, as far as the record tells.
 var addressRules = diag.Rules[*evidence]{{
 	Code: "tlsrpt.rua.missing", Severity: diag.Critical, Weight: 4, Category: factorAddress, Ref: "RFC 8460 section 3",
 	Title: "No report address (rua) in the record", Requirement: "The record has a report address (rua)",
@@ -22,7 +21,6 @@ var addressRules = diag.Rules[*evidence]{{
 	Fails: kit.Faults(badRUA),
 }}
 
-// followed reports whether there are destinations that were looked at.
 func followed(e *evidence) bool { return kit.One(e) && len(e.destinations) > 0 }
 
 // lost reports whether no destination at all can get a report.
@@ -31,7 +29,6 @@ func lost(e *evidence) bool {
 	return followed(e) && e.unchecked == 0 && !slices.ContainsFunc(e.destinations, arrives)
 }
 
-// eachDestination makes the test of a rule about each destination.
 func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
 		for i := range e.destinations {
@@ -42,7 +39,6 @@ func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*ev
 	}
 }
 
-// undeliverable tells why no report arrives at a destination.
 func undeliverable(_ *evidence, d *destination) diag.Failures {
 	why := d.refusal()
 	return diag.FailIf(why != "", "Reports to %s cannot be delivered: %s %s.", diag.Quote(d.uris[0].Text), d.domain, why)
@@ -68,7 +64,6 @@ func settled(scheme string) func(*evidence) bool {
 	}
 }
 
-// destinationRules are about whether reports can arrive.
 var destinationRules = diag.Rules[*evidence]{{
 	Code: "tlsrpt.destination.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
 	Title:       "Report destination could not be looked up",
@@ -102,7 +97,6 @@ var destinationRules = diag.Rules[*evidence]{{
 	When:        settled("https"), Fails: only("https"),
 }}
 
-// policyRules are about what reports are worth.
 var policyRules = diag.Rules[*evidence]{{
 	Code: "tlsrpt.policy.missing", Severity: diag.Info, Reads: []diag.Source{fromRecord, fromMail, fromPolicies},
 	Ref:         "RFC 8460 section 1",

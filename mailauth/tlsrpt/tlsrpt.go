@@ -90,7 +90,6 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, err
 // Rules describes what is examined.
 func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
 
-// authorizations are those of all external destinations.
 func (e *evidence) authorizations() []Authorization {
 	list := []Authorization{}
 	for i := range e.destinations {

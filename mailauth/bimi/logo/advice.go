@@ -36,7 +36,6 @@ func adviceFor(f svg.Fault) string {
 	return ""
 }
 
-// attributeAdvice is about attributes that drawing software writes.
 func attributeAdvice(f svg.Fault) string {
 	switch name := f.Attribute; {
 	case name != "baseProfile" && strings.EqualFold(name, "baseProfile"), name != "viewBox" && strings.EqualFold(name, "viewBox"):
@@ -68,7 +67,6 @@ func attributeAdvice(f svg.Fault) string {
 	return ""
 }
 
-// outlines is what to do with text.
 const outlines = "Convert text to outlines (Type > Create Outlines in Illustrator, Path > Object to Path in Inkscape)."
 
 // elementAdvice is about elements that drawing software writes.

@@ -52,7 +52,6 @@ func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	return f, nil
 }
 
-// read takes the image out of the answer and judges it.
 func (f *Fetched) read() {
 	r := f.Result
 	if f.status() != http.StatusOK || r.Err != nil || r.Truncated {
@@ -77,7 +76,6 @@ func (f *Fetched) status() int {
 	return 0
 }
 
-// contentType is the media type as the server put it.
 func (f *Fetched) contentType() string {
 	head := f.Result.Final()
 	if head == nil {
@@ -86,7 +84,6 @@ func (f *Fetched) contentType() string {
 	return diag.Quote(head.Header.Get("Content-Type"))
 }
 
-// mediaType is the media type in lower case, without parameters.
 func (f *Fetched) mediaType() string {
 	kind, _, _ := strings.Cut(f.contentType(), ";")
 	return strings.ToLower(strings.TrimSpace(kind))
@@ -138,7 +135,6 @@ func (s *SVG) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(s))
 }
 
-// maxFaults bounds the faults of a report.
 const maxFaults = 100
 
 // Facts returns what is known of the logo.
@@ -169,7 +165,6 @@ func (f *Fetched) Facts() Facts {
 	return facts
 }
 
-// redirects counts the redirects that led to the last address.
 func (f *Fetched) redirects() int {
 	n := 0
 	for _, h := range f.Result.Hops {
@@ -186,5 +181,4 @@ func (f *Fetched) Logo() Logo { return Logo{f.Facts(), f.Verdict().Findings} }
 // Verdict judges the logo, its address and its web server.
 func (f *Fetched) Verdict() diag.Verdict { return logoRules().Judge(&evidence{fetched: f}, texts) }
 
-// noFacts are the facts where no logo was fetched.
 var noFacts = Facts{Forbidden: []string{}, Faults: []svg.Fault{}}

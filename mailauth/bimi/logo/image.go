@@ -25,7 +25,6 @@ func of(k svg.Kind, r rule) rule {
 	return r
 }
 
-// document is what was learned about the image; nil without one.
 func (e *evidence) document() *svg.Document {
 	if e.fetched == nil {
 		return nil
@@ -100,7 +99,6 @@ func detail(g []repeat) string {
 	return text
 }
 
-// place writes where a fault stands, and how often it is repeated.
 func place(r repeat) string {
 	switch {
 	case r.Line == 0:
@@ -118,7 +116,6 @@ func others(n int) string {
 	return fmt.Sprintf("%d other faults", n)
 }
 
-// target names the element and the attribute of a fault.
 func target(f svg.Fault) string {
 	if f.Attribute == "" {
 		return f.Element

@@ -30,7 +30,6 @@ type Report struct {
 	Partial   bool   `json:"partial" doc:"whether something could not be learned"`
 }
 
-// evidence is all that the rules look at.
 type evidence struct {
 	domain    diag.Domain
 	discovery *record.Discovery // nil if the address was given
@@ -75,7 +74,6 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return r, nil
 }
 
-// discover asks for the record, and whether the domain exists.
 func (e *evidence) discover(ctx context.Context, env *diag.Env, req Request) error {
 	var err error
 	var g diag.Group
@@ -100,7 +98,6 @@ func (e *evidence) discover(ctx context.Context, env *diag.Env, req Request) err
 // Rules describes what is examined.
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(include bool) *Report {
 	r := &Report{Verdict: rules().Judge(e, texts), Facts: noFacts, Partial: e.failure != nil || e.apex.Err() != nil}
 	if e.discovery != nil {

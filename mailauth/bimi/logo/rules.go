@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 )
 
-// rules is the table of all that is examined, in the order in which a receiver would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(recordRules, logoRules())
 })
@@ -29,10 +28,8 @@ const (
 	refFetch   = draftBIMI + " section 7.5"
 )
 
-// byDomain reports whether the logo was asked for by its domain.
 func byDomain(e *evidence) bool { return e.discovery != nil }
 
-// nonexistent reports whether the domain is known not to exist.
 func nonexistent(e *evidence) bool {
 	return e.apex.NXDomain() && len(e.apex.Aliases) == 0 && e.place == nil
 }
@@ -111,7 +108,6 @@ var recordRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// texts are what the verdict says in words where no fault speaks.
 var texts = diag.Texts{
 	"valid": {Headline: "The BIMI logo can be fetched and follows SVG Tiny PS",
 		Sub: "Receivers can show it, if the domain's DMARC policy is enforced; many also ask for a certificate."},

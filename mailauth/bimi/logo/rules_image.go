@@ -12,11 +12,9 @@ const (
 	refTiny    = "SVG Tiny 1.2 chapter 7"
 )
 
-// exportAgain is what to do with a file that is damaged.
 const exportAgain = "Correct the error in a text editor, or export the logo again as SVG and upload that file as it " +
 	"is: editing by hand or a content management system has damaged it."
 
-// formatRules are about what makes a file an SVG image.
 var formatRules = diag.Rules[*evidence]{of(svg.NotSVG, rule{
 	Code: "bimi.logo.format", Weight: 5, Ref: refFormats,
 	Title: "Logo is not an SVG image", Requirement: "The logo is an SVG image",
@@ -48,7 +46,6 @@ var formatRules = diag.Rules[*evidence]{of(svg.NotSVG, rule{
 	Advice: "Write the elements without a prefix (svg, not svg:svg): simple checks do not recognize them otherwise.",
 })}
 
-// safetyRules are about what must not be in an image that strangers show.
 var safetyRules = diag.Rules[*evidence]{of(svg.Script, rule{
 	Code: "bimi.logo.script", Weight: 3,
 	Title: "Logo contains a script", Requirement: "The logo contains no script",
@@ -110,7 +107,6 @@ var safetyRules = diag.Rules[*evidence]{of(svg.Script, rule{
 	Advice: outlines,
 })}
 
-// profileRules are about the elements and attributes of the profile.
 var profileRules = diag.Rules[*evidence]{of(svg.Version, rule{
 	Code: "bimi.logo.version", Weight: 2,
 	Title: "SVG version is not 1.2", Requirement: "The SVG version is 1.2",
@@ -162,7 +158,6 @@ var profileRules = diag.Rules[*evidence]{of(svg.Version, rule{
 	Advice: "Remove xml:base: references would lead out of the image, and cautious receivers refuse it.",
 })}
 
-// titleRules are about the title, which stands for the image where it is read aloud.
 var titleRules = diag.Rules[*evidence]{of(svg.NoTitle, rule{
 	Code: "bimi.logo.title.missing", Weight: 2,
 	Title: "Logo has no title, or an empty one", Requirement: "The logo has a title",
@@ -178,7 +173,6 @@ var titleRules = diag.Rules[*evidence]{of(svg.NoTitle, rule{
 	Advice: "Write the name of the brand into the title: export software has put a placeholder there.",
 })}
 
-// designRules are about what receivers make of the picture.
 var designRules = diag.Rules[*evidence]{of(svg.Size, rule{
 	Code: "bimi.logo.size", Weight: 2,
 	Title: "Logo is larger than 32 KiB", Requirement: "The logo has at most 32 KiB",

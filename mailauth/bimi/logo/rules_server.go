@@ -15,12 +15,10 @@ import (
 
 func asked(e *evidence) bool { return e.fetched != nil }
 
-// host names the host of the last address that was tried.
 func (e *evidence) host() string { return e.fetched.Result.URL.Host().String() }
 
 func served(e *evidence) bool { return asked(e) && e.fetched.Result.Final() != nil }
 
-// server makes the rules about reaching the web server.
 var server = ground.Server[*evidence]{Name: "logo's web server", Seen: func(e *evidence) *ground.Seen {
 	if !asked(e) {
 		return nil
@@ -30,7 +28,6 @@ var server = ground.Server[*evidence]{Name: "logo's web server", Seen: func(e *e
 
 type rule = diag.Rule[*evidence]
 
-// reachRules are about reaching the web server.
 var reachRules = server.Rules(
 	rule{Fact: ground.Silent, Code: "bimi.logo.unknown"},
 	rule{Fact: ground.NoName, Code: "bimi.logo.host.nxdomain", Weight: 1, Category: factorServer},
@@ -48,7 +45,6 @@ var reachRules = server.Rules(
 	rule{Fact: ground.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
 )
 
-// serverRules are about the web server and the way to it.
 var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{{
 	Code: "bimi.logo.redirect.loop", Severity: diag.Critical, Weight: 1, Category: factorServer,
 	Ref:   "RFC 9110 section 15.4",
@@ -77,7 +73,6 @@ var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{{
 	},
 }})
 
-// answerRules are about what the web server answers.
 var answerRules = diag.Rules[*evidence]{{
 	Code: "bimi.logo.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
 	DependsOn: []diag.Code{"bimi.logo.redirect.loop"}, Ref: refFetch,
@@ -156,7 +151,6 @@ var answerRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// tooLong reports whether the image is longer than is examined.
 func (e *evidence) tooLong() bool {
 	return e.fetched.Result.Truncated || errors.Is(e.fetched.broken, svg.ErrTooLong)
 }

@@ -78,7 +78,6 @@ func (m *Mark) Describe(now time.Time) Certificate {
 	return c
 }
 
-// show returns a field for a report.
 func (s subject) show(f field) string { return bounded(s.Get(f)) }
 
 // maxShown bounds the value of a field in a report, in bytes. The X.520 bound of most of them is 64 characters.
@@ -101,7 +100,6 @@ var (
 	oidNames    = asn1.ObjectIdentifier{2, 5, 29, 30}                     // name constraints
 )
 
-// extension returns an extension of a certificate, or nil.
 func extension(c *x509.Certificate, oid asn1.ObjectIdentifier) *pkix.Extension {
 	for i := range c.Extensions {
 		if c.Extensions[i].Id.Equal(oid) {
@@ -111,7 +109,6 @@ func extension(c *x509.Certificate, oid asn1.ObjectIdentifier) *pkix.Extension {
 	return nil
 }
 
-// forMarks reports whether a certificate has the purpose of mark certificates.
 func forMarks(c *x509.Certificate) bool {
 	for _, usage := range c.UnknownExtKeyUsage {
 		if usage.Equal(oidUsage) {
@@ -141,7 +138,6 @@ type coverage struct {
 	Wildcards []string // names with an asterisk, which cover nothing here
 }
 
-// cover sorts the DNS names of a certificate.
 func cover(names []string) coverage {
 	var c coverage
 	for _, n := range names {

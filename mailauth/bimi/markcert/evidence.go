@@ -113,7 +113,6 @@ func (e *evidence) attempted() bool {
 	return e.mark != nil && (e.mark.ForMarks() || e.mark.Logotype != nil || e.mark.Subject.Has(markTypeField))
 }
 
-// issuer returns the certificate that signed the one that is judged, or nil.
 func (e *evidence) issuer() *x509.Certificate {
 	for _, c := range slices.Concat(e.others, e.roots.Certificates) {
 		if string(c.RawSubject) == string(e.mark.X509.RawIssuer) && pki.Checkable(c) &&
@@ -124,7 +123,6 @@ func (e *evidence) issuer() *x509.Certificate {
 	return nil
 }
 
-// covers reports whether the names of the certificate cover the domain.
 func (e *evidence) covers() bool { return e.mark.Coverage.Covers(*e.place) }
 
 // logged reports whether a log that is known has signed a timestamp for the certificate.

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// svgMediaType is the only type of image that mark certificates may hold.
 const svgMediaType = "image/svg+xml"
 
 // A Logotype is the logo in a certificate (RFC 9399).
@@ -68,13 +67,10 @@ var (
 	tagIndirect  = asn1.Tag(1).Constructed().ContextSpecific()
 )
 
-// errMalformed says that the extension is not what its ASN.1 says.
 var errMalformed = errors.New("it is not encoded as RFC 9399 says")
 
-// clean makes a text of strangers fit for a report.
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// readLogotype reads the value of a logotype extension, as far as it can be read.
 func readLogotype(der []byte) *Logotype {
 	l := &Logotype{}
 	if err := l.read(cryptobyte.String(der)); err != nil {
@@ -135,7 +131,6 @@ func (l *Logotype) readSubject(s cryptobyte.String) error {
 	return nil
 }
 
-// read reads LogotypeDetails.
 func (i *image) read(s cryptobyte.String) error {
 	var media, hashes, uris cryptobyte.String
 	if !s.ReadASN1(&media, asn1.IA5String) || !s.ReadASN1(&hashes, asn1.SEQUENCE) ||

@@ -59,7 +59,6 @@ func at(d diag.Domain, selector string) *Place {
 // Rules describes what is examined.
 func (*ParseReport) Rules() []diag.RuleInfo { return parseRules().Describe() }
 
-// newEvidence begins with what the environment knows.
 func newEvidence(env *diag.Env) (*evidence, error) {
 	roots, err := roots(env)
 	if err != nil {
@@ -72,7 +71,6 @@ func newEvidence(env *diag.Env) (*evidence, error) {
 	return &evidence{now: env.Now(), roots: roots, logs: logs, bundle: &bundle{}}, nil
 }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(rules diag.Rules[*evidence]) *ParseReport {
 	r := &ParseReport{Timestamps: []Timestamp{}, Verdict: rules.Judge(e, texts)}
 	r.Chain = diag.Map(e.bundle.Certificates, func(c *x509.Certificate) pki.Certificate { return pki.Describe(c, e.now) })
@@ -169,7 +167,6 @@ func Check(ctx context.Context, env *diag.Env, u diag.URL, at *Place) (*LookupRe
 	return e.lookupReport(env), nil
 }
 
-// find looks for the record of a domain and fetches what it names.
 func (e *evidence) find(ctx context.Context, env *diag.Env, req LookupRequest) error {
 	var g diag.Group
 	var own diag.Answer[*dns.SOA]
@@ -200,7 +197,6 @@ func (e *evidence) find(ctx context.Context, env *diag.Env, req LookupRequest) e
 // login is the name and password in a URL, which no report repeats.
 var login = diag.Regexp(`//[^/?#]*@`)
 
-// fetch fetches a URL and reads what is there.
 func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error {
 	e.url = login().ReplaceAllString(text, "//")
 	u, err := diag.ParseURL(text)
@@ -221,7 +217,6 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error 
 	return nil
 }
 
-// clause says in a clause why a text is no URL.
 func clause(err error) string {
 	if e, ok := errors.AsType[*diag.InputError](err); ok {
 		if _, why, ok := strings.Cut(e.Reason, "is not a URL to fetch: "); ok {
@@ -232,7 +227,6 @@ func clause(err error) string {
 	return diag.Quote(err.Error())
 }
 
-// lookupReport judges the evidence and writes it down.
 func (e *evidence) lookupReport(env *diag.Env) *LookupReport {
 	r := &LookupReport{
 		ParseReport: *e.report(lookupRules()), URL: bounded(clean(e.url)), Timing: diag.NewTiming(e.now, env.Now()),

@@ -28,13 +28,11 @@ type bundle struct {
 	Excess       int                 // certificates beyond the bound, which were not read
 }
 
-// broken is a block of a certificate that cannot be read.
 type broken struct {
 	Index int    // of the blocks of certificates, from 1; 0 for one that cannot be counted
 	Text  string // why, as a clause
 }
 
-// A form is what a text is.
 type form string
 
 // The forms.
@@ -86,7 +84,6 @@ func readPEM(text []byte) *bundle {
 	return b
 }
 
-// add reads the certificate of a block.
 func (b *bundle) add(index int, der []byte) {
 	if len(b.Certificates)+len(b.Broken) >= maxCertificates {
 		b.Excess++
@@ -103,7 +100,6 @@ func (b *bundle) add(index int, der []byte) {
 // bundled is the fault of a bundle that is labeled as a certificate.
 const bundled = "what it encodes is a PKCS #7 bundle"
 
-// fault says why bytes are no certificate.
 func fault(der []byte) string {
 	switch {
 	case len(der) == 0:
@@ -140,7 +136,6 @@ func (b *bundle) damaged(text []byte, read int) {
 	b.PrivateKey = b.PrivateKey || bytes.Contains(text, []byte("PRIVATE KEY-----"))
 }
 
-// boundary is the first or last line of a block.
 var boundary = diag.Regexp(`-----(?:BEGIN|END) [A-Z0-9 .#]+-----`)
 
 // normalise undoes what copying does to a text: blanks around lines, lines joined to one, line ends written as \n.

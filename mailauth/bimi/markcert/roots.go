@@ -31,7 +31,6 @@ type RootSet struct {
 	refused      map[string]distrust // by fingerprint
 }
 
-// newRootSet returns a list of these authorities.
 func newRootSet(certificates ...*x509.Certificate) *RootSet {
 	s := &RootSet{Certificates: certificates, pool: x509.NewCertPool(), timeless: x509.NewCertPool(), refused: distrusted}
 	for _, c := range certificates {
@@ -41,7 +40,6 @@ func newRootSet(certificates ...*x509.Certificate) *RootSet {
 	return s
 }
 
-// defaultRoots returns the built-in authorities.
 var defaultRoots = sync.OnceValue(func() *RootSet {
 	s, err := ParseRoots(rootsText)
 	if err != nil {

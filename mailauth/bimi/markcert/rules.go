@@ -46,19 +46,14 @@ const (
 	mcr   = "Mark Certificate Requirements" // sections only where they are the same in all versions
 )
 
-// read reports whether there is a text to judge.
 func read(e *evidence) bool { return e.read }
 
-// marked reports whether there is a certificate that is one for marks, or was meant to be.
 func marked(e *evidence) bool { return e.attempted() }
 
-// placed reports whether there is one, and a domain to compare it with.
 func placed(e *evidence) bool { return e.attempted() && e.place != nil }
 
-// drawn reports whether it has a logo of which something can be said.
 func drawn(e *evidence) bool { return e.attempted() && e.mark.Logo() != nil }
 
-// texts are what the verdict says in words where no rule speaks.
 var texts = diag.Texts{
 	"valid": {Headline: "Mark certificate is valid",
 		Sub: "Mailboxes that ask for one can show the logo. Whether it was revoked was not examined."},

@@ -13,7 +13,6 @@ import (
 var weakSignatures = []x509.SignatureAlgorithm{x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1,
 	x509.ECDSAWithSHA1}
 
-// chainRules are about the authorities that vouch for the certificate.
 var chainRules = diag.Rules[*evidence]{{
 	Code: "markcert.signature.weak", Severity: diag.Critical, Weight: 3, Ref: mcr,
 	Title: "Signature with a broken hash algorithm", Requirement: "All signatures use SHA-256 or better",
@@ -122,5 +121,4 @@ func (e *evidence) unrooted() []*x509.Certificate {
 	return list
 }
 
-// top follows the names of the issuers as far as the text has them.
 func (e *evidence) top() *x509.Certificate { return topOf(e.mark.X509, e.others) }

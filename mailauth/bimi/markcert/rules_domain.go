@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// domainRules are about the names of the certificate.
 var domainRules = diag.Rules[*evidence]{{
 	Code: "markcert.names.missing", Severity: diag.Critical, Weight: 4, Ref: draft + "4.3",
 	Title: "No domain in the certificate", Requirement: "The certificate names a domain",
@@ -42,7 +41,6 @@ var domainRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// mismatch finds that no name of the certificate is that of the domain.
 func mismatch(e *evidence) diag.Failures {
 	if e.covers() {
 		return nil

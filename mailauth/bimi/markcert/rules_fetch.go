@@ -10,21 +10,16 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// fetched reports whether the web server was asked.
 func fetched(e *evidence) bool { return e.fetched != nil }
 
-// answered reports whether it is known what became of it.
 func answered(e *evidence) bool { return fetched(e) && !e.unanswered() }
 
-// served reports whether the web server gave an answer.
 func served(e *evidence) bool { return fetched(e) && e.fetched.Result.Final() != nil }
 
-// unanswered reports whether servers were silent.
 func (e *evidence) unanswered() bool {
 	return e.fetched != nil && e.fetched.Result.Err != nil && e.fetched.Result.Err.Unanswered
 }
 
-// fetchRules are about the web server of the certificate.
 var fetchRules = diag.Rules[*evidence]{{
 	Code: "cert_url_invalid", Severity: diag.Critical, Weight: 5, Ref: draft + "3.2",
 	Title: "URL of the certificate cannot be used", Requirement: "The certificate has an https URL",
@@ -105,7 +100,6 @@ func (e *evidence) failure() string {
 	return diag.Quote(strings.TrimSuffix(e.fetched.Result.Err.Message, "."))
 }
 
-// handshakes are the TLS connections that were made.
 func (e *evidence) handshakes() []*pki.TLS {
 	var list []*pki.TLS
 	for _, h := range e.fetched.Result.Hops {

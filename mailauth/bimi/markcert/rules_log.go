@@ -6,7 +6,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// logRules are about Certificate Transparency.
 var logRules = diag.Rules[*evidence]{{
 	Code: "markcert.log.missing", Severity: diag.Error, Weight: 4, DependsOn: []diag.Code{"cert_not_vmc"},
 	Ref:   draft + "4.6",

@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
-// logoRules are about the logo in the certificate.
 var logoRules = diag.Rules[*evidence]{{
 	Code: "markcert.logotype.missing", Severity: diag.Critical, Weight: 8, DependsOn: []diag.Code{"cert_not_vmc"},
 	Ref:   draft + "4.1",

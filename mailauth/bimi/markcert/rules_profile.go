@@ -11,7 +11,6 @@ import (
 // pilotEnd is when certificates with the extension of the pilot of CMCs ceased to be issued.
 var pilotEnd = time.Date(2025, time.March, 15, 0, 0, 0, 0, time.UTC)
 
-// profileRules are about key, purposes and extensions of the certificate.
 var profileRules = diag.Rules[*evidence]{{
 	Code: "markcert.key.weak", Severity: diag.Error, Weight: 3, Ref: mcr + " section 6.1.5",
 	Title: "Weak public key", Requirement: "The key is strong enough",
@@ -81,5 +80,4 @@ var profileRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// described describes the certificate that is judged.
 func (e *evidence) described() pki.Certificate { return pki.Describe(e.mark.X509, e.now) }

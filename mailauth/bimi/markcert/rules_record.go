@@ -7,16 +7,12 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// recordRef is where the record is described.
 const recordRef = "draft-brand-indicators-for-message-identification-14 section "
 
-// asked reports whether the record was asked for.
 func asked(e *evidence) bool { return e.discovery != nil }
 
-// recorded reports whether one record applies.
 func recorded(e *evidence) bool { return e.applies != nil && e.applies.Record != nil }
 
-// recordRules are about the record that names the certificate.
 var recordRules = diag.Rules[*evidence]{{
 	Code: "markcert.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: recordRef + "7.2",
 	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",

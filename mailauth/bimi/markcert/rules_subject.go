@@ -8,10 +8,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// fieldsRef is where the fields of the subject are listed.
 const fieldsRef = mcr + " section 7.1.4.2.2"
 
-// reissue is what can be done about a subject.
 const reissue = "Ask the authority to reissue the certificate with the right fields. Receivers currently show " +
 	"the logo regardless."
 
@@ -43,12 +41,10 @@ var categories = []string{"Private Organization", "Government Entity", "Business
 // sourceSince is since when certificates for marks in prior use say where the authority saw the mark.
 var sourceSince = time.Date(2025, time.April, 15, 0, 0, 0, 0, time.UTC)
 
-// typed reports whether the mark type is one of which the fields are known.
 func typed(e *evidence) bool {
 	return marked(e) && e.mark.Subject.Type() != unknownType && e.mark.Subject.MarkType() != provisional
 }
 
-// subjectRules are about who the certificate is for, and which mark.
 var subjectRules = diag.Rules[*evidence]{{
 	Code: "markcert.type.unknown", Severity: diag.Error, Weight: 3, Ref: fieldsRef,
 	Title: "Mark type missing or unknown", Requirement: "The certificate says how the mark was verified",

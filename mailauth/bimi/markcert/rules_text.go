@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// textRules are about the text of PEM blocks.
 var textRules = diag.Rules[*evidence]{{
 	Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText, Ref: "RFC 5280 section 8",
 	Title: "Private key in the text", Requirement: "The text holds no private key",
@@ -161,7 +160,6 @@ var forms = map[form][2]string{
 		"Copy the whole file, from the first -----BEGIN CERTIFICATE----- to the last -----END CERTIFICATE-----."},
 }
 
-// notForMarks says what a certificate is that is not one for marks.
 func notForMarks(e *evidence) diag.Failures {
 	c := e.mark.X509
 	switch {
@@ -228,15 +226,12 @@ func (e *evidence) rivals(c *x509.Certificate) bool {
 	return forMarks(c) && !c.IsCA && string(c.RawSubject) != string(e.mark.X509.RawIssuer)
 }
 
-// sequence names the certificates of the text in their order.
 func (e *evidence) sequence() string {
 	return strings.Join(diag.Map(e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)], name), ", ")
 }
 
-// maxInSentence bounds the names in a sentence.
 const maxInSentence = 5
 
-// join shows the first texts of a list that strangers wrote.
 func join(list []string) string {
 	return strings.Join(diag.Map(list[:min(len(list), maxInSentence)], diag.Quote), ", ")
 }

@@ -13,10 +13,8 @@ const (
 	soon   = 30 * day
 )
 
-// date writes a day for a sentence.
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// validityRules are about the dates of the certificate.
 var validityRules = diag.Rules[*evidence]{{
 	Code: "cert_expired", Severity: diag.Critical, Weight: 10, Ref: "RFC 5280 section 4.1.2.5",
 	Title: "Mark certificate expired", Requirement: "The mark certificate has not expired",
@@ -49,7 +47,6 @@ var validityRules = diag.Rules[*evidence]{{
 	Fails:  func(e *evidence) diag.Failures { return ending(e, soon) },
 }}
 
-// ending finds that the certificate ends within a time.
 func ending(e *evidence, within time.Duration) diag.Failures {
 	end := e.mark.X509.NotAfter
 	if e.now.Before(e.mark.X509.NotBefore) || e.now.After(end) || end.Sub(e.now) >= within {
@@ -60,7 +57,6 @@ func ending(e *evidence, within time.Duration) diag.Failures {
 	return f
 }
 
-// age writes a time in days, or in hours if it is short.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Hour:

@@ -91,13 +91,11 @@ var fields = map[string]field{
 	"1.3.6.1.4.1.53087.1.6":    "wordMark",
 }
 
-// A subject is who a mark certificate is for, and which mark is theirs.
 type subject struct {
 	values  map[field][]string
 	Unknown []string // identifiers of attributes that the MCR do not know
 }
 
-// readSubject reads the attributes of a subject.
 func readSubject(c *x509.Certificate) subject {
 	s := subject{values: map[field][]string{}}
 	for _, a := range pki.Attributes(c.RawSubject) {

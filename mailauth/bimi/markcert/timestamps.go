@@ -21,7 +21,6 @@ var logsText []byte
 // BuiltInLogs returns the built-in file of logs, to be added to and used as logsFile.
 func BuiltInLogs() []byte { return slices.Clone(logsText) }
 
-// defaultLogs returns the logs for mark certificates that are built in.
 var defaultLogs = sync.OnceValue(func() []pki.Log {
 	logs, err := pki.ParseLogs(logsText)
 	if err != nil {

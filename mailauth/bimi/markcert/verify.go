@@ -129,7 +129,6 @@ func explain(e *pki.TrustError, leaf *x509.Certificate, others []*x509.Certifica
 	}
 }
 
-// name shows the subject of a certificate in a sentence.
 func name(c *x509.Certificate) string { return label(pki.ParseName(c.RawSubject)) }
 
 func issuer(c *x509.Certificate) string { return label(pki.ParseName(c.RawIssuer)) }

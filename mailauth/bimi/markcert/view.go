@@ -31,7 +31,6 @@ func (r *LookupReport) View() *view.View {
 	return v
 }
 
-// show adds the facts of the certificate, and the chain.
 func (r *ParseReport) show(v *view.View) {
 	if c := &r.Certificate; c.FingerprintSHA256 != "" {
 		kinds := map[Type]string{vmc: "verified mark certificate (VMC)", cmc: "common mark certificate (CMC)"}

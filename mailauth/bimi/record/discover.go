@@ -77,7 +77,6 @@ func Discover(ctx context.Context, env *diag.Env, domain diag.Domain, selector d
 	return d, nil
 }
 
-// check refuses what can have no record, and says what to enter instead.
 func check(domain diag.Domain, selector diag.Selector) error {
 	if domain.IsZero() {
 		return diag.Invalid("domain", "is missing")

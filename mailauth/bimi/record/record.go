@@ -82,7 +82,6 @@ func (r *Record) Has(name string) bool {
 	return ok
 }
 
-// readNames finds names of tags that are not in lower case.
 func (r *Record) readNames() {
 	for _, t := range r.List.Tags {
 		name := strings.ToLower(t.Name)

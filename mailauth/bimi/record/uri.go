@@ -35,7 +35,6 @@ const (
 // Usable reports whether there is a URI that receivers can use.
 func (u URI) Usable() bool { return u.Text != "" && u.Fault == "" }
 
-// readURI reads the value of a tag, and notes what is wrong with it.
 func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL) string) URI {
 	u := URI{Text: t.Value}
 	if t.Value == "" {
@@ -109,7 +108,6 @@ func (u *URI) parse() {
 	}
 }
 
-// urlProblem says what is wrong with a URI of https that cannot be read.
 func urlProblem(text string) string {
 	u, err := url.Parse(text)
 	switch {
@@ -136,7 +134,6 @@ const maxURI = 2048
 var images = []string{".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".avif", ".bmp", ".ico", ".tif", ".tiff",
 	".heic", ".eps", ".ai", ".pdf"}
 
-// certificates are the suffixes of files of certificates.
 var certificates = []string{".pem", ".crt", ".cer", ".der", ".p7b", ".p7c", ".pfx", ".p12"}
 
 // suffix is the suffix of the file that a URL names, in lower case with its dot; empty if it has none.
@@ -147,7 +144,6 @@ func suffix(u diag.URL) string {
 	return strings.ToLower(path.Ext(u.HTTP().Path))
 }
 
-// logoProblem says why a URL cannot be that of a logo.
 func logoProblem(u diag.URL) string {
 	switch suffix := suffix(u); {
 	case slices.Contains(certificates, suffix):
@@ -159,7 +155,6 @@ func logoProblem(u diag.URL) string {
 	}
 }
 
-// certificateProblem says why a URL cannot be that of a certificate.
 func certificateProblem(u diag.URL) string {
 	if suffix := suffix(u); suffix == ".svg" || suffix == ".svgz" || slices.Contains(images, suffix) {
 		return "names an image, not a certificate"

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// attributes judges the attributes of an element.
 func (v *validator) attributes(t token, o *open) {
 	has := map[string]attr{}
 	for _, a := range t.attrs {
@@ -109,7 +108,6 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// attribute judges an attribute of an element of the profile.
 func (v *validator) attribute(a attr, key string, t token, o *open) {
 	if v.dangerous(a, key, t) {
 		return
@@ -145,7 +143,6 @@ func (v *validator) attribute(a attr, key string, t token, o *open) {
 	}
 }
 
-// quoted writes a value of strangers.
 func quoted(s string) string {
 	if strings.Trim(s, white) == "" {
 		return "empty"

@@ -77,7 +77,6 @@ var formats = []struct{ magic, name string }{
 	{"8BPS", "a Photoshop document"}, {"\xC5\xD0\xD3\xC6", "an EPS file"},
 }
 
-// otherFormat names the format of a file that is no SVG; empty if it may be one.
 func otherFormat(image []byte) string {
 	head := string(image[:min(len(image), 512)])
 	for _, f := range formats {

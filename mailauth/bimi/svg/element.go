@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// A binding is a prefix of names with its namespace.
 type binding struct{ prefix, namespace string }
 
 // lookup returns the namespace of a prefix; the empty prefix is the default namespace.
@@ -25,7 +24,6 @@ func (v *validator) lookup(prefix string) (string, bool) {
 	return "", prefix == ""
 }
 
-// start opens an element.
 func (v *validator) start(t token) bool {
 	switch {
 	case v.ended:
@@ -69,7 +67,6 @@ func (v *validator) start(t token) bool {
 	return true
 }
 
-// inherit passes on what holds for all that an element contains.
 func (v *validator) inherit(o, parent *open) {
 	o.based, o.moved, o.fill = parent.based, parent.moved, parent.fill
 	o.hidden = parent.hidden || parent.local == "defs" || parent.model == nil
@@ -101,7 +98,6 @@ func (v *validator) bind(t token) bool {
 	return true
 }
 
-// split separates the prefix of a name.
 func (v *validator) split(name string, offset int, element, attribute string) (prefix, local string, ok bool) {
 	prefix, local, found := strings.Cut(name, ":")
 	if !found {
@@ -163,7 +159,6 @@ func (v *validator) child(t token, namespace, local string, known bool) *model {
 	return m
 }
 
-// title judges the place of a title in the root.
 func (v *validator) title(t token, parent *open) {
 	switch {
 	case v.doc.HasTitle:
@@ -183,7 +178,6 @@ func (v *validator) misplaced(t token, local string, parent *open) {
 
 const namespaceXHTML = "http://www.w3.org/1999/xhtml"
 
-// foreign judges an element of another namespace.
 func (v *validator) foreign(t token, namespace, local string) {
 	k := EditorData
 	switch {
@@ -226,7 +220,6 @@ func isNameChar(c rune) bool {
 		0x203F <= c && c <= 0x2040
 }
 
-// isName reports whether s is a Name.
 func isName(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	return isNameStart(first) && isNmtoken(s)
@@ -235,15 +228,12 @@ func isName(s string) bool {
 // isNCName reports whether s is a name without a colon (Namespaces in XML 1.0 section 3).
 func isNCName(s string) bool { return isName(s) && !strings.Contains(s, ":") }
 
-// isNmtoken reports whether s is a Nmtoken.
 func isNmtoken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return !isNameChar(c) })
 }
 
-// maxClip bounds what a message quotes, in bytes.
 const maxClip = 60
 
-// clip makes a text of strangers fit for a message.
 func clip(s string) string {
 	if len(s) > maxClip {
 		s = strings.ToValidUTF8(s[:maxClip], "") + "…"

@@ -171,7 +171,6 @@ func Decode(file []byte) (image []byte, compressed bool, err error) {
 	return image, true, nil
 }
 
-// gzipError says what is wrong with compressed data.
 func gzipError(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

@@ -81,7 +81,6 @@ func (r *reader) flag() bool {
 // unitsOf are the units of lengths (SVG Tiny 1.2 chapter 7 has them on the root only; software knows them anywhere).
 var unitsOf = []string{"", "px", "%", "em", "ex", "in", "cm", "mm", "pt", "pc"}
 
-// parseLength reads a length and its unit.
 func parseLength(v string) (size float64, unit string, ok bool) {
 	r := reader{strings.Trim(v, white)}
 	size, ok = r.number()

@@ -67,7 +67,6 @@ const (
 	Background       Kind = "background" // transparent
 )
 
-// trait is what is known about a kind beside its name.
 type trait struct {
 	kind      Kind
 	severity  diag.Severity

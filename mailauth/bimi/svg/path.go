@@ -80,7 +80,6 @@ func (r *reader) arguments(letter byte, n int, p *pen) bool {
 	}
 }
 
-// draw moves the pen by the numbers of one command.
 func (p *pen) draw(letter byte, numbers []float64) {
 	x, y := 0.0, 0.0
 	if letter >= 'a' {

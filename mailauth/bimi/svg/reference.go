@@ -34,7 +34,6 @@ func (s *scanner) resolve(raw string, offset int, value bool) (string, *syntaxEr
 // maxReference bounds a reference in bytes; the longest that mean something have 10.
 const maxReference = 128
 
-// reference reads one reference, and returns what it stands for and its length.
 func (s *scanner) reference(raw string, offset int) (string, int, *syntaxError) {
 	body, _, ok := strings.Cut(raw[1:min(len(raw), maxReference)], ";")
 	if !ok {

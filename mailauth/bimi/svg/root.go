@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// rootAttributes reads what the root says of the image as a whole.
 func (v *validator) rootAttributes(t token, has map[string]attr) {
 	d := v.doc
 	d.Version, d.BaseProfile = clip(has["version"].value), clip(has["baseProfile"].value)
@@ -56,7 +55,6 @@ func (v *validator) viewBox(t token, has map[string]attr) {
 	v.doc.Box = Box{numbers[0], numbers[1], numbers[2], numbers[3]}
 }
 
-// perInch are the units of absolute lengths.
 var perInch = map[string]float64{"": 96, "px": 96, "pt": 72, "pc": 6, "in": 1, "cm": 2.54, "mm": 25.4}
 
 // dimension returns the width or height of the root in pixels, or 0.
@@ -78,7 +76,6 @@ func (v *validator) dimension(t token, has map[string]attr, name string) float64
 	return 0
 }
 
-// notice looks at what an element of the profile does for the image.
 func (v *validator) notice(t token, o *open) {
 	parent := ""
 	if len(v.stack) == 1 {
@@ -151,7 +148,6 @@ func extent(v string, whole float64) float64 {
 // maxTitle is how long a title should be at most, in characters (section 2.1 of the draft).
 const maxTitle = 64
 
-// finish judges what is known when all was read.
 func (v *validator) finish() {
 	d := v.doc
 	switch n := utf8.RuneCountInString(d.Title); {

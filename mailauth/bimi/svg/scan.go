@@ -9,7 +9,6 @@ import (
 // white are the characters of white space (XML 1.0 section 2.3).
 const white = " \t\r\n"
 
-// A tokenKind says what a token is.
 type tokenKind int
 
 const (
@@ -49,7 +48,6 @@ type scanner struct {
 	unknown func(name string, offset int)
 }
 
-// A syntaxError is a departure from XML.
 type syntaxError struct {
 	offset  int
 	message string
@@ -60,7 +58,6 @@ func (s *scanner) fail(offset int, format string, args ...any) *syntaxError {
 	return &syntaxError{offset: offset, message: fmt.Sprintf(format, args...)}
 }
 
-// next returns the next token.
 func (s *scanner) next() (token, *syntaxError) {
 	for s.pos < len(s.text) {
 		rest := s.text[s.pos:]
@@ -257,7 +254,6 @@ func (s *scanner) startTag() (token, *syntaxError) {
 // few is how many attributes are compared one by one.
 const few = 16
 
-// repeated reports whether the tag has an attribute of this name already.
 func (s *scanner) repeated(name string) bool {
 	if len(s.attrs) < few {
 		for _, a := range s.attrs {
@@ -280,7 +276,6 @@ func (s *scanner) repeated(name string) bool {
 	return false
 }
 
-// attr reads one attribute.
 func (s *scanner) attr() (attr, *syntaxError) {
 	a := attr{offset: s.pos}
 	if a.name = s.name(); a.name == "" {
@@ -310,7 +305,6 @@ func (s *scanner) attr() (attr, *syntaxError) {
 	return a, err
 }
 
-// characters reads text up to the next tag.
 func (s *scanner) characters() (token, *syntaxError) {
 	begin := s.pos
 	raw, _, _ := strings.Cut(s.text[begin:], "<")
@@ -322,7 +316,6 @@ func (s *scanner) characters() (token, *syntaxError) {
 	return token{kind: charData, offset: begin, text: text}, err
 }
 
-// skipWhite skips white space, and reports whether there was any.
 func (s *scanner) skipWhite() bool {
 	begin := s.pos
 	for s.pos < len(s.text) && strings.IndexByte(white, s.text[s.pos]) >= 0 {

@@ -14,7 +14,6 @@ const (
 	namespaceXMLNS = "http://www.w3.org/2000/xmlns/"
 )
 
-// A model says what an element of the profile may have.
 type model struct {
 	attrs    map[string]valueType // by local name; those of the namespaces of XML and XLink with xml: and xlink:
 	children map[string]bool
@@ -136,10 +135,8 @@ var models = sync.OnceValue(func() map[string]*model {
 	}
 })
 
-// A table is a set of attributes with the types of their values.
 type table map[string]valueType
 
-// texts adds attributes whose values are any text.
 func (t table) texts(names string) table {
 	for name := range strings.FieldsSeq(names) {
 		t[name] = text

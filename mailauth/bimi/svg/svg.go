@@ -16,7 +16,6 @@ func Validate(image []byte) *Document {
 	return v.doc
 }
 
-// A validator reads one document.
 type validator struct {
 	doc   *Document
 	in    scanner
@@ -30,7 +29,6 @@ type validator struct {
 	backed bool // the first of them covers the image
 }
 
-// open is an element that was not closed yet.
 type open struct {
 	name, local string
 	model       *model // nil if it is not of the profile
@@ -43,7 +41,6 @@ type open struct {
 	text        *strings.Builder
 }
 
-// localRef is a reference to an element of the document.
 type localRef struct {
 	id, element, attribute string
 	offset                 int
@@ -52,7 +49,6 @@ type localRef struct {
 // whole is the offset of faults that concern the document as a whole.
 const whole = -1
 
-// add notes a fault.
 func (v *validator) add(k Kind, offset int, element, attribute, format string, args ...any) {
 	v.doc.Counts[k]++
 	if v.doc.Counts[k] > maxPerKind {
@@ -63,7 +59,6 @@ func (v *validator) add(k Kind, offset int, element, attribute, format string, a
 	})
 }
 
-// examine reads all of a document, as far as it can be read.
 func (v *validator) examine(image []byte) {
 	if len(image) > MaxBytes {
 		v.add(Limit, whole, "", "", "The image has more than %d bytes and was not examined.", MaxBytes)
@@ -166,7 +161,6 @@ func (v *validator) endOfText(t token) bool {
 
 func (v *validator) top() *open { return &v.stack[len(v.stack)-1] }
 
-// end closes an element.
 func (v *validator) end(t token) bool {
 	if len(v.stack) == 0 || v.top().name != t.name {
 		v.add(Syntax, t.offset, t.name, "", "The end tag of %s closes no element that is open there.", clip(t.name))

@@ -31,7 +31,6 @@ var (
 	points     = softly(isPoints, "pairs of numbers such as 0,0 64,0 64,64")
 )
 
-// oneOf takes one of these words.
 func oneOf(words string) valueType {
 	list := strings.Fields(words)
 	return valueType{wanted: alternatives(list), strict: func(v string) bool {
@@ -121,7 +120,6 @@ var keywords = diag.Words("aqua black blue fuchsia gray green lime maroon navy o
 	"sienna skyblue slateblue slategray slategrey snow springgreen steelblue tan thistle tomato turquoise violet wheat " +
 	"whitesmoke yellowgreen rebeccapurple")
 
-// isColor reports whether software understands a color.
 func isColor(v string) bool {
 	v = strings.ToLower(strings.Trim(v, white))
 	if digits, ok := strings.CutPrefix(v, "#"); ok {

@@ -172,7 +172,6 @@ func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error)
 // Rules describes what is examined.
 func (*Analysis) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// evidence is all that the rules look at.
 type evidence struct {
 	began time.Time
 
@@ -227,7 +226,6 @@ func (e *evidence) read(ctx context.Context, file []byte) error {
 	return err
 }
 
-// analysis judges the evidence and writes it down.
 func (e *evidence) analysis(ended time.Time) *Analysis {
 	a := &Analysis{
 		Verdict: rules().Judge(e, texts), Timing: diag.NewTiming(e.began, ended), Partial: e.unnamed > 0,

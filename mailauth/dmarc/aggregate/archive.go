@@ -60,7 +60,6 @@ func (m *members) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openStream opens what a file expands to.
 func (o *opener) openStream(r io.Reader, name string, f *file, c Container) error {
 	inner, err := o.streamed(r, name, f.inside(c))
 	if limit, ok := errors.AsType[*LimitError](err); ok {
@@ -112,7 +111,6 @@ func isClutter(name string) bool {
 	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(base, "._") || base == ".DS_Store"
 }
 
-// missedIn notes what files an archive has.
 func (o *opener) missedIn(f *file, names []string) {
 	switch {
 	case len(names) == 0:
@@ -293,7 +291,6 @@ func decodeBase64(text []byte) []byte {
 	return digits[:n]
 }
 
-// named lists names for a text.
 func named(names []string) string {
 	if len(names) > maxNamed {
 		names = append(names[:maxNamed:maxNamed], "…")

@@ -38,7 +38,6 @@ type builder struct {
 	idn    map[string]string // names beyond ASCII, as they stand in the DNS
 }
 
-// A frame is an element that is open.
 type frame struct {
 	name    string
 	section *section // of the element, or of that around it if the element is a wrapper
@@ -46,7 +45,6 @@ type frame struct {
 	wrapper bool // unknown; what is in it counts as if it were not there
 }
 
-// startTag opens an element.
 func (b *builder) startTag(t tag) {
 	if b.deep > 0 || len(b.stack) == maxDepth {
 		if !t.empty {
@@ -186,7 +184,6 @@ func (b *builder) endTag(name []byte) {
 	b.close()
 }
 
-// close ends the innermost element.
 func (b *builder) close() {
 	f := *b.peek()
 	switch {
@@ -200,7 +197,6 @@ func (b *builder) close() {
 	b.stack = b.stack[:len(b.stack)-1]
 }
 
-// chars takes a piece of text, with entities or without.
 func (b *builder) chars(piece []byte, entities bool) {
 	if b.deep > 0 {
 		return

@@ -56,7 +56,6 @@ const (
 	reasonNoMessages      Reason = "no_messages"
 )
 
-// explanations are the reasons in sentences.
 var explanations = map[Reason]string{
 	reasonForeignDomain: "Its messages name a domain in the From field that the report is not about.",
 	reasonSPF:           "The SPF record of the domain authorizes it.",

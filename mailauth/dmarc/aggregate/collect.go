@@ -66,7 +66,6 @@ const (
 	sawFollowing                       // its volume follows that of the mail that passes
 )
 
-// A collector sums up records.
 type collector struct {
 	given map[int]alignment // of the reports to sum up, by number; nil before anything is known of them
 	used  map[int]alignment // that their records were read by
@@ -130,7 +129,6 @@ func until(ctx context.Context, each func(*Record) error) func(*Record) error {
 	}
 }
 
-// add sums up one record.
 func (c *collector) add(r *Record) error {
 	if !c.enter(r) {
 		return nil
@@ -173,7 +171,6 @@ func (c *collector) addDetails(r *Record) error {
 	return nil
 }
 
-// find returns the index of the source of a record.
 func (c *collector) find(r *Record) (at int32, ok bool) {
 	if r.SourceIP.IsValid() {
 		at, ok = c.byIP[r.SourceIP]
@@ -212,7 +209,6 @@ func (c *collector) tally(r *Record) int32 {
 	return at
 }
 
-// sum adds a record to its source and to the totals.
 func (c *collector) sum(t *tally, r *Record, o *observation) {
 	n := r.Count
 	t.messages += n
@@ -312,7 +308,6 @@ func (c *collector) shared(name string) *string {
 	return kept
 }
 
-// otherDomains stands for domains that are not told apart.
 const otherDomains = "other domains"
 
 // largest returns the largest sources, the largest first, those of one size by address. Where there are

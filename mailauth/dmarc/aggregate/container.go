@@ -16,7 +16,6 @@ const (
 	maxName = 255
 )
 
-// An opener looks for reports in a file, and in the files in it.
 type opener struct {
 	each  func(*Record) error
 	left  int64      // bytes that may still be expanded
@@ -29,7 +28,6 @@ type opener struct {
 	miss  *notReportError // the most telling of what was found instead
 }
 
-// A file is one that was sent, or is in another.
 type file struct {
 	name string
 	in   []Container
@@ -47,7 +45,6 @@ func shortName(name string) string {
 	return strings.ToValidUTF8(name[:min(len(name), maxName)], "\ufffd")
 }
 
-// streamed returns a file that is expanded as it is read.
 func (o *opener) streamed(r io.Reader, name string, in []Container) (*file, error) {
 	b := bufio.NewReaderSize(&limited{o, r}, headSize)
 	head, err := b.Peek(headSize)
@@ -75,7 +72,6 @@ func (o *opener) all(f *file) ([]byte, error) {
 
 func (f *file) inside(c Container) []Container { return append(slices.Clip(f.in), c) }
 
-// limited is a reader that counts what is expanded.
 type limited struct {
 	o *opener
 	r io.Reader
@@ -89,7 +85,6 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open reads a file if it is a report, and looks into it if it is a container.
 func (o *opener) open(f *file) error {
 	defer func(held int) { o.held = held }(o.held)
 	kind := sniff(f.head)

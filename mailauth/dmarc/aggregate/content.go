@@ -38,7 +38,6 @@ const (
 	contentOtherReport content = "other_report" // a report by another mechanism, such as an ARF abuse report
 )
 
-// A notReportError says that data holds no aggregate report, and what it holds.
 type notReportError struct {
 	Content   content
 	Container []Container // what was opened, from the outside

@@ -26,7 +26,6 @@ const (
 // strayPercent is how much of the mail of a source that is set up may fail without being worth fixing.
 const strayPercent = 2
 
-// A digest is what the sources come to, by what they are.
 type digest struct {
 	classes     map[Class]*classSum // without mail in the name of others
 	services    []ServiceTotal
@@ -45,7 +44,6 @@ type digest struct {
 	enforcement *Enforcement
 }
 
-// A classSum sums up the sources of one class.
 type classSum struct {
 	sources             int
 	messages, pass      int64
@@ -55,7 +53,6 @@ type classSum struct {
 
 func (s *classSum) failed() int64 { return s.messages - s.pass }
 
-// A sender is a legitimate service or source whose mail fails.
 type sender struct {
 	service  *provider.Service // nil: one address
 	name     string
@@ -67,7 +64,6 @@ type sender struct {
 	as       counts[string] // domains that its mail is authenticated for
 }
 
-// conclude classifies all sources and sums them up.
 func (e *evidence) conclude() {
 	e.classes = map[Class]*classSum{legitimate: {}, unlisted: {}, forwarding: {}, spoofing: {}, unclear: {}}
 	e.services = []ServiceTotal{}
@@ -141,7 +137,6 @@ func (e *evidence) name(t *tally, class Class, reason Reason) {
 	}
 }
 
-// fail counts a legitimate source whose mail fails, with its service if it has one.
 func (e *evidence) fail(t *tally, senders map[*provider.Service]*sender) {
 	if t.service == nil {
 		one := &sender{}
@@ -170,7 +165,6 @@ func (s *sender) merge(t *tally) {
 
 func (s *sender) healthy() bool { return healthy(s.failed, s.messages) }
 
-// healthy reports whether so little fails that there is nothing to fix.
 func healthy(failed, messages int64) bool { return failed*100 <= messages*strayPercent }
 
 // settleSenders lists the services that fail, the largest first. What passes at a service counts for it too.
@@ -205,7 +199,6 @@ func addService(services map[*provider.Service]*ServiceTotal, t *tally) {
 	s.SourceCount++
 }
 
-// enforce says whom enforcement would concern.
 func (e *evidence) enforce() {
 	all := e.sums.totals
 	if all.MessageCount == 0 {
@@ -263,5 +256,4 @@ func (e *evidence) incomplete() bool {
 	return r.Truncated || r.Excess || damaged || r.Read < r.Records || len(e.unread) > 0
 }
 
-// ready reports whether a domain is known to be ready.
 func (f *Enforcement) ready() bool { return f.Ready != nil && *f.Ready }

@@ -17,7 +17,6 @@ type child struct {
 	odd     Kind // what is odd about its being there, if anything
 }
 
-// A leaf is an element that holds a text.
 type leaf struct {
 	path   string                 // as Faults name it
 	target func(*builder) *string // nil if read keeps the text
@@ -37,17 +36,14 @@ func (c child) name() string {
 
 func (c child) but(odd Kind) child { c.odd = odd; return c }
 
-// text is a leaf that is kept as it stands.
 func text(target func(*builder) *string) child {
 	return child{leaf: &leaf{target: target, read: (*builder).readText}}
 }
 
-// domain is a leaf that is the name of a domain.
 func domain(target func(*builder) *string) child {
 	return child{leaf: &leaf{target: target, read: (*builder).readDomain}}
 }
 
-// word is a leaf that is one of a few words.
 func word(w *words, target func(*builder) *string) child {
 	return child{leaf: &leaf{target: target, read: (*builder).readWord, words: w}}
 }

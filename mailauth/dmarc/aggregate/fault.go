@@ -39,7 +39,6 @@ const (
 	maxValue = 60
 )
 
-// maxPlaces is how many Places a Fault lists: as many as a reader looks at.
 const maxPlaces = 5
 
 // A Fault is something odd that a report has, once or many times.
@@ -88,7 +87,6 @@ func (b *builder) fault(kind Kind, element string, value []byte) {
 	f.Places = append(f.Places, p)
 }
 
-// shorten makes a value fit to be shown.
 func shorten(value []byte) string {
 	s, more := string(value), ""
 	if len(value) > maxValue {

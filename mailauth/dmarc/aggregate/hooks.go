@@ -24,7 +24,6 @@ func (b *builder) openRecord() bool {
 	return true
 }
 
-// closeRecord hands a record over, with what it has.
 func (b *builder) closeRecord() {
 	defer func() { b.inRecord = false }()
 	r := &b.rec

@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// An observation is what one record says about its source.
 type observation struct {
 	spf, dkim bool // passed and aligned, as the receiver says or, where it does not, as its results say
 	forwarded bool // the receiver knows that the messages were forwarded
@@ -42,7 +41,6 @@ type results struct {
 	ownedSelector [2]int32
 }
 
-// observe works out what a record says.
 func (c *collector) observe(r *Record) observation {
 	var o observation
 	from := cmp.Or(r.HeaderFrom, c.align.organization)
@@ -103,7 +101,6 @@ func (o *observation) path() signs {
 	return sawNothing
 }
 
-// readDKIM reads the results of signatures.
 func (c *collector) readDKIM(r *Record, from string, o *observation, traces *provider.Traces) {
 	org := c.org(from)
 	for i := range r.DKIMAuth {
@@ -224,7 +221,6 @@ func forwarded(overrides []Override) bool {
 	return false
 }
 
-// note keeps what findings are about.
 func (c *collector) note(r *Record, o *observation) {
 	n, odd := r.Count, &c.oddities
 	if n == 0 {

@@ -84,12 +84,10 @@ func (o *opener) readXML(src io.Reader) (*builder, error) {
 	return b, nil
 }
 
-// isReport reports whether there was anything of a report.
 func (b *builder) isReport() bool {
 	return b.has.feedback || b.has.metadata && b.has.policy || b.has.record
 }
 
-// finish tells what is missing at the end.
 func (b *builder) finish() {
 	r := b.report
 	if !b.ended && (len(b.stack) > 0 || b.cut) {

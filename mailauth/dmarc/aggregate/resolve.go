@@ -21,7 +21,6 @@ const (
 	resolveTimeout = 8 * time.Second
 )
 
-// resolve looks up the names of the largest sources, all at once, and whether they lead back.
 func (e *evidence) resolve(ctx context.Context, env *diag.Env) error {
 	limited, cancel := diag.Within(ctx, resolveTimeout)
 	defer cancel()

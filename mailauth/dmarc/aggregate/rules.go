@@ -29,10 +29,8 @@ func (e *evidence) Unanswered() []diag.Source {
 	return nil
 }
 
-// isReport reports whether the file is a report.
 func isReport(e *evidence) bool { return e.report != nil }
 
-// hasMail reports whether the report counts a message.
 func hasMail(e *evidence) bool { return isReport(e) && e.sums.totals.MessageCount > 0 }
 
 // isNamed reports whether it counts a message in the name of the domain.
@@ -48,7 +46,6 @@ func when(ground func(*evidence) bool, tables ...diag.Rules[*evidence]) diag.Rul
 	return all
 }
 
-// domain names what the report is about.
 func (e *evidence) domain() string {
 	switch {
 	case e.report != nil && e.report.Policy.Domain != "":
@@ -59,7 +56,6 @@ func (e *evidence) domain() string {
 	return "the domain"
 }
 
-// reporter names who made the report.
 func (e *evidence) reporter() string {
 	if name := e.report.Metadata.Organization; name != "" {
 		return diag.Quote(name)
@@ -72,7 +68,6 @@ func (e *evidence) messages(n int64) string {
 	return fmt.Sprintf("%s (%s)", countMessages(n), shareText(n, e.sums.totals.MessageCount))
 }
 
-// countMessages writes a number of messages, with separators.
 func countMessages(n int64) string {
 	if n == 1 {
 		return "1 message"
@@ -80,7 +75,6 @@ func countMessages(n int64) string {
 	return thousands(n) + " messages"
 }
 
-// thousands writes a number as people read it.
 func thousands(n int64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -103,7 +97,6 @@ func shareText(part, whole int64) string {
 	}
 }
 
-// maxInSentence is how many names a sentence lists.
 const maxInSentence = 5
 
 // listed lists the largest of counts: "a (10), b (5) and 3 more".
@@ -131,7 +124,6 @@ var (
 	factorScope          = diag.Category{Code: "scope", Label: "Full application"}
 )
 
-// texts are what the verdict says in words, where that is not the title of the gravest finding.
 var texts = diag.Texts{
 	"excellent": {Headline: "Mail of the domain passes DMARC, and the policy is enforced",
 		Sub: "Nothing of the domain's own mail is lost by it. Check the reports of other receivers, and again when a " +

@@ -56,11 +56,9 @@ var fileRules = diag.Rules[*evidence]{
 	},
 }
 
-// otherContents are those that have no rule of their own.
 var otherContents = []content{contentJSON, contentHTML, contentXML, contentCSV, ContentText, contentBinary,
 	contentOtherReport}
 
-// contentText says of contents that share a rule what they are.
 var contentText = map[content]string{
 	contentJSON: "It holds JSON", contentHTML: "It is a web page", contentXML: "It is XML of another kind",
 	contentCSV: "It is a table", ContentText: "It is text", contentBinary: "It holds binary data",
@@ -69,7 +67,6 @@ var contentText = map[content]string{
 	contentUnsupported: "The format is another",
 }
 
-// notReport is the rule that a file is not one of some contents.
 func notReport(code diag.Code, title, requirement, ref, advice, detail string,
 	contents ...content) rule {
 	return rule{
@@ -85,7 +82,6 @@ func notReport(code diag.Code, title, requirement, ref, advice, detail string,
 	}
 }
 
-// describe fails with what the file is, and what is known beside that.
 func (other *notReportError) describe(detail string) diag.Failures {
 	if what := contentText[other.Content]; what != "" {
 		detail += " " + what

@@ -70,7 +70,6 @@ var formatRules = diag.Rules[*evidence]{
 	},
 }
 
-// isPacked reports whether the report came in an archive or a message.
 func isPacked(e *evidence) bool { return len(e.report.Container) > 0 }
 
 // only makes a rule apply where there is ground for it.
@@ -84,7 +83,6 @@ func below(section string) func(string) bool {
 	return func(element string) bool { return strings.HasPrefix(element, section+"/") }
 }
 
-// inRecords matches elements of records.
 func inRecords(element string) bool {
 	return element != "record" && element != "feedback" && !below("report_metadata")(element) &&
 		!below("policy_published")(element)
@@ -116,7 +114,6 @@ func faultRule(code diag.Code, severity diag.Severity, title, requirement, ref, 
 	}
 }
 
-// faultText says what was met, how often, and where first.
 func faultText(f *Fault) string {
 	var p Place
 	if len(f.Places) > 0 {

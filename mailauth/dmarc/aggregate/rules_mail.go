@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// mailRules are about the mail of the domain's own and of those who use it.
 var mailRules = diag.Rules[*evidence]{{
 	Code: "dmarc.report.legitimate.blocked", Severity: diag.Error, Weight: 10, Category: factorAuthentication,
 	Ref:   "RFC 9989 section 5.1.6",
@@ -172,7 +171,6 @@ var mailRules = diag.Rules[*evidence]{{
 	Fails: (*evidence).forwardingSeen,
 }}
 
-// hasOwn reports whether there is mail of legitimate sources.
 func hasOwn(e *evidence) bool { return e.classes[legitimate].messages+e.serviceTotal() > 0 }
 
 // serviceTotal is the mail of known services of which nothing passes.
@@ -181,10 +179,8 @@ func (e *evidence) serviceTotal() int64 { return e.classes[unlisted].messages - 
 // lenient reports whether a source fails for more than strict alignment, of which another finding tells.
 func lenient(s *sender) bool { return !s.strict }
 
-// hasPassed reports whether mail of legitimate sources passed.
 func hasPassed(e *evidence) bool { return e.classes[legitimate].pass > 0 }
 
-// legitimateShare is the share of legitimate mail that passes.
 func legitimateShare(e *evidence) float64 {
 	own := e.classes[legitimate]
 	return float64(own.pass) / float64(max(1, own.messages+e.serviceTotal()))
@@ -235,7 +231,6 @@ func (e *evidence) ownFailures() diag.Failures {
 	return all
 }
 
-// affectedNames names who legitimate mail that was not delivered came from.
 func (e *evidence) affectedNames() string {
 	var c counts[string]
 	for _, list := range [][]*sender{e.failing, e.own} {
@@ -251,7 +246,6 @@ func (e *evidence) affectedNames() string {
 	return listed(&c)
 }
 
-// unknownText says what is known of unknown sources.
 func (e *evidence) unknownText(failed int64) string {
 	text := fmt.Sprintf("%s of unknown sources failed.", e.messages(failed))
 	if e.strangers.total > 0 {
@@ -272,7 +266,6 @@ func (e *evidence) unknownText(failed int64) string {
 	return text
 }
 
-// forwardingSeen finds that mail was forwarded, and whether it still passed.
 func (e *evidence) forwardingSeen() diag.Failures {
 	sum := e.classes[forwarding]
 	if sum.messages == 0 {

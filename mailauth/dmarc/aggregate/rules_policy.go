@@ -60,7 +60,6 @@ var policyRules = diag.Rules[*evidence]{{
 	Partly: func(*evidence) float64 { return 0.5 },
 }}
 
-// scopeRules are about mail that the policy does not cover.
 var scopeRules = diag.Rules[*evidence]{{
 	Code: "dmarc.report.policy.subdomains", Severity: diag.Warning, Weight: 10, Ref: "RFC 9989 section 4.7",
 	Title: "Weaker policy for subdomains (sp)", Requirement: "Subdomains have the same policy",
@@ -112,10 +111,8 @@ func weaker(some, domain string) bool {
 	return a >= 0 && a < b
 }
 
-// enforced reports whether the policy asks for more than reports.
 func enforced(e *evidence) bool { return weaker("none", e.report.Policy.Policy) }
 
-// readiness says whom a stricter policy would concern.
 func (e *evidence) readiness(stricter, next string) diag.Failures {
 	f := e.enforcement
 	parts := []string{}
@@ -154,7 +151,6 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 	return diag.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
 }
 
-// reportsText says what the judgement stands on.
 func (e *evidence) reportsText() string {
 	if len(e.reports) == 1 {
 		return "this report"
@@ -162,7 +158,6 @@ func (e *evidence) reportsText() string {
 	return fmt.Sprintf("the sum of %d reports", len(e.reports))
 }
 
-// lossText names the sources whose mail might be lost.
 func (f *Enforcement) lossText() string {
 	if f.MessageCountAtRisk == 0 {
 		return ""
@@ -184,7 +179,6 @@ func (e *evidence) listCaution() string {
 		"do not go beyond p=quarantine."
 }
 
-// failingNames names the services that fail, in brackets.
 func (e *evidence) failingNames() string {
 	if len(e.failing) == 0 {
 		return ""
@@ -193,7 +187,6 @@ func (e *evidence) failingNames() string {
 	return " (" + strings.Join(diag.Map(some, func(s *sender) string { return s.name }), ", ") + ")"
 }
 
-// sparedSpoofing finds that spoofed mail was delivered though the policy is enforced.
 func (e *evidence) sparedSpoofing() diag.Failures {
 	s := e.classes[spoofing]
 	return diag.FailIf(s.delivered > 0, "%s used %s without being authenticated as it and reached the "+

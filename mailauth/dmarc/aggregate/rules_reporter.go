@@ -14,7 +14,6 @@ const (
 	oldAge = 60 * 24 * time.Hour
 )
 
-// reporterRules are about what the receiver says of itself and whether it contradicts itself.
 var reporterRules = diag.Rules[*evidence]{{
 	Code: "dmarc.report.records.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 9990 section 3.1.1.7",
@@ -92,10 +91,8 @@ var reporterRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// hasSpan reports whether the report says which time it is about.
 func hasSpan(e *evidence) bool {
 	return !e.report.Metadata.Begin.IsZero() && !e.report.Metadata.End.IsZero()
 }
 
-// instant writes a time.
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

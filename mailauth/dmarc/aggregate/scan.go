@@ -32,7 +32,6 @@ type scanner struct {
 	to *builder
 }
 
-// A tag is a start tag, or the tag of an empty element.
 type tag struct {
 	prefix, name []byte
 	attributes   []byte // as they stand
@@ -81,7 +80,6 @@ func (s *scanner) countLines() {
 	s.counted = s.pos
 }
 
-// run reads to the end of the source, or until the builder has an error.
 func (s *scanner) run() {
 	if bytes.HasPrefix(s.rest(), []byte("\ufeff")) {
 		s.pos += len("\ufeff")

@@ -90,7 +90,6 @@ func (e *evidence) merge(all []*Report, judged []int) {
 	e.report = &one
 }
 
-// listed are the reports as the reply has them.
 func (e *evidence) listed() []ReportTotal {
 	list := make([]ReportTotal, 0, len(e.reports))
 	for _, r := range e.reports {
@@ -141,7 +140,6 @@ func correlation(pairs [][2]float64) float64 {
 	return (n*xy - x*y) / math.Sqrt(spread)
 }
 
-// severalRules are about a file with more than one report, or with files that cannot be read.
 var severalRules = diag.Rules[*evidence]{{
 	Code: "dmarc.report.domains.mixed", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.5",
 	Title: "Reports about several domains: only one domain is judged", Requirement: "All reports are about one domain",

@@ -22,16 +22,13 @@ const (
 	formatBase64  content = "*base64"
 )
 
-// A format is what a file seems to be.
 type format struct {
 	content content
 	detail  string
 }
 
-// opens reports whether there may be a report in it.
 func (f format) opens() bool { return strings.HasPrefix(string(f.content), "*") }
 
-// signatures are the bytes that files of other formats begin with.
 var signatures = []struct {
 	magic string
 	format
@@ -53,7 +50,6 @@ var signatures = []struct {
 	{"GIF8", format{contentBinary, "a GIF image"}},
 }
 
-// sniff tells what a file is by how it begins.
 func sniff(head []byte) format {
 	const mark = 257 // POSIX.1 ustar: of the field magic in the first header
 	if len(head) > mark && bytes.HasPrefix(head[mark:], []byte("ustar")) {
@@ -140,7 +136,6 @@ func sniffFields(text []byte) format {
 	return format{}
 }
 
-// sniffText tells texts apart, and from what is none.
 func sniffText(text []byte) format {
 	line, rest, _ := bytes.Cut(text, []byte("\n"))
 	second, _, _ := bytes.Cut(rest, []byte("\n"))

@@ -66,7 +66,6 @@ type SPFCount struct {
 	Count  int64  `json:"count" min:"0" doc:"messages"`
 }
 
-// A source is one of the largest sources, with details.
 type source struct {
 	at int32
 	*tally
@@ -86,7 +85,6 @@ type source struct {
 	spfAuth      counts[SPFAuth]
 }
 
-// add takes what a record says.
 func (s *source) add(r *Record) {
 	n := r.Count
 	if s.byReport == nil {
@@ -107,7 +105,6 @@ func (s *source) add(r *Record) {
 	}
 }
 
-// cut shortens what is too long for a name.
 func cut(name string) string {
 	if len(name) <= maxDomain {
 		return name
@@ -115,7 +112,6 @@ func cut(name string) string {
 	return diag.Quote(name)
 }
 
-// written is the source as the reply has it.
 func (s *source) written() Source {
 	w := Source{
 		MessageCount: s.messages, PassCount: s.pass, SPFAlignedCount: s.spf, DKIMAlignedCount: s.dkim,

@@ -32,7 +32,6 @@ var bases = append([]provider.Basis{""}, provider.BasisDKIM, provider.BasisEnvel
 
 func (t *tally) basis() provider.Basis { return bases[t.by] }
 
-// serve makes a source one of a service.
 func (t *tally) serve(s *provider.Service, basis provider.Basis) {
 	t.service, t.by = s, uint8(slices.Index(bases, basis))
 }
@@ -76,7 +75,6 @@ type tallies struct {
 	count  int
 }
 
-// add appends a tally and returns its index.
 func (l *tallies) add(t tally) int32 {
 	if l.count%chunk == 0 {
 		l.chunks = append(l.chunks, make([]tally, 0, min(chunk, max(16, l.count))))
@@ -89,7 +87,6 @@ func (l *tallies) add(t tally) int32 {
 
 func (l *tallies) at(i int32) *tally { return &l.chunks[i/chunk][i%chunk] }
 
-// all yields the tallies in the order in which they were added.
 func (l *tallies) all() iter.Seq[*tally] {
 	return func(yield func(*tally) bool) {
 		for i := range int32(l.count) {
@@ -146,7 +143,6 @@ func (c *counts[K]) sorted() []count[K] {
 	return list
 }
 
-// names lists what was counted, in that order.
 func (c *counts[K]) names() []K {
 	return diag.Map(c.sorted(), func(one count[K]) K { return one.what })
 }

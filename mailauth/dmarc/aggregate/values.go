@@ -260,7 +260,6 @@ func parseTime(s string) (t time.Time, odd, ok bool) {
 	return time.Unix(int64(n), 0).UTC(), odd, true
 }
 
-// lower makes the letters A to Z small, in place.
 func lower(text []byte) []byte {
 	for i, c := range text {
 		if 'A' <= c && c <= 'Z' {

@@ -67,7 +67,6 @@ func (r *Analysis) draw(v *view.View) {
 	}
 }
 
-// reporters are who reports.
 func (r *Analysis) reporters() string {
 	if len(r.Reports) < 2 {
 		return r.Metadata.Organization
@@ -79,7 +78,6 @@ func (r *Analysis) reporters() string {
 // share is in whole percent, rounded down: only all are 100.
 func share(part, whole int64) string { return fmt.Sprintf("%d%%", int(percent(part, whole))) }
 
-// mark says how the mail of the source fares.
 func (s *Source) mark() view.Mark {
 	switch {
 	case s.Classification == spoofing && s.Dispositions.None > 0:

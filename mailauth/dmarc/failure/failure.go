@@ -194,7 +194,6 @@ func (r *Report) complete() {
 	r.Redacted = slices.ContainsFunc(addresses, redacted)
 }
 
-// deviates notes a deviation, as long as there are not too many.
 func (r *Report) deviates(format string, args ...any) {
 	if len(r.Deviations) < maxDeviations {
 		r.Deviations = append(r.Deviations, fmt.Sprintf(format, args...))

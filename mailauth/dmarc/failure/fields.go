@@ -11,7 +11,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// fields reads the part for programs.
 func (r *Report) fields(h *message.Message) {
 	r.Type = FeedbackType(strings.ToLower(h.Value("Feedback-Type")))
 	r.Failure = Failure(strings.ToLower(h.Value("Auth-Failure")))
@@ -39,7 +38,6 @@ func (r *Report) fields(h *message.Message) {
 	r.checkFields()
 }
 
-// checkFields notes values that no RFC defines.
 func (r *Report) checkFields() {
 	types := []FeedbackType{authFailure, abuse, fraud, notSpam, virus, other}
 	failures := []Failure{dmarc, spf, bodyHash, signature, revoked, adsp, ""}
@@ -154,7 +152,6 @@ func canonicalDomain(s string) string {
 	return strings.ToLower(s)
 }
 
-// domainOf returns the domain of the first address in a field; empty if there is none.
 func domainOf(field string) string {
 	list := message.ParseAddresses(field)
 	if len(list) == 0 {

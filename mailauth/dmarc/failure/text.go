@@ -65,7 +65,6 @@ func (r *Report) text(header *message.Message, parts []mime.Part) bool {
 	return true
 }
 
-// readText reads the lines with labels, and the copy of the header that may follow.
 func (r *Report) readText(body []byte) {
 	if m := received().FindSubmatch(body); m != nil {
 		r.SourceIP = r.address(string(m[1]))
@@ -86,13 +85,11 @@ func (r *Report) readText(body []byte) {
 	}
 }
 
-// isCopy finds the line after which the header of the message stands.
 func isCopy(line []byte) bool {
 	text := strings.ToLower(strings.TrimSpace(string(line)))
 	return strings.HasPrefix(text, "---") && strings.Contains(text, "header")
 }
 
-// align reads whether a mechanism authenticated an aligned domain.
 func (r *Report) align(mechanism, value string) {
 	r.HasAlignment = true
 	if v := strings.ToLower(value); v == "yes" || v == "pass" || v == "aligned" {

@@ -97,7 +97,6 @@ func checkDomain(field string, domain diag.Name) error {
 	return nil
 }
 
-// ask asks for all records that may matter.
 func (d *Discovery) ask(ctx context.Context, env *diag.Env, g *diag.Group, l *lookups) {
 	name := d.Domain.String()
 	l.ask(ctx, env, g, path(name)...)
@@ -105,7 +104,6 @@ func (d *Discovery) ask(ctx context.Context, env *diag.Env, g *diag.Group, l *lo
 	g.Go(func() { d.MX = diag.Lookup[*dns.MX](ctx, env, d.Domain.FQDN()) })
 }
 
-// digest draws the conclusions of the answers.
 func (d *Discovery) digest(l *lookups) {
 	d.Walk = l.walk(d.Domain.String())
 	d.Tree = d.byWalk()

@@ -95,7 +95,6 @@ func (r *Record) requested(s Standard) Policies {
 	return p
 }
 
-// unreadable says why the policies of the record cannot be read, if so.
 func (r *Record) unreadable(s Standard) string {
 	switch {
 	case !r.Has("p"):

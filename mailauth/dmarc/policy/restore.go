@@ -40,7 +40,6 @@ func escapedMark(uri string) string {
 	return strings.ReplaceAll(local, "!", "%21") + "@" + domain
 }
 
-// asciiDomain writes the domain of an address as A-labels.
 func asciiDomain(uri string) string {
 	local, domain, _ := strings.Cut(uri, "@")
 	d, err := diag.ParseDomain(domain)

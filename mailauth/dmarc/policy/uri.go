@@ -101,7 +101,6 @@ func (u *URI) size(s string) bool {
 	return true
 }
 
-// read checks a URI, and tells where it leads.
 func (u *URI) read() (problem string) {
 	foreign := strings.IndexFunc(u.URI, func(r rune) bool { // RFC 3986 section 2
 		return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r)

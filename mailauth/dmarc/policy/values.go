@@ -10,10 +10,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// A parser reads the values of a list, and adds its faults there.
 type parser struct{ list *taglist.List }
 
-// bad notes that the value of a tag is not valid.
 func (p parser) bad(t taglist.Tag, k taglist.Kind, format string, args ...any) {
 	p.list.Add(taglist.Fault{
 		Kind: k, Text: fmt.Sprintf(format, args...), Offset: t.ValueOffset, Length: len(t.Value),
@@ -111,7 +109,6 @@ func (p parser) formats() []string {
 	return list
 }
 
-// parts splits a value, and trims the white space around its parts.
 func parts(value, separator string) []string {
 	list := strings.Split(value, separator)
 	for i := range list {
@@ -120,5 +117,4 @@ func parts(value, separator string) []string {
 	return list
 }
 
-// white is what may stand around parts of a value.
 const white = " \t\r\n"

@@ -172,7 +172,6 @@ func path(start string) []string {
 	return list
 }
 
-// lookups are the answers at the names of records, each asked for once.
 type lookups struct {
 	mu      sync.Mutex
 	answers map[string]diag.Answer[*dns.TXT] // by domain
@@ -204,7 +203,6 @@ func (l *lookups) ask(ctx context.Context, env *diag.Env, g *diag.Group, domains
 	}
 }
 
-// step says what was found at a domain.
 func (l *lookups) step(domain string) Step {
 	name := node + "." + domain
 	s := Step{Domain: domain, Name: name, Asked: len(name) <= maxName, Outcome: Skipped}

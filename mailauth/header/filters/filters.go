@@ -15,7 +15,6 @@ import (
 // MaxVerdicts bounds the verdicts that are read.
 const MaxVerdicts = 100
 
-// fields is every field that is understood, by name in lower case.
 var fields = sync.OnceValue(func() map[string]field {
 	all := map[string]field{}
 	for _, list := range [][]field{microsoftFields(), applianceFields(), providerFields()} {

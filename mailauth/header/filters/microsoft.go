@@ -31,7 +31,6 @@ type codes map[string]struct {
 	text string
 }
 
-// explain adds what a code means.
 func explain(code string, known codes) string {
 	code = strings.TrimSpace(code)
 	if m := known[code].text; m != "" {
@@ -102,7 +101,6 @@ func readForefront(v *Verdict, value string) {
 	}
 }
 
-// A level is a step of a scale of whole numbers.
 type level struct {
 	most float64
 	is   Judgment
@@ -122,7 +120,6 @@ var (
 	}
 )
 
-// level takes the verdict from a scale.
 func (v *Verdict) level(key, value string, scale []level) {
 	if !v.setScore(value) {
 		return

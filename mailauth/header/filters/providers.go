@@ -2,7 +2,6 @@ package filters
 
 import "strings"
 
-// providerFields are those of mailbox providers.
 func providerFields() []field {
 	folder := says("folder", whole, meaning{Spam, "*junk*"}, meaning{NotSpam, "*inbox*"})
 	verdict := func(bad Judgment) reader {

@@ -2,10 +2,8 @@ package filters
 
 import "strings"
 
-// A reader reads the value of a field. It comes unfolded.
 type reader func(v *Verdict, value string)
 
-// A field is one that a filter writes, and how to read it.
 type field struct {
 	name   string // of the field
 	vendor string
@@ -52,10 +50,8 @@ func says(key string, part func(string) string, meanings ...meaning) reader {
 	}
 }
 
-// whole is all of a value, for [says].
 func whole(s string) string { return strings.TrimSpace(s) }
 
-// firstWord is the first word of a value.
 func firstWord(s string) string {
 	if words := strings.Fields(s[:min(len(s), maxValue)]); len(words) > 0 {
 		return words[0]
@@ -63,7 +59,6 @@ func firstWord(s string) string {
 	return ""
 }
 
-// flag reads a field that says whether the message is spam.
 func flag(v *Verdict, value string) {
 	v.flag(value, Spam)
 	v.set("value", value)
@@ -84,7 +79,6 @@ func yes(value string) (is, known bool) {
 	return word == Spam, known
 }
 
-// score reads a field that holds a score.
 func score(v *Verdict, value string) {
 	if !v.setScore(firstWord(value)) {
 		v.set("value", value)

@@ -31,7 +31,6 @@ func (Judgment) Values() []string {
 	return diag.Values(Spam, NotSpam, Suspicious, Bulk, Phishing, Spoofing, Malware, Allowed, Unstated)
 }
 
-// judgmentWords say what a judgment means.
 var judgmentWords = map[Judgment]string{
 	Spam: "spam", NotSpam: "not spam", Suspicious: "suspicious", Bulk: "bulk mail", Phishing: "phishing", Spoofing: "spoofing",
 	Malware: "malware", Allowed: "allowed without filtering", Unstated: "nothing that outsiders can read",
@@ -77,7 +76,6 @@ func (v *Verdict) String() string {
 	return text + "."
 }
 
-// set notes a detail that is not empty.
 func (v *Verdict) set(key, value string) {
 	if value = strings.TrimSpace(value); value != "" && len(v.Details) < maxDetails {
 		v.Details[key] = diag.Clip(value, maxDetail)
@@ -94,7 +92,6 @@ func (v *Verdict) setScore(s string) bool {
 	return true
 }
 
-// judge sets the verdict to one for what is bad, or to not spam.
 func (v *Verdict) judge(is bool, bad Judgment) {
 	if v.Verdict = NotSpam; is {
 		v.Verdict = bad

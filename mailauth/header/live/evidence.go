@@ -151,7 +151,6 @@ func (e *Evidence) AnySigned() *dkim.Result {
 	return e.signature(func(s *dkim.Result) bool { return s.Result == dkim.Pass })
 }
 
-// signature returns the first signature for which a condition holds; nil if there is none.
 func (e *Evidence) signature(holds func(*dkim.Result) bool) *dkim.Result {
 	if list := e.Signatures(holds); len(list) > 0 {
 		return list[0]

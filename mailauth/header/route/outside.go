@@ -96,14 +96,12 @@ func (o *Outside) names() string {
 	return " (" + strings.Join(o.own[:min(len(o.own), 3)], ", ") + ")"
 }
 
-// accept takes a hop for a candidate.
 func (o *Outside) accept(h *Hop, claims bool, why string, args ...any) bool {
 	o.Candidates = append(o.Candidates, Candidate{h, claims})
 	o.why = fmt.Sprintf(why, args...)
 	return true
 }
 
-// giveUp drops all candidates.
 func (o *Outside) giveUp(why string, args ...any) bool {
 	o.Candidates, o.why = nil, fmt.Sprintf(why, args...)
 	return true
@@ -143,7 +141,6 @@ func (o *Outside) Offline() (h *Hop, why string) {
 	return nil, o.whyNone()
 }
 
-// whyNone says why none of the candidates is the hop.
 func (o *Outside) whyNone() string {
 	if len(o.Candidates) > 0 {
 		return "All Received fields are from the receiver's own servers."

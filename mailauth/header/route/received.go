@@ -46,7 +46,6 @@ type clause struct {
 	comments []string
 }
 
-// A parser cuts a field into clauses, and makes sense of them.
 type parser struct {
 	Received
 	s        string
@@ -128,7 +127,6 @@ func (p *parser) time(text string) {
 	}
 }
 
-// interpret makes sense of a clause.
 func (p *parser) interpret(c *clause) {
 	first := ""
 	if len(c.values) > 0 {
@@ -162,7 +160,6 @@ func (p *parser) interpret(c *clause) {
 	}
 }
 
-// client reads who handed the message over.
 func (p *parser) client(name string, comments []string) {
 	p.From = hostName(name)
 	literal := AddrIn(name)
@@ -205,7 +202,6 @@ func (p *parser) clientComment(comment string) {
 	}
 }
 
-// maxAddr bounds a word that may hold an address, in bytes.
 const maxAddr = 300
 
 // AddrIn returns the address that a word holds: [192.0.2.25], [IPv6:2001:db8::1], 192.0.2.25, user@192.0.2.25,

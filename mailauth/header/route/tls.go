@@ -22,7 +22,6 @@ type Encryption struct {
 	TLSCipher  string
 }
 
-// detect finds out whether the message was handed over with TLS.
 func (e *Encryption) detect(with string, comments []string) {
 	for _, c := range comments {
 		if isTLSComment(c) {
@@ -87,7 +86,6 @@ func (e *Encryption) details(c string) {
 	}
 }
 
-// isTLSVersion reports whether a word in lower case names a version of TLS.
 func isTLSVersion(w string) bool {
 	return strings.HasPrefix(w, "tlsv1") || strings.HasPrefix(w, "sslv") || strings.HasPrefix(w, "tls1")
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
-// racers is how many goroutines try the same at once.
 const racers = 64
 
 // race runs f in many goroutines at once, and returns how many of them it returned no error to. All others

@@ -68,7 +68,6 @@ func TestStore(t *testing.T, open func(t *testing.T, clock *Clock) hostedspf.Sto
 	}
 }
 
-// fixture is a store under test and short words for what is done with it.
 type fixture struct {
 	t     *testing.T
 	clock *Clock
@@ -80,7 +79,6 @@ const lease = time.Minute
 
 func (f *fixture) ctx() context.Context { return f.t.Context() }
 
-// now returns the time as it is stored.
 func (f *fixture) now() time.Time { return f.clock.Now().UTC().Truncate(time.Microsecond) }
 
 // profile makes up a profile that was created now, and is not stored yet.
@@ -94,7 +92,6 @@ func (f *fixture) profile(owner hostedspf.Owner, domain string) hostedspf.Profil
 	}
 }
 
-// create stores a profile that was created now.
 func (f *fixture) create(owner hostedspf.Owner, domain string) hostedspf.Profile {
 	f.t.Helper()
 	p := f.profile(owner, domain)
@@ -102,7 +99,6 @@ func (f *fixture) create(owner hostedspf.Owner, domain string) hostedspf.Profile
 	return p
 }
 
-// read returns a profile as it is stored.
 func (f *fixture) read(id string) hostedspf.Profile {
 	f.t.Helper()
 	p, err := f.store.Profile(f.ctx(), id)
@@ -151,7 +147,6 @@ func (f *fixture) resolve(id, network string) hostedspf.Resolution {
 	return o.Resolution
 }
 
-// history returns the ids of all resolutions of a profile.
 func (f *fixture) history(id string) []string {
 	f.t.Helper()
 	list, err := f.store.Resolutions(f.ctx(), hostedspf.HistoryQuery{ProfileID: id, Limit: 1000})

@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
-// claimed reports whether a claim of the profile runs.
 func (e *entry) claimed(now time.Time) bool { return now.Before(e.until) }
 
 // Due implements [hostedspf.Store].

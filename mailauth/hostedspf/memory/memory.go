@@ -33,7 +33,6 @@ type Store struct {
 
 var _ hostedspf.Store = (*Store)(nil)
 
-// entry is a profile with what belongs to it.
 type entry struct {
 	profile hostedspf.Profile
 	history []hostedspf.Resolution // oldest first
@@ -81,7 +80,6 @@ func byCreation(a, b *entry) int {
 	return compare(a.profile.CreatedAt, a.profile.ID, b.profile.CreatedAt, b.profile.ID)
 }
 
-// compare orders by time and id.
 func compare(at time.Time, aid string, bt time.Time, bid string) int {
 	return cmp.Or(at.Compare(bt), cmp.Compare(aid, bid))
 }

@@ -91,7 +91,6 @@ func fault(q *dns.Msg) int {
 	return faultyOPT(q)
 }
 
-// look looks a question up in the zone.
 func (s *snapshot) look(m *dns.Msg, q dns.Question) {
 	name := dns.CanonicalName(q.Name) // RFC 4343 section 3
 	switch {

@@ -102,7 +102,6 @@ func (d *doorman) leave(host netip.Addr) {
 	}
 }
 
-// A guest is a connection that was let in.
 type guest struct {
 	net.Conn
 	leave func()

@@ -34,7 +34,6 @@ func newJar() *jar {
 	return j
 }
 
-// cookieOf returns the cookie of a message in octets; nil if there is none.
 func cookieOf(q *dns.Msg) []byte {
 	for _, opt := range options(q) {
 		for _, o := range opt.Option {

@@ -22,7 +22,6 @@ type datagrams struct {
 	chosen  bool           // the socket has all addresses of the machine, and an answer says which it comes from
 }
 
-// A peer is whom a datagram came from.
 type peer struct {
 	*net.UDPAddr
 	control []byte // lets the answer come from the address that the question went to

@@ -5,7 +5,6 @@ import "github.com/miekg/dns"
 // keepalive is how long an idle connection stays open, in the units of RFC 7828 section 3.1.
 const keepalive = uint16(idleTimeout / (100 * 1e6))
 
-// options returns the OPT records of a message.
 func options(q *dns.Msg) (list []*dns.OPT) {
 	for _, rr := range q.Extra {
 		if opt, ok := rr.(*dns.OPT); ok {

@@ -77,7 +77,6 @@ func (s *Server) notify(ctx context.Context, to netip.AddrPort) error {
 	return nil
 }
 
-// announce lets the secondaries be told of a change.
 func (s *Server) announce() {
 	for _, changed := range s.changed {
 		select {

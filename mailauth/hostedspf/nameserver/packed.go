@@ -27,7 +27,6 @@ type packed struct {
 	made        time.Time
 }
 
-// pantry keeps packed answers.
 type pantry struct {
 	mu      sync.RWMutex
 	answers map[string]*packed

@@ -47,7 +47,6 @@ func newLimiter(perSecond int, now time.Time) *limiter {
 	return l
 }
 
-// A ruling says what becomes of an answer.
 type ruling int
 
 const (

@@ -152,7 +152,6 @@ func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 // bindTries is how often a free port is sought that is free for both UDP and TCP.
 const bindTries = 16
 
-// bind takes an address for UDP and TCP.
 func bind(ctx context.Context, address string) (net.PacketConn, net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -244,7 +243,6 @@ func (s *Server) exceeds(m, q *dns.Msg, datagram, signed bool) bool {
 	return m.Len() > limit
 }
 
-// write sends a message, and reports whether that went well.
 func (s *Server) write(w dns.ResponseWriter, m *dns.Msg, signed bool) bool {
 	if signed {
 		s.config.Key.sign(m)

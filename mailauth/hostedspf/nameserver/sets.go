@@ -35,7 +35,6 @@ func (s *snapshot) member(m *dns.Msg, q dns.Question, name string) bool {
 	return true
 }
 
-// has reports whether a set has the address that a name begins with.
 func (a answered) has(client string) bool {
 	ip, ok := expanded(client)
 	return ok && a.set.Contains(ip)

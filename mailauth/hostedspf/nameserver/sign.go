@@ -30,7 +30,6 @@ const (
 	maxSignatures = 1 << 16
 )
 
-// A signer signs what is served, when it is asked for.
 type signer struct {
 	keys     []SigningKey // all sign the keys, the first all else
 	validity time.Duration
@@ -58,7 +57,6 @@ func newSigner(c *Config) (*signer, error) {
 	return s, nil
 }
 
-// signedBy adds the keys to a snapshot that is to be signed.
 func (s *snapshot) signedBy(by *signer) *snapshot {
 	if s.signer = by; by != nil {
 		for _, k := range by.keys {
@@ -208,7 +206,6 @@ func (s *snapshot) provenSOA() []dns.RR {
 	return list
 }
 
-// nsec says what there is at a name.
 func (s *snapshot) nsec(name string) *dns.NSEC {
 	nsec := &dns.NSEC{Hdr: header(name, dns.TypeNSEC, s.negative.Hdr.Ttl), NextDomain: successor(dns.CanonicalName(name))}
 	nsec.TypeBitMap = append(s.types(dns.CanonicalName(name)), dns.TypeRRSIG, dns.TypeNSEC)

@@ -25,7 +25,6 @@ type SigningKey struct {
 // keyFlags are those of a key that signs its zone and that the parent zone names (RFC 4034 section 2.1.1).
 const keyFlags = dns.ZONE | dns.SEP
 
-// maxKeyFile bounds the files of a key, in bytes.
 const maxKeyFile = 16 << 10
 
 // NewSigningKey makes a key for a zone: ECDSA on P-256 (RFC 6605), which RFC 9904 recommends.
@@ -131,7 +130,6 @@ func (k SigningKey) DS() string {
 	return strings.ReplaceAll(ds.String(), "\t", " ")
 }
 
-// sign signs a set of records.
 func (k SigningKey) sign(rrs []dns.RR, from, until time.Time) (*dns.RRSIG, error) {
 	sig := &dns.RRSIG{
 		Algorithm: k.public.Algorithm, KeyTag: k.public.KeyTag(), SignerName: k.public.Hdr.Name,

@@ -162,7 +162,6 @@ func (r *reading) until(end time.Time) {
 	}
 }
 
-// A reading collects what is published.
 type reading struct {
 	*Server
 	now     time.Time

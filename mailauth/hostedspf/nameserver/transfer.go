@@ -16,7 +16,6 @@ const (
 	transferMessage = 16 << 10
 )
 
-// isTransfer reports whether a question is for all of the zone.
 func (s *snapshot) isTransfer(q *dns.Msg) bool {
 	if len(q.Question) != 1 {
 		return false

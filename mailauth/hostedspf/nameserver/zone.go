@@ -132,7 +132,6 @@ func (z *Zone) mailbox() (string, error) {
 	return name, nil
 }
 
-// within reports whether a name lies in the zone.
 func (z *Zone) within(name string) bool { return dns.IsSubDomain(z.Name.FQDN(), dns.Fqdn(name)) }
 
 func (z *Zone) ttl(interval time.Duration) uint32 {
@@ -171,7 +170,6 @@ type snapshot struct {
 // A node is a name that exists: its records by type, or none if it only stands above other names (RFC 8020).
 type node map[uint16][]dns.RR
 
-// build makes a snapshot of a zone that is valid.
 func (z *Zone) build(records []published, serial uint32) *snapshot {
 	apex := z.Name.FQDN()
 	s := &snapshot{apex: apex, nodes: make(map[string]node, 2*len(records)), sets: map[string]answered{}, records: len(records)}
@@ -213,7 +211,6 @@ func address(name string, ip netip.Addr) dns.RR {
 	return &dns.AAAA{Hdr: header(name, dns.TypeAAAA, seconds(zoneTTL)), AAAA: ip.AsSlice()}
 }
 
-// add puts a record in its place.
 func (s *snapshot) add(rr dns.RR) {
 	name := dns.CanonicalName(rr.Header().Name)
 	s.exist(name)

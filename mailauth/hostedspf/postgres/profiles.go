@@ -87,7 +87,6 @@ func lock(ctx context.Context, tx pgx.Tx, id string) (hostedspf.Profile, error) 
 	return scan(tx.QueryRow(ctx, "SELECT body::text FROM spf_profiles WHERE id = $1 FOR UPDATE", id))
 }
 
-// put writes a profile that is locked.
 func put(ctx context.Context, tx pgx.Tx, p *hostedspf.Profile) error {
 	text, err := encode(p)
 	if err != nil {

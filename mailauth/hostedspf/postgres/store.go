@@ -22,7 +22,6 @@ const (
 	patience = 10 * time.Second
 )
 
-// settings are those of each connection.
 var settings = map[string]string{
 	"default_transaction_isolation":       "read committed",
 	"idle_in_transaction_session_timeout": "5s", // a server that was cut off must not hold up the others
@@ -71,7 +70,6 @@ func (s *Store) now() *int64 {
 	return &us
 }
 
-// do carries out one call.
 func (s *Store) do(ctx context.Context, what string, act func(context.Context) error) error {
 	if s.closed.Load() {
 		return hostedspf.ErrClosed
@@ -85,7 +83,6 @@ func (s *Store) do(ctx context.Context, what string, act func(context.Context) e
 	return describe(ctx, what, err)
 }
 
-// write carries out one call in a transaction.
 func (s *Store) write(ctx context.Context, what string, act func(context.Context, pgx.Tx) error) error {
 	return s.do(ctx, what, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return act(ctx, tx) })

@@ -62,7 +62,6 @@ func lastClaim(conn *sqlite.Conn, id string) (c hostedspf.Claim, err error) {
 	return c, err
 }
 
-// free gives a claim back.
 func free(conn *sqlite.Conn, c hostedspf.Claim) error {
 	return exec(conn, "UPDATE spf_claims SET until = NULL WHERE profile = ?1 AND fence = ?2",
 		func(a *args) { a.text(c.ProfileID); a.int(c.Fence) })

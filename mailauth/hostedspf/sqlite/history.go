@@ -15,7 +15,6 @@ const purgeRows = 500
 const resolutionColumns = `id, profile, at, "trigger", status, duration_ms, lookups, added, removed, added_count,
 	removed_count, ip4, ip6, hash, error`
 
-// record appends a resolution to the history of a profile.
 func record(conn *sqlite.Conn, id string, r hostedspf.Resolution) error {
 	const values = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
 	return exec(conn, "INSERT INTO spf_resolutions ("+resolutionColumns+") VALUES ("+values+")", func(a *args) {

@@ -66,7 +66,6 @@ func scanProfile(f *fields) (p hostedspf.Profile, err error) {
 	return p, nil
 }
 
-// profile reads a profile.
 func profile(conn *sqlite.Conn, id string) (p hostedspf.Profile, err error) {
 	err = rows(conn, "SELECT "+profileColumns+" FROM spf_profiles WHERE id = ?1", func(a *args) { a.text(id) },
 		func(f *fields) error { p, err = scanProfile(f); return err })

@@ -85,7 +85,6 @@ var migrations = [SchemaVersion]string{
 	`ALTER TABLE spf_profiles ADD COLUMN parts TEXT`,
 }
 
-// tables are what the package keeps in a file.
 var tables = sqlitedb.Layout{
 	Name: "hosted SPF", Steps: migrations[:], Version: layout, Set: "UPDATE spf_state SET layout = %d",
 }

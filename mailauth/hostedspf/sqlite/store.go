@@ -82,7 +82,6 @@ func (s *Store) Close() error {
 	return s.closed
 }
 
-// write runs an act in a transaction of its own.
 func (s *Store) write(ctx context.Context, what string, act func(*sqlite.Conn) error) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -106,7 +105,6 @@ func (s *Store) write(ctx context.Context, what string, act func(*sqlite.Conn) e
 	return describe(ctx, what, err)
 }
 
-// take waits for the turn to write.
 func (s *Store) take(ctx context.Context) error {
 	select {
 	case <-s.closing:

@@ -9,7 +9,6 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// micros is how an instant is stored.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
@@ -93,7 +92,6 @@ func rows(conn *sqlite.Conn, sql string, bind func(*args), each func(*fields) er
 		func(stmt *sqlite.Stmt) error { return each(&fields{stmt: stmt}) })
 }
 
-// exec runs a prepared statement that returns no rows.
 func exec(conn *sqlite.Conn, sql string, bind func(*args)) error {
 	return rows(conn, sql, bind, func(*fields) error { return nil })
 }

@@ -31,7 +31,6 @@ type question struct {
 	answer any    // a *pending of the type that was asked for
 }
 
-// pending is a question that has been asked.
 type pending[R dns.RR] struct {
 	done   sync.WaitGroup
 	answer diag.Answer[R]

@@ -9,7 +9,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// evaluation is one run of check_host.
 type evaluation struct {
 	mail
 	maxLookups, maxVoids int
@@ -111,7 +110,6 @@ func (e *evaluation) count(t *Term, domain string) verdict {
 	return verdict{}
 }
 
-// void counts a term for which the DNS has nothing.
 func (e *evaluation) void(t *Term, domain string) verdict {
 	if e.voids++; e.voids > e.maxVoids {
 		return because(Permerror, "%s in the record of %s exceeds the limit of %d void lookups", t.Raw, domain, e.maxVoids)

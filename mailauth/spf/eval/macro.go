@@ -30,7 +30,6 @@ const (
 	explanationLetters = letters + "crt"
 )
 
-// A macroFault is an error in a macro-string.
 type macroFault struct {
 	offset, length int
 	text           string // empty if there is none
@@ -71,7 +70,6 @@ func ExplanationFault(text string) (offset int, fault string) {
 	return f.offset, f.text
 }
 
-// parseMacro reads the macro at the beginning of s, and returns its length in bytes.
 func parseMacro(s string, explanation bool) (m macro, n int, fault string) {
 	if len(s) < 2 {
 		return m, 1, "a percent sign stands alone; it is written %%"
@@ -133,7 +131,6 @@ func parseBody(body string, explanation bool) (m macro, fault string) {
 // of SMTP, which is short, and names are shorter still.
 const maxExpansion = 64 << 10
 
-// expand puts the values in place of the macros.
 func (m macros) expand(value func(letter byte) string) string {
 	b := make([]byte, 0, 128)
 	for i := 0; i < len(m) && len(b) <= maxExpansion; i++ {

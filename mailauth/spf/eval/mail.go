@@ -40,7 +40,6 @@ func (m *mail) setSender(sender string) {
 	m.asciiLocal = isASCII(m.local)
 }
 
-// target returns the name that a term is about.
 func (m *mail) target(t *Term, domain string) string {
 	return t.Expand(domain, func(letter byte) string { return m.value(letter, domain) })
 }
@@ -114,7 +113,6 @@ func (m *mail) askAll(hosts []string) bool {
 	return true
 }
 
-// reverse asks for the host names of the client.
 func (m *mail) reverse() *diag.Answer[*dns.PTR] {
 	return Ask[*dns.PTR](m.Lookups, strings.TrimSuffix(diag.IP{Addr: m.ip}.Reverse(), "."))
 }

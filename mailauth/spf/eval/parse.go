@@ -111,7 +111,6 @@ func (p *parser) here(k SyntaxKind, offset, length int, format string, args ...a
 	return false
 }
 
-// term reads one term.
 func (p *parser) term(raw string, offset int) {
 	p.raw, p.offset = raw, offset
 	p.record.Terms = append(p.record.Terms, Term{Raw: raw, Offset: offset})
@@ -238,7 +237,6 @@ func (p *parser) mechanism(t *Term, name string, at int) bool {
 	}
 }
 
-// unknown notes a mechanism that does not exist.
 func (p *parser) unknown(t *Term, name, value string) bool {
 	switch modifier := strings.ToLower(name); {
 	case name == "" && value == "":
@@ -278,7 +276,6 @@ func CutAll(raw string) (head string, ok bool) {
 	return raw[:n], true
 }
 
-// network reads the value of ip4 or ip6.
 func (p *parser) network(t *Term, value string, at int) bool {
 	kind, family, width := BadIP4, 4, 32
 	if t.Name == IP6 {

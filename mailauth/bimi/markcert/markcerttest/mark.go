@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// subject is that of a company with a registered trademark, by identifier.
 var subject = map[string]string{
 	"2.5.4.3": "Example Ltd", "2.5.4.10": "Example Ltd", "2.5.4.9": "1 Example Street", "2.5.4.7": "Springfield",
 	"2.5.4.6": "US", "2.5.4.5": "12345", "2.5.4.15": "Private Organization",
@@ -28,7 +27,6 @@ var subject = map[string]string{
 	"1.3.6.1.4.1.53087.1.4":    "7654321",
 }
 
-// template is the certificate before it is signed.
 func (m Mark) template() *x509.Certificate {
 	names := m.Domains
 	if names == nil {
