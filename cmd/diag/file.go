@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -92,4 +93,33 @@ func readInput(r io.Reader, name string) ([]byte, error) {
 		return nil, usagef("%s has more than %d bytes", name, maxInput)
 	}
 	return data, nil
+}
+
+// repaired takes from what was pasted what a field wants: the domain of a URL or of an address for mail,
+// without blanks around it. It says so on standard error.
+func (a *app) repaired(field, text string) string {
+	trimmed := strings.TrimSpace(text)
+	switch field {
+	case "domain", "qname":
+	case "ip", "host", "url":
+		return trimmed
+	default:
+		return text
+	}
+	host := trimmed
+	if strings.Contains(host, "://") {
+		u, err := url.Parse(host)
+		if err != nil {
+			return trimmed
+		}
+		host = u.Hostname()
+	} else {
+		host, _, _ = strings.Cut(host, "/")
+	}
+	host = host[strings.IndexByte(host, '@')+1:]
+	if host == trimmed || host == "" {
+		return trimmed
+	}
+	fmt.Fprintf(a.stderr, "diag: note: taking %s from %s\n", printable(host), printable(trimmed))
+	return host
 }

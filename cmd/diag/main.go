@@ -20,6 +20,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -334,4 +335,19 @@ func family(ep httpapi.Endpoint) string {
 	}
 	about, _, _ := strings.Cut(string(ep.Scope), ":")
 	return about
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the versions of the program and of the wire contract",
+		Args: takes(0, "version takes no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			info := buildinfo.Read()
+			if a.formats.json {
+				return json.NewEncoder(a.stdout).Encode(info)
+			}
+			_, err := io.WriteString(a.stdout, info.Text("diag"))
+			return err
+		},
+	}
 }
