@@ -235,3 +235,17 @@ func explanations(e *evidence) diag.Failures {
 		return diag.Fail("The resolver added: %s.", diag.ExtendedText(x))
 	}).Joined()
 }
+
+// texts are the headlines of a lookup where the gravest finding does not say it.
+var texts = diag.Texts{
+	"valid": {Headline: "Records found", Sub: "The server returned the records that were asked for."},
+	"resolve.records.nodata": {
+		Headline: "The name exists, but has no record of this type",
+		Sub:      "That is an answer, not a failure. Query other types, or add a record of this type.",
+	},
+}
+
+// reverseTexts are those of a reverse lookup.
+var reverseTexts = diag.Texts{
+	"valid": {Headline: "Reverse DNS is set up", Sub: "The address has a PTR record."},
+}

@@ -54,3 +54,83 @@ func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	}
 	return list
 }
+
+// Category is what a rule is about.
+type Category string
+
+// The factors of the score.
+var (
+	categoryParent     = diag.Category{Code: "parent", Label: "Parent zone"}
+	categoryDelegation = diag.Category{Code: "delegation", Label: "Delegation"}
+	categoryGlue       = diag.Category{Code: "glue", Label: "Glue"}
+	categoryNameserver = diag.Category{Code: "nameserver", Label: "Name servers"}
+	categorySOA        = diag.Category{Code: "soa", Label: "SOA record"}
+	categoryTransport  = diag.Category{Code: "transport", Label: "Transport"}
+	categorySecurity   = diag.Category{Code: "security", Label: "Security"}
+	categoryRecords    = diag.Category{Code: "records", Label: "Records"}
+	categoryMail       = diag.Category{Code: "mail", Label: "Mail"}
+)
+
+// Values lists the categories.
+func (Category) Values() (codes []string) {
+	for _, c := range []diag.Category{categoryParent, categoryDelegation, categoryGlue, categoryNameserver, categorySOA,
+		categoryTransport, categorySecurity, categoryRecords, categoryMail} {
+		codes = append(codes, c.Code)
+	}
+	return codes
+}
+
+// What the rules read, beside the probes.
+const (
+	isZone    diag.Source = "zone"      // whether the name is a zone of its own
+	parents   diag.Source = "parents"   // the delegation at each server of the parent zone that is asked
+	parentDS  diag.Source = "DS"        // the DS records there
+	hosts     diag.Source = "hosts"     // the addresses of the name servers
+	servers   diag.Source = "servers"   // what each of them is to the zone
+	origins   diag.Source = "origins"   // who announces their addresses
+	content   diag.Source = "content"   // what any of them was asked
+	within    diag.Source = "within"    // names between others
+	aliases   diag.Source = "aliases"   // where usual names lead
+	mailHosts diag.Source = "mailHosts" // the addresses of the mail servers
+	primary   diag.Source = "primary"   // the addresses of the primary server
+)
+
+// The probes that rules read, each at all servers of the zone.
+const (
+	identity    diag.Source = "identity"
+	recursion   diag.Source = "recursion"
+	transfer    diag.Source = "transfer"
+	absent      diag.Source = "absent"
+	www         diag.Source = "www"
+	recordsKeys diag.Source = "DNSKEY"
+	recordsNS   diag.Source = "NS"
+	recordsA    diag.Source = "A"
+	recordsAAAA diag.Source = "AAAA"
+	recordsMX   diag.Source = "MX"
+	recordsTXT  diag.Source = "TXT"
+)
+
+// texts are what the verdict says in words where the gravest finding does not say it.
+var texts = diag.Texts{
+	"valid": {
+		Headline: "The domain is delegated and served without a fault",
+		Sub:      "The name servers that were asked answer and agree.",
+	},
+	"zone.delegation.cyclic": {
+		Headline: "The domain cannot be resolved: its delegation depends on itself",
+		Sub:      "No resolver finds a name server. Give one a name with glue, or a name in a domain that works.",
+	},
+	"zone.delegation.lame": {
+		Headline: "The domain cannot be resolved: no name server serves the zone",
+		Sub: "The name servers answer but do not have the zone. Configure it there, or delegate the domain to the servers " +
+			"that have it.",
+	},
+	"zone.delegation.unreachable": {
+		Headline: "The domain cannot be resolved: no name server can be reached",
+		Sub:      "Start the name servers and open port 53 for UDP and TCP.",
+	},
+	"zone.glue.none": {
+		Headline: "The domain cannot be resolved: its name servers have no glue",
+		Sub:      "Resolvers have no address to start with. Register the addresses of the name servers at the registrar.",
+	},
+}
