@@ -1,9 +1,15 @@
 package internet
 
 import (
+	"crypto/tls"
+	_ "embed"
+	"io"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/bimi/markcert/markcerttest"
 	"github.com/diagkit/diagkit/webcheck/hsts"
 )
 
@@ -67,5 +73,154 @@ func secured(header string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(hsts.FieldName, header)
 		h.ServeHTTP(w, r)
+	})
+}
+
+// goodPage is a page in which crawlers find all they need.
+const goodPage = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Bicycle repair in Sampletown | Good Shop</title>
+<meta name="description" content="All makes, two days, with a bicycle on loan while you wait for yours.">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="canonical" href="https://good.example/">
+<script type="application/ld+json">{"@context": "https://schema.org", "@type": "BicycleStore", "name": "Good Shop"}</script>
+</head>
+<body>
+<h1>Bicycle repair in Sampletown</h1>
+<p>We repair bicycles of all makes in our workshop, usually within two days, and lend you one while you wait for yours.
+Bring it in the morning without an appointment: we look at it together, tell you what it will cost, and begin at once.</p>
+<p>Tyres, brakes and chains are in stock. Parts that we have to order arrive on the next working day.</p>
+<p><a href="/prices">Prices</a> <a href="https://example.com/" rel="nofollow">Partner</a></p>
+<img src="/shop.jpg" alt="Our workshop">
+</body>
+</html>
+`
+
+// servePages opens web sites for crawlers with one fault each; see serveSites for the good one.
+func servePages(world *diagtest.World) {
+	world.HTTPS("hidden.example", crawled("User-agent: *\nDisallow: /\n", goodPage))
+	world.HTTPS("hasty.example", crawled("", hasty.Replace(goodPage)))
+}
+
+// hasty makes a page with the faults of one that was made in a hurry.
+var hasty = strings.NewReplacer("https://good.example/", "https://hasty.example/", `"Good Shop"}`, `"Hasty Shop",}`,
+	` alt="Our workshop"`, "", "</body>", `<script src="http://cdn.example/slider.js"></script></body>`)
+
+// crawled serves a page and a robots.txt, unless that is empty.
+func crawled(robots, html string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/robots.txt":
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			io.WriteString(w, html)
+		case robots == "":
+			http.NotFound(w, r)
+		default:
+			w.Header().Set("Content-Type", "text/plain")
+			io.WriteString(w, robots)
+		}
+	})
+}
+
+// serveRedirects opens sites that lead elsewhere, most of them with one fault.
+func serveRedirects(world *diagtest.World) {
+	for _, host := range []string{"good.example", "www.good.example"} {
+		world.HTTP(host, toHTTPS(host))
+	}
+	for _, r := range []struct {
+		host   string
+		status int
+		target string
+	}{
+		{"sho.example", http.StatusFound, "https://good.example/?utm_source=letter&utm_medium=email"},
+		{"careless.example", http.StatusMovedPermanently, "http://careless.example/shop"},
+		{"circle.example", http.StatusMovedPermanently, "http://circle.example/"},
+		{"inside.example", http.StatusFound, "http://10.0.0.5/admin"},
+		{"secret.example", http.StatusFound, "https://shop:hunter2@good.example/"},
+	} {
+		world.HTTPS(r.host, http.RedirectHandler(r.target, r.status))
+	}
+	world.HTTP("careless.example", page("A shop."))
+	world.HTTP("circle.example", toHTTPS("circle.example"))
+	world.HTTPS("moved.example", file("text/html; charset=utf-8",
+		`<title>We have moved</title><meta http-equiv="refresh" content="5; url=https://good.example/">`))
+}
+
+// toHTTPS redirects a host to its likeness with https.
+func toHTTPS(host string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://"+host+r.URL.RequestURI(), http.StatusMovedPermanently)
+	})
+}
+
+// brands are the hosts with the logos of domains.
+const (
+	goodBrand   = "brand.good.example"
+	sketchBrand = "brand.sketch.example"
+)
+
+// sketch is a logo as a drawing program exports it, with a script and without what SVG Tiny PS asks for.
+const sketch = `<svg xmlns="http://www.w3.org/2000/svg" version="1.1" viewBox="0 0 64 32">
+<script>alert(1)</script>
+<rect width="64" height="32" fill="#ff5f0b"/>
+</svg>
+`
+
+// exported is a logo as another one exports it, with a raster image, CSS and a position.
+//
+//go:embed exported.svg
+var exported string
+
+// authority issues mark certificates. This Internet trusts it.
+var authority = markcerttest.New()
+
+// serveBrands publishes logos, and the certificate of the good one, which was issued a month ago.
+func serveBrands(world *diagtest.World) {
+	certificate := authority.Issue(markcerttest.Mark{
+		Domains: []string{"good.example"}, NotBefore: world.Now().AddDate(0, -1, 0), NotAfter: world.Now().AddDate(0, 11, 0),
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/logo.svg", file("image/svg+xml", markcerttest.Logo))
+	mux.Handle("/exported.svg", file("image/svg+xml", exported))
+	mux.Handle("/mark.pem", file("application/pem-certificate-chain", certificate))
+	past := authority.Issue(markcerttest.Mark{
+		Domains: []string{"good.example"}, NotBefore: world.Now().AddDate(-1, -1, 0), NotAfter: world.Now().AddDate(0, -1, 0),
+	})
+	mux.Handle("/past.pem", file("application/pem-certificate-chain", past))
+	world.HTTPS(goodBrand, mux)
+	world.HTTPS(sketchBrand, file("image/svg+xml", sketch))
+}
+
+const phishingSite = "paypal-secure-login.example"
+
+// servePhishing opens a site that looks like phishing. The brand that it imitates has no site in this world.
+func servePhishing(world *diagtest.World) {
+	world.HTTPS(phishingSite, file("text/html; charset=utf-8",
+		`<!doctype html><title>PayPal: log in</title><h1>Sign in</h1><form method="post" action="https://collect.example/in">`+
+			`<input name="email" type="email"><input name="pw" type="password"><button>Sign in</button></form>`))
+}
+
+// serveHarbour opens the web shop and the mail server of a company that looked after neither: the shop still speaks
+// TLS 1.0, its certificate ends in five days, visitors stay on http, and its login can be overheard. The certificate
+// of the mail server was forgotten.
+func serveHarbour(world *diagtest.World) {
+	const shop = "harbour.example"
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Set-Cookie", "sessionid=5e0c; Path=/")
+		io.WriteString(w, `<!doctype html><title>Harbour Coffee</title><h1>Fresh from the roaster</h1>`)
+	})
+	world.HTTP(shop, handler)
+	cert := world.Certificate(diagtest.CertSpec{
+		Names: []string{shop, "www." + shop}, NotBefore: world.Now().AddDate(0, 0, -85),
+		NotAfter: world.Now().AddDate(0, 0, 5).Add(6 * time.Hour),
+	})
+	world.Site(diagtest.Site{Host: shop, Handler: handler, TLS: &tls.Config{
+		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS12, Time: world.Now,
+	}})
+	world.SMTP(diagtest.SMTP{
+		Host: "mail." + shop, Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closed(),
 	})
 }

@@ -3,6 +3,8 @@
 package internet
 
 import (
+	"crypto/sha256"
+	"crypto/tls"
 	_ "embed"
 	"fmt"
 	"io"
@@ -132,4 +134,52 @@ func Choose(demo bool) (env *diag.Env, release func(), err error) {
 		return nil, nil, err
 	}
 	return world.Env(), world.Close, nil
+}
+
+// serveMail opens the mail servers. Those of good.example have TLSA records for the keys of their certificates, and for
+// the next ones.
+func serveMail(world *diagtest.World) {
+	for _, host := range []string{"mx1.good.example", "mx2.good.example", "mx1.example.com", "mx.renewed.example"} {
+		cert := world.Certificate(diagtest.CertSpec{Names: []string{host}})
+		world.SMTP(diagtest.SMTP{
+			Host: host, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: world.Now},
+			Extensions: extensions(), Replies: closed(),
+		})
+		if host != "mx1.good.example" && host != "mx2.good.example" {
+			continue
+		}
+		next := world.Certificate(diagtest.CertSpec{Names: []string{host}})
+		for _, key := range [][]byte{cert.Leaf.RawSubjectPublicKeyInfo, next.Leaf.RawSubjectPublicKeyInfo} {
+			world.Zone(fmt.Sprintf("_25._tcp.%s. TLSA 3 1 1 %x\n", host, sha256.Sum256(key)))
+		}
+	}
+	world.SMTP(diagtest.SMTP{Host: "mx.plain.example", NoStartTLS: true, Extensions: extensions(), Replies: closed()})
+	world.SMTP(diagtest.SMTP{Host: "mx.expired.example", Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closed()})
+	world.SMTP(diagtest.SMTP{Host: "mx.relay.example", Extensions: extensions()})
+	patient := closed()
+	patient["RCPT"] = "451 4.7.1 Greylisted, please try again in 5 minutes"
+	world.SMTP(diagtest.SMTP{Host: "mx.testing.example", Extensions: extensions(), Replies: patient})
+}
+
+// extensions are what the mail servers list.
+func extensions() []string {
+	return []string{"PIPELINING", "SIZE 52428800", "8BITMIME", "ENHANCEDSTATUSCODES"}
+}
+
+// closed are the replies of a server that relays for nobody.
+func closed() map[string]string { return map[string]string{"RCPT": "550 5.7.1 Relaying denied"} }
+
+// serveCertificates opens sites whose certificate or TLS has one fault each.
+func serveCertificates(world *diagtest.World) {
+	for _, s := range []diagtest.Site{
+		{Host: "stale.example", Cert: diagtest.CertExpired}, {Host: "alone.example", Cert: diagtest.CertSelfSigned},
+		{Host: "half.example", Cert: diagtest.CertMissingIntermediate},
+	} {
+		s.Handler = page("A shop.")
+		world.Site(s)
+	}
+	world.Site(diagtest.Site{Host: "museum.example", Handler: page("A museum."), TLS: &tls.Config{
+		Certificates: []tls.Certificate{world.Certificate(diagtest.CertSpec{Names: []string{"museum.example"}})},
+		MinVersion:   tls.VersionTLS10, MaxVersion: tls.VersionTLS12, Time: world.Now,
+	}})
 }
