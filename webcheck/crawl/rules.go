@@ -31,3 +31,31 @@ const (
 	htmlStandard = "HTML Standard section "
 	googleDoc    = "Google Search Central, "
 )
+
+// texts are what the verdict says in words, where title and advice of the gravest finding do not.
+var texts = diag.Texts{
+	"excellent": {
+		Headline: "Page can be crawled and indexed, and says what it offers",
+		Sub:      "Crawlers find what they need. The findings, if any, are for fine-tuning.",
+	},
+	"valid": {
+		Headline: "Page can be crawled and indexed",
+		Sub:      "Crawlers can read the page and its metadata. The findings say what could be better.",
+	},
+	"crawl.type": {
+		Headline: "The content type is not HTML, so there is no page to examine",
+		Sub:      "Crawlers may index the file as it is. Metadata of web pages does not apply to it.",
+	},
+	"crawl.canonical.elsewhere": {
+		Headline: "Page can be crawled, but names another page as canonical",
+		Sub:      "Search engines index the other page instead. Name the URL of this page unless that is intended.",
+	},
+	"crawl.size.truncated": {
+		Headline: "Page can be crawled and indexed, as far as it was examined",
+		Sub:      "It is longer than what was examined. Raise max_bytes to examine all of it.",
+	},
+	"crawl.index.nofollow": {
+		Headline: "Page can be indexed, but tells crawlers not to follow its links",
+		Sub:      "Pages that only it links to may not be found. Remove nofollow unless that is intended.",
+	},
+}

@@ -160,3 +160,28 @@ func (e *evidence) redirectHops() []fetch.Hop {
 }
 
 func silent(r *fetch.Result) bool { return r == nil || r.Err != nil && r.Err.Unanswered }
+
+// The factors of the score, in the order of a reader.
+var (
+	factorTransport = diag.Category{Code: "transport", Label: "HTTPS"}
+	factorPolicy    = diag.Category{Code: "content_policy", Label: "Content-Security-Policy"}
+	factorFraming   = diag.Category{Code: "framing", Label: "Embedding by other sites"}
+	factorTypes     = diag.Category{Code: "content_types", Label: "Media types"}
+	factorPrivacy   = diag.Category{Code: "privacy", Label: "Referrer and permissions"}
+	factorCookies   = diag.Category{Code: "cookies", Label: "Cookies"}
+	factorScripts   = diag.Category{Code: "scripts", Label: "Scripts of other sites"}
+	factorSharing   = diag.Category{Code: "sharing", Label: "Cross-origin access"}
+	factorIsolation = diag.Category{Code: "isolation", Label: "Isolation from other sites"}
+)
+
+// texts are what the verdict says in words, where title and advice of the gravest finding do not.
+var texts = diag.Texts{
+	"excellent": {
+		Headline: "Security headers protect the visitors of this page well",
+		Sub:      "Browsers enforce what the page asks for. Keep the policies in step with what the page loads.",
+	},
+	"valid": {
+		Headline: "Security headers are set up correctly",
+		Sub:      "Browsers enforce what the page asks for. The hints say what could be stricter.",
+	},
+}

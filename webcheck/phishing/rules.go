@@ -53,3 +53,13 @@ func lift(list diag.Rules[*anatomy]) (lifted diag.Rules[*evidence]) {
 func about(target, format string, args ...any) diag.Failures {
 	return diag.Fail(format, args...).About(target)
 }
+
+// The categories of signals, in the order in which they are examined (CONTRACT 3.4).
+var (
+	ofURL          = diag.Category{Code: "url", Label: "URL"}
+	ofHost         = diag.Category{Code: "host", Label: "Host"}
+	ofTLS          = diag.Category{Code: "tls", Label: "TLS"}
+	ofContent      = diag.Category{Code: "content", Label: "Content"}
+	ofRegistration = diag.Category{Code: "registration", Label: "Registration"}
+	ofReputation   = diag.Category{Code: "reputation", Label: "Reputation"}
+)

@@ -3,9 +3,8 @@ package scan
 import (
 	"context"
 
-	"github.com/makiuchi-d/gozxing"
-
 	"github.com/diagkit/diagkit/webcheck/qr/raster"
+	"github.com/makiuchi-d/gozxing"
 )
 
 // A scanner looks for symbols in one image.
@@ -65,3 +64,16 @@ func (s *scanner) try(v view, p try) {
 	s.bits = bits
 	s.search(v, p)
 }
+
+// luminance hands an image to the library.
+type luminance struct {
+	gozxing.LuminanceSource // for methods that nobody calls
+	img                     *raster.Gray
+}
+
+func (l *luminance) GetRow(y int, _ []byte) ([]byte, error) {
+	return l.img.Pix[y*l.img.Width:][:l.img.Width], nil
+}
+func (l *luminance) GetMatrix() []byte { return l.img.Pix }
+func (l *luminance) GetWidth() int     { return l.img.Width }
+func (l *luminance) GetHeight() int    { return l.img.Height }
