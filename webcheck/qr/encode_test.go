@@ -226,7 +226,6 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// Text beyond ASCII does not pass through the library.
 func BenchmarkEncodeUTF8(b *testing.B) {
 	r := Request{Data: strings.Repeat("é", 50)}
 	for b.Loop() {

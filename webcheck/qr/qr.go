@@ -112,9 +112,7 @@ func Encode(r Request) (*Image, error) {
 	if least := p.unit() * (sideOf(version) + 2*p.margin); p.size < least {
 		return nil, diag.Invalid("size", "must be at least %d for this data, error correction, margin and format", least)
 	}
-	if p.symbol, err = newSymbol(r.Data, m, version, level); err != nil {
-		return nil, err
-	}
+	p.symbol = newSymbol(r.Data, m, version, level)
 	data, err := p.draw()
 	if err != nil {
 		return nil, err

@@ -1,30 +1,38 @@
 package qr
 
-// The library that writes ASCII cannot announce a character set, and readers guess wrongly at bytes
-// above 127. So text that is not ASCII is written here, from the bits to the codewords.
+import "strings"
 
-// eciUTF8 is the assignment number of UTF-8 among the Extended Channel Interpretations (AIM ECI, part 3).
+// eciUTF8 is the assignment number of UTF-8 among the Extended Channel Interpretations (AIM ECI, part 3). It announces
+// text that is not ASCII, for readers guess wrongly at bytes above 127.
 const eciUTF8 = 26
 
 // Mode indicators of ISO/IEC 18004 table 2.
 const (
-	indicatorBytes = 0b0100
-	indicatorECI   = 0b0111
+	indicatorNumeric      = 0b0001
+	indicatorAlphanumeric = 0b0010
+	indicatorBytes        = 0b0100
+	indicatorECI          = 0b0111
 )
 
-// byteCodewords returns the data codewords of a text in byte mode, behind ECI 26 if the mode is
-// utf8Bytes (ISO/IEC 18004 sections 7.4.2 and 7.4.5). The text fits the version.
-func byteCodewords(m mode, text string, version int, level Level) []byte {
+// encode returns the data codewords of a text (ISO/IEC 18004 section 7.4). The text fits the version.
+func encode(text string, m mode, version int, level Level) []byte {
 	size := dataCodewords(version, level)
 	w := bitWriter{out: make([]byte, 0, size)}
 	if m == utf8Bytes {
 		w.write(indicatorECI, 4)
 		w.write(eciUTF8, 8)
 	}
-	w.write(indicatorBytes, 4)
+	w.write([...]uint{indicatorNumeric, indicatorAlphanumeric, indicatorBytes, indicatorBytes}[m], 4)
 	w.write(uint(len(text)), m.lengthBits(version))
-	for i := range len(text) {
-		w.write(uint(text[i]), 8)
+	switch m {
+	case numeric:
+		w.writeGroups(text, "0123456789", []int{0, 4, 7, 10})
+	case alphanumeric:
+		w.writeGroups(text, alphanumericSet, []int{0, 6, 11})
+	default:
+		for i := range len(text) {
+			w.write(uint(text[i]), 8)
+		}
 	}
 	w.write(0, min(4, 8*size-w.bits)) // the terminator, cut short by the end of the symbol
 	for pad := byte(0b11101100); len(w.out) < size; pad ^= 0b11101100 ^ 0b00010001 {
@@ -48,6 +56,18 @@ func (w *bitWriter) write(value uint, bits int) {
 		}
 		w.out[w.bits/8] |= byte(value>>i&1) << (7 - w.bits%8)
 		w.bits++
+	}
+}
+
+// writeGroups appends characters of a set as numbers, several at a time: sizes are the bits of a group by its length.
+func (w *bitWriter) writeGroups(text, set string, sizes []int) {
+	for text != "" {
+		n, value := min(len(text), len(sizes)-1), 0
+		for i := range n {
+			value = value*len(set) + strings.IndexByte(set, text[i])
+		}
+		w.write(uint(value), sizes[n])
+		text = text[n:]
 	}
 }
 
