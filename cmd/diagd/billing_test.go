@@ -183,7 +183,7 @@ func TestBillerIsSigned(t *testing.T) {
 		body, err := io.ReadAll(r.Body)
 		require.NoError(t, err)
 		require.NoError(t, notify.Verify(r.Header, body, time.Now(), secret))
-		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"status":"paid"}`))}, nil
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"schema_version":"1","status":"paid"}`))}, nil
 	})})
 	_, err = biller.Charge(t.Context(), billing.Invoice{ID: "2026-10", Account: "acc_a"})
 	require.NoError(t, err)

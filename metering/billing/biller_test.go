@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -38,7 +39,7 @@ func TestFileBiller(t *testing.T) {
 			v.Failures = i
 			ref, err := biller.Charge(t.Context(), v)
 			assert.NoError(t, err)
-			assert.Equal(t, billing.PaymentRef("2026-10/acc_a.jsonl"), ref)
+			assert.Equal(t, paid("2026-10/acc_a.jsonl"), ref)
 		})
 	}
 	wg.Wait()
@@ -68,41 +69,40 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // Only an answer that is understood pays, or declines.
 func TestWebhookBiller(t *testing.T) {
-	const unclear = "which says neither paid nor declined"
+	const unclear = "which says neither paid, pending nor declined"
 	now := time.Unix(1_800_000_000, 0)
 	for _, c := range []struct {
-		name, location string
-		status         int
-		answer         string
-		ref            billing.PaymentRef
-		err            string
-		declined       bool
+		name     string
+		status   int
+		answer   string
+		want     billing.Payment // zero for what is unclear
+		location string
 	}{
-		{name: "paid", status: 200, answer: `{"status":"paid","reference":"pi_1"}`, ref: "pi_1"},
-		{name: "paid, version", status: 201, answer: `{"schema_version":"1","status":"paid"}`},
-		{name: "declined", status: 402, answer: `{"status":"declined","error":"card declined"}`,
-			err: "the biller answered 402: card declined", declined: true},
-		{name: "declined, 2xx", status: 200, answer: `{"status":"declined"}`,
-			err: "the biller answered 200: declined", declined: true},
-		{name: "nothing", status: 200, err: "the biller answered 200 OK, " + unclear},
-		{name: "no content", status: 204, err: "the biller answered 204 No Content, " + unclear},
-		{name: "login page", status: 200, answer: `<html>log in</html>`, err: "the biller answered 200 OK, " + unclear},
-		{name: "reference only", status: 200, answer: `{"reference":"pi_1"}`, err: "the biller answered 200 OK, " + unclear},
-		{name: "processing", status: 202, answer: `{"status":"processing"}`,
-			err: "the biller answered 202 Accepted, " + unclear},
-		{name: "failed", status: 200, answer: `{"status":"failed","error":"x"}`, err: "the biller answered 200 OK, " + unclear},
-		{name: "null", status: 200, answer: `null`, err: "the biller answered 200 OK, " + unclear},
-		{name: "more than JSON", status: 200, answer: `{"status":"paid"} or not`, err: "the biller answered 200 OK, " + unclear},
-		{name: "other type", status: 200, answer: `{"status":"paid","reference":7}`,
-			err: "the biller answered 200 OK, " + unclear},
-		{name: "other version", status: 200, answer: `{"schema_version":"2","status":"paid"}`,
-			err: "the biller answered 200 OK, " + unclear},
-		{name: "paid, 500", status: 500, answer: `{"status":"paid"}`,
-			err: "the biller answered 500 Internal Server Error, " + unclear},
-		{name: "declined, 500", status: 500, answer: `{"status":"declined"}`,
-			err: "the biller answered 500 Internal Server Error, " + unclear},
-		{name: "redirect", status: 307, location: "https://elsewhere.example",
-			err: "the biller answered 307 Temporary Redirect, " + unclear},
+		{name: "paid", status: 200, answer: `{"schema_version":"1","status":"paid","reference":"pi_1"}`, want: paid("pi_1")},
+		{name: "paid, no reference", status: 201, answer: `{"schema_version":"1","status":"paid"}`, want: paid("")},
+		{name: "pending", status: 202, answer: `{"schema_version":"1","status":"pending","reference":"pi_1"}`,
+			want: billing.Payment{Status: billing.PaymentPending, Reference: "pi_1"}},
+		{name: "declined", status: 402, answer: `{"schema_version":"1","status":"declined","error":"card declined"}`,
+			want: billing.Payment{Status: billing.PaymentDeclined, Reason: "card declined"}},
+		{name: "declined, 2xx", status: 200, answer: `{"schema_version":"1","status":"declined"}`,
+			want: billing.Payment{Status: billing.PaymentDeclined}},
+		{name: "nothing", status: 200},
+		{name: "no content", status: 204},
+		{name: "login page", status: 200, answer: `<html>log in</html>`},
+		{name: "reference only", status: 200, answer: `{"schema_version":"1","reference":"pi_1"}`},
+		{name: "processing", status: 202, answer: `{"schema_version":"1","status":"processing"}`},
+		{name: "failed", status: 200, answer: `{"schema_version":"1","status":"failed","error":"x"}`},
+		{name: "null", status: 200, answer: `null`},
+		{name: "more than JSON", status: 200, answer: `{"schema_version":"1","status":"paid"} or not`},
+		{name: "other type", status: 200, answer: `{"schema_version":"1","status":"paid","reference":7}`},
+		{name: "no version", status: 200, answer: `{"status":"paid"}`},
+		{name: "other version", status: 200, answer: `{"schema_version":"2","status":"paid"}`},
+		{name: "version of another type", status: 200, answer: `{"schema_version":1,"status":"paid"}`},
+		{name: "paid, 402", status: 402, answer: `{"schema_version":"1","status":"paid"}`},
+		{name: "paid, 500", status: 500, answer: `{"schema_version":"1","status":"paid"}`},
+		{name: "pending, 400", status: 400, answer: `{"schema_version":"1","status":"pending"}`},
+		{name: "declined, 500", status: 500, answer: `{"schema_version":"1","status":"declined"}`},
+		{name: "redirect", status: 307, location: "https://elsewhere.example"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			calls := 0
@@ -127,13 +127,11 @@ func TestWebhookBiller(t *testing.T) {
 					}, nil
 				})},
 			}
-			ref, err := biller.Charge(t.Context(), example())
+			got, err := biller.Charge(t.Context(), example())
 			require.Equal(t, 1, calls)
-			require.Equal(t, c.ref, ref)
-			_, declined := errors.AsType[*billing.DeclinedError](err)
-			require.Equal(t, c.declined, declined)
-			if c.err != "" {
-				require.EqualError(t, err, c.err)
+			require.Equal(t, c.want, got)
+			if c.want.Status == "" {
+				require.EqualError(t, err, fmt.Sprintf("the biller answered %d %s, %s", c.status, http.StatusText(c.status), unclear))
 			} else {
 				require.NoError(t, err)
 			}
@@ -149,4 +147,24 @@ func TestWebhookBiller(t *testing.T) {
 	_, err := biller.Charge(t.Context(), example())
 	require.ErrorContains(t, err, "no route")
 	require.NotContains(t, err.Error(), "secret")
+}
+
+func TestParseWord(t *testing.T) {
+	w, err := billing.ParseWord([]byte(`{"schema_version":"1","invoice":"2026-10","account":"acc_a","reference":"pi_1",
+		"status":"declined","error":"no funds"}`))
+	require.NoError(t, err)
+	require.Equal(t, billing.Word{Account: "acc_a", Invoice: "2026-10", Payment: billing.Payment{
+		Status: billing.PaymentDeclined, Reference: "pi_1", Reason: "no funds",
+	}}, w)
+	for body, want := range map[string]string{
+		`<html>`: "not a JSON object", `null`: "schema_version", `[]`: "not a JSON object",
+		`{"status":"paid","account":"acc_a","invoice":"2026-10"}`:                        "schema_version",
+		`{"schema_version":"1","status":"failed","account":"acc_a","invoice":"2026-10"}`: `status: "failed"`,
+		`{"schema_version":"1","status":"paid","invoice":"2026-10"}`:                     "account: ",
+		`{"schema_version":"1","status":"paid","account":"acc_a"}`:                       "invoice: ",
+		`{"schema_version":"1","status":"paid","account":7,"invoice":"2026-10"}`:         "not a JSON object",
+	} {
+		_, err := billing.ParseWord([]byte(body))
+		require.ErrorContains(t, err, want, body)
+	}
 }

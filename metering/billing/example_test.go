@@ -13,10 +13,10 @@ import (
 // printer is a biller that believes what it prints.
 type printer struct{}
 
-func (printer) Charge(_ context.Context, v billing.Invoice) (billing.PaymentRef, error) {
+func (printer) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error) {
 	fmt.Printf("%s: %d of %d credits, %s cents of overage, in all %d cents\n",
 		v.Period, v.UsedCredits, v.LimitCredits, v.OverageExact, v.TotalCents)
-	return "printed", nil
+	return billing.Payment{Status: billing.PaymentPaid, Reference: "printed"}, nil
 }
 
 func Example() {

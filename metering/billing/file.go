@@ -16,36 +16,40 @@ import (
 type FileBiller struct{ Dir string }
 
 // Charge implements [Biller]. The reference is the name of the file.
-func (f FileBiller) Charge(ctx context.Context, v Invoice) (PaymentRef, error) {
+func (f FileBiller) Charge(ctx context.Context, v Invoice) (Payment, error) {
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return Payment{}, err
 	}
 	v.State, v.Attempts, v.Failures, v.Declines, v.NextAttempt = Paid, []Attempt{}, 0, 0, nil // what a repetition would write too
 	line, err := json.Marshal(v)
 	if err != nil {
-		return "", err
+		return Payment{}, err
 	}
 	name := filepath.Join(v.ID, string(v.Account)+".jsonl")
 	path := filepath.Join(f.Dir, name)
 	if _, err := os.Stat(path); err == nil {
-		return PaymentRef(filepath.ToSlash(name)), syncDir(filepath.Dir(path)) // a crash may have come before it
+		return written(name), syncDir(filepath.Dir(path)) // a crash may have come before it
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", err
+		return Payment{}, err
 	}
 	temporary, err := writeTemporary(filepath.Dir(path), append(line, '\n'))
 	if err != nil {
-		return "", fmt.Errorf("writing invoice %s: %w", name, err)
+		return Payment{}, fmt.Errorf("writing invoice %s: %w", name, err)
 	}
 	defer os.Remove(temporary)
 	// Unlike a renaming, a link replaces nothing.
 	if err := os.Link(temporary, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
+		return Payment{}, err
 	}
 	if err := errors.Join(syncDir(filepath.Dir(path)), syncDir(f.Dir)); err != nil {
-		return "", err
+		return Payment{}, err
 	}
-	return PaymentRef(filepath.ToSlash(name)), nil
+	return written(name), nil
+}
+
+func written(name string) Payment {
+	return Payment{Status: PaymentPaid, Reference: PaymentRef(filepath.ToSlash(name))}
 }
 
 // writeTemporary makes a file durable under a name that no pattern for invoices meets.

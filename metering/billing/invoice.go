@@ -21,9 +21,10 @@ type State string
 
 // The states.
 const (
-	Open   State = "open"   // to be paid, now or at the next attempt
-	Paid   State = "paid"   // paid, or nothing was to pay
-	Failed State = "failed" // the last attempt of the schedule has failed
+	Open    State = "open"    // to be paid, now or at the next attempt
+	Pending State = "pending" // a payment is under way
+	Paid    State = "paid"    // paid, or nothing was to pay
+	Failed  State = "failed"  // the last attempt of the schedule has failed
 )
 
 // An Invoice is what an account owes for one month. Money is in minor units of the currency, such as cents.

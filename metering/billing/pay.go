@@ -1,7 +1,6 @@
 package billing
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,24 +10,6 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 )
-
-// A PaymentRef is what a biller calls a payment.
-type PaymentRef string
-
-// A Biller has an invoice paid.
-type Biller interface {
-	// Charge has an invoice paid, or returns why it is not: a *[DeclinedError] where the payment was refused for
-	// good, which the account is told; of all other errors only the invoice tells, which the operator sees. It is
-	// called again with the same invoice after an error, and also where it succeeded and that could not be noted: it
-	// must charge once for all calls with the same [Invoice.IdempotencyKey], and return the same reference. After
-	// a *DeclinedError the key is a new one. It ends with the context. Several invoices are charged at once.
-	Charge(ctx context.Context, v Invoice) (PaymentRef, error)
-}
-
-// A DeclinedError is the definite end of an attempt, and says in words for the account why no payment was made.
-type DeclinedError struct{ Reason string }
-
-func (e *DeclinedError) Error() string { return cmp.Or(e.Reason, "declined") }
 
 // retryAfter is how long after each failed attempt the next one is made. After the last the invoice has failed,
 // and stays so until [Billing.Retry].
@@ -151,12 +132,12 @@ func (b Billing) pay(ctx context.Context, r metering.Record) (State, error) {
 		return "", fmt.Errorf("taking invoice %s of %s: %w", v.ID, v.Account, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, chargeTime)
-	ref, err := b.Biller.Charge(limited, v)
+	payment, err := b.Biller.Charge(limited, v)
 	cancel()
 	if ctx.Err() != nil && err != nil {
 		return "", ctx.Err() // it was we who broke it off: the lease ends by itself
 	}
-	records, err := v.attempted(r.Version+1, b.now(), ref, err)
+	records, err := v.attempted(r.Version+1, b.now(), payment, err)
 	if err != nil {
 		return "", err
 	}
@@ -170,39 +151,43 @@ func (b Billing) pay(ctx context.Context, r metering.Record) (State, error) {
 }
 
 // attempted adds an attempt, and returns the invoice and its event for one PutRecords.
-func (v *Invoice) attempted(version int64, at time.Time, ref PaymentRef, failure error) ([]metering.Record, error) {
+func (v *Invoice) attempted(version int64, at time.Time, p Payment, failure error) ([]metering.Record, error) {
 	attempt := Attempt{Number: 1, At: at}
 	if n := len(v.Attempts); n > 0 {
 		attempt.Number = v.Attempts[n-1].Number + 1
 	}
+	if attempt.Error = p.failure(); failure != nil {
+		attempt.Error = short(failure.Error())
+	}
 	var due time.Time
 	v.NextAttempt = nil
 	switch {
-	case failure == nil:
-		v.State, v.Payment, v.PaidAt = Paid, ref, &at
+	case attempt.Error == "" && p.Status == PaymentPaid:
+		v.State, v.Payment, v.PaidAt = Paid, p.Reference, &at
+	case attempt.Error == "":
+		v.State, v.Payment = Pending, p.Reference
 	case v.Failures < len(retryAfter):
 		due = at.Add(retryAfter[v.Failures])
 		v.NextAttempt = &due
 	default:
 		v.State = Failed
 	}
-	declined, isDecline := errors.AsType[*DeclinedError](failure)
-	if failure != nil {
-		attempt.Error = short(failure.Error())
+	if attempt.Error != "" {
 		v.Failures++
 	}
-	if isDecline {
+	declined := failure == nil && p.Status == PaymentDeclined
+	if declined {
 		v.Declines++
 	}
 	v.Attempts = append(v.Attempts, attempt)
 	v.Attempts = v.Attempts[max(0, len(v.Attempts)-maxAttempts):]
 	invoice, err := v.record(version, due)
-	if err != nil || failure == nil {
+	if err != nil || attempt.Error == "" {
 		return []metering.Record{invoice}, err
 	}
 	var reason string
-	if isDecline {
-		reason = short(declined.Error())
+	if declined {
+		reason = attempt.Error
 	}
 	event, err := v.event(metering.EventPaymentFailed, fmt.Sprintf("/%d", attempt.Number), reason, at)
 	return []metering.Record{invoice, event}, err

@@ -3,7 +3,6 @@ package billing_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -19,23 +18,31 @@ import (
 
 // till is a biller that counts calls and payments. It fails while there is an error.
 type till struct {
-	mu    sync.Mutex
-	calls map[string]int
-	paid  map[string]int64
-	err   error
+	mu     sync.Mutex
+	calls  map[string]int
+	paid   map[string]int64
+	err    error
+	refuse string // why it declines
 }
 
 func newTill() *till { return &till{calls: map[string]int{}, paid: map[string]int64{}} }
 
-func (c *till) Charge(_ context.Context, v billing.Invoice) (billing.PaymentRef, error) {
+func (c *till) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls[v.IdempotencyKey()]++
-	if c.err != nil {
-		return "", c.err
+	switch {
+	case c.err != nil:
+		return billing.Payment{}, c.err
+	case c.refuse != "":
+		return billing.Payment{Status: billing.PaymentDeclined, Reason: c.refuse}, nil
 	}
 	c.paid[v.IdempotencyKey()] = v.TotalCents
-	return "payment " + billing.PaymentRef(v.IdempotencyKey()), nil
+	return paid("payment " + v.IdempotencyKey()), nil
+}
+
+func paid(ref string) billing.Payment {
+	return billing.Payment{Status: billing.PaymentPaid, Reference: billing.PaymentRef(ref)}
 }
 
 // owing makes accounts with an open invoice each.
@@ -192,13 +199,13 @@ func TestPayLateAnswer(t *testing.T) {
 	b := inMemory(t)
 	id := b.owing(1)[0]
 	other := newTill()
-	slow := billerFunc(func(context.Context, billing.Invoice) (billing.PaymentRef, error) {
+	slow := billerFunc(func(context.Context, billing.Invoice) (billing.Payment, error) {
 		b.clock.Advance(6 * time.Minute)
 		second := b.Billing
 		second.Biller = other
 		_, err := second.Pay(t.Context())
 		require.NoError(t, err)
-		return "", errors.New("the connection broke")
+		return billing.Payment{}, errors.New("the connection broke")
 	})
 	first := b.Billing
 	first.Biller = slow
@@ -209,9 +216,9 @@ func TestPayLateAnswer(t *testing.T) {
 	require.Zero(t, b.events(id)[metering.EventPaymentFailed])
 }
 
-type billerFunc func(context.Context, billing.Invoice) (billing.PaymentRef, error)
+type billerFunc func(context.Context, billing.Invoice) (billing.Payment, error)
 
-func (f billerFunc) Charge(ctx context.Context, v billing.Invoice) (billing.PaymentRef, error) {
+func (f billerFunc) Charge(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
 	return f(ctx, v)
 }
 
@@ -222,9 +229,9 @@ func TestPayStopped(t *testing.T) {
 		b := inMemory(t)
 		id := b.owing(1)[0]
 		ctx, stop := context.WithCancel(t.Context())
-		b.Biller = billerFunc(func(context.Context, billing.Invoice) (billing.PaymentRef, error) {
+		b.Biller = billerFunc(func(context.Context, billing.Invoice) (billing.Payment, error) {
 			stop()
-			return "payment", answer
+			return paid("payment"), answer
 		})
 		_, err := b.Pay(ctx)
 		require.ErrorIs(t, err, context.Canceled)
@@ -240,17 +247,18 @@ func TestPayStopped(t *testing.T) {
 
 // An account is told why a biller declined, and nothing of files and addresses of the operator.
 func TestWhatPayersAreTold(t *testing.T) {
-	for want, failure := range map[string]error{
-		`"error":"the card has expired"`:                                fmt.Errorf("402: %w", &billing.DeclinedError{Reason: "the card has expired"}),
-		`"currency":"EUR","state":"open","attempt":1,"next_attempt_at"`: errors.New("open /srv/private: permission denied"),
+	for want, biller := range map[string]*till{
+		`"error":"the card has expired"`:                                {refuse: "the card has expired"},
+		`"currency":"EUR","state":"open","attempt":1,"next_attempt_at"`: {err: errors.New("open /srv/private: permission denied")},
 	} {
 		b := inMemory(t)
 		id := b.owing(1)[0]
-		biller := newTill()
-		biller.err = failure
+		biller.calls = map[string]int{}
 		b.Biller = biller
 		b.pay(billing.Paying{Failed: 1})
-		require.Equal(t, failure.Error(), b.invoice(id).Attempts[0].Error)
+		if biller.err != nil {
+			require.Equal(t, biller.err.Error(), b.invoice(id).Attempts[0].Error)
+		}
 		event, err := b.store.Record(t.Context(), id, metering.EventKind,
 			metering.EventID(metering.EventPaymentFailed, string(id)+"-2026-10/1"))
 		require.NoError(t, err)
@@ -265,12 +273,12 @@ func TestKeyOfAttempt(t *testing.T) {
 	id := b.owing(1)[0]
 	biller := newTill()
 	b.Biller = biller
-	declined := &billing.DeclinedError{Reason: "no funds"}
 	first := string(id) + "-2026-10"
 	for i, want := range []map[string]int{
 		{first: 1}, {first: 2}, {first: 2, first + "-2": 1}, {first: 2, first + "-2": 1, first + "-3": 1},
 	} {
-		biller.err = []error{errBroken, declined, declined, errBroken}[i]
+		biller.err = []error{errBroken, nil, nil, errBroken}[i]
+		biller.refuse = []string{"", "no funds", "no funds", ""}[i]
 		b.pay(billing.Paying{Failed: 1})
 		require.Equal(t, want, biller.calls)
 		b.clock.Advance(72 * time.Hour)

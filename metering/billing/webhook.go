@@ -17,14 +17,16 @@ import (
 const maxAnswer = 64 << 10
 
 // WebhookBiller hands invoices to a payment service: it posts each as JSON, with the header Idempotency-Key.
-// The receiver answers in JSON the outcome of the payment:
+// The receiver answers in JSON what became of the payment:
 //
 //	{"schema_version": "1", "status": "paid", "reference": "pi_1"}
+//	{"schema_version": "1", "status": "pending", "reference": "pi_1"}
 //	{"schema_version": "1", "status": "declined", "error": "the card has expired"}
 //
-// Only a 2xx that says "paid" pays. A 2xx or 4xx that says "declined" is final for its Idempotency-Key: the error is
-// passed on to the account, and the next attempt has a new key. Whatever else comes, a redirect or an empty body
-// included, says nothing about the payment, and the next attempt has the same key. The schema_version may be left out.
+// Only a 2xx that says "paid" pays, and one that says "pending" promises a later word, see [Billing.Settle]. A 2xx or
+// 4xx that says "declined" is final for its Idempotency-Key: the error is passed on to the account, and the next attempt
+// has a new key. Whatever else comes, a redirect, an empty body or another schema_version included, says nothing about
+// the payment, and the next attempt has the same key.
 type WebhookBiller struct {
 	URL    string
 	Client *http.Client // nil means http.DefaultClient; redirects are not followed in any case
@@ -35,26 +37,15 @@ type WebhookBiller struct {
 	Clock func() time.Time // nil means time.Now
 }
 
-// answer is what a receiver may say.
-type answer struct {
-	SchemaVersion *string    `json:"schema_version"`
-	Status        string     `json:"status"`
-	Reference     PaymentRef `json:"reference"`
-	Error         string     `json:"error"`
-}
-
-// answerVersion is the only schema_version of answers.
-const answerVersion = "1"
-
 // Charge implements [Biller].
-func (w WebhookBiller) Charge(ctx context.Context, v Invoice) (PaymentRef, error) {
+func (w WebhookBiller) Charge(ctx context.Context, v Invoice) (Payment, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return "", err
+		return Payment{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
-		return "", errors.New("the URL of the biller is not valid")
+		return Payment{}, errors.New("the URL of the biller is not valid")
 	}
 	id := v.IdempotencyKey()
 	req.Header.Set("Content-Type", "application/json")
@@ -79,28 +70,24 @@ func (w WebhookBiller) Charge(ctx context.Context, v Invoice) (PaymentRef, error
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which may hold a secret
 		}
-		return "", err
+		return Payment{}, err
 	}
 	defer resp.Body.Close()
 	return judge(resp)
 }
 
-func judge(resp *http.Response) (PaymentRef, error) {
+func judge(resp *http.Response) (Payment, error) {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return "", fmt.Errorf("reading the answer %d: %w", resp.StatusCode, err)
+		return Payment{}, fmt.Errorf("reading the answer %d: %w", resp.StatusCode, err)
 	}
-	var said answer
-	if err := json.Unmarshal(text, &said); err != nil || said.SchemaVersion != nil && *said.SchemaVersion != answerVersion {
-		said = answer{}
-	}
+	var said Payment
+	understood := parseSaid(text, &said) == nil && said.Status.Known()
 	class := resp.StatusCode / 100
-	switch {
-	case said.Status == "paid" && class == 2:
-		return PaymentRef(short(string(said.Reference))), nil
-	case said.Status == "declined" && (class == 2 || class == 4):
-		return "", fmt.Errorf("the biller answered %d: %w", resp.StatusCode, &DeclinedError{said.Error})
+	if !understood || class != 2 && (class != 4 || said.Status != PaymentDeclined) {
+		return Payment{}, fmt.Errorf("the biller answered %d %s, which says neither paid, pending nor declined",
+			resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
-	return "", fmt.Errorf("the biller answered %d %s, which says neither paid nor declined",
-		resp.StatusCode, http.StatusText(resp.StatusCode))
+	said.Reference = PaymentRef(short(string(said.Reference)))
+	return said, nil
 }

@@ -12,8 +12,8 @@ import (
 // declined is a biller to whom nobody pays.
 type declined struct{}
 
-func (declined) Charge(context.Context, billing.Invoice) (billing.PaymentRef, error) {
-	return "", &billing.DeclinedError{Reason: "the card was declined"}
+func (declined) Charge(context.Context, billing.Invoice) (billing.Payment, error) {
+	return billing.Payment{Status: billing.PaymentDeclined, Reason: "the card was declined"}, nil
 }
 
 // closeMonth uses credits, goes beyond the end of the month, and makes and charges the invoice.
