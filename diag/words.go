@@ -201,3 +201,18 @@ func Words(text string) func() map[string]bool {
 		return set
 	})
 }
+
+// WordLists is [Words] for a text of several lists, by their names. A list begins with a line of its name and a colon, and
+// ends with an empty line.
+func WordLists(text string) func(name string) func() map[string]bool {
+	return func(name string) func() map[string]bool {
+		return sync.OnceValue(func() map[string]bool {
+			_, list, found := strings.Cut("\n"+text, "\n"+name+":\n")
+			if !found {
+				panic("no list of " + name)
+			}
+			list, _, _ = strings.Cut(list, "\n\n")
+			return Words(list)()
+		})
+	}
+}

@@ -3,9 +3,11 @@ package textutil
 import (
 	"cmp"
 	"crypto/rand"
+	_ "embed" // the words of passphrases
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -250,3 +252,10 @@ func withoutAny(characters, excluded string) []string {
 	}
 	return left
 }
+
+// passphraseWords are 2048 English words of three to eight letters that are easy to say and to spell, so that each adds
+// exactly 11 bits. No word begins another one, and few sound like another one. Their order is that of the alphabet.
+var passphraseWords = sync.OnceValue(func() []string { return strings.Fields(passphraseText) })
+
+//go:embed password_words.txt
+var passphraseText string

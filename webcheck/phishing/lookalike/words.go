@@ -1,35 +1,19 @@
 package lookalike
 
 import (
+	_ "embed" // words.txt
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
+//go:embed words.txt
+var wordLists string
+
+var lists = diag.WordLists(wordLists)
+
 // trustWords give a name that is put together the air of a service: what deceives stands beside a brand.
-var trustWords = diag.Words(`
-	access account accounts acc accs activate activation activity admin aid alert alerts app apps auth authenticate
-	authentication authorize backup bank banking bill billing blocked bonus business card cards care cancel case
-	center centre chat check claim claims client clients cloud code com community complete confirm confirmation
-	confirmed connect contact coupon covid customer customers customerservice deal dealing deals delivery desk device
-	direct dispute docs document documents download drive email error express fee file files find form free fr fund
-	gift gifts giveaway group hacked help helpdesk helpline home hotline id identification identity inc info
-	information inquiry inloggen invoice invoices issue issues kyc legal limited limit link live locate location locked
-	log login logon logins mail manage management member members message mobile my myaccount net new news notice
-	notification notifications notify now offer office official online order orders org page pages pass password
-	passport pay payment payments policy portal post prime privacy pro problem profile promo protect protection
-	purchase reactivate reactivation receipt recover recovery refund refunds register registration renew renewal
-	report reset resolution resolve restore restricted resume review reward rewards safe safety sale scan secure
-	secured security server service services session setting settings shop sign signin signon signup site sms solution
-	solutions ssl status store suite support supports survey suspend suspended suspension system tax team tech
-	techsupport ticket token track tracking transaction transactions transfer ups unblock unlock unusual update
-	updated updates updating upgrade user users valid validate validation verification verified verify voicemail
-	vote wallet warning web webmail webscr website win winner www xyz your de uk us eu co intl jp it es ru cn br
-	connexion compte client espace securise verifier verification anmelden konto kunden kundenservice sicherheit
-	aktualisierung bestaetigung cuenta seguro seguridad acceso cliente clientes iniciar sesion conta acesso
-	seguranca atualizacao atualizar accesso aggiorna aggiornamento sicurezza verifica colis livraison paquet
-	paket sendung zoll pacco consegna paquete envio entrega parcel package redelivery reschedule shipment shipping
-	wp mfa otp vpn sso owa hr payroll salary stimulus airdrop nft crypto coin swap dapp claimreward`)
+var trustWords = lists("words of trust")
 
 // trusted reports whether a text is a word of confidence, two or three of them, or a number.
 func trusted(s string) bool { return consists(s, 3) }
@@ -51,9 +35,7 @@ func consists(s string, n int) bool {
 }
 
 // softWords are those of trustWords that clubs, shops and fans put beside a brand as often as impostors do.
-var softWords = diag.Words(`
-	center centre club code com community company direct form group link links mobile news pages pro sale shop site
-	store suite system team tech www`)
+var softWords = lists("soft words")
 
 // confident reports whether a text consists of words of confidence that nobody has beside a brand but the brand
 // itself and impostors.
