@@ -1,0 +1,173 @@
+package stripe
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/diagkit/diagkit/metering/billing"
+)
+
+// reply is what Stripe answered.
+type reply struct {
+	status  int
+	request string // Stripe's name of the request
+	body    []byte
+	key     string // which no error may show
+}
+
+// intent is what a PaymentIntent says, as far as it matters.
+type intent struct {
+	ID           string            `json:"id"`
+	Object       string            `json:"object"`
+	Amount       int64             `json:"amount"`
+	Currency     string            `json:"currency"`
+	Status       string            `json:"status"`
+	Metadata     map[string]string `json:"metadata"`
+	Cancellation string            `json:"cancellation_reason"`
+	LastError    *fault            `json:"last_payment_error"`
+}
+
+func (i intent) meta(name string) string { return i.Metadata[name] }
+
+// customer is likewise for a Customer.
+type customer struct {
+	ID              string            `json:"id"`
+	Metadata        map[string]string `json:"metadata"`
+	DefaultSource   string            `json:"default_source"`
+	InvoiceSettings struct {
+		DefaultPaymentMethod string `json:"default_payment_method"`
+	} `json:"invoice_settings"`
+}
+
+func (c customer) meta(name string) string { return c.Metadata[name] }
+
+// fault is an error of Stripe's: of a request, or of the last attempt of a PaymentIntent.
+type fault struct {
+	Type    string  `json:"type"`
+	Code    string  `json:"code"`
+	Message string  `json:"message"` // of a card_error: meant for the customer
+	Intent  *intent `json:"payment_intent"`
+}
+
+// cardError is the type of the faults that lie with the customer's means of payment.
+const cardError = "card_error"
+
+// parse reads an answer of 200. All others are errors.
+func parse[T any](r reply) (v T, err error) {
+	if r.status != http.StatusOK || json.Unmarshal(r.body, &v) != nil {
+		return *new(T), r.unclear()
+	}
+	return v, nil
+}
+
+// payment reads what an answer about a PaymentIntent says of the payment of an invoice. Whatever is not understood is
+// an error: nothing is known then.
+func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
+	if r.status == http.StatusPaymentRequired {
+		f, ok := r.fault()
+		if !ok || f.Type != cardError {
+			return billing.Payment{}, r.unclear()
+		}
+		p := billing.Payment{Status: billing.PaymentDeclined, Reason: words(&f)}
+		if f.Intent != nil && isIntent(f.Intent.ID) {
+			p.Reference = billing.PaymentRef(f.Intent.ID)
+		}
+		return p, nil
+	}
+	i, err := parse[intent](r)
+	switch {
+	case err != nil:
+		return billing.Payment{}, err
+	case i.Object != "payment_intent" || !isIntent(i.ID):
+		return billing.Payment{}, r.unclear()
+	case i.Amount != v.AmountCents || !strings.EqualFold(i.Currency, v.Currency):
+		return billing.Payment{}, fmt.Errorf("the payment %s of Stripe is one of %d %s, and the invoice one of %d %s",
+			i.ID, i.Amount, strings.ToUpper(short(i.Currency)), v.AmountCents, v.Currency)
+	}
+	p := billing.Payment{Reference: billing.PaymentRef(i.ID)}
+	switch i.Status {
+	case "succeeded":
+		p.Status = billing.PaymentPaid
+	case "processing":
+		p.Status, p.Reason = billing.PaymentPending, "the payment is being processed"
+	case "requires_action":
+		p.Status, p.Reason = billing.PaymentPending, "the customer must confirm the payment with the bank"
+	case "requires_capture":
+		p.Status, p.Reason = billing.PaymentPending, "the payment is authorized, and must be captured in Stripe"
+	case "requires_payment_method":
+		p.Status, p.Reason = billing.PaymentDeclined, words(i.LastError)
+	case "canceled":
+		p.Status, p.Reason = billing.PaymentDeclined, "the payment was canceled"
+	default:
+		return billing.Payment{}, fmt.Errorf("the payment %s of Stripe has the status %q, which says neither paid nor declined",
+			i.ID, short(i.Status))
+	}
+	return p, nil
+}
+
+// words are what a decline says to the account.
+func words(f *fault) string {
+	const declined = "the payment was declined"
+	switch {
+	case f == nil:
+		return declined
+	case f.Type == cardError && f.Message != "":
+		return short(f.Message)
+	case f.Code != "":
+		return declined + " (" + short(f.Code) + ")"
+	}
+	return declined
+}
+
+// fault reads the error of an answer.
+func (r reply) fault() (fault, bool) {
+	var said struct{ Error fault }
+	err := json.Unmarshal(r.body, &said)
+	return said.Error, err == nil && said.Error.Type != ""
+}
+
+// unclear is the error of an answer that says nothing about a payment. It is for the operator, and says what Stripe says.
+func (r reply) unclear() error {
+	text := fmt.Sprintf("stripe answered %d %s", r.status, http.StatusText(r.status))
+	f, ok := r.fault()
+	switch {
+	case r.status == http.StatusUnauthorized: // its words have the ends of the key in them
+		text += ": it does not know the key"
+	case ok:
+		text += fmt.Sprintf(", %s: %s", short(cmp.Or(f.Code, f.Type)), short(f.Message))
+	case r.status == http.StatusOK:
+		text += ", which is not understood"
+	}
+	if r.request != "" {
+		text += " (" + short(r.request) + ")"
+	}
+	return errors.New(strings.ReplaceAll(text, r.key, "(not shown)"))
+}
+
+// short is text from outside, cut to what an invoice can keep.
+func short(text string) string {
+	const most = 200
+	text = strings.ToValidUTF8(text, "")
+	text = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7F {
+			return ' '
+		}
+		return c
+	}, text)
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// isIntent reports whether a text is the id of a PaymentIntent, which may become part of a URL.
+func isIntent(id string) bool {
+	rest, ok := strings.CutPrefix(id, "pi_")
+	return ok && rest != "" && len(id) <= 255 && !strings.ContainsFunc(rest, func(c rune) bool {
+		return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+}

@@ -1,0 +1,222 @@
+// Package stripe has invoices paid by Stripe: a [Biller] charges what the customer has on file, through one
+// PaymentIntent an attempt, and tells later what became of a payment that takes days.
+//
+//	biller, err := stripe.New(key)
+//	b := billing.Billing{Store: store, Biller: biller}
+//
+// A customer of Stripe belongs to an account if its metadata says so: diagd_account is the id of the account. Nothing
+// of Stripe's is kept here but the id of a payment, and whoever sets a customer up writes that one line. What is
+// charged is the customer's default payment method for invoices, else the default source.
+//
+// Stripe makes one payment of all requests with one idempotency key, but forgets a key after 24 hours. Attempts are
+// repeated for longer than that. So the key is also written into the metadata of the payment, and an invoice that is
+// old enough for a key to be forgotten is charged only after Stripe has been searched for it, and so is one before it is
+// said that there is nothing to charge. The search may be an hour behind, and is asked an hour before the key ends.
+//
+// Amounts are what Stripe calls the smallest unit of a currency, and are passed on as the invoice has them.
+package stripe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/metering/billing"
+)
+
+const (
+	// Version is the version of the API that is asked for, whatever the Stripe account is set to.
+	Version = "2025-09-30.clover"
+
+	api = "https://api.stripe.com"
+	// keyLife is for how long Stripe is sure to know an idempotency key (24 hours), without the hour that its search
+	// may be behind.
+	keyLife = 23 * time.Hour
+	// maxAnswer is far more than a payment or two customers have.
+	maxAnswer = 256 << 10
+)
+
+// The metadata by which customers and payments are found.
+const (
+	metaAccount = "diagd_account"
+	metaInvoice = "diagd_invoice"
+	metaAttempt = "diagd_attempt" // the idempotency key
+)
+
+// keyForm is what Stripe's keys look like: sk_ is a secret one, rk_ a restricted one.
+var keyForm = regexp.MustCompile(`^(sk|rk)_(live|test)_[0-9A-Za-z]{16,240}$`)
+
+// A Biller charges invoices by Stripe: [New] makes one. It implements [billing.Biller] and [billing.Poller].
+type Biller struct {
+	URL    string           // of a stand-in for Stripe; "" is Stripe
+	Client *http.Client     // nil means http.DefaultClient; redirects are not followed in any case
+	Clock  func() time.Time // nil means time.Now
+
+	key *string // a pointer, of which whoever prints a Biller sees an address
+}
+
+// New takes a secret or restricted key of Stripe's API. The error does not repeat it.
+func New(key string) (*Biller, error) {
+	if strings.HasPrefix(key, "pk_") {
+		return nil, errors.New("this is a publishable key, which cannot charge; use a restricted or secret one")
+	}
+	if !keyForm.MatchString(key) {
+		return nil, errors.New("this is no key of Stripe, such as rk_live_… or sk_test_…")
+	}
+	return &Biller{key: &key}, nil
+}
+
+// Charge implements [billing.Biller].
+func (b *Biller) Charge(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
+	payer, err := b.customer(ctx, string(v.Account))
+	if err != nil {
+		return billing.Payment{}, err
+	}
+	method := cmp.Or(payer.InvoiceSettings.DefaultPaymentMethod, payer.DefaultSource)
+	if method == "" || b.now().Sub(v.CreatedAt) > keyLife {
+		if id, err := b.find(ctx, v); err != nil {
+			return billing.Payment{}, err
+		} else if id != "" {
+			return b.look(ctx, v, id)
+		}
+	}
+	if method == "" {
+		return billing.Payment{Status: billing.PaymentDeclined, Reason: "there is no payment method on file"}, nil
+	}
+	form := url.Values{
+		"amount": {strconv.FormatInt(v.AmountCents, 10)}, "currency": {strings.ToLower(v.Currency)},
+		"customer": {payer.ID}, "payment_method": {method}, "confirm": {"true"}, "off_session": {"true"},
+		// Whatever can be charged without sending the customer to another site.
+		"automatic_payment_methods[enabled]":         {"true"},
+		"automatic_payment_methods[allow_redirects]": {"never"},
+		"description":                   {"Invoice " + v.Number + " for " + v.Period.String()},
+		"metadata[" + metaAccount + "]": {string(v.Account)},
+		"metadata[" + metaInvoice + "]": {v.Number},
+		"metadata[" + metaAttempt + "]": {v.IdempotencyKey()},
+	}
+	r, err := b.ask(ctx, http.MethodPost, "/v1/payment_intents", v.IdempotencyKey(), form)
+	if err != nil {
+		return billing.Payment{}, err
+	}
+	return r.payment(v)
+}
+
+// Payment implements [billing.Poller].
+func (b *Biller) Payment(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
+	return b.look(ctx, v, string(v.Payment))
+}
+
+// look tells what has become of a payment.
+func (b *Biller) look(ctx context.Context, v billing.Invoice, id string) (billing.Payment, error) {
+	if !isIntent(id) {
+		return billing.Payment{}, fmt.Errorf("%.40q is not the id of a payment of Stripe", id)
+	}
+	r, err := b.ask(ctx, http.MethodGet, "/v1/payment_intents/"+id, "", nil)
+	if err != nil {
+		return billing.Payment{}, err
+	}
+	return r.payment(v)
+}
+
+// find searches for the payment of an attempt. The id is empty if there is none.
+func (b *Biller) find(ctx context.Context, v billing.Invoice) (id string, err error) {
+	found, err := search[intent](ctx, b, "payment_intents", metaAttempt, v.IdempotencyKey())
+	found = slices.DeleteFunc(found, func(i intent) bool { return i.meta(metaInvoice) != v.Number })
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	if len(found) > 1 {
+		return "", fmt.Errorf("stripe has several payments of this attempt, %s and %s", found[0].ID, found[1].ID)
+	}
+	return found[0].ID, nil
+}
+
+// customer finds who pays for an account. Without one the id is empty, and so is what to charge.
+func (b *Biller) customer(ctx context.Context, account string) (customer, error) {
+	found, err := search[customer](ctx, b, "customers", metaAccount, account)
+	if err != nil || len(found) == 0 {
+		return customer{}, err
+	}
+	if len(found) > 1 {
+		return customer{}, fmt.Errorf("%s of several customers of Stripe is this account: %s and %s",
+			metaAccount, found[0].ID, found[1].ID)
+	}
+	return found[0], nil
+}
+
+// search returns the objects with a line of metadata. The search of Stripe ignores case, and its query has quotes
+// around a value: ids and keys of ours hold none.
+func search[T interface{ meta(name string) string }](ctx context.Context, b *Biller, of, name, value string) ([]T, error) {
+	query := url.Values{"query": {fmt.Sprintf("metadata['%s']:'%s'", name, value)}, "limit": {"10"}}
+	r, err := b.ask(ctx, http.MethodGet, "/v1/"+of+"/search?"+query.Encode(), "", nil)
+	if err != nil {
+		return nil, err
+	}
+	list, err := parse[struct {
+		Object string `json:"object"`
+		Data   []T    `json:"data"`
+	}](r)
+	if err == nil && list.Object != "search_result" {
+		err = r.unclear()
+	}
+	var found []T
+	for _, one := range list.Data {
+		if one.meta(name) == value {
+			found = append(found, one)
+		}
+	}
+	return found, err
+}
+
+func (b *Biller) now() time.Time {
+	if b.Clock == nil {
+		return time.Now()
+	}
+	return b.Clock()
+}
+
+// ask makes one request. The error never has the key in it.
+func (b *Biller) ask(ctx context.Context, method, path, idempotency string, form url.Values) (reply, error) {
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	req, err := http.NewRequestWithContext(ctx, method, cmp.Or(strings.TrimSuffix(b.URL, "/"), api)+path, body)
+	if err != nil {
+		return reply{}, errors.New("the URL of Stripe is not valid")
+	}
+	req.Header.Set("Authorization", "Bearer "+*b.key)
+	req.Header.Set("Stripe-Version", Version)
+	req.Header.Set("User-Agent", "diagd")
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Idempotency-Key", idempotency)
+	}
+	client := *http.DefaultClient
+	if b.Client != nil {
+		client = *b.Client
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err
+		}
+		return reply{}, fmt.Errorf("asking Stripe: %w", err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return reply{}, fmt.Errorf("reading the answer %d of Stripe: %w", resp.StatusCode, err)
+	}
+	return reply{resp.StatusCode, resp.Header.Get("Request-Id"), text, *b.key}, nil
+}
