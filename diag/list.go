@@ -1,9 +1,14 @@
 package diag
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"strings"
+	"unicode/utf8"
 )
 
 // ForgetLists makes the lists of [Env.Data] be read again, each when it is needed next.
@@ -37,4 +42,54 @@ func List[T any](e *Env, name string, builtIn func() T, parse func([]byte) (T, e
 	}
 	kept, _ := e.lists.LoadOrStore(listKey[T]{name}, list)
 	return kept.(T), nil
+}
+
+// DecodeList reads the one JSON value of a list of an operator, in which no member may stand twice. If it is strict, no
+// member may be unknown either.
+func DecodeList(data []byte, v any, strict bool) error {
+	if !utf8.Valid(data) {
+		return errors.New("it is not valid UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if strict {
+		d.DisallowUnknownFields()
+	}
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something follows the JSON value")
+	}
+	return uniqueMembers(json.NewDecoder(bytes.NewReader(data)))
+}
+
+// uniqueMembers reads one value and fails if an object has a member twice, which decoders resolve in silence.
+func uniqueMembers(d *json.Decoder) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if open == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			lower := strings.ToLower(name.(string)) // encoding/json takes names whatever their case
+			if seen[lower] {
+				return fmt.Errorf("the member %.40q stands twice", name)
+			}
+			seen[lower] = true
+		}
+		if err := uniqueMembers(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
 }

@@ -50,3 +50,22 @@ func TestList(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"c"}, got)
 }
+
+func TestDecodeList(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1}`:          "",
+		`{"a": 1, "x": 2}`:  "unknown field",
+		`{"a": 1, "A": 2}`:  "stands twice",
+		`{"a": 1} []`:       "something follows",
+		"{\"a\": 1, \"\xff": "UTF-8",
+		``:                  "EOF",
+	} {
+		var v struct{ A int }
+		err := DecodeList([]byte(text), &v, true)
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, want, text)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag"
 	"io"
 	"math/big"
 	"slices"
@@ -62,16 +63,7 @@ func ParseKeyList(data []byte) ([]KeyList, error) {
 			Moduli []string `json:"moduli"`
 		} `json:"lists"`
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	err := d.Decode(&file)
-	if err == nil {
-		err = uniqueMembers(json.NewDecoder(bytes.NewReader(data)))
-	}
-	if _, more := d.Token(); err == nil && more != io.EOF {
-		err = errors.New("something follows the JSON value")
-	}
-	if err != nil {
+	if err := diag.DecodeList(data, &file, true); err != nil {
 		return nil, fmt.Errorf("reading the list of keys: %w", err)
 	}
 	var lists []KeyList
@@ -109,36 +101,6 @@ func newKeyList(name string, hashes, moduli []string) (KeyList, error) {
 	}
 	l.product = sync.OnceValue(func() *big.Int { return product(l.Moduli) })
 	return l, nil
-}
-
-// uniqueMembers fails if a member stands twice in one object of a JSON text that is well formed.
-func uniqueMembers(d *json.Decoder) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	open, ok := token.(json.Delim)
-	if !ok {
-		return nil
-	}
-	seen := map[string]bool{}
-	for d.More() {
-		if open == '{' {
-			name, err := d.Token()
-			if err != nil {
-				return err
-			}
-			if seen[strings.ToLower(name.(string))] { // encoding/json takes names whatever their case
-				return fmt.Errorf("the member %.40q stands twice", name)
-			}
-			seen[strings.ToLower(name.(string))] = true
-		}
-		if err := uniqueMembers(d); err != nil {
-			return err
-		}
-	}
-	_, err = d.Token()
-	return err
 }
 
 // ParseKeyHashes reads the plain form of a list of keys: the SHA-256 of a SubjectPublicKeyInfo in hex on each line,

@@ -1,14 +1,12 @@
 package propagation
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolver"
 )
 
@@ -45,14 +43,9 @@ func ParseVantages(data []byte) ([]Vantage, error) {
 	if len(data) > maxVantagesBytes {
 		return nil, fmt.Errorf("vantages: more than %d bytes", maxVantagesBytes)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
 	var list []Vantage
-	if err := decoder.Decode(&list); err != nil {
+	if err := diag.DecodeList(data, &list, true); err != nil {
 		return nil, fmt.Errorf("vantages: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("vantages: something follows the list")
 	}
 	if len(list) == 0 || len(list) > maxVantages {
 		return nil, fmt.Errorf("vantages: there must be 1 to %d, not %d", maxVantages, len(list))

@@ -131,12 +131,7 @@ type builder struct {
 	details []uint8
 }
 
-var errManyEntries = errors.New("there are more than 1,000,000 entries")
-
-func (b *builder) add(e Entry) error {
-	if len(b.ends) == maxEntries {
-		return errManyEntries
-	}
+func (b *builder) add(e Entry) {
 	i := slices.Index(policies, e.Policy)
 	if i < 0 {
 		i = 0 // one that came into use after this was written
@@ -151,7 +146,6 @@ func (b *builder) add(e Entry) error {
 	b.names.WriteString(e.Name)
 	b.ends = append(b.ends, uint32(b.names.Len()))
 	b.details = append(b.details, d)
-	return nil
 }
 
 // list sorts what was collected.

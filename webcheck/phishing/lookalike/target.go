@@ -19,6 +19,7 @@ const File = "phishing-targets.json"
 
 // The bounds of a table: each label of a host is compared with each label of a brand.
 const (
+	maxFile      = 4 << 20 // bytes; the built-in table has 50,000
 	maxTargets   = 5000
 	maxDomains   = 200 // of one brand; Amazon has some 60
 	maxLabels    = 20  // of one brand
@@ -74,7 +75,10 @@ func Of(env *diag.Env) (*Targets, error) { return diag.List(env, File, BuiltIn, 
 // Parse reads a table.
 func Parse(data []byte) (*Targets, error) {
 	t := &Targets{}
-	if err := decode(data, t); err != nil {
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+	}
+	if err := diag.DecodeList(data, t, true); err != nil {
 		return nil, err
 	}
 	if _, err := time.Parse(time.DateOnly, t.Date); t.Date != "" && err != nil {
