@@ -1,6 +1,8 @@
 package bimi
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -109,4 +111,152 @@ func (e *evidence) torn() bool {
 func (e *evidence) valid() bool {
 	long := func(s string) bool { return len(s) > diag.MaxTXTString }
 	return e.record != nil && e.record.Valid() && !slices.ContainsFunc(e.found.Strings, long)
+}
+
+// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
+const maxName = 254
+
+// gather asks all there is to ask: first for the record, wherever it may be, and for DMARC at once, then for logo and
+// certificate, which do not wait for DMARC.
+func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
+	e := &evidence{now: env.Now()}
+	bounded, cancel := diag.Within(ctx, record.Timeout)
+	defer cancel()
+	selector := req.Selector
+	if selector.IsZero() {
+		selector = diag.MustSelector(record.DefaultSelector)
+	}
+	names := misplaced(req.Domain, selector)
+	elsewhere := make([]diag.Answer[*dns.TXT], len(names))
+	var wildcard, fallback diag.Answer[*dns.TXT]
+	var failures [2]error
+	var first fetched
+	var g diag.Group
+	g.Go(func() {
+		if e.discovery, failures[0] = record.Discover(ctx, env, req.Domain, selector); failures[0] == nil {
+			if p, err := e.discovery.Applies(e.discovery.Organizational()); err == nil {
+				first, failures[0] = fetch(ctx, env, req, e.discovery, p)
+			}
+		}
+	})
+	g.Go(func() { e.dmarc, failures[1] = policy.Discover(ctx, env, req.Domain.Name()) })
+	g.Go(func() { wildcard = diag.Lookup[*dns.TXT](bounded, env, req.Domain.Sub("*")) })
+	if s := record.DefaultSelector; selector.String() != s {
+		g.Go(func() { fallback = diag.Lookup[*dns.TXT](bounded, env, req.Domain.Sub(s+"."+record.Node)) })
+	}
+	for i, name := range names {
+		g.Go(func() { elsewhere[i] = diag.Lookup[*dns.TXT](bounded, env, name) })
+	}
+	g.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain, err)
+		}
+	}
+	if e.discovery.Own().Answer.Silent() && e.dmarc.Unavailable() != nil {
+		return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain,
+			diag.Unavailable(diag.DefaultResolver, e.discovery.Own().Answer.Err()))
+	}
+	e.apex, e.standing = elsewhere[0], assess(e.dmarc)
+	if e.nonexistent() { // nothing else is judged (CONTRACT 1.7)
+		e.standing.obstacles, e.standing.unknown = []obstacle{{text: "The domain does not exist."}}, nil
+		return e, ctx.Err()
+	}
+	e.settle()
+	e.found = e.pick()
+	e.locate(wildcard, fallback, elsewhere)
+	e.take(e.found)
+	if e.place != nil && e.place.Record != first.record { // that of a domain which only a tree walk finds
+		var err error
+		if first, err = fetch(ctx, env, req, e.discovery, e.place); err != nil {
+			return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain, err)
+		}
+	}
+	e.keep(first)
+	return e, ctx.Err()
+}
+
+// settle tells which records apply. Receivers that go by the list of public suffixes and those that walk the tree of the
+// DNS may take another domain for the organizational domain.
+func (e *evidence) settle() {
+	place, err := e.discovery.Applies(e.discovery.Organizational())
+	if err != nil {
+		e.failing = place
+		return
+	}
+	// Without a DMARC record there is no BIMI, whatever a walk takes for the organizational domain then.
+	if e.place = place; e.dmarc.Tree.OrganizationalErr != nil || e.dmarc.Tree.Policy == nil {
+		return
+	}
+	other, err := e.discovery.Applies(e.dmarc.Tree.Organizational)
+	if err != nil || other == e.place {
+		return
+	}
+	e.split = true
+	if e.place == nil {
+		e.place = other
+	}
+}
+
+// pick returns the records that apply, and what was meant as one at the name of the domain or where those are.
+func (e *evidence) pick() taglist.Found {
+	own, org := e.discovery.Own(), e.discovery.At(e.discovery.Organizational())
+	if e.place != nil {
+		org = e.place
+	}
+	var found taglist.Found
+	if e.place != nil {
+		found = e.place.Found
+	}
+	if e.failing != nil {
+		return found
+	}
+	found.Strays = slices.Clone(own.Found.Strays)
+	if org != nil && org != own {
+		found.Strays = append(found.Strays, org.Found.Strays...)
+	}
+	return found
+}
+
+// misplaced lists the names under which records are published by mistake: without the selector or without _bimi, with
+// these in another form, and those that come about where a control panel adds a domain to the name that was typed.
+func misplaced(d diag.Domain, selector diag.Selector) []string {
+	s, zone := selector.String(), policy.PublicSuffixOrganizational(d.String())
+	list := []string{d.FQDN(), d.Sub(record.Node), d.Sub(s), d.Sub(s + ".bimi"), d.Sub(record.Node + "." + s),
+		d.Sub(s + "_bimi"), d.Sub(s + "." + record.Node + "." + d.String())}
+	if zone != d.String() {
+		list = append(list, d.Sub(s+"."+record.Node)+zone+".")
+	}
+	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
+}
+
+// locate keeps the records at wrong names, also those of domains between the one that was asked for and its
+// organizational domain, and tells the other texts at the right name by where they come from.
+func (e *evidence) locate(wildcard, fallback diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) {
+	for i, p := range e.discovery.Places {
+		if i > 0 && p.Domain != e.discovery.Organizational() && p.Domain != e.dmarc.Tree.Organizational {
+			others = append(others, p.Answer)
+		}
+	}
+	e.beside.Elsewhere = record.Format.Look(&e.found, e.discovery.Own().Answer, wildcard, others)
+	for _, r := range others[0].Records {
+		if text := diag.TXT(r); allowsAll(text) {
+			e.beside.open = text
+		}
+	}
+	for _, r := range fallback.Records {
+		if text := diag.TXT(r); record.Format.Is(text) {
+			e.beside.fallback = text
+		}
+	}
+}
+
+// allowsAll reports whether a text is an SPF record by which every host may send (RFC 7208 section 5.1).
+func allowsAll(text string) bool {
+	terms := strings.Fields(strings.ToLower(text))
+	if len(terms) == 0 || terms[0] != "v=spf1" {
+		return false
+	}
+	i := slices.IndexFunc(terms, func(s string) bool { return strings.TrimLeft(s, "+-~?") == "all" })
+	return i >= 0 && (terms[i] == "all" || terms[i] == "+all")
 }

@@ -1,10 +1,14 @@
 package dkim
 
 import (
+	"crypto"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
+	"golang.org/x/net/publicsuffix"
 )
 
 // Word is the result of a signature as Authentication-Results fields write it (RFC 8601 section 2.7.1).
@@ -70,4 +74,144 @@ func (r *Result) Cryptographic() *bool {
 	default:
 		return new(!failed)
 	}
+}
+
+// Cause is why a signature did not pass.
+type Cause string
+
+// The causes.
+const (
+	// What makes the result fail.
+	BodyChanged           Cause = "body_changed"           // no explanation was found
+	FooterAdded           Cause = "footer_added"           // the body is as signed without its last lines
+	BannerAdded           Cause = "banner_added"           // the body is as signed without its first lines
+	BodyCutOff            Cause = "body_cut_off"           // it is shorter than l= says
+	BodyReencoded         Cause = "body_reencoded"         // it is as signed once its transfer encoding is undone
+	WhiteSpace            Cause = "white_space"            // it is as signed but for white space
+	HeaderChanged         Cause = "header_changed"         // the key is the right one, a header field is not
+	SubjectTagged         Cause = "subject_tagged"         // the header is as signed without the tag before the subject
+	FromRewritten         Cause = "from_rewritten"         // it is as signed with the From of another field, as lists rewrite it
+	FieldAdded            Cause = "field_added"            // the header is as signed without one of its fields
+	OtherKey              Cause = "other_key"              // another key than is published signed, or it is damaged
+	BadSignature          Cause = "bad_signature"          // the header or the key is another: Ed25519 does not tell
+	EmptyBody             Cause = "empty_body"             // the hash is that of an empty body
+	MailboxQuoted         Cause = "mailbox_quoted"         // it is as signed without the quoting of mailbox files
+	WrongCanonicalization Cause = "wrong_canonicalization" // the signer did not do as c= says
+	OtherHash             Cause = "other_hash"             // the signature was made with another hash than a= says
+	// What makes it permerror, temperror or neutral.
+	SyntaxError    Cause = "syntax"          // the field, or the value of a tag, is not valid
+	TagMissing     Cause = "tag_missing"     // a required tag is left out
+	Unsupported    Cause = "unsupported"     // version, algorithm, canonicalization or query method
+	DomainMismatch Cause = "domain_mismatch" // i= is not in d=
+	FromUnsigned   Cause = "from_unsigned"   // h= lacks From
+	KeyMissing     Cause = "key_missing"     // there is no key at the selector
+	KeyRevoked     Cause = "key_revoked"     // its p= is empty
+	KeyUnusable    Cause = "key_unusable"    // its record is not valid, or not for this use
+	KeyAmbiguous   Cause = "key_ambiguous"   // there are several
+	KeyUnknown     Cause = "key_unknown"     // the DNS did not answer
+	HeaderTooLong  Cause = "header_too_long" // not all of it was read
+	Refused        Cause = "refused"         // What makes it policy; see the issues of the same name.
+)
+
+// Values lists the causes.
+func (Cause) Values() []string {
+	return diag.Values(BodyChanged, FooterAdded, BannerAdded, BodyCutOff, BodyReencoded, WhiteSpace, HeaderChanged,
+		SubjectTagged, FromRewritten, FieldAdded, OtherKey, EmptyBody, MailboxQuoted, WrongCanonicalization,
+		BadSignature, OtherHash, SyntaxError, TagMissing, Unsupported, DomainMismatch, FromUnsigned, KeyMissing,
+		KeyRevoked, KeyUnusable, KeyAmbiguous, KeyUnknown, HeaderTooLong, Refused)
+}
+
+// An Issue is something about a signature that is no matter of cryptography.
+type Issue struct {
+	Code    IssueCode `json:"code" doc:"what it is"`
+	Text    string    `json:"text" doc:"the same in a sentence"`
+	Refused bool      `json:"refused" doc:"whether verifiers refuse the signature for it"`
+
+	Location diag.Location `json:"-"` // in the value of the field; zero if it concerns no part of it
+}
+
+// IssueCode names an issue.
+type IssueCode string
+
+// The issues.
+const (
+	issueSHA1         IssueCode = "rsa_sha1"      // RFC 8301 section 3.1: must not be accepted
+	issueShortKey     IssueCode = "short_key"     // RFC 8301 section 3.2: must not be accepted
+	issueDraft        IssueCode = "draft"         // no v=, which RFC 6376 section 3.5 requires
+	issueExpired      IssueCode = "expired"       // x= has passed
+	issueFuture       IssueCode = "future"        // t= is yet to come
+	issueTimes        IssueCode = "times"         // x= is not after t=
+	issueLength       IssueCode = "body_length"   // l= leaves room for additions
+	issueAppended     IssueCode = "appended"      // and something was added
+	issueTesting      IssueCode = "testing"       // the key has t=y
+	IssuePublicSuffix IssueCode = "public_suffix" // d= is a domain below which anyone can register
+	IssueFromAdded    IssueCode = "from_added"    // a second From that is not signed
+)
+
+// Values lists the issues.
+func (IssueCode) Values() []string {
+	return diag.Values(issueSHA1, issueShortKey, issueDraft, issueExpired, issueFuture, issueTimes, issueLength,
+		issueAppended, issueTesting, IssuePublicSuffix, IssueFromAdded)
+}
+
+const maxAhead = 10 * time.Minute
+
+// issues lists what speaks against a signature apart from cryptography.
+func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
+	list := []Issue{}
+	add := func(code IssueCode, refused bool, tag, format string, args ...any) {
+		issue := Issue{Code: code, Text: fmt.Sprintf(format, args...), Refused: refused}
+		if t, ok := s.tag(tag); ok {
+			issue.Location = diag.Location{Offset: t.Offset, Length: t.Length}
+		}
+		list = append(list, issue)
+	}
+	if s.Hash == crypto.SHA1 { // RFC 8301 section 3.1
+		add(issueSHA1, true, "a", "The signature was made with rsa-sha1, which verifiers must not accept.")
+	}
+	if s.Draft() { // RFC 6376 section 3.5
+		add(issueDraft, true, "", "The signature has no version tag (v=1), like those of drafts from before 2007.")
+	}
+	if p := check.Key; p != nil && p.Key != nil {
+		if p.Short() { // RFC 8301 section 3.2
+			add(issueShortKey, true, "", "The RSA key at %s has %d bits, and verifiers must not accept fewer than %d.",
+				p.Name, p.Key.Details.SizeBits, MinRSABits)
+		}
+		if p.Key.Testing() { // RFC 6376 section 3.6.1
+			add(issueTesting, false, "", "The key at %s says that the domain is testing DKIM (t=y).", p.Name)
+		}
+	}
+	if s.Expires != nil && at.After(*s.Expires) { // RFC 6376 section 3.5
+		add(issueExpired, true, "x", "The signature expired on %s.", s.Expires.Format(time.RFC3339))
+	}
+	if s.Time != nil && s.Time.Sub(at) > maxAhead { // RFC 6376 section 3.5
+		add(issueFuture, false, "t", "The signature says that it was made on %s, which is in the future.",
+			s.Time.Format(time.RFC3339))
+	}
+	if s.Time != nil && s.Expires != nil && !s.Expires.After(*s.Time) { // RFC 6376 section 3.5
+		add(issueTimes, false, "x", "The signature expires no later than it was made (x= is not after t=).")
+	}
+	if s.Length != nil { // RFC 6376 section 8.2
+		first := diag.Count(*s.Length, "byte")
+		if more := c.bodies.sizes[s.Body] - *s.Length; more > 0 {
+			add(issueAppended, false, "l", "The signature covers only the first %s of the body (l=): the last %d are not signed.", first, more)
+		} else {
+			add(issueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.", first)
+		}
+	}
+	if suffix, official := publicsuffix.PublicSuffix(s.Domain.String()); official && suffix == s.Domain.String() {
+		// RFC 6376 section 6.1.1
+		add(IssuePublicSuffix, false, "d", "The signing domain %s is a public suffix, under which anyone can register.", s.Domain)
+	}
+	listed := 0
+	for _, n := range s.Names {
+		if strings.EqualFold(n, "From") {
+			listed++
+		}
+	}
+	if from := c.header.count("From"); listed > 0 && from > listed { // RFC 6376 section 8.15
+		add(IssueFromAdded, false, "h", "The message has %d From fields, of which the signature covers only the lowest %d.",
+			from, listed)
+	}
+	return list
 }

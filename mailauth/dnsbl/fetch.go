@@ -2,9 +2,11 @@ package dnsbl
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -181,4 +183,117 @@ func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 // unprintable reports whether a character is a space, controls a terminal or changes the direction of writing.
 func unprintable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+}
+
+// KeysFile is the name of the file of keys among those of the operator, see [diag.List]: a JSON object from the name
+// of an account, as key_name has it in the file of lists, to its key. There is no built-in one. A key is part of the
+// name that is looked up, and of nothing else: reports, errors and logs do not have it.
+const KeysFile = "dnsbl-keys.json"
+
+// A secret is a key. Formatting it does not show it.
+type secret struct{ text string }
+
+func (secret) String() string   { return "(secret)" }
+func (secret) GoString() string { return "(secret)" }
+
+type keys map[string]secret
+
+// maxKey bounds a key, which is a label of the DNS (RFC 1035 section 2.3.4) with its dot.
+const maxKey = 64
+
+// CheckKeys returns what is wrong with a file of keys, or nil. The error does not tell what stands in the file.
+func CheckKeys(data []byte) error { _, err := parseKeys(data); return err }
+
+// parseKeys reads a file of keys. The error does not tell what stands in it, not even names, for they may have been
+// exchanged with keys.
+func parseKeys(data []byte) (keys, error) {
+	if err := checkJSON(data); err != nil {
+		return nil, err
+	}
+	k, number := keys{}, 0
+	err := eachMember(data, func(name string, value json.RawMessage) error {
+		number++
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil || !isID(name) || !isKey(text) {
+			return fmt.Errorf("member %d is not the name of an account and a key of letters, digits and hyphens", number)
+		}
+		if _, twice := k[name]; twice {
+			return fmt.Errorf("member %d: the account has a key already", number)
+		}
+		k[name] = secret{text}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+func isKey(s string) bool {
+	return s != "" && len(s) < maxKey &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
+
+// place returns where a list is asked, absolute, and whether with a key; empty if not at all.
+func (k keys) place(l *List) (zone string, keyed bool) {
+	if key, ok := k[l.KeyName]; ok && l.KeyedZone != "" {
+		return strings.Replace(l.KeyedZone, keyMark, key.text, 1) + ".", true
+	}
+	if l.Zone == "" {
+		return "", false
+	}
+	return l.Zone + ".", false
+}
+
+// scrub takes the keys out of a text of strangers, who may repeat what they were asked.
+func (k keys) scrub(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	for _, key := range k {
+		for {
+			at := strings.Index(lower(s), lower(key.text))
+			if at < 0 {
+				break
+			}
+			s = s[:at] + "…" + s[at+len(key.text):]
+		}
+	}
+	return s
+}
+
+// lower is a text in lower case as the DNS compares names (RFC 4343 section 3). Its length stays as it is.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// A limiter holds the rates of lists, for all who share an environment. It is a GCRA: each list has a time
+// before which the next lookup is too early. It has an entry for each list with a rate, of which there are
+// at most [maxLists] in a file.
+type limiter struct {
+	mu   sync.Mutex
+	next map[string]time.Time
+}
+
+type limiterKey struct{}
+
+func (l *limiter) take(list *List, now time.Time) bool {
+	if list.Rate.Count == 0 {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	interval := list.Rate.Per / time.Duration(list.Rate.Count)
+	next := l.next[list.Zone+list.KeyedZone]
+	if next.Before(now) {
+		next = now
+	}
+	if next.Add(interval).Sub(now) > list.Rate.Per {
+		return false
+	}
+	l.next[list.Zone+list.KeyedZone] = next.Add(interval)
+	return true
 }

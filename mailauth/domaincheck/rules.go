@@ -80,3 +80,132 @@ func (c *check) open() diag.Text {
 	return diag.Text{Headline: "Set up well as far as seen; some parts are not known",
 		Sub: "What could be examined is in order. Check again later for the rest."}
 }
+
+// The receivers whose requirements are compared. All three address domains that send 5,000 messages a day or more.
+type Receiver string
+
+// The receivers.
+const (
+	google    Receiver = "google_bulk"    // Email sender guidelines, since February 2024
+	yahoo     Receiver = "yahoo_bulk"     // Sender best practices, since February 2024
+	microsoft Receiver = "microsoft_bulk" // Outlook.com requirements for high-volume senders, since May 2025
+)
+
+// Values lists the receivers.
+func (Receiver) Values() []string { return diag.Values(google, yahoo, microsoft) }
+
+// A Requirement is what a receiver asks of domains that send much mail, compared with what can be seen.
+type Requirement struct {
+	Code       Receiver `json:"code" doc:"the receiver"`
+	Met        *bool    `json:"met,omitempty" doc:"whether all is met that can be seen from outside; absent where something unknown decides"`
+	Missing    []string `json:"missing" doc:"what is not met"`
+	Unknown    []string `json:"unknown" doc:"what decides and could not be learned"`
+	NotChecked []string `json:"not_checked" doc:"what the receiver asks for too and nobody can see from outside"`
+}
+
+// An answer says whether something is met, as far as is known.
+type answer int
+
+const (
+	no answer = iota
+	open
+	yes
+)
+
+func answerIf(met bool) answer {
+	if met {
+		return yes
+	}
+	return no
+}
+
+func (c *check) requirements() []Requirement {
+	type condition struct {
+		text string
+		met  answer
+	}
+	if c.gone {
+		return diag.Map(Receiver("").Values(), func(r string) Requirement {
+			return Requirement{Receiver(r), new(false), []string{"The domain must exist"}, []string{}, []string{}}
+		})
+	}
+	base := []condition{
+		{"SPF record without errors that lets the sending hosts pass", c.spfMet()},
+		{"DKIM key with which mail is signed", c.dkimMet()},
+		{"DMARC record with a policy of at least p=none", c.dmarcMet()},
+	}
+	names := condition{"Reverse DNS of every sending address, with a name that leads back to it", c.reverseMet()}
+	complaints, format := "Rate of complaints below 0.3 percent", "Format of messages (RFC 5322)"
+	unsubscribe := "One-click unsubscribe in marketing mail (RFC 8058)"
+	all := []struct {
+		code       Receiver
+		conditions []condition
+		unseen     []string
+	}{
+		{google, append(slices.Clip(base), names), []string{complaints, unsubscribe, "TLS on outgoing connections", format}},
+		{yahoo, append(slices.Clip(base), names), []string{complaints, unsubscribe, format}},
+		{microsoft, base, []string{"Working sender and reply addresses", "Unsubscribe link", "Hygiene of lists"}},
+	}
+	var list []Requirement
+	for _, one := range all {
+		r := Requirement{Code: one.code, Missing: []string{}, Unknown: []string{}, NotChecked: one.unseen}
+		for _, cond := range one.conditions {
+			switch {
+			case cond.text == names.text && len(c.reverse) == 0:
+				r.NotChecked = append(r.NotChecked, "Reverse DNS of the sending addresses, which are not known")
+			case cond.met == no:
+				r.Missing = append(r.Missing, cond.text)
+			case cond.met == open:
+				r.Unknown = append(r.Unknown, cond.text)
+			}
+		}
+		if len(r.Missing) > 0 || len(r.Unknown) == 0 {
+			r.Met = new(len(r.Missing) == 0)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func (c *check) spfMet() answer {
+	if !c.spf.Known() {
+		return open
+	}
+	return answerIf(c.spf.Result.Valid && !c.spf.Fails() && !compose.Silent(c.spf))
+}
+
+// dkimMet reports whether mail can be signed: one key that works is enough.
+func (c *check) dkimMet() answer {
+	met := no
+	for _, k := range c.dkim {
+		switch {
+		case k.Works():
+			return yes
+		case !k.Known() && !c.silent:
+			met = open
+		}
+	}
+	return met
+}
+
+// dmarcMet reports whether a record applies. Alignment needs no condition of its own: a key of the domain, or mail that
+// passes SPF for it, is aligned with it.
+func (c *check) dmarcMet() answer {
+	if !c.dmarc.Known() {
+		return open
+	}
+	return answerIf(c.dmarc.State != diag.Missing && c.dmarc.Result.Valid)
+}
+
+func (c *check) reverseMet() answer {
+	met := yes
+	for _, n := range c.reverse {
+		switch {
+		case n.ForwardConfirmed == nil:
+			met = min(met, open)
+		case !*n.ForwardConfirmed:
+			met = no
+		}
+	}
+	return met
+}

@@ -1,11 +1,15 @@
 package header
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -56,3 +60,212 @@ func (a *analysis) Unanswered() (list []diag.Source) {
 	}
 	return list
 }
+
+var liveDKIMRules = diag.Rules[*analysis]{{
+	Code: "header.live.dkim.body", Severity: diag.Warning, Weight: 15, Ref: "RFC 6376 section 6.1.3",
+	Title:       "Body was changed after signing: DKIM body hash does not match",
+	Requirement: "The body has not been changed since it was signed with DKIM",
+	Advice: "Do not rely on the body, such as account numbers in it, before the sender confirms it. Look for what " +
+		"changes messages on the way: a mailing list, a disclaimer or a virus filter.",
+	When: anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
+	Fails: eachLive(func(s *dkim.Result) bool { return s.BodyHashOK != nil && !*s.BodyHashOK },
+		"The body hash of the DKIM signature of %s does not match: the body was altered. %s"),
+}, {
+	Code: "header.live.dkim.signature", Severity: diag.Warning, Weight: 15, Ref: "RFC 6376 section 6.1.3",
+	Title: "DKIM signature does not match the header", Requirement: "The signed header fields match the DKIM signature",
+	Advice: "Compare the signed fields with those of the original. If the key was replaced since, the result at the " +
+		"time of delivery counts.",
+	When: anySignature(usableKey),
+	Fails: eachLive(func(s *dkim.Result) bool { return usableKey(s) && !*s.SignatureOK },
+		"The DKIM signature of %s does not verify. %s"),
+}, {
+	Code: "header.live.dkim.key", Severity: diag.Warning, Weight: 10, Ref: "RFC 6376 section 6.1",
+	Title: "DKIM signature cannot be verified", Requirement: "All DKIM signatures can be verified",
+	Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys published for at " +
+		"least a week after the last signature. Use dkim/lookup to see what is wrong with the key.",
+	When: anySignature(func(s *dkim.Result) bool { return s.Result != dkim.TempError }),
+	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.PermError || s.Result == dkim.Neutral },
+		"The DKIM signature of %s cannot be verified. %s"),
+}, {
+	Code: "header.live.dkim.policy", Severity: diag.Warning, Weight: 10, Ref: "RFC 8301 section 3",
+	Title:       "DKIM signature must not be accepted, though it matches",
+	Requirement: "DKIM signatures that match may be accepted",
+	Advice: "Have the signer use rsa-sha256 with a 2048-bit key, or Ed25519 in addition, and correct what the detail " +
+		"names.",
+	When: anySignature(func(s *dkim.Result) bool { return s.Result == dkim.Pass || s.Result == dkim.Policy }),
+	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy },
+		"The DKIM signature of %s must not be accepted. %s"),
+}, {
+	Code: "header.live.dkim.appended", Severity: diag.Warning, Weight: 10, Ref: "RFC 6376 section 8.2",
+	Title: "DKIM signature covers only the beginning of the body", Requirement: "DKIM signatures cover the whole body",
+	Advice: "Do not rely on the end of the body. Have the signer remove the l= tag.",
+	When:   anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailEach(a.live.Signatures(func(s *dkim.Result) bool { return s.UnsignedBytes > 0 }),
+			func(s *dkim.Result) diag.Failures {
+				return diag.Fail("The DKIM signature of %s covers only the beginning of the body (l=%d); the following %s may come from anyone.",
+					s.Domain, *s.BodyLength, diag.Count(s.UnsignedBytes, "byte")).About(s.Domain)
+			})
+	},
+}, {
+	Code: "header.live.dkim.caution", Severity: diag.Warning, Weight: 5, Ref: "RFC 6376 section 8.15",
+	Title: "DKIM signature is misleading", Requirement: "No DKIM signature is misleading",
+	Advice: "Do not rely on the signature for what the detail names. The signer has to correct how it signs.",
+	When:   anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailEach(a.live.DKIM.Signatures, func(s dkim.Result) diag.Failures {
+			return diag.FailEach(s.Issues, func(i dkim.Issue) diag.Failures {
+				misleading := i.Code == dkim.IssueFromAdded || i.Code == dkim.IssuePublicSuffix
+				return diag.FailIf(misleading && !i.Refused, "The DKIM signature of %s: %s", s.Domain, i.Text).About(s.Domain)
+			})
+		})
+	},
+}}
+
+func anySignature(is func(*dkim.Result) bool) func(*analysis) bool {
+	return func(a *analysis) bool { return checked(a) && len(a.live.Signatures(is)) > 0 }
+}
+
+// usableKey reports whether the header was compared with a key that may be used for the signature.
+func usableKey(s *dkim.Result) bool {
+	return s.SignatureOK != nil && s.Result != dkim.PermError && s.Result != dkim.Neutral
+}
+
+// eachLive makes a rule about such signatures; the text has the domain and why.
+func eachLive(holds func(*dkim.Result) bool, format string) func(*analysis) diag.Failures {
+	return func(a *analysis) diag.Failures {
+		return diag.FailEach(a.live.Signatures(holds), func(s *dkim.Result) diag.Failures {
+			return diag.Fail(format, cmp.Or(s.Domain, "an unknown domain"), s.Reason).About(s.Domain)
+		})
+	}
+}
+
+// ptrKnown reports whether the names of the sending server are known, or known to be missing.
+func ptrKnown(a *analysis) bool { return checked(a) && a.live.PTR != nil && a.live.PTR.Err == nil }
+
+var liveServerRules = diag.Rules[*analysis]{{
+	Code: "header.live.hop", Severity: diag.Info, Category: factorServer, Ref: "RFC 5321 section 4.4",
+	Title:       "Server that delivered the message from outside is unknown",
+	Requirement: "The server that delivered the message from outside is known",
+	Advice:      "Submit all Received fields, and list the receiver's own servers and mail filters in trusted_authserv_ids.",
+	When:        checked,
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailIf(a.live.Hop == nil, "SPF and PTR could not be checked. %s", a.live.Why)
+	},
+}, {
+	Code: "header.live.ptr.missing", Severity: diag.Warning, Weight: 10, Ref: "RFC 1912 section 2.1",
+	Title: "Sending address has no PTR record", Requirement: "The sending address has a PTR record",
+	Advice: "Have the operator of the server publish a PTR record for its address, with a host name that resolves to " +
+		"this address. Google, Microsoft and Yahoo reject or defer mail from addresses without one.",
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailIf(len(a.live.PTR.Hostnames) == 0,
+			"The address %s, from which the message came, has no PTR record (reverse DNS).", a.live.PTR.IP).About(a.live.PTR.IP)
+	},
+}, {
+	Code: "header.live.ptr.unconfirmed", Severity: diag.Warning, Weight: 10,
+	DependsOn: []diag.Code{"header.live.ptr.missing"}, Ref: "RFC 1912 section 2.1",
+	Title:       "PTR name of the sending address does not resolve back to it",
+	Requirement: "The PTR name of the sending address resolves back to it",
+	Advice: "Have the operator of the server publish an address record for the name in the PTR record. Anyone can " +
+		"put any name in a PTR record, so large receivers require one that resolves back.",
+	Fails: func(a *analysis) diag.Failures {
+		p := a.live.PTR
+		return diag.FailIf(!p.ForwardConfirmed, "The PTR record of %s points to %s, which does not resolve to this address.", p.IP,
+			strings.Join(p.Hostnames, ", ")).About(p.IP)
+	},
+}, {
+	Code: "header.live.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: factorServer,
+	Ref: "RFC 1912 section 2.1", Title: "PTR lookup for the sending address failed",
+	Requirement: "The PTR lookup for the sending address succeeded", Advice: "Repeat the check later.",
+	When: func(a *analysis) bool { return checked(a) && a.live.PTR != nil },
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailIf(a.live.PTR.Err != nil, "The PTR record of %s, or the host that it points to, could not be looked up: %s.",
+			a.live.PTR.IP, a.live.PTR.Error).About(a.live.PTR.IP)
+	},
+}, {
+	Code: "header.live.gateway", Severity: diag.Info, Category: factorServer, Ref: "RFC 7208 section 2.5",
+	Title: "Message came through a mail filter", Requirement: "No external mail filter is in between",
+	Advice: "If the filter is the receiver's, add its domain to trusted_authserv_ids: SPF has to be checked for the " +
+		"server that delivered to the filter.",
+	When: func(a *analysis) bool { return ptrKnown(a) && decisive(a) && !passes(a) },
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, which may "+
+			"belong to the sender or to the receiver.", a.gateway())
+	},
+}, {
+	Code: "header.live.blocklisted", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{diag.FromRequest},
+	Ref: "RFC 5782 section 2.1", Title: "Sending address is on a blocklist",
+	Requirement: "The sending address is on none of the blocklists that answered",
+	Advice: "Check the address with blacklist/ip, which says what each list has against it. The operator of the " +
+		"server removes the cause first and then requests removal.",
+	When: func(a *analysis) bool { return checked(a) && a.live.Listed != nil },
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailEach(a.live.Listed, func(r dnsbl.Result) diag.Failures {
+			because := ""
+			if len(r.Meanings) > 0 {
+				because = " (" + strings.Join(r.Meanings, "; ") + ")"
+			}
+			return diag.Fail("%s lists %s, from which the message came%s.", r.Name, a.live.Hop.IP, because).
+				About(a.live.Hop.IP.String())
+		}).Joined()
+	},
+}}
+
+var liveSPFRules = diag.Rules[*analysis]{{
+	Code: "header.live.spf.fail", Severity: diag.Warning, Weight: 15, Ref: "RFC 7208 section 2.6.4",
+	Title:       "SPF fails: the server is not authorized to send for the domain",
+	Requirement: "SPF does not fail for the sending server",
+	Advice: "If the server belongs to the domain or its sending service, have the owner of the domain authorize it " +
+		"in the SPF record. Otherwise someone else used the domain as envelope sender.",
+	Fails: func(a *analysis) diag.Failures {
+		if !refused(a.live.SPF) || passes(a) && a.forwarder() != "" {
+			return nil
+		}
+		text := ""
+		if a.live.SPF.Explanation != "" {
+			text = " The domain says: " + diag.Quote(a.live.SPF.Explanation)
+		}
+		return diag.Fail("SPF gives %s: %s does not authorize the server %s, from which the message came.%s",
+			a.live.SPF.Outcome, diag.Quote(a.live.SPF.Domain), a.live.Hop.IP, text).About(a.live.SPF.Domain)
+	},
+}, {
+	Code: "header.live.spf.all", Severity: diag.Warning, Weight: 15, Ref: "RFC 7208 section 5.1",
+	Title:       "SPF record authorizes every server on the Internet",
+	Requirement: "The SPF record authorizes specific servers only",
+	Advice: "Do not treat the pass as evidence. The owner of the domain has to list the servers that send for it, " +
+		"and end the record with -all or ~all.",
+	When: func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome == eval.Pass },
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailIf(a.live.AnyoneMaySend(), "SPF passes by the mechanism all: %s authorizes anyone to send.",
+			diag.Quote(a.live.SPF.Domain)).About(a.live.SPF.Domain)
+	},
+}, {
+	Code: "header.live.spf.permerror", Severity: diag.Warning, Weight: 10, Ref: "RFC 7208 section 2.6.7",
+	Title: "Envelope sender's SPF record is invalid", Requirement: "The envelope sender's SPF record is valid",
+	Advice: "Have the owner of the domain correct its SPF record. Use spf/lookup to see what is wrong with it.",
+	When:   func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome != eval.None },
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailIf(a.live.SPF.Outcome == eval.Permerror, "The SPF record of %s cannot be evaluated: %s.",
+			diag.Quote(a.live.SPF.Domain), diag.Quote(a.live.SPF.Reason)).About(a.live.SPF.Domain)
+	},
+}, {
+	Code: "header.live.spf.helo", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{asksHELO},
+	Ref: "RFC 7208 section 2.3", Title: "SPF fails for the HELO name of the server",
+	Requirement: "SPF does not fail for the HELO name of the server",
+	Advice: "Have the operator of the server authorize its address in the SPF record of its HELO name, such as " +
+		"\"v=spf1 a -all\", or use a HELO name of its own.",
+	When: func(a *analysis) bool {
+		return checked(a) && a.live.HELO != nil && a.live.HELO.Outcome != eval.Temperror && a.live.HELO.Outcome != eval.None
+	},
+	Fails: func(a *analysis) diag.Failures {
+		return diag.FailIf(refused(a.live.HELO), "SPF for the HELO name %s gives %s for %s: that name does not "+
+			"authorize the server.", diag.Quote(a.live.HELO.Domain), a.live.HELO.Outcome, a.live.Hop.IP)
+	},
+}}
+
+// judged reports whether SPF has a result for the envelope sender.
+func judged(a *analysis) bool {
+	return checked(a) && a.live.SPF != nil && a.live.SPF.Outcome != eval.Temperror
+}
+
+func refused(r *eval.Result) bool { return r.Outcome == eval.Fail || r.Outcome == eval.Softfail }

@@ -7,8 +7,11 @@
 package reception
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -98,4 +101,150 @@ func (r *Reception) Unknown() string {
 		kind, err = "address", r.Addresses.Err()
 	}
 	return fmt.Sprintf("the %s lookup of %s failed: %s", kind, strings.TrimSuffix(r.MX.Name, "."), diag.Reason(err))
+}
+
+// MaxHosts is how many mail servers are worth looking at, the most preferred first. Large providers have up to ten.
+const MaxHosts = 50
+
+// Hosts are the mail servers of a domain, and what the DNS says about each.
+type Hosts struct {
+	// Reception is what was asked about the domain itself: its MX records and, in their absence, its addresses. Beside
+	// MX records the addresses of the domain play no part, and are not kept.
+	Reception
+
+	List     []Host // in the order in which senders try them: by preference, then by name; each name once
+	Surplus  int    // mail servers beyond the limit
+	Implicit bool   // there are no MX records: the only host is the domain itself (RFC 5321 section 5.1)
+}
+
+// A Host is a mail server. Its addresses tell the chain of aliases from its name to them, and the DNSSEC status of the
+// lookup of each kind.
+type Host struct {
+	Preference uint16 // the lowest, if several MX records name the host
+	Name       string // in lower case, without a final dot
+	Addresses  diag.Addresses
+}
+
+// MXHost is a [Host] in a report.
+type MXHost struct {
+	Preference uint16       `json:"preference" doc:"preference of the MX record; the lowest is tried first"`
+	Host       string       `json:"host" doc:"name of the host"`
+	Addresses  []netip.Addr `json:"addresses" doc:"addresses of the host"`
+	Resolves   bool         `json:"resolves" doc:"whether it has an address"`
+}
+
+// LookupHosts finds the mail servers of a domain, at most limit of them, and all their addresses, in two round trips.
+// Without MX records one is enough. The failures of the DNS are in the result.
+func LookupHosts(ctx context.Context, env *diag.Env, name diag.Name, limit int) Hosts {
+	var h Hosts
+	own, enough := context.WithCancel(ctx)
+	defer enough()
+	var g diag.Group
+	g.Go(func() {
+		h.MX = diag.Lookup[*dns.MX](ctx, env, name.FQDN())
+		h.List, h.Surplus = h.Named(limit)
+		if h.MX.Exists() {
+			enough() // nobody waits for addresses that play no part
+		}
+		Resolve(ctx, env, h.List)
+	})
+	var addresses diag.Addresses
+	g.Go(func() { addresses = diag.LookupAddresses(own, env, name.FQDN()) })
+	g.Wait()
+	if h.MX.Exists() {
+		return h
+	}
+	h.Addresses = addresses
+	if yes, known := h.Receives(); h.MX.Err() == nil && (yes || !known) {
+		h.Implicit = true
+		h.List = []Host{{Name: name.String(), Addresses: addresses}}
+	}
+	return h
+}
+
+// Named lists the hosts that MX records name, at most limit of them, without their addresses, and counts the others.
+// The root, by which a null MX names no host, is left out.
+func (r *Reception) Named(limit int) (hosts []Host, surplus int) {
+	if r.MX.Err() != nil {
+		return nil, 0
+	}
+	for _, mx := range r.MX.Records {
+		if name := strings.TrimSuffix(dns.CanonicalName(mx.Mx), "."); name != "" { // RFC 7505 section 3
+			hosts = append(hosts, Host{Preference: mx.Preference, Name: name})
+		}
+	}
+	slices.SortFunc(hosts, func(a, b Host) int {
+		return cmp.Or(cmp.Compare(a.Preference, b.Preference), cmp.Compare(a.Name, b.Name))
+	})
+	seen := map[string]bool{}
+	hosts = slices.DeleteFunc(hosts, func(h Host) bool {
+		again := seen[h.Name]
+		seen[h.Name] = true
+		return again
+	})
+	surplus = max(0, len(hosts)-limit)
+	return hosts[:len(hosts)-surplus], surplus
+}
+
+// Resolve asks for the addresses of all hosts at once.
+func Resolve(ctx context.Context, env *diag.Env, hosts []Host) {
+	var g diag.Group
+	for i := range hosts {
+		g.Go(func() { hosts[i].Addresses = diag.LookupAddresses(ctx, env, dns.Fqdn(hosts[i].Name)) })
+	}
+	g.Wait()
+}
+
+// Aliases lists the targets of the CNAMEs between the name of the host and its addresses, in order and without final
+// dots. There should be none (RFC 2181 section 10.3).
+func (h *Host) Aliases() []string {
+	chain := h.Addresses.V4.Aliases
+	if len(chain) == 0 {
+		chain = h.Addresses.V6.Aliases
+	}
+	list := make([]string, 0, len(chain))
+	for _, name := range chain {
+		list = append(list, strings.TrimSuffix(name, "."))
+	}
+	return list
+}
+
+// Literal returns the IP address that stands in place of the name, also if a zone file appended the domain to it: senders
+// look it up as if it were a name (RFC 5321 section 5.1). It is invalid if the name is none.
+func (h *Host) Literal(domain string) netip.Addr {
+	ip, err := netip.ParseAddr(strings.Trim(strings.TrimSuffix(h.Name, "."+domain), "[]"))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ip
+}
+
+// Err returns why not all is known about the addresses of the host: the lookup of at least one kind failed. It may
+// have some of the other kind.
+func (h *Host) Err() error { return cmp.Or(h.Addresses.V4.Err(), h.Addresses.V6.Err()) }
+
+// DNSSEC is what is known of the authenticity of the addresses: secure only if the lookups of both kinds are, for an
+// attacker would forge the other one.
+func (h *Host) DNSSEC() diag.DNSSECStatus {
+	v4, v6 := h.Addresses.V4.DNSSEC(), h.Addresses.V6.DNSSEC()
+	switch {
+	case v4 == diag.Bogus || v6 == diag.Bogus:
+		return diag.Bogus
+	case v4 == v6:
+		return v4
+	default:
+		return diag.Indeterminate
+	}
+}
+
+// MXHost is the host as a report shows it.
+func (h *Host) MXHost() MXHost {
+	addresses := h.Addresses.All()
+	return MXHost{h.Preference, h.Name, addresses, len(addresses) > 0}
+}
+
+// NullBeside reports whether a null MX stands beside other MX records, which RFC 7505 section 3 forbids.
+func (r *Reception) NullBeside() bool {
+	null := func(mx *dns.MX) bool { return mx.Mx == "." }
+	return slices.ContainsFunc(r.MX.Records, null) && !r.NullMX()
 }

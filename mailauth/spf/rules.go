@@ -1,11 +1,118 @@
 package spf
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
+
+// The factors of the score, in the order of a reader.
+var (
+	factorRecord   = diag.Category{Code: "record", Label: "Record"}
+	factorSyntax   = diag.Category{Code: "syntax", Label: "Syntax"}
+	factorTerms    = diag.Category{Code: "terms", Label: "Terms"}
+	factorPolicy   = diag.Category{Code: "policy", Label: "Policy"}
+	factorTree     = diag.Category{Code: "tree", Label: "Includes and redirects"}
+	factorLimits   = diag.Category{Code: "limits", Label: "DNS lookup limits"}
+	factorNetworks = diag.Category{Code: "networks", Label: "Authorized networks"}
+	factorHosts    = diag.Category{Code: "hosts", Label: "Hosts"}
+)
+
+// on makes rules depend on another.
+func on(code diag.Code, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
+	list := slices.Concat(tables...)
+	for i := range list {
+		list[i].DependsOn = append([]diag.Code{code}, list[i].DependsOn...)
+	}
+	return list
+}
+
+func online(e *evidence) bool { return !e.offline }
+
+// thorough makes a rule about all records: a fault in one is a fact whatever the others say. What a text alone
+// leaves open is not praised.
+func thorough(r diag.Rule[*evidence]) diag.Rule[*evidence] {
+	when, fails := r.When, r.Fails
+	r.Reads, r.Stands = append(r.Reads, fromTree, fromOthers), true
+	r.When = func(e *evidence) bool {
+		return (when == nil || when(e)) && (online(e) || e.complete || len(fails(e)) > 0)
+	}
+	return r
+}
+
+// placeOf returns where a term stands in the record that is examined, or the term that leads to its record.
+func placeOf(n *Node, t *eval.Term) *diag.Location {
+	if n.lead != nil {
+		t = n.lead
+	}
+	return &diag.Location{Offset: t.Offset, Length: len(t.Raw)}
+}
+
+// blame is a failure of a term. Its target is the term, or the domain whose record has it.
+func blame(n *Node, t *eval.Term, format string, args ...any) diag.Failure {
+	f := diag.Failure{Detail: fmt.Sprintf(format, args...), Target: diag.Quote(t.Raw), Location: placeOf(n, t)}
+	if n.Depth > 0 {
+		f.Detail = "In the SPF record of " + diag.Quote(n.Domain) + ": " + f.Detail
+		f.Target = diag.Quote(n.Domain)
+	}
+	return f
+}
+
+func blameIf(failed bool, n *Node, t *ResolvedTerm, format string, args ...any) diag.Failures {
+	if !failed {
+		return nil
+	}
+	return diag.Failures{blame(n, t.Term, format, args...)}
+}
+
+type termCheck func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures
+
+func inTree(check termCheck) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures { return e.collect(e.nodes, check) }
+}
+
+func inRecord(check termCheck) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures { return e.collect(e.nodes[:1], check) }
+}
+
+func (e *evidence) collect(nodes []*Node, check termCheck) diag.Failures {
+	var list diag.Failures
+	for _, n := range nodes {
+		for i := range n.Terms {
+			list = append(list, check(e, n, &n.Terms[i])...)
+		}
+	}
+	return gathered(list)
+}
+
+const maxTold = 3
+
+// gathered makes one failure of many of a kind: a reader has understood by then.
+func gathered(list diag.Failures) diag.Failures {
+	if len(list) <= maxTold {
+		return list
+	}
+	return list.Together("%s The same holds in %d other places.", list[0].Detail, len(list)-1)
+}
+
+func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		var list diag.Failures
+		for _, n := range e.nodes[1:] {
+			if detail := check(n); detail != "" {
+				list = append(list, diag.Failure{Detail: detail, Target: diag.Quote(n.Domain), Location: placeOf(n, nil)})
+			}
+		}
+		return gathered(list)
+	}
+}
+
+func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures { return fails(e).Suggesting(e.suggested) }
+}
 
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(recordRules, publicationRules,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
@@ -63,4 +65,58 @@ func read(l *taglist.List) (Record, error) {
 		return Record{}, errors.New("the TLSRPT record is not valid: " + strings.Join(faults, "; "))
 	}
 	return r, nil
+}
+
+type address struct {
+	policy.URI
+	problem string // a clause about it; empty if senders can use it
+}
+
+func (a *address) valid() bool { return a.problem == "" }
+
+// addresses splits rua at its commas: those within a URI are written %2C (RFC 8460 section 3). It notes what is wrong.
+func addresses(l *taglist.List) []address {
+	rua, ok := l.Tag("rua")
+	switch {
+	case !ok:
+		l.Add(taglist.Fault{Kind: noRUA, Text: "the record has no rua", Length: len(l.Text)})
+		return nil
+	case rua.Value == "":
+		l.Add(taglist.Fault{Kind: noRUA, Text: "rua has no value", Offset: rua.Offset, Length: rua.Length})
+		return nil
+	}
+	var list []address
+	at := rua.ValueOffset
+	for part := range strings.SplitSeq(rua.Value, ",") {
+		a := readAddress(strings.Trim(part, " \t"))
+		a.Offset, a.Length = at+strings.Index(part, a.Text), len(a.Text)
+		at += len(part) + 1
+		f := taglist.Fault{Kind: badRUA, Offset: a.Offset, Length: a.Length}
+		switch {
+		case a.Text == "":
+			f.Text = "there is a comma in rua without an address beside it"
+			l.Add(f)
+			continue
+		case !a.valid():
+			f.Text = fmt.Sprintf("%q in rua %s", diag.Quote(a.Text), a.problem)
+			l.Add(f)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// readAddress reads one URI. It has the characters of RFC 3986, a comma and an exclamation mark encoded (RFC 8460
+// section 3).
+func readAddress(text string) address {
+	a := address{URI: policy.ParseURI(text)}
+	switch {
+	case strings.Contains(text, "!"):
+		a.problem = "has an exclamation mark: TLSRPT knows no size limit, and in a URI the character is written %21"
+	case !a.Valid():
+		a.problem = a.Problem()
+	case a.Scheme != "mailto" && a.Scheme != "https":
+		a.problem = fmt.Sprintf("has the scheme %q: senders report by mailto or https only", diag.Quote(a.Scheme))
+	}
+	return a
 }

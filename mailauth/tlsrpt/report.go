@@ -1,10 +1,22 @@
 package tlsrpt
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/mailauth/message"
+	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
 // PolicyType is what kind of policy a sender applied (RFC 8460 section 4.4).
@@ -97,4 +109,147 @@ func (r *Report) sum() {
 	for _, p := range r.Policies {
 		r.Successful, r.Failed = add(r.Successful, p.Successful), add(r.Failed, p.Failed)
 	}
+}
+
+// The bounds of a report. Those of the largest senders have some hundred kilobytes.
+const (
+	maxReportBytes   = 10 << 20 // as sent (CONTRACT 1.9)
+	maxExpandedBytes = 32 << 20 // without gzip
+	maxPolicies      = 10_000
+	maxFailures      = 100_000 // of all policies together
+	maxFaults        = 100     // listed; who has more has sent something else
+	maxAttached      = 3       // messages within messages
+	maxExpanded      = 5       // parts of a message that are expanded: each may take all of MaxExpandedBytes
+)
+
+// ParseReport reads a report (RFC 8460 section 4.4): JSON, compressed with gzip or not, or the message that
+// brought it. What is wrong in one place does not cost the rest: see [Report.Faults]. An error says why the text
+// is no report at all.
+func ParseReport(data []byte) (*Report, error) {
+	if len(data) > maxReportBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxReportBytes)
+	}
+	if looksLikeReport(data) {
+		return parseBody(data)
+	}
+	expanded := 0
+	return parseMessage(data, 0, &expanded)
+}
+
+func looksLikeReport(data []byte) bool {
+	return isGzip(data) || bytes.HasPrefix(trim(data), []byte("{"))
+}
+
+func isGzip(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
+
+// trim removes what may stand before JSON: white space, and a byte order mark against RFC 8259 section 8.1.
+func trim(data []byte) []byte { return bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))) }
+
+func parseBody(data []byte) (*Report, error) {
+	if !isGzip(data) {
+		return parseJSON(data)
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("its gzip header cannot be read: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(zr, maxExpandedBytes+1))
+	if len(text) > maxExpandedBytes {
+		return nil, fmt.Errorf("it expands to more than %d bytes", maxExpandedBytes)
+	}
+	r, jsonErr := parseJSON(text)
+	switch {
+	case jsonErr != nil && err != nil:
+		return nil, fmt.Errorf("its gzip data is damaged: %w", err)
+	case err != nil:
+		r.Faults = append(r.Faults, "The gzip data is damaged: what comes behind the damage is missing")
+	}
+	return r, jsonErr
+}
+
+// parseMessage looks for a report in the parts of a message. Some senders name its type differently, or not at
+// all, so its contents decide.
+func parseMessage(data []byte, depth int, expanded *int) (*Report, error) {
+	m := message.Split(data)
+	if len(m.Fields) == 0 {
+		return nil, errors.New("it is neither JSON nor gzip nor a message: " + guess(data))
+	}
+	refusal := errors.New("no part of the message is JSON or gzip")
+	for _, p := range mime.Parts(data) {
+		body := p.Body()
+		var r *Report
+		var err error
+		if isGzip(body) {
+			if *expanded++; *expanded > maxExpanded {
+				return nil, fmt.Errorf("it has more than %d compressed parts, and the first are no reports", maxExpanded)
+			}
+		}
+		switch {
+		case looksLikeReport(body):
+			r, err = parseBody(body)
+		case p.Type == "message/rfc822" && depth < maxAttached:
+			r, err = parseMessage(body, depth+1, expanded)
+		default:
+			continue
+		}
+		if err != nil {
+			refusal = err
+			continue
+		}
+		r.Submitter = cmp.Or(r.Submitter, m.Value("TLS-Report-Submitter"))
+		r.Domain = cmp.Or(r.Domain, m.Value("TLS-Report-Domain"))
+		if !strings.HasPrefix(p.Type, "application/tlsrpt") && p.Type != "message/rfc822" {
+			r.fault("The report has the media type %s, not application/tlsrpt+json or +gzip", quote(p.Type))
+		}
+		return r, nil
+	}
+	return nil, refusal
+}
+
+func guess(data []byte) string {
+	switch text := trim(data); {
+	case len(text) == 0:
+		return "it is empty"
+	case text[0] == '<':
+		return "it looks like XML, as aggregate reports of DMARC are"
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return "it is a ZIP archive, in which reports of TLSRPT do not come"
+	default:
+		return "it has no header fields"
+	}
+}
+
+func (r *Report) fault(format string, args ...any) {
+	if len(r.Faults) < maxFaults {
+		r.Faults = append(r.Faults, fmt.Sprintf(format, args...))
+	}
+}
+
+// View is what a person sees of the report.
+func (r *Report) View() *view.View {
+	sessions := diag.Count(r.Successful+r.Failed, "session")
+	v := view.Answer(r.ID, cmp.Or(view.If(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed,
+		sessions)),
+		view.If(r.Successful == 0, "No session of a mail server is reported"),
+		view.If(r.Successful == 1, "The only session of a mail server was encrypted"),
+		fmt.Sprintf("All %s of mail servers were encrypted", sessions)))
+	v.Fact("reported by", r.Organization)
+	v.Fact("contact", r.ContactInfo)
+	v.Fact("about", view.Period(r.Begin, r.End))
+	v.Fact("faults", diag.Series(r.Faults, 3))
+	d := v.Rows(view.Bars, "Sessions", "policy", "sessions", "reason")
+	for _, p := range r.Policies {
+		label := p.Domain + " " + string(p.Type)
+		d.Bar(p.Successful, view.Good, label, fmt.Sprint(p.Successful), "encrypted")
+		for _, f := range p.Failures {
+			d.Bar(f.Sessions, view.Error, label, fmt.Sprint(f.Sessions), string(f.Result)+" "+f.ReceivingMXHostname)
+		}
+	}
+	if r.Failed > 0 {
+		v.Judged([]diag.Finding{{Code: "tlsrpt.report.failed", Severity: diag.Error, Title: "Senders could not encrypt",
+			Detail: v.Headline + ".", Reference: "RFC 8460 section 4.3",
+			Advice: "Check the domain: mail servers, certificates, MTA-STS policy and TLSA records."}})
+		v.Advise()
+	}
+	return v
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
@@ -122,3 +123,115 @@ func (e *evidence) unrooted() []*x509.Certificate {
 }
 
 func (e *evidence) top() *x509.Certificate { return topOf(e.mark.X509, e.others) }
+
+// When a certificate should be renewed: the authority has to examine the owner and the mark again, which takes weeks.
+const (
+	day    = 24 * time.Hour
+	urgent = 14 * day
+	soon   = 30 * day
+)
+
+func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+var validityRules = diag.Rules[*evidence]{{
+	Code: "cert_expired", Severity: diag.Critical, Weight: 10, Ref: "RFC 5280 section 4.1.2.5",
+	Title: "Mark certificate expired", Requirement: "The mark certificate has not expired",
+	Advice: "Renew the mark certificate at the authority and publish it at the same URL. Until then mailboxes that ask " +
+		"for one show no logo.",
+	Fails: func(e *evidence) diag.Failures {
+		end := e.mark.X509.NotAfter
+		return diag.FailIf(e.now.After(end), "The certificate expired on %s, %s ago.", date(end), age(e.now.Sub(end)))
+	},
+}, {
+	Code: "markcert.validity.not_yet", Severity: diag.Critical, Weight: 5, Ref: "RFC 5280 section 4.1.2.5",
+	Title: "Mark certificate is not yet valid", Requirement: "The validity of the mark certificate has begun",
+	Advice: "Publish the certificate once it is valid, and leave the former one in place until then.",
+	Fails: func(e *evidence) diag.Failures {
+		begin := e.mark.X509.NotBefore
+		return diag.FailIf(e.now.Before(begin), "The certificate is valid only from %s.", date(begin))
+	},
+}, {
+	Code: "markcert.validity.urgent", Severity: diag.Warning, Weight: 2,
+	DependsOn: []diag.Code{"cert_expired", "markcert.validity.not_yet"}, Ref: "RFC 5280 section 4.1.2.5",
+	Title: "Mark certificate expires within 14 days", Requirement: "The mark certificate is valid for 14 more days",
+	Advice: "Renew the certificate now: the authority examines the owner and the mark again, which may take longer " +
+		"than the time that is left.",
+	Fails: func(e *evidence) diag.Failures { return ending(e, urgent) },
+}, {
+	Code: "markcert.validity.soon", Severity: diag.Info, DependsOn: []diag.Code{"markcert.validity.urgent"},
+	Ref:   "RFC 5280 section 4.1.2.5",
+	Title: "Mark certificate expires within 30 days", Requirement: "The mark certificate is valid for 30 more days",
+	Advice: "Ask the authority for the renewal: it examines the owner and the mark again.",
+	Fails:  func(e *evidence) diag.Failures { return ending(e, soon) },
+}}
+
+func ending(e *evidence, within time.Duration) diag.Failures {
+	end := e.mark.X509.NotAfter
+	if e.now.Before(e.mark.X509.NotBefore) || e.now.After(end) || end.Sub(e.now) >= within {
+		return nil
+	}
+	f := diag.Fail("The certificate expires on %s, in %s.", date(end), age(end.Sub(e.now)))
+	f[0].Due = end
+	return f
+}
+
+func age(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return "less than an hour"
+	case d < 2*day:
+		return diag.Count(int(d/time.Hour), "hour")
+	}
+	return diag.Count(int(d/day), "day")
+}
+
+var logRules = diag.Rules[*evidence]{{
+	Code: "markcert.log.missing", Severity: diag.Error, Weight: 4, DependsOn: []diag.Code{"cert_not_vmc"},
+	Ref:   draft + "4.6",
+	Title: "No proof that the certificate was logged", Requirement: "The certificate holds timestamps of a log",
+	Advice: "Have the certificate reissued with signed certificate timestamps (SCTs): receivers ask for one at least.",
+	Fails: func(e *evidence) diag.Failures {
+		if e.garbled {
+			return diag.Fail("The extension with the signed certificate timestamps cannot be read.")
+		}
+		return diag.FailIf(len(e.stamps) == 0, "The certificate holds no signed certificate timestamp (SCT).")
+	},
+}, {
+	Code: "markcert.log.forged", Severity: diag.Error, Weight: 3, DependsOn: []diag.Code{"markcert.log.missing"},
+	Ref:   "RFC 6962 section 3.2",
+	Title: "Timestamp of a log is not valid", Requirement: "No timestamp is contradicted by the key of its log",
+	Advice: "Have the certificate reissued: the log did not sign this certificate.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.stamps, func(t Timestamp) diag.Failures {
+			return diag.FailIf(t.Verified != nil && !*t.Verified,
+				"The signature of the timestamp of %s is not valid for this certificate.", t.Log).About(t.Log)
+		})
+	},
+}, {
+	Code: "markcert.log.future", Severity: diag.Error, Weight: 1, DependsOn: []diag.Code{"markcert.log.missing"},
+	Ref:   "RFC 6962 section 5.2",
+	Title: "Timestamp of a log lies in the future", Requirement: "All timestamps are of the past",
+	Advice: "Check the clock of this system; if it is right, have the certificate reissued.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.stamps, func(t Timestamp) diag.Failures {
+			return diag.FailIf(t.LoggedAt.After(e.now), "A timestamp says that the certificate was logged on %s.",
+				date(t.LoggedAt))
+		})
+	},
+}, {
+	Code: "markcert.log.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"markcert.log.missing", "markcert.log.forged"}, Ref: draft + "5.1",
+	Title: "Timestamps could not be verified", Requirement: "A log that is known has signed a timestamp",
+	Advice: "Check the timestamps with the key of the log, which its operator publishes.",
+	Fails: func(e *evidence) diag.Failures {
+		if e.logged() {
+			return nil
+		}
+		if slices.ContainsFunc(e.stamps, func(t Timestamp) bool { return t.Log != "" }) {
+			return diag.Fail("The certificate holds %s; to verify them, the certificate of the issuer is needed, which "+
+				"is not in the text.", diag.Count(len(e.stamps), "timestamp"))
+		}
+		return diag.Fail("The certificate holds %s, but none of a log whose key is known here.",
+			diag.Count(len(e.stamps), "timestamp"))
+	},
+}}

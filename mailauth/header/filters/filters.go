@@ -6,9 +6,14 @@
 package filters
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
@@ -40,4 +45,196 @@ func Read(m *message.Message) (list []Verdict) {
 		}
 	}
 	return list
+}
+
+type reader func(v *Verdict, value string)
+
+type field struct {
+	name   string // of the field
+	vendor string
+	read   reader
+}
+
+// note reads a field whose value is a detail, and no verdict.
+func note(key string) reader { return func(v *Verdict, value string) { v.set(key, value) } }
+
+// sealed reads a field whose value only the operator of the filter can read.
+func sealed(key, why string) reader {
+	return func(v *Verdict, _ string) { v.set(key, why+" for the operator") }
+}
+
+// A meaning is a judgment and the texts, separated by |, that stand for it: x is the whole text, x* its beginning, and
+// *x* is somewhere in it.
+type meaning struct {
+	is    Judgment
+	texts string
+}
+
+// find judges a text in lower case by the first meaning that fits.
+func find(text string, meanings []meaning) (Judgment, bool) {
+	for _, m := range meanings {
+		for t := range strings.SplitSeq(m.texts, "|") {
+			begin, open := strings.CutSuffix(t, "*")
+			inner, anywhere := strings.CutPrefix(begin, "*")
+			switch {
+			case text == t, open && !anywhere && strings.HasPrefix(text, begin), anywhere && strings.Contains(text, inner):
+				return m.is, true
+			}
+		}
+	}
+	return "", false
+}
+
+// says reads a field whose value, or first word, means a verdict; the value is a detail.
+func says(key string, part func(string) string, meanings ...meaning) reader {
+	return func(v *Verdict, value string) {
+		v.set(key, value)
+		if is, ok := find(strings.ToLower(part(value)), meanings); ok {
+			v.Verdict = is
+		}
+	}
+}
+
+func whole(s string) string { return strings.TrimSpace(s) }
+
+func firstWord(s string) string {
+	if words := strings.Fields(s[:min(len(s), maxValue)]); len(words) > 0 {
+		return words[0]
+	}
+	return ""
+}
+
+func flag(v *Verdict, value string) {
+	v.flag(value, Spam)
+	v.set("value", value)
+}
+
+// flag takes a verdict of a value such as Yes, True or 1.
+func (v *Verdict) flag(value string, bad Judgment) {
+	if is, known := yes(value); known {
+		v.judge(is, bad)
+	}
+}
+
+// yes reads Yes, True, 1 and the like; known is false for what is neither that nor its contrary.
+func yes(value string) (is, known bool) {
+	word, known := find(strings.ToLower(strings.TrimRight(firstWord(value), ",;.")), []meaning{
+		{Spam, "yes|true|1|spam|y|positive"}, {NotSpam, "no|false|0|ham|n|notspam|negative|clean|ok|legit"},
+	})
+	return word == Spam, known
+}
+
+func score(v *Verdict, value string) {
+	if !v.setScore(firstWord(value)) {
+		v.set("value", value)
+	}
+}
+
+// above reads a score that means spam from a limit on.
+func above(limit float64, scale string) reader {
+	return func(v *Verdict, value string) {
+		if v.setScore(value) {
+			v.judge(*v.Score >= limit, Spam)
+			v.set("scale", scale)
+		}
+	}
+}
+
+// pairs splits key=value or key:value pairs at a separator; keys come in lower case.
+func pairs(s, separators string, equals byte) [][2]string {
+	var list [][2]string
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		if key, value, ok := strings.Cut(part, string(equals)); ok && len(list) < maxDetails {
+			list = append(list, [2]string{strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)})
+		}
+	}
+	return list
+}
+
+// A Judgment is what a filter took a message for.
+type Judgment string
+
+// The judgments.
+const (
+	Spam       Judgment = "spam"
+	NotSpam    Judgment = "not_spam"
+	Suspicious Judgment = "suspicious" // below the limit of the filter, but near it, or marked as probable spam
+	Bulk       Judgment = "bulk"       // sent to many, as newsletters are
+	Phishing   Judgment = "phishing"
+	Spoofing   Judgment = "spoofing" // pretends to be from somebody else
+	Malware    Judgment = "malware"
+	Allowed    Judgment = "allowed"    // not filtered: an allow list, or mail from inside
+	Unstated   Judgment = "not_stated" // the field tells no verdict that outsiders can read
+)
+
+// Values lists the judgments.
+func (Judgment) Values() []string {
+	return diag.Values(Spam, NotSpam, Suspicious, Bulk, Phishing, Spoofing, Malware, Allowed, Unstated)
+}
+
+var judgmentWords = map[Judgment]string{
+	Spam: "spam", NotSpam: "not spam", Suspicious: "suspicious", Bulk: "bulk mail", Phishing: "phishing", Spoofing: "spoofing",
+	Malware: "malware", Allowed: "allowed without filtering", Unstated: "nothing that outsiders can read",
+}
+
+// A Verdict is what a filter found.
+type Verdict struct {
+	Vendor  string            `json:"vendor" doc:"who filtered, such as microsoft"`
+	Field   string            `json:"field" doc:"name of the field, as sent"`
+	Verdict Judgment          `json:"verdict" doc:"what the filter took the message for"`
+	Score   *float64          `json:"score,omitempty" doc:"score of the filter, on its own scale"`
+	Details map[string]string `json:"details" doc:"what else the field says, explained"`
+}
+
+// The bounds of what is reported of a field.
+const (
+	maxName    = 200 // bytes of the name
+	maxValue   = 2000
+	maxDetails = 40
+	maxDetail  = 600 // bytes of one detail
+	maxScore   = 1e9 // no filter has higher ones
+)
+
+func newVerdict(vendor, name string) Verdict {
+	return Verdict{Vendor: vendor, Field: diag.Clip(name, maxName), Verdict: Unstated, Details: map[string]string{}}
+}
+
+// String tells the verdict in a sentence.
+func (v *Verdict) String() string {
+	text := fmt.Sprintf("%s of %s says: %s", v.Field, v.Vendor, judgmentWords[v.Verdict])
+	if v.Score != nil {
+		text += fmt.Sprintf(", score %g", *v.Score)
+	}
+	var details []string
+	for _, key := range slices.Sorted(maps.Keys(v.Details)) {
+		if len(details) < 5 {
+			details = append(details, diag.Quote(key+" "+v.Details[key]))
+		}
+	}
+	if len(details) > 0 {
+		text += " (" + strings.Join(details, "; ") + ")"
+	}
+	return text + "."
+}
+
+func (v *Verdict) set(key, value string) {
+	if value = strings.TrimSpace(value); value != "" && len(v.Details) < maxDetails {
+		v.Details[key] = diag.Clip(value, maxDetail)
+	}
+}
+
+// setScore notes the score, if it is a number.
+func (v *Verdict) setScore(s string) bool {
+	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || n > maxScore || n < -maxScore || n != n {
+		return false
+	}
+	v.Score = &n
+	return true
+}
+
+func (v *Verdict) judge(is bool, bad Judgment) {
+	if v.Verdict = NotSpam; is {
+		v.Verdict = bad
+	}
 }

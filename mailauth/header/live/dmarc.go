@@ -2,12 +2,17 @@ package live
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
+	"github.com/miekg/dns"
 )
 
 // evaluate finds out what DMARC makes of what passed (RFC 9989 section 5.3): each identifier has been compared with
@@ -81,4 +86,116 @@ func (e *Evidence) passed(id *policy.Identifier) (passed, known bool) {
 		known = known && s.Result != dkim.TempError
 	}
 	return false, known
+}
+
+// maxNames bounds the names of an address that are looked up (RFC 7208 section 4.6.4 has the same limit).
+const maxNames = 10
+
+// PTR is what the DNS says about the address of the sending server.
+type PTR struct {
+	IP               string   `json:"ip" doc:"the address"`
+	Hostnames        []string `json:"hostnames" doc:"its names, in lower case; at most 10"`
+	Confirmed        []string `json:"confirmed" doc:"those of them that lead back to the address"`
+	ForwardConfirmed bool     `json:"forward_confirmed" doc:"whether one of them does"`
+	Error            string   `json:"error,omitempty" doc:"why the names, or their addresses, are not known"`
+
+	Err error `json:"-"` // the same
+}
+
+// lookupPTR looks up the names of an address and then the addresses of these: two round trips.
+func lookupPTR(ctx context.Context, env *diag.Env, ip netip.Addr) *PTR {
+	p := &PTR{IP: ip.String(), Hostnames: []string{}, Confirmed: []string{}}
+	answer := diag.Lookup[*dns.PTR](ctx, env, diag.IP{Addr: ip}.Reverse())
+	p.fail(answer.Err())
+	for _, r := range answer.Records {
+		d, err := diag.ParseDomain(r.Ptr)
+		if err == nil && !slices.Contains(p.Hostnames, d.String()) && len(p.Hostnames) < maxNames {
+			p.Hostnames = append(p.Hostnames, d.String())
+		}
+	}
+	hosts := make([]diag.Addresses, len(p.Hostnames))
+	var g diag.Group
+	for i, host := range p.Hostnames {
+		if ip.Is4() {
+			g.Go(func() { hosts[i].V4 = diag.Lookup[*dns.A](ctx, env, host+".") })
+		} else {
+			g.Go(func() { hosts[i].V6 = diag.Lookup[*dns.AAAA](ctx, env, host+".") })
+		}
+	}
+	g.Wait()
+	for i, host := range p.Hostnames {
+		if slices.Contains(hosts[i].All(), ip) {
+			p.Confirmed = append(p.Confirmed, host)
+		}
+	}
+	if p.ForwardConfirmed = len(p.Confirmed) > 0; !p.ForwardConfirmed {
+		for _, a := range hosts {
+			p.fail(cmp.Or(a.V4.Err(), a.V6.Err()))
+		}
+	}
+	return p
+}
+
+func (p *PTR) fail(err error) {
+	if err != nil && p.Err == nil {
+		p.Err, p.Error = err, diag.Reason(err)
+	}
+}
+
+// HopSilent reports whether the hop is not known since the names of its candidates are not.
+func (e *Evidence) HopSilent() bool {
+	return e.Hop == nil && slices.ContainsFunc(e.servers, func(s server) bool { return s.PTR.Err != nil })
+}
+
+// NamesSilent reports whether the names of the server are not known.
+func (e *Evidence) NamesSilent() bool { return e.HopSilent() || e.PTR != nil && e.PTR.Err != nil }
+
+// KeySilent reports whether the key of a signature could not be looked up.
+func (e *Evidence) KeySilent() bool { return e.signature(unknownKey) != nil }
+
+// unknownKey reports whether the key of a signature could not be looked up; one whose body was changed fails for that.
+func unknownKey(s *dkim.Result) bool {
+	return s.Result == dkim.TempError || s.Result == dkim.Fail && s.SignatureOK == nil
+}
+
+// AuthorSilent reports whether it is not known if the author's domain exists, where that matters.
+func (e *Evidence) AuthorSilent() bool {
+	if e.Could == nil || e.DMARC.Result != policy.ResultNone {
+		return false
+	}
+	_, err := e.Could.Discovery.Exists()
+	return err != nil
+}
+
+// ExcuseSilent reports whether DMARC fails, and the DNS did not say all that may explain it.
+func (e *Evidence) ExcuseSilent() bool {
+	return e.DMARC.Result == policy.ResultFail &&
+		(e.SPFGave(eval.Temperror) || e.KeySilent() || e.NamesSilent() || e.ARC.Result == arc.Unknown)
+}
+
+// Silences says in sentences what the DNS did not answer that matters.
+func (e *Evidence) Silences() (list []string) {
+	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if e.SPFGave(eval.Temperror) {
+		say("SPF for %s could not be evaluated (temperror): %s.", diag.Quote(e.SPF.Domain), diag.Quote(e.SPF.Reason))
+	}
+	for _, s := range e.Signatures(unknownKey) {
+		say("The DKIM key of %s could not be looked up: %s", s.Domain, s.Reason)
+	}
+	if e.Could != nil && e.Could.Err != nil && e.DMARC.Result == policy.ResultTempError {
+		say("The DMARC policy of %s could not be looked up: %s.", e.Author(), diag.Reason(e.Could.Err))
+	}
+	if e.AuthorSilent() {
+		say("Whether %s exists could not be looked up.", e.Author())
+	}
+	if e.HopSilent() {
+		list = append(list, e.Why)
+	}
+	if e.ExcuseSilent() && e.PTR != nil && e.PTR.Err != nil {
+		say("The PTR record of %s could not be looked up: %s.", e.PTR.IP, e.PTR.Error)
+	}
+	if e.ExcuseSilent() && e.ARC.Result == arc.Unknown {
+		list = append(list, "The ARC chain could not be verified. "+e.ARC.Reason)
+	}
+	return list
 }

@@ -1,15 +1,28 @@
+// Package hostedspftest is the conformance suite for stores of hosted SPF: call [TestStore]. It also has a [Clock]
+// that is set by hand.
+//
+// Pass [TestStore] a function that opens an empty store, whose claims end by the clock:
+//
+//	func TestStore(t *testing.T) {
+//		hostedspftest.TestStore(t, func(t *testing.T, clock *hostedspftest.Clock) hostedspf.Store {
+//			return mystore.New(mystore.Config{Clock: clock.Now})
+//		})
+//	}
+//
+// A store that outlives its process also has a method Reopen(*testing.T) hostedspf.Store, which closes and reopens
+// it.
 package hostedspftest
 
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/stretchr/testify/require"
 )
 
 // A reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and opens it
@@ -169,3 +182,17 @@ func (f *fixture) page(q hostedspf.ProfileQuery) (ids []string, total int) {
 	}
 	return ids, page.Total
 }
+
+// A Clock stands at 2026-01-15, noon, UTC, until it is moved. It is safe for use by many goroutines.
+type Clock struct{ moved atomic.Int64 }
+
+// NewClock returns a clock that nobody has moved.
+func NewClock() *Clock { return new(Clock) }
+
+// Now returns what the clock shows.
+func (c *Clock) Now() time.Time {
+	return time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC).Add(time.Duration(c.moved.Load()))
+}
+
+// Advance moves the clock on.
+func (c *Clock) Advance(d time.Duration) { c.moved.Add(int64(d)) }

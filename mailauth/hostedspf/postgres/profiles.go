@@ -3,12 +3,12 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/jackc/pgx/v5"
 )
 
 // body is a profile as it is stored: what the API shows of it, and what it does not.
@@ -170,4 +170,172 @@ func (s *Store) Profiles(ctx context.Context, q hostedspf.ProfileQuery) (page ho
 		return hostedspf.ProfilePage{}, err
 	}
 	return page, nil
+}
+
+// Due implements [hostedspf.Store].
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) (list []hostedspf.Due, err error) {
+	err = s.do(ctx, "looking for profiles that are due", func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, `SELECT id, next FROM spf_profiles
+			WHERE next <= $2 AND NOT paused AND (claimed IS NULL OR claimed <= `+clockSQL+`)
+			ORDER BY next, id LIMIT $3`, s.now(), now.UnixMicro(), limit)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d hostedspf.Due, err error) {
+			var at int64
+			err = row.Scan(&d.ID, &at)
+			d.At = instant(at)
+			return d, err
+		})
+		return err
+	})
+	return list, err
+}
+
+func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// Claim implements [hostedspf.Store]. Of servers that claim at once the first has changed the row when the next
+// one's statement looks at it.
+func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (claim hostedspf.Claim, err error) {
+	err = s.do(ctx, "claiming "+id, func(ctx context.Context) error {
+		var until int64
+		err := s.pool.QueryRow(ctx, `UPDATE spf_profiles SET fence = fence + 1, claimed = `+clockSQL+` + $3
+			WHERE id = $2 AND (claimed IS NULL OR claimed <= `+clockSQL+`) RETURNING fence, claimed`,
+			s.now(), id, lease.Microseconds()).Scan(&claim.Fence, &until)
+		if errors.Is(err, pgx.ErrNoRows) {
+			if err = s.exists(ctx, id); err == nil {
+				err = hostedspf.ErrClaimed
+			}
+			return err
+		}
+		claim.ProfileID, claim.Until = id, instant(until)
+		return err
+	})
+	if err != nil {
+		return hostedspf.Claim{}, err
+	}
+	return claim, nil
+}
+
+// exists returns nil if there is a profile, or [hostedspf.ErrNotFound].
+func (s *Store) exists(ctx context.Context, id string) error {
+	var there bool
+	return found(s.pool.QueryRow(ctx, "SELECT true FROM spf_profiles WHERE id = $1", id).Scan(&there))
+}
+
+// Finish implements [hostedspf.Store].
+func (s *Store) Finish(
+	ctx context.Context, c hostedspf.Claim, o hostedspf.Outcome,
+) (p hostedspf.Profile, err error) {
+	err = s.write(ctx, "finishing a resolution of "+c.ProfileID, func(ctx context.Context, tx pgx.Tx) error {
+		p, err = scan(tx.QueryRow(ctx, `UPDATE spf_profiles SET claimed = NULL
+			WHERE id = $2 AND fence = $3 AND claimed > `+clockSQL+` RETURNING body::text`, s.now(), c.ProfileID, c.Fence))
+		if errors.Is(err, hostedspf.ErrNotFound) {
+			return hostedspf.ErrLapsed
+		}
+		if err != nil {
+			return err
+		}
+		o.Apply(&p)
+		if err := put(ctx, tx, &p); err != nil {
+			return err
+		}
+		if err := record(ctx, tx, c.ProfileID, o.Resolution); err != nil {
+			return err
+		}
+		return changed(ctx, tx)
+	})
+	if err != nil {
+		return hostedspf.Profile{}, err
+	}
+	return p.Clone(), nil
+}
+
+// Release implements [hostedspf.Store].
+func (s *Store) Release(ctx context.Context, c hostedspf.Claim) error {
+	return s.do(ctx, "releasing "+c.ProfileID, func(ctx context.Context) error {
+		_, err := s.pool.Exec(ctx, "UPDATE spf_profiles SET claimed = NULL WHERE id = $1 AND fence = $2",
+			c.ProfileID, c.Fence)
+		return err
+	})
+}
+
+const resolutionColumns = `id, profile, at, "trigger", status, duration_ms, lookups, added, removed, ip4, ip6, hash,
+	error`
+
+// record appends a resolution to the history of a profile, and removes what is too old.
+func record(ctx context.Context, tx pgx.Tx, id string, r hostedspf.Resolution) error {
+	r = r.Clone() // with lists that are not nil
+	_, err := tx.Exec(ctx, "INSERT INTO spf_resolutions ("+resolutionColumns+
+		") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+		r.ID, id, r.ResolvedAt.UnixMicro(), string(r.Trigger), string(r.Status), r.DurationMS, r.DNSLookups, r.Added,
+		r.Removed, r.IP4Count, r.IP6Count, r.RecordHash, r.Error)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "DELETE FROM spf_resolutions WHERE profile = $1 AND at < $2",
+		id, r.ResolvedAt.Add(-hostedspf.HistoryAge).UnixMicro())
+	return err
+}
+
+// Resolutions implements [hostedspf.Store].
+func (s *Store) Resolutions(
+	ctx context.Context, q hostedspf.HistoryQuery,
+) (list []hostedspf.Resolution, err error) {
+	sql, args := "SELECT "+resolutionColumns+" FROM spf_resolutions WHERE profile = $1", []any{q.ProfileID}
+	where := func(condition string, value any) {
+		args = append(args, value)
+		sql += fmt.Sprintf(condition, len(args))
+	}
+	if q.Status != "" {
+		where(" AND status = $%d", string(q.Status))
+	}
+	if !q.Since.IsZero() {
+		where(" AND at >= $%d", q.Since.UnixMicro())
+	}
+	if !q.Until.IsZero() {
+		where(" AND at < $%d", q.Until.UnixMicro())
+	}
+	if !q.Before.IsZero() {
+		where(" AND (at, id) < ($%d", q.Before.Time.UnixMicro())
+		where(", $%d)", q.Before.ID)
+	}
+	where(" ORDER BY at DESC, id DESC LIMIT $%d", q.Limit)
+	err = s.do(ctx, "reading the history of "+q.ProfileID, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r hostedspf.Resolution, err error) {
+			var at int64
+			err = row.Scan(&r.ID, &r.ProfileID, &at, &r.Trigger, &r.Status, &r.DurationMS, &r.DNSLookups, &r.Added,
+				&r.Removed, &r.IP4Count, &r.IP6Count, &r.RecordHash, &r.Error)
+			r.ResolvedAt = instant(at)
+			return r, err
+		})
+		return err
+	})
+	return list, err
+}
+
+// Samples implements [hostedspf.Store].
+func (s *Store) Samples(
+	ctx context.Context, id string, since time.Time, limit int,
+) (list []hostedspf.Sample, err error) {
+	err = s.do(ctx, "reading the history of "+id, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, `SELECT at, status, duration_ms, lookups, cardinality(added), cardinality(removed),
+			ip4, ip6 FROM spf_resolutions WHERE profile = $1 AND at >= $2 ORDER BY at DESC, id DESC LIMIT $3`,
+			id, since.UnixMicro(), limit)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r hostedspf.Sample, err error) {
+			var at int64
+			err = row.Scan(&at, &r.Status, &r.DurationMS, &r.DNSLookups, &r.Added, &r.Removed, &r.IP4Count, &r.IP6Count)
+			r.ResolvedAt = instant(at)
+			return r, err
+		})
+		return err
+	})
+	return list, err
 }

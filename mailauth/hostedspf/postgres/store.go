@@ -1,3 +1,10 @@
+// Package postgres keeps hosted SPF in a PostgreSQL database, which may be that of the ledger: call [Open]. Its
+// tables are its own, and are versioned separately.
+//
+// Any number of servers may share a database. A claim of a profile is a fence and a deadline in its row, taken by
+// one statement: one server resolves a profile at a time, a server that dies blocks it only until the deadline, and
+// its late writes are refused. Deadlines go by PostgreSQL's clock, which all servers share. Each change raises a
+// counter in its own transaction, which name servers poll every second to serve what another server has resolved.
 package postgres
 
 import (
@@ -7,12 +14,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering/postgresdb"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
@@ -21,11 +27,6 @@ const (
 	// patience bounds a call, whatever its context says: PostgreSQL may have gone without a word.
 	patience = 10 * time.Second
 )
-
-var settings = map[string]string{
-	"default_transaction_isolation":       "read committed",
-	"idle_in_transaction_session_timeout": "5s", // a server that was cut off must not hold up the others
-}
 
 // Config says how a store behaves.
 type Config struct {
@@ -44,7 +45,7 @@ var _ hostedspf.Store = (*Store)(nil)
 
 // Open connects to a database, creating or migrating the tables where needed.
 func Open(ctx context.Context, url string, c Config) (*Store, error) {
-	pool, err := postgresdb.Open(ctx, url, postgresdb.Config{Layout: tables, Connections: connections, Settings: settings})
+	pool, err := postgresdb.Open(ctx, url, postgresdb.Config{Layout: tables, Connections: connections})
 	if err != nil {
 		return nil, describe(ctx, "opening hosted SPF", err)
 	}
@@ -85,7 +86,7 @@ func (s *Store) do(ctx context.Context, what string, act func(context.Context) e
 
 func (s *Store) write(ctx context.Context, what string, act func(context.Context, pgx.Tx) error) error {
 	return s.do(ctx, what, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return act(ctx, tx) })
+		return postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error { return act(ctx, tx) })
 	})
 }
 
@@ -122,4 +123,56 @@ func found(err error) error {
 		return hostedspf.ErrNotFound
 	}
 	return err
+}
+
+// SchemaVersion is the layout that this package reads and writes.
+const SchemaVersion = 1
+
+// tables are what the package keeps in a database. Instants are microseconds since 1970, and text that is
+// compared sorts by its bytes.
+var tables = postgresdb.Layout{Name: "hosted SPF", Table: "spf_layout", Steps: []string{
+	`CREATE TABLE spf_state (
+		one     boolean PRIMARY KEY CHECK (one),
+		version bigint NOT NULL -- rises with every change of a profile
+	);
+	INSERT INTO spf_state VALUES (true, 0);
+
+	CREATE TABLE spf_profiles (
+		id           text COLLATE "C" PRIMARY KEY,
+		owner        text COLLATE "C" NOT NULL,
+		domain       text COLLATE "C" NOT NULL,
+		include_host text COLLATE "C" NOT NULL UNIQUE,
+		created      bigint  NOT NULL,
+		next         bigint, -- NULL while it is paused
+		paused       boolean NOT NULL,
+		body         json    NOT NULL,
+		fence        bigint  NOT NULL DEFAULT 0, -- of the last claim
+		claimed      bigint  -- until when; NULL when it was finished or released
+	);
+	CREATE INDEX spf_profiles_created ON spf_profiles (created, id);
+	CREATE INDEX spf_profiles_owner ON spf_profiles (owner, created, id);
+	CREATE INDEX spf_profiles_next ON spf_profiles (next, id) WHERE next IS NOT NULL;
+
+	CREATE TABLE spf_resolutions (
+		profile     text COLLATE "C" NOT NULL REFERENCES spf_profiles ON DELETE CASCADE,
+		at          bigint  NOT NULL,
+		id          text COLLATE "C" NOT NULL,
+		"trigger"   text    NOT NULL,
+		status      text    NOT NULL,
+		duration_ms bigint  NOT NULL,
+		lookups     integer NOT NULL,
+		added       text[]  NOT NULL,
+		removed     text[]  NOT NULL,
+		ip4         integer NOT NULL,
+		ip6         integer NOT NULL,
+		hash        text    NOT NULL,
+		error       text    NOT NULL,
+		PRIMARY KEY (profile, at, id)
+	);`,
+}}
+
+// Migrate brings the tables of hosted SPF in a database up to [SchemaVersion], creating them where there are none,
+// and tells from which version to which; from is 0 where there were none. [Open] does it by itself.
+func Migrate(ctx context.Context, url string) (from, to int, err error) {
+	return tables.Migrate(ctx, url)
 }
