@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -168,5 +169,120 @@ func (e *Env) TLSConfig(serverName string) *tls.Config {
 		RootCAs:    e.Roots,
 		Time:       e.Now,
 		MinVersion: tls.VersionTLS12, // RFC 8996 section 2
+	}
+}
+
+// A Delegation is how a zone will be delegated that is examined before it is published.
+type Delegation struct {
+	Zone    string                // absolute
+	Servers []resolver.NameServer // empty: there are none yet that could be asked
+	DS      []*dns.DS             // that the parent zone will have
+}
+
+// A delegator is a Resolver that answers for zones before they are published, such as one of package overlay. The
+// name servers that the world has for such a zone have another version of it, or none.
+type delegator interface {
+	Undelegated(name string) (Delegation, bool)
+}
+
+// ErrUndelegated says that only the name servers of a zone could tell, and that they do not have it yet.
+var ErrUndelegated = errors.New("the zone is not published yet")
+
+// Undelegated returns how the zone of a name will be delegated, if the resolver of the environment answers for it
+// before it is published. A check that asks name servers itself asks those, or nobody.
+func (e *Env) Undelegated(name string) (Delegation, bool) {
+	if d, ok := e.source().Resolver.(delegator); ok {
+		return d.Undelegated(dns.CanonicalName(name))
+	}
+	return Delegation{}, false
+}
+
+// Published returns nil if the servers of the world may be asked about a name. Else the error wraps [ErrUndelegated]
+// and [ErrUnavailable].
+func (e *Env) Published(name string) error {
+	d, ok := e.Undelegated(name)
+	if !ok {
+		return nil
+	}
+	zone := strings.TrimSuffix(d.Zone, ".")
+	return Unavailable("the name servers of "+zone+", which are not asked before the zone is published", ErrUndelegated)
+}
+
+// WithResolver returns an environment like e with another resolver, as one that answers for zones to be published.
+func (e *Env) WithResolver(r Resolver) *Env {
+	e = e.orReal()
+	return &Env{
+		Resolver: r, HideResolver: e.HideResolver, Dial: e.Dial, Roots: e.Roots, TrustAnchors: e.TrustAnchors,
+		RootServers: e.RootServers, HelloName: e.HelloName, Clock: e.Clock, Guard: e.Guard, Data: e.Data,
+	}
+}
+
+// withheld is a resolver that is not asked about names that are not published yet: it would tell of another version.
+type withheld struct {
+	Resolver
+	env *Env
+}
+
+// Exchange implements [Resolver].
+func (w *withheld) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	if err := w.env.allowed(q); err != nil {
+		return nil, err
+	}
+	return w.Resolver.Exchange(ctx, q)
+}
+
+// allowed says whether a question may be put to servers of the world.
+func (e *Env) allowed(q *dns.Msg) error {
+	if len(q.Question) == 1 {
+		return e.Published(q.Question[0].Name)
+	}
+	return nil
+}
+
+// Iterator returns an iterator that walks from the root servers of the environment through its network.
+// Name servers that are found in the DNS are dialled through the guard, and those that it refuses are
+// skipped; the root servers are the operator's choice. About names that are not published yet nobody is asked, see
+// [Env.Undelegated].
+func (e *Env) Iterator() *resolver.Iterator {
+	e = e.orReal()
+	roots := map[netip.Addr]bool{}
+	for _, server := range e.RootServers {
+		for _, ip := range server.Addrs {
+			roots[ip.Unmap()] = true
+		}
+	}
+	client := &resolver.Client{AsIs: true, Case0x20: true, Attempts: 1, Dial: e.dialServer(roots)}
+	return &resolver.Iterator{
+		Ask: func(ctx context.Context, server resolver.Server, q *dns.Msg) (*dns.Msg, error) {
+			if err := e.allowed(q); err != nil {
+				return nil, err
+			}
+			return client.Ask(ctx, server, q)
+		},
+		Roots: e.RootServers,
+		Check: func(addr netip.AddrPort) error {
+			if roots[addr.Addr()] {
+				return nil
+			}
+			return e.Guard.Check(addr, DNSPorts)
+		},
+	}
+}
+
+// dialServer dials name servers: through the guard unless they are root servers of the operator.
+func (e *Env) dialServer(roots map[netip.Addr]bool) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		addr, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !roots[addr.Addr()]:
+			return e.DialAddr(ctx, network, addr, DNSPorts)
+		case e.Dial != nil:
+			return e.Dial(ctx, network, address)
+		default:
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
 	}
 }

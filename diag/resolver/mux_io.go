@@ -7,7 +7,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 	"time"
+
+	"golang.org/x/net/ipv4"
 )
 
 func addrOf(conn net.Conn) netip.AddrPort {
@@ -79,4 +82,123 @@ func (m *mux) abort() {
 		return
 	}
 	m.conn.Close()
+}
+
+// maxBatch is how many datagrams one system call sends or reads, where the system can (sendmmsg(2), recvmmsg(2)).
+const maxBatch = 32
+
+// An outbox is datagrams that go out together.
+type outbox struct {
+	messages []ipv4.Message // without address, which is that of the connected socket; of IPv6 too
+	wire     []byte         // copies, since who wrote one may have left before it goes out
+}
+
+// An inbox is room for datagrams that come in. It is never made an outbox, for its messages get addresses.
+type inbox struct {
+	messages []ipv4.Message
+	room     [maxBatch]*buffer
+}
+
+var (
+	outboxes = sync.Pool{New: func() any { return &outbox{messages: newMessages()[:0]} }}
+	inboxes  = sync.Pool{New: func() any { return &inbox{messages: newMessages()} }}
+)
+
+// newMessages returns messages with a place for one buffer each.
+func newMessages() []ipv4.Message {
+	list := make([]ipv4.Message, maxBatch)
+	for i := range list {
+		list[i].Buffers = make([][]byte, 1)
+	}
+	return list
+}
+
+// post sends a datagram together with those of others who are about to send, or leaves it to one of them.
+func (m *mux) post(wire []byte) error {
+	m.mu.Lock()
+	o, first := m.out, m.out == nil
+	if first {
+		o = outboxes.Get().(*outbox)
+		m.out = o
+	}
+	o.add(wire)
+	if len(o.messages) == maxBatch {
+		m.out = nil
+	}
+	m.mu.Unlock()
+	if !first {
+		return nil
+	}
+	if m.gather != nil {
+		m.gather()
+	}
+	m.mu.Lock()
+	if m.out == o {
+		m.out = nil
+	}
+	m.mu.Unlock()
+	err := m.flush(o.messages)
+	o.messages, o.wire = o.messages[:0], o.wire[:0]
+	outboxes.Put(o)
+	return err
+}
+
+func (o *outbox) add(wire []byte) {
+	n, start := len(o.messages), len(o.wire)
+	o.wire = append(o.wire, wire...)
+	o.messages = o.messages[:n+1]
+	o.messages[n].Buffers[0] = o.wire[start:]
+}
+
+func (m *mux) flush(rest []ipv4.Message) error {
+	for len(rest) > 0 {
+		n, err := 1, error(nil)
+		if m.batches != nil && len(rest) > 1 {
+			n, err = m.batches.WriteBatch(rest, 0)
+		} else {
+			_, err = m.conn.Write(rest[0].Buffers[0])
+		}
+		if err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// fill returns the messages that have come, and waits for one if there is none. An error that is a time-out loses
+// nothing. What the caller takes out of the result is its own; the rest is for the next call.
+func (m *mux) fill(in *inbox) ([]*buffer, error) {
+	if m.stream != nil {
+		b, err := m.stream.next()
+		return []*buffer{b}, err
+	}
+	m.mu.Lock()
+	n := min(len(m.waiting), maxBatch)
+	m.mu.Unlock()
+	if m.batches == nil {
+		n = 1
+	}
+	messages := in.messages[:n]
+	for i := range messages {
+		if in.room[i] == nil {
+			in.room[i] = newBuffer(maxDatagram + 1)
+		}
+		messages[i].Buffers[0] = in.room[i].data
+	}
+	var err error
+	if n > 1 {
+		n, err = m.batches.ReadBatch(messages, 0)
+	} else {
+		messages[0].N, err = m.conn.Read(in.room[0].data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range in.room[:n] {
+		if b.data = b.data[:messages[i].N]; len(b.data) > maxDatagram {
+			b.data[2] |= bitTC // the rest is lost
+		}
+	}
+	return in.room[:n], nil
 }

@@ -1,8 +1,10 @@
 package zonecheck
 
 import (
+	"errors"
 	"slices"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -91,4 +93,86 @@ func hasType(qtype uint16) func(*evidence) bool {
 // chainKnown reports whether any chain of aliases was followed to its end.
 func chainKnown(e *evidence) bool {
 	return slices.ContainsFunc(e.Chains, func(c survey.Chain) bool { return c.Err == nil })
+}
+
+// probes tells which query a source stands for, and whether a server has answered it.
+var probes = []struct {
+	source diag.Source
+	probe  survey.Probe
+	told   func(*survey.Address, survey.Reply) bool
+}{
+	{identity, survey.ProbeIdentity, func(ad *survey.Address, r survey.Reply) bool {
+		return r.OK() || ad.Asked(survey.ProbeEDNS)
+	}},
+	{recursion, survey.ProbeRecursion, func(_ *survey.Address, r survey.Reply) bool { return r.OK() }},
+	{transfer, survey.ProbeTransfer, func(ad *survey.Address, r survey.Reply) bool {
+		return transferAnswered(ad) || ad.Replies[survey.ProbeTCP].Result == survey.Refused
+	}},
+	{absent, survey.ProbeAbsent, says}, {www, survey.ProbeWWW, says}, {recordsKeys, survey.ProbeKeys, says},
+	{recordsNS, survey.ProbeNS, says}, {recordsA, survey.ProbeA, says}, {recordsAAAA, survey.ProbeAAAA, says},
+	{recordsMX, survey.ProbeMX, says}, {recordsTXT, survey.ProbeTXT, says},
+}
+
+func says(_ *survey.Address, r survey.Reply) bool { return r.Settled() }
+
+// silent reports whether it is not known what an address is to the zone. That it refuses connections, or is not
+// public, is knowledge.
+func silent(ad *survey.Address) bool {
+	r := ad.SOA()
+	return !r.OK() && r.Result != survey.Refused && r.Result != survey.Blocked
+}
+
+// Unanswered implements [diag.Asked]. Of the servers of the parent zone, and of those of the zone, each is asked: what
+// one of them did not say may be what the others do not know.
+func (e *evidence) Unanswered() []diag.Source {
+	var open []diag.Source
+	note := func(s diag.Source, unknown bool) {
+		if unknown {
+			open = append(open, s)
+		}
+	}
+	unasked := func(r survey.Reply) bool { return !r.Settled() }
+	note(isZone, !e.cut.known && !served(e))
+	note(parents, !e.cut.known)
+	note(parentDS, !e.cut.dsKnown)
+	for _, v := range e.Parent.Views {
+		note(parents, unasked(v.NS))
+		note(parentDS, unasked(v.DS))
+	}
+	note(hosts, slices.ContainsFunc(e.Servers, func(s *survey.Server) bool { return e.lookupFailed(s.Name) }))
+	note(servers, e.Exhausted || e.Surplus > 0 || slices.ContainsFunc(e.Addresses, silent))
+	note(aliases, slices.ContainsFunc(e.Chains, func(c survey.Chain) bool {
+		return c.Err != nil && !errors.Is(c.Err, survey.ErrLong)
+	}))
+	note(mailHosts, slices.ContainsFunc(e.mailServers(), e.lookupFailed))
+	note(primary, hasSOA(e) && e.lookupFailed(dns.CanonicalName(e.soa().Ns)))
+	for _, ad := range e.Addresses {
+		note(origins, ad.Deep && ad.Origin.Err != nil)
+	}
+	for _, replies := range e.Content {
+		for _, r := range replies {
+			note(content, served(e) && unasked(r))
+		}
+	}
+	for _, r := range e.Within {
+		note(within, unasked(r))
+	}
+	for _, p := range probes {
+		note(p.source, slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
+			return silent(ad) || ad.Deep && slices.Contains(e.serving, ad) && !p.told(ad, ad.Replies[p.probe])
+		}))
+	}
+	return open
+}
+
+// lookupFailed reports whether a host was looked up in vain.
+func (e *evidence) lookupFailed(host string) bool {
+	a, ok := e.Hosts[host]
+	return ok && (a.V4.Err() != nil || a.V6.Err() != nil)
+}
+
+// transferAnswered reports whether a server answered the request for a transfer, or hung up on it.
+func transferAnswered(ad *survey.Address) bool {
+	r := ad.Replies[survey.ProbeTransfer]
+	return r.OK() || r.Result == survey.Reset
 }

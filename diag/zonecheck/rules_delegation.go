@@ -1,10 +1,16 @@
 package zonecheck
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
@@ -136,3 +142,180 @@ var glueRules = diag.Rules[*evidence]{{
 	When:   func(e *evidence) bool { return slices.ContainsFunc(e.cut.inBailiwick(), e.glueComparable) },
 	Fails:  (*evidence).glueMismatch,
 }}
+
+// parentKnown reports whether the parent zone said anything about the domain.
+func parentKnown(e *evidence) bool { return e.cut.known }
+
+// existenceRules tell whether there is a zone at all.
+var existenceRules = diag.Rules[*evidence]{{
+	Code: "zone.parent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "Zonemaster BASIC01, RFC 1034 section 4.2.2",
+	Title: "Parent zone could not be queried", Requirement: "The parent zone can be asked for the delegation",
+	Advice: "Repeat the audit in a few minutes, or use another resolver.",
+	Fails: func(e *evidence) diag.Failures {
+		switch {
+		case e.cut.known:
+			return nil
+		case e.Parent.Err != nil:
+			return diag.Fail("The parent zone of %s could not be found: %s.", e.Domain, lookupText(e.Parent.Err))
+		default:
+			return diag.Fail("None of the servers of %s answered for %s.", e.parentName(), e.Domain)
+		}
+	},
+}, {
+	Code: "zone.parent.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	Ref:   "Zonemaster BASIC01, RFC 8020 section 2",
+	Title: "Domain does not exist", Requirement: "The domain exists",
+	Advice: "Check the spelling. Register or renew the domain, or ask the registrar why it is not delegated.",
+	When:   parentKnown,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.cut.nxdomain, "The servers of %s answer NXDOMAIN for %s.", e.parentName(), e.Domain)
+	},
+}, {
+	Code: "zone.parent.undelegated", Severity: diag.Info, StateIfFailed: diag.Missing, NoScore: true,
+	Ref:   "Zonemaster BASIC01, RFC 1034 section 4.2.1",
+	Title: "Name is not a zone of its own", Requirement: "The parent zone delegates the domain",
+	Advice: "Audit the parent zone, which holds this name, or delegate the name to name servers of its own.",
+	When:   func(e *evidence) bool { return e.cut.known && !e.cut.nxdomain },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.cut.undelegated, "%s belongs to %s, which has no NS records for it.", e.Domain, e.parentName())
+	},
+}}
+
+// parentRules are about the parent zone.
+var parentRules = diag.Rules[*evidence]{{
+	Code: "zone.parent.inconsistent", Severity: diag.Warning, Weight: 2,
+	Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
+	Title:       "Servers of the parent zone disagree",
+	Requirement: "All servers of the parent zone have the same delegation",
+	Advice:      "Wait until all servers of the parent zone have the change. If they do not get it, ask the registrar.",
+	When:        parentKnown,
+	Fails: func(e *evidence) diag.Failures {
+		if len(e.cut.views) < 2 {
+			return nil
+		}
+		return diag.FailEach(slices.Sorted(maps.Keys(e.cut.views)), func(view string) diag.Failures {
+			text := "delegates " + e.Domain.String() + " to " + view
+			switch view {
+			case "":
+				text = "has no NS records for " + e.Domain.String()
+			case noSuchName:
+				text = "answers NXDOMAIN for " + e.Domain.String()
+			}
+			return about(e.cut.views[view], text)
+		})
+	},
+}}
+
+// lookupText says why the parent zone was not found.
+func lookupText(err error) string {
+	var rcode survey.RcodeError
+	switch {
+	case errors.Is(err, survey.ErrNoParent):
+		return "the resolver knows no parent zone of it"
+	case errors.As(err, &rcode):
+		return rcode.Error()
+	default:
+		return "the resolver did not answer"
+	}
+}
+
+// hasChildDS reports whether the zone has CDS or CDNSKEY records.
+func hasChildDS(e *evidence) bool { return len(e.sec.cds)+len(e.sec.cdnskey) > 0 }
+
+// deletesDS reports whether the zone asks for its DS records to be removed (RFC 8078 section 4).
+func (e *evidence) deletesDS() bool {
+	return slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return ds.Algorithm == 0 }) ||
+		slices.ContainsFunc(e.sec.cdnskey, func(k *dns.DNSKEY) bool { return k.Algorithm == 0 })
+}
+
+// childRules are about CDS and CDNSKEY, with which the zone asks for other DS records.
+var childRules = diag.Rules[*evidence]{{
+	Code: "zone.dnssec.cds.unsigned", Severity: diag.Warning, Weight: 1,
+	Ref:   "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
+	Title: "CDS or CDNSKEY records in an unsigned zone", Requirement: "CDS and CDNSKEY records are in a signed zone",
+	Advice: "Remove the CDS and CDNSKEY records, or sign the zone.",
+	When:   func(e *evidence) bool { return hasChildDS(e) && told(1, survey.ProbeKeys)(e) },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!signed(e), "%s has CDS or CDNSKEY records and no DNSKEY record.", e.Domain)
+	},
+}, {
+	Code: "zone.dnssec.cds.delete", Severity: diag.Info, Ref: "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
+	Title:       "Zone asks for its DS records to be removed",
+	Requirement: "The zone does not ask for its DS records to be removed",
+	Advice:      "Remove these CDS and CDNSKEY records unless DNSSEC is to be switched off.", When: hasChildDS,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.deletesDS(), "%s has CDS or CDNSKEY records with algorithm 0, which ask for removal.", e.Domain)
+	},
+}, {
+	Code: "zone.dnssec.cds.differ", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster DNSSEC15, RFC 7344 section 4",
+	Title:       "CDS and CDNSKEY records contradict each other",
+	Requirement: "CDS and CDNSKEY records are for the same keys",
+	Advice:      "Publish CDS and CDNSKEY records for the same keys.",
+	When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && len(e.sec.cdnskey) > 0 && !e.deletesDS() },
+	Fails: func(e *evidence) diag.Failures {
+		for _, ds := range e.sec.cds {
+			matches := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) }
+			if !slices.ContainsFunc(e.sec.cdnskey, matches) {
+				return diag.Fail("There is a CDS record for key %d and no CDNSKEY record.", ds.KeyTag)
+			}
+		}
+		for _, k := range e.sec.cdnskey {
+			matches := func(ds *dns.DS) bool { return dnssec.StandsFor(ds, k) }
+			if !slices.ContainsFunc(e.sec.cds, matches) {
+				return diag.Fail("There is a CDNSKEY record for key %d and no CDS record.", k.KeyTag())
+			}
+		}
+		return nil
+	},
+}, {
+	Code: "zone.dnssec.cds.mismatch", Severity: diag.Error, Weight: 3,
+	Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
+	Title:       "CDS and CDNSKEY records match no key of the zone",
+	Requirement: "A CDS or CDNSKEY record matches a key of the zone",
+	Advice:      "Publish CDS and CDNSKEY records of the keys in use: following these breaks the domain.",
+	When:        func(e *evidence) bool { return hasChildDS(e) && signed(e) && !e.deletesDS() },
+	Fails: func(e *evidence) diag.Failures {
+		for _, k := range e.sec.keys {
+			same := func(c *dns.DNSKEY) bool { return dataOf(c) == dataOf(k) }
+			if slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return dnssec.StandsFor(ds, k) }) ||
+				slices.ContainsFunc(e.sec.cdnskey, same) {
+				return nil
+			}
+		}
+		return diag.Fail("None of the CDS and CDNSKEY records of %s matches one of its keys.", e.Domain)
+	},
+}, {
+	Code: "zone.dnssec.cds.signature", Severity: diag.Error, Weight: 2,
+	Ref:         "Zonemaster DNSSEC18, RFC 7344 section 4.1",
+	Title:       "CDS or CDNSKEY records not signed by a trusted key",
+	Requirement: "CDS and CDNSKEY records are signed by a key with a DS record",
+	Advice:      "Sign the records with a key that has a DS record: otherwise the parent zone must ignore them.",
+	When:        func(e *evidence) bool { return hasChildDS(e) && dsComparable(e) },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.sec.cdsOK,
+			"The CDS or CDNSKEY records of %s have no valid signature by a key with a DS record.", e.Domain)
+	},
+}, {
+	Code: "zone.dnssec.cds.pending", Severity: diag.Info, Ref: "Zonemaster DNSSEC16, RFC 7344 section 6",
+	Title:       "DS records differ from the CDS records",
+	Requirement: "The DS records are those that the CDS records ask for",
+	Advice:      "Wait if the parent zone processes CDS records; otherwise update the DS records at the registrar.",
+	When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
+	Fails: func(e *evidence) diag.Failures {
+		wanted, present := dsTexts(e.sec.cds), dsTexts(e.cut.ds)
+		if e.deletesDS() {
+			wanted = nil
+		}
+		return diag.FailIf(!slices.Equal(wanted, present), "The CDS records of %s ask for other DS records than %s has.",
+			e.Domain, e.parentName())
+	},
+}}
+
+func dsTexts(list []*dns.DS) []string {
+	texts := diag.Map(list, func(ds *dns.DS) string {
+		return fmt.Sprint(ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToLower(ds.Digest))
+	})
+	slices.Sort(texts)
+	return texts
+}
