@@ -157,3 +157,150 @@ func unpairedParen(tokens []regexToken, kind regexTokenKind) int {
 	}
 	return open[len(open)-1]
 }
+
+// A RegexFaultCode names a construct that RE2 does not have, or a fault in a pattern.
+type RegexFaultCode string
+
+// The constructs of other engines. RE2 has none whose time could grow faster than the text.
+const (
+	RegexLookahead          RegexFaultCode = "lookahead"
+	RegexNegativeLookahead  RegexFaultCode = "negative_lookahead"
+	RegexLookbehind         RegexFaultCode = "lookbehind"
+	RegexNegativeLookbehind RegexFaultCode = "negative_lookbehind"
+	RegexBackreference      RegexFaultCode = "backreference"
+	RegexAtomicGroup        RegexFaultCode = "atomic_group"
+	RegexPossessive         RegexFaultCode = "possessive_quantifier"
+	RegexConditional        RegexFaultCode = "conditional"
+	RegexRecursion          RegexFaultCode = "recursion"
+	RegexBranchReset        RegexFaultCode = "branch_reset"
+	RegexComment            RegexFaultCode = "comment"
+	RegexControlVerb        RegexFaultCode = "control_verb"
+	RegexCallout            RegexFaultCode = "callout"
+	RegexQuotedName         RegexFaultCode = "quoted_group_name"
+	RegexExtendedMode       RegexFaultCode = "extended_mode"
+	RegexMatchReset         RegexFaultCode = "match_reset"
+	RegexLastMatchAnchor    RegexFaultCode = "last_match_anchor"
+	RegexLineBreakEscape    RegexFaultCode = "line_break_escape"
+	RegexGraphemeEscape     RegexFaultCode = "grapheme_escape"
+	RegexFinalAnchor        RegexFaultCode = "final_newline_anchor"
+	RegexSpaceEscape        RegexFaultCode = "horizontal_space_escape"
+	RegexUnicodeEscape      RegexFaultCode = "unicode_escape"
+	RegexControlEscape      RegexFaultCode = "control_escape"
+)
+
+// The faults that are faults in every engine.
+const (
+	RegexMissingParen     RegexFaultCode = "missing_closing_parenthesis"
+	RegexUnexpectedParen  RegexFaultCode = "unexpected_closing_parenthesis"
+	RegexMissingBracket   RegexFaultCode = "missing_closing_bracket"
+	RegexTrailingSlash    RegexFaultCode = "trailing_backslash"
+	RegexInvalidEscape    RegexFaultCode = "invalid_escape"
+	regexInvalidClass     RegexFaultCode = "invalid_class"
+	RegexInvalidRange     RegexFaultCode = "invalid_range"
+	RegexInvalidName      RegexFaultCode = "invalid_group_name"
+	RegexInvalidGroup     RegexFaultCode = "invalid_group"
+	RegexNothingToRepeat  RegexFaultCode = "nothing_to_repeat"
+	RegexNestedRepetition RegexFaultCode = "nested_repetition"
+	RegexRepeatTooLarge   RegexFaultCode = "repeat_too_large"
+	RegexRepeatReversed   RegexFaultCode = "repeat_reversed"
+	regexTooDeep          RegexFaultCode = "nested_too_deeply"
+	regexTooLarge         RegexFaultCode = "too_large"
+)
+
+// A regexConstruct is a construct of other engines, known by how it begins.
+type regexConstruct struct {
+	prefix string
+	code   RegexFaultCode
+	name   string
+	hint   string
+}
+
+const (
+	hintAhead   = "Match what follows too, and take from a group what you need"
+	hintBehind  = "Match what stands before too, and take from a group what you need"
+	hintNot     = "Match the longer text and leave it out afterwards, or list in a class what may stand there"
+	hintSame    = "Match both places by groups and compare the groups outside of the expression"
+	hintPlain   = "Use a plain group or repetition: RE2 never goes back, so that nothing is won by forbidding it"
+	hintRecurse = "They cannot count brackets: repeat the inner pattern to the depth you need, or use a parser"
+	hintSplit   = "Write two expressions, or both branches as alternatives: (?:ab|cd)"
+	hintVerb    = "Leave it out: it steers an engine that goes back"
+	hintComment = "Leave it out"
+	hintNumber  = "Give the groups of each branch their own numbers"
+)
+
+// regexGroupConstructs are groups of other engines. A longer prefix stands before its own beginning.
+var regexGroupConstructs = []regexConstruct{
+	{"(?=", RegexLookahead, "a lookahead", hintAhead},
+	{"(?!", RegexNegativeLookahead, "a negative lookahead", hintNot},
+	{"(?<=", RegexLookbehind, "a lookbehind", hintBehind},
+	{"(?<!", RegexNegativeLookbehind, "a negative lookbehind", hintNot},
+	{"(?>", RegexAtomicGroup, "an atomic group", hintPlain},
+	{"(?(", RegexConditional, "a conditional", hintSplit},
+	{"(?|", RegexBranchReset, "a branch reset", hintNumber},
+	{"(?#", RegexComment, "a comment", hintComment},
+	{"(?C", RegexCallout, "a callout", hintVerb},
+	{"(?'", RegexQuotedName, "a group name in quotes", "Write (?P<name>…)"},
+	{"(?R", RegexRecursion, "a recursion", hintRecurse},
+	{"(?&", RegexRecursion, "a call of a group", hintRecurse},
+	{"(?P>", RegexRecursion, "a call of a group", hintRecurse},
+	{"(?P=", RegexBackreference, "a backreference", hintSame},
+	{"(*ACCEPT", RegexControlVerb, "a control verb", hintVerb},
+	{"(*COMMIT", RegexControlVerb, "a control verb", hintVerb},
+	{"(*FAIL", RegexControlVerb, "a control verb", hintVerb},
+	{"(*F)", RegexControlVerb, "a control verb", hintVerb},
+	{"(*PRUNE", RegexControlVerb, "a control verb", hintVerb},
+	{"(*SKIP", RegexControlVerb, "a control verb", hintVerb},
+	{"(*THEN", RegexControlVerb, "a control verb", hintVerb},
+	{"(*UTF", RegexControlVerb, "a control verb", hintVerb},
+}
+
+// regexEscapeConstructs are escapes of other engines.
+var regexEscapeConstructs = []regexConstruct{
+	{`\k`, RegexBackreference, "a backreference by name", hintSame},
+	{`\g`, RegexBackreference, "a backreference or a call of a group", hintSame},
+	{`\G`, RegexLastMatchAnchor, `the anchor \G`, "Matches are listed with their offsets: compare these"},
+	{`\K`, RegexMatchReset, `the match reset \K`, hintBehind},
+	{`\R`, RegexLineBreakEscape, `the line break \R`, `Write (?:\r\n|[\n\v\f\r\x{85}\x{2028}\x{2029}])`},
+	{`\X`, RegexGraphemeEscape, `the grapheme \X`, `Write (?:\PM\pM*), which is near to it`},
+	{`\Z`, RegexFinalAnchor, `the anchor \Z`, `Write \n?\z`},
+	{`\h`, RegexSpaceEscape, `the space \h`, `Write [\t\p{Zs}]`},
+	{`\H`, RegexSpaceEscape, `the class \H`, `Write [^\t\p{Zs}]`},
+	{`\V`, RegexLineBreakEscape, `the class \V`, `Write [^\n\v\f\r\x{85}\x{2028}\x{2029}]`},
+	{`\N`, RegexLineBreakEscape, `the class \N`, `Write [^\n]`},
+	{`\u`, RegexUnicodeEscape, `the escape \u`, `Write \x{00e9} for \u00e9`},
+	{`\U`, RegexUnicodeEscape, `the escape \U`, `Write \x{1f600} for \U0001f600`},
+	{`\c`, RegexControlEscape, `the control character \c`, `Write its code: \x0a for \cJ`},
+	{`\e`, RegexControlEscape, `the escape character \e`, `Write \x1b`},
+}
+
+// regexFaultKinds tells what the codes of the parser mean.
+var regexFaultKinds = []struct {
+	code    syntax.ErrorCode
+	fault   RegexFaultCode
+	message string
+	hint    string
+}{
+	{syntax.ErrMissingParen, RegexMissingParen, "a parenthesis is opened and not closed",
+		`Close it, or write \( for the character`},
+	{syntax.ErrUnexpectedParen, RegexUnexpectedParen, "a parenthesis is closed that was not opened",
+		`Open it, or write \) for the character`},
+	{syntax.ErrMissingBracket, RegexMissingBracket, "a class is opened and not closed",
+		`Close it, or write \[ for the character`},
+	{syntax.ErrTrailingBackslash, RegexTrailingSlash, "the pattern ends in a backslash", `Write \\ for the character`},
+	{syntax.ErrInvalidEscape, RegexInvalidEscape, "the escape has no meaning", `Write \\ for a backslash`},
+	{syntax.ErrInvalidCharClass, regexInvalidClass, "the class is not well-formed", ""},
+	{syntax.ErrInvalidCharRange, RegexInvalidRange, "the range or the name of the class is not known",
+		"The lower end of a range stands first; classes have names like [:alpha:] and \\p{Greek}"},
+	{syntax.ErrInvalidNamedCapture, RegexInvalidName, "the name of the group is not well-formed or is used twice",
+		"A name has letters, digits and underscores"},
+	{syntax.ErrInvalidPerlOp, RegexInvalidGroup, "the group or flag behind (? is not known",
+		"The flags are i, m, s and U"},
+	{syntax.ErrInvalidRepeatOp, RegexNestedRepetition, "a repetition is repeated", "Write (?:a*)* if that is meant"},
+	{syntax.ErrInvalidRepeatSize, RegexRepeatTooLarge, "it repeats more than 1000 times, alone or with those around it",
+		"Repeat at most 1000 times, or without a limit"},
+	{syntax.ErrMissingRepeatArgument, RegexNothingToRepeat, "there is nothing before the repetition",
+		`Write a backslash before it for the character: \*`},
+	{syntax.ErrNestingDepth, regexTooDeep, "groups are nested too deeply", ""},
+	{syntax.ErrLarge, regexTooLarge, "the expression grows too large", "Repeat less"},
+	{syntax.ErrInvalidUTF8, RegexInvalidEscape, "the pattern is not UTF-8", ""},
+}
