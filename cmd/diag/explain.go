@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // A told rule is a rule and the checks that have it.
@@ -119,4 +123,75 @@ func nearestCode(code string, all []toldRule) string {
 		parts[i] = near
 	}
 	return strings.Join(parts, ".")
+}
+
+func manual(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",
+		Args: takes(1, "man takes one argument, the folder to write into"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			for _, cmd := range append(root.Commands(), root) {
+				name := pageName.Replace(cmd.CommandPath()) + ".1"
+				if err := os.WriteFile(filepath.Join(args[0], name), manPage(cmd), 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// pageName makes a file's name of the words of a command.
+var pageName = strings.NewReplacer(" ", "-", "/", "-", "{", "", "}", "")
+
+// roff keeps a text from being taken for requests and escapes of man(7).
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// manPage is the page of a command, in the macros of man(7).
+func manPage(cmd *cobra.Command) []byte {
+	var b bytes.Buffer
+	name := pageName.Replace(cmd.CommandPath())
+	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"diagkit\" \"\"\n.SH NAME\n%s \\- %s\n",
+		strings.ToUpper(name), roff(name), roff(cmd.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(cmd.UseLine()))
+	section := func(title, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, ".SH %s\n.nf\n%s\n.fi\n", title, roff(text))
+		}
+	}
+	section("DESCRIPTION", cmd.Long)
+	flags := func(title string, list *pflag.FlagSet) {
+		if list.HasAvailableFlags() {
+			fmt.Fprintf(&b, ".SH %s\n", title)
+		}
+		list.VisitAll(func(f *pflag.Flag) {
+			name := "--" + f.Name
+			if f.Shorthand != "" {
+				name = "-" + f.Shorthand + ", " + name
+			}
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(name), roff(f.Usage))
+		})
+	}
+	flags("OPTIONS", cmd.NonInheritedFlags())
+	flags("OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
+	section("EXAMPLE", cmd.Example)
+	related := cmd.Commands()
+	if cmd.HasParent() {
+		related = []*cobra.Command{cmd.Root()}
+	}
+	page := func(c *cobra.Command) string { return pageName.Replace(c.CommandPath()) + "(1)" }
+	section("SEE ALSO", strings.Join(diag.Map(related, page), "\n"))
+	return b.Bytes()
 }
