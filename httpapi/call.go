@@ -3,8 +3,13 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -267,4 +272,53 @@ func (ep Endpoint) RunHosted(ctx context.Context, env *diag.Env, access hostedsp
 		req = &ownedRequest{access, req}
 	}
 	return ep.op.execute(ctx, env, req)
+}
+
+// sealed keeps the reply under a key derived from the caller's API secret, of which the store has only
+// a hash: whoever reads the store cannot open it (CONTRACT 5.4).
+//
+// Such an operation draws random numbers: it has another reply each time.
+func (op operation) sealed() operation {
+	op.form, op.repeats = metering.SealedReply, false
+	return op
+}
+
+// sealInfo names what the derived key is for (RFC 5869 section 3.2).
+const sealInfo = "diagkit kept reply, AES-256-GCM"
+
+// sealer derives the cipher of a caller. The secret has 150 random bits, so that no slow derivation is needed.
+func sealer(secret string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, []byte(secret), nil, sealInfo, 32)
+	if err != nil {
+		return nil, fmt.Errorf("deriving the key of a kept reply: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("making the cipher of a kept reply: %w", err)
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// seal encrypts a body for the holder of a secret, bound to one idempotency key.
+func seal(secret string, idem *[32]byte, body []byte) ([]byte, error) {
+	aead, err := sealer(secret)
+	if err != nil {
+		return nil, err
+	}
+	return aead.Seal(nil, nil, body, idem[:]), nil
+}
+
+var errSealed = errors.New("a kept reply does not open with the caller's secret")
+
+// unseal undoes seal.
+func unseal(secret string, idem *[32]byte, sealed []byte) ([]byte, error) {
+	aead, err := sealer(secret)
+	if err != nil {
+		return nil, err
+	}
+	body, err := aead.Open(nil, nil, sealed, idem[:])
+	if err != nil {
+		return nil, errSealed
+	}
+	return body, nil
 }

@@ -1,8 +1,13 @@
 package httpapi
 
 import (
+	"fmt"
+	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // maxPath bounds the paths that are compared with templates, in bytes as sent: ids have thirty
@@ -118,4 +123,109 @@ func (s *server) match(u *url.URL) map[string]*Endpoint {
 		}
 	}
 	return nil
+}
+
+// A Place is where a request carries a field. The tag in of a request's field names it; without one
+// the field is in the body.
+type Place string
+
+// The places.
+const (
+	inBody  Place = "body"  // a member of the JSON object
+	inQuery Place = "query" // a parameter behind the question mark
+	InPath  Place = "path"  // a segment of the path, {name} in the table
+)
+
+func placeOf(sf reflect.StructField) Place {
+	switch p := Place(sf.Tag.Get("in")); p {
+	case "":
+		return inBody
+	case inQuery, InPath:
+		return p
+	default:
+		panic(fmt.Sprintf("httpapi: field %s: a request has no place %q", sf.Name, p))
+	}
+}
+
+// places holds the fields of a request type by their place. What is outside the body arrives as text,
+// so kinds tells of each such field which JSON types it takes.
+type places struct {
+	path, query, body *object
+	kinds             map[*field][]string
+}
+
+var placesByType sync.Map // reflect.Type to *places
+
+// placesOf sorts the fields of a request once. It panics where a field cannot be where it is said to be.
+func placesOf(t reflect.Type) *places {
+	if p, ok := placesByType.Load(t); ok {
+		return p.(*places)
+	}
+	all := objectOf(t)
+	p := &places{path: all.at(InPath), query: all.at(inQuery), body: all.at(inBody), kinds: map[*field][]string{}}
+	for _, f := range append(slices.Clone(p.path.fields), p.query.fields...) {
+		param := paramOf(f)
+		if param.List || slices.Contains(param.Kinds, "object") {
+			panic(fmt.Sprintf("httpapi: field %s: a parameter is one text, no list and no object", f.name))
+		}
+		if f.place == InPath && !f.required {
+			panic(fmt.Sprintf("httpapi: field %s: what is in the path is always there", f.name))
+		}
+		p.kinds[f] = param.Kinds
+	}
+	actual, _ := placesByType.LoadOrStore(t, p)
+	return actual.(*places)
+}
+
+// at returns the fields in one place as an object of their own.
+func (o *object) at(place Place) *object {
+	part := &object{byName: map[string]*field{}, groups: map[string][]string{}}
+	for _, f := range o.fields {
+		if f.place != place {
+			continue
+		}
+		part.fields = append(part.fields, f)
+		part.byName[f.name] = f
+		if f.oneof == "" {
+			continue
+		}
+		if part.groups[f.oneof] = append(part.groups[f.oneof], f.name); f.place == InPath {
+			panic(fmt.Sprintf("httpapi: field %s: what is in the path is no choice", f.name))
+		}
+	}
+	for name, members := range part.groups {
+		if len(members) != len(o.groups[name]) {
+			panic(fmt.Sprintf("httpapi: the fields of the group %s are in different places", name))
+		}
+	}
+	return part
+}
+
+// parametrised reports whether a request has fields outside its body, or no body at all.
+func (ep *Endpoint) parametrised() bool { return ep.op.placed || ep.Method != http.MethodPost }
+
+// check panics where a row cannot be served: its method is neither GET nor POST, a GET row has a field
+// in the body (RFC 9110 section 9.3.1: content of a GET request means nothing), or the names in the
+// path are not those of the fields in the path. It returns the row as the server keeps it.
+//
+// A GET row does not answer HEAD, against RFC 9110 section 9.1: the reply would cost what it costs with
+// its content, and say nothing.
+func (ep Endpoint) check() *Endpoint {
+	p := placesOf(ep.op.request) // a type that the API cannot carry panics here, not under a request
+	fail := func(format string, args ...any) { panic("httpapi: " + ep.ID() + ": " + fmt.Sprintf(format, args...)) }
+	if ep.Method != http.MethodGet && ep.Method != http.MethodPost {
+		fail("the method must be GET or POST")
+	}
+	if ep.Method == http.MethodGet && len(p.body.fields) > 0 {
+		fail("the field %s needs a place outside the body", p.body.fields[0].name)
+	}
+	names := parseTemplate(ep.Path).names()
+	if fields := p.path.names(); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(fields))) {
+		fail("the path has the parameters %q, the request has fields for %q", names, fields)
+	}
+	if ep.op.upload != nil && ep.op.owned {
+		fail("an operation on profiles takes no files")
+	}
+	ep.op.placed = len(p.path.fields)+len(p.query.fields) > 0 || ep.op.owned
+	return &ep
 }
