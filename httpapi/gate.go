@@ -327,7 +327,7 @@ func (x *exchange) problem(err error) *failure {
 	f := problemFor(err)
 	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
 		x.header("X-Credits-Limit", decimal(quota.Limit))
-		x.header("X-Credits-Remaining", decimal(max(0, quota.Limit-quota.Current)))
+		x.header("X-Credits-Remaining", decimal(max(0, quota.Limit-(quota.Current-quota.Overage))))
 	}
 	return f
 }

@@ -59,7 +59,7 @@ func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
 	x.header("X-Credits-Limit", limit)
 	x.header("X-Credits-Remaining", remaining)
 	x.header("X-Credits-Consumed", decimal(consumed))
-	if over := b.Overage(); over > 0 {
+	if over := b.Overage; over > 0 {
 		x.header("X-Credits-Overage", decimal(over))
 	}
 }

@@ -13,7 +13,7 @@ type Account struct {
 	ID      AccountID
 	Version int64 // 0 for an account that was never stored
 	Name    string
-	Plan    PlanID
+	Plan    PlanID // see PlanIn
 	// OverageEnabled lets the account go beyond its allowance where the plan sells that.
 	OverageEnabled bool
 	// OverageBudgetCents caps what overage may cost in a month, in minor units of the plan's
@@ -21,4 +21,58 @@ type Account struct {
 	OverageBudgetCents *int64
 
 	CreatedAt time.Time
+	Agreement
+}
+
+// Agreement is what else was agreed with an account. Stores keep it as JSON.
+type Agreement struct {
+	// Scheduled is a change of plan that is still to come, or has come without anybody writing it down.
+	Scheduled *PlanChange `json:"scheduled,omitempty"`
+	// AgreedPriceCents is the monthly price of a plan that has none of its own; nil where nothing was agreed.
+	AgreedPriceCents *int64 `json:"agreed_price_cents,omitempty"`
+	// Suspension refuses what would be charged; replies that were kept are still served.
+	Suspension *Suspension `json:"suspension,omitempty"`
+	Tax        Tax         `json:"tax,omitzero"`
+}
+
+// A PlanChange is a plan that holds from a month on.
+type PlanChange struct {
+	Plan PlanID `json:"plan"`
+	From Period `json:"from"`
+}
+
+// A Suspension is when and why an account may not be charged any more.
+type Suspension struct {
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
+}
+
+// Tax is what is added to the invoices of an account.
+type Tax struct {
+	BasisPoints int    `json:"basis_points"` // hundredths of a percent
+	Note        string `json:"note,omitempty"`
+}
+
+// PlanIn is the plan that an account has in a month, as far as it is known today.
+func (a Account) PlanIn(p Period) PlanID {
+	if a.Scheduled != nil && !p.Before(a.Scheduled.From) {
+		return a.Scheduled.Plan
+	}
+	return a.Plan
+}
+
+// Clone returns a copy that shares nothing with the account.
+func (a Account) Clone() Account {
+	a.OverageBudgetCents = clone(a.OverageBudgetCents)
+	a.Scheduled = clone(a.Scheduled)
+	a.AgreedPriceCents = clone(a.AgreedPriceCents)
+	a.Suspension = clone(a.Suspension)
+	return a
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }

@@ -21,6 +21,8 @@ const (
 	MaxNameLength = 64
 	// maxAllowlist bounds the address list of a key, because each request walks it.
 	maxAllowlist = 100
+	// wholeTax is 100 percent in basis points, and maxTaxNote what fits into a line of an invoice.
+	wholeTax, maxTaxNote = 10_000, 200
 	// versionTries is how often a change is made anew when another writer was first.
 	versionTries = 8
 )
@@ -51,9 +53,10 @@ type KeyRequest struct {
 // *FieldError for bad input, [ErrNotFound] for an account or key that does not exist, or the store's.
 type Admin struct {
 	Store  Store
-	Plans  Plans            // nil means DefaultPlans
+	Plans  Prices           // nil means DefaultPlans
 	Clock  func() time.Time // nil means time.Now
 	Random io.Reader        // nil means crypto/rand
+	Now    bool             // a downgrade holds at once, and not from the next month on
 }
 
 // now is in UTC and cut to the microsecond, which every store can keep: what is stored is then never
@@ -78,28 +81,47 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 	return account, nil
 }
 
-// SetAccount lets change edit name, plan, overage and budget of an account, and stores the result. Where another writer
-// was first, change is called again on what that one wrote. The other fields stay what they are.
+// SetAccount lets change edit what an account is and has agreed to, and stores the result. Where another writer was first,
+// change is called again on what that one wrote. A dearer plan holds at once, a cheaper one from the next month on unless
+// Now says otherwise; a plan that is set while another is scheduled takes the place of that. ID and CreatedAt stay.
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
 	err := a.retry(func() error {
-		old, err := a.Store.Account(ctx, id)
+		stored, err := a.Store.Account(ctx, id)
 		if err != nil {
 			return err
 		}
-		account = old
+		now := a.now()
+		old, notes, err := stored.settled(now)
+		if err != nil {
+			return err
+		}
+		account = old.Clone()
 		change(&account)
 		account.ID, account.Version, account.CreatedAt = old.ID, old.Version, old.CreatedAt
 		if err := a.checkAccount(account); err != nil {
 			return err
 		}
-		if account.OverageEnabled && !old.OverageEnabled && a.plans()[account.Plan].HardCap() {
+		plans := a.plans().In(PeriodOf(now))
+		if account.OverageEnabled && !old.OverageEnabled && plans[account.Plan].HardCap() {
 			return &FieldError{Field: "overage", Reason: fmt.Sprintf("the plan %q sells no overage", account.Plan)}
 		}
-		if account.Terms() != old.Terms() {
-			if err := noteTerms(ctx, a.Store, old, a.now()); err != nil {
+		if account.Plan != old.Plan {
+			account.Scheduled = nil
+			if !a.Now && ComparePlans(plans[account.Plan], plans[old.Plan], account.AgreedPriceCents) < 0 {
+				account.Scheduled = &PlanChange{account.Plan, PeriodOf(now).Next()}
+				account.Plan = old.Plan
+			}
+		}
+		if left := old.terms(PeriodOf(now)); !account.terms(PeriodOf(now)).equal(left) {
+			note, err := old.note("", left, now)
+			if err != nil {
 				return err
 			}
+			notes = append(notes, note)
+		}
+		if err := putNotes(ctx, a.Store, notes); err != nil {
+			return err
 		}
 		return a.Store.PutAccount(ctx, account)
 	})
@@ -232,7 +254,7 @@ func wrap(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-func (a Admin) plans() Plans {
+func (a Admin) plans() Prices {
 	if a.Plans == nil {
 		return DefaultPlans()
 	}
@@ -243,11 +265,18 @@ func (a Admin) checkAccount(account Account) error {
 	if err := checkName(account.Name); err != nil {
 		return err
 	}
-	if _, ok := a.plans()[account.Plan]; !ok {
+	if _, ok := a.plans().In(PeriodOf(a.now()))[account.Plan]; !ok {
 		return &FieldError{Field: "plan", Reason: fmt.Sprintf("there is no plan %q", account.Plan)}
 	}
-	if account.OverageBudgetCents != nil && *account.OverageBudgetCents < 0 {
+	switch budget, price := account.OverageBudgetCents, account.AgreedPriceCents; {
+	case budget != nil && *budget < 0:
 		return &FieldError{Field: "overage_budget_cents", Reason: "must not be negative"}
+	case price != nil && *price < 0:
+		return &FieldError{Field: "agreed_price_cents", Reason: "must not be negative"}
+	case account.Tax.BasisPoints < 0 || account.Tax.BasisPoints > wholeTax:
+		return &FieldError{Field: "tax", Reason: "must be 0 to 100 percent"}
+	case utf8.RuneCountInString(account.Tax.Note) > maxTaxNote || !utf8.ValidString(account.Tax.Note):
+		return &FieldError{Field: "tax_note", Reason: fmt.Sprintf("must have at most %d characters", maxTaxNote)}
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ type record struct {
 	account Account
 	plan    Plan
 	policy  Policy
+	from    time.Time // the month of the plan
+	until   time.Time
 	allowed []netip.Prefix // IPv4 also where the list says ::ffff:0:0/96; empty: any address
 
 	generation uint64 // of the store, before reading began
@@ -62,6 +64,9 @@ type record struct {
 	read       time.Time
 	stale      atomic.Bool // Watch told of a change
 }
+
+// holds reports whether the plan is that of the month of an instant.
+func (r *record) holds(now time.Time) bool { return !now.Before(r.from) && now.Before(r.until) }
 
 // flight is a read under way, on which requests for the same key wait together.
 type flight struct {
@@ -116,7 +121,7 @@ func (g *Gate) fresh(r *record) bool {
 
 // load reads a key, once for all requests that ask for it at the same time. It returns no record
 // where there is no such key.
-func (g *Gate) load(ctx context.Context, hash [32]byte) (*entry, *record, error) {
+func (g *Gate) load(ctx context.Context, hash [32]byte, now time.Time) (*entry, *record, error) {
 	s := g.cache.shard(&hash)
 	for {
 		generation := g.generation()
@@ -127,7 +132,7 @@ func (g *Gate) load(ctx context.Context, hash [32]byte) (*entry, *record, error)
 			f = &flight{generation: generation, done: make(chan struct{})}
 			s.flights[hash] = f
 			s.mu.Unlock()
-			g.fly(ctx, s, hash, f)
+			g.fly(ctx, s, hash, f, PeriodOf(now))
 			return f.entry, f.record, f.err
 		}
 		s.mu.Unlock()
@@ -147,7 +152,7 @@ func (g *Gate) load(ctx context.Context, hash [32]byte) (*entry, *record, error)
 }
 
 // fly carries a read out and tells those who wait, even where the store panics.
-func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight) {
+func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight, p Period) {
 	f.err = errors.New("reading the key was broken off")
 	defer func() {
 		s.mu.Lock()
@@ -158,7 +163,7 @@ func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight)
 		close(f.done)
 	}()
 	heard, begun := g.cache.heard.Load(), g.clock()
-	r, err := g.read(ctx, hash)
+	r, err := g.read(ctx, hash, p)
 	if errors.Is(err, errNoKey) {
 		g.cache.forget(s, hash)
 		f.err = nil
@@ -174,8 +179,8 @@ func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight)
 // errNoKey means that no key has the hash. An account that is missing is another matter: a fault.
 var errNoKey = errors.New("there is no such key")
 
-// read asks the store for a key and its account.
-func (g *Gate) read(ctx context.Context, hash [32]byte) (*record, error) {
+// read asks the store for a key and its account, with the plan of a month.
+func (g *Gate) read(ctx context.Context, hash [32]byte, p Period) (*record, error) {
 	key, err := g.store.KeyByHash(ctx, hash)
 	if errors.Is(err, ErrNotFound) || err == nil && subtle.ConstantTimeCompare(key.Hash[:], hash[:]) != 1 {
 		return nil, errNoKey
@@ -187,12 +192,13 @@ func (g *Gate) read(ctx context.Context, hash [32]byte) (*record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading account %s of key %s: %w", key.Account, key.ID, err)
 	}
-	plan, ok := g.plans[account.Plan]
+	plan, ok := g.plans.In(p)[account.PlanIn(p)]
 	if !ok {
-		return nil, fmt.Errorf("account %s has the plan %q, which does not exist", account.ID, account.Plan)
+		return nil, fmt.Errorf("account %s has the plan %q, which does not exist", account.ID, account.PlanIn(p))
 	}
 	return &record{
 		key: key, account: account, plan: plan, policy: plan.Policy(), allowed: unmapPrefixes(key.IPAllowlist),
+		from: p.Start(), until: p.End(),
 	}, nil
 }
 

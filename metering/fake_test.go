@@ -12,8 +12,9 @@ import (
 // fakeStore holds accounts and keys in maps. Its Watch tells only what a test sends on changes, like
 // a store that other processes write to, and ends with what the test sends on broken.
 type fakeStore struct {
-	Ledger // nil: the gate's tests charge nothing
-	papers // nil: nor do they read records
+	Ledger       // nil: the gate's tests charge nothing
+	papers       // nil: nor do they read records
+	planVersions // nil: nor do they import plans
 
 	mu       sync.Mutex
 	accounts map[AccountID]Account

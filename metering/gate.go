@@ -14,7 +14,7 @@ import (
 // GateConfig says what a [Gate] works with. Only Store is required.
 type GateConfig struct {
 	Store   Store
-	Plans   Plans            // nil means DefaultPlans; not changed after NewGate
+	Plans   Prices           // nil means DefaultPlans
 	Limiter Limiter          // nil means LocalLimiter
 	Clock   func() time.Time // nil means time.Now; measures how old a cached record is
 	Log     *slog.Logger     // hears when the store's Watch ends and is taken up again; nil means silence
@@ -50,7 +50,7 @@ type Observer interface {
 type Gate struct {
 	store      Store
 	generation func() uint64
-	plans      Plans
+	plans      Prices
 	limiter    Limiter
 	clock      func() time.Time
 	log        *slog.Logger
@@ -69,8 +69,10 @@ func NewGate(ctx context.Context, c GateConfig) (*Gate, error) {
 	if c.Plans == nil {
 		c.Plans = DefaultPlans()
 	}
-	if err := c.Plans.Validate(); err != nil {
-		return nil, fmt.Errorf("starting the gate: %w", err)
+	if plans, ok := c.Plans.(Plans); ok {
+		if err := plans.Validate(); err != nil {
+			return nil, fmt.Errorf("starting the gate: %w", err)
+		}
 	}
 	if c.Limiter == nil {
 		c.Limiter = LocalLimiter{}
@@ -141,9 +143,9 @@ func (e *RefusedError) Error() string {
 func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now time.Time) (*Caller, error) {
 	hash, ok := hashSecret(bearer)
 	e, r := g.cache.find(&hash)
-	if r == nil || !g.fresh(r) { // also for what is no secret, so that it takes as long as an unknown one
+	if r == nil || !g.fresh(r) || !r.holds(now) { // also for what is no secret, so that it takes as long as an unknown one
 		var err error
-		if e, r, err = g.load(ctx, hash); err != nil {
+		if e, r, err = g.load(ctx, hash, now); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -30,7 +31,15 @@ func (p Period) Previous() Period { return PeriodOf(p.Start().AddDate(0, -1, 0))
 func (p Period) Next() Period { return PeriodOf(p.End()) }
 
 // Before reports whether the month is earlier than another.
-func (p Period) Before(other Period) bool { return p.Start().Before(other.Start()) }
+func (p Period) Before(other Period) bool { return p.Compare(other) < 0 }
+
+// Compare is negative for a month that is earlier than another, and positive for a later one.
+func (p Period) Compare(other Period) int {
+	return cmp.Or(cmp.Compare(p.Year, other.Year), cmp.Compare(p.Month, other.Month))
+}
+
+// Number is how stores keep a month: as months since the year 0.
+func (p Period) Number() int64 { return int64(p.Year)*12 + int64(p.Month) - 1 }
 
 func (p Period) String() string { return fmt.Sprintf("%04d-%02d", p.Year, int(p.Month)) }
 
@@ -39,6 +48,10 @@ func (p Period) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (p *Period) UnmarshalText(text []byte) error {
+	if string(text) == (Period{}).String() {
+		*p = Period{}
+		return nil
+	}
 	t, err := time.Parse("2006-01", string(text))
 	if err != nil {
 		return fmt.Errorf("a period is a year and a month, such as 2026-01, not %q", text)

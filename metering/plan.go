@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -22,6 +23,23 @@ type Plan struct {
 	Credits     int64  `json:"credits"`      // allowance of a month
 	PerMinute   int    `json:"per_minute"`   // capacity and refill of a key's token bucket
 	OverageRate int64  `json:"overage_rate"` // millionths of a cent per credit; 0: a hard cap
+}
+
+// equal compares what a plan says.
+func (p Plan) equal(q Plan) bool {
+	same := (p.PriceCents == nil) == (q.PriceCents == nil) && (p.PriceCents == nil || *p.PriceCents == *q.PriceCents)
+	p.PriceCents, q.PriceCents = nil, nil
+	return same && p == q
+}
+
+// ComparePlans is negative for a plan that is cheaper than another, by price and then by credits. The agreed price is that
+// of plans without one of their own; where a price is not known the credits decide.
+func ComparePlans(p, q Plan, agreed *int64) int {
+	price, other := cmp.Or(p.PriceCents, agreed), cmp.Or(q.PriceCents, agreed)
+	if price == nil || other == nil {
+		return cmp.Compare(p.Credits, q.Credits)
+	}
+	return cmp.Or(cmp.Compare(*price, *other), cmp.Compare(p.Credits, q.Credits))
 }
 
 // HardCap reports whether the plan sells nothing beyond its allowance.
@@ -73,19 +91,6 @@ func DefaultPlans() Plans {
 		plans[p.ID] = p
 	}
 	return plans
-}
-
-// Ceiling returns how many credits an account may use in a month, all told: the allowance, and with
-// overage opted in what the budget pays for. It is the largest used+held that never oversells.
-func (p Plan) Ceiling(a Account) int64 {
-	if p.HardCap() || !a.OverageEnabled {
-		return p.Credits
-	}
-	if a.OverageBudgetCents == nil {
-		return maxCredits
-	}
-	budget := max(0, min(*a.OverageBudgetCents, maxCredits/MicrosPerCent))
-	return min(maxCredits, p.Credits+budget*MicrosPerCent/p.OverageRate)
 }
 
 // maxCredits bounds every sum of credits, so that no addition of two overflows.

@@ -39,17 +39,17 @@ func TestCeiling(t *testing.T) {
 	}{
 		"hard cap":                       {"free", Account{OverageEnabled: true}, 30},
 		"not opted in":                   {"pack", Account{OverageBudgetCents: new(int64(1000))}, 50_000},
-		"no budget":                      {"pack", Account{OverageEnabled: true}, maxCredits},
+		"no budget":                      {"pack", Account{OverageEnabled: true}, 50_000 + maxMicros/100_000},
 		"budget of nothing":              {"pack", capped(0), 50_000},
 		"negative budget":                {"pack", capped(-5), 50_000},
 		"pack: a cent buys ten":          {"pack", capped(1), 50_010},
 		"agency: a cent buys twenty":     {"agency", capped(1), 1_000_020},
 		"enterprise: 33 and a third":     {"enterprise", capped(1), 5_000_033},
 		"enterprise: three cents buy it": {"enterprise", capped(3), 5_000_100},
-		"endless budget":                 {"pack", capped(math.MaxInt64), 50_000 + maxCredits/MicrosPerCent*10},
+		"endless budget":                 {"pack", capped(math.MaxInt64), 50_000 + maxMicros/100_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			equal(t, c.want, DefaultPlans()[c.plan].Ceiling(c.account))
+			equal(t, c.want, DefaultPlans()[c.plan].Limits(c.account).Ceiling(Taken{}))
 		})
 	}
 }
@@ -62,7 +62,7 @@ func TestCeilingProperty(t *testing.T) {
 		}
 		rapid.Check(t, func(t *rapid.T) {
 			budget := rapid.Int64Range(0, 1_000_000_000).Draw(t, "budget in cents")
-			over := p.Ceiling(Account{OverageEnabled: true, OverageBudgetCents: &budget}) - p.Credits
+			over := p.Limits(Account{OverageEnabled: true, OverageBudgetCents: &budget}).Ceiling(Taken{}) - p.Credits
 			if over*p.OverageRate > budget*MicrosPerCent || (over+1)*p.OverageRate <= budget*MicrosPerCent {
 				t.Fatalf("%s: a budget of %d cents buys %d credits", id, budget, over)
 			}

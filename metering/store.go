@@ -47,9 +47,21 @@ type QuotaError struct {
 	Current   int64 // used and held, in credits
 	Requested int64 // the price of the request, in credits
 	Left      int64 // what may still be taken: of the allowance, and of overage as far as the budget goes
+	// Overage is how many credits of Current were admitted above the allowance, and OverageMicros what those cost.
+	Overage, OverageMicros int64
+	Reason                 QuotaReason
 }
 
+// QuotaReason says why an account cannot pay where that is not for want of credits.
+type QuotaReason string
+
+// QuotaSuspended refuses an account that was suspended.
+const QuotaSuspended QuotaReason = "suspended"
+
 func (e *QuotaError) Error() string {
+	if e.Reason != "" {
+		return fmt.Sprintf("plan %s: the account is %s", e.Plan, e.Reason)
+	}
 	return fmt.Sprintf("plan %s: %d of %d credits are taken, %d more were asked for",
 		e.Plan, e.Current, e.Limit, e.Requested)
 }
@@ -60,6 +72,7 @@ func (e *QuotaError) Error() string {
 type Store interface {
 	accounts
 	keys
+	planVersions
 	Ledger
 	Records
 
@@ -159,8 +172,8 @@ type Ledger interface {
 	// Entries yields the charges that the filter selects, oldest first.
 	Entries(ctx context.Context, f EntryFilter) iter.Seq2[Entry, error]
 
-	// Audit recomputes every balance from the ledger and reports each that does not agree, keys that
-	// charged without existing, and periods above what the plan could have allowed.
+	// Audit recomputes every balance from the ledger and reports each that does not agree, rows, balances and plans that
+	// do not fit into their chain, keys that charged without existing, and periods above what the plan could have allowed.
 	Audit(ctx context.Context) (Audit, error)
 }
 
@@ -199,6 +212,9 @@ type Ticket struct {
 	Op
 	Token  uint64 // fences the lease; issued by the store
 	Period Period // fixed at admission: midnight does not move a request to the next month
+	// Overage is how many of the credits are above the allowance, and OverageRate what each of those costs; both are
+	// fixed at admission.
+	Overage, OverageRate int64
 }
 
 // A Replay is the kept reply of an earlier request, and the balance of today.
@@ -252,13 +268,14 @@ type Balance struct {
 	Used    int64 // settled
 	Held    int64 // promised to requests under way
 	Charges int64 // settled requests
+	// Overage is how many of the settled credits were admitted above the allowance of their moment, and OverageMicros
+	// what those cost, in millionths of a cent.
+	Overage       int64
+	OverageMicros int64
 }
 
-// Remaining is the rest of the allowance after what is settled, never negative.
-func (b Balance) Remaining() int64 { return max(0, b.Limit-b.Used) }
-
-// Overage is what was settled above the allowance, never negative.
-func (b Balance) Overage() int64 { return max(0, b.Used-b.Limit) }
+// Remaining is the rest of the allowance after what is settled of it, never negative.
+func (b Balance) Remaining() int64 { return max(0, b.Limit-(b.Used-b.Overage)) }
 
 // An Entry is one charge.
 type Entry struct {
@@ -270,6 +287,12 @@ type Entry struct {
 	Credits   int64
 	Period    Period
 	At        time.Time // of completion, to the microsecond
+	// Overage is how many of the credits were above the allowance at admission, and OverageRate what each of those costs
+	// in millionths of a cent; 0 without overage.
+	Overage     int64
+	OverageRate int64
+	Ceiling     int64 // the largest use that was allowed at admission; 0 in rows of earlier layouts
+	Chain       Chain // zero in rows of earlier layouts
 }
 
 // EntryFilter selects entries; zero fields select all.
@@ -277,6 +300,7 @@ type EntryFilter struct {
 	Account AccountID
 	Key     KeyID
 	Period  *Period
+	Overage bool  // only entries with overage
 	After   int64 // only entries with a greater Seq
 	Limit   int   // at most so many; 0 means all
 }
@@ -286,6 +310,7 @@ type Audit struct {
 	Accounts int
 	Entries  int64
 	Credits  int64
+	Unproven int64 // entries that no chain proves: of earlier layouts, and of months of which a part was pruned
 	Faults   []AuditFault
 }
 

@@ -5,72 +5,105 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
 
-// termsKind is the kind of the records that remember the terms that an account has left.
-const termsKind = "terms"
+// TermsKind is the kind of the records that remember the terms that an account has left.
+const TermsKind = "terms"
 
 // Terms are what an account has agreed to pay for.
 type Terms struct {
-	Plan           PlanID `json:"plan"`
-	OverageEnabled bool   `json:"overage_enabled"`
+	Plan             PlanID    `json:"plan"`
+	OverageEnabled   bool      `json:"overage_enabled"`
+	AgreedPriceCents *int64    `json:"agreed_price_cents,omitempty"` // of a plan without a price
+	Began            time.Time `json:"-"`                            // when they came into force, where that is known
 }
 
-// Terms are those in force now.
-func (a Account) Terms() Terms { return Terms{a.Plan, a.OverageEnabled} }
-
-// noteTerms remembers terms that are about to be left. It comes before the change: what it says is true even
-// if the change is never made. It is named by the version of the account, so that a second try finds it.
-func noteTerms(ctx context.Context, store Records, a Account, now time.Time) error {
-	body, err := json.Marshal(a.Terms())
-	if err != nil {
-		return err
-	}
-	note := Record{Account: a.ID, Kind: termsKind, ID: strconv.FormatInt(a.Version, 10), At: now, Body: body}
-	err = store.PutRecords(ctx, note)
-	if !errors.Is(err, ErrVersion) {
-		return err
-	}
-	old, err := store.Record(ctx, a.ID, termsKind, note.ID)
-	if err != nil {
-		return err
-	}
-	note.Version = old.Version
-	return store.PutRecords(ctx, note)
+// equal compares what the terms say.
+func (t Terms) equal(other Terms) bool {
+	return t.Plan == other.Plan && t.OverageEnabled == other.OverageEnabled &&
+		(t.AgreedPriceCents == nil) == (other.AgreedPriceCents == nil) &&
+		(t.AgreedPriceCents == nil || *t.AgreedPriceCents == *other.AgreedPriceCents)
 }
 
-// TermsIn returns the terms that were in force for an account at any time of a month, each once and those at
-// the end of it last. It knows of changes by [Admin.SetAccount]; after a change by accounts alone it takes
-// the new terms for those of old.
+// terms are those in force in a month.
+func (a Account) terms(p Period) Terms {
+	return Terms{Plan: a.PlanIn(p), OverageEnabled: a.OverageEnabled, AgreedPriceCents: a.AgreedPriceCents}
+}
+
+// settled is the account with a change of plan written down that was scheduled and has come, and what remembers the plan
+// before it.
+func (a Account) settled(now time.Time) (Account, []Record, error) {
+	s := a.Scheduled
+	if s == nil || PeriodOf(now).Before(s.From) {
+		return a, nil, nil
+	}
+	note, err := a.note("0.", a.terms(s.From.Previous()), s.From.Start()) // sorts before those of the same instant
+	a.Plan, a.Scheduled = s.Plan, nil
+	return a, []Record{note}, err
+}
+
+// note remembers terms that the account leaves at an instant. It is written before the change: what it says is true even if
+// the change is never made.
+func (a Account) note(prefix string, t Terms, left time.Time) (Record, error) {
+	body, err := json.Marshal(t)
+	id := prefix + strconv.FormatInt(a.Version, 10)
+	return Record{Account: a.ID, Kind: TermsKind, ID: id, At: left, Body: body}, err
+}
+
+// putNotes stores notes. They are named by the version of the account, so that a second try finds those of the first.
+func putNotes(ctx context.Context, store Records, notes []Record) error {
+	for _, note := range notes {
+		err := store.PutRecords(ctx, note)
+		if errors.Is(err, ErrVersion) {
+			var old Record
+			if old, err = store.Record(ctx, note.Account, TermsKind, note.ID); err == nil {
+				note.Version = old.Version
+				err = store.PutRecords(ctx, note)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TermsIn returns the terms that were in force for an account at any time of a month, in their order. It knows of changes
+// by [Admin.SetAccount]; after a change by accounts alone it takes the new terms for those of old.
 func TermsIn(ctx context.Context, store Records, a Account, p Period) ([]Terms, error) {
-	var list []Terms
-	last := a.Terms()
-	for r, err := range store.Records(ctx, RecordFilter{Kind: termsKind, Account: a.ID}) {
+	var left []Record
+	for r, err := range store.Records(ctx, RecordFilter{Kind: TermsKind, Account: a.ID}) {
 		if err != nil {
 			return nil, fmt.Errorf("terms of %s in %v: %w", a.ID, p, err)
 		}
-		var left Terms
-		if err := json.Unmarshal(r.Body, &left); err != nil {
+		left = append(left, r)
+	}
+	return TermsOf(a, left, p)
+}
+
+// TermsOf is TermsIn of an account whose records of TermsKind have been read.
+func TermsOf(a Account, left []Record, p Period) ([]Terms, error) {
+	var list []Terms
+	began := a.CreatedAt
+	add := func(t Terms, until time.Time) {
+		t.Began = began
+		if t.Began.Before(p.End()) && until.After(p.Start()) {
+			list = append(list, t)
+		}
+		began = until
+	}
+	for _, r := range left {
+		var t Terms
+		if err := json.Unmarshal(r.Body, &t); err != nil {
 			return nil, fmt.Errorf("terms of %s until %v: %w", a.ID, r.At, err)
 		}
-		if !r.At.Before(p.End()) {
-			last = left
-			break
-		}
-		if !r.At.Before(p.Start()) {
-			list = append(list, left)
-		}
+		add(t, r.At)
 	}
-	slices.Reverse(list)
-	var once []Terms
-	for _, t := range append([]Terms{last}, list...) {
-		if !slices.Contains(once, t) {
-			once = append(once, t)
-		}
+	if s := a.Scheduled; s != nil {
+		add(a.terms(s.From.Previous()), s.From.Start())
 	}
-	slices.Reverse(once)
-	return once, nil
+	add(a.terms(p), p.End())
+	return list, nil
 }

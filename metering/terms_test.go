@@ -33,12 +33,16 @@ func TestTermsIn(t *testing.T) {
 	set(2, 11, func(a *metering.Account) { a.Name = "renamed" })
 	set(2, 20, plan("pack"))
 	set(4, 5, func(a *metering.Account) { a.OverageEnabled = true })
+	set(6, 30, plan("free"))
+	at := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 0, 0, 0, 0, time.UTC) }
 	for month, want := range map[time.Month][]metering.Terms{
-		1: {{Plan: "free"}},
-		2: {{Plan: "free"}, {Plan: "agency"}, {Plan: "pack"}},
-		3: {{Plan: "pack"}},
-		4: {{Plan: "pack"}, {Plan: "pack", OverageEnabled: true}},
-		5: {{Plan: "pack", OverageEnabled: true}},
+		1: {{Plan: "free", Began: at(1, 20)}},
+		2: {{Plan: "pack", Began: at(2, 1)}, {Plan: "agency", Began: at(2, 10)}}, // the downgrade is for the next month
+		3: {{Plan: "pack", Began: at(3, 1)}},
+		4: {{Plan: "pack", Began: at(3, 1)}, {Plan: "pack", OverageEnabled: true, Began: at(4, 5)}},
+		5: {{Plan: "pack", OverageEnabled: true, Began: at(4, 5)}},
+		6: {{Plan: "pack", OverageEnabled: true, Began: at(4, 5)}},
+		7: {{Plan: "free", OverageEnabled: true, Began: at(7, 1)}}, // scheduled, and not written down yet
 	} {
 		got, err := metering.TermsIn(t.Context(), store, account, metering.Period{Year: 2026, Month: month})
 		if err != nil || !slices.Equal(got, want) {

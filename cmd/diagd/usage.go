@@ -75,7 +75,7 @@ func (a *app) showUsage(
 		count(endpoints, entry.Endpoint, entry.Credits)
 		count(keys, string(entry.Key), entry.Credits)
 	}
-	v := usageView{id, period, b.Plan, b.Limit, b.Used, b.Remaining(), b.Overage(), b.Charges, ranked(endpoints),
+	v := usageView{id, period, b.Plan, b.Limit, b.Used, b.Remaining(), b.Overage, b.Charges, ranked(endpoints),
 		ranked(keys)}
 	return a.print(v, func(t *table) {
 		t.row("account", v.Account)

@@ -13,15 +13,11 @@ import (
 type account struct {
 	id metering.AccountID
 
-	mu      sync.Mutex
-	version int64
-	plan    metering.PlanID
-	limit   int64
-	ceiling int64
-	priced  bool // the plan is in the price list
-	months  []*month
-	holds   map[uint64]promise
-	claims  map[ClaimID]claim
+	mu     sync.Mutex
+	record metering.Account
+	months []*month
+	holds  map[uint64]promise
+	claims map[ClaimID]claim
 	// earliest is not after the end of any lease, so that most calls need not look at the holds.
 	earliest time.Time
 }
@@ -30,15 +26,14 @@ type account struct {
 type month struct {
 	Month
 	period metering.Period
-	held   int64
+	held   metering.Taken
 	open   int // promises
 }
 
 // promise is a hold, and with an idempotency key a claim.
 type promise struct {
 	month    *month
-	credits  int64
-	ceiling  int64 // under which it was granted
+	parts    Parts
 	lease    time.Time
 	settling bool // on its way to the disk: it can neither lapse nor be cancelled
 	unwanted bool // cancelled meanwhile: it goes if nothing is charged
@@ -51,19 +46,10 @@ type claim struct {
 	fingerprint [32]byte
 }
 
-func newAccount(record metering.Account, plans metering.Plans) *account {
-	a := &account{id: record.ID, holds: make(map[uint64]promise), claims: make(map[ClaimID]claim)}
-	a.set(record, plans)
-	return a
-}
-
-func (a *account) set(record metering.Account, plans metering.Plans) {
-	plan, ok := plans[record.Plan]
-	a.version = record.Version
-	a.plan = record.Plan
-	a.priced = ok
-	a.limit = plan.Credits
-	a.ceiling = plan.Ceiling(record)
+func newAccount(record metering.Account) *account {
+	return &account{
+		id: record.ID, record: record.Clone(), holds: make(map[uint64]promise), claims: make(map[ClaimID]claim),
+	}
 }
 
 func (a *account) known(p metering.Period) *month {
@@ -97,10 +83,16 @@ func (a *account) month(ctx context.Context, source Source, p metering.Period) (
 	return m, nil
 }
 
-func (a *account) balance(m *month) metering.Balance {
-	return metering.Balance{
-		Period: m.period, Plan: a.plan, Limit: a.limit, Used: m.Used, Held: m.held, Charges: m.Charges,
+// taken is what is settled and held.
+func (m *month) taken() metering.Taken {
+	return metering.Taken{
+		Credits: m.Used + m.held.Credits, Overage: m.Overage + m.held.Overage, Micros: m.Micros + m.held.Micros,
 	}
+}
+
+// balance is that of a month, whose plan is the one of that month.
+func (b *Book) balance(a *account, m *month) metering.Balance {
+	return m.Balance(m.period, a.record, b.plans, m.held.Credits)
 }
 
 func (a *account) add(token uint64, p promise) {
@@ -108,7 +100,7 @@ func (a *account) add(token uint64, p promise) {
 		a.earliest = p.lease
 	}
 	a.holds[token] = p
-	p.month.held += p.credits
+	p.month.held = p.month.held.Plus(p.parts.Credits, p.parts.Overage, p.parts.Rate)
 	p.month.open++
 }
 
@@ -117,7 +109,7 @@ func (a *account) remove(token uint64, p promise) {
 	if p.claimed {
 		delete(a.claims, p.claim)
 	}
-	p.month.held -= p.credits
+	p.month.held = p.month.held.Plus(-p.parts.Credits, -p.parts.Overage, p.parts.Rate)
 	p.month.open--
 }
 

@@ -135,31 +135,35 @@ func (b *Book) replay(ctx context.Context, op metering.Op, record Record) (meter
 
 // promise holds the price under the lock of the account.
 func (b *Book) promise(ctx context.Context, a *account, op metering.Op) (metering.Begun, error) {
-	if !a.priced {
-		return metering.Begun{}, fmt.Errorf("account %s: plan %q is not in the price list", a.id, a.plan)
-	}
 	period := metering.PeriodOf(op.Now)
+	id := a.record.PlanIn(period)
+	plan, ok := b.plans.In(period)[id]
+	if !ok {
+		return metering.Begun{}, fmt.Errorf("account %s: plan %q is not in the price list", a.id, id)
+	}
 	m, err := a.month(ctx, b.source, period)
 	if err != nil {
 		return metering.Begun{}, err
 	}
-	// Subtracting instead of adding, because the price may be any number.
-	if op.Credits > a.ceiling-m.Used-m.held {
+	limits := plan.Limits(a.record)
+	overage, rate, ok := limits.Admit(m.taken(), op.Credits)
+	if !ok {
 		a.lapse(b.clock())
-		if op.Credits > a.ceiling-m.Used-m.held {
-			return metering.Begun{}, &metering.QuotaError{
-				Plan: a.plan, Limit: a.limit, Current: m.Used + m.held, Requested: op.Credits,
-				Left: max(0, a.ceiling-m.Used-m.held),
-			}
-		}
+		overage, rate, ok = limits.Admit(m.taken(), op.Credits)
+	}
+	taken := m.taken()
+	if !ok || a.record.Suspension != nil {
+		return metering.Begun{}, limits.Refuse(a.record, plan, taken, op.Credits)
 	}
 	token := b.token.Add(1)
-	p := promise{month: m, credits: op.Credits, ceiling: a.ceiling, lease: op.Lease}
+	p := promise{month: m, parts: Parts{op.Credits, overage, rate, limits.Ceiling(taken)}, lease: op.Lease}
 	if op.Idempotency != nil {
 		p.claimed = true
 		p.claim = ClaimOf(&op)
 		a.claims[p.claim] = claim{token: token, fingerprint: *op.Fingerprint}
 	}
 	a.add(token, p)
-	return metering.Begun{Ticket: &metering.Ticket{Op: op, Token: token, Period: period}}, nil
+	return metering.Begun{Ticket: &metering.Ticket{
+		Op: op, Token: token, Period: period, Overage: overage, OverageRate: rate,
+	}}, nil
 }

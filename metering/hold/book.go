@@ -34,6 +34,22 @@ type Record struct {
 type Month struct {
 	Used    int64 // credits
 	Charges int64
+	Overage int64 // of the credits
+	Micros  int64 // what the overage costs, in millionths of a cent
+}
+
+// Plus is the month with so many charges more, whose parts add up to p.
+func (m Month) Plus(charges int64, p Parts) Month {
+	return Month{m.Used + p.Credits, m.Charges + charges, m.Overage + p.Overage, m.Micros + p.Overage*p.Rate}
+}
+
+// Balance is that of the month, with so many credits held.
+func (m Month) Balance(p metering.Period, a metering.Account, prices metering.Prices, held int64) metering.Balance {
+	plan := a.PlanIn(p)
+	return metering.Balance{
+		Period: p, Plan: plan, Limit: prices.In(p)[plan].Credits, Used: m.Used, Held: held, Charges: m.Charges,
+		Overage: m.Overage, OverageMicros: m.Micros,
+	}
 }
 
 // A Source is where a [Book] reads what is settled. All methods may be called by many goroutines.
@@ -55,7 +71,7 @@ type Source interface {
 // Config is what a [Book] needs.
 type Config struct {
 	Source Source
-	Plans  metering.Plans
+	Plans  metering.Prices
 	Clock  func() time.Time // says when leases end; nil means time.Now
 	Doubt  func() error     // while it is an error, no lease ends and no reply expires; nil: the clock is believed
 }
@@ -63,7 +79,7 @@ type Config struct {
 // A Book holds all promises of a store. Make one with [New].
 type Book struct {
 	source Source
-	plans  metering.Plans
+	plans  metering.Prices
 	clock  func() time.Time
 	doubt  func() error
 	token  atomic.Uint64
@@ -106,15 +122,15 @@ func (b *Book) SetAccount(record metering.Account) {
 	b.mu.Lock()
 	a := b.accounts[record.ID]
 	if a == nil {
-		b.accounts[record.ID] = newAccount(record, b.plans)
+		b.accounts[record.ID] = newAccount(record)
 		b.mu.Unlock()
 		return
 	}
 	b.mu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if record.Version > a.version {
-		a.set(record, b.plans)
+	if record.Version > a.record.Version {
+		a.record = record.Clone()
 	}
 }
 
@@ -136,7 +152,7 @@ func (b *Book) account(ctx context.Context, id metering.AccountID) (*account, er
 	if a := b.accounts[id]; a != nil {
 		return a, nil // SetAccount was faster, and is never older
 	}
-	a = newAccount(record, b.plans)
+	a = newAccount(record)
 	b.accounts[id] = a
 	return a, nil
 }
@@ -151,14 +167,14 @@ func (b *Book) Balance(ctx context.Context, id metering.AccountID, p metering.Pe
 	defer a.mu.Unlock()
 	a.lapse(b.clock())
 	if m := a.known(p); m != nil {
-		return a.balance(m), nil
+		return b.balance(a, m), nil
 	}
 	// Read without keeping it: whoever lists the past must not fill the memory.
 	settled, err := b.source.Month(ctx, id, p)
 	if err != nil {
 		return metering.Balance{}, err
 	}
-	return a.balance(&month{period: p, Month: settled}), nil
+	return b.balance(a, &month{period: p, Month: settled}), nil
 }
 
 // Sweep releases every promise whose lease has ended. Begin does so by itself where it matters;

@@ -8,14 +8,19 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
+// Parts are what a price was taken from at its admission.
+type Parts struct {
+	Credits int64
+	Overage int64 // of them
+	Rate    int64 // of each credit of overage, in millionths of a cent; 0 without overage
+	Ceiling int64 // the largest use that was allowed; see [metering.Limits.Ceiling]
+}
+
 // A Settling is a promise that is being made durable. Exactly one of Done and Undo must follow.
 type Settling struct {
-	// Credits, Period and Ceiling are those of the promise: what a ticket says of itself is not trusted with money.
-	Credits int64
-	Period  metering.Period
-	// Ceiling is what the account could use when the promise was made. A store keeps the highest of a month for its
-	// audit: a plan may be lowered meanwhile, so that the plan of today cannot tell whether the month was oversold.
-	Ceiling int64
+	// Parts and Period are those of the promise: what a ticket says of itself is not trusted with money.
+	Parts
+	Period metering.Period
 
 	book    *Book
 	account *account
@@ -36,9 +41,7 @@ func (b *Book) Settle(t metering.Ticket) (Settling, error) {
 	}
 	p.settling = true
 	a.holds[t.Token] = p
-	return Settling{
-		Credits: p.credits, Period: p.month.period, Ceiling: p.ceiling, book: b, account: a, token: t.Token,
-	}, nil
+	return Settling{Parts: p.parts, Period: p.month.period, book: b, account: a, token: t.Token}, nil
 }
 
 // Charge is Settle and Done in one, for a store whose write does not wait and cannot fail: it is
@@ -54,7 +57,7 @@ func (b *Book) Charge(t metering.Ticket, write func(Settling)) (metering.Balance
 	if err != nil {
 		return metering.Balance{}, err
 	}
-	write(Settling{Credits: p.credits, Period: p.month.period, Ceiling: p.ceiling})
+	write(Settling{Parts: p.parts, Period: p.month.period})
 	return b.finish(a, t.Token, p), nil
 }
 
@@ -94,9 +97,8 @@ func (b *Book) finish(a *account, token uint64, p promise) metering.Balance {
 		b.settlements(p.claim).Add(1)
 	}
 	a.remove(token, p)
-	p.month.Used += p.credits
-	p.month.Charges++
-	return a.balance(p.month)
+	p.month.Month = p.month.Plus(1, p.parts)
+	return b.balance(a, p.month)
 }
 
 // Undo says that nothing was charged. The promise is what it was before; it may be settled again
@@ -134,4 +136,12 @@ func (b *Book) Cancel(t metering.Ticket) {
 
 func (b *Book) settlements(id ClaimID) *atomic.Uint64 {
 	return &b.settled[binary.LittleEndian.Uint64(id.Hash[:])%uint64(len(b.settled))]
+}
+
+// Entry is the row of the charge in the ledger, without its number and its chain.
+func (s *Settling) Entry(t *metering.Ticket, at time.Time) metering.Entry {
+	return metering.Entry{
+		RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint, Credits: s.Credits, Period: s.Period,
+		At: at.UTC().Truncate(time.Microsecond), Overage: s.Overage, OverageRate: s.Rate, Ceiling: s.Ceiling,
+	}
 }

@@ -33,10 +33,12 @@ type ledger struct {
 	doubt    func() error
 }
 
-// month is a balance, and the highest ceiling under which one of its charges was granted.
+// month is a balance, with the highest ceiling under which one of its charges was granted, and the newest link of their
+// chain.
 type month struct {
 	hold.Month
-	peak int64
+	peak  int64
+	chain metering.Chain
 }
 
 type accountMonth struct {
@@ -70,19 +72,18 @@ func (l *ledger) charge(t *metering.Ticket, s hold.Settling, out *metering.Outco
 		l.chunks = append(l.chunks, make([]metering.Entry, 0, chunkSize))
 	}
 	last := &l.chunks[len(l.chunks)-1]
-	*last = append(*last, metering.Entry{
-		Seq: l.seq, RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint,
-		Credits: s.Credits, Period: s.Period, At: at,
-	})
 	key := accountMonth{t.Account, s.Period}
 	m := l.months[key]
 	if m == nil {
 		m = new(month)
 		l.months[key] = m
 	}
-	m.Used += s.Credits
-	m.Charges++
+	m.Month = m.Plus(1, s.Parts)
 	m.peak = max(m.peak, s.Ceiling)
+	entry := s.Entry(t, at)
+	m.chain = m.chain.Link(entry)
+	entry.Seq, entry.Chain = l.seq, m.chain
+	*last = append(*last, entry)
 	if at.After(l.lastUsed[t.Key]) {
 		l.lastUsed[t.Key] = at
 	}
@@ -183,7 +184,8 @@ func (l *ledger) after(seq int64) []metering.Entry {
 func selects(f metering.EntryFilter, e metering.Entry) bool {
 	return (f.Account == "" || f.Account == e.Account) &&
 		(f.Key == "" || f.Key == e.Key) &&
-		(f.Period == nil || *f.Period == e.Period)
+		(f.Period == nil || *f.Period == e.Period) &&
+		(!f.Overage || e.Overage > 0)
 }
 
 // Audit implements [metering.Ledger].

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
 )
 
 var _ metering.Pruner = (*Store)(nil)
@@ -45,8 +46,8 @@ func (l *ledger) prune(i int, first metering.Period, pruned *metering.Pruned) bo
 		}
 		at := accountMonth{e.Account, e.Period}
 		m := l.months[at]
-		m.Used -= e.Credits
-		m.Charges--
+		m.Month = m.Plus(-1, hold.Parts{Credits: -e.Credits, Overage: -e.Overage, Rate: e.OverageRate})
+		m.chain = metering.Chain{} // of which a part is not there any more
 		l.pruned++
 		pruned.Charges++
 		if m.Charges == 0 {

@@ -84,7 +84,7 @@ func (s *Store) Account(ctx context.Context, id metering.AccountID) (metering.Ac
 	if !ok {
 		return metering.Account{}, fmt.Errorf("account %s: %w", id, metering.ErrNotFound)
 	}
-	return cloneAccount(a), nil
+	return a.Clone(), nil
 }
 
 // Accounts implements [metering.Accounts].
@@ -96,7 +96,7 @@ func (s *Store) Accounts(ctx context.Context) ([]metering.Account, error) {
 	defer s.admin.mu.RUnlock()
 	list := make([]metering.Account, 0, len(s.admin.accounts))
 	for _, a := range s.admin.accounts {
-		list = append(list, cloneAccount(a))
+		list = append(list, a.Clone())
 	}
 	slices.SortFunc(list, func(a, b metering.Account) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
@@ -115,7 +115,7 @@ func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
 	if r.accounts[a.ID].Version != a.Version {
 		return fmt.Errorf("account %s: %w", a.ID, metering.ErrVersion)
 	}
-	a = cloneAccount(a)
+	a = a.Clone()
 	a.Version++
 	r.accounts[a.ID] = a
 	s.book.SetAccount(a)
@@ -260,11 +260,6 @@ func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Chang
 			}
 		}
 	}
-}
-
-func cloneAccount(a metering.Account) metering.Account {
-	a.OverageBudgetCents = clonePointer(a.OverageBudgetCents)
-	return a
 }
 
 func cloneKey(k metering.Key) metering.Key {

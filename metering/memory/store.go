@@ -11,7 +11,7 @@ import (
 
 // Config says how a store behaves. The zero value is useful.
 type Config struct {
-	Plans metering.Plans   // nil means metering.DefaultPlans()
+	Plans metering.Prices  // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end; nil means time.Now
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
 }
@@ -22,6 +22,7 @@ type Store struct {
 	admin   registry
 	ledger  ledger
 	records records
+	prices  prices
 	clock   func() time.Time
 	closed  atomic.Bool
 }

@@ -100,7 +100,7 @@ func testOverage(t *testing.T, f *fixture) {
 		f.spend(customer, 3)
 		quota := f.quotaError(f.op(customer, 1))
 		require.Equal(t, metering.QuotaError{Plan: flex, Limit: 100, Current: c.sells, Requested: 1}, quota, c.name)
-		require.Equal(t, c.sells-100, f.balance(customer.Account).Overage(), c.name)
+		require.Equal(t, c.sells-100, f.balance(customer.Account).Overage, c.name)
 	}
 
 	endless := f.customer(flex)

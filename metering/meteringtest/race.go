@@ -87,7 +87,7 @@ func testRaceBudget(t *testing.T, f *fixture) {
 	a.OverageEnabled, a.OverageBudgetCents = true, &budget
 	require.NoError(t, f.store.PutAccount(t.Context(), a))
 	f.sellOut(customer)
-	require.Equal(t, int64(9900), f.balance(customer.Account).Overage())
+	require.Equal(t, int64(9900), f.balance(customer.Account).Overage)
 }
 
 // sellOut sells 10007 credits, which is all that the customer may use.

@@ -29,7 +29,7 @@ const (
 // *[metering.FieldError] for bad input, [metering.ErrNotFound], or the store's.
 type Channels struct {
 	Store  metering.Store
-	Plans  metering.Plans   // nil means metering.DefaultPlans
+	Plans  metering.Prices  // nil means metering.DefaultPlans
 	Clock  func() time.Time // nil means time.Now
 	Random io.Reader        // nil means crypto/rand
 	// AllowHTTP lets URLs begin with http://, for laboratories: whoever is on the way then reads and alters what

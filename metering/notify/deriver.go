@@ -35,8 +35,8 @@ const (
 // It is a [metering.Observer], which tells it of charges and refusals. Only Store is required.
 type Deriver struct {
 	Store metering.Store
-	Plans metering.Plans // nil means metering.DefaultPlans
-	SPF   SPF            // nil means that there are no hosted SPF profiles
+	Plans metering.Prices // nil means metering.DefaultPlans
+	SPF   SPF             // nil means that there are no hosted SPF profiles
 	Clock func() time.Time
 	Log   *slog.Logger
 	Every time.Duration // at least, between looks at all; 0 means DefaultEvery

@@ -71,7 +71,9 @@ func (d *Deriver) Refused(c *metering.Caller, err error) {
 	d.init()
 	at := now(d.Clock)
 	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
-		d.quotaExceeded(c, quota, at)
+		if quota.Reason == "" {
+			d.quotaExceeded(c, quota, at)
+		}
 		return
 	}
 	if refused, ok := errors.AsType[*metering.RefusedError](err); !ok || refused.Reason != metering.RateLimited {
@@ -96,7 +98,9 @@ func (d *Deriver) quotaExceeded(c *metering.Caller, q *metering.QuotaError, at t
 	if !d.reports.due(name, at) {
 		return
 	}
-	u := usage{*c.Account, *c.Plan, metering.Balance{Period: period, Limit: c.Plan.Credits, Used: q.Current}}
+	u := usage{*c.Account, *c.Plan, metering.Balance{
+		Period: period, Limit: c.Plan.Credits, Used: q.Current, Overage: q.Overage, OverageMicros: q.OverageMicros,
+	}}
 	f := u.facts()
 	f.Requested = q.Requested
 	d.enqueue(refusal{name, period.End(), c.Account.ID, u.event(metering.EventQuotaExceeded, "", at, f)})

@@ -56,7 +56,16 @@ func (d *Deriver) balance(ctx context.Context, account metering.Account, p meter
 	if err != nil {
 		return usage{}, fmt.Errorf("looking at the balance of account %s: %w", account.ID, err)
 	}
-	return usage{account, d.Plans[account.Plan], b}, nil
+	return usage{account, d.Plans.In(p)[account.PlanIn(p)], b}, nil
+}
+
+// included is what was used of the allowance.
+func (u usage) included() int64 { return u.balance.Used - u.balance.Overage }
+
+// ceiling is the largest use that can come.
+func (u usage) ceiling() int64 {
+	b := u.balance
+	return u.plan.Limits(u.account).Ceiling(metering.Taken{Credits: b.Used, Overage: b.Overage, Micros: b.OverageMicros})
 }
 
 // budget is the cap on overage in cents, if the account has any that overage can spend.
@@ -74,20 +83,20 @@ func (u usage) events(at time.Time) (list []metering.Event) {
 	add := func(t metering.EventType, part string, f usageFacts) { list = append(list, u.event(t, part, at, f)) }
 	limit := strconv.FormatInt(u.balance.Limit, 10)
 	for i := len(usageThresholds) - 1; i >= 0; i-- {
-		if n := usageThresholds[i]; u.balance.Limit > 0 && u.balance.Used >= portion(u.balance.Limit, n) {
+		if n := usageThresholds[i]; u.balance.Limit > 0 && u.included() >= portion(u.balance.Limit, n) {
 			f := about
 			f.Percent = n
 			add(metering.EventUsageThreshold, "/"+limit+"/"+strconv.Itoa(n), f)
 			break
 		}
 	}
-	if u.account.OverageEnabled && !u.plan.HardCap() && u.balance.Used > u.balance.Limit {
+	if u.balance.Overage > 0 {
 		add(metering.EventOverageStarted, "", about)
 	}
 	if cents, ok := u.budget(); ok {
 		part := "/" + strconv.FormatInt(cents, 10)
 		switch used := u.balance.Used; {
-		case used >= u.plan.Ceiling(u.account):
+		case used >= u.ceiling():
 			add(metering.EventBudgetReached, part, about)
 		case used >= u.budgetMark():
 			about.Percent = budgetPercent
@@ -106,10 +115,7 @@ func (u usage) event(t metering.EventType, part string, at time.Time, f usageFac
 func (u usage) facts() usageFacts {
 	f := usageFacts{
 		Account: u.account.ID, Period: u.balance.Period, Plan: u.plan.ID, Used: u.balance.Used, Limit: u.balance.Limit,
-		Overage: u.balance.Overage(), Currency: u.plan.Currency,
-	}
-	if u.account.OverageEnabled {
-		f.Cost = cents(u.balance.Overage(), u.plan.OverageRate)
+		Overage: u.balance.Overage, Currency: u.plan.Currency, Cost: cents(u.balance.OverageMicros),
 	}
 	if !u.plan.HardCap() && u.account.OverageEnabled {
 		f.Budget = u.account.OverageBudgetCents
@@ -117,13 +123,9 @@ func (u usage) facts() usageFacts {
 	return f
 }
 
-// cents is what so many credits cost at a rate in millionths of a cent, rounded half up.
-func cents(credits, rate int64) int64 {
-	if rate <= 0 || credits <= 0 {
-		return 0
-	}
-	whole := credits / metering.MicrosPerCent * rate // of full millions, without overflow
-	rest := credits % metering.MicrosPerCent * rate
+// cents are millionths of a cent, rounded half up.
+func cents(micros int64) int64 {
+	whole, rest := micros/metering.MicrosPerCent, micros%metering.MicrosPerCent
 	return whole + (rest+metering.MicrosPerCent/2)/metering.MicrosPerCent
 }
 
@@ -135,7 +137,8 @@ func portion(n int64, percent int) int64 {
 
 // budgetMark is the use at which the budget is spent to [budgetPercent].
 func (u usage) budgetMark() int64 {
-	return u.balance.Limit + portion(max(0, u.plan.Ceiling(u.account)-u.balance.Limit), budgetPercent)
+	from := max(u.balance.Limit, u.included())
+	return from + portion(max(0, u.ceiling()-from), budgetPercent)
 }
 
 // next is the use at which there is something to tell again.
@@ -148,15 +151,15 @@ func (u usage) next() int64 {
 	}
 	if u.balance.Limit > 0 {
 		for _, n := range usageThresholds {
-			mark(portion(u.balance.Limit, n))
+			mark(portion(u.balance.Limit, n) + u.balance.Overage)
 		}
 	}
-	if u.account.OverageEnabled && !u.plan.HardCap() {
-		mark(u.balance.Limit + 1)
+	if u.account.OverageEnabled && !u.plan.HardCap() && u.balance.Overage == 0 {
+		mark(max(u.balance.Limit, u.included()) + 1)
 	}
 	if _, ok := u.budget(); ok {
 		mark(u.budgetMark())
-		mark(u.plan.Ceiling(u.account))
+		mark(u.ceiling())
 	}
 	return next
 }

@@ -25,7 +25,7 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 	if err != nil {
 		return metering.Balance{}, fmt.Errorf("balance of %s: %w", id, err)
 	}
-	b.Period, b.Limit = p, s.plans[b.Plan].Credits
+	b.Period, b.Limit = p, s.plans.In(p)[b.Plan].Credits
 	return b, nil
 }
 

@@ -179,7 +179,7 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 	var lines []string
 	to := []any{&period, &b.Used, &b.Charges, &b.Plan, &b.Held, &tokens, &lines, &bytes}
 	_, err = pgx.ForEachRow(rows, to, func() error {
-		b.Period, b.Limit, b.Held = periodOf(period), s.plans[b.Plan].Credits, max(0, b.Held)
+		b.Period, b.Limit, b.Held = periodOf(period), s.plans.In(periodOf(period))[b.Plan].Credits, max(0, b.Held)
 		for _, token := range tokens {
 			if j := c.jobs[token]; j != nil {
 				j.out, j.err = b, nil

@@ -17,7 +17,7 @@ import (
 
 // Config says how a store behaves. The zero value is a server's.
 type Config struct {
-	Plans metering.Plans   // nil means metering.DefaultPlans()
+	Plans metering.Prices  // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end and what is swept; nil means that of the server
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is swept; nil: it always is
 	// These are for tests.
@@ -28,7 +28,7 @@ type Config struct {
 // A Store is a [metering.Store] in a PostgreSQL database, which it may share with any number of others. Make
 // one with [Open].
 type Store struct {
-	plans   metering.Plans
+	plans   metering.Prices
 	clock   func() time.Time
 	server  clock
 	shared  bool // clock is that of the server

@@ -28,9 +28,7 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 	if err != nil {
 		return metering.Balance{}, err
 	}
-	return metering.Balance{
-		Period: p, Plan: account.Plan, Limit: s.config.Plans[account.Plan].Credits, Used: m.Used, Charges: m.Charges,
-	}, nil
+	return m.Balance(p, account, s.config.Plans, 0), nil
 }
 
 // pageEntries is how many entries are read at once. Between two pages no connection is held, so that

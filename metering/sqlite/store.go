@@ -16,7 +16,7 @@ import (
 
 // Config says how a store behaves. The zero value is a server's.
 type Config struct {
-	Plans metering.Plans   // nil means metering.DefaultPlans()
+	Plans metering.Prices  // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end and what is swept; nil means time.Now
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
 	// Admin opens the file beside a running server, or without one: accounts, keys, balances, entries and audits, but

@@ -1,0 +1,76 @@
+package metering
+
+// maxMicros stands for a budget without end: 46 billion of the currency, so that no sum of two overflows.
+const maxMicros = 1 << 62
+
+// Limits are what an account may take of a month on the terms that hold at an instant.
+type Limits struct {
+	Allowance int64 // credits that the plan includes
+	Rate      int64 // of a credit beyond them, in millionths of a cent; 0: there is none to be had
+	Budget    int64 // what those may cost in the month, in millionths of a cent
+}
+
+// Limits are those of the plan for an account.
+func (p Plan) Limits(a Account) Limits {
+	l := Limits{Allowance: p.Credits}
+	if p.HardCap() || !a.OverageEnabled {
+		return l
+	}
+	l.Rate, l.Budget = p.OverageRate, maxMicros
+	if a.OverageBudgetCents != nil {
+		l.Budget = max(0, min(*a.OverageBudgetCents, maxMicros/MicrosPerCent)) * MicrosPerCent
+	}
+	return l
+}
+
+// Taken is what is settled and held of a month.
+type Taken struct {
+	Credits int64
+	Overage int64 // of them: what was admitted above the allowance of its moment
+	Micros  int64 // what those cost, in millionths of a cent
+}
+
+// Plus is what is taken with so many credits more, of which some are overage at a rate; all of them may be negative.
+func (t Taken) Plus(credits, overage, rate int64) Taken {
+	return Taken{t.Credits + credits, t.Overage + overage, t.Micros + overage*rate}
+}
+
+// included is how much of the allowance is left.
+func (l Limits) included(t Taken) int64 { return max(0, l.Allowance-(t.Credits-t.Overage)) }
+
+// Left is how many credits may still be taken: of the allowance, and of overage as far as the budget goes.
+func (l Limits) Left(t Taken) int64 {
+	left := l.included(t)
+	if l.Rate > 0 {
+		left += max(0, l.Budget-t.Micros) / l.Rate
+	}
+	return min(left, maxCredits-t.Credits)
+}
+
+// Admit tells how many credits of a price are overage, or that there are not as many credits left. The parts of a charge
+// are those of its admission, whatever is cancelled or changed later.
+func (l Limits) Admit(t Taken, price int64) (overage, rate int64, ok bool) {
+	if price > l.Left(t) {
+		return 0, 0, false
+	}
+	if overage = max(0, price-l.included(t)); overage > 0 {
+		rate = l.Rate
+	}
+	return overage, rate, true
+}
+
+// Ceiling is the largest use of the month that these limits allow. A store keeps it with each charge, so that an audit can
+// tell whether a month was oversold though the plan has changed.
+func (l Limits) Ceiling(t Taken) int64 { return t.Credits + max(0, l.Left(t)) }
+
+// Refuse is the error of a price that an account cannot pay.
+func (l Limits) Refuse(a Account, p Plan, t Taken, price int64) *QuotaError {
+	e := &QuotaError{
+		Plan: p.ID, Limit: p.Credits, Current: t.Credits, Requested: price, Left: max(0, l.Left(t)),
+		Overage: t.Overage, OverageMicros: t.Micros,
+	}
+	if a.Suspension != nil {
+		e.Reason, e.Left = QuotaSuspended, 0
+	}
+	return e
+}

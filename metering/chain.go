@@ -1,0 +1,101 @@
+package metering
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// A Chain is the newest link of a chain of hashes: each is SHA-256 over the one before it, at first 32 zero bytes, and the
+// SHA-256 of what is added. Whoever changes, removes or adds something by hand breaks it.
+type Chain [sha256.Size]byte
+
+// MarshalText implements [encoding.TextMarshaler].
+func (c Chain) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, c[:]), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (c *Chain) UnmarshalText(text []byte) error {
+	if n, err := hex.Decode(c[:], text[:min(len(text), 2*len(c))]); err != nil || n != len(c) || len(text) != 2*n {
+		return fmt.Errorf("a hash is %d hexadecimal digits, not %q", 2*len(c), text)
+	}
+	return nil
+}
+
+// Next is the link of something that is told by its fields, of which the first names its kind and version.
+func (c Chain) Next(fields ...string) Chain {
+	var b []byte
+	for _, f := range fields {
+		b = appendField(b, f)
+	}
+	return c.next(b)
+}
+
+func (c Chain) next(form []byte) Chain {
+	digest := sha256.Sum256(form)
+	return sha256.Sum256(append(c[:len(c):len(c)], digest[:]...))
+}
+
+// appendField appends the length of a field in decimal digits, a colon, and the field.
+func appendField(b []byte, field string) []byte {
+	b = strconv.AppendInt(b, int64(len(field)), 10)
+	return append(append(b, ':'), field...)
+}
+
+// appendNumber appends a number as a field of decimal digits.
+func appendNumber(b []byte, n int64) []byte {
+	var digits [20]byte
+	text := strconv.AppendInt(digits[:0], n, 10)
+	b = strconv.AppendInt(b, int64(len(text)), 10)
+	return append(append(b, ':'), text...)
+}
+
+// ledgerForm names the canonical form of entries.
+const ledgerForm = "ledger.v1"
+
+// AppendForm appends the canonical form of an entry, of which chains are made: ledgerForm, RequestID, Account, Key, Endpoint,
+// Credits, Period (as months since the year 0), At (in microseconds since 1970), Overage, OverageRate and Ceiling, each
+// with its length in bytes and a colon before it, numbers in decimal digits.
+func (e *Entry) AppendForm(b []byte) []byte {
+	for _, field := range [...]string{ledgerForm, e.RequestID, string(e.Account), string(e.Key), e.Endpoint} {
+		b = appendField(b, field)
+	}
+	for _, n := range [...]int64{e.Credits, e.Period.Number(), e.At.UnixMicro(), e.Overage, e.OverageRate, e.Ceiling} {
+		b = appendNumber(b, n)
+	}
+	return b
+}
+
+// Link is the link of charges of one account and month that were committed together: of their canonical forms, sorted
+// as bytes and joined. Each of them keeps it as its Chain, and the balance keeps the newest.
+func (c Chain) Link(group ...Entry) Chain {
+	if len(group) == 1 {
+		var space [512]byte // a usual entry needs no memory of the heap
+		return c.next(group[0].AppendForm(space[:0]))
+	}
+	forms := make([][]byte, len(group))
+	for i := range group {
+		forms[i] = group[i].AppendForm(nil)
+	}
+	return c.join(forms)
+}
+
+// join is Link of canonical forms, which it sorts.
+func (c Chain) join(forms [][]byte) Chain {
+	slices.SortFunc(forms, bytes.Compare)
+	return c.next(bytes.Join(forms, nil))
+}
+
+// Link is the link of the version in the chain of all versions, of which before is the one before it.
+func (v PlanVersion) Link(before Chain) Chain {
+	price := ""
+	if v.Plan.PriceCents != nil {
+		price = strconv.FormatInt(*v.Plan.PriceCents, 10)
+	}
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	return before.Next("plan.v1", string(v.Plan.ID), v.Plan.Name, v.Plan.Currency, price, strconv.FormatBool(v.Plan.ForSale),
+		number(v.Plan.Credits), number(int64(v.Plan.PerMinute)), number(v.Plan.OverageRate), number(v.From.Number()),
+		number(v.ImportedAt.UnixMicro()))
+}

@@ -1,0 +1,144 @@
+package metering
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Prices tells the price list of a month. [Plans] is one that never changes; a [PriceList] is that of a store.
+type Prices interface{ In(p Period) Plans }
+
+// In implements [Prices].
+func (p Plans) In(Period) Plans { return p }
+
+// A PlanVersion is a plan as it is from a month on, until a version of a later month. It is never changed.
+type PlanVersion struct {
+	Plan       Plan
+	From       Period // the zero Period: always
+	ImportedAt time.Time
+	Chain      Chain // set by the store; see [PlanVersion.Link]
+}
+
+// Rivals reports whether another version is of the same plan and month.
+func (v PlanVersion) Rivals(other PlanVersion) bool {
+	return v.Plan.ID == other.Plan.ID && v.From == other.From
+}
+
+// Stored is the version as a store keeps it, behind those that it has.
+func (v PlanVersion) Stored(list []PlanVersion) PlanVersion {
+	v.ImportedAt = v.ImportedAt.UTC().Truncate(time.Microsecond)
+	v.Plan.PriceCents = clone(v.Plan.PriceCents)
+	var last Chain
+	if len(list) > 0 {
+		last = list[len(list)-1].Chain
+	}
+	v.Chain = v.Link(last)
+	return v
+}
+
+// planVersions holds the price lists of all months.
+type planVersions interface {
+	// PlanVersions returns all versions, in the order in which they were put.
+	PlanVersions(ctx context.Context) ([]PlanVersion, error)
+
+	// PutPlanVersions adds versions, all or none, in one durable transaction. It returns ErrVersion where a plan has a
+	// version of that month.
+	PutPlanVersions(ctx context.Context, versions ...PlanVersion) error
+}
+
+// A PriceList is the price lists of all months, as they were when it was last read. It is safe for concurrent use, and
+// before it was read it has no plan.
+type PriceList struct {
+	steps atomic.Pointer[[]priceStep] // by month, the last first
+}
+
+// priceStep is the plans from a month on.
+type priceStep struct {
+	from  Period
+	plans Plans
+}
+
+// NewPriceList makes a list of versions that were read.
+func NewPriceList(versions ...PlanVersion) *PriceList {
+	l := new(PriceList)
+	l.set(versions)
+	return l
+}
+
+// Read reads the list anew.
+func (l *PriceList) Read(ctx context.Context, s Store) error {
+	versions, err := s.PlanVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the plans: %w", err)
+	}
+	l.set(versions)
+	return nil
+}
+
+func (l *PriceList) set(versions []PlanVersion) {
+	versions = slices.Clone(versions)
+	slices.SortStableFunc(versions, func(a, b PlanVersion) int { return a.From.Compare(b.From) })
+	var steps []priceStep
+	plans := Plans{}
+	for i, v := range versions {
+		if i == 0 || v.From != versions[i-1].From {
+			plans = maps.Clone(plans)
+			steps = append(steps, priceStep{v.From, plans})
+		}
+		plans[v.Plan.ID] = v.Plan
+	}
+	slices.Reverse(steps)
+	l.steps.Store(&steps)
+}
+
+// In implements [Prices].
+func (l *PriceList) In(p Period) Plans {
+	if steps := l.steps.Load(); steps != nil {
+		for _, s := range *steps {
+			if !p.Before(s.from) {
+				return s.plans
+			}
+		}
+	}
+	return nil
+}
+
+// ImportPlans lets plans hold from a month on, those that differ from what the store has for it, and returns what it has
+// added. What is in force stays as it is: the month must be a later one, or the plans be new.
+func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]PlanVersion, error) {
+	if err := plans.Validate(); err != nil {
+		return nil, &FieldError{Field: "plans", Reason: err.Error()}
+	}
+	var added []PlanVersion
+	err := a.retry(func() error {
+		var list PriceList
+		if err := list.Read(ctx, a.Store); err != nil {
+			return err
+		}
+		now := a.now()
+		added = nil
+		for _, id := range slices.Sorted(maps.Keys(plans)) {
+			old, known := list.In(from)[id]
+			if known && old.equal(plans[id]) {
+				continue
+			}
+			if known && !PeriodOf(now).Before(from) || from.Before(PeriodOf(now)) && from != (Period{}) {
+				return &FieldError{Field: "from", Reason: fmt.Sprintf(
+					"the plan %q is in force: a new version holds from %v at the earliest", id, PeriodOf(now).Next())}
+			}
+			added = append(added, PlanVersion{Plan: plans[id], From: from, ImportedAt: now})
+		}
+		if len(added) == 0 {
+			return nil
+		}
+		return a.Store.PutPlanVersions(ctx, added...)
+	})
+	if err != nil {
+		return nil, wrap(err, "importing plans")
+	}
+	return added, nil
+}
