@@ -51,12 +51,6 @@ func sign(text string) string {
 	return b.String()
 }
 
-// analyzed is a stop of the tour at which a letter is analyzed.
-func analyzed(at time.Time, about string, l letter, sees string) stop {
-	text := l.base64(at)
-	return stop{about, "mail/header-analyze", "--message-base64 " + text, `{"message_base64":"` + text + `"}`, 200, sees}
-}
-
 // The hosted SPF profiles of the demonstration. The first has the id that the documentation shows.
 const (
 	profileID       = "spf_mn4zq2vtw6k7y3cx5hbd2jfgla"

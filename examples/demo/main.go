@@ -6,7 +6,7 @@
 //	go run ./examples/demo -listen 127.0.0.1:9000
 //	go run ./examples/demo -once                    takes the tour by itself, and ends
 //
-// The Internet is in the package internet, what there is to see in tour.go.
+// The Internet is in the package internet, what there is to see in tour.txt.
 package main
 
 import (
