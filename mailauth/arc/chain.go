@@ -69,7 +69,6 @@ type Fault struct {
 // FaultCode names a fault.
 type FaultCode string
 
-// The faults.
 const (
 	noInstance FaultCode = "instance"    // a field without a valid i=
 	tooMany    FaultCode = "too_many"    // more than [MaxSets]
@@ -85,7 +84,6 @@ func (FaultCode) Values() []string {
 	return diag.Values(noInstance, tooMany, gap, incomplete, duplicate, syntax, wrongState)
 }
 
-// The names of the fields.
 const (
 	resultsField = "ARC-Authentication-Results"
 	messageField = string(dkim.ARCMessage)

@@ -76,7 +76,6 @@ func (e *evidence) nonexistent() bool {
 	return known && !exists
 }
 
-// The sources that rules read.
 const (
 	fromRecord diag.Source = "record" // the TXT records at the names where receivers look
 	fromDMARC  diag.Source = "dmarc"

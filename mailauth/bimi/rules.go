@@ -21,7 +21,6 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		besideRules.Reading(fromRecord))
 })
 
-// Where it is written.
 const (
 	internetDraft  = "draft-brand-indicators-for-message-identification-14"
 	refDefinition  = internetDraft + " section 4.3"
@@ -194,7 +193,6 @@ func head(text string) string {
 	return first
 }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorRecord      = diag.Category{Code: "record", Label: "Record"}
 	factorDMARC       = diag.Category{Code: "dmarc", Label: "DMARC policy"}

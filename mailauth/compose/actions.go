@@ -223,7 +223,6 @@ func Follows(consequence, cause diag.Code) bool {
 	return slices.ContainsFunc(roots[consequence].causes, func(begin string) bool { return strings.HasPrefix(string(cause), begin) })
 }
 
-// Causes of several consequences.
 var (
 	enforced = []string{"mtasts.mx.certificate.", "mtasts.mx.starttls", "mtasts.mx.handshake"}
 

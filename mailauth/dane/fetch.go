@@ -19,7 +19,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The bounds of what is asked and connected to.
 const (
 	// timeout is how long anything is waited for, before the caller's time is up, which usually is 15 seconds
 	// (CONTRACT 1.9).
@@ -32,7 +31,6 @@ const (
 	maxName = 254
 )
 
-// The ports of mail.
 const (
 	portMail       = 25
 	portTLS        = 465

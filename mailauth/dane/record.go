@@ -27,7 +27,6 @@ const (
 // Selector says which part of the certificate a record speaks of (RFC 6698 section 2.1.2).
 type Selector uint8
 
-// The selectors.
 const (
 	cert Selector = 0 // the whole certificate
 	spki Selector = 1 // the public key (SubjectPublicKeyInfo)

@@ -20,7 +20,6 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 
 type rule = diag.Rule[*evidence]
 
-// What the rules read.
 const (
 	fromNames   diag.Source = "names"   // which hosts there are
 	fromHosts   diag.Source = "hosts"   // their addresses and TLSA records, and whether these are signed
@@ -153,7 +152,6 @@ var texts = diag.Texts{
 		Sub: "Whether senders can deliver is not known without a connection to the mail servers."},
 }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorDNSSEC      = diag.Category{Code: "dnssec", Label: "DNSSEC"}
 	factorRecords     = diag.Category{Code: "records", Label: "TLSA records"}

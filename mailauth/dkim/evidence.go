@@ -131,7 +131,6 @@ func (e *evidence) existenceKnown() bool {
 		e.node.Name != "" && e.node.Err() == nil && !e.node.NXDomain()
 }
 
-// The sources that rules read.
 const (
 	fromRecord diag.Source = "record" // the TXT records at the selector
 	fromDomain diag.Source = "domain" // whether the domain exists

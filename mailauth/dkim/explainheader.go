@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The bounds of what is tried.
 const (
 	maxSubjectWords = 6       // before the subject, as in "Re: [list] [External] Minutes"
 	maxDropped      = 40      // fields of which each is left out once

@@ -40,7 +40,6 @@ func (KeyType) Values() []string { return diag.Values(RSA, Ed25519, unknownType)
 // Form is how the bytes of a key are wrapped.
 type Form string
 
-// The forms of keys.
 const (
 	spki  Form = "SubjectPublicKeyInfo" // RFC 5280 section 4.1.2.7: what all use for RSA
 	pkcs1 Form = "RSAPublicKey"         // RFC 8017 appendix A.1.1: what RFC 6376 section 3.6.1 says, and few use
@@ -83,7 +82,6 @@ var format = taglist.Format{
 	},
 }
 
-// The faults of the values of tags.
 const (
 	badType    taglist.Kind = "key type"     // k that nobody knows
 	noKey      taglist.Kind = "no key"       // no p

@@ -149,7 +149,6 @@ var textsOffline = diag.Texts{string(diag.Valid): {
 	Sub:      "Verifiers can use the key once the record is published at its selector.",
 }}
 
-// The factors of the score, in the order of a reader.
 var (
 	factorRecord   = diag.Category{Code: "record", Label: "Record"}
 	factorSyntax   = diag.Category{Code: "syntax", Label: "Syntax"}

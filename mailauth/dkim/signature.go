@@ -87,7 +87,6 @@ type Copied struct {
 	Name, Value string
 }
 
-// The faults of signatures.
 const (
 	missingTag  taglist.Kind = "missing"     // a required tag is left out
 	badTag      taglist.Kind = "tag value"   // a value does not have its syntax

@@ -93,7 +93,6 @@ func (e *evidence) nonexistent() bool {
 	return known && !exists
 }
 
-// The sources that rules read.
 const (
 	fromRecord    diag.Source = "record"    // which record applies
 	fromList      diag.Source = "list"      // which applies for receivers of RFC 7489

@@ -13,7 +13,6 @@ import (
 // A Style is the standard for whose receivers a record is written.
 type Style string
 
-// The styles.
 const (
 	styleDMARCbis Style = "dmarcbis" // RFC 9989
 	styleRFC7489  Style = "rfc7489"

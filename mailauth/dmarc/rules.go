@@ -276,7 +276,6 @@ func absent(e *evidence) diag.Failures {
 // mailbox is where reports may go if nobody has said it yet.
 func (e *evidence) mailbox() string { return "mailto:dmarc-reports@" + e.location }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorPolicy      = diag.Category{Code: "policy", Label: "Policy"}
 	factorSubdomains  = diag.Category{Code: "subdomains", Label: "Subdomains"}

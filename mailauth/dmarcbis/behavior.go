@@ -27,7 +27,6 @@ func (Behavior) Values() []string {
 // A Scope is a kind of mail by the domain in its From field.
 type Scope string
 
-// The scopes.
 const (
 	scopeDomain      Scope = "domain"
 	scopeSubdomains  Scope = "subdomains"

@@ -170,7 +170,6 @@ type evidence struct {
 	obsolete     []ObsoleteTag
 }
 
-// The sources that rules read.
 const (
 	fromRecord         diag.Source = "record"         // which record applies
 	fromOrganizational diag.Source = "organizational" // the whole tree walk

@@ -94,7 +94,6 @@ func (c *conversion) compatible() bool {
 // A DiffOp is what becomes of a line.
 type DiffOp string
 
-// The operations.
 const (
 	diffKeep   DiffOp = "keep"
 	diffRemove DiffOp = "remove"

@@ -35,7 +35,6 @@ type Change struct {
 	Reference string `json:"reference" doc:"where that is written: RFC and section"`
 }
 
-// References of changes.
 const (
 	refFormat  = "RFC 9989 section 4.7"
 	refSyntax  = "RFC 9989 section 4.8"

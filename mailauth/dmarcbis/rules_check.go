@@ -325,7 +325,6 @@ func (e *evidence) conversion() *conversion {
 	return convertRecord(e.record().List.Text, e.domain)
 }
 
-// The factors of the score of a check, in the order of a reader.
 var (
 	factorDiscovery = diag.Category{Code: "discovery", Label: "Policy discovery"}
 	factorPolicy    = diag.Category{Code: "policy", Label: "Policies"}

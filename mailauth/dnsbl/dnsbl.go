@@ -167,7 +167,6 @@ func similar(id string, ids []string) string {
 	return "; similar: " + strings.Join(found[:min(len(found), maxSimilar)], ", ")
 }
 
-// Why no list answered.
 var (
 	errSilence = fmt.Errorf("no list answered in time: %w", context.DeadlineExceeded)
 	errNoList  = errors.New("no list gave a usable answer")

@@ -38,7 +38,6 @@ const (
 // Severity says how many receivers use a list, and so what a listing means for mail.
 type Severity string
 
-// The severities.
 const (
 	high   Severity = "high"   // large receivers reject mail on its word
 	medium Severity = "medium" // some reject, many count it
@@ -51,7 +50,6 @@ func (Severity) Values() []string { return []string{string(high), string(medium)
 // A Scope says what a list has entries for.
 type Scope string
 
-// The scopes.
 const (
 	ofAddresses Scope = "address" // what the address itself did
 	ofNetworks  Scope = "network" // what some addresses of its network did

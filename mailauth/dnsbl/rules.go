@@ -12,7 +12,6 @@ import (
 var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules.With(diag.Rule[*evidence]{Stands: true}),
 	coverageRules.Reading(diag.FromRequest))
 
-// The factors of the score, in the order of a reader.
 var (
 	factorMajor   = diag.Category{Code: "major", Label: "Widely used lists"}
 	factorOther   = diag.Category{Code: "other", Label: "Other lists"}
@@ -22,7 +21,6 @@ var (
 
 type class int
 
-// The classes.
 const (
 	decisive    class = iota // most large receivers reject the mail
 	major                    // many receivers do

@@ -84,7 +84,6 @@ func (c *check) open() diag.Text {
 // The receivers whose requirements are compared. All three address domains that send 5,000 messages a day or more.
 type Receiver string
 
-// The receivers.
 const (
 	google    Receiver = "google_bulk"    // Email sender guidelines, since February 2024
 	yahoo     Receiver = "yahoo_bulk"     // Sender best practices, since February 2024

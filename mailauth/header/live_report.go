@@ -146,7 +146,6 @@ func found(l *live.Evidence, noted *result) (now, reason string) {
 // Authenticity says whether a message comes from the domain that its From field shows.
 type Authenticity string
 
-// The judgements.
 const (
 	likely     Authenticity = "likely"
 	unlikely   Authenticity = "unlikely"

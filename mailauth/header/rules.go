@@ -91,7 +91,6 @@ var analyzeTexts = diag.Texts{
 	},
 }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorAuthentication = diag.Category{Code: "authentication", Label: "Authentication"}
 	factorIdentity       = diag.Category{Code: "identity", Label: "Identity of the sender"}

@@ -11,7 +11,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/header/route"
 )
 
-// The limits of times.
 const (
 	// maxAhead is how far Date may lie after the time of arrival: clocks of devices are wrong by minutes.
 	maxAhead = 15 * time.Minute

@@ -24,7 +24,6 @@ type Access struct {
 	Notify func(Event)
 }
 
-// The bounds of pages.
 const (
 	defaultListLimit    = 50
 	defaultHistoryLimit = 20

@@ -184,7 +184,6 @@ func (r Resolution) Clone() Resolution {
 	return r
 }
 
-// The spans of the statistics.
 const (
 	day   = 24 * time.Hour
 	week  = 7 * day

@@ -18,7 +18,6 @@ func (*FlattenReport) Rules() []diag.RuleInfo { return rules.Describe() }
 // near is from how many lookups on a set is called nearly full.
 const near = maxLookups - 1
 
-// What the rules read.
 const (
 	fromTree diag.Source = "tree" // what the source record leads to
 	fromOwn  diag.Source = "own"  // what the domain publishes
@@ -238,7 +237,6 @@ func (e *evidence) suggestion() string {
 	return version + " redirect=" + e.host
 }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorSource = diag.Category{Code: "source", Label: "Source record"}
 	factorLimits = diag.Category{Code: "limits", Label: "Limits"}

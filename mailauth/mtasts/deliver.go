@@ -14,7 +14,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
-// The bounds of what is connected to.
 const (
 	// maxServers is how many mail servers are asked for their certificates, the most preferred first.
 	maxServers = 10

@@ -16,7 +16,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The bounds of what is fetched.
 const (
 	// maxMXHosts is how many mail servers are looked at, the most preferred first.
 	maxMXHosts = reception.MaxHosts
@@ -52,7 +51,6 @@ type evidence struct {
 	hosts []host // those of mail
 }
 
-// The sources that rules read.
 const (
 	fromRecord    diag.Source = "record"    // the TXT records at the name
 	fromElsewhere diag.Source = "elsewhere" // wrong names, which only matter where the right one has no record

@@ -25,7 +25,6 @@ const (
 // Values lists the modes.
 func (Mode) Values() []string { return diag.Values(Enforce, Testing, None) }
 
-// The bounds of a policy.
 const (
 	maxPolicyBytes = 64 << 10               // what senders read (RFC 8461 section 3.3)
 	maxMaxAge      = 31557600 * time.Second // a year (RFC 8461 section 3.2)

@@ -55,7 +55,6 @@ var format = taglist.Format{
 	},
 }
 
-// The faults of the id.
 const (
 	badID taglist.Kind = "bad id"
 	noID  taglist.Kind = "no id"

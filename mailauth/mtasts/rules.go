@@ -220,7 +220,6 @@ func missing(e *evidence, detail string) diag.Failures {
 	return failures
 }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorRecord      = diag.Category{Code: "record", Label: "DNS record"}
 	factorServer      = diag.Category{Code: "server", Label: "Policy host"}

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The bounds of what is looked up.
 const (
 	// timeout is how long anything is waited for.
 	timeout = 10 * time.Second
@@ -110,7 +109,6 @@ type host struct {
 // A fault is why a host cannot receive mail. Each host has the first that applies, so that one mistake is told once.
 type fault int
 
-// The faults.
 const (
 	sound        fault = iota
 	literal            // the name is an IP address

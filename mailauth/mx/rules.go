@@ -17,7 +17,6 @@ var rules = slices.Concat(
 		Category: factorRedundancy, When: compared, Reads: []diag.Source{fromRecords, fromList, fromHosts}}), wildcardRules.Reading(fromRecords, fromWildcards),
 )
 
-// What the rules read.
 const (
 	fromRecords   diag.Source = "records"   // the MX records, and the addresses of a domain without
 	fromList      diag.Source = "list"      // all names of hosts
@@ -175,7 +174,6 @@ var texts = diag.Texts{
 		Sub: "Senders give up at once, as intended. Publish MX records if the domain is to receive mail."},
 }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorRecords    = diag.Category{Code: "records", Label: "MX records"}
 	factorNames      = diag.Category{Code: "names", Label: "Names of the mail servers"}

@@ -20,7 +20,6 @@ type Line struct {
 // A Speaker is who a line of a transcript comes from.
 type Speaker string
 
-// The speakers.
 const (
 	fromClient Speaker = "client"
 	fromServer Speaker = "server"

@@ -15,7 +15,6 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// Bounds of a session.
 const (
 	maxLine       = 2048     // bytes of a line; RFC 5321 section 4.5.3.1.5 allows 512
 	maxReplyLines = 100      // lines of a reply; the longest lists of extensions have about 25

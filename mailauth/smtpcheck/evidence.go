@@ -14,7 +14,6 @@ import (
 // A fate is the outcome of the attempt to talk to a server. Each server has one, so that one fault is told once.
 type fate int
 
-// The fates.
 const (
 	usable    fate = iota // the server accepted EHLO or HELO
 	unknown               // it cannot be told whether the server or the network of the client is at fault
@@ -43,7 +42,6 @@ func (e *evidence) digest() {
 // A spare is what senders have instead of a server on the same port.
 type spare int
 
-// The kinds.
 const (
 	none      spare = iota
 	address         // the host can be used at another address

@@ -14,7 +14,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The bounds of a check.
 const (
 	// timeout is how long all of it lasts: the operation has 30 seconds (CONTRACT 1.9).
 	timeout = 28 * time.Second

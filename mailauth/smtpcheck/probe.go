@@ -41,7 +41,6 @@ type server struct {
 // An injection is whether a server answers inside TLS what came in the clear behind STARTTLS.
 type injection int
 
-// The outcomes.
 const (
 	unasked  injection = iota // nobody asked: there is no TLS after STARTTLS, or the session did not get that far
 	unproven                  // it was to be asked, and the server did not say

@@ -17,7 +17,6 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		hostRules.Reading(fromNames, fromAddresses), reachRules, overServers(serverRules))
 })
 
-// What the rules read.
 const (
 	fromNames     diag.Source = "names"     // which mail servers there are
 	fromAddresses diag.Source = "addresses" // of the mail servers
@@ -164,7 +163,6 @@ var texts = diag.Texts{
 		Sub: "Nothing is wrong with the rest. Test again in a quarter of an hour to learn whether a server relays."},
 }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorReach       = diag.Category{Code: "reachability", Label: "Reachability"}
 	factorProtocol    = diag.Category{Code: "protocol", Label: "Banner and EHLO"}

@@ -25,7 +25,6 @@ type Request struct {
 	MaxHosts int `json:"max_hosts,omitempty" default:"5" min:"1" max:"10" doc:"how many mail servers of the domain are tested, the most preferred first" example:"5"`
 }
 
-// The bounds of a request.
 const (
 	defaultHosts = 5
 	maxHosts     = 10

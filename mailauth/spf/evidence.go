@@ -105,7 +105,6 @@ func (e *evidence) compute() {
 	}
 }
 
-// What a verdict depends on.
 const (
 	fromRecord diag.Source = "record"      // the TXT records of the domain
 	fromPlaces diag.Source = "places"      // other names at which the record may be, if it is not there

@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// The factors of the score, in the order of a reader.
 var (
 	factorRecord   = diag.Category{Code: "record", Label: "Record"}
 	factorSyntax   = diag.Category{Code: "syntax", Label: "Syntax"}

@@ -44,7 +44,6 @@ type destination struct {
 	consent        diag.Answer[*dns.TXT]
 }
 
-// The sources that rules read.
 const (
 	fromRecord    diag.Source = "record"    // the TXT records at the name
 	fromMail      diag.Source = "mail"      // whether the domain receives mail
@@ -162,7 +161,6 @@ func (e *evidence) partial() bool {
 	})
 }
 
-// The bounds of what is looked up.
 const (
 	// timeout is how long anything is waited for.
 	timeout = 10 * time.Second

@@ -22,7 +22,6 @@ import (
 // PolicyType is what kind of policy a sender applied (RFC 8460 section 4.4).
 type PolicyType string
 
-// The types of policies.
 const (
 	policySTS  PolicyType = "sts"             // MTA-STS (RFC 8461)
 	policyTLSA PolicyType = "tlsa"            // DANE (RFC 7672)

@@ -166,7 +166,6 @@ var recordRules = diag.Rules[*evidence]{
 	}),
 }
 
-// The factors of the score, in the order of a reader.
 var (
 	factorRecord   = diag.Category{Code: "record", Label: "DNS record"}
 	factorSyntax   = diag.Category{Code: "syntax", Label: "Syntax and uniqueness"}

@@ -26,7 +26,6 @@ var logoRules = sync.OnceValue(func() diag.Rules[*evidence] {
 		titleRules.With(rule{Category: factorTitle}), designRules.With(rule{Category: factorDesign}))
 })
 
-// Where it is written.
 const (
 	draftBIMI  = "draft-brand-indicators-for-message-identification-14"
 	refRecord  = draftBIMI + " section 4.3"

@@ -5,7 +5,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
-// Where it is written.
 const (
 	refProfile = "draft-svg-tiny-ps-abrotman-12 section 2"
 	refXML     = "XML 1.0 section 2.1"

@@ -174,7 +174,6 @@ func (c coverage) selects(selector, domain string) bool {
 // A Type is the kind of a mark certificate.
 type Type string
 
-// The kinds.
 const (
 	vmc         Type = "vmc"     // verified mark certificate
 	cmc         Type = "cmc"     // common mark certificate

@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The bounds of a text.
 const (
 	// maxBytes is how much of a text is read (CONTRACT 3.3.2). Certificates with a logo have up to 50 KiB.
 	maxBytes = 256 << 10

@@ -32,7 +32,6 @@ var (
 	})
 )
 
-// The factors of the score, in the order of a reader.
 var (
 	factorFetch   = diag.Category{Code: "fetch", Label: "Web server"}
 	factorText    = diag.Category{Code: "text", Label: "PEM text"}
@@ -45,7 +44,6 @@ var (
 	factorLog     = diag.Category{Code: "transparency", Label: "Certificate Transparency"}
 )
 
-// What the rules cite.
 const (
 	draft = "draft-fetch-validation-vmc-wchuang-11 section "
 	mcr   = "Mark Certificate Requirements" // sections only where they are the same in all versions

@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The namespaces that matter.
 const (
 	namespaceSVG   = "http://www.w3.org/2000/svg"
 	namespaceXLink = "http://www.w3.org/1999/xlink"
@@ -96,7 +95,6 @@ var (
 		"underline-thickness unicode-range units-per-em widths x-height")
 )
 
-// What elements may hold.
 const (
 	shapes     = "path rect circle ellipse line polyline polygon"
 	graphics   = shapes + " solidColor textArea linearGradient radialGradient text g defs use"
@@ -188,7 +186,6 @@ type valueType struct {
 	wanted     string            // what is expected, to follow "not"
 }
 
-// The types of values.
 var (
 	text   = valueType{}
 	ncName = valueType{strict: onlyWord(isNCName), wanted: "a name that begins with a letter or underscore and " +

@@ -9,7 +9,6 @@ import (
 // A Class says what a source is.
 type Class string
 
-// The classes.
 const (
 	legitimate Class = "legitimate" // its mail is authenticated by the domain or its organization
 	unlisted   Class = "unlisted"   // probably the domain's own, not authenticated

@@ -155,7 +155,6 @@ const (
 // An OverrideType is the kind of an Override.
 type OverrideType string
 
-// The kinds of overrides.
 const (
 	overrideForwarded   OverrideType = "forwarded"         // RFC 7489
 	overrideSampledOut  OverrideType = "sampled_out"       // RFC 7489: spared by pct

@@ -146,7 +146,6 @@ func (s *source) written() Source {
 	return w
 }
 
-// The bounds of what is looked up in reverse DNS.
 const (
 	// maxResolved is how many sources are looked up, the largest first: nine tenths of the mail come from fewer.
 	maxResolved = 50

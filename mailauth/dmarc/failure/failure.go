@@ -17,7 +17,6 @@ import (
 // A FeedbackType is what a report is about (RFC 5965 section 7.3, RFC 6591 section 3.1).
 type FeedbackType string
 
-// The registered types.
 const (
 	authFailure FeedbackType = "auth-failure" // a message failed authentication
 	abuse       FeedbackType = "abuse"        // a recipient calls it unsolicited
@@ -30,7 +29,6 @@ const (
 // A Failure is the mechanism that failed (RFC 6591 section 3.3, RFC 9991 section 4).
 type Failure string
 
-// The registered failures.
 const (
 	dmarc     Failure = "dmarc"     // no aligned domain was authenticated
 	spf       Failure = "spf"       // the address was not authorized
@@ -43,7 +41,6 @@ const (
 // A Delivery is what was done with the message (RFC 6591 section 3.2.2).
 type Delivery string
 
-// The registered results.
 const (
 	delivered      Delivery = "delivered"
 	deliveredSpam  Delivery = "spam"
