@@ -24,14 +24,14 @@ func TestFold(t *testing.T) {
 
 func TestFoldKnowsEachCodePointOnce(t *testing.T) {
 	seen := map[rune]string{}
-	for letters, list := range similar {
+	for letters, list := range similar() {
 		for _, r := range list {
 			require.Empty(t, seen[r], "%U", r)
 			require.GreaterOrEqual(t, r, rune(0x80))
 			seen[r] = letters
 		}
 	}
-	for _, list := range lookalikes {
+	for _, list := range lookalikes() {
 		for _, r := range list {
 			require.Empty(t, seen[r], "%U stands in both tables", r)
 		}

@@ -249,7 +249,7 @@ func TestSkeleton(t *testing.T) {
 
 func TestLookalikesAreAllowedInNames(t *testing.T) {
 	seen := map[rune]bool{}
-	for ascii, list := range lookalikes {
+	for ascii, list := range lookalikes() {
 		for _, r := range list {
 			if s, _ := table().statusOf(r); s != valid || seen[r] {
 				t.Errorf("%U of %q is not allowed, or stands twice", r, ascii)

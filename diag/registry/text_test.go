@@ -275,7 +275,7 @@ func TestExplain(t *testing.T) {
 		})
 	}
 	require.Len(t, explainAll([]string{"client hold", "clientHold", ""}), 1)
-	for _, s := range statuses {
+	for _, s := range statuses() {
 		require.True(t, slices.Contains(s.Impact.Values(), string(s.Impact)), s.Code)
 	}
 }

@@ -1,10 +1,13 @@
 package phishing
 
 import (
+	_ "embed" // texts.json
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -12,134 +15,15 @@ import (
 
 // texts are what the verdict says in words: by the code of the heaviest signal, or by outcome. {brand} is the
 // brand that is imitated, {domain} its domain. To the sub is added what was examined and what was not.
-var texts = map[string]diag.Text{
-	"malicious": {
-		Headline: "URL has the marks of a phishing site",
-		Sub:      "Do not open it, and report it to the company that it impersonates.",
-	},
-	"suspicious": {
-		Headline: "URL has several signs of phishing",
-		Sub:      "Enter nothing there unless you know the site by other means.",
-	},
-	"clean": {
-		Headline: "No phishing signal found", Sub: "That is no proof: new phishing sites show none for some hours.",
-	},
-	"clean.weak": {
-		Headline: "Only weak phishing signals found",
-		Sub:      "Legitimate sites can have such signals too; look at them before you enter a password.",
-	},
-	"clean.owner": {
-		Headline: "Host belongs to {brand}; no phishing signal found", Sub: "The domain is one of the brand's own.",
-	},
-	"inconclusive": {
-		Headline: "Page could not be examined: the site gave no usable answer",
-		Sub:      "The URL alone gives no cause for alarm; try again later.",
-	},
-	"inconclusive.url": {
-		Headline: "No phishing signal in the URL; the page was not tested",
-		Sub:      "Nothing is known about the site itself: neither it nor any source was asked.",
-	},
-	"inconclusive.url.weak": {
-		Headline: "Only weak phishing signals in the URL; the page was not tested",
-		Sub:      "Legitimate sites can have such signals too; the page may have others.",
-	},
-	"inconclusive.url.owner": {
-		Headline: "Host belongs to {brand}; the page was not tested",
-		Sub:      "The domain is one of the brand's own, and the URL has no phishing signal.",
-	},
-	"inconclusive.dns": {
-		Headline: "Page could not be examined: the host has no address",
-		Sub:      "The site was taken down or has never existed; the URL alone gives no cause for alarm.",
-	},
-	"inconclusive.blocked": {
-		Headline: "Page could not be examined: its address is not public",
-		Sub:      "It leads to a private address or a port that is not allowed; the URL alone gives no cause for alarm.",
-	},
-	"inconclusive.sources": {
-		Headline: "No verdict: not every reputation source answered",
-		Sub:      "The URL and its page give no cause for alarm; try again later.",
-	},
-	"inconclusive.registration": {
-		Headline: "No verdict: the age of the domain could not be learned",
-		Sub:      "If it is new, what was found is suspicious; try again later.",
-	},
-	"inconclusive.status": {
-		Headline: "Page could not be examined: the server answered {status}",
-		Sub:      "It may have been removed, or be hidden from bots; the URL alone gives no cause for alarm.",
-	},
-	"inconclusive.redirects": {
-		Headline: "Page could not be examined: its redirects lead nowhere",
-		Sub:      "They form a loop or leave the web; the URL alone gives no cause for alarm.",
-	},
-	"inconclusive.redirects.cookie": {
-		Headline: "Page could not be examined: its redirects need a cookie",
-		Sub:      "Browsers may get further; the URL alone gives no cause for alarm.",
-	},
-	"phishing.lookalike.homoglyph": {
-		Headline: "Host looks like {brand} but is not", Sub: "The domain of {brand} is {domain}; enter nothing here.",
-	},
-	"phishing.lookalike.typo": {
-		Headline: "Host is a misspelling of {brand}", Sub: "The domain of {brand} is {domain}; enter nothing here.",
-	},
-	"phishing.lookalike.combo": {
-		Headline: "Host uses the name of {brand} but is not theirs",
-		Sub:      "The domain of {brand} is {domain}; anyone can register such a combination. Enter nothing there.",
-	},
-	"phishing.lookalike.subdomain": {
-		Headline: "Host shows {brand} under a domain that is not theirs",
-		Sub:      "The domain of {brand} is {domain}; the name before another domain proves nothing. Enter nothing there.",
-	},
-	"phishing.page.brand_login": {
-		Headline: "Page in the name of {brand} asks for a password",
-		Sub:      "The domain of {brand} is {domain}; change your password if you entered it here.",
-	},
-	"phishing.page.password.foreign": {
-		Headline: "Page sends the password to another site", Sub: "Change your password if you entered it there.",
-	},
-	"phishing.page.exfiltration": {
-		Headline: "Page sends what is typed to a chat or form service",
-		Sub:      "Change your password if you entered it there.",
-	},
-	"phishing.page.icon": {
-		Headline: "Page takes its icon from a brand that it does not belong to",
-		Sub:      "Compare the host with the domain of the brand before you enter anything.",
-	},
-	"phishing.source.match": {
-		Headline: "URL is listed as dangerous",
-		Sub:      "Do not open it. If the site is yours, clean it and ask the source to look again.",
-	},
-	"phishing.host.ip_address": {
-		Headline: "URL leads to an IP address instead of a domain",
-		Sub:      "Nobody vouches for who runs the machine; enter nothing there.",
-	},
-	"phishing.host.ip_address.disguised": {
-		Headline: "URL hides an IP address", Sub: "There is no legitimate reason for such a spelling; enter nothing there.",
-	},
-	"phishing.url.userinfo": {
-		Headline: "URL hides its real host behind a user name",
-		Sub:      "What stands before the at sign is not the site; enter nothing there.",
-	},
-	"phishing.url.data_uri": {
-		Headline: "URL contains a document made by whoever sent it",
-		Sub:      "What it shows comes from whoever made the link; enter nothing there.",
-	},
-	"phishing.host.mixed_scripts": {
-		Headline: "Host mixes letters of several scripts",
-		Sub:      "It is made to be mistaken for another name; enter nothing there.",
-	},
-	"phishing.registration.new": {
-		Headline: "Domain is a few days old and has other signs of phishing",
-		Sub:      "Most phishing sites are that new; wait, or ask the company by other means.",
-	},
-	"phishing.url.program_directory": {
-		Headline: "Page is in a directory of the site's software",
-		Sub:      "The site may have been hacked; enter nothing there, and tell the owner of the site.",
-	},
-	"phishing.host.free_hosting": {
-		Headline: "Page on free hosting has signs of phishing",
-		Sub:      "Anyone can put pages there anonymously; enter nothing unless you know whose page it is.",
-	},
-}
+var texts = sync.OnceValue(func() (all map[string]diag.Text) {
+	if err := json.Unmarshal(textFile, &all); err != nil {
+		panic(err) // the tests have seen to that
+	}
+	return all
+})
+
+//go:embed texts.json
+var textFile []byte
 
 // text picks the words of the verdict.
 func (e *evidence) text(r *Report) diag.Text {
@@ -147,7 +31,7 @@ func (e *evidence) text(r *Report) diag.Text {
 	switch r.Verdict {
 	case Suspicious, Malicious:
 		for _, s := range r.Signals {
-			if _, ok := texts[string(s.Code)]; ok {
+			if _, ok := texts()[string(s.Code)]; ok {
 				key = string(s.Code)
 				break
 			}
@@ -161,7 +45,7 @@ func (e *evidence) text(r *Report) diag.Text {
 	}
 	brand, domain := e.brandIn(r, key)
 	fill := strings.NewReplacer("{brand}", brand, "{domain}", domain, "{status}", e.status())
-	return diag.Text{Headline: fill.Replace(texts[key].Headline), Sub: fill.Replace(texts[key].Sub) + " " + e.examined()}
+	return diag.Text{Headline: fill.Replace(texts()[key].Headline), Sub: fill.Replace(texts()[key].Sub) + " " + e.examined()}
 }
 
 // obstacle says why the page could not be examined.

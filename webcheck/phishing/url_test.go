@@ -253,18 +253,18 @@ func TestHonestURLs(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	known := describe()
-	for key, text := range texts {
+	for key, text := range texts() {
 		_, isRule := known[diag.Code(key)]
-		_, isVerdict := texts[strings.SplitN(key, ".", 2)[0]]
+		_, isVerdict := texts()[strings.SplitN(key, ".", 2)[0]]
 		require.True(t, isRule || isVerdict, key)
 		require.LessOrEqual(t, len([]rune(strings.ReplaceAll(text.Headline, "{brand}", strings.Repeat("x",
 			maxBrand)))), diag.MaxHeadline, key)
 		require.False(t, strings.HasSuffix(text.Headline, "."), key)
 		require.True(t, strings.HasSuffix(text.Sub, "."), key)
 	}
-	golden, err := json.MarshalIndent(texts, "", "  ")
+	golden, err := json.MarshalIndent(texts(), "", "  ")
 	require.NoError(t, err)
-	diagtest.Golden(t, "testdata/texts.json", append(golden, '\n'))
+	diagtest.Golden(t, "texts.json", append(golden, '\n'))
 }
 
 func FuzzURL(f *testing.F) {

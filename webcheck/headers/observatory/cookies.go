@@ -139,7 +139,7 @@ func (s *scan) cookies() string {
 	for _, line := range s.Page.Header.Values("Set-Cookie") {
 		found(badSameSite(line), "cookies-samesite-flag-invalid")
 	}
-	hsts := outcomes[s.transportSecurity()].pass
+	hsts := outcomes()[s.transportSecurity()].pass
 	everywhere := true
 	for _, j := range jar {
 		name := strings.ToLower(j.name)

@@ -87,7 +87,7 @@ func (s *scan) contentSecurityPolicy() string {
 		return "csp-not-implemented"
 	}
 	result := rate(p.all, s.Secure)
-	if p.repeated && outcomes[result].pass {
+	if p.repeated && outcomes()[result].pass {
 		return "csp-implemented-but-duplicate-directives"
 	}
 	return result

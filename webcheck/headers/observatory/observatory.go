@@ -100,7 +100,7 @@ func Grade(s Scan) Result {
 	r := Result{Version: algorithmVersion, Tests: []Test{}}
 	for _, t := range tests {
 		result := t.run(w)
-		o := outcomes[result]
+		o := outcomes()[result]
 		r.Tests = append(r.Tests, Test{t.name, result, o.modifier, o.pass})
 		if o.pass {
 			r.TestsPassed++
