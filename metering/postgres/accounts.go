@@ -8,12 +8,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 // administer runs an act alone among all servers, so that changes are numbered in the order of their commits,
 // and tells them of it.
 func (s *Store) administer(ctx context.Context, act func(pgx.Tx) error) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "LOCK TABLE changes IN EXCLUSIVE MODE"); err != nil {
 			return err
 		}

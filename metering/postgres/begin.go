@@ -13,13 +13,15 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 // The statements of a Begin. Under READ COMMITTED each sees what was committed before it began, so that all that follow
 // lockTaken see the promises of whoever had the lock before. Settle does not take the lock: it turns what is held into
 // what is used, and their sum stays. Claims are read before replies: a claim that is gone has left its reply.
 const (
-	lockAdmission = `SELECT set_config('synchronous_commit', 'off', true) -- until the end of the transaction
+	lockAdmission = `SELECT set_config('synchronous_commit', 'off', true), -- until the end of the transaction
+		` + postgresdb.Idle + `
 		FROM admissions WHERE account = $1 FOR UPDATE`
 	addAdmission = `INSERT INTO admissions (account) SELECT account FROM accounts WHERE account = $1
 		ON CONFLICT DO NOTHING`
@@ -217,7 +219,7 @@ func (s *Store) read(
 	now, period := micros(s.clock()), monthNumber(g.period)
 	switch how {
 	case firstly:
-		batch.Queue("BEGIN")
+		batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
 		batch.Queue(lockAdmission, g.account).Query(func(rows pgx.Rows) error {
 			t.admission = rows.Next()
 			rows.Close()
@@ -255,8 +257,8 @@ func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants 
 		g.fail(fmt.Errorf("account %s: %w", g.account, metering.ErrNotFound))
 		return grants, false
 	}
-	plan, priced := s.plans[t.account.Plan]
-	grants.ceiling = plan.Ceiling(t.account)
+	plan, priced := s.plans.In(g.period)[t.account.Plan]
+	grants.ceiling = plan.Limits(t.account).Ceiling(metering.Taken{})
 	sum := *t.sum
 	claimed := make(map[hold.ClaimID][32]byte) // by this group
 	for _, j := range g.jobs {
@@ -290,7 +292,7 @@ func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants 
 
 func (s *Store) balance(p metering.Period, t *taken, sum int64) metering.Balance {
 	return metering.Balance{
-		Period: p, Plan: t.account.Plan, Limit: s.plans[t.account.Plan].Credits,
+		Period: p, Plan: t.account.Plan, Limit: s.plans.In(p)[t.account.Plan].Credits,
 		Used: t.used, Held: max(0, sum-t.used), Charges: t.charges,
 	}
 }

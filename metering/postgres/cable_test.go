@@ -103,6 +103,10 @@ func (c *cable) mend() {
 // twice, and the store says when it cannot work.
 func TestCutCable(t *testing.T) {
 	line, text := newCable(t, newSchema(t))
+	testCut(t, text, line.cut, line.mend)
+}
+
+func testCut(t *testing.T, text string, cut, mend func()) {
 	clock := meteringtest.NewClock()
 	store := openTest(t, text, postgres.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
 	defer func() { require.NoError(t, store.Close()) }()
@@ -130,12 +134,12 @@ func TestCutCable(t *testing.T) {
 	for round := int64(1); round <= 3; round++ {
 		require.Eventually(t, func() bool { return answered.Load() > round*clients*requests/5 || t.Failed() },
 			time.Minute, time.Millisecond)
-		line.cut()
+		cut()
 		healthy(false)
 		_, err := store.Begin(t.Context(), example(clock, "while it is cut"))
 		require.ErrorIs(t, err, metering.ErrUnavailable)
 		clock.Advance(2 * time.Minute) // what was promised then has lapsed
-		line.mend()
+		mend()
 		healthy(true)
 	}
 	wg.Wait()

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 // Traced is a configuration whose statements the tracer is told of.
@@ -14,3 +16,6 @@ func (c Config) Polling(pause time.Duration) Config { c.poll = pause; return c }
 
 // SweepAll sweeps once, now.
 func (s *Store) SweepAll() { s.sweepAll() }
+
+// Pooled reports whether the store keeps nothing on a connection beyond a transaction.
+func (s *Store) Pooled() bool { return postgresdb.Pooled(s.pool) }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 const (
@@ -130,8 +131,12 @@ func (s *Store) follow(pause time.Duration) {
 // channel is where the stores of one schema notify each other. Names have at most 63 bytes.
 const channel = "left('metering_' || current_schema(), 63)"
 
-// listen waits for notifications until the store closes. Without it changes are found by looking.
+// listen waits for notifications until the store closes. Without it changes are found by looking: a pooler has no
+// connection that hears them.
 func (s *Store) listen() {
+	if postgresdb.Pooled(s.pool) {
+		return
+	}
 	for s.ctx.Err() == nil {
 		_ = s.listenOnce()
 		select {

@@ -16,11 +16,9 @@ import (
 // them, however busy it is.
 const connections = 16
 
-// settings are those of each connection. The ones of the URL come first.
+// settings are those of each connection. The ones of the URL come first. Behind a pooler plans are made for each statement
+// anew, by the size that tables then have.
 var settings = map[string]string{
-	// Every condition of every decision was thought through under this level.
-	"default_transaction_isolation": "read committed",
-
 	// A plan for parameters of any value is made once. Statements of the hot path go from the account to its
 	// rows by an index, and must go on doing so when the statistics of a table say that it is empty. A plain
 	// scan of an index also marks what is dead in it, a bitmap scan does not.
@@ -30,9 +28,6 @@ var settings = map[string]string{
 	"enable_hashjoin":   "off",
 	"enable_mergejoin":  "off",
 	"jit":               "off",
-
-	// A server that was cut off in the middle of a Begin must not hold up the account on the others.
-	"idle_in_transaction_session_timeout": "5s",
 }
 
 // openPool migrates the database and opens the connections.

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 const recordColumns = "SELECT account, kind, id, version, due, at, body FROM records "
@@ -103,7 +104,7 @@ func (s *Store) PutRecords(ctx context.Context, records ...metering.Record) erro
 			return recordError(&records[i], metering.ErrVersion)
 		}
 	}
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return putRecords(ctx, tx, records) })
+	err := postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error { return putRecords(ctx, tx, records) })
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}

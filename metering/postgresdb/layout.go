@@ -2,7 +2,6 @@ package postgresdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -22,23 +21,22 @@ func (l Layout) Migrate(ctx context.Context, url string) (from, to int, err erro
 	if err != nil {
 		return 0, 0, err
 	}
-	return l.migrateBy(ctx, config.ConnConfig)
+	err = use(ctx, config.ConnConfig, func(conn *pgx.Conn) error {
+		from, err = l.migrateOn(ctx, conn)
+		return err
+	})
+	return from, len(l.Steps), err
 }
 
-func (l Layout) migrateBy(ctx context.Context, config *pgx.ConnConfig) (from, to int, err error) {
-	conn, err := connect(ctx, config)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+func (l Layout) migrateOn(ctx context.Context, conn *pgx.Conn) (from int, err error) {
+	err = Begin(ctx, conn, func(tx pgx.Tx) error {
 		from, err = l.migrate(ctx, tx)
 		return err
 	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("migrating %s: %w", l.Name, err)
+		return 0, fmt.Errorf("migrating %s: %w", l.Name, err)
 	}
-	return from, len(l.Steps), nil
+	return from, nil
 }
 
 // migrate works under a lock, so that servers that start at once do it once.
@@ -85,20 +83,17 @@ func lock(ctx context.Context, tx pgx.Tx, name string) error {
 }
 
 // Exclusively runs an act while no other server runs one of the same name on the database.
-func Exclusively(ctx context.Context, url, name string, act func() error) (err error) {
+func Exclusively(ctx context.Context, url, name string, act func() error) error {
 	config, err := parse(url)
 	if err != nil {
 		return err
 	}
-	conn, err := connect(ctx, config.ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if err := lock(ctx, tx, name); err != nil {
-			return err
-		}
-		return act()
+	return use(ctx, config.ConnConfig, func(conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if err := lock(ctx, tx, name); err != nil {
+				return err
+			}
+			return act()
+		})
 	})
 }

@@ -1,6 +1,7 @@
 package postgresdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ const connectTimeout = 5 * time.Second
 type Config struct {
 	Layout      Layout
 	Connections int               // at most; the URL's pool_max_conns comes first
-	Settings    map[string]string // of each connection
+	Settings    map[string]string // of each connection, but through a pooler: nothing may rest on them but speed
 	Tracer      pgx.QueryTracer   // is told of each statement but those of the layout; nil for nobody
 }
 
@@ -35,13 +36,29 @@ func Open(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
 	if !strings.Contains(url, "pool_max_conns=") {
 		config.MaxConns = int32(c.Connections)
 	}
-	for name, value := range c.Settings {
-		if _, ok := config.ConnConfig.RuntimeParams[name]; !ok {
-			config.ConnConfig.RuntimeParams[name] = value
+	pooled := config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement
+	if err = use(ctx, config.ConnConfig, func(conn *pgx.Conn) error {
+		if !pooled {
+			pooled, err = behindPooler(ctx, conn)
 		}
-	}
-	if _, _, err := c.Layout.migrateBy(ctx, config.ConnConfig); err != nil {
+		if err == nil && pooled {
+			err = checkIsolation(ctx, conn)
+		}
+		if err == nil {
+			_, err = c.Layout.migrateOn(ctx, conn)
+		}
+		return err
+	}); err != nil {
 		return nil, err
+	}
+	params := config.ConnConfig.RuntimeParams
+	if pooled {
+		config.ConnConfig.DefaultQueryExecMode = pooledMode
+	} else {
+		for name, value := range c.Settings {
+			params[name] = cmp.Or(params[name], value)
+		}
+		params["default_transaction_isolation"] = isolation
 	}
 	config.ConnConfig.Tracer = c.Tracer
 	return pgxpool.NewWithConfig(ctx, config)
@@ -59,7 +76,7 @@ func CheckURL(url string) error {
 
 // parse reads the URL of a database, whose parameters are those of libpq and of pgxpool.
 func parse(text string) (*pgxpool.Config, error) {
-	u, err := url.Parse(text)
+	u, err := url.Parse(oneHost(text))
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Fragment != "" ||
 		strings.Contains(u.Path+u.RawQuery, "@") || strings.Count(u.Path, "/") > 1 {
 		return nil, errURL
@@ -77,13 +94,31 @@ func parse(text string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// connect makes a single connection.
-func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
+// oneHost is a URL with the first of its hosts only: several are known to libpq and pgx alone.
+func oneHost(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	hosts := strings.LastIndexByte(rest[:end], '@') + 1
+	first, _, _ := strings.Cut(rest[hosts:end], ",")
+	return scheme + "://" + rest[:hosts] + first + rest[end:]
+}
+
+// use runs an act on a connection of its own, without prepared statements.
+func use(ctx context.Context, config *pgx.ConnConfig, act func(*pgx.Conn) error) error {
+	config = config.Copy()
+	config.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to PostgreSQL: %w", inLine{err})
+		err = fmt.Errorf("connecting to PostgreSQL: %w", inLine{err})
+		if strings.Contains(err.Error(), "unsupported startup parameter") {
+			err = fmt.Errorf("%w; set it for the role instead (ALTER ROLE … SET …), as a pooler takes none", err)
+		}
+		return err
 	}
-	return conn, nil
+	return errors.Join(act(conn), conn.Close(context.WithoutCancel(ctx)))
 }
 
 // inLine is an error on one line: that of a connection has a line for each address.

@@ -87,6 +87,23 @@ func TestUnavailable(t *testing.T) {
 	assert.False(t, postgresdb.Unavailable(nil))
 }
 
+// Servers may be named more than one, and what is mistyped stays refused.
+func TestCheckURL(t *testing.T) {
+	for _, url := range []string{
+		"postgres://a:secret@[2001:db8::1]:5432,db2.example.com:5433/diag?target_session_attrs=read-write",
+		"postgresql://a,b", "postgres:///diag?host=/run/postgresql", "postgres://a/diag?default_query_exec_mode=exec",
+	} {
+		require.NoError(t, postgresdb.CheckURL(url), url)
+	}
+	for _, url := range []string{
+		"", "postgres:diag", "postgres://a:pass/hunter2@b/c", "postgres://a:pass#hunter2@b/c", "postgres://a,b/c?target_session_attrs=odd",
+	} {
+		err := postgresdb.CheckURL(url)
+		require.ErrorContains(t, err, "the URL of PostgreSQL must be such as", url)
+		require.NotContains(t, err.Error(), "hunter2", url)
+	}
+}
+
 func ExampleCheckURL() {
 	fmt.Println(postgresdb.CheckURL("postgres://diag:secret@db.example.com/diag"))
 	fmt.Println(postgresdb.CheckURL("mysql://db.example.com/diag") != nil)

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"net/url"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Scratch makes an empty schema in a database, for a test or a measurement. It returns the URL of the database with
@@ -17,13 +19,10 @@ func Scratch(ctx context.Context, text string) (scratch string, drop func() erro
 	schema := "diagkit_scratch_" + strings.ToLower(rand.Text())
 	execute := func(sql string) error {
 		ctx := context.WithoutCancel(ctx) // a schema must not stay because a test has ended
-		conn, err := connect(ctx, config.ConnConfig)
-		if err != nil {
+		return use(ctx, config.ConnConfig, func(conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, sql)
 			return err
-		}
-		defer conn.Close(ctx)
-		_, err = conn.Exec(ctx, sql)
-		return err
+		})
 	}
 	if err := execute("CREATE SCHEMA " + schema); err != nil {
 		return "", nil, err

@@ -1,0 +1,122 @@
+package postgres_test
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/metering/postgres"
+)
+
+// A pooler is a PgBouncer that lends servers for one transaction at a time.
+type pooler struct {
+	t      *testing.T
+	config string
+	cmd    *exec.Cmd
+	url    string // of the schema behind it
+}
+
+// newPooler starts one before a schema; its connections begin with a query.
+func newPooler(t *testing.T, text, query string) *pooler {
+	u, err := url.Parse(text)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // finds a port that is free
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	server := fmt.Sprintf("host=%s port=%s user=%s", u.Hostname(), cmp.Or(u.Port(), "5432"), u.User.Username())
+	if password, ok := u.User.Password(); ok {
+		server += " password='" + password + "'"
+	}
+	schema := u.Query().Get("search_path")
+	p := &pooler{t: t, config: filepath.Join(t.TempDir(), "pgbouncer.ini")}
+	require.NoError(t, os.WriteFile(p.config, fmt.Appendf(nil, `[databases]
+* = %s connect_query='SET search_path TO %s; %s'
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %s
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 5
+user = %s
+`, server, schema, query, port, ownUser()), 0o600))
+	p.url = fmt.Sprintf("postgres://x@127.0.0.1:%s%s?sslmode=disable&application_name=%s", port, u.Path, schema)
+	p.start()
+	t.Cleanup(p.kill)
+	return p
+}
+
+// ownUser is whom the programs of PostgreSQL run as: they refuse to be run by root.
+func ownUser() string {
+	if os.Getuid() == 0 {
+		return "postgres"
+	}
+	return ""
+}
+
+func (p *pooler) start() {
+	name, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		name, err = exec.LookPath("/usr/sbin/pgbouncer")
+	}
+	if err != nil {
+		p.t.Skip("needs the program pgbouncer (Debian: pgbouncer)")
+	}
+	p.cmd = exec.Command(name, p.config)
+	p.cmd.Stderr = p.t.Output()
+	require.NoError(p.t, p.cmd.Start())
+	require.Eventually(p.t, func() bool {
+		conn, err := pgx.Connect(p.t.Context(), p.url)
+		return err == nil && conn.Close(p.t.Context()) == nil
+	}, time.Minute, 10*time.Millisecond)
+}
+
+func (p *pooler) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// TestStoreBehindPooler is all that a store must do, through connections that keep nothing beyond a transaction.
+func TestStoreBehindPooler(t *testing.T) {
+	meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {
+		p := newPooler(t, newSchema(t), "")
+		return openTest(t, p.url, postgres.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+	})
+}
+
+// A pooler that is killed again and again takes no charge along.
+func TestKilledPooler(t *testing.T) {
+	p := newPooler(t, newSchema(t), "")
+	testCut(t, p.url, p.kill, p.start)
+}
+
+// What cannot be had behind a pooler is told at the start.
+func TestPoolerSettings(t *testing.T) {
+	text := newSchema(t)
+	p := newPooler(t, text, "SET default_transaction_isolation TO serializable")
+	_, err := postgres.Open(t.Context(), p.url, postgres.Config{})
+	require.ErrorContains(t, err, `default_transaction_isolation must be "read committed", it is "serializable"`)
+	_, err = postgres.Open(t.Context(), p.url+"&search_path=other", postgres.Config{})
+	require.ErrorContains(t, err, "unsupported startup parameter: search_path")
+	require.ErrorContains(t, err, "ALTER ROLE")
+}
+
+// A pooler that cannot be told from PostgreSQL may be named by the URL.
+func TestPoolerOfURL(t *testing.T) {
+	store := openTest(t, newSchema(t)+"&default_query_exec_mode=exec", postgres.Config{Plans: meteringtest.Plans()})
+	defer func() { require.NoError(t, store.Close()) }()
+	require.True(t, store.Pooled())
+}

@@ -1,0 +1,56 @@
+package postgresdb
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// A pooler that pools transactions lends a server for one transaction at a time: it takes no settings for a connection,
+// knows no prepared statements by the time they are used, and hears no notifications. Statements are then sent as they
+// are each time, which costs PostgreSQL a plan for each.
+const pooledMode = pgx.QueryExecModeCacheDescribe
+
+// Pooled reports whether a database was found, or is said (by default_query_exec_mode in its URL), to lie behind a
+// pooler: no connection then has a state that outlasts a transaction.
+func Pooled(pool *pgxpool.Pool) bool {
+	return pool.Config().ConnConfig.DefaultQueryExecMode == pooledMode
+}
+
+// behindPooler reports whether a pooler stands between: it has numbers of its own for the connections of its clients.
+func behindPooler(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	results, err := conn.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
+	if err != nil {
+		return false, err
+	}
+	return string(results[0].Rows[0][0]) != strconv.FormatUint(uint64(conn.PgConn().PID()), 10), nil
+}
+
+// isolation is what every condition of every decision was thought through under.
+const isolation = "read committed"
+
+// checkIsolation refuses a database in which statements have another isolation, where none can be asked for.
+func checkIsolation(ctx context.Context, conn *pgx.Conn) error {
+	var is string
+	err := conn.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation')").Scan(&is)
+	if err == nil && is != isolation {
+		err = fmt.Errorf("behind a pooler, default_transaction_isolation must be %q, it is %q: "+
+			"set it for the role (ALTER ROLE … SET …)", isolation, is)
+	}
+	return err
+}
+
+// Idle is what ends a transaction of a server that was cut off in the middle of it, so that it holds up nobody. It holds
+// until the end of the transaction.
+const Idle = "set_config('idle_in_transaction_session_timeout', '5s', true)"
+
+// Begin runs an act in a transaction, on a connection or a pool of them.
+func Begin(ctx context.Context, db interface {
+	BeginTx(context.Context, pgx.TxOptions) (pgx.Tx, error)
+}, act func(pgx.Tx) error) error {
+	options := pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT " + Idle}
+	return pgx.BeginTxFunc(ctx, db, options, act)
+}
