@@ -28,12 +28,14 @@ func Known[S ~string](is *bool, yes, no, unknown S) S {
 	return no
 }
 
-// Days says when something ends that ends in so many days.
+// Days says when something ends that ends in so many days; what is further away than three years, in years.
 func Days(n int, end time.Time) string {
-	if n < 0 {
-		return fmt.Sprintf("%s ago (%s)", diag.Count(-n, "day"), Date(end))
+	const year = 365
+	span := diag.Count(max(n, -n), "day")
+	if n > 3*year {
+		span = diag.Count(n/year, "year")
 	}
-	return fmt.Sprintf("%s (%s)", diag.Count(n, "day"), Date(end))
+	return fmt.Sprintf("%s%s (%s)", span, If(n < 0, " ago"), Date(end))
 }
 
 // Date is the day of a time.
