@@ -225,22 +225,19 @@ func (c *billingCommands) retry(ctx context.Context, b billing.Billing, args []s
 			list = append(list, v)
 		}
 	} else {
-		var p metering.Period
-		if err := p.UnmarshalText([]byte(args[1])); err != nil {
-			return usagef("MONTH: %w", err)
-		}
-		list = append(list, billing.Invoice{Account: metering.AccountID(args[0]), Period: p})
+		list = append(list, billing.Invoice{Account: metering.AccountID(args[0]), ID: args[1]})
 	}
 	for i, v := range list {
 		var err error
-		list[i], err = b.Retry(ctx, v.Account, v.Period)
+		list[i], err = b.Retry(ctx, v.Account, v.ID)
+		refused, _ := errors.AsType[*billing.RefusedError](err)
 		switch {
 		case errors.Is(err, metering.ErrNotFound):
 			return usagef("%w; diagd billing invoices lists them", err)
-		case errors.Is(err, billing.ErrSettled):
+		case refused != nil:
 			return usageError{err}
 		case err != nil:
-			return fmt.Errorf("invoice %v of %s: %w", v.Period, v.Account, err)
+			return fmt.Errorf("invoice %s of %s: %w", v.ID, v.Account, err)
 		}
 	}
 	return c.showInvoices(list)

@@ -110,7 +110,13 @@ type auditView struct {
 	Accounts int                   `json:"accounts_count"`
 	Entries  int64                 `json:"entries_count"`
 	Credits  int64                 `json:"credits"`
+	Invoices *auditedInvoices      `json:"invoices,omitempty"` // absent where none were read
 	Faults   []metering.AuditFault `json:"faults"`
+}
+
+type auditedInvoices struct {
+	Count    int `json:"count"`
+	Unproven int `json:"unproven_count"` // older than the notes that would prove them
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -123,12 +129,14 @@ func (a *app) auditCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				faults, err := billing.Billing{Store: admin.Store}.Audit(cmd.Context())
+				invoices, err := billing.Billing{Store: admin.Store, Plans: admin.Plans}.Audit(cmd.Context())
 				if err != nil {
 					return err
 				}
-				audit.Faults = append(audit.Faults, faults...)
-				return a.showAudit(audit)
+				v := newAuditView(audit)
+				v.Invoices = &auditedInvoices{invoices.Invoices, invoices.Unproven}
+				v.Faults = append(v.Faults, invoices.Faults...)
+				return a.showAuditView(v)
 			})
 		},
 	}
@@ -137,18 +145,23 @@ func (a *app) auditCommand() *cobra.Command {
 }
 
 func newAuditView(audit metering.Audit) auditView {
-	return auditView{audit.Accounts, audit.Entries, audit.Credits, append([]metering.AuditFault{}, audit.Faults...)}
+	return auditView{Accounts: audit.Accounts, Entries: audit.Entries, Credits: audit.Credits,
+		Faults: append([]metering.AuditFault{}, audit.Faults...)}
 }
 
 func (v auditView) rows(t *table) {
 	t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
+	if i := v.Invoices; i != nil && i.Unproven > 0 {
+		t.row(fmt.Sprintf("%d of %d invoices are older than what would prove them", i.Unproven, i.Count))
+	}
 	for _, f := range v.Faults {
 		t.row("FAULT", f.Account, f.Period, f.Detail)
 	}
 }
 
-func (a *app) showAudit(audit metering.Audit) error {
-	v := newAuditView(audit)
+func (a *app) showAudit(audit metering.Audit) error { return a.showAuditView(newAuditView(audit)) }
+
+func (a *app) showAuditView(v auditView) error {
 	err := a.print(v, v.rows)
 	if err == nil && len(v.Faults) > 0 {
 		return fmt.Errorf("%w (%d)", errFaults, len(v.Faults))

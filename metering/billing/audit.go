@@ -2,35 +2,286 @@ package billing
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
 
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Audit compares every invoice with the ledger, as far as that was kept, and reports each that says something
-// else. In the oldest month of a ledger less may be left than was billed: part of it may have been pruned.
-func (b Billing) Audit(ctx context.Context) ([]metering.AuditFault, error) {
-	var oldest metering.Period
-	for e, err := range b.Store.Entries(ctx, metering.EntryFilter{Limit: 1}) {
-		if err != nil {
-			return nil, fmt.Errorf("auditing invoices: %w", err)
-		}
-		oldest = e.Period
-	}
-	var faults []metering.AuditFault
-	for v, err := range b.Invoices(ctx, Filter{}) {
-		if err != nil {
-			return nil, fmt.Errorf("auditing invoices: %w", err)
-		}
-		balance, err := b.Store.Balance(ctx, v.Account, v.Period)
-		if err != nil {
-			return nil, fmt.Errorf("auditing the invoice for %v of %s: %w", v.Period, v.Account, err)
-		}
-		pruned := !oldest.Before(v.Period) // all of it, or some
-		if balance.Used > v.UsedCredits || balance.Used < v.UsedCredits && !pruned {
-			faults = append(faults, metering.AuditFault{Account: v.Account, Period: v.Period, Detail: fmt.Sprintf(
-				"the invoice says %d credits, the balance %d", v.UsedCredits, balance.Used)})
+// An Audit is what an audit of invoices has found.
+type Audit struct {
+	Invoices int
+	Notes    int
+	Unproven int // invoices that are older than notes, and have not been noted yet
+	Faults   []metering.AuditFault
+}
+
+// Audit proves that every invoice is what its notes say, that the notes of each account are a whole chain up to the end
+// that is kept beside them, and that what is billed follows from the ledger, the terms of the account and the price lists,
+// as far as the ledger was kept: in its oldest month less may be left than was billed, since part of it may have been pruned.
+func (b Billing) Audit(ctx context.Context) (Audit, error) {
+	a := audit{Billing: b, accounts: map[metering.AccountID]*audited{}}
+	for _, step := range []func(context.Context) error{a.readAccounts, a.readNotes, a.readHeads, a.readInvoices} {
+		if err := step(ctx); err != nil {
+			return Audit{}, fmt.Errorf("auditing invoices: %w", err)
 		}
 	}
-	return faults, nil
+	for _, id := range slices.Sorted(maps.Keys(a.accounts)) {
+		a.conclude(a.accounts[id])
+	}
+	return a.found, nil
+}
+
+// audit is one that is under way.
+type audit struct {
+	Billing
+	found    Audit
+	accounts map[metering.AccountID]*audited
+	first    time.Time // the oldest note
+	oldest   metering.Period
+	month    *month
+}
+
+// audited is what the notes of an account say.
+type audited struct {
+	metering.Account
+	chain   chain // as it follows from the notes
+	begun   time.Time
+	ended   bool // there is a record of the end
+	held    Note
+	invoice map[string]metering.Chain // the documents by id; those that were seen are taken away
+}
+
+func (a *audit) fault(id metering.AccountID, p metering.Period, format string, args ...any) {
+	a.found.Faults = append(a.found.Faults, metering.AuditFault{Account: id, Period: p, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (a *audit) readAccounts(ctx context.Context) error {
+	list, err := a.Store.Accounts(ctx)
+	for _, one := range list {
+		a.accounts[one.ID] = &audited{Account: one, chain: chain{account: one.ID}}
+	}
+	return err
+}
+
+// readNotes follows the chain of each account.
+func (a *audit) readNotes(ctx context.Context) error {
+	for r, err := range a.Store.Records(ctx, metering.RecordFilter{Kind: NoteKind}) {
+		if err != nil {
+			return err
+		}
+		if a.found.Notes++; a.found.Notes == 1 {
+			a.first = r.At
+		}
+		one := a.accounts[r.Account]
+		n, err := parseNote(r)
+		if err != nil {
+			a.fault(r.Account, metering.Period{}, "%v", err)
+			continue
+		}
+		one.take(n)
+		if want := one.chain.records[0]; !sameRecord(want, r) || r.Version != 1 {
+			a.fault(r.Account, periodOf(n.Invoice), "note %s does not follow from the one before it", r.ID)
+		}
+	}
+	return nil
+}
+
+// take follows a note.
+func (o *audited) take(n Note) {
+	o.chain.records = nil
+	if n.Action == Created || n.Action == Adopted {
+		o.chain.close(periodOf(n.Invoice))
+	}
+	if n.Invoice != "" && n.Document != (metering.Chain{}) {
+		if o.invoice == nil {
+			o.invoice = map[string]metering.Chain{}
+		}
+		o.invoice[n.Invoice] = n.Document
+	}
+	if n.Action == AccountHeld || n.Action == AccountUnheld {
+		o.held = n
+	}
+	if o.chain.Count == 0 {
+		o.begun = n.At
+	}
+	_ = o.chain.note(n) // a note that was parsed can be written
+}
+
+// sameRecord compares all that a store keeps, but for the version.
+func sameRecord(a, b metering.Record) bool {
+	return a.Account == b.Account && a.Kind == b.Kind && a.ID == b.ID && a.Due.Equal(b.Due) && a.At.Equal(b.At) &&
+		string(a.Body) == string(b.Body)
+}
+
+// periodOf is the month of an invoice; zero for what is not the id of one.
+func periodOf(id string) (p metering.Period) {
+	_ = p.UnmarshalText([]byte(id[:min(len(id), len("2006-01"))]))
+	return p
+}
+
+// readHeads compares the ends of the chains.
+func (a *audit) readHeads(ctx context.Context) error {
+	for r, err := range a.Store.Records(ctx, metering.RecordFilter{Kind: headKind}) {
+		if err != nil {
+			return err
+		}
+		one := a.accounts[r.Account]
+		body, err := json.Marshal(one.chain.head)
+		if err != nil {
+			return err
+		}
+		want := metering.Record{Account: r.Account, Kind: headKind, ID: headID, At: one.begun, Body: body}
+		if !sameRecord(want, r) {
+			a.fault(r.Account, metering.Period{}, "the end of its notes is not what %d notes lead to", one.chain.Count)
+		}
+		one.ended = true
+	}
+	return nil
+}
+
+// readInvoices compares each invoice with its notes, and with what it follows from.
+func (a *audit) readInvoices(ctx context.Context) error {
+	for e, err := range a.Store.Entries(ctx, metering.EntryFilter{Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		a.oldest = e.Period
+	}
+	for r, err := range a.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind}) {
+		if err != nil {
+			return err
+		}
+		a.found.Invoices++
+		one := a.accounts[r.Account]
+		v, err := parseInvoice(r)
+		if err != nil {
+			a.fault(r.Account, periodOf(r.ID), "%v", err)
+			continue
+		}
+		document, noted := one.invoice[r.ID]
+		delete(one.invoice, r.ID)
+		switch {
+		case noted && document != sha256.Sum256(r.Body):
+			a.fault(r.Account, periodOf(r.ID), "invoice %s is not what its last note says", r.ID)
+		case !noted && one.chain.Count == 0 && (a.first.IsZero() || r.At.Before(a.first)):
+			a.found.Unproven++
+		case !noted:
+			a.fault(r.Account, periodOf(r.ID), "invoice %s has no note", r.ID)
+		}
+		if detail := v.misfiled(r); detail != "" {
+			a.fault(r.Account, periodOf(r.ID), "invoice %s %s", r.ID, detail)
+			continue
+		}
+		detail, err := a.follows(ctx, one.Account, v)
+		if err != nil {
+			return err
+		}
+		if detail != "" {
+			a.fault(r.Account, v.Period, "%s", detail)
+		}
+	}
+	return nil
+}
+
+// misfiled says how a record disagrees with the invoice in it.
+func (v *Invoice) misfiled(r metering.Record) string {
+	switch {
+	case v.Account != r.Account || v.ID != r.ID || v.Period != periodOf(v.ID):
+		return "is filed under another name than its own"
+	case !v.CreatedAt.Equal(r.At):
+		return "was made at another time than it says"
+	case r.Due.IsZero() && v.State.in(Draft, Open, Pending):
+		return "is due at no time"
+	}
+	return ""
+}
+
+// follows says how an invoice disagrees with what it is made from.
+func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice) (string, error) {
+	if a.month == nil || a.month.period != v.Period {
+		m, err := a.Billing.month(ctx, v.Period, "")
+		if err != nil {
+			return "", err
+		}
+		a.month = m
+	}
+	_, used, err := a.month.used(ctx, account)
+	if err != nil {
+		return err.Error(), nil // of the terms: a balance is missing for no account that exists
+	}
+	pruned := !a.oldest.Before(v.Period) // all of it, or some
+	if used.Used > v.UsedCredits || used.Used < v.UsedCredits && !pruned {
+		return fmt.Sprintf("the invoice says %d credits, the balance %d", v.UsedCredits, used.Used), nil
+	}
+	if len(v.Plans) == 0 { // it was made by rules of its own
+		return "", nil
+	}
+	var want Invoice
+	for _, agreed := range a.month.agreed(account) {
+		account.AgreedPriceCents = agreed
+		t, err := a.month.terms(account)
+		if err != nil {
+			return err.Error(), nil
+		}
+		account.Tax = metering.Tax{BasisPoints: v.TaxBasisPoints, Note: v.TaxNote}
+		if want, err = a.month.invoice(ctx, account, t, used, v.ID); err != nil {
+			return "", err
+		}
+		if pruned {
+			want.UsedCredits, want.OverageCredits = v.UsedCredits, v.OverageCredits
+			want.OverageRate, want.Overage = v.OverageRate, v.Overage
+			if err := want.price(t.held, account.Tax); err != nil {
+				return err.Error(), nil
+			}
+		}
+		if reflect.DeepEqual(want.billed(), v.billed()) {
+			return "", nil
+		}
+	}
+	return fmt.Sprintf("the invoice says %d cents, ledger and prices say %d", v.TotalCents, want.TotalCents), nil
+}
+
+// agreed is each price that was ever agreed with an account, which may have been before its invoice was finalized or after.
+func (m *month) agreed(a metering.Account) []*int64 {
+	list := []*int64{nil, a.AgreedPriceCents}
+	for _, r := range m.left[a.ID] {
+		var t metering.Terms
+		if json.Unmarshal(r.Body, &t) == nil {
+			list = append(list, t.AgreedPriceCents)
+		}
+	}
+	return list
+}
+
+// billed is what follows from ledger, terms and prices.
+func (v Invoice) billed() Invoice {
+	return Invoice{
+		ID: v.ID, Number: v.Number, Account: v.Account, Period: v.Period, Plan: v.Plan, Currency: v.Currency,
+		PriceCents: v.PriceCents, Plans: v.Plans, UsedCredits: v.UsedCredits, LimitCredits: v.LimitCredits,
+		OverageCredits: v.OverageCredits, OverageRate: v.OverageRate, Overage: v.Overage, OverageExact: v.OverageExact,
+		OverageCents: v.OverageCents, TaxBasisPoints: v.TaxBasisPoints, TaxCents: v.TaxCents, TotalCents: v.TotalCents,
+	}
+}
+
+// conclude tells what is missing of an account.
+func (a *audit) conclude(o *audited) {
+	if o.chain.Count > 0 && !o.ended {
+		a.fault(o.ID, metering.Period{}, "the end of its notes is missing")
+	}
+	for _, id := range slices.Sorted(maps.Keys(o.invoice)) {
+		a.fault(o.ID, periodOf(id), "invoice %s has notes, and is gone", id)
+	}
+	held := o.held.Action == AccountHeld
+	switch s := o.Suspension; {
+	case s == nil && held:
+		a.fault(o.ID, metering.Period{}, "its notes say that it is suspended, and it is not")
+	case s != nil && (!held || !s.At.Equal(o.held.At) || s.Reason != o.held.Reason):
+		a.fault(o.ID, metering.Period{}, "it is suspended, and its notes do not say so")
+	}
 }

@@ -1,12 +1,12 @@
 package billing
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,14 +18,27 @@ import (
 // difference between the clocks of two nodes (minutes, where nobody sets them).
 const Grace = 15 * time.Minute
 
+// draftPause is how long an invoice is a draft where nothing else is said, and how often a draft without a price is looked
+// at again.
+const draftPause = time.Hour
+
 // A Billing makes invoices and has them paid. It keeps nothing itself. Only Store is required.
 type Billing struct {
 	Store  metering.Store
-	Plans  metering.Plans   // nil means metering.DefaultPlans(); retired plans must stay in it
+	Plans  metering.Prices  // nil means metering.DefaultPlans(); a plan that was held in a month must be in its list
 	Biller Biller           // nil: invoices are made, and nobody is charged
+	Draft  time.Duration    // how long an invoice is a draft; 0 means an hour, and less that it is none
+	By     string           // who does what is done, for its notes; "" means the server
 	Clock  func() time.Time // nil means time.Now
 	Doubt  func() error     // while it is an error, Run closes and charges nothing; nil: the clock is always believed
 	Log    *slog.Logger     // of Run; nil means none
+}
+
+func (b Billing) draft() time.Duration {
+	if b.Draft == 0 {
+		return draftPause
+	}
+	return max(0, b.Draft)
 }
 
 // A TooEarlyError refuses to close a month to which requests may still be charged.
@@ -58,56 +71,32 @@ func (b Billing) now() time.Time {
 	return b.Clock().UTC().Truncate(time.Microsecond)
 }
 
-// Close makes the invoices of a month that do not exist yet, each in one transaction with its events. It may be run as
-// often and by as many as wanted. An account for which that fails keeps no other from its invoice; the error tells of
-// these, and the next Close makes up for them. It is a *TooEarlyError for a month that is not over.
+// Close makes the invoices of a month that do not exist yet, each in one transaction with its note and events. It may be
+// run as often and by as many as wanted. An account for which that fails keeps no other from its invoice; the error tells
+// of these, and the next Close makes up for them. It is a *TooEarlyError for a month that is not over.
 func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
-	closed := Closed{Period: p}
 	if from := ClosesAt(p); b.now().Before(from) {
-		return closed, &TooEarlyError{p, from}
+		return Closed{Period: p}, &TooEarlyError{p, from}
 	}
-	if b.Plans == nil {
-		b.Plans = metering.DefaultPlans()
-	}
-	accounts, err := b.Store.Accounts(ctx)
+	c, err := b.closing(ctx, p)
 	if err != nil {
-		return closed, fmt.Errorf("closing %v: %w", p, err)
+		return Closed{Period: p}, fmt.Errorf("closing %v: %w", p, err)
 	}
-	var mu sync.Mutex
-	var faults []error
-	failed := 0
-	each(closers, accounts, func(a metering.Account) {
-		made, err := without, ctx.Err()
-		if err == nil {
-			made, err = b.invoice(ctx, a, p)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err != nil:
-			if failed++; len(faults) < maxFaults {
-				faults = append(faults, fmt.Errorf("closing %v for %s: %w", p, a.ID, err))
-			}
-		case made == created:
-			closed.Created++
-		case made == existed:
-			closed.Existed++
-		default:
-			closed.Without++
-		}
-	})
+	each(closers, slices.Collect(slices.Chunk(c.accounts, closedAtOnce)), func(list []metering.Account) { c.close(ctx, list) })
 	if err := ctx.Err(); err != nil {
-		return closed, err
+		return c.closed, err
 	}
-	if more := failed - len(faults); more > 0 {
-		faults = append(faults, fmt.Errorf("and %d accounts more", more))
+	if more := c.failed - len(c.faults); more > 0 {
+		c.faults = append(c.faults, fmt.Errorf("and %d accounts more", more))
 	}
-	return closed, errors.Join(faults...)
+	return c.closed, errors.Join(c.faults...)
 }
 
 const (
-	// closers is how many accounts are closed at once: a store writes what comes together in one go.
-	closers = 16
+	// closers is how many batches are worked on at once: a store writes what comes together in one go.
+	closers = 8
+	// closedAtOnce is how many accounts are in a batch: most have four records.
+	closedAtOnce = metering.MaxRecordsPut / 4
 	// maxFaults is how many accounts are named of those that could not be closed.
 	maxFaults = 10
 )
@@ -121,105 +110,199 @@ const (
 	existed
 )
 
-// invoice makes the invoice of one account.
-func (b Billing) invoice(ctx context.Context, a metering.Account, p metering.Period) (outcome, error) {
-	if !a.CreatedAt.Before(p.End()) {
-		return without, nil
-	}
-	switch _, err := b.Store.Record(ctx, a.ID, InvoiceKind, p.String()); {
-	case err == nil:
-		return existed, nil
-	case !errors.Is(err, metering.ErrNotFound):
-		return without, err
-	}
-	plan, optedIn, err := b.terms(ctx, a, p)
-	if err != nil {
-		return without, err
-	}
-	balance, err := b.Store.Balance(ctx, a.ID, p)
-	if err != nil {
-		return without, err
-	}
-	if balance.Held > 0 {
-		return without, fmt.Errorf("%d credits are still held for requests under way", balance.Held)
-	}
-	if !bills(plan) && balance.Charges == 0 {
-		return without, nil
-	}
-	now := b.now()
-	v, err := newInvoice(a, plan, optedIn, balance, now)
-	if err != nil {
-		return without, err
-	}
-	records, err := v.records(now)
-	if err != nil {
-		return without, err
-	}
-	if err := b.Store.PutRecords(ctx, records...); !errors.Is(err, metering.ErrVersion) {
-		return created, err
-	}
-	// Another closer was first.
-	if _, err = b.Store.Record(ctx, a.ID, InvoiceKind, p.String()); errors.Is(err, metering.ErrNotFound) {
-		err = errors.New("its events are there, and the invoice is not: somebody has removed it")
-	}
-	return existed, err
+// closing is a close that is under way.
+type closing struct {
+	*month
+	accounts []metering.Account
+	heads    map[metering.AccountID]metering.Record
+	first    time.Time                                // the oldest of them
+	old      map[metering.AccountID][]metering.Record // invoices that are older than all notes; read only while there are none
+
+	mu     sync.Mutex
+	closed Closed
+	failed int
+	faults []error
 }
 
-// records are the new invoice and its events, which are written together.
-func (v Invoice) records(now time.Time) ([]metering.Record, error) {
-	var due time.Time
-	if v.State == Open {
-		due = now
-		v.NextAttempt = &now
-	}
-	invoice, err := v.record(0, due)
-	if err != nil {
+// closing reads what a close must know of all accounts, each in one scan.
+func (b Billing) closing(ctx context.Context, p metering.Period) (c *closing, err error) {
+	c = &closing{closed: Closed{Period: p}, heads: map[metering.AccountID]metering.Record{}}
+	if c.accounts, err = b.Store.Accounts(ctx); err != nil {
 		return nil, err
 	}
-	records := []metering.Record{invoice}
-	types := []metering.EventType{metering.EventPeriodClosed}
-	if v.OverageCredits > 0 {
-		types = append(types, metering.EventOverageBilled)
+	if c.month, err = b.month(ctx, p, ""); err != nil {
+		return nil, err
 	}
-	for _, t := range types {
-		event, err := v.event(t, "", "", now)
+	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: headKind}) {
 		if err != nil {
 			return nil, err
 		}
-		records = append(records, event)
+		if len(c.heads) == 0 {
+			c.first = r.At
+		}
+		c.heads[r.Account] = r
 	}
-	return records, nil
+	if len(c.heads) > 0 {
+		return c, nil
+	}
+	c.old = map[metering.AccountID][]metering.Record{}
+	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind}) {
+		if err != nil {
+			return nil, err
+		}
+		c.old[r.Account] = append(c.old[r.Account], r)
+	}
+	return c, nil
 }
 
-// bills reports whether accounts of a plan get an invoice for every month, used or not.
-func bills(p metering.Plan) bool { return p.ForSale || p.PriceCents != nil && *p.PriceCents > 0 }
+// prepared is what is to be written for an account.
+type prepared struct {
+	account metering.Account
+	outcome outcome
+	records []metering.Record
+}
 
-// terms is the largest plan that an account had in a month, and whether it had opted in to overage.
-func (b Billing) terms(
-	ctx context.Context, a metering.Account, p metering.Period,
-) (largest metering.Plan, optedIn bool, err error) {
-	list, err := metering.TermsIn(ctx, b.Store, a, p)
+// close makes the invoices of a batch of accounts.
+func (c *closing) close(ctx context.Context, accounts []metering.Account) {
+	var batch []prepared
+	size := 0
+	flush := func() {
+		c.put(ctx, batch)
+		batch, size = nil, 0
+	}
+	for _, a := range accounts {
+		one := prepared{account: a}
+		err := ctx.Err()
+		if err == nil {
+			one, err = c.prepare(ctx, a)
+		}
+		if err != nil || len(one.records) == 0 {
+			c.count(one, err)
+			continue
+		}
+		if size+len(one.records) > metering.MaxRecordsPut {
+			flush()
+		}
+		batch, size = append(batch, one), size+len(one.records)
+	}
+	flush()
+}
+
+// put writes a batch in one step, or its accounts one by one where another closer was first with some of them, or where one
+// has what no store may keep.
+func (c *closing) put(ctx context.Context, batch []prepared) {
+	if len(batch) == 0 {
+		return
+	}
+	var all []metering.Record
+	for _, one := range batch {
+		all = append(all, one.records...)
+	}
+	err := c.Store.PutRecords(ctx, all...)
+	whole := err == nil || ctx.Err() != nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, metering.ErrClosed)
+	for _, one := range batch {
+		if !whole {
+			c.alone(ctx, one.account)
+		} else {
+			c.count(one, err)
+		}
+	}
+}
+
+func (c *closing) count(one prepared, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err != nil:
+		if c.failed++; len(c.faults) < maxFaults {
+			c.faults = append(c.faults, fmt.Errorf("closing %v for %s: %w", c.period, one.account.ID, err))
+		}
+	case one.outcome == created:
+		c.closed.Created++
+	case one.outcome == existed:
+		c.closed.Existed++
+	default:
+		c.closed.Without++
+	}
+}
+
+// prepare makes what is to be written for one account, from what was read of all.
+func (c *closing) prepare(ctx context.Context, a metering.Account) (one prepared, err error) {
+	one.account = a
+	if !a.CreatedAt.Before(c.period.End()) {
+		return one, nil
+	}
+	end := &chain{account: a.ID}
+	head, ok := c.heads[a.ID]
+	switch {
+	case ok:
+		if end, err = parseChain(head); err != nil {
+			return one, err
+		}
+	case c.old != nil:
+		for _, r := range c.old[a.ID] {
+			if err := end.adopt(r, c.now()); err != nil {
+				return one, err
+			}
+		}
+	case a.CreatedAt.Before(c.first): // there may be invoices from before
+		if end, err = c.chain(ctx, a.ID); err != nil {
+			return one, err
+		}
+	}
+	return c.prepareWith(ctx, a, end)
+}
+
+// prepareWith is prepare for an account whose notes end so.
+func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chain) (one prepared, err error) {
+	one.account = a
+	closed, certain := end.known(c.period)
+	if !certain {
+		_, err := c.Store.Record(ctx, a.ID, InvoiceKind, c.period.String())
+		if closed = err == nil; err != nil && !errors.Is(err, metering.ErrNotFound) {
+			return one, err
+		}
+	}
+	if closed {
+		one.outcome = existed
+		one.records, err = end.all()
+		return one, err
+	}
+	t, used, err := c.used(ctx, a)
+	switch {
+	case err != nil:
+		return one, err
+	case used.Held > 0:
+		return one, fmt.Errorf("%d credits are still held for requests under way", used.Held)
+	case !t.bills && used.Charges == 0:
+		return one, nil
+	}
+	v, err := c.invoice(ctx, a, t, used, c.period.String())
 	if err != nil {
-		return largest, false, err
+		return one, err
 	}
-	for i, t := range list {
-		plan, ok := b.Plans[t.Plan]
-		if !ok {
-			return largest, false, fmt.Errorf("plan %q is not in the price list", t.Plan)
-		}
-		if i == 0 || cmp.Or(cmp.Compare(plan.Credits, largest.Credits), cmp.Compare(price(plan), price(largest))) > 0 {
-			largest = plan
-		}
-		optedIn = optedIn || t.OverageEnabled
-	}
-	return largest, optedIn, nil
+	one.outcome = created
+	one.records, err = c.write(&v, end)
+	return one, err
 }
 
-func price(p metering.Plan) int64 {
-	if p.PriceCents == nil {
-		return 0
+// alone makes the invoice of one account where another closer may be at work.
+func (c *closing) alone(ctx context.Context, a metering.Account) {
+	one := prepared{account: a}
+	err := metering.ErrVersion
+	for n := 0; errors.Is(err, metering.ErrVersion) && n < tries; n++ {
+		var end *chain
+		if end, err = c.chain(ctx, a.ID); err != nil {
+			break
+		}
+		if one, err = c.prepareWith(ctx, a, end); err == nil && len(one.records) > 0 {
+			err = c.Store.PutRecords(ctx, one.records...)
+		}
 	}
-	return *p.PriceCents
+	if errors.Is(err, metering.ErrVersion) {
+		err = errMeddled
+	}
+	c.count(one, err)
 }
 
 // Filter selects invoices; zero fields select all.
@@ -231,20 +314,13 @@ type Filter struct {
 
 // Invoices yields the invoices that a filter selects, oldest first.
 func (b Billing) Invoices(ctx context.Context, f Filter) iter.Seq2[Invoice, error] {
+	list := parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Account: f.Account}), parseInvoice)
 	return func(yield func(Invoice, error) bool) {
-		for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Account: f.Account}) {
-			var v Invoice
-			if err == nil {
-				v, err = parseInvoice(r)
-			}
-			if err != nil {
-				yield(Invoice{}, err)
-				return
-			}
-			if f.Period != nil && *f.Period != v.Period || f.State != "" && f.State != v.State {
+		for v, err := range list {
+			if err == nil && (f.Period != nil && *f.Period != v.Period || f.State != "" && f.State != v.State) {
 				continue
 			}
-			if !yield(v, nil) {
+			if !yield(v, err) {
 				return
 			}
 		}

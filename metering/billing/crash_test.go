@@ -47,7 +47,7 @@ func crashChild(path string) error {
 	if err != nil {
 		return err
 	}
-	b := billing.Billing{Store: store, Clock: afterOctober, Biller: billing.FileBiller{Dir: os.Getenv(crashDir)}}
+	b := billing.Billing{Store: store, Clock: afterOctober, Draft: -1, Biller: billing.FileBiller{Dir: os.Getenv(crashDir)}}
 	fmt.Println("ready")
 	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
 		return err
@@ -90,7 +90,7 @@ func killClosers(t *testing.T, b *bench, place string) {
 	t.Logf("%d kills, %d of them in the middle of a close; %d of %d invoices made", 3*kills, between, made(), accounts)
 	require.Positive(t, between, "no kill met a close: the test proves too little")
 	b.clock.Advance(afterOctober().Add(5 * time.Minute).Sub(b.clock.Now())) // the leases of the dead
-	b.Biller = billing.FileBiller{Dir: dir}
+	b.Biller, b.Draft = billing.FileBiller{Dir: dir}, -1
 	b.close()
 	_, err := b.Pay(t.Context())
 	require.NoError(t, err)

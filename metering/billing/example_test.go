@@ -25,7 +25,7 @@ func Example() {
 	clock := func() time.Time { return now }
 	store := memory.New(memory.Config{Clock: clock})
 	defer store.Close()
-	account := metering.Account{ID: "acc_example", Name: "Example", Plan: "pack", OverageEnabled: true}
+	account := metering.Account{ID: "acc_example", Name: "Example", Plan: "pack", OverageEnabled: true, CreatedAt: now}
 	if err := store.PutAccount(ctx, account); err != nil {
 		fmt.Println(err)
 		return
@@ -47,12 +47,13 @@ func Example() {
 	now = time.Date(2026, 11, 1, 0, 15, 0, 0, time.UTC)
 	closed, err := b.Close(ctx, metering.Period{Year: 2026, Month: time.October})
 	fmt.Println(closed.Created, err)
+	now = now.Add(time.Hour) // in which the invoice is a draft
 	paid, err := b.Pay(ctx)
 	fmt.Println(paid.Paid, err)
 
 	// Output:
 	// 2026-10 can be closed from 2026-11-01T00:15:00Z on: until then requests may be charged to it
 	// 1 <nil>
-	// 2026-10: 50125 of 50000 credits, 12.5 cents of overage, in all 2913 cents
+	// 2026-10: 50125 of 50000 credits, 12.5 cents of overage, in all 1136 cents
 	// 1 <nil>
 }

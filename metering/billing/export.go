@@ -59,8 +59,9 @@ func WriteUsages(w io.Writer, p metering.Period, list []Usage) error {
 // WriteInvoices writes invoices as CSV (RFC 4180).
 func WriteInvoices(w io.Writer, list iter.Seq2[Invoice, error]) error {
 	c := newCSV(w, "number", "period", "account", "account_name", "plan", "currency", "price_cents", "used_credits",
-		"limit_credits", "overage_credits", "overage_cents_exact", "overage_cents", "total_cents", "state",
-		"attempts_count", "last_error", "payment", "created_at", "paid_at", "next_attempt_at")
+		"limit_credits", "overage_credits", "overage_cents_exact", "overage_cents", "tax_basis_points", "tax_cents",
+		"total_cents", "credited_cents", "amount_cents", "state", "attempts_count", "last_error", "payment", "created_at",
+		"paid_at", "next_attempt_at")
 	for v, err := range list {
 		if err != nil {
 			return err
@@ -74,7 +75,8 @@ func WriteInvoices(w io.Writer, list iter.Seq2[Invoice, error]) error {
 		}
 		c.row(v.Number, v.Period.String(), string(v.Account), v.Name, string(v.Plan), v.Currency, planPrice,
 			decimal(v.UsedCredits), decimal(v.LimitCredits), decimal(v.OverageCredits), v.OverageExact,
-			decimal(v.OverageCents), decimal(v.TotalCents), string(v.State), strconv.Itoa(attempts), problem,
+			decimal(v.OverageCents), strconv.Itoa(v.TaxBasisPoints), decimal(v.TaxCents), decimal(v.TotalCents),
+			decimal(v.CreditedCents), decimal(v.AmountCents), string(v.State), strconv.Itoa(attempts), problem,
 			string(v.Payment), instant(&v.CreatedAt), instant(v.PaidAt), instant(v.NextAttempt))
 	}
 	return c.end()

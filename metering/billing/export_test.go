@@ -15,9 +15,10 @@ import (
 func TestInvoicesAsCSV(t *testing.T) {
 	b := inMemory(t)
 	id := b.account("pack")
-	b.set(id, func(a *metering.Account) { a.Name = `=HYPERLINK("x"), Ltd` })
+	b.set(id, func(a *metering.Account) { a.Name, a.Tax = `=HYPERLINK("x"), Ltd`, metering.Tax{BasisPoints: 1900} })
 	b.spend(id, 50_125)
 	b.at("2026-11-01T00:15:00Z")
+	b.Draft = -1
 	b.close()
 	var out bytes.Buffer
 	require.NoError(t, billing.WriteInvoices(&out, b.Invoices(t.Context(), billing.Filter{})))
@@ -36,7 +37,8 @@ func TestInvoicesAsCSV(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"period": "2026-10", "account": string(id), "plan": "pack", "currency": "EUR", "price_cents": "2900",
 		"used_credits": "50125", "limit_credits": "50000", "overage_credits": "125", "overage_cents_exact": "12.5",
-		"overage_cents": "13", "total_cents": "2913", "state": "open", "attempts_count": "0", "last_error": "",
+		"overage_cents": "13", "tax_basis_points": "1900", "tax_cents": "553", "total_cents": "3466", "credited_cents": "0",
+		"amount_cents": "3466", "state": "open", "attempts_count": "0", "last_error": "",
 		"payment": "", "created_at": "2026-11-01T00:15:00Z", "paid_at": "", "next_attempt_at": "2026-11-01T00:15:00Z",
 	}, cells)
 }

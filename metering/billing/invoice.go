@@ -4,51 +4,65 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
 )
 
-// InvoiceKind is the kind of the records that hold invoices. Their id is the month.
+// InvoiceKind is the kind of the records that hold invoices.
 const InvoiceKind = "invoice"
 
-// State says whether an invoice is paid.
+// State says how far an invoice has come.
 type State string
 
-// The states.
+// The states. An invoice changes as a draft only; afterwards there are credit notes, and new invoices for void ones.
 const (
-	Open    State = "open"    // to be paid, now or at the next attempt
-	Pending State = "pending" // a payment is under way
-	Paid    State = "paid"    // paid, or nothing was to pay
-	Failed  State = "failed"  // the last attempt of the schedule has failed
+	Draft         State = "draft"         // to be finalized, or without a price that was agreed
+	Open          State = "open"          // to be paid, now or at the next attempt
+	Pending       State = "pending"       // a payment is under way
+	Paid          State = "paid"          // paid, or nothing was to pay
+	Failed        State = "failed"        // the last attempt of the schedule has failed
+	Void          State = "void"          // it should not have been made
+	Uncollectible State = "uncollectible" // nobody will pay it
 )
+
+// States returns all states.
+func States() []State { return []State{Draft, Open, Pending, Paid, Failed, Void, Uncollectible} }
 
 // An Invoice is what an account owes for one month. Money is in minor units of the currency, such as cents.
 type Invoice struct {
-	ID      string             `json:"id"`     // the month, such as "2026-10"
+	ID      string             `json:"id"`     // the month, such as "2026-10"; "2026-10-2" is the second, where the first is void
 	Number  string             `json:"number"` // unique among all invoices, but not consecutive
 	Account metering.AccountID `json:"account"`
 	Name    string             `json:"account_name"`
 	Period  metering.Period    `json:"period"`
-	Plan    metering.PlanID    `json:"plan"`
+	Plan    metering.PlanID    `json:"plan"` // at the end of the month
 
-	Currency   string `json:"currency"`    // ISO 4217
-	PriceCents *int64 `json:"price_cents"` // of the plan; nil where it is on request and billed otherwise
+	Currency string `json:"currency"` // ISO 4217
+	// PriceCents is what the plans cost, of which Plans has the days; nil where a price is still to be agreed.
+	PriceCents *int64     `json:"price_cents"`
+	Plans      []PlanLine `json:"plans"`
 
 	UsedCredits    int64 `json:"used_credits"`
-	LimitCredits   int64 `json:"limit_credits"` // the allowance
+	LimitCredits   int64 `json:"limit_credits"` // the allowance at the end of the month
 	OverageCredits int64 `json:"overage_credits"`
-	// OverageRate is the price of a credit beyond the allowance in millionths of a cent. OverageExact is what
-	// they cost, a decimal number of cents without rounding, and OverageCents the same rounded half up.
-	OverageRate  int64  `json:"overage_rate"`
-	OverageExact string `json:"overage_cents_exact"`
-	OverageCents int64  `json:"overage_cents"`
+	// OverageRate is the rate of the only line of Overage; 0 where there are several. OverageExact is what all lines cost,
+	// a decimal number of cents without rounding, and OverageCents the same rounded half up.
+	OverageRate  int64         `json:"overage_rate"`
+	Overage      []OverageLine `json:"overage"`
+	OverageExact string        `json:"overage_cents_exact"`
+	OverageCents int64         `json:"overage_cents"`
 
-	TotalCents int64 `json:"total_cents"`
+	TaxBasisPoints int    `json:"tax_basis_points"` // hundredths of a percent
+	TaxNote        string `json:"tax_note,omitempty"`
+	TaxCents       int64  `json:"tax_cents"`
+	TotalCents     int64  `json:"total_cents"` // with tax
+
+	CreditedCents int64 `json:"credited_cents"` // by credit notes
+	Credits       int   `json:"credit_notes_count"`
+	AmountCents   int64 `json:"amount_cents"` // to be paid, or paid: the total without what was credited
 
 	State       State      `json:"state"`
 	Payment     PaymentRef `json:"payment,omitempty"`
@@ -56,80 +70,78 @@ type Invoice struct {
 	Failures    int        `json:"failures"`           // of the schedule that is under way
 	Declines    int        `json:"declines,omitempty"` // of all attempts
 	CreatedAt   time.Time  `json:"created_at"`
+	FinalizedAt *time.Time `json:"finalized_at,omitempty"`
 	PaidAt      *time.Time `json:"paid_at,omitempty"`
 	NextAttempt *time.Time `json:"next_attempt_at,omitempty"`
 }
 
 // An Attempt is one at having an invoice paid.
 type Attempt struct {
-	Number int       `json:"number"` // from 1 on
-	At     time.Time `json:"at"`
-	Error  string    `json:"error,omitempty"` // empty for the one that succeeded
+	Number    int           `json:"number"` // from 1 on
+	At        time.Time     `json:"at"`
+	Status    PaymentStatus `json:"status,omitempty"` // as the biller told it last; empty where nothing is known
+	Reference PaymentRef    `json:"reference,omitempty"`
+	Error     string        `json:"error,omitempty"` // why there is no payment
 }
 
 // IdempotencyKey belongs to one attempt at an invoice, and to its repetitions for as long as nobody knows what became
-// of it. It is another one after each decline: a biller that knows a key answers what it has answered before.
+// of it. It is another one after each decline, since a biller that knows a key answers what it has answered before, and
+// after each credit note, since the amount is another one.
 func (v Invoice) IdempotencyKey() string {
-	if v.Declines == 0 {
-		return v.key()
+	if n := v.Declines + v.Credits; n > 0 {
+		return fmt.Sprintf("%s-%d", v.key(), n+1)
 	}
-	return fmt.Sprintf("%s-%d", v.key(), v.Declines+1)
+	return v.key()
 }
 
 // key is of no other invoice.
 func (v Invoice) key() string { return string(v.Account) + "-" + v.ID }
 
-// newInvoice prices what was used in a month.
-func newInvoice(
-	a metering.Account, plan metering.Plan, optedIn bool, b metering.Balance, now time.Time,
-) (Invoice, error) {
-	v := Invoice{
-		ID: b.Period.String(), Number: number(a.ID, b.Period), Account: a.ID, Name: a.Name, Period: b.Period,
-		Plan: plan.ID, Currency: plan.Currency, PriceCents: plan.PriceCents, UsedCredits: b.Used,
-		LimitCredits: plan.Credits, OverageExact: "0", State: Open, Attempts: []Attempt{}, CreatedAt: now,
+// last is the newest attempt, or nil.
+func (v *Invoice) last() *Attempt {
+	if len(v.Attempts) == 0 {
+		return nil
 	}
-	if optedIn && !plan.HardCap() {
-		v.OverageCredits = max(0, b.Used-plan.Credits)
-		v.OverageRate = plan.OverageRate
+	return &v.Attempts[len(v.Attempts)-1]
+}
+
+// unknown reports whether nobody knows what became of the newest attempt.
+func (v *Invoice) unknown() bool { return v.last() != nil && v.last().Status == "" && v.State != Paid }
+
+// price computes what is owed of the plans that were held, the overage, and the tax of the account.
+func (v *Invoice) price(plans []held, tax metering.Tax) (err error) {
+	v.Plans = planLines(v.Period, plans)
+	if v.PriceCents, err = base(v.Period, v.Plans); err != nil {
+		return err
 	}
+	if v.OverageExact, v.OverageCents, err = overage(v.Overage); err != nil {
+		return err
+	}
+	net := big.NewInt(v.OverageCents)
+	if v.PriceCents != nil {
+		net.Add(net, big.NewInt(*v.PriceCents))
+	}
+	v.TaxBasisPoints, v.TaxNote = tax.BasisPoints, tax.Note
 	var ok bool
-	if v.OverageExact, v.OverageCents, ok = cost(v.OverageCredits, v.OverageRate); !ok {
-		return Invoice{}, fmt.Errorf("%d credits at %d millionths of a cent cost more than can be billed",
-			v.OverageCredits, v.OverageRate)
+	if v.TaxCents, ok = halfUp(new(big.Int).Mul(net, big.NewInt(int64(tax.BasisPoints))), wholeTax); !ok {
+		return errTooMuch
 	}
-	v.TotalCents = v.OverageCents
-	if plan.PriceCents != nil {
-		v.TotalCents += *plan.PriceCents
+	total := net.Add(net, big.NewInt(v.TaxCents))
+	v.TotalCents, v.AmountCents = total.Int64(), total.Int64()
+	if !total.IsInt64() {
+		return errTooMuch
 	}
-	if v.TotalCents < v.OverageCents {
-		return Invoice{}, errors.New("the sum is more than can be billed")
-	}
-	if v.TotalCents == 0 {
-		v.State, v.PaidAt = Paid, &now
-	}
-	return v, nil
+	return nil
 }
 
-// cost is the price of credits at a rate in millionths of a cent: exact, and rounded half up.
-func cost(credits, rate int64) (exact string, cents int64, ok bool) {
-	unit := big.NewInt(metering.MicrosPerCent)
-	micros := new(big.Int).Mul(big.NewInt(credits), big.NewInt(rate))
-	whole, rest := new(big.Int).QuoRem(micros, unit, new(big.Int))
-	exact = whole.String()
-	if fraction := strings.TrimRight(fmt.Sprintf("%06d", rest.Int64()), "0"); fraction != "" {
-		exact += "." + fraction
-	}
-	if rest.Int64()*2 >= metering.MicrosPerCent {
-		whole.Add(whole, big.NewInt(1))
-	}
-	return exact, whole.Int64(), whole.IsInt64()
-}
+// wholeTax is a tax of 100 percent, in basis points.
+const wholeTax = 10_000
 
-// number is derived from account and month, because consecutive numbers would make every invoice wait for
+// number is derived from the key of an invoice, because consecutive numbers would make every invoice wait for
 // every other. Whoever must number consecutively does so where the invoices arrive.
-func number(id metering.AccountID, p metering.Period) string {
-	hash := sha256.Sum256([]byte(id))
-	return "INV-" + p.String() + "-" + base32.StdEncoding.EncodeToString(hash[:10])
+func number(account metering.AccountID, id string) string {
+	hash := sha256.Sum256([]byte(account))
+	return "INV-" + id + "-" + base32.StdEncoding.EncodeToString(hash[:10])
 }
 
 // record is the invoice as it is stored; version is that of the record that it replaces.
@@ -142,9 +154,17 @@ func (v Invoice) record(version int64, due time.Time) (metering.Record, error) {
 
 func parseInvoice(r metering.Record) (v Invoice, err error) {
 	if err = json.Unmarshal(r.Body, &v); err != nil {
-		err = fmt.Errorf("invoice %s of %s: %w", r.ID, r.Account, err)
+		return v, fmt.Errorf("invoice %s of %s: %w", r.ID, r.Account, err)
 	}
-	return v, err
+	if v.Plans == nil { // it is older than lines and credit notes are
+		v.Plans, v.Overage, v.AmountCents = []PlanLine{}, []OverageLine{}, v.TotalCents
+		for i := range v.Attempts {
+			if a := &v.Attempts[i]; a.Error == "" {
+				a.Status = PaymentPaid
+			}
+		}
+	}
+	return v, nil
 }
 
 // eventData is what the events of billing tell. Its names are those of the other events.
@@ -159,8 +179,10 @@ type eventData struct {
 	Overage     int64              `json:"overage_credits"`
 	Exact       string             `json:"overage_cents_exact"`
 	Cost        int64              `json:"overage_cents"`
-	Price       *int64             `json:"price_cents"` // of the plan; null where it is on request
+	Price       *int64             `json:"price_cents"` // of the plans
+	Tax         int64              `json:"tax_cents"`
 	Total       int64              `json:"total_cents"`
+	Amount      int64              `json:"amount_cents"` // the total without what was credited
 	Currency    string             `json:"currency"`
 	State       State              `json:"state"`
 	Attempt     int                `json:"attempt,omitempty"`
@@ -168,17 +190,45 @@ type eventData struct {
 	NextAttempt *time.Time         `json:"next_attempt_at,omitempty"`
 }
 
-// event is the record of an event about the invoice; part tells apart several of one type, and reason is why a
-// payment failed, as far as the account may know.
+// eventsOf are the events that come with a note of the invoice.
+func (v Invoice) eventsOf(n Note) (list []metering.Record, err error) {
+	type event struct {
+		kind         metering.EventType
+		part, reason string // part tells apart several of one type
+	}
+	var events []event
+	switch last := v.last(); {
+	case n.Action == Finalized, n.Action == Created && v.State == Paid:
+		events = append(events, event{kind: metering.EventPeriodClosed})
+		if v.OverageCredits > 0 {
+			events = append(events, event{kind: metering.EventOverageBilled})
+		}
+	case (n.Action == Charged || n.Action == Settled) && (v.State == Open || v.State == Failed):
+		e := event{kind: metering.EventPaymentFailed, part: fmt.Sprintf("/%d", last.Number)}
+		if last.Status == PaymentDeclined { // of all else only the operator is told
+			e.reason = last.Error
+		}
+		events = append(events, e)
+	}
+	for _, e := range events {
+		r, err := v.event(e.kind, e.part, e.reason, n.At)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
 func (v Invoice) event(t metering.EventType, part, reason string, at time.Time) (metering.Record, error) {
 	data := eventData{
 		Invoice: v.ID, Number: v.Number, Account: v.Account, Period: v.Period, Plan: v.Plan,
 		Used: v.UsedCredits, Limit: v.LimitCredits, Overage: v.OverageCredits, Exact: v.OverageExact,
-		Cost: v.OverageCents, Price: v.PriceCents, Total: v.TotalCents,
+		Cost: v.OverageCents, Price: v.PriceCents, Tax: v.TaxCents, Total: v.TotalCents, Amount: v.AmountCents,
 		Currency: v.Currency, State: v.State, NextAttempt: v.NextAttempt, Error: reason,
 	}
-	if n := len(v.Attempts); n > 0 {
-		data.Attempt = v.Attempts[n-1].Number
+	if last := v.last(); last != nil {
+		data.Attempt = last.Number
 	}
 	return metering.Event{
 		ID: metering.EventID(t, v.key()+part), Type: t, Account: v.Account, At: at, Data: data,

@@ -1,9 +1,11 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -21,6 +23,9 @@ const (
 	// chargeLease is for how long an invoice belongs to the node that has begun to charge it. It is longer than
 	// chargeTime by what a slow store and the clocks of two nodes may take.
 	chargeLease = 5 * time.Minute
+	// soonPoll and latePoll bound the time between two questions what became of a pending payment. It grows with its age.
+	soonPoll = 5 * time.Minute
+	latePoll = 6 * time.Hour
 	// maxAttempts is how many attempts an invoice remembers.
 	maxAttempts = 50
 	// maxErrorBytes is how much of an error it remembers.
@@ -36,64 +41,82 @@ var ErrNoBiller = errors.New("no biller is configured")
 
 // Paying is what a run of Pay has done.
 type Paying struct {
-	Paid   int `json:"paid_count"`
-	Failed int `json:"failed_count"` // attempts
+	Finalized int `json:"finalized_count"`
+	Paid      int `json:"paid_count"`
+	Pending   int `json:"pending_count"`
+	Failed    int `json:"failed_count"` // attempts
 }
 
-// Pay makes an attempt at every invoice that is due. Of several nodes, one charges an invoice. An invoice that could
-// not be charged, or whose charge could not be noted, is due again later; the error joins only the faults of the store.
+// Pay finalizes every draft that is due, makes an attempt at every invoice that is due, and asks after pending payments. Of
+// several nodes, one works on an invoice. One that could not be charged, or whose charge could not be noted, is due again
+// later; the error joins only the faults of the store.
 func (b Billing) Pay(ctx context.Context) (Paying, error) {
-	var sum Paying
 	if b.Biller == nil {
-		return sum, ErrNoBiller
+		return Paying{}, ErrNoBiller
 	}
+	return b.work(ctx, nil)
+}
+
+// work does what is due, of invoices in one of some states if any are named.
+func (b Billing) work(ctx context.Context, only []State) (sum Paying, err error) {
 	now := b.now() // so that what becomes due meanwhile is left to the next run
 	var faults []error
 	for {
 		var page []metering.Record
-		filter := metering.RecordFilter{Kind: InvoiceKind, DueBy: now, Limit: payPage}
-		for r, err := range b.Store.Records(ctx, filter) {
+		for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, DueBy: now}) {
 			if err != nil {
 				return sum, errors.Join(append(faults, err)...)
 			}
-			page = append(page, r)
+			if v, err := parseInvoice(r); err != nil || len(only) == 0 || slices.Contains(only, v.State) {
+				page = append(page, r)
+			}
+			if len(page) == payPage {
+				break
+			}
 		}
-		taken, err := b.payAll(ctx, page, &sum)
+		taken, err := b.workAll(ctx, page, &sum)
 		faults = append(faults, err)
 		if ctx.Err() != nil {
 			return sum, errors.Join(append(faults, ctx.Err())...)
 		}
-		if len(page) < payPage || taken == 0 { // the latter: the store is broken
+		if taken == 0 { // there is nothing, or the store is broken
 			return sum, errors.Join(faults...)
 		}
 	}
 }
 
-// payAll makes an attempt at each invoice of a page, and tells how many of them are due no more.
-func (b Billing) payAll(ctx context.Context, page []metering.Record, sum *Paying) (taken int, err error) {
+// workAll works on each invoice of a page, and tells how many of them are due no more.
+func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Paying) (taken int, err error) {
 	var mu sync.Mutex
 	var faults []error
 	each(payers, page, func(r metering.Record) {
-		var state State
+		var did Action
+		var v Invoice
 		err := ctx.Err()
 		if err == nil {
-			state, err = b.pay(ctx, r)
+			did, v, err = b.workOn(ctx, r)
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case ctx.Err() != nil && err != nil:
-		case errors.Is(err, metering.ErrVersion): // another node has it
-			taken++
-		case err != nil:
+			return
+		case err != nil && !errors.Is(err, metering.ErrVersion): // of which another node has it
 			if len(faults) < maxFaults {
 				faults = append(faults, err)
 			}
-		case state == Paid:
-			taken++
+			return
+		}
+		taken++
+		switch {
+		case err != nil || did == "":
+		case did == Finalized:
+			sum.Finalized++
+		case v.State == Paid:
 			sum.Paid++
+		case v.State == Pending:
+			sum.Pending++
 		default:
-			taken++
 			sum.Failed++
 		}
 	})
@@ -118,79 +141,155 @@ func each[T any](n int, list []T, do func(T)) {
 	wg.Wait()
 }
 
-// pay makes one attempt: it takes the invoice, charges it, and notes what came of it.
-func (b Billing) pay(ctx context.Context, r metering.Record) (State, error) {
-	v, err := parseInvoice(r)
+// workOn does what is due of an invoice, and tells what that was.
+func (b Billing) workOn(ctx context.Context, r metering.Record) (did Action, v Invoice, err error) {
+	if v, err = parseInvoice(r); err != nil {
+		return "", v, err
+	}
+	switch v.State {
+	case Draft:
+		did, err = b.finalizeDue(ctx, r, &v)
+	case Open:
+		did, err = b.charge(ctx, r, &v)
+	case Pending:
+		did, err = b.poll(ctx, r, &v)
+	default:
+		err = b.standing(ctx, r, v)
+	}
 	if err != nil {
+		err = fmt.Errorf("invoice %s of %s: %w", v.ID, v.Account, err)
+	}
+	return did, v, err
+}
+
+// later moves the time at which a record is due, and nothing else.
+func (b Billing) later(ctx context.Context, r metering.Record, due time.Time) error {
+	r.Due = due
+	return b.Store.PutRecords(ctx, r)
+}
+
+// charge makes one attempt: it takes the invoice, charges it, and notes what came of it.
+func (b Billing) charge(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
+	if b.Biller == nil {
+		return "", ErrNoBiller
+	}
+	return b.ask(ctx, r, v, b.Biller.Charge, func(p Payment, failure error, at time.Time) (time.Time, Action) {
+		attempt := Attempt{Number: 1, At: at}
+		if last := v.last(); last != nil {
+			attempt.Number = last.Number + 1
+		}
+		v.Attempts = append(v.Attempts, attempt)
+		v.Attempts = v.Attempts[max(0, len(v.Attempts)-maxAttempts):]
+		return v.outcome(p, failure, at), Charged
+	})
+}
+
+// poll asks what became of a pending payment. It stays pending for as long as nobody knows.
+func (b Billing) poll(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
+	poller, ok := b.Biller.(Poller)
+	if !ok {
+		return "", b.later(ctx, r, v.pollAt(b.now()))
+	}
+	return b.ask(ctx, r, v, poller.Payment, func(p Payment, failure error, at time.Time) (time.Time, Action) {
+		if failure != nil || !p.Status.Known() || p.Status == PaymentPending {
+			return v.pollAt(at), ""
+		}
+		p.Reference = cmp.Or(p.Reference, v.Payment)
+		return v.outcome(p, nil, at), Settled
+	})
+}
+
+// pollAt is when a payment that is pending at an instant is asked after next.
+func (v *Invoice) pollAt(at time.Time) time.Time {
+	age := time.Duration(0)
+	if last := v.last(); last != nil {
+		age = at.Sub(last.At)
+	}
+	return at.Add(min(max(age/2, soonPoll), latePoll))
+}
+
+// ask takes an invoice, asks the biller, and notes what note makes of the answer; nothing but when it is due next, if that
+// is no action.
+func (b Billing) ask(
+	ctx context.Context, r metering.Record, v *Invoice, question func(context.Context, Invoice) (Payment, error),
+	note func(p Payment, failure error, at time.Time) (due time.Time, did Action),
+) (Action, error) {
+	if err := b.later(ctx, r, b.now().Add(chargeLease)); err != nil {
 		return "", err
 	}
-	claim, err := v.record(r.Version, b.now().Add(chargeLease))
-	if err != nil {
-		return "", err
-	}
-	if err := b.Store.PutRecords(ctx, claim); err != nil {
-		return "", fmt.Errorf("taking invoice %s of %s: %w", v.ID, v.Account, err)
-	}
+	r.Version++
 	limited, cancel := context.WithTimeout(ctx, chargeTime)
-	payment, err := b.Biller.Charge(limited, v)
+	p, err := question(limited, *v)
 	cancel()
 	if ctx.Err() != nil && err != nil {
 		return "", ctx.Err() // it was we who broke it off: the lease ends by itself
 	}
-	records, err := v.attempted(r.Version+1, b.now(), payment, err)
-	if err != nil {
-		return "", err
-	}
+	now := b.now()
+	due, did := note(p, err, now)
 	// A payment that was made is noted even if the server stops at this moment.
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTime)
 	defer cancel()
-	if err := b.Store.PutRecords(noting, records...); err != nil {
-		return "", fmt.Errorf("noting the attempt at invoice %s of %s: %w", v.ID, v.Account, err)
+	if did == "" {
+		return "", b.later(noting, r, due)
 	}
-	return v.State, nil
+	n := Note{Action: did, At: now, By: server, Payment: v.Payment}
+	if last := v.last(); last != nil {
+		n.Reason = last.Error
+	}
+	events, err := v.eventsOf(n)
+	if err == nil {
+		err = b.put(noting, r, *v, due, n, events...)
+	}
+	return did, err
 }
 
-// attempted adds an attempt, and returns the invoice and its event for one PutRecords.
-func (v *Invoice) attempted(version int64, at time.Time, p Payment, failure error) ([]metering.Record, error) {
-	attempt := Attempt{Number: 1, At: at}
-	if n := len(v.Attempts); n > 0 {
-		attempt.Number = v.Attempts[n-1].Number + 1
+// outcome writes down what became of the newest attempt, and returns when the invoice is due next.
+func (v *Invoice) outcome(p Payment, failure error, at time.Time) (due time.Time) {
+	p.Reference = PaymentRef(short(string(p.Reference)))
+	last := v.last()
+	last.Status, last.Error, last.Reference = p.Status, p.failure(), p.Reference
+	if failure != nil {
+		last.Status, last.Error = "", short(failure.Error())
 	}
-	if attempt.Error = p.failure(); failure != nil {
-		attempt.Error = short(failure.Error())
+	if !last.Status.Known() {
+		last.Status = ""
 	}
-	var due time.Time
-	v.NextAttempt = nil
-	switch {
-	case attempt.Error == "" && p.Status == PaymentPaid:
-		v.State, v.Payment, v.PaidAt = Paid, p.Reference, &at
-	case attempt.Error == "":
+	v.NextAttempt, v.Payment = nil, ""
+	switch last.Status {
+	case PaymentPaid:
+		return v.paid(p.Reference, at)
+	case PaymentPending:
 		v.State, v.Payment = Pending, p.Reference
-	case v.Failures < len(retryAfter):
-		due = at.Add(retryAfter[v.Failures])
-		v.NextAttempt = &due
-	default:
-		v.State = Failed
-	}
-	if attempt.Error != "" {
-		v.Failures++
-	}
-	declined := failure == nil && p.Status == PaymentDeclined
-	if declined {
+		return v.pollAt(at)
+	case PaymentDeclined:
 		v.Declines++
 	}
-	v.Attempts = append(v.Attempts, attempt)
-	v.Attempts = v.Attempts[max(0, len(v.Attempts)-maxAttempts):]
-	invoice, err := v.record(version, due)
-	if err != nil || attempt.Error == "" {
-		return []metering.Record{invoice}, err
+	v.Failures++
+	if v.Failures <= len(retryAfter) {
+		due = at.Add(retryAfter[v.Failures-1])
+		v.State, v.NextAttempt = Open, &due
+		return due
 	}
-	var reason string
-	if declined {
-		reason = attempt.Error
+	v.State = Failed
+	if last.Status == PaymentDeclined {
+		return at // to suspend the account
 	}
-	event, err := v.event(metering.EventPaymentFailed, fmt.Sprintf("/%d", attempt.Number), reason, at)
-	return []metering.Record{invoice, event}, err
+	return time.Time{}
+}
+
+// paid ends the invoice, and returns when it is due next.
+func (v *Invoice) paid(ref PaymentRef, at time.Time) (due time.Time) {
+	v.State, v.Payment, v.PaidAt, v.NextAttempt = Paid, ref, &at, nil
+	return v.resumes(at)
+}
+
+// resumes is when it is to be looked at whether an account that was suspended for the invoice may go on: at once, if all
+// attempts of a schedule have failed.
+func (v *Invoice) resumes(at time.Time) (due time.Time) {
+	if last := v.last(); last != nil && last.Number > len(retryAfter) {
+		due = at
+	}
+	return due
 }
 
 func short(text string) string {
@@ -202,34 +301,4 @@ func short(text string) string {
 		end--
 	}
 	return text[:end] + "…"
-}
-
-// ErrSettled refuses to retry an invoice that is paid.
-var ErrSettled = errors.New("the invoice is paid")
-
-// Retry makes an invoice that is open or has failed due now, and begins its schedule anew. The attempts so far
-// stay on it.
-func (b Billing) Retry(ctx context.Context, account metering.AccountID, p metering.Period) (Invoice, error) {
-	for {
-		r, err := b.Store.Record(ctx, account, InvoiceKind, p.String())
-		if err != nil {
-			return Invoice{}, err
-		}
-		v, err := parseInvoice(r)
-		if err != nil {
-			return Invoice{}, err
-		}
-		if v.State == Paid {
-			return v, fmt.Errorf("%s of %s: %w", p, account, ErrSettled)
-		}
-		now := b.now()
-		v.State, v.Failures, v.NextAttempt = Open, 0, &now
-		next, err := v.record(r.Version, now)
-		if err != nil {
-			return Invoice{}, err
-		}
-		if err := b.Store.PutRecords(ctx, next); !errors.Is(err, metering.ErrVersion) {
-			return v, err
-		}
-	}
 }

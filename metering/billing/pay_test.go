@@ -53,6 +53,7 @@ func (b *bench) owing(n int) []metering.AccountID {
 	}
 	b.at("2026-11-01T00:15:00Z")
 	b.close()
+	b.finalize()
 	return ids
 }
 
@@ -76,14 +77,14 @@ func TestPay(t *testing.T) {
 		at := b.clock.Now().Truncate(time.Microsecond)
 		require.Equal(t, billing.Paid, v.State)
 		require.Equal(t, "payment "+billing.PaymentRef(id)+"-2026-10", v.Payment)
-		require.Equal(t, []billing.Attempt{{Number: 1, At: at}}, v.Attempts)
+		require.Equal(t, []billing.Attempt{{Number: 1, At: at, Status: billing.PaymentPaid, Reference: v.Payment}}, v.Attempts)
 		require.Equal(t, at, *v.PaidAt)
 		require.Nil(t, v.NextAttempt)
 		require.Equal(t, map[string]int64{string(id) + "-2026-10": 2900}, biller.paid)
 		require.Zero(t, biller.calls[string(free)+"-2026-10"])
-		_, err = b.Retry(t.Context(), id, october)
-		require.ErrorIs(t, err, billing.ErrSettled)
-		_, err = b.Retry(t.Context(), id, october.Next())
+		_, err = b.Retry(t.Context(), id, october.String())
+		require.EqualError(t, err, "invoice 2026-10 of "+string(id)+" is paid")
+		_, err = b.Retry(t.Context(), id, october.Next().String())
 		require.ErrorIs(t, err, metering.ErrNotFound)
 	})
 }
@@ -123,19 +124,19 @@ func TestPaymentSchedule(t *testing.T) {
 		b.pay(billing.Paying{})
 	}
 	round()
-	v, err := b.Retry(t.Context(), id, october)
+	v, err := b.Retry(t.Context(), id, october.String())
 	require.NoError(t, err)
 	require.Equal(t, billing.Open, v.State)
 	round()
 	for range 10 {
-		_, err = b.Retry(t.Context(), id, october)
+		_, err = b.Retry(t.Context(), id, october.String())
 		require.NoError(t, err)
 		round()
 	}
 	require.Len(t, b.invoice(id).Attempts, 50, "it remembers the newest")
 	require.Equal(t, 60, attempts)
 
-	_, err = b.Retry(t.Context(), id, october)
+	_, err = b.Retry(t.Context(), id, october.String())
 	require.NoError(t, err)
 	biller.err = nil
 	b.pay(billing.Paying{Paid: 1})

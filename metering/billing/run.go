@@ -46,12 +46,17 @@ func (b Billing) round(ctx context.Context, closed metering.Period) metering.Per
 	if err != nil && ctx.Err() == nil {
 		b.Log.Error("closing months", "error", err)
 	}
-	paid, err := b.Pay(ctx)
-	switch {
-	case err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoBiller):
+	var only []State
+	if b.Biller == nil {
+		only = []State{Draft} // which are finalized whoever charges them
+	}
+	paid, err := b.work(ctx, only)
+	if err != nil && ctx.Err() == nil {
 		b.Log.Error("charging invoices", "error", err)
-	case paid != Paying{}:
-		b.Log.Info("charged invoices", "paid", paid.Paid, "failed_attempts", paid.Failed)
+	}
+	if paid != (Paying{}) {
+		b.Log.Info("charged invoices", "finalized", paid.Finalized, "paid", paid.Paid, "pending", paid.Pending,
+			"failed_attempts", paid.Failed)
 	}
 	return closed
 }
@@ -84,28 +89,23 @@ func (b Billing) closeNext(ctx context.Context, closed metering.Period) (meterin
 	return closed, errors.Join(faults...)
 }
 
-// lastClosed is a month whose follower is the first to be closed: the one before the oldest that has invoices, since
-// a close of any after it may have been broken off, or have failed for an account. Without any it is the one before
-// last, so that whoever begins to bill does not do so for the past.
+// lastClosed is a month whose follower is the first to be closed: the one before that of the oldest invoice, or the first
+// of the past year, since a close of any after it may have been broken off, or have failed for an account. Without any
+// invoice it is the one before last, so that whoever begins to bill does not do so for the past.
 func (b Billing) lastClosed(ctx context.Context, last metering.Period) (metering.Period, error) {
-	accounts, err := b.Store.Accounts(ctx)
-	if err != nil {
-		return metering.Period{}, err
-	}
-	p := last
-	for range catchUp - 1 {
-		p = p.Previous()
-	}
-	for ; !last.Before(p); p = p.Next() {
-		for _, a := range accounts {
-			_, err := b.Store.Record(ctx, a.ID, InvoiceKind, p.String())
-			if err == nil {
-				return p.Previous(), nil
-			}
-			if !errors.Is(err, metering.ErrNotFound) {
-				return metering.Period{}, err
-			}
+	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Limit: 1}) {
+		if err != nil {
+			return metering.Period{}, err
 		}
+		v, err := parseInvoice(r)
+		if err != nil {
+			return metering.Period{}, err
+		}
+		past := metering.PeriodOf(last.Start().AddDate(0, 1-catchUp, 0))
+		if past.Before(v.Period) {
+			past = v.Period
+		}
+		return past.Previous(), nil
 	}
 	return last.Previous(), nil
 }

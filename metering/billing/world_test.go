@@ -79,7 +79,7 @@ func newSchema(t *testing.T) string {
 func newBench(t *testing.T, clock *meteringtest.Clock, store metering.Store) *bench {
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	b := &bench{t: t, clock: clock, store: store, Billing: billing.Billing{Store: store, Clock: clock.Now}}
-	b.at("2026-10-05T00:00:00Z")
+	b.at("2026-10-01T00:00:00Z")
 	return b
 }
 
@@ -171,9 +171,29 @@ func (b *bench) events(id metering.AccountID) map[metering.EventType]int {
 	return types
 }
 
+// finalize lets an hour pass, and makes drafts final.
+func (b *bench) finalize() {
+	b.t.Helper()
+	b.clock.Advance(time.Hour)
+	for _, v := range b.invoices(billing.Filter{State: billing.Draft}) {
+		_, err := b.Finalize(b.t.Context(), v.Account, v.ID)
+		require.NoError(b.t, err)
+	}
+}
+
+// sound expects that an audit of invoices finds nothing.
+func (b *bench) sound() {
+	b.t.Helper()
+	found, err := b.Audit(b.t.Context())
+	require.NoError(b.t, err)
+	require.Empty(b.t, found.Faults)
+	require.Zero(b.t, found.Unproven)
+}
+
 // soundInvoices expects one invoice with its events for each account, that agrees with the ledger.
 func (b *bench) soundInvoices(ids []metering.AccountID) {
 	b.t.Helper()
+	b.sound()
 	require.Len(b.t, b.invoices(billing.Filter{}), len(ids))
 	for _, id := range ids {
 		used := int64(0)

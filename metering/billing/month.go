@@ -1,0 +1,252 @@
+package billing
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// month is what the invoices of a month are made from.
+type month struct {
+	Billing
+	period   metering.Period
+	plans    metering.Plans
+	left     map[metering.AccountID][]metering.Record // terms
+	balances map[metering.AccountID]metering.Balance  // nil: they are asked for one by one
+}
+
+// month reads a month, of one account or, where none is named, of all.
+func (b Billing) month(ctx context.Context, p metering.Period, account metering.AccountID) (*month, error) {
+	m := &month{Billing: b, period: p, left: map[metering.AccountID][]metering.Record{}}
+	if m.plans = metering.DefaultPlans(); b.Plans != nil {
+		m.plans = b.Plans.In(p)
+	}
+	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: metering.TermsKind, Account: account}) {
+		if err != nil {
+			return nil, fmt.Errorf("terms: %w", err)
+		}
+		m.left[r.Account] = append(m.left[r.Account], r)
+	}
+	scan, ok := b.Store.(metering.Monthly)
+	if account != "" || !ok {
+		return m, nil
+	}
+	m.balances = map[metering.AccountID]metering.Balance{}
+	for one, err := range scan.Balances(ctx, p) {
+		if err != nil {
+			return nil, fmt.Errorf("balances: %w", err)
+		}
+		m.balances[one.Account] = one.Balance
+	}
+	return m, nil
+}
+
+// used tells on what terms an account was in the month, and what it used.
+func (m *month) used(ctx context.Context, a metering.Account) (t terms, b metering.Balance, err error) {
+	if t, err = m.terms(a); err != nil {
+		return t, b, err
+	}
+	if m.balances != nil {
+		return t, m.balances[a.ID], nil
+	}
+	b, err = m.Store.Balance(ctx, a.ID, m.period)
+	return t, b, err
+}
+
+// terms are what an account had in the month: the plans that it held with their prices, the one at the end, and whether one
+// of them asks for an invoice, used or not.
+type terms struct {
+	held     []held
+	last     metering.Plan
+	currency string
+	bills    bool
+}
+
+func (m *month) terms(a metering.Account) (t terms, err error) {
+	list, err := metering.TermsOf(a, m.left[a.ID], m.period)
+	if err != nil {
+		return t, err
+	}
+	for _, one := range list {
+		plan, ok := m.plans[one.Plan]
+		if !ok {
+			return t, fmt.Errorf("plan %q is not in the price list of %v", one.Plan, m.period)
+		}
+		price := priceOf(plan, one.AgreedPriceCents, a.AgreedPriceCents)
+		if price == nil || *price > 0 || !plan.HardCap() {
+			if t.currency != "" && plan.Currency != t.currency {
+				return t, fmt.Errorf("plans in %s and in %s cannot be on one invoice", t.currency, plan.Currency)
+			}
+			t.currency = plan.Currency
+		}
+		t.held = append(t.held, held{plan.ID, one.Began, price})
+		t.last = plan
+		t.bills = t.bills || plan.ForSale || price != nil && *price > 0
+	}
+	return t, nil
+}
+
+// priceOf is the price of a plan, or what was agreed for one that has none: at the time, or by now. A plan that is not for
+// sale costs nothing.
+func priceOf(p metering.Plan, agreed ...*int64) *int64 {
+	for _, price := range append([]*int64{p.PriceCents}, agreed...) {
+		if price != nil {
+			return price
+		}
+	}
+	if p.ForSale {
+		return nil
+	}
+	return new(int64)
+}
+
+// invoice is what an account owes for the month.
+func (m *month) invoice(
+	ctx context.Context, a metering.Account, t terms, used metering.Balance, id string,
+) (v Invoice, err error) {
+	now := m.now()
+	v = Invoice{
+		ID: id, Number: number(a.ID, id), Account: a.ID, Name: a.Name, Period: m.period, Plan: t.last.ID,
+		Currency: cmp.Or(t.currency, t.last.Currency), UsedCredits: used.Used, LimitCredits: t.last.Credits, OverageCredits: used.Overage,
+		Overage: []OverageLine{}, State: Draft, Attempts: []Attempt{}, CreatedAt: now,
+	}
+	if used.Overage > 0 {
+		if v.Overage, err = m.overage(ctx, a.ID); err != nil {
+			return v, err
+		}
+	}
+	if len(v.Overage) == 1 {
+		v.OverageRate = v.Overage[0].Rate
+	}
+	if err := v.price(t.held, a.Tax); err != nil {
+		return v, err
+	}
+	if v.PriceCents != nil && (v.AmountCents == 0 || m.Draft < 0) {
+		v.finalized(now)
+	}
+	return v, nil
+}
+
+// overage sums what was admitted above the allowance, by rate.
+func (m *month) overage(ctx context.Context, account metering.AccountID) ([]OverageLine, error) {
+	sums := map[int64]int64{}
+	filter := metering.EntryFilter{Account: account, Period: &m.period, Overage: true}
+	for e, err := range m.Store.Entries(ctx, filter) {
+		if err != nil {
+			return nil, err
+		}
+		sums[e.OverageRate] += e.Overage
+	}
+	lines := []OverageLine{}
+	for _, rate := range slices.Sorted(maps.Keys(sums)) {
+		lines = append(lines, OverageLine{rate, sums[rate], decimalCents(micros(sums[rate], rate))})
+	}
+	return lines, nil
+}
+
+// finalized makes a draft with a price final.
+func (v *Invoice) finalized(at time.Time) {
+	v.State, v.FinalizedAt = Open, &at
+	if v.AmountCents == 0 {
+		v.State, v.PaidAt = Paid, &at
+	}
+}
+
+// firstDue is when a new or a finalized invoice is due.
+func (b Billing) firstDue(v *Invoice, by time.Time) (due time.Time) {
+	switch v.State {
+	case Draft:
+		return v.CreatedAt.Add(b.draft())
+	case Open:
+		v.NextAttempt = &by
+		return by
+	}
+	return time.Time{}
+}
+
+// write makes the records of a new invoice, with its note and events.
+func (m *month) write(v *Invoice, c *chain) ([]metering.Record, error) {
+	n := Note{Action: Created, At: v.CreatedAt, By: m.by()}
+	due := m.firstDue(v, v.CreatedAt)
+	c.close(v.Period)
+	if err := c.invoice(*v, 0, due, n); err != nil {
+		return nil, err
+	}
+	events, err := v.eventsOf(n)
+	if err != nil {
+		return nil, err
+	}
+	records, err := c.all()
+	return append(records, events...), err
+}
+
+// finalize prices a draft anew, by what the account is and has agreed to by now. It stays a draft if it has no price.
+func (b Billing) finalize(ctx context.Context, v *Invoice, now time.Time) error {
+	a, err := b.Store.Account(ctx, v.Account)
+	if err != nil {
+		return err
+	}
+	m, err := b.month(ctx, v.Period, a.ID)
+	if err != nil {
+		return err
+	}
+	t, err := m.terms(a)
+	if err != nil {
+		return err
+	}
+	v.Name = a.Name
+	if err := v.price(t.held, a.Tax); err != nil {
+		return err
+	}
+	if v.PriceCents != nil {
+		v.finalized(now)
+	}
+	return nil
+}
+
+// finalizeDue finalizes a draft whose time has come.
+func (b Billing) finalizeDue(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
+	now := b.now()
+	if err := b.finalize(ctx, v, now); err != nil {
+		return "", err
+	}
+	if v.State == Draft {
+		return "", b.later(ctx, r, now.Add(draftPause))
+	}
+	n := Note{Action: Finalized, At: now, By: server}
+	due := b.firstDue(v, r.Due)
+	events, err := v.eventsOf(n)
+	if err == nil {
+		err = b.put(ctx, r, *v, due, n, events...)
+	}
+	return Finalized, err
+}
+
+// Preview is what an account would owe for a month that is not over, if nothing happened until its end. It is not stored.
+func (b Billing) Preview(ctx context.Context, account metering.AccountID, p metering.Period) (Invoice, error) {
+	a, err := b.Store.Account(ctx, account)
+	if err != nil {
+		return Invoice{}, err
+	}
+	m, err := b.month(ctx, p, a.ID)
+	if err != nil {
+		return Invoice{}, err
+	}
+	v, err := m.only(ctx, a, p.String())
+	v.State, v.FinalizedAt, v.PaidAt = Draft, nil, nil
+	return v, err
+}
+
+// only makes an invoice of one account.
+func (m *month) only(ctx context.Context, a metering.Account, id string) (Invoice, error) {
+	t, used, err := m.used(ctx, a)
+	if err != nil {
+		return Invoice{}, err
+	}
+	return m.invoice(ctx, a, t, used, id)
+}

@@ -1,0 +1,290 @@
+package billing
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// NoteKind is the kind of the records that hold notes, and headKind that of the one record of each account that holds
+// the end of their chain.
+const (
+	NoteKind = "invoice_note"
+	headKind = "invoice_head"
+	headID   = "head"
+)
+
+// Action is what a note tells of.
+type Action string
+
+// The actions.
+const (
+	Created       Action = "created"
+	Adopted       Action = "adopted" // the invoice is older than notes are
+	Finalized     Action = "finalized"
+	Charged       Action = "charged" // an attempt, of which the state tells the outcome
+	Settled       Action = "settled" // what was said of a payment after its attempt
+	Retried       Action = "retried"
+	Credited      Action = "credited"
+	Voided        Action = "voided"
+	PaidByHand    Action = "paid_by_hand"
+	WrittenOff    Action = "written_off" // as uncollectible
+	AccountHeld   Action = "account_suspended"
+	AccountUnheld Action = "account_resumed"
+)
+
+// A Note tells what was done to an invoice, or to an account that does not pay. Notes are never changed. Each names the
+// hash of the one before it of its account.
+type Note struct {
+	ID      string             `json:"id"` // consecutive in the account
+	Account metering.AccountID `json:"account"`
+	Action  Action             `json:"action"`
+	Invoice string             `json:"invoice,omitempty"`
+	State   State              `json:"state,omitempty"` // of the invoice, afterwards
+	At      time.Time          `json:"at"`
+	By      string             `json:"by"`
+	Reason  string             `json:"reason,omitempty"`
+	Number  string             `json:"credit_note_number,omitempty"`
+	Cents   int64              `json:"credited_cents,omitempty"`
+	Payment PaymentRef         `json:"payment,omitempty"`
+	// Document is the SHA-256 of the invoice as it is stored afterwards; zero where the note is not of an invoice.
+	Document metering.Chain `json:"document,omitzero"`
+	Before   metering.Chain `json:"before"` // the chain up to the note before it
+}
+
+// link is the chain up to a note, of whose stored form it is made.
+func link(before metering.Chain, body []byte) metering.Chain {
+	return before.Next("billing.note.v1", string(body))
+}
+
+func parseNote(r metering.Record) (n Note, err error) {
+	if err = json.Unmarshal(r.Body, &n); err != nil {
+		err = fmt.Errorf("note %s of %s: %w", r.ID, r.Account, err)
+	}
+	return n, err
+}
+
+// Notes yields the notes of an account, oldest first; of all accounts without one.
+func (b Billing) Notes(ctx context.Context, account metering.AccountID) iter.Seq2[Note, error] {
+	return parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: NoteKind, Account: account}), parseNote)
+}
+
+// parsed reads records one by one, up to the first error.
+func parsed[T any](records iter.Seq2[metering.Record, error], parse func(metering.Record) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for r, err := range records {
+			var v T
+			if err == nil {
+				v, err = parse(r)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// head is the end of the chain of an account.
+type head struct {
+	Count  int64           `json:"count"` // of notes
+	Chain  metering.Chain  `json:"chain"`
+	At     time.Time       `json:"at"` // of the newest note
+	Closed metering.Period `json:"closed,omitzero"`
+	// Earlier has a bit for each month before Closed that has an invoice, the lowest for the one just before it.
+	Earlier uint64 `json:"earlier,omitempty"`
+}
+
+// known reports whether a month has an invoice, or that only its record can tell.
+func (h head) known(p metering.Period) (closed, certain bool) {
+	back := h.Closed.Number() - p.Number()
+	switch {
+	case back < 0 || h.Count == 0:
+		return false, true
+	case back == 0:
+		return true, true
+	case back <= 64:
+		return h.Earlier>>(back-1)&1 == 1, true
+	}
+	return false, false
+}
+
+// close remembers that a month has an invoice.
+func (h *head) close(p metering.Period) {
+	switch back := h.Closed.Number() - p.Number(); {
+	case h.Closed == (metering.Period{}):
+		h.Closed = p
+	case back < 0:
+		h.Earlier = h.Earlier<<-back | 1<<(-back-1)
+		h.Closed = p
+	case back > 0:
+		h.Earlier |= 1 << (back - 1)
+	}
+}
+
+// A chain is the end of the notes of an account, and what is added to them.
+type chain struct {
+	account metering.AccountID
+	head
+	record  metering.Record // of the head as it was read
+	records []metering.Record
+}
+
+func parseChain(r metering.Record) (*chain, error) {
+	c := &chain{account: r.Account, record: r}
+	if err := json.Unmarshal(r.Body, &c.head); err != nil {
+		return nil, fmt.Errorf("the end of the notes of %s: %w", r.Account, err)
+	}
+	return c, nil
+}
+
+// chain reads the end of the notes of an account. If there is none, it begins with the invoices that the account has.
+func (b Billing) chain(ctx context.Context, account metering.AccountID) (*chain, error) {
+	r, err := b.Store.Record(ctx, account, headKind, headID)
+	if err == nil {
+		return parseChain(r)
+	}
+	if !errors.Is(err, metering.ErrNotFound) {
+		return nil, err
+	}
+	c := &chain{account: account}
+	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Account: account}) {
+		if err == nil {
+			err = c.adopt(r, b.now())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// adopt notes an invoice that is older than notes are.
+func (c *chain) adopt(r metering.Record, at time.Time) error {
+	v, err := parseInvoice(r)
+	if err != nil {
+		return err
+	}
+	c.close(v.Period)
+	return c.note(Note{Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: server, Document: sha256.Sum256(r.Body)})
+}
+
+// note adds a note.
+func (c *chain) note(n Note) error {
+	if n.At.Before(c.At) {
+		n.At = c.At // of a clock that was ahead: notes are listed in their order
+	}
+	c.Count++
+	n.Account, n.ID, n.Before, c.At = c.account, fmt.Sprintf("%08d", c.Count), c.Chain, n.At
+	body, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	c.Chain = link(c.Chain, body)
+	c.records = append(c.records, metering.Record{Account: c.account, Kind: NoteKind, ID: n.ID, At: n.At, Body: body})
+	return nil
+}
+
+// invoice adds an invoice as it is now to be stored, and a note of it.
+func (c *chain) invoice(v Invoice, version int64, due time.Time, n Note) error {
+	r, err := v.record(version, due)
+	if err != nil {
+		return err
+	}
+	n.Invoice, n.State, n.Document = v.ID, v.State, sha256.Sum256(r.Body)
+	c.records = append(c.records, r)
+	return c.note(n)
+}
+
+// all is what is to be written in one step, if anything is.
+func (c *chain) all() ([]metering.Record, error) {
+	if len(c.records) == 0 {
+		return nil, nil
+	}
+	body, err := json.Marshal(c.head)
+	at := c.record.At
+	if c.record.Version == 0 {
+		at = c.At
+	}
+	return append(c.records, metering.Record{
+		Account: c.account, Kind: headKind, ID: headID, Version: c.record.Version, At: at, Body: body,
+	}), err
+}
+
+// server stands for whoever is not a person.
+const server = "server"
+
+// by says who does what is done.
+func (b Billing) by() string { return cmp.Or(b.By, server) }
+
+// tries is how often a change is made anew when another writer was first.
+const tries = 16
+
+// put writes an invoice that was read as r, with its note and events. It is ErrVersion where the invoice was changed since.
+func (b Billing) put(
+	ctx context.Context, r metering.Record, v Invoice, due time.Time, n Note, more ...metering.Record,
+) error {
+	for range tries {
+		c, err := b.chain(ctx, v.Account)
+		if err != nil {
+			return err
+		}
+		if err := c.invoice(v, r.Version, due, n); err != nil {
+			return err
+		}
+		records, err := c.all()
+		if err != nil {
+			return err
+		}
+		if err = b.Store.PutRecords(ctx, append(records, more...)...); !errors.Is(err, metering.ErrVersion) {
+			return err
+		}
+		now, err := b.Store.Record(ctx, r.Account, r.Kind, r.ID)
+		if err != nil {
+			return err
+		}
+		if now.Version != r.Version {
+			return fmt.Errorf("invoice %s of %s: %w", v.ID, v.Account, metering.ErrVersion)
+		} // else there was a note of something else
+	}
+	return errMeddled
+}
+
+// errMeddled is what nobody would see if only this program wrote what it writes.
+var errMeddled = errors.New("its notes or its events were changed by another hand; diagd audit tells more")
+
+// change edits an invoice, and does so again where another writer was first. What edit returns is written in one step;
+// without an action it is nothing.
+func (b Billing) change(
+	ctx context.Context, account metering.AccountID, id string,
+	edit func(v *Invoice, r metering.Record) (due time.Time, n Note, err error),
+) (v Invoice, err error) {
+	for range tries {
+		r, err := b.Store.Record(ctx, account, InvoiceKind, id)
+		if err != nil {
+			return Invoice{}, err
+		}
+		if v, err = parseInvoice(r); err != nil {
+			return Invoice{}, err
+		}
+		due, n, err := edit(&v, r)
+		if err != nil || n.Action == "" {
+			return v, err
+		}
+		n.At, n.By = b.now(), cmp.Or(n.By, b.by())
+		more, err := v.eventsOf(n)
+		if err != nil {
+			return v, err
+		}
+		if err = b.put(ctx, r, v, due, n, more...); !errors.Is(err, metering.ErrVersion) {
+			return v, err
+		}
+	}
+	return v, fmt.Errorf("invoice %s of %s: %w", id, account, metering.ErrVersion)
+}
