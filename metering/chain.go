@@ -79,11 +79,14 @@ func (c Chain) Link(group ...Entry) Chain {
 	for i := range group {
 		forms[i] = group[i].AppendForm(nil)
 	}
-	return c.join(forms)
+	return c.LinkForms(forms)
 }
 
-// join is Link of canonical forms, which it sorts.
-func (c Chain) join(forms [][]byte) Chain {
+// LinkForms is Link of canonical forms, which it sorts.
+func (c Chain) LinkForms(forms [][]byte) Chain {
+	if len(forms) == 1 {
+		return c.next(forms[0])
+	}
 	slices.SortFunc(forms, bytes.Compare)
 	return c.next(bytes.Join(forms, nil))
 }

@@ -23,13 +23,14 @@ type PlanVersion struct {
 	Chain      Chain // set by the store; see [PlanVersion.Link]
 }
 
-// Rivals reports whether another version is of the same plan and month.
-func (v PlanVersion) Rivals(other PlanVersion) bool {
-	return v.Plan.ID == other.Plan.ID && v.From == other.From
-}
-
-// Stored is the version as a store keeps it, behind those that it has.
-func (v PlanVersion) Stored(list []PlanVersion) PlanVersion {
+// Stored is the version as a store keeps it, behind those that it has. It is ErrVersion where one of them is of the same
+// plan and month.
+func (v PlanVersion) Stored(list []PlanVersion) (PlanVersion, error) {
+	for _, old := range list {
+		if old.Plan.ID == v.Plan.ID && old.From == v.From {
+			return v, fmt.Errorf("plan %s from %v on: %w", v.Plan.ID, v.From, ErrVersion)
+		}
+	}
 	v.ImportedAt = v.ImportedAt.UTC().Truncate(time.Microsecond)
 	v.Plan.PriceCents = clone(v.Plan.PriceCents)
 	var last Chain
@@ -37,7 +38,7 @@ func (v PlanVersion) Stored(list []PlanVersion) PlanVersion {
 		last = list[len(list)-1].Chain
 	}
 	v.Chain = v.Link(last)
-	return v
+	return v, nil
 }
 
 // planVersions holds the price lists of all months.

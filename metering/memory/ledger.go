@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -190,49 +189,28 @@ func selects(f metering.EntryFilter, e metering.Entry) bool {
 
 // Audit implements [metering.Ledger].
 func (s *Store) Audit(ctx context.Context) (metering.Audit, error) {
-	if err := s.ready(ctx); err != nil {
+	versions, err := s.PlanVersions(ctx)
+	if err != nil {
 		return metering.Audit{}, err
 	}
 	keys, accounts := s.admin.known()
+	auditor := metering.Auditor{Known: func(id metering.KeyID) bool { return keys[id] }}
 	l := &s.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-
-	audit := metering.Audit{Accounts: accounts, Entries: l.seq - l.pruned}
-	sums := make(map[accountMonth]hold.Month)
-	fault := func(at accountMonth, format string, args ...any) {
-		audit.Faults = append(audit.Faults, metering.AuditFault{
-			Account: at.account, Period: at.period, Detail: fmt.Sprintf(format, args...),
-		})
-	}
-	strangers := make(map[metering.KeyID]bool)
 	for _, chunk := range l.chunks {
 		for _, e := range chunk {
-			at := accountMonth{e.Account, e.Period}
-			sum := sums[at]
-			sum.Used += e.Credits
-			sum.Charges++
-			sums[at] = sum
-			audit.Credits += e.Credits
-			if !keys[e.Key] && !strangers[e.Key] {
-				strangers[e.Key] = true
-				fault(at, "key %q charged, but does not exist", e.Key)
-			}
+			auditor.Entry(e)
 		}
 	}
 	for at, m := range l.months {
-		sum := sums[at]
-		if sum.Used != m.Used || sum.Charges != m.Charges {
-			fault(at, "the balance says %d credits in %d charges, the ledger %d in %d",
-				m.Used, m.Charges, sum.Used, sum.Charges)
-		}
-		if m.Used > m.peak {
-			fault(at, "%d credits were used, the plan allowed %d", m.Used, m.peak)
-		}
+		auditor.Balance(metering.Sealed{
+			Account: at.account, Period: at.period, Used: m.Used, Charges: m.Charges, Overage: m.Overage, Micros: m.Micros,
+			Peak: m.peak, Chain: m.chain,
+		})
 	}
-	slices.SortFunc(audit.Faults, func(a, b metering.AuditFault) int {
-		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Period.String(), b.Period.String()),
-			cmp.Compare(a.Detail, b.Detail))
-	})
-	return audit, nil
+	if n := len(versions); n > 0 {
+		auditor.Plans(versions, int64(n), versions[n-1].Chain)
+	}
+	return auditor.Finish(accounts), nil
 }

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -39,11 +38,11 @@ func (s *Store) PutPlanVersions(ctx context.Context, versions ...metering.PlanVe
 	defer p.mu.Unlock()
 	list := slices.Clone(p.versions)
 	for _, v := range versions {
-		if slices.ContainsFunc(list, v.Rivals) {
-			return fmt.Errorf("plan %s from %v on: %w", v.Plan.ID, v.From, metering.ErrVersion)
+		stored, err := v.Stored(list)
+		if err != nil {
+			return err
 		}
-		v = v.Stored(list)
-		list = append(list, v)
+		list = append(list, stored)
 	}
 	p.versions = list
 	return nil

@@ -87,7 +87,9 @@ func testEntries(t *testing.T, f *fixture) {
 		require.Equal(t, metering.Entry{
 			Seq: e.Seq, RequestID: ticket.RequestID, Account: customer.Account, Key: customer.Key,
 			Endpoint: "POST /public/v1/resolve", Credits: ticket.Credits, Period: ticket.Period, At: at,
+			Ceiling: Plans()[Large].Credits, Chain: e.Chain,
 		}, e)
+		require.NotZero(t, e.Chain)
 	}
 
 	var paged []metering.Entry

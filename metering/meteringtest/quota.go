@@ -99,7 +99,10 @@ func testOverage(t *testing.T, f *fixture) {
 		require.EqualValues(t, 3, f.quotaError(f.op(customer, 4)).Left, "overage that the budget covers counts too")
 		f.spend(customer, 3)
 		quota := f.quotaError(f.op(customer, 1))
-		require.Equal(t, metering.QuotaError{Plan: flex, Limit: 100, Current: c.sells, Requested: 1}, quota, c.name)
+		require.Equal(t, metering.QuotaError{
+			Plan: flex, Limit: 100, Current: c.sells, Requested: 1, Overage: c.sells - 100,
+			OverageMicros: (c.sells - 100) * flexRate,
+		}, quota, c.name)
 		require.Equal(t, c.sells-100, f.balance(customer.Account).Overage, c.name)
 	}
 

@@ -25,9 +25,9 @@ func (s *Store) administer(ctx context.Context, act func(*writer) error, after f
 	return unavailable(err)
 }
 
-const accountColumns = `SELECT id, version, name, plan, overage, budget, created FROM accounts `
+const accountColumns = `SELECT id, version, name, plan, overage, budget, created, agreement FROM accounts `
 
-func scanAccount(stmt *sqlite.Stmt) metering.Account {
+func scanAccount(stmt *sqlite.Stmt) (metering.Account, error) {
 	a := metering.Account{
 		ID: metering.AccountID(stmt.ColumnText(0)), Version: stmt.ColumnInt64(1), Name: stmt.ColumnText(2),
 		Plan: metering.PlanID(stmt.ColumnText(3)), OverageEnabled: stmt.ColumnBool(4),
@@ -37,7 +37,10 @@ func scanAccount(stmt *sqlite.Stmt) metering.Account {
 		cents := stmt.ColumnInt64(5)
 		a.OverageBudgetCents = &cents
 	}
-	return a
+	if err := json.Unmarshal([]byte(stmt.ColumnText(7)), &a.Agreement); err != nil {
+		return metering.Account{}, fmt.Errorf("agreement of account %s: %w", a.ID, err)
+	}
+	return a, nil
 }
 
 // Account implements [metering.Accounts].
@@ -45,7 +48,7 @@ func (s *Store) Account(ctx context.Context, id metering.AccountID) (a metering.
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, accountColumns+"WHERE id = ?1",
 			func(stmt *sqlite.Stmt) { stmt.BindText(1, string(id)) },
-			func(stmt *sqlite.Stmt) error { a = scanAccount(stmt); return nil })
+			func(stmt *sqlite.Stmt) (err error) { a, err = scanAccount(stmt); return err })
 	})
 	if err == nil && a.Version == 0 {
 		err = metering.ErrNotFound
@@ -61,7 +64,11 @@ func (s *Store) Accounts(ctx context.Context) ([]metering.Account, error) {
 	list := []metering.Account{}
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, accountColumns+"ORDER BY created, id", nil,
-			func(stmt *sqlite.Stmt) error { list = append(list, scanAccount(stmt)); return nil })
+			func(stmt *sqlite.Stmt) error {
+				a, err := scanAccount(stmt)
+				list = append(list, a)
+				return err
+			})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing accounts: %w", err)
@@ -74,10 +81,7 @@ func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	if a.OverageBudgetCents != nil {
-		cents := *a.OverageBudgetCents
-		a.OverageBudgetCents = &cents
-	}
+	a = a.Clone()
 	err := s.administer(ctx, func(w *writer) error {
 		if err := w.checkVersion("SELECT version FROM accounts WHERE id = ?1", string(a.ID), a.Version); err != nil {
 			return err
@@ -96,9 +100,14 @@ func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
 }
 
 func (w *writer) putAccount(a metering.Account) error {
-	err := sqlitedb.Exec(w.conn, `INSERT INTO accounts (id, version, name, plan, overage, budget, created)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT (id) DO UPDATE SET version = ?2, name = ?3, plan = ?4, overage = ?5, budget = ?6, created = ?7`,
+	agreement, err := json.Marshal(a.Agreement)
+	if err != nil {
+		return err
+	}
+	err = sqlitedb.Exec(w.conn, `INSERT INTO accounts (id, version, name, plan, overage, budget, created, agreement)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+		ON CONFLICT (id) DO UPDATE SET version = ?2, name = ?3, plan = ?4, overage = ?5, budget = ?6, created = ?7,
+			agreement = ?8`,
 		func(stmt *sqlite.Stmt) {
 			stmt.BindText(1, string(a.ID))
 			stmt.BindInt64(2, a.Version+1)
@@ -111,6 +120,7 @@ func (w *writer) putAccount(a metering.Account) error {
 				stmt.BindInt64(6, *a.OverageBudgetCents)
 			}
 			stmt.BindInt64(7, micros(a.CreatedAt))
+			stmt.BindText(8, string(agreement))
 		})
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func (s *Store) examine() {
 var charged = []string{
 	"INSERT INTO ledger (account, key, endpoint, credits, period, at, request) VALUES (0, 0, 0, 0, 0, 0, '')",
 	"INSERT OR REPLACE INTO ledger_blocks VALUES (0, 0)",
-	"INSERT OR REPLACE INTO balances VALUES (0, 0, 0, 0, 0)",
+	"INSERT OR REPLACE INTO balances (account, period, used, charges, peak) VALUES (0, 0, 0, 0, 0)",
 	"INSERT OR REPLACE INTO key_uses VALUES (0, 0)",
 	`INSERT INTO replies (tag, expires, key, status, form, hash, fingerprint, request, header, body)
 		VALUES (0, 0, 0, 0, 0, x'', x'', '', x'', x'')`,

@@ -55,16 +55,27 @@ func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]m
 	list := make([]metering.Entry, 0, size)
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, sql, bind, func(stmt *sqlite.Stmt) error {
-			list = append(list, metering.Entry{
-				Seq: stmt.ColumnInt64(0), RequestID: stmt.ColumnText(1),
-				Account: metering.AccountID(stmt.ColumnText(2)), Key: metering.KeyID(stmt.ColumnText(3)),
-				Endpoint: stmt.ColumnText(4), Credits: stmt.ColumnInt64(5), Period: periodOf(stmt.ColumnInt64(6)),
-				At: instant(stmt.ColumnInt64(7)),
-			})
+			e := scanEntry(stmt)
+			e.Account, e.Key = metering.AccountID(stmt.ColumnText(9)), metering.KeyID(stmt.ColumnText(10))
+			e.Endpoint = stmt.ColumnText(11)
+			list = append(list, e)
 			return nil
 		})
 	})
 	return list, err
+}
+
+// entryColumns are those of the ledger, without the names of account, key and endpoint.
+const entryColumns = "l.seq, l.request, l.credits, l.period, l.at, l.overage, l.rate, l.ceiling, l.chain"
+
+func scanEntry(stmt *sqlite.Stmt) metering.Entry {
+	e := metering.Entry{
+		Seq: stmt.ColumnInt64(0), RequestID: stmt.ColumnText(1), Credits: stmt.ColumnInt64(2),
+		Period: periodOf(stmt.ColumnInt64(3)), At: instant(stmt.ColumnInt64(4)), Overage: stmt.ColumnInt64(5),
+		OverageRate: stmt.ColumnInt64(6), Ceiling: stmt.ColumnInt64(7),
+	}
+	stmt.ColumnBytes(8, e.Chain[:])
+	return e
 }
 
 // entryQuery names only the conditions that a filter has. Of an account it reads the blocks in which
@@ -84,9 +95,12 @@ func entryQuery(f metering.EntryFilter, size int) (sql string, bind func(*sqlite
 	if f.Period != nil {
 		from += " AND l.period = :period"
 	}
-	sql = `SELECT l.seq, l.request, a.name, k.name, e.name, l.credits, l.period, l.at
+	if f.Overage {
+		from += " AND l.overage > 0"
+	}
+	sql = "SELECT " + entryColumns + `, a.name, k.name, e.name
 		FROM (SELECT l.* FROM ` + from + " ORDER BY " + order + ` LIMIT :size) l
-		JOIN names a ON a.id = l.account JOIN names k ON k.id = l.key JOIN names e ON e.id = l.endpoint
+		LEFT JOIN names a ON a.id = l.account LEFT JOIN names k ON k.id = l.key LEFT JOIN names e ON e.id = l.endpoint
 		ORDER BY l.seq`
 	return sql, func(stmt *sqlite.Stmt) {
 		stmt.SetInt64(":after", max(0, f.After))
@@ -115,59 +129,11 @@ func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
 				err = endErr
 			}
 		}()
-		return auditAll(conn, &audit)
+		audit, err = auditAll(conn)
+		return err
 	})
 	if err != nil {
 		return metering.Audit{}, fmt.Errorf("auditing: %w", err)
 	}
 	return audit, nil
 }
-
-func auditAll(conn *sqlite.Conn, audit *metering.Audit) error {
-	err := sqlitedb.Rows(conn, `SELECT (SELECT count(*) FROM accounts), count(*), coalesce(sum(credits), 0) FROM ledger`, nil,
-		func(stmt *sqlite.Stmt) error {
-			audit.Accounts = stmt.ColumnInt(0)
-			audit.Entries = stmt.ColumnInt64(1)
-			audit.Credits = stmt.ColumnInt64(2)
-			return nil
-		})
-	if err != nil {
-		return err
-	}
-	for _, sql := range []string{auditBalances, auditPeaks, auditKeys} {
-		err := sqlitedb.Rows(conn, sql, nil, func(stmt *sqlite.Stmt) error {
-			audit.Faults = append(audit.Faults, metering.AuditFault{
-				Account: metering.AccountID(stmt.ColumnText(0)), Period: periodOf(stmt.ColumnInt64(1)),
-				Detail: stmt.ColumnText(2),
-			})
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// The queries of an audit return account, period and what is wrong.
-const (
-	auditBalances = `SELECT coalesce(n.name, ''), period, printf(
-			'the balance says %d credits in %d charges, the ledger %d in %d',
-			coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(l.used, 0), coalesce(l.charges, 0))
-		FROM (SELECT account, period, sum(credits) AS used, count(*) AS charges FROM ledger GROUP BY account, period) l
-		FULL JOIN balances b USING (account, period)
-		LEFT JOIN names n ON n.id = account
-		WHERE l.used IS NOT b.used OR l.charges IS NOT b.charges
-		ORDER BY 1, 2`
-	auditPeaks = `SELECT coalesce(n.name, ''), period,
-			printf('%d credits were used, the plan allowed %d', used, peak)
-		FROM balances LEFT JOIN names n ON n.id = account
-		WHERE used > peak ORDER BY 1, 2`
-	auditKeys = `SELECT coalesce(a.name, ''), l.period,
-			printf('key "%s" charged, but does not exist', coalesce(n.name, ''))
-		FROM (SELECT key, min(account) AS account, min(period) AS period FROM ledger GROUP BY key) l
-		LEFT JOIN names n ON n.id = l.key
-		LEFT JOIN names a ON a.id = l.account
-		WHERE n.name IS NULL OR n.name NOT IN (SELECT id FROM keys)
-		ORDER BY 1, 2, 3`
-)

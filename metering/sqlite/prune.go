@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
@@ -104,6 +105,12 @@ func (s *Store) pruneLedger(ctx context.Context, first int64, pruned *metering.P
 	}, nil)
 }
 
+// pruneSum is what was deleted of a month.
+type pruneSum struct {
+	hold.Month
+	chained bool
+}
+
 // pruneLedger looks at some rows behind after, and returns the last of them and whether there is more to do.
 func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last int64, more bool, err error) {
 	old := false
@@ -118,9 +125,9 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 	if err != nil || !old || last == 0 {
 		return after, false, err
 	}
-	sums := make(map[sumKey]*sum)
+	sums := make(map[sumKey]*pruneSum)
 	err = sqlitedb.Rows(w.conn, `DELETE FROM ledger WHERE seq > ?1 AND seq <= ?2 AND period < ?3
-			AND seq < (SELECT max(seq) FROM ledger) RETURNING account, period, credits`,
+			AND seq < (SELECT max(seq) FROM ledger) RETURNING account, period, credits, overage, rate, chain IS NOT NULL`,
 		func(stmt *sqlite.Stmt) {
 			stmt.BindInt64(1, after)
 			stmt.BindInt64(2, last)
@@ -129,10 +136,12 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 		func(stmt *sqlite.Stmt) error {
 			k := sumKey{stmt.ColumnInt64(0), stmt.ColumnInt64(1)}
 			if sums[k] == nil {
-				sums[k] = new(sum)
+				sums[k] = new(pruneSum)
 			}
-			sums[k].used += stmt.ColumnInt64(2)
-			sums[k].charges++
+			sums[k].Month = sums[k].Plus(1, hold.Parts{
+				Credits: stmt.ColumnInt64(2), Overage: stmt.ColumnInt64(3), Rate: stmt.ColumnInt64(4),
+			})
+			sums[k].chained = sums[k].chained || stmt.ColumnBool(5)
 			pruned.Charges++
 			return nil
 		})
@@ -150,13 +159,16 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 	return last, true, err
 }
 
-// lessen takes charges that were deleted out of a balance.
-func (w *writer) lessen(k sumKey, s *sum) error {
-	return sqlitedb.Exec(w.conn, `UPDATE balances SET used = used - ?3, charges = charges - ?4
-		WHERE account = ?1 AND period = ?2`, func(stmt *sqlite.Stmt) {
+// lessen takes charges that were deleted out of a balance, and its chain if they were of it.
+func (w *writer) lessen(k sumKey, s *pruneSum) error {
+	return sqlitedb.Exec(w.conn, `UPDATE balances SET used = used - ?3, charges = charges - ?4, overage = overage - ?5,
+		micros = micros - ?6, chain = iif(?7, NULL, chain) WHERE account = ?1 AND period = ?2`, func(stmt *sqlite.Stmt) {
 		stmt.BindInt64(1, k.account)
 		stmt.BindInt64(2, k.period)
-		stmt.BindInt64(3, s.used)
-		stmt.BindInt64(4, s.charges)
+		stmt.BindInt64(3, s.Used)
+		stmt.BindInt64(4, s.Charges)
+		stmt.BindInt64(5, s.Overage)
+		stmt.BindInt64(6, s.Micros)
+		stmt.BindBool(7, s.chained)
 	})
 }

@@ -143,14 +143,17 @@ func (s source) Account(ctx context.Context, id metering.AccountID) (metering.Ac
 
 func (s source) Month(ctx context.Context, id metering.AccountID, p metering.Period) (m hold.Month, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, `SELECT used, charges FROM balances
+		return sqlitedb.Rows(conn, `SELECT used, charges, overage, micros FROM balances
 			WHERE account = (SELECT id FROM names WHERE name = ?1) AND period = ?2`,
 			func(stmt *sqlite.Stmt) {
 				stmt.BindText(1, string(id))
 				stmt.BindInt64(2, monthNumber(p))
 			},
 			func(stmt *sqlite.Stmt) error {
-				m = hold.Month{Used: stmt.ColumnInt64(0), Charges: stmt.ColumnInt64(1)}
+				m = hold.Month{
+					Used: stmt.ColumnInt64(0), Charges: stmt.ColumnInt64(1), Overage: stmt.ColumnInt64(2),
+					Micros: stmt.ColumnInt64(3),
+				}
 				return nil
 			})
 	})

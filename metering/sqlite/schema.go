@@ -9,7 +9,7 @@ import (
 )
 
 // SchemaVersion is the layout that this package reads and writes.
-const SchemaVersion = 3
+const SchemaVersion = 4
 
 // migrations are the steps from each version to the next. A released step never changes.
 var migrations = [SchemaVersion]string{
@@ -144,6 +144,35 @@ var migrations = [SchemaVersion]string{
 	CREATE INDEX records_at ON records (kind, at, id, account);
 	CREATE INDEX records_account_at ON records (account, kind, at, id);
 	CREATE INDEX records_due ON records (kind, due, id, account) WHERE due IS NOT NULL;`,
+
+	// What a charge was taken from, and chains of hashes over charges and plans. What was there before has no chain, and
+	// what of it was overage is not known.
+	`ALTER TABLE accounts ADD COLUMN agreement TEXT NOT NULL DEFAULT '{}'; -- JSON
+	ALTER TABLE ledger ADD COLUMN overage INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE ledger ADD COLUMN rate INTEGER NOT NULL DEFAULT 0; -- of a credit of it, in millionths of a cent
+	ALTER TABLE ledger ADD COLUMN ceiling INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE ledger ADD COLUMN chain BLOB;
+	ALTER TABLE balances ADD COLUMN overage INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE balances ADD COLUMN micros INTEGER NOT NULL DEFAULT 0; -- millionths of a cent
+	ALTER TABLE balances ADD COLUMN chain BLOB; -- NULL: without one, or a part of the month was pruned
+
+	CREATE TABLE plans (
+		seq      INTEGER PRIMARY KEY,
+		plan     TEXT NOT NULL,
+		period   INTEGER NOT NULL, -- from which on it holds
+		imported INTEGER NOT NULL,
+		body     TEXT NOT NULL, -- JSON
+		chain    BLOB NOT NULL,
+		UNIQUE (plan, period)
+	) STRICT;
+
+	-- The newest link of the plans and how many there are; and up to which row the ledger has no chain.
+	CREATE TABLE heads (
+		name  TEXT PRIMARY KEY,
+		count INTEGER NOT NULL,
+		chain BLOB NOT NULL
+	) STRICT;
+	INSERT INTO heads SELECT 'unchained', coalesce(max(seq), 0), x'' FROM ledger;`,
 }
 
 // layout is what the package keeps in a file.

@@ -32,8 +32,8 @@ func columnInstant(stmt *sqlite.Stmt, column int) *time.Time {
 	return &t
 }
 
-// monthNumber is how a period is stored: months since the year 0.
-func monthNumber(p metering.Period) int64 { return int64(p.Year)*12 + int64(p.Month) - 1 }
+// monthNumber is how a period is stored.
+func monthNumber(p metering.Period) int64 { return p.Number() }
 
 func periodOf(number int64) metering.Period {
 	return metering.Period{Year: int(number / 12), Month: time.Month(number%12 + 1)}

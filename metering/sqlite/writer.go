@@ -37,11 +37,14 @@ type writer struct {
 	// What is known to be in the database, by number of the name. A transaction that fails takes
 	// back what it has added.
 	names  map[string]int64
-	fresh  []string        // names of the transaction under way
-	blocks map[int64]int64 // the last block of an account
-	used   map[int64]int64 // the last use of a key that was written
-	// The batches and sums of the transaction under way.
+	fresh  []string                  // names of the transaction under way
+	blocks map[int64]int64           // the last block of an account
+	used   map[int64]int64           // the last use of a key that was written
+	chains map[sumKey]metering.Chain // the newest link of a month
+	// The batches, rows and sums of the transaction under way.
 	group   []*batch
+	rows    []row
+	forms   []byte // of the rows, one behind the other
 	sums    map[sumKey]*sum
 	uses    map[int64]int64
 	kept    []keptBody
@@ -54,12 +57,26 @@ type writer struct {
 
 type sumKey struct{ account, period int64 }
 
-type sum struct{ used, charges, peak int64 }
+// sum is what the charges of a month add up to.
+type sum struct {
+	hold.Month
+	peak  int64
+	forms [][]byte // of the rows; see [metering.Entry.AppendForm]
+	chain metering.Chain
+}
+
+// row is a charge that is written when the link of its group is known.
+type row struct {
+	job                    *job
+	account, key, endpoint int64
+	sum                    *sum
+}
 
 func newWriter(file *sqlitedb.File, conn *sqlite.Conn) (*writer, error) {
 	w := &writer{
 		conn: conn, file: file, names: make(map[string]int64), blocks: make(map[int64]int64),
 		used: make(map[int64]int64), sums: make(map[sumKey]*sum), uses: make(map[int64]int64),
+		chains: make(map[sumKey]metering.Chain),
 	}
 	if err := sqlitedb.Pragmas(conn,
 		fmt.Sprintf("wal_autocheckpoint = %d", checkpointPages),
@@ -71,10 +88,13 @@ func newWriter(file *sqlitedb.File, conn *sqlite.Conn) (*writer, error) {
 	for stmt, sql := range map[**sqlite.Stmt]string{
 		&w.begin:  "BEGIN IMMEDIATE",
 		&w.commit: "COMMIT",
-		&w.entry: `INSERT INTO ledger (account, key, endpoint, credits, period, at, request)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-		&w.balance: `INSERT INTO balances (account, period, used, charges, peak) VALUES (?1, ?2, ?3, ?4, ?5)
-			ON CONFLICT DO UPDATE SET used = used + ?3, charges = charges + ?4, peak = max(peak, ?5)`,
+		&w.entry: `INSERT INTO ledger
+			(account, key, endpoint, credits, period, at, request, overage, rate, ceiling, chain)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+		&w.balance: `INSERT INTO balances (account, period, used, charges, peak, overage, micros, chain)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+			ON CONFLICT DO UPDATE SET used = used + ?3, charges = charges + ?4, peak = max(peak, ?5),
+				overage = overage + ?6, micros = micros + ?7, chain = ?8`,
 		&w.use: `INSERT INTO key_uses (key, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = max(at, ?2)`,
 		&w.reply: `INSERT INTO replies
 			(tag, expires, key, status, form, hash, fingerprint, request, header, body, bytes)
@@ -148,6 +168,8 @@ func (w *writer) transact(first *batch, q *queue) error {
 	}
 	clear(w.sums)
 	clear(w.uses)
+	clear(w.rows)
+	w.rows, w.forms = w.rows[:0], w.forms[:0]
 	if err != nil {
 		err = errors.Join(err, w.rollback())
 	} else {
@@ -187,12 +209,12 @@ func (w *writer) sum() error {
 		return err
 	}
 	for k, s := range w.sums {
-		w.balance.BindInt64(1, k.account)
-		w.balance.BindInt64(2, k.period)
-		w.balance.BindInt64(3, s.used)
-		w.balance.BindInt64(4, s.charges)
-		w.balance.BindInt64(5, s.peak)
-		if err := run(w.balance); err != nil {
+		if err := w.total(k, s); err != nil {
+			return err
+		}
+	}
+	for i := range w.rows {
+		if err := w.append(&w.rows[i]); err != nil {
 			return err
 		}
 	}
@@ -207,8 +229,61 @@ func (w *writer) sum() error {
 	return nil
 }
 
+// total links the charges of a month to its chain, and writes the balance.
+func (w *writer) total(k sumKey, s *sum) error {
+	last, err := w.chain(k)
+	if err != nil {
+		return err
+	}
+	s.chain = last.LinkForms(s.forms)
+	w.balance.BindInt64(1, k.account)
+	w.balance.BindInt64(2, k.period)
+	w.balance.BindInt64(3, s.Used)
+	w.balance.BindInt64(4, s.Charges)
+	w.balance.BindInt64(5, s.peak)
+	w.balance.BindInt64(6, s.Overage)
+	w.balance.BindInt64(7, s.Micros)
+	w.balance.BindBytes(8, s.chain[:])
+	remember(w.chains, k, s.chain)
+	return run(w.balance)
+}
+
+// chain is the newest link of a month.
+func (w *writer) chain(k sumKey) (c metering.Chain, err error) {
+	if c, ok := w.chains[k]; ok {
+		return c, nil
+	}
+	err = sqlitedb.Rows(w.conn, "SELECT chain FROM balances WHERE account = ?1 AND period = ?2",
+		func(stmt *sqlite.Stmt) {
+			stmt.BindInt64(1, k.account)
+			stmt.BindInt64(2, k.period)
+		},
+		func(stmt *sqlite.Stmt) error { stmt.ColumnBytes(0, c[:]); return nil })
+	return c, err
+}
+
+// append writes a row of the ledger.
+func (w *writer) append(r *row) error {
+	s := &r.job.settling
+	w.entry.BindInt64(1, r.account)
+	w.entry.BindInt64(2, r.key)
+	w.entry.BindInt64(3, r.endpoint)
+	w.entry.BindInt64(4, s.Credits)
+	w.entry.BindInt64(5, monthNumber(s.Period))
+	w.entry.BindInt64(6, r.job.at)
+	w.entry.BindText(7, r.job.ticket.RequestID)
+	w.entry.BindInt64(8, s.Overage)
+	w.entry.BindInt64(9, s.Rate)
+	w.entry.BindInt64(10, s.Ceiling)
+	w.entry.BindBytes(11, r.sum.chain[:])
+	if err := run(w.entry); err != nil {
+		return err
+	}
+	return w.mark(r.account, w.conn.LastInsertRowID()/blockSize)
+}
+
 // remember adds to a map that must not grow without end.
-func remember[K comparable](known map[K]int64, key K, value int64) {
+func remember[K comparable, V any](known map[K]V, key K, value V) {
 	if len(known) >= maxNames {
 		clear(known)
 	}
@@ -222,6 +297,7 @@ func (w *writer) rollback() error {
 	}
 	clear(w.blocks)
 	clear(w.used)
+	clear(w.chains)
 	if w.conn.AutocommitEnabled() {
 		return nil
 	}
@@ -247,7 +323,7 @@ func (w *writer) administer(j *job) error {
 	return sqlitedb.Exec(w.conn, "RELEASE act", nil)
 }
 
-// charge writes the ledger row and the reply of one charge, and adds it to the sums.
+// charge writes the reply of one charge, and adds it to the rows and sums that are written at the end.
 func (w *writer) charge(j *job) error {
 	t := &j.ticket
 	account, err := w.intern(string(t.Account))
@@ -262,29 +338,18 @@ func (w *writer) charge(j *job) error {
 	if err != nil {
 		return err
 	}
-	period := monthNumber(j.settling.Period)
-	w.entry.BindInt64(1, account)
-	w.entry.BindInt64(2, key)
-	w.entry.BindInt64(3, endpoint)
-	w.entry.BindInt64(4, j.settling.Credits)
-	w.entry.BindInt64(5, period)
-	w.entry.BindInt64(6, j.at)
-	w.entry.BindText(7, t.RequestID)
-	if err := run(w.entry); err != nil {
-		return err
-	}
-	if err := w.mark(account, w.conn.LastInsertRowID()/blockSize); err != nil {
-		return err
-	}
-	k := sumKey{account, period}
+	k := sumKey{account, monthNumber(j.settling.Period)}
 	s := w.sums[k]
 	if s == nil {
 		s = new(sum)
 		w.sums[k] = s
 	}
-	s.used += j.settling.Credits
-	s.charges++
+	s.Month = s.Plus(1, j.settling.Parts)
 	s.peak = max(s.peak, j.settling.Ceiling)
+	entry, from := j.settling.Entry(t, instant(j.at)), len(w.forms)
+	w.forms = entry.AppendForm(w.forms)
+	s.forms = append(s.forms, w.forms[from:len(w.forms):len(w.forms)])
+	w.rows = append(w.rows, row{j, account, key, endpoint, s})
 	if j.at >= w.used[key]+useResolution.Microseconds() {
 		w.uses[key] = max(w.uses[key], j.at)
 	}

@@ -1,0 +1,177 @@
+package metering
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// An Auditor recomputes what a store has derived from its ledger. A store gives it all entries in their order, then all
+// balances and the versions of the plans, all of one moment. It keeps some 300 bytes for each account and month.
+type Auditor struct {
+	Known     func(KeyID) bool // whether a key exists
+	Unchained int64            // the last entry that may be without a chain: those of earlier layouts
+
+	audit     Audit
+	tallies   map[auditMonth]*tally
+	strangers map[KeyID]bool
+}
+
+type auditMonth struct {
+	account AccountID
+	period  Period
+}
+
+// A Sealed balance is one as a store keeps it.
+type Sealed struct {
+	Account AccountID
+	Period  Period
+	Used    int64
+	Charges int64
+	Overage int64
+	Micros  int64
+	Peak    int64 // the highest ceiling of a charge
+	Chain   Chain // zero: none, or a part of the month was pruned
+}
+
+// tally is what the entries of an account and month say, in the form of a balance whose chain is that of the last entry.
+type tally struct {
+	Sealed
+	forms    [][]byte // of the group under way, whose link is Chain
+	before   Chain    // the link before it
+	bare     int64    // entries without a chain
+	headless bool     // the first link has no beginning
+	settled  bool     // the balance was seen
+}
+
+// Entry takes in the next entry of the ledger.
+func (a *Auditor) Entry(e Entry) {
+	a.audit.Entries++
+	a.audit.Credits += e.Credits
+	t := a.tally(e.Account, e.Period)
+	t.Used += e.Credits
+	t.Charges++
+	t.Overage += e.Overage
+	t.Micros += e.Overage * e.OverageRate
+	t.Peak = max(t.Peak, e.Ceiling)
+	if !a.Known(e.Key) && !a.strangers[e.Key] {
+		if a.strangers == nil {
+			a.strangers = make(map[KeyID]bool)
+		}
+		a.strangers[e.Key] = true
+		a.fault(e.Account, e.Period, "key %q charged, but does not exist", e.Key)
+	}
+	switch {
+	case e.Chain != (Chain{}):
+		if e.Chain != t.Chain {
+			a.close(t)
+			t.before, t.Chain = t.Chain, e.Chain
+		}
+		t.forms = append(t.forms, e.AppendForm(nil))
+	case t.Chain != (Chain{}) || e.Seq > a.Unchained:
+		a.fault(e.Account, e.Period, "entry %d has no chain", e.Seq)
+	default:
+		t.bare++
+	}
+}
+
+func (a *Auditor) tally(account AccountID, p Period) *tally {
+	t := a.tallies[auditMonth{account, p}]
+	if t == nil {
+		if a.tallies == nil {
+			a.tallies = make(map[auditMonth]*tally)
+		}
+		t = &tally{Sealed: Sealed{Account: account, Period: p}}
+		a.tallies[auditMonth{account, p}] = t
+	}
+	return t
+}
+
+// close proves the group under way. Where the first one of a month has no beginning, the balance tells whether that
+// was pruned.
+func (a *Auditor) close(t *tally) {
+	if len(t.forms) == 0 || t.before.LinkForms(t.forms) == t.Chain {
+		t.forms = nil
+		return
+	}
+	t.forms = nil
+	if t.before == (Chain{}) {
+		t.headless = true
+		return
+	}
+	a.fault(t.Account, t.Period, "entries of link %x do not fit into the chain: some were changed, removed or added", t.Chain[:4])
+}
+
+// Balance takes in a balance.
+func (a *Auditor) Balance(b Sealed) {
+	t := a.tally(b.Account, b.Period)
+	if t.settled {
+		a.fault(b.Account, b.Period, "there are two balances")
+	}
+	t.settled = true
+	a.close(t)
+	a.compare(b, t)
+	if b.Used > b.Peak {
+		a.fault(b.Account, b.Period, "%d credits were used, the plan allowed %d", b.Used, b.Peak)
+	}
+	if b.Peak < t.Peak || b.Peak > t.Peak && t.bare == 0 && b.Chain != (Chain{}) {
+		a.fault(b.Account, b.Period, "the balance says that the plan allowed %d credits, the ledger %d", b.Peak, t.Peak)
+	}
+	switch {
+	case b.Chain != t.Chain && b.Chain != (Chain{}):
+		a.fault(b.Account, b.Period, "the last entries of the chain are missing")
+	case b.Chain != (Chain{}) && t.headless:
+		a.fault(b.Account, b.Period, "the first entries of the chain were changed, removed or added")
+	case t.headless:
+		t.bare = t.Charges // the beginning was pruned
+	case b.Chain != t.Chain:
+		a.fault(b.Account, b.Period, "the balance has lost its chain")
+	}
+	a.audit.Unproven += t.bare
+}
+
+// compare compares a balance with the sums of its entries.
+func (a *Auditor) compare(b Sealed, t *tally) {
+	if b.Used != t.Used || b.Charges != t.Charges || t.Charges == 0 {
+		a.fault(b.Account, b.Period, "the balance says %d credits in %d charges, the ledger %d in %d",
+			b.Used, b.Charges, t.Used, t.Charges)
+	}
+	if b.Overage != t.Overage || b.Micros != t.Micros {
+		a.fault(b.Account, b.Period, "the balance says %d credits of overage for %d millionths of a cent, the ledger %d for %d",
+			b.Overage, b.Micros, t.Overage, t.Micros)
+	}
+}
+
+// Plans takes in the versions of the plans, in their order, and what the store says of their number and newest link.
+func (a *Auditor) Plans(versions []PlanVersion, count int64, newest Chain) {
+	var last Chain
+	for _, v := range versions {
+		if v.Link(last) != v.Chain {
+			a.fault("", v.From, "plan %q does not fit into the chain: versions were changed, removed or added", v.Plan.ID)
+		}
+		last = v.Chain
+	}
+	if int64(len(versions)) != count || last != newest {
+		a.fault("", Period{}, "there are %d versions of plans with the newest link %x, there were %d with %x",
+			len(versions), last[:4], count, newest[:4])
+	}
+}
+
+// Finish is the result for so many accounts.
+func (a *Auditor) Finish(accounts int) Audit {
+	for _, t := range a.tallies {
+		if !t.settled {
+			a.close(t)
+			a.compare(Sealed{Account: t.Account, Period: t.Period}, t)
+		}
+	}
+	a.audit.Accounts = accounts
+	slices.SortFunc(a.audit.Faults, func(a, b AuditFault) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), a.Period.Compare(b.Period), cmp.Compare(a.Detail, b.Detail))
+	})
+	return a.audit
+}
+
+func (a *Auditor) fault(account AccountID, p Period, format string, args ...any) {
+	a.audit.Faults = append(a.audit.Faults, AuditFault{Account: account, Period: p, Detail: fmt.Sprintf(format, args...)})
+}

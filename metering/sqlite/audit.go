@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
+)
+
+// auditAll gives an auditor all there is.
+func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
+	names := make(map[int64]string)
+	keys := make(map[metering.KeyID]bool)
+	accounts := 0
+	auditor := metering.Auditor{Known: func(id metering.KeyID) bool { return keys[id] }}
+	var plans int64
+	var newest metering.Chain
+	for _, q := range []struct {
+		sql string
+		row func(*sqlite.Stmt)
+	}{
+		{"SELECT id, name FROM names", func(stmt *sqlite.Stmt) { names[stmt.ColumnInt64(0)] = stmt.ColumnText(1) }},
+		{"SELECT id FROM keys", func(stmt *sqlite.Stmt) { keys[metering.KeyID(stmt.ColumnText(0))] = true }},
+		{"SELECT count(*) FROM accounts", func(stmt *sqlite.Stmt) { accounts = stmt.ColumnInt(0) }},
+		{"SELECT count FROM heads WHERE name = 'unchained'",
+			func(stmt *sqlite.Stmt) { auditor.Unchained = stmt.ColumnInt64(0) }},
+		{"SELECT " + entryColumns + ", l.account, l.key, l.endpoint FROM ledger l ORDER BY l.seq", func(stmt *sqlite.Stmt) {
+			e := scanEntry(stmt)
+			e.Account = metering.AccountID(names[stmt.ColumnInt64(9)])
+			e.Key, e.Endpoint = metering.KeyID(names[stmt.ColumnInt64(10)]), names[stmt.ColumnInt64(11)]
+			auditor.Entry(e)
+		}},
+		{"SELECT account, period, used, charges, overage, micros, peak, chain FROM balances", func(stmt *sqlite.Stmt) {
+			b := metering.Sealed{
+				Account: metering.AccountID(names[stmt.ColumnInt64(0)]), Period: periodOf(stmt.ColumnInt64(1)),
+				Used: stmt.ColumnInt64(2), Charges: stmt.ColumnInt64(3), Overage: stmt.ColumnInt64(4),
+				Micros: stmt.ColumnInt64(5), Peak: stmt.ColumnInt64(6),
+			}
+			stmt.ColumnBytes(7, b.Chain[:])
+			auditor.Balance(b)
+		}},
+		{"SELECT count, chain FROM heads WHERE name = 'plans'", func(stmt *sqlite.Stmt) {
+			plans = stmt.ColumnInt64(0)
+			stmt.ColumnBytes(1, newest[:])
+		}},
+	} {
+		err := sqlitedb.Rows(conn, q.sql, nil, func(stmt *sqlite.Stmt) error { q.row(stmt); return nil })
+		if err != nil {
+			return audit, err
+		}
+	}
+	versions, err := readPlans(conn)
+	if err != nil {
+		return audit, err
+	}
+	auditor.Plans(versions, plans, newest)
+	return auditor.Finish(accounts), nil
+}
