@@ -13,11 +13,27 @@ import (
 // model is what an account means, in the plainest words: one customer, one goroutine, no clever
 // structure. Whatever a store does with one account must be what the model does.
 type model struct {
-	ceiling int64
-	used    map[metering.Period]int64
-	charges map[metering.Period]int64
-	holds   map[uint64]metering.Ticket
+	plan      metering.PlanID
+	scheduled *metering.PlanChange
+	overage   bool
+	budget    int64 // cents
+	suspended bool
+
+	months  map[metering.Period]*month
+	holds   map[uint64]hold
 	records map[[32]byte]record
+}
+
+// month is what was settled.
+type month struct {
+	used, charges, overage, micros int64
+	shown                          int64 // as overage, by the last reply
+}
+
+// hold is a ticket and the rate of each of its credits, 0 where it is included.
+type hold struct {
+	metering.Ticket
+	rates []int64
 }
 
 type record struct {
@@ -26,22 +42,67 @@ type record struct {
 	expires     time.Time
 }
 
+func (m *model) month(p metering.Period) *month {
+	if m.months[p] == nil {
+		m.months[p] = new(month)
+	}
+	return m.months[p]
+}
+
 // held adds up what is promised, after the leases that have ended.
-func (m *model) held(p metering.Period, now time.Time) (sum int64) {
+func (m *model) held(p metering.Period, now time.Time) (sum, overage, micros int64) {
 	for token, t := range m.holds {
 		if !now.Before(t.Lease) {
 			delete(m.holds, token)
 		} else if t.Period == p {
-			sum += t.Credits
+			o, c := cost(t.rates)
+			sum, overage, micros = sum+t.Credits, overage+o, micros+c
 		}
 	}
-	return sum
+	return sum, overage, micros
+}
+
+// cost counts the credits that are not included, and what they cost.
+func cost(rates []int64) (overage, micros int64) {
+	for _, rate := range rates {
+		if rate > 0 {
+			overage, micros = overage+1, micros+rate
+		}
+	}
+	return overage, micros
+}
+
+// split gives each credit of a price its rate, one after the other, or refuses.
+func (m *model) split(op metering.Op) (rates []int64, ok bool) {
+	p := metering.PeriodOf(op.Now)
+	id := m.plan
+	if m.scheduled != nil && !p.Before(m.scheduled.From) {
+		id = m.scheduled.Plan
+	}
+	plan, settled := Plans()[id], m.month(p)
+	held, heldOverage, heldMicros := m.held(p, op.Now)
+	included := settled.used - settled.overage + held - heldOverage
+	micros := settled.micros + heldMicros
+	for range op.Credits {
+		switch {
+		case m.suspended:
+			return nil, false
+		case included < plan.Credits:
+			included++
+			rates = append(rates, 0)
+		case m.overage && plan.OverageRate > 0 && micros+plan.OverageRate <= m.budget*metering.MicrosPerCent:
+			micros += plan.OverageRate
+			rates = append(rates, plan.OverageRate)
+		default:
+			return nil, false
+		}
+	}
+	return rates, true
 }
 
 // begin returns the record to be replayed or the error; neither means a ticket.
 func (m *model) begin(op metering.Op) (*record, error) {
-	period := metering.PeriodOf(op.Now)
-	taken := m.used[period] + m.held(period, op.Now)
+	m.held(metering.PeriodOf(op.Now), op.Now)
 	if op.Idempotency != nil {
 		for _, t := range m.holds {
 			if t.Idempotency != nil && *t.Idempotency == *op.Idempotency {
@@ -58,7 +119,7 @@ func (m *model) begin(op metering.Op) (*record, error) {
 			return &r, nil
 		}
 	}
-	if taken+op.Credits > m.ceiling {
+	if _, ok := m.split(op); !ok {
 		return nil, &metering.QuotaError{}
 	}
 	return nil, nil
@@ -67,12 +128,16 @@ func (m *model) begin(op metering.Op) (*record, error) {
 // settle reports whether the ticket is still good, and charges it.
 func (m *model) settle(t metering.Ticket, now time.Time) bool {
 	m.held(t.Period, now)
-	if _, ok := m.holds[t.Token]; !ok {
+	h, ok := m.holds[t.Token]
+	if !ok {
 		return false
 	}
 	delete(m.holds, t.Token)
-	m.used[t.Period] += t.Credits
-	m.charges[t.Period]++
+	month := m.month(t.Period)
+	month.used += t.Credits
+	month.charges++
+	overage, micros := cost(h.rates)
+	month.overage, month.micros = month.overage+overage, month.micros+micros
 	if t.Idempotency != nil {
 		m.records[*t.Idempotency] = record{t.RequestID, *t.Fingerprint, now.Add(metering.ReplayWindow)}
 	}
@@ -83,8 +148,8 @@ func (m *model) settle(t metering.Ticket, now time.Time) bool {
 func testModel(t *testing.T, f *fixture) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walk{f: f, customer: f.customer(Tiny), model: model{
-			ceiling: 10, used: make(map[metering.Period]int64), charges: make(map[metering.Period]int64),
-			holds: make(map[uint64]metering.Ticket), records: make(map[[32]byte]record),
+			plan: Tiny, months: make(map[metering.Period]*month), holds: make(map[uint64]hold),
+			records: make(map[[32]byte]record),
 		}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"begin":  w.begin,
@@ -94,6 +159,7 @@ func testModel(t *testing.T, f *fixture) {
 			"plan":   w.plan,
 			"":       w.check,
 		})
+		w.ledger(rt)
 	})
 	f.sound()
 }
@@ -107,7 +173,7 @@ type walk struct {
 }
 
 func (w *walk) begin(t *rapid.T) {
-	op := w.f.op(w.customer, rapid.Int64Range(1, 6).Draw(t, "credits"))
+	op := w.f.op(w.customer, rapid.SampledFrom([]int64{1, 2, 3, 5, 6, 40, 95}).Draw(t, "credits"))
 	op.Lease = op.Now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute}).Draw(t, "lease"))
 	if key := rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "key"); key != "" {
 		op = keyed(op, key, rapid.SampledFrom([]string{"body", "body", "other"}).Draw(t, "body"))
@@ -124,7 +190,11 @@ func (w *walk) begin(t *rapid.T) {
 	case want != nil && want.requestID != got.Replay.RequestID:
 		t.Fatalf("replay of %s, the model says %s", got.Replay.RequestID, want.requestID)
 	case got.Ticket != nil:
-		w.model.holds[got.Ticket.Token] = *got.Ticket
+		rates, _ := w.model.split(op)
+		if overage, micros := cost(rates); got.Ticket.Overage != overage || overage*got.Ticket.OverageRate != micros {
+			t.Fatalf("Begin: %+v, the model says %v", got.Ticket, rates)
+		}
+		w.model.holds[got.Ticket.Token] = hold{*got.Ticket, rates}
 		w.tickets = append(w.tickets, *got.Ticket)
 	}
 }
@@ -160,8 +230,11 @@ func (w *walk) settle(t *rapid.T) {
 	if good != (err == nil) || err != nil && !errors.Is(err, metering.ErrLapsed) {
 		t.Fatalf("Settle: %v, the model says %v", err, good)
 	}
-	if good && balance.Used != w.model.used[ticket.Period] {
-		t.Fatalf("Settle: %+v, the model says %d", balance, w.model.used[ticket.Period])
+	if month := w.model.month(ticket.Period); good {
+		month.shown = balance.Overage
+		if balance.Used != month.used {
+			t.Fatalf("Settle: %+v, the model says %+v", balance, *month)
+		}
 	}
 }
 
@@ -184,10 +257,20 @@ func (w *walk) plan(t *rapid.T) {
 	if err != nil {
 		t.Fatalf("Account: %v", err)
 	}
-	budget := rapid.Int64Range(0, 3).Draw(t, "budget")
-	a.Plan = rapid.SampledFrom([]metering.PlanID{Tiny, flex}).Draw(t, "plan")
-	a.OverageEnabled, a.OverageBudgetCents = true, &budget
-	w.model.ceiling = map[metering.PlanID]int64{Tiny: 10, flex: 100 + 10*budget}[a.Plan]
+	m := &w.model
+	plans := []metering.PlanID{Tiny, flex, flex, metered, metered}
+	m.budget, m.overage = rapid.Int64Range(0, 9).Draw(t, "budget"), rapid.IntRange(0, 3).Draw(t, "overage") > 0
+	m.plan, m.scheduled = rapid.SampledFrom(plans).Draw(t, "plan"), nil
+	if m.suspended = rapid.IntRange(0, 7).Draw(t, "suspended") == 0; m.suspended {
+		a.Suspension = &metering.Suspension{At: w.f.clock.Now(), Reason: "a test"}
+	} else {
+		a.Suspension = nil
+	}
+	if rapid.Bool().Draw(t, "scheduled") {
+		next := metering.PeriodOf(w.f.clock.Now()).Next()
+		m.scheduled = &metering.PlanChange{Plan: rapid.SampledFrom(plans).Draw(t, "next plan"), From: next}
+	}
+	a.Plan, a.Scheduled, a.OverageEnabled, a.OverageBudgetCents = m.plan, m.scheduled, m.overage, &m.budget
 	if err := w.f.store.PutAccount(w.f.ctx(), a); err != nil {
 		t.Fatalf("PutAccount: %v", err)
 	}
@@ -200,9 +283,33 @@ func (w *walk) check(t *rapid.T) {
 	if err != nil {
 		t.Fatalf("Balance: %v", err)
 	}
-	m := &w.model
-	if got.Used != m.used[period] || got.Charges != m.charges[period] || got.Held != m.held(period, now) {
-		t.Fatalf("Balance: %+v, the model says %d used in %d charges and %d held",
-			got, m.used[period], m.charges[period], m.held(period, now))
+	month := w.model.month(period)
+	held, _, _ := w.model.held(period, now)
+	if got.Used != month.used || got.Charges != month.charges || got.Held != held || got.Overage != month.overage ||
+		got.OverageMicros != month.micros {
+		t.Fatalf("Balance: %+v, the model says %+v and %d held", got, *month, held)
+	}
+}
+
+// ledger holds the rows to the balances and to what was shown: the overage of each month is one number.
+func (w *walk) ledger(t *rapid.T) {
+	rows := make(map[metering.Period]*month)
+	for e, err := range w.f.store.Entries(w.f.ctx(), metering.EntryFilter{Account: w.customer.Account}) {
+		if err != nil {
+			t.Fatalf("Entries: %v", err)
+		}
+		if rows[e.Period] == nil {
+			rows[e.Period] = new(month)
+		}
+		m := rows[e.Period]
+		*m = month{m.used + e.Credits, m.charges + 1, m.overage + e.Overage, m.micros + e.Overage*e.OverageRate, 0}
+	}
+	for p, m := range w.model.months {
+		if rows[p] == nil {
+			rows[p] = new(month)
+		}
+		if rows[p].shown = m.overage; m.shown != m.overage || *rows[p] != *m {
+			t.Fatalf("%v: the rows say %+v, the model %+v", p, *rows[p], *m)
+		}
 	}
 }
