@@ -23,6 +23,7 @@ func TestProblemExamples(t *testing.T) {
 		for name, e := range shown[status] {
 			p := e.(schema)["value"].(Problem)
 			codes[p.Code] = true
+			require.Contains(t, r.codes, p.Code)
 			validate(t, s, []byte(toJSON(t, p)))
 			require.Contains(t, []string{string(p.Code), p.Details.Reason, p.Details.Scope}, name)
 			bare := p.Code == invalidAPIKey || p.Code == expiredAPIKey || p.Code == revokedAPIKey || p.Code == ipNotAllowed

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"path"
 	"reflect"
@@ -24,12 +25,14 @@ type schemas struct {
 	met        map[reflect.Type]int // places so far
 }
 
-// replyPlaces counts the places of the replies in which a struct is used.
+// replyPlaces counts the places of the replies in which a struct is used. A report is a place of its own, so that programs
+// can name it.
 var replyPlaces = sync.OnceValue(func() map[reflect.Type]int {
 	s := newSchemas()
 	for _, ep := range endpoints {
 		if ep.op.report != nil {
 			s.of(ep.op.report)
+			s.met[ep.op.report]++
 		}
 	}
 	return s.met
@@ -91,7 +94,7 @@ func (s *schemas) of(t reflect.Type) schema {
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return schema{"type": "integer"}
 	case reflect.Float32, reflect.Float64:
-		return schema{"type": "number"}
+		return schema{"type": "number", "format": "double"} // without which generators take one of half the precision
 	case reflect.Pointer:
 		return s.of(t.Elem())
 	case reflect.Slice, reflect.Array:
@@ -175,7 +178,8 @@ func genericName(name string) string {
 	return name + strings.ToUpper(pkg[:1]) + pkg[1:] + of
 }
 
-// object describes a struct. What a reply embeds is a component of its own, which others embed too. The tag later of an
+// object describes a struct. What a reply embeds is a component of its own, which others embed too, beside which its own
+// members stand: generators that merge such parts lose what stands outside of them. The tag later of an
 // embedded struct names members that replies have got since the first version of the API: they are always there, and
 // clients that validate need not know of them.
 func (s *schemas) object(t reflect.Type) schema {
@@ -207,8 +211,11 @@ func (s *schemas) object(t reflect.Type) schema {
 		slices.Sort(required)
 		o["required"] = required
 	}
+	if len(mixed) > 0 && len(properties) > 0 {
+		mixed = append(mixed, o)
+	}
 	if len(mixed) > 0 {
-		o["allOf"] = mixed
+		return schema{"allOf": mixed}
 	}
 	if s.request {
 		o["additionalProperties"] = false
@@ -307,9 +314,11 @@ func optional(sf reflect.StructField) bool {
 // nullable is the schema of a field that is always there and null where it makes no sense, as the
 // broadcast address of a /31 network.
 func nullable(p schema) schema {
-	if ref, ok := p["$ref"]; ok {
-		delete(p, "$ref")
-		p["anyOf"] = []any{schema{"$ref": ref}, schema{"type": "null"}}
+	if p["type"] == nil { // a reference, or one with more
+		whole := clone(p)
+		delete(whole, "description")
+		maps.DeleteFunc(p, func(name string, _ any) bool { return name != "description" })
+		p["anyOf"] = []any{whole, schema{"type": "null"}}
 		return p
 	}
 	p["type"] = []any{p["type"], "null"}

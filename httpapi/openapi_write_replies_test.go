@@ -49,12 +49,10 @@ func problemResponses() schema {
 			"description": r.text,
 			"headers":     headerRefs(append([]string{"X-Request-Id"}, r.headers...)),
 			"content": schema{jsonMedia: schema{
-				"schema": schema{"allOf": []any{
-					schema{"$ref": "#/components/schemas/PublicAPIError"},
-					schema{"properties": schema{"code": schema{"enum": codes}}},
-				}},
+				"schema":   schema{"$ref": "#/components/schemas/PublicAPIError"}, // one type for all
 				"examples": examples[status],
 			}},
+			"x-codes": codes,
 		}
 	}
 	return responses

@@ -261,8 +261,11 @@ func describeUpload(ep Endpoint, requests *schemas, content schema) {
 			properties[f.name] = requests.property(ep.op.request.FieldByIndex(f.index))
 		}
 	}
-	content[formMedia] = schema{"schema": schema{
-		"type": "object", "additionalProperties": false, "properties": properties}}
+	form := schema{"type": "object", "additionalProperties": false, "properties": properties}
+	if objectOf(ep.op.request).byName[u.field].required {
+		form["required"] = []string{filePart}
+	}
+	content[formMedia] = schema{"schema": form}
 	for _, media := range u.media {
 		content[media] = schema{"schema": schema{"type": "string", "contentMediaType": media, "maxLength": u.max}}
 	}

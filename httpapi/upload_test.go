@@ -151,7 +151,7 @@ func TestUploadDescribed(t *testing.T) {
 			"image_base64": {"type": "string", "contentEncoding": "base64", "minLength": 4, "maxLength": 1336, "description": "A picture"},
 			"max_codes": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many"},
 			"filename": {"type": "string", "maxLength": 20, "description": "Its name"}}}},
-		"multipart/form-data": {"schema": {"type": "object", "additionalProperties": false, "properties": {
+		"multipart/form-data": {"schema": {"type": "object", "additionalProperties": false, "required": ["file"], "properties": {
 			"file": {"type": "string", "contentMediaType": "application/octet-stream", "maxLength": 500, "description": "The file, in place of image_base64"},
 			"max_codes": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many"},
 			"filename": {"type": "string", "maxLength": 20, "description": "Its name"}}}},
