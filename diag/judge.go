@@ -189,7 +189,6 @@ func (s Severity) Cap() int {
 	return 100
 }
 
-// caps are what [Severity.Cap] tells.
 var caps = map[Severity]int{Info: 100, Warning: 89, Error: 69, Critical: 39}
 
 // stateRank orders the states by what they say of the whole: that a record is missing says more than that it is
@@ -233,7 +232,6 @@ func (j *judgement) close(texts Texts) Verdict {
 	return *v
 }
 
-// sum makes score, factors and breakdown of the groups.
 func (j *judgement) sum() {
 	v, b := &j.v, &j.v.Breakdown
 	for _, g := range j.groups {

@@ -245,7 +245,6 @@ func (rules Rules[E]) With(common Rule[E]) Rules[E] {
 	return list
 }
 
-// reads reports whether the rule depends on one of the sources.
 func (r *Rule[E]) reads(open []Source) bool {
 	return len(open) > 0 && (len(r.Reads) == 0 ||
 		slices.ContainsFunc(r.Reads, func(s Source) bool { return slices.Contains(open, s) }))

@@ -61,7 +61,6 @@ const (
 // Values lists the states.
 func (State) Values() []string { return Values(Valid, Warned, Bad, Missing, Unknown) }
 
-// known reports whether s is one of the states.
 func (s State) known() bool { return slices.Contains(s.Values(), string(s)) }
 
 // Band is a score in a word.

@@ -187,7 +187,6 @@ func decodeBase64(text string, strict bool) *base64Decoding {
 	return d
 }
 
-// step reads the byte at i.
 func (d *base64Decoding) step(text string, i int) {
 	value, ok := base64Value(text[i])
 	switch c := text[i]; {
@@ -218,7 +217,6 @@ func (d *base64Decoding) step(text string, i int) {
 	}
 }
 
-// finish reads what is left of the last group at the end of the text.
 func (d *base64Decoding) finish(end int) {
 	left := d.letters % 4
 	switch {

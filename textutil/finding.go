@@ -92,7 +92,6 @@ func (e *InputError) Error() string { return e.Field + ": " + e.Reason }
 // InputField returns the field and the reason.
 func (e *InputError) InputField() (field, reason string) { return e.Field, e.Reason }
 
-// invalid returns an InputError with a formatted reason.
 func invalid(field, format string, args ...any) error {
 	return &InputError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }

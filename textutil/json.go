@@ -185,7 +185,6 @@ func (r *jsonReading) format(indent int, sorted bool, limit int) (string, error)
 	return string(w.out), nil
 }
 
-// report returns the report of a result or of an error.
 func (r *jsonReading) report(result string, err error) (*JSONReport, error) {
 	report := &JSONReport{RootType: r.root, Depth: r.depth, InputBytes: len(r.original),
 		Findings: r.all(), OmittedCount: r.omitted}
@@ -204,7 +203,6 @@ func (r *jsonReading) report(result string, err error) (*JSONReport, error) {
 	return report, nil
 }
 
-// failJSON returns an error at an offset.
 func failJSON(offset int, format string, args ...any) error {
 	return &jsonError{offset, fmt.Sprintf(format, args...)}
 }

@@ -76,7 +76,6 @@ func skipJSONSpace(text string, i int) int {
 	return i
 }
 
-// jsonScalarEnd returns where the string, number or literal at i ends, in a valid text.
 func jsonScalarEnd(text string, i int) int {
 	if text[i] == '"' {
 		for i++; ; i++ {
@@ -102,7 +101,6 @@ type jsonNode struct {
 	behind     int32 // index of the first node that is not inside this one
 }
 
-// jsonNodes returns the nodes of a valid text.
 func jsonNodes(text string) []jsonNode {
 	nodes := make([]jsonNode, 0, len(text)/8+1)
 	var open []int32
@@ -134,7 +132,6 @@ type jsonMember struct {
 	key, node int32
 }
 
-// jsonMembers appends the members of the object.
 func jsonMembers(members []jsonMember, text string, nodes []jsonNode, object int32) []jsonMember {
 	for key := object + 1; key < nodes[object].behind; {
 		name := unquoteJSON(text[nodes[key].start:nodes[key].end])

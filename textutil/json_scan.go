@@ -210,7 +210,6 @@ func (s *jsonScanner) remember(begin int) {
 	}
 }
 
-// location is that of what was read since begin.
 func (s *jsonScanner) location(begin int) *Location {
 	return &Location{Offset: s.base + begin, Length: s.pos - begin}
 }
@@ -248,7 +247,6 @@ func (s *jsonScanner) str() error {
 	}
 }
 
-// control refuses a control character in a string.
 func (s *jsonScanner) control(begin, i int) error {
 	if c := s.text[i]; c != '\n' && c != '\r' {
 		return failJSON(i, `a string cannot hold the control character U+%04X; write \u%04x`, c, c)
@@ -259,7 +257,6 @@ func (s *jsonScanner) control(begin, i int) error {
 	return failJSON(i, `a string cannot hold a line break; close it, or write \n`)
 }
 
-// escape reads the escape at i and returns its length.
 func (s *jsonScanner) escape(i int) (int, error) {
 	if i+1 == len(s.text) {
 		return 0, failJSON(i, "the text ends inside an escape")

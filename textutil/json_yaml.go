@@ -6,7 +6,6 @@ import (
 	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
-// A jsonYAML writes a valid JSON text as YAML.
 type jsonYAML struct {
 	text    string
 	nodes   []jsonNode

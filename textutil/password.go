@@ -144,7 +144,6 @@ func strengthOf(bits float64) PasswordStrength {
 	return passwordVeryStrong
 }
 
-// space checks the request and returns the passwords that fulfil it.
 func (req *PasswordRequest) space() (*passwordSpace, error) {
 	mode := cmp.Or(req.Mode, passwordCharacters)
 	if mode != passwordCharacters && mode != PasswordPassphrase {
@@ -308,7 +307,6 @@ func (s *passwordSpace) waysBehind(n, missing, class int, w *big.Int) *big.Int {
 	return w.Mul(big.NewInt(int64(len(s.classes[class]))), s.ways[n-1][missing&^(1<<class)])
 }
 
-// total returns the number of passwords.
 func (s *passwordSpace) total() *big.Int { return s.ways[s.length][len(s.ways[s.length])-1] }
 
 // size returns the number of symbols to choose from.
@@ -328,7 +326,6 @@ func (s *passwordSpace) entropy() float64 {
 	return math.Round(1000*(float64(exponent)+math.Log2(f))) / 1000
 }
 
-// word returns the symbols of the password of a number below the total.
 func (s *passwordSpace) word(number *big.Int) []string {
 	rest, quotient, ways := new(big.Int).Set(number), new(big.Int), new(big.Int)
 	missing := len(s.ways[0]) - 1

@@ -91,7 +91,6 @@ func (s *regexSearch) group(index, start, end, base int) RegexGroup {
 	return g
 }
 
-// values returns the bytes of all values in the match.
 func (m *RegexMatch) values() int {
 	n := len(m.Value)
 	for _, g := range m.Groups {

@@ -50,7 +50,6 @@ func (req *RegexRequest) replace(report *RegexReport, names []string) error {
 	return nil
 }
 
-// in returns what the part stands for in a match.
 func (p regexPart) in(m *RegexMatch) string {
 	switch {
 	case p.group < 0:

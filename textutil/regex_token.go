@@ -87,7 +87,6 @@ func regexClassLength(text string) int {
 	return len(text)
 }
 
-// regexOpening returns the opening of the group that the text begins with, and whether it captures.
 func regexOpening(text string) (opening string, capture bool) {
 	if !strings.HasPrefix(text, "(?") {
 		return text[:1], true

@@ -142,7 +142,6 @@ func slugLetter(c rune) (latin string, known bool) {
 	return latin, known
 }
 
-// decomposed returns the NFKD of a character.
 func decomposed(c rune) string {
 	text := string(c)
 	if parts := norm.NFKD.PropertiesString(text).Decomposition(); parts != nil {

@@ -101,7 +101,6 @@ func (r *StatsReport) countCharacters(text string) {
 	}
 }
 
-// countLines counts lines and what they make up.
 func (r *StatsReport) countLines(text string) {
 	within := false // a paragraph
 	for more := true; more; {

@@ -113,7 +113,6 @@ type sentenceState struct {
 	lower bool
 }
 
-// countSentences returns the number of sentences.
 func countSentences(text string) int {
 	n := 0
 	for range sentences(text) {
@@ -143,7 +142,6 @@ func sentences(text string) iter.Seq[string] {
 	}
 }
 
-// breaks reports whether a sentence begins at offset i, with a character of class k.
 func (s *sentenceState) breaks(i int, k sentenceClass) bool {
 	switch {
 	case !s.begun:

@@ -169,7 +169,6 @@ func (r *yamlReading) format(indent int, sorted bool, limit int) (string, error)
 	return result, nil
 }
 
-// report returns the report of a result or of an error.
 func (r *yamlReading) report(result string, err error) (*YAMLReport, error) {
 	report := &YAMLReport{RootType: UnknownType, InputBytes: len(r.original)}
 	if r.stream != nil {
@@ -198,7 +197,6 @@ func position(text string, offset int) (line, column int) {
 	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[begin:]) + 1
 }
 
-// locate turns locations in the text that was read into such in the original.
 func (r *yamlReading) locate(list []Finding) {
 	if r.text == r.original {
 		return

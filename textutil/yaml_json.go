@@ -249,7 +249,6 @@ func (w *yamlWriter) isMerge(key *yaml.Node) bool {
 		yaml.LegacyOf(w.stream.Value(key)) == yaml.LegacyMerge
 }
 
-// merges reports whether a mapping has the merge key.
 func (w *yamlWriter) merges(n *yaml.Node) bool {
 	for key := n.First(); key != nil; key = key.Next().Next() {
 		if w.isMerge(key) {

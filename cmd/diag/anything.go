@@ -56,7 +56,6 @@ func (a *app) parse(word string) (target.Target, error) {
 // fileName matches what is more likely the name of a file that is missing than a domain.
 var fileName = diag.Regexp(`(?i)^[^/@:=\s]+\.(?:pem|crt|cer|csr|eml|xml|gz|zip|json|png|jpg|svg|txt|zone)$`)
 
-// read reads a file, or standard input.
 func (a *app) read(name string) ([]byte, error) {
 	if name == "-" {
 		return readInput(a.stdin, "standard input")

@@ -98,7 +98,6 @@ func choices(p httpapi.Param) []string {
 	return p.Enum
 }
 
-// complete lets the shell complete the values of a flag.
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	f := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil { // the flag is there, and has no other function
@@ -234,7 +233,6 @@ func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
 	*values["resolver"], a.world.Resolvers = a.world.Resolvers, nil
 }
 
-// common checks the flags that all checks share, and reads --fail-on.
 func (a *app) common() error {
 	switch {
 	case a.threshold.UnmarshalText([]byte(a.failOn)) != nil:
@@ -291,7 +289,6 @@ func subject(ep httpapi.Endpoint, body []byte) string {
 	return ""
 }
 
-// outcomeOf reads the report of a result, and makes its view.
 func outcomeOf(ep httpapi.Endpoint, result *httpapi.Result) (o outcome, err error) {
 	o = outcome{ep: ep, reply: result.Body, report: result.Report}
 	if !strings.HasPrefix(result.MediaType, "application/json") {
@@ -355,7 +352,6 @@ func (a *app) writeImage(data []byte) error {
 	return a.writeOut([]byte(text))
 }
 
-// writeOut writes to --output or standard output.
 func (a *app) writeOut(data []byte) error {
 	if a.output != "" {
 		return os.WriteFile(a.output, data, 0o644)

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// diffCommand compares what two runs have kept.
 func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff OLD NEW", Short: "Say what changed between two runs that were kept with --json or --jsonl",
@@ -69,7 +68,6 @@ func readRun(name string) (keptRun, error) {
 	return run, nil
 }
 
-// add takes a report of any form, and reports whether it is one.
 func (run keptRun) add(target string, data json.RawMessage) bool {
 	var form struct {
 		Target string          `json:"target"`
@@ -169,7 +167,6 @@ func compare(old, now keptRun) (list []change) {
 	return list
 }
 
-// found are the findings of a view by code and target.
 func found(v *view.View) map[string]diag.Finding {
 	list := map[string]diag.Finding{}
 	for _, f := range slices.Concat(v.Findings, v.Better) {

@@ -41,7 +41,6 @@ func allRules() []toldRule {
 	return diag.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) toldRule { return *byCode[code] })
 }
 
-// explainCommand says what a code of a finding means.
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "explain CODE", Short: "Say what a finding means, and what to do about it",

@@ -24,7 +24,6 @@ const (
 	mostParallel     = 64
 )
 
-// exporter makes the command that lets Prometheus watch domains.
 func (a *app) exporter() *cobra.Command {
 	var file, listen string
 	var w whole

@@ -151,7 +151,6 @@ type manyRun struct {
 	err                      error // of writing
 }
 
-// one examines a target, and writes its line.
 func (r *manyRun) one(ctx context.Context, line string, examine func(context.Context, string) (outcome, error)) {
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -171,7 +171,6 @@ func meant(root *cobra.Command, word string) string {
 // recordTypes are those that people ask for by name, without those that are short names.
 var recordTypes = []string{"mx", "ns", "ds", "txt", "soa", "srv", "caa", "aaaa", "cname", "tlsa", "https", "dnskey"}
 
-// meantFlag names the flag that was probably meant by one that there is not.
 func meantFlag(cmd *cobra.Command, err error) string {
 	_, typed, ok := strings.Cut(err.Error(), "unknown flag: --")
 	typed, _, _ = strings.Cut(typed, " ")

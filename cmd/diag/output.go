@@ -55,7 +55,6 @@ func (a *app) exitCode(v *view.View) int {
 	return exitOK
 }
 
-// show writes an outcome in the format that was asked for.
 func (a *app) show(o outcome) error {
 	a.code = a.exitCode(o.view)
 	a.placed(o.view)

@@ -153,7 +153,6 @@ func rootHints() []rootServer {
 	}
 }
 
-// rootServers returns the NS records of the root.
 func rootServers() []dns.RR {
 	var list []dns.RR
 	for _, h := range rootHints() {

@@ -240,7 +240,6 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, c.opError("write", err)
 }
 
-// drip writes byte by byte.
 func (c *conn) drip(b []byte) (int, error) {
 	for i := range b {
 		if err := c.out.idle(c.pause); err != nil {

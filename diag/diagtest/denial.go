@@ -138,7 +138,6 @@ func (c *chain) find(name string) (i int, match bool) {
 	return (i + len(c.links) - 1) % len(c.links), false
 }
 
-// record returns the record of a link with its signature.
 func (c *chain) record(i int) []dns.RR {
 	l, next := c.links[i], c.links[(i+1)%len(c.links)]
 	soa, ttl := c.signer.zone.apex()[dns.TypeSOA], uint32(300)

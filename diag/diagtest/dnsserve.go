@@ -134,7 +134,6 @@ const (
 
 func netipPort(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip, portDNS) }
 
-// resolverAt makes an address a resolver.
 func (w *World) resolverAt(ip netip.Addr) *Server {
 	s := (&Server{world: w, addrs: []netip.Addr{ip}, resolver: true}).Configure(ServerConfig{})
 	w.mu.Lock()

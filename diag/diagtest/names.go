@@ -72,7 +72,6 @@ func (w *World) Remove(match func(dns.RR) bool) {
 	w.dns.zones = nil
 }
 
-// current returns the zones of the world.
 func (n *names) current() map[string]*zone {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -158,7 +157,6 @@ func (r *recursion) overlaid(name string) *zone {
 	return nil
 }
 
-// reply makes the answer to a question.
 func (r *recursion) reply(q *dns.Msg) *dns.Msg {
 	m := new(dns.Msg).SetReply(q)
 	m.RecursionAvailable = true

@@ -78,7 +78,6 @@ func (n *network) reserve(ips ...netip.Addr) {
 	}
 }
 
-// allocate returns an address that nobody has.
 func (n *network) allocate(ipv6 bool) (netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -151,7 +150,6 @@ func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return w.net.connect(network, addr)
 }
 
-// connect makes a connection and starts its server.
 func (n *network) connect(network string, addr netip.AddrPort) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

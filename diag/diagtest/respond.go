@@ -142,7 +142,6 @@ func (c ServerConfig) edns(q, m *dns.Msg, fault Fault) {
 // serverCookie stands for what a server computes of address and secret (RFC 7873 section 4.2).
 const serverCookie = "d1a67e57d1a67e57"
 
-// options answers the options of EDNS that the server knows.
 func (c ServerConfig) options(q, m *dns.Msg) {
 	asked, opt := q.IsEdns0(), m.IsEdns0()
 	if asked == nil || opt == nil {
@@ -178,7 +177,6 @@ func (c ServerConfig) chaos(q *dns.Msg) *dns.Msg {
 	return m
 }
 
-// forged makes false replies to a question.
 func forged(q *dns.Msg, kinds []Forgery) []*dns.Msg {
 	var list []*dns.Msg
 	for _, kind := range kinds {

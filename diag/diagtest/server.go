@@ -117,7 +117,6 @@ func (w *World) Resolver(addr string, texts ...string) *Server {
 	return s
 }
 
-// add gives a server a zone of its own.
 func (s *Server) add(text string) error {
 	records, err := parseZone(text, ".")
 	if err != nil {
@@ -191,7 +190,6 @@ func (s *Server) Asked(name string, qtype uint16) int {
 	return count
 }
 
-// content returns the zones that the server answers for.
 func (s *Server) content() map[string]*zone {
 	s.mu.Lock()
 	own, unsigned := s.zones, s.config.Unsigned
@@ -217,7 +215,6 @@ func (s *Server) content() map[string]*zone {
 	return zones
 }
 
-// named reports whether an NS record at the apex of a zone names the server.
 func (s *Server) named(z *zone) bool {
 	return slices.ContainsFunc(z.apex()[dns.TypeNS], func(rr dns.RR) bool {
 		return dns.CanonicalName(rr.(*dns.NS).Ns) == s.name

@@ -226,7 +226,6 @@ func (n *names) carve(origins, made map[string]bool) {
 	}
 }
 
-// hostOf names the server of a zone that has none.
 func hostOf(origin string) string { return "ns." + strings.TrimPrefix(origin, ".") }
 
 // addServers gives a zone NS records, and its parent zone the delegation.
@@ -329,7 +328,6 @@ func status(zones map[string]*zone, z *zone, now time.Time) (secure bool, t *tro
 	return t == nil, t
 }
 
-// trouble returns what is wrong with all signatures of a zone.
 func (z *zone) trouble(now time.Time) *trouble {
 	how := z.signer.how
 	switch f := z.signer.broken(z.origin, dns.TypeDNSKEY); {

@@ -56,7 +56,6 @@ func (s *signer) published() *dns.DS {
 	return ds
 }
 
-// vouched reports whether a DS record is that of the key that signs the keys.
 func (s *signer) vouched(rr dns.RR) bool {
 	ds := rr.(*dns.DS)
 	own := s.keySigner.ds(ds.DigestType)
@@ -122,7 +121,6 @@ func (z *zone) cutAbove(name string) string {
 	return cut
 }
 
-// delegated reports whether a name and type is the business of a zone below.
 func (z *zone) delegated(name string, qtype uint16) bool {
 	cut := z.cutAbove(name)
 	return cut != "" && (cut != name || qtype != dns.TypeDS)

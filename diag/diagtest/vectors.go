@@ -145,7 +145,6 @@ func conformanceDir(tb testing.TB) string {
 	return dir
 }
 
-// moduleRoot returns the folder of the go.mod above the test.
 func moduleRoot(tb testing.TB) string {
 	tb.Helper()
 	for dir := workingDir(tb); ; dir = filepath.Dir(dir) {

@@ -252,7 +252,6 @@ func newListener(addr netip.AddrPort) *listener {
 	return &listener{addr: addr, conns: make(chan net.Conn), done: make(chan struct{})}
 }
 
-// hand gives a connection to the server.
 func (l *listener) hand(c *conn) {
 	select {
 	case l.conns <- c:

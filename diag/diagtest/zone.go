@@ -83,7 +83,6 @@ func dedent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A result is what a zone has to say about a name and type.
 type result struct {
 	zone     *zone
 	name     string   // canonical
@@ -130,7 +129,6 @@ func (z *zone) lookup(name string, qtype uint16, cuts bool) result {
 	return r.fill(z.nodes[source], name, qtype)
 }
 
-// ancestors lists the names from the origin down to the name itself.
 func (z *zone) ancestors(name string) []string {
 	var list []string
 	for n := name; ; n = parent(n) {
@@ -177,7 +175,6 @@ func (r result) redirect(dname []dns.RR, name string) result {
 	return r
 }
 
-// renamed copies records and gives them an owner.
 func renamed(rrs []dns.RR, owner string) []dns.RR {
 	list := make([]dns.RR, len(rrs))
 	for i, rr := range rrs {
@@ -189,7 +186,6 @@ func renamed(rrs []dns.RR, owner string) []dns.RR {
 
 func copied(rrs []dns.RR) []dns.RR { return diag.Map(rrs, dns.Copy) }
 
-// apexes returns the names with an SOA record.
 func apexes(records []dns.RR) map[string]bool {
 	origins := map[string]bool{}
 	for _, rr := range records {

@@ -96,7 +96,6 @@ func (s anchorSet) closest(n name) (name, bool) {
 	}
 }
 
-// tag returns the tag of the key that an anchor stands for.
 func tag(anchor dns.RR) uint16 {
 	switch r := anchor.(type) {
 	case *dns.DS:
@@ -161,7 +160,6 @@ func (k *key) unrevoked() *key {
 	return newKey(&before)
 }
 
-// stands reports whether an anchor stands for a key of its zone.
 func stands(anchor dns.RR, k *key, z name) bool {
 	switch a := anchor.(type) {
 	case *dns.DS:

@@ -132,7 +132,6 @@ type step struct {
 	sets []*rrset
 }
 
-// step validates what an answer says about a name.
 func (v *validation) step(msg *message, n name, rrtype uint16) step {
 	switch rrtype {
 	case dns.TypeRRSIG:
@@ -184,7 +183,6 @@ func (v *validation) known(n name, f *ChainFault) statusCause {
 	return bogus(f)
 }
 
-// everything validates an answer to the question for all types.
 func (v *validation) everything(msg *message, n name) step {
 	s := step{statusCause: secure}
 	for _, set := range sorted(msg.answer) {
@@ -240,7 +238,6 @@ func (m *message) dname(n name) *rrset {
 	return nil
 }
 
-// positive validates a set of records.
 func (v *validation) positive(msg *message, set *rrset) statusCause {
 	f := v.prove(msg, set)
 	if f.status == diag.Bogus {

@@ -81,7 +81,6 @@ func (v *validation) reach(n name) node {
 	return v.descend(above.zone, n)
 }
 
-// prime begins a chain at a trust anchor.
 func (v *validation) prime(n name) node {
 	v.begin()
 	z := v.newZone(n, nil)
@@ -207,7 +206,6 @@ func (v *validation) unsigned(z *zone, f statusCause) node {
 	return z.settle(f)
 }
 
-// delegation handles the DS records of a zone.
 func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	child := v.newZone(n, z)
 	sig, f := v.verify(set, z.name, z.keys, nil, &child.info.Signatures)

@@ -91,10 +91,8 @@ func (d *denials) add(set *rrset) {
 	}
 }
 
-// any reports whether there are records that prove something.
 func (d *denials) any() bool { return len(d.nsec) > 0 || len(d.records) > 0 || d.excessive > 0 }
 
-// facts describes the records for a report.
 func (d *denials) facts(proven bool) *Denial {
 	if len(d.nsec) > 0 {
 		return &Denial{Type: NSEC, Proven: proven}

@@ -169,7 +169,6 @@ func (r *Result) doubtful() bool {
 		r.Status == diag.Indeterminate && r.Failure.Code != codeAnchorNone && r.Failure.Code != codeAnswerUnsignable
 }
 
-// report describes a result.
 func report(result *Result) *Report {
 	verdict := rules.Judge(result, texts)
 	r := &Report{
@@ -208,7 +207,6 @@ func recordTexts(result *Result) []string {
 	return texts
 }
 
-// algorithmsOf lists the algorithms of a chain, in the order of their numbers.
 func algorithmsOf(chain []Zone) []Algorithm {
 	used := map[uint8]bool{}
 	for _, z := range chain {

@@ -15,7 +15,6 @@ type ChainFault struct {
 
 func (f *ChainFault) Error() string { return f.Zone + ": " + f.Message }
 
-// fault makes a ChainFault in a zone.
 func fault(zone name, code diag.Code, format string, args ...any) *ChainFault {
 	return &ChainFault{zone.String(), code, fmt.Sprintf(format, args...)}
 }

@@ -25,7 +25,6 @@ const (
 	smallRSABits = 1024
 )
 
-// A publicKey verifies signatures.
 type publicKey interface {
 	verify(data, signature []byte) bool
 	bits() int
@@ -38,7 +37,6 @@ var (
 	errKeyAlgorithm = errors.New("its algorithm is not supported")
 )
 
-// parsePublicKey reads the key material of a DNSKEY record.
 func parsePublicKey(k *dns.DNSKEY) (publicKey, error) {
 	material, err := base64.StdEncoding.DecodeString(k.PublicKey)
 	if err != nil {
@@ -100,7 +98,6 @@ func RSABits(k *dns.DNSKEY) int {
 	return new(big.Int).SetBytes(modulus).BitLen()
 }
 
-// parseRSA reads a key of RSA.
 func parseRSA(b []byte, hash crypto.Hash) (publicKey, error) {
 	n, e, ok := rsaParts(b)
 	if !ok {

@@ -77,7 +77,6 @@ func (n name) ancestor(labels int) name {
 	return n
 }
 
-// within reports whether the name is zone or below it.
 func (n name) within(zone name) bool {
 	for len(n) > len(zone) {
 		n = n.parent()
@@ -85,7 +84,6 @@ func (n name) within(zone name) bool {
 	return n == zone
 }
 
-// below reports whether the name is strictly below another.
 func (n name) below(other name) bool { return n != other && n.within(other) }
 
 // isWildcard reports whether the first label is an asterisk.

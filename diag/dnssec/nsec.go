@@ -34,7 +34,6 @@ func (r nsec) encloser(n name) name {
 	return b
 }
 
-// find returns the record with an owner.
 func (d *denials) find(n name) (nsec, bool) {
 	for _, r := range d.nsec {
 		if r.owner == n {
@@ -44,7 +43,6 @@ func (d *denials) find(n name) (nsec, bool) {
 	return nsec{}, false
 }
 
-// denier returns the record that denies a name.
 func (d *denials) denier(n name) (nsec, bool) {
 	for _, r := range d.nsec {
 		if r.denies(n) {
@@ -70,7 +68,6 @@ func (d *denials) delegationNSEC(n name) (delegationKind, *ChainFault) {
 	return notProven, nil
 }
 
-// delegationTypes decides it by the types of a record about the name.
 func (d *denials) delegationTypes(n name, t types) (delegationKind, *ChainFault) {
 	switch {
 	case t.has(dns.TypeDS):

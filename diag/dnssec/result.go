@@ -125,7 +125,6 @@ func (v *engine) note(log *[]Signature, set *rrset, sig *dns.RRSIG, f *ChainFaul
 	*log = append(*log, s)
 }
 
-// listDS describes DS records.
 func (z *Zone) listDS(records []*dns.DS, valid bool) {
 	records = slices.SortedStableFunc(slices.Values(records), func(a, b *dns.DS) int {
 		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.DigestType, b.DigestType),

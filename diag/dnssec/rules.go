@@ -130,7 +130,6 @@ var delegationRules = diag.Rules[*Result]{{
 		"that a name has no DS record.",
 }}
 
-// signatureRules are about the signatures of the chain.
 var signatureRules = diag.Rules[*Result]{{
 	Code: codeSigMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.3",
 	Title: "Signature missing", Requirement: "The records are signed",
@@ -198,7 +197,6 @@ var denialRules = diag.Rules[*Result]{{
 	Advice: "Check that the name servers add the NSEC or NSEC3 record that denies the name itself.",
 }}
 
-// answerRules are about the answer as such.
 var answerRules = diag.Rules[*Result]{{
 	Code: codeAnswerUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 4.3",
 	Title: "The name could not be looked up", Requirement: "The name can be looked up",
@@ -270,7 +268,6 @@ func headline(r *Result, v diag.Verdict) diag.Text {
 	return diag.Text{Headline: v.Headline, Sub: v.Sub}
 }
 
-// texts are what results say in words where the gravest finding does not.
 var texts = diag.Texts{
 	"valid": {
 		Headline: "Secure: the answer validates up to the trust anchor",

@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// timeRules are about signatures that are valid today.
 var timeRules = diag.Rules[*Result]{{
 	Code: "dnssec.signature.urgent", Severity: diag.Error, Ref: "RFC 4035 section 5.3.1",
 	Title: "Signature expires within a day", Requirement: "No signature expires within a day",
@@ -77,7 +76,6 @@ func expiring(urgency Urgency) func(*Result) diag.Failures {
 	}
 }
 
-// hygieneRules are about records that are left over.
 var hygieneRules = diag.Rules[*Result]{{
 	Code: "dnssec.key.collision", Severity: diag.Info, Ref: "RFC 4034 section 5.3, CVE-2023-50387",
 	Title: "Two keys share a key tag", Requirement: "Each key has a tag of its own",
@@ -101,7 +99,6 @@ func collision(z Zone) string {
 // hasAnchors reports whether it is known in which state the trust anchors are.
 func hasAnchors(r *Result) bool { return len(r.AnchorKeys) > 0 }
 
-// anchorRules are about the trust anchors over time.
 var anchorRules = diag.Rules[*Result]{{
 	Code: "dnssec.anchor.revoked", Severity: diag.Warning, Ref: "RFC 5011 section 2.1",
 	Title: "A trust anchor is revoked", Requirement: "No trust anchor is revoked",

@@ -82,7 +82,6 @@ func answered(r *Result) bool {
 
 func (r *Result) exists() bool { return r.Rcode != dns.RcodeNameError }
 
-// question names what was asked for.
 func (r *Result) question() string {
 	n, _ := parseName(r.Name)
 	return setKey{n, r.Type}.String()
@@ -124,7 +123,6 @@ func hasNSEC3(r *Result) bool {
 	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return z.Denial.Type == NSEC3 })
 }
 
-// signingRules are about how the zones are signed.
 var signingRules = diag.Rules[*Result]{{
 	Code: "dnssec.algorithm.deprecated", Severity: diag.Warning, Ref: "RFC 9904 section 2, RFC 9905 section 2",
 	Title: "Signed with an algorithm that must not be used", Requirement: "No algorithm is used that must not be",

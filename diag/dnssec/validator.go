@@ -85,7 +85,6 @@ func (v *Validator) Validate(ctx context.Context, fqdn string, rrtype uint16) (*
 	return v.validate(ctx, v.Env.DNS(), timeout, n, rrtype)
 }
 
-// validate validates what a resolver answers in so much time.
 func (v *Validator) validate(ctx context.Context, from diag.Resolver, limit time.Duration, n name, rrtype uint16) (
 	*Result, error) {
 	fetch, release := newFetcher(ctx, from, limit)
@@ -129,7 +128,6 @@ func (v *Validator) tryOut(fetch *fetcher, r *Result) {
 	}
 }
 
-// begin prepares a validation.
 func (v *Validator) begin(fetch *fetcher) *validation {
 	anchors := v.Anchors
 	if len(anchors) == 0 && v.Env != nil {
@@ -201,7 +199,6 @@ func (s *rrset) aged(now time.Time) []dns.RR {
 	return list
 }
 
-// anchorKeys tells the states of the keys of a trust anchor's zone.
 func (v *validation) anchorKeys(anchor name) []AnchorKey {
 	if d, ok := v.nodes[anchor]; ok && d.status == diag.Secure {
 		return states(v.anchors[anchor], d.zone.all, anchor)
@@ -236,7 +233,6 @@ type limits struct {
 	total    int // checks in all; 0 means no limit of its own
 }
 
-// usual are the limits of a validation.
 var usual = limits{checks: maxSignatures, failures: maxFailures}
 
 const (
@@ -267,10 +263,8 @@ type memo struct {
 	old, new map[[sha256.Size]byte]struct{}
 }
 
-// shared is the memo of all validators.
 var shared memo
 
-// check reports whether a key made a signature over data.
 func (m *memo) check(k *key, data, signature []byte) bool {
 	sum := digestOf(k, data, signature)
 	if m.knows(sum) {

@@ -172,7 +172,6 @@ func local(err error) bool {
 		syscall.ENFILE, syscall.ENOBUFS, syscall.EPERM}, func(n syscall.Errno) bool { return errors.Is(err, n) })
 }
 
-// handshakeError says why the handshake with a server failed.
 func handshakeError(ctx context.Context, server string, err error) *Error {
 	failure := &Error{Code: TLS, Step: Handshaking, Cause: err}
 	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
@@ -203,7 +202,6 @@ func plain(err error) string {
 	return strings.ToValidUTF8(strings.TrimPrefix(s, "tls: "), "\uFFFD")
 }
 
-// timedOut reports whether it was time that ran out.
 func timedOut(ctx context.Context, err error) bool {
 	netErr, ok := errors.AsType[net.Error](err)
 	return ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || ok && netErr.Timeout()

@@ -128,7 +128,6 @@ const ratioFrom = 1 << 20
 
 var errRatio = errors.New("the body expands more than 200 times")
 
-// readBody reads the body of an answer into the result.
 func (r *Result) readBody(ctx context.Context, resp *http.Response, req Request) *Error {
 	wire := &counter{r: resp.Body}
 	defer func() { r.TransferBytes = wire.n }()

@@ -72,7 +72,6 @@ func Do(ctx context.Context, env *diag.Env, req Request) (*Result, error) {
 	return r, nil
 }
 
-// follow goes from hop to hop.
 func (r *Result) follow(ctx context.Context, env *diag.Env, req Request) *Error {
 	visited := map[string]bool{}
 	for {

@@ -35,7 +35,6 @@ func (r *recorder) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// end stops the recording and returns it.
 func (r *recorder) end() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

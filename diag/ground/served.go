@@ -27,7 +27,6 @@ func vouched(s *Seen) bool {
 	return slices.ContainsFunc(s.TLS, func(t *pki.TLS) bool { return t.Err() == nil })
 }
 
-// served are the facts about a server.
 var served = map[diag.Fact]serverFact{
 	NotLookedUp: {
 		title: "Address of the {host} could not be looked up", requirement: "The name servers answer for the {host}",

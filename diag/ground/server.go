@@ -68,7 +68,6 @@ func (s *Seen) said(holds bool) diag.Failures {
 	return diag.Fail("%s%s", s.Way, diag.Sentence(strings.TrimSuffix(s.Err.Message, "."))).About(s.Host)
 }
 
-// each fails with what the test says of the certificate of each server.
 func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) diag.Failures {
 	return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
 		if t.Leaf() == nil {
@@ -132,13 +131,11 @@ func (k Server[E]) when(f serverFact, row func(E) bool) func(E) bool {
 	}
 }
 
-// named writes the name of the server into a text.
 func (k Server[E]) named(text string) string {
 	name := cmp.Or(k.Name, "host")
 	return strings.ReplaceAll(strings.ReplaceAll(text, "{host}", name), "{Host}", diag.Upper(name))
 }
 
-// ending fails with the certificates that end so soon.
 func ending(grade diag.Severity) func(*Seen) diag.Failures {
 	return func(s *Seen) diag.Failures {
 		return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {

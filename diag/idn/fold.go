@@ -56,7 +56,6 @@ func Fold(label string) string {
 // U+04CF stands with "l" and not with "i", for in lower case it has no dot.
 var lookalikes = sync.OnceValue(func() map[string]string { return readFolds("lookalikes") })
 
-// plain maps each of the lookalikes to the character that it looks like.
 var plain = sync.OnceValue(func() map[rune]rune {
 	m := map[rune]rune{}
 	for ascii, list := range lookalikes() {

@@ -25,7 +25,6 @@ func ofLabel(source, detail string) string {
 	return "In the " + label + ": " + detail
 }
 
-// faults returns the faults of one kind in all labels.
 func faults(k kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		var failures diag.Failures

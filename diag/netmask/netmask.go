@@ -154,7 +154,6 @@ func parseIPv4(field, s string) (uint32, error) {
 	return binary.BigEndian.Uint32(b[:]), nil
 }
 
-// parseMask returns the length of the prefix that a mask stands for.
 func parseMask(field, s string) (int, error) {
 	if len(s) > maxMask {
 		return 0, diag.Invalid(field, "the mask %.60q is too long", s)

@@ -34,7 +34,6 @@ type Zone struct {
 // A node is what there is at a name: sets of records by their type.
 type node map[uint16][]dns.RR
 
-// build arranges the records by name and type.
 func (z *Zone) build() {
 	z.nodes = map[string]node{}
 	seen := map[string]bool{}
@@ -200,7 +199,6 @@ func (z *Zone) denial() []dns.RR {
 	return []dns.RR{&soa}
 }
 
-// holds reports whether the zone says what there is at a name, or at one below.
 func (z *Zone) holds(name string) bool {
 	return z.ask != nil || !z.Partial && z.cut(name) == "" || z.Partial && z.nodes[name] != nil
 }

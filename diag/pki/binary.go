@@ -160,7 +160,6 @@ func (f *binaryField) add(p, q binaryPoint, a element) binaryPoint {
 	}
 }
 
-// sum is [Curve.sum].
 func (f *binaryField) sum(c *Curve, u1, u2, x, y *big.Int) *big.Int {
 	a := newElement(c.A)
 	base := binaryPoint{x: newElement(c.X), y: newElement(c.Y)}

@@ -134,7 +134,6 @@ func (c *Curve) On(x, y *big.Int) bool {
 	return left.Mod(left, c.P).Cmp(c.right(x)) == 0
 }
 
-// right is x³ + Ax + B.
 func (c *Curve) right(x *big.Int) *big.Int {
 	r := new(big.Int).Mul(x, x)
 	r.Add(r, c.A).Mul(r, x).Add(r, c.B)

@@ -30,7 +30,6 @@ const maxFactorBits = 16384
 // 6.1.6, after NIST SP 800-89; one greatest common divisor finds many more.
 const maxSmallPrime = 65537
 
-// smallPrimes is the product of all small primes.
 var smallPrimes = sync.OnceValue(func() *big.Int { return product(primesUpTo(maxSmallPrime)) })
 
 // smallFactor returns the product of the small prime factors of n, each once, or nil if it has none. The product

@@ -183,7 +183,6 @@ func (t *KeyTable) CheckSorted() error {
 	return nil
 }
 
-// find returns the name of the list that has a value.
 func (t *KeyTable) find(value []byte) (string, bool, error) {
 	sum := sha256.Sum256(value)
 	want := sum[:keyEntry-1]
@@ -227,7 +226,6 @@ func (k *Key) value() []byte {
 	}
 }
 
-// find returns the name of a list that has the key.
 func (known *KnownKeys) find(k *Key) (string, bool, error) {
 	sum := sha256.Sum256(k.SPKI)
 	for _, l := range known.Lists {

@@ -137,7 +137,6 @@ func (a *SignatureAlgorithm) readPSS(params cryptobyte.String) {
 // maxSalt bounds the salt of RSASSA-PSS; it is never longer than the modulus.
 const maxSalt = maxCheckedBits / 8
 
-// readHash reads the AlgorithmIdentifier of a hash.
 func readHash(input *cryptobyte.String, h *crypto.Hash) bool {
 	var body cryptobyte.String
 	var id asn1.ObjectIdentifier

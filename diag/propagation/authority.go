@@ -23,13 +23,11 @@ const (
 	maxTargets = 4
 )
 
-// authority is what the servers of the zone say.
 type authority struct {
 	zone    *resolver.Zone
 	servers []*authServer
 }
 
-// An authServer is an authoritative server at one address.
 type authServer struct {
 	name        string
 	addr        netip.Addr // invalid if none is known
@@ -42,7 +40,6 @@ type authServer struct {
 // errServerAddress says that a name server could not be asked.
 var errServerAddress = errors.New("no address of the name server is known")
 
-// ask finds the servers of the zone and asks all of them.
 func (a *authority) ask(ctx context.Context, env *diag.Env, e *evidence) {
 	it := env.Iterator()
 	a.zone = it.FindZone(ctx, e.name.FQDN())
@@ -94,7 +91,6 @@ func serialIn(h resolver.Hop, zone string) *uint32 {
 	return nil
 }
 
-// errReferral says that a server takes a part of the zone for another zone.
 var errReferral = errors.New("it refers to other servers")
 
 // errNotFollowed says that a server answered with an alias into another zone, which did not answer or was

@@ -77,7 +77,6 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 	return diag.Unavailable(fmt.Sprintf("any of %d resolvers or the authoritative name servers", len(e.probes)), errors.New("none replied"))
 }
 
-// look asks one resolver.
 func (s *probe) look(ctx context.Context, env *diag.Env, e *evidence) {
 	servers, err := s.vantage.servers()
 	if err != nil {

@@ -171,7 +171,6 @@ func (c Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report
 	return e.report(), nil
 }
 
-// prepare reads the request.
 func (c Checker) prepare(req Request) (*evidence, error) {
 	if req.Name.IsZero() {
 		return nil, diag.Invalid("qname", "is required")

@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// report describes the evidence.
 func (e *evidence) report() *Report {
 	verdict := rules.Judge(e, texts)
 	r := &Report{

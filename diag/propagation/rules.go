@@ -32,7 +32,6 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 	return open
 }
 
-// What authoritative servers are known to say stands.
 var rules = slices.Concat(
 	authorityRules.With(diag.Rule[*evidence]{Reads: []diag.Source{servers}, Stands: true}),
 	resolverRules.Reading(diag.FromRequest))

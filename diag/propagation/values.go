@@ -145,7 +145,6 @@ func (s observation) key() string { return fmt.Sprint(s.rcode, "\x00", strings.J
 
 func (s observation) same(other observation) bool { return s.key() == other.key() }
 
-// observe reads what a reply says of a name and type.
 func observe(m *dns.Msg, name string, qtype resolve.Type) observation {
 	s := observation{told: m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError, rcode: m.Rcode, values: []string{}}
 	chain, rrs := diag.FollowAliases(m, name, uint16(qtype))

@@ -19,7 +19,6 @@ const (
 	unanswered outcome = "unanswered" // it says nothing
 )
 
-// conclusive reports whether the outcome is knowledge.
 func (o outcome) conclusive() bool { return o == found || o == absent || o == reserved }
 
 // maxPhrase is how long a line may be that says that there is nothing, or that the limit is reached. The

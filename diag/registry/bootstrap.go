@@ -90,7 +90,6 @@ func parseLists(data []byte) (map[string]list, error) {
 	return lists, nil
 }
 
-// sorted makes a list for each kind of entries in a list.
 func (l list) sorted() map[string]list {
 	lists := map[string]list{}
 	for _, s := range l.Services {

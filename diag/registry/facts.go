@@ -149,7 +149,6 @@ func (f *facts) merge(registrar facts) {
 
 const day = 24 * time.Hour
 
-// report judges the evidence and writes it down.
 func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 	f, verdict := e.facts, domainRules.Judge(e, domainTexts)
 	r := &DomainReport{
@@ -183,7 +182,6 @@ func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 // days returns the whole days of a duration, rounded towards zero.
 func days(d time.Duration) int { return int(d / day) }
 
-// servers lists who answered.
 func (e *domainEvidence) servers() []string {
 	list := []string{}
 	for _, a := range []rdapAnswer{e.rdap, e.registrar} {

@@ -25,7 +25,6 @@ var regionals = []struct {
 	{afrinic, []string{"afrinic.net"}, "whois.afrinic.net"},
 }
 
-// registryOf returns the registry that runs a server, given by URL or host.
 func registryOf(server string) (Registry, string) {
 	host := server
 	if u, err := diag.ParseURL(server); err == nil {

@@ -107,7 +107,6 @@ func (e entity) ipContact() IPContact {
 	}
 }
 
-// report judges the evidence and writes it down.
 func (e *ipEvidence) report(raw bool, ended time.Time) *IPReport {
 	f, verdict := e.facts, ipRules.Judge(e, ipTexts)
 	r := &IPReport{

@@ -128,7 +128,6 @@ func dateOf(text string) whoisDate {
 	return d
 }
 
-// parseNetwork reads a range or a prefix.
 func parseNetwork(text string) (start, end netip.Addr) {
 	if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
 		return p.Masked().Addr(), last(p)

@@ -22,7 +22,6 @@ const (
 // is of another type, gives nothing.
 type node struct{ v any }
 
-// parseJSON reads a JSON object.
 func parseJSON(data []byte) (node, error) {
 	var object map[string]any
 	if err := json.Unmarshal(data, &object); err != nil {
@@ -34,7 +33,6 @@ func parseJSON(data []byte) (node, error) {
 	return node{object}, nil
 }
 
-// get returns the member of an object.
 func (n node) get(key string) node {
 	object, _ := n.v.(map[string]any)
 	return node{object[key]}

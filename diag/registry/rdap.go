@@ -98,7 +98,6 @@ func (o *object) readEvents(n node) {
 // event returns when something happened, or the zero time.
 func (o *object) event(action string) time.Time { return o.events[action] }
 
-// readEntities reads the entities of a node, and theirs.
 func (o *object) readEntities(n node, parent entity) {
 	if parent.depth+1 >= maxDepth {
 		return

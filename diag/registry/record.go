@@ -56,7 +56,6 @@ type whoisDate struct {
 	time time.Time
 }
 
-// A record is what a WHOIS server says of a domain.
 type record struct {
 	domain, handle             string
 	registrar                  Registrar

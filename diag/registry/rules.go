@@ -20,7 +20,6 @@ const (
 func isKnown(e *domainEvidence) bool      { return e.outcome.conclusive() }
 func isRegistered(e *domainEvidence) bool { return e.outcome == found }
 
-// domainRules are those of a domain's registration.
 var domainRules = diag.Rules[*domainEvidence]{{
 	Code: "rdap.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 3912 section 2, RFC 9083 section 5.3",
@@ -166,7 +165,6 @@ func withStatus(codes ...string) func(*domainEvidence) diag.Failures {
 	}
 }
 
-// complaint says what is wrong with an answer.
 func (a rdapAnswer) complaint() string {
 	if a.reason == "" {
 		return a.url + ": it says that there is none"

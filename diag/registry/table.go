@@ -85,7 +85,6 @@ func (l *list) add(locations, entries []string) {
 	}
 }
 
-// lines splits a text into lines.
 func lines(text string) []string { return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") }
 
 // embedded reads a built-in table. That it can be read is tested.
@@ -173,7 +172,6 @@ func parseServer(s string) (string, error) {
 	return net.JoinHostPort(h.Name(), port), err
 }
 
-// endpoint returns the host and port of a server.
 func endpoint(server string) (host string, port uint16) {
 	host, text, err := net.SplitHostPort(server)
 	n, err2 := strconv.ParseUint(text, 10, 16)

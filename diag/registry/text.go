@@ -49,7 +49,6 @@ var (
 	keyTail = diag.Regexp(`(?: \(dd/mm/yyyy\)|\(s\)|\(ac\)|[ _]?\d+)$`)
 )
 
-// A scanner reads the fields of an answer line by line.
 type scanner struct {
 	fields  []field
 	section string
@@ -111,7 +110,6 @@ func (s *scanner) line(line string) {
 	s.start = false
 }
 
-// split takes a line apart into key and value.
 func split(text, current string) (key, value string, ok bool) {
 	if m := onDate().FindStringSubmatch(text); m != nil {
 		return m[1], m[2], true

@@ -165,7 +165,6 @@ func prefixes(start, end netip.Addr) []netip.Prefix {
 	return list
 }
 
-// last returns the last address of a prefix.
 func last(p netip.Prefix) netip.Addr {
 	bytes := p.Masked().Addr().AsSlice()
 	for i := p.Bits(); i < 8*len(bytes); i++ {

@@ -180,7 +180,6 @@ func addressTexts(ips []net.IP, form func(net.IP) net.IP) []string {
 	return diag.Map(ips, func(ip net.IP) string { return addressText(form(ip)) })
 }
 
-// paramName is the name that a parameter of SVCB has in reports.
 func paramName(key dns.SVCBKey) string { return strings.ReplaceAll(key.String(), "-", "_") }
 
 func algorithmName(algorithm uint8) string {

@@ -11,7 +11,6 @@ import (
 // A Type is a type of records to ask for (RFC 6895 section 3.1). Its zero value is no type.
 type Type uint16
 
-// common are the types that people ask for.
 var common = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCAA, dns.TypeCNAME, dns.TypeDNSKEY, dns.TypeDS, dns.TypeHTTPS,
 	dns.TypeMX, dns.TypeNAPTR, dns.TypeNS, dns.TypeNSEC, dns.TypeNSEC3PARAM, dns.TypePTR, dns.TypeRRSIG, dns.TypeSOA,
 	dns.TypeSRV, dns.TypeSSHFP, dns.TypeSVCB, dns.TypeTLSA, dns.TypeTXT}

@@ -214,7 +214,6 @@ func spoken(r Resolver) string {
 	return "the resolver " + r.Name
 }
 
-// choose returns the resolver to ask.
 func choose(env *diag.Env, id ResolverID) (Resolver, diag.Resolver, error) {
 	if id == "" || id == Default {
 		return Resolver{ID: Default, Name: "Default resolver"}, env.DNS(), nil
@@ -242,7 +241,6 @@ func (e *evidence) readTrace(trace *resolver.Trace) {
 	}
 }
 
-// report describes the evidence.
 func report(e *evidence) *Report {
 	m, verdict := e.reply, rules.Judge(e, texts)
 	r := &Report{

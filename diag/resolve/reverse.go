@@ -57,7 +57,6 @@ type reverseEvidence struct {
 	forwards     []forwardAnswer
 }
 
-// forwardAnswer is what was learned about one host name.
 type forwardAnswer struct {
 	host      string // absolute
 	invalid   bool   // no name of a host, so it was not asked about

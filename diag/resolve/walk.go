@@ -78,7 +78,6 @@ func zoneText(zone string) string {
 	return nameText(zone)
 }
 
-// steps describes a walk.
 func steps(walk *resolver.Walk, now time.Time) []Step {
 	list := []Step{}
 	if walk == nil {

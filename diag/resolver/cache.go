@@ -191,7 +191,6 @@ func (c *Cache) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return f.wait(ctx, s, q)
 }
 
-// reply returns the reply for one who asks now.
 func (e *entry) reply(ctx context.Context, q *dns.Msg, now time.Time) *dns.Msg {
 	if trace := traceOf(ctx); trace != nil {
 		step := e.origin

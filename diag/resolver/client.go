@@ -158,7 +158,6 @@ func (s *upstreams) order(turn *atomic.Uint32) []*upstream {
 	return append(answering, silent...)
 }
 
-// upstreams returns the servers in force.
 func (c *Client) upstreams() (*upstreams, error) {
 	set := c.set.Load()
 	if set != nil && (set.stale.IsZero() || time.Now().Before(set.stale)) {

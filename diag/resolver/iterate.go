@@ -150,7 +150,6 @@ func (it *Iterator) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) 
 	return m, nil
 }
 
-// A cut is where a zone begins, with its servers as the parent zone has them.
 type cut struct {
 	zone   string
 	parent *cut // nil for the root
@@ -184,7 +183,6 @@ func (it *Iterator) begin(dnssec bool) *walk {
 	return w
 }
 
-// taken returns the hops so far.
 func (w *walk) taken() []Hop {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -83,7 +83,6 @@ func (w *walk) descend(ctx context.Context, q dns.Question, via []string) (Hop, 
 	}
 }
 
-// suffix returns the last labels of a name.
 func suffix(name string, labels int) string {
 	starts := dns.Split(name)
 	return name[starts[len(starts)-labels]:]

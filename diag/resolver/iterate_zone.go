@@ -139,7 +139,6 @@ func (w *walk) deepen(ctx context.Context, at *cut, apex string, soa *dns.SOA) (
 	return w.learn(at, h), soa, nil
 }
 
-// ownServers asks the servers of a zone for its NS records.
 func (w *walk) ownServers(ctx context.Context, at *cut) Hop {
 	q := dns.Question{Name: at.zone, Qtype: dns.TypeNS, Qclass: dns.ClassINET}
 	h, err := w.askZone(ctx, at, q, nil)

@@ -123,7 +123,6 @@ func (m *mux) find(id uint16) int {
 	return -1
 }
 
-// exchange sends the query of a waiter that has joined, and waits for the reply.
 func (m *mux) exchange(ctx context.Context, w *waiter, deadline time.Time) (*buffer, error) {
 	if whole, err := m.send(ctx, w.query, deadline); err != nil {
 		if !whole {
@@ -247,7 +246,6 @@ func (m *mux) stray(i int, b *buffer) {
 	b.free()
 }
 
-// settle ends the wait of a waiter.
 func (m *mux) settle(w *waiter) {
 	was := w.state
 	w.state = done

@@ -74,7 +74,6 @@ func newPool(k kind, dial func(ctx context.Context) (net.Conn, error)) *pool {
 	return p
 }
 
-// An arrival is a reply as it came.
 type arrival struct {
 	data   *buffer
 	remote netip.AddrPort // where the query went, if it went

@@ -18,7 +18,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// An upstream is a server with the connections to it.
 type upstream struct {
 	server Server
 	fault  error // why the server cannot be asked at all
@@ -175,7 +174,6 @@ func (u *upstream) attempt(ctx context.Context, q *query, how manner) (arrival, 
 // that one was a forgery, the true one is on its way too.
 const recastGrace = 100 * time.Millisecond
 
-// send sends a query over one transport, and records it.
 func (u *upstream) send(ctx context.Context, q *query, t Transport, timeout time.Duration) (came arrival, err error) {
 	began := time.Now()
 	deadline := began.Add(timeout)

@@ -64,7 +64,6 @@ func (a *answers) records(ad *survey.Address, p survey.Probe, qtype uint16) []dn
 // at returns the reply about contents of the zone.
 func (a *answers) at(name string, qtype uint16) survey.Reply { return a.Content[name][qtype] }
 
-// hostsOn lists the names of the servers at an address.
 func (a *answers) hostsOn(ip netip.Addr) []string {
 	var list []string
 	for _, s := range a.Servers {
@@ -89,7 +88,6 @@ func (a *answers) place(ad *survey.Address) string {
 	return strings.Join(hosts, " and ") + " (" + ad.IP.String() + ")"
 }
 
-// parentName names the parent zone in sentences.
 func (a *answers) parentName() string {
 	switch a.Parent.Zone {
 	case "":
@@ -101,7 +99,6 @@ func (a *answers) parentName() string {
 	}
 }
 
-// soas returns the SOA record of each server that has one.
 func (a *answers) soas() map[*survey.Address]*dns.SOA {
 	list := map[*survey.Address]*dns.SOA{}
 	for _, ad := range a.serving {
@@ -145,7 +142,6 @@ func (a *answers) mx() []*dns.MX {
 	return nil
 }
 
-// mailServers lists the mail servers that any server named.
 func (a *answers) mailServers() []string {
 	var list []string
 	for _, ad := range a.serving {
@@ -157,7 +153,6 @@ func (a *answers) mailServers() []string {
 	return slices.Compact(list)
 }
 
-// keys returns the keys of all servers.
 func (a *answers) keys() []*dns.DNSKEY {
 	var keys []*dns.DNSKEY
 	seen := map[string]bool{}

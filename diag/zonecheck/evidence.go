@@ -24,24 +24,19 @@ func newEvidence(s *survey.Survey) *evidence {
 // delegated reports whether the parent zone names servers.
 func delegated(e *evidence) bool { return len(e.cut.hosts) > 0 }
 
-// named reports whether there are servers, whoever named them.
 func named(e *evidence) bool { return len(e.Servers) > 0 }
 
-// addressed reports whether there are addresses of servers.
 func addressed(e *evidence) bool { return len(e.Addresses) > 0 }
 
-// reached reports whether any address answered.
 func reached(e *evidence) bool {
 	return anyAddress(func(ad *survey.Address) bool { return ad.SOA().OK() })(e)
 }
 
-// served reports whether a server serves the zone.
 func served(e *evidence) bool { return len(e.serving) > 0 }
 
 // hasSOA reports whether the SOA record is known.
 func hasSOA(e *evidence) bool { return e.soa() != nil }
 
-// signed reports whether the zone has keys.
 func signed(e *evidence) bool { return e.sec.keyed }
 
 // anyAddress is the condition that something holds for an address.
@@ -59,7 +54,6 @@ func asked(p survey.Probe) func(*evidence) bool {
 	return anyAddress(func(ad *survey.Address) bool { return ad.Asked(p) })
 }
 
-// answered is the condition that an address answered a probe.
 func answered(p survey.Probe) func(*evidence) bool {
 	return anyAddress(func(ad *survey.Address) bool { return ad.Replies[p].OK() })
 }

@@ -27,7 +27,6 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		standing(categoryRecords, aliasRules, aliases), standing(categoryMail, mailRules, recordsMX, mailHosts)))
 })
 
-// ofCategory returns rules of a category that read sources.
 func ofCategory(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
 	list := rules.Reading(sources...)
 	for i := range list {

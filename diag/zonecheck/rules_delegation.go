@@ -20,7 +20,6 @@ const fewest = 2
 // compared reports whether the servers that the zone names are known, and those that the parent zone names.
 func compared(e *evidence) bool { return delegated(e) && len(e.own) > 0 }
 
-// delegationRules are about the delegation as a whole.
 var delegationRules = diag.Rules[*evidence]{{
 	Code: "zone.delegation.cyclic", Severity: diag.Critical, Weight: 10, Reads: []diag.Source{hosts}, Stands: true,
 	Ref:   "Zonemaster BASIC02, RFC 4697 section 2.3",
@@ -111,10 +110,8 @@ var delegationRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// glued reports whether there are servers that need glue.
 func glued(e *evidence) bool { return len(e.cut.inBailiwick()) > 0 }
 
-// glueRules are about the addresses beside the delegation.
 var glueRules = diag.Rules[*evidence]{{
 	Code: "zone.glue.none", Severity: diag.Critical, Weight: 10,
 	Ref:   "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
@@ -146,7 +143,6 @@ var glueRules = diag.Rules[*evidence]{{
 // parentKnown reports whether the parent zone said anything about the domain.
 func parentKnown(e *evidence) bool { return e.cut.known }
 
-// existenceRules tell whether there is a zone at all.
 var existenceRules = diag.Rules[*evidence]{{
 	Code: "zone.parent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "Zonemaster BASIC01, RFC 1034 section 4.2.2",
@@ -182,7 +178,6 @@ var existenceRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// parentRules are about the parent zone.
 var parentRules = diag.Rules[*evidence]{{
 	Code: "zone.parent.inconsistent", Severity: diag.Warning, Weight: 2,
 	Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
@@ -220,7 +215,6 @@ func lookupText(err error) string {
 	}
 }
 
-// hasChildDS reports whether the zone has CDS or CDNSKEY records.
 func hasChildDS(e *evidence) bool { return len(e.sec.cds)+len(e.sec.cdnskey) > 0 }
 
 // deletesDS reports whether the zone asks for its DS records to be removed (RFC 8078 section 4).

@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
-// diversityRules are about how the servers are spread.
 var diversityRules = diag.Rules[*evidence]{{
 	Code: "zone.diversity.ipv4", Severity: diag.Error, Weight: 3, Ref: "Zonemaster DELEGATION01, RFC 3901 section 3",
 	Title: "No name server with an IPv4 address", Requirement: "The zone can be reached over IPv4",
@@ -47,7 +46,6 @@ var diversityRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// family lists the addresses of one version of IP.
 func (e *evidence) family(ipv6 bool) []netip.Addr {
 	var list []netip.Addr
 	for _, ad := range e.Addresses {

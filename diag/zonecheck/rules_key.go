@@ -20,7 +20,6 @@ func dsComparable(e *evidence) bool {
 	return secured(e) && signed(e) && e.sec.ds.usable > 0 && e.sec.judged > 0
 }
 
-// keyRules are about keys, and the DS records that stand for them.
 var keyRules = diag.Rules[*evidence]{{
 	Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Ref: "Zonemaster DNSSEC11, RFC 4035 section 5.2",
 	Title: "DS records for an unsigned zone", Requirement: "A zone with DS records is signed",
@@ -198,7 +197,6 @@ func noted(fault sigFault) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return e.sec.failures(fault) }
 }
 
-// signatureRules are about signatures and proofs of absence.
 var signatureRules = diag.Rules[*evidence]{{
 	Code: "zone.dnssec.signature.missing", Severity: diag.Error, Weight: 5,
 	Ref:   "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 2.2",
@@ -299,7 +297,6 @@ var signatureRules = diag.Rules[*evidence]{{
 // hashed reports whether the parameters of NSEC3 are known.
 func hashed(e *evidence) bool { return signed(e) && e.sec.param != nil }
 
-// failures lists the faults of one kind.
 func (c *checker) failures(fault sigFault) diag.Failures {
 	var list diag.Failures
 	for _, n := range c.notices {

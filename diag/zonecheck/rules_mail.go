@@ -10,7 +10,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// hasMX reports whether there are MX records.
 func hasMX(e *evidence) bool { return len(e.mx()) > 0 }
 
 func nullMX(mx *dns.MX) bool { return mx.Mx == "." }

@@ -16,7 +16,6 @@ func lookedUp(e *evidence) bool {
 	})
 }
 
-// nameRules are about the names and addresses of the servers.
 var nameRules = diag.Rules[*evidence]{{
 	Code: "zone.ns.literal", Severity: diag.Error, Weight: 5, Ref: "Zonemaster SYNTAX04, RFC 1035 section 3.3.11",
 	Title: "NS record with an IP address instead of a name", Requirement: "NS records have names and not IP addresses",

@@ -14,7 +14,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// recordRules are about the records at the apex of the zone.
 var recordRules = diag.Rules[*evidence]{{
 	Code: "zone.records.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 1034 section 4.3.1, RFC 2181 section 9",
@@ -124,7 +123,6 @@ func internal(ip netip.Addr) bool {
 	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || carriers.Contains(ip)
 }
 
-// addressesOf lists the addresses that servers of the zone gave for the domain or for www.
 func (e *evidence) addressesOf(name string) []netip.Addr {
 	replies := []survey.Reply{e.at(name, dns.TypeAAAA)}
 	for _, ad := range e.serving {
@@ -224,7 +222,6 @@ func followed(e *evidence) bool {
 	})
 }
 
-// aliasRules are about where aliases lead.
 var aliasRules = diag.Rules[*evidence]{{
 	Code: "zone.alias.loop", Severity: diag.Error, Weight: 3, Ref: "RFC 1034 section 3.6.2",
 	Title: "CNAME loop", Requirement: "No CNAME leads back to itself",

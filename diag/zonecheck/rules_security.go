@@ -12,7 +12,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// securityRules are about what the servers give away, and to whom.
 var securityRules = diag.Rules[*evidence]{{
 	Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Reads: []diag.Source{recursion},
 	Ref:   "Zonemaster NAMESERVER01, RFC 5358 section 4",
@@ -114,7 +113,6 @@ func (e *evidence) typeFails() bool {
 	return determined(survey.ProbeAAAA)(e) || !e.at("www."+e.Zone, dns.TypeAAAA).Settled()
 }
 
-// behaviourRules are about how the servers of the zone answer.
 var behaviourRules = diag.Rules[*evidence]{{
 	Code: "zone.ns.aaaa.nxdomain", Severity: diag.Error, Weight: 5,
 	Ref:   "Zonemaster NAMESERVER05, RFC 4074 section 4.2",

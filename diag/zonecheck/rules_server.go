@@ -14,7 +14,6 @@ import (
 // earth they take less.
 const slowAfter = 500 * time.Millisecond
 
-// serverRules are about whether the servers answer, and what they are to the zone.
 var serverRules = diag.Rules[*evidence]{{
 	Code: "zone.ns.unreachable", Severity: diag.Error, Weight: 5, Ref: "Zonemaster CONNECTIVITY01, RFC 2182 section 5",
 	Title: "Name server does not answer", Requirement: "No name server drops queries",
@@ -139,7 +138,6 @@ func unlessLame(s survey.Standing) func(*evidence) bool {
 	}
 }
 
-// withStanding reports the addresses that are of one standing.
 func withStanding(s survey.Standing) func(*evidence) diag.Failures {
 	return atAddresses(func(e *evidence, ad *survey.Address) string {
 		if ad.SOA().Standing(e.Zone) == s {

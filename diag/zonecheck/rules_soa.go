@@ -23,7 +23,6 @@ func mnameKnown(e *evidence) bool {
 	return ok && a.Err() == nil
 }
 
-// soaRules are about the SOA record and what servers agree on.
 var soaRules = diag.Rules[*evidence]{{
 	Code: "zone.soa.missing", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION06, RFC 1035 section 3.3.13",
 	Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
@@ -122,7 +121,6 @@ const (
 	mostMinimum  = 86_400  // Zonemaster ZONE06, RFC 2308 section 5
 )
 
-// timerRules are about the numbers in the SOA record.
 var timerRules = diag.Rules[*evidence]{{
 	Code: "zone.soa.refresh.short", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster ZONE02, RFC 1912 section 2.2",
 	Title: "Refresh time below 20 minutes", Requirement: "The refresh time is at least 20 minutes",

@@ -9,7 +9,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// transportRules are about the ways to the servers.
 var transportRules = diag.Rules[*evidence]{{
 	Code: "zone.transport.udp", Severity: diag.Error, Weight: 5, Ref: "Zonemaster CONNECTIVITY01, RFC 1035 section 4.2",
 	Title: "Name server does not answer over UDP", Requirement: "Every name server that answers does so over UDP",
@@ -188,7 +187,6 @@ func dropsEDNS(ad *survey.Address) bool {
 	return ad.Replies[survey.ProbeSOA].OK() && ad.Replies[survey.ProbeEDNS].Result == survey.TimedOut
 }
 
-// probing reports the servers with whose reply to a probe something is wrong.
 func probing(p survey.Probe, wrong func(survey.Reply) string) func(*evidence) diag.Failures {
 	return atServing(func(_ *evidence, ad *survey.Address) string {
 		if !ad.Asked(p) {

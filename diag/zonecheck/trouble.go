@@ -194,12 +194,10 @@ func (e *evidence) comparing(kind string, of func(*survey.Address) []dns.RR) dia
 	})
 }
 
-// listed makes a failure for each host, of a text that continues a sentence.
 func listed(hosts []string, text string) diag.Failures {
 	return diag.FailEach(hosts, func(host string) diag.Failures { return about(host, text) })
 }
 
-// aliasText says where an alias leads.
 func aliasText(a diag.Addresses) string {
 	for _, aliases := range [][]string{a.V4.Aliases, a.V6.Aliases} {
 		if len(aliases) > 0 {

@@ -70,7 +70,6 @@ func (a *Address) stands() view.Standing {
 		view.When(!a.EDNS, view.Warning, "does not understand EDNS"), view.Standing{Mark: view.Good, Note: a.Error})
 }
 
-// text compares parent and zone.
 func (d *Delegation) text() string {
 	part := func(words string, names []string) string {
 		return view.If(len(names) > 0, "; "+words+diag.Series(names, maxNamed))

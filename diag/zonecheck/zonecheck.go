@@ -59,7 +59,6 @@ func CheckUndelegated(ctx context.Context, env *diag.Env, req Request, d diag.De
 // Rules describes what is examined.
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Domain: e.Domain, DomainUnicode: e.Domain.UnicodeIfDifferent(), Verdict: rules().Judge(e, texts),

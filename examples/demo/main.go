@@ -187,7 +187,6 @@ func (d *demo) examine(ctx context.Context, w io.Writer, s stop) error {
 	return nil
 }
 
-// call is what a client does.
 func (d *demo) call(ctx context.Context, method, path, body string) (status int, reply string, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, d.url+path, strings.NewReader(body))
 	if err != nil {

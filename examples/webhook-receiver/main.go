@@ -78,7 +78,6 @@ func main() {
 	}
 }
 
-// deliver is what a server does.
 func deliver(r http.Handler, id, signature, body string) (status int) {
 	req := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	req.Header.Set("Webhook-Id", id)

@@ -236,7 +236,6 @@ func (w *Whole) quiet(v *view.View) string {
 	return "Everything that was checked is in order."
 }
 
-// grave is the severity of the gravest finding of a view.
 func grave(v *view.View) (worst diag.Severity) {
 	for _, f := range v.Findings {
 		worst = max(worst, f.Severity)

@@ -128,7 +128,6 @@ func (c Check) run(ctx context.Context, ask Ask) Part {
 	return worst
 }
 
-// ask runs the endpoint, and reads its report.
 func (c Check) ask(ctx context.Context, ask Ask) Part {
 	result, err := ask(ctx, c.Endpoint, c.Body)
 	if err != nil {

@@ -248,7 +248,6 @@ func (p *parser) implicitPair(column int, key *Node) (*Node, *Node, error) {
 	return key, child, err
 }
 
-// implicitKey reads a key, up to its colon.
 func (p *parser) implicitKey(column int) (*Node, error) {
 	start, line := p.pos, p.line
 	props, crossed, err := p.properties()

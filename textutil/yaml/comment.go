@@ -2,7 +2,6 @@ package yaml
 
 import "strings"
 
-// remarks are the comments of an entry of a collection, or of a node.
 type remarks struct {
 	head []comment // on lines before the entry
 	line comment   // behind the node, or behind the key of a block collection; none if its end is 0
@@ -17,7 +16,6 @@ type noter struct {
 	next  int // index of the first comment that has no node yet
 }
 
-// of returns the notes of a node.
 func (w *noter) of(n *Node) *remarks {
 	notes := w.notes[n]
 	if notes == nil {

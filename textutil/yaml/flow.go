@@ -70,7 +70,6 @@ func (p *parser) flow(n int, props *properties) (*Node, error) {
 	}
 }
 
-// flowPair reads a pair of a flow mapping.
 func (p *parser) flowPair(n, open int, list *tail) error {
 	if p.indicates('?') {
 		p.pos++
@@ -88,7 +87,6 @@ func (p *parser) flowPair(n, open int, list *tail) error {
 	return p.flowValue(n, open, key, list)
 }
 
-// flowValue reads the colon behind a key and the value, as far as they are there.
 func (p *parser) flowValue(n, open int, key *Node, list *tail) (err error) {
 	var value *Node
 	switch colon, err := p.flowColon(key); {

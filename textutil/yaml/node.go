@@ -96,7 +96,6 @@ func (n *Node) Tag() string {
 // Span returns where the content of the node is written, without its properties.
 func (n *Node) Span() (start, end int) { return int(n.start), int(n.end) }
 
-// begin returns where the node begins, with its properties.
 func (n *Node) begin() int32 {
 	if n.props != nil {
 		return min(n.props.start, n.start)

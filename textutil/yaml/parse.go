@@ -103,12 +103,10 @@ func (p *parser) oddCharacter() error {
 	return p.fail(p.odd, "the character U+%04X must be in quotes", r)
 }
 
-// fail returns an error at an offset.
 func (p *parser) fail(offset int, format string, args ...any) error {
 	return &SyntaxError{offset, fmt.Sprintf(format, args...)}
 }
 
-// beyond returns an error about a limit at the place of the parser.
 func (p *parser) beyond(format string, args ...any) error {
 	line := strings.Count(p.Text[:p.pos], "\n") + 1
 	return &LimitError{fmt.Sprintf(format, args...) + fmt.Sprintf(" at line %d; that is the most", line)}
@@ -220,7 +218,6 @@ func (p *parser) separate() bool {
 // fresh reports whether nothing but white space is before on the line.
 func (p *parser) fresh() bool { return p.pos == p.head }
 
-// comment notes a comment.
 func (p *parser) comment() {
 	start := p.pos
 	end := strings.IndexByte(p.Text[start:], '\n')

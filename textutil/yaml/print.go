@@ -51,7 +51,6 @@ func cutLast(text string) (string, bool) {
 	return text[:max(i, 0)], i >= 0
 }
 
-// comment writes a comment on a line of its own.
 func (w *printer) comment(c comment, column int) {
 	w.line(column, c.start, false)
 	w.commentText(c)
@@ -62,7 +61,6 @@ func (w *printer) commentText(c comment) {
 	w.commented = len(w.out)
 }
 
-// behindText writes a comment behind what is on the line.
 func (w *printer) behindText(c comment) {
 	if c.end > 0 {
 		w.space()
@@ -77,7 +75,6 @@ func (w *printer) space() {
 	}
 }
 
-// properties writes the anchor and the tag of a node in the order of the text.
 func (w *printer) properties(n *Node) {
 	p := n.props
 	if p == nil {

@@ -80,7 +80,6 @@ func (r *Request) crawler() (crawler, error) {
 	return crawler{token: productToken(s), header: s, limit: unpublishedSize}, nil
 }
 
-// compatible finds the crawler in the User-Agent of one that calls itself a browser.
 var compatible = diag.Regexp(`(?i)compatible;\s*([a-z_-]+)`)
 
 // productToken finds the name by which robots.txt knows a crawler.

@@ -99,7 +99,6 @@ func (e *evidence) overLimit() bool {
 // respects reports whether the request keeps to robots.txt.
 func (r *Request) respects() bool { return r.RespectRobots == nil || *r.RespectRobots }
 
-// htmlTypes are the media types of HTML.
 var htmlTypes = []string{"text/html", "application/xhtml+xml"}
 
 // digest reads what was fetched. It touches nothing.

@@ -131,7 +131,6 @@ func (g *gatherer) decide(file *robotsTxt, u diag.URL) robots.Decision {
 	return file.file.Match(g.agent.token, strings.TrimPrefix(withoutFragment(u), u.Origin()))
 }
 
-// robots returns the robots.txt of a host.
 func (g *gatherer) robots(ctx context.Context, u diag.URL) (*robotsTxt, error) {
 	g.mu.Lock()
 	file := g.files[u.Origin()]

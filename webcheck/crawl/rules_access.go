@@ -46,12 +46,10 @@ func (e *evidence) seen() *ground.Seen {
 	return s
 }
 
-// host makes the rules about reaching the host of the page.
 var host = ground.Server[*evidence]{Seen: (*evidence).seen}
 
 type rule = diag.Rule[*evidence]
 
-// hostRules are about the host of the page.
 func hostRules() diag.Rules[*evidence] {
 	return host.Rules(
 		rule{Fact: ground.Silent, Code: "crawl.host.unknown", Title: "Host could not be examined"},
@@ -71,7 +69,6 @@ func hostRules() diag.Rules[*evidence] {
 // alive reports whether a web server answered for the host.
 func alive(e *evidence) bool { return !e.dead() }
 
-// robotsRules are about robots.txt.
 var robotsRules = diag.Rules[*evidence]{{
 	Code: "crawl.robots.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 9309 section 2.3.1.4",
@@ -163,7 +160,6 @@ func (e *evidence) allowRule() string {
 	return "Allow: " + path + "$"
 }
 
-// answerRules are about the answer for the page.
 var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "crawl.redirect.broken", Severity: diag.Error, NoScore: true, Weight: 10,
@@ -307,7 +303,6 @@ func reason(failed *fetch.Error) string {
 	return strings.TrimSuffix(failed.Message, ".")
 }
 
-// status makes a rule about the status of the answer.
 func status(code diag.Code, title, requirement, ref, advice string, fails func(int) bool) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
 		Code: code, Reads: []diag.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true, Title: title,

@@ -33,7 +33,6 @@ func (e *evidence) said(forbids func(robots.Effect) bool) string {
 
 func noIndex(e robots.Effect) bool { return e.NoIndex }
 
-// indexRules are about directives for crawlers.
 var indexRules = diag.Rules[*evidence]{{
 	Code: "crawl.index.hidden", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{fromPage, fromRobots},
 	Ref:         googleDoc + "Block indexing with noindex",

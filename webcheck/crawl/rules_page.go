@@ -16,7 +16,6 @@ const (
 	scriptedWords = 20  // what is there before scripts run
 )
 
-// errorText is what error pages say in their title or heading.
 var errorText = diag.Regexp(`(?i)^\s*(error\s*)?40[34]\b|[-–|:]\s*(error\s*)?404\b|` +
 	`\b(page|file|url|document|site|seite|product) (was |could |can)?\s?(not|be not|n't) (be )?found\b|^not found\b|` +
 	`\bnicht gefunden\b|\bpage introuvable\b|no encontrada\b|\bpagina non trovata\b|\bniet gevonden\b|` +
@@ -32,10 +31,8 @@ func (e *evidence) firstHeadings() []string {
 	return list
 }
 
-// titled reports whether there is a page, and a title.
 func titled(e *evidence) bool { return e.judged() && e.title() != "" }
 
-// titleRules are about title and description.
 var titleRules = diag.Rules[*evidence]{{
 	Code: "crawl.title.missing", Severity: diag.Warning, Weight: 10, Ref: htmlStandard + "4.2.2",
 	Title: "No title", Requirement: "The page has a title",
@@ -72,7 +69,6 @@ var titleRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// headRules are about what a page says of its form.
 var headRules = diag.Rules[*evidence]{{
 	Code: "crawl.charset.invalid", Severity: diag.Warning, Weight: 3, Ref: "Encoding Standard section 4.2",
 	Title: "Text is not in the encoding that is stated", Requirement: "The text is in the encoding that is stated",
@@ -138,7 +134,6 @@ var headRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// contentRules are about what readers see.
 var contentRules = diag.Rules[*evidence]{{
 	Code: "crawl.frames", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"crawl.body.empty"},
 	Ref:   htmlStandard + "16.2",
@@ -214,7 +209,6 @@ func (e *evidence) of(format string) []page.Structured {
 	return list
 }
 
-// dataRules are about structured data.
 var dataRules = diag.Rules[*evidence]{{
 	Code: "crawl.jsonld.invalid", Severity: diag.Warning, Weight: 5, Ref: "RFC 8259 section 2",
 	Title: "JSON-LD cannot be read", Requirement: "JSON-LD is valid JSON",
@@ -264,7 +258,6 @@ var dataRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// securityRules are about how the page and what it loads are transported.
 var securityRules = diag.Rules[*evidence]{{
 	Code: "crawl.https", Severity: diag.Warning, Weight: 5, Ref: "RFC 9110 section 4.2.2",
 	Title: "Page is served without HTTPS", Requirement: "The page is served over HTTPS",

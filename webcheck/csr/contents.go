@@ -170,7 +170,6 @@ func (c *contents) fault(format string, args ...any) {
 	}
 }
 
-// readSubject lists the parts of the subject.
 func (c *contents) readSubject(der cryptobyte.String) {
 	c.Attributes = diag.Map(pki.Attributes(der), func(a pki.Attribute) subjectAttribute { return subjectAttribute{a.Type, a.Value} })
 	var name, set cryptobyte.String
@@ -357,7 +356,6 @@ var purposes = map[string]string{
 	"1.3.6.1.4.1.311.10.3.3": "microsoftServerGatedCrypto", "2.16.840.1.113730.4.1": "netscapeServerGatedCrypto",
 }
 
-// extensionNames are the names of extensions.
 var extensionNames = map[string]string{
 	oidSAN: "subjectAltName", oidKeyUsage: "keyUsage", oidExtKeyUsage: "extKeyUsage", oidConstraints: "basicConstraints",
 	oidTLSFeature: "tlsFeature", "2.5.29.14": "subjectKeyIdentifier", "2.5.29.35": "authorityKeyIdentifier",

@@ -125,7 +125,6 @@ func Parse(_ context.Context, env *diag.Env, req Request) (*Report, error) {
 	return e.report(), nil
 }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report() *Report {
 	v := rules().Judge(e, texts)
 	for i, r := range v.Recommendations {
@@ -166,7 +165,6 @@ func (e *evidence) report() *Report {
 	return r
 }
 
-// san lists the names as they stand.
 func (c *contents) san() pki.SAN {
 	san := pki.SAN{DNS: []string{}, IP: []netip.Addr{}, Email: []string{}, URI: []string{}}
 	add := func(list *[]string, s string) {
@@ -191,7 +189,6 @@ func (c *contents) san() pki.SAN {
 	return san
 }
 
-// compliance lists what authorities require, and how far it is fulfilled.
 func compliance(v diag.Verdict) (list []Compliance) {
 	fulfilled := v.Fulfilled()
 	for _, r := range authorityRules() {

@@ -80,7 +80,6 @@ func reason(err error) string {
 	return "The request cannot be read."
 }
 
-// clause makes a clause of a sentence.
 func clause(s string) string {
 	s = strings.TrimSuffix(s, ".")
 	if first, _, _ := strings.Cut(s, " "); first == "The" {
@@ -109,7 +108,6 @@ func asName(s string) generalName {
 	return generalName{Type: dnsName, Value: s}
 }
 
-// listed reports whether a common name is one of the alternative names.
 func (e *evidence) listed(common string) bool {
 	ip, err := netip.ParseAddr(common)
 	return slices.ContainsFunc(e.csr.Names, func(n generalName) bool {

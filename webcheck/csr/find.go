@@ -185,7 +185,6 @@ func decodeWhole(data string) (der []byte, fault string) {
 	return der, ""
 }
 
-// complete reports whether a DER value has the length that it says.
 func complete(der []byte) bool {
 	length, header, ok := derLength(der)
 	return ok && length+header == len(der)

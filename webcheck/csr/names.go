@@ -56,7 +56,6 @@ var reservedTLDs = map[string]string{
 	"onion": "the name is not that of an onion service of version 3", "alt": ".alt is reserved for names outside of the DNS",
 }
 
-// judgeName judges a name for a certificate that browsers are to trust.
 func judgeName(n generalName) Name {
 	name := Name{Value: text(n.Value), Type: n.Type}
 	switch n.Type {
@@ -178,7 +177,6 @@ func (n *Name) judgeLabels(base string) {
 	}
 }
 
-// judgePlace judges where in the DNS a name stands.
 func (n *Name) judgePlace(name string) {
 	top := name[strings.LastIndexByte(name, '.')+1:]
 	suffix, public := publicSuffixOf(name)
@@ -253,7 +251,6 @@ var bounds = map[string]int{
 	"2.5.4.5": 64, oidEmail: 255,
 }
 
-// attributeNames are what the attributes are called.
 var attributeNames = map[string]string{
 	oidCommonName: "common name", oidCountry: "country", "2.5.4.7": "locality", "2.5.4.8": "state or province",
 	"2.5.4.10": "organization", oidUnit: "organizational unit", "2.5.4.5": "serial number", oidEmail: "mail address",

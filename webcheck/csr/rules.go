@@ -23,7 +23,6 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(textRules, authorityRules())
 })
 
-// authorityRules are what the list of compliance is made of.
 var authorityRules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(structureRules.With(rule{When: readable}), keyRules, weaknessRules, signatureRules, nameRules.With(rule{When: named}),
 		subjectRules, extensionRules.With(rule{When: readable}))
@@ -38,7 +37,6 @@ func judged(e *evidence) bool { return e.csr != nil || e.paste.Secret == "" }
 // regenerate is what to do where the request itself has to be made anew.
 const regenerate = "Make a new request with the same key, as the suggested command does."
 
-// textRules are about what was pasted.
 var textRules = diag.Rules[*evidence]{{
 	Code: "csr.private_key.present", Severity: diag.Critical, Ref: br + "4.9.1.1",
 	Title: "Private key in the text", Requirement: "The text holds no private key",
@@ -122,7 +120,6 @@ func otherType(e *evidence) diag.Failures {
 	return nil
 }
 
-// structureRules are about the form of the request itself.
 var structureRules = diag.Rules[*evidence]{{
 	Code: "csr.version.unknown", Severity: diag.Error, Ref: pkcs + "4.1",
 	Title: "Version of the request is not 0", Requirement: "The version of the request is 0",
@@ -156,7 +153,6 @@ var structureRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// signatureRules are about the signature of the request.
 var signatureRules = diag.Rules[*evidence]{{
 	Code: "csr.signature.invalid", Severity: diag.Critical, Ref: pkcs + "4.2",
 	Title: "Signature does not verify", Requirement: "The signature is that of the key in the request",

@@ -41,7 +41,6 @@ func searchRule(code diag.Code, severity diag.Severity, ref, title, requirement,
 	}
 }
 
-// keyRules are about the public key.
 var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "csr.key.algorithm", Severity: diag.Error, Ref: br + "6.1.5",

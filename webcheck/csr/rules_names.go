@@ -12,7 +12,6 @@ import (
 // sanRef is where the content of the extension subjectAltName is decided.
 const sanRef = br + "7.1.2.7.12"
 
-// named reports whether there is a name to judge.
 func named(e *evidence) bool { return e.csr != nil && len(e.names) > 0 }
 
 // nameRule is one that refuses names of a kind, of which one stands for all.
@@ -37,14 +36,12 @@ func nameRule(code diag.Code, title, requirement, ref, advice string, is func(Na
 	}
 }
 
-// with are the names with a fault, of those of a type.
 func with(fault NameFault) func(Name) bool { return func(n Name) bool { return n.Fault == fault } }
 func typed(t NameType) func(Name) bool     { return func(n Name) bool { return n.Type == t } }
 
 // maxNames is how many names many authorities put into a certificate.
 const maxNames = 100
 
-// nameRules are about the names that the certificate is to have.
 var nameRules = diag.Rules[*evidence]{
 	{
 		Code: "csr.names.none", Severity: diag.Error, Ref: sanRef,

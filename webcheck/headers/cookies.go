@@ -21,7 +21,6 @@ type cookie struct {
 	broken bool // browsers cannot read the field at all
 }
 
-// readCookies reads the cookies of all hops.
 func (e *evidence) readCookies() {
 	for _, h := range e.page.Hops {
 		from, err := url.Parse(h.URL)

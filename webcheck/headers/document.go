@@ -124,7 +124,6 @@ func (d *document) element(z *html.Tokenizer, name string, a map[string]string) 
 	}
 }
 
-// loading are the attributes that load something, and the directives that govern it.
 var loading = map[string][]struct{ attribute, directive string }{
 	"img": {{"src", "img-src"}}, "image": {{"href", "img-src"}}, "input": {{"src", "img-src"}},
 	"video": {{"src", "media-src"}, {"poster", "img-src"}}, "audio": {{"src", "media-src"}},
@@ -190,14 +189,12 @@ func (d *document) meta(a map[string]string) {
 	}
 }
 
-// form takes where a form sends to.
 func (d *document) form(action string) {
 	if u := d.resolve(action); u != nil && len(d.forms) < maxInline {
 		d.forms = append(d.forms, u)
 	}
 }
 
-// link takes what a link element loads.
 func (d *document) link(a map[string]string) {
 	for rel := range strings.FieldsSeq(strings.ToLower(a["rel"])) {
 		directive := map[string]string{

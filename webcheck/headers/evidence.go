@@ -72,7 +72,6 @@ func (e *evidence) digest() {
 	e.gradePage()
 }
 
-// values returns the fields of a name.
 func (e *evidence) values(name string) []string { return e.head.Values(name) }
 
 // value returns the fields of a name as one, joined by commas (RFC 9110 section 5.3).

@@ -86,7 +86,6 @@ func doURL(ctx context.Context, env *diag.Env, req fetch.Request, u diag.URL) (*
 	return fetch.Do(ctx, env, req)
 }
 
-// variant returns a URL with another scheme, at the port of that scheme.
 func variant(u diag.URL, scheme string) diag.URL {
 	if u.Scheme() == scheme {
 		return u

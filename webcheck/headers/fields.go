@@ -10,7 +10,6 @@ import (
 
 type policy = csp.Policy
 
-// known reports whether a policy has a directive that browsers know.
 func known(p policy) bool {
 	unknown := 0
 	for _, f := range p.Faults {
@@ -156,7 +155,6 @@ func (e *evidence) privately() string {
 	return "Cache-Control: " + strings.Join(parts, ", ")
 }
 
-// telling are the names of fields that exist to tell about software.
 var telling = []string{"Server", "X-Powered-By", "X-AspNet-Version", "X-AspNetMvc-Version", "X-Generator",
 	"X-Drupal-Cache", "X-Runtime", "X-Powered-CMS", "X-Joomla-Version", "X-Magento-Cache-Debug", "X-PHP-Version",
 	"X-Redirect-By", "X-Shopify-Stage", "X-Version", "X-Backend-Server", "X-Litespeed-Cache", "X-Mod-Pagespeed",

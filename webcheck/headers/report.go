@@ -15,7 +15,6 @@ const (
 	maxDisclosures = 30
 )
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	timing := diag.NewTiming(e.now, ended)
 	verdict := rules().Judge(e, texts)

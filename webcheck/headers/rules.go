@@ -21,7 +21,6 @@ var fetched = []diag.Code{"headers.site.unknown", "headers.site.nxdomain", "head
 	"headers.site.blocked", "headers.site.connection", "headers.site.handshake", "headers.site.protocol",
 	"headers.redirect.endless"}
 
-// site makes the rules about reaching the site.
 var site = ground.Server[*evidence]{Name: "site", Seen: func(e *evidence) *ground.Seen { return ground.See(e.page, e.now) }}
 
 type rule = diag.Rule[*evidence]
@@ -42,7 +41,6 @@ var fetchRules = slices.Concat(site.Rules(
 	rule{Fact: ground.OtherName, Code: "headers.site.certificate.name", Category: factorTransport},
 ), answerRules)
 
-// answerRules are about what came.
 var answerRules = diag.Rules[*evidence]{{
 	Code: "headers.redirect.endless", Severity: diag.Error, NoScore: true,
 	DependsOn: []diag.Code{"headers.site.unknown"}, Ref: "RFC 9110 section 15.4",

@@ -19,7 +19,6 @@ func first[T any](list []T) (one T) {
 	return one
 }
 
-// policyRules are about what the policies achieve.
 var policyRules = diag.Rules[*evidence]{{
 	Code: "headers.csp.report_only", Severity: diag.Warning, Category: factorPolicy, Ref: "CSP Level 3 section 3.2",
 	Title:       "Content-Security-Policy is report-only and blocks nothing",
@@ -172,7 +171,6 @@ var policyRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// policyDetailRules are about how the policies are written.
 var policyDetailRules = diag.Rules[*evidence]{{
 	Code: "headers.csp.syntax", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 2.3",

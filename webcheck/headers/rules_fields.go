@@ -80,7 +80,6 @@ func (e *evidence) newFraming() string {
 	return "X-Frame-Options: SAMEORIGIN"
 }
 
-// fieldRules are about fields with a value or two.
 var fieldRules = diag.Rules[*evidence]{{
 	Code: "headers.content_type_options.missing", Severity: diag.Warning, Category: factorTypes,
 	Ref:   "Fetch Standard section 3.5",
@@ -168,7 +167,6 @@ func hostOf(text string) string {
 	return u.Hostname()
 }
 
-// hstsRules are about Strict-Transport-Security.
 var hstsRules = diag.Rules[*evidence]{{
 	Code: "headers.hsts.over_http", Severity: diag.Warning, Ref: "RFC 6797 section 8.1",
 	Title:       "Strict-Transport-Security over HTTP is ignored",

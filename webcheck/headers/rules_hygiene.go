@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// hygieneRules are about caching, disclosure, spelling, and fields that are obsolete.
 var hygieneRules = diag.Rules[*evidence]{{
 	Code: "headers.misspelled", Severity: diag.Warning, Ref: "RFC 9110 section 5.1",
 	Title:       "Header name is misspelled and ignored by browsers",

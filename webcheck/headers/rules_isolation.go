@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// isolationRule makes a rule about whether browsers obey a field.
 func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence) (valid bool, strength Strength)) rule {
 	return rule{
 		Code: code, Severity: diag.Warning, Category: factorIsolation, Ref: ref, Title: name + " is invalid and ignored",
@@ -90,7 +89,6 @@ func sharing(e *evidence) bool {
 
 const fieldCORS = "Access-Control-Allow-Origin"
 
-// fromOthers are the answers to requests of other sites.
 var fromOthers = []diag.Source{fromPreflight, fromForeign, fromNull}
 
 // sharingRules are about what scripts of other sites may read (Fetch Standard, CORS protocol).

@@ -60,7 +60,6 @@ func (e *evidence) newPolicy() string {
 	return "Content-Security-Policy-Report-Only: " + policyFor(e.document, e.self)
 }
 
-// suggestedOrder is the order of directives in a suggested policy.
 var suggestedOrder = []string{"script-src", "style-src", "img-src", "font-src", "connect-src", "media-src", "frame-src",
 	"manifest-src"}
 

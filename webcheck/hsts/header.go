@@ -163,7 +163,6 @@ func (s *scanner) skip(from int) {
 	s.fault(Fault{badSyntax, text, from, length})
 }
 
-// keep takes what a directive says.
 func (s *scanner) keep(d Directive, wellFormed bool) {
 	h, name := s.h, strings.ToLower(d.Name)
 	first := !s.seen[name]

@@ -109,7 +109,6 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // Rules describes what is examined.
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report() *Report {
 	r := &Report{
 		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), HTTPSReachable: first(e.https) != nil,

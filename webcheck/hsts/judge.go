@@ -47,7 +47,6 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 	return found
 }
 
-// answerIssues are about the header of an answer.
 func answerIssues(h *fetch.Hop, policy Policy) (found Issues) {
 	switch fields := fieldsOf(h); len(fields) {
 	case 0:

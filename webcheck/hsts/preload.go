@@ -289,7 +289,6 @@ func (e *evidence) rootRequirement() Requirement {
 	return r
 }
 
-// registrable returns the registered domain, or nothing.
 func (e *evidence) registrable() string {
 	name, err := publicsuffix.EffectiveTLDPlusOne(e.domain.String())
 	if err != nil {

@@ -32,7 +32,6 @@ const (
 	sourceWWW   diag.Source = "www"
 )
 
-// answered reports whether the site answered over HTTPS.
 func answered(e *evidence) bool { return first(e.https) != nil }
 
 // seen is how far the check came with the site over HTTPS. What redirects lead to is left out.
@@ -70,7 +69,6 @@ var needsTrust = []diag.Code{needsHTTPS, "hsts.certificate.expired", "hsts.certi
 
 type rule = diag.Rule[*evidence]
 
-// serverRules are about reaching the site over HTTPS.
 var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence).seen}.Rules(
 	rule{Fact: ground.NotLookedUp, Code: "hsts.domain.unknown"},
 	rule{Fact: ground.Silent, Code: "hsts.https.unknown"},
@@ -221,7 +219,6 @@ var pendingText = diag.Text{
 	Sub:      "Browsers will ship it in a future version. Keep the header as it is.",
 }
 
-// texts returns what the verdict says of this evidence.
 func (e *evidence) texts() diag.Texts {
 	text, ok := praise[e.grade()]
 	if e.entry != nil && e.entry.Pending && e.eligible() {

@@ -12,7 +12,6 @@ import (
 // present reports whether there is a header over HTTPS.
 func present(e *evidence) bool { return e.header != nil }
 
-// faulty fails with the faults of the header that are of a kind.
 func faulty(kind Kind) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
 		for _, f := range e.header.Faults {
@@ -50,7 +49,6 @@ func (e *evidence) beginning() string {
 // stageAdvice says how HSTS is introduced.
 const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), 63072000 (two years)."
 
-// headerRules are about the header and its form.
 var headerRules = diag.Rules[*evidence]{
 	{
 		Code: "hsts.header.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 20,
@@ -137,7 +135,6 @@ var headerRules = diag.Rules[*evidence]{
 	},
 }
 
-// misspelled fails with the directives that browsers skip, and that were probably meant as others.
 func misspelled(e *evidence) (all diag.Failures) {
 	for _, name := range e.header.Unknown {
 		if known := meant(name); known != "" {

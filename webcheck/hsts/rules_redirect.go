@@ -8,10 +8,8 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// served reports whether plain HTTP answers.
 func served(e *evidence) bool { return first(e.http) != nil }
 
-// redirected reports whether plain HTTP redirects.
 func redirected(e *evidence) bool { return served(e) && len(leads(e.http)) > 0 }
 
 // toSite reports whether the first redirect leads to the same host over HTTPS.
@@ -26,7 +24,6 @@ func toSite(e *evidence) bool {
 // redirectAdvice says where to redirect to first.
 const redirectAdvice = "Redirect every http:// URL with 301 or 308 to the same host at https:// first, and only from there to another host."
 
-// redirectRules are about visitors who come over plain HTTP.
 var redirectRules = diag.Rules[*evidence]{{
 	Code: "hsts.http.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: []diag.Code{needsHTTPS},
 	Ref:         "RFC 6797 section 7.2",

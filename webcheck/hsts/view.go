@@ -82,7 +82,6 @@ func (h *FieldReport) text(g Grade) string {
 	return age + cmp.Or(view.If(h.IncludeSubdomains, ", with subdomains"), ", without subdomains")
 }
 
-// plain says where plain HTTP leads.
 func (r *Report) plain() string {
 	h := r.HTTPRedirect
 	return cmp.Or(view.If(!h.Tested, "not known"), view.If(h.StatusCode == 0, "not served"), fmt.Sprintf("status %d, ",
@@ -90,7 +89,6 @@ func (r *Report) plain() string {
 		"to HTTPS"+view.If(!h.SameHost, " on another host")))
 }
 
-// text says whether the domain is on the list, or could be.
 func (p Preload) text() string {
 	s := map[Status]string{preloaded: "listed", pending: "submitted, not yet shipped", notListed: "not listed"}[p.Status]
 	return cmp.Or(view.If(s == "", "not known"), s+cmp.Or(

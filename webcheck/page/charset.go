@@ -65,7 +65,6 @@ func Decode(body []byte, contentType string) Decoded {
 	return d
 }
 
-// lookup finds the encoding of a label.
 func (d *Decoded) lookup(label string) (encoding.Encoding, string) {
 	if label == "" {
 		return nil, ""

@@ -150,7 +150,6 @@ func (r *reader) start(e *element) {
 	}
 }
 
-// open counts what an element is within.
 func (r *reader) open(e *element, by int) {
 	switch {
 	case e.name == "svg":

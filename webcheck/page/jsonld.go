@@ -108,7 +108,6 @@ func (s *Structured) collect(raw json.RawMessage, depth int) {
 	}
 }
 
-// shortType takes the name out of a type of schema.org.
 func shortType(t string) string {
 	for _, prefix := range []string{"https://schema.org/", "http://schema.org/", "schema:"} {
 		if name, ok := strings.CutPrefix(t, prefix); ok {
@@ -171,7 +170,6 @@ func (r *reader) attributes(e *element) {
 	}
 }
 
-// types splits a list of types.
 func types(s string) []string {
 	list := []string{}
 	for t := range strings.FieldsSeq(clip(s, MaxValue)) {

@@ -16,7 +16,6 @@ func (r *reader) loads(name string, ref Ref, blockable bool, integrity string) {
 	}
 }
 
-// loadsFrom keeps what an attribute names.
 func (r *reader) loadsFrom(e *element, attr string, blockable bool) {
 	if raw := e.value(attr); raw != "" {
 		r.loads(e.name, r.ref(raw), blockable, "")
@@ -79,7 +78,6 @@ func (r *reader) sources(name, srcset string) {
 	}
 }
 
-// startForeign takes what an element of SVG loads.
 func (r *reader) startForeign(e *element) {
 	if e.name != "image" && e.name != "use" && e.name != "feImage" {
 		return

@@ -268,7 +268,6 @@ func (p *Page) links(holds func(*LinkTag) bool) (list []LinkTag) {
 	return list
 }
 
-// is reports whether the element has a relation.
 func (l *LinkTag) is(rel string) bool { return slices.Contains(l.Rel, rel) }
 
 // Rel returns the link elements with this relation in lower case.

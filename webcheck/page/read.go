@@ -34,7 +34,6 @@ func read(d Decoded, o Options) *Page {
 	return p
 }
 
-// readTree tells the reader of each node, in document order.
 func (r *reader) readTree(root *html.Node) {
 	doc := goquery.NewDocumentFromNode(root)
 	if base, ok := doc.FindMatcher(baseSelector).Attr("href"); ok {

@@ -60,7 +60,6 @@ func hasScheme(s, scheme string) bool {
 	return got == scheme
 }
 
-// parts are those of an absolute URL in its normal form.
 type parts struct{ scheme, origin, path, query string }
 
 // split cuts an absolute URL in its normal form. It reports false for any other.

@@ -200,7 +200,6 @@ func (c *checker) chosen(ids []string) ([]Source, error) {
 
 func sourceField(i int) string { return fmt.Sprintf("sources[%d]", i) }
 
-// ask asks one source.
 func ask(ctx context.Context, env *diag.Env, s Source, u diag.URL) SourceResult {
 	r := SourceResult{ID: s.ID(), Name: s.Name(), Status: sourceNoMatch, ThreatTypes: []string{}}
 	began := env.Now()

@@ -29,7 +29,6 @@ func risk(signals []Signal) int {
 	return int(math.Round(100 * (1 - left)))
 }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	judged := rules().Judge(e, nil)
 	r := &Report{
@@ -55,7 +54,6 @@ func (e *evidence) report(ended time.Time) *Report {
 	return r
 }
 
-// describe describes the rules by code.
 var describe = sync.OnceValue(func() map[diag.Code]diag.RuleInfo {
 	m := map[diag.Code]diag.RuleInfo{}
 	for _, info := range rules().Describe() {

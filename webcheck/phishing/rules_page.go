@@ -10,7 +10,6 @@ import (
 // read reports whether there is a page that is not a known brand's own.
 func read(e *evidence) bool { return e.page != nil && !e.last().trusted() }
 
-// asksPassword reports whether the page asks for a password.
 func (e *evidence) asksPassword() bool { return e.page != nil && e.page.Counts.Passwords > 0 }
 
 // passwordForms lists the forms of the page that ask for a password.
@@ -200,7 +199,6 @@ var contentRules = diag.Rules[*evidence]{{
 // widely are brands whose icons, fonts and frames stand in pages of everybody.
 var widely = diag.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
 
-// title is that of the page.
 func (e *evidence) title() string {
 	t, _ := e.page.Title()
 	return t

@@ -79,7 +79,6 @@ func known(e *evidence, aged bool) bool {
 	return false
 }
 
-// younger finds domains whose age in days is in a range.
 func younger(from, below int) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.ages, func(a age) diag.Failures {
@@ -92,7 +91,6 @@ func younger(from, below int) func(*evidence) diag.Failures {
 	}
 }
 
-// days is the age in days, and whether it is known.
 func (a age) days() (int, bool) {
 	if a.report == nil || a.report.AgeDays == nil {
 		return 0, false

@@ -94,7 +94,6 @@ func (e *evidence) status() string {
 // maxBrand bounds a brand's name in a headline, in characters.
 const maxBrand = 22
 
-// brandIn returns the brand of a text, and its domain.
 func (e *evidence) brandIn(r *Report, key string) (name, domain string) {
 	target := e.owner
 	if m := e.imitation(); m != nil && strings.HasPrefix(key, "phishing.lookalike") {
@@ -112,7 +111,6 @@ func (e *evidence) brandIn(r *Report, key string) (name, domain string) {
 	return name, target.Main()
 }
 
-// examined says what was examined and what was not.
 func (e *evidence) examined() string {
 	if !e.asked {
 		return "Only the URL was examined."

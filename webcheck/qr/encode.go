@@ -48,7 +48,6 @@ type bitWriter struct {
 	bits int
 }
 
-// write appends the low bits of a value.
 func (w *bitWriter) write(value uint, bits int) {
 	for i := bits - 1; i >= 0; i-- {
 		if w.bits%8 == 0 {

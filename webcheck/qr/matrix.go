@@ -178,7 +178,6 @@ func (m *matrix) place(words []byte) {
 	}
 }
 
-// formatBits is the length of the format information.
 const formatBits = 15
 
 // formatInformation returns the level and the mask as a BCH(15,5) code word, inverted so that it is

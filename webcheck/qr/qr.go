@@ -20,7 +20,6 @@ const (
 // Values lists the formats.
 func (Format) Values() []string { return diag.Values(png, svg, JPEG) }
 
-// mediaType returns the format's media type.
 func (f Format) mediaType() string {
 	switch f {
 	case svg:
@@ -173,7 +172,6 @@ func oneOf[T interface {
 // (ISO/IEC 15415 section 7.8.3, symbol contrast), and readers such as ZBar see nothing.
 const minContrast = 51
 
-// colours checks the colours and gives them to the picture.
 func (r *Request) colours(p *picture) error {
 	var ok bool
 	if p.foreground, ok = parseColour(cmp.Or(r.Foreground, "#000000")); !ok {

@@ -173,7 +173,6 @@ type plane struct {
 	before  int // samples of the margin before the symbol
 }
 
-// paint fills a plane.
 func (m *matrix) paint(p plane, fg, bg byte) {
 	fill(p.samples, bg)
 	for y := range m.side {

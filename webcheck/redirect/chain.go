@@ -213,7 +213,6 @@ func (e *evidence) followed() int {
 	return n
 }
 
-// truncated reports whether there are more redirects than were followed.
 func (e *evidence) truncated() bool {
 	s := e.last()
 	return e.failed(fetch.TooManyRedirects) || e.limit == 0 && s != nil && s.redirects()

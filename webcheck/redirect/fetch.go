@@ -56,7 +56,6 @@ func (e *evidence) next(h fetch.Hop, body []byte) fetch.Lead {
 	return lead
 }
 
-// read reads a page and returns where it leads.
 func (e *evidence) read(h fetch.Hop, body []byte) fetch.Lead {
 	media := h.Header.Get("Content-Type")
 	if len(body) == 0 || !isHTML(media, body) {

@@ -187,7 +187,6 @@ func tracks(name string) bool {
 	})
 }
 
-// A parameter is one of a query, decoded.
 type parameter struct{ name, value string }
 
 // query takes a query apart as forms do (url.spec.whatwg.org, "application/x-www-form-urlencoded parser").

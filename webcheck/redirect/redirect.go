@@ -121,7 +121,6 @@ func (r Request) fetch() (fetch.Request, error) {
 // Rules describes what is examined.
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(req Request, env *diag.Env) *Report {
 	r := &Report{
 		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(), RedirectCount: e.followed(),
@@ -153,7 +152,6 @@ func (e *evidence) final(end *step) Final {
 	return f
 }
 
-// report writes a hop down.
 func (s *step) report() Hop {
 	h := Hop{
 		Hop: *s.hop, HostUnicode: s.unicode(), Permanent: s.permanent(), DelaySeconds: int64(s.hop.After.Seconds()),

@@ -46,16 +46,12 @@ func each(test func(e *evidence, s *step) string) func(*evidence) diag.Failures 
 // hop is how a finding names a hop.
 func hop(s *step) string { return fmt.Sprintf("hop %d", s.hop.Index) }
 
-// text writes a URL in a sentence.
 func text(s fmt.Stringer) string { return diag.Quote(s.String()) }
 
-// at writes the URL of a hop in a sentence.
 func (s *step) at() string { return diag.Quote(s.hop.URL) }
 
-// target writes where a hop leads in a sentence.
 func (s *step) target() string { return text(s.hop.Target) }
 
-// host is where the chain ended.
 func (e *evidence) host() string { return e.result.URL.Host().String() }
 
 // led writes how the chain came to its end, in front of what was wrong there.
@@ -119,7 +115,6 @@ func (e *evidence) texts() diag.Texts {
 	return t
 }
 
-// transportRules are about encryption on the way.
 var transportRules = diag.Rules[*evidence]{{
 	Code: "url.redirect.downgrade", Severity: diag.Error, Weight: 4, Ref: "RFC 9110 section 4.2.2",
 	Title: "Redirect from https to http", Requirement: "No redirect leads from https to http",

@@ -21,7 +21,6 @@ func (e *evidence) seen() *ground.Seen {
 	return s
 }
 
-// sourceBody is the document at the end.
 const sourceBody diag.Source = "body"
 
 // Unanswered lists what is not known: where the chain ends, if a server was silent or it was not to be followed, and
@@ -46,7 +45,6 @@ func (e *evidence) refusedPort() bool {
 	return ok && !blocked.Addr.Addr().IsValid()
 }
 
-// refusedAddress reports whether it was the address.
 func (e *evidence) refusedAddress() bool {
 	return e.failed(fetch.Blocked) && e.location == nil && !e.refusedPort()
 }
@@ -61,7 +59,6 @@ var portRule = diag.Rule[*evidence]{
 	},
 }
 
-// serverRules are about reaching the servers on the way.
 var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 	rule{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
 	rule{Fact: ground.Silent, Code: "url.unknown"},
@@ -128,7 +125,6 @@ func turnsAway(h *fetch.Hop) bool {
 		h.StatusCode == http.StatusTooManyRequests
 }
 
-// destinationRules are about the end of the chain.
 var destinationRules = diag.Rules[*evidence]{{
 	Code: "url.method", Severity: diag.Warning, Weight: 1, Ref: "RFC 9110 section 9.1",
 	Title: "Server does not support HEAD", Requirement: "The server supports the method",
@@ -177,7 +173,6 @@ var destinationRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// wayRules are about whom a visitor meets on the way.
 var wayRules = diag.Rules[*evidence]{{
 	Code: "url.host.lookalike", Severity: diag.Warning, Weight: 1, Ref: "UTS #39 section 4",
 	Title: "Host name looks like another one", Requirement: "No host on the way looks like another one",

@@ -12,7 +12,6 @@ import (
 // longChain is how many redirects are borne: https, the canonical host and one more.
 const longChain = 3
 
-// looped returns the hops of the loop, and the cookies that they set.
 func (e *evidence) looped() ([]step, []string) {
 	hops, cookies := e.result.Looped()
 	return e.steps[len(e.steps)-len(hops):], cookies
@@ -39,7 +38,6 @@ func describeLoop(loop []step) string {
 		diag.Count(len(loop), "redirect"))
 }
 
-// redirectRules are about the chain as a whole.
 var redirectRules = diag.Rules[*evidence]{{
 	Code: "url.redirect.loop", Severity: diag.Critical, Weight: 3, Ref: refRedirect,
 	Title: "Redirects form a loop", Requirement: "The redirects come to an end",
@@ -111,7 +109,6 @@ var redirectRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-// refreshRules are about redirects that stand in documents.
 var refreshRules = diag.Rules[*evidence]{{
 	Code: "url.refresh", Severity: diag.Info, Ref: refRefresh,
 	Title: "Refresh redirects instead of a status code", Requirement: "The server redirects, not a document",
@@ -192,7 +189,6 @@ func faulty(kind locationKind, format string) func(*evidence) diag.Failures {
 var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
 	http.StatusPermanentRedirect}
 
-// locationRules are about what stands in Location, or in a refresh.
 var locationRules = diag.Rules[*evidence]{{
 	Code: "url.location.missing", Severity: diag.Error, Weight: 3, Ref: refRedirect,
 	Title: "Redirect has no Location", Requirement: "Every redirect names its target",

@@ -112,7 +112,6 @@ func (p *parser) fault(text string) {
 	}
 }
 
-// read reads one line.
 func (p *parser) read(line string) {
 	line, _, _ = strings.Cut(line, "#")
 	line = strings.Trim(line, " \t\x00")

@@ -274,5 +274,4 @@ func (e *evidence) public() bool {
 	return len(domains) > 0
 }
 
-// same reports whether two certificates are one.
 func same(a, b *x509.Certificate) bool { return bytes.Equal(a.Raw, b.Raw) }

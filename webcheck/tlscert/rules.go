@@ -48,7 +48,6 @@ func (e *evidence) seen() *ground.Seen {
 // failed reports whether the handshake or the way to it failed for a reason.
 func (e *evidence) failed(code fetch.Reason) bool { return e.failure != nil && e.failure.Code == code }
 
-// connected reports whether the server took a connection.
 func (e *evidence) connected() bool { return e.addr.IsValid() }
 
 // mute reports whether the server took connections and said nothing.
@@ -64,7 +63,6 @@ func (e *evidence) oversized() bool {
 	return e.failed(fetch.TLS) && strings.Contains(e.failure.Message, "exceeds maximum")
 }
 
-// reachRules are about reaching the server.
 func reachRules() diag.Rules[*evidence] {
 	return server.Rules(
 		rule{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
@@ -76,7 +74,6 @@ func reachRules() diag.Rules[*evidence] {
 	)
 }
 
-// connectionRules are about what answers.
 var connectionRules = diag.Rules[*evidence]{{
 	Code: "tls.handshake.plain", Severity: diag.Critical, NoScore: true,
 	DependsOn: []diag.Code{"tls.host.connection"}, Ref: "RFC 8446 section 5.1",
@@ -98,7 +95,6 @@ var connectionRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// handshakeRules are about coming to terms with the server.
 func handshakeRules() diag.Rules[*evidence] {
 	return server.Rules(rule{
 		Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,

@@ -12,10 +12,8 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// certified reports whether the certificate of the server is known.
 func certified(e *evidence) bool { return e.tls != nil }
 
-// certificateRules are about the certificate of the server itself, its validity apart.
 var certificateRules = diag.Rules[*evidence]{{
 	Code: "tls.certificate.missing", Severity: diag.Critical, Weight: 10,
 	DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 9325 section 4.1",
@@ -67,7 +65,6 @@ var certificateRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// validityRules are about the time.
 var validityRules = server.Rules(
 	rule{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate},
 	rule{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate},
@@ -153,7 +150,6 @@ func mismatch(e *evidence) diag.Failures {
 	return diag.Failures{f}
 }
 
-// keyRules are about the keys and signatures of the chain.
 var keyRules = diag.Rules[*evidence]{{
 	Code: "tls.key.weak", Severity: diag.Error, Weight: 10, Ref: "Baseline Requirements section 6.1.5",
 	Title: "Certificate has a weak key", Requirement: "The keys of the certificates are strong",

@@ -28,7 +28,6 @@ const (
 	whyIncomplete = "browsers fetch the missing certificate or know it already, so that only other clients fail"
 )
 
-// chainRules are about the way from the certificate to a trusted authority.
 var chainRules = diag.Rules[*evidence]{{
 	Code: "tls.chain.self_signed", Severity: diag.Critical, Weight: 20, Fact: ground.Untrusted, Differs: whyUntrusted,
 	Ref:   "RFC 5280 section 6.1",
@@ -166,7 +165,6 @@ func (e *evidence) lint(chain []*x509.Certificate) {
 	}
 }
 
-// linted makes a rule of one of package lint.
 func linted(id string, code diag.Code, severity diag.Severity, ref, title, requirement string) rule {
 	r := rule{Code: code, Severity: severity, Ref: ref, Title: title, Requirement: requirement}
 	r.When = func(e *evidence) bool { // what breaks the whole chain is told as such

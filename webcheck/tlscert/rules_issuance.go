@@ -13,7 +13,6 @@ import (
 // clockSkew is by how much a response may be ahead of the time here; OpenSSL allows as much.
 const clockSkew = 5 * time.Minute
 
-// issuanceRules are about what logs and authorities say of the certificate.
 var issuanceRules = diag.Rules[*evidence]{{
 	Code: "tls.sct.missing", Severity: diag.Error, Weight: 5, Ref: "RFC 9162 section 6.3",
 	Title:       "Too few signed certificate timestamps",
@@ -106,7 +105,6 @@ var issuanceRules = diag.Rules[*evidence]{{
 // stapled reports whether there is an OCSP response that can be used.
 func stapled(e *evidence) bool { return e.response != nil }
 
-// limited reports whether there are CAA records for the name of a certificate.
 func limited(e *evidence) bool { return e.caa.err == nil && len(e.caa.records) > 0 }
 
 // caaRules are about which authorities may issue the next certificate. The present one stays valid whatever they say.

@@ -12,7 +12,6 @@ import (
 // scanned reports whether versions and cipher suites were found out.
 func scanned(e *evidence) bool { return e.scan != nil && e.scan.Any() }
 
-// speaks finds fault with versions that the server supports.
 func speaks(detail string, versions ...probe.Version) func(e *evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		var names []string
@@ -25,7 +24,6 @@ func speaks(detail string, versions ...probe.Version) func(e *evidence) diag.Fai
 	}
 }
 
-// versionRules are about the versions that the server speaks.
 var versionRules = diag.Rules[*evidence]{{
 	Code: "tls.version.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9325 section 3.1",
 	Title:       "Some versions and cipher suites could not be tried",
@@ -113,7 +111,6 @@ func suite(code diag.Code, severity diag.Severity, weight int, ref, title, requi
 	}
 }
 
-// cipherRules are about the cipher suites that the server accepts.
 var cipherRules = diag.Rules[*evidence]{
 	suite("tls.cipher.null", diag.Critical, 10, "RFC 9325 section 4.1",
 		"Server accepts unencrypted connections", "The server accepts encrypted connections only",
@@ -210,7 +207,6 @@ func (e *evidence) hybridOnly() bool {
 	})
 }
 
-// featureRules are about groups and extensions.
 var featureRules = diag.Rules[*evidence]{{
 	Code: "tls.group.hybrid_only", Severity: diag.Warning, Weight: 3, Ref: "RFC 9325 section 4.2.1",
 	Title:       "Older clients cannot connect: all groups are post-quantum",

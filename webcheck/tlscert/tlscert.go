@@ -112,7 +112,6 @@ func (r Request) checked() (Request, error) {
 	return r, nil
 }
 
-// report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules().Judge(e, texts), TLS: diag.OrZero(e.tls),
@@ -216,7 +215,6 @@ func nameOf(n pki.Name) string {
 	return diag.Quote(n.Raw)
 }
 
-// chainIssues lists what is wrong with the chain as served.
 func (e *evidence) chainIssues() []ChainIssue {
 	list := []ChainIssue{}
 	if e.tls == nil {
@@ -265,7 +263,6 @@ func (e *evidence) extra() (list []*x509.Certificate) {
 	return list
 }
 
-// expiredIssuers lists the certificates above the leaf that are needed and have expired.
 func (e *evidence) expiredIssuers() (list []*x509.Certificate) {
 	if e.tls.Trusted {
 		return nil // by another way

@@ -62,7 +62,6 @@ func constraintsForm(c *x509.Certificate, p Profile) []Fault {
 	return nil
 }
 
-// constraints holds the names of each certificate against the constraints of all its authorities.
 func constraints(path []*x509.Certificate) []Fault {
 	var faults []Fault
 	work := 0

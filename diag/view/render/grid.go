@@ -148,7 +148,6 @@ func branch(rows []view.Row) string {
 	return b.String()
 }
 
-// cells prints one line of cells, in as many lines as its cells need.
 func (p *page) cells(lead string, cells []string, widths []int, c color) {
 	parts, most := make([][]string, len(cells)), 0
 	for i, cell := range cells {

@@ -193,7 +193,6 @@ const (
 
 const ends = "\x1b[0m"
 
-// paint makes a text printable, and colours it.
 func (p *page) paint(c color, text string) string {
 	text = Printable(text)
 	if !p.Color || c == plain || text == "" {
@@ -308,7 +307,6 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// printableLines makes a text of several lines printable.
 func printableLines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

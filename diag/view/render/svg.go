@@ -188,7 +188,6 @@ func (p *picture) path(class, format string, args ...any) {
 	fmt.Fprintf(p, `<path class="%s" d="%s"/>`+"\n", class, fmt.Sprintf(format, args...))
 }
 
-// escaped is a text as XML takes it.
 func escaped(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(Printable(text))) // a Builder takes everything

@@ -59,7 +59,6 @@ func Text(w io.Writer, v *view.View, o Options) error {
 	return err
 }
 
-// signs pair each mark with a sign, what stands for it in ASCII, and a colour.
 var signs = map[view.Mark]struct {
 	sign, ascii string
 	color       color
@@ -69,7 +68,6 @@ var signs = map[view.Mark]struct {
 	view.Unknown: {"?", "?", dim}, view.Optional: {"–", "-", dim},
 }
 
-// sign is the sign of a mark, coloured.
 func (p *page) sign(m view.Mark) string {
 	s := signs[m]
 	if p.ASCII {

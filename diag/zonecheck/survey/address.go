@@ -221,7 +221,6 @@ func (a *audit) pool(ctx context.Context, ad *Address, list []Probe, tasks bool)
 	ad.Hurried = ctx.Err() != nil
 }
 
-// run asks one question.
 func (a *audit) run(ctx context.Context, ad *Address, p Probe) {
 	q := a.query(ctx, p)
 	var r Reply

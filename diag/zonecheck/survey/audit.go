@@ -142,7 +142,6 @@ func (a *audit) visit(ctx context.Context, ip netip.Addr, host string) {
 	}
 }
 
-// exists takes note that a name exists.
 func (a *audit) exists(name string) {
 	name = dns.CanonicalName(name)
 	if !dns.IsSubDomain(a.zone, name) {

@@ -31,7 +31,6 @@ func newWire(env *diag.Env) *wire {
 	return w
 }
 
-// spend takes one query from the budget.
 func (w *wire) spend() bool { return w.left.Add(-1) >= 0 }
 
 // exhausted reports whether a query was not sent because there were too many before.

@@ -20,7 +20,6 @@ import (
 	"github.com/diagkit/diagkit/webcheck/hsts"
 )
 
-// rdapServer is the registry of all domains and addresses of this Internet.
 const rdapServer = "rdap.nic.example"
 
 // addressServer is the registry of all addresses. Those of the hosts here are for documentation: it is not asked of

@@ -17,7 +17,6 @@ import (
 const preloadList = `{"version": "2026-11-01", "source": "made up for the demo", "entries": [
 	{"name": "listed.example", "include_subdomains": true, "policy": "bulk-1-year"}]}`
 
-// serveSites opens web sites whose headers differ.
 func serveSites(world *diagtest.World) {
 	good := crawled("User-agent: *\nDisallow: /basket\n", goodPage)
 	for _, host := range []string{"good.example", "www.good.example"} {

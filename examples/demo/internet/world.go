@@ -81,7 +81,6 @@ func New(at time.Time) (*diagtest.World, error) {
 	return world, world.Err()
 }
 
-// signed are the domains with DNSSEC.
 var signed = []string{"good.example", "renewed.example", "bogus.example"}
 
 func servePolicies(world *diagtest.World) {
@@ -104,7 +103,6 @@ func servePolicies(world *diagtest.World) {
 
 func page(text string) http.Handler { return file("text/plain", text) }
 
-// file serves a text with a media type.
 func file(media, text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", media)
@@ -169,7 +167,6 @@ func extensions() []string {
 // closed are the replies of a server that relays for nobody.
 func closed() map[string]string { return map[string]string{"RCPT": "550 5.7.1 Relaying denied"} }
 
-// serveCertificates opens sites whose certificate or TLS has one fault each.
 func serveCertificates(world *diagtest.World) {
 	for _, s := range []diagtest.Site{
 		{Host: "stale.example", Cert: diagtest.CertExpired}, {Host: "alone.example", Cert: diagtest.CertSelfSigned},

@@ -32,7 +32,6 @@ type result struct {
 	runs, failures int
 }
 
-// kept is what is known of one check.
 type kept struct {
 	check, of string    // of: the part of the run that it is in
 	known     bool      // the last run learned it

@@ -83,7 +83,6 @@ func (l List) AllowsAttribute(script bool, text string) bool {
 // Hash returns the source expression that vouches for an inline script or style.
 func Hash(text string) string { return "'" + hashLike("sha256-", text) + "'" }
 
-// hashLike hashes a text by the algorithm of another hash.
 func hashLike(like, text string) string {
 	algorithm, _, _ := strings.Cut(like, "-")
 	var sum []byte

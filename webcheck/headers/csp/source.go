@@ -123,7 +123,6 @@ func sourceFault(text string, kind shape) (Fault, bool) {
 	return Fault{}, false
 }
 
-// knownName reports whether there is a directive of this name.
 func knownName(name string) bool { _, ok := directives[name]; return ok && strings.Contains(name, "-") }
 
 // A Bypass is a host from which anybody can have a script of his choice served, so that a policy that allows

@@ -100,7 +100,6 @@ func defaultPath(path string) string {
 	return path[:i]
 }
 
-// jar returns the cookies that the jar holds in the end.
 func (s *scan) jar() []jarred {
 	var list []jarred
 	for _, c := range s.Cookies[:min(len(s.Cookies), maxCookies)] {

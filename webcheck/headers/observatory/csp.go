@@ -50,13 +50,11 @@ func splitPolicies(value string) []string {
 	return list
 }
 
-// broad are sources that let in anybody.
 var broad = []string{"ftp:", "http:", "https:", "*", "http://*", "http://*.*", "https://*", "https://*.*"}
 
 // unsafe are sources that let in whatever is injected.
 var unsafe = append([]string{"'unsafe-inline'", "data:"}, broad...)
 
-// has reports whether one of the sources is in a list.
 func has(sources, list []string) bool {
 	return slices.ContainsFunc(sources, func(s string) bool { return slices.Contains(list, s) })
 }

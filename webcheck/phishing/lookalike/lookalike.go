@@ -64,7 +64,6 @@ const (
 	Below      Kind = "puts under another domain"
 )
 
-// kinds are those of the edits.
 var kinds = map[edit]Kind{
 	omission: omits, repetition: repeats, insertion: adds, transposition: swaps, substitution: replaces,
 }
@@ -109,7 +108,6 @@ func (t *Targets) Find(d diag.Domain) *Match {
 	})
 }
 
-// trusting reports whether a host has a word of confidence among its labels.
 func trusting(n name) bool { return trustingBut(n, "") }
 
 // trustingBut is trusting, without regard to one of the labels.

@@ -44,7 +44,6 @@ func confident(s string) bool { return trusted(s) && !softWords()[s] }
 // pairs are letters that look like one when they stand together.
 var pairs = strings.NewReplacer("rn", "m", "vv", "w", "cl", "d")
 
-// digits are the letters that digits stand for.
 var digits = strings.NewReplacer("0", "o", "1", "l", "2", "z", "3", "e", "4", "a", "5", "s", "6", "b", "7", "t", "8",
 	"b", "9", "g")
 

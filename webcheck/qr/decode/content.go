@@ -213,7 +213,6 @@ func parseMailto(rest string) (*Parsed, string) {
 	return p, ""
 }
 
-// addresses splits a list of addresses.
 func addresses(text string) []string {
 	var list []string
 	for _, one := range strings.Split(text, ",") {

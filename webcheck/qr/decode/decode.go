@@ -224,7 +224,6 @@ func newCode(img *raster.Gray, s *scan.Symbol) *Code {
 // inFile turns a place in a reduced image into one in the file.
 func inFile(at float64, factor, offset int) int { return int(at*float64(factor)+.5) + offset }
 
-// report judges and writes it down.
 func (e *evidence) report() *Report {
 	v := rules.Judge(e, texts)
 	return &Report{

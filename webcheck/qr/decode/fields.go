@@ -56,7 +56,6 @@ func (l fieldList) first(name string) string {
 	return ""
 }
 
-// all returns the values of a name.
 func (l fieldList) all(name string) (list []string) {
 	for _, f := range l {
 		if f.name == name && f.value != "" && len(list) < maxParts {
@@ -160,7 +159,6 @@ func parseVCard(text string) (*Parsed, string) {
 	return p, ""
 }
 
-// property takes one property of a vCard.
 func (p *Parsed) property(name, value string) {
 	add := func(list *[]string) {
 		if value != "" && len(*list) < maxParts {

@@ -8,10 +8,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// iso is the standard of QR codes.
 const iso = "ISO/IEC 18004:2015 "
 
-// rules is the table of what is examined.
 var rules = append(imageRules, contentRules...)
 
 // imageRules examine the image and how codes are printed.

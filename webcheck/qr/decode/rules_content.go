@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// contentRules examine what codes say.
 var contentRules = diag.Rules[*evidence]{
 	each("qr.content.empty", diag.Warning, "", "Code is empty", "Each code holds a text",
 		"Create the code again, with the text that it is to hold.",
@@ -94,7 +93,6 @@ var nouns = map[ContentType]string{
 	geo: "a place", otp: "an account of an authenticator", plain: "a text",
 }
 
-// parsedAs makes a test of codes of one kind.
 func parsedAs(kind ContentType, fails func(*Parsed) string) func(*Code) string {
 	return func(c *Code) string {
 		if c.ContentType != kind || c.Parsed == nil {

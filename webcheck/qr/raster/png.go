@@ -233,7 +233,6 @@ func paeth(a, b, c int) byte {
 	return byte(c)
 }
 
-// shade turns the samples of a row into shades of grey.
 func (r *pngReader) shade(in, row []byte) {
 	width := r.depth / 8 // bytes of a sample; the second of two makes no difference
 	size := r.channels() * width

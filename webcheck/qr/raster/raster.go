@@ -106,7 +106,6 @@ func newReducer(width, height int) *reducer {
 	return &reducer{img: img, sums: make([]uint32, img.Width)}
 }
 
-// add takes one row.
 func (r *reducer) add(row []byte) {
 	if r.next == r.img.Height {
 		return // the rest of the last square
@@ -138,13 +137,11 @@ func luminance(r, g, b byte) byte {
 	return byte((306*uint32(r) + 601*uint32(g) + 117*uint32(b) + 512) >> 10)
 }
 
-// over lays a shade on the ground.
 func over(shade, alpha, ground byte) byte {
 	a := uint32(alpha)
 	return byte((uint32(shade)*a + uint32(ground)*(255-a) + 127) / 255)
 }
 
-// decode reads the image by its format.
 func (h Header) decode(in *source, ground byte) (*Gray, error) {
 	var img image.Image
 	var err error
@@ -166,7 +163,6 @@ func (h Header) decode(in *source, ground byte) (*Gray, error) {
 	return reduce(img, ground), nil
 }
 
-// reduce takes the brightness of an image row by row.
 func reduce(img image.Image, ground byte) *Gray {
 	b := img.Bounds()
 	r := newReducer(b.Dx(), b.Dy())
@@ -180,7 +176,6 @@ func reduce(img image.Image, ground byte) *Gray {
 	return r.img
 }
 
-// shadesOf returns a function that fills a row with shades of grey.
 func shadesOf(img image.Image, ground byte, out *Gray) func(y int, row []byte) {
 	b := img.Bounds()
 	switch m := img.(type) {
@@ -219,7 +214,6 @@ func shadesOf(img image.Image, ground byte, out *Gray) func(y int, row []byte) {
 	}
 }
 
-// shade is a colour on its ground.
 func (g *Gray) shade(c color.Color, ground byte) byte {
 	n := color.NRGBAModel.Convert(c).(color.NRGBA)
 	return g.lay(luminance(n.R, n.G, n.B), n.A, ground)

@@ -233,7 +233,6 @@ type mesh struct {
 	parts [][]mapping
 }
 
-// mesh looks for all alignment patterns where the mapping expects them.
 func (s *scanner) mesh(m mapping, dimension int) (*mesh, bool) {
 	version, err := decoder.Version_GetVersionForNumber((dimension - 17) / 4)
 	if err != nil {

@@ -211,7 +211,6 @@ func (t *triple) likely() bool {
 // maxCosine bounds how far the angle at the corner may be from a right one: 34 degrees.
 const maxCosine = .56
 
-// search reads the symbols of a view.
 func (s *scanner) search(v view, p try) {
 	all := s.centres(v)
 	used := map[*detector.FinderPattern]bool{}

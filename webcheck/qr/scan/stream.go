@@ -121,7 +121,6 @@ func countBits(mode, version int) int {
 	}
 }
 
-// read reads a segment.
 func (c *Content) read(r *bitReader, mode, version, eci int) error {
 	segment := Segment{ECI: eci}
 	if mode == modeHanzi {

@@ -65,7 +65,6 @@ const (
 	certificateStatus = 22
 )
 
-// bytes writes the ClientHello as one record.
 func (h Hello) bytes() []byte {
 	var b cryptobyte.Builder
 	record := TLS10 // what all servers accept (RFC 8446 section 5.1)

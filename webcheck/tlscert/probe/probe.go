@@ -161,7 +161,6 @@ func (s *scanner) details(ctx context.Context, r *Report) {
 	s.confirm(ctx, r)
 }
 
-// suites lists the suites of a version that are of a kind.
 func (r *Report) suites(v Version, is func(Suite) bool) (list []uint16) {
 	for _, one := range r.Suites {
 		if one.Version == v && is(one.Suite) {
@@ -181,7 +180,6 @@ func (s *scanner) hello(v Version, suites []uint16) Hello {
 // errBudget says that no more connections are made.
 var errBudget = errors.New("all connections of the scan are made")
 
-// ask makes one connection for one hello.
 func (s *scanner) ask(ctx context.Context, h Hello) (*Reply, error) {
 	select {
 	case s.slots <- struct{}{}:

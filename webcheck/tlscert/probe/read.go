@@ -61,7 +61,6 @@ func (a Alert) String() string {
 // errNotTLS says that what came is no TLS.
 var errNotTLS = errors.New("the server does not speak TLS on this port")
 
-// errTooMuch says that a server sent more than is read.
 var errTooMuch = errors.New("the server sent more than a handshake can hold")
 
 // errMalformed says that a message is not as the protocol defines it.

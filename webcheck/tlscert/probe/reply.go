@@ -207,7 +207,6 @@ func bitLen(number []byte) int {
 	return bits
 }
 
-// groups finds all groups that a version has with suites that need one.
 func (s *scanner) groups(ctx context.Context, v Version, suites []uint16) (found []GroupResult) {
 	if len(suites) == 0 {
 		return nil

@@ -128,7 +128,6 @@ func (s Suite) signed12() bool {
 	return s.AEAD() || strings.HasSuffix(s.cipher, "SHA256") || strings.HasSuffix(s.cipher, "SHA384")
 }
 
-// fits reports whether a version has a suite.
 func (s Suite) fits(v Version) bool {
 	switch {
 	case v == TLS13:

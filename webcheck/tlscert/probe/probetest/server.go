@@ -78,7 +78,6 @@ func (s Server) refuse(conn net.Conn, alert probe.Alert) {
 	conn.Close()
 }
 
-// answer picks a version and a suite.
 func (s Server) answer(conn net.Conn, h hello) {
 	version := h.version
 	for version > probe.SSL2 && len(s.Suites[version]) == 0 {
@@ -193,7 +192,6 @@ func (s Server) certificates() [][]byte {
 // retry makes a HelloRetryRequest of a ServerHello (RFC 8446 section 4.1.3).
 var retry = []byte("\xCF\x21\xAD\x74\xE5\x9A\x61\x11\xBE\x1D\x8C\x02\x1E\x65\xB8\x91\xC2\xA2\x11\x16\x7A\xBB\x8C\x5E\x07\x9E\x09\xE2\xC8\xA8\x33\x9C")
 
-// hello writes the ServerHello.
 func (s Server) hello(b *cryptobyte.Builder, v probe.Version, suite uint16, h hello) {
 	b.AddUint16(uint16(min(v, probe.TLS12)))
 	if v == probe.TLS13 {
