@@ -102,7 +102,6 @@ func (b *budget) grant(l *lease) {
 	b.keys[l.key] += l.bytes
 }
 
-// shrink gives back what a lease holds above a number of bytes.
 func (l *lease) shrink(bytes int64) {
 	if l == nil || l.bytes <= bytes {
 		return

@@ -160,7 +160,6 @@ func (p *parser) readObject(v reflect.Value) {
 	p.readMembers(v, objectOf(v.Type()))
 }
 
-// readMembers reads an object into the fields of v that o lists.
 func (p *parser) readMembers(v reflect.Value, o *object) {
 	seen := make([]string, 0, len(o.fields))
 	if !p.enter() {

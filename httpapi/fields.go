@@ -141,7 +141,6 @@ func enumOf(t reflect.Type, tag reflect.StructTag) []string {
 	return nil
 }
 
-// decoderOf returns the function that reads one JSON value into a Go value of the type.
 func decoderOf(t reflect.Type) func(*parser, reflect.Value, *limits) {
 	switch pointer := reflect.PointerTo(t); {
 	case t.Kind() != reflect.Pointer && pointer.Implements(jsonType):

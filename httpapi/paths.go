@@ -19,7 +19,6 @@ type template []string
 
 func parseTemplate(path string) template { return strings.Split(path, "/") }
 
-// parameter returns the name of a segment in braces.
 func parameter(segment string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(segment, "{")
 	if !ok {
@@ -28,7 +27,6 @@ func parameter(segment string) (name string, ok bool) {
 	return strings.CutSuffix(name, "}")
 }
 
-// names lists the parameters.
 func (t template) names() []string {
 	var list []string
 	for _, segment := range t {

@@ -122,7 +122,6 @@ func (x *exchange) decodeFile(body []byte, boundary string) (any, error) {
 	return target.Interface(), nil
 }
 
-// set takes the contents of the file.
 func (u *upload) set(r *fieldReader, file []byte) error {
 	if int64(len(file)) > u.max {
 		return tooLarge(u.max)
@@ -225,7 +224,6 @@ type fieldReader struct {
 	seen  []string
 }
 
-// read reads one field.
 func (r *fieldReader) read(name, value string) {
 	r.path = r.path[:0]
 	r.member(0, name)

@@ -332,7 +332,6 @@ func (p *parser) escape() (rune, bool) {
 	return 0, false
 }
 
-// hex reads the u and four digits of an escape.
 func (p *parser) hex() (rune, bool) {
 	if p.peek() != 'u' || len(p.data)-p.pos < 5 {
 		p.fail("this is no escape of JSON")

@@ -144,7 +144,6 @@ type outage struct {
 	refused     int
 }
 
-// failed is told of a request that was refused for want of the store.
 func (o *outage) failed(log *slog.Logger, now time.Time, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
