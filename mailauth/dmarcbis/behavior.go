@@ -20,9 +20,7 @@ const (
 )
 
 // Values lists the behaviors.
-func (Behavior) Values() []string {
-	return []string{string(same), string(Stricter), string(looser), string(Testing)}
-}
+func (Behavior) Values() []string { return diag.Values(same, Stricter, looser, Testing) }
 
 // A Scope is a kind of mail by the domain in its From field.
 type Scope string
@@ -34,9 +32,7 @@ const (
 )
 
 // Values lists the scopes.
-func (Scope) Values() []string {
-	return []string{string(scopeDomain), string(scopeSubdomains), string(scopeNonexistent)}
-}
+func (Scope) Values() []string { return diag.Values(scopeDomain, scopeSubdomains, scopeNonexistent) }
 
 // A Treatment is what receivers are asked to do with mail that fails DMARC.
 type Treatment struct {

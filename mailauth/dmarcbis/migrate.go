@@ -101,9 +101,7 @@ const (
 )
 
 // Values lists the operations.
-func (DiffOp) Values() []string {
-	return []string{string(diffKeep), string(diffRemove), string(diffAdd)}
-}
+func (DiffOp) Values() []string { return diag.Values(diffKeep, diffRemove, diffAdd) }
 
 // A DiffLine is a tag of one of two records, or of both.
 type DiffLine struct {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A Category says what a list is about.
@@ -25,8 +27,7 @@ const (
 
 // Values lists the categories.
 func (Category) Values() []string {
-	return []string{string(spam), string(exploit), string(Policy), string(proxy), string(bot), string(reputation),
-		string(allow)}
+	return diag.Values(spam, exploit, Policy, proxy, bot, reputation, allow)
 }
 
 // Kinds of return codes that are no category: what they say is no listing.
@@ -45,7 +46,7 @@ const (
 )
 
 // Values lists the severities.
-func (Severity) Values() []string { return []string{string(high), string(medium), string(low)} }
+func (Severity) Values() []string { return diag.Values(high, medium, low) }
 
 // A Scope says what a list has entries for.
 type Scope string
@@ -56,7 +57,7 @@ const (
 )
 
 // Values lists the scopes.
-func (Scope) Values() []string { return []string{string(ofAddresses), string(ofNetworks)} }
+func (Scope) Values() []string { return diag.Values(ofAddresses, ofNetworks) }
 
 // A Family is a version of the Internet Protocol.
 type Family string
@@ -68,7 +69,7 @@ const (
 )
 
 // Values lists the families.
-func (Family) Values() []string { return []string{string(IPv4), string(iPv6)} }
+func (Family) Values() []string { return diag.Values(IPv4, iPv6) }
 
 // A List is a DNS-based list of addresses. [ParseLists] describes its JSON.
 type List struct {

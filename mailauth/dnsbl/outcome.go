@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/registry"
 )
 
@@ -21,9 +22,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string {
-	return []string{string(Listed), string(clean), string(timedOut), string(Refused), string(Failed)}
-}
+func (Status) Values() []string { return diag.Values(Listed, clean, timedOut, Refused, Failed) }
 
 // SelfTest says what came of asking a list about the test addresses (RFC 5782 section 5).
 type SelfTest string
@@ -40,7 +39,7 @@ const (
 
 // Values lists the outcomes of the self-test.
 func (SelfTest) Values() []string {
-	return []string{string(passed), string(empty), string(wildcard), string(parked), string(notAsked), string(Open)}
+	return diag.Values(passed, empty, wildcard, parked, notAsked, Open)
 }
 
 type outcome struct {

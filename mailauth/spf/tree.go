@@ -20,9 +20,7 @@ const (
 )
 
 // Values lists the ways.
-func (Via) Values() []string {
-	return diag.Values(ViaRoot, viaInclude, viaRedirect)
-}
+func (Via) Values() []string { return diag.Values(ViaRoot, viaInclude, viaRedirect) }
 
 // A NodeState says what was found at a node of the tree.
 type NodeState string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -181,7 +182,7 @@ const (
 )
 
 // Values lists the kinds.
-func (Type) Values() []string { return []string{string(vmc), string(cmc), string(unknownType)} }
+func (Type) Values() []string { return diag.Values(vmc, cmc, unknownType) }
 
 // A MarkType says how the authority came to know that the mark belongs to the subject (MCR section 7.1.4.2.2).
 type MarkType string

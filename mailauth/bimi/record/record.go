@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -30,7 +31,7 @@ const (
 )
 
 // Values lists the preferences.
-func (AvatarPreference) Values() []string { return []string{string(Brand), string(Personal)} }
+func (AvatarPreference) Values() []string { return diag.Values(Brand, Personal) }
 
 // The kinds of faults in the values of tags, beside those of [taglist].
 const (

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"net/netip"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // Values lists the classes.
 func (Class) Values() []string {
-	return []string{string(legitimate), string(unlisted), string(forwarding), string(spoofing), string(unclear)}
+	return diag.Values(legitimate, unlisted, forwarding, spoofing, unclear)
 }
 
 // A Reason is the rule that classified a source.
@@ -96,13 +97,11 @@ var explanations = map[Reason]string{
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return []string{string(reasonForeignDomain), string(reasonSPF), string(reasonForwarder), string(reasonOverride),
-		string(reasonGateway), string(reasonServiceSigned), string(reasonDKIMSurvived), string(reasonSharedSignature),
-		string(reasonDKIM), string(reasonService), string(reasonMailboxRelay), string(reasonHosting),
-		string(reasonRelated), string(reasonContradiction), string(reasonBroken), string(reasonStranger),
-		string(reasonNotChecked), string(reasonNoResults), string(reasonOwnName), string(reasonNetwork),
-		string(reasonFollowing), string(reasonDenied), string(reasonForgedPath), string(reasonScattered),
-		string(reasonNothing), string(reasonNoMessages)}
+	return diag.Values(reasonForeignDomain, reasonSPF, reasonForwarder, reasonOverride, reasonGateway,
+		reasonServiceSigned, reasonDKIMSurvived, reasonSharedSignature, reasonDKIM, reasonService, reasonMailboxRelay,
+		reasonHosting, reasonRelated, reasonContradiction, reasonBroken, reasonStranger, reasonNotChecked,
+		reasonNoResults, reasonOwnName, reasonNetwork, reasonFollowing, reasonDenied, reasonForgedPath, reasonScattered,
+		reasonNothing, reasonNoMessages)
 }
 
 // classify says what a source is. The first rule that applies decides.

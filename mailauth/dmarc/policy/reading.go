@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A Standard is one of the two by which receivers read records.
@@ -15,7 +17,7 @@ const (
 )
 
 // Values lists the standards.
-func (Standard) Values() []string { return []string{string(RFC7489), string(RFC9989)} }
+func (Standard) Values() []string { return diag.Values(RFC7489, RFC9989) }
 
 // Policies are those for a domain and for what is below it.
 type Policies struct {

@@ -59,7 +59,7 @@ const (
 )
 
 // Values lists the policies, from the mildest.
-func (Policy) Values() []string { return []string{string(None), string(Quarantine), string(Reject)} }
+func (Policy) Values() []string { return diag.Values(None, Quarantine, Reject) }
 
 // Level orders policies by what they ask for: 0 is none, also for no policy at all.
 func (p Policy) Level() int { return max(0, slices.Index(p.Values(), string(p))) }
@@ -87,7 +87,7 @@ const (
 )
 
 // Values lists the alignments.
-func (Alignment) Values() []string { return []string{string(Relaxed), string(Strict)} }
+func (Alignment) Values() []string { return diag.Values(Relaxed, Strict) }
 
 // A PSD says whether the domain of the record is a public suffix.
 type PSD string
@@ -100,7 +100,7 @@ const (
 )
 
 // Values lists the declarations.
-func (PSD) Values() []string { return []string{string(IsPSD), string(NotPSD), string(Undeclared)} }
+func (PSD) Values() []string { return diag.Values(IsPSD, NotPSD, Undeclared) }
 
 // The defaults of tags that RFC 9989 removed (RFC 7489 section 6.3).
 const (
