@@ -70,7 +70,7 @@ func openPlace(ctx context.Context, place string) (metering.Store, error) {
 }
 
 func killClosers(t *testing.T, b *bench, place string) {
-	const accounts = 300
+	const accounts = 800
 	dir := t.TempDir()
 	var ids []metering.AccountID
 	for range accounts {
@@ -130,7 +130,7 @@ func crashOnce(t *testing.T, place, dir string, underWay func() bool) {
 	for deadline := time.Now().Add(time.Minute); !underWay() && time.Now().Before(deadline); {
 		<-time.After(time.Millisecond) // which the children can use
 	}
-	<-time.After(rand.N(50 * time.Millisecond))
+	<-time.After(rand.N(20 * time.Millisecond))
 	for _, child := range children {
 		_ = child.Process.Kill() // unless it has ended
 		_ = child.Wait()

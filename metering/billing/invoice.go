@@ -198,7 +198,7 @@ func (v Invoice) eventsOf(n Note) (list []metering.Record, err error) {
 	}
 	var events []event
 	switch last := v.last(); {
-	case n.Action == Finalized, n.Action == Created && v.State == Paid:
+	case n.Action == Finalized, n.Action == Created && v.State != Draft:
 		events = append(events, event{kind: metering.EventPeriodClosed})
 		if v.OverageCredits > 0 {
 			events = append(events, event{kind: metering.EventOverageBilled})
