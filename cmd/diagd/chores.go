@@ -21,6 +21,7 @@ type choreFlags struct {
 	biller, secret string
 	ledgerMonths   int
 	changes        int64
+	paymentFlags
 }
 
 const (
@@ -32,10 +33,11 @@ const (
 
 func (f *choreFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.biller, "biller", "",
-		"who has invoices paid: file:DIR, which writes each into a file, or the https://… URL of a webhook; "+
-			"the server then closes months and charges invoices by itself (default: off)")
+		"who has invoices paid: file:DIR, which writes each into a file, the https://… URL of a webhook, or stripe, with the "+
+			"key of DIAG_STRIPE_KEY; the server then closes months and charges invoices by itself (default: off)")
 	fs.StringVar(&f.secret, "biller-secret", "",
 		"whsec_… that signs what is sent to the webhook of --biller; better set by DIAG_BILLER_SECRET")
+	f.paymentFlags.add(fs)
 	fs.IntVar(&f.ledgerMonths, "keep-ledger-months", defaultLedgerMonths,
 		"how many months before this one charges are kept for; 0 is for ever. Months that are still to be billed stay")
 	fs.Int64Var(&f.changes, "keep-changes", defaultChanges,
@@ -47,6 +49,8 @@ type checkedChores struct {
 	biller func(*http.Client) billing.Biller // nil: nobody is billed
 	months int
 	keep   int64
+
+	callbackSecret notify.Secret
 }
 
 func (f *choreFlags) parse() (c checkedChores, err error) {
@@ -63,9 +67,15 @@ func (f *choreFlags) parse() (c checkedChores, err error) {
 			return c, usagef("--biller-secret: %w", err)
 		}
 	}
+	if c.callbackSecret, err = f.paymentFlags.secret(); err != nil {
+		return c, err
+	}
 	dir, isFile := strings.CutPrefix(f.biller, "file:")
 	switch {
 	case f.biller == "":
+	case f.biller == "stripe":
+		c.biller, err = f.stripe()
+		return c, err
 	case isFile && dir != "":
 		c.biller = func(*http.Client) billing.Biller { return billing.FileBiller{Dir: dir} }
 	case strings.HasPrefix(f.biller, "https://"):
@@ -77,7 +87,7 @@ func (f *choreFlags) parse() (c checkedChores, err error) {
 			return w
 		}
 	default:
-		return c, usagef("--biller: must be file:DIR or an https://… URL")
+		return c, usagef("--biller: must be file:DIR, an https://… URL or stripe")
 	}
 	return c, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // secretSetting finds the names of settings that are never shown.
-var secretSetting = diag.Regexp(`secret|password|token|tsig`)
+var secretSetting = diag.Regexp(`secret|password|token|tsig|stripe-key`)
 
 // configView is the result of diagd config check.
 type configView struct {
@@ -105,6 +105,7 @@ func (a *app) checkConfig(flags *pflag.FlagSet) error {
 func (a *app) checkPlaces() (faults []error) {
 	for flag, address := range map[string]string{
 		"listen": a.serving.listen, "metrics-listen": a.serving.metricsListen, "spf-dns-listen": a.serving.hosted.listen,
+		"callback-listen": a.serving.chores.callbackListen,
 	} {
 		if _, err := net.ResolveTCPAddr("tcp", address); address != "" && err != nil {
 			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))

@@ -131,7 +131,7 @@ func TestConfigCheckHidesSecrets(t *testing.T) {
 // A fault is told once, and says where it is only once.
 func TestConfigCheckFaults(t *testing.T) {
 	for _, c := range []struct{ args, setting, fault string }{
-		{"--biller=http://x", "biller", "must be file:DIR or an https://… URL"},
+		{"--biller=http://x", "biller", "must be file:DIR, an https://… URL or stripe"},
 		{"--data=/does/not/exist", "data", "stat /does/not/exist: no such file or directory"},
 		{"--trusted-proxies=0.0.0.0/0", "trusted-proxies", "0.0.0.0/0 is everybody, and whoever is believed can claim any address; name your proxies"},
 		{"--trusted-proxies=10.0.0.0/8,::/0", "trusted-proxies", "::/0 is everybody, and whoever is believed can claim any address; name your proxies"},

@@ -129,6 +129,7 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 			fault(usagef("--redis: %w", err))
 		}
 	}
+	fault(a.checkSecrets())
 	fault(a.checkData())
 	return s, faults.err()
 }
@@ -217,7 +218,14 @@ func (a *app) serve(ctx context.Context) error {
 	hosted.schedule(ctx, env)
 	notes.begin(ctx, hosted, counters)
 	defer notes.close()
-	defer startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, keeper, log).close()
+	chores := startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, keeper, log)
+	defer chores.close()
+	stopCallbacks, err := a.serveCallbacks(ctx, checked, chores.billing, log)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	defer stopCallbacks()
 	health.ready.Store(true) // before it is logged, so that who reads the log finds the server ready
 	log.Info("serving", "url", url, "store", a.storeName(), "operations", len(httpapi.Endpoints()))
 	return a.run(ctx, server, listener, hosted, notes, health, log)

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/billing/stripe"
+	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/spf13/pflag"
+)
+
+// paymentFlags are the flags of payments: the key of Stripe, and where later words are heard.
+type paymentFlags struct{ stripeKey, callbackListen, callbackSecret string }
+
+// The settings that hold nothing but a secret. Other users of the machine see the command line, so that they come from
+// the environment or the file of --config.
+const (
+	stripeKeySetting      = "stripe-key"
+	callbackSecretSetting = "callback-secret"
+)
+
+func (f *paymentFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.callbackListen, "callback-listen", "",
+		"address on which a payment service says what became of a pending payment, by POST "+callbackPath+
+			" that is signed with the secret of DIAG_CALLBACK_SECRET (default: off)")
+	for name, secret := range map[string]struct {
+		value *string
+		usage string
+	}{
+		stripeKeySetting:      {&f.stripeKey, "secret or restricted key of Stripe, by DIAG_STRIPE_KEY"},
+		callbackSecretSetting: {&f.callbackSecret, "whsec_… that callbacks are signed with, by DIAG_CALLBACK_SECRET"},
+	} {
+		fs.StringVar(secret.value, name, "", secret.usage)
+		fs.Lookup(name).Hidden = true
+	}
+}
+
+// checkSecrets refuses secrets on the command line.
+func (a *app) checkSecrets() error {
+	var faults faultList
+	for _, name := range []string{stripeKeySetting, callbackSecretSetting} {
+		if flag := "--" + name; a.origins[name] == flag {
+			faults = append(faults, usagef("%s: other users of this machine can read it here; set %s", flag, envName(name)))
+		}
+	}
+	return faults.err()
+}
+
+// stripe is the biller of --biller=stripe.
+func (f *paymentFlags) stripe() (func(*http.Client) billing.Biller, error) {
+	made, err := stripe.New(f.stripeKey)
+	if f.stripeKey == "" {
+		err = errors.New("it is required by --biller=stripe; set DIAG_STRIPE_KEY")
+	}
+	if err != nil {
+		return nil, usagef("--%s: %w", stripeKeySetting, err)
+	}
+	return func(client *http.Client) billing.Biller {
+		made.Client = client
+		return made
+	}, nil
+}
+
+// secret is that of callbacks, if there are any.
+func (f *paymentFlags) secret() (s notify.Secret, err error) {
+	switch {
+	case (f.callbackListen == "") != (f.callbackSecret == ""):
+		return s, usagef("--callback-listen and DIAG_CALLBACK_SECRET belong together")
+	case f.callbackSecret == "":
+		return s, nil
+	}
+	if s, err = notify.ParseSecret(f.callbackSecret); err != nil {
+		err = usagef("--%s: %w", callbackSecretSetting, err)
+	}
+	return s, err
+}
+
+const (
+	callbackPath = "/billing/callback"
+	// maxWord is far more than what is said of a payment.
+	maxWord = 16 << 10
+	// mostCallers is how many connections may be open at once.
+	mostCallers = 64
+	// callerSlots is how many addresses without a good signature are counted at once.
+	callerSlots = 1 << 12
+)
+
+// callbacks hears what a payment service says of payments after their attempt.
+type callbacks struct {
+	secret  notify.Secret
+	settle  func(context.Context, billing.Word) (billing.Invoice, error)
+	clock   func() time.Time // nil means time.Now
+	proxies []netip.Prefix   // whose callers are not told apart, nor counted
+	limiter metering.IPLimiter
+	log     *slog.Logger
+}
+
+// serveCallbacks starts the listener for them, if --callback-listen asks for it. Stop waits a moment for what is under way.
+func (a *app) serveCallbacks(ctx context.Context, s checkedFlags, b billing.Billing, log *slog.Logger) (stop func(), err error) {
+	address := a.serving.chores.callbackListen
+	if address == "" {
+		return func() {}, nil
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--callback-listen: %w", err)
+	}
+	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies, log: log}
+	server := newServer(s, c.handler())
+	log.Info("hearing of payments", "url", a.url(l, s.security != nil)+callbackPath)
+	l = &httpapi.Listener{Listener: l, MaxConnections: mostCallers, Secure: s.security != nil, Log: log}
+	go func() {
+		if server.TLSConfig != nil {
+			_ = server.ServeTLS(l, "", "") // these return that the server was closed
+			return
+		}
+		_ = server.Serve(l)
+	}()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			server.Close()
+		}
+	}, nil
+}
+
+func (c *callbacks) handler() http.Handler {
+	c.limiter.Size = callerSlots
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
+		status, text := c.hear(w, r)
+		if status == http.StatusNoContent {
+			w.WriteHeader(status)
+			return
+		}
+		c.log.Debug("refused what was said of a payment", "status", status, "reason", text)
+		http.Error(w, text, status)
+	})
+	return mux
+}
+
+// hear verifies a word and passes it on. Whoever has shown no good signature learns no more than that.
+func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, text string) {
+	now := time.Now()
+	if c.clock != nil {
+		now = c.clock()
+	}
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	ip := peer.Addr().Unmap()
+	if slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		// A proxy bounds its callers itself.
+	} else if d := c.limiter.Take(ip, now); !d.Allowed {
+		return http.StatusTooManyRequests, "too many requests without a good signature"
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxWord))
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", maxWord)
+	} else if err != nil {
+		return http.StatusBadRequest, "the body did not come whole"
+	}
+	if err := notify.Verify(r.Header, body, now, c.secret); err != nil {
+		return http.StatusUnauthorized, err.Error()
+	}
+	c.limiter.GiveBack(ip, now)
+	word, err := billing.ParseWord(body)
+	if err != nil {
+		return http.StatusBadRequest, err.Error()
+	}
+	return c.pass(w, r, word)
+}
+
+// pass hands a word to billing.
+func (c *callbacks) pass(w http.ResponseWriter, r *http.Request, word billing.Word) (status int, text string) {
+	_, err := c.settle(r.Context(), word)
+	refused, isRefused := errors.AsType[*billing.RefusedError](err)
+	switch {
+	case err == nil:
+		return http.StatusNoContent, ""
+	case errors.Is(err, metering.ErrNotFound):
+		return http.StatusNotFound, "the account has no such invoice"
+	case isRefused:
+		c.log.Error("what was said of a payment contradicts the invoice; a person must look at it", "reason", refused)
+		return http.StatusConflict, refused.Error()
+	case errors.Is(err, billing.ErrBusy):
+		w.Header().Set("Retry-After", "300")
+		return http.StatusServiceUnavailable, err.Error()
+	}
+	c.log.Error("noting what was said of a payment", "account", word.Account, "invoice", word.Invoice, "error", err)
+	w.Header().Set("Retry-After", "60")
+	return http.StatusServiceUnavailable, "it could not be noted; say it again later"
+}
