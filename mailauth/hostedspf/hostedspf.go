@@ -250,7 +250,7 @@ func Stats(ctx context.Context, env *diag.Env, a Access, req StatsRequest) (*Sta
 		return nil, err
 	}
 	at := now(env)
-	samples, err := a.Store.Samples(ctx, req.ID, at.Add(-month), maxSamples)
+	samples, err := a.samples(ctx, req.ID, at.Add(-month))
 	if err != nil {
 		return nil, err
 	}

@@ -161,17 +161,17 @@ func TestFineTimes(t *testing.T) {
 func TestStats(t *testing.T) {
 	w, a := setUp(t)
 	p := create(t, w, a)
-	for range 40 { // a resolution a day
-		w.Advance(24 * time.Hour)
+	for range 40 * 8 { // a resolution every three hours: more than are read at once
+		w.Advance(3 * time.Hour)
 		resolve(t, w, a, p.ID)
 	}
 	w.Advance(time.Hour)
 	s, err := hostedspf.Stats(t.Context(), w.Env(), a, hostedspf.StatsRequest{ID: p.ID})
 	require.NoError(t, err)
 	require.Equal(t, w.Now(), s.GeneratedAt)
-	require.Equal(t, 1, s.Windows.Last24h.Resolutions)
-	require.Equal(t, 7, s.Windows.Last7d.Resolutions)
-	require.Equal(t, 30, s.Windows.Last30d.Resolutions)
+	require.Equal(t, 8, s.Windows.Last24h.Resolutions)
+	require.Equal(t, 7*8, s.Windows.Last7d.Resolutions)
+	require.Equal(t, 30*8, s.Windows.Last30d.Resolutions)
 	require.Equal(t, w.Now().Add(-7*24*time.Hour), s.Windows.Last7d.From)
 	require.Equal(t, w.Now(), s.Windows.Last7d.To)
 

@@ -1,6 +1,7 @@
 package hostedspf
 
 import (
+	"context"
 	"math"
 	"net/netip"
 	"slices"
@@ -194,27 +195,57 @@ const (
 // days is 8640.
 const maxSamples = 100_000
 
-func sumUp(samples []Sample, from, to time.Time) Window {
+// A sample is what statistics need of a resolution.
+type sample struct {
+	at             time.Time
+	status         ResolutionStatus
+	durationMS     int64
+	lookups        int
+	added, removed int // networks
+	addresses      int
+}
+
+// samples reads the resolutions of a profile since a time, the newest first.
+func (a Access) samples(ctx context.Context, id string, since time.Time) (list []sample, err error) {
+	q := HistoryQuery{ProfileID: id, Since: since, Limit: maxLimit}
+	for len(list) < maxSamples {
+		page, err := a.Store.Resolutions(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page {
+			list = append(list, sample{r.ResolvedAt, r.Status, r.DurationMS, r.DNSLookups, len(r.Added), len(r.Removed),
+				r.IP4Count + r.IP6Count})
+			q.Before = Position{r.ResolvedAt, r.ID}
+		}
+		if len(page) < q.Limit {
+			break
+		}
+	}
+	return list, nil
+}
+
+func sumUp(samples []sample, from, to time.Time) Window {
 	w := Window{From: from, To: to}
 	var durations []int64
 	var sum int64
 	for _, s := range samples {
-		if s.ResolvedAt.Before(from) || s.ResolvedAt.After(to) {
+		if s.at.Before(from) || s.at.After(to) {
 			continue
 		}
 		w.Resolutions++
-		switch s.Status {
+		switch s.status {
 		case ResolutionFailed:
 			w.Failures++
 		case ResolutionChanged:
 			w.Changes++
 		}
-		w.IPsAdded += s.Added
-		w.IPsRemoved += s.Removed
-		w.MaxDNSLookups = larger(w.MaxDNSLookups, s.DNSLookups)
-		w.MaxIPCount = larger(w.MaxIPCount, s.IP4Count+s.IP6Count)
-		durations = append(durations, s.DurationMS)
-		sum += s.DurationMS
+		w.IPsAdded += s.added
+		w.IPsRemoved += s.removed
+		w.MaxDNSLookups = larger(w.MaxDNSLookups, s.lookups)
+		w.MaxIPCount = larger(w.MaxIPCount, s.addresses)
+		durations = append(durations, s.durationMS)
+		sum += s.durationMS
 	}
 	w.Successes = w.Resolutions - w.Failures
 	if n := len(durations); n > 0 {

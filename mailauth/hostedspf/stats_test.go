@@ -11,10 +11,10 @@ import (
 func TestSumUp(t *testing.T) {
 	to := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	from := to.Add(-day)
-	at := func(before time.Duration, s ResolutionStatus, ms int64, lookups, added, removed, v4, v6 int) Sample {
-		return Sample{to.Add(-before), s, ms, lookups, added, removed, v4, v6}
+	at := func(before time.Duration, s ResolutionStatus, ms int64, lookups, added, removed, v4, v6 int) sample {
+		return sample{to.Add(-before), s, ms, lookups, added, removed, v4 + v6}
 	}
-	samples := []Sample{
+	samples := []sample{
 		at(-time.Microsecond, ResolutionChanged, 9000, 99, 99, 99, 99, 99), // after the end
 		at(0, ResolutionChanged, 100, 12, 5, 2, 20, 4),
 		at(time.Hour, ResolutionUnchanged, 300, 11, 0, 0, 17, 8),
@@ -28,7 +28,7 @@ func TestSumUp(t *testing.T) {
 		IPsAdded: 22, IPsRemoved: 2, MaxDNSLookups: new(12), MaxIPCount: new(25),
 	}, sumUp(samples, from, to))
 	require.Equal(t, Window{From: from, To: to}, sumUp(nil, from, to), "nothing is divided by nothing")
-	require.Equal(t, new(33.33), sumUp([]Sample{
+	require.Equal(t, new(33.33), sumUp([]sample{
 		at(0, ResolutionFailed, 0, 0, 0, 0, 0, 0), at(0, ResolutionFailed, 0, 0, 0, 0, 0, 0),
 		at(0, ResolutionUnchanged, 1, 0, 0, 0, 0, 0),
 	}, from, to).SuccessPercent)

@@ -79,9 +79,6 @@ type Store interface {
 	// is empty without the profile.
 	Resolutions(ctx context.Context, q HistoryQuery) ([]Resolution, error)
 
-	// Samples returns figures of the resolutions of a profile since a time, that included, newest first, at most limit.
-	Samples(ctx context.Context, id string, since time.Time, limit int) ([]Sample, error)
-
 	// Close finishes the work under way, makes it durable and releases the store.
 	Close() error
 }
@@ -134,24 +131,6 @@ type Claim struct {
 	ProfileID string
 	Fence     int64     // rises with each claim of a profile
 	Until     time.Time // by the clock of the store
-}
-
-// A Sample is a resolution in figures.
-type Sample struct {
-	ResolvedAt time.Time
-	Status     ResolutionStatus
-	DurationMS int64
-	DNSLookups int
-	Added      int // length of the list
-	Removed    int // length of the list
-	IP4Count   int
-	IP6Count   int
-}
-
-// Sample returns the figures of a resolution.
-func (r Resolution) Sample() Sample {
-	return Sample{r.ResolvedAt, r.Status, r.DurationMS, r.DNSLookups, len(r.Added), len(r.Removed), r.IP4Count,
-		r.IP6Count}
 }
 
 // An Outcome is what a resolution makes of a profile.

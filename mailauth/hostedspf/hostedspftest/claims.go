@@ -348,29 +348,3 @@ func testHistoryAge(t *testing.T, f *fixture) {
 	require.Equal(t, []string{fourth.ID, third.ID}, f.history(p.ID))
 	require.Equal(t, []string{kept.ID}, f.history(other.ID))
 }
-
-func testSamples(t *testing.T, f *fixture) {
-	p := f.create("key_a", "example.com")
-	first := f.resolve(p.ID, "192.0.2.0/24")
-	f.clock.Advance(time.Hour)
-	second := f.resolve(p.ID, "")
-	tests := []struct {
-		name  string
-		since time.Time
-		limit int
-		want  []hostedspf.Sample
-	}{
-		{"all", first.ResolvedAt, 10, []hostedspf.Sample{second.Sample(), first.Sample()}},
-		{"since", first.ResolvedAt.Add(time.Microsecond), 10, []hostedspf.Sample{second.Sample()}},
-		{"limit", first.ResolvedAt, 1, []hostedspf.Sample{second.Sample()}},
-		{"none", f.now().Add(time.Microsecond), 10, []hostedspf.Sample{}},
-	}
-	for _, tt := range tests {
-		got, err := f.store.Samples(f.ctx(), p.ID, tt.since, tt.limit)
-		require.NoError(t, err)
-		require.Equal(t, tt.want, append([]hostedspf.Sample{}, got...), tt.name)
-	}
-	got, err := f.store.Samples(f.ctx(), "spf_unknown", first.ResolvedAt, 10)
-	require.NoError(t, err)
-	require.Empty(t, got)
-}

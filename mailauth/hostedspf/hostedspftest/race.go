@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -113,7 +112,6 @@ func (f *fixture) calls(ctx context.Context, p hostedspf.Profile, c hostedspf.Cl
 	_, errs["Finish"] = s.Finish(ctx, c, f.outcome(p.ID, "192.0.2.0/24"))
 	errs["Release"] = s.Release(ctx, c)
 	_, errs["Resolutions"] = s.Resolutions(ctx, hostedspf.HistoryQuery{ProfileID: p.ID, Limit: 1})
-	_, errs["Samples"] = s.Samples(ctx, p.ID, time.Time{}, 1)
 	return errs
 }
 

@@ -62,7 +62,6 @@ func TestStore(t *testing.T, open func(t *testing.T, clock *Clock) hostedspf.Sto
 		{"history under inserts", testHistoryPages},
 		{"history with times alike", testHistoryTies},
 		{"history that is too old", testHistoryAge},
-		{"samples", testSamples},
 		{"ended context", testEndedContext},
 		{"closed", testClosed},
 		{"survival", testSurvival},

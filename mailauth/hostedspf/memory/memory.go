@@ -277,24 +277,3 @@ func (s *Store) Resolutions(ctx context.Context, q hostedspf.HistoryQuery) ([]ho
 	}
 	return list, nil
 }
-
-// Samples implements [hostedspf.Store].
-func (s *Store) Samples(ctx context.Context, id string, since time.Time, limit int) ([]hostedspf.Sample, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.ready(ctx); err != nil {
-		return nil, err
-	}
-	list := []hostedspf.Sample{}
-	e := s.byID[id]
-	if e == nil {
-		return list, nil
-	}
-	for _, r := range slices.Backward(e.history) {
-		if len(list) == limit || r.ResolvedAt.Before(since) {
-			break
-		}
-		list = append(list, r.Sample())
-	}
-	return list, nil
-}

@@ -317,25 +317,3 @@ func (s *Store) Resolutions(
 	})
 	return list, err
 }
-
-// Samples implements [hostedspf.Store].
-func (s *Store) Samples(
-	ctx context.Context, id string, since time.Time, limit int,
-) (list []hostedspf.Sample, err error) {
-	err = s.do(ctx, "reading the history of "+id, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, `SELECT at, status, duration_ms, lookups, cardinality(added), cardinality(removed),
-			ip4, ip6 FROM spf_resolutions WHERE profile = $1 AND at >= $2 ORDER BY at DESC, id DESC LIMIT $3`,
-			id, since.UnixMicro(), limit)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r hostedspf.Sample, err error) {
-			var at int64
-			err = row.Scan(&at, &r.Status, &r.DurationMS, &r.DNSLookups, &r.Added, &r.Removed, &r.IP4Count, &r.IP6Count)
-			r.ResolvedAt = instant(at)
-			return r, err
-		})
-		return err
-	})
-	return list, err
-}

@@ -96,31 +96,6 @@ func (s *Store) Resolutions(
 	return list, nil
 }
 
-// Samples implements [hostedspf.Store].
-func (s *Store) Samples(
-	ctx context.Context, id string, since time.Time, limit int,
-) (list []hostedspf.Sample, err error) {
-	const sql = `SELECT at, status, duration_ms, lookups, added_count, removed_count, ip4, ip6 FROM spf_resolutions
-		WHERE profile = ?1 AND EXISTS (SELECT 1 FROM spf_profiles WHERE id = ?1) AND at >= ?2
-		ORDER BY at DESC, id DESC LIMIT ?3`
-	err = s.read(ctx, "reading the history of "+id, func(conn *sqlite.Conn) error {
-		return rows(conn, sql,
-			func(a *args) { a.text(id); a.int(micros(since)); a.int(int64(limit)) },
-			func(f *fields) error {
-				list = append(list, hostedspf.Sample{
-					ResolvedAt: instant(f.int()), Status: hostedspf.ResolutionStatus(f.text()),
-					DurationMS: f.int(), DNSLookups: int(f.int()), Added: int(f.int()), Removed: int(f.int()),
-					IP4Count: int(f.int()), IP6Count: int(f.int()),
-				})
-				return nil
-			})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
 // Remove implements [hostedspf.Store]. A long history goes in several transactions, after the profile; what
 // a crash leaves of it, nobody sees, and the next Open removes.
 func (s *Store) Remove(ctx context.Context, id string) error {
