@@ -2,10 +2,12 @@ package zonecheck
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/miekg/dns"
 )
 
 // lookedUp reports whether the addresses of at least one server could be looked up.
@@ -97,3 +99,109 @@ var nameRules = diag.Rules[*evidence]{{
 		})
 	},
 }}
+
+func hasMX(e *evidence) bool { return len(e.mx()) > 0 }
+
+func nullMX(mx *dns.MX) bool { return mx.Mx == "." }
+
+// hasMailServers reports whether MX records name a mail server.
+func hasMailServers(e *evidence) bool { return len(e.mailServers()) > 0 }
+
+// mailServersResolved reports whether any mail server could be looked up.
+func mailServersResolved(e *evidence) bool {
+	return slices.ContainsFunc(e.mailServers(), func(host string) bool {
+		a, ok := e.Hosts[host]
+		return ok && a.Err() == nil
+	})
+}
+
+// atMailServers makes the test of a rule of what a function says of each mail server.
+func atMailServers(detail func(e *evidence, host string) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mailServers(), func(host string) diag.Failures { return about(host, detail(e, host)) })
+	}
+}
+
+// mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.
+var mailRules = diag.Rules[*evidence]{{
+	Code: "zone.mx.null_beside", Severity: diag.Error, Weight: 3, Fact: ground.NullMXBeside,
+	Ref:   "Zonemaster ZONE09, RFC 7505 section 3",
+	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
+	Advice: "Remove the null MX, or all other MX records.", When: hasMX,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.mx()) > 1 && slices.ContainsFunc(e.mx(), nullMX),
+			"%s has a null MX beside %s.", e.Domain, diag.Count(len(e.mx())-1, "other MX record"))
+	},
+}, {
+	Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Fact: ground.MXLiteral,
+	Ref:   "Zonemaster SYNTAX08, RFC 5321 section 5.1",
+	Title: "MX record with an IP address instead of a name", Requirement: "MX records have names and not IP addresses",
+	Advice: "Give the mail server a host name with an address record, and use that name in the MX record.",
+	When:   hasMailServers,
+	Fails: atMailServers(func(_ *evidence, host string) string {
+		if survey.Literal(host).IsValid() {
+			return "is an IP address, and senders take it for a name"
+		}
+		return ""
+	}),
+}, {
+	Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Ref: "Zonemaster SYNTAX08, RFC 1123 section 2.1",
+	Title: "MX record with an invalid host name", Requirement: "The names of the mail servers are valid host names",
+	Advice: "Rename the mail server: use letters, digits and hyphens only.", When: hasMailServers,
+	Fails: atMailServers(func(_ *evidence, host string) string {
+		if survey.Literal(host).IsValid() || hostName(host) {
+			return ""
+		}
+		return "is not a valid host name"
+	}),
+}, {
+	Code: "zone.mx.alias", Severity: diag.Error, Weight: 3, Ref: "Zonemaster ZONE08, RFC 2181 section 10.3",
+	Title: "MX record points to a CNAME", Requirement: "No mail server name is an alias",
+	Advice: "Use the name that the alias points to in the MX record.", When: mailServersResolved,
+	Fails: atMailServers(func(e *evidence, host string) string { return aliasText(e.Hosts[host]) }),
+}, {
+	Code: "zone.mx.address", Severity: diag.Error, Weight: 3, Fact: ground.NoAddress,
+	Ref:   "Zonemaster ZONE09, RFC 5321 section 5.1",
+	Title: "Mail server without an address", Requirement: "Every mail server has an address",
+	Advice: "Add an address record for the mail server, or remove its MX record.", When: mailServersResolved,
+	Fails: atMailServers(func(e *evidence, host string) string {
+		a, ok := e.Hosts[host]
+		if !ok || survey.Literal(host).IsValid() || a.Err() != nil || len(a.All()) > 0 {
+			return ""
+		}
+		return "has no address"
+	}),
+}, {
+	Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsMX},
+	Ref:   "Zonemaster ZONE09, RFC 1034 section 4.3.5",
+	Title: "Name servers have different MX records", Requirement: "All name servers have the same MX records",
+	Advice: "Check that all name servers transfer the zone from the same primary.", When: told(2, survey.ProbeMX),
+	Fails: func(e *evidence) diag.Failures { return e.differing(survey.ProbeMX, dns.TypeMX) },
+}, {
+	Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Reads: []diag.Source{recordsTXT},
+	Ref:   "Zonemaster ZONE11, RFC 7208 section 3.2",
+	Title: "More than one SPF record", Requirement: "There is at most one SPF record",
+	Advice: "Merge the SPF records into one: with several, receivers use none.", When: told(1, survey.ProbeTXT),
+	Fails: func(e *evidence) diag.Failures {
+		n := e.spfRecords()
+		return diag.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)
+	},
+}}
+
+// spfRecords counts the SPF records of the first server that answered for TXT (RFC 7208 section 4.5).
+func (e *evidence) spfRecords() int {
+	for _, ad := range e.serving {
+		records := e.records(ad, survey.ProbeTXT, dns.TypeTXT)
+		if records == nil {
+			continue
+		}
+		n := 0
+		for _, rr := range records {
+			if head, _, _ := strings.Cut(strings.ToLower(diag.TXT(rr.(*dns.TXT))), " "); head == "v=spf1" {
+				n++
+			}
+		}
+		return n
+	}
+	return 0
+}
