@@ -2,7 +2,9 @@ package robots
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // A Decision says whether a crawler may fetch a path, and why.
@@ -138,3 +140,162 @@ func hex(c byte) int {
 func unreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
+
+// A Directive is one instruction about a page, such as noindex, and for whom it is.
+type Directive struct {
+	Agent string // product token in lower case; empty: for all crawlers
+	Name  string // in lower case, such as "max-snippet"
+	Value string // such as "20"; empty if it has none
+}
+
+// String writes the directive as in an X-Robots-Tag field.
+func (d Directive) String() string {
+	s := d.Name
+	if d.Value != "" {
+		s += ": " + d.Value
+	}
+	if d.Agent != "" {
+		s = d.Agent + ": " + s
+	}
+	return s
+}
+
+// Known reports whether crawlers know the directive: those of Google, Bing and their like.
+func (d Directive) Known() bool {
+	return slices.Contains(plain, d.Name) || slices.Contains(valued, d.Name)
+}
+
+// The directives that crawlers know.
+var (
+	plain = []string{"all", "follow", "index", "indexifembedded", "noai", "noarchive", "nocache", "nofollow",
+		"noimageai", "noimageindex", "noindex", "none", "noodp", "nopagereadaloud", "nositelinkssearchbox", "nosnippet",
+		"notranslate", "noydir"}
+	valued = []string{"max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"}
+)
+
+// maxDirectives bounds what is read of one value.
+const maxDirectives = 100
+
+// ParseDirectives reads the value of an X-Robots-Tag field, in which a crawler may be named, or the content
+// of a meta element, for which the agent is that of its name: empty for robots.
+func ParseDirectives(agent, value string) []Directive {
+	list := []Directive{}
+	pieces := strings.Split(value, ",")
+	for i := 0; i < len(pieces) && len(list) < maxDirectives; i++ {
+		piece := strings.Trim(pieces[i], " \t\r\n;")
+		name, rest, hasValue := strings.Cut(piece, ":")
+		name = strings.ToLower(strings.Trim(name, " \t"))
+		for hasValue && !slices.Contains(valued, name) && Token(name) == name && name != "" { // it names a crawler
+			agent, piece = name, strings.Trim(rest, " \t")
+			name, rest, hasValue = strings.Cut(piece, ":")
+			name = strings.ToLower(strings.Trim(name, " \t"))
+		}
+		if name == "" {
+			continue
+		}
+		d := Directive{agent, clip(name), strings.Trim(rest, " \t")}
+		if d.Name == "unavailable_after" { // a date may have a comma
+			for _, ok := date(d.Value); !ok && i+1 < len(pieces); _, ok = date(d.Value) {
+				if (Directive{Name: strings.ToLower(strings.Trim(pieces[i+1], " \t"))}).Known() {
+					break
+				}
+				i++
+				d.Value += "," + pieces[i]
+			}
+		}
+		d.Value = clip(d.Value)
+		list = append(list, d)
+	}
+	return list
+}
+
+func clip(s string) string {
+	const most = 100
+	if len(s) > most {
+		s = s[:most]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// layouts are the forms in which dates of unavailable_after are written: RFC 822, RFC 850 and ISO 8601.
+var layouts = []string{time.RFC3339, time.RFC1123, time.RFC1123Z, time.RFC850, time.RFC822, time.RFC822Z, time.DateTime,
+	time.DateOnly, "02 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 MST", "02 Jan 2006 15:04:05 -0700",
+	"2006-01-02T15:04:05", "2 Jan 2006", "02-Jan-2006 15:04:05 MST", "Monday, 02-Jan-2006 15:04:05 MST",
+	"2006-01-02 15:04:05 MST"}
+
+func date(s string) (time.Time, bool) {
+	s = strings.Join(strings.Fields(s), " ")
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// An Effect is what directives come to for one crawler.
+type Effect struct {
+	NoIndex, NoFollow, NoSnippet, NoArchive, NoImageIndex bool
+
+	MaxSnippet       *int // characters; -1: no limit
+	MaxImagePreview  string
+	UnavailableAfter time.Time // the earliest; zero if there is none
+	BadDate          bool      // a date of unavailable_after cannot be read
+	// Why holds the directives that forbid indexing or following.
+	Why []Directive
+}
+
+// Combine returns what directives come to for a crawler, named by its product token; an empty one follows
+// those for all only. Where several contradict each other, the one that forbids more counts.
+func Combine(list []Directive, agent string, now time.Time) Effect {
+	var e Effect
+	agent = Token(agent)
+	for _, d := range list {
+		if d.Agent != "" && d.Agent != agent {
+			continue
+		}
+		before := [2]bool{e.NoIndex, e.NoFollow}
+		e.add(d, now)
+		if before != [2]bool{e.NoIndex, e.NoFollow} {
+			e.Why = append(e.Why, d)
+		}
+	}
+	return e
+}
+
+func (e *Effect) add(d Directive, now time.Time) {
+	switch d.Name {
+	case "none":
+		e.NoIndex, e.NoFollow = true, true
+	case "noindex":
+		e.NoIndex = true
+	case "nofollow":
+		e.NoFollow = true
+	case "nosnippet":
+		e.NoSnippet = true
+	case "noarchive", "nocache":
+		e.NoArchive = true
+	case "noimageindex":
+		e.NoImageIndex = true
+	case "max-image-preview":
+		e.MaxImagePreview = strings.ToLower(d.Value)
+	case "max-snippet":
+		if n, err := strconv.Atoi(d.Value); err == nil && n >= -1 && (e.MaxSnippet == nil || less(n, *e.MaxSnippet)) {
+			e.MaxSnippet = &n
+			e.NoSnippet = e.NoSnippet || n == 0
+		}
+	case "unavailable_after":
+		t, ok := date(d.Value)
+		if !ok {
+			e.BadDate = true
+			return
+		}
+		if e.UnavailableAfter.IsZero() || t.Before(e.UnavailableAfter) {
+			e.UnavailableAfter = t
+		}
+		e.NoIndex = e.NoIndex || !now.Before(t)
+	}
+}
+
+// less compares limits, of which -1 is none.
+func less(a, b int) bool { return a >= 0 && (b < 0 || a < b) }
