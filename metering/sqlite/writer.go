@@ -22,6 +22,8 @@ const (
 	maxNames = 1 << 18
 	// blockSize is how many rows of the ledger share an entry of ledger_blocks. It is part of the layout of the file.
 	blockSize = 4096
+	// spareSums is how many sums wait to be used again, with what they have learnt of their size.
+	spareSums = 64
 	// useResolution is how exact the last use of a key is: a busy key is not written for each charge.
 	useResolution = time.Second
 )
@@ -31,9 +33,10 @@ type writer struct {
 	conn *sqlite.Conn
 	file *sqlitedb.File
 
-	begin, commit       *sqlite.Stmt
-	entry, balance, use *sqlite.Stmt
-	reply, drop, block  *sqlite.Stmt
+	begin, commit      *sqlite.Stmt
+	entry, included    *sqlite.Stmt // with overage, and without
+	balance, use       *sqlite.Stmt
+	reply, drop, block *sqlite.Stmt
 	// What is known to be in the database, by number of the name. A transaction that fails takes
 	// back what it has added.
 	names  map[string]int64
@@ -46,6 +49,7 @@ type writer struct {
 	rows    []row
 	forms   []byte // of the rows, one behind the other
 	sums    map[sumKey]*sum
+	spare   []*sum // of transactions before
 	uses    map[int64]int64
 	kept    []keptBody
 	changes []int64 // sequence numbers
@@ -89,8 +93,10 @@ func newWriter(file *sqlitedb.File, conn *sqlite.Conn) (*writer, error) {
 		&w.begin:  "BEGIN IMMEDIATE",
 		&w.commit: "COMMIT",
 		&w.entry: `INSERT INTO ledger
-			(account, key, endpoint, credits, period, at, request, overage, rate, ceiling, chain)
+			(account, key, endpoint, credits, period, at, request, ceiling, chain, overage, rate)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+		&w.included: `INSERT INTO ledger (account, key, endpoint, credits, period, at, request, ceiling, chain)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
 		&w.balance: `INSERT INTO balances (account, period, used, charges, peak, overage, micros, chain)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 			ON CONFLICT DO UPDATE SET used = used + ?3, charges = charges + ?4, peak = max(peak, ?5),
@@ -166,7 +172,12 @@ func (w *writer) transact(first *batch, q *queue) error {
 	if err == nil {
 		err = run(w.commit)
 	}
-	clear(w.sums)
+	for k, s := range w.sums {
+		delete(w.sums, k)
+		if len(w.spare) < spareSums {
+			w.spare = append(w.spare, s)
+		}
+	}
 	clear(w.uses)
 	clear(w.rows)
 	w.rows, w.forms = w.rows[:0], w.forms[:0]
@@ -264,19 +275,22 @@ func (w *writer) chain(k sumKey) (c metering.Chain, err error) {
 
 // append writes a row of the ledger.
 func (w *writer) append(r *row) error {
-	s := &r.job.settling
-	w.entry.BindInt64(1, r.account)
-	w.entry.BindInt64(2, r.key)
-	w.entry.BindInt64(3, r.endpoint)
-	w.entry.BindInt64(4, s.Credits)
-	w.entry.BindInt64(5, monthNumber(s.Period))
-	w.entry.BindInt64(6, r.job.at)
-	w.entry.BindText(7, r.job.ticket.RequestID)
-	w.entry.BindInt64(8, s.Overage)
-	w.entry.BindInt64(9, s.Rate)
-	w.entry.BindInt64(10, s.Ceiling)
-	w.entry.BindBytes(11, r.sum.chain[:])
-	if err := run(w.entry); err != nil {
+	s, stmt := &r.job.settling, w.included
+	if s.Overage > 0 {
+		stmt = w.entry
+		stmt.BindInt64(10, s.Overage)
+		stmt.BindInt64(11, s.Rate)
+	}
+	stmt.BindInt64(1, r.account)
+	stmt.BindInt64(2, r.key)
+	stmt.BindInt64(3, r.endpoint)
+	stmt.BindInt64(4, s.Credits)
+	stmt.BindInt64(5, monthNumber(s.Period))
+	stmt.BindInt64(6, r.job.at)
+	stmt.BindText(7, r.job.ticket.RequestID)
+	stmt.BindInt64(8, s.Ceiling)
+	stmt.BindBytes(9, r.sum.chain[:])
+	if err := run(stmt); err != nil {
 		return err
 	}
 	return w.mark(r.account, w.conn.LastInsertRowID()/blockSize)
@@ -342,6 +356,10 @@ func (w *writer) charge(j *job) error {
 	s := w.sums[k]
 	if s == nil {
 		s = new(sum)
+		if n := len(w.spare); n > 0 {
+			s, w.spare = w.spare[n-1], w.spare[:n-1]
+			*s = sum{forms: s.forms[:0]}
+		}
 		w.sums[k] = s
 	}
 	s.Month = s.Plus(1, j.settling.Parts)
