@@ -1,14 +1,12 @@
 package diagtest
 
 import (
-	"encoding/hex"
 	"maps"
 	"slices"
 
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
-
-func hexText(s string) string { return hex.EncodeToString([]byte(s)) }
 
 // authorityFor returns the zone of a server that holds the answer, or nil. The records DS of a zone are
 // with the parent zone, if the server has that.
@@ -132,32 +130,11 @@ func transfer(q *dns.Msg, zones map[string]*zone, allowed bool) []*dns.Msg {
 	return messages
 }
 
-// A rootServer is one of those that every resolver knows (www.iana.org/domains/root/servers).
-type rootServer struct{ name, ipv4, ipv6 string }
-
-func rootHints() []rootServer {
-	return []rootServer{
-		{"a.root-servers.net.", "198.41.0.4", "2001:503:ba3e::2:30"},
-		{"b.root-servers.net.", "170.247.170.2", "2801:1b8:10::b"},
-		{"c.root-servers.net.", "192.33.4.12", "2001:500:2::c"},
-		{"d.root-servers.net.", "199.7.91.13", "2001:500:2d::d"},
-		{"e.root-servers.net.", "192.203.230.10", "2001:500:a8::e"},
-		{"f.root-servers.net.", "192.5.5.241", "2001:500:2f::f"},
-		{"g.root-servers.net.", "192.112.36.4", "2001:500:12::d0d"},
-		{"h.root-servers.net.", "198.97.190.53", "2001:500:1::53"},
-		{"i.root-servers.net.", "192.36.148.17", "2001:7fe::53"},
-		{"j.root-servers.net.", "192.58.128.30", "2001:503:c27::2:30"},
-		{"k.root-servers.net.", "193.0.14.129", "2001:7fd::1"},
-		{"l.root-servers.net.", "199.7.83.42", "2001:500:9f::42"},
-		{"m.root-servers.net.", "202.12.27.33", "2001:dc3::35"},
-	}
-}
-
 func rootServers() []dns.RR {
 	var list []dns.RR
-	for _, h := range rootHints() {
+	for _, h := range resolver.RootServers() {
 		header := dns.RR_Header{Name: ".", Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 518400}
-		list = append(list, &dns.NS{Hdr: header, Ns: h.name})
+		list = append(list, &dns.NS{Hdr: header, Ns: h.Name})
 	}
 	return list
 }
@@ -170,9 +147,9 @@ func rootServers() []dns.RR {
 // Servers that exist are left as they are; servers opened later replace those opened here.
 func (w *World) ServeZones() {
 	w.dns.completeAll()
-	for _, h := range rootHints() {
-		if len(w.known(h.name)) == 0 {
-			w.Zone(h.name + " A " + h.ipv4 + "\n" + h.name + " AAAA " + h.ipv6)
+	for _, h := range resolver.RootServers() {
+		if len(w.known(h.Name)) == 0 {
+			w.host(h.Name, h.Addrs...)
 		}
 	}
 	zones := w.dns.current()

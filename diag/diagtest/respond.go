@@ -1,6 +1,7 @@
 package diagtest
 
 import (
+	"encoding/hex"
 	"net/netip"
 	"strings"
 
@@ -151,7 +152,7 @@ func (c ServerConfig) options(q, m *dns.Msg) {
 		switch o := o.(type) {
 		case *dns.EDNS0_NSID:
 			if c.NSID != "" {
-				opt.Option = append(opt.Option, &dns.EDNS0_NSID{Code: dns.EDNS0NSID, Nsid: hexText(c.NSID)})
+				opt.Option = append(opt.Option, &dns.EDNS0_NSID{Code: dns.EDNS0NSID, Nsid: hex.EncodeToString([]byte(c.NSID))})
 			}
 		case *dns.EDNS0_COOKIE:
 			if c.Cookies && len(o.Cookie) >= 16 {
