@@ -135,7 +135,6 @@ func (d *draft) add(text string) bool {
 	return true
 }
 
-// meant is the tag that was meant by a name.
 func meant(typed, value string) string {
 	name := strings.ToLower(typed)
 	if _, known := words[name]; known {
@@ -201,7 +200,6 @@ func (d *draft) assign(name, typed, value string) bool {
 	return true
 }
 
-// definedTags are those that a draft writes in an order of its own.
 var definedTags = map[string]bool{"l": true, "a": true, "avp": true, "lps": true}
 
 // prefixes writes the prefixes of lps as local parts are compared: a dot or an underscore as a hyphen (section 4.5 of the

@@ -80,7 +80,6 @@ func (s *standing) merge(from, other standing, standard string) {
 	}
 }
 
-// view adds what receivers of one standard find.
 func (s *standing) view(d *policy.Discovery, v *policy.View, standard policy.Standard) {
 	if v.PolicyErr != nil {
 		s.unknown = v.PolicyErr

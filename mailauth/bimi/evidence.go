@@ -46,7 +46,6 @@ type beside struct {
 
 func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// take reads the record, if there is exactly one.
 func (e *evidence) take(found taglist.Found) {
 	e.found = found
 	if len(found.Records) == 1 {
@@ -91,7 +90,6 @@ func (e *evidence) Unanswered() []diag.Source {
 
 func (e *evidence) present() bool { return len(e.found.Records) > 0 }
 
-// none reports whether there is nothing that could be a record.
 func (e *evidence) none() bool {
 	return e.failing == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
 }
@@ -197,7 +195,6 @@ func (e *evidence) settle() {
 	}
 }
 
-// pick returns the records that apply, and what was meant as one at the name of the domain or where those are.
 func (e *evidence) pick() taglist.Found {
 	own, org := e.discovery.Own(), e.discovery.At(e.discovery.Organizational())
 	if e.place != nil {

@@ -96,7 +96,6 @@ func attempted(e *evidence) bool {
 	return e.beside.Unknown == "" && len(e.beside.Places) > 0 || aliased(e)
 }
 
-// looked lists where receivers look for the record, for a sentence.
 func (e *evidence) looked() string {
 	if org := e.discovery.At(e.discovery.Organizational()); org != nil && org != e.discovery.Own() {
 		return e.name() + " or " + org.Name
@@ -187,7 +186,6 @@ var recordRules = diag.Rules[*evidence]{
 	},
 }
 
-// head is a record up to its first semicolon.
 func head(text string) string {
 	first, _, _ := strings.Cut(text, ";")
 	return first

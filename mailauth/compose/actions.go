@@ -104,7 +104,6 @@ func (w *Whole) value(t *told) string {
 	return ""
 }
 
-// kindOf is the code of the kind of part that a value belongs to; empty if that cannot be told.
 func kindOf(value string) string {
 	value = strings.ToLower(strings.TrimSpace(value))
 	for _, o := range owners {
@@ -115,7 +114,6 @@ func kindOf(value string) string {
 	return ""
 }
 
-// lowerFirst begins a text in lower case, unless its first word is an abbreviation.
 func lowerFirst(s string) string {
 	if len(s) > 1 && 'A' <= s[0] && s[0] <= 'Z' && ('a' <= s[1] && s[1] <= 'z' || s[1] == ' ') {
 		return strings.ToLower(s[:1]) + s[1:]

@@ -34,7 +34,6 @@ type Whole struct {
 	Withhold func(value string) bool
 }
 
-// parts are all that have findings.
 func (w *Whole) parts() []*Summary {
 	list := slices.Clone(w.Own)
 	for _, p := range w.Parts {
@@ -137,7 +136,6 @@ func (p *Share) rating() *int {
 	return cmp.Or(p.Rating, p.Score)
 }
 
-// essential are the parts without which nothing can be said of mail.
 var essential = []Kind{SPF, DMARC, MX}
 
 // enough reports whether the essential parts and at least half of what counts are known: a score of the rest would be a
@@ -257,7 +255,6 @@ func (w *Whole) done(list []told) bool {
 	return !w.open() && (len(list) == 0 || list[0].Severity == diag.Info)
 }
 
-// headline names what to do first, in at most [diag.MaxHeadline] characters.
 func headline(t *told) string {
 	label := t.part.kind.Label
 	short, _, _ := strings.Cut(t.Title, ": ")

@@ -278,7 +278,6 @@ func (s *Summary) worst() diag.Severity {
 	return worst
 }
 
-// ignorance reports whether a rule is about what the servers did not say.
 func (s *Summary) ignorance(code diag.Code) bool { return s.rules[code].State == diag.Unknown }
 
 // Absent leaves of the part only that the domain does not exist.

@@ -170,7 +170,6 @@ func (h *host) applies() bool {
 	}
 }
 
-// broken reports whether senders that know DANE do not deliver to the host.
 func (h *host) broken() bool {
 	switch h.fault {
 	case bogus, noStartTLS, badStartTLS, mismatch, wrongName, outOfDate, badChain:
@@ -260,7 +259,6 @@ func (e *evidence) having(faults ...fault) (list []*host) {
 	return list
 }
 
-// published reports whether a host has TLSA records, wherever that helps.
 func (e *evidence) published() bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.tlsa.Exists() })
 }
@@ -280,7 +278,6 @@ func (e *evidence) partial() bool {
 		e.port != portMail && e.srv.Err() != nil || len(e.unreached()) > 0
 }
 
-// unreached lists the addresses that did not answer, of hosts that did at another one.
 func (e *evidence) unreached() (list []string) {
 	for _, h := range e.hosts {
 		for _, s := range h.servers {

@@ -140,7 +140,6 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	e.naming = e.named(ctx, env)
 }
 
-// named is the DNSSEC status of the records that name the hosts.
 func (e *evidence) named(ctx context.Context, env *diag.Env) diag.DNSSECStatus {
 	if e.source == fromSRV {
 		return proven(ctx, env, e.srv, dns.TypeSRV)
@@ -251,7 +250,6 @@ func proven[R dns.RR](ctx context.Context, env *diag.Env, a diag.Answer[R], rrty
 	return r.Status
 }
 
-// weaker is the status of two answers that are relied on together.
 func weaker(a, b diag.DNSSECStatus) diag.DNSSECStatus {
 	for _, s := range []diag.DNSSECStatus{diag.Bogus, diag.Indeterminate, diag.Insecure} {
 		if a == s || b == s {

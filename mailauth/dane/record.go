@@ -101,7 +101,6 @@ func ParseRecord(text string) (Record, error) {
 // String writes the data of the record as in a zone file.
 func (r Record) String() string { return r.numbers() + " " + hex.EncodeToString(r.Data) }
 
-// numbers is how people call a record: "3 1 1".
 func (r Record) numbers() string { return fmt.Sprintf("%d %d %d", r.Usage, r.Selector, r.Matching) }
 
 // maxKeyBytes bounds the public keys with which signatures are checked: RSA with 16384 bits. The work grows with the

@@ -42,7 +42,6 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// each fails for every host with one of the faults.
 func each(e *evidence, fails func(h *host) diag.Failures, faults ...fault) diag.Failures {
 	return diag.FailEach(e.having(faults...), func(h *host) diag.Failures { return fails(h).About(h.Name) })
 }

@@ -219,7 +219,6 @@ func (h *host) at(s *server) string {
 	return h.Name
 }
 
-// cause explains a mismatch where something nearly matches.
 func (e *evidence) cause(h *host, s *server) string {
 	for i, m := range s.result.Matches {
 		r := h.records[i]

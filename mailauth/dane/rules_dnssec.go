@@ -97,7 +97,6 @@ func (e *evidence) foreign(hosts []*host) bool {
 	return !slices.ContainsFunc(hosts, func(h *host) bool { return strings.HasSuffix("."+h.base, own) })
 }
 
-// broken reports whether senders that know DANE do not deliver to one of the hosts.
 func (e *evidence) broken() bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.broken() })
 }

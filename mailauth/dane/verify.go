@@ -169,7 +169,6 @@ func (v *verification) daneTA(r Record) (found bool, err *MatchError) {
 	}
 }
 
-// public says why no path leads to a public authority; nil if one does.
 func (v *verification) public() *MatchError {
 	err, done := v.known[""]
 	if !done {
@@ -284,7 +283,6 @@ func (v *verification) pkixTA(r Record) (found bool, err *MatchError) {
 	return found, errNoIssuer
 }
 
-// named says why the certificate of the server covers none of the names; nil if it does.
 func (p *Peer) named() *MatchError {
 	leaf := p.Chain[0]
 	if slices.ContainsFunc(p.Names, func(name string) bool { return covers(leaf, name) }) {

@@ -162,7 +162,6 @@ func (r *Request) subject() (diag.Domain, error) {
 	}
 }
 
-// domainOf is the domain of an address, which must be one.
 func domainOf(email string) (diag.Domain, error) {
 	none := diag.Domain{}
 	at := strings.LastIndexByte(email, '@')

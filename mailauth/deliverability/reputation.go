@@ -108,7 +108,6 @@ func (s *scoring) assume(ctx context.Context, env *diag.Env, r *ReputationReport
 	}
 }
 
-// operator is the service that all the mail servers belong to, or nil.
 func operator(hosts []reception.Host) (s *provider.Service) {
 	for i, h := range hosts {
 		one := provider.ByPTR(h.Name)

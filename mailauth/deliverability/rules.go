@@ -75,7 +75,6 @@ var addressRules = diag.Rules[*scoring]{{
 	},
 }}
 
-// unsigned reports whether it is known that there is no DKIM key.
 func (s *scoring) unsigned() bool {
 	for _, k := range s.dkim {
 		none := slices.ContainsFunc(k.Findings, func(f diag.Finding) bool { return f.Code == "check.dkim.none" })
@@ -86,7 +85,6 @@ func (s *scoring) unsigned() bool {
 	return true
 }
 
-// tested is what SPF decides about the address that the request gave; empty if it gave none or that is not known.
 func (s *scoring) tested() eval.Outcome {
 	if s.spf.Result == nil {
 		return ""
@@ -178,7 +176,6 @@ var reputationTexts = diag.Texts{
 		Sub: "Give the address of the host that sends the mail, and check again."},
 }
 
-// goodText is the text where nothing needs to be improved.
 func goodText(silent bool) diag.Text {
 	if silent {
 		return diag.Text{Headline: "Domain sends no mail, and forgeries can be rejected",
@@ -188,7 +185,6 @@ func goodText(silent bool) diag.Text {
 		Sub: "Nothing needs to be improved. Check again when you add a sending service or mail is rejected."}
 }
 
-// openText is the text where what is known needs no improvement.
 func openText(s *scoring) diag.Text {
 	t := diag.Text{Headline: "Set up well as far as measured; some components are not known",
 		Sub: "What could be measured is in order. Check again later for the rest."}

@@ -158,7 +158,6 @@ func (s *scoring) dkimComponent() *Component[KeyReport] {
 	return c
 }
 
-// advice is the first thing to do, if there is anything above info.
 func advice(v *diag.Verdict) Advice {
 	if len(v.Recommendations) == 0 {
 		return Advice{}

@@ -157,7 +157,6 @@ func (o *bodyWriter) squeeze(line []byte) {
 	o.write(line[written:])
 }
 
-// A bodyForm is what determines the hash of a body, but for the length.
 type bodyForm struct {
 	canonical Canonicalization
 	hash      crypto.Hash
@@ -174,7 +173,6 @@ type bodyHashes struct {
 	sizes  map[Canonicalization]int64 // of the canonical bodies
 }
 
-// want asks for a hash, before compute.
 func (b *bodyHashes) want(f bodyForm, length int64) {
 	if b.wanted == nil {
 		b.wanted = map[bodyForm][]int64{}
@@ -197,7 +195,6 @@ func (b *bodyHashes) compute(body []byte) {
 	}
 }
 
-// sum returns a hash that was asked for; nil if the body is shorter than the length.
 func (b *bodyHashes) sum(f bodyForm, length int64) []byte { return b.sums[f][length] }
 
 // marks is a hash that remembers its value at certain lengths.

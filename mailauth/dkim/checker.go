@@ -130,7 +130,6 @@ func (p *Published) use(record string) {
 	}
 }
 
-// public returns the keys with which a signature may have been made.
 func (p *Published) public() []crypto.PublicKey {
 	switch {
 	case p == nil:

@@ -156,15 +156,12 @@ func answered(e *evidence) bool { return e.txt.Err() == nil }
 
 func one(e *evidence) bool { return e.key != nil }
 
-// inOrder reports whether there is one record whose strings are in order.
 func inOrder(e *evidence) bool { return e.key != nil && e.assembled == "" }
 
-// split reports whether the record is spread over several TXT records.
 func (e *evidence) split() bool {
 	return e.assembled != "" && len(e.found.Records)+len(e.strangers) > 1
 }
 
-// foreign says what the text is that is another record of mail authentication; empty if it is none.
 func (e *evidence) foreign() string {
 	if kind := taglist.OtherKind(e.key.List.Text); kind != "a DKIM record" {
 		return kind
@@ -174,13 +171,10 @@ func (e *evidence) foreign() string {
 
 func (e *evidence) shuffled() bool { return e.assembled != "" && !e.split() }
 
-// holds reports whether there is one record with something in p.
 func holds(e *evidence) bool { return e.key != nil && e.key.Base64 != "" }
 
-// atHand reports whether the strings of that record are in order, too.
 func atHand(e *evidence) bool { return holds(e) && inOrder(e) }
 
-// readable reports whether there is one record with a key that can be read, of whatever algorithm.
 func readable(e *evidence) bool { return e.key != nil && e.key.Details != nil }
 
 // modulus returns the RSA key of the record, also one that is called something else; nil if there is none.
@@ -194,7 +188,6 @@ func (e *evidence) modulus() *rsa.PublicKey {
 
 func isRSA(e *evidence) bool { return e.modulus() != nil }
 
-// name is where the record was looked for, without a final dot.
 func (e *evidence) name() string { return strings.TrimSuffix(dns.CanonicalName(e.txt.Name), ".") }
 
 func (e *evidence) parent() string { return label + "." + e.domain.String() }
@@ -202,7 +195,6 @@ func (e *evidence) parent() string { return label + "." + e.domain.String() }
 // label is the name below a domain at which its keys are (RFC 6376 section 3.6.2.1).
 const label = "_domainkey"
 
-// absent reports whether there is no record of any kind at the selector, for sure.
 func absent(e *evidence) bool { return answered(e) && len(e.found.Records) == 0 }
 
 func aliased(e *evidence) bool { return len(e.txt.Aliases) > 0 }
@@ -214,7 +206,6 @@ func (e *evidence) target() string {
 	return strings.TrimSuffix(e.txt.Aliases[len(e.txt.Aliases)-1], ".")
 }
 
-// service is the service that the alias leads to, nil if there is none or it is not known.
 func (e *evidence) service() *provider.Service {
 	target := e.target()
 	for _, find := range []func(string) *provider.Service{provider.ByDKIM, provider.ByEnvelope, provider.BySPF,
@@ -235,7 +226,6 @@ func textsOf(a diag.Answer[*dns.TXT]) []string {
 	return list
 }
 
-// fromWildcard reports whether the answer for the selector is that for every selector.
 func fromWildcard(e *evidence) bool {
 	all := textsOf(e.wildcard)
 	return len(all) > 0 && slices.Equal(all, textsOf(e.txt))

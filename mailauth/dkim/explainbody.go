@@ -17,7 +17,6 @@ const (
 	maxTried       = 256 << 10 // bytes of a body that is hashed again and again, or decoded
 )
 
-// A story explains why a body hash does not match.
 type story struct {
 	cause Cause
 	text  string

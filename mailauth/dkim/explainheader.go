@@ -207,7 +207,6 @@ func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, str
 		"A signed header field was changed after signing, or the key at %s is not the one that signed.", name)
 }
 
-// changed lists the signed fields that differ from the copies in z=.
 func (c *Checker) changed(s *Signature) (names []string) {
 	squeeze := func(v string) string { return strings.Join(strings.Fields(v), " ") }
 	for _, old := range s.Copied {

@@ -126,12 +126,10 @@ func ParseKey(text string) *Key {
 	return k
 }
 
-// note adds a harmless fault in a whole tag.
 func (k *Key) note(kind taglist.Kind, t taglist.Tag, text string) {
 	k.List.Add(taglist.Fault{Kind: kind, Text: text, Offset: t.Offset, Length: t.Length, Harmless: true})
 }
 
-// fault adds a fault in the value of a tag.
 func (k *Key) fault(kind taglist.Kind, t taglist.Tag, text string) {
 	k.List.Add(taglist.Fault{Kind: kind, Text: text, Offset: t.ValueOffset, Length: len(t.Value)})
 }
@@ -236,7 +234,6 @@ func (k *Key) Allows(hash string) bool {
 	return !ok || slices.Contains(k.Hashes, hash)
 }
 
-// reason says in a word why verifiers do not use a key.
 type reason string
 
 // The reasons, in the order in which a verifier meets them (RFC 6376 section 6.1.2).

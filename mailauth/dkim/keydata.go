@@ -94,7 +94,6 @@ func (k *Key) readData(p taglist.Tag) {
 	}
 }
 
-// checkRSA looks for what makes an RSA key of any size useless.
 func (k *Key) checkRSA(p taglist.Tag) {
 	key, ok := k.Public.(*rsa.PublicKey)
 	if !ok {
@@ -174,7 +173,6 @@ func headed(data []byte) bool {
 		bytes.Contains(data, []byte("\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01"))) // rsaEncryption
 }
 
-// readRSA reads a bare RSAPublicKey, nil if it is none.
 func readRSA(data []byte) *rsa.PublicKey {
 	key, err := x509.ParsePKCS1PublicKey(data)
 	if err != nil {

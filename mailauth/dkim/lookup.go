@@ -72,7 +72,6 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	return e, nil
 }
 
-// places lists the names to which records get by mistake.
 func places(req LookupRequest) []place {
 	selector, domain := req.Selector.String(), req.Domain.String()
 	zone, err := publicsuffix.EffectiveTLDPlusOne(domain)

@@ -146,7 +146,6 @@ func salvage(value string) (data []byte, kind KeyType) {
 	return nil, ""
 }
 
-// meant reports whether a text was probably meant as a key record, right or wrong.
 func meant(text string) bool {
 	if format.Is(text) || format.Resembles(text) != "" {
 		return true

@@ -317,7 +317,6 @@ func (r *Result) conclude(c *Checker, check Check) (Word, Cause, string) {
 	return Pass, "", ""
 }
 
-// refusedBy says why a key that is valid is not for this signature.
 func (s *Signature) refusedBy(p *Published) (Cause, string) {
 	switch d := s.IdentityDomain(); {
 	case p.Key.Type != s.KeyType:
@@ -330,7 +329,6 @@ func (s *Signature) refusedBy(p *Published) (Cause, string) {
 	return "", ""
 }
 
-// faultCauses are the causes of faults of fields, all but those of syntax.
 var faultCauses = map[taglist.Kind]Cause{
 	missingTag: TagMissing, unsupported: Unsupported, mismatch: DomainMismatch, noFrom: FromUnsigned,
 }

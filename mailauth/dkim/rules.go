@@ -122,7 +122,6 @@ func (e *evidence) beginning() string {
 	}
 }
 
-// bare reports whether the text is nothing but a key, without the tags of a record.
 func (e *evidence) bare() bool {
 	return e.key != nil && len(e.key.List.Tags) == 0 && repair(e.key.List.Text) != ""
 }

@@ -102,7 +102,6 @@ func missing(e *evidence) diag.Failures {
 	return diag.FailIf(len(e.found.Records) == 0, "There is no TXT record at %s%s", e.name(), more)
 }
 
-// elsewhere finds keys at other names that verifiers would use at the right one.
 func (e *evidence) elsewhere() diag.Failures {
 	return diag.FailEach(e.places, func(p place) diag.Failures {
 		for _, text := range textsOf(p.answer) {

@@ -24,7 +24,6 @@ const (
 	ARCSeal       SignatureKind = "ARC-Seal"              // RFC 8617 section 4.1.3
 )
 
-// required lists the tags that each kind must have.
 var required = map[SignatureKind][]string{
 	DKIMSignature: {"v", "a", "b", "bh", "d", "h", "s"},
 	ARCMessage:    {"i", "a", "b", "bh", "d", "h", "s"},

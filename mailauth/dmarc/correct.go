@@ -45,7 +45,6 @@ func (e *evidence) correct() string {
 	return s
 }
 
-// sources are the texts that make up what the owner meant: the records, and what belongs to them.
 func (e *evidence) sources() []string {
 	switch {
 	case len(e.found.Records) == 1 && !e.inherited():

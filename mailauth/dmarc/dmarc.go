@@ -203,7 +203,6 @@ func (d *destination) report() Destination {
 	return r
 }
 
-// views are those of both standards, as far as the servers said what receivers find.
 func (e *evidence) views() []View {
 	list := []View{}
 	if e.discovery.List.PolicyErr == nil {

@@ -37,7 +37,6 @@ type evidence struct {
 	unchecked    int // destinations beyond maxDestinations
 }
 
-// beside are the TXT records at _dmarc.<domain> that are no DMARC records.
 type beside struct {
 	spf       []string
 	fragments []string // that begin with a tag of DMARC
@@ -45,7 +44,6 @@ type beside struct {
 	wildcard  string // a text that answers at every name; empty if none does
 }
 
-// A place is a name at which a record was found, and at which no receiver looks.
 type place struct {
 	name   string
 	record string
@@ -59,14 +57,12 @@ type destination struct {
 	consent  policy.Consent
 }
 
-// judged takes a record as that which is judged.
 func (e *evidence) judged(r *policy.Record) {
 	e.record = r
 	e.reading, e.older = r.Reading(policy.RFC9989), r.Reading(policy.RFC7489)
 	e.suggested = e.correct()
 }
 
-// inherited reports whether the record that applies is that of another domain.
 func (e *evidence) inherited() bool {
 	return e.record != nil && !e.offline && e.location != e.domain.String()
 }
@@ -130,7 +126,6 @@ func (e *evidence) Unanswered() []diag.Source {
 var serious = []taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, taglist.Repeated,
 	policy.BadPolicy, policy.BadAlignment, policy.BadFlag, policy.BadURI}
 
-// valid reports whether receivers can use the record, and no tag has an error.
 func (e *evidence) valid() bool {
 	unpublishable := func(s string) bool { return len(s) > diag.MaxTXTString }
 	faulty := func(f taglist.Fault) bool { return slices.Contains(serious, f.Kind) }
@@ -194,7 +189,6 @@ func misplaced(d diag.Domain) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > 254 }) // RFC 1035 section 2.3.4
 }
 
-// sort tells the other TXT records beside the record by what they were meant for.
 func (e *evidence) sort(everywhere map[string]bool) {
 	stray := func(text string) bool {
 		return slices.ContainsFunc(e.own.Found.Strays, func(s taglist.Stray) bool { return s.Text == text })
@@ -214,7 +208,6 @@ func (e *evidence) sort(everywhere map[string]bool) {
 	}
 }
 
-// isFragment reports whether a text begins with a tag of DMARC that no other record begins with.
 func isFragment(text string) bool {
 	name, value, ok := strings.Cut(text, "=")
 	name, value = strings.ToLower(strings.TrimSpace(name)), strings.ToLower(strings.TrimSpace(value))

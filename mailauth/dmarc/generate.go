@@ -24,14 +24,12 @@ func (Style) Values() []string { return diag.Values(styleDMARCbis, styleRFC7489)
 // ttl is that of generated records, in seconds: an hour, so that a mistake does not last.
 const ttl = 3600
 
-// A stage is what a record asks for at one time of the rollout.
 type stage struct {
 	policies   policy.Policies // without those that were not asked for
 	testing    bool
 	percentage int
 }
 
-// A generation is a request whose parts are known to make sense: the evidence of the rules.
 type generation struct {
 	req      GenerateRequest
 	target   stage
@@ -86,7 +84,6 @@ func (req *GenerateRequest) check() error {
 	return req.checkStyle()
 }
 
-// checkOptions refuses options that receivers would ignore.
 func (req *GenerateRequest) checkOptions() error {
 	list := req.FailureOptions
 	for i, o := range list {
@@ -106,7 +103,6 @@ func (req *GenerateRequest) checkOptions() error {
 	return nil
 }
 
-// checkStyle refuses what the standard does not have for which the record is written.
 func (req *GenerateRequest) checkStyle() error {
 	if req.Percentage != nil && (*req.Percentage < 0 || *req.Percentage > 100) {
 		return diag.Invalid("percentage", "must be between 0 and 100")

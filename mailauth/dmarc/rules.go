@@ -273,7 +273,6 @@ func absent(e *evidence) diag.Failures {
 	return f
 }
 
-// mailbox is where reports may go if nobody has said it yet.
 func (e *evidence) mailbox() string { return "mailto:dmarc-reports@" + e.location }
 
 var (

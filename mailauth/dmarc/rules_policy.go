@@ -108,7 +108,6 @@ func (e *evidence) rehearsal() string {
 	return e.with("p", string(policy.Quarantine), "pct", "0", "t", "y")
 }
 
-// unreported reports whether no destination of aggregate reports has authorized them.
 func (e *evidence) unreported() bool {
 	refused := func(d destination) bool { yes, known := d.consent.Given(); return d.external && known && !yes }
 	return len(e.destinations) > 0 && !slices.ContainsFunc(e.destinations, func(d destination) bool { return !refused(d) })
@@ -119,7 +118,6 @@ func (e *evidence) rehearsed() bool {
 	return e.record.Testing && e.record.Percentage == 0 && e.requested() == policy.Quarantine
 }
 
-// requested is the policy for mail of the domain itself, but for testing.
 func (e *evidence) requested() policy.Policy { return e.applied(e.reading.Requested) }
 
 func (e *evidence) subject() string {

@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// receives reports whether the domain of the record is known to receive mail.
 func (e *evidence) receives() bool {
 	yes, _ := e.mail.Receives()
 	return yes && !e.inherited()

@@ -113,7 +113,6 @@ type DiffLine struct {
 // Comparing takes the square of their number, and DMARC knows 14.
 const maxDiffTags = 100
 
-// diff sets two lists side by side by their longest common subsequence.
 func diff(before, after []string) []DiffLine {
 	lines := []DiffLine{}
 	add := func(op DiffOp, list []string) {

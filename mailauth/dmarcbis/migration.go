@@ -195,7 +195,6 @@ func (m *migration) percentage() {
 	}
 }
 
-// held reports whether pct holds a policy of a record back.
 func held(r *policy.Record) bool {
 	return r.Percentage < policy.DefaultPercentage &&
 		r.Policy.Level()+r.SubdomainPolicy.Level()+r.NonexistentSubdomainPolicy.Level() > 0
@@ -211,7 +210,6 @@ func (m *migration) removed() {
 	}
 }
 
-// policies replaces policies that cannot be read by what receivers do instead.
 func (m *migration) policies() {
 	without := ""
 	switch {
@@ -234,7 +232,6 @@ func (m *migration) policies() {
 	}
 }
 
-// flags takes out flags that cannot be read: receivers use the default.
 func (m *migration) flags() {
 	for _, f := range m.before.List.Faults {
 		if f.Kind != policy.BadAlignment && f.Kind != policy.BadFlag {

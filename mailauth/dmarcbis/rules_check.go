@@ -217,7 +217,6 @@ func multiple(s policy.Step) diag.Failures {
 	return diag.FailIf(n > 1, "There are %d records at %s, and receivers discard them all.", n, s.Name).About(s.Name)
 }
 
-// stray finds a text that was probably meant as a record, where there is none.
 func stray(s policy.Step) diag.Failures {
 	if len(s.Found.Strays) == 0 || len(s.Found.Records) > 0 {
 		return nil
@@ -240,7 +239,6 @@ func (e *evidence) suffix() bool { return policy.IsPublicSuffix(e.domain.String(
 // fresh reports whether a record can be published at the domain without removing an alias first.
 func (e *evidence) fresh() bool { return e.Walk.Steps[0].DanglingAlias() == "" }
 
-// receives reports whether the domain is known to receive mail.
 func (e *evidence) receives() bool { yes, _ := e.mail.Receives(); return yes }
 
 func (e *evidence) absent(suggested string) diag.Failures {

@@ -149,7 +149,6 @@ func (c *conversion) added(tag string) bool {
 	return false
 }
 
-// dropped lists the destinations of the original that the migrated record does not have.
 func (c *conversion) dropped() []policy.URI {
 	text := c.after.List.Text
 	var list []policy.URI

@@ -175,7 +175,6 @@ func (e *evidence) missing() []string {
 	return list
 }
 
-// undeclared reports whether the record of a public suffix does not say that it is one.
 func undeclared(e *evidence) bool {
 	return policy.IsPublicSuffix(e.Tree.PolicyDomain()) && e.record().PSD != policy.IsPSD
 }

@@ -109,7 +109,6 @@ func examine(ctx context.Context, env *diag.Env, req Request, is func(*List) boo
 	return e, nil
 }
 
-// choose picks the lists that a request names, or all that know addresses of this kind.
 func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 	if len(req.Lists) > maxLists {
 		return nil, diag.Invalid("lists", "there may be at most %d", maxLists)
@@ -251,7 +250,6 @@ func (p *probe) result(ip netip.Addr) Result {
 	return r
 }
 
-// category is what a listing is about, or without one the list.
 func (p *probe) category() Category {
 	if p.outcome.status == Listed {
 		return p.outcome.reading.category

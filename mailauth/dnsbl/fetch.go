@@ -147,7 +147,6 @@ const noResponse = "no response"
 // before the zone (RFC 5782 sections 2.1 and 2.4).
 func (p *probe) name(ip netip.Addr) string { return reversed(ip) + "." + p.zone }
 
-// reversed is an address as lists have it, without a final dot.
 func reversed(ip netip.Addr) string {
 	if ip.Is4() {
 		o := ip.As4()
@@ -180,7 +179,6 @@ func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	return list
 }
 
-// unprintable reports whether a character is a space, controls a terminal or changes the direction of writing.
 func unprintable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }

@@ -170,10 +170,8 @@ func (l *List) knows(ip netip.Addr) bool {
 	return ip.Is4() && slices.Contains(l.Families, IPv4) || ip.Is6() && slices.Contains(l.Families, iPv6)
 }
 
-// ofNetworks reports whether it lists networks for what some of their addresses did.
 func (l *List) ofNetworks() bool { return l.Scope == ofNetworks }
 
-// public is the zone as it may be shown: without the key.
 func (l *List) public(keyed bool) string {
 	if keyed {
 		return strings.TrimPrefix(l.KeyedZone, keyMark+".")

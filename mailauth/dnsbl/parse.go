@@ -131,7 +131,6 @@ func (f *listsFile) check() error {
 		check(len(f.Lists) > 0 && len(f.Lists) <= maxLists, "lists", "there must be 1 to %d, not %d", maxLists, len(f.Lists)))
 }
 
-// claim fails if a list of the same id, name or zone was there before.
 func (l *List) claim(seen map[string]bool) error {
 	for _, m := range [][2]string{{"id", l.ID}, {"name", l.Name}, {"zone", l.Zone}, {"keyed_zone", l.KeyedZone}} {
 		key := m[0] + " " + m[1]

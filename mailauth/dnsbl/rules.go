@@ -46,13 +46,11 @@ func (e *evidence) Unanswered() (list []diag.Source) {
 	return list
 }
 
-// could reports whether a list could say what a class is about.
 func could(p *probe, c class) bool {
 	aboutPolicy := func(c Code) bool { return c.Kind == Policy }
 	return classOf(p) == c || c == policy && p.list.Severity != low && slices.ContainsFunc(p.list.Codes, aboutPolicy)
 }
 
-// classOf is the class of a listing, or without one of what the list might say.
 func classOf(p *probe) class {
 	switch {
 	case p.category() == Policy && p.list.Severity == low:
@@ -92,7 +90,6 @@ func (e *evidence) on(c class) []*probe {
 // public reports whether receivers can see mail come from the address.
 func public(e *evidence) bool { return !e.purpose.hidden }
 
-// measured makes a condition: whether some list could have said what the class is about.
 func measured(c class) func(*evidence) bool {
 	return func(e *evidence) bool {
 		return public(e) && len(e.blocks(func(p *probe) bool { return p.outcome.measured() && could(p, c) })) > 0

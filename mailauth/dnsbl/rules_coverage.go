@@ -51,7 +51,6 @@ const minRewritten = 3
 
 func (o *outcome) silent() bool { return o.status == timedOut }
 
-// majors are the widely used blocklists, and those of them that did not say anything.
 func (e *evidence) majors() (all, missing []*probe) {
 	all = e.blocks(func(p *probe) bool { return p.list.Severity == high })
 	for _, p := range all {
@@ -194,14 +193,12 @@ func (e *evidence) elsewhere(p *probe) string {
 	return text + "."
 }
 
-// asksBlocklists reports whether a blocklist is asked about a public address, and not allow lists alone.
 func asksBlocklists(e *evidence) bool {
 	return public(e) && len(e.blocks(func(*probe) bool { return true })) > 0
 }
 
 func asksAllowlistsOnly(e *evidence) bool { return public(e) && !asksBlocklists(e) }
 
-// allowed are the allow lists that have the address, and how many of them answered.
 func (e *evidence) allowed() (on []*probe, answered int) {
 	for _, p := range e.probes {
 		if p.list.Category != allow || !p.outcome.measured() {

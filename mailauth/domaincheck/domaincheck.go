@@ -275,7 +275,6 @@ func (c *check) report(ended time.Time) *Report {
 	return r
 }
 
-// forget leaves of each part only that the domain does not exist.
 func (c *check) forget() {
 	for _, p := range c.shares() {
 		p.Absent()

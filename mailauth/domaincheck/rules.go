@@ -18,7 +18,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// kindReverse is what the rules of this package are about, beside the domain itself.
 var kindReverse = compose.Kind{Code: "ptr", Label: "Reverse DNS"}
 
 // Rules describes what is examined: by this package, and by those of the parts.
@@ -48,7 +47,6 @@ var texts = diag.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The parts say how it is set up for mail."},
 }
 
-// good is the text where nothing needs to be done.
 func (c *check) good() diag.Text {
 	receives := c.receives()
 	switch {
@@ -66,7 +64,6 @@ func (c *check) good() diag.Text {
 		Sub: "No part has a fault. Check again when records change or you add a sending service."}
 }
 
-// open is the text where nothing that is known needs to be done.
 func (c *check) open() diag.Text {
 	unknown := func(p compose.Share) bool { return !p.Known() && !p.NoMatter }
 	if c.smtp == nil && c.untested() && !slices.ContainsFunc(c.shares(), unknown) {
@@ -102,7 +99,6 @@ type Requirement struct {
 	NotChecked []string `json:"not_checked" doc:"what the receiver asks for too and nobody can see from outside"`
 }
 
-// An answer says whether something is met, as far as is known.
 type answer int
 
 const (
@@ -173,7 +169,6 @@ func (c *check) spfMet() answer {
 	return answerIf(c.spf.Result.Valid && !c.spf.Fails() && !compose.Silent(c.spf))
 }
 
-// dkimMet reports whether mail can be signed: one key that works is enough.
 func (c *check) dkimMet() answer {
 	met := no
 	for _, k := range c.dkim {

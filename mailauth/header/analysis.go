@@ -157,7 +157,6 @@ var gateways = diag.Words(`antispamcloud.com antispameurope.com appriver.com bar
 	mailspamprotection.com messagelabs.com mimecast.com mxthunder.com n-able.com ppe-hosted.com pphosted.com retarus.com
 	sophos.com spamexperts.com spamtitan.com trendmicro.com trendmicro.eu vadesecure.com zerospam.ca`)
 
-// gateway returns the name of the sending server if it is that of a mail filter.
 func (a *analysis) gateway() string {
 	if name := a.server(); gateways()[route.Organizational(name)] {
 		return name
@@ -165,7 +164,6 @@ func (a *analysis) gateway() string {
 	return ""
 }
 
-// notedSender is the address that the receiver noted as that of the sender; invalid if it noted none.
 func (e *evidence) notedSender() netip.Addr {
 	for i := range e.authFields {
 		a := &e.authFields[i]

@@ -37,7 +37,6 @@ func (e *evidence) readAuthentication() {
 	e.doubtNameless()
 }
 
-// parse reads the field, and reports whether it is one with results.
 func (a *authField) parse() bool {
 	var err error
 	switch {
@@ -157,7 +156,6 @@ func (a *authField) of(method string) (list []result) {
 	return list
 }
 
-// spfResult is a Received-SPF as Authentication-Results would have it.
 func spfResult(r *authres.ReceivedSPF) result {
 	name := "mailfrom"
 	if strings.EqualFold(r.Get("identity"), "helo") {

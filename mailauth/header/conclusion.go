@@ -113,7 +113,6 @@ func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	}
 }
 
-// concludeOpen is for what the message at hand does not tell.
 func (a *analysis) concludeOpen(c *Conclusion) {
 	switch a.live.DMARC.Open {
 	case live.NoAuthor:
@@ -232,7 +231,6 @@ func lately(a *analysis) bool {
 	return decisive(a) && !passes(a) && slices.Contains([]excuse{notedPass, longAgo}, a.excuse())
 }
 
-// current reports whether DMARC passes, or fails for no such reason.
 func current(a *analysis) bool { return decisive(a) && !lately(a) }
 
 func enforced(a *analysis) bool {

@@ -82,7 +82,6 @@ func (e *evidence) text(name string, most int) string {
 	return ""
 }
 
-// authors are the addresses of From, each once.
 func (e *evidence) authors() []message.Address {
 	var list []message.Address
 	seen := map[string]bool{}
@@ -95,7 +94,6 @@ func (e *evidence) authors() []message.Address {
 	return list
 }
 
-// author is the only author, or nil.
 func (e *evidence) author() *message.Address {
 	if list := e.authors(); len(list) == 1 {
 		return &list[0]

@@ -130,7 +130,6 @@ func Analyze(ctx context.Context, env *diag.Env, req AnalyzeRequest) (*AnalyzeRe
 	return r, nil
 }
 
-// text returns what is to be analyzed, and whether it is a header alone.
 func (req *AnalyzeRequest) text() (text []byte, headerOnly bool, err error) {
 	err = diag.ExactlyOne([]string{"headers", "message", "message_base64"}, req.Headers != "", req.Message != "",
 		len(req.MessageBase64) > 0)

@@ -13,7 +13,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// sayMechanisms says how each mechanism went, and what is missing.
 func (a *analysis) sayMechanisms(c *Conclusion) {
 	a.sayFound(c)
 	if len(a.live.DKIM.Signatures) == 0 {
@@ -57,7 +56,6 @@ func (a *analysis) saySigned(c *Conclusion) {
 	}
 }
 
-// unsigned lists the fields that people read and a signature does not cover.
 func unsigned(s *dkim.Result) string {
 	var list []string
 	for _, name := range []string{"subject", "date", "to", "cc", "reply-to", "sender"} {
@@ -98,7 +96,6 @@ func (a *analysis) saySPF(c *Conclusion) {
 	}
 }
 
-// sayForwarded explains by whom the message came if not by the author's side.
 func (a *analysis) sayForwarded(c *Conclusion) {
 	by := a.forwarder()
 	effect := "SPF concerns the forwarder"

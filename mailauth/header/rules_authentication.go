@@ -266,7 +266,6 @@ func (e *evidence) foreignFields() []authField {
 		func(a authField) bool { return a.header == nil || !a.foreign })
 }
 
-// ownName reports whether a server's name is one under which the receiving side wrote results.
 func (e *evidence) ownName(id string) bool {
 	return id != "" && slices.ContainsFunc(e.authFields,
 		func(a authField) bool { return !a.foreign && a.header != nil && a.id == id })

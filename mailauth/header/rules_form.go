@@ -109,7 +109,6 @@ var damageTexts = map[Damage]string{
 	message.Unindented:      "Folded lines had lost the white space before them; it was restored before reading.",
 }
 
-// lacks fails if there is no field of a name, which every message must have, or should.
 func lacks(name, must string) func(*evidence) diag.Failures {
 	return failsIf(name, func(e *evidence) bool { return e.count(name) == 0 },
 		"The header has no "+name+" field, which every message "+must+" have.")
@@ -154,7 +153,6 @@ func (e *evidence) missing() []string {
 // maxLine is how long a line may be in bytes, without its end (RFC 5322 section 2.1.1).
 const maxLine = 998
 
-// isLong reports whether a field has a line that is too long.
 func isLong(f *message.Field) bool { return len(f.Raw) > maxLine && f.LongestLine() > maxLine }
 
 const maxNamed = 20
@@ -181,7 +179,6 @@ func hasControl(f *message.Field) bool {
 	return false
 }
 
-// isUndeclared reports whether a field has bytes outside of ASCII that are not UTF-8.
 func isUndeclared(f *message.Field) bool { return !utf8.Valid(f.Raw) }
 
 // hasDirection reports whether a text has characters that reverse its direction or cannot be seen, by which what is

@@ -161,7 +161,6 @@ type brand struct {
 	domains string // of other names
 }
 
-// solid is the name without blanks, as in domains.
 func (b brand) solid() string { return strings.ReplaceAll(b.name, " ", "") }
 
 func (b brand) owns(org string) bool {

@@ -140,7 +140,6 @@ func eachLive(holds func(*dkim.Result) bool, format string) func(*analysis) diag
 	}
 }
 
-// ptrKnown reports whether the names of the sending server are known, or known to be missing.
 func ptrKnown(a *analysis) bool { return checked(a) && a.live.PTR != nil && a.live.PTR.Err == nil }
 
 var liveServerRules = diag.Rules[*analysis]{{
@@ -263,7 +262,6 @@ var liveSPFRules = diag.Rules[*analysis]{{
 	},
 }}
 
-// judged reports whether SPF has a result for the envelope sender.
 func judged(a *analysis) bool {
 	return checked(a) && a.live.SPF != nil && a.live.SPF.Outcome != eval.Temperror
 }

@@ -125,7 +125,6 @@ var liveDMARCRules = diag.Rules[*analysis]{{
 	},
 }}
 
-// failsDMARC says that DMARC fails, if it does with one of these excuses.
 func failsDMARC(with ...excuse) func(*analysis) diag.Failures {
 	return func(a *analysis) diag.Failures {
 		l := a.live

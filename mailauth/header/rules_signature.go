@@ -137,7 +137,6 @@ func eachSignature(wrong func(*evidence, *signature) (string, bool)) func(*evide
 	}
 }
 
-// arrivedWith is the condition that there is such a signature and the time of arrival is known.
 func arrivedWith(is func(*signature) bool) func(*evidence) bool {
 	return func(e *evidence) bool {
 		return !e.path.Arrival().IsZero() && slices.ContainsFunc(e.signatures, func(s signature) bool { return is(&s) })
@@ -194,7 +193,6 @@ func clipped(texts []string, most int) []string {
 	return list
 }
 
-// serviceName is the name of a sending service; empty if it is not known.
 func serviceName(s *provider.Service) string {
 	if s == nil {
 		return ""

@@ -321,7 +321,6 @@ func nodeFault(n *spf.Node, host string) (fault, bool) {
 
 var partLabel = diag.Regexp(`^_[a-z2-7]{8}$`)
 
-// belongs reports whether a name is one of the records that are published under a host.
 func belongs(name, host string) bool {
 	name = strings.ToLower(name)
 	first, rest, _ := strings.Cut(name, ".")

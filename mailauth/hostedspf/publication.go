@@ -20,7 +20,6 @@ const (
 	longestClient = 63
 )
 
-// A span is an item of the outline as it is to be written.
 type span struct {
 	qualifier eval.Qualifier
 	networks  []netip.Prefix
@@ -95,7 +94,6 @@ func words(spans []span) []word {
 	return list
 }
 
-// publication is what to publish, or nil if it does not fit.
 func (e *evidence) publication() *Publication {
 	spans, ok := e.outline.spans()
 	if !ok {

@@ -249,7 +249,6 @@ const (
 	noneYet  = "Nothing is published yet."
 )
 
-// textsFor returns the texts for a profile of which records of an earlier resolution are published, or none.
 func textsFor(existing bool) diag.Texts {
 	if existing {
 		return texts

@@ -114,7 +114,6 @@ func (r *ResolveReport) View() *view.View {
 	return v
 }
 
-// lookups are those of the source record, and of the flattened one once there is one.
 func (p *Profile) lookups() string {
 	return view.If(p.FlattenedRecord != "", fmt.Sprintf("%d → %d", p.LookupsBefore, p.LookupsAfter))
 }
@@ -123,7 +122,6 @@ var marks = map[ResolutionStatus]view.Mark{
 	ResolutionChanged: view.Info, ResolutionUnchanged: view.Good, ResolutionFailed: view.Error,
 }
 
-// note says which networks came and went, or why it failed.
 func (r *Resolution) note() string {
 	return cmp.Or(r.Error, view.Join(view.If(len(r.Added) > 0, "added "+diag.Series(r.Added, 3)),
 		view.If(len(r.Removed) > 0, "removed "+diag.Series(r.Removed, 3))))

@@ -120,7 +120,6 @@ func (p *addressParser) texts() []string {
 	return texts
 }
 
-// angle reads an address in angle brackets; a quoted local part may hold one.
 func (p *addressParser) angle() {
 	s := p.value
 	for i := p.pos + 1; i < len(s); i++ {
@@ -190,7 +189,6 @@ func (p *addressParser) join(a *Address, words *[]string) {
 	}
 }
 
-// addressWord returns the index of the word that is an address: the last one with an @; -1 if there is none.
 func addressWord(words []string) int {
 	for i := len(words) - 1; i >= 0; i-- {
 		if strings.LastIndexByte(words[i], '@') > 0 {
@@ -228,7 +226,6 @@ func unquoteLocal(s string) string {
 	return strings.Join(strings.Fields(s), "")
 }
 
-// unquoteWords joins words with blanks, without the quotation marks around each.
 func unquoteWords(words []string) string {
 	plain := make([]string, len(words))
 	for i, w := range words {

@@ -152,7 +152,6 @@ type scanner struct {
 	lines int // how many lines were read
 }
 
-// next returns the next line with its end, and without it.
 func (s *scanner) next() (line, content []byte) {
 	line = s.text[s.at:]
 	if i := bytes.IndexByte(line, s.end); i >= 0 {

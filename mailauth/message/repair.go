@@ -83,7 +83,6 @@ const (
 	maxMark    = 100
 )
 
-// headerLines returns the lines of the header, and what is behind it from the blank line on.
 func headerLines(text string) (lines []string, rest string) {
 	at := 0
 	for line := range strings.Lines(text) {
@@ -117,7 +116,6 @@ func unescapeLines(text string) string {
 // minDoubleSpaced is how many lines with blank ones between them are no accident.
 const minDoubleSpaced = 3
 
-// singleSpace removes the blank line behind every line.
 func singleSpace(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	var kept []string

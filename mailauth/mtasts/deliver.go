@@ -204,7 +204,6 @@ func ending(grade diag.Severity) func(*evidence, *host) string {
 
 func mxHosts(e *evidence) bool { return announced(e) && receives(e) }
 
-// enforced reports whether senders hold the mail servers against the policy.
 func (e *evidence) enforced() bool {
 	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
 }

@@ -222,7 +222,6 @@ func readRecord(l *taglist.List) Record {
 	return r
 }
 
-// validID reports whether s is 1*32(ALPHA / DIGIT).
 func validID(s string) bool {
 	return s != "" && len(s) <= maxIDLength && strings.IndexFunc(s, notAlphanumeric) < 0
 }

@@ -195,7 +195,6 @@ func (d *document) require(key string, k kind) {
 	}
 }
 
-// fault keeps a fault. Beyond the bound only the first of its kind is kept, so that none hides another.
 func (d *document) fault(k kind, format string, args ...any) {
 	same := func(f fault) bool { return f.kind == k }
 	if len(d.faults) < maxFaults || !slices.ContainsFunc(d.faults, same) {
@@ -259,7 +258,6 @@ func (d *document) assign(name, value string) {
 	}
 }
 
-// maxAge reads 1*10(DIGIT), up to a year.
 func (d *document) maxAge(value string) {
 	seconds, err := strconv.ParseUint(value, 10, 64)
 	digits := !strings.ContainsFunc(value, func(r rune) bool { return r < '0' || r > '9' })
@@ -283,13 +281,11 @@ func (d *document) mx(value string) {
 	d.fault(badMX, "mx is %.100q: %s", value, reason)
 }
 
-// isAddress reports whether a text is an IP address, which no certificate for a host name covers.
 func isAddress(s string) bool {
 	_, err := netip.ParseAddr(strings.Trim(s, "[]"))
 	return err == nil
 }
 
-// badHost says why s is no pattern of a host name; empty if it is one.
 func badHost(s string) string {
 	host, _ := strings.CutPrefix(s, "*.")
 	switch {
@@ -328,7 +324,6 @@ func validText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// hint points out a field that was probably meant.
 func hint(name string) string {
 	squeezed := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
 	for _, known := range fields {

@@ -44,7 +44,6 @@ func answered(e *evidence) bool { return e.txt.Err() == nil }
 
 func present(e *evidence) bool { return len(e.found.Records) > 0 }
 
-// attempted reports whether there is a record, or something that was probably meant as one.
 func attempted(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) > 0 }
 
 func announced(e *evidence) bool { return attempted(e) || unannounced(e) && receives(e) }

@@ -25,7 +25,6 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 	}
 }
 
-// has reports whether a field is there, and without the fault.
 func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(bad) == nil }
 
 // newPolicy is a policy that lists the present mail servers and keeps what is good of the present

@@ -269,7 +269,6 @@ func (e *evidence) receives(meant string) bool {
 	return false
 }
 
-// nonexistence says that a host does not exist, and what to do about the likely cause.
 func (e *evidence) nonexistence(h host) diag.Failures {
 	text, advice := fmt.Sprintf("The MX host %s does not exist (NXDOMAIN)", h.Name), ""
 	chain := h.Aliases()

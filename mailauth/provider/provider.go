@@ -119,7 +119,6 @@ func (t *index) find(u use, name string) *Service {
 	return nil
 }
 
-// tail returns the last n labels of a name; n is at least 1.
 func tail(name string, n int) string {
 	at := len(name)
 	for range n {
@@ -189,7 +188,6 @@ func parse(text string) (*index, error) {
 	return t, nil
 }
 
-// set takes one line about a service.
 func (t *index) set(s *Service, owners map[string]*Service, key, value string) error {
 	texts := map[string]*string{
 		"category": (*string)(&s.Category), "sign": &s.Sign, "return": &s.ReturnPath, "docs": &s.Docs,

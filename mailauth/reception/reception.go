@@ -71,7 +71,6 @@ func (r *Reception) Exists() (yes, known bool) {
 	return answered && !r.denied(), answered
 }
 
-// denied reports whether the DNS says that there is no such name.
 func (r *Reception) denied() bool {
 	return r.MX.NXDomain() || r.MX.Err() != nil && (r.Addresses.V4.NXDomain() || r.Addresses.V6.NXDomain())
 }

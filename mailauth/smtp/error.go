@@ -93,7 +93,6 @@ func (e *Error) Error() string {
 	}
 }
 
-// banner is the text of errors of the first reply; empty for others.
 func (e *Error) banner() string {
 	if e.Step != StepBanner {
 		return ""

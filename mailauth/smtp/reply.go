@@ -54,7 +54,6 @@ func (r Reply) Status() string {
 	return first
 }
 
-// failure returns the error that the reply is in a step, or nil if it means success.
 func (r Reply) failure(step Step) error {
 	switch {
 	case r.OK():

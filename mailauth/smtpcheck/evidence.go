@@ -133,7 +133,6 @@ func (s *server) usable() bool      { return s.fate == usable }
 func (s *server) implicitTLS() bool { return s.addr.Port() == 465 }
 func (s *server) byAddress() bool   { return s.host == s.addr.Addr().String() }
 
-// forMail reports whether the port is the one on which servers take mail of each other.
 func (s *server) forMail() bool { return s.addr.Port() == mailPort }
 
 // hello is the answer that lists the extensions: the first one.

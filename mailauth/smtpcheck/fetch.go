@@ -110,7 +110,6 @@ func (e *evidence) list() {
 	}
 }
 
-// pick returns the addresses of a host to test, IPv4 before IPv6.
 func (e *evidence) pick(host *reception.Host) []netip.Addr {
 	if ip, ok := e.req.Host.IP(); ok {
 		return []netip.Addr{ip.Addr}

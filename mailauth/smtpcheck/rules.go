@@ -70,7 +70,6 @@ func said(fault bool, words string) string {
 	return ""
 }
 
-// overServers makes rules about the evidence of rules about servers.
 func overServers(list []serverRule) diag.Rules[*evidence] {
 	rules := make(diag.Rules[*evidence], 0, len(list))
 	for _, r := range list {
@@ -135,7 +134,6 @@ func (e *evidence) label(servers []*server) string {
 	return fmt.Sprintf("%s (%s)", servers[0].host, joined(addresses))
 }
 
-// about lists the findings that are about a server.
 func (e *evidence) about(s *server, findings []diag.Finding) []diag.Finding {
 	list := []diag.Finding{}
 	for _, f := range findings {

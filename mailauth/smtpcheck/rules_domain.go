@@ -160,7 +160,6 @@ var hostRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// literal reports whether the name in an MX record is an IP address.
 func (e *evidence) literal(h host) bool {
 	return e.byDomain() && h.Literal(e.req.Domain.String()).IsValid()
 }
@@ -175,7 +174,6 @@ func hasHosts(e *evidence) bool {
 	return len(e.mail.List) > 0 && !literal
 }
 
-// missing reports whether a host has no address as a matter of fact.
 func (e *evidence) missing(h host) bool { return hasHosts(e) && missing(h) }
 
 func missing(h host) bool {

@@ -94,7 +94,6 @@ func (e *evidence) turned(f fate, format string) diag.Failures {
 	})
 }
 
-// silence says that nobody answered, and that the reason may lie here.
 func (e *evidence) silence(quiet []*server) string {
 	ports := []uint16{}
 	for _, s := range quiet {

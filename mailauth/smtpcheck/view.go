@@ -55,7 +55,6 @@ func (r *Report) View() *view.View {
 
 const maxBanner = 60
 
-// stands is how a server stands: its gravest finding, or why it did not answer.
 func (s *Server) stands() view.Standing {
 	for _, f := range s.Findings {
 		if f.Severity > diag.Info {

@@ -88,7 +88,6 @@ func splitWords(words []string) []string {
 	return list
 }
 
-// bare returns the address of a network that may have a length.
 func bare(s string) string {
 	address, _, _ := strings.Cut(s, "/")
 	return address

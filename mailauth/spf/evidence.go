@@ -57,7 +57,6 @@ type place struct {
 // helper reports whether the name is one that only other records lead to, such as _spf.example.com.
 func (e *evidence) helper() bool { return strings.Contains(e.domain.String(), "_") }
 
-// sort tells the TXT records of the domain by what they were meant for.
 func (e *evidence) sort() {
 	for i, text := range e.published.texts {
 		switch {

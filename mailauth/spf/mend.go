@@ -294,7 +294,6 @@ func addressRange(sign, from, to string) string {
 	return strings.Join(words, " ")
 }
 
-// networkTerm writes a network as a mechanism, without the length of a single address.
 func networkTerm(p netip.Prefix) string {
 	name := "ip4:"
 	if p.Addr().Is6() {
@@ -306,7 +305,6 @@ func networkTerm(p netip.Prefix) string {
 	return name + p.String()
 }
 
-// isHost reports whether a text could be a name of two labels at least whose last is no number.
 func isHost(s string) bool {
 	return term("a:"+eval.ALabels(s)) != "" && strings.Trim(s[strings.LastIndexByte(s, '.')+1:], "0123456789*x") != ""
 }

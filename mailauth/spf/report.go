@@ -163,7 +163,6 @@ func (e *evidence) termReports() []TermReport {
 	return list
 }
 
-// valueOf returns the value of the first valid term of a name in the record itself; empty if there is none.
 func (e *evidence) valueOf(name eval.Name) string {
 	if record := e.tree.Root.Parsed; record != nil && record.Find(name) != nil {
 		return record.Find(name).Value

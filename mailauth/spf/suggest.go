@@ -119,7 +119,6 @@ func including(domain string) eval.Term {
 	return record.Terms[0]
 }
 
-// write writes the corrected record, or nothing if it is not known how it should be.
 func (c *correction) write() string {
 	if c.redirect != nil && (len(c.all) > 0 || c.pasted) && len(c.pass)+len(c.late)+len(c.openAlls()) > 0 {
 		if len(c.all) == 0 { // it is followed today, so it stands before what had no effect

@@ -97,7 +97,6 @@ type Host struct {
 	v4 int // addresses of IPv4, which are the first ones
 }
 
-// addHost adds the networks around the addresses of a host.
 func (t *ResolvedTerm) addHost(h Host) {
 	for _, ip := range h.Addresses {
 		t.Networks = append(t.Networks, t.Around(ip))
@@ -251,7 +250,6 @@ func (n *Node) leadsBack() bool {
 	return false
 }
 
-// handsOver returns the node to which a record redirects, or nil.
 func (n *Node) handsOver() *Node {
 	for _, c := range n.Children {
 		if c.Via == viaRedirect {

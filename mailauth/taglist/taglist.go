@@ -277,7 +277,6 @@ func (f Format) badCharacter(value string, known bool) (at, n int) {
 	return 0, 0
 }
 
-// character names the first character of a text, or the byte that is none.
 func character(s string) string {
 	switch r, _ := utf8.DecodeRuneInString(s); {
 	case r == utf8.RuneError:

@@ -97,7 +97,6 @@ func (e *evidence) nonexistent() bool {
 	return known && !exists && e.txt.NXDomain()
 }
 
-// receives reports whether mail for the domain may go somewhere.
 func (e *evidence) receives() bool {
 	yes, _ := e.mail.Receives()
 	return yes
@@ -228,7 +227,6 @@ func (e *evidence) misplaced() []string {
 	return slices.DeleteFunc(list, func(name string) bool { return name == "" || len(name) > maxName })
 }
 
-// parentName is where the organizational domain has its record; empty if the domain is one.
 func (e *evidence) parentName() string {
 	org := policy.PublicSuffixOrganizational(e.domain.String())
 	if org == e.domain.String() {

@@ -202,7 +202,6 @@ func (r *reader) failure(o object) FailureDetail {
 	return f
 }
 
-// object returns a member that is an object itself; nil if it is missing.
 func (r *reader) object(o object, name string) (inner object) {
 	if value := o[name]; value != nil && json.Unmarshal(value, &inner) != nil {
 		r.fault("%s: %s is not an object", r.where, name)

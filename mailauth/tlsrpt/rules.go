@@ -201,7 +201,6 @@ var addressRules = diag.Rules[*evidence]{{
 
 func followed(e *evidence) bool { return kit.One(e) && len(e.destinations) > 0 }
 
-// lost reports whether no destination at all can get a report.
 func lost(e *evidence) bool {
 	arrives := func(d destination) bool { return d.refusal() == "" }
 	return followed(e) && e.unchecked == 0 && !slices.ContainsFunc(e.destinations, arrives)

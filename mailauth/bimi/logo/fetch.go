@@ -68,7 +68,6 @@ func (f *Fetched) read() {
 // Unanswered reports whether nothing was learned about the logo, because servers were silent.
 func (f *Fetched) Unanswered() bool { return f.Result.Err != nil && f.Result.Err.Unanswered }
 
-// status is that of the last answer, or 0 if there was none.
 func (f *Fetched) status() int {
 	if head := f.Result.Final(); head != nil {
 		return head.StatusCode

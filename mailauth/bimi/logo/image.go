@@ -77,7 +77,6 @@ func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
 	return all
 }
 
-// remedy is the same for faults that one change removes.
 func remedy(f svg.Fault) string {
 	switch f.Kind {
 	case svg.Script, svg.EventHandler, svg.Stylesheet, svg.EditorData, svg.Animation, svg.RasterImage, svg.Font, svg.Lettering:
@@ -86,7 +85,6 @@ func remedy(f svg.Fault) string {
 	return cmp.Or(adviceFor(f), target(f))
 }
 
-// detail writes the first of some faults with its place, and where else there are such.
 func detail(g []repeat) string {
 	text := strings.TrimSuffix(g[0].Message, ".") + place(g[0]) + "."
 	var also []string
@@ -123,7 +121,6 @@ func target(f svg.Fault) string {
 	return f.Element + " " + f.Attribute
 }
 
-// adviceFor says what to do about a fault where more is known than its rule can say.
 func adviceFor(f svg.Fault) string {
 	switch f.Kind {
 	case svg.Attribute:
@@ -186,7 +183,6 @@ func attributeAdvice(f svg.Fault) string {
 
 const outlines = "Convert text to outlines (Type > Create Outlines in Illustrator, Path > Object to Path in Inkscape)."
 
-// elementAdvice is about elements that drawing software writes.
 var elementAdvice = map[string]string{
 	"tspan": "Convert text to outlines (paths). The BIMI Group's page on solving SVG issues names tspan as allowed, " +
 		"but its schema, by which certificate authorities check logos, refuses it.",

@@ -272,7 +272,6 @@ func (e *evidence) tooLong() bool {
 	return e.fetched.Result.Truncated || errors.Is(e.fetched.broken, svg.ErrTooLong)
 }
 
-// redirects writes a number of redirects, to be followed by the last address.
 func redirects(n int) string {
 	if n == 1 {
 		return "The address redirects once, to"

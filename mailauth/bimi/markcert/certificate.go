@@ -119,7 +119,6 @@ func forMarks(c *x509.Certificate) bool {
 	return false
 }
 
-// objectIdentifier is the type of the identifiers, where its package's name is taken.
 type objectIdentifier = asn1.ObjectIdentifier
 
 // wellKnown is the label between the selector and the domain in the name of a record.
@@ -196,12 +195,10 @@ const (
 	provisional        MarkType = "Provisional Mark"         // accepted by the logs for CMCs since 2026
 )
 
-// markTypes are those that are known, with the kind of certificate that they make.
 var markTypes = map[MarkType]Type{
 	registered: vmc, Government: vmc, PriorUse: cmc, modifiedRegistered: cmc, provisional: cmc,
 }
 
-// A field is an attribute of the subject of a mark certificate, by the name that the MCR give it.
 type field string
 
 // The fields that say who the subject is, and which mark is theirs (MCR section 7.1.4.2.2).

@@ -82,7 +82,6 @@ func (e *evidence) firstFault() string {
 	}
 }
 
-// unrelated names the certificates that are not needed to reach the root.
 func (e *evidence) unrelated() (list []string) {
 	if !e.trust.Recognized {
 		return nil
@@ -128,7 +127,6 @@ func (e *evidence) issuer() *x509.Certificate {
 
 func (e *evidence) covers() bool { return e.mark.Coverage.Covers(*e.place) }
 
-// logged reports whether a log that is known has signed a timestamp for the certificate.
 func (e *evidence) logged() bool {
 	return slices.ContainsFunc(e.stamps, func(t Timestamp) bool { return t.Verified != nil && *t.Verified })
 }

@@ -183,7 +183,6 @@ func (i *image) decode(uri string) {
 	i.SVG, i.SHA256 = image, hex.EncodeToString(sum[:])
 }
 
-// hashes are the algorithms that certificates use for logos, by their identifiers.
 var hashes = map[string]struct {
 	name string
 	sum  func([]byte) []byte

@@ -51,7 +51,6 @@ func Parse(_ context.Context, env *diag.Env, req ParseRequest) (*ParseReport, er
 	return e.report(parseRules()), nil
 }
 
-// at returns the place of the record of a domain. An empty selector means any.
 func at(d diag.Domain, selector string) *Place {
 	return &Place{d.String(), policy.PublicSuffixOrganizational(d.String()), selector}
 }

@@ -137,7 +137,6 @@ func (b *bundle) damaged(text []byte, read int) {
 
 var boundary = diag.Regexp(`-----(?:BEGIN|END) [A-Z0-9 .#]+-----`)
 
-// normalise undoes what copying does to a text: blanks around lines, lines joined to one, line ends written as \n.
 func normalise(text []byte) []byte {
 	s := strings.TrimPrefix(string(text), byteOrder)
 	s = strings.NewReplacer(`\r\n`, "\n", `\n`, "\n", "\u00a0", " ").Replace(s)

@@ -212,7 +212,6 @@ var fetchRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// unfetched says why there is no text, as a matter of fact.
 func unfetched(e *evidence) diag.Failures {
 	r := e.fetched.Result
 	switch head := r.Final(); {
@@ -226,7 +225,6 @@ func unfetched(e *evidence) diag.Failures {
 	}
 }
 
-// failure says in a clause what ended the fetch; empty if nothing did.
 func (e *evidence) failure() string {
 	if e.fetched.Result.Err == nil {
 		return ""

@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// weakSignatures are those that crypto/x509 does not check any more.
 var weakSignatures = []x509.SignatureAlgorithm{x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1,
 	x509.ECDSAWithSHA1}
 

@@ -144,7 +144,6 @@ var textRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// forms say what stands there instead of a certificate, and what to do.
 var forms = map[form][2]string{
 	empty:  {"The text is empty.", ""},
 	Blocks: {"", ""},
@@ -191,7 +190,6 @@ func notForMarks(e *evidence) diag.Failures {
 	}
 }
 
-// fix suggests the corrected text, in the first of the failures that it corrects.
 func (e *evidence) fix(fault string, f diag.Failures) diag.Failures {
 	if e.first == "" || e.first == fault {
 		return f.Suggesting(e.corrected())
@@ -206,7 +204,6 @@ func same(a, b *x509.Certificate) bool {
 		string(a.RawSubjectPublicKeyInfo) == string(b.RawSubjectPublicKeyInfo)
 }
 
-// inOrder reports whether each certificate of the text follows one that it issued.
 func (e *evidence) inOrder() bool {
 	list := slices.Concat([]*x509.Certificate{e.mark.X509}, e.others)
 	if !e.bundle.Certificates[0].Equal(e.mark.X509) {

@@ -15,7 +15,6 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// A trust is the result of following a chain to a root.
 type trust struct {
 	Trusted    bool // it leads to a root of the list, and every certificate is valid now
 	Recognized bool // it leads there at a time at which all were or will be valid
@@ -102,7 +101,6 @@ func dated(path, originals []*x509.Certificate) []*x509.Certificate {
 	return list
 }
 
-// validity returns from when and until when all certificates of a path are valid.
 func validity(path []*x509.Certificate) (from, until time.Time) {
 	from, until = path[0].NotBefore, path[0].NotAfter
 	for _, c := range path {
@@ -148,7 +146,6 @@ func label(n pki.Name) string {
 	}
 }
 
-// topOf follows the names of the issuers from a certificate as far as the others have them.
 func topOf(leaf *x509.Certificate, others []*x509.Certificate) *x509.Certificate {
 	top := leaf
 	for range others {
@@ -216,7 +213,6 @@ func ParseRoots(text []byte) (*RootSet, error) {
 	return newRootSet(b.Certificates...), nil
 }
 
-// roots returns the authorities of an environment. The error names the file that could not be read.
 func roots(env *diag.Env) (*RootSet, error) {
 	return diag.List(env, RootsFile, defaultRoots, ParseRoots)
 }
@@ -258,7 +254,6 @@ var defaultLogs = sync.OnceValue(func() []pki.Log {
 	return logs
 })
 
-// logs returns the logs of an environment. The error names the file that could not be read.
 func logs(env *diag.Env) ([]pki.Log, error) {
 	return diag.List(env, logsFile, defaultLogs, func(data []byte) ([]pki.Log, error) {
 		logs, err := pki.ParseLogs(data)

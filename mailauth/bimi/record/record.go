@@ -95,7 +95,6 @@ func (r *Record) readNames() {
 	}
 }
 
-// readURIs reads l, which must be there, and a.
 func (r *Record) readURIs() {
 	l, located := r.List.Tag("l")
 	a, _ := r.List.Tag("a")

@@ -136,7 +136,6 @@ var images = []string{".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".avif"
 
 var certificates = []string{".pem", ".crt", ".cer", ".der", ".p7b", ".p7c", ".pfx", ".p12"}
 
-// suffix is the suffix of the file that a URL names, in lower case with its dot; empty if it has none.
 func suffix(u diag.URL) string {
 	if u.IsZero() {
 		return ""

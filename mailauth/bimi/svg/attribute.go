@@ -96,7 +96,6 @@ func told(t token, value string) bool {
 	return banned()[local] == Link || banned()[local] == RasterImage && hasPrefixFold(value, "data:")
 }
 
-// identify notes an identifier, to which references may lead.
 func (v *validator) identify(a attr) {
 	if v.ids == nil {
 		v.ids = map[string]bool{}
@@ -150,7 +149,6 @@ func quoted(s string) string {
 	return diag.Quote(clip(collapse(s)))
 }
 
-// external looks for a url() that leads out of the document. To the schema it is just text.
 func (v *validator) external(a attr, t token) {
 	for rest := a.value; ; {
 		i := indexURL(rest)

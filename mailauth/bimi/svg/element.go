@@ -8,7 +8,6 @@ import (
 
 type binding struct{ prefix, namespace string }
 
-// lookup returns the namespace of a prefix; the empty prefix is the default namespace.
 func (v *validator) lookup(prefix string) (string, bool) {
 	switch prefix {
 	case "xml":
@@ -110,7 +109,6 @@ func (v *validator) split(name string, offset int, element, attribute string) (p
 	return prefix, local, true
 }
 
-// root judges the root, without which nothing else can be judged.
 func (v *validator) root(t token, namespace, local string) bool {
 	switch {
 	case local != "svg":

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// A reader reads the values of SVG, which are numbers, letters and separators.
 type reader struct{ rest string }
 
 func (r *reader) white() { r.rest = strings.TrimLeft(r.rest, white) }
@@ -108,7 +107,6 @@ func isNumber(v string) bool {
 	return ok && r.rest == "" || !ok && r.rest == "inherit"
 }
 
-// readNumbers reads a list of numbers to its end; ok is false if there is something else in it.
 func readNumbers(v string) (n int, ok bool) {
 	r := reader{strings.Trim(v, white)}
 	for r.rest != "" {
@@ -123,7 +121,6 @@ func readNumbers(v string) (n int, ok bool) {
 	return n, true
 }
 
-// isNumbers takes the positions of text: one number, or one for each letter.
 func isNumbers(v string) bool {
 	n, ok := readNumbers(v)
 	return ok && n > 0 || isLength(v)

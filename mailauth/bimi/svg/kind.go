@@ -127,7 +127,6 @@ func (Kind) Values() []string {
 	return list
 }
 
-// banned are the elements of SVG that the profile leaves out, by the kind of fault that they are.
 var banned = kindsOf(map[Kind]string{
 	Script:         "script handler listener",
 	Animation:      "animate animateColor animateMotion animateTransform animation set discard mpath",
@@ -158,11 +157,9 @@ var places = map[string]string{
 	"stop":     "a stop stands only in a gradient",
 }
 
-// placeholders are titles that export software writes.
 var placeholders = diag.Words("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title logo svg image icon drawing graphic " +
 	"artboard layer layer_1 test todo placeholder yourbrand")
 
-// placeholderTitles are those of several words.
 var placeholderTitles = []string{"company name", "brand name", "your company", "your brand", "your logo", "my logo",
 	"artboard 1", "layer 1", "bimi logo", "logo title", "insert title here", "title here"}
 
@@ -189,7 +186,6 @@ func kindsOf(lists map[Kind]string) func() map[string]Kind {
 	})
 }
 
-// formats are the beginnings of files that are given for SVG by mistake.
 var formats = []struct{ magic, name string }{
 	{"\x89PNG", "a PNG image"}, {"GIF8", "a GIF image"}, {"\xFF\xD8\xFF", "a JPEG image"}, {"%PDF", "a PDF document"},
 	{"%!PS", "a PostScript file"}, {"RIFF", "a WebP image"}, {"PK\x03\x04", "a ZIP archive"}, {"\x1F\x8B", "compressed with gzip"},

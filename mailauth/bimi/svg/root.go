@@ -108,7 +108,6 @@ func (v *validator) draw(t token, o *open) {
 	}
 }
 
-// covers reports whether a shape covers the whole image, or may do so.
 func (v *validator) covers(t token, o *open) bool {
 	attrs := map[string]string{}
 	for _, a := range t.attrs {

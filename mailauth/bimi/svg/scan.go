@@ -113,7 +113,6 @@ func (s *scanner) cdata() (token, *syntaxError) {
 	return token{kind: charData, offset: begin, text: text}, nil
 }
 
-// instruction reads a processing instruction, or the XML declaration, which yields nothing.
 func (s *scanner) instruction() (token, *syntaxError) {
 	begin := s.pos
 	s.pos += 2
@@ -165,7 +164,6 @@ func (s *scanner) declaration(body string) *syntaxError {
 	return s.fail(0, "The XML declaration is malformed.")
 }
 
-// doctype skips a document type declaration, with its declarations between brackets if it has any.
 func (s *scanner) doctype() (token, *syntaxError) {
 	begin, depth, quote := s.pos, 0, byte(0)
 	for i := begin + 2; i < len(s.text); i++ {
@@ -324,7 +322,6 @@ func (s *scanner) skipWhite() bool {
 	return s.pos > begin
 }
 
-// name reads a name; it is empty if there is none.
 func (s *scanner) name() string {
 	begin := s.pos
 	for s.pos < len(s.text) {

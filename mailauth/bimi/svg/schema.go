@@ -256,7 +256,6 @@ func isNmtokens(v string) bool {
 	return n > 0
 }
 
-// collapse makes each white space one space, and removes it at both ends.
 func collapse(s string) string {
 	if !strings.ContainsAny(s, white) {
 		return s
@@ -322,7 +321,6 @@ func isRGB(arguments string) bool {
 	return true
 }
 
-// reference returns what a url() refers to, and the color to fall back to.
 func reference(v string) (target, fallback string, ok bool) {
 	v = strings.Trim(v, white)
 	if len(v) < 4 || !strings.EqualFold(v[:4], "url(") {

@@ -102,7 +102,6 @@ func (v *validator) badCharacter(offset int) {
 	v.add(Encoding, offset, "", "", "The character U+%04X is not allowed in XML.", c)
 }
 
-// read reads tokens to the end, and reports whether it came there.
 func (v *validator) read() bool {
 	for {
 		t, err := v.in.next()

@@ -277,7 +277,6 @@ func percent(part, whole int64) float64 {
 	return float64(max(1, hundredths)) / 100
 }
 
-// addressText names a source in sentences and in the report.
 func addressText(ip netip.Addr, text string) string {
 	if ip.IsValid() {
 		return ip.String()

@@ -278,7 +278,6 @@ func (o *opener) openBase64(f *file) error {
 	return o.open(inMemory(decodeBase64(data), f.name, f.inside(Base64)))
 }
 
-// decodeBase64 returns what the text stands for, as far as it is base64.
 func decodeBase64(text []byte) []byte {
 	digits := make([]byte, 0, len(text))
 	for _, c := range text {

@@ -62,7 +62,6 @@ func (b *builder) startTag(t tag) {
 	}
 }
 
-// resolve finds out what an element means where it is.
 func (b *builder) resolve(t tag) frame {
 	name := b.intern(t.name)
 	if len(b.stack) == 0 {
@@ -99,7 +98,6 @@ func (b *builder) resolve(t tag) frame {
 	return frame{name: name, section: c.section, leaf: c.leaf}
 }
 
-// resolveRoot reads the first element, and what comes behind it.
 func (b *builder) resolveRoot(t tag, name string) frame {
 	if b.root == "" {
 		b.root = name
@@ -289,7 +287,6 @@ func (b *builder) closeRecord() {
 	}
 }
 
-// require tells that an element is missing.
 func (b *builder) require(path, value string) {
 	if value == "" {
 		b.fault(missing, path, nil)
@@ -347,7 +344,6 @@ func (b *builder) openExtension() bool {
 	return false
 }
 
-// more adds an element to a list that has room.
 func more[T any](b *builder, list *[]T, path string) bool {
 	if len(*list) == maxAuth {
 		b.fault(tooMany, path, nil)

@@ -214,7 +214,6 @@ func (c *collector) signed() bool {
 	return c.totals.DKIMAlignedCount*100 >= c.totals.PassCount*signedPercent
 }
 
-// survey finds the networks of sources that pass, and whether the others are scattered.
 func (c *collector) survey() {
 	c.networks = map[netip.Prefix]bool{}
 	others := map[netip.Prefix]bool{}

@@ -18,7 +18,6 @@ const (
 	maxListed   = 20     // domains that a finding is about
 )
 
-// An alignment is what the alignment of identities depends on.
 type alignment struct {
 	organization          string // organizational domain of the reported domain
 	strictDKIM, strictSPF bool
@@ -97,7 +96,6 @@ type contradictions struct {
 	example        string // a sentence about the first
 }
 
-// oddities counts messages by what is remarkable about their records.
 type oddities struct {
 	foreign    counts[string] // From fields with domains of others
 	permError  counts[string] // domains of the owner for which SPF cannot be evaluated
@@ -183,7 +181,6 @@ func (c *collector) find(r *Record) (at int32, ok bool) {
 	return at, ok
 }
 
-// tally returns the index of the source of a record, which it makes if need be.
 func (c *collector) tally(r *Record) int32 {
 	at, ok := c.find(r)
 	if ok {

@@ -116,7 +116,6 @@ func (s *classSum) add(t *tally) {
 	s.delivered, s.affected = s.delivered+t.delivered, s.affected+t.affected
 }
 
-// name keeps the names of a source that findings mention.
 func (e *evidence) name(t *tally, class Class, reason Reason) {
 	failed := t.messages - t.pass
 	switch {
@@ -249,7 +248,6 @@ func (e *evidence) lone() string {
 	return e.spoofers.list[0].what
 }
 
-// incomplete reports whether there may be mail that could not be read of.
 func (e *evidence) incomplete() bool {
 	r := e.report
 	damaged := slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Kind == Damaged })

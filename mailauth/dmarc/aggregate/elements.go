@@ -258,7 +258,6 @@ type faultKey struct {
 	element string
 }
 
-// fault counts a fault, and keeps the first places of it.
 func (b *builder) fault(kind Kind, element string, value []byte) {
 	key := faultKey{kind, element}
 	i, ok := b.faults[key]

@@ -24,7 +24,6 @@ type observation struct {
 	failedDespite  string // likewise fails in spite of one
 }
 
-// results are the results of a record by whose identities they are about.
 type results struct {
 	given         bool // there is one at all, and no identity of the owner has one that the format does not define
 	undefined     bool // an identity of the owner has such a result

@@ -35,10 +35,8 @@ func isReport(e *evidence) bool { return e.report != nil }
 
 func hasMail(e *evidence) bool { return isReport(e) && e.sums.totals.MessageCount > 0 }
 
-// isNamed reports whether it counts a message in the name of the domain.
 func isNamed(e *evidence) bool { return hasMail(e) && e.named > 0 }
 
-// when makes rules apply only where there is ground for them.
 func when(ground func(*evidence) bool, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	all := slices.Concat(tables...)
 	for i := range all {

@@ -72,7 +72,6 @@ var formatRules = diag.Rules[*evidence]{
 
 func isPacked(e *evidence) bool { return len(e.report.Container) > 0 }
 
-// only makes a rule apply where there is ground for it.
 func only(ground func(*evidence) bool, r rule) rule {
 	r.When = ground
 	return r

@@ -214,7 +214,6 @@ func as(c *counts[string]) string {
 	return diag.Quote(strings.Join(names[:min(len(names), maxInSentence)], ", "))
 }
 
-// ownFailures finds that sources fail that are known for nothing but that they belong to the owner.
 func (e *evidence) ownFailures() diag.Failures {
 	var all diag.Failures
 	for _, s := range e.own {

@@ -102,7 +102,6 @@ var scopeRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// strengths are the policies, the weakest first.
 var strengths = []string{"none", "quarantine", "reject"}
 
 // weaker reports whether a policy for some names is weaker than that for the domain. Absent means the same.
@@ -193,7 +192,6 @@ func (e *evidence) sparedSpoofing() diag.Failures {
 		"inbox.%s", e.messages(s.delivered), e.domain(), e.sparedText())
 }
 
-// sparedText says whose names failed mail used that the policy was not applied to, and why.
 func (e *evidence) sparedText() string {
 	odd := &e.sums.oddities
 	if odd.spared.total == 0 {

@@ -161,7 +161,6 @@ func sniffText(text []byte) format {
 	return format{ContentText, ""}
 }
 
-// encoded reports whether a text is base64 of something that is opened.
 func encoded(text []byte) bool {
 	const least = 64 // characters; what is shorter is a word
 	decoded := decodeBase64(text)
@@ -207,7 +206,6 @@ const (
 	Base64  Container = "base64"
 )
 
-// A content is what data is that is no aggregate report.
 type content string
 
 // The contents that are recognized.

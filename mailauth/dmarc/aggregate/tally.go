@@ -36,7 +36,6 @@ func (t *tally) serve(s *provider.Service, basis provider.Basis) {
 	t.service, t.by = s, uint8(slices.Index(bases, basis))
 }
 
-// name is the address, or what stands in its place.
 func (t *tally) name() string {
 	if t.text == nil {
 		return addressText(t.ip, "")

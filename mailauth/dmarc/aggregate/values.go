@@ -17,7 +17,6 @@ import (
 // maxCount is more messages than any receiver counts in a day; 200,000 such counts have a sum.
 const maxCount = 1_000_000_000_000
 
-// words are those that an element may hold, with others that mean the same.
 type words struct {
 	defined []string
 	meaning map[string]string

@@ -93,7 +93,6 @@ type Original struct {
 	HasBody bool             // whether more than the header is attached
 }
 
-// value returns the value of the first field of a name; empty if there is none.
 func (o *Original) value(name string) string {
 	if o.Header == nil {
 		return ""
@@ -159,7 +158,6 @@ func (r *Report) envelope(header *message.Message) {
 	}
 }
 
-// attached reads the message that failed, or its header. Its type tells it apart from the text for people.
 func (r *Report) attached(p *mime.Part) {
 	switch p.Type {
 	case "message/rfc822", "text/rfc822-headers", "message/rfc822-headers", "message/global", "message/global-headers":

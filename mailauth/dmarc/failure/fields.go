@@ -138,10 +138,8 @@ func (r *Report) address(value string) netip.Addr {
 	return ip.Unmap().WithZone("")
 }
 
-// some bounds the values of a field that may stand several times.
 func some(values []string) []string { return values[:min(len(values), maxList)] }
 
-// addrSpec removes the brackets of a path.
 func addrSpec(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(path), "<"), ">")
 }
@@ -271,7 +269,6 @@ func (r *Report) align(mechanism, value string) {
 	}
 }
 
-// disposition reads "policy, what was done", as Exim's users write it.
 func (r *Report) disposition(value string) {
 	switch v := strings.ToLower(value); {
 	case strings.Contains(v, "reject"):

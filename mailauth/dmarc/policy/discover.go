@@ -86,7 +86,6 @@ func Discover(ctx context.Context, env *diag.Env, domain diag.Name) (*Discovery,
 	return d, nil
 }
 
-// checkDomain refuses what cannot be the domain of an address.
 func checkDomain(field string, domain diag.Name) error {
 	switch name := domain.String(); {
 	case domain.IsZero():

@@ -2,7 +2,6 @@ package filters
 
 import "strings"
 
-// applianceFields are those of filters that anybody can run.
 func applianceFields() []field {
 	action := says("action", whole, meaning{NotSpam, "no action"},
 		meaning{Spam, "reject|add header|rewrite subject|discard|quarantine"}, meaning{Suspicious, "greylist|soft reject"})

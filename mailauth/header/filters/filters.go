@@ -70,7 +70,6 @@ type meaning struct {
 	texts string
 }
 
-// find judges a text in lower case by the first meaning that fits.
 func find(text string, meanings []meaning) (Judgment, bool) {
 	for _, m := range meanings {
 		for t := range strings.SplitSeq(m.texts, "|") {
@@ -109,7 +108,6 @@ func flag(v *Verdict, value string) {
 	v.set("value", value)
 }
 
-// flag takes a verdict of a value such as Yes, True or 1.
 func (v *Verdict) flag(value string, bad Judgment) {
 	if is, known := yes(value); known {
 		v.judge(is, bad)
@@ -223,7 +221,6 @@ func (v *Verdict) set(key, value string) {
 	}
 }
 
-// setScore notes the score, if it is a number.
 func (v *Verdict) setScore(s string) bool {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || n > maxScore || n < -maxScore || n != n {

@@ -60,7 +60,6 @@ func (e *Evidence) evaluate() DMARC {
 	return d
 }
 
-// temporary says why something could not be looked up that DMARC needs.
 func (e *Evidence) temporary(err error) string {
 	switch {
 	case err != nil:

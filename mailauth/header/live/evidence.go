@@ -43,7 +43,6 @@ type Evidence struct {
 	servers []server // all candidates for the outside hop
 }
 
-// server is what the DNS said about one that may have delivered the message from outside.
 type server struct {
 	PTR    *PTR           // its names; nil if it is not known
 	Listed []dnsbl.Result // blocklists that have it; nil if no list answered

@@ -91,7 +91,6 @@ func (in *Input) received(now time.Time) time.Time {
 	return now
 }
 
-// could is the message as if SPF and all signatures had passed.
 func (in *Input) could() policy.Message {
 	m := policy.Message{From: in.From[0], DKIM: slices.Clone(in.Signers)}
 	author := route.Organizational(in.Author())
@@ -117,7 +116,6 @@ func foreign(d diag.Name, author string) int {
 	return 1
 }
 
-// choose takes over what was learned about the outside hop.
 func (e *Evidence) choose() {
 	find := func(ip netip.Addr) *server {
 		return &e.servers[slices.IndexFunc(e.Outside.Candidates, func(c route.Candidate) bool { return c.IP == ip })]

@@ -89,7 +89,6 @@ func (o *Outside) step(h *Hop, hint netip.Addr) (done bool) {
 	}
 }
 
-// names lists the receiver's own side, in brackets.
 func (o *Outside) names() string {
 	if len(o.own) == 0 {
 		return ""
@@ -149,7 +148,6 @@ func (o *Outside) whyNone() string {
 	return o.why
 }
 
-// fetched reports whether a program fetched the mail from a mailbox.
 func (h *Hop) fetched() bool {
 	protocol := strings.ToUpper(h.With)
 	return strings.HasPrefix(protocol, "POP3") || strings.HasPrefix(protocol, "IMAP")

@@ -225,7 +225,6 @@ func AddrIn(word string) netip.Addr {
 	return ip.WithZone("").Unmap()
 }
 
-// hostName is a name as written, without what servers put around it.
 func hostName(s string) string { return strings.TrimSuffix(strings.Trim(s, "<>,;\""), ".") }
 
 // isHostName reports whether a word looks like the name of a host, and not like "unknown".
@@ -290,7 +289,6 @@ func isTLSComment(c string) bool {
 		begins("tls") && len(c) <= len("TLSv1.3") || begins("tlsv1") || begins("tls1.")
 }
 
-// details reads version and cipher from a comment.
 func (e *Encryption) details(c string) {
 	words := strings.FieldsFunc(c, func(ch rune) bool { return ch == ' ' || ch == ',' || ch == ';' })
 	// Exim of old has "TLS1.2:ECDHE_RSA_AES_256_GCM_SHA384:256", also behind X= or "TLSv1.2:".

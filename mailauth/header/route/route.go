@@ -133,7 +133,6 @@ func (p *Path) BorderHop() *Hop {
 	return &p.Hops[p.Border]
 }
 
-// times are those of the hops that have one, the oldest first.
 func (p *Path) times() (list []time.Time) {
 	for i := range p.Hops {
 		if t := p.Hops[i].Time; !t.IsZero() {

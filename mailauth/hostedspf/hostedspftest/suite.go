@@ -150,7 +150,6 @@ func (f *fixture) outcome(id, network string) hostedspf.Outcome {
 	return o
 }
 
-// resolve claims a profile and finishes the claim.
 func (f *fixture) resolve(id, network string) hostedspf.Resolution {
 	f.t.Helper()
 	o := f.outcome(id, network)
@@ -170,7 +169,6 @@ func (f *fixture) history(id string) []string {
 	return ids
 }
 
-// page returns the ids of the profiles that a query finds, and how many there are on all pages.
 func (f *fixture) page(q hostedspf.ProfileQuery) (ids []string, total int) {
 	f.t.Helper()
 	page, err := f.store.Profiles(f.ctx(), q)

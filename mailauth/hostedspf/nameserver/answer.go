@@ -234,7 +234,6 @@ func (j *jar) check(q *dns.Msg, from netip.Addr, now time.Time) (reply *dns.EDNS
 	return &dns.EDNS0_COOKIE{Code: dns.EDNS0COOKIE, Cookie: hex.EncodeToString(client) + hex.EncodeToString(fresh)}, known
 }
 
-// bake makes the server's half of a cookie: the version, the time, and a hash.
 func (j *jar) bake(client []byte, stamp uint32, from netip.Addr) []byte {
 	half := make([]byte, serverCookie-8, serverCookie+sha256.Size)
 	half[0] = 1
@@ -258,7 +257,6 @@ func options(q *dns.Msg) (list []*dns.OPT) {
 	return list
 }
 
-// faultyOPT is the code for a message whose OPT record cannot be obeyed.
 func faultyOPT(q *dns.Msg) int {
 	list := options(q)
 	switch {

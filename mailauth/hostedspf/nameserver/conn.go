@@ -139,7 +139,6 @@ func hostOf(ip netip.Addr) netip.Addr {
 	return network.Addr()
 }
 
-// addrOf is the IP address of a peer, or the zero Addr.
 func addrOf(a net.Addr) netip.Addr {
 	switch a := a.(type) {
 	case peer:

@@ -74,7 +74,6 @@ func (d *datagrams) WriteTo(p []byte, to net.Addr) (int, error) {
 	return n, err
 }
 
-// control is what goes out with the answer to a datagram.
 func (d *datagrams) control(m ipv4.Message) []byte {
 	var six ipv6.ControlMessage
 	var four ipv4.ControlMessage

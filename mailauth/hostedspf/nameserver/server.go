@@ -175,7 +175,6 @@ func bind(ctx context.Context, address string) (net.PacketConn, net.Listener, er
 	}
 }
 
-// maxForeign bounds the records that are read out of a question, which needs none or an OPT record.
 const maxForeign = 16
 
 // accept decides by the header alone. What is no question gets no answer, so that two servers never

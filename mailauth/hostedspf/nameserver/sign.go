@@ -93,7 +93,6 @@ func identify(k SigningKey, rrs []dns.RR) (id identity, err error) {
 	return id, nil
 }
 
-// signatures signs a set of records, with the name as it is written there.
 func (s *signer) signatures(rrs []dns.RR) (list []dns.RR) {
 	keys := s.keys[:1]
 	if rrs[0].Header().Rrtype == dns.TypeDNSKEY {
@@ -129,7 +128,6 @@ func (s *signer) signature(k SigningKey, rrs []dns.RR) (*dns.RRSIG, error) {
 	return sig, err
 }
 
-// recall returns a signature that need not be made anew yet.
 func (s *signer) recall(id identity, now time.Time) *dns.RRSIG {
 	s.mu.Lock()
 	defer s.mu.Unlock()

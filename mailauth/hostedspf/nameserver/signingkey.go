@@ -78,7 +78,6 @@ func ReadSigningKey(file string) (SigningKey, error) {
 	return key, nil
 }
 
-// check reports whether what the private part signs is good by the public part.
 func (k SigningKey) check() error {
 	now := time.Now()
 	sig, err := k.sign([]dns.RR{k.public}, now, now)
@@ -182,7 +181,6 @@ func ParseKey(text string) (Key, error) {
 	return Key{name, algorithm, secret}, nil
 }
 
-// secrets is the key as the DNS library wants it; nil without one.
 func (k *Key) secrets() map[string]string {
 	if k == nil {
 		return nil
@@ -193,7 +191,6 @@ func (k *Key) secrets() map[string]string {
 // fudge is how far clocks may be apart, in seconds (RFC 8945 section 10).
 const fudge = 300
 
-// sign lets a message be signed when it is sent.
 func (k *Key) sign(m *dns.Msg) {
 	if k != nil {
 		m.SetTsig(k.Name.FQDN(), dns.Fqdn(k.Algorithm), fudge, time.Now().Unix())

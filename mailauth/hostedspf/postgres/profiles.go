@@ -35,7 +35,6 @@ func decode(text string) (hostedspf.Profile, error) {
 	return p, nil
 }
 
-// optional stores an instant, or NULL for the zero Time.
 func optional(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -217,7 +216,6 @@ func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (clai
 	return claim, nil
 }
 
-// exists returns nil if there is a profile, or [hostedspf.ErrNotFound].
 func (s *Store) exists(ctx context.Context, id string) error {
 	var there bool
 	return found(s.pool.QueryRow(ctx, "SELECT true FROM spf_profiles WHERE id = $1", id).Scan(&there))
@@ -263,7 +261,6 @@ func (s *Store) Release(ctx context.Context, c hostedspf.Claim) error {
 const resolutionColumns = `id, profile, at, "trigger", status, duration_ms, lookups, added, removed, ip4, ip6, hash,
 	error`
 
-// record appends a resolution to the history of a profile, and removes what is too old.
 func record(ctx context.Context, tx pgx.Tx, id string, r hostedspf.Resolution) error {
 	r = r.Clone() // with lists that are not nil
 	_, err := tx.Exec(ctx, "INSERT INTO spf_resolutions ("+resolutionColumns+

@@ -62,7 +62,6 @@ func (s *Store) Close() error {
 // clockSQL is the present by the clock of the store, in microseconds; its parameter is what [Store.now] returns.
 const clockSQL = "coalesce($1::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
 
-// now is the present by the clock of the configuration; nil without one.
 func (s *Store) now() *int64 {
 	if s.clock == nil {
 		return nil
@@ -90,7 +89,6 @@ func (s *Store) write(ctx context.Context, what string, act func(context.Context
 	})
 }
 
-// describe says what failed, unless the caller has given up.
 func describe(ctx context.Context, what string, err error) error {
 	switch {
 	case err == nil:

@@ -78,7 +78,6 @@ func profile(conn *sqlite.Conn, id string) (p hostedspf.Profile, err error) {
 const profileValues = `?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
 	?22, ?23, ?24`
 
-// put writes a profile that exists.
 func put(conn *sqlite.Conn, p *hostedspf.Profile) error {
 	err := exec(conn, "UPDATE spf_profiles SET ("+profileColumns+") = ("+profileValues+") WHERE id = ?1",
 		func(a *args) { bindProfile(a, p) })

@@ -98,7 +98,6 @@ func Migrate(ctx context.Context, path string) (from, to int, err error) {
 	return tables.MigrateFile(ctx, path)
 }
 
-// layout is the version of the tables, or 0 where there are none.
 func layout(conn *sqlite.Conn) (version int, err error) {
 	exists := false
 	err = rows(conn, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'spf_state'", nil,

@@ -153,7 +153,6 @@ func (s *Store) read(ctx context.Context, what string, query func(*sqlite.Conn) 
 	return describe(ctx, what, s.pool.Read(ctx, query))
 }
 
-// describe says what failed, unless the caller has given up or the store is closed.
 func describe(ctx context.Context, what string, err error) error {
 	if err == nil || err == ctx.Err() || err == hostedspf.ErrClosed {
 		return err

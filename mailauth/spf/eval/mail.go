@@ -12,7 +12,6 @@ import (
 // maxPTR is how many host names of the client are looked at (RFC 7208 section 4.6.4).
 const maxPTR = 10
 
-// mail is what macros stand for: what is known of a message and of the client that delivers it.
 type mail struct {
 	*Lookups
 	ip         netip.Addr

@@ -275,5 +275,4 @@ func bind(s, domain string) string {
 	return b.String()
 }
 
-// withoutMacros writes a text so that no macros are seen in it.
 func withoutMacros(s string) string { return strings.NewReplacer("%", "%%", " ", "%_").Replace(s) }

@@ -171,7 +171,6 @@ func newKey(name string) key {
 	}
 }
 
-// sign issues a certificate; without a parent it signs itself.
 func sign(template, parent *x509.Certificate, of crypto.PublicKey, by key) (*x509.Certificate, error) {
 	if parent == nil {
 		parent = template
@@ -217,7 +216,6 @@ func (m Mark) template() *x509.Certificate {
 	}
 }
 
-// names are the attributes of the subject, in the order of their identifiers.
 func (m Mark) names() []pkix.AttributeTypeAndValue {
 	all := maps.Clone(subject)
 	maps.Copy(all, m.Fields)
