@@ -1,6 +1,7 @@
 package dmarcbis
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -165,4 +166,140 @@ func commonLengths(before, after []string) [][]int {
 		}
 	}
 	return table
+}
+
+// A Behavior says how the treatment of mail that fails DMARC changes.
+type Behavior string
+
+// The behaviors.
+const (
+	same     Behavior = "none"     // the same mail is treated the same
+	Stricter Behavior = "stricter" // some mail is treated worse than before
+	looser   Behavior = "looser"   // some mail is treated better than before, and none worse
+	Testing  Behavior = "testing"  // as looser, because the policy is only tested from now on; no migration needs that
+)
+
+// Values lists the behaviors.
+func (Behavior) Values() []string { return diag.Values(same, Stricter, looser, Testing) }
+
+// A Scope is a kind of mail by the domain in its From field.
+type Scope string
+
+const (
+	scopeDomain      Scope = "domain"
+	scopeSubdomains  Scope = "subdomains"
+	scopeNonexistent Scope = "nonexistent_subdomains"
+)
+
+// Values lists the scopes.
+func (Scope) Values() []string { return diag.Values(scopeDomain, scopeSubdomains, scopeNonexistent) }
+
+// A Treatment is what receivers are asked to do with mail that fails DMARC.
+type Treatment struct {
+	Policy     policy.Policy `json:"policy" doc:"what is applied; none where there is no usable record"`
+	Percentage int           `json:"percentage" min:"0" max:"100" doc:"share of the mail to which it is applied; the rest is treated one level lower"`
+}
+
+// severity orders treatments: quarantine for 100 percent is as severe as reject for 0.
+func (t Treatment) severity() int {
+	if t.Policy.Level() == 0 {
+		return 0
+	}
+	return (t.Policy.Level()-1)*100 + t.Percentage
+}
+
+// A Comparison is the treatment of one kind of mail before and after a migration.
+type Comparison struct {
+	Scope  Scope     `json:"scope" doc:"mail with the domain, a subdomain or a subdomain that does not exist in its From field"`
+	Before Treatment `json:"before" doc:"what the original record asks for"`
+	After  Treatment `json:"after" doc:"what the migrated record asks for"`
+	Change Behavior  `json:"change" doc:"how the treatment changes"`
+}
+
+type treatments [3]Treatment
+
+func treat(p policy.Policies, percentage int) treatments {
+	var list treatments
+	for i, one := range []policy.Policy{p.Domain, p.Subdomain, p.Nonexistent} {
+		list[i] = Treatment{cmp.Or(one, policy.None), percentage}
+		if one.Level() == 0 {
+			list[i].Percentage = 100
+		}
+	}
+	return list
+}
+
+func under(r *policy.Record, s policy.Standard) treatments {
+	reading := r.Reading(s)
+	return treat(reading.Applied, reading.Percentage)
+}
+
+// intended are the treatments that the owner of a record asks for: as RFC 9989 reads it, but with its pct, unless t
+// says that the record was written for RFC 9989.
+func intended(r *policy.Record) treatments {
+	reading := r.Reading(policy.RFC9989)
+	switch {
+	case flagged(r):
+		return treat(reading.Applied, 100)
+	case r.Percentage == 0: // RFC 7489 section 6.6.4
+		return treat(reading.Applied.Lowered(), 100)
+	default:
+		return treat(reading.Applied, r.Percentage)
+	}
+}
+
+func flagged(r *policy.Record) bool {
+	t, ok := r.List.Tag("t")
+	return ok && (strings.EqualFold(t.Value, "y") || strings.EqualFold(t.Value, "n"))
+}
+
+func compare(before, after treatments) []Comparison {
+	var list []Comparison
+	for i, scope := range []Scope{scopeDomain, scopeSubdomains, scopeNonexistent} {
+		c := Comparison{Scope: scope, Before: before[i], After: after[i], Change: same}
+		switch b, a := before[i].severity(), after[i].severity(); {
+		case a > b:
+			c.Change = Stricter
+		case a < b:
+			c.Change = looser
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// sum is the change of all kinds of mail. Mail that is treated worse weighs more than mail that is treated better.
+func sum(changes ...Behavior) Behavior {
+	total := same
+	for _, c := range changes {
+		if c == Stricter || total == same {
+			total = c
+		}
+	}
+	return total
+}
+
+func changed(list []Comparison) Behavior {
+	return sum(diag.Map(list, func(c Comparison) Behavior { return c.Change })...)
+}
+
+// realigned is how alignment changes with the declaration of a public suffix (RFC 9989 section 4.10.2). With
+// psd=y the subdomains are organizations of their own; with psd=n the domain is one, which only changes something
+// where it is not one anyway.
+func realigned(before, after policy.PSD, domain string) Behavior {
+	subordinate := domain != "" && policy.PublicSuffixOrganizational(domain) != domain
+	switch {
+	case before == after:
+		return same
+	case after == policy.IsPSD:
+		return Stricter
+	case before == policy.IsPSD:
+		return looser
+	case !subordinate:
+		return same
+	case after == policy.NotPSD:
+		return Stricter
+	default:
+		return looser
+	}
 }

@@ -1,8 +1,12 @@
 package record
 
 import (
+	"fmt"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -150,5 +154,171 @@ func (r *Record) readPrefixes() {
 			r.Prefixes = append(r.Prefixes, prefix)
 		}
 		at += len(part) + 1
+	}
+}
+
+// A URI is the value of l or a.
+type URI struct {
+	Text    string // as it stands in the record
+	URL     diag.URL
+	Fault   URIFault // empty if receivers can use it, or if there is none
+	Problem string   // the fault as a clause about the URI
+}
+
+// A URIFault is what keeps receivers from using a URI.
+type URIFault string
+
+// The faults of a URI.
+const (
+	Insecure    URIFault = "http"      // http instead of https
+	WrongFormat URIFault = "format"    // names a file that is no SVG, or no certificate
+	Several     URIFault = "several"   // there is more than one
+	Comma       URIFault = "comma"     // has a comma that is not encoded
+	Malformed   URIFault = "malformed" // anything else
+)
+
+// Usable reports whether there is a URI that receivers can use.
+func (u URI) Usable() bool { return u.Text != "" && u.Fault == "" }
+
+func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL) string) URI {
+	u := URI{Text: t.Value}
+	if t.Value == "" {
+		return u
+	}
+	if u.parse(); u.Fault == "" {
+		if u.Problem = special(u.URL); u.Problem != "" {
+			u.Fault = WrongFormat
+		}
+	}
+	if u.Fault != "" {
+		// A character that no value may have is part of this fault, not another one.
+		r.List.Faults = slices.DeleteFunc(r.List.Faults, func(f taglist.Fault) bool {
+			return f.Kind == taglist.BadValue && f.Offset >= t.ValueOffset && f.Offset < t.ValueOffset+len(t.Value)
+		})
+		r.List.Add(taglist.Fault{
+			Kind: kind, Text: fmt.Sprintf("%q in %s %s", diag.Quote(t.Value), strings.ToLower(t.Name), u.Problem),
+			Offset: t.ValueOffset, Length: len(t.Value),
+		})
+	}
+	return u
+}
+
+// schemeTwice finds a scheme behind another one.
+var schemeTwice = diag.Regexp(`(?i)^https?:/*https?:/`)
+
+// parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be there
+// in spite of a fault.
+func (u *URI) parse() {
+	scheme, rest, ok := strings.Cut(u.Text, ":")
+	fault := func(f URIFault, format string, args ...any) { u.Fault, u.Problem = f, fmt.Sprintf(format, args...) }
+	switch {
+	case strings.ContainsAny(u.Text, "\"<>“”"):
+		fault(Malformed, "has quotation marks or brackets, which do not belong to an address")
+		return
+	case strings.Count(strings.ToLower(u.Text), "https://") > 1 && strings.Contains(u.Text, ","):
+		fault(Several, "has several URIs: receivers take one only")
+		return
+	case schemeTwice().MatchString(u.Text):
+		fault(Malformed, "has more than one scheme in front")
+		return
+	case !ok || strings.ContainsAny(scheme, "/.?#@ "):
+		fault(Malformed, "has no https:// in front")
+		return
+	case strings.EqualFold(scheme, "https") && !strings.HasPrefix(rest, "//"):
+		fault(Malformed, "has no two slashes after https:")
+		return
+	case strings.ContainsAny(u.Text, " \t"):
+		fault(Malformed, "has a space, which is written %%20 in a URI")
+		return
+	case strings.ContainsFunc(u.Text, unicode.IsControl):
+		fault(Malformed, "has a control character, which does not belong to an address")
+		return
+	case strings.ContainsFunc(u.Text, func(c rune) bool { return c > 0x7f }):
+		fault(Malformed, "has a character beyond ASCII: names of hosts are written in Punycode there, and the rest is percent-encoded")
+		return
+	}
+	var err error
+	u.URL, err = diag.ParseURL(u.Text)
+	switch _, named := u.URL.Host().Domain(); {
+	case strings.EqualFold(scheme, "http"):
+		fault(Insecure, "begins with http: receivers fetch by https only")
+	case !strings.EqualFold(scheme, "https"):
+		fault(Malformed, "has the scheme %q: receivers fetch by https only", diag.Quote(scheme))
+	case err != nil:
+		fault(Malformed, "%s", urlProblem(u.Text))
+	case !named || !strings.Contains(u.URL.Host().Name(), "."):
+		fault(Malformed, "does not name its host by a fully qualified domain name")
+	case strings.Contains(u.Text, ","):
+		fault(Comma, "has a comma, which is written %%2C in a record")
+	}
+}
+
+func urlProblem(text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > maxURI:
+		return fmt.Sprintf("is longer than %d bytes", maxURI)
+	case err != nil:
+		return "is not a URI"
+	case u.User != nil:
+		return "has a user name in it"
+	case u.Host == "":
+		return "has no host"
+	}
+	if _, err := diag.ParseHost(u.Hostname()); err != nil {
+		return "does not name its host by a fully qualified domain name"
+	}
+	return "is not a URI"
+}
+
+// maxURI is how long a URL is that can be fetched (CONTRACT 2), in bytes.
+const maxURI = 2048
+
+// images are the suffixes of formats of images that no receiver takes: only SVG is in the registry (section 4.3.2 of
+// the draft).
+var images = []string{".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".avif", ".bmp", ".ico", ".tif", ".tiff",
+	".heic", ".eps", ".ai", ".pdf"}
+
+var certificates = []string{".pem", ".crt", ".cer", ".der", ".p7b", ".p7c", ".pfx", ".p12"}
+
+func suffix(u diag.URL) string {
+	if u.IsZero() {
+		return ""
+	}
+	return strings.ToLower(path.Ext(u.HTTP().Path))
+}
+
+func logoProblem(u diag.URL) string {
+	switch suffix := suffix(u); {
+	case slices.Contains(certificates, suffix):
+		return "names a certificate, not a logo"
+	case slices.Contains(images, suffix):
+		return fmt.Sprintf("names a %s file: the logo must be SVG", strings.ToUpper(suffix[1:]))
+	default:
+		return ""
+	}
+}
+
+func certificateProblem(u diag.URL) string {
+	if suffix := suffix(u); suffix == ".svg" || suffix == ".svgz" || slices.Contains(images, suffix) {
+		return "names an image, not a certificate"
+	}
+	return ""
+}
+
+// prefixProblem says why no local part begins with a prefix of lps: a clause, empty if one may.
+func prefixProblem(prefix string) string {
+	ldh := func(c rune) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '-' }
+	switch {
+	case prefix == "":
+		return "there is a comma in lps without a prefix beside it"
+	case strings.ContainsFunc(prefix, func(c rune) bool { return !ldh(c) }):
+		return fmt.Sprintf("%q in lps has a character that is not a letter, digit or hyphen", diag.Quote(prefix))
+	case len(prefix) > maxPrefix:
+		return fmt.Sprintf("%q in lps is longer than %d characters", diag.Quote(prefix), maxPrefix)
+	case prefix[0] == '-': // hyphens at both ends of the local part are removed first (section 4.5 of the draft)
+		return fmt.Sprintf("%q in lps begins with a hyphen, as no selector does", diag.Quote(prefix))
+	default:
+		return ""
 	}
 }
