@@ -176,7 +176,6 @@ func (r *race) lookUp(ctx context.Context) {
 	})
 }
 
-// add queues the addresses that the guard allows.
 func (r *race) add(ips ...netip.Addr) {
 	for _, ip := range ips {
 		addr := netip.AddrPortFrom(ip, r.port)

@@ -21,7 +21,6 @@ func share(f float64) float64 {
 // maxFailures bounds the findings of one rule: a reader has understood by then.
 const maxFailures = 20
 
-// A judgement is a verdict in the making.
 type judgement struct {
 	v       Verdict
 	cap     int

@@ -119,7 +119,6 @@ func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) oper
 // about says what the operation does, where the purpose of the row is that of a family.
 func (op operation) about(summary string) operation { op.summary = summary; return op }
 
-// upTo sets the largest body.
 func (op operation) upTo(bytes int64) operation { op.body = bytes; return op }
 
 // holding sets how many bytes the operation holds at worst, beside what depends on the body.
@@ -205,7 +204,6 @@ func encode(v any) ([]byte, error) {
 // keptBuffer is the size of a buffer, in bytes, up to which it is worth keeping.
 const keptBuffer = 64 << 10
 
-// encoder is a JSON encoder and what it has written.
 type encoder struct {
 	text bytes.Buffer
 	json *json.Encoder

@@ -36,7 +36,6 @@ func (p *parser) verdict(target any) error {
 	return nil
 }
 
-// readDocument reads the whole text as one object with the fields that o lists.
 func (p *parser) readDocument(v reflect.Value, o *object) {
 	if !utf8.Valid(p.data) {
 		p.report(reasonMalformed, "the body is not valid UTF-8")
@@ -265,7 +264,6 @@ func (p *parser) checkPresence(o *object, seen []string, base int) {
 	p.path = p.path[:min(base, len(p.path))]
 }
 
-// key reads a member's name and the colon.
 func (p *parser) key() string {
 	if p.peek() != '"' {
 		p.fail("a name in double quotes is expected")

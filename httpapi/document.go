@@ -66,7 +66,6 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var servedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, OpenAPI()) })
 
-// serveDocument answers for the OpenAPI document.
 func (x *exchange) serveDocument() *failure {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		return methodProblem([]string{http.MethodGet, http.MethodHead})

@@ -48,7 +48,6 @@ type limits struct {
 	pattern            *regexp.Regexp
 }
 
-// object is a compiled struct type.
 type object struct {
 	fields []*field
 	byName map[string]*field

@@ -62,7 +62,6 @@ func ownSchema(t reflect.Type) schema {
 	return nil
 }
 
-// kindsOf lists the JSON types of a type's values.
 func kindsOf(t reflect.Type) []string {
 	if own := ownSchema(t); own != nil {
 		switch kinds := own["type"].(type) {
@@ -88,7 +87,6 @@ func kindsOf(t reflect.Type) []string {
 	return []string{"object"}
 }
 
-// isText reports whether a type is a text in JSON.
 func isText(t reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && (t.Implements(marshalText) || reflect.PointerTo(t).Implements(textType))
 }
@@ -191,7 +189,6 @@ func (ep Endpoint) GoCall(fields []byte) (pkg, call string, err error) {
 // maxLiteral is the length from which on a string makes a call hard to read.
 const maxLiteral = 120
 
-// goLiteral writes a value of a request in Go.
 func goLiteral(v reflect.Value) string {
 	t, parts := v.Type(), []string{}
 	switch {

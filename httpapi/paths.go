@@ -175,7 +175,6 @@ func placesOf(t reflect.Type) *places {
 	return actual.(*places)
 }
 
-// at returns the fields in one place as an object of their own.
 func (o *object) at(place Place) *object {
 	part := &object{byName: map[string]*field{}, groups: map[string][]string{}}
 	for _, f := range o.fields {

@@ -82,7 +82,6 @@ func (op *operation) otherMedia() *failure {
 	return invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType, text+", without a content encoding.")
 }
 
-// encoded reports whether a body has a content coding.
 func encoded(h http.Header) bool {
 	codings := h["Content-Encoding"]
 	return codings != nil && !strings.EqualFold(codings[0], "identity")

@@ -18,7 +18,6 @@ const (
 // Values lists the severities.
 func (Severity) Values() []string { return valuesOf(info, Warning, Error, critical) }
 
-// valuesOf are the words of an enumeration, for its method Values.
 func valuesOf[T ~string](list ...T) []string {
 	words := make([]string, len(list))
 	for i, v := range list {

@@ -126,7 +126,6 @@ func jsonNodes(text string) []jsonNode {
 	return nodes
 }
 
-// A jsonMember is a member of an object.
 type jsonMember struct {
 	name      string // without quotes and escapes
 	key, node int32

@@ -150,7 +150,6 @@ func (s *jsonScanner) pop() {
 	s.pos++
 }
 
-// name reads the name of a member and its colon.
 func (s *jsonScanner) name() error {
 	begin := s.pos
 	if s.at(0) != '"' {

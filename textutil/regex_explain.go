@@ -273,7 +273,6 @@ var regexEscapeConstructs = []regexConstruct{
 	{`\e`, RegexControlEscape, `the escape character \e`, `Write \x1b`},
 }
 
-// regexFaultKinds tells what the codes of the parser mean.
 var regexFaultKinds = []struct {
 	code    syntax.ErrorCode
 	fault   RegexFaultCode

@@ -200,7 +200,6 @@ type regexPart struct {
 	group int // 0: the match; -1: the text
 }
 
-// replace puts the replacement in place of every match of the report.
 func (req *RegexRequest) replace(report *RegexReport, names []string) error {
 	if req.Replacement == nil {
 		return nil

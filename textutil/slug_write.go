@@ -19,7 +19,6 @@ type slugWriter struct {
 	droppedCount int
 }
 
-// write writes a text in NFC.
 func (w *slugWriter) write(text []rune) {
 	for i := 0; i < len(text); {
 		if w.decamelize && isHump(text, i) {

@@ -62,7 +62,6 @@ func beginsInComplex(text string) bool {
 	return isComplex(c)
 }
 
-// isWord reports whether the text has a letter or a digit.
 func isWord(text string) bool {
 	return strings.IndexFunc(text, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }) >= 0
 }

@@ -93,7 +93,6 @@ func URLEncode(req URLEncodeRequest) (*URLEncodeReport, error) {
 	return &URLEncodeReport{Result: string(result), InputBytes: len(req.Text), OutputBytes: len(result)}, nil
 }
 
-// asciiAlphanumeric are the letters and digits of ASCII.
 const asciiAlphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // A URLDecodeRequest asks what a piece of a URL says.

@@ -240,7 +240,6 @@ func (f *findings) addNode(finding Finding, n *yaml.Node) {
 	f.add(finding)
 }
 
-// A pair is a key of a mapping with its value.
 type pair struct{ key, value *yaml.Node }
 
 // isMerge reports whether a key is the merge key of YAML 1.1 (https://yaml.org/type/merge.html).

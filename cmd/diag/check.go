@@ -151,7 +151,6 @@ func (f *valueFlag) Set(text string) error {
 	return nil
 }
 
-// requestBody makes the JSON of a request from arguments and flags.
 func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, args []string) ([]byte, error) {
 	a.shared(params, values)
 	for _, p := range positional(params) {

@@ -175,7 +175,6 @@ func found(v *view.View) map[string]diag.Finding {
 	return list
 }
 
-// changesText writes the changes, under a heading for each report.
 func (a *app) changesText(changes []change) string {
 	if len(changes) == 0 {
 		return "nothing changed\n"

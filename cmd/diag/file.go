@@ -83,7 +83,6 @@ func readFile(name string) ([]byte, error) {
 	return readInput(f, name)
 }
 
-// readInput reads a file or standard input.
 func readInput(r io.Reader, name string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil {

@@ -190,7 +190,6 @@ func (r *manyRun) write(line string, o outcome, err error) []byte {
 	return []byte(render.Line(line, v, r.terminalOptions()))
 }
 
-// jsonLine is a target and its report, or why there is none.
 func jsonLine(line string, o outcome, failure error) []byte {
 	entry := struct {
 		Target    string          `json:"target"`
@@ -215,7 +214,6 @@ func jsonLine(line string, o outcome, failure error) []byte {
 	return b.Bytes()
 }
 
-// end writes what stands at the end, and says what was found.
 func (r *manyRun) end(err error) error {
 	if r.formats.junit {
 		text, err := junit(r.suites...)

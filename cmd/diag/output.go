@@ -22,7 +22,6 @@ import (
 	"github.com/diagkit/diagkit/textutil"
 )
 
-// An outcome is what is to be shown of one target.
 type outcome struct {
 	ep     httpapi.Endpoint // zero for a whole, and for what was read here
 	reply  []byte           // JSON of the report
@@ -106,7 +105,6 @@ func (a *app) terminalOptions() render.Options {
 	return render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii()}
 }
 
-// text writes for people.
 func (a *app) text(b *bytes.Buffer, o outcome) error {
 	options := a.terminalOptions()
 	options.Verbose, options.Quiet, options.Title = a.verbose, a.quiet, o.title()

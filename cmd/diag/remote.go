@@ -20,7 +20,6 @@ import (
 // maxReply bounds a server's reply.
 const maxReply = 64 << 20
 
-// askServer sends the request to the API of --server.
 func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 	if a.key == "" {
 		return nil, usagef("--server needs an API key: --key or $DIAG_KEY")

@@ -170,7 +170,6 @@ func (a *app) laid(env *diag.Env) (*diag.Env, error) {
 	return env.WithResolver(overlay.New(env.DNS(), zones...)), nil
 }
 
-// An annotation is a finding at its place.
 type annotation struct {
 	file    string // empty if it is about no file
 	line    int
@@ -258,7 +257,6 @@ func (a *app) placed(v *view.View) {
 	})
 }
 
-// writeAnnotations writes for GitHub's log, or GitLab's code quality reports.
 func (a *app) writeAnnotations(list []annotation) error {
 	list = append(a.zoned.notes, list...)
 	if a.zoned.notes = nil; a.zoned.together {

@@ -77,7 +77,6 @@ func (c *chain) needed(name string) bool {
 	return false
 }
 
-// belowDNAME reports whether a name is hidden by a DNAME above it.
 func (z *zone) belowDNAME(name string) bool {
 	for n := name; n != z.origin && n != "."; {
 		n = parent(n)

@@ -20,7 +20,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A signingKey is a key of a signed zone.
 type signingKey struct {
 	dnskey *dns.DNSKEY
 	signer crypto.Signer

@@ -35,7 +35,6 @@ type endpoint struct {
 	addr    netip.AddrPort
 }
 
-// network connects diagnostics with servers.
 type network struct {
 	mu      sync.Mutex
 	servers map[endpoint]func(*conn) // each runs in a goroutine of its own, and closes the conn

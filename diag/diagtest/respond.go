@@ -8,7 +8,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// at returns how the server answers at one of its addresses.
 func (s *Server) at(ip netip.Addr) responder {
 	return func(q *dns.Msg, transport string) []*dns.Msg { return s.respond(q, ip, transport) }
 }

@@ -341,7 +341,6 @@ func (z *zone) trouble(now time.Time) *trouble {
 	return nil
 }
 
-// troubleWith returns what is wrong with the signatures that a result needs.
 func (z *zone) troubleWith(r result) *trouble {
 	if z.signer == nil {
 		return nil

@@ -40,7 +40,6 @@ func (s *signer) keys() []*signingKey {
 	return []*signingKey{s.keySigner, s.zoneSigner}
 }
 
-// published returns the DS record that the parent zone has.
 func (s *signer) published() *dns.DS {
 	ds := s.keySigner.ds(s.how.Digest)
 	for _, b := range s.how.Broken {

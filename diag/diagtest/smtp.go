@@ -159,7 +159,6 @@ func (s *smtpSession) reply(command, usual string) (code string, ok bool) {
 	return text[:min(3, len(text))], true
 }
 
-// command answers one command, and reports whether the conversation goes on.
 func (s *smtpSession) command(line string) bool {
 	verb, _, _ := strings.Cut(line, " ")
 	switch strings.ToUpper(verb) {

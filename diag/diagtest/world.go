@@ -85,7 +85,6 @@ func (w *World) Err() error {
 	return w.err
 }
 
-// check fails the test, or keeps the error for [World.Err].
 func (w *World) check(err error) {
 	if err == nil {
 		return

@@ -67,7 +67,6 @@ func isAnchor(rr dns.RR) bool {
 	return false
 }
 
-// anchorSet holds the trust anchors by their zones.
 type anchorSet map[name][]dns.RR
 
 func newAnchorSet(anchors []dns.RR) anchorSet {

@@ -92,7 +92,6 @@ func (v *validation) closerAnchor(why *ChainFault, n name) bool {
 	return ok && known && anchor.below(zone)
 }
 
-// zoneOf names the zone that a name is in, as far as is known.
 func (v *validation) zoneOf(n name) name {
 	if d := v.at(n); d.zone != nil {
 		return d.zone.name
@@ -227,7 +226,6 @@ func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cnam
 	return s
 }
 
-// dname returns the deepest DNAME record above a name.
 func (m *message) dname(n name) *rrset {
 	for n != root {
 		n = n.parent()

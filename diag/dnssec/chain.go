@@ -46,7 +46,6 @@ func (v *validation) newZone(n name, above *zone) *zone {
 	return z
 }
 
-// settle notes the outcome for a zone and returns it as a node.
 func (z *zone) settle(f statusCause) node {
 	z.info.Status = f.status
 	return node{zone: z, statusCause: f}
@@ -109,7 +108,6 @@ func (v *validation) withoutRoot(f statusCause) statusCause {
 	return f
 }
 
-// accepts reports whether the policy lets an anchor be used.
 func (v *validation) accepts(anchor dns.RR) bool {
 	switch a := anchor.(type) {
 	case *dns.DS:

@@ -13,7 +13,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// maxRecords bounds the records of the answer that a report lists, as in package resolve.
 const maxRecords = 500
 
 // A Request asks whether the answer for a name and type is secure.

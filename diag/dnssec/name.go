@@ -130,7 +130,6 @@ func compare(a, b name) int {
 	return len(la) - len(lb)
 }
 
-// label returns the octets of the label that begins at i.
 func (n name) label(i int) string { return string(n[i+1 : i+1+int(n[i])]) }
 
 // common returns the deepest name that both are within.

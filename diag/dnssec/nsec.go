@@ -150,7 +150,6 @@ func (d *denials) wildcardNSEC(n name, labels int) outcome {
 	return nothing
 }
 
-// parentName names a zone that delegates others.
 func parentName(z name) string {
 	if z == root {
 		return "the root zone"

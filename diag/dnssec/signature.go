@@ -10,7 +10,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A key is a public key of a zone.
 type key struct {
 	rr     *dns.DNSKEY
 	tag    uint16
@@ -214,7 +213,6 @@ func (s *rrset) String() string { return s.setKey.String() }
 
 func (k setKey) String() string { return fmt.Sprintf("%s %s", dns.Type(k.rrtype), k.owner) }
 
-// quoteName returns a name from a record for a message.
 func quoteName(s string) string {
 	if n, ok := parseName(s); ok {
 		return n.String()

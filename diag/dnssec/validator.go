@@ -151,7 +151,6 @@ func (v *Validator) begin(fetch *fetcher) *validation {
 	return w
 }
 
-// result describes what a validation has found.
 func (v *validation) result(c *conclusion, n name, rrtype uint16) *Result {
 	v.work.Queries, v.work.Replies = len(v.fetch.asked), v.fetch.replies()
 	r := &Result{

@@ -138,7 +138,6 @@ func dialError(ctx context.Context, host string, err error) *Error {
 	return e
 }
 
-// lookedUp fills in what was learned about the address of a host.
 func (e *Error) lookedUp(host string, none *diag.NoAddressError) {
 	e.Code, e.Step, e.Missing = DNS, LookingUp, none.Missing
 	switch {

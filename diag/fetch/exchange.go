@@ -198,7 +198,6 @@ func (e *expander) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A counter counts the bytes that are read.
 type counter struct {
 	r io.Reader
 	n int64

@@ -19,7 +19,6 @@ const (
 	maxName  = 253
 )
 
-// A kind is a kind of fault in a label.
 type kind int
 
 const (
@@ -43,7 +42,6 @@ type fault struct {
 	at     diag.Location
 }
 
-// A label is one label of a name.
 type label struct {
 	source  string // what was typed
 	at      diag.Location
@@ -188,7 +186,6 @@ func nfc(text string) string {
 // normalizesAnew reports whether the library does not know how a character is normalized.
 func (p *properties) normalizesAnew(r rune) bool { return r >= 0x80 && p.later[r] }
 
-// decompose appends the full canonical decomposition of a character.
 func (p *properties) decompose(to []rune, r rune) []rune {
 	if parts, ok := p.decomposed[r]; ok {
 		return p.decompose(p.decompose(to, parts[0]), parts[1])
@@ -239,7 +236,6 @@ func (p *properties) compose(rs []rune) []rune {
 	return out
 }
 
-// pair joins two characters to one.
 func (p *properties) pair(a, b rune) (rune, bool) {
 	if c, ok := p.composed[[2]rune{a, b}]; ok {
 		return c, true

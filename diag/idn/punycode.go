@@ -127,7 +127,6 @@ func encodePunycode(text string) (string, error) {
 	return b.String(), nil
 }
 
-// encodeNumber writes a number of variable length.
 func encodeNumber(b *strings.Builder, n, bias int64) {
 	for i := 0; ; i++ {
 		t := threshold(i, bias)

@@ -36,7 +36,6 @@ func (s span) compare(r rune) int {
 	return 0
 }
 
-// A mapping tells what the code points of a range become.
 type mapping struct {
 	span
 	step  rune   // 2 if only every second code point is meant, else 1
@@ -103,7 +102,6 @@ func parseTable(text string) (*properties, error) {
 	return p, nil
 }
 
-// add reads a line.
 func (p *properties) add(section string, words []string) error {
 	switch section {
 	case "mapped":
@@ -241,7 +239,6 @@ func (p *properties) statusOf(r rune) (s status, to string) {
 	return disallowed, ""
 }
 
-// classOf returns the Bidi_Class of a valid code point.
 func (p *properties) classOf(r rune) bidi.Class {
 	i, found := slices.BinarySearchFunc(p.classes, r, func(c classSpan, r rune) int { return c.compare(r) })
 	if !found {

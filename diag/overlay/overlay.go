@@ -72,7 +72,6 @@ func (r *Resolver) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return w.reply, nil
 }
 
-// answerTo begins the reply to a query.
 func answerTo(q *dns.Msg) *dns.Msg {
 	m := new(dns.Msg).SetReply(q)
 	m.RecursionAvailable = true

@@ -91,7 +91,6 @@ func parent(name string) string {
 	return name[i:]
 }
 
-// An outcome is what a zone says to a question.
 type outcome int
 
 const (

@@ -135,7 +135,6 @@ func (k *Key) checkCurve() KeyCheck {
 	}
 }
 
-// searches are those for the factors of a modulus.
 func (k *Key) searches() []KeyCheck {
 	codes := []CheckCode{CheckSmallFactor, CheckFermat, CheckROCA, CheckSmallSecret, CheckPattern}
 	return diag.Map(codes, func(code CheckCode) KeyCheck {

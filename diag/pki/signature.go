@@ -53,7 +53,6 @@ var hashNames = map[crypto.Hash]string{
 	crypto.SHA3_224: "SHA3-224", crypto.SHA3_256: "SHA3-256", crypto.SHA3_384: "SHA3-384", crypto.SHA3_512: "SHA3-512",
 }
 
-// hashOIDs are the object identifiers of hashes.
 var hashOIDs = map[string]crypto.Hash{
 	"1.2.840.113549.2.5": crypto.MD5, "1.3.14.3.2.26": crypto.SHA1,
 	"2.16.840.1.101.3.4.2.4": crypto.SHA224, "2.16.840.1.101.3.4.2.1": crypto.SHA256, "2.16.840.1.101.3.4.2.2": crypto.SHA384,
@@ -263,7 +262,6 @@ func padded(h crypto.Hash, digest []byte, size int, null bool) []byte {
 	return append(append(em, 0), info...)
 }
 
-// numbers reads an object identifier out of its text.
 func numbers(oid string) (id asn1.ObjectIdentifier) {
 	n := 0
 	for _, c := range oid {

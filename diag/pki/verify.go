@@ -201,7 +201,6 @@ func (v Verifier) invalid(leaf *x509.Certificate, e x509.CertificateInvalidError
 
 func label(c *x509.Certificate) string { return text(ParseName(c.RawSubject)) }
 
-// text shows a name in a sentence.
 func text(n Name) string {
 	switch {
 	case n.CommonName != "":

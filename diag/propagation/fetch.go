@@ -35,7 +35,6 @@ type evidence struct {
 	notFollowed bool // an alias led to what could not be learned
 }
 
-// A probe is what one resolver shows.
 type probe struct {
 	vantage   Vantage
 	reply     *dns.Msg

@@ -197,7 +197,6 @@ func (c Checker) prepare(req Request) (*evidence, error) {
 // maxChosen bounds the resolvers that a request may name (CONTRACT 3.1).
 const maxChosen = 50
 
-// choose picks the vantages with the given ids, or all.
 func choose(vantages []Vantage, ids []string) ([]*probe, error) {
 	known := map[string]Vantage{}
 	names := make([]string, 0, len(vantages))

@@ -235,7 +235,6 @@ func serialText(serial *uint32) string {
 	return fmt.Sprintf(" with serial %d", *serial)
 }
 
-// words puts what is said into words.
 func (s observation) words() string {
 	switch {
 	case s.rcode == dns.RcodeNameError:

@@ -6,7 +6,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// An outcome says what an answer amounts to.
 type outcome string
 
 // The outcomes. Only the first three are knowledge.

@@ -16,7 +16,6 @@ import (
 // (RFC 7480 section 5.2).
 const maxRedirects = 5
 
-// An rdapAnswer is what an RDAP service said.
 type rdapAnswer struct {
 	outcome outcome
 	url     string   // that answered, or was asked last

@@ -244,7 +244,6 @@ func explain(text string) Status {
 	return Status{clip(text, 100), "A status of this registry only.", neutral}
 }
 
-// letters returns the letters of a text in lower case.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' {

@@ -165,7 +165,6 @@ func failureOf(rdap rdapAnswer, whois []whoisAnswer) error {
 	return diag.Unavailable(serversOf(rdap, whois), errors.New(excuse(rdap, whois)))
 }
 
-// serversOf names the servers that were asked.
 func serversOf(rdap rdapAnswer, whois []whoisAnswer) string {
 	var list []string
 	if u, err := url.Parse(rdap.url); err == nil && u.Host != "" {
@@ -255,7 +254,6 @@ func (c *Client) suffix(name string) string {
 	return suffix
 }
 
-// known reports whether a registry is known for a suffix of several labels.
 func (c *Client) known(suffix string) bool {
 	b, s := c.bootstrap(), c.servers()
 	return b.names[suffix] != nil || b.seeds[suffix] != nil || s.hosts[suffix] != ""

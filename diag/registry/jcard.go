@@ -153,7 +153,6 @@ func (c *card) address(parameters, value node) {
 	}
 }
 
-// redactions are the words that stand where something was left out, in lower case.
 var redactions = []string{"redacted", "not disclosed", "withheld for privacy", "data protected", "statutory masking",
 	"gdpr masked", "gdpr redacted", "non-public data", "not shown, please visit",
 	"personal data, can not be publicly disclosed", "please query the rdds service", "select request email form",

@@ -231,7 +231,6 @@ func (c *IPContact) hideRedactions() {
 	c.Emails, c.Phones = keep(c.Emails), keep(c.Phones)
 }
 
-// arinRole returns the role that a paragraph of ARIN is about.
 func arinRole(class string) string {
 	for word, role := range map[string]string{"abuse": "abuse", "tech": "technical", "noc": "noc", "routing": "routing"} {
 		if strings.HasSuffix(class, word+"handle") {

@@ -38,7 +38,6 @@ func (n node) get(key string) node {
 	return node{object[key]}
 }
 
-// has reports whether an object has a member.
 func (n node) has(key string) bool {
 	object, _ := n.v.(map[string]any)
 	_, ok := object[key]
@@ -58,7 +57,6 @@ func (n node) list() []node {
 	return diag.Map(array[:min(len(array), maxList)], func(v any) node { return node{v} })
 }
 
-// at returns the element of an array.
 func (n node) at(i int) node {
 	array, _ := n.v.([]any)
 	if i >= len(array) {

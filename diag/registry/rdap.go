@@ -147,7 +147,6 @@ func hides(n node) bool {
 	return false
 }
 
-// hasRole reports whether an entity has one of some roles.
 func (e entity) hasRole(roles ...string) bool {
 	return slices.ContainsFunc(roles, func(r string) bool { return slices.Contains(e.roles, r) })
 }

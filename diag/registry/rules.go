@@ -181,7 +181,6 @@ func excuse(rdap rdapAnswer, whois []whoisAnswer) string {
 	return strings.Join(append(list, excuses(whois)...), "; ")
 }
 
-// excuses lists what WHOIS servers said in place of an answer.
 func excuses(answers []whoisAnswer) []string {
 	var list []string
 	for _, a := range answers {

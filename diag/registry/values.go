@@ -122,7 +122,6 @@ func offset(sign, hours, minutes string) int {
 	return seconds
 }
 
-// atoi reads a number of a few digits.
 func atoi(digits string) int {
 	n := 0
 	for _, d := range digits {

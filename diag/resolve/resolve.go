@@ -206,7 +206,6 @@ func unanswered(ctx context.Context, asked string, err error) error {
 	return diag.Unavailable(asked, err)
 }
 
-// spoken is what a sentence calls a resolver.
 func spoken(r Resolver) string {
 	if r.ID == Default {
 		return diag.DefaultResolver

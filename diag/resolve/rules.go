@@ -245,7 +245,6 @@ var texts = diag.Texts{
 	},
 }
 
-// reverseTexts are those of a reverse lookup.
 var reverseTexts = diag.Texts{
 	"valid": {Headline: "Reverse DNS is set up", Sub: "The address has a PTR record."},
 }

@@ -70,7 +70,6 @@ func (e *evidence) askAuthority(ctx context.Context, env *diag.Env) error {
 	return nil
 }
 
-// zoneText names a zone for people.
 func zoneText(zone string) string {
 	if zone == "." {
 		return "the root"

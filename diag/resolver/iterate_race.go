@@ -29,7 +29,6 @@ type race struct {
 	last      error    // why the last server was of no use
 }
 
-// An attempt is a question to one address.
 type attempt struct {
 	server string
 	addr   netip.AddrPort
@@ -115,7 +114,6 @@ func (r *race) queue(servers []NameServer) []attempt {
 	return list
 }
 
-// attempted is what came of an attempt.
 type attempted struct {
 	attempt
 	hop Hop

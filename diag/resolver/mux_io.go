@@ -87,7 +87,6 @@ func (m *mux) abort() {
 // maxBatch is how many datagrams one system call sends or reads, where the system can (sendmmsg(2), recvmmsg(2)).
 const maxBatch = 32
 
-// An outbox is datagrams that go out together.
 type outbox struct {
 	messages []ipv4.Message // without address, which is that of the connected socket; of IPv6 too
 	wire     []byte         // copies, since who wrote one may have left before it goes out
@@ -104,7 +103,6 @@ var (
 	inboxes  = sync.Pool{New: func() any { return &inbox{messages: newMessages()} }}
 )
 
-// newMessages returns messages with a place for one buffer each.
 func newMessages() []ipv4.Message {
 	list := make([]ipv4.Message, maxBatch)
 	for i := range list {

@@ -82,7 +82,6 @@ type arrival struct {
 	age    uint32         // seconds that it lay in HTTP caches
 }
 
-// exchange sends a query on one of the connections and waits for the reply.
 func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arrival, error) {
 	p.inFlight.Add(1)
 	defer p.inFlight.Add(-1)

@@ -61,7 +61,6 @@ func (a *answers) records(ad *survey.Address, p survey.Probe, qtype uint16) []dn
 	return survey.RRSet(r.Msg.Answer, a.Zone, qtype)
 }
 
-// at returns the reply about contents of the zone.
 func (a *answers) at(name string, qtype uint16) survey.Reply { return a.Content[name][qtype] }
 
 func (a *answers) hostsOn(ip netip.Addr) []string {
@@ -74,12 +73,10 @@ func (a *answers) hostsOn(ip netip.Addr) []string {
 	return list
 }
 
-// target names an address in findings.
 func (a *answers) target(ad *survey.Address) string {
 	return strings.Join(append(a.hostsOn(ad.IP), ad.IP.String()), " ")
 }
 
-// place names an address in sentences.
 func (a *answers) place(ad *survey.Address) string {
 	hosts := a.hostsOn(ad.IP)
 	if len(hosts) == 0 {

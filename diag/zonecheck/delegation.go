@@ -86,7 +86,6 @@ func (e *evidence) glueComparable(host string) bool {
 	return ok && len(e.cut.glue[host]) > 0 && len(a.All()) > 0 && len(a.V4.Aliases) == 0
 }
 
-// answeredFor reports whether the lookup of the kind of an address was answered.
 func answeredFor(a diag.Addresses, ip netip.Addr) bool {
 	if ip.Is6() {
 		return a.V6.Err() == nil
@@ -94,7 +93,6 @@ func answeredFor(a diag.Addresses, ip netip.Addr) bool {
 	return a.V4.Err() == nil
 }
 
-// A zoneCut is what the servers of the parent zone say of the domain.
 type zoneCut struct {
 	zone        string
 	known       bool     // at least one said anything

@@ -21,7 +21,6 @@ func newEvidence(s *survey.Survey) *evidence {
 	return &evidence{a, a.secure()}
 }
 
-// delegated reports whether the parent zone names servers.
 func delegated(e *evidence) bool { return len(e.cut.hosts) > 0 }
 
 func named(e *evidence) bool { return len(e.Servers) > 0 }

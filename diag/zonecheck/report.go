@@ -119,7 +119,6 @@ type fact struct {
 	tell     func(*evidence) diag.Failures
 }
 
-// zoneFacts are those of zones that are served.
 var zoneFacts = []fact{
 	{"zone.ns.version", categorySecurity, func(e *evidence) diag.Failures {
 		return e.each(e.Addresses, func(ad *survey.Address) string {
@@ -204,7 +203,6 @@ func stated(format, text string) string {
 	return fmt.Sprintf(format, text)
 }
 
-// facts lists what is worth knowing of the zone.
 func (e *evidence) facts() (list []RuleResult) {
 	for _, f := range zoneFacts {
 		for _, one := range f.tell(e).Joined() {

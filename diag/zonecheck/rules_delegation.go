@@ -140,7 +140,6 @@ var glueRules = diag.Rules[*evidence]{{
 	Fails:  (*evidence).glueMismatch,
 }}
 
-// parentKnown reports whether the parent zone said anything about the domain.
 func parentKnown(e *evidence) bool { return e.cut.known }
 
 var existenceRules = diag.Rules[*evidence]{{

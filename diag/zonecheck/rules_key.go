@@ -12,7 +12,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// secured reports whether the parent zone has DS records.
 func secured(e *evidence) bool { return e.cut.dsKnown && len(e.cut.ds) > 0 }
 
 // dsComparable reports whether there are DS records that can be compared with keys and their signatures.
@@ -192,7 +191,6 @@ func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
 // judged reports whether any set of records, or proof, was examined for its signatures.
 func judged(e *evidence) bool { return signed(e) && e.sec.judged > 0 }
 
-// noted lists what the examination of the signatures noted.
 func noted(fault sigFault) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return e.sec.failures(fault) }
 }

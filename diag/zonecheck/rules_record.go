@@ -254,7 +254,6 @@ var aliasRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-// eachChain reports names with whose aliases something is wrong.
 func eachChain(wrong func(survey.Chain) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.Chains, func(c survey.Chain) diag.Failures { return about(c.Name, wrong(c)) })

@@ -207,7 +207,6 @@ func aliasText(a diag.Addresses) string {
 	return ""
 }
 
-// joined names a few places.
 func joined(places []string) string {
 	if len(places) > 3 {
 		return fmt.Sprintf("%s and %d more", strings.Join(places[:3], ", "), len(places)-3)

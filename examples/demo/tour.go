@@ -64,7 +64,6 @@ func singles(at time.Time) []stop {
 	))
 }
 
-// stops reads stops, and fills in what stands in braces.
 func stops(text string, fill *strings.Replacer) (list []stop) {
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		lines := strings.Split(block, "\n")

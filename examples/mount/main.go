@@ -115,7 +115,6 @@ func newKey(ctx context.Context, store metering.Store) (metering.Secret, error) 
 	return secret, err
 }
 
-// call is what a customer does.
 func call(ctx context.Context, address string, secret metering.Secret) error {
 	body := strings.NewReader(`{"text":"hello from one's own mux"}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+httpapi.Prefix+"/text/upper", body)

@@ -15,7 +15,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
 )
 
-// A row is one line of the whole.
 type row struct {
 	group, name string
 	mark        view.Mark
@@ -58,7 +57,6 @@ var worstFirst = []view.Mark{
 	view.Critical, view.Error, view.Warning, view.Unknown, view.Info, view.None, view.Good, view.Optional,
 }
 
-// merged joins rows of a group that say the same.
 func merged(list []row) []row {
 	var lines []row
 	for _, r := range list {

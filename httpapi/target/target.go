@@ -106,7 +106,6 @@ var validators = []struct {
 
 func version(name string) func() *regexp.Regexp { return diag.Regexp(`(?i)^\s*v\s*=\s*` + name + `\b`) }
 
-// record takes the text of a record, or the line of a zone file with one.
 func record(text string) (Target, bool) {
 	parts, _ := diag.PastedTXT(text)
 	plain := strings.Join(parts, "")

@@ -54,7 +54,6 @@ func (w *Whole) View() *view.View {
 // nonexistent ends the codes of what is found about a name that does not exist, whoever finds it.
 const nonexistent = ".nxdomain"
 
-// counts says how many findings there are of each severity.
 func counts(findings []diag.Finding) string {
 	n := map[diag.Severity]int{}
 	for _, f := range findings {

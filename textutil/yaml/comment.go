@@ -25,7 +25,6 @@ func (w *noter) of(n *Node) *remarks {
 	return notes
 }
 
-// noted reports whether a node has comments behind or in it.
 func (w *noter) noted(n *Node) bool {
 	notes := w.notes[n]
 	return notes != nil && (notes.line.end > 0 || len(notes.foot) > 0)

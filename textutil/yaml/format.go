@@ -159,7 +159,6 @@ func (w *printer) document(doc *Document, index int, limit int32) {
 	}
 }
 
-// beginContent begins a line for the content of a document behind a comment.
 func (w *printer) beginContent(root *Node) {
 	w.top = root.begin()
 	if len(w.out) == 0 || w.commented != len(w.out) || root.blank() && root.props == nil {

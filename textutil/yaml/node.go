@@ -145,7 +145,6 @@ type Stream struct {
 	comments  []comment
 }
 
-// raw returns the content of a node as it is written.
 func (s *Stream) raw(n *Node) string { return s.Text[n.start:n.end] }
 
 // A SyntaxError is where and why a text is no YAML.

@@ -140,7 +140,6 @@ func (p *parser) collection(kind Kind, style Style, start int, props *properties
 	return n, err
 }
 
-// close ends a collection at the offset.
 func (p *parser) close(n *Node, end int) *Node {
 	p.depth--
 	n.end = int32(end)
@@ -246,7 +245,6 @@ func isMarker(s string) bool {
 	return len(s) >= 3 && (s[:3] == "---" || s[:3] == "...") && (len(s) == 3 || isSpace(s[3]))
 }
 
-// ended reports whether the document ends here.
 func (p *parser) ended() bool {
 	return p.pos == len(p.Text) || p.pos == p.line && isMarker(p.Text[p.pos:])
 }

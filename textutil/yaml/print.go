@@ -20,7 +20,6 @@ type printer struct {
 	commented int   // length of the output behind the last comment
 }
 
-// newline begins a line at the column.
 func (w *printer) newline(column int) {
 	if len(w.out) > 0 {
 		w.out = AppendNewline(w.out, column)
@@ -211,7 +210,6 @@ func (w *printer) needsIndicator(key, value *Node, behind comment) bool {
 		key.blank() && key.props == nil || isMarker(w.raw(key)) || behind.end > 0 && value.style != Block
 }
 
-// flowKey writes a key of one line with its colon.
 func (w *printer) flowKey(key *Node, column int) {
 	w.flowValue(key, column)
 	if key.kind == alias || key.blank() && key.props != nil {
@@ -294,7 +292,6 @@ func (w *printer) flow(n *Node, column int) {
 	w.out = append(w.out, open+2) // "]" behind "[", "}" behind "{"
 }
 
-// flowHead begins the line of an entry of a flow collection.
 func (w *printer) flowHead(entry *Node, column int) {
 	if notes := w.notes[entry]; notes != nil {
 		for _, c := range notes.head {

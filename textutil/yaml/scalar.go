@@ -174,7 +174,6 @@ func simpleEscape(c byte) string {
 	return ""
 }
 
-// escapeDigits returns how many hexadecimal digits an escape has.
 func escapeDigits(c byte) int {
 	switch c {
 	case 'x':

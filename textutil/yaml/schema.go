@@ -215,7 +215,6 @@ func LegacyOf(value string) Legacy {
 	return SameInBoth
 }
 
-// legacyNumber compares what begins as a number.
 func legacyNumber(value string) Legacy {
 	unsigned := strings.TrimLeft(value[:1], "+-") + value[1:]
 	if t, _ := resolvePlain(value); t == Int || t == Float {

@@ -99,7 +99,6 @@ func (e *evidence) overLimit() bool {
 	return int64(len(e.result.Body)) > e.agent.limit || e.result.Truncated && int64(len(e.result.Body)) >= e.agent.limit
 }
 
-// respects reports whether the request keeps to robots.txt.
 func (r *Request) respects() bool { return r.RespectRobots == nil || *r.RespectRobots }
 
 var htmlTypes = []string{"text/html", "application/xhtml+xml"}

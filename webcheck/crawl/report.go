@@ -45,7 +45,6 @@ func (e *evidence) robotsReport() RobotsReport {
 // maxValue bounds a value in a report, in bytes.
 const maxValue = 2048
 
-// describe writes down what stands in the page.
 func (e *evidence) describe(r *Report) {
 	p := e.page
 	r.Charset, r.Language = p.Charset, p.Lang

@@ -195,7 +195,6 @@ var contentRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// of returns the items of structured data in a format.
 func (e *evidence) of(format string) []page.Structured {
 	if !e.judged() {
 		return nil

@@ -42,7 +42,6 @@ type contents struct {
 	Rest      int    // bytes behind the request
 }
 
-// A subjectAttribute is one part of the subject.
 type subjectAttribute struct {
 	OID   string
 	Value string
@@ -81,7 +80,6 @@ const (
 	otherName NameType = "other"
 )
 
-// A generalName is one of the names that the certificate is to have.
 type generalName struct {
 	Type  NameType
 	Value string     // the bytes, or what the type is called if it is none of the four

@@ -34,7 +34,6 @@ type evidence struct {
 // maxJudged bounds the names that are judged: public authorities stop at 100.
 const maxJudged = pki.MaxNames
 
-// digest finds the request in a text, takes it apart, and looks at key and names.
 func (e *evidence) digest(text string, known *pki.KnownKeys) error {
 	e.paste = find(text)
 	for i := range e.paste.Blocks {

@@ -18,7 +18,6 @@ const (
 	maxBlocks = 50
 )
 
-// A paste is what stands in a text that somebody pasted.
 type paste struct {
 	Blocks []block
 	Secret kind // of a private key anywhere in the text; empty if there is none

@@ -18,7 +18,6 @@ func isRSA(e *evidence) bool {
 	return e.csr != nil && e.csr.Key.Algorithm == pki.RSA && e.csr.Key.Fault == ""
 }
 
-// isCurve reports whether there is a key on an elliptic curve.
 func isCurve(e *evidence) bool { return e.csr != nil && e.csr.Key.Algorithm == pki.ECDSA }
 
 // allowedCurves are those of the Baseline Requirements, section 6.1.5.

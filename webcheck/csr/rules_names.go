@@ -163,7 +163,6 @@ var nameRules = diag.Rules[*evidence]{
 	},
 }
 
-// has reports whether a name in lower case is one of the names.
 func (e *evidence) has(name string) bool {
 	return slices.ContainsFunc(e.names, func(n Name) bool { return n.Type == dnsName && strings.EqualFold(n.Value, name) })
 }

@@ -13,7 +13,6 @@ import (
 // maxCookies bounds the cookies that are examined; browsers keep 180 of a site.
 const maxCookies = 100
 
-// A cookie is one Set-Cookie field of one hop.
 type cookie struct {
 	setcookie.Cookie
 	line   string

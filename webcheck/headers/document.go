@@ -91,7 +91,6 @@ func attributesOf(z *html.Tokenizer) map[string]string {
 	return list
 }
 
-// element takes what one element loads or runs.
 func (d *document) element(z *html.Tokenizer, name string, a map[string]string) {
 	for key, value := range a {
 		if strings.HasPrefix(key, "on") && len(key) > 2 || strings.HasPrefix(strings.ToLower(strings.TrimSpace(value)), "javascript:") {

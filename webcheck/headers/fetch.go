@@ -228,7 +228,6 @@ func (e *evidence) mediaType() string {
 // redirects reports whether the answer that is judged leads elsewhere, as it does where redirects are not followed.
 func (e *evidence) redirects() bool { return e.final.RedirectType != "" }
 
-// words splits a list of tokens at commas, in lower case.
 func words(s string) []string {
 	var list []string
 	for w := range strings.SplitSeq(s, ",") {
@@ -248,5 +247,4 @@ func (e *evidence) goodHTTPS() bool {
 	return first.TLS != nil && first.TLS.Err() == nil && first.StatusCode < 400
 }
 
-// sameOrigin reports whether two URLs are of one origin.
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) }

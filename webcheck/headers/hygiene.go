@@ -30,7 +30,6 @@ var obsolete = [][2]string{
 	{"X-UA-Compatible", "was read by Internet Explorer only"},
 }
 
-// siteData are the types of Clear-Site-Data.
 var siteData = []string{`"cache"`, `"cookies"`, `"storage"`, `"executionContexts"`, `"clientHints"`, `"prefetchCache"`,
 	`"prerenderCache"`, `"*"`}
 

@@ -74,7 +74,6 @@ func untrusted(hops []fetch.Hop) *fetch.Hop {
 	return &hops[i]
 }
 
-// list returns the headers in the order of the report.
 func (s *SecurityHeaders) list() []*Header {
 	return []*Header{&s.StrictTransportSecurity, &s.ContentSecurityPolicy, &s.XFrameOptions, &s.XContentTypeOptions,
 		&s.ReferrerPolicy, &s.PermissionsPolicy, &s.CrossOriginOpenerPolicy, &s.CrossOriginEmbedderPolicy,

@@ -115,7 +115,6 @@ func first(r *fetch.Result) *fetch.Hop {
 // silent reports whether nothing was learned, and might be the next time.
 func silent(r *fetch.Result) bool { return first(r) == nil && r.Err != nil && r.Err.Unanswered }
 
-// fieldsOf returns the values of the header in an answer.
 func fieldsOf(h *fetch.Hop) []string {
 	if h == nil {
 		return nil
@@ -123,7 +122,6 @@ func fieldsOf(h *fetch.Hop) []string {
 	return h.Header[FieldName]
 }
 
-// leads returns where the redirects of a chain lead, followed or not.
 func leads(r *fetch.Result) (path []*url.URL) {
 	for i := range r.Hops {
 		h := &r.Hops[i]

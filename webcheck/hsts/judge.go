@@ -173,7 +173,6 @@ func untrustedHop(r *fetch.Result, from int) *fetch.Hop {
 	return nil
 }
 
-// insecureIssues are about redirects that lead back to plain HTTP.
 func insecureIssues(r *fetch.Result) (found Issues) {
 	for i, u := range leads(r) {
 		if u.Scheme == "https" {

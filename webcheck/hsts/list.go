@@ -152,7 +152,6 @@ func (b *builder) add(e Entry) {
 	b.details = append(b.details, d)
 }
 
-// list sorts what was collected.
 func (b *builder) list(version string) (*List, error) {
 	unsorted := List{names: b.names.String(), ends: b.ends, details: b.details}
 	order := make([]uint32, len(b.ends))

@@ -55,7 +55,6 @@ func (e *evidence) includesSubdomains() bool {
 	return e.inForce() && e.header.IncludeSubdomains && e.age() > 0 || e.listed() && e.entry.IncludeSubdomains
 }
 
-// listed reports whether browsers have the domain on their list.
 func (e *evidence) listed() bool { return e.entry != nil && !e.entry.Pending }
 
 // ownEntry reports whether the domain itself was submitted, rather than one above it.

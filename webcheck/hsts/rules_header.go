@@ -46,7 +46,6 @@ func (e *evidence) beginning() string {
 	}
 }
 
-// stageAdvice says how HSTS is introduced.
 const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), 63072000 (two years)."
 
 var headerRules = diag.Rules[*evidence]{

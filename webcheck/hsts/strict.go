@@ -216,7 +216,6 @@ func (i *Issues) warnOnce(code Issue) {
 	}
 }
 
-// add appends the issues of another check.
 func (i *Issues) add(other Issues) {
 	i.Errors = append(i.Errors, other.Errors...)
 	i.Warnings = append(i.Warnings, other.Warnings...)

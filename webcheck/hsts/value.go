@@ -23,7 +23,6 @@ func NextStage(age uint64) (next uint64, ok bool) {
 	return stages[i], true
 }
 
-// value writes a header.
 func value(age uint64, subdomains, preload bool) string {
 	s := fmt.Sprintf("max-age=%d", age)
 	if subdomains {
@@ -77,7 +76,6 @@ func (e *evidence) withoutPreload() string {
 	return value(e.age(), e.header.IncludeSubdomains, false)
 }
 
-// spans are the units of ages, from the largest.
 var spans = []struct {
 	length uint64
 	name   string

@@ -18,7 +18,6 @@ type element struct {
 	capture  *capture
 }
 
-// attr returns an attribute with white space around it removed.
 func (e *element) attr(name string) (string, bool) {
 	for i := range e.attrs {
 		if e.attrs[i].Key == name && e.attrs[i].Namespace == "" {
@@ -192,7 +191,6 @@ func (r *reader) end(e *element) {
 	}
 }
 
-// text takes the text between elements.
 func (r *reader) text(s string) {
 	n := len(r.captures)
 	code := n > 0 && r.captures[n-1].code

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// loads keeps something that the page loads by itself.
 func (r *reader) loads(name string, ref Ref, blockable bool, integrity string) {
 	if ref.Raw != "" {
 		keep(r, &r.Resources, maxResources, ref.size()+64, Resource{ref, name, blockable, integrity})

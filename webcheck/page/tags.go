@@ -17,7 +17,6 @@ func keep[T any](r *reader, list *[]T, limit, size int, item T) bool {
 	return true
 }
 
-// ref resolves the reference in an attribute.
 func (r *reader) ref(raw string) Ref {
 	raw = strings.Trim(raw, whitespace)
 	if r.splitBase != r.Base {

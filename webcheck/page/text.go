@@ -59,7 +59,6 @@ func (r *reader) word(s string) {
 	}
 }
 
-// breakLine ends a line of the visible text.
 func (r *reader) breakLine() {
 	r.pending = false
 	if n := r.words.Len(); n > 0 && n < MaxText && r.words.String()[n-1] != '\n' {

@@ -148,7 +148,6 @@ func normaliseHost(s string) (string, bool) {
 	return s, s != "" && len(s) <= 255
 }
 
-// tail brings path, query and fragment into their normal form.
 func tail(s string) string {
 	s, fragment, hasFragment := strings.Cut(s, "#")
 	path, query, hasQuery := strings.Cut(s, "?")

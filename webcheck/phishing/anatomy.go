@@ -146,7 +146,6 @@ func plain(s string) string {
 	return strings.ToLower(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// nameParts takes the host name apart.
 func (a *anatomy) nameParts(d diag.Domain) {
 	a.domain, a.unicode = d, d.Unicode()
 	host := d.String()

@@ -12,7 +12,6 @@ import (
 	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 )
 
-// evidence is all that the rules look at.
 type evidence struct {
 	*anatomy          // of the URL that was given
 	end      *anatomy // of the URL to which redirects lead, if that is another site; else nil

@@ -60,7 +60,6 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sources []Source) 
 	return nil
 }
 
-// disable lists the sources that nobody was to ask.
 func (e *evidence) disable(sources []Source) {
 	for _, s := range sources {
 		e.sources = append(e.sources, SourceResult{ID: s.ID(), Name: s.Name(), Status: sourceDisabled, ThreatTypes: []string{}})
@@ -181,7 +180,6 @@ const (
 	sourceTimeout = 5 * time.Second
 )
 
-// chosen returns the sources that a request asks for.
 func (c *checker) chosen(ids []string) ([]Source, error) {
 	all := c.Sources[:min(len(c.Sources), maxSources)]
 	if len(ids) == 0 {
@@ -239,7 +237,6 @@ func (e *evidence) examine() {
 // hosted are brands of software that others run on hosts of their own, whose pages to log in have its name.
 var hosted = diag.Words("WordPress GitLab Atlassian Cisco Oracle SAP IBM Samsung Huawei HP Dell Sony Zoho")
 
-// forms lists the forms that ask for something.
 func (e *evidence) forms() []Form {
 	list := []Form{}
 	if e.page == nil {

@@ -127,7 +127,6 @@ func (e *evidence) redirects() []fetch.Hop {
 	return list
 }
 
-// certificate describes the certificate of the site at the end.
 func (e *evidence) certificate() (t TLS) {
 	if !certified(e) {
 		return t

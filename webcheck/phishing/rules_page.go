@@ -12,7 +12,6 @@ func read(e *evidence) bool { return e.page != nil && !e.last().trusted() }
 
 func (e *evidence) asksPassword() bool { return e.page != nil && e.page.Counts.Passwords > 0 }
 
-// passwordForms lists the forms of the page that ask for a password.
 func (e *evidence) passwordForms() (list []Form) {
 	for _, f := range e.forms() {
 		if f.HasPassword {

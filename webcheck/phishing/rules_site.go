@@ -14,7 +14,6 @@ const (
 	youngDomain      = 180 // and nearly all of them within half a year
 )
 
-// certified reports whether the site at the end showed a certificate.
 func certified(e *evidence) bool {
 	return e.site != nil && e.site.TLS != nil && e.site.TLS.Leaf() != nil
 }
@@ -113,7 +112,6 @@ var reputationRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// heard counts the sources that answered.
 func (e *evidence) heard() (n int) {
 	for _, s := range e.sources {
 		if s.Status == sourceMatch || s.Status == sourceNoMatch {

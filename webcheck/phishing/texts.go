@@ -25,7 +25,6 @@ var texts = sync.OnceValue(func() (all map[string]diag.Text) {
 //go:embed texts.json
 var textFile []byte
 
-// text picks the words of the verdict.
 func (e *evidence) text(r *Report) diag.Text {
 	key := string(r.Verdict)
 	switch r.Verdict {

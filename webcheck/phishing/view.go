@@ -55,7 +55,6 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// forms says what the forms of the page ask for.
 func forms(list []Form) string {
 	if len(list) == 0 {
 		return ""

@@ -244,7 +244,6 @@ func (m *matrix) applyMask(mask int) {
 	}
 }
 
-// withMask returns the finished symbol under one mask, format information included.
 func (m *matrix) withMask(mask int, level Level) *matrix {
 	out := &matrix{version: m.version, side: m.side, cells: slices.Clone(m.cells)}
 	out.applyMask(mask)

@@ -49,7 +49,6 @@ type step struct {
 	forwards  string // query parameter that names the target
 }
 
-// examine derives what the hops mean.
 func (e *evidence) examine() {
 	secure := map[string]bool{} // hosts that browsers visit over https only; true: and those below
 	e.domains = []string{}
@@ -115,7 +114,6 @@ func pinned(secure map[string]bool, host diag.Host) bool {
 	}
 }
 
-// visit keeps the registrable domain of a URL.
 func (e *evidence) visit(u diag.URL) {
 	if _, ok := u.Host().Domain(); ok && !slices.Contains(e.domains, site(u.Host())) {
 		e.domains = append(e.domains, site(u.Host()))
@@ -234,7 +232,6 @@ func (e *evidence) permanentOnly() bool {
 	return n > 0
 }
 
-// readPage takes from the document at the end what is of interest.
 func (e *evidence) readPage() {
 	end := e.end()
 	if end == nil || end.redirects() {

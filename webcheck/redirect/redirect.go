@@ -91,7 +91,6 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return e.report(req, env), nil
 }
 
-// fetch returns the request in the words of the client.
 func (r Request) fetch() (fetch.Request, error) {
 	u, err := diag.ParseURL(r.URL)
 	if err != nil {
@@ -143,7 +142,6 @@ func (e *evidence) report(req Request, env *diag.Env) *Report {
 	return r
 }
 
-// final describes the end of the chain.
 func (e *evidence) final(end *step) Final {
 	f := Final{ContentType: printable(end.hop.Header.Get("Content-Type")), Title: e.title, Canonical: e.canonical}
 	if n, err := strconv.ParseUint(end.hop.Header.Get("Content-Length"), 10, 63); err == nil {

@@ -43,7 +43,6 @@ func each(test func(e *evidence, s *step) string) func(*evidence) diag.Failures 
 	}
 }
 
-// hop is how a finding names a hop.
 func hop(s *step) string { return fmt.Sprintf("hop %d", s.hop.Index) }
 
 func text(s fmt.Stringer) string { return diag.Quote(s.String()) }

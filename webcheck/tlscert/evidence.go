@@ -126,7 +126,6 @@ func (e *evidence) leaf() *x509.Certificate {
 	return e.tls.Peers[0]
 }
 
-// described is the same as reports have it.
 func (e *evidence) described() *pki.Certificate {
 	if e.tls == nil {
 		return nil

@@ -222,7 +222,6 @@ func (e *evidence) repair(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// fetchIssuer fetches the certificate that another one says it is signed by.
 func fetchIssuer(ctx context.Context, env *diag.Env, c *x509.Certificate) (*x509.Certificate, error) {
 	u, err := diag.ParseURL(c.IssuingCertificateURL[0])
 	if err != nil {

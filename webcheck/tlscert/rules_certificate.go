@@ -118,7 +118,6 @@ func (e *evidence) longest() (time.Duration, string) {
 // maxShownNames bounds the names of a certificate in a sentence.
 const maxShownNames = 5
 
-// mismatch compares the names in the certificate with the one that was asked for.
 func mismatch(e *evidence) diag.Failures {
 	if e.tls.HostnameMatch {
 		return nil

@@ -74,7 +74,6 @@ func (e *evidence) newest() probe.Version {
 	return newest
 }
 
-// offers reports whether cipher suites are known.
 func offers(e *evidence) bool { return e.scan != nil && len(e.scan.Suites) > 0 }
 
 // suites lists the names of the suites of a kind, each once.
@@ -102,7 +101,6 @@ func accepts(what string, is func(probe.Suite) bool) func(e *evidence) diag.Fail
 	}
 }
 
-// suite makes a rule about the suites of a kind.
 func suite(code diag.Code, severity diag.Severity, weight int, ref, title, requirement, advice, what string,
 	is func(probe.Suite) bool) rule {
 	return rule{

@@ -39,7 +39,6 @@ type subtree struct {
 // bound of crypto/x509.
 const maxComparisons = 250_000
 
-// constraintsForm judges name constraints as such.
 func constraintsForm(c *x509.Certificate, p Profile) []Fault {
 	e := find(c, oidNameConstraints)
 	if e == nil {
@@ -253,7 +252,6 @@ func spelling(attribute cryptobyte.String) string {
 	}
 }
 
-// names judges the subject alternative names and the common name of a server's certificate.
 func names(c *x509.Certificate) []Fault {
 	var faults []Fault
 	add := func(id, reference, format string, args ...any) {

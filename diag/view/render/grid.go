@@ -11,7 +11,6 @@ import (
 // barWidth is how many columns the longest bar has.
 const barWidth = 24
 
-// drawing prints a drawing in characters.
 func (p *page) drawing(d *view.Drawing) {
 	d, left := bounded(d)
 	if d == nil {

@@ -34,7 +34,6 @@ var Style string
 //go:embed view.html
 var viewTemplate string
 
-// functions are what the template needs beside the view.
 var functions = template.FuncMap{"markOf": view.MarkOf, "told": Told, "published": Published, "anchor": anchor,
 	"sign":  func(m view.Mark) string { return strings.TrimSpace(signs[m].sign) },
 	"short": func(cell string) bool { return width(Printable(cell)) <= shortCell },

@@ -76,7 +76,6 @@ func (p *page) sign(m view.Mark) string {
 	return p.paint(s.color, s.sign)
 }
 
-// verdict prints the subject, what was done, the outcome in a word and in a sentence.
 func (p *page) verdict(v *view.View) {
 	parts := []string{p.paint(bold, v.Subject), p.paint(dim, p.Title), Printable(outcome(v))}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return width(s) == 0 })

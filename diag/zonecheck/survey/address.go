@@ -182,7 +182,6 @@ func (a *audit) identify(ctx context.Context, ad *Address) {
 	ad.EDNS = r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil
 }
 
-// rest lists what is left to ask an address.
 func (a *audit) rest(ad *Address) []Probe {
 	list := []Probe{ProbeKeys, ProbeNS, ProbeA, ProbeAAAA, ProbeMX, ProbeTXT, ProbeWWW, ProbeAbsent,
 		ProbeRecursion, ProbeCase}

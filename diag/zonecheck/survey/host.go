@@ -41,7 +41,6 @@ func lookup[R dns.RR](ctx context.Context, a *audit, name string) diag.Answer[R]
 	return diag.Lookup[R](ctx, a.raw, name)
 }
 
-// A hostLookup is the lookup of the addresses of a host, under way or done.
 type hostLookup struct {
 	done      chan struct{}
 	addresses diag.Addresses
@@ -69,7 +68,6 @@ func (a *audit) lookupHost(ctx context.Context, name string) diag.Addresses {
 	return h.addresses
 }
 
-// prefetch looks up the addresses of a host for later.
 func (a *audit) prefetch(ctx context.Context, name string) {
 	a.g.Go(func() { a.lookupHost(ctx, name) })
 }

@@ -68,7 +68,6 @@ func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []s
 	return "", nil, err
 }
 
-// askParent finds the parent zone and asks its servers for the delegation.
 func (a *audit) askParent(ctx context.Context) {
 	zone, hosts, err := a.locate(ctx, a.zone)
 	a.aboveName = zone

@@ -215,7 +215,6 @@ func (w *wire) stray(ctx context.Context, ip netip.Addr, q *dns.Msg) Reply {
 	return w.converse(ctx, openSocket{conn, netip.AddrPortFrom(ip, 53)}, ip, q, packed, twice(silentAfter))
 }
 
-// public asks the guard about an address.
 func (w *wire) public(ip netip.Addr) bool {
 	var guard diag.Guard
 	if w.env != nil {

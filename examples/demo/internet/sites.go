@@ -51,7 +51,6 @@ func serveHeaders(world *diagtest.World) {
 	}
 }
 
-// protected sends the header fields that protect visitors.
 func protected(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
@@ -67,7 +66,6 @@ func protected(h http.Handler) http.Handler {
 	})
 }
 
-// secured sends the header of HSTS with each answer.
 func secured(header string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(hsts.FieldName, header)

@@ -164,7 +164,6 @@ func extensions() []string {
 	return []string{"PIPELINING", "SIZE 52428800", "8BITMIME", "ENHANCEDSTATUSCODES"}
 }
 
-// closed are the replies of a server that relays for nobody.
 func closed() map[string]string { return map[string]string{"RCPT": "550 5.7.1 Relaying denied"} }
 
 func serveCertificates(world *diagtest.World) {

@@ -181,7 +181,6 @@ func (e *Exporter) next(name string) time.Time {
 	return earliest.Add(time.Duration(wait) + time.Duration((2*rand.Float64()-1)*jitter*float64(e.Interval)))
 }
 
-// examine runs the checks of a domain, and keeps what they said.
 func (e *Exporter) examine(ctx context.Context, s *site) {
 	r, err := e.run(ctx, s)
 	switch {

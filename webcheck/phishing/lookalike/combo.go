@@ -56,7 +56,6 @@ func (t *Targets) hyphened(label string, words []string, n name, trust bool) (be
 	return best
 }
 
-// word compares one word of a label with the brands.
 func (t *Targets) word(word string, joined bool) *Match {
 	if target := t.labels[word]; target != nil {
 		return &Match{Target: target, Label: word, Technique: Combo, Kind: combined}

@@ -132,7 +132,6 @@ func parseBare(text string) (ContentType, *Parsed, string) {
 	return plain, nil, ""
 }
 
-// parseURL tells what has a scheme and a host, or a scheme that programs run.
 func parseURL(text string) (ContentType, *Parsed, string) {
 	if strings.ContainsAny(text, " \t\r\n") {
 		return plain, nil, ""

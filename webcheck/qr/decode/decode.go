@@ -134,7 +134,6 @@ type evidence struct {
 	cut      bool // a limit ended the search
 }
 
-// read reads the image and its codes.
 func (e *evidence) read(ctx context.Context, data []byte) error {
 	header, err := raster.Probe(data)
 	e.image = Image{header.Format, header.Width, header.Height, len(data)}
@@ -166,7 +165,6 @@ func (e *evidence) read(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// take sorts the symbols and reads what they say.
 func (e *evidence) take(img *raster.Gray, symbols []scan.Symbol) {
 	inReadingOrder(symbols)
 	e.all = len(symbols)

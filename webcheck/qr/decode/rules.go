@@ -15,7 +15,6 @@ const iso = "ISO/IEC 18004:2015 "
 
 var rules = append(imageRules, contentRules...)
 
-// imageRules examine the image and how codes are printed.
 var imageRules = diag.Rules[*evidence]{
 	{
 		Code: "qr.image.unreadable", Severity: diag.Error,

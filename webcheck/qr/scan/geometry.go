@@ -32,7 +32,6 @@ func project(from, to quad) *common.PerspectiveTransform {
 		to[0].X, to[0].Y, to[1].X, to[1].Y, to[2].X, to[2].Y, to[3].X, to[3].Y)
 }
 
-// at maps one point.
 func at(m mapping, p Point) Point {
 	xy := []float64{p.X, p.Y}
 	m.TransformPoints(xy)
@@ -99,7 +98,6 @@ func (s *scanner) side(centre, direction, along Point, module float64) (a, b Poi
 	return mean, mean.plus(Point{math.Cos(angle), math.Sin(angle)}), true
 }
 
-// meet returns where two lines cross.
 func meet(a, b, c, d Point) (Point, bool) {
 	ab, cd := b.minus(a), d.minus(c)
 	across := cross(ab, cd)

@@ -46,7 +46,6 @@ func Scan(ctx context.Context, img *raster.Gray, max int) (found []Symbol, whole
 	return s.found, !s.cut, nil
 }
 
-// try looks for symbols in one view.
 func (s *scanner) try(v view, p try) {
 	source := &luminance{img: v.img}
 	binarizer := gozxing.NewHybridBinarizer(source)

@@ -93,7 +93,6 @@ func (s *Symbol) correct(words []byte, data int) bool {
 	return true
 }
 
-// place finds out where a symbol lies in the view.
 func (s *scanner) place(symbol *Symbol, m mapping, dimension int) {
 	d := float64(dimension)
 	symbol.Corners = [4]Point{at(m, Point{}), at(m, Point{d, 0}), at(m, Point{d, d}), at(m, Point{0, d})}

@@ -98,7 +98,6 @@ func (r *Report) Any() bool {
 	return slices.ContainsFunc(r.Versions, func(v VersionResult) bool { return v.Supported == Yes })
 }
 
-// A scanner makes the connections of one scan.
 type scanner struct {
 	dial   Dialer
 	config Config
@@ -172,7 +171,6 @@ func (r *Report) suites(v Version, is func(Suite) bool) (list []uint16) {
 
 func anySuite(Suite) bool { return true }
 
-// hello is what is offered with these suites.
 func (s *scanner) hello(v Version, suites []uint16) Hello {
 	return Hello{Version: v, Suites: suites, Groups: groups(v), ServerName: s.config.ServerName, ALPN: s.config.ALPN}
 }

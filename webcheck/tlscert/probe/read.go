@@ -71,7 +71,6 @@ func faulty(err error) bool {
 	return errors.Is(err, errNotTLS) || errors.Is(err, errTooMuch) || errors.Is(err, errMalformed)
 }
 
-// A reader takes handshake messages out of records.
 type reader struct {
 	in      io.Reader
 	left    int // bytes that may still be read

@@ -57,7 +57,6 @@ func Ask(ctx context.Context, conn net.Conn, h Hello) (*Reply, error) {
 	return (&reader{in: conn, left: maxRead}).reply()
 }
 
-// reply reads the messages of the server up to where it waits for the client.
 func (r *reader) reply() (*Reply, error) {
 	kind, content, err := r.message()
 	if err != nil {

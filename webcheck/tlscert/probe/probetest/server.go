@@ -70,7 +70,6 @@ func (s Server) Serve(conn net.Conn) {
 	io.Copy(io.Discard, conn)
 }
 
-// refuse sends an alert, or nothing.
 func (s Server) refuse(conn net.Conn, alert probe.Alert) {
 	if !s.Mute {
 		conn.Write([]byte{21, 3, 1, 0, 2, 2, byte(alert)})
@@ -231,7 +230,6 @@ func (s Server) hello(b *cryptobyte.Builder, v probe.Version, suite uint16, h he
 	})
 }
 
-// readHello reads a ClientHello.
 func readHello(record cryptobyte.String) (h hello, ok bool) {
 	var kind uint8
 	var body, session, suites, compression, extensions cryptobyte.String
