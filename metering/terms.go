@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -48,7 +47,7 @@ func (a Account) settled(now time.Time) (Account, []Record, error) {
 // the change is never made.
 func (a Account) note(prefix string, t Terms, left time.Time) (Record, error) {
 	body, err := json.Marshal(t)
-	id := prefix + strconv.FormatInt(a.Version, 10)
+	id := fmt.Sprintf("%s%019d", prefix, a.Version) // sorts by version: two changes may be of one microsecond
 	return Record{Account: a.ID, Kind: TermsKind, ID: id, At: left, Body: body}, err
 }
 
