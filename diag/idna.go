@@ -183,7 +183,6 @@ func checkALabel(a string) error {
 	return nil
 }
 
-// conversionFault says which label could not be converted.
 func conversionFault(labels []string, err error) error {
 	for _, l := range labels {
 		if _, err := profile.ToASCII(l); err == nil {

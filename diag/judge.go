@@ -153,7 +153,6 @@ func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore
 	}
 }
 
-// finding is one failure of the rule as the report has it.
 func (r *RuleInfo) finding(one *Failure) Finding {
 	f := Finding{
 		Code: r.Code, Severity: r.Severity, Title: r.Title, Detail: one.Detail, Advice: cmp.Or(one.Advice, r.Advice),
@@ -260,7 +259,6 @@ func (j *judgement) sum() {
 	v.Band = BandOf(*v.Score)
 }
 
-// factor is the group as the report has it.
 func (g *group) factor() Factor {
 	f := Factor{Code(g.category.Code), g.category.Label, g.earned, g.max, FactorPass, g.detail}
 	switch {

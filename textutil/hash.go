@@ -238,7 +238,6 @@ var hashTable = []hashAlgorithm{
 	{xxh64, hashChecksum, false, func() hash.Hash { return xxhash.New() }},
 }
 
-// find returns the row of an algorithm, or nil.
 func (a HashAlgorithm) find() *hashAlgorithm {
 	for i := range hashTable {
 		if hashTable[i].name == a {

@@ -169,7 +169,6 @@ var rootTypes = func() (types [256]RootType) {
 	return types
 }()
 
-// format returns the text in another layout, of at most limit bytes.
 func (r *jsonReading) format(indent int, sorted bool, limit int) (string, error) {
 	if r.err != nil {
 		return "", r.err

@@ -16,7 +16,6 @@ type jsonYAML struct {
 	limit   int // of bytes
 }
 
-// toYAML returns the text as YAML, of at most limit bytes.
 func (r *jsonReading) toYAML(indent, limit int) (string, error) {
 	if r.err != nil {
 		return "", r.err

@@ -151,7 +151,6 @@ func readYAMLWithin(original string, nodes int) *yamlReading {
 	return r
 }
 
-// format returns the text in another layout, of at most limit bytes.
 func (r *yamlReading) format(indent int, sorted bool, limit int) (string, error) {
 	if r.err != nil {
 		return "", r.err
@@ -226,7 +225,6 @@ func (r *yamlReading) locate(list []Finding) {
 	}
 }
 
-// rootType returns the type of the first document.
 func (r *yamlReading) rootType() RootType {
 	if len(r.stream.Documents) == 0 {
 		return nullType

@@ -36,7 +36,6 @@ type yamlWriter struct {
 	mergedCount int
 }
 
-// toJSON returns the JSON of the text, of at most limit bytes.
 func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
 	if r.err != nil {
 		return "", r.err

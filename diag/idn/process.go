@@ -69,7 +69,6 @@ type name struct {
 	root   bool // ends in a dot
 }
 
-// ascii returns the name with A-labels, without the final dot.
 func (n *name) ascii() string { return n.join(func(l *label) string { return l.ascii }) }
 
 // unicode returns the name with U-labels, without the final dot.

@@ -41,7 +41,6 @@ func (l *label) checkText() {
 	}
 }
 
-// checkRune checks that a code point may stand in a label.
 func (l *label) checkRune(p *properties, r rune) {
 	if r < utf8.RuneSelf {
 		// STD3, RFC 1123 section 2.1.

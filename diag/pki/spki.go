@@ -56,7 +56,6 @@ var keyNames = map[string]string{
 	"2.16.840.1.101.3.4.4.1": "ML-KEM-512", "2.16.840.1.101.3.4.4.2": "ML-KEM-768", "2.16.840.1.101.3.4.4.3": "ML-KEM-1024",
 }
 
-// errNoKey says that bytes are no SubjectPublicKeyInfo.
 var errNoKey = errors.New("not a SubjectPublicKeyInfo in DER form")
 
 // ReadKey takes a SubjectPublicKeyInfo apart (RFC 5280 section 4.1.2.7). An error means that it is none; a key of an

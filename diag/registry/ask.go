@@ -114,7 +114,6 @@ func refusal(status int, retryAfter string) string {
 	return text
 }
 
-// read reads the body of an answer with status 200.
 func (a *rdapAnswer) read(body []byte, class string) {
 	o, err := parseObject(body)
 	switch {

@@ -253,7 +253,6 @@ func letters(s string) string {
 	}, strings.ToLower(s))
 }
 
-// explainAll explains each status once.
 func explainAll(texts []string) []Status {
 	list := []Status{}
 	for _, text := range texts {

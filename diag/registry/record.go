@@ -228,7 +228,6 @@ func (r *record) readStatus(value string) {
 	}
 }
 
-// freeStatus are statuses that say that there is no registration.
 var freeStatus = diag.Regexp(`(?i)^(?:220 )?(?:available|free|no object found|not found|not registered|` +
 	`domain not found|unassignable|undelegated|no match)$`)
 

@@ -147,7 +147,6 @@ func (v *View) about(codes []diag.Code) (diag.Code, Mark) {
 	return "", None
 }
 
-// severity is that of the finding with a code, or -1.
 func (v *View) severity(code diag.Code) diag.Severity {
 	for _, f := range slices.Concat(v.Findings, v.Better) {
 		if f.Code == code {

@@ -106,7 +106,6 @@ func (a *answers) soas() map[*survey.Address]*dns.SOA {
 	return list
 }
 
-// soa returns the SOA record with the highest serial number, or nil.
 func (a *answers) soa() *dns.SOA {
 	var best *dns.SOA
 	soas := a.soas()

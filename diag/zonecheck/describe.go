@@ -149,7 +149,6 @@ func statusOf(rule diag.RuleInfo) Status {
 	}
 }
 
-// contents writes the data of records in order.
 func contents(records []dns.RR) string {
 	if len(records) == 0 {
 		return "none"
@@ -174,7 +173,6 @@ func contentOf(rr dns.RR) string {
 	return dns.Type(h.Rrtype).String() + " " + strings.TrimPrefix(rr.String(), h.String())
 }
 
-// hostName reports whether a name may be that of a host.
 func hostName(name string) bool {
 	_, err := diag.ParseDomain(survey.BareName(name))
 	return err == nil

@@ -121,7 +121,6 @@ func (s *zoneSecurity) compareKeys(a *answers) {
 	}
 }
 
-// unsignedReply reports whether a reply has no signature at all.
 func unsignedReply(r survey.Reply) bool {
 	signature := func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
 	return r.Settled() && !slices.ContainsFunc(r.Msg.Answer, signature)

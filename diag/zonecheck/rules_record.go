@@ -164,7 +164,6 @@ func caaFaults(caa *dns.CAA) diag.Failures {
 	return nil
 }
 
-// httpsFaults returns what is wrong with HTTPS records.
 func httpsFaults(list []*dns.HTTPS, zone string) (faults diag.Failures) {
 	alias, service := 0, 0
 	for _, r := range list {

@@ -37,7 +37,6 @@ func (l letter) base64(now time.Time) string {
 	return base64.StdEncoding.EncodeToString([]byte(text))
 }
 
-// sign puts a signature of good.example before a message.
 func sign(text string) string {
 	var b bytes.Buffer
 	err := dkim.Sign(&b, strings.NewReader(text), &dkim.SignOptions{

@@ -86,7 +86,6 @@ func (p *parser) detectIndent(n int) (int, error) {
 	}
 }
 
-// blockLines skips the lines of a block scalar.
 func (p *parser) blockLines(n, indent int) error {
 	for p.pos < len(p.Text) && !isMarker(p.Text[p.pos:]) {
 		i := p.pos

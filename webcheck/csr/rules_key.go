@@ -184,7 +184,6 @@ var keyRules = diag.Rules[*evidence]{
 	},
 }
 
-// weaknessRules are about keys that others can find out.
 var weaknessRules = diag.Rules[*evidence]{
 	searchRule("csr.key.debian", diag.Critical, br+"6.1.1.3",
 		"Key made by the broken Debian OpenSSL of 2006 to 2008",

@@ -131,7 +131,6 @@ var loading = map[string][]struct{ attribute, directive string }{
 	"body": {{"background", "img-src"}},
 }
 
-// firstOf returns the first candidate of a srcset.
 func firstOf(srcset string) string {
 	fields := strings.Fields(srcset)
 	if len(fields) == 0 {

@@ -199,7 +199,6 @@ func readOnce(*csp.Policy) func(*csp.Directive) csp.List {
 	}
 }
 
-// secured returns a URL with https in the place of http.
 func secured(u *url.URL) *url.URL {
 	v := *u
 	v.Scheme = "https"
@@ -217,7 +216,6 @@ func (e *evidence) frameAncestors() []*csp.Directive {
 	return all
 }
 
-// nonces returns the nonces of the policies in a header.
 func nonces(policies []csp.Policy) []string {
 	var all []string
 	for i := range policies {

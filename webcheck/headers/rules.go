@@ -68,7 +68,6 @@ var answerRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// transportRules are about https.
 var transportRules = diag.Rules[*evidence]{{
 	Code: "headers.https.missing", Severity: diag.Error, Category: factorTransport, Ref: "RFC 9110 section 4.2.2",
 	Title: "Page is served over plain HTTP", Requirement: "The page is served over HTTPS",

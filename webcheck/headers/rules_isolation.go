@@ -53,7 +53,6 @@ func (e *evidence) accesses() []access {
 	return list
 }
 
-// answer returns the header of the answer to a probe, or nil if there is none.
 func (e *evidence) answer(i int) func(string) []string {
 	r := [3]*fetch.Result{e.probes.preflight, e.probes.foreign, e.probes.null}[i]
 	if r == nil || r.Final() == nil || r.Err != nil {

@@ -86,7 +86,6 @@ const (
 	pendingEntry   uint8 = 1 << 6
 )
 
-// empty is the list where there is none.
 var empty List
 
 // PreloadList returns the operator's list, or one without a version if there is none. The error names the file.

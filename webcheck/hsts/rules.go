@@ -97,7 +97,6 @@ var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence)
 	rule{Fact: ground.OldTLS, Code: "hsts.tls.version", Weight: 2, Category: factorHTTPS},
 )
 
-// siteRules are about what else HTTPS needs.
 var siteRules = diag.Rules[*evidence]{{
 	Code: "hsts.https.locked_out", Severity: diag.Critical, NoScore: true,
 	DependsOn: []diag.Code{"hsts.domain.address"}, Ref: "RFC 6797 section 12.1",

@@ -21,7 +21,6 @@ func toSite(e *evidence) bool {
 	return to.Scheme == "https" && hostOf(to) == e.domain.String()
 }
 
-// redirectAdvice says where to redirect to first.
 const redirectAdvice = "Redirect every http:// URL with 301 or 308 to the same host at https:// first, and only from there to another host."
 
 var redirectRules = diag.Rules[*evidence]{{
@@ -140,7 +139,6 @@ func downgrade(r *fetch.Result) diag.Failures {
 	return nil
 }
 
-// long fails with a chain that has too many redirects.
 func long(r *fetch.Result) diag.Failures {
 	if !tooMany(r) {
 		return nil

@@ -68,7 +68,6 @@ func (e *evidence) listedValue() string {
 	return value(max(age, stages[len(stages)-1]), true, true)
 }
 
-// withoutPreload is the header in force without the directive preload.
 func (e *evidence) withoutPreload() string {
 	if !e.inForce() || e.age() == 0 {
 		return ""

@@ -235,7 +235,6 @@ func (r *reader) startForm(e *element) {
 	r.forms = append(r.forms, at)
 }
 
-// form returns the form that is open, or nil.
 func (r *reader) form() *Form {
 	at := r.tableForm - 1
 	if n := len(r.forms); n > 0 {

@@ -193,7 +193,6 @@ func (e *evidence) caaReport() (r CAA) {
 	return r
 }
 
-// errNoCertificate says that a file holds no certificate.
 var errNoCertificate = errors.New("the file holds no certificate")
 
 // parseIssuer reads the file that a certificate names for its issuer: a certificate in DER form, or several in the

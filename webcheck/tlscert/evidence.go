@@ -118,7 +118,6 @@ func (e *evidence) digest() {
 	e.readSCTs()
 }
 
-// leaf is the certificate of the server, or nil.
 func (e *evidence) leaf() *x509.Certificate {
 	if e.tls == nil {
 		return nil

@@ -46,7 +46,6 @@ func splitFields(text string) fieldList {
 	return list
 }
 
-// first returns the first value of a name.
 func (l fieldList) first(name string) string {
 	for _, f := range l {
 		if f.name == name {

@@ -207,7 +207,6 @@ func chunks(v Version) [][]uint16 {
 // psk reports whether a suite needs a key that both sides share beforehand.
 func (s Suite) psk() bool { return strings.Contains(s.exchange, "PSK") }
 
-// chaCha reports whether the cipher is ChaCha20.
 func (s Suite) chaCha() bool { return strings.HasPrefix(s.cipher, "CHACHA20") }
 
 // A Version is a version of SSL or TLS, by its number on the wire.
