@@ -48,7 +48,7 @@ func (e *evidence) correct() string {
 func (e *evidence) sources() []string {
 	switch {
 	case len(e.found.Records) == 1 && !e.inherited():
-		return append([]string{rejoined(e.found.Records[0], e.found.Strings)}, e.beside.fragments...)
+		return append([]string{rejoined(e.found.Records[0], e.found.Strings)}, e.fragments...)
 	case len(e.found.Records) > 0:
 		return e.found.Records
 	case len(e.found.Strays) > 0:
@@ -56,11 +56,11 @@ func (e *evidence) sources() []string {
 		for _, s := range e.found.Strays {
 			list = append(list, s.Text)
 		}
-		return append(list, e.beside.fragments...)
-	case len(e.places) > 0:
-		return []string{e.places[0].record}
+		return append(list, e.fragments...)
+	case len(e.elsewhere.Places) > 0:
+		return []string{e.elsewhere.Places[0].Record}
 	default:
-		return e.beside.fragments
+		return e.fragments
 	}
 }
 

@@ -29,24 +29,12 @@ type evidence struct {
 	discovery    *policy.Discovery
 	own          *policy.Step // at the domain itself
 	mail         reception.Reception
-	beside       beside
-	places       []place // where records are published by mistake
-	unsearched   string  // why not all these places are known, for a sentence; empty if they are
-	wildcard     error   // why it is not known what a wildcard answers
+	elsewhere    taglist.Elsewhere
+	spf          []string // SPF records at the name
+	fragments    []string // texts there that begin with a tag of DMARC
+	wildcard     error    // why it is not known what a wildcard answers
 	destinations []destination
 	unchecked    int // destinations beyond maxDestinations
-}
-
-type beside struct {
-	spf       []string
-	fragments []string // that begin with a tag of DMARC
-	unrelated []string
-	wildcard  string // a text that answers at every name; empty if none does
-}
-
-type place struct {
-	name   string
-	record string
 }
 
 type destination struct {
@@ -116,7 +104,7 @@ func (e *evidence) Unanswered() []diag.Source {
 	return diag.Unanswered(map[diag.Source]bool{
 		fromRecord: e.own.Err() == nil && e.discovery.Tree.PolicyErr == nil, fromList: e.discovery.List.PolicyErr == nil,
 		fromExistence: exists || !e.own.Answer.NXDomain(), fromMail: receives,
-		fromElsewhere: e.record != nil || e.unsearched == "",
+		fromElsewhere: e.record != nil || e.elsewhere.Unknown == "",
 		fromWildcard:  e.wildcard == nil || len(e.own.Answer.Records) == len(e.own.Found.Records),
 		fromConsent:   consent, fromReports: reports,
 	})
@@ -137,9 +125,6 @@ func (e *evidence) valid() bool {
 // (RFC 7489 section 6.2).
 const maxDestinations = 10
 
-// maxPlaces bounds the records at wrong names, of which a reader needs one.
-const maxPlaces = 5
-
 // gather asks all there is to ask in two round trips: first for the record, wherever it may be, then for the
 // destinations that it names.
 func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
@@ -147,13 +132,13 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	bounded, cancel := diag.Within(ctx, policy.Timeout)
 	defer cancel()
 	names := misplaced(req.Domain)
-	elsewhere := make([]diag.Answer[*dns.TXT], len(names))
+	answers := make([]diag.Answer[*dns.TXT], len(names))
 	var failure error
 	var g diag.Group
 	g.Go(func() { e.discovery, failure = policy.Discover(ctx, env, e.domain) })
 	g.Go(func() { e.mail.Addresses = diag.LookupAddresses(bounded, env, e.domain.FQDN()) })
 	for i, name := range names {
-		g.Go(func() { elsewhere[i] = diag.Lookup[*dns.TXT](bounded, env, name) })
+		g.Go(func() { answers[i] = diag.Lookup[*dns.TXT](bounded, env, name) })
 	}
 	g.Wait()
 	if failure != nil {
@@ -163,18 +148,9 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		return nil, err
 	}
 	e.mail.MX, e.own = e.discovery.MX, &e.discovery.Walk.Steps[0]
-	everywhere := map[string]bool{} // what a wildcard answers for every name stands at none of them
-	for _, r := range elsewhere[0].Records {
-		everywhere[diag.TXT(r)] = true
-	}
-	e.wildcard = elsewhere[0].Err()
-	for _, a := range elsewhere {
-		if err := a.Err(); err != nil && e.unsearched == "" {
-			e.unsearched = fmt.Sprintf("the TXT lookup of %s failed: %s", strings.TrimSuffix(a.Name, "."), diag.Reason(err))
-		}
-	}
-	e.sort(everywhere)
-	e.locate(names[1:], elsewhere[1:], everywhere)
+	e.wildcard = answers[0].Err()
+	e.elsewhere = policy.Format.Look(&e.own.Found, e.own.Answer, answers[0], answers[1:])
+	e.sort(answers[0].Records)
 	e.find()
 	if req.CheckReporting == nil || *req.CheckReporting {
 		e.follow(ctx, env)
@@ -189,21 +165,19 @@ func misplaced(d diag.Domain) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > 254 }) // RFC 1035 section 2.3.4
 }
 
-func (e *evidence) sort(everywhere map[string]bool) {
-	stray := func(text string) bool {
-		return slices.ContainsFunc(e.own.Found.Strays, func(s taglist.Stray) bool { return s.Text == text })
-	}
+// sort keeps the texts beside the record that no wildcard puts there.
+func (e *evidence) sort(wildcard []*dns.TXT) {
+	strays := e.own.Found.Strays
 	for _, r := range e.own.Answer.Records {
-		switch text := diag.TXT(r); {
-		case policy.Format.Is(text), stray(text):
-		case everywhere[text]:
-			e.beside.wildcard = text
+		text := diag.TXT(r)
+		stray := func(s taglist.Stray) bool { return s.Text == text }
+		everywhere := func(r *dns.TXT) bool { return diag.TXT(r) == text }
+		switch {
+		case policy.Format.Is(text), slices.ContainsFunc(strays, stray), slices.ContainsFunc(wildcard, everywhere):
 		case strings.HasPrefix(strings.ToLower(text), "v=spf1"):
-			e.beside.spf = append(e.beside.spf, text)
+			e.spf = append(e.spf, text)
 		case isFragment(text):
-			e.beside.fragments = append(e.beside.fragments, text)
-		default:
-			e.beside.unrelated = append(e.beside.unrelated, text)
+			e.fragments = append(e.fragments, text)
 		}
 	}
 }
@@ -219,17 +193,6 @@ func isFragment(text string) bool {
 		return ok
 	}
 	return false
-}
-
-func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT], everywhere map[string]bool) {
-	for i, a := range answers {
-		for _, r := range a.Records {
-			text := diag.TXT(r)
-			if policy.Format.Is(text) && !everywhere[text] && len(e.places) < maxPlaces {
-				e.places = append(e.places, place{strings.TrimSuffix(names[i], "."), text})
-			}
-		}
-	}
 }
 
 func (e *evidence) find() {

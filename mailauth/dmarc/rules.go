@@ -58,9 +58,9 @@ var lookupRules = diag.Rules[*evidence]{{
 		switch err := e.own.Err(); {
 		case err != nil:
 			return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err)).Because(err)
-		case e.unsearched != "" && fresh(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
+		case e.elsewhere.Unknown != "" && fresh(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
 			return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.own.Name,
-				e.unsearched)
+				e.elsewhere.Unknown)
 		default:
 			return nil
 		}
@@ -118,7 +118,7 @@ var mailRules = diag.Rules[*evidence]{{
 }}
 
 func fresh(e *evidence) bool {
-	return e.record == nil && len(e.found.Records)+len(e.found.Strays) == 0 && len(e.places) == 0 &&
+	return e.record == nil && len(e.found.Records)+len(e.found.Strays) == 0 && len(e.elsewhere.Places) == 0 &&
 		len(e.own.Answer.Aliases) == 0
 }
 
@@ -143,9 +143,9 @@ var absenceRules = diag.Rules[*evidence]{{
 		"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
 	When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
 	Fails: func(e *evidence) diag.Failures {
-		f := diag.FailEach(e.places, func(p place) diag.Failures {
+		f := diag.FailEach(e.elsewhere.Places, func(p taglist.Place) diag.Failures {
 			return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
-				diag.Quote(p.record), p.name, e.own.Name).About(p.name)
+				diag.Quote(p.Record), p.Name, e.own.Name).About(p.Name)
 		})
 		for i := range f {
 			if suffix(e) && e.suggested == "" {
@@ -219,8 +219,8 @@ var absenceRules = diag.Rules[*evidence]{{
 	Title: "Wildcard TXT record answers at _dmarc", Requirement: "No wildcard TXT record answers at _dmarc",
 	Advice: "Publish a DMARC record at _dmarc, which takes the place of the wildcard there, or remove the wildcard.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.beside.wildcard != "", "The wildcard *.%s answers at %s with %q, which is no DMARC record.",
-			e.domain, e.own.Name, diag.Quote(e.beside.wildcard))
+		return diag.FailIf(e.elsewhere.Wildcard != "", "The wildcard *.%s answers at %s with %q, which is no DMARC record.",
+			e.domain, e.own.Name, diag.Quote(e.elsewhere.Wildcard))
 	},
 }, {
 	Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
@@ -228,7 +228,7 @@ var absenceRules = diag.Rules[*evidence]{{
 	Title: "SPF record at _dmarc", Requirement: "No SPF record is published at _dmarc",
 	Advice: "Move the SPF record to the domain itself, or remove it: nobody looks for SPF at _dmarc.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.beside.spf, func(text string) diag.Failures {
+		return diag.FailEach(e.spf, func(text string) diag.Failures {
 			return diag.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, diag.Quote(text))
 		})
 	},
@@ -252,12 +252,12 @@ func absent(e *evidence) diag.Failures {
 	if org := e.discovery.Tree.Organizational; org != e.domain.String() {
 		f[0].Detail += " No parent domain has a record that applies, either."
 	}
-	if len(e.beside.fragments) > 0 {
+	if len(e.fragments) > 0 {
 		f = diag.Fail("%s has the TXT record %q, which does not begin with v=DMARC1.", e.own.Name,
-			diag.Quote(e.beside.fragments[0])).Suggesting(e.suggested)
+			diag.Quote(e.fragments[0])).Suggesting(e.suggested)
 	}
 	f[0].Detail += unknown
-	if len(e.beside.fragments) > 0 {
+	if len(e.fragments) > 0 {
 		return f
 	}
 	switch receives, known := e.mail.Receives(); {

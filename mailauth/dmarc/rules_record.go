@@ -58,7 +58,7 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Put all tags into one TXT record: receivers read only the one that begins with v=DMARC1.",
 		When:        func(e *evidence) bool { return kit.One(e) && !e.inherited() },
 		Fails: suggesting(func(e *evidence) diag.Failures {
-			return diag.FailEach(e.beside.fragments, func(text string) diag.Failures {
+			return diag.FailEach(e.fragments, func(text string) diag.Failures {
 				return diag.Fail("Receivers ignore the other TXT record %q, which does not begin with v=DMARC1.", diag.Quote(text))
 			})
 		}),

@@ -22,7 +22,7 @@ var reportRules = diag.Rules[*evidence]{{
 		"who forges the domain.",
 	When: func(e *evidence) bool {
 		quiet := parked(e) && e.requested() == policy.Reject // no mail, and all that forges the domain is refused
-		return usable(e) && !quiet && len(e.beside.fragments) == 0
+		return usable(e) && !quiet && len(e.fragments) == 0
 	},
 	Fails: func(e *evidence) diag.Failures {
 		if e.record.Has("rua") {
