@@ -15,76 +15,8 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
-	"github.com/diagkit/diagkit/metering/billing/stripe"
 	"github.com/diagkit/diagkit/metering/notify"
-	"github.com/spf13/pflag"
 )
-
-// paymentFlags are the flags of payments: the key of Stripe, and where later words are heard.
-type paymentFlags struct{ stripeKey, callbackListen, callbackSecret string }
-
-// The settings that hold nothing but a secret. Other users of the machine see the command line, so that they come from
-// the environment or the file of --config.
-const (
-	stripeKeySetting      = "stripe-key"
-	callbackSecretSetting = "callback-secret"
-)
-
-func (f *paymentFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.callbackListen, "callback-listen", "",
-		"address on which a payment service says what became of a pending payment, by POST "+callbackPath+
-			" that is signed with the secret of DIAG_CALLBACK_SECRET (default: off)")
-	for name, secret := range map[string]struct {
-		value *string
-		usage string
-	}{
-		stripeKeySetting:      {&f.stripeKey, "secret or restricted key of Stripe, by DIAG_STRIPE_KEY"},
-		callbackSecretSetting: {&f.callbackSecret, "whsec_… that callbacks are signed with, by DIAG_CALLBACK_SECRET"},
-	} {
-		fs.StringVar(secret.value, name, "", secret.usage)
-		fs.Lookup(name).Hidden = true
-	}
-}
-
-// checkSecrets refuses secrets on the command line.
-func (a *app) checkSecrets() error {
-	var faults faultList
-	for _, name := range []string{stripeKeySetting, callbackSecretSetting} {
-		if flag := "--" + name; a.origins[name] == flag {
-			faults = append(faults, usagef("%s: other users of this machine can read it here; set %s", flag, envName(name)))
-		}
-	}
-	return faults.err()
-}
-
-// stripe is the biller of --biller=stripe.
-func (f *paymentFlags) stripe() (func(*http.Client) billing.Biller, error) {
-	made, err := stripe.New(f.stripeKey)
-	if f.stripeKey == "" {
-		err = errors.New("it is required by --biller=stripe; set DIAG_STRIPE_KEY")
-	}
-	if err != nil {
-		return nil, usagef("--%s: %w", stripeKeySetting, err)
-	}
-	return func(client *http.Client) billing.Biller {
-		made.Client = client
-		return made
-	}, nil
-}
-
-// secret is that of callbacks, if there are any.
-func (f *paymentFlags) secret() (s notify.Secret, err error) {
-	switch {
-	case (f.callbackListen == "") != (f.callbackSecret == ""):
-		return s, usagef("--callback-listen and DIAG_CALLBACK_SECRET belong together")
-	case f.callbackSecret == "":
-		return s, nil
-	}
-	if s, err = notify.ParseSecret(f.callbackSecret); err != nil {
-		err = usagef("--%s: %w", callbackSecretSetting, err)
-	}
-	return s, err
-}
 
 const (
 	callbackPath = "/billing/callback"

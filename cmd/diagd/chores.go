@@ -114,6 +114,7 @@ func startChores(
 	if c.biller != nil {
 		n.billing.Biller = c.biller(client)
 		counters.Ask(metrics.PaymentsWaiting, func() float64 { return float64(n.waiting(ctx)) })
+		n.countPayments(ctx, counters)
 		n.running.Go(func() { n.billing.Run(ctx) })
 	}
 	n.running.Go(func() { n.forget(ctx) })

@@ -31,7 +31,16 @@ type Metrics struct {
 	resolutions *prometheus.CounterVec
 	questions   *prometheus.CounterVec
 	deliveries  *prometheus.CounterVec
+	payments    *prometheus.CounterVec
 }
+
+// The outcomes of payments.
+const (
+	PaymentPaid      = "paid"
+	PaymentPending   = "pending"
+	PaymentFailed    = "failed"    // an attempt
+	PaymentExhausted = "exhausted" // an invoice of which that was the last attempt
+)
 
 // New returns counters in a registry of their own, with those of the Go runtime and the process.
 func New() *Metrics {
@@ -64,8 +73,15 @@ func New() *Metrics {
 			Name: "diagkit_delivery_attempts_total",
 			Help: "Attempts to deliver notifications by kind of channel, and by the state of the delivery after them.",
 		}, []string{"kind", "state"}),
+		payments: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "diagkit_payments_total",
+			Help: "Payments of invoices by outcome: paid, pending, failed attempts, and exhausted for invoices that have failed.",
+		}, []string{"outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions, m.deliveries,
+	for _, outcome := range []string{PaymentPaid, PaymentPending, PaymentFailed, PaymentExhausted} {
+		m.ObservePayments(outcome, 0) // a counter that comes into being with its first event hides it from increase()
+	}
+	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions, m.deliveries, m.payments,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -80,6 +96,8 @@ const (
 	Connections       Gauge = "diagkit_connections"
 	DeliveriesWaiting Gauge = "diagkit_deliveries_waiting"
 	PaymentsWaiting   Gauge = "diagkit_payments_waiting"
+	PendingSeconds    Gauge = "diagkit_payment_pending_seconds"
+	CloseFailing      Gauge = "diagkit_close_failing"
 	ClockTrusted      Gauge = "diagkit_clock_trusted"
 )
 
@@ -89,6 +107,8 @@ var gaugeHelp = map[Gauge]string{
 	Connections:       "Connections of clients that are open.",
 	DeliveriesWaiting: "Deliveries of notifications that are due.",
 	PaymentsWaiting:   "Payments of invoices that are due.",
+	PendingSeconds:    "Age of the oldest payment whose end is not known yet, 0 without one.",
+	CloseFailing:      "1 while the last attempt to close a month failed for some account, 0 otherwise.",
 	ClockTrusted:      "1 while the clock is believed, 0 while it is in doubt and nothing is closed or forgotten.",
 }
 
@@ -134,6 +154,11 @@ func (m *Metrics) ObserveQuestion(outcome string) { m.questions.WithLabelValues(
 // ObserveDelivery counts an attempt to deliver a notification. It is meant for notify.Worker.
 func (m *Metrics) ObserveDelivery(kind, state string) {
 	m.deliveries.WithLabelValues(kind, state).Inc()
+}
+
+// ObservePayments counts payments of invoices.
+func (m *Metrics) ObservePayments(outcome string, n int) {
+	m.payments.WithLabelValues(outcome).Add(float64(n))
 }
 
 // Handler serves the counters in the text format of Prometheus.

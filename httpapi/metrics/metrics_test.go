@@ -16,6 +16,7 @@ func TestObserve(t *testing.T) {
 	m.Observe(httpapi.Observation{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404})
 	m.ObserveResolution("changed")
 	m.ObserveDelivery("webhook", "delivered")
+	m.ObservePayments(PaymentFailed, 2)
 	m.ObserveQuestion("NXDOMAIN")
 	m.ObserveQuestion("NXDOMAIN")
 	m.Ask(Connections, func() float64 { return 7 })
@@ -36,8 +37,9 @@ func TestObserve(t *testing.T) {
 		`diagkit_delivery_attempts_total{kind="webhook",state="delivered"} 1`,
 		"diagkit_connections 7", "diagkit_store_up 1", "diagkit_limiter_away 0",
 		`diagkit_spf_dns_questions_total{outcome="NXDOMAIN"} 2`,
+		`diagkit_payments_total{outcome="failed"} 2`, `diagkit_payments_total{outcome="exhausted"} 0`,
 	} {
 		require.Contains(t, w.Body.String(), line)
 	}
-	require.Equal(t, []Gauge{ClockTrusted, Connections, DeliveriesWaiting, LimiterAway, PaymentsWaiting, StoreUp}, Gauges())
+	require.Equal(t, []Gauge{ClockTrusted, CloseFailing, Connections, DeliveriesWaiting, LimiterAway, PendingSeconds, PaymentsWaiting, StoreUp}, Gauges())
 }

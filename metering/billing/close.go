@@ -32,6 +32,8 @@ type Billing struct {
 	Clock  func() time.Time // nil means time.Now
 	Doubt  func() error     // while it is an error, Run closes and charges nothing; nil: the clock is always believed
 	Log    *slog.Logger     // of Run; nil means none
+	// Observe hears after each round of Run why months could not be closed, and what was paid. It may be nil.
+	Observe func(closing error, paid Paying)
 }
 
 func (b Billing) draft() time.Duration {

@@ -44,7 +44,8 @@ type Paying struct {
 	Finalized int `json:"finalized_count"`
 	Paid      int `json:"paid_count"`
 	Pending   int `json:"pending_count"`
-	Failed    int `json:"failed_count"` // attempts
+	Failed    int `json:"failed_count"`    // attempts
+	Exhausted int `json:"exhausted_count"` // invoices of which that was the last attempt
 }
 
 // Pay finalizes every draft that is due, makes an attempt at every invoice that is due, and asks after pending payments. Of
@@ -118,6 +119,9 @@ func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Payin
 			sum.Pending++
 		default:
 			sum.Failed++
+			if v.State == Failed {
+				sum.Exhausted++
+			}
 		}
 	})
 	return taken, errors.Join(faults...)

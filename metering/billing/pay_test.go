@@ -100,7 +100,7 @@ func TestPaymentSchedule(t *testing.T) {
 	attempts := 0
 	round := func() {
 		for i, wait := range waits {
-			b.pay(billing.Paying{Failed: 1})
+			b.pay(billing.Paying{Failed: 1, Exhausted: i / (len(waits) - 1)})
 			attempts++
 			v := b.invoice(id)
 			last := v.Attempts[len(v.Attempts)-1]

@@ -42,9 +42,9 @@ func (b Billing) Run(ctx context.Context) {
 
 // round closes what can be closed and has paid what is due.
 func (b Billing) round(ctx context.Context, closed metering.Period) metering.Period {
-	closed, err := b.closeNext(ctx, closed)
-	if err != nil && ctx.Err() == nil {
-		b.Log.Error("closing months", "error", err)
+	closed, closing := b.closeNext(ctx, closed)
+	if closing != nil && ctx.Err() == nil {
+		b.Log.Error("closing months", "error", closing)
 	}
 	var only []State
 	if b.Biller == nil {
@@ -57,6 +57,9 @@ func (b Billing) round(ctx context.Context, closed metering.Period) metering.Per
 	if paid != (Paying{}) {
 		b.Log.Info("charged invoices", "finalized", paid.Finalized, "paid", paid.Paid, "pending", paid.Pending,
 			"failed_attempts", paid.Failed)
+	}
+	if b.Observe != nil && ctx.Err() == nil {
+		b.Observe(closing, paid)
 	}
 	return closed
 }

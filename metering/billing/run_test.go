@@ -177,11 +177,20 @@ func TestRunMakesUpForFaults(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"2000-01", "2000-02", "2000-02"}, invoices())
 		ctx, stop := context.WithCancel(t.Context())
-		go billing.Billing{Store: store}.Run(ctx)
+		var told []error
+		b := billing.Billing{Draft: -1, Biller: newTill(), Store: meteringtest.Faulty(store, meteringtest.Fault{
+			Call: meteringtest.PutRecords, Times: 2, Err: errBroken,
+		})}
+		paid := 0
+		b.Observe = func(closing error, p billing.Paying) { told, paid = append(told, closing), paid+p.Paid }
+		go b.Run(ctx)
 		time.Sleep(4 * time.Minute)
 		stop()
 		synctest.Wait()
 		require.Equal(t, []string{"2000-01", "2000-01", "2000-02", "2000-02"}, invoices())
+		require.ErrorIs(t, told[0], errBroken)
+		require.NoError(t, told[len(told)-1])
+		require.Positive(t, paid)
 	})
 }
 
