@@ -59,11 +59,17 @@ const ledgerForm = "ledger.v1"
 // Credits, Period (as months since the year 0), At (in microseconds since 1970), Overage, OverageRate and Ceiling, each
 // with its length in bytes and a colon before it, numbers in decimal digits.
 func (e *Entry) AppendForm(b []byte) []byte {
-	for _, field := range [...]string{ledgerForm, e.RequestID, string(e.Account), string(e.Key), e.Endpoint} {
-		b = appendField(b, field)
-	}
+	b = e.AppendStem(b)
 	for _, n := range [...]int64{e.Credits, e.Period.Number(), e.At.UnixMicro(), e.Overage, e.OverageRate, e.Ceiling} {
 		b = appendNumber(b, n)
+	}
+	return b
+}
+
+// AppendStem appends the fields of the canonical form that are no numbers, with which it begins.
+func (e *Entry) AppendStem(b []byte) []byte {
+	for _, field := range [...]string{ledgerForm, e.RequestID, string(e.Account), string(e.Key), e.Endpoint} {
+		b = appendField(b, field)
 	}
 	return b
 }

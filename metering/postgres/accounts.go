@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -41,13 +43,25 @@ func note(ctx context.Context, tx pgx.Tx, key metering.KeyID, account metering.A
 	return err
 }
 
-const accountColumns = "SELECT account, version, name, plan, overage, budget, created FROM accounts "
+const accountColumns = "SELECT account, version, name, plan, overage, budget, created, agreement FROM accounts "
 
 func scanAccount(row pgx.CollectableRow) (a metering.Account, err error) {
 	var created int64
-	err = row.Scan(&a.ID, &a.Version, &a.Name, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &created)
+	var agreement string
+	err = row.Scan(&a.ID, &a.Version, &a.Name, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &created, &agreement)
 	a.CreatedAt = instant(created)
-	return a, err
+	return a, cmp.Or(err, readAgreement(&a, agreement))
+}
+
+// readAgreement reads what else was agreed with an account, which with most is nothing.
+func readAgreement(a *metering.Account, text string) error {
+	if text == "{}" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &a.Agreement); err != nil {
+		return fmt.Errorf("agreement of account %s: %w", a.ID, err)
+	}
+	return nil
 }
 
 // collect reads all rows of a query.
@@ -102,15 +116,19 @@ func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	err := s.administer(ctx, func(tx pgx.Tx) error {
-		sql := `UPDATE accounts SET version = version + 1, name = $3, plan = $4, overage = $5, budget = $6, created = $7
-			WHERE account = $1 AND version = $2`
+	agreement, err := json.Marshal(a.Agreement)
+	if err != nil {
+		return err
+	}
+	err = s.administer(ctx, func(tx pgx.Tx) error {
+		sql := `UPDATE accounts SET version = version + 1, name = $3, plan = $4, overage = $5, budget = $6, created = $7,
+			agreement = $8 WHERE account = $1 AND version = $2`
 		if a.Version == 0 {
-			sql = `INSERT INTO accounts (account, version, name, plan, overage, budget, created)
-				VALUES ($1, $2::bigint + 1, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+			sql = `INSERT INTO accounts (account, version, name, plan, overage, budget, created, agreement)
+				VALUES ($1, $2::bigint + 1, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
 		}
-		tag, err := tx.Exec(ctx, sql,
-			a.ID, a.Version, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents, micros(a.CreatedAt))
+		tag, err := tx.Exec(ctx, sql, a.ID, a.Version, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents,
+			micros(a.CreatedAt), string(agreement))
 		switch {
 		case err != nil:
 			return err

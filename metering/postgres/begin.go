@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,26 +29,33 @@ const (
 	// Who has this lock waits for no hold, as whoever has a hold may be waiting for it. At the turn of a month holds of
 	// the one before are there, too: whoever needs several periods takes the older first.
 	lockTaken = `SELECT FROM taken WHERE account = $1 AND period >= $2::integer - 1 ORDER BY period FOR UPDATE`
-	readTaken = `SELECT a.plan, a.overage, a.budget, coalesce(b.used, 0), coalesce(b.charges, 0), t.credits
+	readTaken = `SELECT a.version, a.plan, a.overage, a.budget, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0),
+			coalesce(b.overage, 0), coalesce(b.micros, 0), t.credits, coalesce(t.overage, 0), coalesce(t.micros, 0), coalesce(t.lapse, 0)
 		FROM accounts a
 		LEFT JOIN balances b ON b.account = $1 AND b.period = $2
 		LEFT JOIN taken t ON t.account = $1 AND t.period = $2
 		WHERE a.account = $1`
 	// Where nothing is noted there are no holds either: the period is new, or PostgreSQL has crashed.
-	startTaken = `INSERT INTO taken (account, period, credits)
-		VALUES ($1, $2, coalesce((SELECT used FROM balances WHERE account = $1 AND period = $2), 0)) RETURNING credits`
+	startTaken = `INSERT INTO taken (account, period, credits, overage, micros, lapse)
+		SELECT $1, $2, coalesce(b.used, 0), coalesce(b.overage, 0), coalesce(b.micros, 0), ` + never + `
+		FROM accounts a LEFT JOIN balances b ON b.account = $1 AND b.period = $2 WHERE a.account = $1
+		RETURNING credits, overage, micros, lapse`
 	// A hold counts as long as it is there, whatever a clock says: only then nobody can settle it after its
 	// credits were sold again.
 	dropLapsed = `WITH gone AS (
 			DELETE FROM holds WHERE account = $1 AND ctid = ANY (ARRAY(
 				SELECT ctid FROM holds WHERE account = $1 AND lease <= $2 FOR UPDATE SKIP LOCKED))
-			RETURNING period, credits
-		)
-		UPDATE taken t SET credits = t.credits - g.credits
-		FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period ORDER BY period) g
+			RETURNING period, credits, overage, rate
+		)` + giveBack
+	giveBack = `
+		UPDATE taken t SET credits = t.credits - g.credits, overage = t.overage - g.overage, micros = t.micros - g.micros
+		FROM (SELECT period, sum(credits) AS credits, sum(overage) AS overage, sum(overage * rate) AS micros
+			FROM gone GROUP BY period ORDER BY period) g
 		WHERE t.account = $1 AND t.period = g.period`
-	countTaken = `UPDATE taken SET credits = coalesce((SELECT used FROM balances WHERE account = $1 AND period = $2), 0)
-			+ (SELECT coalesce(sum(credits), 0) FROM holds WHERE account = $1 AND period = $2)
+	countTaken = `UPDATE taken SET (credits, overage, micros, lapse) = (
+			SELECT coalesce(sum(credits), 0), coalesce(sum(overage), 0), coalesce(sum(micros), 0), coalesce(min(lease), ` + never + `)
+			FROM (SELECT used AS credits, overage, micros, NULL::bigint AS lease FROM balances WHERE account = $1 AND period = $2
+				UNION ALL SELECT credits, overage, overage * rate, lease FROM holds WHERE account = $1 AND period = $2) all_of_it)
 		WHERE account = $1 AND period = $2`
 	readClaims = `SELECT h.line, h.hash, h.fingerprint, h.lease <= $4
 		FROM unnest($2::text[], $3::bytea[]) AS c (line, hash),
@@ -56,35 +64,50 @@ const (
 		FROM unnest($2::text[], $3::bytea[]) AS c (line, hash),
 		LATERAL (SELECT * FROM replies WHERE account = $1 AND line = c.line AND hash = c.hash
 			ORDER BY id DESC LIMIT 1) r`
-	addHolds = `WITH t AS (UPDATE taken SET credits = credits + $4 WHERE account = $1 AND period = $2)
-		INSERT INTO holds (account, token, period, credits, ceiling, lease)
-		SELECT $1, token, $2, credits, $3, lease
-		FROM unnest($5::bigint[], $6::bigint[], $7::bigint[]) AS h (token, credits, lease)`
-	addClaims = `WITH t AS (UPDATE taken SET credits = credits + $4 WHERE account = $1 AND period = $2)
-		INSERT INTO holds (account, token, period, credits, ceiling, lease, line, hash, fingerprint)
-		SELECT $1, token, $2, credits, $3, lease, line, hash, fingerprint
-		FROM unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bytea[], $10::bytea[])
-			AS h (token, credits, lease, line, hash, fingerprint)`
-	// addAtOnce grants all or nothing, if the account is on the terms that it had last.
+	never    = "9223372036854775807"
+	addTaken = `WITH t AS (
+			UPDATE taken SET credits = credits + $4, overage = overage + $5, micros = micros + $6,
+				lapse = least(lapse, (SELECT min(l) FROM unnest($11::bigint[]) l))
+			WHERE account = $1 AND period = $2
+		)`
+	addHolds = addTaken + `
+		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease)
+		SELECT $1, token, $2, credits, overage, rate, $3, lease
+		FROM unnest($7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[])
+			AS h (token, credits, overage, rate, lease)`
+	addClaims = addTaken + `
+		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, line, hash, fingerprint)
+		SELECT $1, token, $2, credits, overage, rate, $3, lease, line, hash, fingerprint
+		FROM unnest($7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],
+				$12::text[], $13::bytea[], $14::bytea[])
+			AS h (token, credits, overage, rate, lease, line, hash, fingerprint)`
+	// addAtOnce grants all or nothing, if the account is what it was, and all of it is of the allowance ($5), or beyond it
+	// ($8 = 1) at a rate ($6) and within a budget ($7), where no lease has ended at the time ($12) that may have given a part
+	// of the allowance back. The ceiling is that of [metering.Limits].
 	addAtOnce = `WITH t AS (
-			UPDATE taken SET credits = credits + $4
-			WHERE account = $1 AND period = $2 AND credits <= $3::bigint - $4::bigint AND EXISTS (
-				SELECT FROM accounts WHERE account = $1 AND plan = $8 AND overage = $9 AND budget IS NOT DISTINCT FROM $10)
-			RETURNING period
+			UPDATE taken SET credits = credits + $3::bigint, overage = overage + $3::bigint * $8::bigint,
+				micros = micros + $3::bigint * $8::bigint * $6::bigint,
+				lapse = least(lapse, (SELECT min(l) FROM unnest($11::bigint[]) l))
+			WHERE account = $1 AND period = $2 AND CASE $8::bigint WHEN 0 THEN $3::bigint <= $5::bigint - (credits - overage)
+					ELSE lapse > $12 AND credits - overage >= $5::bigint AND $3::bigint <= ($7::bigint - micros) / $6::bigint END
+				AND EXISTS (SELECT FROM accounts WHERE account = $1 AND version = $4)
+			RETURNING period, credits + greatest(0, $5::bigint - (credits - overage))
+				+ greatest(0, $7::bigint - micros) / greatest(1, $6::bigint) AS ceiling
 		)
-		INSERT INTO holds (account, token, period, credits, ceiling, lease)
-		SELECT $1, h.token, t.period, h.credits, $3::bigint, h.lease
-		FROM t, unnest($5::bigint[], $6::bigint[], $7::bigint[]) AS h (token, credits, lease)`
+		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease)
+		SELECT $1, h.token, t.period, h.credits, h.credits * $8::bigint, $6::bigint * $8::bigint, t.ceiling, h.lease
+		FROM t, unnest($9::bigint[], $10::bigint[], $11::bigint[]) AS h (token, credits, lease)`
 )
 
 // taken is what an account may use and what is taken of it, in one period.
 type taken struct {
 	account   metering.Account
-	used      int64
-	charges   int64
-	sum       *int64 // used and held; nil where that is not noted yet
-	admission bool   // the lock was there to be taken
-	known     bool   // so is the account
+	settled   hold.Month
+	sum       metering.Taken // settled and held
+	lapse     int64          // before which no lease ends of what is held
+	noted     bool           // these two are
+	admission bool           // the lock was there to be taken
+	known     bool           // so is the account
 	claims    map[hold.ClaimID][32]byte
 	replies   map[hold.ClaimID]hold.Record
 	exact     bool // lapsed holds were dropped and the rest counted
@@ -110,12 +133,12 @@ func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.O
 	if err != nil {
 		return errors.Join(err, rollback(conn))
 	}
-	grants, refused := s.decide(g, &t)
-	if refused || t.lapsed {
+	grants, doubtful := s.decide(g, &t)
+	if doubtful || t.lapsed {
 		if t, err = s.read(ctx, conn, g, exactly); err != nil {
 			return errors.Join(err, rollback(conn))
 		}
-		grants, _ = s.decide(g, &t)
+		grants, doubtful = s.decide(g, &t)
 	}
 	if len(grants.tickets) == 0 && !t.exact {
 		return rollback(conn)
@@ -127,8 +150,8 @@ func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.O
 		s.releases.add(time.Now().Add(lostTime), grants.tickets...)
 		return errors.Join(err, rollback(conn))
 	}
-	if !refused {
-		s.terms.put(g.account, terms{t.account.Plan, t.account.OverageEnabled, t.account.OverageBudgetCents, grants.ceiling})
+	if !doubtful && len(grants.tickets) > 0 {
+		s.terms.put(g.account, terms{g.period, t.account.Version, grants.limits, grants.beyond})
 	}
 	return nil
 }
@@ -139,22 +162,27 @@ func (s *Store) promiseAtOnce(
 	ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun],
 ) (done bool, err error) {
 	terms, ok := s.terms.take(g.account)
-	if !ok {
+	if !ok || terms.period != g.period {
 		return false, nil
 	}
-	grants := grants{ceiling: terms.ceiling}
+	limits, beyond, most := terms.limits, int64(0), terms.limits.Allowance
+	if terms.beyond {
+		beyond, most = 1, limits.Budget/limits.Rate
+	}
+	grants := grants{limits: limits}
 	for _, j := range g.jobs {
 		if j.in.Idempotency != nil {
 			s.terms.put(g.account, terms)
 			return false, nil
 		}
-		if j.in.Credits > grants.ceiling-grants.credits {
+		if j.in.Credits > most-grants.sum.Credits {
 			return false, nil
 		}
-		grants.add(&j.in, g.period)
+		grants.add(&j.in, g.period, j.in.Credits*beyond, limits.Rate*beyond)
 	}
-	args, _ := grants.args(g)
-	tag, err := conn.Exec(ctx, addAtOnce, append(args, terms.plan, terms.overage, terms.budget)...)
+	c := grants.columns()
+	tag, err := conn.Exec(ctx, addAtOnce, g.account, monthNumber(g.period), grants.sum.Credits, terms.version,
+		limits.Allowance, limits.Rate, limits.Budget, beyond, c.tokens, c.credits, c.leases, micros(s.clock()))
 	if err != nil {
 		s.releases.add(time.Now().Add(lostTime), grants.tickets...)
 	}
@@ -197,8 +225,8 @@ func (s *Store) admit(ctx context.Context, conn *pgx.Conn, g *group[metering.Op,
 			err = fmt.Errorf("account %s: its admission was removed", g.account)
 		}
 	}
-	if err == nil && t.known && t.sum == nil {
-		err = conn.QueryRow(ctx, startTaken, g.account, monthNumber(g.period)).Scan(&t.sum)
+	if err == nil && t.known && !t.noted {
+		err = conn.QueryRow(ctx, startTaken, g.account, monthNumber(g.period)).Scan(&t.sum.Credits, &t.sum.Overage, &t.sum.Micros, &t.lapse)
 	}
 	return t, err
 }
@@ -239,28 +267,35 @@ func (s *Store) read(
 // queue adds the statements that read.
 func (t *taken) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun], now int64) {
 	batch.Queue(readTaken, g.account, monthNumber(g.period)).QueryRow(func(row pgx.Row) error {
-		a := &t.account
-		err := row.Scan(&a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &t.used, &t.charges, &t.sum)
-		t.known = err == nil
+		a, m := &t.account, &t.settled
+		var agreement string
+		var credits *int64
+		err := row.Scan(&a.Version, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &agreement, &m.Used, &m.Charges,
+			&m.Overage, &m.Micros, &credits, &t.sum.Overage, &t.sum.Micros, &t.lapse)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
-		return err
+		t.known = err == nil
+		if t.noted = credits != nil; t.noted {
+			t.sum.Credits = *credits
+		}
+		return cmp.Or(err, readAgreement(a, agreement))
 	})
 	t.queueClaims(batch, g, now)
 }
 
-// decide tells each job its outcome, in the order in which they came, and returns what was granted, and
-// whether a job was refused for want of credits.
-func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants grants, refused bool) {
+// decide tells each job its outcome, in the order in which they came, and returns what was granted. It is doubtful where
+// somebody was refused or pays for overage, and leases may have ended of what was counted.
+func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants grants, doubtful bool) {
 	if !t.known {
 		g.fail(fmt.Errorf("account %s: %w", g.account, metering.ErrNotFound))
 		return grants, false
 	}
-	plan, priced := s.plans.In(g.period)[t.account.Plan]
-	grants.ceiling = plan.Limits(t.account).Ceiling(metering.Taken{})
-	sum := *t.sum
-	claimed := make(map[hold.ClaimID][32]byte) // by this group
+	id := t.account.PlanIn(g.period)
+	plan, priced := s.plans.In(g.period)[id]
+	limits, sum := plan.Limits(t.account), t.sum
+	grants.limits, grants.ceiling = limits, limits.Ceiling(sum)
+	claimed, now := make(map[hold.ClaimID][32]byte), micros(s.clock()) // by this group
 	for _, j := range g.jobs {
 		op := &j.in
 		j.out, j.err = metering.Begun{}, nil
@@ -270,85 +305,97 @@ func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants 
 				continue
 			}
 		}
-		left := grants.ceiling - sum
+		overage, rate, ok := limits.Admit(sum, op.Credits)
 		switch {
 		case !priced:
-			j.err = fmt.Errorf("account %s: plan %q is not in the price list", g.account, t.account.Plan)
-		case op.Credits > left:
-			refused = true
-			j.err = &metering.QuotaError{
-				Plan: plan.ID, Limit: plan.Credits, Current: sum, Requested: op.Credits, Left: max(0, left),
-			}
+			j.err = fmt.Errorf("account %s: plan %q is not in the price list", g.account, id)
+		case t.account.Suspension != nil:
+			j.err = limits.Refuse(t.account, plan, sum, op.Credits)
+		case !ok:
+			doubtful = true
+			j.err = limits.Refuse(t.account, plan, sum, op.Credits)
 		default:
-			sum += op.Credits
+			sum = sum.Plus(op.Credits, overage, rate)
+			doubtful = doubtful || overage > 0 && t.lapse <= now
 			if op.Idempotency != nil {
 				claimed[hold.ClaimOf(op)] = *op.Fingerprint
 			}
-			j.out.Ticket = grants.add(op, g.period)
+			j.out.Ticket = grants.add(op, g.period, overage, rate)
 		}
 	}
-	return grants, refused
+	grants.beyond = limits.Rate > 0 && sum.Credits-sum.Overage >= limits.Allowance
+	return grants, doubtful
 }
 
-func (s *Store) balance(p metering.Period, t *taken, sum int64) metering.Balance {
-	return metering.Balance{
-		Period: p, Plan: t.account.Plan, Limit: s.plans.In(p)[t.account.Plan].Credits,
-		Used: t.used, Held: max(0, sum-t.used), Charges: t.charges,
-	}
+func (s *Store) balance(p metering.Period, t *taken, sum metering.Taken) metering.Balance {
+	return t.settled.Balance(p, t.account, s.plans, max(0, sum.Credits-t.settled.Used))
 }
 
-// grants are tickets of one account and period, granted under one ceiling.
+// grants are tickets of one account and period, granted within the same limits.
 type grants struct {
+	limits  metering.Limits
 	ceiling int64
-	credits int64 // of all
+	beyond  bool           // what comes next is beyond the allowance
+	sum     metering.Taken // of all
 	tickets []*metering.Ticket
 }
 
 // add grants an operation.
-func (r *grants) add(op *metering.Op, p metering.Period) *metering.Ticket {
-	t := &metering.Ticket{Op: *op, Token: rand.Uint64() >> 1, Period: p}
+func (r *grants) add(op *metering.Op, p metering.Period, overage, rate int64) *metering.Ticket {
+	t := &metering.Ticket{Op: *op, Token: rand.Uint64() >> 1, Period: p, Overage: overage, OverageRate: rate}
 	r.tickets = append(r.tickets, t)
-	r.credits += op.Credits
+	r.sum = r.sum.Plus(op.Credits, overage, rate)
 	return t
 }
 
 // queue adds the statement that writes the grants, if there are any.
 func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) {
-	switch args, claims := r.args(g); {
-	case len(r.tickets) == 0:
-	case claims:
-		batch.Queue(addClaims, args...)
-	default:
-		batch.Queue(addHolds, args...)
+	if len(r.tickets) == 0 {
+		return
 	}
+	c := r.columns()
+	sql, args := addHolds, []any{g.account, monthNumber(g.period), r.ceiling, r.sum.Credits, r.sum.Overage, r.sum.Micros,
+		c.tokens, c.credits, c.overages, c.rates, c.leases}
+	if c.claims {
+		sql, args = addClaims, append(args, c.lines, c.hashes, c.fingerprints)
+	}
+	batch.Queue(sql, args...)
 }
 
-// args are the arguments of the statement, which are more where there are claims.
-func (r *grants) args(g *group[metering.Op, metering.Begun]) (args []any, claims bool) {
+// grantColumns are what is written of tickets.
+type grantColumns struct {
+	tokens, credits, overages, rates, leases []int64
+	claims                                   bool // there are some
+	lines                                    []*string
+	hashes, fingerprints                     [][]byte
+}
+
+func (r *grants) columns() (c grantColumns) {
 	n := len(r.tickets)
-	tokens, credits, leases := make([]int64, n), make([]int64, n), make([]int64, n)
-	lines, hashes, fingerprints := make([]*string, n), make([][]byte, n), make([][]byte, n)
+	numbers := make([]int64, 5*n)
+	c.tokens, c.credits, c.overages = numbers[:n], numbers[n:2*n], numbers[2*n:3*n]
+	c.rates, c.leases = numbers[3*n:4*n], numbers[4*n:]
 	for i, t := range r.tickets {
-		tokens[i], credits[i], leases[i] = int64(t.Token), t.Credits, micros(t.Lease)
-		if t.Idempotency != nil {
-			claims = true
-			line := string(t.Claimant())
-			lines[i], hashes[i], fingerprints[i] = &line, t.Idempotency[:], t.Fingerprint[:]
+		c.tokens[i], c.credits[i], c.overages[i], c.rates[i] = int64(t.Token), t.Credits, t.Overage, t.OverageRate
+		c.leases[i] = micros(t.Lease)
+		if t.Idempotency == nil {
+			continue
 		}
+		if !c.claims {
+			c.claims, c.lines, c.hashes, c.fingerprints = true, make([]*string, n), make([][]byte, n), make([][]byte, n)
+		}
+		line := string(t.Claimant())
+		c.lines[i], c.hashes[i], c.fingerprints[i] = &line, t.Idempotency[:], t.Fingerprint[:]
 	}
-	args = []any{g.account, monthNumber(g.period), r.ceiling, r.credits, tokens, credits, leases}
-	if claims {
-		args = append(args, lines, hashes, fingerprints)
-	}
-	return args, claims
+	return c
 }
 
-// terms are what an account may use, and what that follows from.
+// terms are what an account may use of a month, as long as it has this version, and whether it is beyond its allowance.
 type terms struct {
-	plan    metering.PlanID
-	overage bool
-	budget  *int64
-	ceiling int64
+	period  metering.Period
+	version int64
+	limits  metering.Limits
+	beyond  bool
 }
 
 // maxTerms bounds the accounts whose terms are remembered.

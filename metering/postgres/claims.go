@@ -81,11 +81,7 @@ func (s *Store) repeat(ctx context.Context, op metering.Op) (metering.Begun, err
 		return metering.Begun{}, nil
 	}
 	t.claims = nil // of what is not finished
-	sum := t.used
-	if t.sum != nil {
-		sum = *t.sum
-	}
-	return t.repeated(&op, nil, s.balance(g.period, &t, sum))
+	return t.repeated(&op, nil, s.balance(g.period, &t, t.sum))
 }
 
 // repeated is what an operation is told that was begun before: nothing if it was not.

@@ -19,3 +19,6 @@ func (s *Store) SweepAll() { s.sweepAll() }
 
 // Pooled reports whether the store keeps nothing on a connection beyond a transaction.
 func (s *Store) Pooled() bool { return postgresdb.Pooled(s.pool) }
+
+// FirstLayout makes the tables as they were at first.
+var FirstLayout = migrations[0]

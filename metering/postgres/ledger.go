@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,22 +12,55 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
 )
 
 // Balance implements [metering.Ledger].
 func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.Period) (metering.Balance, error) {
 	b, err := only(collect(ctx, s, func(row pgx.CollectableRow) (b metering.Balance, err error) {
-		err = row.Scan(&b.Plan, &b.Used, &b.Charges, &b.Held)
-		return b, err
-	}, `SELECT a.plan, coalesce(b.used, 0), coalesce(b.charges, 0), (SELECT coalesce(sum(credits), 0)::bigint
-			FROM holds WHERE account = $1 AND period = $2 AND lease > $3)
+		var a metering.Account
+		var agreement string
+		var m hold.Month
+		var held int64
+		err = row.Scan(&a.Plan, &agreement, &m.Used, &m.Charges, &m.Overage, &m.Micros, &held)
+		err = cmp.Or(err, readAgreement(&a, agreement))
+		return m.Balance(p, a, s.plans, held), err
+	}, `SELECT a.plan, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0), coalesce(b.micros, 0),
+			(SELECT coalesce(sum(credits), 0)::bigint FROM holds WHERE account = $1 AND period = $2 AND lease > $3)
 		FROM accounts a LEFT JOIN balances b ON b.account = $1 AND b.period = $2 WHERE a.account = $1`,
 		id, monthNumber(p), micros(s.clock())))
 	if err != nil {
 		return metering.Balance{}, fmt.Errorf("balance of %s: %w", id, err)
 	}
-	b.Period, b.Limit = p, s.plans.In(p)[b.Plan].Credits
 	return b, nil
+}
+
+// pageBalances is how many accounts are read at once.
+const pageBalances = 10_000
+
+// Balances implements [metering.Monthly].
+func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[metering.MonthBalance, error] {
+	scan := func(row pgx.CollectableRow) (b metering.MonthBalance, err error) {
+		b.Period = p
+		err = row.Scan(&b.Account, &b.Used, &b.Charges, &b.Overage, &b.OverageMicros, &b.Held)
+		return b, err
+	}
+	return metering.Pages(0, pageBalances, func(last *metering.MonthBalance, size int) ([]metering.MonthBalance, error) {
+		var after metering.AccountID
+		if last != nil {
+			after = last.Account
+		}
+		list, err := collect(ctx, s, scan, `SELECT account, coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0),
+				coalesce(b.micros, 0), coalesce(h.held, 0)
+			FROM (SELECT * FROM balances WHERE period = $1 AND account > $3 ORDER BY account LIMIT $4) b
+			FULL JOIN (SELECT account, sum(credits)::bigint AS held FROM holds
+				WHERE period = $1 AND lease > $2 AND account > $3 GROUP BY account ORDER BY account LIMIT $4) h USING (account)
+			ORDER BY account LIMIT $4`, monthNumber(p), micros(s.clock()), after, size)
+		if err != nil {
+			return nil, fmt.Errorf("balances of %v: %w", p, err)
+		}
+		return list, nil
+	})
 }
 
 const (
@@ -102,16 +136,23 @@ func (s *Store) page(
 	if f.Period != nil {
 		add("period = $%d", monthNumber(*f.Period))
 	}
-	sql := "SELECT seq, request, account, key, endpoint, credits, period, at FROM ledger WHERE " +
+	if f.Overage {
+		where = append(where, "overage > 0")
+	}
+	sql := entryColumns + "WHERE " +
 		strings.Join(where, " AND ") + " ORDER BY seq LIMIT $3"
 	return collect(ctx, s, scanEntry, sql, args...)
 }
 
+const entryColumns = `SELECT seq, request, account, key, endpoint, credits, period, at, overage, rate, ceiling, chain FROM ledger `
+
 func scanEntry(row pgx.CollectableRow) (e metering.Entry, err error) {
 	var period int32
 	var at int64
-	err = row.Scan(&e.Seq, &e.RequestID, &e.Account, &e.Key, &e.Endpoint, &e.Credits, &period, &at)
-	e.Period, e.At = periodOf(period), instant(at)
+	var chain []byte
+	err = row.Scan(&e.Seq, &e.RequestID, &e.Account, &e.Key, &e.Endpoint, &e.Credits, &period, &at,
+		&e.Overage, &e.OverageRate, &e.Ceiling, &chain)
+	e.Period, e.At, e.Chain = periodOf(period), instant(at), chainOf(chain)
 	return e, err
 }
 
@@ -121,7 +162,7 @@ func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
 		return metering.Audit{}, err
 	}
 	state := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err = pgx.BeginTxFunc(ctx, s.pool, state, func(tx pgx.Tx) error { return auditAll(ctx, tx, &audit) })
+	err = pgx.BeginTxFunc(ctx, s.pool, state, func(tx pgx.Tx) error { audit, err = auditAll(ctx, tx); return err })
 	if err != nil {
 		if end := ctx.Err(); end != nil {
 			err = errors.Join(end, err)
@@ -131,49 +172,54 @@ func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
 	return audit, nil
 }
 
-func auditAll(ctx context.Context, tx pgx.Tx, audit *metering.Audit) error {
-	for _, setting := range []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"} {
-		if _, err := tx.Exec(ctx, "SET LOCAL "+setting+" = on"); err != nil {
-			return err
-		}
+// auditAll gives an auditor all there is.
+func auditAll(ctx context.Context, tx pgx.Tx) (audit metering.Audit, err error) {
+	var accounts int
+	var plans int64
+	var newest []byte
+	keys := make(map[metering.KeyID]bool)
+	auditor := metering.Auditor{Known: func(id metering.KeyID) bool { return keys[id] }}
+	err = tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM accounts), (SELECT count FROM heads WHERE name = 'unchained'),
+			coalesce((SELECT count FROM heads WHERE name = 'plans'), 0), (SELECT chain FROM heads WHERE name = 'plans')`).
+		Scan(&accounts, &auditor.Unchained, &plans, &newest)
+	if err != nil {
+		return audit, err
 	}
-	err := tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM accounts), count(*), coalesce(sum(credits), 0)::bigint
-		FROM ledger`).
-		Scan(&audit.Accounts, &audit.Entries, &audit.Credits)
+	err = errors.Join(
+		each(ctx, tx, pgx.RowTo[metering.KeyID], "SELECT id FROM keys", func(id metering.KeyID) { keys[id] = true }),
+		each(ctx, tx, scanEntry, entryColumns+"ORDER BY seq", auditor.Entry),
+		each(ctx, tx, scanSealed, `SELECT account, period, used, charges, overage, micros, peak, chain FROM balances`, auditor.Balance),
+	)
+	var versions []metering.PlanVersion
+	err = errors.Join(err, each(ctx, tx, scanPlan, planColumns, func(v metering.PlanVersion) { versions = append(versions, v) }))
+	if err != nil {
+		return audit, err
+	}
+	auditor.Plans(versions, plans, chainOf(newest))
+	return auditor.Finish(accounts), nil
+}
+
+// each reads rows one by one.
+func each[T any](ctx context.Context, tx pgx.Tx, scan pgx.RowToFunc[T], sql string, do func(T)) error {
+	rows, err := tx.Query(ctx, sql)
 	if err != nil {
 		return err
 	}
-	for _, sql := range []string{auditBalances, auditPeaks, auditKeys} {
-		rows, err := tx.Query(ctx, sql)
+	defer rows.Close()
+	for rows.Next() {
+		v, err := scan(rows)
 		if err != nil {
 			return err
 		}
-		var fault metering.AuditFault
-		var period int32
-		if _, err := pgx.ForEachRow(rows, []any{&fault.Account, &period, &fault.Detail}, func() error {
-			fault.Period = periodOf(period)
-			audit.Faults = append(audit.Faults, fault)
-			return nil
-		}); err != nil {
-			return err
-		}
+		do(v)
 	}
-	return nil
+	return rows.Err()
 }
 
-// The queries of an audit return account, period and what is wrong.
-const (
-	auditBalances = `SELECT account, period, format(
-			'the balance says %s credits in %s charges, the ledger %s in %s',
-			coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(l.used, 0), coalesce(l.charges, 0))
-		FROM (SELECT account, period, sum(credits) AS used, count(*) AS charges FROM ledger GROUP BY account, period) l
-		FULL JOIN balances b USING (account, period)
-		WHERE l.used IS DISTINCT FROM b.used OR l.charges IS DISTINCT FROM b.charges
-		ORDER BY 1, 2`
-	auditPeaks = `SELECT account, period, format('%s credits were used, the plan allowed %s', used, peak)
-		FROM balances WHERE used > peak ORDER BY 1, 2`
-	auditKeys = `SELECT account, period, format('key "%s" charged, but does not exist', key)
-		FROM (SELECT account, key, min(period) AS period FROM ledger GROUP BY account, key) l
-		WHERE NOT EXISTS (SELECT FROM keys k WHERE k.account = l.account AND k.id = l.key)
-		ORDER BY 1, 2, 3`
-)
+func scanSealed(row pgx.CollectableRow) (b metering.Sealed, err error) {
+	var period int32
+	var chain []byte
+	err = row.Scan(&b.Account, &period, &b.Used, &b.Charges, &b.Overage, &b.Micros, &b.Peak, &chain)
+	b.Period, b.Chain = periodOf(period), chainOf(chain)
+	return b, err
+}

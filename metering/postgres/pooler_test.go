@@ -51,6 +51,8 @@ unix_socket_dir =
 auth_type = any
 pool_mode = transaction
 default_pool_size = 5
+log_connections = 0
+log_disconnections = 0
 user = %s
 `, server, schema, query, port, ownUser()), 0o600))
 	p.url = fmt.Sprintf("postgres://x@127.0.0.1:%s%s?sslmode=disable&application_name=%s", port, u.Path, schema)

@@ -23,10 +23,12 @@ const (
 	pruneCharges = `WITH old AS (
 		SELECT seq FROM ledger WHERE account = $1 AND period = $2 ORDER BY seq LIMIT $3
 	), gone AS (
-		DELETE FROM ledger l USING old WHERE l.account = $1 AND l.seq = old.seq RETURNING l.credits
+		DELETE FROM ledger l USING old WHERE l.account = $1 AND l.seq = old.seq RETURNING l.*
 	)
-	UPDATE balances b SET used = b.used - g.used, charges = b.charges - g.charges
-	FROM (SELECT coalesce(sum(credits), 0) AS used, count(*) AS charges FROM gone) g
+	UPDATE balances b SET used = b.used - g.used, charges = b.charges - g.charges, overage = b.overage - g.overage,
+		micros = b.micros - g.micros, chain = CASE WHEN g.chained THEN NULL ELSE b.chain END
+	FROM (SELECT coalesce(sum(credits), 0) AS used, count(*) AS charges, coalesce(sum(overage), 0) AS overage,
+			coalesce(sum(overage * rate), 0) AS micros, coalesce(bool_or(chain IS NOT NULL), false) AS chained FROM gone) g
 	WHERE b.account = $1 AND b.period = $2 RETURNING g.charges`
 	pruneBalance = "DELETE FROM balances WHERE account = $1 AND period = $2 AND charges = 0"
 	pruneTaken   = "DELETE FROM taken WHERE account = $1 AND period = $2"

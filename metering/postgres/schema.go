@@ -7,7 +7,7 @@ import (
 )
 
 // schemaVersion is the layout that this package reads and writes.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // migrations are the steps from each version to the next. A released step never changes.
 //
@@ -161,6 +161,37 @@ var migrations = [schemaVersion]string{
 	CREATE INDEX records_at ON records (kind, at, id, account);
 	CREATE INDEX records_account_at ON records (account, kind, at, id);
 	CREATE INDEX records_due ON records (kind, due, id, account) WHERE due IS NOT NULL;`,
+
+	// What a charge was taken from, and chains of hashes over charges and plans. What was there before has no chain, and
+	// what of it was overage is not known. A server that does not know of this can charge nothing more.
+	`ALTER TABLE accounts ADD COLUMN agreement text NOT NULL DEFAULT '{}'; -- JSON
+	ALTER TABLE taken ADD COLUMN overage bigint NOT NULL DEFAULT 0, ADD COLUMN micros bigint NOT NULL DEFAULT 0,
+		ADD COLUMN lapse bigint NOT NULL DEFAULT 0; -- before which no lease ends of what is held
+	ALTER TABLE holds ADD COLUMN overage bigint NOT NULL DEFAULT 0,
+		ADD COLUMN rate bigint NOT NULL DEFAULT 0; -- of a credit of it, in millionths of a cent
+	ALTER TABLE ledger ADD COLUMN overage bigint NOT NULL DEFAULT 0, ADD COLUMN rate bigint NOT NULL DEFAULT 0,
+		ADD COLUMN ceiling bigint NOT NULL DEFAULT 0, ADD COLUMN chain bytea;
+	ALTER TABLE ledger ADD CONSTRAINT ledger_chained CHECK (chain IS NOT NULL) NOT VALID;
+	ALTER TABLE balances ADD COLUMN overage bigint NOT NULL DEFAULT 0, ADD COLUMN micros bigint NOT NULL DEFAULT 0,
+		ADD COLUMN chain bytea; -- NULL: without one, or a part of the month was pruned
+
+	CREATE TABLE plans (
+		seq      bigint PRIMARY KEY, -- without gaps
+		plan     text COLLATE "C" NOT NULL,
+		period   integer NOT NULL, -- from which on it holds
+		imported bigint NOT NULL,
+		body     text NOT NULL, -- JSON
+		chain    bytea NOT NULL,
+		UNIQUE (plan, period)
+	);
+
+	-- The newest link of the plans and how many there are; and up to which row the ledger has no chain.
+	CREATE TABLE heads (
+		name  text PRIMARY KEY,
+		count bigint NOT NULL,
+		chain bytea NOT NULL
+	);
+	INSERT INTO heads SELECT 'unchained', coalesce(max(seq), 0), '' FROM ledger;`,
 }
 
 // tables are what the package keeps in a database.

@@ -23,24 +23,36 @@ import (
 // where they are; one that somebody else removes meanwhile is not returned.
 const (
 	settleHolds = `WITH found AS (
-		SELECT h.*, c.* FROM unnest($2::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[]`
-	settleHoldsAs = `) AS c (wanted, key, endpoint, at, request`
+		SELECT h.*, c.* FROM unnest($2::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $9::text[]`
+	settleHoldsAs = `) AS c (wanted, key, endpoint, at, request, stem`
 	settleCharge  = `),
 		LATERAL (SELECT ctid AS place FROM holds
 			WHERE account = $1 AND token = c.wanted AND lease > $3 OFFSET 0) h
 	), done AS (
 		DELETE FROM holds h USING found f WHERE h.account = $1 AND h.ctid = f.place
-		RETURNING h.token, h.period, h.credits, h.ceiling, h.line, h.hash, h.fingerprint, f.*
-	), charges AS (
-		INSERT INTO ledger (account, key, endpoint, credits, period, at, request)
-		SELECT $1, key, endpoint, credits, period, at, request FROM done
+		RETURNING h.token, h.period, h.credits, h.overage, h.rate, h.ceiling, h.line, h.hash, h.fingerprint, f.*
+	), totals AS (
+		SELECT period, sum(credits) AS used, count(*) AS charges, sum(overage) AS overage, sum(overage * rate) AS micros,
+			max(ceiling) AS peak, sha256(convert_to(string_agg(canon, '' ORDER BY canon), 'UTF8')) AS digest
+		FROM (SELECT *, ` + settleForm + ` AS canon FROM done) d GROUP BY period
 	), sums AS (
-		INSERT INTO balances AS b (account, period, used, charges, peak)
-		SELECT $1, period, sum(credits), count(*), max(ceiling) FROM done GROUP BY period ORDER BY period
-		ON CONFLICT (account, period) DO UPDATE SET used = b.used + excluded.used,
-			charges = b.charges + excluded.charges, peak = greatest(b.peak, excluded.peak)
-		RETURNING period, used, charges
+		INSERT INTO balances AS b (account, period, used, charges, overage, micros, peak, chain)
+		SELECT $1, period, used, charges, overage, micros, peak, sha256(` + noChain + ` || digest) FROM totals ORDER BY period
+		ON CONFLICT (account, period) DO UPDATE SET used = b.used + excluded.used, charges = b.charges + excluded.charges,
+			overage = b.overage + excluded.overage, micros = b.micros + excluded.micros,
+			peak = greatest(b.peak, excluded.peak), chain = sha256(coalesce(b.chain, ` + noChain + `)
+				|| (SELECT digest FROM totals WHERE period = excluded.period))
+		RETURNING period, used, charges, overage, micros, chain
+	), charges AS (
+		INSERT INTO ledger (account, key, endpoint, credits, period, at, request, overage, rate, ceiling, chain)
+		SELECT $1, d.key, d.endpoint, d.credits, d.period, d.at, d.request, d.overage, d.rate, d.ceiling, s.chain
+		FROM done d, sums s WHERE s.period = d.period
 	)`
+	// settleForm is the canonical form of an entry; see [metering.Entry.AppendForm].
+	settleForm = `(stem || length(credits::text) || ':' || credits || length(period::text) || ':' || period
+		|| length(at::text) || ':' || at || length(overage::text) || ':' || overage || length(rate::text) || ':' || rate
+		|| length(ceiling::text) || ':' || ceiling) COLLATE "C"`
+	noChain    = `'\x0000000000000000000000000000000000000000000000000000000000000000'::bytea`
 	settleUses = `, uses AS (
 		INSERT INTO key_uses AS u (account, key, at)
 		SELECT $1, key, max(at) FROM done WHERE key = ANY ($8::text[]) GROUP BY key ORDER BY key
@@ -48,7 +60,7 @@ const (
 	)`
 	settleReplies = `, kept AS (
 		INSERT INTO replies (account, line, hash, expires, status, form, fingerprint, request, header, body, bytes)
-		SELECT $1, line, hash, at + $9, status, form, fingerprint, request, header, body, length(body)
+		SELECT $1, line, hash, at + $10, status, form, fingerprint, request, header, body, length(body)
 		FROM done WHERE form >= 0 AND hash IS NOT NULL
 		RETURNING line, bytes
 	), room AS (
@@ -58,7 +70,7 @@ const (
 		RETURNING line, bytes
 	)`
 	settleResult = `
-		SELECT s.period, s.used, s.charges, a.plan,
+		SELECT s.period, s.used, s.charges, s.overage, s.micros, a.plan, a.agreement,
 			coalesce((SELECT credits FROM taken WHERE account = $1 AND period = s.period), 0) - s.used,
 			(SELECT array_agg(token) FROM done WHERE period = s.period)`
 	settleFrom = `
@@ -71,7 +83,7 @@ func settleSQL(replies bool) string {
 		return settleHolds + settleHoldsAs + settleCharge + settleUses + settleResult +
 			", NULL::text[], NULL::bigint[]" + settleFrom
 	}
-	return settleHolds + ", $10::integer[], $11::integer[], $12::bytea[], $13::bytea[]" + settleHoldsAs +
+	return settleHolds + ", $11::integer[], $12::integer[], $13::bytea[], $14::bytea[]" + settleHoldsAs +
 		", status, form, header, body" + settleCharge + settleUses + settleReplies + settleResult +
 		", (SELECT array_agg(line) FROM room), (SELECT array_agg(bytes) FROM room)" + settleFrom
 }
@@ -104,6 +116,7 @@ type charges struct {
 	keys, endpoints []string
 	at              []int64
 	requests        []string
+	stems           []string // what the canonical form begins with
 	uses            []string // keys whose last use is to be written
 	usedAt          []int64
 	replies         bool
@@ -117,7 +130,7 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 	n := len(g.jobs)
 	c := &charges{
 		tokens: make([]int64, 0, n), keys: make([]string, 0, n), endpoints: make([]string, 0, n),
-		at: make([]int64, 0, n), requests: make([]string, 0, n), jobs: make(map[int64]*settling, n),
+		at: make([]int64, 0, n), requests: make([]string, 0, n), stems: make([]string, 0, n), jobs: make(map[int64]*settling, n),
 	}
 	for _, j := range g.jobs {
 		token := int64(j.in.ticket.Token)
@@ -128,9 +141,10 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 		c.jobs[token] = j
 		c.replies = c.replies || j.in.reply != nil
 		t := &j.in.ticket
+		e := metering.Entry{RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint}
 		c.tokens, c.keys = append(c.tokens, token), append(c.keys, string(t.Key))
 		c.endpoints, c.requests = append(c.endpoints, t.Endpoint), append(c.requests, t.RequestID)
-		c.at = append(c.at, j.in.at)
+		c.at, c.stems = append(c.at, j.in.at), append(c.stems, string(e.AppendStem(nil)))
 		if s.uses.due(string(t.Key), j.in.at) && !slices.Contains(c.uses, string(t.Key)) {
 			c.uses, c.usedAt = append(c.uses, string(t.Key)), append(c.usedAt, j.in.at)
 		}
@@ -161,7 +175,7 @@ func (c *charges) addReplies(g *group[settlement, metering.Balance]) {
 // charge runs the statement and tells each job its balance. Who was not charged has lapsed.
 func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balance], c *charges) error {
 	sql := settlePlain
-	args := []any{g.account, c.tokens, micros(s.clock()), c.keys, c.endpoints, c.at, c.requests, c.uses}
+	args := []any{g.account, c.tokens, micros(s.clock()), c.keys, c.endpoints, c.at, c.requests, c.uses, c.stems}
 	if c.replies {
 		sql = settleReplied
 		args = append(args, metering.ReplayWindow.Microseconds(), c.statuses, c.forms, c.headers, c.bodies)
@@ -173,13 +187,19 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 	if err != nil {
 		return err
 	}
-	var b metering.Balance
+	var m hold.Month
+	var account metering.Account
+	var agreement string
 	var period int32
+	var held int64
 	var tokens, bytes []int64
 	var lines []string
-	to := []any{&period, &b.Used, &b.Charges, &b.Plan, &b.Held, &tokens, &lines, &bytes}
+	to := []any{&period, &m.Used, &m.Charges, &m.Overage, &m.Micros, &account.Plan, &agreement, &held, &tokens, &lines, &bytes}
 	_, err = pgx.ForEachRow(rows, to, func() error {
-		b.Period, b.Limit, b.Held = periodOf(period), s.plans.In(periodOf(period))[b.Plan].Credits, max(0, b.Held)
+		if err := readAgreement(&account, agreement); err != nil {
+			return err
+		}
+		b := m.Balance(periodOf(period), account, s.plans, max(0, held))
 		for _, token := range tokens {
 			if j := c.jobs[token]; j != nil {
 				j.out, j.err = b, nil

@@ -226,8 +226,10 @@ func TestPrimaryKeys(t *testing.T) {
 	_, err = pgx.ForEachRow(rows, []any{&table, &column}, func() error { first[table] = column; return nil })
 	require.NoError(t, err)
 	require.NoError(t, conn.Close(t.Context()))
-	others := map[string]string{"changes": "seq", "key_directory": "id", "metering_layout": "version"}
-	require.Len(t, first, 14)
+	others := map[string]string{
+		"changes": "seq", "key_directory": "id", "metering_layout": "version", "plans": "seq", "heads": "name",
+	}
+	require.Len(t, first, 16)
 	for table, column := range first {
 		want := "account"
 		if other, ok := others[table]; ok {
@@ -255,8 +257,43 @@ func TestMigrate(t *testing.T) {
 		list = append(list, <-froms)
 	}
 	slices.Sort(list)
-	require.Equal(t, []int{0, 1, 1, 1, 1, 1, 1, 1}, list, "one creates the tables")
+	require.Equal(t, []int{0, 2, 2, 2, 2, 2, 2, 2}, list, "one creates the tables")
 	execute(t, text, "UPDATE metering_layout SET version = 99")
 	_, err := postgres.Open(t.Context(), text, postgres.Config{})
 	require.ErrorContains(t, err, "layout 99")
+}
+
+// What a store of the first layout has settled is unproven and no fault, what comes after it is chained, and a server that
+// knows no chains charges nothing any more.
+func TestMigrateUnchained(t *testing.T) {
+	text := newSchema(t)
+	execute(t, text, postgres.FirstLayout+`; CREATE TABLE metering_layout (version integer PRIMARY KEY);
+		INSERT INTO metering_layout VALUES (1);
+		INSERT INTO accounts VALUES ('acc_example', 1, '', '`+string(meteringtest.Tiny)+`', false, NULL, 0);
+		INSERT INTO keys VALUES ('acc_example', 'key_example', 1, '', '', '{}', '', '', '{}', 0, NULL, NULL, '', '', '', NULL);
+		INSERT INTO balances VALUES ('acc_example', 24312, 5, 2, 10), ('acc_example', 24313, 3, 1, 10)`)
+	charge := `INSERT INTO ledger (account, key, endpoint, credits, period, at, request)
+		VALUES ('acc_example', 'key_example', '', %d, %d, 0, '')`
+	for _, c := range [][2]int{{2, 24312}, {3, 24312}, {3, 24313}} {
+		execute(t, text, fmt.Sprintf(charge, c[0], c[1]))
+	}
+	clock := meteringtest.NewClock()
+	clock.Advance(time.Date(2026, time.February, 20, 0, 0, 0, 0, time.UTC).Sub(clock.Now())) // the second of those months
+	store := openTest(t, text, postgres.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+	defer func() { require.NoError(t, store.Close()) }()
+	for range 2 {
+		begun, err := store.Begin(t.Context(), example(clock, fmt.Sprint(clock.Now())))
+		require.NoError(t, err)
+		_, err = store.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: clock.Now()})
+		require.NoError(t, err)
+		clock.Advance(time.Second)
+	}
+	audit, err := store.Audit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, metering.Audit{Accounts: 1, Entries: 5, Credits: 10, Unproven: 3}, audit)
+	conn, err := pgx.Connect(t.Context(), text)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), fmt.Sprintf(charge, 1, 24313))
+	require.ErrorContains(t, err, "ledger_chained")
+	require.NoError(t, conn.Close(t.Context()))
 }

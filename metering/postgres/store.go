@@ -210,14 +210,12 @@ func (s *Store) Cancel(_ context.Context, t metering.Ticket) error {
 }
 
 const cancelHolds = `WITH gone AS (
-		SELECT h.* FROM unnest($2::bigint[]) AS c (wanted), LATERAL (SELECT ctid AS place, period, credits FROM holds
+		SELECT h.* FROM unnest($2::bigint[]) AS c (wanted), LATERAL (
+			SELECT ctid AS place, period, credits, overage, rate FROM holds
 			WHERE account = $1 AND token = c.wanted FOR UPDATE) h
 	), released AS (
 		DELETE FROM holds WHERE account = $1 AND ctid = ANY (ARRAY(SELECT place FROM gone))
-	)
-	UPDATE taken t SET credits = t.credits - g.credits
-	FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period ORDER BY period) g
-	WHERE t.account = $1 AND t.period = g.period`
+	)` + giveBack
 
 // cancelGroup releases holds in one transaction. What fails is tried again later.
 func (s *Store) cancelGroup(g *group[metering.Ticket, struct{}]) {

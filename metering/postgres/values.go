@@ -32,8 +32,11 @@ func optionalInstant(us *int64) *time.Time {
 }
 
 // monthNumber is how a period is stored: months since the year 0.
-func monthNumber(p metering.Period) int32 { return int32(p.Year)*12 + int32(p.Month) - 1 }
+func monthNumber(p metering.Period) int32 { return int32(p.Number()) }
 
 func periodOf(number int32) metering.Period {
 	return metering.Period{Year: int(number / 12), Month: time.Month(number%12 + 1)}
 }
+
+// chainOf reads a link; NULL is none.
+func chainOf(b []byte) (c metering.Chain) { copy(c[:], b); return c }
