@@ -4,62 +4,15 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The forms of dates, after [tidyDate]. Where a day stands before a month in figures it is the only
-// order that the registries with this separator use.
-var dateLayouts = []string{
-	"2006-01-02T15:04:05Z07:00", // RFC 3339; fractions of a second are read as well
-	"2006-01-02T15:04:05-0700",
-	"2006-01-02T15:04:05-07",
-	"2006-01-02T15:04:05",
-	"2006-01-02T15:04Z07:00",
-	"2006-01-02 15:04:05Z07:00",
-	"2006-01-02 15:04:05 Z07:00",
-	"2006-01-02 15:04:05-0700",
-	"2006-01-02 15:04:05 -0700",
-	"2006-01-02 15:04:05-07",
-	"2006-01-02 15:04:05",
-	"2006-01-02 15:04",
-	"2006-01-02",
-	"2006-1-2",
-	"20060102 15:04:05",
-	"2006/01/02 15:04:05",
-	"2006/01/02",
-	"2006.01.02 15:04:05",
-	"2006.01.02",
-	"2006. 01. 02",
-	"2006. 1. 2",
-	"20060102150405",
-	"20060102",
-	"2.1.2006 15:04:05",
-	"2.1.2006 15:04",
-	"2.1.2006",
-	"2. 1. 2006",
-	"2-1-2006 15:04:05",
-	"2-1-2006",
-	"2/1/2006 15:04:05",
-	"2/1/2006",
-	"2-Jan-2006 15:04:05",
-	"2-Jan-2006",
-	"2-January-2006",
-	"2006-Jan-02",
-	"2006-Jan-2",
-	"2 Jan 2006 15:04:05",
-	"2 Jan 2006",
-	"2 January 2006 15:04:05",
-	"2 January 2006",
-	"January 2 2006",
-	"Jan 2 2006",
-	"Jan-2006",
-	"Mon Jan 2 15:04:05 2006",
-	"Mon Jan 2 15:04:05 MST 2006",
-	"Mon Jan 2 2006",
-	"Mon 2 Jan 2006 15:04:05",
-}
+// The forms of dates, after [tidyDate]; with those of RFC 3339 fractions of a second are read as well. Where a day stands
+// before a month in figures it is the only order that the registries with this separator use.
+var dateLayouts = sync.OnceValue(func() []string { return lines(strings.TrimSpace(embeddedText("dates.txt"))) })
 
 // zones are the abbreviations of time zones that registries write, in seconds east of Greenwich. Those
 // with several meanings are left out.
@@ -85,7 +38,7 @@ func parseDate(s string) (time.Time, bool) {
 		s = m[1]
 	}
 	s, zone := tidyDate(s)
-	for _, layout := range dateLayouts {
+	for _, layout := range dateLayouts() {
 		if t, err := time.Parse(layout, s); err == nil {
 			t = t.Add(-time.Duration(zone) * time.Second).UTC()
 			return t, 1900 <= t.Year() && t.Year() <= 9999 // before and after, it stands for no date at all

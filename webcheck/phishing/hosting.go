@@ -3,6 +3,7 @@ package phishing
 import (
 	_ "embed" // words.txt
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -58,67 +59,22 @@ type service struct {
 	what string
 }
 
-var services = []service{
-	{"docs.google.com", "/forms", "a form at Google Forms"},
-	{"docs.google.com", "/", "a document at Google Docs"},
-	{"drive.google.com", "/", "a file at Google Drive"},
-	{"sites.google.com", "/", "a site at Google Sites"},
-	{"script.google.com", "/", "a script at Google Apps Script"},
-	{"storage.googleapis.com", "/", "a file at Google Cloud Storage"},
-	{"storage.cloud.google.com", "/", "a file at Google Cloud Storage"},
-	{"vk.com", "/away", "a redirect by VK"},
-	{"files.fm", "/", "a file at Files.fm"},
-	{"firebasestorage.googleapis.com", "/", "a file at Firebase"},
-	{".googleusercontent.com", "/", "a file at Google"},
-	{"translate.google.com", "/", "a page translated by Google"},
-	{"www.google.com", "/url", "a redirect by Google"},
-	{"www.google.com", "/amp", "a page kept by Google"},
-	{"forms.office.com", "/", "a form at Microsoft Forms"},
-	{"forms.gle", "/", "a form at Google Forms"},
-	{".sharepoint.com", "/", "a file at Microsoft SharePoint"},
-	{"onedrive.live.com", "/", "a file at Microsoft OneDrive"},
-	{"1drv.ms", "/", "a file at Microsoft OneDrive"},
-	{".blob.core.windows.net", "/", "a file at Microsoft Azure"},
-	{".web.core.windows.net", "/", "a site at Microsoft Azure"},
-	{".azurewebsites.net", "/", "a site at Microsoft Azure"},
-	{"www.dropbox.com", "/s", "a file at Dropbox"},
-	{"www.dropbox.com", "/l/", "a file at Dropbox"},
-	{".dropboxusercontent.com", "/", "a file at Dropbox"},
-	{".amazonaws.com", "/", "a file or site at Amazon Web Services"},
-	{".mailchimp.com", "/", "a page at Mailchimp"},
-	{"app.box.com", "/", "a file at Box"},
-	{"we.tl", "/", "a file at WeTransfer"},
-	{".jotform.com", "/", "a form at Jotform"},
-	{".typeform.com", "/", "a form at Typeform"},
-	{"www.surveymonkey.com", "/r", "a form at SurveyMonkey"},
-	{".surveygizmo.com", "/", "a form at SurveyGizmo"},
-	{".formstack.com", "/", "a form at Formstack"},
-	{".123formbuilder.com", "/", "a form at 123FormBuilder"},
-	{".cognitoforms.com", "/", "a form at Cognito Forms"},
-	{".zohosites.com", "/", "a site at Zoho"},
-	{"forms.zohopublic.com", "/", "a form at Zoho"},
-	{".constantcontact.com", "/", "a page at Constant Contact"},
-	{".myshopify.com", "/", "a shop at Shopify"},
-	{"telegra.ph", "/", "a page at Telegraph"},
-	{"linktr.ee", "/", "a page at Linktree"},
-	{"adobeindd.com", "/", "a document at Adobe"},
-	{".adobesign.com", "/", "a document at Adobe"},
-	{"express.adobe.com", "/page", "a page at Adobe Express"},
-	{"www.canva.com", "/design", "a page at Canva"},
-	{".notion.site", "/", "a page at Notion"},
-	{"www.evernote.com", "/shard", "a note at Evernote"},
-	{"steamcommunity.com", "/linkfilter", "a redirect by Steam"},
-	{"l.facebook.com", "/", "a redirect by Facebook"},
-	{"lm.facebook.com", "/", "a redirect by Facebook"},
-	{"www.youtube.com", "/redirect", "a redirect by YouTube"},
-	{"www.linkedin.com", "/redir", "a redirect by LinkedIn"},
-}
+var services = sync.OnceValue(func() (list []service) {
+	for line := range strings.SplitSeq(strings.TrimSpace(serviceLines), "\n") {
+		columns := strings.SplitN(line, " ", 3)
+		list = append(list, service{columns[0], columns[1], columns[2]})
+	}
+	return list
+})
+
+//go:embed services.txt
+var serviceLines string
 
 // service returns the service at which the URL has a page that is anybody's, or nil.
 func (a *anatomy) service() *service {
 	host := a.url.Host().Name()
-	for i := range services {
-		s := &services[i]
+	for i := range services() {
+		s := &services()[i]
 		if (host == strings.TrimPrefix(s.host, ".") || s.host[0] == '.' && strings.HasSuffix(host, s.host)) &&
 			strings.HasPrefix(a.path, s.path) {
 			return s
