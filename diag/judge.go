@@ -285,10 +285,8 @@ func priorityOf(s Severity) Priority {
 
 // A Text is what a verdict says in words. Reports without a [Verdict] embed it.
 type Text struct {
-	// Headline is the record and its outcome: one plain sentence of at most 70 characters, no full stop.
 	Headline string `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
-	// Sub is the consequence and the next step, in one or two sentences.
-	Sub string `json:"verdict_sub" doc:"the consequence and the next step"`
+	Sub      string `json:"verdict_sub" doc:"the consequence and the next step"`
 }
 
 // MaxHeadline bounds a headline, in characters (CONTRACT 1.8).

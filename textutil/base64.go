@@ -29,9 +29,7 @@ func (Base64Variant) Values() []string { return valuesOf(base64Standard, base64U
 // A Base64EncodeRequest asks for data in Base64. Exactly one of Text and DataBase64 is given; if both
 // are empty, the data is empty.
 type Base64EncodeRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
-	Text string `json:"text" oneof:"input" maxbytes:"1048576" doc:"the data, if it is text" example:"Hello"`
-	// DataBase64 is at most [MaxText] bytes in Base64, in any form that a forgiving decoder reads.
+	Text       string `json:"text" oneof:"input" maxbytes:"1048576" doc:"the data, if it is text" example:"Hello"`
 	DataBase64 string `json:"data_base64" oneof:"input" maxbytes:"1398104" doc:"the data in Base64, if it is not text"`
 
 	URLSafe bool  `json:"url_safe,omitempty" default:"false" doc:"use - and _ in place of + and /"`
@@ -110,7 +108,6 @@ func inputData(text, dataBase64 string) ([]byte, error) {
 
 // A Base64DecodeRequest asks what a text in Base64 says.
 type Base64DecodeRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" maxbytes:"1048576" doc:"the Base64" example:"SGVsbG8="`
 	// Strict reads RFC 4648 section 4 to the letter: the standard alphabet, all of the padding, nothing
 	// else in the text, and no bits left over. Otherwise white space is skipped, both alphabets are

@@ -27,9 +27,7 @@ func (Locale) Values() []string {
 
 // A CaseRequest asks for a text in another case.
 type CaseRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
-	Text string `json:"text" maxbytes:"1048576" doc:"the text, valid UTF-8" example:"Straße"`
-	// Locale is the language of the text. Empty means Undetermined.
+	Text   string `json:"text" maxbytes:"1048576" doc:"the text, valid UTF-8" example:"Straße"`
 	Locale Locale `json:"locale,omitempty" enum:"und tr az lt el" default:"und" doc:"language whose rules of case apply"`
 }
 

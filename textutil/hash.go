@@ -56,9 +56,7 @@ func (HashSecurity) Values() []string { return valuesOf(hashOK, hashLegacy, hash
 // A HashRequest asks for digests of data. Exactly one of Text and DataBase64 is given; if both are
 // empty, the data is empty.
 type HashRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
-	Text string `json:"text" oneof:"input" maxbytes:"1048576" doc:"the data, if it is text" example:"Hello"`
-	// DataBase64 is at most [MaxText] bytes in Base64, in any form that a forgiving decoder reads.
+	Text       string `json:"text" oneof:"input" maxbytes:"1048576" doc:"the data, if it is text" example:"Hello"`
 	DataBase64 string `json:"data_base64" oneof:"input" maxbytes:"1398104" doc:"the data in Base64, if it is not text"`
 	// Algorithms are 1 to 14 different ones. Nil means md5, sha1, sha256 and sha512.
 	Algorithms []HashAlgorithm `json:"algorithms,omitempty" minitems:"1" maxitems:"14" unique:"true" default:"[\"md5\",\"sha1\",\"sha256\",\"sha512\"]" doc:"which digests"`

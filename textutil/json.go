@@ -30,22 +30,17 @@ func (RootType) Values() []string {
 
 // A JSONFormatRequest asks for a JSON text in another layout.
 type JSONFormatRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" maxlen:"1048576" doc:"the JSON text, valid UTF-8" example:"{\"b\":1.10,\"a\":[]}"`
 	// Indent is how many spaces each level has, 0 to 8. Nil means 2; with 0 there are line breaks only.
-	Indent *int `json:"indent,omitempty" min:"0" max:"8" default:"2" doc:"spaces for each level; 0 breaks lines only"`
-	// Minify asks for a text without any white space. Indent is not looked at then.
-	Minify bool `json:"minify,omitempty" default:"false" doc:"whether to leave out all white space"`
-	// SortKeys asks for the members of objects in the order of their names by code points.
+	Indent   *int `json:"indent,omitempty" min:"0" max:"8" default:"2" doc:"spaces for each level; 0 breaks lines only"`
+	Minify   bool `json:"minify,omitempty" default:"false" doc:"whether to leave out all white space"`
 	SortKeys bool `json:"sort_keys,omitempty" default:"false" doc:"whether to sort the members of objects by name"`
 }
 
 // A JSONToYAMLRequest asks for a JSON text as YAML.
 type JSONToYAMLRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
-	Text string `json:"text" maxlen:"1048576" doc:"the JSON text, valid UTF-8" example:"{\"on\":\"yes\",\"n\":1.10}"`
-	// Indent is how many spaces each level has, 1 to 8. Nil means 2.
-	Indent *int `json:"indent,omitempty" min:"1" max:"8" default:"2" doc:"spaces for each level"`
+	Text   string `json:"text" maxlen:"1048576" doc:"the JSON text, valid UTF-8" example:"{\"on\":\"yes\",\"n\":1.10}"`
+	Indent *int   `json:"indent,omitempty" min:"1" max:"8" default:"2" doc:"spaces for each level"`
 }
 
 // A JSONReport is a JSON text in another form.

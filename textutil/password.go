@@ -70,10 +70,8 @@ type PasswordRequest struct {
 	Mode PasswordMode `json:"mode,omitempty" default:"characters" doc:"what passwords are made of"` // empty: characters
 	// Length is from 8 to 256 characters. Zero means 20. Like the fields from Lowercase to RequireEach
 	// it belongs to characters, and is refused beside passphrases.
-	Length int `json:"length,omitempty" default:"20" min:"8" max:"256" doc:"characters in a password"`
-	// Count is from 1 to 100. Zero means 1.
-	Count int `json:"count,omitempty" default:"1" min:"1" max:"100" doc:"number of passwords"`
-	// The classes of characters. Nil means true.
+	Length    int   `json:"length,omitempty" default:"20" min:"8" max:"256" doc:"characters in a password"`
+	Count     int   `json:"count,omitempty" default:"1" min:"1" max:"100" doc:"number of passwords"`
 	Lowercase *bool `json:"lowercase,omitempty" default:"true" doc:"take small letters"`
 	Uppercase *bool `json:"uppercase,omitempty" default:"true" doc:"take capitals"`
 	Digits    *bool `json:"digits,omitempty" default:"true" doc:"take digits"`
@@ -81,12 +79,10 @@ type PasswordRequest struct {
 
 	ExcludeAmbiguous bool   `json:"exclude_ambiguous,omitempty" default:"false" doc:"leave out 0 O o 1 I l |"`
 	Exclude          string `json:"exclude,omitempty" default:"" maxlen:"128" doc:"characters to leave out"`
-	// RequireEach makes every password have a character of each class. Nil means true.
-	RequireEach *bool `json:"require_each,omitempty" default:"true" doc:"have a character of each class in every password"`
+	RequireEach      *bool  `json:"require_each,omitempty" default:"true" doc:"have a character of each class in every password"`
 	// Words is how many words a passphrase has, from 4 to 24. Zero means 6. Beside characters it is
 	// refused, and so is WordSeparator.
-	Words int `json:"words,omitempty" default:"6" min:"4" max:"24" doc:"words in a passphrase"`
-	// WordSeparator stands between the words of a passphrase. Empty means a hyphen.
+	Words         int    `json:"words,omitempty" default:"6" min:"4" max:"24" doc:"words in a passphrase"`
 	WordSeparator string `json:"word_separator,omitempty" default:"-" maxlen:"4" doc:"what stands between words"`
 }
 

@@ -29,14 +29,12 @@ type RegexRequest struct {
 	Text string `json:"text" maxbytes:"262144" doc:"the text to search" example:"postmaster@example.com"`
 	// Flags has letters of imsU, each at most once: ignore case, ^ and $ match at lines, the dot matches
 	// a line feed too, and repetitions prefer few.
-	Flags string `json:"flags,omitempty" default:"" maxlen:"4" pattern:"^[imsU]*$" doc:"as in (?imsU)" example:"i"`
-	// Global is whether all matches are asked for, or the first only. Nil means true.
-	Global *bool `json:"global,omitempty" default:"true" doc:"find all matches, not just the first"`
+	Flags  string `json:"flags,omitempty" default:"" maxlen:"4" pattern:"^[imsU]*$" doc:"as in (?imsU)" example:"i"`
+	Global *bool  `json:"global,omitempty" default:"true" doc:"find all matches, not just the first"`
 	// Replacement, if not nil, takes the place of every match in the report: $1 and ${1} stand for a
 	// group, ${name} and $name for a named one, $0 for the match, $$ for a dollar sign.
 	Replacement *string `json:"replacement,omitempty" maxlen:"4096" doc:"put in place of each match; $1 ${name} $0 $$"`
-	// MaxMatches is from 1 to 1000. Zero means 100.
-	MaxMatches int `json:"max_matches,omitempty" default:"100" min:"1" max:"1000" doc:"most matches in the report"`
+	MaxMatches  int     `json:"max_matches,omitempty" default:"100" min:"1" max:"1000" doc:"most matches in the report"`
 }
 
 // A RegexFault is why a pattern is not a regular expression of RE2.

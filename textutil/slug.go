@@ -30,22 +30,18 @@ func (SlugReason) Values() []string { return valuesOf(slugEmptyText, slugNoLette
 
 // A SlugRequest asks for a text in a form that may name a page in a URL, or a file.
 type SlugRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
-	Text string `json:"text" maxbytes:"1048576" doc:"the text, such as a title" example:"Crème brûlée & more"`
-	// Separator stands between words: a hyphen, an underscore or a full stop. Empty means a hyphen.
+	Text      string `json:"text" maxbytes:"1048576" doc:"the text, such as a title" example:"Crème brûlée & more"`
 	Separator string `json:"separator,omitempty" default:"-" enum:"- _ ." doc:"what stands between words"`
 	// MaxLength is from 1 to 1000 characters; the slug ends at the end of a word if its first word is
 	// not longer. Zero means no limit.
 	MaxLength int `json:"max_length,omitempty" default:"0" min:"0" max:"1000" doc:"most characters; 0: no limit"`
 
-	Lowercase *bool `json:"lowercase,omitempty" default:"true" doc:"write small letters"` // nil: true
-	// AllowUnicode keeps letters and digits of all scripts; otherwise they are written in ASCII.
-	AllowUnicode bool `json:"allow_unicode,omitempty" default:"false" doc:"keep the letters of all scripts"`
+	Lowercase    *bool `json:"lowercase,omitempty" default:"true" doc:"write small letters"` // nil: true
+	AllowUnicode bool  `json:"allow_unicode,omitempty" default:"false" doc:"keep the letters of all scripts"`
 	// Locale is the language of the text: in German ä is ae, in Danish å is aa, and & is a word. Empty
 	// means none in particular.
-	Locale SlugLocale `json:"locale,omitempty" default:"und" doc:"language whose rules of spelling apply"`
-	// Decamelize cuts words at their capitals: fooBar is foo-bar.
-	Decamelize bool `json:"decamelize,omitempty" default:"false" doc:"cut words at their capitals"`
+	Locale     SlugLocale `json:"locale,omitempty" default:"und" doc:"language whose rules of spelling apply"`
+	Decamelize bool       `json:"decamelize,omitempty" default:"false" doc:"cut words at their capitals"`
 }
 
 // A SlugReport is a text as a slug.

@@ -20,12 +20,9 @@ const (
 
 // A StatsRequest asks for the counts of a text.
 type StatsRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
-	Text string `json:"text" maxbytes:"1048576" doc:"the text" example:"To be, or not to be. That is the question."`
-	// WordsPerMinute is how fast the reader reads, from 50 to 1000. Zero means 200.
-	WordsPerMinute int `json:"words_per_minute,omitempty" default:"200" min:"50" max:"1000" doc:"speed of the reader"`
-	// Top is how many of the most frequent words are asked for, from 0 to 100. Nil means 10.
-	Top *int `json:"top,omitempty" default:"10" min:"0" max:"100" doc:"number of the most frequent words in the report"`
+	Text           string `json:"text" maxbytes:"1048576" doc:"the text" example:"To be, or not to be. That is the question."`
+	WordsPerMinute int    `json:"words_per_minute,omitempty" default:"200" min:"50" max:"1000" doc:"speed of the reader"`
+	Top            *int   `json:"top,omitempty" default:"10" min:"0" max:"100" doc:"number of the most frequent words in the report"`
 }
 
 // A StatsReport has the counts of a text. A family emoji may be one grapheme, seven code points, eleven

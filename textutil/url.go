@@ -52,7 +52,6 @@ func (m URLMode) keeps() string {
 
 // A URLEncodeRequest asks for a text in a form that may stand in a URL.
 type URLEncodeRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string  `json:"text" maxbytes:"1048576" doc:"the text" example:"a b&c"`
 	Mode URLMode `json:"mode,omitempty" default:"component" doc:"part of the URL that the text is for"` // empty: component
 }
@@ -97,7 +96,6 @@ const asciiAlphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 
 // A URLDecodeRequest asks what a piece of a URL says.
 type URLDecodeRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string  `json:"text" maxbytes:"1048576" doc:"the piece of a URL" example:"a%20b%26c"`
 	Mode URLMode `json:"mode,omitempty" default:"component" doc:"part of the URL; in a query, + is a space"`
 }

@@ -12,21 +12,16 @@ import (
 
 // A YAMLFormatRequest asks for a YAML text in another layout.
 type YAMLFormatRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
-	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"b:   1 # one\na: [x,y]"`
-	// Indent is how many spaces each level has, 1 to 8. Nil means 2.
-	Indent *int `json:"indent,omitempty" min:"1" max:"8" default:"2" doc:"spaces for each level"`
-	// SortKeys asks for the pairs of mappings in the order of their keys by code points.
-	SortKeys bool `json:"sort_keys,omitempty" default:"false" doc:"whether to sort the pairs of mappings by key"`
+	Text     string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"b:   1 # one\na: [x,y]"`
+	Indent   *int   `json:"indent,omitempty" min:"1" max:"8" default:"2" doc:"spaces for each level"`
+	SortKeys bool   `json:"sort_keys,omitempty" default:"false" doc:"whether to sort the pairs of mappings by key"`
 }
 
 // A YAMLToJSONRequest asks for a YAML text as JSON.
 type YAMLToJSONRequest struct {
-	// Text is valid UTF-8 of at most [MaxText] bytes.
 	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"a: 1\nb: [80, 443]"`
 	// Indent is how many spaces each level has, 0 to 8. Nil means 2; with 0 there are line breaks only.
-	Indent *int `json:"indent,omitempty" min:"0" max:"8" default:"2" doc:"spaces for each level; 0 breaks lines only"`
-	// AllDocuments asks for a list of all documents. Otherwise the result is the first.
+	Indent       *int `json:"indent,omitempty" min:"0" max:"8" default:"2" doc:"spaces for each level; 0 breaks lines only"`
 	AllDocuments bool `json:"all_documents,omitempty" default:"false" doc:"whether the result is a list of all documents"`
 	// Merge asks for the merge key of YAML 1.1, "<<", which files of Docker Compose and of continuous integration use:
 	// the pairs of the mapping behind it are merged into the mapping around.

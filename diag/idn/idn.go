@@ -17,8 +17,7 @@ const profile = "idna2008-nontransitional"
 // A Request asks for a name in another form.
 type Request struct {
 	Domain string `json:"domain" minlen:"1" maxlen:"1000" doc:"the name in Unicode or ASCII form" example:"bücher.example"`
-	// To is the form wanted. Empty means Auto.
-	To Form `json:"to,omitempty" enum:"auto ascii unicode" default:"auto" doc:"form wanted; auto is unicode for a name with A-labels, else ascii"`
+	To     Form   `json:"to,omitempty" enum:"auto ascii unicode" default:"auto" doc:"form wanted; auto is unicode for a name with A-labels, else ascii"`
 }
 
 // A Form is a form of a name.

@@ -16,9 +16,8 @@ import (
 type Request struct {
 	// IP is an IPv4 address, alone or followed by a slash and a mask: "192.0.2.1", "192.0.2.1/24",
 	// "192.0.2.1/255.255.255.0".
-	IP string `json:"ip" maxlen:"100" doc:"IPv4 address, IPv4/prefix length or IPv4/mask" example:"192.0.2.77/26"`
-	// Netmask is required if IP has no mask, and forbidden if it has one.
-	Netmask Mask `json:"netmask,omitempty" doc:"prefix length, dotted mask or wildcard mask; required when ip has none, forbidden when it has"`
+	IP      string `json:"ip" maxlen:"100" doc:"IPv4 address, IPv4/prefix length or IPv4/mask" example:"192.0.2.77/26"`
+	Netmask Mask   `json:"netmask,omitempty" doc:"prefix length, dotted mask or wildcard mask; required when ip has none, forbidden when it has"`
 }
 
 // A Mask is a network mask in one of three forms: the length of the prefix from 0 to 32, in decimal

@@ -22,13 +22,11 @@ const (
 
 // A Request asks what the world knows of the records of one name and type.
 type Request struct {
-	Name diag.Name `json:"qname" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
-	// Type is the type of the records. 0 means A.
+	Name diag.Name    `json:"qname" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
 	Type resolve.Type `json:"qtype,omitempty" default:"A" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn"`
 	// Resolvers are the ids of those to ask. Empty means all.
 	Resolvers []string `json:"resolvers,omitempty" minitems:"1" maxitems:"50" unique:"true" maxlen:"40" doc:"ids of the resolvers to ask; all if missing" example:"[\"google\",\"quad9\"]"`
-	// Expected are the data that there should be, as in a zone file; TXT also without quotation marks.
-	Expected []string `json:"expected,omitempty" maxitems:"20" maxlen:"4096" doc:"data of the records that there should be, as in a zone file; of TXT records also without quotation marks; if missing, what the authoritative servers say counts" example:"[\"192.0.2.1\"]"`
+	Expected  []string `json:"expected,omitempty" maxitems:"20" maxlen:"4096" doc:"data of the records that there should be, as in a zone file; of TXT records also without quotation marks; if missing, what the authoritative servers say counts" example:"[\"192.0.2.1\"]"`
 }
 
 // A Report tells what the world knows.

@@ -8,10 +8,9 @@ import (
 
 // A DomainRequest asks who holds a domain.
 type DomainRequest struct {
-	Domain diag.Domain `json:"domain" doc:"the domain, or a name below it" example:"example.com"`
-	// FollowRegistrar says whether the registrar's own server is asked as well. Nil means true.
-	FollowRegistrar *bool `json:"follow_registrar,omitempty" default:"true" doc:"whether to ask the registrar as well"`
-	Raw             bool  `json:"raw,omitempty" doc:"whether to report the answers as they came"`
+	Domain          diag.Domain `json:"domain" doc:"the domain, or a name below it" example:"example.com"`
+	FollowRegistrar *bool       `json:"follow_registrar,omitempty" default:"true" doc:"whether to ask the registrar as well"`
+	Raw             bool        `json:"raw,omitempty" doc:"whether to report the answers as they came"`
 }
 
 // A DomainReport is what the registry, and the registrar, say of a domain.

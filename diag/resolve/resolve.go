@@ -19,12 +19,10 @@ const maxRecords = 500
 
 // A Request asks for the records of one name and type.
 type Request struct {
-	Name diag.Name `json:"qname" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
-	Type Type      `json:"qtype" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"MX"`
-	// Resolver is who is asked. Empty means Default.
+	Name     diag.Name  `json:"qname" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
+	Type     Type       `json:"qtype" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"MX"`
 	Resolver ResolverID `json:"resolver,omitempty" enum:"default google cloudflare quad9 opendns authoritative" default:"default" doc:"who is asked; authoritative: the servers of the name, found by iterating from the root"`
-	// DNSSEC asks for signatures too, and reports whether the answer is authentic.
-	DNSSEC bool `json:"dnssec,omitempty" default:"false" doc:"whether to ask for signatures too, and to report whether the answer is authentic"`
+	DNSSEC   bool       `json:"dnssec,omitempty" default:"false" doc:"whether to ask for signatures too, and to report whether the answer is authentic"`
 	// Trace shows the way from the root servers to the answer. It is walked beside the question to the
 	// resolver, unless the authoritative servers are asked anyway.
 	Trace bool `json:"trace,omitempty" default:"false" doc:"whether to show the way from the root servers to the answer"`

@@ -16,9 +16,8 @@ const maxForward = 20
 
 // A ReverseRequest asks for the host names of an address.
 type ReverseRequest struct {
-	IP diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.1"`
-	// Verify says whether the addresses of the host names are looked up too. Nil means true.
-	Verify *bool `json:"verify,omitempty" default:"true" doc:"whether to look up the addresses of the host names too"`
+	IP     diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.1"`
+	Verify *bool   `json:"verify,omitempty" default:"true" doc:"whether to look up the addresses of the host names too"`
 }
 
 // A ReverseReport tells which host names an address has.

@@ -25,11 +25,9 @@ type Request struct {
 	// Host may end in a port, such as "example.com:8443".
 	Host Host `json:"host" doc:"server, by name or IP address; may end in a port" example:"example.com"`
 	// Port is the port of TLS. 0 means that of Host, or else 443.
-	Port int `json:"port,omitempty" default:"443" enum:"443 465 563 636 853 990 993 995 8443" doc:"port that speaks TLS from the start" example:"443"`
-	// ServerName is the name that the certificate is to cover. If zero, it is the host.
-	ServerName diag.Domain `json:"server_name,omitempty" doc:"name to ask for and to expect in the certificate; by default the host"`
-	// CheckVersions says whether all versions and cipher suites are tried. Nil means true.
-	CheckVersions *bool `json:"check_versions,omitempty" default:"true" doc:"whether to find out all protocol versions and cipher suites, over a few dozen connections" example:"true"`
+	Port          int         `json:"port,omitempty" default:"443" enum:"443 465 563 636 853 990 993 995 8443" doc:"port that speaks TLS from the start" example:"443"`
+	ServerName    diag.Domain `json:"server_name,omitempty" doc:"name to ask for and to expect in the certificate; by default the host"`
+	CheckVersions *bool       `json:"check_versions,omitempty" default:"true" doc:"whether to find out all protocol versions and cipher suites, over a few dozen connections" example:"true"`
 }
 
 // Report says what a server shows and speaks, and what to think of it. What is absent is not known.

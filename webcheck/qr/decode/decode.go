@@ -20,9 +20,8 @@ const (
 
 // A Request asks for the codes in an image.
 type Request struct {
-	Image []byte `json:"image_base64" minlen:"1" maxbytes:"5242880" doc:"a PNG, JPEG, GIF, WebP or BMP file of at most 25 megapixels; its content decides which" example:"iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQMAAACQp+OdAAAABlBMVEX///8AAABVwtN+AAAAuUlEQVR4AcyRoQoCQRRFL4tok1kQJq1jVDDYNQiubFlQtsgaxOAH6B/4CQZNBqsgiMlqMtiEdaJ+gMlkVXzX/Yd9ZQ73ncuEh3SczAMAcw9evxeqd1MCOl5dCZ3zH8IuQcU+HWMHbKEwFRelSdQXKu72B8KzxpauRnNJyo8367n6sSGJN2zRyW/XdLxkU5EVXJeysZagghk3uv1hov3LWCI9avJTFZ4kgEmWC5JM9m/hAAAAfAMAAP//v0MlAMed8zgAAAAASUVORK5CYII="`
-	// MaxCodes is from 1 to 50. Zero means 10.
-	MaxCodes int `json:"max_codes,omitempty" default:"10" min:"1" max:"50" doc:"most codes in the reply"`
+	Image    []byte `json:"image_base64" minlen:"1" maxbytes:"5242880" doc:"a PNG, JPEG, GIF, WebP or BMP file of at most 25 megapixels; its content decides which" example:"iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQMAAACQp+OdAAAABlBMVEX///8AAABVwtN+AAAAuUlEQVR4AcyRoQoCQRRFL4tok1kQJq1jVDDYNQiubFlQtsgaxOAH6B/4CQZNBqsgiMlqMtiEdaJ+gMlkVXzX/Yd9ZQ73ncuEh3SczAMAcw9evxeqd1MCOl5dCZ3zH8IuQcU+HWMHbKEwFRelSdQXKu72B8KzxpauRnNJyo8367n6sSGJN2zRyW/XdLxkU5EVXJeysZagghk3uv1hov3LWCI9avJTFZ4kgEmWC5JM9m/hAAAAfAMAAP//v0MlAMed8zgAAAAASUVORK5CYII="`
+	MaxCodes int    `json:"max_codes,omitempty" default:"10" min:"1" max:"50" doc:"most codes in the reply"`
 }
 
 const (
