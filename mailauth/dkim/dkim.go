@@ -232,8 +232,8 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 	}
 	f := KeyFields{
 		Valid: v.State == diag.Valid || v.State == diag.Warned, Version: clean(k.Version), KeyType: k.Type,
-		PublicKey: diag.OrZero(k.Details), HashAlgorithms: cleanAll(k.Hashes), ServiceTypes: cleanAll(k.Services),
-		Flags: cleanAll(k.Flags), Testing: k.Testing(),
+		PublicKey: diag.OrZero(k.Details), HashAlgorithms: diag.Map(k.Hashes, clean), ServiceTypes: diag.Map(k.Services, clean),
+		Flags: diag.Map(k.Flags, clean), Testing: k.Testing(),
 		StrictIdentity: k.Strict(), Revoked: k.Revoked, Notes: clean(k.Notes), ParsedTags: k.List.Parsed(),
 		LengthBytes: len(k.List.Text), StringsCount: len(e.found.Strings),
 	}
@@ -247,11 +247,3 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 }
 
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-func cleanAll(list []string) []string {
-	all := make([]string, len(list))
-	for i, s := range list {
-		all[i] = clean(s)
-	}
-	return all
-}

@@ -228,12 +228,6 @@ func (k *Key) Testing() bool { return slices.Contains(k.Flags, "y") }
 // Strict reports whether the domain of i= must be that of d= itself, not one below it (RFC 6376 section 3.6.1).
 func (k *Key) Strict() bool { return slices.Contains(k.Flags, "s") }
 
-// Allows reports whether the record lets a hash algorithm be used: its name as in a=, such as "sha256".
-func (k *Key) Allows(hash string) bool {
-	_, ok := k.List.Tag("h")
-	return !ok || slices.Contains(k.Hashes, hash)
-}
-
 type reason string
 
 // The reasons, in the order in which a verifier meets them (RFC 6376 section 6.1.2).

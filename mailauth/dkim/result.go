@@ -69,17 +69,6 @@ type Result struct {
 	Index     int        `json:"-"` // of the field in the message
 }
 
-// Cryptographic says whether the signature matches the message and the key, whatever else speaks against it; nil
-// if that is not known.
-func (r *Result) Cryptographic() *bool {
-	switch failed := (Check{BodyHashOK: r.BodyHashOK, SignatureOK: r.SignatureOK}).Failed(); {
-	case !failed && (r.BodyHashOK == nil || r.SignatureOK == nil):
-		return nil
-	default:
-		return new(!failed)
-	}
-}
-
 // Cause is why a signature did not pass.
 type Cause string
 

@@ -280,9 +280,6 @@ func (s subject) Get(f field) string {
 // Has reports whether the subject has a field with a value.
 func (s subject) Has(f field) bool { return s.Get(f) != "" }
 
-// All returns all values of a field.
-func (s subject) All(f field) []string { return slices.Clone(s.values[f]) }
-
 // MarkType returns the mark type. Certificates from before the MCR had mark types are those of registered marks, which
 // the trademark tells.
 func (s subject) MarkType() MarkType {

@@ -109,22 +109,9 @@ func (k Kind) Severity() diag.Severity { return k.trait().severity }
 // Forbidden is the word for what the profile keeps out for safety, such as "script"; empty for other kinds.
 func (k Kind) Forbidden() string { return k.trait().forbidden }
 
-// Kinds lists all kinds, the gravest first.
-func Kinds() []Kind {
-	list := make([]Kind, len(traits))
-	for i, t := range traits {
-		list[i] = t.kind
-	}
-	return list
-}
-
-// Values lists the kinds.
+// Values lists the kinds, the gravest first.
 func (Kind) Values() []string {
-	list := make([]string, len(traits))
-	for i, t := range traits {
-		list[i] = string(t.kind)
-	}
-	return list
+	return diag.Map(traits, func(t trait) string { return string(t.kind) })
 }
 
 var banned = kindsOf(map[Kind]string{

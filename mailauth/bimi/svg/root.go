@@ -252,23 +252,14 @@ func (f Fault) Severity() diag.Severity { return f.Kind.Severity() }
 
 // Compliant reports whether the image follows the profile: its schema, its ban of what is in no schema, and its size.
 // An image can be compliant and yet have a fault of severity error, for the schema takes each address that a color
-// refers to; see [Document.Usable].
+// refers to.
 func (d *Document) Compliant() bool {
-	return !d.any(func(k Kind) bool { return k.Severity() >= diag.Error && k != ExternalValue })
-}
-
-// Usable reports whether a careful receiver can show the image: it has no fault of severity error.
-func (d *Document) Usable() bool {
-	return !d.any(func(k Kind) bool { return k.Severity() >= diag.Error })
-}
-
-func (d *Document) any(is func(Kind) bool) bool {
 	for k := range d.Counts {
-		if is(k) {
-			return true
+		if k.Severity() >= diag.Error && k != ExternalValue {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // Of returns the faults of one kind that were kept.

@@ -3,6 +3,7 @@ package svg
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -29,7 +30,7 @@ func TestConformanceSVG(t *testing.T) {
 				d := Validate(image)
 				if c.Expected == nil {
 					require.True(t, d.Compliant(), "%+v", d.Faults)
-					require.True(t, d.any(func(k Kind) bool { return k.Severity() == diag.Warning }))
+					require.True(t, slices.ContainsFunc(d.Faults, func(f Fault) bool { return f.Severity() == diag.Warning }))
 					return
 				}
 				require.Equal(t, *c.Expected, d.Compliant(), "%+v", d.Faults)

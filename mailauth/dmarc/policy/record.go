@@ -32,9 +32,6 @@ var Format = taglist.Format{
 	},
 }
 
-// Removed lists the tags of RFC 7489 that RFC 9989 removed (RFC 9989 appendix C.5.2).
-var Removed = []string{"pct", "rf", "ri"}
-
 // The kinds of faults in the values of tags, beside those of [taglist].
 const (
 	BadPolicy    taglist.Kind = "policy"    // p, sp or np
