@@ -55,9 +55,15 @@ func TestFileBiller(t *testing.T) {
 	want.State = billing.Paid
 	require.Equal(t, want, got)
 
+	second := example()
+	second.ID = "2026-10.2"
+	ref, err := biller.Charge(t.Context(), second)
+	require.NoError(t, err)
+	require.Equal(t, paid("2026-10/acc_a.2.jsonl"), ref)
+
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "2026-11"), nil, 0o600)) // in the way of the folder
 	blocked := example()
-	blocked.ID = "2026-11"
+	blocked.ID, blocked.Period = "2026-11", october.Next()
 	_, err = biller.Charge(t.Context(), blocked)
 	require.Error(t, err)
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // FileBiller hands invoices to whatever reads a folder: an accounting program, or a person. For each it writes one line
@@ -20,12 +21,13 @@ func (f FileBiller) Charge(ctx context.Context, v Invoice) (Payment, error) {
 	if err := ctx.Err(); err != nil {
 		return Payment{}, err
 	}
-	v.State, v.Attempts, v.Failures, v.Declines, v.NextAttempt = Paid, []Attempt{}, 0, 0, nil // what a repetition would write too
+	// What a repetition would write, too.
+	v.State, v.Attempts, v.Failures, v.Declines, v.NextAttempt = Paid, []Attempt{}, 0, 0, nil
 	line, err := json.Marshal(v)
 	if err != nil {
 		return Payment{}, err
 	}
-	name := filepath.Join(v.ID, string(v.Account)+".jsonl")
+	name := filepath.Join(v.Period.String(), string(v.Account)+strings.TrimPrefix(v.ID, v.Period.String())+".jsonl")
 	path := filepath.Join(f.Dir, name)
 	if _, err := os.Stat(path); err == nil {
 		return written(name), syncDir(filepath.Dir(path)) // a crash may have come before it

@@ -126,12 +126,12 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 		return Invoice{}, err
 	}
 	n := 1
-	if _, after, ok := strings.Cut(strings.TrimPrefix(void.ID, void.Period.String()), "-"); ok {
+	if _, after, ok := strings.Cut(strings.TrimPrefix(void.ID, void.Period.String()), "."); ok {
 		if n, err = strconv.Atoi(after); err != nil {
 			return Invoice{}, fmt.Errorf("invoice %q: %w", void.ID, err)
 		}
 	}
-	v, err := m.only(ctx, a, fmt.Sprintf("%s-%d", void.Period, n+1))
+	v, err := m.only(ctx, a, fmt.Sprintf("%s.%d", void.Period, n+1))
 	if err != nil {
 		return Invoice{}, err
 	}

@@ -37,7 +37,7 @@ func (c *till) Charge(_ context.Context, v billing.Invoice) (billing.Payment, er
 	case c.refuse != "":
 		return billing.Payment{Status: billing.PaymentDeclined, Reason: c.refuse}, nil
 	}
-	c.paid[v.IdempotencyKey()] = v.TotalCents
+	c.paid[v.IdempotencyKey()] = v.AmountCents
 	return paid("payment " + v.IdempotencyKey()), nil
 }
 

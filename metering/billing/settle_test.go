@@ -1,0 +1,205 @@
+package billing_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+)
+
+// bank takes days, and may be asked.
+type bank struct {
+	payments map[string]billing.Payment // by key
+	polls    int
+	err      error
+}
+
+func (k *bank) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error) {
+	return billing.Payment{Status: billing.PaymentPending, Reference: billing.PaymentRef("pay-" + v.IdempotencyKey())}, nil
+}
+
+func (k *bank) Payment(_ context.Context, v billing.Invoice) (billing.Payment, error) {
+	k.polls++
+	return k.payments[string(v.Payment)], k.err
+}
+
+// pending makes an invoice whose payment is under way.
+func (b *bench) pending(biller billing.Biller) metering.AccountID {
+	id := b.owing(1)[0]
+	b.Biller = biller
+	b.pay(billing.Paying{Pending: 1})
+	require.Equal(b.t, billing.Pending, b.invoice(id).State)
+	return id
+}
+
+func word(id metering.AccountID, status billing.PaymentStatus, ref billing.PaymentRef) billing.Word {
+	return billing.Word{Account: id, Invoice: month, Payment: billing.Payment{Status: status, Reference: ref, Reason: "no funds"}}
+}
+
+// A pending payment is asked after, more and more rarely, and is no failure for as long as nobody knows.
+func TestPoll(t *testing.T) {
+	onEachStore(t, func(t *testing.T, b *bench) {
+		k := &bank{payments: map[string]billing.Payment{}, err: errBroken}
+		id := b.pending(k)
+		notes := len(b.notes(id))
+		for _, err := range []error{errBroken, nil} { // nothing is known, and then: something that is not understood
+			k.err = err
+			before := k.polls
+			for range 24 * 60 {
+				b.clock.Advance(time.Minute)
+				b.pay(billing.Paying{})
+			}
+			require.Positive(t, k.polls-before)
+			require.Less(t, k.polls-before, 20)
+		}
+		k.payments["pay-"+string(id)+"-2026-10"] = billing.Payment{Status: billing.PaymentPending}
+		b.clock.Advance(6 * time.Hour)
+		b.pay(billing.Paying{})
+		require.Equal(t, billing.Pending, b.invoice(id).State)
+		require.Len(t, b.notes(id), notes)
+		k.payments["pay-"+string(id)+"-2026-10"] = billing.Payment{Status: billing.PaymentPaid}
+		b.clock.Advance(6 * time.Hour)
+		b.pay(billing.Paying{Paid: 1})
+		v := b.invoice(id)
+		require.Equal(t, billing.Paid, v.State)
+		require.Equal(t, billing.PaymentRef("pay-"+string(id)+"-2026-10"), v.Payment)
+		require.Len(t, v.Attempts, 1)
+		b.sound()
+	})
+}
+
+// A pending payment that is declined at last is an attempt that has failed: the next has another key.
+func TestPollDeclined(t *testing.T) {
+	b := inMemory(t)
+	k := &bank{payments: map[string]billing.Payment{}}
+	id := b.pending(k)
+	k.payments["pay-"+string(id)+"-2026-10"] = billing.Payment{Status: billing.PaymentDeclined, Reason: "the account is closed"}
+	b.clock.Advance(time.Hour)
+	b.pay(billing.Paying{Failed: 1})
+	v := b.invoice(id)
+	require.Equal(t, billing.Open, v.State)
+	require.Equal(t, "the account is closed", v.Attempts[0].Error)
+	require.Equal(t, string(id)+"-2026-10-2", v.IdempotencyKey())
+	require.Equal(t, b.clock.Now().Add(time.Hour), *v.NextAttempt)
+	require.Equal(t, 1, b.events(id)[metering.EventPaymentFailed])
+	b.clock.Advance(time.Hour)
+	b.pay(billing.Paying{Pending: 1})
+	b.sound()
+}
+
+// Words that come twice, late, or at the same time change nothing twice.
+func TestSettle(t *testing.T) {
+	const first = "pay-%s-2026-10"
+	for name, c := range map[string]struct {
+		words []billing.PaymentStatus // of the first attempt
+		want  billing.State
+		err   string
+	}{
+		"paid":                {words: []billing.PaymentStatus{billing.PaymentPaid}, want: billing.Paid},
+		"paid twice":          {words: []billing.PaymentStatus{billing.PaymentPaid, billing.PaymentPaid}, want: billing.Paid},
+		"pending":             {words: []billing.PaymentStatus{billing.PaymentPending}, want: billing.Pending},
+		"pending after paid":  {words: []billing.PaymentStatus{billing.PaymentPaid, billing.PaymentPending}, want: billing.Paid},
+		"declined":            {words: []billing.PaymentStatus{billing.PaymentDeclined}, want: billing.Open},
+		"declined twice":      {words: []billing.PaymentStatus{billing.PaymentDeclined, billing.PaymentDeclined}, want: billing.Open},
+		"paid after declined": {words: []billing.PaymentStatus{billing.PaymentDeclined, billing.PaymentPaid}, want: billing.Paid},
+		"declined after paid": {words: []billing.PaymentStatus{billing.PaymentPaid, billing.PaymentDeclined}, want: billing.Paid,
+			err: `was paid by "%s", which is now declined`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := inMemory(t)
+			id := b.pending(&bank{})
+			ref := billing.PaymentRef(fmt.Sprintf(first, id))
+			for i, status := range c.words {
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() {
+						_, err := b.Settle(t.Context(), word(id, status, ref))
+						if c.err == "" || i < len(c.words)-1 {
+							assert.NoError(t, err)
+						} else {
+							assert.ErrorContains(t, err, fmt.Sprintf(c.err, ref))
+						}
+					})
+				}
+				wg.Wait()
+			}
+			v := b.invoice(id)
+			require.Equal(t, c.want, v.State)
+			declines := 0
+			for _, w := range c.words {
+				if w == billing.PaymentDeclined && c.err == "" {
+					declines = 1
+				}
+			}
+			require.Equal(t, declines, v.Declines)
+			require.Equal(t, declines, b.events(id)[metering.EventPaymentFailed])
+			b.sound()
+		})
+	}
+}
+
+// A word of an attempt that was declined does not touch the one that is pending now.
+func TestLateWord(t *testing.T) {
+	b := inMemory(t)
+	id := b.pending(&bank{})
+	first := billing.PaymentRef(fmt.Sprintf("pay-%s-2026-10", id))
+	_, err := b.Settle(t.Context(), word(id, billing.PaymentDeclined, first))
+	require.NoError(t, err)
+	b.clock.Advance(time.Hour)
+	b.pay(billing.Paying{Pending: 1})
+	_, err = b.Settle(t.Context(), word(id, billing.PaymentDeclined, first))
+	require.NoError(t, err)
+	require.Equal(t, billing.Pending, b.invoice(id).State)
+	_, err = b.Settle(t.Context(), word(id, billing.PaymentDeclined, ""))
+	b.refused(err, fmt.Sprintf("has the pending payment %q, and a word that names none", first+"-2"))
+	_, err = b.Settle(t.Context(), word(id, billing.PaymentPaid, first))
+	require.NoError(t, err)
+	_, err = b.Settle(t.Context(), word(id, billing.PaymentPaid, first+"-2"))
+	b.refused(err, fmt.Sprintf("is paid by %q, and now by %q as well", first, first+"-2"))
+	_, err = b.Settle(t.Context(), word(id, "processing", first))
+	b.refused(err, `cannot become "processing": a word says paid, pending or declined`)
+	_, err = b.Settle(t.Context(), word("acc_none", billing.PaymentPaid, first))
+	require.ErrorIs(t, err, metering.ErrNotFound)
+	b.sound()
+}
+
+// A word may be faster than the answer to the attempt, and one may come for what should not be paid.
+func TestEarlyWord(t *testing.T) {
+	for name, c := range map[string]struct {
+		status billing.PaymentStatus
+		err    error
+		want   billing.State
+	}{
+		"paid":     {status: billing.PaymentPaid, want: billing.Paid},
+		"declined": {status: billing.PaymentDeclined, err: billing.ErrBusy, want: billing.Pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := inMemory(t)
+			id := b.owing(1)[0]
+			b.Biller = billerFunc(func(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
+				_, err := b.Settle(ctx, word(id, c.status, "p1"))
+				require.ErrorIs(t, err, c.err)
+				return billing.Payment{Status: billing.PaymentPending, Reference: "p1"}, nil
+			})
+			_, err := b.Pay(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.want, b.invoice(id).State)
+			b.sound()
+		})
+	}
+	b := inMemory(t)
+	id := b.owing(1)[0]
+	_, _, err := b.Void(t.Context(), id, month, "x", false)
+	require.NoError(t, err)
+	_, err = b.Settle(t.Context(), word(id, billing.PaymentDeclined, "p1"))
+	require.NoError(t, err)
+	_, err = b.Settle(t.Context(), word(id, billing.PaymentPaid, "p1"))
+	b.refused(err, `is void, and was paid by "p1"`)
+}
