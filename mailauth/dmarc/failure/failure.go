@@ -14,51 +14,16 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
-// A FeedbackType is what a report is about (RFC 5965 section 7.3, RFC 6591 section 3.1).
-type FeedbackType string
-
-const (
-	authFailure FeedbackType = "auth-failure" // a message failed authentication
-	abuse       FeedbackType = "abuse"        // a recipient calls it unsolicited
-	fraud       FeedbackType = "fraud"
-	notSpam     FeedbackType = "not-spam"
-	virus       FeedbackType = "virus"
-	other       FeedbackType = "other"
-)
-
-// A Failure is the mechanism that failed (RFC 6591 section 3.3, RFC 9991 section 4).
-type Failure string
-
-const (
-	dmarc     Failure = "dmarc"     // no aligned domain was authenticated
-	spf       Failure = "spf"       // the address was not authorized
-	bodyHash  Failure = "bodyhash"  // the body is not the one that was signed with DKIM
-	signature Failure = "signature" // the signature of the header is wrong
-	revoked   Failure = "revoked"   // the key was withdrawn
-	adsp      Failure = "adsp"      // historic (RFC 5617)
-)
-
-// A Delivery is what was done with the message (RFC 6591 section 3.2.2).
-type Delivery string
-
-const (
-	delivered      Delivery = "delivered"
-	deliveredSpam  Delivery = "spam"
-	policyAction   Delivery = "policy" // refused or set aside by policy
-	rejected       Delivery = "reject"
-	deliveredOther Delivery = "other"
-)
-
 // A Report is about one message. What a report does not say is zero.
 type Report struct {
-	Type      FeedbackType
-	Failure   Failure
+	Type      string // what it is about, such as auth-failure or abuse (RFC 5965 section 7.3, RFC 6591 section 3.1)
+	Failure   string // what failed, such as dmarc or bodyhash (RFC 6591 section 3.3, RFC 9991 section 4)
 	UserAgent string // that made the report
 	Version   string // of the format
 	Arrival   time.Time
 	SourceIP  netip.Addr // from which the message came
-	Delivery  Delivery
-	Incidents int64 // similar messages that the report stands for; 1 if it does not say
+	Delivery  string     // what was done with the message, such as delivered or reject (RFC 6591 section 3.2.2)
+	Incidents int64      // similar messages that the report stands for; 1 if it does not say
 
 	ReportedDomain string // that the report is for
 	OriginalFrom   string // MAIL FROM of the message, without brackets
@@ -99,6 +64,15 @@ func (o *Original) value(name string) string {
 	}
 	return o.Header.Value(name)
 }
+
+// The words that the RFCs define.
+var (
+	types      = diag.Words("auth-failure abuse fraud not-spam virus other")
+	failures   = diag.Words("dmarc spf bodyhash signature revoked adsp")
+	deliveries = diag.Words("delivered spam policy reject other")
+)
+
+const authFailure = "auth-failure"
 
 // The bounds of a report: one message, which is attached.
 const (
@@ -176,7 +150,7 @@ func (r *Report) complete() {
 	if !r.SourceIP.IsValid() && r.Type == authFailure {
 		r.deviates("The report does not say from which address the message came (Source-IP)")
 	}
-	if r.Type == authFailure && r.Failure == dmarc && !r.HasAlignment {
+	if r.Type == authFailure && r.Failure == "dmarc" && !r.HasAlignment {
 		r.deviates("The report does not say which identities were aligned (Identity-Alignment)")
 	}
 	if r.Original.Header == nil {

@@ -60,9 +60,9 @@ func TestParse(t *testing.T) {
 	require.False(t, r.Original.HasBody)
 	r.Original = Original{}
 	require.Equal(t, &Report{
-		Type: authFailure, Failure: dmarc, UserAgent: "Receiver/1.0", Version: "1",
+		Type: authFailure, Failure: "dmarc", UserAgent: "Receiver/1.0", Version: "1",
 		Arrival:  time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC),
-		SourceIP: netip.MustParseAddr("192.0.2.1"), Delivery: rejected, Incidents: 3,
+		SourceIP: netip.MustParseAddr("192.0.2.1"), Delivery: "reject", Incidents: 3,
 		ReportedDomain: "example.com", OriginalFrom: "a@example.com",
 		OriginalRcpt: []string{"redacted@receiver.example"}, ReportingMTA: "mx.receiver.example",
 		HasAlignment: true, AuthenticationResults: []string{"mx.receiver.example; dmarc=fail    header.from=example.com"},
@@ -104,7 +104,7 @@ func TestParseDeviations(t *testing.T) {
 	require.Empty(t, r.Deviations)
 	r, err = Parse([]byte(strings.Replace(complete, "message/feedback-report", "text/plain", 1)))
 	require.NoError(t, err)
-	require.Equal(t, dmarc, r.Failure)
+	require.Equal(t, "dmarc", r.Failure)
 	require.False(t, r.TextOnly)
 }
 
@@ -119,7 +119,7 @@ func TestParseText(t *testing.T) {
 	require.Equal(t, time.Date(2005, 3, 8, 18, 0, 0, 0, time.UTC), r.Arrival)
 	require.Equal(t, "example.com", r.ReportedDomain)
 	require.Equal(t, []string{"spf"}, r.AlignedBy)
-	require.Equal(t, rejected, r.Delivery)
+	require.Equal(t, "reject", r.Delivery)
 	require.Equal(t, "a@example.com", r.Original.Header.Value("from"))
 }
 

@@ -14,11 +14,11 @@ import (
 )
 
 func (r *Report) fields(h *message.Message) {
-	r.Type = FeedbackType(strings.ToLower(h.Value("Feedback-Type")))
-	r.Failure = Failure(strings.ToLower(h.Value("Auth-Failure")))
+	r.Type = strings.ToLower(h.Value("Feedback-Type"))
+	r.Failure = strings.ToLower(h.Value("Auth-Failure"))
 	r.UserAgent, r.Version = h.Value("User-Agent"), h.Value("Version")
 	r.SourceIP = r.address(h.Value("Source-IP"))
-	r.Delivery = Delivery(strings.ToLower(h.Value("Delivery-Result")))
+	r.Delivery = strings.ToLower(h.Value("Delivery-Result"))
 	r.ReportedDomain = canonicalDomain(h.Value("Reported-Domain"))
 	r.OriginalFrom = addrSpec(h.Value("Original-Mail-From"))
 	for _, rcpt := range some(h.Values("Original-Rcpt-To")) {
@@ -41,16 +41,13 @@ func (r *Report) fields(h *message.Message) {
 }
 
 func (r *Report) checkFields() {
-	types := []FeedbackType{authFailure, abuse, fraud, notSpam, virus, other}
-	failures := []Failure{dmarc, spf, bodyHash, signature, revoked, adsp, ""}
-	results := []Delivery{delivered, deliveredSpam, policyAction, rejected, deliveredOther, ""}
 	for _, f := range []struct {
 		known        bool
 		field, value string
 	}{
-		{slices.Contains(types, r.Type), "Feedback-Type", string(r.Type)},
-		{slices.Contains(failures, r.Failure), "Auth-Failure", string(r.Failure)},
-		{slices.Contains(results, r.Delivery), "Delivery-Result", string(r.Delivery)},
+		{types()[r.Type], "Feedback-Type", r.Type},
+		{r.Failure == "" || failures()[r.Failure], "Auth-Failure", r.Failure},
+		{r.Delivery == "" || deliveries()[r.Delivery], "Delivery-Result", r.Delivery},
 		{r.Version == "1", "Version", r.Version}, // RFC 5965 section 3.1
 	} {
 		switch {
@@ -230,7 +227,7 @@ func (r *Report) text(header *message.Message, parts []mime.Part) bool {
 	}
 	r.Type, r.TextOnly = authFailure, true
 	if strings.Contains(subject, "dmarc") {
-		r.Failure = dmarc
+		r.Failure = "dmarc"
 	}
 	r.deviates("The report has no part of the type message/feedback-report: all is read from its text")
 	return true
@@ -272,10 +269,10 @@ func (r *Report) align(mechanism, value string) {
 func (r *Report) disposition(value string) {
 	switch v := strings.ToLower(value); {
 	case strings.Contains(v, "reject"):
-		r.Delivery = rejected
+		r.Delivery = "reject"
 	case strings.Contains(v, "quarantine"):
-		r.Delivery = deliveredSpam
+		r.Delivery = "spam"
 	case strings.Contains(v, "accept"):
-		r.Delivery = delivered
+		r.Delivery = "delivered"
 	}
 }
