@@ -58,82 +58,68 @@ func (e *evidence) newPolicy() string {
 	return p.String()
 }
 
-var textRules = diag.Rules[*evidence]{{
-	Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, DependsOn: []diag.Code{"mtasts.policy.status"},
-	Ref:   "RFC 8461 section 3.2",
-	Title: "Policy host serves something other than a policy", Requirement: "The policy host serves a policy",
-	Advice: "Serve the text of the policy at this address: senders find none there.",
-	When:   func(e *evidence) bool { return e.policy != nil },
-	Fails: func(e *evidence) diag.Failures {
-		if !e.policy.alien {
-			return nil
-		}
-		return diag.Fail("The policy host serves %s.", strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
+// textRule makes the rule that the policy has no fault of a kind for which senders refuse it.
+func textRule(code diag.Code, title, requirement, advice string, k kind, after ...diag.Code) rule {
+	return rule{
+		Code: code, Severity: diag.Critical, Weight: 1, DependsOn: after, Ref: "RFC 8461 section 3.2",
+		Title: title, Requirement: requirement, Advice: advice, Fails: inPolicy(k),
+	}
+}
+
+var textRules = diag.Rules[*evidence]{
+	{
+		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, DependsOn: []diag.Code{"mtasts.policy.status"},
+		Ref:   "RFC 8461 section 3.2",
+		Title: "Policy host serves something other than a policy", Requirement: "The policy host serves a policy",
+		Advice: "Serve the text of the policy at this address: senders find none there.",
+		When:   func(e *evidence) bool { return e.policy != nil },
+		Fails: func(e *evidence) diag.Failures {
+			if !e.policy.alien {
+				return nil
+			}
+			return diag.Fail("The policy host serves %s.", strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
+		},
 	},
-}, {
-	Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Ref: "RFC 8461 section 3.2",
-	Title: "MTA-STS policy is not valid UTF-8", Requirement: "The policy is valid UTF-8",
-	Advice: "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
-	Fails:  inPolicy(badText),
-}, {
-	Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
-	Title: "Syntax error in the MTA-STS policy", Requirement: "Every line of the policy has a valid syntax",
-	Advice: "Write each line as name: value, without anything in front of the name.",
-	Fails:  inPolicy(badSyntax),
-}, {
-	Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Ref: "RFC 8461 section 3.2",
-	Title: "Blank line in the MTA-STS policy", Requirement: "The policy has no blank lines",
-	Advice: "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
-	Fails:  inPolicy(blankLine),
-}, {
-	Code: "mtasts.policy.repeated", Severity: diag.Warning, Ref: "RFC 8461 section 3.2",
-	Title: "Field of the MTA-STS policy appears twice", Requirement: "No field of the policy but mx appears twice",
-	Advice: "Remove the second line: senders use the first.",
-	Fails:  inPolicy(repeated),
-}, {
-	Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
-	Title: "MTA-STS policy has no version", Requirement: "The policy has a version",
-	Advice: "Begin the policy with the line version: STSv1.",
-	Fails:  inPolicy(noVersion),
-}, {
-	Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1,
-	DependsOn: []diag.Code{"mtasts.policy.version.missing"}, Ref: "RFC 8461 section 3.2",
-	Title: "Version of the MTA-STS policy is not STSv1", Requirement: "The version of the policy is STSv1",
-	Advice: "Write version: STSv1 in this letter case.",
-	Fails:  inPolicy(badVersion),
-}, {
-	Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
-	Title: "MTA-STS policy has no mode", Requirement: "The policy has a mode",
-	Advice: "Add the line mode: testing, and later mode: enforce.",
-	Fails:  inPolicy(noMode),
-}, {
-	Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1,
-	DependsOn: []diag.Code{"mtasts.policy.mode.missing"}, Ref: "RFC 8461 section 3.2",
-	Title: "Invalid mode in the MTA-STS policy", Requirement: "The mode is enforce, testing or none",
-	Advice: "Write one of the three modes in lower case.",
-	Fails:  inPolicy(badMode),
-}, {
-	Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
-	Title: "MTA-STS policy has no max_age", Requirement: "The policy has a max_age",
-	Advice: "Add the line max_age: 604800, or more, in seconds.",
-	Fails:  inPolicy(noMaxAge),
-}, {
-	Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1,
-	DependsOn: []diag.Code{"mtasts.policy.max_age.missing"}, Ref: "RFC 8461 section 3.2",
-	Title: "Invalid max_age in the MTA-STS policy", Requirement: "max_age is a number from 0 to 31557600",
-	Advice: "Write the number of seconds in digits only; a year is the most.",
-	Fails:  inPolicy(badMaxAge),
-}, {
-	Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
-	Title: "MTA-STS policy lists no mail servers", Requirement: "The policy lists mail servers",
-	Advice: "Add an mx line for each mail server.",
-	Fails:  inPolicy(noMX),
-}, {
-	Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.2",
-	Title: "Invalid host name in the MTA-STS policy", Requirement: "Every mx is a valid host name",
-	Advice: "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
-	Fails:  inPolicy(badMX),
-}}
+	{
+		Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Ref: "RFC 8461 section 3.2",
+		Title: "MTA-STS policy is not valid UTF-8", Requirement: "The policy is valid UTF-8",
+		Advice: "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
+		Fails:  inPolicy(badText),
+	},
+	textRule("mtasts.policy.syntax", "Syntax error in the MTA-STS policy",
+		"Every line of the policy has a valid syntax",
+		"Write each line as name: value, without anything in front of the name.", badSyntax),
+	{
+		Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Ref: "RFC 8461 section 3.2",
+		Title: "Blank line in the MTA-STS policy", Requirement: "The policy has no blank lines",
+		Advice: "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
+		Fails:  inPolicy(blankLine),
+	},
+	{
+		Code: "mtasts.policy.repeated", Severity: diag.Warning, Ref: "RFC 8461 section 3.2",
+		Title: "Field of the MTA-STS policy appears twice", Requirement: "No field of the policy but mx appears twice",
+		Advice: "Remove the second line: senders use the first.",
+		Fails:  inPolicy(repeated),
+	},
+	textRule("mtasts.policy.version.missing", "MTA-STS policy has no version", "The policy has a version",
+		"Begin the policy with the line version: STSv1.", noVersion),
+	textRule("mtasts.policy.version.invalid", "Version of the MTA-STS policy is not STSv1",
+		"The version of the policy is STSv1", "Write version: STSv1 in this letter case.", badVersion,
+		"mtasts.policy.version.missing"),
+	textRule("mtasts.policy.mode.missing", "MTA-STS policy has no mode", "The policy has a mode",
+		"Add the line mode: testing, and later mode: enforce.", noMode),
+	textRule("mtasts.policy.mode.invalid", "Invalid mode in the MTA-STS policy", "The mode is enforce, testing or none",
+		"Write one of the three modes in lower case.", badMode, "mtasts.policy.mode.missing"),
+	textRule("mtasts.policy.max_age.missing", "MTA-STS policy has no max_age", "The policy has a max_age",
+		"Add the line max_age: 604800, or more, in seconds.", noMaxAge),
+	textRule("mtasts.policy.max_age.invalid", "Invalid max_age in the MTA-STS policy",
+		"max_age is a number from 0 to 31557600", "Write the number of seconds in digits only; a year is the most.",
+		badMaxAge, "mtasts.policy.max_age.missing"),
+	textRule("mtasts.policy.mx.missing", "MTA-STS policy lists no mail servers", "The policy lists mail servers",
+		"Add an mx line for each mail server.", noMX),
+	textRule("mtasts.policy.mx.invalid", "Invalid host name in the MTA-STS policy", "Every mx is a valid host name",
+		"Write host names as in the MX records, without a final dot; only the first label may be a wildcard.", badMX),
+}
 
 var policyRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30,
