@@ -2,12 +2,15 @@ package zonecheck
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/overlay"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/miekg/dns"
 )
 
 // Request asks for the audit of one domain.
@@ -78,4 +81,206 @@ func (e *evidence) report(ended time.Time) *Report {
 	r.Checks = append(results(r.Verdict), e.facts()...)
 	r.Summary = summarize(r.Checks)
 	return r
+}
+
+// Parent is the parent zone.
+type Parent struct {
+	Zone        string             `json:"zone" doc:"its name, a dot for the root, empty if it is not known"`
+	Servers     []string           `json:"servers" doc:"its name servers"`
+	Nameservers []ParentNameserver `json:"nameservers" doc:"the name servers that it names for the domain"`
+}
+
+// A ParentNameserver is a name server of the domain as the parent zone names it.
+type ParentNameserver struct {
+	Name string       `json:"name" doc:"name of the server"`
+	Glue []netip.Addr `json:"glue" doc:"addresses beside the delegation"`
+}
+
+// Zone is what the zone says of itself.
+type Zone struct {
+	Nameservers []string `json:"nameservers" doc:"the name servers in its NS records"`
+	TTL         *uint32  `json:"ttl,omitempty" min:"0" doc:"time to live of these, in seconds; absent if unknown"`
+}
+
+// Delegation compares the name servers that the parent zone names with those that the zone names.
+type Delegation struct {
+	Consistent      bool     `json:"consistent" doc:"whether both are known and the same"`
+	MissingAtParent []string `json:"missing_at_parent" doc:"name servers that only the zone names"`
+	MissingInZone   []string `json:"missing_in_zone" doc:"name servers that only the parent zone names"`
+	Lame            []string `json:"lame" doc:"name servers that answer without serving the zone"`
+}
+
+// A Nameserver is a name server of the domain, named by either side.
+type Nameserver struct {
+	Name      string    `json:"name" doc:"name of the server"`
+	Addresses []Address `json:"addresses" maxitems:"26" doc:"its addresses, IPv4 first"`
+}
+
+// An Address is one address of a name server, and how the server behaves there.
+type Address struct {
+	Address            netip.Addr `json:"address" doc:"the address"`
+	IPVersion          int        `json:"ip_version" min:"4" max:"6" doc:"4 or 6"`
+	Reachable          bool       `json:"reachable" doc:"whether it answers at all"`
+	UDP                bool       `json:"udp" doc:"whether it answers over UDP"`
+	TCP                bool       `json:"tcp" doc:"whether it answers over TCP"`
+	Authoritative      bool       `json:"authoritative" doc:"whether it serves the zone"`
+	RecursionAvailable bool       `json:"recursion_available" doc:"whether it resolves names of others for anyone"`
+	AXFROpen           bool       `json:"axfr_open" doc:"whether it hands out the whole zone to anyone"`
+	EDNS               bool       `json:"edns" doc:"whether it understands EDNS"`
+	SOASerial          *uint32    `json:"soa_serial,omitempty" doc:"serial number of its copy of the zone"`
+	NSID               string     `json:"nsid,omitempty" doc:"its identifier (RFC 5001), as text or in hexadecimal"`
+	LatencyMS          *int64     `json:"latency_ms,omitempty" min:"0" doc:"time of its fastest answer"`
+	Error              string     `json:"error,omitempty" doc:"why it does not serve the zone"`
+}
+
+// SOA is the SOA record of the zone. All times are in seconds.
+type SOA struct {
+	MName      string   `json:"mname" doc:"name of the primary server"`
+	RName      string   `json:"rname" doc:"mailbox of who is responsible, as a domain name"`
+	Serial     uint32   `json:"serial" doc:"version of the zone"`
+	Refresh    uint32   `json:"refresh" doc:"seconds after which secondaries ask for a new version"`
+	Retry      uint32   `json:"retry" doc:"seconds after which they ask again if that fails"`
+	Expire     uint32   `json:"expire" doc:"seconds after which they give up the zone"`
+	Minimum    uint32   `json:"minimum" doc:"seconds for which resolvers remember what does not exist"`
+	TTL        uint32   `json:"ttl" doc:"time to live of the record, in seconds"`
+	Consistent bool     `json:"consistent" doc:"whether all servers have the same record"`
+	Serials    []uint32 `json:"serials" doc:"all serial numbers that servers have, the newest first"`
+}
+
+// Diversity says how the name servers are spread.
+type Diversity struct {
+	ASNsCount     *int  `json:"asns_count,omitempty" min:"0" doc:"networks that announce them; absent if not known"`
+	PrefixesCount int   `json:"prefixes_count" min:"0" doc:"different /24 of IPv4 and /48 of IPv6"`
+	IPVersions    []int `json:"ip_versions" doc:"versions of IP that they have addresses of"`
+}
+
+// Status is the result of a rule in a word.
+type Status string
+
+// The statuses. What the servers did not say is a warning.
+const (
+	Passed   Status = "pass"
+	warned   Status = "warning"
+	failed   Status = "fail"
+	informed Status = "info"
+)
+
+// Values lists the statuses.
+func (Status) Values() []string { return diag.Values(Passed, warned, failed, informed) }
+
+// A RuleResult is a rule that applied, and what came of it.
+type RuleResult struct {
+	Code     diag.Code `json:"code" doc:"permanent name of the rule"`
+	Category Category  `json:"category" doc:"what it is about"`
+	Status   Status    `json:"status" doc:"the result"`
+	Message  string    `json:"message" doc:"the requirement if it is fulfilled, else what was seen instead"`
+	Action   string    `json:"action,omitempty" doc:"what to do"`
+}
+
+// Summary counts the results.
+type Summary struct {
+	PassCount    int `json:"pass_count" min:"0" doc:"rules that are fulfilled"`
+	WarningCount int `json:"warning_count" min:"0" doc:"rules whose result is a warning"`
+	FailCount    int `json:"fail_count" min:"0" doc:"rules that are violated"`
+	InfoCount    int `json:"info_count" min:"0" doc:"rules that tell something worth knowing"`
+}
+
+// A fact is worth knowing, and no finding: nobody has to do anything about it.
+type fact struct {
+	code     diag.Code
+	category diag.Category
+	tell     func(*evidence) diag.Failures
+}
+
+var zoneFacts = []fact{
+	{"zone.ns.version", categorySecurity, func(e *evidence) diag.Failures {
+		return e.each(e.Addresses, func(ad *survey.Address) string {
+			return stated("answers version.bind with %.100q", versionOf(ad.Replies[survey.ProbeChaos]))
+		})
+	}},
+	{"zone.ns.nsid", categorySecurity, func(e *evidence) diag.Failures {
+		return e.each(e.serving, func(ad *survey.Address) string {
+			return stated("has the NSID %.100q", nsidOf(ad.Replies[survey.ProbeIdentity]))
+		})
+	}},
+	{"zone.ns.subnet", categoryNameserver, func(e *evidence) diag.Failures {
+		return e.each(e.serving, func(ad *survey.Address) string {
+			if bits := scopeOf(ad.Replies[survey.ProbeSubnet]); bits > 0 {
+				return fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", bits)
+			}
+			return ""
+		})
+	}},
+	{"zone.ns.case.changed", categoryNameserver, func(e *evidence) diag.Failures {
+		return e.each(e.serving, func(ad *survey.Address) string {
+			if ad.Replies[survey.ProbeCase].CaseChanged {
+				return "changes the letter case of the query name in its reply"
+			}
+			return ""
+		})
+	}},
+	{"zone.delegation.functional", categoryDelegation, func(e *evidence) diag.Failures {
+		return eachChain(func(c survey.Chain) string {
+			if served(e) || !named(e) || len(c.Addrs) == 0 {
+				return ""
+			}
+			return "still has an address in the resolver, although no name server serves the zone"
+		})(e)
+	}},
+	{"zone.soa.mname.differs", categorySOA, func(e *evidence) diag.Failures {
+		return e.soaDiffers("The MNAME", func(s *dns.SOA) string { return survey.BareName(s.Ns) })
+	}},
+	{"zone.soa.rname.differs", categorySOA, func(e *evidence) diag.Failures {
+		return e.soaDiffers("The RNAME", func(s *dns.SOA) string { return survey.BareName(s.Mbox) })
+	}},
+	{"zone.soa.timers.differ", categorySOA, func(e *evidence) diag.Failures {
+		return e.soaDiffers("The timer set", func(s *dns.SOA) string {
+			return fmt.Sprintf("refresh %d, retry %d, expire %d, minimum %d", s.Refresh, s.Retry, s.Expire, s.Minttl)
+		})
+	}},
+	{"zone.soa.mname.unlisted", categorySOA, func(e *evidence) diag.Failures {
+		if !hasSOA(e) || len(e.own) == 0 {
+			return nil
+		}
+		mname := dns.CanonicalName(e.soa().Ns)
+		return diag.FailIf(!slices.Contains(e.own, mname), "The primary server %s has no NS record in the zone.",
+			survey.BareName(mname))
+	}},
+	{"zone.mx.missing", categoryMail, func(e *evidence) diag.Failures {
+		return diag.FailIf(told(1, survey.ProbeMX)(e) && !hasMX(e), "%s has no MX record.", e.Domain)
+	}},
+	{"zone.mx.null", categoryMail, func(e *evidence) diag.Failures {
+		null := len(e.mx()) == 1 && nullMX(e.mx()[0])
+		return diag.FailIf(null, "The null MX of %s says that it receives no mail.", e.Domain)
+	}},
+	{"zone.spf.missing", categoryMail, func(e *evidence) diag.Failures {
+		return diag.FailIf(told(1, survey.ProbeTXT)(e) && e.spfRecords() == 0, "%s has no SPF record.", e.Domain)
+	}},
+	{"zone.dnssec.cds.present", categorySecurity, func(e *evidence) diag.Failures {
+		return diag.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, diag.Count(len(e.sec.cds), "CDS record"),
+			diag.Count(len(e.sec.cdnskey), "CDNSKEY record"))
+	}},
+	{"zone.dnssec.nsec3.salt", categorySecurity, func(e *evidence) diag.Failures {
+		return diag.FailIf(hashed(e) && e.sec.param.SaltLength > 0, "NSEC3 of %s has a salt.", e.Domain)
+	}},
+	{"zone.dnssec.nsec3.optout", categorySecurity, func(e *evidence) diag.Failures {
+		return diag.FailIf(hashed(e) && e.sec.optOut, "NSEC3 records of %s have the opt-out flag.", e.Domain)
+	}},
+}
+
+// stated writes a text that was found; of none, nothing.
+func stated(format, text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf(format, text)
+}
+
+func (e *evidence) facts() (list []RuleResult) {
+	for _, f := range zoneFacts {
+		for _, one := range f.tell(e).Joined() {
+			list = append(list, RuleResult{Code: f.code, Category: Category(f.category.Code), Status: informed, Message: one.Detail})
+		}
+	}
+	return list
 }
