@@ -3,8 +3,10 @@ package phishing
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 type rule = diag.Rule[*evidence]
@@ -63,3 +65,117 @@ var (
 	ofRegistration = diag.Category{Code: "registration", Label: "Registration"}
 	ofReputation   = diag.Category{Code: "reputation", Label: "Reputation"}
 )
+
+// The ages below which a certificate or a registration is reported, in days.
+const (
+	freshCertificate = 7   // most phishing sites get one on their first day
+	newDomain        = 30  // half of the domains that are registered for phishing are used within a month
+	youngDomain      = 180 // and nearly all of them within half a year
+)
+
+func certified(e *evidence) bool {
+	return e.site != nil && e.site.TLS != nil && e.site.TLS.Leaf() != nil
+}
+
+var tlsRules = diag.Rules[*evidence]{{
+	Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Fact: ground.Untrusted,
+	Differs: "a signal of phishing among others, whichever of the certificate's faults it is",
+	Ref:     "RFC 9110 section 4.3.4",
+	Title:   "Certificate is not trusted", Requirement: "The certificate is trusted and for this host",
+	Advice: "Do not click through the browser's warning.",
+	Fails: func(e *evidence) diag.Failures {
+		if err := e.site.TLS.Err(); err != nil {
+			return diag.Fail("The certificate of %s proves nothing: %s.", e.last().url.Host(), diag.Reason(err))
+		}
+		return nil
+	},
+}, {
+	Code: "phishing.tls.new", Severity: diag.Info, Weight: 5,
+	Title: "Certificate issued only days ago", Requirement: "The certificate was not issued only days ago",
+	Fails: func(e *evidence) diag.Failures {
+		from := e.site.TLS.Leaf().NotBefore
+		return diag.FailIf(!from.After(e.now) && days(e.now.Sub(from)) < freshCertificate,
+			"The certificate was issued on %s. New sites have new certificates, and so have those that renewed theirs.",
+			from.Format(time.DateOnly))
+	},
+}}
+
+var registrationRules = diag.Rules[*evidence]{{
+	Code: "phishing.registration.missing", Severity: diag.Info, Weight: 10,
+	Title: "Domain is not registered", Requirement: "The domain is registered",
+	When: func(e *evidence) bool { return known(e, false) },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.ages, func(a age) diag.Failures {
+			if a.report == nil || a.report.Registered == nil || *a.report.Registered {
+				return nil
+			}
+			return about(a.domain.String(), "The registry says that %s is not registered: it never was, or was taken away.",
+				a.domain)
+		})
+	},
+}, {
+	Code: "phishing.registration.new", Severity: diag.Warning, Weight: 32,
+	Title:       "Domain was registered in the last 30 days",
+	Requirement: "The domain was not registered in the last 30 days",
+	Advice:      "Wait: most phishing sites are taken down within days.",
+	When:        func(e *evidence) bool { return known(e, true) },
+	Fails:       younger(0, newDomain),
+}, {
+	Code: "phishing.registration.young", Severity: diag.Info, Weight: 12,
+	Title: "Domain is less than half a year old", Requirement: "The domain is half a year old or new",
+	When:  func(e *evidence) bool { return known(e, true) },
+	Fails: younger(newDomain, youngDomain),
+}}
+
+// known reports whether something was learned of a registration; with its age, if that is asked for.
+func known(e *evidence, aged bool) bool {
+	for _, a := range e.ages {
+		if a.report != nil && a.report.Registered != nil && (!aged || a.report.AgeDays != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+func younger(from, below int) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.ages, func(a age) diag.Failures {
+			n, ok := a.days()
+			if !ok || n < from || n >= below {
+				return nil
+			}
+			return about(a.domain.String(), "%s was registered %s ago.", a.domain, diag.Count(n, "day"))
+		})
+	}
+}
+
+func (a age) days() (int, bool) {
+	if a.report == nil || a.report.AgeDays == nil {
+		return 0, false
+	}
+	return *a.report.AgeDays, true
+}
+
+var reputationRules = diag.Rules[*evidence]{{
+	Code: "phishing.source.match", Severity: diag.Critical, Weight: 95,
+	Title: "Listed by a reputation source", Requirement: "No reputation source lists the URL",
+	Advice: "Do not open the page. If the site is yours, clean it and ask the source to look again.",
+	When:   func(e *evidence) bool { return e.heard() > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.sources, func(s SourceResult) diag.Failures {
+			if s.Status != sourceMatch {
+				return nil
+			}
+			return about(s.ID, "%s lists the URL or its host for %s.", s.Name, quoted(s.ThreatTypes))
+		})
+	},
+}}
+
+func (e *evidence) heard() (n int) {
+	for _, s := range e.sources {
+		if s.Status == sourceMatch || s.Status == sourceNoMatch {
+			n++
+		}
+	}
+	return n
+}
