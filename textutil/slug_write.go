@@ -206,3 +206,121 @@ func isHump(text []rune, i int) bool {
 	plural := i+1 < len(text) && text[i+1] == 's' // as in APIs
 	return upper(i-1) && lower(i+1) && !plural
 }
+
+// A SlugLocale names a language whose spelling in ASCII differs from that of others.
+type SlugLocale string
+
+// SlugUndetermined is what an empty language means: the spelling that holds where no language has its own.
+const SlugUndetermined SlugLocale = "und"
+
+// Values lists the languages.
+func (SlugLocale) Values() []string {
+	return []string{"und", "az", "bg", "da", "de", "es", "fi", "fr", "hr", "hu", "it", "nb", "nl", "pl", "pt", "ru",
+		"sr", "sv", "tr", "uk", "vi"}
+}
+
+// A slugLanguage is what a language does otherwise than slugLetters and Unicode.
+type slugLanguage struct {
+	and      string
+	casing   Locale
+	letters  map[rune]string // by the small letter
+	initials map[rune]string // at the beginning of a word
+}
+
+var slugLanguages = map[SlugLocale]slugLanguage{
+	"und": {and: "and"},
+	"az":  {and: "ve", casing: Azerbaijani},
+	// The law on transliteration of 2009.
+	"bg": {and: "i", letters: map[rune]string{'щ': "sht", 'ъ': "a", 'х': "h", 'ь': "y"}},
+	"da": {and: "og", letters: map[rune]string{'ø': "oe", 'å': "aa"}},
+	"de": {and: "und", letters: map[rune]string{'ä': "ae", 'ö': "oe", 'ü': "ue"}},
+	"es": {and: "y"},
+	"fi": {and: "ja"},
+	"fr": {and: "et"},
+	"hr": {and: "i", letters: map[rune]string{'đ': "dj"}},
+	"hu": {and: "es"},
+	"it": {and: "e"},
+	"nb": {and: "og", letters: map[rune]string{'ø': "oe", 'å': "aa"}},
+	"nl": {and: "en"},
+	"pl": {and: "i"},
+	"pt": {and: "e"},
+	"ru": {and: "i"},
+	// The Latin alphabet of Serbian, without its accents.
+	"sr": {and: "i", letters: map[rune]string{
+		'ж': "z", 'ц': "c", 'ч': "c", 'ш': "s", 'х': "h", 'ђ': "dj", 'ћ': "c", 'џ': "dz", 'đ': "dj",
+	}},
+	"sv": {and: "och"},
+	"tr": {and: "ve", casing: Turkish},
+	// The resolution of the Cabinet of Ukraine no. 55 of 2010.
+	"uk": {
+		and: "i", letters: map[rune]string{'г': "h", 'и': "y", 'є': "ie", 'ї': "i", 'й': "i", 'ю': "iu", 'я': "ia"},
+		initials: map[rune]string{'є': "ye", 'ї': "yi", 'й': "y", 'ю': "yu", 'я': "ya"},
+	},
+	"vi": {and: "va"},
+}
+
+// slugLetters are the Latin forms of small letters that Unicode does not decompose into Latin ones:
+// Cyrillic as on Russian maps (BGN/PCGN), Greek by ELOT 743, Georgian by the national system, Armenian
+// by its usual spelling in English.
+var slugLetters = map[rune]string{
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'þ': "th", 'ł': "l", 'ŋ': "ng", 'ħ': "h", 'ı': "i",
+	'ĸ': "k", 'ŧ': "t", 'ſ': "s", 'ə': "a", 'ƒ': "f", 'ɓ': "b", 'ɗ': "d", 'ɖ': "d", 'ɛ': "e", 'ɔ': "o", 'ǝ': "e", 'ƙ': "k",
+	'ƴ': "y", 'ɣ': "g", 'ʋ': "v", 'ɩ': "i", 'ʊ': "u", 'ƿ': "w", 'ȝ': "y", 'ʻ': "", 'ʼ': "", 'ʾ': "", 'ʿ': "",
+
+	'а': "a", 'б': "b", 'в': "v", 'г': "g", 'д': "d", 'е': "e", 'ё': "yo", 'ж': "zh", 'з': "z", 'и': "i", 'й': "y",
+	'к': "k", 'л': "l", 'м': "m", 'н': "n", 'о': "o", 'п': "p", 'р': "r", 'с': "s", 'т': "t", 'у': "u", 'ф': "f",
+	'х': "kh", 'ц': "ts", 'ч': "ch", 'ш': "sh", 'щ': "shch", 'ъ': "", 'ы': "y", 'ь': "", 'э': "e", 'ю': "yu", 'я': "ya",
+	'є': "ye", 'і': "i", 'ї': "yi", 'ґ': "g", 'ў': "u", 'ђ': "dj", 'ј': "j", 'љ': "lj", 'њ': "nj", 'ћ': "c", 'џ': "dz",
+	'ѓ': "gj", 'ѕ': "dz", 'ќ': "kj", 'ә': "a", 'ғ': "gh", 'қ': "q", 'ң': "ng", 'ө': "o", 'ұ': "u", 'ү': "u", 'һ': "h",
+	'ѣ': "e", 'ѳ': "f", 'ѵ': "i", 'ҷ': "j", 'ҳ': "h", 'ӣ': "i", 'ӯ': "u",
+
+	'α': "a", 'β': "v", 'γ': "g", 'δ': "d", 'ε': "e", 'ζ': "z", 'η': "i", 'θ': "th", 'ι': "i", 'κ': "k", 'λ': "l",
+	'μ': "m", 'ν': "n", 'ξ': "x", 'ο': "o", 'π': "p", 'ρ': "r", 'σ': "s", 'ς': "s", 'τ': "t", 'υ': "y", 'φ': "f",
+	'χ': "ch", 'ψ': "ps", 'ω': "o",
+
+	'ა': "a", 'ბ': "b", 'გ': "g", 'დ': "d", 'ე': "e", 'ვ': "v", 'ზ': "z", 'თ': "t", 'ი': "i", 'კ': "k", 'ლ': "l",
+	'მ': "m", 'ნ': "n", 'ო': "o", 'პ': "p", 'ჟ': "zh", 'რ': "r", 'ს': "s", 'ტ': "t", 'უ': "u", 'ფ': "p", 'ქ': "k",
+	'ღ': "gh", 'ყ': "q", 'შ': "sh", 'ჩ': "ch", 'ც': "ts", 'ძ': "dz", 'წ': "ts", 'ჭ': "ch", 'ხ': "kh", 'ჯ': "j", 'ჰ': "h",
+
+	'ա': "a", 'բ': "b", 'գ': "g", 'դ': "d", 'ե': "e", 'զ': "z", 'է': "e", 'ը': "y", 'թ': "t", 'ժ': "zh", 'ի': "i",
+	'լ': "l", 'խ': "kh", 'ծ': "ts", 'կ': "k", 'հ': "h", 'ձ': "dz", 'ղ': "gh", 'ճ': "ch", 'մ': "m", 'յ': "y", 'ն': "n",
+	'շ': "sh", 'ո': "o", 'չ': "ch", 'պ': "p", 'ջ': "j", 'ռ': "r", 'ս': "s", 'վ': "v", 'տ': "t", 'ր': "r", 'ց': "ts",
+	'ւ': "u", 'փ': "p", 'ք': "k", 'օ': "o", 'ֆ': "f", 'և': "ev",
+}
+
+// greekPair returns the Latin form of two Greek letters that are written otherwise together than alone (ELOT 743), and
+// the number 2; or 0. An accent on the first vowel, or a diaeresis, keeps two vowels apart.
+func greekPair(text []rune, i int) (latin string, n int) {
+	if i+1 >= len(text) {
+		return "", 0
+	}
+	first, second := unicode.ToLower(text[i]), unicode.ToLower(text[i+1])
+	upsilon := second == 'υ' || second == 'ύ'
+	switch {
+	case first == 'ο' && upsilon:
+		return "ou", 2
+	case (first == 'α' || first == 'ε' || first == 'η') && upsilon:
+		consonant := "f"
+		if i+2 < len(text) && isVoicedGreek(text[i+2]) {
+			consonant = "v"
+		}
+		return slugLetters[first] + consonant, 2
+	case first == 'γ' && (second == 'γ' || second == 'ξ' || second == 'χ'):
+		return "n" + slugLetters[second], 2
+	case first == 'μ' && second == 'π' && (i == 0 || !unicode.IsLetter(text[i-1])):
+		return "b", 2
+	case first == 'ո' && second == 'ւ':
+		return "u", 2
+	}
+	return "", 0
+}
+
+// isVoicedGreek reports whether an upsilon before the letter is voiced: before vowels and β γ δ ζ λ μ ν ρ.
+func isVoicedGreek(c rune) bool {
+	switch unicode.ToLower(c) {
+	case 'α', 'ε', 'η', 'ι', 'ο', 'υ', 'ω', 'ά', 'έ', 'ή', 'ί', 'ό', 'ύ', 'ώ', 'ϊ', 'ϋ', 'β', 'γ', 'δ', 'ζ', 'λ', 'μ', 'ν',
+		'ρ':
+		return true
+	}
+	return false
+}
