@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"encoding/binary"
 	"math/big"
 	"math/bits"
 )
@@ -14,37 +15,28 @@ type element [words]uint64
 // A binaryField is that of the polynomials modulo one of degree m (SEC 1 section 2.1.2).
 type binaryField struct {
 	m       int
-	terms   []int   // exponents of the polynomial below m
 	modulus element // the polynomial
 }
 
 func newBinaryField(p *big.Int) *binaryField {
-	f := &binaryField{m: p.BitLen() - 1, modulus: newElement(p)}
-	for i := range f.m {
-		if p.Bit(i) == 1 {
-			f.terms = append(f.terms, i)
-		}
-	}
-	return f
+	return &binaryField{m: p.BitLen() - 1, modulus: newElement(p)}
 }
 
 func newElement(n *big.Int) (e element) {
 	var text [words * 8]byte
 	n.FillBytes(text[:])
 	for i := range e {
-		for _, b := range text[(words-1-i)*8 : (words-i)*8] {
-			e[i] = e[i]<<8 | uint64(b)
-		}
+		e[i] = binary.BigEndian.Uint64(text[(words-1-i)*8:])
 	}
 	return e
 }
 
 func (e element) number() *big.Int {
-	n := new(big.Int)
-	for i := words - 1; i >= 0; i-- {
-		n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(e[i]))
+	var text [words * 8]byte
+	for i, word := range e {
+		binary.BigEndian.PutUint64(text[(words-1-i)*8:], word)
 	}
-	return n
+	return new(big.Int).SetBytes(text[:])
 }
 
 func (e element) plus(other element) element {
@@ -63,46 +55,28 @@ func (e *element) degree() int {
 	return -1
 }
 
-// addShifted adds other·t^n.
-func (e *element) addShifted(other *element, n int) {
-	skip, shift := n/64, uint(n%64)
-	for i := words - 1; i >= skip; i-- {
-		v := other[i-skip] << shift
-		if shift > 0 && i > skip {
-			v |= other[i-skip-1] >> (64 - shift)
+// shifted is e·t^n, for n above 0.
+func (e element) shifted(n int) (product element) {
+	skip, shift := n/64, n%64
+	for i := skip; i < words; i++ {
+		product[i] = e[i-skip] << shift
+		if i > skip {
+			product[i] |= e[i-skip-1] >> (64 - shift)
 		}
-		e[i] ^= v
 	}
+	return product
 }
 
 func (f *binaryField) mul(a, b element) (product element) {
-	var c [2 * words]uint64
-	for k := 63; k >= 0; k-- {
-		for j, w := range a {
-			if w>>k&1 == 1 {
-				for i, v := range b {
-					c[i+j] ^= v
-				}
-			}
+	for i := f.m - 1; i >= 0; i-- {
+		product = product.shifted(1)
+		if product[f.m/64]>>(f.m%64)&1 == 1 {
+			product = product.plus(f.modulus)
 		}
-		if k > 0 {
-			for i := 2*words - 1; i > 0; i-- {
-				c[i] = c[i]<<1 | c[i-1]>>63
-			}
-			c[0] <<= 1
+		if a[i/64]>>(i%64)&1 == 1 {
+			product = product.plus(b)
 		}
 	}
-	for i := 2*f.m - 2; i >= f.m; i-- {
-		if c[i/64]>>(i%64)&1 == 0 {
-			continue
-		}
-		for _, t := range f.terms {
-			at := i - f.m + t
-			c[at/64] ^= 1 << (at % 64)
-		}
-		c[i/64] ^= 1 << (i % 64)
-	}
-	copy(product[:], c[:])
 	return product
 }
 
@@ -115,8 +89,7 @@ func (f *binaryField) invert(a element) element {
 		if n < 0 {
 			u, v, g, h, n = v, u, h, g, -n
 		}
-		u.addShifted(&v, n)
-		g.addShifted(&h, n)
+		u, g = u.plus(v.shifted(n)), g.plus(h.shifted(n))
 	}
 	if u.degree() < 0 {
 		return element{}
@@ -140,8 +113,9 @@ func (f *binaryField) on(c *Curve, x, y *big.Int) bool {
 	return f.mul(ey, ey.plus(ex)) == right
 }
 
-// add follows SEC 1 section 2.2.2, also for a point and itself.
+// add follows SEC 1 section 2.2.2, also for a point and itself, whose slope alone is another.
 func (f *binaryField) add(p, q binaryPoint, a element) binaryPoint {
+	var slope element
 	switch {
 	case p.infinite:
 		return q
@@ -150,33 +124,21 @@ func (f *binaryField) add(p, q binaryPoint, a element) binaryPoint {
 	case p.x == q.x && (p.y != q.y || p.x == element{}):
 		return binaryPoint{infinite: true}
 	case p.x == q.x:
-		slope := p.x.plus(f.mul(p.y, f.invert(p.x)))
-		x := f.mul(slope, slope).plus(slope).plus(a)
-		return binaryPoint{x: x, y: f.mul(p.x, p.x).plus(f.mul(slope, x)).plus(x)}
+		slope = p.x.plus(f.mul(p.y, f.invert(p.x)))
 	default:
-		slope := f.mul(p.y.plus(q.y), f.invert(p.x.plus(q.x)))
-		x := f.mul(slope, slope).plus(slope).plus(p.x).plus(q.x).plus(a)
-		return binaryPoint{x: x, y: f.mul(slope, p.x.plus(x)).plus(x).plus(p.y)}
+		slope = f.mul(p.y.plus(q.y), f.invert(p.x.plus(q.x)))
 	}
+	x := f.mul(slope, slope).plus(slope).plus(p.x).plus(q.x).plus(a)
+	return binaryPoint{x: x, y: f.mul(slope, p.x.plus(x)).plus(x).plus(p.y)}
 }
 
+// sum is [Curve.sum].
 func (f *binaryField) sum(c *Curve, u1, u2, x, y *big.Int) *big.Int {
 	a := newElement(c.A)
 	base := binaryPoint{x: newElement(c.X), y: newElement(c.Y)}
 	key := binaryPoint{x: newElement(x), y: newElement(y)}
-	both := f.add(base, key, a)
-	p := binaryPoint{infinite: true}
-	for i := max(u1.BitLen(), u2.BitLen()) - 1; i >= 0; i-- {
-		p = f.add(p, p, a)
-		switch {
-		case u1.Bit(i) == 1 && u2.Bit(i) == 1:
-			p = f.add(p, both, a)
-		case u1.Bit(i) == 1:
-			p = f.add(p, base, a)
-		case u2.Bit(i) == 1:
-			p = f.add(p, key, a)
-		}
-	}
+	add := func(p, q binaryPoint) binaryPoint { return f.add(p, q, a) }
+	p := sumOf(u1, u2, base, key, binaryPoint{infinite: true}, add)
 	if p.infinite {
 		return nil
 	}

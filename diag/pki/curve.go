@@ -161,25 +161,30 @@ func (c *Curve) sum(u1, u2, x, y *big.Int) *big.Int {
 		return newBinaryField(c.P).sum(c, u1, u2, x, y)
 	}
 	base, key := &jacobian{c.X, c.Y, big.NewInt(1)}, &jacobian{x, y, big.NewInt(1)}
-	both := c.add(base, key)
-	p := &jacobian{new(big.Int), new(big.Int), new(big.Int)}
-	for i := max(u1.BitLen(), u2.BitLen()) - 1; i >= 0; i-- {
-		p = c.double(p)
-		switch {
-		case u1.Bit(i) == 1 && u2.Bit(i) == 1:
-			p = c.add(p, both)
-		case u1.Bit(i) == 1:
-			p = c.add(p, base)
-		case u2.Bit(i) == 1:
-			p = c.add(p, key)
-		}
-	}
+	p := sumOf(u1, u2, base, key, &jacobian{new(big.Int), new(big.Int), new(big.Int)}, c.add)
 	inverse := new(big.Int).ModInverse(p.z, c.P)
 	if p.z.Sign() == 0 || inverse == nil {
 		return nil
 	}
 	inverse.Mul(inverse, inverse).Mul(inverse, p.x)
 	return inverse.Mod(inverse, c.P)
+}
+
+// sumOf is u1·base + u2·key, by doubling and adding from zero, the point at infinity.
+func sumOf[P any](u1, u2 *big.Int, base, key, zero P, add func(P, P) P) P {
+	both, sum := add(base, key), zero
+	for i := max(u1.BitLen(), u2.BitLen()) - 1; i >= 0; i-- {
+		sum = add(sum, sum)
+		switch {
+		case u1.Bit(i) == 1 && u2.Bit(i) == 1:
+			sum = add(sum, both)
+		case u1.Bit(i) == 1:
+			sum = add(sum, base)
+		case u2.Bit(i) == 1:
+			sum = add(sum, key)
+		}
+	}
+	return sum
 }
 
 // jacobian is the point (x/z², y/z³), or that at infinity if z is 0.
