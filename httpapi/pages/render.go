@@ -79,6 +79,7 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 }
 
 func functions(doc map[string]any) template.FuncMap {
+	components, _ := json.Marshal(doc["components"]) // which were JSON before
 	return template.FuncMap{
 		"component": func(ref string) any { // what a reference leads to
 			var at any = doc
@@ -86,6 +87,9 @@ func functions(doc map[string]any) template.FuncMap {
 				at = at.(map[string]any)[step]
 			}
 			return at
+		},
+		"shared": func(schema string) bool { // whether others refer to it
+			return bytes.Contains(components, []byte(`"#/components/schemas/`+schema+`"`))
 		},
 		"findings": findings,
 		"ipRate":   func() int { return httpapi.DefaultIPRate },
