@@ -54,7 +54,6 @@ func paramOf(f *field) Param {
 // A schema is a JSON Schema (2020-12), as OpenAPI 3.1 uses it.
 type schema = map[string]any
 
-// ownSchema is the schema that a type has of its own, or nil.
 func ownSchema(t reflect.Type) schema {
 	if own, ok := reflect.New(t).Interface().(interface{ Schema() schema }); ok && t.Kind() != reflect.Pointer {
 		return own.Schema()
@@ -137,14 +136,14 @@ func (ep Endpoint) Example() []byte {
 	return []byte("{" + b.String() + "}")
 }
 
-// Curl is the command that sends a request, a JSON object of all its fields, to the server at $SERVER with the key
-// $KEY.
+// Curl is the command that sends a request, a JSON object of all its fields, to the server at $DIAG_SERVER with
+// the key $DIAG_KEY.
 func (ep Endpoint) Curl(fields []byte) (string, error) {
 	target, body, err := ep.Target(fields)
 	if err != nil {
 		return "", err
 	}
-	command := `curl "$SERVER` + target + `" -H "Authorization: Bearer $KEY"`
+	command := `curl "$DIAG_SERVER` + target + `" -H "Authorization: Bearer $DIAG_KEY"`
 	if ep.HasBody() {
 		if p := placesOf(ep.op.request); len(p.path.fields)+len(p.query.fields) == 0 {
 			body = fields // in the order of its author
