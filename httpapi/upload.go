@@ -75,11 +75,11 @@ func (x *exchange) uploaded() (media, boundary string) {
 
 // otherMedia refuses a body of a type that the row does not take.
 func (op *operation) otherMedia() *failure {
-	text := "The body must be application/json in UTF-8"
+	text := "Send the body with the header Content-Type: application/json"
 	if op.upload != nil {
 		text += " or " + strings.Join(append([]string{formMedia}, op.upload.media...), " or ")
 	}
-	return invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType, text+", without a content encoding.")
+	return invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType, text+", in UTF-8 and without a content encoding.")
 }
 
 func encoded(h http.Header) bool {
