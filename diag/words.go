@@ -216,3 +216,36 @@ func WordLists(text string) func(name string) func() map[string]bool {
 		})
 	}
 }
+
+// maxCompared bounds the words that are compared, in bytes: what is misspelled is not much longer than what was meant.
+const maxCompared = 64
+
+// Distance is how many letters have to be changed, put in, taken out or swapped with their neighbours to make one word
+// of another. Of long words it is just large.
+func Distance(a, b string) int {
+	if a == b {
+		return 0
+	}
+	if len(a) > maxCompared || len(b) > maxCompared {
+		return maxCompared
+	}
+	var last, row, next [maxCompared + 1]int
+	for j := range len(b) + 1 {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next[0] = i + 1
+		for j := range len(b) {
+			change := row[j]
+			if a[i] != b[j] {
+				change++
+			}
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], last[j-1]+1)
+			}
+		}
+		last, row = row, next
+	}
+	return row[len(b)]
+}

@@ -125,3 +125,17 @@ func TestCount(t *testing.T) {
 		require.Equal(t, want, Count(n, "record"))
 	}
 }
+
+func TestDistance(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"preload", "preload", 0}, {"prelaod", "preload", 1}, {"preloads", "preload", 1},
+		{"max_age", "max-age", 1}, {"includesubdomain", "includesubdomains", 1}, {"kitten", "sitting", 3},
+		{strings.Repeat("a", 100), "a", maxCompared},
+	} {
+		require.Equal(t, tt.want, Distance(tt.a, tt.b), tt.a)
+		require.Equal(t, tt.want, Distance(tt.b, tt.a), tt.a)
+	}
+}

@@ -62,7 +62,7 @@ func (e *evidence) misspellings() []misspelling {
 		meant := misnomers[name]
 		if meant == "" && len(name) > 8 && !slices.ContainsFunc(protective, func(p string) bool { return strings.EqualFold(p, name) }) {
 			for _, p := range protective {
-				if near(strings.ToLower(p), name) {
+				if diag.Distance(strings.ToLower(p), name) == 1 {
 					meant = p
 				}
 			}
@@ -89,22 +89,6 @@ func (e *evidence) rightly(name, value string) string {
 		}
 	}
 	return ""
-}
-
-// near reports whether two names differ by one letter, or by two that are swapped.
-func near(a, b string) bool {
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	x, y := a[i:], b[i:]
-	switch {
-	case x == "" || y == "":
-		return len(x)+len(y) == 1
-	case len(x) > 1 && len(y) > 1 && x[0] == y[1] && x[1] == y[0] && x[2:] == y[2:]:
-		return true
-	}
-	return x[1:] == y || x == y[1:] || x[1:] == y[1:]
 }
 
 // reportingFaults are the fields about reports that cannot be read.

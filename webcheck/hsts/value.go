@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // stages are how HSTS is introduced: each max-age is kept until nothing has broken for as long, so that a mistake
@@ -104,37 +106,9 @@ func meant(name string) string {
 	plain := strings.NewReplacer("-", "", "_", "").Replace(lower)
 	for _, known := range []string{"max-age", "includeSubDomains", "preload"} {
 		target := strings.ToLower(known)
-		if lower != target && (distance(lower, target) <= 2 || distance(plain, strings.ReplaceAll(target, "-", "")) <= 1) {
+		if lower != target && (diag.Distance(lower, target) <= 2 || diag.Distance(plain, strings.ReplaceAll(target, "-", "")) <= 1) {
 			return known
 		}
 	}
 	return ""
-}
-
-// maxCompared bounds the names that are compared: a misspelled one is no longer.
-const maxCompared = 24
-
-// distance is how many letters have to be changed, put in or taken out to make one word of another. Of long words
-// it is just large.
-func distance(a, b string) int {
-	if len(a) > maxCompared || len(b) > maxCompared {
-		return maxCompared
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -3,6 +3,8 @@ package csp
 import (
 	"slices"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // The bounds of what is read. A policy that is used is a few kilobytes long.
@@ -211,31 +213,12 @@ func nearest(name string) string {
 	for _, known := range []string{"default-src", "script-src", "style-src", "img-src", "font-src", "connect-src",
 		"media-src", "object-src", "frame-src", "worker-src", "base-uri", "form-action", "frame-ancestors",
 		"report-uri", "report-to", "upgrade-insecure-requests", "manifest-src", "child-src", "sandbox"} {
-		if distance(name, known) == 1 || name == strings.TrimSuffix(known, "-src") ||
+		if diag.Distance(name, known) == 1 || name == strings.TrimSuffix(known, "-src") ||
 			strings.ReplaceAll(name, "_", "-") == known || name+"s" == known || strings.ReplaceAll(known, "-", "") == name {
 			return known
 		}
 	}
 	return ""
-}
-
-// distance is 1 if two words differ by one letter that was added, left out or replaced, or by two that were
-// swapped, 0 if they are equal and 2 otherwise.
-func distance(a, b string) int {
-	if a == b {
-		return 0
-	}
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	x, y := a[i:], b[i:]
-	switch {
-	case len(x) > 0 && len(y) > 0 && x[1:] == y[1:], len(x) > 0 && x[1:] == y, len(y) > 0 && x == y[1:],
-		len(x) > 1 && len(y) > 1 && x[0] == y[1] && x[1] == y[0] && x[2:] == y[2:]:
-		return 1
-	}
-	return 2
 }
 
 // InMeta returns the policy as it is in force in a meta element, where some directives have no effect (section 3.3).
