@@ -81,8 +81,11 @@ func (s *Store) recordPage(
 
 // The statements that write a record. One that changes no row has lost against another writer.
 const (
-	createRecord = `INSERT INTO records (account, kind, id, version, due, at, body)
-		VALUES ($1, $2, $3, $4::bigint + 1, $5, $6, $7) ON CONFLICT DO NOTHING`
+	createRecords = `INSERT INTO records (account, kind, id, version, due, at, body)
+		SELECT account, kind, id, 1, due, at, body
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bytea[])
+			AS new (account, kind, id, due, at, body)
+		ON CONFLICT DO NOTHING RETURNING account, kind, id`
 	replaceRecord = `UPDATE records SET version = version + 1, due = $5, at = $6, body = $7
 		WHERE account = $1 AND kind = $2 AND id = $3 AND version = $4`
 	removeRecord = "DELETE FROM records WHERE account = $1 AND kind = $2 AND id = $3 AND version = $4"
@@ -134,21 +137,64 @@ func putRecords(ctx context.Context, tx pgx.Tx, records []metering.Record) error
 	if err != nil {
 		return err
 	}
+	// All that are new come first, in one statement: many at once are several times as fast as one by one.
 	var batch pgx.Batch
-	for i := range records {
-		queueRecord(&batch, &records[i])
+	var fresh, changed []metering.Record
+	for _, r := range records {
+		if r.Version == 0 {
+			fresh = append(fresh, r)
+		} else {
+			changed = append(changed, r)
+			queueRecord(&batch, &r)
+		}
+	}
+	if err := putFresh(ctx, tx, fresh); err != nil || len(changed) == 0 {
+		return err
 	}
 	results := tx.SendBatch(ctx, &batch)
-	for i := range records {
+	for i := range changed {
 		tag, err := results.Exec()
 		if err == nil && tag.RowsAffected() == 0 {
 			err = metering.ErrVersion
 		}
 		if err != nil {
-			return errors.Join(recordError(&records[i], err), results.Close())
+			return errors.Join(recordError(&changed[i], err), results.Close())
 		}
 	}
 	return results.Close()
+}
+
+// putFresh creates records. One that is there already is missing from the answer.
+func putFresh(ctx context.Context, tx pgx.Tx, records []metering.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	n := len(records)
+	accounts, kinds, ids, bodies := make([]string, n), make([]string, n), make([]string, n), make([][]byte, n)
+	due, at := make([]*int64, n), make([]int64, n)
+	for i, r := range records {
+		accounts[i], kinds[i], ids[i], bodies[i], at[i] = string(r.Account), r.Kind, r.ID, r.Body, micros(r.At)
+		if !r.Due.IsZero() {
+			due[i] = optional(&r.Due)
+		}
+	}
+	rows, err := tx.Query(ctx, createRecords, accounts, kinds, ids, due, at, bodies)
+	if err != nil {
+		return err
+	}
+	created, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r metering.Record, err error) {
+		err = row.Scan(&r.Account, &r.Kind, &r.ID)
+		return r, err
+	})
+	if err != nil || len(created) == n {
+		return err
+	}
+	for i := range records {
+		if i == len(created) || compareRecords(records[i], created[i]) != 0 {
+			return recordError(&records[i], metering.ErrVersion)
+		}
+	}
+	return nil
 }
 
 func queueRecord(batch *pgx.Batch, r *metering.Record) {
@@ -161,9 +207,5 @@ func queueRecord(batch *pgx.Batch, r *metering.Record) {
 	if !r.Due.IsZero() {
 		due = optional(&r.Due)
 	}
-	sql := replaceRecord
-	if r.Version == 0 {
-		sql = createRecord
-	}
-	batch.Queue(sql, append(args, due, micros(r.At), r.Body)...)
+	batch.Queue(replaceRecord, append(args, due, micros(r.At), r.Body)...)
 }
