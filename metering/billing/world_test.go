@@ -64,7 +64,7 @@ func onEachKind(t *testing.T, test func(t *testing.T, open func() *bench)) {
 }
 
 // newSchema makes a schema of the test database that ends with the test, and returns the URL that finds it.
-func newSchema(t *testing.T) string {
+func newSchema(t testing.TB) string {
 	t.Helper()
 	text := os.Getenv("DIAG_TEST_POSTGRES")
 	if text == "" {
