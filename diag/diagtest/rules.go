@@ -2,7 +2,10 @@ package diagtest
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,4 +133,159 @@ func line(lines [][]byte, i int) string {
 		return "(end of file)"
 	}
 	return string(lines[i])
+}
+
+// Vectors returns the files of a set of test vectors of this module: those below testdata, beside the test, in a
+// folder above it or in diag, whose vectors serve all families, and those at the same place below $CONFORMANCE_DIR,
+// which may hold more cases of the same form.
+// What is there a second time, byte for byte, is left out. A pattern is one of path.Match; a folder stands for all
+// files below it. The test fails where testdata has none.
+func Vectors(tb testing.TB, patterns ...string) []string {
+	tb.Helper()
+	own := ownVectors(tb, patterns)
+	if len(own) == 0 {
+		tb.Fatalf("there is no %q below testdata", patterns)
+	}
+	return append(own, moreVectors(tb, own, patterns)...)
+}
+
+// Suite returns the files of a set of test vectors that others have made. They lie below $CONFORMANCE_DIR alone:
+// CONFORMANCE.md tells from where they come. Where there is no such folder it skips the test; with CI=true, and
+// where only this set is missing, the test fails.
+func Suite(tb testing.TB, patterns ...string) (files []string) {
+	tb.Helper()
+	dir := conformanceDir(tb)
+	if _, err := os.Stat(dir); err != nil && os.Getenv("CI") != "true" {
+		tb.Skipf("%q was made by others and is not here: CONFORMANCE.md tells what $CONFORMANCE_DIR must hold", patterns)
+	}
+	for _, pattern := range patterns {
+		found := filesBelow(tb, dir, pattern)
+		if len(found) == 0 {
+			tb.Fatalf("there is no %s in %s: CONFORMANCE.md tells what $CONFORMANCE_DIR must hold", pattern, dir)
+		}
+		files = append(files, found...)
+	}
+	return files
+}
+
+// Seeds returns the texts of all vectors that are there, to begin a fuzz test with; none is needed.
+func Seeds(tb testing.TB, patterns ...string) (texts []string) {
+	tb.Helper()
+	own := ownVectors(tb, patterns)
+	for _, file := range append(own, moreVectors(tb, own, patterns)...) {
+		texts = append(texts, read(tb, file))
+	}
+	return texts
+}
+
+// Documents reads files of which each is a JSON document.
+func Documents[T any](tb testing.TB, files []string) []T {
+	tb.Helper()
+	documents := make([]T, len(files))
+	for i, file := range files {
+		if err := json.Unmarshal([]byte(read(tb, file)), &documents[i]); err != nil {
+			tb.Fatalf("%s: %v", file, err)
+		}
+	}
+	return documents
+}
+
+// Cases reads files of which each is a JSON list of cases, and fails where one has none.
+func Cases[T any](tb testing.TB, files []string) (cases []T) {
+	tb.Helper()
+	for i, list := range Documents[[]T](tb, files) {
+		if len(list) == 0 {
+			tb.Fatalf("%s has no cases", files[i])
+		}
+		cases = append(cases, list...)
+	}
+	return cases
+}
+
+// ownVectors returns what matches below the folders testdata, from that of the test up to that of its family, and in diag.
+func ownVectors(tb testing.TB, patterns []string) (files []string) {
+	tb.Helper()
+	root, common := moduleRoot(tb), filepath.Join(moduleRoot(tb), "diag")
+	for dir := workingDir(tb); dir != root && dir != common; dir = filepath.Dir(dir) {
+		files = append(files, filesBelow(tb, filepath.Join(dir, "testdata"), patterns...)...)
+	}
+	return append(files, filesBelow(tb, filepath.Join(common, "testdata"), patterns...)...)
+}
+
+// moreVectors returns what matches below $CONFORMANCE_DIR and is none of the files that are known, byte for byte.
+func moreVectors(tb testing.TB, known, patterns []string) []string {
+	tb.Helper()
+	dir, same := conformanceDir(tb), map[string]bool{}
+	files := filesBelow(tb, dir, patterns...)
+	if len(files) == 0 {
+		return nil
+	}
+	for _, file := range known {
+		same[read(tb, file)] = true
+	}
+	all := len(files)
+	files = slices.DeleteFunc(files, func(file string) bool { return same[read(tb, file)] })
+	tb.Logf("%q: %d in testdata, %d in %s, %d of them the same", patterns, len(known), all, dir, all-len(files))
+	return files
+}
+
+// filesBelow returns the files below a folder that match one of the patterns, or lie below what does.
+func filesBelow(tb testing.TB, root string, patterns ...string) (files []string) {
+	tb.Helper()
+	fsys := os.DirFS(root)
+	for _, pattern := range patterns {
+		names, err := fs.Glob(fsys, pattern)
+		for _, name := range names {
+			err = fs.WalkDir(fsys, name, func(path string, entry fs.DirEntry, err error) error {
+				if err == nil && !entry.IsDir() {
+					files = append(files, filepath.Join(root, filepath.FromSlash(path)))
+				}
+				return err
+			})
+		}
+		if err != nil {
+			tb.Fatalf("%s below %s: %v", pattern, root, err)
+		}
+	}
+	return files
+}
+
+func read(tb testing.TB, file string) string {
+	tb.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+// conformanceDir returns the folder of vectors that are not part of the module. It need not be there. A relative path
+// begins at the root of the module.
+func conformanceDir(tb testing.TB) string {
+	tb.Helper()
+	dir := cmp.Or(os.Getenv("CONFORMANCE_DIR"), filepath.Join("..", "shared", "conformance"))
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(moduleRoot(tb), dir)
+	}
+	return dir
+}
+
+func moduleRoot(tb testing.TB) string {
+	tb.Helper()
+	for dir := workingDir(tb); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		} else if dir == filepath.Dir(dir) {
+			tb.Fatal("there is no go.mod above the test")
+		}
+	}
+}
+
+func workingDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return dir
 }

@@ -2,6 +2,10 @@ package registry
 
 import (
 	"context"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -118,4 +122,188 @@ func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*I
 		return nil, err
 	}
 	return e.report(req.Raw, env.Now()), nil
+}
+
+// Source is where the data are from.
+type Source string
+
+// The sources.
+const (
+	fromRDAP  Source = "rdap"
+	fromWHOIS Source = "whois"
+	fromNone  Source = "none" // no registry was asked, or none had an answer
+)
+
+// Values lists the sources.
+func (Source) Values() []string { return diag.Values(fromRDAP, fromWHOIS, fromNone) }
+
+// A Registry is one of the regional Internet registries, which give out addresses (RFC 7020 section 3).
+type Registry string
+
+// The regional registries.
+const (
+	ARIN       Registry = "arin"
+	ripe       Registry = "ripe"
+	apnic      Registry = "apnic"
+	lacnic     Registry = "lacnic"
+	afrinic    Registry = "afrinic"
+	noRegistry Registry = "none"
+)
+
+// Values lists the registries.
+func (Registry) Values() []string { return diag.Values(ARIN, ripe, apnic, lacnic, afrinic, noRegistry) }
+
+// A Network is a block of addresses that was given to somebody. Its text fields are empty if nothing is known.
+type Network struct {
+	CIDRs        []netip.Prefix `json:"cidrs" doc:"the block as prefixes"`
+	StartAddress string         `json:"start_address,omitempty" doc:"first address"`
+	EndAddress   string         `json:"end_address,omitempty" doc:"last address"`
+	Name         string         `json:"name,omitempty" doc:"name, as the registry has it"`
+	Handle       string         `json:"handle,omitempty" doc:"the registry's identifier"`
+	Type         string         `json:"type,omitempty" doc:"how it was allocated, as the registry puts it" example:"ALLOCATED PA"`
+	ParentHandle string         `json:"parent_handle,omitempty" doc:"identifier of the block of which it is a part"`
+	Country      string         `json:"country,omitempty" doc:"country, by code; where the holder is, not the hosts"`
+	Status       []string       `json:"status" doc:"states of the registration, in the words of the registry"`
+	RegisteredAt time.Time      `json:"registered_at,omitzero" doc:"when it was allocated"`
+	UpdatedAt    time.Time      `json:"updated_at,omitzero" doc:"when the registration was last changed"`
+}
+
+// An Organization holds a network.
+type Organization struct {
+	Name    string `json:"name,omitempty" doc:"name"`
+	Handle  string `json:"handle,omitempty" doc:"the registry's identifier"`
+	Country string `json:"country,omitempty" doc:"country, by code or name"`
+}
+
+// An ASN is an autonomous system (RFC 1930).
+type ASN struct {
+	Number int64  `json:"number" min:"0" max:"4294967295" doc:"number"`
+	Name   string `json:"name,omitempty" doc:"name, as the registry has it; empty if not known"`
+	Route  string `json:"route,omitempty" doc:"prefix that is announced"`
+}
+
+// An AbuseDesk is where abuse of a network is reported.
+type AbuseDesk struct {
+	Emails []string `json:"emails" doc:"addresses for mail"`
+	Phones []string `json:"phones" doc:"telephone numbers"`
+}
+
+// An IPContact is somebody with a part in a network.
+type IPContact struct {
+	Roles        []string `json:"roles" doc:"the parts, in the words of RDAP" example:"technical"`
+	Name         string   `json:"name,omitempty" doc:"name"`
+	Organization string   `json:"organization,omitempty" doc:"organization"`
+	Emails       []string `json:"emails" doc:"addresses for mail"`
+	Phones       []string `json:"phones" doc:"telephone numbers"`
+	Redacted     bool     `json:"redacted" doc:"whether something was left out on purpose"`
+}
+
+// A Purpose is the meaning of an address that nobody has registered (RFC 6890 section 2.2).
+type Purpose struct {
+	Name              string `json:"name" doc:"what the addresses are for" example:"Private-Use"`
+	RFC               string `json:"rfc" doc:"document that sets them aside" example:"RFC 1918"`
+	GloballyReachable bool   `json:"globally_reachable" doc:"whether they are reached from anywhere on the Internet"`
+}
+
+// special is the table of addresses with a meaning of their own.
+var special = sync.OnceValue(func() map[netip.Prefix]Purpose {
+	table := map[netip.Prefix]Purpose{}
+	for _, line := range lines(embeddedText("special.txt")) {
+		words := strings.Fields(line)
+		if len(words) < 4 || words[0] == "#" {
+			continue
+		}
+		if p, err := netip.ParsePrefix(words[0]); err == nil {
+			table[p] = Purpose{
+				Name: strings.Join(words[3:], " "), RFC: "RFC " + strings.TrimPrefix(words[1], "RFC"),
+				GloballyReachable: words[2] == "yes",
+			}
+		}
+	}
+	return table
+})
+
+// PurposeOf returns the smallest block of the table that has the address, and its purpose.
+func PurposeOf(ip netip.Addr) (netip.Prefix, Purpose, bool) {
+	for bits := ip.BitLen(); bits >= 0; bits-- {
+		p, err := ip.Prefix(bits)
+		if purpose, ok := special()[p]; ok && err == nil {
+			return p, purpose, true
+		}
+	}
+	return netip.Prefix{}, Purpose{}, false
+}
+
+// Protocol is how a registry was asked.
+type Protocol string
+
+// The protocols.
+const (
+	rdap  Protocol = "rdap"
+	WHOIS Protocol = "whois"
+)
+
+// Values lists the protocols.
+func (Protocol) Values() []string { return diag.Values(rdap, WHOIS) }
+
+// A Registrar is who sells registrations in domains.
+type Registrar struct {
+	Name       string `json:"name,omitempty" doc:"name"`
+	IANAID     string `json:"iana_id,omitempty" doc:"number in the registry of IANA" example:"292"`
+	URL        string `json:"url,omitempty" doc:"web site"`
+	AbuseEmail string `json:"abuse_email,omitempty" doc:"where to report abuse"`
+	AbusePhone string `json:"abuse_phone,omitempty" doc:"where to report abuse"`
+}
+
+// Dates are those of a registration.
+type Dates struct {
+	CreatedAt          time.Time `json:"created_at,omitzero" doc:"when it began"`
+	ExpiresAt          time.Time `json:"expires_at,omitzero" doc:"when it ends, as the registry says"`
+	UpdatedAt          time.Time `json:"updated_at,omitzero" doc:"when it was last changed"`
+	RegistrarExpiresAt time.Time `json:"registrar_expires_at,omitzero" doc:"when it ends, as the registrar says"`
+}
+
+// A Nameserver is one that the registry has delegated the domain to.
+type Nameserver struct {
+	Name      string       `json:"name" doc:"host name"`
+	Addresses []netip.Addr `json:"addresses" doc:"addresses that the registry knows"`
+}
+
+// DNSSEC is the secure delegation of a domain (RFC 9083 section 5.3).
+type DNSSEC struct {
+	Signed *bool `json:"signed,omitempty" doc:"whether the delegation is signed; absent if the registry does not say"`
+	DS     []DS  `json:"ds" doc:"digests of the keys"`
+}
+
+// A DS is a digest of a key (RFC 4034 section 5).
+type DS struct {
+	KeyTag     int    `json:"key_tag" doc:"key tag"`
+	Algorithm  int    `json:"algorithm" doc:"number of the algorithm"`
+	DigestType int    `json:"digest_type" doc:"number of the digest's algorithm"`
+	Digest     string `json:"digest" doc:"digest in hexadecimal"`
+}
+
+// Role is the part that somebody has in a registration.
+type Role string
+
+// The roles.
+const (
+	registrant Role = "registrant"
+	admin      Role = "admin"
+	tech       Role = "tech"
+	abuse      Role = "abuse"
+	billing    Role = "billing"
+)
+
+// Values lists the roles.
+func (Role) Values() []string { return diag.Values(registrant, admin, tech, abuse, billing) }
+
+// A Contact is somebody with a part in a registration.
+type Contact struct {
+	Role         Role   `json:"role" doc:"the part"`
+	Name         string `json:"name,omitempty" doc:"name"`
+	Organization string `json:"organization,omitempty" doc:"organization"`
+	Country      string `json:"country,omitempty" doc:"country, by code or name"`
+	Email        string `json:"email,omitempty" doc:"address for mail"`
+	Redacted     bool   `json:"redacted" doc:"whether something was left out on purpose"`
 }
