@@ -1,6 +1,7 @@
 package redirect
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
@@ -134,4 +136,199 @@ var transportRules = diag.Rules[*evidence]{{
 		end := e.end()
 		return diag.FailIf(end.url.Scheme() == "http", "%s is served without encryption.", end.at()).About(hop(end))
 	},
+}}
+
+// seen is how far the chain came. What its own rules say is left out: a target that is not public, and a body.
+func (e *evidence) seen() *ground.Seen {
+	s := ground.See(e.result, e.now)
+	s.Way = e.led()
+	if arrived(e) || e.location != nil || e.refusedPort() || e.refusedAddress() && e.elsewhere() {
+		s.Err = nil
+	}
+	return s
+}
+
+const sourceBody diag.Source = "body"
+
+// Unanswered lists what is not known: where the chain ends, if a server was silent or it was not to be followed, and
+// what the document says.
+func (e *evidence) Unanswered() []diag.Source {
+	open := e.seen().Unanswered()
+	if e.result.Err != nil && e.result.Err.Unanswered {
+		open = append(open, sourceBody)
+	}
+	if e.stopped() {
+		open = append(open, ground.SourceAnswer, sourceBody)
+	}
+	return open
+}
+
+// refusedPort reports whether it was the port that must not be reached.
+func (e *evidence) refusedPort() bool {
+	if !e.failed(fetch.Blocked) {
+		return false
+	}
+	blocked, ok := errors.AsType[*diag.BlockedError](e.result.Err)
+	return ok && !blocked.Addr.Addr().IsValid()
+}
+
+func (e *evidence) refusedAddress() bool {
+	return e.failed(fetch.Blocked) && e.location == nil && !e.refusedPort()
+}
+
+var portRule = diag.Rule[*evidence]{
+	Code: "url.port.blocked", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 9110 section 4.2",
+	Title: "Port is not among those checked", Requirement: "The ports on the way are ones that are checked",
+	Advice: "Serve web pages on port 443. Other ports than 80, 443, 8080 and 8443 are not checked.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.refusedPort(), "%sPort %d is not checked: only 80, 443, 8080 and 8443 are.", e.led(),
+			e.result.URL.Port()).About(e.host())
+	},
+}
+
+var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
+	rule{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
+	rule{Fact: ground.Silent, Code: "url.unknown"},
+	rule{Fact: ground.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
+	rule{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
+	rule{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
+	rule{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
+	rule{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
+	rule{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
+	rule{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
+	rule{Fact: ground.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
+	rule{Fact: ground.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
+	rule{Fact: ground.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
+	rule{Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport},
+	rule{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
+	rule{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
+)
+
+// bodyRules are about what must not be reached behind a redirect, and about the document at the end.
+var bodyRules = diag.Rules[*evidence]{{
+	Code: "url.redirect.blocked", Severity: diag.Error, Weight: 2, Ref: "RFC 6890 section 2.2",
+	Title: "Redirect leads to an address that is not public", Requirement: "Redirects lead to public addresses",
+	Advice: "Redirect to a host that visitors can reach. If the target comes from the request, allow known targets only.",
+	When:   answered,
+	Fails: func(e *evidence) diag.Failures {
+		inside := e.refusedAddress() && e.elsewhere() || e.location != nil && e.location.kind == local
+		return diag.FailIf(inside, "%s leads to %s, which is not public and was not contacted.", e.lastURL(),
+			diag.Quote(e.lastLocation())).About(e.host())
+	},
+}, {
+	Code: "url.body.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9112 section 8",
+	Title: "Document did not arrive in time", Requirement: "The document at the end arrives in time",
+	Advice: "Check how long the web server takes for the document, and try again.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
+	},
+}, {
+	Code: "url.body", Severity: diag.Warning, Reads: []diag.Source{sourceBody}, Ref: "RFC 9112 section 8",
+	Title: "Document did not arrive complete", Requirement: "The document at the end arrives as a whole",
+	Advice: "Find out from the log of the web server why it did not send the whole document.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.result.Err != nil && !e.result.Err.Unanswered, "%s", e.said()).About(e.host())
+	},
+}}
+
+// said is what the client says of the end, if it did not reach it.
+func (e *evidence) said() string {
+	if e.result.Err == nil {
+		return ""
+	}
+	return diag.Sentence(e.result.Err.Message)
+}
+
+// lastURL writes the URL of the last answer, for rules that apply only if there is one.
+func (e *evidence) lastURL() string { return e.last().at() }
+
+// lastLocation is where the last answer leads, as it is written there.
+func (e *evidence) lastLocation() string { return withoutSecret(e.last().hop.Location) }
+
+// turnsAway reports whether a status speaks of who asks rather than of the page: a wall against programs, a
+// login, a limit (RFC 9110 sections 15.5.2 and 15.5.4, RFC 6585 section 4).
+func turnsAway(h *fetch.Hop) bool {
+	return h.StatusCode == http.StatusUnauthorized || h.StatusCode == http.StatusForbidden ||
+		h.StatusCode == http.StatusTooManyRequests
+}
+
+var destinationRules = diag.Rules[*evidence]{{
+	Code: "url.method", Severity: diag.Warning, Weight: 1, Ref: "RFC 9110 section 9.1",
+	Title: "Server does not support HEAD", Requirement: "The server supports the method",
+	Advice: "Check with GET. Servers must support HEAD wherever they support GET.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		code := e.end().hop.StatusCode
+		refused := code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented // RFC 9110 sections 15.5.6 and 15.6.2
+		return diag.FailIf(e.head && refused, "%s answers a HEAD request with status %d.", e.end().at(), code).About(hop(e.end()))
+	},
+}, {
+	Code: "url.status", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"url.method"},
+	Ref:   "RFC 9110 section 15",
+	Title: "URL leads to an error page", Requirement: "The URL leads to a page that can be served",
+	Advice: "Correct the link or the redirect, or restore the page.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		h := e.end().hop
+		if h.StatusCode < http.StatusBadRequest || turnsAway(h) {
+			return nil
+		}
+		f := diag.Fail("%s answers %d %s.", diag.Quote(h.URL), h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+		if h.StatusCode >= http.StatusInternalServerError {
+			f[0].Advice = "Find the cause in the log of the web server, or of the proxy in front of it."
+		}
+		return f
+	},
+}, {
+	Code: "url.status.refused", Severity: diag.Warning, Weight: 1, Ref: "RFC 9110 section 15.5",
+	Title: "Server turns the request away", Requirement: "The server does not turn the request away",
+	Advice: "Check in a browser: the server may turn away bots, or visitors who have not signed in.", When: arrived,
+	Fails: func(e *evidence) diag.Failures {
+		h := e.end().hop
+		return diag.FailIf(turnsAway(h), "%s answers %d %s. Visitors may still get the page.", diag.Quote(h.URL),
+			h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+	},
+}, {
+	Code: "url.status.unusual", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"url.location.missing"},
+	Ref:         refRedirect,
+	Title:       "URL ends with a status that shows no page",
+	Requirement: "The URL does not end with a status between 300 and 399",
+	Advice:      "Answer with status 200, or redirect with 301, 302, 303, 307 or 308.",
+	When:        func(e *evidence) bool { return arrived(e) && !e.end().redirects() },
+	Fails: func(e *evidence) diag.Failures {
+		h := e.end().hop
+		return diag.FailIf(h.StatusCode >= 300 && h.StatusCode < 400, "%s answers %d %s, which leads nowhere by itself.",
+			diag.Quote(h.URL), h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+	},
+}}
+
+var wayRules = diag.Rules[*evidence]{{
+	Code: "url.host.lookalike", Severity: diag.Warning, Weight: 1, Ref: "UTS #39 section 4",
+	Title: "Host name looks like another one", Requirement: "No host on the way looks like another one",
+	Advice: "Do not enter passwords there unless you know the site: such names are used for phishing.",
+	When:   answered,
+	Fails: each(func(e *evidence, s *step) string {
+		l, found := lookalike(s.url.Host())
+		switch {
+		case !found:
+			return ""
+		case l.ConfusableWith != "":
+			return fmt.Sprintf("The label %q of %s is %s in the DNS, and looks like %q.", l.Unicode, s.unicode(), l.ASCII,
+				l.ConfusableWith)
+		default:
+			return fmt.Sprintf("The label %q of %s mixes scripts that no language uses together: %s.", l.Unicode, s.unicode(),
+				strings.Join(l.Scripts, ", "))
+		}
+	}),
+}, {
+	Code: "url.redirect.open", Severity: diag.Warning, Weight: 1, Category: factorRedirects, Ref: "CWE-601",
+	Title:       "Query parameter decides where the redirect leads",
+	Requirement: "No query parameter decides where a redirect leads",
+	Advice:      "Allow known targets only, or sign the parameter: phishing uses open redirects of trusted sites.",
+	When:        answered,
+	Fails: each(func(e *evidence, s *step) string {
+		if s.forwards == "" {
+			return ""
+		}
+		return fmt.Sprintf("The parameter %q of %s holds the host to which it redirects: it may be an open redirect.",
+			diag.Quote(s.forwards), s.at())
+	}),
 }}
