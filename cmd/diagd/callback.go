@@ -38,8 +38,11 @@ type callbacks struct {
 	log     *slog.Logger
 }
 
-// serveCallbacks starts the listener for them, if --callback-listen asks for it. Stop waits a moment for what is under way.
-func (a *app) serveCallbacks(ctx context.Context, s checkedFlags, b billing.Billing, log *slog.Logger) (stop func(), err error) {
+// serveCallbacks starts the listener for them, if --callback-listen asks for it. Stop waits a moment for what is under
+// way.
+func (a *app) serveCallbacks(
+	ctx context.Context, s checkedFlags, b billing.Billing, log *slog.Logger,
+) (stop func(), err error) {
 	address := a.serving.chores.callbackListen
 	if address == "" {
 		return func() {}, nil
@@ -92,9 +95,8 @@ func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, te
 	}
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	ip := peer.Addr().Unmap()
-	if slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {
-		// A proxy bounds its callers itself.
-	} else if d := c.limiter.Take(ip, now); !d.Allowed {
+	proxied := slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(ip) })
+	if !proxied && !c.limiter.Take(ip, now).Allowed {
 		return http.StatusTooManyRequests, "too many requests without a good signature"
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxWord))

@@ -131,7 +131,8 @@ func TestCallbackOutcome(t *testing.T) {
 		retry  string
 	}{
 		{metering.ErrNotFound, 404, "the account has no such invoice", ""},
-		{&billing.RefusedError{Account: "acc_a", Invoice: "2026-10", Reason: "is void"}, 409, "invoice 2026-10 of acc_a is void", ""},
+		{&billing.RefusedError{Account: "acc_a", Invoice: "2026-10", Reason: "is void"}, 409,
+			"invoice 2026-10 of acc_a is void", ""},
 		{billing.ErrBusy, 503, billing.ErrBusy.Error(), "300"},
 		{errors.New("disk s3cret"), 503, "say it again later", "60"},
 	} {
@@ -179,7 +180,8 @@ func TestPaymentFlags(t *testing.T) {
 	}{
 		{name: "stripe", env: map[string]string{"DIAG_STRIPE_KEY": key}, args: []string{"--biller=stripe"}},
 		{name: "file", args: []string{"--biller=stripe", "--config", writeConfig(t, "stripe-key = "+key)}},
-		{name: "callback", env: map[string]string{"DIAG_CALLBACK_SECRET": callbackSecret}, args: []string{"--callback-listen=127.0.0.1:0"}},
+		{name: "callback", env: map[string]string{"DIAG_CALLBACK_SECRET": callbackSecret},
+			args: []string{"--callback-listen=127.0.0.1:0"}},
 		{name: "no key", args: []string{"--biller=stripe"}, want: "set DIAG_STRIPE_KEY"},
 		{name: "another key", env: map[string]string{"DIAG_STRIPE_KEY": "pk" + key[2:]}, args: []string{"--biller=stripe"},
 			want: "publishable"},
@@ -188,10 +190,10 @@ func TestPaymentFlags(t *testing.T) {
 			want: "set DIAG_CALLBACK_SECRET"},
 		{name: "no secret", args: []string{"--callback-listen=127.0.0.1:0"}, want: "belong together"},
 		{name: "no listener", env: map[string]string{"DIAG_CALLBACK_SECRET": callbackSecret}, want: "belong together"},
-		{name: "bad secret", env: map[string]string{"DIAG_CALLBACK_SECRET": callbackSecret[:20]}, args: []string{"--callback-listen=127.0.0.1:0"},
-			want: "not a signing secret"},
-		{name: "bad address", env: map[string]string{"DIAG_CALLBACK_SECRET": callbackSecret}, args: []string{"--callback-listen=127.0.0.1:http:1"},
-			want: "too many colons"},
+		{name: "bad secret", env: map[string]string{"DIAG_CALLBACK_SECRET": callbackSecret[:20]},
+			args: []string{"--callback-listen=127.0.0.1:0"}, want: "not a signing secret"},
+		{name: "bad address", env: map[string]string{"DIAG_CALLBACK_SECRET": callbackSecret},
+			args: []string{"--callback-listen=127.0.0.1:http:1"}, want: "too many colons"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, value := range c.env {
@@ -217,7 +219,8 @@ func TestServeCallbacks(t *testing.T) {
 	const key = "rk_test_0123456789abcdefghijABCD"
 	t.Setenv("DIAG_STRIPE_KEY", key)
 	t.Setenv("DIAG_CALLBACK_SECRET", callbackSecret)
-	s := start(t, "--store=memory:", "--biller=stripe", "--callback-listen=127.0.0.1:0", "--log-level=debug", "--metrics-listen=127.0.0.1:0")
+	s := start(t, "--store=memory:", "--biller=stripe", "--callback-listen=127.0.0.1:0", "--log-level=debug",
+		"--metrics-listen=127.0.0.1:0")
 	url := s.log.wait(t, `"?hearing of payments"? url=(\S+)`)[1]
 	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
 	say := func(r *http.Request) int {

@@ -103,8 +103,8 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 	case "canceled":
 		p.Status, p.Reason = billing.PaymentDeclined, "the payment was canceled"
 	default:
-		return billing.Payment{}, fmt.Errorf("the payment %s of Stripe has the status %q, which says neither paid nor declined",
-			i.ID, short(i.Status))
+		return billing.Payment{}, fmt.Errorf(
+			"the payment %s of Stripe has the status %q, which says neither paid nor declined", i.ID, short(i.Status))
 	}
 	return p, nil
 }
@@ -130,7 +130,7 @@ func (r reply) fault() (fault, bool) {
 	return said.Error, err == nil && said.Error.Type != ""
 }
 
-// unclear is the error of an answer that says nothing about a payment. It is for the operator, and says what Stripe says.
+// unclear is the error of an answer that says nothing about a payment. It is for the operator, and has Stripe's words.
 func (r reply) unclear() error {
 	text := fmt.Sprintf("stripe answered %d %s", r.status, http.StatusText(r.status))
 	f, ok := r.fault()

@@ -9,9 +9,9 @@
 // charged is the customer's default payment method for invoices, else the default source.
 //
 // Stripe makes one payment of all requests with one idempotency key, but forgets a key after 24 hours. Attempts are
-// repeated for longer than that. So the key is also written into the metadata of the payment, and an invoice that is
-// old enough for a key to be forgotten is charged only after Stripe has been searched for it, and so is one before it is
-// said that there is nothing to charge. The search may be an hour behind, and is asked an hour before the key ends.
+// repeated for longer than that. So the key is also written into the metadata of the payment, and Stripe is searched for
+// it before an invoice is charged that is old enough for its key to be forgotten, and before it is said that there is
+// nothing to charge. The search may be an hour behind, and is asked an hour before the key ends.
 //
 // Amounts are what Stripe calls the smallest unit of a currency, and are passed on as the invoice has them.
 package stripe
@@ -155,7 +155,9 @@ func (b *Biller) customer(ctx context.Context, account string) (customer, error)
 
 // search returns the objects with a line of metadata. The search of Stripe ignores case, and its query has quotes
 // around a value: ids and keys of ours hold none.
-func search[T interface{ meta(name string) string }](ctx context.Context, b *Biller, of, name, value string) ([]T, error) {
+func search[T interface{ meta(name string) string }](
+	ctx context.Context, b *Biller, of, name, value string,
+) ([]T, error) {
 	query := url.Values{"query": {fmt.Sprintf("metadata['%s']:'%s'", name, value)}, "limit": {"10"}}
 	r, err := b.ask(ctx, http.MethodGet, "/v1/"+of+"/search?"+query.Encode(), "", nil)
 	if err != nil {

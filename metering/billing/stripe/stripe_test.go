@@ -187,7 +187,9 @@ func TestPoll(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, billing.Payment{Status: billing.PaymentPaid, Reference: "pi_1"}, p)
 
-	for _, ref := range []billing.PaymentRef{"", "pi_", "pi_1/cancel", "pi_1?x", "ch_1", "pi_../x", billing.PaymentRef("pi_" + strings.Repeat("a", 300))} {
+	for _, ref := range []billing.PaymentRef{
+		"", "pi_", "pi_1/cancel", "pi_1?x", "ch_1", "pi_../x", billing.PaymentRef("pi_" + strings.Repeat("a", 300)),
+	} {
 		v.Payment, f.requests = ref, nil
 		_, err = b.Payment(t.Context(), v)
 		require.ErrorContains(t, err, "is not the id of a payment", ref)
