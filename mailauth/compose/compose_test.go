@@ -214,8 +214,8 @@ func TestSuggestions(t *testing.T) {
 		fault{code: "spf.c.d", severity: diag.Warning, suggest: "v=spf1 ~all"}))), 1, "one value for one record")
 	s1, s2 := fault{code: "dkim.a.b", severity: diag.Warning, suggest: "v=DKIM1; p=A"}, fault{code: "dkim.c.d", severity: diag.Warning, suggest: "v=DKIM1; p=B"}
 	one, two := part(DKIM, 90, s1), part(DKIM, 90, s2)
-	one.Named("dkim:s1")
-	two.Named("dkim:s2")
+	one.named("dkim:s1")
+	two.named("dkim:s2")
 	require.Len(t, values(whole(one, two)), 2, "two selectors are two records")
 	w := whole(part(DMARC, 50, none))
 	w.Withhold = func(string) bool { return true }

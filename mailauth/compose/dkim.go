@@ -93,7 +93,7 @@ func (k *Keys) parts(e *keyEvidence) []*DKIMPart {
 			continue
 		}
 		p := &DKIMPart{Selector: one.selector.String(), Part: *one.part}
-		p.Named(DKIM.Code + ":" + p.Selector)
+		p.named(DKIM.Code + ":" + p.Selector)
 		list = append(list, p)
 	}
 	if len(list) == 0 {

@@ -240,8 +240,8 @@ func (s *Summary) Gone() bool {
 	})
 }
 
-// Named sets how findings of the whole name the part, where there are several of a kind: "dkim:s1".
-func (s *Summary) Named(target string) { s.target = target }
+// named sets how findings of the whole name the part, where there are several of a kind: "dkim:s1".
+func (s *Summary) named(target string) { s.target = target }
 
 // Foreign says that the record belongs to another domain, such as the organizational domain of a subdomain: what the
 // part suggests to publish is no advice to this one.

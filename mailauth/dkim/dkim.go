@@ -233,7 +233,7 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 	f := KeyFields{
 		Valid: v.State == diag.Valid || v.State == diag.Warned, Version: clean(k.Version), KeyType: k.Type,
 		PublicKey: diag.OrZero(k.Details), HashAlgorithms: diag.Map(k.Hashes, clean), ServiceTypes: diag.Map(k.Services, clean),
-		Flags: diag.Map(k.Flags, clean), Testing: k.Testing(),
+		Flags: diag.Map(k.Flags, clean), Testing: k.testing(),
 		StrictIdentity: k.Strict(), Revoked: k.Revoked, Notes: clean(k.Notes), ParsedTags: k.List.Parsed(),
 		LengthBytes: len(k.List.Text), StringsCount: len(e.found.Strings),
 	}

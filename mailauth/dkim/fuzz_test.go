@@ -27,11 +27,11 @@ func FuzzParseKey(f *testing.F) {
 		if k.Err() != nil {
 			return
 		}
-		if k.Public == nil || k.Details == nil || k.Form == "" || k.Type == unknownType || !k.ForMail() || k.Hashes != nil && !slices.Contains(k.Hashes, sha256) {
+		if k.Public == nil || k.Details == nil || k.Form == "" || k.Type == unknownType || !k.forMail() || k.Hashes != nil && !slices.Contains(k.Hashes, sha256) {
 			t.Fatalf("%q is usable, and lacks something: %+v", text, k)
 		}
 		again := ParseKey(k.List.String())
-		if again.Err() != nil || !bytes.Equal(again.Data, k.Data) || again.Type != k.Type || again.Testing() != k.Testing() {
+		if again.Err() != nil || !bytes.Equal(again.Data, k.Data) || again.Type != k.Type || again.testing() != k.testing() {
 			t.Errorf("%q is printed as %q, which reads as %+v", text, k.List.String(), again)
 		}
 	})

@@ -197,7 +197,7 @@ func (k *Key) checkServices() {
 	t, ok := k.List.Tag("s")
 	switch {
 	case !ok:
-	case !k.ForMail():
+	case !k.forMail():
 		k.fault(badService, t, "the service type s="+quoted(t.Value)+" does not include email, so that the key is not "+
 			"for mail")
 	default:
@@ -205,8 +205,8 @@ func (k *Key) checkServices() {
 	}
 }
 
-// ForMail reports whether the key may be used for mail (RFC 6376 section 3.6.1).
-func (k *Key) ForMail() bool {
+// forMail reports whether the key may be used for mail (RFC 6376 section 3.6.1).
+func (k *Key) forMail() bool {
 	_, ok := k.List.Tag("s")
 	return !ok || slices.Contains(k.Services, "*") || slices.Contains(k.Services, "email")
 }
@@ -221,9 +221,9 @@ func (k *Key) unused(kind taglist.Kind, tag string, values []string, text string
 	}
 }
 
-// Testing reports whether the domain is testing DKIM: verifiers must not treat its mail differently from
+// testing reports whether the domain is testing DKIM: verifiers must not treat its mail differently from
 // unsigned mail (RFC 6376 section 3.6.1).
-func (k *Key) Testing() bool { return slices.Contains(k.Flags, "y") }
+func (k *Key) testing() bool { return slices.Contains(k.Flags, "y") }
 
 // Strict reports whether the domain of i= must be that of d= itself, not one below it (RFC 6376 section 3.6.1).
 func (k *Key) Strict() bool { return slices.Contains(k.Flags, "s") }
@@ -243,8 +243,8 @@ const (
 	reasonSize    reason = "size"         // the RSA key is smaller than verifiers may accept
 )
 
-// Policy reports whether the key was good once: it is whole, and RFC 8301 alone forbids its use.
-func (r reason) Policy() bool { return r == reasonSHA1 || r == reasonSize }
+// policy reports whether the key was good once: it is whole, and RFC 8301 alone forbids its use.
+func (r reason) policy() bool { return r == reasonSHA1 || r == reasonSize }
 
 type keyError struct {
 	Reason reason
@@ -261,7 +261,7 @@ var reasons = map[taglist.Kind]reason{
 }
 
 // Err says why verifiers do not use the key: a *keyError, or nil if they do. The gravest reason comes first,
-// so that one of [Reason.Policy] means that there is no other: Public is set then.
+// so that one of reason.policy means that there is no other: Public is set then.
 func (k *Key) Err() error {
 	for _, order := range []reason{reasonSyntax, reasonType, reasonMissing, reasonRevoked, reasonData, reasonHash,
 		reasonService, reasonSHA1} {

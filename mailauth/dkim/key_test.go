@@ -92,7 +92,7 @@ func TestKeyFields(t *testing.T) {
 	k := ParseKey("v=DKIM1; h=sha256:sha1; s=email; t=y : s; n=old=20key; p=" + rsa2048)
 	require.Equal(t, []string{"sha256", "sha1"}, k.Hashes)
 	require.Equal(t, []string{"email"}, k.Services)
-	require.True(t, k.Testing() && k.Strict() && k.ForMail())
+	require.True(t, k.testing() && k.Strict() && k.forMail())
 	require.Equal(t, "old key", k.Notes)
 	require.Equal(t, spki, k.Form)
 	require.Equal(t, 2048, k.Public.(*rsa.PublicKey).N.BitLen())
@@ -135,7 +135,7 @@ func TestConformanceKeys(t *testing.T) {
 		k := ParseKey(text)
 		err, _ := errors.AsType[*keyError](k.Err())
 		switch {
-		case err == nil || err.Reason.Policy():
+		case err == nil || err.Reason.policy():
 			usable++
 			require.NotNil(t, k.Public, name)
 		default:

@@ -162,7 +162,7 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 	if s.Hash == crypto.SHA1 { // RFC 8301 section 3.1
 		add(issueSHA1, true, "a", "The signature was made with rsa-sha1, which verifiers must not accept.")
 	}
-	if s.Draft() { // RFC 6376 section 3.5
+	if s.draft() { // RFC 6376 section 3.5
 		add(issueDraft, true, "", "The signature has no version tag (v=1), like those of drafts from before 2007.")
 	}
 	if p := check.Key; p != nil && p.Key != nil {
@@ -170,7 +170,7 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 			add(issueShortKey, true, "", "The RSA key at %s has %d bits, and verifiers must not accept fewer than %d.",
 				p.Name, p.Key.Details.SizeBits, MinRSABits)
 		}
-		if p.Key.Testing() { // RFC 6376 section 3.6.1
+		if p.Key.testing() { // RFC 6376 section 3.6.1
 			add(issueTesting, false, "", "The key at %s says that the domain is testing DKIM (t=y).", p.Name)
 		}
 	}
@@ -230,7 +230,7 @@ func (r *Result) judge(c *Checker, at time.Time, cut bool) {
 	if p := check.Key; p != nil {
 		r.Key, r.KeyRecord = p.Key, clean(p.Record)
 		if p.Key != nil {
-			r.PublicKey, r.Testing = diag.OrZero(p.Key.Details), p.Key.Testing()
+			r.PublicKey, r.Testing = diag.OrZero(p.Key.Details), p.Key.testing()
 		}
 	}
 	r.Issues = s.issues(c, check, at)
@@ -269,7 +269,7 @@ func (r *Result) conclude(c *Checker, check Check) (Word, Cause, string) {
 	s := r.Signature
 	if err, ok := s.Err().(*SignatureError); ok {
 		word := PermError
-		if err.Syntax() { // RFC 8601 section 2.7.1
+		if err.syntax() { // RFC 8601 section 2.7.1
 			word = Neutral
 		}
 		return word, cmp.Or(faultCauses[err.Fault.Kind], SyntaxError), "The DKIM-Signature field is not valid: " + err.Fault.Text + "."

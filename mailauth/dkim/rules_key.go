@@ -180,7 +180,7 @@ var useRules = diag.Rules[*evidence]{{
 		"treat the mail as if it were not signed.",
 	When: holds,
 	Fails: func(e *evidence) diag.Failures {
-		return e.in("t", diag.FailIf(e.key.Testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
+		return e.in("t", diag.FailIf(e.key.testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
 	},
 }}
 

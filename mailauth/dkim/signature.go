@@ -152,11 +152,11 @@ var faultKinds = []taglist.Kind{oversized, taglist.NoEquals, taglist.Empty, tagl
 	taglist.Repeated, missingTag, unsupported, badTag, excluded, mismatch, noFrom}
 
 // Err says why the signature cannot be verified, a *[SignatureError], or nil. That a DKIM-Signature lacks v=, as
-// those of drafts do, is left to [Signature.Draft].
+// those of drafts do, is left to Signature.draft.
 func (s *Signature) Err() error {
 	for _, kind := range faultKinds {
 		for _, f := range s.List.Faults {
-			if f.Kind == kind && !f.Harmless && !(kind == missingTag && s.Draft() && f.Text == missingText("v")) {
+			if f.Kind == kind && !f.Harmless && !(kind == missingTag && s.draft() && f.Text == missingText("v")) {
 				return &SignatureError{f}
 			}
 		}
@@ -164,8 +164,8 @@ func (s *Signature) Err() error {
 	return nil
 }
 
-// Draft reports whether the version is missing, as in signatures made before RFC 4871.
-func (s *Signature) Draft() bool {
+// draft reports whether the version is missing, as in signatures made before RFC 4871.
+func (s *Signature) draft() bool {
 	_, ok := s.tag("v")
 	return s.Kind == DKIMSignature && !ok
 }
@@ -179,8 +179,8 @@ type SignatureError struct {
 
 func (e *SignatureError) Error() string { return "the signature cannot be verified: " + e.Fault.Text }
 
-// Syntax reports whether the field is not understood, rather than understood and refused (RFC 8601 section 2.7.1).
-func (e *SignatureError) Syntax() bool {
+// syntax reports whether the field is not understood, rather than understood and refused (RFC 8601 section 2.7.1).
+func (e *SignatureError) syntax() bool {
 	return !slices.Contains([]taglist.Kind{missingTag, mismatch, noFrom, excluded}, e.Fault.Kind)
 }
 

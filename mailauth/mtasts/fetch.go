@@ -186,7 +186,7 @@ func (e *evidence) digest() {
 		e.policy = scanPolicy(string(e.page.Body))
 		for i := range e.hosts {
 			h := &e.hosts[i]
-			h.pattern, h.covered = e.policy.policy.Match(h.Name)
+			h.pattern, h.covered = e.policy.policy.match(h.Name)
 		}
 	}
 }

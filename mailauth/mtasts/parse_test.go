@@ -178,7 +178,7 @@ func TestPolicyMatch(t *testing.T) {
 		{"", ""},
 	}
 	for _, tt := range tests {
-		pattern, ok := p.Match(tt.host)
+		pattern, ok := p.match(tt.host)
 		require.Equal(t, tt.pattern, pattern, tt.host)
 		require.Equal(t, tt.pattern != "", ok, tt.host)
 	}

@@ -55,9 +55,9 @@ func (p Policy) String() string {
 	return b.String()
 }
 
-// Match returns the pattern of the policy that covers a mail server, and whether there is one. A
+// match returns the pattern of the policy that covers a mail server, and whether there is one. A
 // wildcard stands for exactly one label (RFC 8461 section 4.1).
-func (p Policy) Match(host string) (pattern string, ok bool) {
+func (p Policy) match(host string) (pattern string, ok bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, mx := range p.MX {
 		if matches(mx, host) {

@@ -48,7 +48,7 @@ func (e *evidence) newPolicy() string {
 		}
 	}
 	for _, h := range e.hosts {
-		if _, ok := p.Match(h.Name); !ok {
+		if _, ok := p.match(h.Name); !ok {
 			p.MX = append(p.MX, h.Name)
 		}
 	}

@@ -127,8 +127,7 @@ func parseHello(r Reply, extended bool) Hello {
 	return h
 }
 
-// Extension returns the first extension of a name, in upper case, and whether there is one.
-func (h Hello) Extension(name string) (Extension, bool) {
+func (h Hello) extension(name string) (Extension, bool) {
 	i := slices.IndexFunc(h.Extensions, func(e Extension) bool { return e.Name == name })
 	if i < 0 {
 		return Extension{}, false
@@ -138,7 +137,7 @@ func (h Hello) Extension(name string) (Extension, bool) {
 
 // Has reports whether the server lists an extension, by its name in upper case.
 func (h Hello) Has(name string) bool {
-	_, ok := h.Extension(name)
+	_, ok := h.extension(name)
 	return ok
 }
 
@@ -163,7 +162,7 @@ func (h Hello) Mechanisms() []string {
 // Size returns the largest message that the server accepts, in bytes; false if it does not say, or
 // says that there is no fixed limit (RFC 1870 section 4).
 func (h Hello) Size() (int64, bool) {
-	e, ok := h.Extension("SIZE")
+	e, ok := h.extension("SIZE")
 	if !ok || len(e.Params) == 0 {
 		return 0, false
 	}

@@ -96,8 +96,8 @@ func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
 
 func (e *evidence) compute() {
 	e.nodes = e.tree.Nodes()
-	e.authorized = e.tree.Authorized()
-	e.complete = e.tree.Complete()
+	e.authorized = e.tree.authorized()
+	e.complete = e.tree.complete()
 	e.last = e.tree.Root
 	for next := e.last.handsOver(); next != nil; next = next.handsOver() {
 		e.last = next

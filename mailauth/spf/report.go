@@ -90,7 +90,7 @@ func (e *evidence) nodeReport(n *Node) *NodeReport {
 	}
 	if n.known() {
 		passed := n.passing()
-		r.IP4AddressCount, r.IP6NetworkCount = new(passed.Count4()), new(len(passed.Prefixes6()))
+		r.IP4AddressCount, r.IP6NetworkCount = new(passed.count4()), new(len(passed.Prefixes6()))
 	}
 	for i := range n.Terms {
 		t := &n.Terms[i]
@@ -179,7 +179,7 @@ func (e *evidence) allQualifier() eval.Qualifier {
 
 func (e *evidence) authorizedReport() Authorized {
 	v4, v6 := e.authorized.Prefixes4(), e.authorized.Prefixes6()
-	return Authorized{v4[:min(len(v4), maxNetworks)], v6[:min(len(v6), maxNetworks)], e.authorized.Count4()}
+	return Authorized{v4[:min(len(v4), maxNetworks)], v6[:min(len(v6), maxNetworks)], e.authorized.count4()}
 }
 
 func (e *evidence) ipTest() IPTest {

@@ -207,7 +207,7 @@ var limitRules = diag.Rules[*evidence]{
 		Title: "SPF has more than 2 void lookups", Requirement: "At most 2 void lookups",
 		Advice: "Remove the terms whose names have no records: receivers return permerror at the third void lookup.",
 		When:   online, Fails: suggesting(func(e *evidence) diag.Failures {
-			n := e.tree.Voids()
+			n := e.tree.voids()
 			return diag.FailIf(n > eval.MaxVoids, "%d lookups find nothing: %s.", n, voidTerms(e, func(t *ResolvedTerm) bool { return t.Void }))
 		}),
 	}),
@@ -219,11 +219,11 @@ var limitRules = diag.Rules[*evidence]{
 		Advice:      "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names without such addresses.",
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
-			if n := e.tree.Voids4(); n > eval.MaxVoids && len(e.authorized.v4) > 0 {
+			if n := e.tree.voids4(); n > eval.MaxVoids && len(e.authorized.v4) > 0 {
 				list = append(list, diag.Fail("For IPv4 clients %d lookups find nothing: %s.", n,
 					voidTerms(e, func(t *ResolvedTerm) bool { return t.Void4 }))...)
 			}
-			if n := e.tree.Voids6(); n > eval.MaxVoids && len(e.authorized.v6) > 0 {
+			if n := e.tree.voids6(); n > eval.MaxVoids && len(e.authorized.v6) > 0 {
 				list = append(list, diag.Fail("For IPv6 clients %d lookups find nothing: %s.", n,
 					voidTerms(e, func(t *ResolvedTerm) bool { return t.Void6 }))...)
 			}

@@ -109,8 +109,7 @@ func minus(list, holes []span) []span {
 	return left
 }
 
-// Intersect returns the addresses that are in both sets.
-func (s Set) Intersect(t Set) Set { return s.Minus(s.Minus(t)) }
+func (s Set) intersect(t Set) Set { return s.Minus(s.Minus(t)) }
 
 // IsEmpty reports whether there is no address in the set.
 func (s Set) IsEmpty() bool { return len(s.v4) == 0 && len(s.v6) == 0 }
@@ -128,8 +127,7 @@ func (s Set) Contains(a netip.Addr) bool {
 	return found || i > 0 && !list[i-1].to.Less(a)
 }
 
-// Count4 returns the number of IPv4 addresses, from 0 to 4294967296.
-func (s Set) Count4() int64 {
+func (s Set) count4() int64 {
 	var n int64
 	for _, one := range s.v4 {
 		from, to := one.from.As4(), one.to.As4()

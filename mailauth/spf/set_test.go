@@ -34,7 +34,7 @@ func TestSet(t *testing.T) {
 			prefixes("192.0.2.128/26")},
 		{"difference of nothing", SetOf(prefixes("192.0.2.0/24")...).Minus(Set{}), prefixes("192.0.2.0/24")},
 		{"hole", SetOf(prefixes("::/0")...).Minus(SetOf(prefixes("8000::/1")...)), prefixes("::/1")},
-		{"intersection", SetOf(prefixes("192.0.2.0/24", "2001:db8::/32")...).Intersect(
+		{"intersection", SetOf(prefixes("192.0.2.0/24", "2001:db8::/32")...).intersect(
 			SetOf(prefixes("192.0.0.0/16", "2001:db8:1::/48")...)), prefixes("192.0.2.0/24", "2001:db8:1::/48")},
 	}
 	for _, tt := range tests {
@@ -44,6 +44,6 @@ func TestSet(t *testing.T) {
 			require.True(t, SetOf(tt.set.Prefixes()...).Equal(tt.set))
 		})
 	}
-	require.Equal(t, int64(1<<32), everything.Count4())
-	require.Equal(t, int64(257), SetOf(prefixes("192.0.2.0/24", "198.51.100.1/32")...).Count4())
+	require.Equal(t, int64(1<<32), everything.count4())
+	require.Equal(t, int64(257), SetOf(prefixes("192.0.2.0/24", "198.51.100.1/32")...).count4())
 }

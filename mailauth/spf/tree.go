@@ -132,14 +132,11 @@ func (t *Tree) Nodes() []*Node {
 	return list
 }
 
-// Voids counts the terms of the tree for which the DNS has nothing, for clients of either family.
-func (t *Tree) Voids() int { return t.count(func(r *ResolvedTerm) bool { return r.Void }) }
+func (t *Tree) voids() int { return t.count(func(r *ResolvedTerm) bool { return r.Void }) }
 
-// Voids4 and Voids6 count those for which it has nothing for clients of one family, as receivers do.
-func (t *Tree) Voids4() int { return t.count(func(r *ResolvedTerm) bool { return r.Void4 }) }
+func (t *Tree) voids4() int { return t.count(func(r *ResolvedTerm) bool { return r.Void4 }) }
 
-// Voids6 counts the terms for which the DNS has nothing for clients with IPv6.
-func (t *Tree) Voids6() int { return t.count(func(r *ResolvedTerm) bool { return r.Void6 }) }
+func (t *Tree) voids6() int { return t.count(func(r *ResolvedTerm) bool { return r.Void6 }) }
 
 func (t *Tree) count(is func(*ResolvedTerm) bool) int {
 	count := 0
@@ -153,9 +150,9 @@ func (t *Tree) count(is func(*ResolvedTerm) bool) int {
 	return count
 }
 
-// Complete reports whether the tree holds all that the DNS has, independent of the mail: no server was
+// complete reports whether the tree holds all that the DNS has, independent of the mail: no server was
 // silent, nothing was cut. What depends on the mail is not part of a tree.
-func (t *Tree) Complete() bool {
+func (t *Tree) complete() bool {
 	for _, n := range t.Nodes() {
 		if n.State == NodeUnknown || n.State == NodeCut {
 			return false
@@ -169,10 +166,10 @@ func (t *Tree) Complete() bool {
 	return true
 }
 
-// Authorized returns the addresses that pass, as far as that does not depend on the mail: terms that do
+// authorized returns the addresses that pass, as far as that does not depend on the mail: terms that do
 // are taken not to match. Terms before others that fail take addresses away, as they do in an
 // evaluation; limits and errors are not regarded.
-func (t *Tree) Authorized() Set { return t.Root.passing() }
+func (t *Tree) authorized() Set { return t.Root.passing() }
 
 func (n *Node) passing() Set {
 	var passed Set
@@ -195,13 +192,13 @@ func (n *Node) passing() Set {
 		}
 		hit = hit.Union(SetOf(networks...))
 		if sign == eval.QualifierPass {
-			passed = passed.Union(left.Intersect(hit))
+			passed = passed.Union(left.intersect(hit))
 		}
 		left = left.Minus(hit)
 	}
 	for i := range n.Terms {
 		if t := &n.Terms[i]; t.Reached && t.Name == eval.Redirect && t.Child != nil {
-			passed = passed.Union(left.Intersect(t.Child.passing()))
+			passed = passed.Union(left.intersect(t.Child.passing()))
 		}
 	}
 	return passed

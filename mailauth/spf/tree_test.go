@@ -82,7 +82,7 @@ func TestWalk(t *testing.T) {
 	tree, err := Walk(t.Context(), w.Env(), testDomain, record)
 	require.NoError(t, err)
 	require.Equal(t, 0, w.Asked("example.com", dns.TypeTXT))
-	require.True(t, tree.Complete())
+	require.True(t, tree.complete())
 	require.Equal(t, 11, tree.Root.CumulativeLookups)
 	require.Equal(t, 4, tree.Root.DNSLookups)
 
@@ -96,7 +96,7 @@ func TestWalk(t *testing.T) {
 	// 192.0.2.200 is taken out of 192.0.2.128/25, which two.example.net includes.
 	require.Equal(t, prefixes("192.0.2.2/31", "192.0.2.4/30", "192.0.2.128/26", "192.0.2.192/29", "192.0.2.201/32",
 		"192.0.2.202/31", "192.0.2.204/30", "192.0.2.208/28", "192.0.2.224/27", "198.51.100.0/24"),
-		tree.Authorized().Prefixes())
+		tree.authorized().Prefixes())
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -122,7 +122,7 @@ func TestAuthorizedAgrees(t *testing.T) {
 			w.Zone("example.com. TXT " + quoted(record))
 			tree, err := Walk(t.Context(), w.Env(), testDomain, "")
 			require.NoError(t, err)
-			authorized := tree.Authorized()
+			authorized := tree.authorized()
 			for _, net := range []string{"192.0.2.%d", "198.51.100.%d"} {
 				for i := 0; i < 256; i += 5 {
 					address := ip(fmt.Sprintf(net, i))
@@ -315,7 +315,7 @@ func TestAuthorizedAgreesAtRandom(t *testing.T) {
 		env := &diag.Env{Resolver: zone}
 		tree, err := Walk(t.Context(), env, diag.MustDomain("n0.example"), "")
 		require.NoError(t, err)
-		authorized := tree.Authorized()
+		authorized := tree.authorized()
 		for range 20 {
 			address := ip(fmt.Sprintf("192.0.2.%d", random.IntN(256)))
 			r, err := eval.Check(t.Context(), env, eval.Request{IP: address, Sender: "a@n0.example"})

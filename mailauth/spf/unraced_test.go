@@ -49,7 +49,7 @@ func TestSetRandom(t *testing.T) {
 				require.Equal(t, inX, sx.Contains(a))
 				require.Equal(t, inX || inY, sx.Union(sy).Contains(a))
 				require.Equal(t, inX && !inY, sx.Minus(sy).Contains(a))
-				require.Equal(t, inX && inY, sx.Intersect(sy).Contains(a))
+				require.Equal(t, inX && inY, sx.intersect(sy).Contains(a))
 				require.Equal(t, inX, contains(sx.Prefixes(), a))
 			}
 		}

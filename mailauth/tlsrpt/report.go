@@ -28,8 +28,7 @@ const (
 	noPolicy   PolicyType = "no-policy-found" // neither
 )
 
-// Known reports whether RFC 8460 defines the type.
-func (t PolicyType) Known() bool { return t == policySTS || t == policyTLSA || t == noPolicy }
+func (t PolicyType) known() bool { return t == policySTS || t == policyTLSA || t == noPolicy }
 
 // A ResultType is why sessions failed.
 type ResultType string
@@ -53,8 +52,7 @@ var resultTypes = []ResultType{startTLSNotSupported, certificateHostMismatch, ce
 	validationFailure, tlsaInvalid, dnssecInvalid, daneRequired, stsPolicyFetchError, stsPolicyInvalid,
 	stsWebPKIInvalid}
 
-// Known reports whether the type is registered.
-func (t ResultType) Known() bool { return slices.Contains(resultTypes, t) }
+func (t ResultType) known() bool { return slices.Contains(resultTypes, t) }
 
 // A Report says how TLS went for the mail of one sender to one domain, mostly of one day.
 type Report struct {

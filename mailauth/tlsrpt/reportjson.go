@@ -161,7 +161,7 @@ func (r *reader) policy(o object) PolicyReport {
 		Successful: r.count(summary, "total-successful-session-count"),
 		Failed:     r.count(summary, "total-failure-session-count"),
 	}
-	if !p.Type.Known() {
+	if !p.Type.known() {
 		r.fault("%s has the type %s, which RFC 8460 does not define", r.where, quote(string(p.Type)))
 	}
 	var details []json.RawMessage
@@ -196,7 +196,7 @@ func (r *reader) failure(o object) FailureDetail {
 		ReceivingMXHELO: r.text(o, "receiving-mx-helo"), Sessions: r.count(o, "failed-session-count"),
 		AdditionalInformation: r.text(o, "additional-information"), ReasonCode: r.text(o, "failure-reason-code"),
 	}
-	if !f.Result.Known() {
+	if !f.Result.known() {
 		r.fault("%s has the result type %s, which is not registered", r.where, quote(string(f.Result)))
 	}
 	return f

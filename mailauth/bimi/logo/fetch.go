@@ -136,8 +136,7 @@ func (s *SVG) UnmarshalJSON(data []byte) error {
 
 const maxFaults = 100
 
-// Facts returns what is known of the logo.
-func (f *Fetched) Facts() Facts {
+func (f *Fetched) facts() Facts {
 	facts := Facts{
 		URL: f.URL.String(), FinalURL: f.Result.URL.String(), StatusCode: f.status(), ContentType: f.contentType(),
 		Compressed: f.Compressed, Forbidden: []string{}, Faults: []svg.Fault{}, Redirects: f.redirects(),
@@ -175,7 +174,7 @@ func (f *Fetched) redirects() int {
 }
 
 // Logo returns what is known of the logo, and what to think of it.
-func (f *Fetched) Logo() Logo { return Logo{f.Facts(), f.Verdict().Findings} }
+func (f *Fetched) Logo() Logo { return Logo{f.facts(), f.Verdict().Findings} }
 
 // Verdict judges the logo, its address and its web server.
 func (f *Fetched) Verdict() diag.Verdict { return logoRules().Judge(&evidence{fetched: f}, texts) }

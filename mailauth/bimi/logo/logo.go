@@ -110,7 +110,7 @@ func (e *evidence) report(include bool) *Report {
 	if e.fetched == nil {
 		return r
 	}
-	r.Facts, r.Partial = e.fetched.Facts(), e.fetched.Unanswered()
+	r.Facts, r.Partial = e.fetched.facts(), e.fetched.Unanswered()
 	if include {
 		r.SVGBase64 = base64.StdEncoding.EncodeToString(e.fetched.Image)
 	}

@@ -52,34 +52,34 @@ func Read(c *x509.Certificate) *Mark {
 	return m
 }
 
-// ForMarks reports whether the certificate has the purpose of mark certificates and is not that of an authority.
-func (m *Mark) ForMarks() bool { return forMarks(m.X509) && !m.X509.IsCA }
+// forMarks reports whether the certificate has the purpose of mark certificates and is not that of an authority.
+func (m *Mark) forMarks() bool { return forMarks(m.X509) && !m.X509.IsCA }
 
-// Logo returns the logo after decompression, or nil if there is none that can be decoded.
-func (m *Mark) Logo() []byte {
+// logo returns the logo after decompression, or nil if there is none that can be decoded.
+func (m *Mark) logo() []byte {
 	if m.Logotype == nil || m.Logotype.Fault != "" {
 		return nil
 	}
 	return m.Logotype.Image.SVG
 }
 
-// Describe describes the certificate as of a time. Whom it covers, and who recognizes it, is not part of it.
-func (m *Mark) Describe(now time.Time) Certificate {
+// describe describes the certificate as of a time. Whom it covers, and who recognizes it, is not part of it.
+func (m *Mark) describe(now time.Time) Certificate {
 	c := Certificate{
 		Certificate: pki.Describe(m.X509, now),
-		Type:        m.Subject.Type(), MarkType: MarkType(bounded(string(m.Subject.MarkType()))),
+		Type:        m.Subject.Type(), MarkType: MarkType(bounded(string(m.Subject.markType()))),
 		TrademarkID: m.Subject.show(trademarkID), TrademarkCountry: m.Subject.show(trademarkLand),
 		TrademarkOffice: m.Subject.show(trademarkOffice), StatuteCitation: m.Subject.show(statuteCitation),
 		PriorUseURL: m.Subject.show(priorUseURL), JurisdictionCountry: m.Subject.show(jurisdictionLand),
 		BusinessCategory: m.Subject.show(businessCategory), Pilot: m.Pilot,
 	}
-	if logo := m.Logo(); logo != nil {
+	if logo := m.logo(); logo != nil {
 		c.LogoEmbedded, c.LogoSHA256, c.LogotypeSVGBytes = true, m.Logotype.Image.SHA256, new(len(logo))
 	}
 	return c
 }
 
-func (s subject) show(f field) string { return bounded(s.Get(f)) }
+func (s subject) show(f field) string { return bounded(s.get(f)) }
 
 // maxShown bounds the value of a field in a report, in bytes. The X.520 bound of most of them is 64 characters.
 const maxShown = 500
@@ -154,9 +154,9 @@ func cover(names []string) coverage {
 	return c
 }
 
-// Covers reports whether a name of the certificate is that of the domain or of its organizational domain, or that of a
+// covers reports whether a name of the certificate is that of the domain or of its organizational domain, or that of a
 // record there.
-func (c coverage) Covers(p Place) bool {
+func (c coverage) covers(p Place) bool {
 	return slices.ContainsFunc([]string{p.Domain, p.Organizational}, func(domain string) bool {
 		domain = strings.ToLower(strings.TrimSuffix(domain, "."))
 		return domain != "" && (slices.Contains(c.Domains, domain) || c.selects(p.Selector, domain))
@@ -269,24 +269,22 @@ func readSubject(c *x509.Certificate) subject {
 	return s
 }
 
-// Get returns the first value of a field, empty if there is none.
-func (s subject) Get(f field) string {
+func (s subject) get(f field) string {
 	if list := s.values[f]; len(list) > 0 {
 		return strings.TrimSpace(list[0])
 	}
 	return ""
 }
 
-// Has reports whether the subject has a field with a value.
-func (s subject) Has(f field) bool { return s.Get(f) != "" }
+func (s subject) has(f field) bool { return s.get(f) != "" }
 
-// MarkType returns the mark type. Certificates from before the MCR had mark types are those of registered marks, which
+// markType returns the mark type. Certificates from before the MCR had mark types are those of registered marks, which
 // the trademark tells.
-func (s subject) MarkType() MarkType {
+func (s subject) markType() MarkType {
 	switch {
-	case s.Has(markTypeField):
-		return MarkType(s.Get(markTypeField))
-	case s.Has(trademarkID) && s.Has(trademarkLand):
+	case s.has(markTypeField):
+		return MarkType(s.get(markTypeField))
+	case s.has(trademarkID) && s.has(trademarkLand):
 		return registered
 	default:
 		return ""
@@ -295,7 +293,7 @@ func (s subject) MarkType() MarkType {
 
 // Type returns the kind of certificate that the mark type makes.
 func (s subject) Type() Type {
-	if t, ok := markTypes[s.MarkType()]; ok {
+	if t, ok := markTypes[s.markType()]; ok {
 		return t
 	}
 	return unknownType

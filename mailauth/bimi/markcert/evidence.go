@@ -60,7 +60,7 @@ func (e *evidence) digest(text []byte) {
 	}
 	e.trust = verify(leaf, e.others, e.roots, e.now)
 	e.stamps, e.garbled = readTimestamps(leaf, e.issuer(), e.logs)
-	if logo := e.mark.Logo(); logo != nil {
+	if logo := e.mark.logo(); logo != nil {
 		e.drawing = svg.Validate(logo)
 	}
 	e.first = e.firstFault()
@@ -112,7 +112,7 @@ func choose(certs []*x509.Certificate) int {
 
 // attempted reports whether the certificate is one for marks, or was meant to be.
 func (e *evidence) attempted() bool {
-	return e.mark != nil && (e.mark.ForMarks() || e.mark.Logotype != nil || e.mark.Subject.Has(markTypeField))
+	return e.mark != nil && (e.mark.forMarks() || e.mark.Logotype != nil || e.mark.Subject.has(markTypeField))
 }
 
 func (e *evidence) issuer() *x509.Certificate {
@@ -125,7 +125,7 @@ func (e *evidence) issuer() *x509.Certificate {
 	return nil
 }
 
-func (e *evidence) covers() bool { return e.mark.Coverage.Covers(*e.place) }
+func (e *evidence) covers() bool { return e.mark.Coverage.covers(*e.place) }
 
 func (e *evidence) logged() bool {
 	return slices.ContainsFunc(e.stamps, func(t Timestamp) bool { return t.Verified != nil && *t.Verified })
@@ -157,10 +157,10 @@ type Fetched struct {
 	Result *fetch.Result
 }
 
-// Fetch fetches the text of a certificate. It goes on when the certificate of the web server is not to be trusted, so
+// load fetches the text of a certificate. It goes on when the certificate of the web server is not to be trusted, so
 // that all faults are found in one go. The error is a *[diag.InputError], or that of the context; whatever else happens
 // is in the result.
-func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
+func load(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	r, err := fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept": {"application/pem-certificate-chain, application/x-pem-file, text/plain, " +
 			"*/*;q=0.1"}},
@@ -173,25 +173,23 @@ func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	return &Fetched{URL: u, Result: r}, nil
 }
 
-// Status returns the status of the last answer, or 0 if there was none.
-func (f *Fetched) Status() int {
+func (f *Fetched) status() int {
 	if head := f.Result.Final(); head != nil {
 		return head.StatusCode
 	}
 	return 0
 }
 
-// ContentType returns the media type that the server gave the text, as it stands there.
-func (f *Fetched) ContentType() string {
+func (f *Fetched) contentType() string {
 	if head := f.Result.Final(); head != nil {
 		return bounded(clean(head.Header.Get("Content-Type")))
 	}
 	return ""
 }
 
-// Text returns the text that was served, or nil if none was, or not as a whole.
-func (f *Fetched) Text() []byte {
-	if f.Status() != http.StatusOK || f.Result.Err != nil || f.Result.Truncated {
+// text returns the text that was served, or nil if none was, or not as a whole.
+func (f *Fetched) text() []byte {
+	if f.status() != http.StatusOK || f.Result.Err != nil || f.Result.Truncated {
 		return nil
 	}
 	return f.Result.Body

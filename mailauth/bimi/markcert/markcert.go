@@ -77,7 +77,7 @@ func (e *evidence) report(rules diag.Rules[*evidence]) *ParseReport {
 		return r
 	}
 	r.Timestamps = append(r.Timestamps, e.stamps...)
-	c := e.mark.Describe(e.now)
+	c := e.mark.describe(e.now)
 	c.CARecognized, c.CTLogged = e.trust.Recognized, e.logged()
 	if e.place != nil {
 		c.CoversDomain = new(e.covers())
@@ -207,10 +207,10 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error 
 		e.urlFault = "it does not begin with https://"
 		return nil
 	}
-	if e.fetched, err = Fetch(ctx, env, u); err != nil {
+	if e.fetched, err = load(ctx, env, u); err != nil {
 		return err
 	}
-	if body := e.fetched.Text(); body != nil {
+	if body := e.fetched.text(); body != nil {
 		e.digest(body)
 	}
 	return nil
@@ -243,11 +243,11 @@ func (e *evidence) lookupReport(env *diag.Env) *LookupReport {
 		return r
 	}
 	r.Partial = e.unanswered()
-	r.StatusCode, r.ContentType = e.fetched.Status(), e.fetched.ContentType()
+	r.StatusCode, r.ContentType = e.fetched.status(), e.fetched.contentType()
 	if r.StatusCode != 0 {
 		r.FinalURL = e.fetched.Result.URL.String()
 	}
-	if text := e.fetched.Text(); text != nil {
+	if text := e.fetched.text(); text != nil {
 		r.SizeBytes = new(int64(len(text)))
 	}
 	return r

@@ -55,7 +55,7 @@ func marked(e *evidence) bool { return e.attempted() }
 
 func placed(e *evidence) bool { return e.attempted() && e.place != nil }
 
-func drawn(e *evidence) bool { return e.attempted() && e.mark.Logo() != nil }
+func drawn(e *evidence) bool { return e.attempted() && e.mark.logo() != nil }
 
 var texts = diag.Texts{
 	"valid": {Headline: "Mark certificate is valid",

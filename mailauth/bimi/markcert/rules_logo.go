@@ -86,7 +86,7 @@ var logoRules = diag.Rules[*evidence]{{
 	Title: "Logo in the certificate is larger than 32 KiB", Requirement: "The logo in the certificate has at most 32 KiB",
 	Advice: "Simplify the logo, then have the certificate reissued with it: mailboxes show no larger one.",
 	Fails: func(e *evidence) diag.Failures {
-		size := len(e.mark.Logo())
+		size := len(e.mark.logo())
 		return diag.FailIf(size > svg.MaxLogo, "The logo has %d bytes after decompression, and %d are allowed.",
 			size, svg.MaxLogo)
 	},

@@ -45,7 +45,7 @@ var categories = []string{"Private Organization", "Government Entity", "Business
 var sourceSince = time.Date(2025, time.April, 15, 0, 0, 0, 0, time.UTC)
 
 func typed(e *evidence) bool {
-	return marked(e) && e.mark.Subject.Type() != unknownType && e.mark.Subject.MarkType() != provisional
+	return marked(e) && e.mark.Subject.Type() != unknownType && e.mark.Subject.markType() != provisional
 }
 
 var subjectRules = diag.Rules[*evidence]{{
@@ -54,7 +54,7 @@ var subjectRules = diag.Rules[*evidence]{{
 	Advice: "Ask the authority to reissue the certificate with the mark type: mailboxes choose by it whether to show " +
 		"the logo, and whether with a check mark.",
 	Fails: func(e *evidence) diag.Failures {
-		t := e.mark.Subject.MarkType()
+		t := e.mark.Subject.markType()
 		if e.mark.Subject.Type() != unknownType {
 			return nil
 		}
@@ -72,20 +72,20 @@ var subjectRules = diag.Rules[*evidence]{{
 		"Mail asks for a verified mark certificate, which needs a registered trademark.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.mark.Subject.Type() == cmc, "The mark type %s makes it a common mark certificate.",
-			e.mark.Subject.MarkType())
+			e.mark.Subject.markType())
 	},
 }, {
 	Code: "markcert.subject.missing", Severity: diag.Warning, Weight: 2, Ref: fieldsRef,
 	Title: "Required fields missing in the subject", Requirement: "The subject has all required fields",
 	Advice: reissue,
 	Fails: func(e *evidence) diag.Failures {
-		s, t := e.mark.Subject, e.mark.Subject.MarkType()
+		s, t := e.mark.Subject, e.mark.Subject.markType()
 		return diag.FailEach(slices.Concat(required, requiredFor[t]), func(f field) diag.Failures {
 			what := "each mark certificate"
 			if slices.Contains(requiredFor[t], f) {
 				what = "a certificate for a " + string(t)
 			}
-			return diag.FailIf(!s.Has(f), "The subject has no %s, which %s must have.", f, what).About(string(f))
+			return diag.FailIf(!s.has(f), "The subject has no %s, which %s must have.", f, what).About(string(f))
 		})
 	},
 }, {
@@ -93,7 +93,7 @@ var subjectRules = diag.Rules[*evidence]{{
 	Title: "Neither locality nor state in the subject", Requirement: "The subject has a locality or a state",
 	Advice: reissue,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.mark.Subject.Has(locality) && !e.mark.Subject.Has(stateOrProvince),
+		return diag.FailIf(!e.mark.Subject.has(locality) && !e.mark.Subject.has(stateOrProvince),
 			"The subject has neither localityName nor stateOrProvinceName; one of the two is required.")
 	},
 }, {
@@ -102,7 +102,7 @@ var subjectRules = diag.Rules[*evidence]{{
 	Advice: reissue,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach([]field{jurisdictionPlace, statutePlace}, func(f field) diag.Failures {
-			return diag.FailIf(e.mark.Subject.Has(f) && !e.mark.Subject.Has(implied[f]),
+			return diag.FailIf(e.mark.Subject.has(f) && !e.mark.Subject.has(implied[f]),
 				"The subject has %s without %s.", f, implied[f]).About(string(f))
 		})
 	},
@@ -110,9 +110,9 @@ var subjectRules = diag.Rules[*evidence]{{
 	Code: "markcert.subject.category", Severity: diag.Warning, Weight: 1, Ref: fieldsRef,
 	Title: "Unknown business category", Requirement: "The business category is one of the four that are defined",
 	Advice: reissue,
-	When:   func(e *evidence) bool { return marked(e) && e.mark.Subject.Has(businessCategory) },
+	When:   func(e *evidence) bool { return marked(e) && e.mark.Subject.has(businessCategory) },
 	Fails: func(e *evidence) diag.Failures {
-		c := e.mark.Subject.Get(businessCategory)
+		c := e.mark.Subject.get(businessCategory)
 		return diag.FailIf(!slices.Contains(categories, c), "The businessCategory is %q, not one of: %s.",
 			diag.Quote(c), strings.Join(categories, ", ")).About(string(businessCategory))
 	},
@@ -121,10 +121,10 @@ var subjectRules = diag.Rules[*evidence]{{
 	Title:       "Source of the mark in prior use missing",
 	Requirement: "A certificate for a mark in prior use says where the mark was seen",
 	Advice:      reissue,
-	When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.MarkType() == PriorUse },
+	When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.markType() == PriorUse },
 	Fails: func(e *evidence) diag.Failures {
 		begin := e.mark.X509.NotBefore
-		return diag.FailIf(!begin.Before(sourceSince) && !e.mark.Subject.Has(priorUseURL),
+		return diag.FailIf(!begin.Before(sourceSince) && !e.mark.Subject.has(priorUseURL),
 			"The subject has no %s, which certificates for a Prior Use Mark must have since %s; this one is of %s.",
 			priorUseURL, date(sourceSince), date(begin)).About(string(priorUseURL))
 	},
@@ -135,9 +135,9 @@ var subjectRules = diag.Rules[*evidence]{{
 	When:   typed, Fails: func(e *evidence) diag.Failures {
 		var all diag.Failures
 		for _, a := range allowedFor {
-			if e.mark.Subject.Has(a.field) && !slices.Contains(a.types, e.mark.Subject.MarkType()) {
+			if e.mark.Subject.has(a.field) && !slices.Contains(a.types, e.mark.Subject.markType()) {
 				all = append(all, diag.Fail("The subject has %s, which a certificate for a %s must not have.",
-					a.field, e.mark.Subject.MarkType()).About(string(a.field))...)
+					a.field, e.mark.Subject.markType()).About(string(a.field))...)
 			}
 		}
 		return all
@@ -188,7 +188,7 @@ func mismatch(e *evidence) diag.Failures {
 	list := diag.Series(names, maxInSentence)
 	place := *e.place
 	if place.Selector != "" {
-		if place.Selector = ""; e.mark.Coverage.Covers(place) {
+		if place.Selector = ""; e.mark.Coverage.covers(place) {
 			return diag.Failures{{
 				Detail: fmt.Sprintf("The certificate is for %s, not for the selector %s of %s.",
 					list, e.place.Selector, e.place.Domain),

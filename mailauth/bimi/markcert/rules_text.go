@@ -162,7 +162,7 @@ var forms = map[form][2]string{
 func notForMarks(e *evidence) diag.Failures {
 	c := e.mark.X509
 	switch {
-	case e.mark.ForMarks() && extension(c, oidPoison) == nil:
+	case e.mark.forMarks() && extension(c, oidPoison) == nil:
 		return nil
 	case extension(c, oidPoison) != nil:
 		return diag.Failures{{

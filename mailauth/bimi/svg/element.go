@@ -143,7 +143,7 @@ func (v *validator) child(t token, namespace, local string, known bool) *model {
 			k = Element
 		}
 		// What stands in an element that must not be there goes with it, unless it is a danger.
-		if parent.model != nil || k.Forbidden() != "" && banned()[parent.local] != k {
+		if parent.model != nil || k.forbidden() != "" && banned()[parent.local] != k {
 			v.add(k, t.offset, t.name, "", "The element %s is not part of SVG Tiny PS.", clip(t.name))
 		}
 		return nil

@@ -140,14 +140,14 @@ func isChar(c rune) bool {
 // ErrTooLong says that an image has more than [MaxBytes] bytes when it is decompressed.
 var ErrTooLong = fmt.Errorf("it has more than %d bytes when it is decompressed", MaxBytes)
 
-// Compressed reports whether a file begins as gzip does (RFC 1952 section 2.3.1).
-func Compressed(file []byte) bool { return bytes.HasPrefix(file, []byte{0x1F, 0x8B}) }
+// gzipped reports whether a file begins as gzip does (RFC 1952 section 2.3.1).
+func gzipped(file []byte) bool { return bytes.HasPrefix(file, []byte{0x1F, 0x8B}) }
 
 // Decode returns the image in a file that may be compressed with gzip, as .svgz files and the images in mark
 // certificates are. At most [MaxBytes] bytes come out of it, whatever went in: a longer image is [ErrTooLong]. What
 // follows the compressed data is an error, since software differs on whether it belongs to the image.
 func Decode(file []byte) (image []byte, compressed bool, err error) {
-	if !Compressed(file) {
+	if !gzipped(file) {
 		if len(file) > MaxBytes {
 			return nil, false, ErrTooLong
 		}

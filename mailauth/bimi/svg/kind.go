@@ -106,8 +106,8 @@ func (k Kind) trait() trait {
 // Severity is how grave faults of the kind are.
 func (k Kind) Severity() diag.Severity { return k.trait().severity }
 
-// Forbidden is the word for what the profile keeps out for safety, such as "script"; empty for other kinds.
-func (k Kind) Forbidden() string { return k.trait().forbidden }
+// forbidden is the word for what the profile keeps out for safety, such as "script"; empty for other kinds.
+func (k Kind) forbidden() string { return k.trait().forbidden }
 
 // Values lists the kinds, the gravest first.
 func (Kind) Values() []string {

@@ -25,7 +25,7 @@ func (v *validator) rootAttributes(t token, has map[string]attr) {
 		d.Box = Box{Width: width, Height: height}
 	}
 	switch {
-	case d.Box.Width > 0 && d.Box.Height > 0 && !d.Box.Square():
+	case d.Box.Width > 0 && d.Box.Height > 0 && !d.Box.square():
 		v.add(NotSquare, t.offset, t.name, "", "The image is %s wide and %s high.", short(d.Box.Width), short(d.Box.Height))
 	case width > 0 && height > 0 && !nearly(width, height):
 		v.add(NotSquare, t.offset, t.name, "", "The image has a width of %s and a height of %s.", d.Width, d.Height)
@@ -226,11 +226,10 @@ func (b Box) AspectRatio() float64 {
 	return b.Width / b.Height
 }
 
-// Square reports whether the box is as wide as it is high.
-func (b Box) Square() bool { return b.Width > 0 && nearly(b.Width, b.Height) }
+func (b Box) square() bool { return b.Width > 0 && nearly(b.Width, b.Height) }
 
 // Square reports whether the image is as wide as it is high.
-func (d *Document) Square() bool { return d.Box.Square() && d.Counts[NotSquare] == 0 }
+func (d *Document) Square() bool { return d.Box.square() && d.Counts[NotSquare] == 0 }
 
 // nearly reports whether lengths differ by less than a hundredth, which nobody sees in a logo.
 func nearly(a, b float64) bool { return a > 0 && b > 0 && max(a, b)/min(a, b) < 1.01 }
@@ -276,7 +275,7 @@ func (d *Document) Of(k Kind) (list []Fault) {
 func (d *Document) Forbidden() []string {
 	words := []string{}
 	for k := range d.Counts {
-		if w := k.Forbidden(); w != "" && !slices.Contains(words, w) {
+		if w := k.forbidden(); w != "" && !slices.Contains(words, w) {
 			words = append(words, w)
 		}
 	}

@@ -246,7 +246,7 @@ func TestDocument(t *testing.T) {
 func TestKinds(t *testing.T) {
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(Kind("").Values()))), len(traits))
 	require.Equal(t, diag.Critical, Script.Severity())
-	require.Equal(t, "raster_image", RasterImage.Forbidden())
+	require.Equal(t, "raster_image", RasterImage.forbidden())
 }
 
 func TestDecode(t *testing.T) {

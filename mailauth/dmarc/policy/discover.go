@@ -112,7 +112,7 @@ func (d *Discovery) digest(l *lookups) {
 // byWalk is policy discovery of RFC 9989 section 4.10.1.
 func (d *Discovery) byWalk() View {
 	w, v := &d.Walk, View{Method: TreeWalk}
-	v.Organizational, v.OrganizationalErr = w.Organizational()
+	v.Organizational, v.OrganizationalErr = w.organizational()
 	own, stop := &w.Steps[0], w.stop()
 	switch org := w.at(v.Organizational); {
 	case own.Record != nil: // whatever is not known further up
@@ -168,7 +168,7 @@ func (d *Discovery) Agree() (bool, error) {
 
 // Unavailable returns an error that wraps [diag.ErrUnavailable] if no reply came to any question, else nil.
 func (d *Discovery) Unavailable() error {
-	if !d.Walk.Silent() || !d.MX.Silent() {
+	if !d.Walk.silent() || !d.MX.Silent() {
 		return nil
 	}
 	return fmt.Errorf("looking for the DMARC record of %s: %w", d.Domain,

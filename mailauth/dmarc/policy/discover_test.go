@@ -135,7 +135,7 @@ func TestDiscoverSilence(t *testing.T) {
 	d, err := Discover(t.Context(), w.Env(), diag.MustName("example.com"))
 	require.NoError(t, err)
 	require.ErrorIs(t, d.Unavailable(), diag.ErrUnavailable)
-	require.True(t, d.Walk.Silent())
+	require.True(t, d.Walk.silent())
 	_, err = d.Exists()
 	require.Error(t, err)
 

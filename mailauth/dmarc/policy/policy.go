@@ -209,7 +209,7 @@ func (id *Identifier) align(l *lookups, d *Discovery) {
 	walk := l.walk(id.Domain.String())
 	id.Walk = &walk
 	var err error
-	if id.Organizational, err = walk.Organizational(); err == nil {
+	if id.Organizational, err = walk.organizational(); err == nil {
 		err = d.Tree.OrganizationalErr
 	}
 	if id.Err = err; err == nil {

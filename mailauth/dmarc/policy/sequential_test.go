@@ -97,7 +97,7 @@ func TestWalkIsSequential(t *testing.T) {
 		queries, found := p.sequential(start)
 		walk := w.walk(start)
 		require.Equal(t, queries, walk.Queries(), "%v", p)
-		org, err := walk.Organizational()
+		org, err := walk.organizational()
 		require.NoError(t, err)
 		require.Equal(t, organizational(start, found), org, "%s: %v", start, p)
 		if walk.stop() != nil {

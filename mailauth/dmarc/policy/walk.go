@@ -112,8 +112,7 @@ func (w *Walk) Err() error {
 	return nil
 }
 
-// Silent reports whether no reply came to any query.
-func (w *Walk) Silent() bool {
+func (w *Walk) silent() bool {
 	return !slices.ContainsFunc(w.Steps, func(s Step) bool { return s.Asked && !s.Answer.Silent() })
 }
 
@@ -135,9 +134,9 @@ func (w *Walk) stop() *Step {
 	return nil
 }
 
-// Organizational returns the organizational domain of the start (RFC 9989 section 4.10.2). Where a step is not
+// organizational returns the organizational domain of the start (RFC 9989 section 4.10.2). Where a step is not
 // known, it is what the others say, and the error tells that it may be another.
-func (w *Walk) Organizational() (domain string, err error) {
+func (w *Walk) organizational() (domain string, err error) {
 	if last := w.stop(); last != nil {
 		switch {
 		case last.Record.PSD == NotPSD:

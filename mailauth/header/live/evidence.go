@@ -90,8 +90,8 @@ func MailDomain(s string) diag.Name {
 	return name
 }
 
-// SPFDomain is the domain that SPF was checked for, as alignment names it.
-func (e *Evidence) SPFDomain() string {
+// spfDomain is the domain that SPF was checked for, as alignment names it.
+func (e *Evidence) spfDomain() string {
 	if e.SPF == nil {
 		return ""
 	}
@@ -126,7 +126,7 @@ func (e *Evidence) Aligned(m policy.Mechanism, domain string) bool {
 }
 
 // SPFAligned reports whether the domain that SPF was checked for is aligned.
-func (e *Evidence) SPFAligned() bool { return e.Aligned(policy.SPF, e.SPFDomain()) }
+func (e *Evidence) SPFAligned() bool { return e.Aligned(policy.SPF, e.spfDomain()) }
 
 // Signatures lists the signatures for which a condition holds.
 func (e *Evidence) Signatures(holds func(*dkim.Result) bool) (list []*dkim.Result) {
@@ -174,7 +174,7 @@ func (e *Evidence) Changed() *dkim.Result {
 func (e *Evidence) Misaligned() string {
 	org := route.Organizational(e.Author())
 	same := func(domain string) bool { return org != "" && route.Organizational(domain) == org }
-	if s := e.SPFDomain(); e.SPFGave(eval.Pass) && !e.AnyoneMaySend() && same(s) {
+	if s := e.spfDomain(); e.SPFGave(eval.Pass) && !e.AnyoneMaySend() && same(s) {
 		return s
 	}
 	if s := e.signature(func(s *dkim.Result) bool { return s.Result == dkim.Pass && same(s.Domain) }); s != nil {
