@@ -55,21 +55,28 @@ func appendNumber(b []byte, n int64) []byte {
 // ledgerForm names the canonical form of entries.
 const ledgerForm = "ledger.v1"
 
-// AppendForm appends the canonical form of an entry, of which chains are made: ledgerForm, RequestID, Account, Key, Endpoint,
-// Credits, Period (as months since the year 0), At (in microseconds since 1970), Overage, OverageRate and Ceiling, each
+// AppendForm appends the canonical form of an entry, of which chains are made: ledgerForm, Account, Key, Endpoint, RequestID,
+// At (in microseconds since 1970), Credits, Period (as months since the year 0), Overage, OverageRate and Ceiling, each
 // with its length in bytes and a colon before it, numbers in decimal digits.
-func (e *Entry) AppendForm(b []byte) []byte {
-	b = e.AppendStem(b)
-	for _, n := range [...]int64{e.Credits, e.Period.Number(), e.At.UnixMicro(), e.Overage, e.OverageRate, e.Ceiling} {
-		b = appendNumber(b, n)
+func (e *Entry) AppendForm(b []byte) []byte { return e.AppendParts(e.AppendRequest(e.AppendCaller(b))) }
+
+// AppendCaller appends the first fields of the canonical form, up to Endpoint: what many entries have in common.
+func (e *Entry) AppendCaller(b []byte) []byte {
+	for _, field := range [...]string{ledgerForm, string(e.Account), string(e.Key), e.Endpoint} {
+		b = appendField(b, field)
 	}
 	return b
 }
 
-// AppendStem appends the fields of the canonical form that are no numbers, with which it begins.
-func (e *Entry) AppendStem(b []byte) []byte {
-	for _, field := range [...]string{ledgerForm, e.RequestID, string(e.Account), string(e.Key), e.Endpoint} {
-		b = appendField(b, field)
+// AppendRequest appends the next fields, RequestID and At.
+func (e *Entry) AppendRequest(b []byte) []byte {
+	return appendNumber(appendField(b, e.RequestID), e.At.UnixMicro())
+}
+
+// AppendParts appends the rest of the canonical form, from Credits on: what was fixed at admission.
+func (e *Entry) AppendParts(b []byte) []byte {
+	for _, n := range [...]int64{e.Credits, e.Period.Number(), e.Overage, e.OverageRate, e.Ceiling} {
+		b = appendNumber(b, n)
 	}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -67,36 +68,37 @@ const (
 	never    = "9223372036854775807"
 	addTaken = `WITH t AS (
 			UPDATE taken SET credits = credits + $4, overage = overage + $5, micros = micros + $6,
-				lapse = least(lapse, (SELECT min(l) FROM unnest($11::bigint[]) l))
+				lapse = least(lapse, $7)
 			WHERE account = $1 AND period = $2
 		)`
 	addHolds = addTaken + `
-		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease)
-		SELECT $1, token, $2, credits, overage, rate, $3, lease
-		FROM unnest($7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[])
-			AS h (token, credits, overage, rate, lease)`
+		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, parts)
+		SELECT $1, token, $2, credits, overage, rate, $3, lease, parts
+		FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[])
+			AS h (token, credits, overage, rate, lease, parts)`
 	addClaims = addTaken + `
-		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, line, hash, fingerprint)
-		SELECT $1, token, $2, credits, overage, rate, $3, lease, line, hash, fingerprint
-		FROM unnest($7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],
-				$12::text[], $13::bytea[], $14::bytea[])
-			AS h (token, credits, overage, rate, lease, line, hash, fingerprint)`
-	// addAtOnce grants all or nothing, if the account is what it was, and all of it is of the allowance ($5), or beyond it
-	// ($8 = 1) at a rate ($6) and within a budget ($7), where no lease has ended at the time ($12) that may have given a part
-	// of the allowance back. The ceiling is that of [metering.Limits].
+		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, parts, line, hash, fingerprint)
+		SELECT $1, token, $2, credits, overage, rate, $3, lease, parts, line, hash, fingerprint
+		FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[],
+				$14::text[], $15::bytea[], $16::bytea[])
+			AS h (token, credits, overage, rate, lease, parts, line, hash, fingerprint)`
+	// addAtOnce grants all or nothing, if the account and its ceiling are what they were, and all of it is of the allowance
+	// ($5), or beyond it ($8 = 1) at a rate ($6) and within a budget ($7), where no lease has ended at the time ($12) that may
+	// have given a part of the allowance back.
 	addAtOnce = `WITH t AS (
 			UPDATE taken SET credits = credits + $3::bigint, overage = overage + $3::bigint * $8::bigint,
 				micros = micros + $3::bigint * $8::bigint * $6::bigint,
-				lapse = least(lapse, (SELECT min(l) FROM unnest($11::bigint[]) l))
+				lapse = least(lapse, $15)
 			WHERE account = $1 AND period = $2 AND CASE $8::bigint WHEN 0 THEN $3::bigint <= $5::bigint - (credits - overage)
 					ELSE lapse > $12 AND credits - overage >= $5::bigint AND $3::bigint <= ($7::bigint - micros) / $6::bigint END
+				AND credits + greatest(0, $5::bigint - (credits - overage))
+					+ greatest(0, $7::bigint - micros) / greatest(1, $6::bigint) = $13::bigint
 				AND EXISTS (SELECT FROM accounts WHERE account = $1 AND version = $4)
-			RETURNING period, credits + greatest(0, $5::bigint - (credits - overage))
-				+ greatest(0, $7::bigint - micros) / greatest(1, $6::bigint) AS ceiling
+			RETURNING period
 		)
-		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease)
-		SELECT $1, h.token, t.period, h.credits, h.credits * $8::bigint, $6::bigint * $8::bigint, t.ceiling, h.lease
-		FROM t, unnest($9::bigint[], $10::bigint[], $11::bigint[]) AS h (token, credits, lease)`
+		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, parts)
+		SELECT $1, h.token, t.period, h.credits, h.credits * $8::bigint, $6::bigint * $8::bigint, $13::bigint, h.lease, h.parts
+		FROM t, unnest($9::bigint[], $10::bigint[], $11::bigint[], $14::text[]) AS h (token, credits, lease, parts)`
 )
 
 // taken is what an account may use and what is taken of it, in one period.
@@ -151,7 +153,7 @@ func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.O
 		return errors.Join(err, rollback(conn))
 	}
 	if !doubtful && len(grants.tickets) > 0 {
-		s.terms.put(g.account, terms{g.period, t.account.Version, grants.limits, grants.beyond})
+		s.terms.put(g.account, terms{g.period, t.account.Version, grants.limits, grants.ceiling, grants.beyond})
 	}
 	return nil
 }
@@ -169,7 +171,7 @@ func (s *Store) promiseAtOnce(
 	if terms.beyond {
 		beyond, most = 1, limits.Budget/limits.Rate
 	}
-	grants := grants{limits: limits}
+	grants := grants{limits: limits, ceiling: terms.ceiling}
 	for _, j := range g.jobs {
 		if j.in.Idempotency != nil {
 			s.terms.put(g.account, terms)
@@ -182,7 +184,8 @@ func (s *Store) promiseAtOnce(
 	}
 	c := grants.columns()
 	tag, err := conn.Exec(ctx, addAtOnce, g.account, monthNumber(g.period), grants.sum.Credits, terms.version,
-		limits.Allowance, limits.Rate, limits.Budget, beyond, c.tokens, c.credits, c.leases, micros(s.clock()))
+		limits.Allowance, limits.Rate, limits.Budget, beyond,
+		c.tokens, c.credits, c.leases, micros(s.clock()), terms.ceiling, c.parts, c.lapse)
 	if err != nil {
 		s.releases.add(time.Now().Add(lostTime), grants.tickets...)
 	}
@@ -355,7 +358,7 @@ func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) 
 	}
 	c := r.columns()
 	sql, args := addHolds, []any{g.account, monthNumber(g.period), r.ceiling, r.sum.Credits, r.sum.Overage, r.sum.Micros,
-		c.tokens, c.credits, c.overages, c.rates, c.leases}
+		c.lapse, c.tokens, c.credits, c.overages, c.rates, c.leases, c.parts}
 	if c.claims {
 		sql, args = addClaims, append(args, c.lines, c.hashes, c.fingerprints)
 	}
@@ -365,6 +368,8 @@ func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) 
 // grantColumns are what is written of tickets.
 type grantColumns struct {
 	tokens, credits, overages, rates, leases []int64
+	lapse                                    int64 // the first of the leases
+	parts                                    []string
 	claims                                   bool // there are some
 	lines                                    []*string
 	hashes, fingerprints                     [][]byte
@@ -375,9 +380,17 @@ func (r *grants) columns() (c grantColumns) {
 	numbers := make([]int64, 5*n)
 	c.tokens, c.credits, c.overages = numbers[:n], numbers[n:2*n], numbers[2*n:3*n]
 	c.rates, c.leases = numbers[3*n:4*n], numbers[4*n:]
+	c.lapse = math.MaxInt64
+	form, ends := make([]byte, 0, 48*n), make([]int, n)
 	for i, t := range r.tickets {
 		c.tokens[i], c.credits[i], c.overages[i], c.rates[i] = int64(t.Token), t.Credits, t.Overage, t.OverageRate
 		c.leases[i] = micros(t.Lease)
+		c.lapse = min(c.lapse, c.leases[i])
+		e := metering.Entry{
+			Credits: t.Credits, Period: t.Period, Overage: t.Overage, OverageRate: t.OverageRate, Ceiling: r.ceiling,
+		}
+		form = e.AppendParts(form)
+		ends[i] = len(form)
 		if t.Idempotency == nil {
 			continue
 		}
@@ -387,7 +400,18 @@ func (r *grants) columns() (c grantColumns) {
 		line := string(t.Claimant())
 		c.lines[i], c.hashes[i], c.fingerprints[i] = &line, t.Idempotency[:], t.Fingerprint[:]
 	}
+	c.parts = cut(form, ends)
 	return c
+}
+
+// cut makes texts of what lies one behind the other.
+func cut(all []byte, ends []int) []string {
+	text, from := string(all), 0
+	list := make([]string, len(ends))
+	for i, end := range ends {
+		list[i], from = text[from:end], end
+	}
+	return list
 }
 
 // terms are what an account may use of a month, as long as it has this version, and whether it is beyond its allowance.
@@ -395,6 +419,7 @@ type terms struct {
 	period  metering.Period
 	version int64
 	limits  metering.Limits
+	ceiling int64
 	beyond  bool
 }
 

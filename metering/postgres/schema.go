@@ -168,7 +168,8 @@ var migrations = [schemaVersion]string{
 	ALTER TABLE taken ADD COLUMN overage bigint NOT NULL DEFAULT 0, ADD COLUMN micros bigint NOT NULL DEFAULT 0,
 		ADD COLUMN lapse bigint NOT NULL DEFAULT 0; -- before which no lease ends of what is held
 	ALTER TABLE holds ADD COLUMN overage bigint NOT NULL DEFAULT 0,
-		ADD COLUMN rate bigint NOT NULL DEFAULT 0; -- of a credit of it, in millionths of a cent
+		ADD COLUMN rate bigint NOT NULL DEFAULT 0, -- of a credit of it, in millionths of a cent
+		ADD COLUMN parts text NOT NULL DEFAULT ''; -- these numbers in the canonical form of an entry
 	ALTER TABLE ledger ADD COLUMN overage bigint NOT NULL DEFAULT 0, ADD COLUMN rate bigint NOT NULL DEFAULT 0,
 		ADD COLUMN ceiling bigint NOT NULL DEFAULT 0, ADD COLUMN chain bytea;
 	ALTER TABLE ledger ADD CONSTRAINT ledger_chained CHECK (chain IS NOT NULL) NOT VALID;

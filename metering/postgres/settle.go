@@ -23,18 +23,21 @@ import (
 // where they are; one that somebody else removes meanwhile is not returned.
 const (
 	settleHolds = `WITH found AS (
-		SELECT h.*, c.* FROM unnest($2::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $9::text[]`
-	settleHoldsAs = `) AS c (wanted, key, endpoint, at, request, stem`
+		SELECT h.*, c.* FROM unnest($2::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::text[]`
+	settleHoldsAs = `) AS c (wanted, caller, at, request, form`
 	settleCharge  = `),
 		LATERAL (SELECT ctid AS place FROM holds
 			WHERE account = $1 AND token = c.wanted AND lease > $3 OFFSET 0) h
 	), done AS (
 		DELETE FROM holds h USING found f WHERE h.account = $1 AND h.ctid = f.place
-		RETURNING h.token, h.period, h.credits, h.overage, h.rate, h.ceiling, h.line, h.hash, h.fingerprint, f.*
+		RETURNING h.token, h.period, h.credits, h.overage, h.rate, h.ceiling, h.line, h.hash, h.fingerprint,
+			f.at, f.request, ($9::text[])[f.caller] AS key, ($10::text[])[f.caller] AS endpoint,
+			(($11::text[])[f.caller] || f.form || h.parts) COLLATE "C" AS canon`
+	settleTotals = `
 	), totals AS (
 		SELECT period, sum(credits) AS used, count(*) AS charges, sum(overage) AS overage, sum(overage * rate) AS micros,
 			max(ceiling) AS peak, sha256(convert_to(string_agg(canon, '' ORDER BY canon), 'UTF8')) AS digest
-		FROM (SELECT *, ` + settleForm + ` AS canon FROM done) d GROUP BY period
+		FROM done GROUP BY period
 	), sums AS (
 		INSERT INTO balances AS b (account, period, used, charges, overage, micros, peak, chain)
 		SELECT $1, period, used, charges, overage, micros, peak, sha256(` + noChain + ` || digest) FROM totals ORDER BY period
@@ -48,20 +51,17 @@ const (
 		SELECT $1, d.key, d.endpoint, d.credits, d.period, d.at, d.request, d.overage, d.rate, d.ceiling, s.chain
 		FROM done d, sums s WHERE s.period = d.period
 	)`
-	// settleForm is the canonical form of an entry; see [metering.Entry.AppendForm].
-	settleForm = `(stem || length(credits::text) || ':' || credits || length(period::text) || ':' || period
-		|| length(at::text) || ':' || at || length(overage::text) || ':' || overage || length(rate::text) || ':' || rate
-		|| length(ceiling::text) || ':' || ceiling) COLLATE "C"`
-	noChain    = `'\x0000000000000000000000000000000000000000000000000000000000000000'::bytea`
-	settleUses = `, uses AS (
+	replyColumns = ", status, kind, header, body"
+	noChain      = `'\x0000000000000000000000000000000000000000000000000000000000000000'::bytea`
+	settleUses   = `, uses AS (
 		INSERT INTO key_uses AS u (account, key, at)
 		SELECT $1, key, max(at) FROM done WHERE key = ANY ($8::text[]) GROUP BY key ORDER BY key
 		ON CONFLICT (account, key) DO UPDATE SET at = greatest(u.at, excluded.at)
 	)`
 	settleReplies = `, kept AS (
 		INSERT INTO replies (account, line, hash, expires, status, form, fingerprint, request, header, body, bytes)
-		SELECT $1, line, hash, at + $10, status, form, fingerprint, request, header, body, length(body)
-		FROM done WHERE form >= 0 AND hash IS NOT NULL
+		SELECT $1, line, hash, at + $12, status, kind, fingerprint, request, header, body, length(body)
+		FROM done WHERE kind >= 0 AND hash IS NOT NULL
 		RETURNING line, bytes
 	), room AS (
 		INSERT INTO lines AS l (account, line, bytes)
@@ -80,11 +80,11 @@ const (
 // settleSQL is the statement with or without its optional parts.
 func settleSQL(replies bool) string {
 	if !replies {
-		return settleHolds + settleHoldsAs + settleCharge + settleUses + settleResult +
+		return settleHolds + settleHoldsAs + settleCharge + settleTotals + settleUses + settleResult +
 			", NULL::text[], NULL::bigint[]" + settleFrom
 	}
-	return settleHolds + ", $11::integer[], $12::integer[], $13::bytea[], $14::bytea[]" + settleHoldsAs +
-		", status, form, header, body" + settleCharge + settleUses + settleReplies + settleResult +
+	return settleHolds + ", $13::integer[], $14::integer[], $15::bytea[], $16::bytea[]" + settleHoldsAs +
+		replyColumns + settleCharge + replyColumns + settleTotals + settleUses + settleReplies + settleResult +
 		", (SELECT array_agg(line) FROM room), (SELECT array_agg(bytes) FROM room)" + settleFrom
 }
 
@@ -112,11 +112,12 @@ type settling = job[settlement, metering.Balance]
 
 // charges are the columns of a settle statement.
 type charges struct {
-	tokens          []int64
-	keys, endpoints []string
-	at              []int64
+	tokens, at      []int64
 	requests        []string
-	stems           []string // what the canonical form begins with
+	requestForms    []string // see [metering.Entry.AppendForm], also for the next; the rest lies with the holds
+	callers         []int32  // keys with an endpoint, counted from 1
+	keys, endpoints []string
+	callerForms     []string
 	uses            []string // keys whose last use is to be written
 	usedAt          []int64
 	replies         bool
@@ -129,9 +130,11 @@ type charges struct {
 func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 	n := len(g.jobs)
 	c := &charges{
-		tokens: make([]int64, 0, n), keys: make([]string, 0, n), endpoints: make([]string, 0, n),
-		at: make([]int64, 0, n), requests: make([]string, 0, n), stems: make([]string, 0, n), jobs: make(map[int64]*settling, n),
+		tokens: make([]int64, 0, n), at: make([]int64, 0, n), requests: make([]string, 0, n), callers: make([]int32, 0, n),
+		jobs: make(map[int64]*settling, n),
 	}
+	forms, ends := make([]byte, 0, 64*n), make([]int, 0, n)
+	callers := make(map[[2]string]int32)
 	for _, j := range g.jobs {
 		token := int64(j.in.ticket.Token)
 		if c.jobs[token] != nil {
@@ -141,14 +144,25 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 		c.jobs[token] = j
 		c.replies = c.replies || j.in.reply != nil
 		t := &j.in.ticket
-		e := metering.Entry{RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint}
-		c.tokens, c.keys = append(c.tokens, token), append(c.keys, string(t.Key))
-		c.endpoints, c.requests = append(c.endpoints, t.Endpoint), append(c.requests, t.RequestID)
-		c.at, c.stems = append(c.at, j.in.at), append(c.stems, string(e.AppendStem(nil)))
+		e := metering.Entry{
+			RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint, At: instant(j.in.at),
+		}
+		caller := callers[[2]string{string(t.Key), t.Endpoint}]
+		if caller == 0 {
+			c.keys, c.endpoints = append(c.keys, string(t.Key)), append(c.endpoints, t.Endpoint)
+			c.callerForms = append(c.callerForms, string(e.AppendCaller(nil)))
+			caller = int32(len(c.keys))
+			callers[[2]string{string(t.Key), t.Endpoint}] = caller
+		}
+		forms = e.AppendRequest(forms)
+		ends = append(ends, len(forms))
+		c.tokens, c.at, c.callers = append(c.tokens, token), append(c.at, j.in.at), append(c.callers, caller)
+		c.requests = append(c.requests, t.RequestID)
 		if s.uses.due(string(t.Key), j.in.at) && !slices.Contains(c.uses, string(t.Key)) {
 			c.uses, c.usedAt = append(c.uses, string(t.Key)), append(c.usedAt, j.in.at)
 		}
 	}
+	c.requestForms = cut(forms, ends)
 	if c.replies {
 		c.addReplies(g)
 	}
@@ -175,7 +189,8 @@ func (c *charges) addReplies(g *group[settlement, metering.Balance]) {
 // charge runs the statement and tells each job its balance. Who was not charged has lapsed.
 func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balance], c *charges) error {
 	sql := settlePlain
-	args := []any{g.account, c.tokens, micros(s.clock()), c.keys, c.endpoints, c.at, c.requests, c.uses, c.stems}
+	args := []any{g.account, c.tokens, micros(s.clock()), c.callers, c.at, c.requests, c.requestForms, c.uses,
+		c.keys, c.endpoints, c.callerForms}
 	if c.replies {
 		sql = settleReplied
 		args = append(args, metering.ReplayWindow.Microseconds(), c.statuses, c.forms, c.headers, c.bodies)
