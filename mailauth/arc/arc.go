@@ -148,7 +148,6 @@ func (r *Result) conclude() {
 	}
 }
 
-// require lowers the result if a signature is not valid, or not known to be.
 func (r *Result) require(ok *bool, format string, s *Set, reason string) {
 	switch {
 	case ok == nil && r.Result == Pass:

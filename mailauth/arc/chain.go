@@ -121,7 +121,6 @@ func Parse(fields []message.Field) *Chain {
 	return c
 }
 
-// A part is one of the three fields of a set.
 type part struct {
 	instance  int
 	signature *dkim.Signature // of the message or of the seal

@@ -68,7 +68,6 @@ func (p *scanner) pair() (name, value string, ok bool) {
 	return name, p.value(), true
 }
 
-// value reads a value: a word, a quoted string, or an address of both.
 func (p *scanner) value() string {
 	begin := p.at
 	for !p.done() {

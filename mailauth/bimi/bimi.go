@@ -125,7 +125,6 @@ func (e *evidence) fields() Fields {
 	return f
 }
 
-// maxRecordLength bounds the text of a record, in bytes.
 const maxRecordLength = 8192
 
 // ValidateRequest asks what can be said of a record that need not be published.

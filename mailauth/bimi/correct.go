@@ -18,7 +18,6 @@ var (
 	httpsLike   = diag.Regexp(`(?i)^(?:https(?::/*|//+))+`)
 )
 
-// words are what people write for the names of tags.
 var words = map[string]string{
 	"location": "l", "logo": "l", "svg": "l", "url": "l", "uri": "l", "authority": "a", "evidence": "a", "vmc": "a", "cmc": "a", "certificate": "a",
 }
@@ -57,7 +56,6 @@ func (e *evidence) join(texts []string) string {
 	return s
 }
 
-// clean reports whether a record has no fault but tags that are not known.
 func clean(r *record.Record) bool {
 	return !slices.ContainsFunc(r.List.Faults, func(f taglist.Fault) bool { return f.Kind != taglist.Unknown })
 }
@@ -68,7 +66,6 @@ func blankVersion(text string) bool {
 	return text != "v="+record.Format.Version && !strings.HasPrefix(text, "v="+record.Format.Version+";")
 }
 
-// rest lists the texts beside a record that were probably meant as its other part.
 func (e *evidence) rest() (list []string) {
 	if e.record == nil || e.place == nil {
 		return nil

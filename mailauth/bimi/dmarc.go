@@ -200,7 +200,6 @@ func (s *standing) eligible() (yes *bool, reason string) {
 	return new(true), ""
 }
 
-// barred says why no receiver shows a logo; empty if some may.
 func (s *standing) barred() string {
 	for _, o := range s.obstacles {
 		if o.kind != dmarcRejectPartial && o.kind != dmarcDisputed {

@@ -37,7 +37,6 @@ type evidence struct {
 	lineEnds   bool  // it is but for its line ends
 }
 
-// beside is what else the names tell at which the DNS was asked.
 type beside struct {
 	taglist.Elsewhere
 	fallback string // the record of the default selector, where another one was asked for and has none

@@ -47,7 +47,6 @@ func fetch(ctx context.Context, env *diag.Env, req LookupRequest, d *record.Disc
 	return f, nil
 }
 
-// wants reports whether something is asked for, as it is without a word.
 func wants(b *bool) bool { return b == nil || *b }
 
 func (e *evidence) keep(f fetched) {

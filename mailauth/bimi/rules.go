@@ -91,7 +91,6 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	When: func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) }, Fails: absent,
 }}
 
-// attempted reports whether somebody tried to publish a record.
 func attempted(e *evidence) bool {
 	return e.beside.Unknown == "" && len(e.beside.Places) > 0 || aliased(e)
 }

@@ -203,7 +203,6 @@ func dmarcRule(r rule, kind obstacleKind) rule {
 
 func hasRecord(e *evidence) bool { return e.record != nil }
 
-// whole reports whether there is one record, in which no tag is hidden in another.
 func whole(e *evidence) bool { return e.record != nil && !e.torn() }
 
 var tagRules = diag.Rules[*evidence]{{

@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// owners tell by its beginning which kind of part a value to publish belongs to.
 var owners = []struct {
 	prefix string
 	kind   Kind
@@ -29,7 +28,6 @@ var gates = map[diag.Code][]Kind{
 	"mtasts.policy.max_age.short": {MX, SMTP},
 }
 
-// nothing begins the advice about what may stay as it is.
 const nothing = "Leave it"
 
 // actions are what to do about the findings, in their order. No advice stands twice, and none where nothing is to be done.

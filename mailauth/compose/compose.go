@@ -64,7 +64,6 @@ func (w *Whole) open() bool {
 	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, func(p Share) bool { return !p.Known() && !p.NoMatter })
 }
 
-// extra reports whether no mail depends on the part.
 func (s *Summary) extra() bool {
 	return slices.Contains([]string{BIMI.Code, TLSRPT.Code, Reputation.Code}, s.kind.Code)
 }
@@ -220,7 +219,6 @@ func (p *Share) factor() diag.Factor {
 // the others.
 const telling = 10
 
-// passed lists what the parts fulfil, as far as it weighs.
 func (w *Whole) passed() []diag.Check {
 	list := []diag.Check{}
 	seen := map[diag.Code]bool{}

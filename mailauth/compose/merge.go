@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A told finding is one of a part on its way into the list of the whole.
 type told struct {
 	diag.Finding
 	part *Summary

@@ -104,7 +104,6 @@ type Panics []*diag.GoPanic
 // Panicked returns the panics.
 func (p Panics) Panicked() []*diag.GoPanic { return p }
 
-// note keeps the error of a part if it is a panic.
 func (r *Run) note(err error) {
 	if p, ok := errors.AsType[*diag.GoPanic](err); ok {
 		r.mu.Lock()

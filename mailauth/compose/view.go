@@ -7,7 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// maxShown bounds the record that stands for a part in a line, in bytes.
 const maxShown = 80
 
 // Mark is how the part stands in a view of the whole.

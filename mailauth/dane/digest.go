@@ -263,7 +263,6 @@ func (e *evidence) published() bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.tlsa.Exists() })
 }
 
-// misplaced are the TLSA records at the domain itself, if it is none of the servers.
 func (e *evidence) misplaced() []*dns.TLSA {
 	if slices.ContainsFunc(e.hosts, func(h host) bool { return strings.EqualFold(h.base, e.domain.String()) }) {
 		return nil

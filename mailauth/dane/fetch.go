@@ -308,7 +308,6 @@ func (s *server) handshake(ctx context.Context, env *diag.Env, port uint16, base
 	}
 }
 
-// rejected reports whether STARTTLS was offered, and the command did not succeed.
 func (s *server) rejected() bool {
 	return s.err != nil && s.err.Step == smtp.StepStartTLS && s.err.Kind != smtp.NotOffered
 }

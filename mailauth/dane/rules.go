@@ -53,7 +53,6 @@ func because(e *evidence, consequence string, faults ...fault) diag.Failures {
 	}, faults...)
 }
 
-// capital makes a clause begin a sentence, unless it begins with a name.
 func capital(s string) string {
 	if word, _, _ := strings.Cut(s, " "); slices.Contains([]string{"the", "there", "none", "no"}, word) {
 		return diag.Upper(s)

@@ -23,7 +23,6 @@ func (e *evidence) refused() string {
 	return " Senders that use DANE do not deliver to this host."
 }
 
-// compared reports whether a server was held against its records.
 func compared(e *evidence) bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool {
 		s := h.server()
@@ -31,7 +30,6 @@ func compared(e *evidence) bool {
 	})
 }
 
-// reached reports whether a server with TLSA records that apply was spoken to.
 func reached(e *evidence) bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool {
 		return h.applies() && h.fault != unverified && h.fault != unreachable

@@ -264,7 +264,6 @@ func (p *Peer) path(anchors *x509.CertPool) *MatchError {
 	return &MatchError{reason, err.Error()}
 }
 
-// pkixTA looks for the certificate of a record on the way to a public authority.
 func (v *verification) pkixTA(r Record) (found bool, err *MatchError) {
 	found = slices.ContainsFunc(v.Chain[1:], r.Matches)
 	if err := v.public(); err != nil {

@@ -100,7 +100,6 @@ func (s *scoring) report(ended time.Time) *Report {
 	return r
 }
 
-// forget leaves of each component only that the domain does not exist.
 func (s *scoring) forget() {
 	for _, p := range s.shares() {
 		p.Absent()

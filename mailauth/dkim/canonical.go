@@ -80,7 +80,6 @@ func cutLine(text []byte) (line, rest []byte) {
 	return line, rest
 }
 
-// chunk is how much of a canonical body is handed on at once.
 const chunk = 32 << 10
 
 // WriteBody writes the canonical form of a body to w, in one pass, and returns its size. Lines of the body may
@@ -139,7 +138,6 @@ func (o *bodyWriter) write(p []byte) {
 
 func (o *bodyWriter) endLine() { o.write([]byte("\r\n")) }
 
-// squeeze writes a line with each run of white space reduced to one space.
 func (o *bodyWriter) squeeze(line []byte) {
 	blank := func(i int) bool { return i < len(line) && (line[i] == ' ' || line[i] == '\t') }
 	written := 0
@@ -162,7 +160,6 @@ type bodyForm struct {
 	hash      crypto.Hash
 }
 
-// Whole is the length that stands for all of a body.
 const whole = -1
 
 // bodyHashes computes the hashes of a body in the forms and up to the lengths that are asked for: one pass over
@@ -197,7 +194,6 @@ func (b *bodyHashes) compute(body []byte) {
 
 func (b *bodyHashes) sum(f bodyForm, length int64) []byte { return b.sums[f][length] }
 
-// marks is a hash that remembers its value at certain lengths.
 type marks struct {
 	hash    hash.Hash
 	written int64

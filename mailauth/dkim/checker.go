@@ -85,7 +85,6 @@ type Published struct {
 	several []crypto.PublicKey // those of several records
 }
 
-// maxKeys bounds the keys at one name that are tried.
 const maxKeys = 4
 
 func (p *Published) read(a diag.Answer[*dns.TXT]) {

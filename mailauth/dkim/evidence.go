@@ -33,7 +33,6 @@ type evidence struct {
 	repaired  string        // the record that was probably meant, if there is one that differs
 }
 
-// A place is a name at which a key record is published by mistake.
 type place struct {
 	name   string
 	what   string // a clause: what the mistake probably was
@@ -114,7 +113,6 @@ func (e *evidence) only() string {
 	return only
 }
 
-// repairable reports whether a fault is gone in the record that was probably meant.
 func repairable(f taglist.Fault) bool { return !f.Harmless || f.Kind != taglist.Unknown }
 
 func (e *evidence) suggestion() string { return e.repaired }

@@ -18,7 +18,6 @@ const (
 	minTry          = 8 << 10 // what each try counts at least, for what cryptography takes
 )
 
-// A change is one that the header may have gone through after signing.
 type change struct {
 	index    int    // of the field
 	original []byte // what it may have been

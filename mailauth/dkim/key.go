@@ -253,7 +253,6 @@ type keyError struct {
 
 func (e *keyError) Error() string { return "the DKIM key cannot be used: " + e.Text }
 
-// reasons assigns the faults of a record, all but the harmless ones.
 var reasons = map[taglist.Kind]reason{
 	badType: reasonType, noKey: reasonMissing, badBase64: reasonData, badKey: reasonData, otherType: reasonData,
 	wrapped: reasonData, secret: reasonData, cutOff: reasonData, exponent: reasonData, factor: reasonData,

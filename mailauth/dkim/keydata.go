@@ -282,7 +282,6 @@ func unfold(s string) string {
 	return strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(s)
 }
 
-// A flaw is what is wrong with a value that should be base64.
 type flaw struct {
 	text  string
 	at, n int // where in the value; n is 0 if all of it is meant

@@ -149,7 +149,6 @@ func (IssueCode) Values() []string {
 
 const maxAhead = 10 * time.Minute
 
-// issues lists what speaks against a signature apart from cryptography.
 func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 	list := []Issue{}
 	add := func(code IssueCode, refused bool, tag, format string, args ...any) {

@@ -127,7 +127,6 @@ func (e *evidence) bare() bool {
 	return e.key != nil && len(e.key.List.Tags) == 0 && repair(e.key.List.Text) != ""
 }
 
-// in names the tag that failures are about, and where it is.
 func (e *evidence) in(tag string, list diag.Failures) diag.Failures {
 	t, ok := e.key.List.Tag(tag)
 	for i := range list {

@@ -30,7 +30,6 @@ var required = map[SignatureKind][]string{
 	ARCSeal:       {"i", "a", "b", "cv", "d", "s"},
 }
 
-// signatureFormat is that of all kinds: a tag list without a place for the version.
 var signatureFormat = taglist.Format{
 	Protocol: "DKIM-Signature", Version: "1", Readers: "Verifiers", Mark: "b",
 	Tags: []taglist.Definition{

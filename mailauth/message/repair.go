@@ -134,7 +134,6 @@ func singleSpace(text string) string {
 	return joined
 }
 
-// unquoteLines removes "> " where every line has it.
 func unquoteLines(text string) string {
 	for range maxQuoteLevels {
 		lines := strings.Split(text, "\n")
@@ -234,7 +233,6 @@ func isQuotedPrintable(text string) bool {
 	})
 }
 
-// maxTag is longer than any of these tags.
 const maxTag = 20
 
 func inTag(c rune) bool { return 'a' <= c && c <= 'z' || c == '.' }

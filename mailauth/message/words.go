@@ -114,7 +114,6 @@ func fromHex(s string) (b byte, ok bool) {
 	return one[0], n == 1 && err == nil
 }
 
-// An encodedRun collects adjacent words of one character set.
 type encodedRun struct {
 	charset string
 	data    []byte

@@ -204,7 +204,6 @@ var server = ground.Server[*evidence]{Name: "policy host", Seen: func(e *evidenc
 
 type rule = diag.Rule[*evidence]
 
-// serverRules are about reaching it; its certificate is what vouches for the policy.
 var serverRules = server.Rules(
 	rule{Fact: ground.Silent, Code: "mtasts.policy.unknown",
 		Advice: "Check that the policy host answers in time from everywhere: senders give up after a minute."},

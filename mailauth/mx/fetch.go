@@ -61,7 +61,6 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	return e, nil
 }
 
-// lookupMeant looks up the names without the domain that a zone file appended to them.
 func (e *evidence) lookupMeant(ctx context.Context, env *diag.Env) {
 	var repeating []string
 	var meant []reception.Host

@@ -190,7 +190,6 @@ func (s *Session) note(from Speaker, text string) {
 	s.Transcript = append(s.Transcript, Line{time.Since(s.begin), from, printable(text)})
 }
 
-// maxShown bounds a line of the transcript, in bytes.
 const maxShown = 512
 
 func printable(s string) string {
@@ -269,7 +268,6 @@ func (s *Session) read(step Step, limit time.Duration) (Reply, error) {
 	return Reply{}, s.fail(readError(step, errTooLong))
 }
 
-// fail notes that the server is not to be spoken to any more.
 func (s *Session) fail(e *Error) error {
 	if s.failed = true; e.Kind == Closed && s.ended != nil && s.ended() != nil {
 		e.Kind = Overrun // the connection ends with the context, on whichever side that is seen first

@@ -135,7 +135,6 @@ func (s *server) byAddress() bool   { return s.host == s.addr.Addr().String() }
 
 func (s *server) forMail() bool { return s.addr.Port() == mailPort }
 
-// hello is the answer that lists the extensions: the first one.
 func (s *server) hello() smtp.Hello {
 	if s.implicitTLS() {
 		return s.encrypted
@@ -159,7 +158,6 @@ func revealing(mechanisms []string) (list []string) {
 	return list
 }
 
-// size is the limit that holds for mail: the one over TLS, if there is one.
 func (s *server) size() (int64, bool) {
 	if n, ok := s.encrypted.Size(); ok {
 		return n, ok
@@ -187,12 +185,10 @@ func (e *evidence) main() []*server {
 	return list
 }
 
-// ignorance reports whether a fate says nothing about how the server treats others.
 func (f fate) ignorance() bool { return f == unknown || f == deferred || f == unwelcome }
 
 func (e *evidence) any(is func(*server) bool) bool { return slices.ContainsFunc(e.main(), is) }
 
-// unsettled reports whether nothing was learned about some way to deliver mail.
 func (e *evidence) unsettled() bool {
 	return e.any(func(s *server) bool { return s.fate.ignorance() }) ||
 		slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil && !missing(h) })
@@ -208,7 +204,6 @@ func (e *evidence) partial() bool {
 		})
 }
 
-// cutShort reports whether the time ended while the server was spoken to.
 func (s *server) cutShort() bool {
 	return s.again != nil && s.again.Kind == smtp.Overrun || s.tlsFault != nil && s.tlsFault.Kind == smtp.Overrun
 }

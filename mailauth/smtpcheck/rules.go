@@ -62,7 +62,6 @@ func (r serverRule) advising(failure func(*server, *diag.Failure)) serverRule {
 	return r
 }
 
-// said are words about a fault if there is one.
 func said(fault bool, words string) string {
 	if fault {
 		return words
@@ -92,7 +91,6 @@ func (r *serverRule) of(s *server) string {
 	return r.fault(s)
 }
 
-// failures tells the faults of all servers, one for each host and kind of fault.
 func (r *serverRule) failures(e *evidence) (list diag.Failures) {
 	type key struct{ host, fault string }
 	index, places := map[key]int{}, map[key][]*server{}

@@ -235,7 +235,6 @@ func spared(by spare) func(*server) bool {
 	return func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == by }
 }
 
-// vital reports whether a server is usable, or senders have nothing else.
 func (s *server) vital() bool {
 	return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none)
 }
@@ -243,5 +242,4 @@ func (s *server) vital() bool {
 // heeded reports whether a server answered, and the rules about all servers do not tell of it.
 func (s *server) heeded() bool { return s.answered() && !s.blind }
 
-// greeted reports whether a connection was accepted and something came.
 func (s *server) greeted() bool { return s.answered() || s.fate == garbled }

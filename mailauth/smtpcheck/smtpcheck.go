@@ -33,7 +33,6 @@ const (
 // mailPort is where servers take mail of each other (RFC 5321 section 4.5.4.2).
 const mailPort = 25
 
-// checked fills in defaults, and returns an InputError for what makes no sense.
 func (r Request) checked() (Request, error) {
 	if err := diag.ExactlyOne([]string{"domain", "host"}, !r.Domain.IsZero(), !r.Host.IsZero()); err != nil {
 		return r, err

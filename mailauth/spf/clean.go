@@ -12,11 +12,9 @@ import (
 // dropped are quotation marks, and what word processors and forms put around a text.
 const dropped = "\"'`\\\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\ufeff"
 
-// replaced are characters that look like others.
 var replaced = strings.NewReplacer("\u00a0", " ", "\uff1a", ":", "\uff1d", "=", "\uff1b", ";", "\uff0c", ",",
 	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2212", "-", "\\;", ";", "\\ ", " ")
 
-// backslash is one that stands for the slash before a length of prefix.
 var backslash = diag.Regexp(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
 
 // cleaned leaves out what cannot be seen, and quotation marks, and makes blanks of other white space.
@@ -34,7 +32,6 @@ func cleaned(text string) string {
 	}, replaced.Replace(text)))
 }
 
-// versions are ways in which the beginning of a record is written by mistake.
 var versions = diag.Regexp(`(?i)^(v(?:ersion)?\s*[=:.-]*\s*(?:spf|sfp|fsp|psf|sp1)[\s_.-]*v?1?|` +
 	`spf\s*=?\s*v?\s*1)(.*)$`)
 
@@ -93,7 +90,6 @@ func bare(s string) string {
 	return address
 }
 
-// isValue reports whether a word can only be the value of a term: an address or a name.
 func isValue(s string) bool {
 	if familyOf(bare(s)) != 0 {
 		return true
@@ -146,7 +142,6 @@ var names = []eval.Name{
 	eval.All, eval.Include, eval.A, eval.MX, eval.PTR, eval.IP4, eval.IP6, eval.Exists, eval.Redirect, eval.Exp,
 }
 
-// misspelled are names as they are often written, separated by blanks.
 var misspelled = map[eval.Name]string{
 	eval.IP4: "ipv4 ip-4 ip ip4address lp4 1p4", eval.IP6: "ipv6 ip-6 lp6 1p6", eval.Include: "incl inc", eval.Exists: "exist",
 	eval.MX: "mxs", eval.All: "al any a11 a1l al1 alll", eval.A: "aaaa", eval.Redirect: "redir",

@@ -45,10 +45,8 @@ type evidence struct {
 	suggested  string // the record as it should be; empty if that is not known
 }
 
-// misplaced are labels under which records are published by mistake.
 var misplaced = []string{"spf", "_spf"}
 
-// A place is a name at which a record was found, and at which no receiver looks.
 type place struct {
 	name   string
 	record string
@@ -184,7 +182,6 @@ func (e *evidence) allPass() bool {
 	})
 }
 
-// resolved returns what the DNS says of a mechanism of the record, or nil.
 func (e *evidence) resolved(t *eval.Term) *ResolvedTerm {
 	for i := range e.tree.Root.Terms {
 		if r := &e.tree.Root.Terms[i]; r.Reached && r.Kind == eval.Mechanism && unsigned(r.Term) == unsigned(t) {
@@ -194,7 +191,6 @@ func (e *evidence) resolved(t *eval.Term) *ResolvedTerm {
 	return nil
 }
 
-// redirected returns the redirect of the record, if receivers follow it.
 func (e *evidence) redirected() *ResolvedTerm {
 	for i := range e.tree.Root.Terms {
 		if r := &e.tree.Root.Terms[i]; r.Reached && r.Name == eval.Redirect {
@@ -204,7 +200,6 @@ func (e *evidence) redirected() *ResolvedTerm {
 	return nil
 }
 
-// mayPass reports whether a term may let a host pass, known or not.
 func (e *evidence) mayPass(t *ResolvedTerm) bool {
 	switch {
 	case !t.Reached || t.Kind == eval.Mechanism && t.Qualifier != eval.QualifierPass:
@@ -259,14 +254,12 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 	return nil
 }
 
-// silent reports whether nothing at all was learned of the domain.
 func (e *evidence) silent(elsewhere []diag.Answer[*dns.TXT]) bool {
 	said := func(a diag.Answer[*dns.TXT]) bool { return a.Err() == nil }
 	return !slices.ContainsFunc(elsewhere, said) && e.published.answer.Err() != nil && e.type99.Err() != nil &&
 		e.mail.MX.Err() != nil && e.mail.Addresses.V4.Err() != nil && e.mail.Addresses.V6.Err() != nil
 }
 
-// outline makes evidence of a text alone.
 func outline(record string, domain diag.Name, ip netip.Addr) *evidence {
 	e := &evidence{domain: domain, offline: true, ip: ip, published: &publication{answer: new(diag.Answer[*dns.TXT])}}
 	e.strings = diag.SplitTXT(record)

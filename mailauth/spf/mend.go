@@ -138,7 +138,6 @@ func meantMechanism(raw string) (meant eval.Name, value string) {
 	return meant, value
 }
 
-// bareMacro is a macro without its braces.
 var bareMacro = diag.Regexp(`%([slodiphvSLODIPHV])`)
 
 // mendTerm returns what one term was probably meant to be, which may be several terms, or nothing.
@@ -187,7 +186,6 @@ func mendTerm(raw string) string {
 	}
 }
 
-// term returns a text if it is one term or several without an error.
 func term(text string) string {
 	record, faults := eval.Parse(version + " " + text)
 	if len(faults) > 0 {
@@ -270,7 +268,6 @@ func bitsOf(a netip.Addr) string {
 	return b.String()
 }
 
-// maxRange bounds the terms that take the place of a range of addresses.
 const maxRange = 8
 
 // addressRange writes a range of addresses as networks. The end may be its last number only.

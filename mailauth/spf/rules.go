@@ -20,7 +20,6 @@ var (
 	factorHosts    = diag.Category{Code: "hosts", Label: "Hosts"}
 )
 
-// on makes rules depend on another.
 func on(code diag.Code, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	list := slices.Concat(tables...)
 	for i := range list {
@@ -125,7 +124,6 @@ var verdicts = diag.Texts{
 		Sub: "Receivers can tell which hosts may send mail for the domain. Check the record again when you add a service."},
 }
 
-// verdictsAlone are those of a record that was examined alone.
 var verdictsAlone = diag.Texts{
 	"valid": {Headline: "SPF record is valid as far as its text tells",
 		Sub: "What it includes was not looked at. Look up the domain once the record is published."},

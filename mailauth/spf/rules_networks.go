@@ -78,7 +78,6 @@ var networkRules = diag.Rules[*evidence]{
 	},
 }
 
-// wholeInternet finds networks that are everything, alone or together.
 func wholeInternet(e *evidence) diag.Failures {
 	list := inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 		for _, p := range t.Networks {

@@ -23,13 +23,11 @@ func needed(e *evidence) bool {
 	return receives || e.helper()
 }
 
-// unneeded reports whether the domain is known to receive no mail.
 func unneeded(e *evidence) bool {
 	_, known := e.mail.Receives()
 	return known && !needed(e)
 }
 
-// noRecord finds that there is no record, nor anything that was meant as one.
 func noRecord(e *evidence) diag.Failures {
 	if len(e.records)+len(e.strays) > 0 {
 		return nil

@@ -134,7 +134,6 @@ func shadowed(e *evidence) diag.Failures {
 	})(e)
 }
 
-// listsSender reports whether a term names senders, in effect or in vain.
 func listsSender(t ResolvedTerm) bool {
 	return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect ||
 		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)

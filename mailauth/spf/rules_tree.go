@@ -241,7 +241,6 @@ var limitRules = diag.Rules[*evidence]{
 	}),
 }
 
-// maxNamed bounds the terms that are named in a sentence.
 const maxNamed = 12
 
 func costs(n *Node) string {

@@ -129,7 +129,6 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	return r, nil
 }
 
-// checkName refuses names at which no receiver looks for a record.
 func checkName(n diag.Name) error {
 	switch {
 	case n.String() == ".":

@@ -160,7 +160,6 @@ func (c *correction) openAlls() []eval.Qualifier {
 	return slices.DeleteFunc(slices.Clone(c.all), func(q eval.Qualifier) bool { return q != eval.QualifierPass })
 }
 
-// sends reports whether a term may let a host pass.
 func (c *correction) sends(t eval.Term) bool {
 	r := c.resolved(&t)
 	return t.Qualifier == eval.QualifierPass && (r == nil || c.mayPass(r) || !r.matches().IsEmpty())

@@ -237,7 +237,6 @@ func (n *Node) broken() bool {
 	}
 }
 
-// leadsBack reports whether the domain of the node is that of one above.
 func (n *Node) leadsBack() bool {
 	for at := n.parent; at != nil; at = at.parent {
 		if strings.EqualFold(at.Domain, n.Domain) {
@@ -262,14 +261,12 @@ func (n *Node) breaks() bool {
 	return n.broken() || slices.ContainsFunc(n.Terms, everyone) || slices.ContainsFunc(n.Children, (*Node).breaks)
 }
 
-// holds reports whether a record includes another, directly or not.
 func (n *Node) holds(other *Node) bool {
 	return slices.ContainsFunc(n.Children, func(c *Node) bool {
 		return c.Via == viaInclude && strings.EqualFold(c.Domain, other.Domain) || c.holds(other)
 	})
 }
 
-// dynamic reports whether what a record means depends on the mail.
 func (n *Node) dynamic() bool {
 	depends := func(t ResolvedTerm) bool { return t.Reached && t.Dynamic && t.Name.Counted() }
 	return slices.ContainsFunc(n.Terms, depends) || slices.ContainsFunc(n.Children, (*Node).dynamic)

@@ -78,7 +78,6 @@ func hostsText(ip4 int64, ip6 int) string {
 		view.If(ip4 != 0, diag.Count(ip4, "IPv4 host")), view.If(ip6 != 0, diag.Count(ip6, "IPv6 network"))), "no hosts")
 }
 
-// others says what becomes of mail from all other hosts.
 func others(q eval.Qualifier) string {
 	if q == "" {
 		return ""

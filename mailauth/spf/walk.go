@@ -178,7 +178,6 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	}
 }
 
-// target finds the name that a term is about, and reports whether it is known.
 func (w *walker) target(n *Node, t *ResolvedTerm) bool {
 	switch {
 	case !t.Name.Counted() && t.Name != eval.Exp:
@@ -331,7 +330,6 @@ func (w *walker) host(name string) Host {
 	return h
 }
 
-// resolveMX finds the addresses of as many MX hosts as receivers look at.
 func (w *walker) resolveMX(t *ResolvedTerm) {
 	answer := eval.Ask[*dns.MX](w.dns, t.Target)
 	if t.Err = eval.Failure(answer); t.Err != nil {

@@ -178,7 +178,6 @@ func (f Format) definition(name string) (Definition, bool) {
 	return f.Tags[i], true
 }
 
-// tag reads what stands between two semicolons.
 func (l *List) tag(raw string, offset int, last bool, seen map[string]bool) {
 	f, white := l.format, l.format.white()
 	spec := strings.Trim(raw, white)

@@ -33,7 +33,6 @@ type evidence struct {
 	unchecked    int // destinations beyond maxDestinations
 }
 
-// A destination is where reports go by one scheme.
 type destination struct {
 	scheme, domain string
 	uris           []address // that lead there

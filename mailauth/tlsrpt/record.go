@@ -148,7 +148,6 @@ func (e *evidence) correct() string {
 	return s
 }
 
-// keeps reports whether no address is lost that can be read as it is.
 func (d *draft) keeps(texts []string) bool {
 	for _, text := range texts {
 		l := format.Parse(text)

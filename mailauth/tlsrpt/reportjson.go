@@ -234,7 +234,6 @@ func (r *reader) list(o object, name string) (list []string) {
 	return list
 }
 
-// count returns a number of sessions, also of a string of digits.
 func (r *reader) count(o object, name string) int64 {
 	value := strings.Trim(string(o[name]), `"`)
 	n, err := strconv.ParseInt(value, 10, 64)

@@ -221,7 +221,6 @@ func undeliverable(_ *evidence, d *destination) diag.Failures {
 	return diag.FailIf(why != "", "Reports to %s cannot be delivered: %s %s.", diag.Quote(d.uris[0].Text), d.domain, why)
 }
 
-// only tells of the destinations of a scheme at which no report arrives.
 func only(scheme string) func(*evidence) diag.Failures {
 	each := eachDestination(func(e *evidence, d *destination) diag.Failures {
 		if d.scheme != scheme {

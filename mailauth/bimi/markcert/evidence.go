@@ -66,7 +66,6 @@ func (e *evidence) digest(text []byte) {
 	e.first = e.firstFault()
 }
 
-// firstFault names the first fault of the text that its corrected form does not have.
 func (e *evidence) firstFault() string {
 	switch {
 	case e.bundle.Form != PEM:
@@ -187,7 +186,6 @@ func (f *Fetched) contentType() string {
 	return ""
 }
 
-// text returns the text that was served, or nil if none was, or not as a whole.
 func (f *Fetched) text() []byte {
 	if f.status() != http.StatusOK || f.Result.Err != nil || f.Result.Truncated {
 		return nil

@@ -125,7 +125,6 @@ func (b *bundle) other(kind string) {
 	}
 }
 
-// damaged finds blocks that begin and that the decoder passed over.
 func (b *bundle) damaged(text []byte, read int) {
 	begun := bytes.Count(text, []byte(beginMark))
 	if begun > read && len(b.Broken) < maxCertificates {

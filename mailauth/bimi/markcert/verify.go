@@ -92,7 +92,6 @@ func timeless(c *x509.Certificate) *x509.Certificate {
 	return &always
 }
 
-// dated returns the certificates of which those of a path are copies.
 func dated(path, originals []*x509.Certificate) []*x509.Certificate {
 	list := make([]*x509.Certificate, len(path))
 	for i, c := range path {

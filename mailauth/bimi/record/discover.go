@@ -137,7 +137,6 @@ func Continues(text string) bool {
 	return !versioned && names(text)
 }
 
-// names reports whether a text has a tag l or a with a URL.
 func names(text string) bool {
 	list := Format.Parse(text)
 	for _, name := range []string{"l", "a"} {

@@ -203,7 +203,6 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 	return u
 }
 
-// schemeTwice finds a scheme behind another one.
 var schemeTwice = diag.Regexp(`(?i)^https?:/*https?:/`)
 
 // parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be there

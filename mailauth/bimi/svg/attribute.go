@@ -165,7 +165,6 @@ func (v *validator) external(a attr, t token) {
 	}
 }
 
-// indexURL returns where the next url( is, in any case of letters, or -1.
 func indexURL(s string) int {
 	for i := range len(s) - 3 {
 		if s[i+3] == '(' && strings.EqualFold(s[i:i+3], "url") {

@@ -68,7 +68,6 @@ func exponent(s string) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// flag reads a flag of an arc, which needs no separator behind it.
 func (r *reader) flag() bool {
 	if !r.is('0') && !r.is('1') {
 		return false
@@ -216,7 +215,6 @@ func outline(v string) (Box, bool) {
 	return p.box(), true
 }
 
-// arguments reads the numbers of a command, once or more.
 func (r *reader) arguments(letter byte, n int, p *pen) bool {
 	for repeated := false; ; repeated = true {
 		var numbers [7]float64

@@ -60,7 +60,6 @@ func (v *validator) viewBox(t token, has map[string]attr) {
 
 var perInch = map[string]float64{"": 96, "px": 96, "pt": 72, "pc": 6, "in": 1, "cm": 2.54, "mm": 25.4}
 
-// dimension returns the width or height of the root in pixels, or 0.
 func (v *validator) dimension(t token, has map[string]attr, name string) float64 {
 	a, ok := has[name]
 	if !ok {

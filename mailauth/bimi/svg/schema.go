@@ -166,7 +166,6 @@ func element(children string, attrs ...table) *model {
 	return m
 }
 
-// shape is what is drawn: it has no children, and can be transformed.
 func shape(attrs ...table) *model {
 	return element("", append([]table{coreAttrs, paintAttrs, conditionAttrs, transformAttr}, attrs...)...)
 }
@@ -213,7 +212,6 @@ func oneOf(words string) valueType {
 	}}
 }
 
-// alternatives writes "a", "a or b", "a, b or c".
 func alternatives(list []string) string {
 	if len(list) == 1 {
 		return list[0]
@@ -226,12 +224,10 @@ func softly(understood func(string) bool, wanted string) valueType {
 	return valueType{understood: understood, wanted: wanted}
 }
 
-// onlyWord takes what is one word but for white space around it.
 func onlyWord(is func(string) bool) func(string) bool {
 	return func(v string) bool { return is(strings.Trim(v, white)) }
 }
 
-// aspectRatio is what the schema takes for preserveAspectRatio.
 var aspectRatio = diag.Regexp(`^[ \t\r\n]*(none|xMidYMid)[ \t\r\n]*(meet)?[ \t\r\n]*$`)
 
 // languageTag is xs:language (XML Schema part 2 section 3.3.3).
@@ -306,7 +302,6 @@ var systemColors = diag.Words("activeborder activecaption appworkspace backgroun
 	"infobackground infotext menu menutext scrollbar threeddarkshadow threedface threedhighlight threedlightshadow " +
 	"threedshadow window windowframe windowtext")
 
-// isRGB takes three numbers, or three percentages.
 func isRGB(arguments string) bool {
 	parts := strings.SplitN(arguments, ",", 4)
 	percent := strings.Count(arguments, "%")

@@ -185,7 +185,6 @@ func (v *validator) pop() {
 	}
 }
 
-// maxText bounds the title and the description that are kept, in bytes.
 const maxText = 1000
 
 // characters judges text. Outside of the root there may be white space only.
@@ -243,7 +242,6 @@ func indexFold(s, sought string) int {
 	}
 }
 
-// place puts the faults in order and gives each its line and column.
 func (v *validator) place() {
 	slices.SortStableFunc(v.doc.Faults, func(a, b Fault) int { return cmp.Compare(a.offset, b.offset) })
 	line, begin, at := 1, 0, 0

@@ -18,7 +18,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
-// maxNamed is how many parts or files the Detail of a NotReportError names.
 const maxNamed = 10
 
 // maxFieldName is the longest name of a field below a separator, with its colon: the longest in use have 40.
@@ -105,7 +104,6 @@ func (o *opener) openZip(f *file) error {
 	return nil
 }
 
-// isClutter reports whether macOS has put a file into the archive.
 func isClutter(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(base, "._") || base == ".DS_Store"

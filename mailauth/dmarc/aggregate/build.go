@@ -152,7 +152,6 @@ func (b *builder) unwind() {
 
 func (b *builder) peek() *frame { return &b.stack[len(b.stack)-1] }
 
-// parent returns the innermost element that is no leaf.
 func (b *builder) parent() *frame {
 	i := len(b.stack) - 1
 	for b.stack[i].leaf != nil {
@@ -234,7 +233,6 @@ func (b *builder) path() string {
 	}
 }
 
-// pathOf names an element in the innermost one.
 func (b *builder) pathOf(name string) string {
 	name = shorten([]byte(name))
 	if in := b.path(); in != "" {
@@ -331,7 +329,6 @@ func (b *builder) closeSPF() {
 	b.require("auth_results/spf/result", string(s.Result))
 }
 
-// openExtension keeps the name of an extension, and leaves its contents unread.
 func (b *builder) openExtension() bool {
 	list := &b.report.Extensions
 	if b.inRecord {

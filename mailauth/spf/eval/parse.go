@@ -177,7 +177,6 @@ func (p *parser) modifier(t *Term, name string, at int) bool {
 	return valid
 }
 
-// validModifier reports whether s is ALPHA *( ALPHA / DIGIT / "-" / "_" / "." ).
 func validModifier(s string) bool {
 	for i := range len(s) {
 		if !isAlpha(s[i]) && (i == 0 || !isAlphanumeric(s[i]) && strings.IndexByte("-_.", s[i]) < 0) {
