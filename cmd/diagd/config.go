@@ -54,7 +54,8 @@ Secrets are not shown. The exit code is 3 if there are faults.`,
 	return group("config", "Check the settings", check)
 }
 
-func (a *app) checkConfig(flags *pflag.FlagSet) error {
+// settingFaults reads the settings and returns all that is wrong with them.
+func (a *app) settingFaults(flags *pflag.FlagSet) []error {
 	faults := eachFault(a.readSettings(flags))
 	_, err := a.checkFlags()
 	faults = append(faults, eachFault(err)...)
@@ -63,7 +64,11 @@ func (a *app) checkConfig(flags *pflag.FlagSet) error {
 	} else {
 		release()
 	}
-	faults = append(faults, a.checkPlaces()...)
+	return append(faults, a.checkPlaces()...)
+}
+
+func (a *app) checkConfig(flags *pflag.FlagSet) error {
+	faults := a.settingFaults(flags)
 	v := configView{[]settingView{}, []settingFaultView{}}
 	var secrets []string
 	settingFlags().VisitAll(func(s *pflag.Flag) {
@@ -84,7 +89,7 @@ func (a *app) checkConfig(flags *pflag.FlagSet) error {
 		}
 		v.Faults = append(v.Faults, fault)
 	}
-	err = a.print(v, func(t *table) {
+	err := a.print(v, func(t *table) {
 		t.row("SETTING", "VALUE", "FROM")
 		for _, s := range v.Settings {
 			t.row(s.Name, s.Value, s.Source)

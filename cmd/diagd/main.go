@@ -39,7 +39,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitFaults = 3 // an audit or a check of the settings was carried out, and found faults
+	exitFaults = 3 // an audit, a check of the settings or an examination was carried out, and found faults
 )
 
 // The results of an audit and of a check of the settings, not failures of them.
@@ -98,7 +98,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if usage || field || input {
 		return exitUsage
 	}
-	if errors.Is(err, errFaults) || errors.Is(err, errConfig) {
+	if errors.Is(err, errFaults) || errors.Is(err, errConfig) || errors.Is(err, errDoctor) {
 		return exitFaults
 	}
 	return exitFailed
@@ -130,7 +130,7 @@ func (a *app) command() *cobra.Command {
 	a.serving.add(serve.Flags())
 	a.world.Add(serve.Flags())
 	root.AddCommand(serve, a.accountCommand(), a.keyCommand(), a.channelCommand(), a.spfCommand(), a.usageCommand(), a.auditCommand(),
-		a.billingCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.configCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand())
+		a.billingCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.configCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand(), a.doctorCommand())
 	return root
 }
 

@@ -136,6 +136,9 @@ func (a *app) auditCommand() *cobra.Command {
 				v := newAuditView(audit)
 				v.Invoices = &auditedInvoices{invoices.Invoices, invoices.Unproven}
 				v.Faults = append(v.Faults, invoices.Faults...)
+				if len(v.Faults) == 0 {
+					a.did(auditDeed)
+				}
 				return a.showAuditView(v)
 			})
 		},

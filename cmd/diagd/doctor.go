@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// condition says how a part of the installation is.
+type condition string
+
+// The conditions.
+const (
+	conditionOK      condition = "ok"
+	conditionWarning condition = "warning" // it works, and something should be done
+	conditionFault   condition = "fault"   // it does not work
+	conditionUnknown condition = "unknown" // it could not be found out
+	conditionOff     condition = "off"     // it is not in use
+)
+
+// partView is what diagd doctor says of one part.
+type partView struct {
+	Part      string    `json:"part"`
+	Condition condition `json:"condition"`
+	Detail    string    `json:"detail"`
+	Remedy    string    `json:"remedy,omitempty"`
+}
+
+// doctorView is the result of diagd doctor.
+type doctorView struct {
+	Parts []partView `json:"parts"`
+}
+
+// errDoctor is the result of an examination, not a failure of it.
+var errDoctor = errors.New("something does not work")
+
+// partTime is how long the examination of one part may take.
+const partTime = 10 * time.Second
+
+func (a *app) doctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Examine settings, server, store and surroundings, and say what is to be done", Args: noArgs,
+		Long: `Examine settings, server, store and surroundings, and say what is to be done.
+
+It takes the flags, the environment and the file of diagd serve, best beside the server that has the same ones, and asks
+the server, the store, the resolver and, for hosted SPF, the DNS. The exit code is 3 if something does not work.`,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // faults are what is asked for
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), cmd.Flags()) },
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	a.serving.add(cmd.Flags())
+	a.world.Add(cmd.Flags())
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, flags *pflag.FlagSet) error {
+	v := doctorView{a.examine(ctx, flags)}
+	err := a.print(v, func(t *table) {
+		for _, p := range v.Parts {
+			mark := string(p.Condition)
+			if p.Condition == conditionWarning || p.Condition == conditionFault {
+				mark = strings.ToUpper(mark)
+			}
+			t.row(mark, p.Part, p.Detail)
+			if p.Remedy != "" {
+				t.row("", "", "→ "+p.Remedy)
+			}
+		}
+	})
+	faults := slices.DeleteFunc(slices.Clone(v.Parts), func(p partView) bool { return p.Condition != conditionFault })
+	if err == nil && len(faults) > 0 {
+		return fmt.Errorf("%w (%d)", errDoctor, len(faults))
+	}
+	return err
+}
+
+// examine looks at all parts, each within a time of its own.
+func (a *app) examine(ctx context.Context, flags *pflag.FlagSet) (parts []partView) {
+	look := func(name string, examination func(context.Context) partView) {
+		limited, cancel := context.WithTimeout(ctx, partTime)
+		defer cancel()
+		p := examination(limited)
+		p.Part = name
+		parts = append(parts, p)
+	}
+	look("settings", func(context.Context) partView { return a.examineSettings(flags) })
+	look("server", a.examineServer)
+	store, _, err := a.openStore(ctx, true)
+	look("store", func(context.Context) partView { return a.examineStore(err) })
+	if err == nil {
+		defer store.Close()
+		look("clock", func(context.Context) partView { return a.examineClock(store) })
+		look("queues", func(ctx context.Context) partView { return a.examineQueues(ctx, store) })
+	}
+	look("backup", func(context.Context) partView {
+		return a.examineDeed(backupDeed, backupAge, "diagd backup FILE makes one")
+	})
+	look("audit", func(context.Context) partView { return a.examineDeed(auditDeed, auditAge, "diagd audit makes one") })
+	look("certificate", func(context.Context) partView { return a.examineCertificate() })
+	look("lists", func(context.Context) partView { return a.examineLists() })
+	env, release, err := a.world.Env()
+	if err != nil {
+		return parts // which is a fault of the settings
+	}
+	defer release()
+	look("resolver", func(ctx context.Context) partView { return examineResolver(ctx, env) })
+	look("hosted SPF", func(ctx context.Context) partView { return a.examineZone(ctx, env) })
+	return parts
+}
+
+func good(format string, args ...any) partView {
+	return partView{Condition: conditionOK, Detail: fmt.Sprintf(format, args...)}
+}
+
+func unused(detail string) partView { return partView{Condition: conditionOff, Detail: detail} }
+
+// bad is a part about which something is to be done.
+func bad(c condition, remedy, format string, args ...any) partView {
+	return partView{Condition: c, Detail: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+func (a *app) examineSettings(flags *pflag.FlagSet) partView {
+	if n := len(a.settingFaults(flags)); n > 0 {
+		return bad(conditionFault, "diagd config check tells each, and what to do", "faults: %d", n)
+	}
+	return good("no faults")
+}
+
+// examineServer asks the server of these settings.
+func (a *app) examineServer(ctx context.Context) partView {
+	if err := a.health(ctx); err != nil {
+		if _, usage := errors.AsType[usageError](err); usage {
+			return bad(conditionUnknown, "", "%v", err)
+		}
+		return bad(conditionFault, "start it, or give the settings that it has", "%v", err)
+	}
+	if a.serving.metricsListen == "" {
+		return bad(conditionWarning, "--metrics-listen gives it Prometheus and /readyz, on a listener of their own",
+			"answers; whether it is ready is not known")
+	}
+	return good("answers, and is ready")
+}
+
+func (a *app) examineStore(err error) partView {
+	if err == nil {
+		return good("%s can be read", a.storeName())
+	}
+	if kind, _, e := a.place(); e == nil && kind == "memory" {
+		return bad(conditionWarning, "--store names one that outlives the server", "the memory of the server")
+	}
+	return bad(conditionFault, "diagd serve makes a store at its first start; diagd migrate mends an old one", "%v", err)
+}
+
+// examineClock compares the clock with what the store knows of the time.
+func (a *app) examineClock(store metering.Store) partView {
+	keeper := &metering.Timekeeper{Clock: a.wall}
+	keeper.Follow(store)
+	if err := keeper.Doubt(); err != nil {
+		return bad(conditionFault, "set it by NTP; no month is closed and nothing is forgotten until it is right", "%v", err)
+	}
+	return good("agrees with the store")
+}
+
+// examineResolver asks for what every resolver knows.
+func examineResolver(ctx context.Context, env *diag.Env) partView {
+	began := time.Now()
+	if _, err := env.DNS().Exchange(ctx, diag.Question(".", dns.TypeSOA, false)); err != nil {
+		return bad(conditionFault, "--resolver names others", "does not answer: %v", err)
+	}
+	return good("answers in %d ms", time.Since(began).Milliseconds())
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/propagation"
+	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
+	"github.com/diagkit/diagkit/mailauth/dnsbl"
+	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/tlscert"
+)
+
+const (
+	day = 24 * time.Hour
+	// backupAge and auditAge are how old the last backup and audit may be.
+	backupAge = 2 * day
+	auditAge  = 35 * day // once in each month
+	// listAge is how old a list may be before it is worth fetching anew.
+	listAge = 180 * day
+	// certificateLeft is how long before its end a certificate should have been renewed: of those that live for 45 days or
+	// more, programs do so with a third of the time left.
+	certificateLeft = 10 * day
+	// mostDue is how many notifications may wait: as many as may before the alert of them.
+	mostDue = 1000
+	// dueFor is for how long payments may be due.
+	dueFor = time.Hour
+)
+
+// examineQueues counts what should have been done by now.
+func (a *app) examineQueues(ctx context.Context, store metering.Store) partView {
+	notes := (&notify.Worker{Store: store}).Waiting(ctx, mostCounted)
+	payments := 0
+	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: time.Now().Add(-dueFor), Limit: mostCounted}
+	for _, err := range store.Records(ctx, f) {
+		if err != nil {
+			return bad(conditionUnknown, "", "counting payments: %v", err)
+		}
+		payments++
+	}
+	switch {
+	case notes > mostDue:
+		return bad(conditionWarning, "diagd channel deliveries tells what keeps them", "notifications due: %d", notes)
+	case payments > 0 && a.serving.chores.biller != "":
+		return bad(conditionWarning, "diagd billing invoices lists them; the log tells why",
+			"invoices due for more than an hour: %d", payments)
+	}
+	return good("notifications due: %d, invoices due for more than an hour: %d", notes, payments)
+}
+
+// deed is something that should be done every now and then.
+type deed string
+
+const (
+	backupDeed deed = "last-backup"
+	auditDeed  deed = "last-audit"
+)
+
+// file is where it is noted beside a SQLite store when it was done last; empty for other stores.
+func (a *app) deedFile(d deed) string {
+	if kind, place, err := a.place(); err == nil && kind == "sqlite" {
+		return place + "." + string(d)
+	}
+	return ""
+}
+
+// did notes that it was done. Who may not write beside the store leaves no note, and diagd doctor then knows of none.
+func (a *app) did(d deed) {
+	if path := a.deedFile(d); path != "" {
+		_ = os.WriteFile(path, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
+	}
+}
+
+func (a *app) examineDeed(d deed, most time.Duration, remedy string) partView {
+	path := a.deedFile(d)
+	if path == "" {
+		return bad(conditionUnknown, "", "no note of it is kept for this store")
+	}
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return bad(conditionWarning, remedy, "none is known")
+	}
+	at, malformed := time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
+	if err != nil || malformed != nil {
+		return bad(conditionUnknown, "", "%s cannot be read", path)
+	}
+	if age := time.Since(at); age > most {
+		return bad(conditionWarning, remedy, "the last good one was %d days ago", int(age/day))
+	}
+	return good("the last good one was at %s", when(&at))
+}
+
+// examineCertificate reads the certificate that the server shows.
+func (a *app) examineCertificate() partView {
+	path, renewed := a.serving.tlsCert, "whoever renews it has not"
+	switch {
+	case a.serving.acmeDomain != "":
+		path, renewed = filepath.Join(a.serving.acmeData, a.serving.acmeDomain), "the log tells why it was not renewed"
+	case path == "":
+		host, _, _ := net.SplitHostPort(a.serving.listen)
+		ip, err := netip.ParseAddr(host)
+		if host == "localhost" || err == nil && ip.IsLoopback() || len(a.serving.trustedProxies) > 0 {
+			return unused("plain HTTP, behind a proxy or for this machine")
+		}
+		return bad(conditionWarning, "--tls-cert, --acme-domain, or a proxy that is named by --trusted-proxies",
+			"plain HTTP on %s: whoever is on the way reads the keys", a.serving.listen)
+	}
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) && a.serving.acmeDomain != "" {
+		return bad(conditionWarning, "the first connection gets one: open https://"+a.serving.acmeDomain, "there is none yet")
+	}
+	cert, err := leaf(text, err)
+	if err != nil {
+		return bad(conditionFault, "put a chain in PEM there, the server's certificate first", "%s: %v", path, err)
+	}
+	left := time.Until(cert.NotAfter)
+	detail := fmt.Sprintf("of %s until %s", strings.Join(cert.DNSNames, ", "), when(&cert.NotAfter))
+	switch {
+	case left < 0:
+		return bad(conditionFault, renewed, "%s: it has expired", detail)
+	case left < certificateLeft && left < cert.NotAfter.Sub(cert.NotBefore)/4:
+		return bad(conditionWarning, renewed, "%s", detail)
+	}
+	return good("%s", detail)
+}
+
+// leaf is the first certificate of a file.
+func leaf(text []byte, err error) (*x509.Certificate, error) {
+	for err == nil {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return nil, fmt.Errorf("there is no certificate in it")
+		}
+		if block.Type == "CERTIFICATE" {
+			return x509.ParseCertificate(block.Bytes)
+		}
+	}
+	return nil, err
+}
+
+// agingLists are those that the world changes.
+var agingLists = []string{
+	dnsbl.File, hsts.File, markcert.RootsFile, propagation.File, tlscert.LogsFile, lookalike.File, registry.BootstrapFile,
+	registry.ServersFile,
+}
+
+// examineLists tells the age of the lists in force: built-in ones are as old as the program.
+func (a *app) examineLists() partView {
+	var old []string
+	built := buildinfo.Read().Time
+	for _, name := range agingLists {
+		at := built
+		if a.data != "" {
+			if info, err := os.Stat(filepath.Join(a.data, name)); err == nil {
+				at = new(info.ModTime())
+			}
+		}
+		if at != nil && time.Since(*at) > listAge {
+			old = append(old, name)
+		}
+	}
+	switch {
+	case len(old) > 0:
+		return bad(conditionWarning, "put newer files into the folder of --data, or use a newer diagd",
+			"older than %d days: %s", int(listAge/day), strings.Join(old, ", "))
+	case built == nil:
+		return bad(conditionUnknown, "", "this program does not know when it was built")
+	}
+	return good("none is older than %d days; the built-in ones are of %s", int(listAge/day), when(built))
+}
+
+// examineZone asks the DNS whether the zone of hosted SPF is delegated to the name servers of the settings, and whether
+// they answer.
+func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
+	zone, err := a.serving.hosted.serveZone()
+	switch {
+	case err != nil:
+		return bad(conditionFault, "diagd config check tells more", "%v", err)
+	case zone == nil:
+		return unused("no zone is served")
+	}
+	want := hostNames(zone.Nameservers)
+	remedy := fmt.Sprintf("the parent zone must have %s NS %s", zone.Name, strings.Join(want, ", "))
+	ns := diag.Lookup[*dns.NS](ctx, env, zone.Name.String())
+	if err := ns.Err(); err != nil {
+		return bad(conditionFault, remedy+", and they must be reachable on port 53", "%s: %v", zone.Name, err)
+	}
+	if !ns.Exists() {
+		return bad(conditionFault, remedy, "%s is not delegated", zone.Name)
+	}
+	var have []string
+	for _, r := range ns.Records {
+		have = append(have, strings.ToLower(strings.TrimSuffix(r.Ns, ".")))
+	}
+	slices.Sort(have)
+	if !slices.Equal(have, want) {
+		return bad(conditionWarning, remedy, "%s has the name servers %s", zone.Name, strings.Join(have, ", "))
+	}
+	return good("%s is delegated to %s, and answers", zone.Name, strings.Join(have, ", "))
+}
+
+func hostNames(list []nameserver.Nameserver) (names []string) {
+	for _, n := range list {
+		names = append(names, strings.ToLower(n.Name.String()))
+	}
+	slices.Sort(names)
+	return names
+}
