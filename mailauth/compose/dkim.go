@@ -124,7 +124,8 @@ func beside(list []*DKIMPart) {
 // summary judges what is known. The part is unknown even where the finding is but an info, since nothing is left of it;
 // it is missing if no selector can have a key.
 func (e *keyEvidence) summary() Summary {
-	v := keyRules.Judge(e, keyTexts)
+	r := judge(keyRules, e, keyTexts)
+	v := &r.Verdict
 	text := keyTexts[string(v.Findings[0].Code)]
 	v.Headline, v.Sub = text.Headline, text.Sub
 	if v.State == diag.Missing {
@@ -132,7 +133,7 @@ func (e *keyEvidence) summary() Summary {
 	} else {
 		v.State = diag.Unknown
 	}
-	s := Summarize(DKIM, &keyReport{v})
+	s := Summarize(DKIM, r)
 	s.answered = len(e.search.Failed) == 0 && !e.search.Open
 	return s
 }
@@ -183,10 +184,6 @@ func (e *keyEvidence) Unanswered() []diag.Source {
 	}
 	return nil
 }
-
-type keyReport struct{ diag.Verdict }
-
-func (*keyReport) Rules() []diag.RuleInfo { return keyRules.Describe() }
 
 // unanswered reports whether it is open if there are keys at most of the selectors that were tried. A few failures among
 // guesses are no fault of the domain.

@@ -146,7 +146,7 @@ func (w *Whole) lookups(failed []told) []told {
 		worst = failed[i]
 	}
 	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail, bogus: worst.Advice == diag.RepairDNSSEC}
-	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, &lookupReport{wholeRules.Judge(e, partTexts)})
+	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, judge(wholeRules, e, partTexts))
 	return diag.Map(s.Findings, func(f diag.Finding) told { return told{f, &s} })
 }
 
@@ -164,10 +164,6 @@ func (e *lookupEvidence) failed(cond bool, format string, args ...any) diag.Fail
 	}
 	return f
 }
-
-type lookupReport struct{ diag.Verdict }
-
-func (*lookupReport) Rules() []diag.RuleInfo { return wholeRules.Describe() }
 
 var wholeRules = diag.Rules[*lookupEvidence]{{
 	Code: "check.domain.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",

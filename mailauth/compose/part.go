@@ -88,6 +88,21 @@ type Report interface {
 	Rules() []diag.RuleInfo
 }
 
+// judged is the report of rules that belong to no report of a package.
+type judged struct {
+	diag.Verdict
+	rules []diag.RuleInfo
+}
+
+func (j *judged) Rules() []diag.RuleInfo { return j.rules }
+
+func judge[E any](rules diag.Rules[E], e E, texts diag.Texts) *judged {
+	return &judged{rules.Judge(e, texts), rules.Describe()}
+}
+
+// Judge applies rules of a whole, as a report whose [Summary] stands beside those of the parts.
+func Judge[E any](rules diag.Rules[E], e E, texts diag.Texts) Report { return judge(rules, e, texts) }
+
 // A Run is several parts at work.
 type Run struct {
 	ctx   context.Context
@@ -286,14 +301,10 @@ func (s *Summary) Absent() {
 }
 
 func failed(kind Kind, err error) Summary {
-	s := Summarize(kind, &failure{partRules.Judge(err, partTexts)})
+	s := Summarize(kind, judge(partRules, err, partTexts))
 	s.Err = err
 	return s
 }
-
-type failure struct{ diag.Verdict }
-
-func (*failure) Rules() []diag.RuleInfo { return partRules.Describe() }
 
 // Rules describes what a whole may say beside what its parts say.
 func Rules() []diag.RuleInfo {

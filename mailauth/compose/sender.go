@@ -193,13 +193,9 @@ func signs(keys []*DKIMPart) bool {
 // knows then whether the domain sends mail.
 func Doubtful(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
 	doubt := Silent(p) && signs(keys)
-	p.Add(&senderReport{senderRules.Judge(doubt, senderTexts)})
+	p.Add(judge(senderRules, doubt, senderTexts))
 	return doubt
 }
-
-type senderReport struct{ diag.Verdict }
-
-func (*senderReport) Rules() []diag.RuleInfo { return senderRules.Describe() }
 
 var senderRules = diag.Rules[bool]{{
 	Code: "check.spf.mute", Severity: diag.Warning, Ref: "RFC 7208 section 10.1.2",

@@ -37,10 +37,6 @@ var texts = diag.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The components say how likely its mail is to be accepted."},
 }
 
-type addressReport struct{ diag.Verdict }
-
-func (*addressReport) Rules() []diag.RuleInfo { return addressRules.Describe() }
-
 var addressRules = diag.Rules[*scoring]{{
 	Code: "score.spf.unauthenticated", Severity: diag.Error, Ref: "RFC 9989 section 4.2",
 	Title:       "Sending address is authenticated by neither SPF nor DKIM",

@@ -40,7 +40,7 @@ func (s *scoring) conclude() {
 	doubt := compose.Doubtful(s.spf, s.dkim)
 	s.silent = compose.Silent(s.spf) && !doubt
 	s.quiet = s.IP.IsZero() && (s.silent || compose.Parked(s.spf) && !compose.Sends(s.spf, s.dkim))
-	s.spf.Add(&addressReport{addressRules.Judge(s, addressTexts)})
+	s.spf.Add(compose.Judge(addressRules, s, addressTexts))
 	s.spf.Partially(func(r *spf.LookupReport) bool { return r.Partial })
 	s.dmarc.Partially(func(r *dmarc.LookupReport) bool { return r.Partial })
 	s.bimi.Partially(func(r *bimi.LookupReport) bool { return r.Partial })

@@ -250,15 +250,15 @@ func (c *check) report(ended time.Time) *Report {
 	r := &Report{Domain: c.Domain, DomainUnicode: c.Domain.UnicodeIfDifferent(), Timing: diag.NewTiming(c.began, ended),
 		Panics: c.panics,
 	}
-	own := rules.Judge(c, texts)
+	own := compose.Judge(rules, c, texts)
 	if c.gone {
 		c.forget()
-		r.Verdict, r.Ready = own, new(false)
+		r.Verdict, r.Ready = own.Judgement(), new(false)
 		for i := range r.Findings {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
-		s := compose.Summarize(kindReverse, &ownReport{own})
+		s := compose.Summarize(kindReverse, own)
 		w := compose.Whole{Parts: c.shares(), Own: []*compose.Summary{&s}, Good: c.good(), Open: c.open(), Withhold: c.withhold,
 			Sends: compose.Sends(c.spf, c.dkim), Untested: c.doubt || c.untested(),
 		}

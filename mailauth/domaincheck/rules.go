@@ -28,10 +28,6 @@ func (*Report) Rules() []diag.RuleInfo {
 		(*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(), (*dnssec.Report)(nil).Rules())
 }
 
-type ownReport struct{ diag.Verdict }
-
-func (*ownReport) Rules() []diag.RuleInfo { return rules.Describe() }
-
 var rules = append(diag.Rules[*check]{{
 	Code: "check.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 	Ref:   "RFC 8020 section 2",
