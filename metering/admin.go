@@ -68,6 +68,9 @@ func (a Admin) now() time.Time {
 	return a.Clock().UTC().Truncate(time.Microsecond)
 }
 
+// Time is the instant that the admin takes for now.
+func (a Admin) Time() time.Time { return a.now() }
+
 // CreateAccount creates an account on a plan, without overage; SetAccount changes that.
 func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Account, error) {
 	account := Account{ID: newAccountID(a.Random), Name: name, Plan: plan, CreatedAt: a.now()}

@@ -25,8 +25,8 @@ type Plan struct {
 	OverageRate int64  `json:"overage_rate"` // millionths of a cent per credit; 0: a hard cap
 }
 
-// equal compares what a plan says.
-func (p Plan) equal(q Plan) bool {
+// Equal compares what two plans say.
+func (p Plan) Equal(q Plan) bool {
 	same := (p.PriceCents == nil) == (q.PriceCents == nil) && (p.PriceCents == nil || *p.PriceCents == *q.PriceCents)
 	p.PriceCents, q.PriceCents = nil, nil
 	return same && p == q

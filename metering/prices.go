@@ -41,6 +41,14 @@ func (v PlanVersion) Stored(list []PlanVersion) (PlanVersion, error) {
 	return v, nil
 }
 
+// Versions are the plans as they hold from a month on, by id.
+func (p Plans) Versions(from Period, importedAt time.Time) (list []PlanVersion) {
+	for _, id := range slices.Sorted(maps.Keys(p)) {
+		list = append(list, PlanVersion{Plan: p[id], From: from, ImportedAt: importedAt})
+	}
+	return list
+}
+
 // planVersions holds the price lists of all months.
 type planVersions interface {
 	// PlanVersions returns all versions, in the order in which they were put.
@@ -70,13 +78,15 @@ func NewPriceList(versions ...PlanVersion) *PriceList {
 	return l
 }
 
-// Read reads the list anew.
+// Read reads the list anew. A store that holds no plans leaves it as it is.
 func (l *PriceList) Read(ctx context.Context, s Store) error {
 	versions, err := s.PlanVersions(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the plans: %w", err)
 	}
-	l.set(versions)
+	if len(versions) > 0 {
+		l.set(versions)
+	}
 	return nil
 }
 
@@ -122,16 +132,18 @@ func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]Pla
 		}
 		now := a.now()
 		added = nil
-		for _, id := range slices.Sorted(maps.Keys(plans)) {
-			old, known := list.In(from)[id]
-			if known && old.equal(plans[id]) {
+		for _, v := range plans.Versions(from, now) {
+			old, known := list.In(from)[v.Plan.ID]
+			if known && old.Equal(v.Plan) {
 				continue
 			}
-			if known && !PeriodOf(now).Before(from) || from.Before(PeriodOf(now)) && from != (Period{}) {
+			if first := PeriodOf(now); known && !first.Before(from) {
 				return &FieldError{Field: "from", Reason: fmt.Sprintf(
-					"the plan %q is in force: a new version holds from %v at the earliest", id, PeriodOf(now).Next())}
+					"the plan %q is in force: a new version holds from %v at the earliest", v.Plan.ID, first.Next())}
+			} else if from.Before(first) {
+				return &FieldError{Field: "from", Reason: fmt.Sprintf("the plan %q can hold from %v on", v.Plan.ID, first)}
 			}
-			added = append(added, PlanVersion{Plan: plans[id], From: from, ImportedAt: now})
+			added = append(added, v)
 		}
 		if len(added) == 0 {
 			return nil

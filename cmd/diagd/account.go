@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -16,10 +19,18 @@ type accountView struct {
 	OverageEnabled     bool               `json:"overage_enabled"`
 	OverageBudgetCents *int64             `json:"overage_budget_cents,omitempty"`
 	CreatedAt          time.Time          `json:"created_at"`
+	metering.Agreement
 }
 
-func viewAccount(a metering.Account) accountView {
-	return accountView{a.ID, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt.UTC()}
+// viewAccount shows an account as it is in a month.
+func viewAccount(a metering.Account, p metering.Period) accountView {
+	v := accountView{
+		a.ID, a.Name, a.PlanIn(p), a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt.UTC(), a.Agreement,
+	}
+	if v.Scheduled != nil && v.Plan == v.Scheduled.Plan {
+		v.Scheduled = nil // it has come
+	}
+	return v
 }
 
 func (a *app) accountCommand() *cobra.Command {
@@ -35,6 +46,7 @@ func (a *app) accountCommand() *cobra.Command {
 	}
 	create.Flags().StringVar(&name, "name", "", "name of the account")
 	create.Flags().StringVar(&plan, "plan", "free", "plan of the account")
+	var pages pageFlags
 	list := &cobra.Command{
 		Use: "list", Short: "List the accounts", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,10 +55,11 @@ func (a *app) accountCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showAccounts(accounts)
+				return a.showAccounts(accounts, pages)
 			})
 		},
 	}
+	pages.add(list.Flags())
 	show := &cobra.Command{
 		Use: "show ID", Short: "Show one account", Args: exactly(1, "the id of an account"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,55 +74,105 @@ func (a *app) accountCommand() *cobra.Command {
 	return cmd
 }
 
+// accountFlags are the flags of "account set"; empty ones change nothing.
+type accountFlags struct {
+	name, plan, overage, budget, price, tax, taxNote string
+
+	now bool
+}
+
 func (a *app) accountSetCommand() *cobra.Command {
-	var name, plan, overage, budget string
+	var f accountFlags
 	set := &cobra.Command{
 		Use: "set ID", Short: "Change an account", Args: exactly(1, "the id of an account"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			change, err := accountChange(name, plan, overage, budget)
+			change, err := f.change(cmd.Flags().Changed("tax-note"))
 			if err != nil {
 				return err
 			}
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
+				admin.Now = f.now
 				account, err := admin.SetAccount(cmd.Context(), metering.AccountID(args[0]), change)
 				return a.showAccount(err, account)
 			})
 		},
 	}
-	set.Flags().StringVar(&name, "name", "", "new name")
-	set.Flags().StringVar(&plan, "plan", "", "new plan; holds for the next request")
-	set.Flags().StringVar(&overage, "overage", "", "on or off: go beyond the allowance where the plan sells that")
-	set.Flags().StringVar(&budget, "budget-cents", "", "what overage may cost in a month, in cents, or none for no cap")
+	flags := set.Flags()
+	flags.StringVar(&f.name, "name", "", "new name")
+	flags.StringVar(&f.plan, "plan", "",
+		"new plan; a dearer one holds for the next request, a cheaper one from the next month on")
+	flags.BoolVar(&f.now, "now", false, "let a cheaper plan hold for the next request, too; nothing is credited for it")
+	flags.StringVar(&f.overage, "overage", "", "on or off: go beyond the allowance where the plan sells that")
+	flags.StringVar(&f.budget, "budget-cents", "", "what overage may cost in a month, in cents, or none for no cap")
+	flags.StringVar(&f.price, "agreed-price", "",
+		"monthly price in cents that was agreed for a plan without one of its own, or none")
+	flags.StringVar(&f.tax, "tax", "", "percent that invoices add, such as 19 or 7.7; 0 for none")
+	flags.StringVar(&f.taxNote, "tax-note", "", "what invoices say about it, such as VAT")
 	return set
 }
 
-// accountChange turns the flags of "account set" into a change; empty flags change nothing.
-func accountChange(name, plan, overage, budget string) (func(*metering.Account), error) {
-	var cents *int64
-	if budget != "" && budget != "none" {
-		n, err := strconv.ParseInt(budget, 10, 64)
-		if err != nil || n < 0 {
-			return nil, usagef("--budget-cents: %q is neither a number of cents nor none", budget)
-		}
-		cents = &n
+// change turns the flags into a change.
+func (f accountFlags) change(note bool) (func(*metering.Account), error) {
+	budget, err := centsOrNone("--budget-cents", f.budget)
+	if err != nil {
+		return nil, err
 	}
-	if overage != "" && overage != "on" && overage != "off" {
-		return nil, usagef("--overage: %q is neither on nor off", overage)
+	price, err := centsOrNone("--agreed-price", f.price)
+	if err != nil {
+		return nil, err
+	}
+	tax, err := parsePercent(f.tax)
+	if err != nil {
+		return nil, err
+	}
+	if f.overage != "" && f.overage != "on" && f.overage != "off" {
+		return nil, usagef("--overage: %q is neither on nor off", f.overage)
 	}
 	return func(acc *metering.Account) {
-		if name != "" {
-			acc.Name = name
+		acc.Name = cmp.Or(f.name, acc.Name)
+		if f.plan != "" {
+			acc.Plan, acc.Scheduled = metering.PlanID(f.plan), nil
 		}
-		if plan != "" {
-			acc.Plan = metering.PlanID(plan)
+		if f.overage != "" {
+			acc.OverageEnabled = f.overage == "on"
 		}
-		if overage != "" {
-			acc.OverageEnabled = overage == "on"
+		if f.budget != "" {
+			acc.OverageBudgetCents = budget
 		}
-		if budget != "" {
-			acc.OverageBudgetCents = cents
+		if f.price != "" {
+			acc.AgreedPriceCents = price
+		}
+		if f.tax != "" {
+			acc.Tax.BasisPoints = tax
+		}
+		if note {
+			acc.Tax.Note = f.taxNote
 		}
 	}, nil
+}
+
+// centsOrNone reads a flag; nil stands for none.
+func centsOrNone(flag, text string) (*int64, error) {
+	if text == "" || text == "none" {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return nil, usagef("%s: %q is neither a number of cents nor none", flag, text)
+	}
+	return &n, nil
+}
+
+// parsePercent reads a percentage with at most two decimals as basis points.
+func parsePercent(text string) (points int, err error) {
+	whole, fraction, _ := strings.Cut(text, ".")
+	if text != "" && len(fraction) <= 2 {
+		points, err = strconv.Atoi(whole + (fraction + "00")[:2])
+	}
+	if err != nil || points < 0 || len(fraction) > 2 {
+		return 0, usagef("--tax: %q is no percentage with at most two decimals", text)
+	}
+	return points, nil
 }
 
 // showAccount prints one account, as an object.
@@ -117,15 +180,19 @@ func (a *app) showAccount(err error, account metering.Account) error {
 	if err != nil {
 		return err
 	}
-	v := viewAccount(account)
+	v := viewAccount(account, metering.PeriodOf(time.Now()))
 	return a.print(v, func(t *table) { t.accounts(v) })
 }
 
 // showAccounts prints a list of accounts.
-func (a *app) showAccounts(accounts []metering.Account) error {
+func (a *app) showAccounts(accounts []metering.Account, pages pageFlags) error {
+	accounts, err := page(pages, accounts, func(acc metering.Account) string { return string(acc.ID) })
+	if err != nil {
+		return err
+	}
 	views := []accountView{}
 	for _, acc := range accounts {
-		views = append(views, viewAccount(acc))
+		views = append(views, viewAccount(acc, metering.PeriodOf(time.Now())))
 	}
 	return a.print(views, func(t *table) { t.accounts(views...) })
 }
@@ -140,7 +207,14 @@ func (t *table) accounts(views ...accountView) {
 		if v.OverageBudgetCents != nil {
 			budget = strconv.FormatInt(*v.OverageBudgetCents, 10)
 		}
-		t.row(v.ID, v.Name, v.Plan, overage, budget, when(&v.CreatedAt))
+		plan := string(v.Plan)
+		if v.Scheduled != nil {
+			plan += fmt.Sprintf(" (%s from %v on)", v.Scheduled.Plan, v.Scheduled.From)
+		}
+		if v.Suspension != nil {
+			plan += " (suspended)"
+		}
+		t.row(v.ID, v.Name, plan, overage, budget, when(&v.CreatedAt))
 	}
 }
 

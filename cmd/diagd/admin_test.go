@@ -99,7 +99,9 @@ func TestUsage(t *testing.T) {
 	assert.NotNil(t, past.ByEndpoint, "lists are never null")
 
 	audit := parsed[auditView](t, "audit", store)
-	assert.Equal(t, auditView{Accounts: 1, Entries: 3, Credits: 4, Faults: []metering.AuditFault{}}, audit)
+	assert.Equal(t, auditView{
+		Accounts: 1, Entries: 3, Credits: 4, Invoices: &auditedInvoices{}, Faults: []metering.AuditFault{},
+	}, audit)
 }
 
 // An audit that finds something is loud. Its JSON is in snake_case.
@@ -108,7 +110,7 @@ func TestAuditFaults(t *testing.T) {
 	_ = (&app{stdout: &out, json: true}).showAudit(metering.Audit{Faults: []metering.AuditFault{
 		{Account: "acc_1", Period: metering.Period{Year: 2026, Month: 1}, Detail: "it differs"},
 	}})
-	assert.JSONEq(t, `{"accounts_count":0,"entries_count":0,"credits":0,
+	assert.JSONEq(t, `{"accounts_count":0,"entries_count":0,"credits":0,"unproven_count":0,
 		"faults":[{"account":"acc_1","period":"2026-01","detail":"it differs"}]}`, out.String())
 	log := newWatched()
 	a := &app{stdout: log}
@@ -122,7 +124,7 @@ func TestAuditFaults(t *testing.T) {
 func TestMigrate(t *testing.T) {
 	store, _ := newStore(t)
 	at := migrateView{
-		sqlite.SchemaVersion, sqlite.SchemaVersion, hostedsqlite.SchemaVersion, hostedsqlite.SchemaVersion,
+		sqlite.SchemaVersion, sqlite.SchemaVersion, hostedsqlite.SchemaVersion, hostedsqlite.SchemaVersion, []string{},
 	}
 	assert.Equal(t, at, parsed[migrateView](t, "migrate", store))
 	assert.Equal(t, 2, strings.Count(command(t, "migrate", store), "which is that of this program"))

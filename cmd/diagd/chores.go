@@ -104,7 +104,7 @@ type chores struct {
 
 // startChores begins them. They end with the context, or with close.
 func startChores(
-	ctx context.Context, c checkedChores, store metering.Store, plans metering.Plans, client *http.Client,
+	ctx context.Context, c checkedChores, store metering.Store, plans metering.Prices, client *http.Client,
 	counters *metrics.Metrics, keeper *metering.Timekeeper, log *slog.Logger,
 ) *chores {
 	n := &chores{checkedChores: c, store: store, log: log, billing: billing.Billing{

@@ -129,7 +129,7 @@ func (a *app) command() *cobra.Command {
 	}
 	a.serving.add(serve.Flags())
 	a.world.Add(serve.Flags())
-	root.AddCommand(serve, a.accountCommand(), a.keyCommand(), a.channelCommand(), a.spfCommand(), a.usageCommand(), a.auditCommand(),
+	root.AddCommand(serve, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(), a.spfCommand(), a.usageCommand(), a.auditCommand(),
 		a.billingCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.configCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand(), a.doctorCommand())
 	return root
 }

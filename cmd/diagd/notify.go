@@ -63,7 +63,7 @@ type notifications struct {
 
 // newNotifications prepares the parts, which hear of events from then on and do nothing before begin.
 func newNotifications(
-	store metering.Store, plans metering.Plans, mail *notify.MailServer, env *diag.Env, log *slog.Logger,
+	store metering.Store, plans metering.Prices, mail *notify.MailServer, env *diag.Env, log *slog.Logger,
 ) *notifications {
 	if mail != nil {
 		mail.TLS = env.TLSConfig("")

@@ -160,6 +160,11 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer store.Close()
 	keeper.Follow(store)
+	stopPlans, err := a.followPlans(ctx, store, plans, log)
+	if err != nil {
+		return err
+	}
+	defer stopPlans()
 	limiter, err := a.openLimiter(ctx, log)
 	if err != nil {
 		return err
@@ -183,7 +188,7 @@ func (a *app) serve(ctx context.Context) error {
 	server := newServer(checked, httpapi.Handler(httpapi.Config{
 		Gate: gate, Env: env, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: checked.ipRate, TrustedProxies: checked.proxies,
 		Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
-		Pages: pages.Handler(pages.Config{Plans: plans}),
+		Pages: pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(time.Now()))}),
 	}))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)

@@ -34,39 +34,52 @@ func (a *app) place() (kind, place string, err error) {
 	return "", "", usagef("--store: %q is none of sqlite:FILE, postgres://… and memory:", a.storeName())
 }
 
-// openStore opens the store that --store names, to serve or to administer.
-func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, metering.Plans, error) {
-	plans, err := a.plans()
+// openStore opens the store that --store names, to serve or to administer. The plans are those of the store, and where it
+// holds none those that it would be given.
+func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, *metering.PriceList, error) {
+	given, err := a.plans()
 	if err != nil {
 		return nil, nil, err
 	}
+	plans := metering.NewPriceList(given.Versions(metering.Period{}, time.Time{})...)
+	store, err := a.openWith(ctx, plans, admin)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = plans.Read(ctx, store); err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return store, plans, nil
+}
+
+func (a *app) openWith(ctx context.Context, plans *metering.PriceList, admin bool) (metering.Store, error) {
 	if admin {
 		if err := a.administrable(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	kind, place, err := a.place()
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case kind == "memory":
-		return memory.New(memory.Config{Plans: plans, Doubt: a.doubt}), plans, nil
+		return memory.New(memory.Config{Plans: plans, Doubt: a.doubt}), nil
 	case kind == "postgres":
 		store, err := postgres.Open(ctx, place, postgres.Config{Plans: plans, Doubt: a.doubt})
 		if err != nil {
-			return nil, nil, fmt.Errorf("--store: %w", err)
+			return nil, fmt.Errorf("--store: %w", err)
 		}
-		return store, plans, nil
+		return store, nil
 	}
 	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin, Doubt: a.doubt})
 	if errors.Is(err, sqlite.ErrServing) {
-		return nil, nil, fmt.Errorf(
+		return nil, fmt.Errorf(
 			"the store %s is in use by another server; stop that one or name another --store", a.storeName())
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening the store %s: %w", a.storeName(), err)
+		return nil, fmt.Errorf("opening the store %s: %w", a.storeName(), err)
 	}
-	return store, plans, nil
+	return store, nil
 }
 
 // administrable refuses a store that another process than its server cannot open, or that does not exist.
@@ -97,6 +110,8 @@ type migrateView struct {
 	To         int `json:"to_version"`
 	HostedFrom int `json:"hosted_spf_from_version"`
 	HostedTo   int `json:"hosted_spf_to_version"`
+	// Unknown is what nobody can say of the time before.
+	Unknown []string `json:"unknown"`
 }
 
 func (a *app) migrateCommand() *cobra.Command {
@@ -130,10 +145,43 @@ func (a *app) migrate(ctx context.Context) error {
 	if v.HostedFrom, v.HostedTo, err = migrateHosted(ctx, place); err != nil {
 		return err
 	}
+	if v.Unknown, err = a.migratePlans(ctx, v.From != v.To && v.From > 0); err != nil {
+		return err
+	}
 	return a.print(v, func(t *table) {
 		migrated(t, "store", v.From, v.To)
 		migrated(t, "hosted SPF in it", v.HostedFrom, v.HostedTo)
+		for _, line := range v.Unknown {
+			t.row(line)
+		}
 	})
+}
+
+// migratePlans takes the plans into a store that holds none, and says what is not known of such a store.
+func (a *app) migratePlans(ctx context.Context, older bool) (unknown []string, err error) {
+	unknown = []string{}
+	err = a.administer(ctx, func(admin metering.Admin) error {
+		versions, err := admin.Store.PlanVersions(ctx)
+		if err != nil || len(versions) > 0 {
+			return err
+		}
+		if older {
+			unknown = append(unknown,
+				"Charges from before are not proven by a chain, and what of them was overage is not known: it counts as none.")
+		}
+		unknown = append(unknown, "The plans of "+a.plansSource()+" are taken as those of all earlier months; what was in force "+
+			"in them is not known.")
+		return a.seedPlans(ctx, admin.Store)
+	})
+	return unknown, err
+}
+
+// plansSource says where the plans come from that a store is given.
+func (a *app) plansSource() string {
+	if data, err := a.override(plansFile); err == nil && data != nil {
+		return filepath.Join(a.data, plansFile)
+	}
+	return "this program"
 }
 
 func migrated(t *table, what string, from, to int) {
@@ -155,7 +203,7 @@ func (a *app) administer(ctx context.Context, f func(metering.Admin) error) (err
 			err = e
 		}
 	}()
-	return f(metering.Admin{Store: store, Plans: plans})
+	return f(metering.Admin{Store: store, Plans: plans, Clock: clockOf(store)})
 }
 
 // clockOf is the clock of a store that several nodes share; nil for that of this machine.

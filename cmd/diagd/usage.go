@@ -110,7 +110,9 @@ type auditView struct {
 	Accounts int                   `json:"accounts_count"`
 	Entries  int64                 `json:"entries_count"`
 	Credits  int64                 `json:"credits"`
+	Unproven int64                 `json:"unproven_count"`     // entries that no chain proves
 	Invoices *auditedInvoices      `json:"invoices,omitempty"` // absent where none were read
+	Against  *againstView          `json:"against,omitempty"`
 	Faults   []metering.AuditFault `json:"faults"`
 }
 
@@ -120,11 +122,26 @@ type auditedInvoices struct {
 }
 
 func (a *app) auditCommand() *cobra.Command {
+	var head bool
+	var against string
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Prove that ledger, balances and invoices agree", Args: noArgs,
-		Long: "Prove that ledger, balances and invoices agree.\n\nThe exit code is 3 if they do not, and 1 if they could not be compared.",
+		Long: `Prove that ledger, balances and invoices agree.
+
+With --head it prints a proof of all charges instead, to be kept elsewhere; with --against it also proves that the charges
+of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be compared.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var then metering.Head
+			var err error
+			if against != "" {
+				if then, err = readHead(against); err != nil {
+					return err
+				}
+			}
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
+				if head {
+					return a.printHead(cmd.Context(), admin.Store)
+				}
 				audit, err := admin.Store.Audit(cmd.Context())
 				if err != nil {
 					return err
@@ -136,6 +153,11 @@ func (a *app) auditCommand() *cobra.Command {
 				v := newAuditView(audit)
 				v.Invoices = &auditedInvoices{invoices.Invoices, invoices.Unproven}
 				v.Faults = append(v.Faults, invoices.Faults...)
+				if against != "" {
+					if err := v.against(cmd.Context(), admin.Store, then, admin.Time()); err != nil {
+						return err
+					}
+				}
 				if len(v.Faults) == 0 {
 					a.did(auditDeed)
 				}
@@ -144,16 +166,27 @@ func (a *app) auditCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&head, "head", false, "print a proof of all charges, as JSON, to be kept elsewhere")
+	cmd.Flags().StringVar(&against, "against", "", "file with such a proof: were its charges changed since?")
 	return cmd
 }
 
 func newAuditView(audit metering.Audit) auditView {
-	return auditView{Accounts: audit.Accounts, Entries: audit.Entries, Credits: audit.Credits,
+	return auditView{Accounts: audit.Accounts, Entries: audit.Entries, Credits: audit.Credits, Unproven: audit.Unproven,
 		Faults: append([]metering.AuditFault{}, audit.Faults...)}
 }
 
 func (v auditView) rows(t *table) {
 	t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
+	if v.Unproven > 0 {
+		t.row(fmt.Sprintf("%d charges are proven by no chain: they are from before there was one, or a part of their month was "+
+			"pruned", v.Unproven))
+	}
+	if v.Against != nil {
+		for _, p := range v.Against.Pruned {
+			t.row(fmt.Sprintf("%v cannot be compared with the head: charges of it are gone, as old ones are when they are pruned", p))
+		}
+	}
 	if i := v.Invoices; i != nil && i.Unproven > 0 {
 		t.row(fmt.Sprintf("%d of %d invoices are older than what would prove them", i.Unproven, i.Count))
 	}

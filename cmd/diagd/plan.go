@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/spf13/cobra"
+)
+
+// planView is a version of a plan.
+type planView struct {
+	metering.Plan
+	From       metering.Period `json:"from"`
+	ImportedAt time.Time       `json:"imported_at"`
+}
+
+// name tells versions apart.
+func (v planView) name() string { return string(v.ID) + "@" + v.From.String() }
+
+func (a *app) planCommand() *cobra.Command {
+	var pages pageFlags
+	list := &cobra.Command{
+		Use: "list", Short: "List the plans with the month from which on each version holds", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.administer(cmd.Context(), func(admin metering.Admin) error {
+				versions, err := admin.Store.PlanVersions(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.showPlans(versions, pages)
+			})
+		},
+	}
+	pages.add(list.Flags())
+	cmd := group("plan", "List and change what plans include and cost", list, a.planImportCommand())
+	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) planImportCommand() *cobra.Command {
+	var from string
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Let plans hold from a month on", Args: exactly(1, "a file in the form of plans.json"),
+		Long: `Let plans hold from a month on, those of a file in the form of plans.json that differ from what holds then.
+
+What is in force stays as it is: a plan changes with the next month at the earliest, and only one whose id is new may hold
+from this month on. Versions are never changed or removed. A server takes them up within a minute.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			plans, err := parsePlans(data)
+			if err != nil {
+				return usagef("%s: %w", args[0], err)
+			}
+			return a.administer(cmd.Context(), func(admin metering.Admin) error {
+				month := metering.PeriodOf(admin.Time()).Next()
+				if from != "" {
+					if err := month.UnmarshalText([]byte(from)); err != nil {
+						return usagef("--from: %w", err)
+					}
+				}
+				if versions, err := admin.Store.PlanVersions(cmd.Context()); err != nil {
+					return err
+				} else if len(versions) == 0 {
+					return errors.New("the store holds no plans yet; diagd migrate, with the --data of the server, takes them over")
+				}
+				added, err := admin.ImportPlans(cmd.Context(), plans, month)
+				if err != nil {
+					return err
+				}
+				return a.showPlans(added, pageFlags{})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "such as 2026-12 (default: the next month, UTC)")
+	return cmd
+}
+
+func (a *app) showPlans(versions []metering.PlanVersion, pages pageFlags) error {
+	views := []planView{}
+	for _, v := range versions {
+		views = append(views, planView{v.Plan, v.From, v.ImportedAt})
+	}
+	views, err := page(pages, views, planView.name)
+	if err != nil {
+		return err
+	}
+	return a.print(views, func(t *table) {
+		t.row("VERSION", "NAME", "PRICE", "CREDITS", "PER MINUTE", "OVERAGE", "IMPORTED")
+		for _, v := range views {
+			price, overage := "on request", "none"
+			if v.PriceCents != nil {
+				price = fmt.Sprintf("%d.%02d %s", *v.PriceCents/100, *v.PriceCents%100, v.Currency)
+			}
+			if !v.HardCap() {
+				overage = strconv.FormatFloat(float64(v.OverageRate)/metering.MicrosPerCent, 'f', -1, 64) + " cents a credit"
+			}
+			t.row(v.name(), v.Name, price, v.Credits, v.PerMinute, overage, when(&v.ImportedAt))
+		}
+	})
+}
+
+// seedPlans puts the plans of this program, or those of --data, into a store that holds none, as if they had always been in
+// force: nobody can say what was.
+func (a *app) seedPlans(ctx context.Context, store metering.Store) error {
+	versions, err := store.PlanVersions(ctx)
+	if err != nil || len(versions) > 0 {
+		return err
+	}
+	plans, err := a.plans()
+	if err != nil {
+		return err
+	}
+	err = store.PutPlanVersions(ctx, plans.Versions(metering.Period{}, time.Now())...)
+	if errors.Is(err, metering.ErrVersion) { // another server was first
+		return nil
+	}
+	return err
+}
+
+// plansEvery is how often a server reads the plans anew.
+const plansEvery = time.Minute
+
+// followPlans takes the plans into a store that holds none, says where plans.json differs, and reads what others import
+// until the function that it returns is called.
+func (a *app) followPlans(
+	ctx context.Context, store metering.Store, prices *metering.PriceList, log *slog.Logger,
+) (stop func(), err error) {
+	if err = a.seedPlans(ctx, store); err == nil {
+		err = prices.Read(ctx, store)
+	}
+	if err == nil {
+		err = a.comparePlans(prices, log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(plansEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := prices.Read(ctx, store); err != nil && ctx.Err() == nil {
+				log.Warn("the plans could not be read anew; those that were read hold on", "error", err)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }, nil
+}
+
+// comparePlans warns where a plans.json says something else than the store.
+func (a *app) comparePlans(prices *metering.PriceList, log *slog.Logger) error {
+	data, err := a.override(plansFile)
+	if err != nil || data == nil {
+		return err
+	}
+	plans, err := parsePlans(data)
+	if err != nil {
+		return err
+	}
+	var differ []metering.PlanID
+	for _, v := range plans.Versions(metering.Period{}, time.Time{}) {
+		if last, ok := prices.In(farMonth)[v.Plan.ID]; !ok || !last.Equal(v.Plan) {
+			differ = append(differ, v.Plan.ID)
+		}
+	}
+	if len(differ) > 0 {
+		log.Warn("plans.json differs from the plans in the store, which hold; diagd plan import takes it over", "plans", differ)
+	}
+	return nil
+}
+
+// farMonth is behind every version.
+var farMonth = metering.Period{Year: 9999, Month: time.December}
