@@ -54,7 +54,7 @@ func (a *app) serveCallbacks(
 	}
 	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies, log: log}
 	server := newServer(s, c.handler())
-	log.Info("hearing of payments", "url", a.url(l, s.security != nil)+callbackPath)
+	log.Info("listening for payment callbacks", "url", a.url(l, s.security != nil)+callbackPath)
 	l = &httpapi.Listener{Listener: l, MaxConnections: mostCallers, Secure: s.security != nil, Log: log}
 	go func() {
 		if server.TLSConfig != nil {
@@ -81,7 +81,7 @@ func (c *callbacks) handler() http.Handler {
 			w.WriteHeader(status)
 			return
 		}
-		c.log.Debug("refused what was said of a payment", "status", status, "reason", text)
+		c.log.Debug("refused a payment callback", "status", status, "reason", text)
 		http.Error(w, text, status)
 	})
 	return mux
@@ -103,7 +103,7 @@ func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, te
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
 		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", maxWord)
 	} else if err != nil {
-		return http.StatusBadRequest, "the body did not come whole"
+		return http.StatusBadRequest, "the body could not be read"
 	}
 	if err := notify.Verify(r.Header, body, now, c.secret); err != nil {
 		return http.StatusUnauthorized, err.Error()
@@ -126,13 +126,13 @@ func (c *callbacks) pass(w http.ResponseWriter, r *http.Request, word billing.Wo
 	case errors.Is(err, metering.ErrNotFound):
 		return http.StatusNotFound, "the account has no such invoice"
 	case isRefused:
-		c.log.Error("what was said of a payment contradicts the invoice; a person must look at it", "reason", refused)
+		c.log.Error("a payment callback contradicts the invoice and must be looked at", "reason", refused)
 		return http.StatusConflict, refused.Error()
 	case errors.Is(err, billing.ErrBusy):
 		w.Header().Set("Retry-After", "300")
 		return http.StatusServiceUnavailable, err.Error()
 	}
-	c.log.Error("noting what was said of a payment", "account", word.Account, "invoice", word.Invoice, "error", err)
+	c.log.Error("recording a payment callback", "account", word.Account, "invoice", word.Invoice, "error", err)
 	w.Header().Set("Retry-After", "60")
-	return http.StatusServiceUnavailable, "it could not be noted; say it again later"
+	return http.StatusServiceUnavailable, "the callback could not be recorded; retry later"
 }

@@ -134,7 +134,7 @@ func TestCallbackOutcome(t *testing.T) {
 		{&billing.RefusedError{Account: "acc_a", Invoice: "2026-10", Reason: "is void"}, 409,
 			"invoice 2026-10 of acc_a is void", ""},
 		{billing.ErrBusy, 503, billing.ErrBusy.Error(), "300"},
-		{errors.New("disk s3cret"), 503, "say it again later", "60"},
+		{errors.New("disk s3cret"), 503, "retry later", "60"},
 	} {
 		listener, _ := heard(t, c.err)
 		w := answerTo(listener, signed(t, paidWord, callbackNow))
@@ -221,7 +221,7 @@ func TestServeCallbacks(t *testing.T) {
 	t.Setenv("DIAG_CALLBACK_SECRET", callbackSecret)
 	s := start(t, "--store=memory:", "--biller=stripe", "--callback-listen=127.0.0.1:0", "--log-level=debug",
 		"--metrics-listen=127.0.0.1:0")
-	url := s.log.wait(t, `"?hearing of payments"? url=(\S+)`)[1]
+	url := s.log.wait(t, `"?listening for payment callbacks"? url=(\S+)`)[1]
 	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
 	say := func(r *http.Request) int {
 		to, err := http.NewRequest("POST", url, r.Body)

@@ -42,15 +42,16 @@ type doctorView struct {
 }
 
 // errDoctor is the result of an examination, not a failure of it.
-var errDoctor = errors.New("something does not work")
+var errDoctor = errors.New("the examination found faults")
 
 // partTime is how long the examination of one part may take.
 const partTime = 10 * time.Second
 
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Examine settings, server, store and surroundings, and say what is to be done", Args: noArgs,
-		Long: `Examine settings, server, store and surroundings, and say what is to be done.
+		Use: "doctor", Short: "Check the installation and say what to fix", Args: noArgs,
+		Long: `Check the installation and say what to fix: settings, server, store, clock, queues, backup, audit, certificate, lists,
+resolver, and the delegation of the hosted SPF zone.
 
 It takes the flags, the environment and the file of diagd serve, best beside the server that has the same ones, and asks
 the server, the store, the resolver and, for hosted SPF, the DNS. The exit code is 3 if something does not work.`,
@@ -103,9 +104,9 @@ func (a *app) examine(ctx context.Context, flags *pflag.FlagSet) (parts []partVi
 		look("queues", func(ctx context.Context) partView { return a.examineQueues(ctx, store) })
 	}
 	look("backup", func(context.Context) partView {
-		return a.examineDeed(backupDeed, backupAge, "diagd backup FILE makes one")
+		return a.examineDeed(backupDeed, backupAge, "run diagd backup FILE")
 	})
-	look("audit", func(context.Context) partView { return a.examineDeed(auditDeed, auditAge, "diagd audit makes one") })
+	look("audit", func(context.Context) partView { return a.examineDeed(auditDeed, auditAge, "run diagd audit") })
 	look("certificate", func(context.Context) partView { return a.examineCertificate() })
 	look("lists", func(context.Context) partView { return a.examineLists() })
 	env, release, err := a.world.Env()
@@ -131,7 +132,7 @@ func bad(c condition, remedy, format string, args ...any) partView {
 
 func (a *app) examineSettings(flags *pflag.FlagSet) partView {
 	if n := len(a.settingFaults(flags)); n > 0 {
-		return bad(conditionFault, "diagd config check tells each, and what to do", "faults: %d", n)
+		return bad(conditionFault, "run diagd config check", "faults: %d", n)
 	}
 	return good("no faults")
 }
@@ -142,11 +143,11 @@ func (a *app) examineServer(ctx context.Context) partView {
 		if _, usage := errors.AsType[usageError](err); usage {
 			return bad(conditionUnknown, "", "%v", err)
 		}
-		return bad(conditionFault, "start it, or give the settings that it has", "%v", err)
+		return bad(conditionFault, "start the server, or pass the settings it runs with", "%v", err)
 	}
 	if a.serving.metricsListen == "" {
-		return bad(conditionWarning, "--metrics-listen gives it Prometheus and /readyz, on a listener of their own",
-			"answers; whether it is ready is not known")
+		return bad(conditionWarning, "set --metrics-listen for /readyz and metrics",
+			"answers; its readiness is unknown")
 	}
 	return good("answers, and is ready")
 }
@@ -156,9 +157,9 @@ func (a *app) examineStore(err error) partView {
 		return good("%s can be read", a.storeName())
 	}
 	if kind, _, e := a.place(); e == nil && kind == "memory" {
-		return bad(conditionWarning, "--store names one that outlives the server", "the memory of the server")
+		return bad(conditionWarning, "name a store that outlives the server with --store", "in the memory of the server")
 	}
-	return bad(conditionFault, "diagd serve makes a store at its first start; diagd migrate mends an old one", "%v", err)
+	return bad(conditionFault, "diagd serve creates a store at its first start, diagd migrate updates an old one", "%v", err)
 }
 
 // examineClock compares the clock with what the store knows of the time.
@@ -166,7 +167,7 @@ func (a *app) examineClock(store metering.Store) partView {
 	keeper := &metering.Timekeeper{Clock: a.wall}
 	keeper.Follow(store)
 	if err := keeper.Doubt(); err != nil {
-		return bad(conditionFault, "set it by NTP; no month is closed and nothing is forgotten until it is right", "%v", err)
+		return bad(conditionFault, "synchronize it by NTP: no month is closed and nothing is forgotten until it is right", "%v", err)
 	}
 	return good("agrees with the store")
 }
@@ -175,7 +176,7 @@ func (a *app) examineClock(store metering.Store) partView {
 func examineResolver(ctx context.Context, env *diag.Env) partView {
 	began := time.Now()
 	if _, err := env.DNS().Exchange(ctx, diag.Question(".", dns.TypeSOA, false)); err != nil {
-		return bad(conditionFault, "--resolver names others", "does not answer: %v", err)
+		return bad(conditionFault, "name other resolvers with --resolver", "does not answer: %v", err)
 	}
 	return good("answers in %d ms", time.Since(began).Milliseconds())
 }

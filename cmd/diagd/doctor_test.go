@@ -84,7 +84,7 @@ func TestDoctor(t *testing.T) {
 	require.Equal(t, exitOK, s.wait())
 	code, conditions, text := doctor(t, store, "--resolver=udp://127.0.0.1:1", listen, "--ip-rate=-1")
 	assert.Equal(t, exitFaults, code)
-	assert.Contains(t, text, "something does not work (3)")
+	assert.Contains(t, text, "the examination found faults (3)")
 	for _, part := range []string{"settings", "server", "resolver"} {
 		assert.Equal(t, conditionFault, conditions[part], part)
 	}
@@ -120,17 +120,17 @@ func TestDoctorCertificate(t *testing.T) {
 		want  condition
 		text  string
 	}{
-		{"good", serveFlags{tlsCert: made("good", 90*day, 60*day)}, conditionOK, "of diag.example until 20"},
+		{"good", serveFlags{tlsCert: made("good", 90*day, 60*day)}, conditionOK, "for diag.example, expires 20"},
 		{"short-lived", serveFlags{tlsCert: made("short", 6*day, 4*day)}, conditionOK, ""},
 		{"not renewed", serveFlags{tlsCert: made("late", 90*day, 9*day)}, conditionWarning, ""},
-		{"expired", serveFlags{tlsCert: made("expired", 90*day, -day)}, conditionFault, "it has expired"},
+		{"expired", serveFlags{tlsCert: made("expired", 90*day, -day)}, conditionFault, "expired"},
 		{"no file", serveFlags{tlsCert: filepath.Join(dir, "absent")}, conditionFault, "no such file"},
 		{"no certificate", serveFlags{tlsCert: filepath.Join(dir, "empty")}, conditionFault, "there is no certificate in it"},
 		{"ACME", serveFlags{acmeDomain: "diag.example", acmeData: dir}, conditionOK, ""},
 		{"ACME, none yet", serveFlags{acmeDomain: "new.example", acmeData: dir}, conditionWarning, "there is none yet"},
 		{"loopback", serveFlags{listen: "[::1]:80"}, conditionOff, ""},
 		{"proxy", serveFlags{listen: ":80", trustedProxies: []string{"10.0.0.1"}}, conditionOff, ""},
-		{"plain", serveFlags{listen: ":80"}, conditionWarning, "whoever is on the way"},
+		{"plain", serveFlags{listen: ":80"}, conditionWarning, "unencrypted"},
 	} {
 		p := (&app{serving: c.flags}).examineCertificate()
 		assert.Equal(t, c.want, p.Condition, c.name)

@@ -59,9 +59,9 @@ func (a *app) examineQueues(ctx context.Context, store metering.Store) partView 
 	}
 	switch {
 	case notes > mostDue:
-		return bad(conditionWarning, "diagd channel deliveries tells what keeps them", "notifications due: %d", notes)
+		return bad(conditionWarning, "run diagd channel deliveries to see why", "notifications due: %d", notes)
 	case payments > 0 && a.serving.chores.biller != "":
-		return bad(conditionWarning, "diagd billing invoices lists them; the log tells why",
+		return bad(conditionWarning, "run diagd billing invoices, and see the log",
 			"invoices due for more than an hour: %d", payments)
 	}
 	return good("notifications due: %d, invoices due for more than an hour: %d", notes, payments)
@@ -93,11 +93,11 @@ func (a *app) did(d deed) {
 func (a *app) examineDeed(d deed, most time.Duration, remedy string) partView {
 	path := a.deedFile(d)
 	if path == "" {
-		return bad(conditionUnknown, "", "no note of it is kept for this store")
+		return bad(conditionUnknown, "", "not recorded for this kind of store")
 	}
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		return bad(conditionWarning, remedy, "none is known")
+		return bad(conditionWarning, remedy, "none is recorded")
 	}
 	at, malformed := time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
 	if err != nil || malformed != nil {
@@ -111,32 +111,32 @@ func (a *app) examineDeed(d deed, most time.Duration, remedy string) partView {
 
 // examineCertificate reads the certificate that the server shows.
 func (a *app) examineCertificate() partView {
-	path, renewed := a.serving.tlsCert, "whoever renews it has not"
+	path, renewed := a.serving.tlsCert, "renew it, and find out why that was not automatic"
 	switch {
 	case a.serving.acmeDomain != "":
-		path, renewed = filepath.Join(a.serving.acmeData, a.serving.acmeDomain), "the log tells why it was not renewed"
+		path, renewed = filepath.Join(a.serving.acmeData, a.serving.acmeDomain), "see the log for why it was not renewed"
 	case path == "":
 		host, _, _ := net.SplitHostPort(a.serving.listen)
 		ip, err := netip.ParseAddr(host)
 		if host == "localhost" || err == nil && ip.IsLoopback() || len(a.serving.trustedProxies) > 0 {
 			return unused("plain HTTP, behind a proxy or for this machine")
 		}
-		return bad(conditionWarning, "--tls-cert, --acme-domain, or a proxy that is named by --trusted-proxies",
-			"plain HTTP on %s: whoever is on the way reads the keys", a.serving.listen)
+		return bad(conditionWarning, "set --tls-cert or --acme-domain, or name the proxy with --trusted-proxies",
+			"plain HTTP on %s: API keys are sent unencrypted", a.serving.listen)
 	}
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) && a.serving.acmeDomain != "" {
-		return bad(conditionWarning, "the first connection gets one: open https://"+a.serving.acmeDomain, "there is none yet")
+		return bad(conditionWarning, "it is obtained on the first connection: open https://"+a.serving.acmeDomain, "there is none yet")
 	}
 	cert, err := leaf(text, err)
 	if err != nil {
-		return bad(conditionFault, "put a chain in PEM there, the server's certificate first", "%s: %v", path, err)
+		return bad(conditionFault, "put the certificate chain there in PEM, the server's certificate first", "%s: %v", path, err)
 	}
 	left := time.Until(cert.NotAfter)
-	detail := fmt.Sprintf("of %s until %s", strings.Join(cert.DNSNames, ", "), when(&cert.NotAfter))
+	detail := fmt.Sprintf("for %s, expires %s", strings.Join(cert.DNSNames, ", "), when(&cert.NotAfter))
 	switch {
 	case left < 0:
-		return bad(conditionFault, renewed, "%s: it has expired", detail)
+		return bad(conditionFault, renewed, "%s: expired", detail)
 	case left < certificateLeft && left < cert.NotAfter.Sub(cert.NotBefore)/4:
 		return bad(conditionWarning, renewed, "%s", detail)
 	}
@@ -180,7 +180,7 @@ func (a *app) examineLists() partView {
 	}
 	switch {
 	case len(old) > 0:
-		return bad(conditionWarning, "put newer files into the folder of --data, or use a newer diagd",
+		return bad(conditionWarning, "put newer files into --data, or upgrade diagd",
 			"older than %d days: %s", int(listAge/day), strings.Join(old, ", "))
 	case built == nil:
 		return bad(conditionUnknown, "", "this program does not know when it was built")
@@ -199,10 +199,10 @@ func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 		return unused("no zone is served")
 	}
 	want := hostNames(zone.Nameservers)
-	remedy := fmt.Sprintf("the parent zone must have %s NS %s", zone.Name, strings.Join(want, ", "))
+	remedy := fmt.Sprintf("publish %s NS %s in the parent zone", zone.Name, strings.Join(want, ", "))
 	ns := diag.Lookup[*dns.NS](ctx, env, zone.Name.String())
 	if err := ns.Err(); err != nil {
-		return bad(conditionFault, remedy+", and they must be reachable on port 53", "%s: %v", zone.Name, err)
+		return bad(conditionFault, remedy+", and make them reachable on port 53", "%s: %v", zone.Name, err)
 	}
 	if !ns.Exists() {
 		return bad(conditionFault, remedy, "%s is not delegated", zone.Name)

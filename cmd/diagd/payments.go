@@ -28,8 +28,8 @@ const (
 
 func (f *paymentFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.callbackListen, "callback-listen", "",
-		"address on which a payment service says what became of a pending payment, by POST "+callbackPath+
-			" that is signed with the secret of DIAG_CALLBACK_SECRET (default: off)")
+		"address to receive payment callbacks on: POST "+callbackPath+", signed with DIAG_CALLBACK_SECRET, reports the "+
+			"outcome of a pending payment (default: off)")
 	for name, secret := range map[string]struct {
 		value *string
 		usage string
@@ -47,7 +47,7 @@ func (a *app) checkSecrets() error {
 	var faults faultList
 	for _, name := range []string{stripeKeySetting, callbackSecretSetting} {
 		if flag := "--" + name; a.origins[name] == flag {
-			faults = append(faults, usagef("%s: other users of this machine can read it here; set %s", flag, envName(name)))
+			faults = append(faults, usagef("%s: other users of this machine can read command lines; set %s instead", flag, envName(name)))
 		}
 	}
 	return faults.err()
@@ -57,7 +57,7 @@ func (a *app) checkSecrets() error {
 func (f *paymentFlags) stripe() (func(*http.Client) billing.Biller, error) {
 	made, err := stripe.New(f.stripeKey)
 	if f.stripeKey == "" {
-		err = errors.New("it is required by --biller=stripe; set DIAG_STRIPE_KEY")
+		err = errors.New("--biller=stripe needs a key; set DIAG_STRIPE_KEY")
 	}
 	if err != nil {
 		return nil, usagef("--%s: %w", stripeKeySetting, err)

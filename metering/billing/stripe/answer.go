@@ -85,7 +85,7 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 	case i.Object != "payment_intent" || !isIntent(i.ID):
 		return billing.Payment{}, r.unclear()
 	case i.Amount != v.AmountCents || !strings.EqualFold(i.Currency, v.Currency):
-		return billing.Payment{}, fmt.Errorf("the payment %s of Stripe is one of %d %s, and the invoice one of %d %s",
+		return billing.Payment{}, fmt.Errorf("the payment %s of Stripe is for %d %s, but the invoice is for %d %s",
 			i.ID, i.Amount, strings.ToUpper(short(i.Currency)), v.AmountCents, v.Currency)
 	}
 	p := billing.Payment{Reference: billing.PaymentRef(i.ID)}
@@ -95,9 +95,9 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 	case "processing":
 		p.Status, p.Reason = billing.PaymentPending, "the payment is being processed"
 	case "requires_action":
-		p.Status, p.Reason = billing.PaymentPending, "the customer must confirm the payment with the bank"
+		p.Status, p.Reason = billing.PaymentPending, "the customer must authenticate the payment"
 	case "requires_capture":
-		p.Status, p.Reason = billing.PaymentPending, "the payment is authorized, and must be captured in Stripe"
+		p.Status, p.Reason = billing.PaymentPending, "the payment is authorized and must be captured in Stripe"
 	case "requires_payment_method":
 		p.Status, p.Reason = billing.PaymentDeclined, words(i.LastError)
 	case "canceled":
@@ -136,7 +136,7 @@ func (r reply) unclear() error {
 	f, ok := r.fault()
 	switch {
 	case r.status == http.StatusUnauthorized: // its words have the ends of the key in them
-		text += ": it does not know the key"
+		text += ": the key is not valid"
 	case ok:
 		text += fmt.Sprintf(", %s: %s", short(cmp.Or(f.Code, f.Type)), short(f.Message))
 	case r.status == http.StatusOK:

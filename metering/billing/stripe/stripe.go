@@ -90,7 +90,7 @@ func (b *Biller) Charge(ctx context.Context, v billing.Invoice) (billing.Payment
 		}
 	}
 	if method == "" {
-		return billing.Payment{Status: billing.PaymentDeclined, Reason: "there is no payment method on file"}, nil
+		return billing.Payment{Status: billing.PaymentDeclined, Reason: "no payment method on file"}, nil
 	}
 	form := url.Values{
 		"amount": {strconv.FormatInt(v.AmountCents, 10)}, "currency": {strings.ToLower(v.Currency)},
@@ -135,7 +135,7 @@ func (b *Biller) find(ctx context.Context, v billing.Invoice) (id string, err er
 		return "", err
 	}
 	if len(found) > 1 {
-		return "", fmt.Errorf("stripe has several payments of this attempt, %s and %s", found[0].ID, found[1].ID)
+		return "", fmt.Errorf("several payments in Stripe are for this attempt: %s and %s", found[0].ID, found[1].ID)
 	}
 	return found[0].ID, nil
 }
@@ -147,7 +147,7 @@ func (b *Biller) customer(ctx context.Context, account string) (customer, error)
 		return customer{}, err
 	}
 	if len(found) > 1 {
-		return customer{}, fmt.Errorf("%s of several customers of Stripe is this account: %s and %s",
+		return customer{}, fmt.Errorf("several customers in Stripe have the %s of this account: %s and %s",
 			metaAccount, found[0].ID, found[1].ID)
 	}
 	return found[0], nil

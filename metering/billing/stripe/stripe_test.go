@@ -49,9 +49,9 @@ func TestCharge(t *testing.T) {
 		{outcome: "processing", want: billing.Payment{Status: billing.PaymentPending, Reference: "pi_1",
 			Reason: "the payment is being processed"}},
 		{outcome: "requires_action", want: billing.Payment{Status: billing.PaymentPending, Reference: "pi_1",
-			Reason: "the customer must confirm the payment with the bank"}},
+			Reason: "the customer must authenticate the payment"}},
 		{outcome: "requires_capture", want: billing.Payment{Status: billing.PaymentPending, Reference: "pi_1",
-			Reason: "the payment is authorized, and must be captured in Stripe"}},
+			Reason: "the payment is authorized and must be captured in Stripe"}},
 		{outcome: "card_declined", want: billing.Payment{Status: billing.PaymentDeclined, Reference: "pi_1",
 			Reason: "Your card was declined."}},
 		{outcome: "authentication_required", want: billing.Payment{Status: billing.PaymentDeclined, Reference: "pi_1",
@@ -212,15 +212,15 @@ func TestCustomer(t *testing.T) {
 		{name: "default source", method: "card_1", change: func(f *fake) {
 			f.customers[0]["invoice_settings"], f.customers[0]["default_source"] = object{"default_payment_method": nil}, "card_1"
 		}},
-		{name: "nothing on file", reason: "there is no payment method on file", change: func(f *fake) {
+		{name: "nothing on file", reason: "no payment method on file", change: func(f *fake) {
 			f.customers[0]["invoice_settings"] = object{}
 		}},
-		{name: "no customer", reason: "there is no payment method on file", change: func(f *fake) { f.customers = nil }},
-		{name: "other case", reason: "there is no payment method on file", change: func(f *fake) {
+		{name: "no customer", reason: "no payment method on file", change: func(f *fake) { f.customers = nil }},
+		{name: "other case", reason: "no payment method on file", change: func(f *fake) {
 			f.customers[0]["metadata"] = object{"diagd_account": "ACC_A"}
 		}},
 		{name: "several", change: func(f *fake) { f.customer("cus_b", "acc_a", "pm_b") },
-			err: "diagd_account of several customers of Stripe is this account: cus_a and cus_b"},
+			err: "several customers in Stripe have the diagd_account of this account: cus_a and cus_b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, f, clock := stand(t)
@@ -257,7 +257,7 @@ func TestConflicts(t *testing.T) {
 	clock.Advance(25 * time.Hour)
 	v.AmountCents++
 	_, err = b.Charge(t.Context(), v)
-	require.EqualError(t, err, "the payment pi_1 of Stripe is one of 2900 EUR, and the invoice one of 2901 EUR")
+	require.EqualError(t, err, "the payment pi_1 of Stripe is for 2900 EUR, but the invoice is for 2901 EUR")
 	f.only()
 	double := object{}
 	for name, value := range f.intents[0] {
@@ -266,7 +266,7 @@ func TestConflicts(t *testing.T) {
 	double["id"] = "pi_x"
 	f.intents = append(f.intents, double)
 	_, err = b.Charge(t.Context(), v)
-	require.EqualError(t, err, "stripe has several payments of this attempt, pi_1 and pi_x")
+	require.EqualError(t, err, "several payments in Stripe are for this attempt: pi_1 and pi_x")
 }
 
 // answered is what a biller makes of one answer, whatever it has asked.
@@ -308,7 +308,7 @@ func TestUnclear(t *testing.T) {
 			"stripe answered 202 Accepted"},
 		{"redirect", 307, "", "stripe answered 307 Temporary Redirect"},
 		{"key", 401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: sk_test_****ABCD"}}`,
-			"stripe answered 401 Unauthorized: it does not know the key"},
+			"stripe answered 401 Unauthorized: the key is not valid"},
 		{"key in the text", 403, `{"error":{"type":"invalid_request_error","message":"The provided key ` + testKey + ` is weak"}}`,
 			"stripe answered 403 Forbidden, invalid_request_error: The provided key (not shown) is weak"},
 		{"payment required", 402, "<html>", "stripe answered 402 Payment Required"},
