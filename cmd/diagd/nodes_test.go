@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/jackc/pgx/v5"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -132,15 +130,6 @@ func (c *cluster) keyOf(account string) keyView {
 	return commandOf[keyView](c, "key", "create", "--account="+account, "--name=a", "--scopes=dns:read,mail:read")
 }
 
-// number asks the database for one.
-func (c *cluster) number(sql string, args ...any) (n int64) {
-	conn, err := pgx.Connect(c.t.Context(), c.db.url)
-	require.NoError(c.t, err)
-	defer conn.Close(context.Background())
-	require.NoError(c.t, conn.QueryRow(c.t.Context(), sql, args...).Scan(&n))
-	return n
-}
-
 // until waits for something that other processes do.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
@@ -175,7 +164,7 @@ func TestNodes(t *testing.T) {
 	c.revocation()
 	c.rates()
 	for _, id := range profiles {
-		assert.EqualValues(t, 2, c.number("SELECT count(*) FROM spf_resolutions WHERE profile = $1", id), "resolved once")
+		assert.EqualValues(t, 2, c.db.number("SELECT count(*) FROM spf_resolutions WHERE profile = $1", id), "resolved once")
 	}
 	for _, n := range c.nodes {
 		assert.NotContains(t, n.log.String(), "panic")
@@ -197,7 +186,7 @@ func (c *cluster) hostedSPF() (ids []string) {
 		commandOf[spfView](c, "spf", "pause", id)
 		commandOf[spfView](c, "spf", "resume", id) // due at once
 	}
-	until(c.t, "each is resolved", func() bool { return c.number("SELECT count(*) FROM spf_resolutions") >= 16 })
+	until(c.t, "each is resolved", func() bool { return c.db.number("SELECT count(*) FROM spf_resolutions") >= 16 })
 	for _, n := range c.nodes {
 		server := n.log.wait(c.t, `"serving DNS" address=(\S+)`)[1]
 		question := new(dns.Msg).SetQuestion(dns.Fqdn(hosts[len(hosts)-1]), dns.TypeTXT)

@@ -40,6 +40,15 @@ func (d database) behind(addr string) string {
 	return u.String()
 }
 
+// number asks for one.
+func (d database) number(sql string, args ...any) (n int64) {
+	conn, err := pgx.Connect(d.t.Context(), d.url)
+	require.NoError(d.t, err)
+	defer conn.Close(context.Background())
+	require.NoError(d.t, conn.QueryRow(d.t.Context(), sql, args...).Scan(&n))
+	return n
+}
+
 // execute runs a statement.
 func (d database) execute(sql string) {
 	d.t.Helper()

@@ -73,7 +73,7 @@ func (c *cluster) soldOut() {
 	account := string(key.Account)
 	usage := func() int64 { return commandOf[usageView](c, "usage", "--account="+account).Used }
 	held := func() int64 {
-		return c.number("SELECT coalesce(sum(credits), 0)::bigint FROM holds WHERE account = $1", account)
+		return c.db.number("SELECT coalesce(sum(credits), 0)::bigint FROM holds WHERE account = $1", account)
 	}
 	c.t.Logf("%d bought, %d charged, %d held for purchases whose end nobody knows; %d requests failed",
 		len(s.bought), usage(), held(), s.failed.Load())
@@ -95,7 +95,7 @@ func (c *cluster) soldOut() {
 	s.replays(usage)
 	audit := commandOf[auditView](c, "audit")
 	require.Empty(c.t, audit.Faults)
-	require.EqualValues(c.t, soldCredits, c.number("SELECT count(*) FROM ledger WHERE account = $1", account))
+	require.EqualValues(c.t, soldCredits, c.db.number("SELECT count(*) FROM ledger WHERE account = $1", account))
 }
 
 // after waits until so much is bought.
@@ -166,7 +166,7 @@ func (s *shop) killWhileBuying(node int) {
 		})
 	}
 	until(c.t, "they have begun", func() bool {
-		return c.number("SELECT count(*) FROM holds WHERE hash = ANY($1)", hashes) == int64(len(hashes))
+		return c.db.number("SELECT count(*) FROM holds WHERE hash = ANY($1)", hashes) == int64(len(hashes))
 	})
 	c.kill(node)
 	wg.Wait()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -64,6 +65,10 @@ func readAgreement(a *metering.Account, text string) error {
 	return nil
 }
 
+// readTimeout is how long a query may take whose caller sets no bound: a request must not wait for a server that has gone
+// silent. Of one that is known to be in trouble little is expected.
+const readTimeout = 10 * time.Second
+
 // collect reads all rows of a query.
 func collect[T any](
 	ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any,
@@ -71,6 +76,12 @@ func collect[T any](
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
+	timeout := readTimeout
+	if s.Health() != nil {
+		timeout = examineTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, s.failure(err)

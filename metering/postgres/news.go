@@ -76,6 +76,8 @@ func (s *Store) lastChange(ctx context.Context) (seq int64, err error) {
 }
 
 func (s *Store) changesAfter(ctx context.Context, seq int64) ([]metering.Change, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	rows, err := s.pool.Query(ctx, "SELECT seq, key, account FROM changes WHERE seq > $1 ORDER BY seq LIMIT $2",
 		seq, pageChanges)
 	if err != nil {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -186,17 +187,22 @@ func (c *charges) addReplies(g *group[settlement, metering.Balance]) {
 	}
 }
 
+// errForgotten is of a promise that is gone before its time: PostgreSQL has crashed, or a standby has taken its place.
+var errForgotten = fmt.Errorf("%w: PostgreSQL has lost its promises: %w", metering.ErrUnavailable, metering.ErrLapsed)
+
 // charge runs the statement and tells each job its balance. Who was not charged has lapsed.
 func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balance], c *charges) error {
-	sql := settlePlain
-	args := []any{g.account, c.tokens, micros(s.clock()), c.callers, c.at, c.requests, c.requestForms, c.uses,
+	now, sql := s.clock(), settlePlain
+	args := []any{g.account, c.tokens, micros(now), c.callers, c.at, c.requests, c.requestForms, c.uses,
 		c.keys, c.endpoints, c.callerForms}
 	if c.replies {
 		sql = settleReplied
 		args = append(args, metering.ReplayWindow.Microseconds(), c.statuses, c.forms, c.headers, c.bodies)
 	}
 	for _, j := range c.jobs {
-		j.err = metering.ErrLapsed
+		if j.err = metering.ErrLapsed; now.Before(j.in.ticket.Lease) {
+			j.err = errForgotten
+		}
 	}
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {

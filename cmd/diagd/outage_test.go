@@ -1,0 +1,294 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ownPostgres is a PostgreSQL that a test may do anything to.
+type ownPostgres struct {
+	t    testing.TB
+	dir  string
+	port string
+	cmd  *exec.Cmd
+}
+
+// postgresProgram is a command of PostgreSQL's own programs, which refuse to be run by root.
+func postgresProgram(t testing.TB, name string, args ...string) *exec.Cmd {
+	list, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	require.NoError(t, err)
+	path, err := exec.LookPath(name)
+	if len(list) > 0 {
+		path = list[len(list)-1]
+	} else if err != nil {
+		t.Skipf("needs the program %s (Debian: postgresql)", name)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.Stderr = "/", t.Output()
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(t)}
+	}
+	return cmd
+}
+
+func credential(t testing.TB) *syscall.Credential {
+	u, err := user.Lookup("postgres")
+	require.NoError(t, err)
+	uid, err := strconv.Atoi(u.Uid)
+	require.NoError(t, err)
+	gid, err := strconv.Atoi(u.Gid)
+	require.NoError(t, err)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+// newPostgres makes a server by a command that fills its folder, of which the last argument is the folder.
+func newPostgres(t testing.TB, name string, args ...string) *ownPostgres {
+	dir, err := os.MkdirTemp("", "diagd-postgres")
+	require.NoError(t, err)
+	if os.Getuid() == 0 {
+		c := credential(t)
+		require.NoError(t, os.Chown(dir, int(c.Uid), int(c.Gid)))
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // finds a port that is free
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	p := &ownPostgres{t: t, dir: filepath.Join(dir, "data"), port: port}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	require.NoError(t, postgresProgram(t, name, append(args, p.dir)...).Run())
+	p.cmd = postgresProgram(t, "postgres", "-D", p.dir, "-p", p.port, "-k", dir, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off")
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() { p.kill() })
+	until(t, "PostgreSQL answers", func() bool { return p.try("SELECT 1") == nil })
+	return p
+}
+
+func firstPostgres(t testing.TB) *ownPostgres {
+	return newPostgres(t, "initdb", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-N", "-D")
+}
+
+func (p *ownPostgres) url() string {
+	return "postgres://postgres@127.0.0.1:" + p.port + "/postgres?sslmode=disable"
+}
+
+// try runs a statement on a connection of its own.
+func (p *ownPostgres) try(sql string) error {
+	ctx := context.Background() // cleaning up needs it, too
+	conn, err := pgx.Connect(ctx, p.url())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
+
+func (p *ownPostgres) kill() {
+	p.signal(syscall.SIGKILL)
+	_ = p.cmd.Wait()
+}
+
+// signal sends a signal to the server and its children, each of which has a group of its own.
+func (p *ownPostgres) signal(s syscall.Signal) {
+	pids := []int{p.cmd.Process.Pid}
+	list, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(p.t, err)
+	for _, name := range list {
+		text, _ := os.ReadFile(name)
+		_, rest, _ := strings.Cut(string(text), ") ") // state and parent follow
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(p.cmd.Process.Pid) {
+			pid, err := strconv.Atoi(strings.Split(name, "/")[2])
+			require.NoError(p.t, err)
+			pids = append(pids, pid)
+		}
+	}
+	if s == syscall.SIGCONT {
+		slices.Reverse(pids)
+	}
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, s) // some have ended
+	}
+}
+
+// A synchronous standby takes the place of its primary while servers charge: what was acknowledged is charged, once.
+func TestPromotedStandby(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
+	}
+	primary := firstPostgres(t)
+	standby := newPostgres(t, "pg_basebackup", "-d", primary.url(), "-R", "-X", "stream", "-c", "fast", "-D")
+	require.NoError(t, primary.try("ALTER SYSTEM SET synchronous_standby_names = '*'"))
+	require.NoError(t, primary.try("SELECT pg_reload_conf()"))
+	until(t, "the standby is synchronous", func() bool {
+		return primary.try("SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == nil
+	})
+	store := fmt.Sprintf("--store=postgres://postgres@127.0.0.1:%s,127.0.0.1:%s/postgres?sslmode=disable&target_session_attrs=read-write",
+		primary.port, standby.port)
+	nodes := []*process{startProcess(t, store), startProcess(t, store)}
+	secret := secretPattern.FindString(nodes[0].log.String())
+	until(t, "its key is known", func() bool {
+		r, err := post(t.Context(), nodes[1].url, secret, "/text/upper", upper)
+		return err == nil && r.status == http.StatusOK
+	})
+	before := parsed[auditView](t, "audit", store).Entries
+
+	const clients, each = 16, 60
+	var acknowledged, lost atomic.Int64
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for i := 0; i < each && !t.Failed(); {
+				r, err := post(t.Context(), nodes[(c+i)%len(nodes)].url, secret, "/text/upper", upper,
+					"Idempotency-Key", fmt.Sprintf("standby-%d-%d", c, i))
+				switch {
+				case !assert.NoError(t, err):
+				case r.status == http.StatusOK:
+					acknowledged.Add(1)
+					i++
+				case r.status == http.StatusServiceUnavailable:
+					lost.Add(1)
+				default:
+					assert.Equal(t, http.StatusConflict, r.status, r.body)
+				}
+			}
+		})
+	}
+	until(t, "some are charged", func() bool { return acknowledged.Load() > clients*each/4 })
+	primary.kill()
+	require.NoError(t, standby.try("SELECT pg_promote()"))
+	wg.Wait()
+	require.Positive(t, lost.Load(), "nobody met the change")
+	audit := parsed[auditView](t, "audit", store)
+	assert.Empty(t, audit.Faults)
+	assert.EqualValues(t, clients*each, audit.Entries-before)
+	for _, n := range nodes {
+		assert.LessOrEqual(t, strings.Count(n.log.String(), "level=ERROR"), 1, "%s", n.log)
+	}
+}
+
+// A PostgreSQL that hangs, and one that waits for a lock: the server says so while nobody asks for anything, refuses what it
+// cannot charge within its time, and is well again by itself.
+func TestSilentPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
+	}
+	own := firstPostgres(t)
+	p := startProcess(t, "--store="+own.url(), "--metrics-listen=127.0.0.1:0")
+	secret := secretPattern.FindString(p.log.String())
+	key := parsed[[]keyView](t, "key", "list", "--store="+own.url())[0]
+	ready := p.log.wait(t, `"serving metrics" url=(\S+)/metrics`)[1] + "/readyz"
+	upper := func(secret string) int {
+		r, err := post(t.Context(), p.url, secret, "/text/upper", upper)
+		require.NoError(t, err)
+		return r.status
+	}
+	require.Equal(t, http.StatusOK, upper(secret))
+	charged := int64(1)
+	for _, trouble := range []struct {
+		name  string
+		begin func() (end func())
+	}{
+		{"hangs", func() func() {
+			own.signal(syscall.SIGSTOP)
+			return func() { own.signal(syscall.SIGCONT) }
+		}},
+		{"locks", func() func() {
+			conn, err := pgx.Connect(t.Context(), own.url())
+			require.NoError(t, err)
+			_, err = conn.Exec(t.Context(), "BEGIN; LOCK TABLE ledger IN ACCESS EXCLUSIVE MODE")
+			require.NoError(t, err)
+			return func() { require.NoError(t, conn.Close(context.Background())) }
+		}},
+	} {
+		fresh := parsed[keyView](t, "key", "create", "--store="+own.url(), "--account="+string(key.Account), "--name=fresh", "--scopes=dns:read")
+		end := trouble.begin()
+		begun := time.Now()
+		until(t, "it is not ready", func() bool { return get(t, ready).status == http.StatusServiceUnavailable })
+		t.Logf("%s: not ready after %v", trouble.name, time.Since(begun).Round(100*time.Millisecond))
+		begun = time.Now()
+		assert.Equal(t, http.StatusServiceUnavailable, upper(secret), trouble.name)
+		if trouble.name == "hangs" { // of a key that this server has never seen it can know nothing
+			assert.Equal(t, http.StatusServiceUnavailable, upper(fresh.Secret), trouble.name)
+		}
+		t.Logf("%s: refused after %v", trouble.name, time.Since(begun).Round(100*time.Millisecond))
+		end()
+		until(t, "it is ready", func() bool { return get(t, ready).status == http.StatusOK })
+		until(t, "it charges", func() bool { return upper(secret) == http.StatusOK })
+		charged++
+	}
+	audit := parsed[auditView](t, "audit", "--store="+own.url())
+	assert.Empty(t, audit.Faults)
+	assert.Equal(t, charged, audit.Entries)
+	told := strings.Count(p.log.String(), "level=ERROR")
+	assert.Positive(t, told)
+	assert.LessOrEqual(t, told, 2, "at most one for each trouble: %s", p.log)
+}
+
+// Connections that PostgreSQL ends in the middle of requests leave no claim behind: a client that repeats what was refused
+// is served long before a lease would have ended.
+func TestTerminatedConnections(t *testing.T) {
+	db := newDatabase(t)
+	p := startProcess(t, "--store="+db.url+"&application_name=terminated")
+	secret := secretPattern.FindString(p.log.String())
+	const clients, each = 20, 30
+	var served, refused atomic.Int64
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for i := 0; i < each && !t.Failed(); {
+				r, err := post(t.Context(), p.url, secret, "/text/upper", upper, "Idempotency-Key", fmt.Sprintf("terminated-%d-%d", c, i))
+				switch {
+				case !assert.NoError(t, err):
+				case r.status == http.StatusOK:
+					served.Add(1)
+					i++
+				default:
+					assert.Contains(t, []int{http.StatusServiceUnavailable, http.StatusConflict}, r.status, r.body)
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	for n := int64(1); n <= 5; n++ {
+		until(t, "some are served", func() bool { return served.Load() >= n*clients*each/6 || t.Failed() })
+		db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'terminated'")
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	until(t, "all are served", func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	})
+	t.Logf("%d requests were refused", refused.Load())
+	audit := parsed[auditView](t, "audit", "--store="+db.url)
+	assert.Empty(t, audit.Faults)
+	assert.EqualValues(t, clients*each, audit.Entries)
+	until(t, "nothing is held", func() bool {
+		return db.number("SELECT count(*) FROM holds") == 0
+	})
+}
