@@ -256,7 +256,11 @@ func quotaProblem(q *metering.QuotaError) *failure {
 		Code: quotaExceeded, Message: "The credits of this month are used up.",
 		Details: ProblemDetails{Tier: q.Plan, Limit: &q.Limit, Current: &q.Current},
 	}}
-	if q.Left > 0 { // and the price alone overshoots
+	switch {
+	case q.Reason == metering.QuotaSuspended:
+		f.problem.Message = "The account is suspended."
+		f.problem.Details.Reason = string(q.Reason)
+	case q.Left > 0: // and the price alone overshoots
 		f.problem.Message = "The credits left this month do not cover this request."
 		f.problem.Details.Requested = &q.Requested
 	}

@@ -230,6 +230,28 @@ func TestQuotaOfOverage(t *testing.T) {
 	require.Equal(t, int64(50_009), *p.Details.Current)
 }
 
+// What was replied to before is still sent to a suspended account; what is new is refused, and says why.
+func TestSuspended(t *testing.T) {
+	a := newAPI(t, "pack", nil, row("/one", 1, echo))
+	suspend := func(s *metering.Suspension) {
+		_, err := a.admin.SetAccount(t.Context(), a.account.ID, func(acc *metering.Account) { acc.Suspension = s })
+		require.NoError(t, err)
+	}
+	require.Equal(t, 200, a.post("/one", `{}`, "Idempotency-Key", "0123456789").Code)
+	suspend(&metering.Suspension{At: a.clock.Now(), Reason: "not paid"})
+	r := a.post("/one", `{}`)
+	require.Equal(t, 403, r.Code)
+	p := r.problem()
+	require.Equal(t, quotaExceeded, p.Code)
+	require.Equal(t, ProblemDetails{
+		Tier: "pack", Limit: new(int64(50_000)), Current: new(int64(1)), Reason: "suspended",
+	}, p.Details)
+	require.Equal(t, "true", a.post("/one", `{}`, "Idempotency-Key", "0123456789").header("X-Idempotent-Replay"))
+	suspend(nil)
+	require.Equal(t, 200, a.post("/one", `{}`).Code)
+	require.Equal(t, int64(2), a.used())
+}
+
 func TestKeyRateLimit(t *testing.T) {
 	a := newAPI(t, "free", nil, row("/one", 1, echo))
 	for range 10 {
