@@ -3,12 +3,16 @@ package mx
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
+	"golang.org/x/net/publicsuffix"
 )
 
 // Request asks for the examination of one domain.
@@ -81,4 +85,205 @@ func presentation(a diag.Answer[*dns.MX]) []string {
 
 func data(preference uint16, host string) string {
 	return fmt.Sprintf("%d %s", preference, dns.CanonicalName(host))
+}
+
+const (
+	// timeout is how long anything is waited for.
+	timeout = 10 * time.Second
+	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
+	maxName = 254
+)
+
+type evidence struct {
+	domain diag.Domain
+	now    time.Time
+	public func(netip.Addr) bool // whether senders all over the Internet reach an address
+
+	mail reception.Hosts
+
+	preferences map[string][]uint16 // of the MX records, by the name of the host, in ascending order
+
+	hosts []host                    // those of mail
+	wild  diag.Answer[*dns.MX]      // of the wildcard of the domain; zero if the domain is too long to have one
+	meant map[string]reception.Host // by the name of the host: what it was meant to be, if it repeats the domain
+}
+
+// gather asks all there is to ask in two round trips. A host whose name repeats the domain by mistake takes a third,
+// for the name that was meant.
+func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
+	e := &evidence{domain: d, now: env.Now(), public: env.Public, meant: map[string]reception.Host{}}
+	bounded, cancel := diag.Within(ctx, timeout)
+	defer cancel()
+	var g diag.Group
+	g.Go(func() {
+		e.mail = reception.LookupHosts(bounded, env, d.Name(), reception.MaxHosts)
+		e.lookupMeant(bounded, env)
+	})
+	if wildcard := d.Sub("*"); len(wildcard) <= maxName {
+		g.Go(func() { e.wild = diag.Lookup[*dns.MX](bounded, env, wildcard) })
+	}
+	g.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if e.mail.MX.Silent() {
+		return nil, fmt.Errorf("examining the MX records of %s: %w", d,
+			diag.Unavailable(diag.DefaultResolver, e.mail.MX.Err()))
+	}
+	return e, nil
+}
+
+func (e *evidence) lookupMeant(ctx context.Context, env *diag.Env) {
+	var repeating []string
+	var meant []reception.Host
+	for _, h := range e.mail.List {
+		if name := withoutDomain(h.Name, e.domain.String()); name != "" {
+			repeating = append(repeating, h.Name)
+			meant = append(meant, reception.Host{Preference: h.Preference, Name: name})
+		}
+	}
+	reception.Resolve(ctx, env, meant)
+	for i, name := range repeating {
+		e.meant[name] = meant[i]
+	}
+}
+
+func (e *evidence) digest() {
+	e.preferences = map[string][]uint16{}
+	for _, mx := range e.mail.MX.Records {
+		name := bare(dns.CanonicalName(mx.Mx))
+		e.preferences[name] = append(e.preferences[name], mx.Preference)
+	}
+	for _, list := range e.preferences {
+		slices.Sort(list)
+	}
+	for _, h := range e.mail.List {
+		one := host{Host: h}
+		for _, ip := range h.Addresses.All() {
+			if e.public(ip) {
+				one.reachable = append(one.reachable, ip)
+			} else {
+				one.special = append(one.special, ip)
+			}
+		}
+		one.fault = e.faultOf(&one)
+		e.hosts = append(e.hosts, one)
+	}
+}
+
+type host struct {
+	reception.Host
+	fault              fault
+	reachable, special []netip.Addr // addresses that are public, and that are not
+}
+
+// A fault is why a host cannot receive mail. Each host has the first that applies, so that one mistake is told once.
+type fault int
+
+const (
+	sound        fault = iota
+	literal            // the name is an IP address
+	loopback           // the name stands for the sender's own machine
+	repeating          // the name ends with the domain twice
+	malformed          // the name has characters that no host name has
+	undetermined       // the servers did not say whether it has an address
+	nonexistent        // the name does not exist
+	addressless        // the name has no address
+	unroutable         // none of its addresses is public
+)
+
+func (e *evidence) faultOf(h *host) fault {
+	switch a := h.Addresses; {
+	case h.Literal(e.domain.String()).IsValid():
+		return literal
+	case strings.HasPrefix(h.Name+".", "localhost.") || strings.HasSuffix(h.Name, ".localhost"):
+		return loopback
+	case withoutDomain(h.Name, e.domain.String()) != "":
+		return repeating
+	case oddity(h.Name) != "":
+		return malformed
+	case a.V4.NXDomain() || a.V6.NXDomain(): // the name does not exist, whatever became of the other lookup
+		return nonexistent
+	case a.Err() != nil:
+		return undetermined
+	case len(h.reachable)+len(h.special) == 0:
+		return addressless
+	case len(h.reachable) == 0:
+		return unroutable
+	default:
+		return sound
+	}
+}
+
+func (e *evidence) with(f fault) []host {
+	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.fault != f })
+}
+
+// withoutDomain returns the name that was meant where a zone file appended the domain to a name that already ended
+// with it; empty if it did not.
+func withoutDomain(name, domain string) string {
+	if meant, ok := strings.CutSuffix(name, "."+domain); ok && (meant == domain || strings.HasSuffix(meant, "."+domain)) {
+		return meant
+	}
+	return ""
+}
+
+// foreign returns the name of another organization that a zone file may have appended the domain to, such as
+// mx.example.net.example.com; empty if it does not look like one. Names of fewer than three labels before the domain
+// are more often chosen so.
+func foreign(name, domain string) string {
+	meant, ok := strings.CutSuffix(name, "."+domain)
+	if !ok || strings.Count(meant, ".") < 2 {
+		return ""
+	}
+	if _, official := publicsuffix.PublicSuffix(meant); !official {
+		return ""
+	}
+	return meant
+}
+
+// oddity says what keeps a name from being that of a host (RFC 1123 section 2.1); empty if nothing does. Underscores
+// are let pass here, as most senders do.
+func oddity(name string) string {
+	for label := range strings.SplitSeq(name, ".") {
+		switch {
+		case strings.ContainsFunc(label, notInHosts):
+			return fmt.Sprintf("its label %s has a character that no host name has", diag.Quote(label))
+		case label == "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-"):
+			return fmt.Sprintf("its label %s begins or ends with a hyphen", diag.Quote(label))
+		}
+	}
+	return ""
+}
+
+func notInHosts(r rune) bool {
+	return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+}
+
+// internalNames are the endings of names that exist within a network only (RFC 6762 section 3 and appendix G, RFC 8375
+// section 4, RFC 9476 section 3, and ICANN's reservation of internal).
+var internalNames = []string{"local", "lan", "home", "corp", "internal", "intranet", "private", "alt", "localdomain",
+	"home.arpa"}
+
+// internal returns the ending for which a name exists within a network only, or nothing.
+func internal(name string) string {
+	for _, ending := range internalNames {
+		if strings.HasSuffix("."+name, "."+ending) {
+			return ending
+		}
+	}
+	return ""
+}
+
+func purposes(list []netip.Addr) string {
+	return join(diag.Map(list, func(ip netip.Addr) string {
+		if _, p, ok := registry.PurposeOf(ip); ok {
+			return fmt.Sprintf("%s (%s, %s)", ip, p.Name, p.RFC)
+		}
+		return ip.String() + " (not a public address)"
+	}))
+}
+
+func join[T any](list []T) string {
+	return diag.Series(diag.Map(list, func(one T) string { return fmt.Sprint(one) }), len(list))
 }

@@ -2,12 +2,19 @@ package logo
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 	"github.com/miekg/dns"
 )
 
@@ -116,3 +123,170 @@ func (e *evidence) report(include bool) *Report {
 	}
 	return r
 }
+
+// timeout is how long a logo is waited for; what has not come then is reported as unknown, before the caller's time is
+// up, which usually is 15 seconds (CONTRACT 1.9).
+const timeout = 10 * time.Second
+
+// A Fetched is what the address of a logo served, and what to think of it.
+type Fetched struct {
+	URL    diag.URL
+	Result *fetch.Result
+	// Image is the image without compression; nil if none was served, or not as a whole.
+	Image      []byte
+	Compressed bool // it was compressed, by the server or as a file
+	// Document is what was learned about the image; nil without one.
+	Document *svg.Document
+
+	at     time.Time
+	nested bool  // the server compressed what was compressed
+	broken error // why the file could not be decompressed
+}
+
+// Fetch fetches a logo and judges it. It goes on when the certificate of the web server is not to be trusted, so that all
+// faults are found in one go. The address must begin with https. The error is a *[diag.InputError], or that of the
+// context; whatever else happens is in the result.
+func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
+	if u.Scheme() != "https" {
+		return nil, diag.Invalid("url", "must begin with https://, as receivers fetch no logo otherwise")
+	}
+	r, err := fetch.Do(ctx, env, fetch.Request{
+		URL: u, Header: http.Header{"Accept": {"image/svg+xml, */*;q=0.1"}}, MaxRedirects: fetch.DefaultRedirects,
+		MaxBytes: svg.MaxBytes, Timeout: diag.TimeLeft(ctx, timeout), Ports: diag.WebPorts, AllowUntrusted: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &Fetched{URL: u, Result: r, at: env.Now()}
+	f.read()
+	return f, nil
+}
+
+func (f *Fetched) read() {
+	r := f.Result
+	if f.status() != http.StatusOK || r.Err != nil || r.Truncated {
+		return
+	}
+	coded := r.Encoding != "" && r.Encoding != "identity"
+	image, compressed, err := svg.Decode(r.Body)
+	f.Compressed, f.nested, f.broken = coded || compressed, coded && compressed, err
+	if err == nil {
+		f.Image, f.Document = image, svg.Validate(image)
+	}
+}
+
+// Unanswered reports whether nothing was learned about the logo, because servers were silent.
+func (f *Fetched) Unanswered() bool { return f.Result.Err != nil && f.Result.Err.Unanswered }
+
+func (f *Fetched) status() int {
+	if head := f.Result.Final(); head != nil {
+		return head.StatusCode
+	}
+	return 0
+}
+
+func (f *Fetched) contentType() string {
+	head := f.Result.Final()
+	if head == nil {
+		return ""
+	}
+	return diag.Quote(head.Header.Get("Content-Type"))
+}
+
+func (f *Fetched) mediaType() string {
+	kind, _, _ := strings.Cut(f.contentType(), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+// Facts are what is known of a logo, without what to think of it.
+type Facts struct {
+	URL             string      `json:"url" doc:"address of the logo"`
+	FinalURL        string      `json:"final_url" doc:"address after redirects"`
+	StatusCode      int         `json:"status_code,omitempty" doc:"status of the last answer; absent if there was none"`
+	ContentType     string      `json:"content_type,omitempty" doc:"media type that the server gave it"`
+	SizeBytes       *int        `json:"size_bytes,omitempty" min:"0" doc:"size of the image without compression"`
+	Compressed      bool        `json:"compressed" doc:"whether it was compressed, by the server or as a file (.svgz)"`
+	SHA256          string      `json:"sha256,omitempty" doc:"SHA-256 of the image without compression, in hexadecimal digits"`
+	SVG             SVG         `json:"svg,omitzero" doc:"what the image says about itself"`
+	TinyPSCompliant bool        `json:"tiny_ps_compliant" doc:"whether the image was examined and follows the schema of SVG Tiny PS, without a DTD, entities and processing instructions, in at most 32 KiB"`
+	SizeOK          bool        `json:"size_ok" doc:"whether the image was examined and has at most 32 KiB without compression"`
+	Forbidden       []string    `json:"forbidden" doc:"what the image holds that is kept out for safety, such as script or external_reference"`
+	Redirects       int         `json:"redirect_count" min:"0" doc:"how many redirects led to the last address"`
+	Faults          []svg.Fault `json:"faults" maxitems:"100" doc:"departures from the profile with their places, in the order of the image"`
+	FaultsCount     int         `json:"faults_count" min:"0" doc:"all departures, including those that are not listed"`
+}
+
+// A Logo is what is known of a logo and what to think of it. Reports about more than the logo hold one.
+type Logo struct {
+	Facts
+	Findings []diag.Finding `json:"findings" doc:"what is wrong with the logo, the worst first"`
+}
+
+// SVG is what an image says about itself.
+type SVG struct {
+	Version     string  `json:"version" doc:"version of SVG" example:"1.2"`
+	BaseProfile string  `json:"base_profile" doc:"profile that it declares" example:"tiny-ps"`
+	Title       string  `json:"title,omitempty" doc:"title"`
+	Desc        string  `json:"desc,omitempty" doc:"description"`
+	ViewBox     string  `json:"view_box" doc:"viewBox of the root" example:"0 0 64 64"`
+	Width       string  `json:"width,omitempty" doc:"width of the root"`
+	Height      string  `json:"height,omitempty" doc:"height of the root"`
+	AspectRatio float64 `json:"aspect_ratio,omitempty" min:"0" doc:"width by height; absent if it is not known"`
+	Square      bool    `json:"square" doc:"whether it is as wide as it is high"`
+
+	told bool // so that zeros are not absent
+}
+
+// UnmarshalJSON reads what is there, zeros included.
+func (s *SVG) UnmarshalJSON(data []byte) error {
+	type plain SVG
+	s.told = true
+	return json.Unmarshal(data, (*plain)(s))
+}
+
+const maxFaults = 100
+
+func (f *Fetched) facts() Facts {
+	facts := Facts{
+		URL: f.URL.String(), FinalURL: f.Result.URL.String(), StatusCode: f.status(), ContentType: f.contentType(),
+		Compressed: f.Compressed, Forbidden: []string{}, Faults: []svg.Fault{}, Redirects: f.redirects(),
+	}
+	d := f.Document
+	if d == nil {
+		return facts
+	}
+	sum := sha256.Sum256(f.Image)
+	facts.SizeBytes, facts.SHA256 = &d.Size, hex.EncodeToString(sum[:])
+	facts.TinyPSCompliant, facts.SizeOK = d.Compliant(), d.Size <= svg.MaxLogo
+	facts.Forbidden = d.Forbidden()
+	facts.Faults = append(facts.Faults, d.Faults[:min(len(d.Faults), maxFaults)]...)
+	for _, n := range d.Counts {
+		facts.FaultsCount += n
+	}
+	if d.Counts[svg.NotSVG] == 0 {
+		facts.SVG = SVG{
+			told:    true,
+			Version: d.Version, BaseProfile: d.BaseProfile, Title: d.Title, Desc: d.Desc, ViewBox: d.ViewBox,
+			Width: d.Width, Height: d.Height, AspectRatio: d.Box.AspectRatio(), Square: d.Square(),
+		}
+	}
+	return facts
+}
+
+func (f *Fetched) redirects() int {
+	n := 0
+	for _, h := range f.Result.Hops {
+		if h.RedirectType != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Logo returns what is known of the logo, and what to think of it.
+func (f *Fetched) Logo() Logo { return Logo{f.facts(), f.Verdict().Findings} }
+
+// Verdict judges the logo, its address and its web server.
+func (f *Fetched) Verdict() diag.Verdict { return logoRules().Judge(&evidence{fetched: f}, texts) }
+
+var noFacts = Facts{Forbidden: []string{}, Faults: []svg.Fault{}}
