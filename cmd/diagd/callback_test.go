@@ -18,6 +18,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
 const (
@@ -267,4 +268,37 @@ func FuzzCallback(f *testing.F) {
 			require.True(t, word.Status.Known() && word.Account != "" && word.Invoice != "")
 		}
 	})
+}
+
+// A word ends a pending payment; one that comes again changes nothing, and one that contradicts it is refused.
+func TestCallbackSettles(t *testing.T) {
+	flag, _ := newStore(t)
+	id := debtor(t, flag)
+	store, err := sqlite.Open(t.Context(), strings.TrimPrefix(flag, "--store=sqlite:"), sqlite.Config{})
+	require.NoError(t, err)
+	defer store.Close()
+	b := billing.Billing{Store: store, Biller: slowBiller{}, Draft: -1}
+	_, err = b.Close(t.Context(), lastMonth())
+	require.NoError(t, err)
+	paid, err := b.Pay(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, paid.Pending)
+	listener, _ := heard(t, nil)
+	listener.settle = b.Settle
+	say := func(status string) int {
+		word := strings.NewReplacer("acc_a", string(id), "2026-10", lastMonth().String(), "paid", status).Replace(paidWord)
+		return answerTo(listener, signed(t, word, callbackNow)).Code
+	}
+	for _, c := range []struct {
+		status string
+		want   int
+	}{{"pending", 204}, {"paid", 204}, {"paid", 204}, {"pending", 204}, {"declined", 409}, {"paid", 204}} {
+		assert.Equal(t, c.want, say(c.status), c.status)
+	}
+	for v, err := range b.Invoices(t.Context(), billing.Filter{Account: id}) {
+		require.NoError(t, err)
+		assert.Equal(t, billing.Paid, v.State)
+		assert.EqualValues(t, "pi_1", v.Payment)
+		assert.Len(t, v.Attempts, 1)
+	}
 }
