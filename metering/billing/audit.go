@@ -110,7 +110,7 @@ func (o *audited) take(n Note) {
 	if o.chain.Count == 0 {
 		o.begun = n.At
 	}
-	_ = o.chain.note(n) // a note that was parsed can be written
+	_ = o.chain.note(&n) // a note that was parsed can be written
 }
 
 // sameRecord compares all that a store keeps, but for the version.

@@ -41,7 +41,7 @@ func (b Billing) mend(
 	ctx context.Context, account metering.AccountID, id string, n Note, states []State,
 	edit func(v *Invoice, at time.Time) (due time.Time, err error),
 ) (Invoice, error) {
-	return b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
+	v, _, err := b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
 		now := b.now()
 		if !v.State.in(states...) {
 			return time.Time{}, Note{}, v.refuse("is %s", v.State)
@@ -52,6 +52,7 @@ func (b Billing) mend(
 		due, err := edit(v, now)
 		return due, n, err
 	})
+	return v, err
 }
 
 func (s State) in(states ...State) bool { return slices.Contains(states, s) }
@@ -68,7 +69,7 @@ func (b Billing) Retry(ctx context.Context, account metering.AccountID, id strin
 
 // Finalize makes a draft an invoice that is to be paid, without waiting for the end of its hour.
 func (b Billing) Finalize(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
-	return b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
+	v, _, err := b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
 		if v.State != Draft {
 			return time.Time{}, Note{}, v.refuse("is %s", v.State)
 		}
@@ -84,6 +85,7 @@ func (b Billing) Finalize(ctx context.Context, account metering.AccountID, id st
 		}
 		return b.firstDue(v, now), Note{Action: Finalized}, nil
 	})
+	return v, err
 }
 
 // Void declares that an invoice should not have been made, and with reissue makes another in its place, from the ledger and
@@ -92,7 +94,7 @@ func (b Billing) Void(
 	ctx context.Context, account metering.AccountID, id, reason string, reissue bool,
 ) (void, next Invoice, err error) {
 	states := []State{Draft, Open, Failed, Uncollectible}
-	void, err = b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
+	void, _, err = b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
 		now := b.now()
 		switch {
 		case v.busy(r, now):
@@ -162,8 +164,8 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 // given back, which the operator does.
 func (b Billing) Credit(
 	ctx context.Context, account metering.AccountID, id string, cents int64, reason string,
-) (v Invoice, n Note, err error) {
-	v, err = b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
+) (Invoice, Note, error) {
+	return b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
 		now := b.now()
 		switch {
 		case v.busy(r, now):
@@ -183,11 +185,9 @@ func (b Billing) Credit(
 				due = v.paid("", now)
 			}
 		}
-		n = Note{Action: Credited, Reason: reason, Cents: cents,
-			Number: fmt.Sprintf("CN-%s-%d", strings.TrimPrefix(v.Number, "INV-"), v.Credits)}
-		return due, n, nil
+		return due, Note{Action: Credited, Reason: reason, Cents: cents,
+			Number: fmt.Sprintf("CN-%s-%d", strings.TrimPrefix(v.Number, "INV-"), v.Credits)}, nil
 	})
-	return v, n, err
 }
 
 // MarkPaid notes a payment that came on another way.
@@ -214,7 +214,7 @@ func (b Billing) WriteOff(ctx context.Context, account metering.AccountID, id, r
 // must look at: an invoice that was paid otherwise, or should not be paid.
 func (b Billing) Settle(ctx context.Context, w Word) (Invoice, error) {
 	w.Reference = PaymentRef(short(string(w.Reference)))
-	return b.change(ctx, w.Account, w.Invoice, func(v *Invoice, r metering.Record) (due time.Time, n Note, err error) {
+	v, _, err := b.change(ctx, w.Account, w.Invoice, func(v *Invoice, r metering.Record) (due time.Time, n Note, err error) {
 		now := b.now()
 		news, err := v.isNews(w.Payment, v.busy(r, now))
 		if err != nil || !news {
@@ -232,6 +232,7 @@ func (b Billing) Settle(ctx context.Context, w Word) (Invoice, error) {
 		}
 		return due, n, nil
 	})
+	return v, err
 }
 
 // biller stands for whoever says what became of payments.

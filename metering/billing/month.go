@@ -174,7 +174,7 @@ func (m *month) write(v *Invoice, c *chain) ([]metering.Record, error) {
 	n := Note{Action: Created, At: v.CreatedAt, By: m.by()}
 	due := m.firstDue(v, v.CreatedAt)
 	c.close(v.Period)
-	if err := c.invoice(*v, 0, due, n); err != nil {
+	if err := c.invoice(*v, 0, due, &n); err != nil {
 		return nil, err
 	}
 	events, err := v.eventsOf(n)
@@ -222,7 +222,7 @@ func (b Billing) finalizeDue(ctx context.Context, r metering.Record, v *Invoice)
 	due := b.firstDue(v, r.Due)
 	events, err := v.eventsOf(n)
 	if err == nil {
-		err = b.put(ctx, r, *v, due, n, events...)
+		err = b.put(ctx, r, *v, due, &n, events...)
 	}
 	return Finalized, err
 }

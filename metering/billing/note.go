@@ -172,11 +172,12 @@ func (c *chain) adopt(r metering.Record, at time.Time) error {
 		return err
 	}
 	c.close(v.Period)
-	return c.note(Note{Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: server, Document: sha256.Sum256(r.Body)})
+	n := Note{Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: server, Document: sha256.Sum256(r.Body)}
+	return c.note(&n)
 }
 
-// note adds a note.
-func (c *chain) note(n Note) error {
+// note completes a note and adds it.
+func (c *chain) note(n *Note) error {
 	if n.At.Before(c.At) {
 		n.At = c.At // of a clock that was ahead: notes are listed in their order
 	}
@@ -192,7 +193,7 @@ func (c *chain) note(n Note) error {
 }
 
 // invoice adds an invoice as it is now to be stored, and a note of it.
-func (c *chain) invoice(v Invoice, version int64, due time.Time, n Note) error {
+func (c *chain) invoice(v Invoice, version int64, due time.Time, n *Note) error {
 	r, err := v.record(version, due)
 	if err != nil {
 		return err
@@ -228,7 +229,7 @@ const tries = 16
 
 // put writes an invoice that was read as r, with its note and events. It is ErrVersion where the invoice was changed since.
 func (b Billing) put(
-	ctx context.Context, r metering.Record, v Invoice, due time.Time, n Note, more ...metering.Record,
+	ctx context.Context, r metering.Record, v Invoice, due time.Time, n *Note, more ...metering.Record,
 ) error {
 	for range tries {
 		c, err := b.chain(ctx, v.Account)
@@ -260,31 +261,31 @@ func (b Billing) put(
 var errMeddled = errors.New("its notes or its events were changed by another hand; diagd audit tells more")
 
 // change edits an invoice, and does so again where another writer was first. What edit returns is written in one step;
-// without an action it is nothing.
+// without an action it is nothing. The note is returned as it was written.
 func (b Billing) change(
 	ctx context.Context, account metering.AccountID, id string,
 	edit func(v *Invoice, r metering.Record) (due time.Time, n Note, err error),
-) (v Invoice, err error) {
+) (v Invoice, n Note, err error) {
 	for range tries {
 		r, err := b.Store.Record(ctx, account, InvoiceKind, id)
 		if err != nil {
-			return Invoice{}, err
+			return Invoice{}, n, err
 		}
 		if v, err = parseInvoice(r); err != nil {
-			return Invoice{}, err
+			return Invoice{}, n, err
 		}
-		due, n, err := edit(&v, r)
-		if err != nil || n.Action == "" {
-			return v, err
+		var due time.Time
+		if due, n, err = edit(&v, r); err != nil || n.Action == "" {
+			return v, n, err
 		}
 		n.At, n.By = b.now(), cmp.Or(n.By, b.by())
 		more, err := v.eventsOf(n)
 		if err != nil {
-			return v, err
+			return v, n, err
 		}
-		if err = b.put(ctx, r, v, due, n, more...); !errors.Is(err, metering.ErrVersion) {
-			return v, err
+		if err = b.put(ctx, r, v, due, &n, more...); !errors.Is(err, metering.ErrVersion) {
+			return v, n, err
 		}
 	}
-	return v, fmt.Errorf("invoice %s of %s: %w", id, account, metering.ErrVersion)
+	return v, n, fmt.Errorf("invoice %s of %s: %w", id, account, metering.ErrVersion)
 }

@@ -242,7 +242,7 @@ func (b Billing) ask(
 	}
 	events, err := v.eventsOf(n)
 	if err == nil {
-		err = b.put(noting, r, *v, due, n, events...)
+		err = b.put(noting, r, *v, due, &n, events...)
 	}
 	return did, err
 }

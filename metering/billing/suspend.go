@@ -55,12 +55,11 @@ func (b Billing) stand(ctx context.Context, id metering.AccountID, n Note) (mete
 func (b Billing) putNote(ctx context.Context, account metering.AccountID, n Note) (Note, error) {
 	c, err := b.chain(ctx, account)
 	if err == nil {
-		err = c.note(n)
+		err = c.note(&n)
 	}
 	if err != nil {
 		return n, err
 	}
-	n.At = c.At
 	records, err := c.all()
 	if err == nil {
 		err = b.Store.PutRecords(ctx, records...)
