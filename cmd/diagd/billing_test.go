@@ -70,10 +70,11 @@ func TestBilling(t *testing.T) {
 	assert.EqualValues(t, 30, list[0].UsedCredits)
 	assert.Empty(t, parsed[[]billing.Invoice](t, "billing", "invoices", "--state", "paid", store))
 	assert.Empty(t, parsed[[]billing.Invoice](t, "billing", "invoices", "--month", "2001-01", store))
-	assert.Regexp(t, `(?m)^`+month.String()+` +acc_\S+ +pack +30 +0 +2900 +EUR +open `,
+	assert.Regexp(t, `(?m)^INV-\S+ +`+month.String()+` +acc_\S+ +pack +30 +0 +2900 +2900 +EUR +draft `,
 		command(t, "billing", "invoices", store))
 	for _, args := range [][]string{
 		{"billing", "invoices", "--csv", store}, {"billing", "close", "--csv", store},
+		{"billing", "finalize", string(id), month.String(), "--csv", store},
 		{"billing", "retry", string(id), month.String(), "--csv", store},
 	} {
 		rows, err := csv.NewReader(strings.NewReader(command(t, args...))).ReadAll()
@@ -92,11 +93,17 @@ func TestBilling(t *testing.T) {
 		"can be closed from":           {"billing", "close", "--month", metering.PeriodOf(time.Now()).String(), store},
 		"--month":                      {"billing", "close", "--month", "october", store},
 		"diagd billing invoices lists": {"billing", "retry", "acc_none", month.String(), store},
-		"MONTH: ":                      {"billing", "retry", string(id), "2026-13", store},
+		"INVOICE: ":                    {"billing", "retry", string(id), "2026-13", store},
 		"--account: account acc_a":     {"billing", "invoices", "--account", "acc_a", store},
 		"--account: account acc_b":     {"billing", "charges", "--account", "acc_b", store},
 		"takes the id":                 {"billing", "retry", string(id), store},
-		"--state":                      {"billing", "invoices", "--state", "late", store},
+		"none of draft, open":          {"billing", "invoices", "--state", "late", store},
+		"--limit":                      {"billing", "invoices", "--limit", "-1", store},
+		"--cursor":                     {"billing", "notes", "--cursor", "x", store},
+		"--reason: is required":        {"billing", "void", string(id), month.String(), store},
+		"leaves 1 to 2900 cents":       {"billing", "credit", string(id), month.String(), "--reason", "x", store},
+		"invoice 2001-01 of acc_":      {"billing", "paid", string(id), "2001-01", "--reason", "x", store},
+		"takes the id of an account":   {"billing", "suspend", "--reason", "x", store},
 	} {
 		log := newWatched()
 		code := exitUsage
@@ -106,6 +113,51 @@ func TestBilling(t *testing.T) {
 		assert.Equal(t, code, run(t.Context(), args, log, log), want)
 		assert.Contains(t, log.String(), want)
 	}
+}
+
+// The life of an invoice, by hand.
+func TestBillingByHand(t *testing.T) {
+	store, _ := newStore(t)
+	id := string(debtor(t, store))
+	month := lastMonth().String()
+	preview := parsed[[]billing.Invoice](t, "billing", "preview", id, "--month", month, store)
+	require.Len(t, preview, 1)
+	assert.EqualValues(t, 2900, preview[0].TotalCents)
+	assert.Empty(t, parsed[[]billing.Invoice](t, "billing", "invoices", store))
+	command(t, "billing", "close", store)
+	why := func(args ...string) []string { return append(args, "--reason", "because", "--by", "ann", store) }
+	list := parsed[[]billing.Invoice](t, why("billing", "void", id, month, "--reissue")...)
+	require.Len(t, list, 2)
+	second := list[1].ID
+	assert.Equal(t, month+".2", second)
+	assert.Equal(t, billing.Open, parsed[[]billing.Invoice](t, "billing", "finalize", id, second, store)[0].State)
+	notes := parsed[[]billing.Note](t, why("billing", "credit", id, second, "--cents", "900")...)
+	require.Len(t, notes, 1)
+	assert.Equal(t, [4]string{"credited", "ann", "because", second},
+		[4]string{string(notes[0].Action), notes[0].By, notes[0].Reason, notes[0].Invoice})
+	assert.Regexp(t, "^CN-", notes[0].Number)
+	assert.Contains(t, command(t, why("billing", "uncollectible", id, second)...), "uncollectible")
+	assert.Contains(t, command(t, why("billing", "suspend", id)...), id)
+	assert.Contains(t, command(t, why("billing", "paid", id, second, "--reference", "bank 1")...), "bank 1")
+	assert.Contains(t, command(t, why("billing", "resume", id)...), id)
+
+	all := parsed[[]billing.Note](t, "billing", "notes", "--account", id, store)
+	var actions []billing.Action
+	for _, n := range all {
+		actions = append(actions, n.Action)
+	}
+	assert.Equal(t, []billing.Action{billing.Created, billing.Voided, billing.Created, billing.Finalized, billing.Credited,
+		billing.WrittenOff, billing.AccountHeld, billing.PaidByHand, billing.AccountUnheld}, actions)
+	pages := parsed[[]billing.Note](t, "billing", "notes", "--limit", "2", "--cursor", id+"/"+all[2].ID, store)
+	assert.Equal(t, all[3:5], pages)
+	first := parsed[[]billing.Invoice](t, "billing", "invoices", "--limit", "1", store)
+	next := parsed[[]billing.Invoice](t, "billing", "invoices", "--limit", "1", "--cursor", first[0].Number, store)
+	assert.Equal(t, []string{month, second}, []string{first[0].ID, next[0].ID})
+	assert.Regexp(t, `(?m)^`+id+`/00000005 .* credited +open +900 +CN-\S+ +ann +because`, command(t, "billing", "notes", store))
+	audit := parsed[auditView](t, "audit", store)
+	assert.Empty(t, audit.Faults)
+	assert.Equal(t, &auditedInvoices{Count: 2}, audit.Invoices)
+	assert.Contains(t, command(t, "audit", store), "credits")
 }
 
 func TestBillerFlags(t *testing.T) {
@@ -156,10 +208,12 @@ func TestChores(t *testing.T) {
 	require.Equal(t, 1, entries())
 	_, err = n.billing.Close(t.Context(), lastMonth())
 	require.NoError(t, err)
+	_, err = n.billing.Finalize(t.Context(), id, lastMonth().String())
+	require.NoError(t, err)
 	paid, err := n.billing.Pay(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, billing.Paying{Failed: 1}, paid, "the guard refuses the address")
-	_, err = n.billing.Retry(t.Context(), id, lastMonth())
+	_, err = n.billing.Retry(t.Context(), id, lastMonth().String())
 	require.NoError(t, err)
 
 	paid, err = began(choreFlags{biller: "file:" + dir}).billing.Pay(t.Context())
