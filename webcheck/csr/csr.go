@@ -68,11 +68,11 @@ type Signature struct {
 
 // Extensions are those that the request asks for.
 type Extensions struct {
-	KeyUsage    []string          `json:"key_usage" doc:"what the key is to be used for" example:"[\"digitalSignature\"]"`
-	ExtKeyUsage []string          `json:"ext_key_usage" doc:"purposes; unknown ones as OID" example:"[\"serverAuth\"]"`
-	Constraints *BasicConstraints `json:"basic_constraints,omitempty" doc:"whether it is to be the certificate of an authority"`
-	MustStaple  bool              `json:"must_staple" doc:"whether servers must staple its status (RFC 7633)"`
-	Others      []string          `json:"others" doc:"further extensions; unknown ones as OID"`
+	KeyUsage    []string         `json:"key_usage" doc:"what the key is to be used for" example:"[\"digitalSignature\"]"`
+	ExtKeyUsage []string         `json:"ext_key_usage" doc:"purposes; unknown ones as OID" example:"[\"serverAuth\"]"`
+	Constraints BasicConstraints `json:"basic_constraints,omitzero" doc:"whether it is to be the certificate of an authority"`
+	MustStaple  bool             `json:"must_staple" doc:"whether servers must staple its status (RFC 7633)"`
+	Others      []string         `json:"others" doc:"further extensions; unknown ones as OID"`
 }
 
 // A ComplianceStatus is how far a requirement is fulfilled.
@@ -159,7 +159,7 @@ func (e *evidence) report() *Report {
 	}
 	r.Extensions = Extensions{
 		KeyUsage: append([]string{}, c.KeyUsage...), ExtKeyUsage: append([]string{}, c.ExtKeyUsage...),
-		Constraints: c.Constraints, MustStaple: c.MustStaple, Others: c.others(),
+		Constraints: diag.OrZero(c.Constraints), MustStaple: c.MustStaple, Others: c.others(),
 	}
 	r.Compliance = append(r.Compliance, compliance(v)...)
 	return r

@@ -1,6 +1,7 @@
 package tlscert
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -57,6 +58,15 @@ type Features struct {
 	FallbackSCSV        *bool `json:"fallback_scsv,omitempty" doc:"RFC 7507"`
 	ServerOrder         *bool `json:"server_cipher_order,omitempty" doc:"whether the server picks cipher suites by its own preference"`
 	PostQuantum         *bool `json:"post_quantum,omitempty" doc:"whether a key exchange protects against quantum computers"`
+
+	told bool // so that zeros are not absent
+}
+
+// UnmarshalJSON reads what is there, zeros included.
+func (f *Features) UnmarshalJSON(data []byte) error {
+	type plain Features
+	f.told = true
+	return json.Unmarshal(data, (*plain)(f))
 }
 
 // OCSP is a stapled OCSP response.

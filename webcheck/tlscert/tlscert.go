@@ -52,7 +52,7 @@ type Report struct {
 	CipherSuites  []CipherSuite    `json:"cipher_suites,omitempty" doc:"cipher suites by version, the newest first, as the server prefers them"`
 	Groups        []string         `json:"groups,omitempty" doc:"groups for the key exchange, as the server prefers them" example:"[\"X25519\"]"`
 	ALPN          []string         `json:"alpn_protocols,omitempty" doc:"application protocols, as the server prefers them" example:"[\"h2\"]"`
-	Features      *Features        `json:"features,omitempty" doc:"extensions and habits of the server"`
+	Features      Features         `json:"features,omitzero" doc:"extensions and habits of the server"`
 	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
 	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
 	CAA           CAA              `json:"caa,omitzero" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
@@ -160,7 +160,8 @@ func (e *evidence) matrix(r *Report) {
 	if !e.scan.Any() {
 		return
 	}
-	f := &Features{
+	f := Features{
+		told:        true,
 		Compression: boolOf(e.scan.Compression), FallbackSCSV: boolOf(e.scan.FallbackSCSV),
 		ServerOrder: boolOf(e.scan.ServerOrder),
 	}
