@@ -4,17 +4,27 @@ import (
 	"cmp"
 	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"fmt"
+	"io"
 	"math/big"
+	mathrand "math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cloudflare/circl/sign/ed448"
+	"github.com/miekg/dns"
 )
 
 // Cert says what is wrong with a certificate.
@@ -171,3 +181,154 @@ func (w *World) Authorities() (root, intermediate *x509.Certificate) {
 
 // Roots returns a pool with the trusted root of the world.
 func (w *World) Roots() *x509.CertPool { return w.pki.roots() }
+
+type signingKey struct {
+	dnskey *dns.DNSKEY
+	signer crypto.Signer
+}
+
+// Flags of DNSKEY records (RFC 4034 section 2.1.1).
+const (
+	flagZone = 256
+	flagKSK  = 257 // with the bit of a secure entry point
+)
+
+// newKey makes the key of a zone for one purpose. It is the same every time.
+func newKey(zone, purpose string, flags uint16, how *Signing) *signingKey {
+	algorithm := how.Algorithm
+	if algorithm == 0 {
+		algorithm = dns.ECDSAP256SHA256
+	}
+	seed := sha256.Sum256([]byte("diagtest\x00" + zone + "\x00" + purpose + "\x00" + how.Seed))
+	k := &signingKey{dnskey: &dns.DNSKEY{
+		Hdr:   dns.RR_Header{Name: zone, Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET, Ttl: 3600},
+		Flags: flags, Protocol: 3, Algorithm: algorithm,
+	}}
+	var public []byte
+	switch algorithm {
+	case dns.RSASHA256:
+		key := rsaKey(seed, cmp.Or(how.Bits, rsaBits))
+		k.signer = rsaSigner{key}
+		exponent := big.NewInt(int64(key.E)).Bytes() // RFC 3110 section 2
+		public = append(append([]byte{byte(len(exponent))}, exponent...), key.N.Bytes()...)
+	case dns.ED25519:
+		key := ed25519.NewKeyFromSeed(seed[:])
+		k.signer = key
+		public = key.Public().(ed25519.PublicKey) // RFC 8080 section 3
+	case dns.ED448:
+		key := ed448.NewKeyFromSeed(append(seed[:], make([]byte, ed448.SeedSize-len(seed))...))
+		k.signer = ed448Signer{key}
+		public = key.Public().(ed448.PublicKey) // RFC 8080 section 3
+	default:
+		key := ecdsaKey(seed)
+		k.signer = steady{key}
+		if point, err := key.PublicKey.Bytes(); err == nil {
+			public = point[1:] // RFC 6605 section 4: without the octet that says uncompressed
+		}
+	}
+	k.dnskey.PublicKey = base64.StdEncoding.EncodeToString(public)
+	return k
+}
+
+// ecdsaKey takes the first digest of a chain that is a valid scalar.
+func ecdsaKey(seed [32]byte) *ecdsa.PrivateKey {
+	for {
+		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), seed[:]); err == nil {
+			return key
+		}
+		seed = sha256.Sum256(seed[:])
+	}
+}
+
+// steady signs without random numbers (RFC 6979): the same records have the same signature.
+type steady struct{ *ecdsa.PrivateKey }
+
+func (s steady) Sign(_ io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	return s.PrivateKey.Sign(nil, digest, opts)
+}
+
+// sign makes a signature. The DNS library knows no Ed448, so it makes what it takes for Ed25519, the
+// other algorithm that signs the data as they are.
+func sign(sig *dns.RRSIG, k *signingKey, rrset []dns.RR) error {
+	if algorithm := sig.Algorithm; algorithm == dns.ED448 {
+		sig.Algorithm = dns.ED25519
+		defer func() { sig.Algorithm = algorithm }()
+	}
+	return sig.Sign(k.signer, rrset)
+}
+
+type ed448Signer struct{ ed448.PrivateKey }
+
+func (s ed448Signer) Sign(_ io.Reader, data []byte, _ crypto.SignerOpts) ([]byte, error) {
+	data = slices.Clone(data)
+	data[2] = dns.ED448 // the algorithm follows the type covered (RFC 4034 section 3.1)
+	return ed448.Sign(s.PrivateKey, data, ""), nil
+}
+
+// An rsaSigner signs with keys of any size: crypto/rsa refuses those that are weak.
+type rsaSigner struct{ *rsa.PrivateKey }
+
+// sha256Prefix is the DER encoding of the hash algorithm that precedes a digest (RFC 8017 section 9.2).
+const sha256Prefix = "\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20"
+
+func (s rsaSigner) Sign(_ io.Reader, digest []byte, _ crypto.SignerOpts) ([]byte, error) {
+	size, tail := s.Size(), sha256Prefix+string(digest)
+	padding := strings.Repeat("\xff", size-3-len(tail))
+	m := new(big.Int).SetBytes([]byte("\x00\x01" + padding + "\x00" + tail))
+	return m.Exp(m, s.D, s.N).FillBytes(make([]byte, size)), nil
+}
+
+// rsaBits is the size of RSA keys: what is usual for signing zones.
+const rsaBits = 2048
+
+// rsaKeys holds the keys that were made, for they take long.
+var rsaKeys sync.Map // rsaID to *rsa.PrivateKey
+
+type rsaID struct {
+	seed [32]byte
+	bits int
+}
+
+// rsaKey finds the key by random numbers that follow from the seed.
+func rsaKey(seed [32]byte, bits int) *rsa.PrivateKey {
+	id := rsaID{seed, bits}
+	if k, ok := rsaKeys.Load(id); ok {
+		return k.(*rsa.PrivateKey)
+	}
+	random := mathrand.NewChaCha8(seed)
+	for {
+		p, q := prime(random, bits/2), prime(random, bits/2)
+		e := big.NewInt(65537)
+		one := big.NewInt(1)
+		phi := new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one))
+		d := new(big.Int).ModInverse(e, phi)
+		n := new(big.Int).Mul(p, q)
+		if d == nil || p.Cmp(q) == 0 || n.BitLen() != bits {
+			continue
+		}
+		k := &rsa.PrivateKey{PublicKey: rsa.PublicKey{N: n, E: 65537}, D: d, Primes: []*big.Int{p, q}}
+		rsaKeys.Store(id, k)
+		return k
+	}
+}
+
+// prime finds a prime number whose two highest bits are set, so that a product has all its bits.
+func prime(random *mathrand.ChaCha8, bits int) *big.Int {
+	b := make([]byte, bits/8)
+	random.Read(b)
+	b[0] |= 0xc0
+	b[len(b)-1] |= 1
+	p := new(big.Int).SetBytes(b)
+	for two := big.NewInt(2); !p.ProbablyPrime(0); {
+		p.Add(p, two)
+	}
+	return p
+}
+
+// ds returns the DS record of a key, with the digest type 2 for 0.
+func (k *signingKey) ds(digest uint8) *dns.DS {
+	if digest == 0 {
+		digest = dns.SHA256
+	}
+	return k.dnskey.ToDS(digest)
+}
