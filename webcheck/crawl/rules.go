@@ -1,10 +1,17 @@
 package crawl
 
 import (
+	"html"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/robots"
+	"golang.org/x/net/publicsuffix"
+	"golang.org/x/text/language"
 )
 
 // rules is the table of all that is examined, in the order in which a crawler would meet it.
@@ -58,4 +65,216 @@ var texts = diag.Texts{
 		Headline: "Page can be indexed, but tells crawlers not to follow its links",
 		Sub:      "Pages that only it links to may not be found. Remove nofollow unless that is intended.",
 	},
+}
+
+// served reports whether the page came with success, HTML or not, and not from a wall.
+func served(e *evidence) bool { return e.succeeded() && e.wall == "" }
+
+// said lists who forbids something, for a sentence.
+func (e *evidence) said(forbids func(robots.Effect) bool) string {
+	var places []string
+	for _, p := range []struct {
+		name string
+		list []robots.Directive
+	}{{"the X-Robots-Tag field", e.header}, {"a meta element", e.meta}} {
+		if effect := robots.Combine(p.list, e.agent.token, e.now); forbids(effect) {
+			texts := diag.Map(effect.Why, func(d robots.Directive) string { return diag.Quote(d.String()) })
+			places = append(places, p.name+" ("+strings.Join(texts, ", ")+")")
+		}
+	}
+	return strings.Join(places, " and ")
+}
+
+func noIndex(e robots.Effect) bool { return e.NoIndex }
+
+var indexRules = diag.Rules[*evidence]{{
+	Code: "crawl.index.hidden", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{fromPage, fromRobots},
+	Ref:         googleDoc + "Block indexing with noindex",
+	Title:       "robots.txt keeps crawlers from seeing the noindex",
+	Requirement: "Crawlers may fetch the page to see its noindex",
+	Advice:      "Allow the page in robots.txt so crawlers see the noindex; otherwise links can keep it in the index.",
+	When:        func(e *evidence) bool { return served(e) && e.effect.NoIndex },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.decision.Allowed, "Indexing is forbidden by %s, but robots.txt keeps crawlers from fetching the page.",
+			e.said(noIndex))
+	},
+}, {
+	Code: "crawl.index.forbidden", Severity: diag.Warning, Weight: 10,
+	Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+	Title: "Page forbids indexing (noindex)", Requirement: "The page may be indexed",
+	Advice: "Remove noindex if search engines should list the page.", When: served,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.", e.said(noIndex))
+	},
+}, {
+	Code: "crawl.index.nofollow", Severity: diag.Info,
+	Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+	Title: "Page asks not to follow its links (nofollow)", Requirement: "Crawlers may follow the links of the page",
+	Advice: "Remove nofollow, and mark single links with rel instead, unless no link should be followed.",
+	When:   served,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(func(f robots.Effect) bool { return f.NoFollow }))
+	},
+}, {
+	Code: "crawl.index.unknown", Severity: diag.Warning, Weight: 1,
+	Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+	Title: "Robots directive that no crawler knows", Requirement: "Crawlers know all directives",
+	Advice: "Correct the spelling: crawlers ignore unknown directives.", When: served,
+	Fails: func(e *evidence) diag.Failures {
+		if e.effect.BadDate {
+			return diag.Fail("The date of unavailable_after is not in a form that crawlers read, such as 2026-12-31T23:59:59Z.")
+		}
+		return diag.FailEach(slices.Concat(e.header, e.meta), func(d robots.Directive) diag.Failures {
+			return diag.FailIf(!d.Known(), "%q is not a directive that crawlers know.", diag.Quote(d.Name))
+		})
+	},
+}, {
+	Code: "crawl.refresh", Severity: diag.Warning, Weight: 2, Ref: htmlStandard + "4.2.5.3",
+	Title: "Page redirects with a refresh", Requirement: "The page does not redirect by a refresh",
+	Advice: "Redirect with status 301 or 308 instead: crawlers see it at once, and the back button works.",
+	When:   (*evidence).judged,
+	Fails: func(e *evidence) diag.Failures {
+		r, ok := e.page.Refresh()
+		if header := e.final().Header.Get("Refresh"); header != "" {
+			r, ok = page.ParseRefresh(header, e.page.Base)
+		}
+		return diag.FailIf(ok && r.To.URL != "" && r.To.URL != e.url.String(), "After %d seconds browsers go to %s.", r.Delay, diag.Quote(r.To.URL))
+	},
+}, {
+	Code: "crawl.soft404", Severity: diag.Warning, Weight: 5, Ref: googleDoc + "Soft 404 errors",
+	Title: "Page says \"not found\" with a success status", Requirement: "Error pages have an error status",
+	Advice: "Answer with status 404 or 410 if the page does not exist.", When: (*evidence).judged,
+	Fails: func(e *evidence) diag.Failures {
+		for _, text := range append([]string{e.title()}, e.firstHeadings()...) {
+			if e.words < maxErrorWords && errorText().MatchString(text) {
+				return diag.Fail("The page has status %d and says %q.", e.final().StatusCode, diag.Quote(text))
+			}
+		}
+		return nil
+	},
+}}
+
+// canonicalRules are about the URL that a page says is its own, and its versions in other languages.
+var canonicalRules = diag.Rules[*evidence]{{
+	Code: "crawl.canonical.missing", Severity: diag.Info, Weight: 1, Ref: "RFC 6596 section 3",
+	Title: "No canonical URL", Requirement: "The page names its canonical URL",
+	Advice: "Add a link element with rel=canonical to the head, with the URL under which to index the page.",
+	When:   (*evidence).whole,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.canonicalTags()) == 0 && !strings.Contains(e.final().Header.Get("Link"), "canonical"),
+			"%s has no link element with rel=canonical.", e.url).Suggesting(e.canonicalLine())
+	},
+}, {
+	Code: "crawl.canonical.invalid", Severity: diag.Warning, Weight: 2, Ref: "RFC 6596 section 3",
+	Title: "Canonical URL is not valid", Requirement: "The canonical URL is a valid URL of a web page",
+	Advice: "Name the full URL of the page, with https.",
+	When:   func(e *evidence) bool { return e.judged() && len(e.canonicalTags()) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.canonicalTags(), func(l page.LinkTag) diag.Failures {
+			return diag.FailIf(!isWeb(l.URL) || l.Raw == "", "The canonical link has the href %q, which is not the URL of a web page.", diag.Quote(l.Raw)).
+				Suggesting(e.canonicalLine())
+		})
+	},
+}, {
+	Code: "crawl.canonical.multiple", Severity: diag.Warning, Weight: 2,
+	DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
+	Title: "Several different canonical URLs", Requirement: "The page names one canonical URL",
+	Advice: "Keep one of them: search engines ignore them all if they differ.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.canonicals) > 1, "The page names %d canonical URLs: %s.", len(e.canonicals),
+			diag.Quote(strings.Join(e.canonicals, ", ")))
+	},
+}, {
+	Code: "crawl.canonical.body", Severity: diag.Warning, Weight: 1,
+	DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
+	Title: "Canonical link outside the head is ignored", Requirement: "The canonical link is in the head",
+	Advice: "Move the link element into the head; an element in the head that belongs in the body ends the head early.",
+	Fails: func(e *evidence) diag.Failures {
+		outside := slices.ContainsFunc(e.canonicalTags(), func(l page.LinkTag) bool { return !l.InHead })
+		return diag.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical is in the body of the page.")
+	},
+}, {
+	Code: "crawl.canonical.elsewhere", Severity: diag.Info, DependsOn: []diag.Code{"crawl.canonical.multiple"},
+	Ref:   "RFC 6596 section 3",
+	Title: "Canonical URL is another page", Requirement: "The canonical URL is that of the page",
+	Advice: "Name the URL of this page, unless the other page should be indexed instead.",
+	Fails:  func(e *evidence) diag.Failures { return e.indexedAs(true) },
+}, {
+	Code: "crawl.canonical.foreign", Severity: diag.Warning, Weight: 5,
+	DependsOn: []diag.Code{"crawl.canonical.multiple"}, Ref: "RFC 6596 section 3",
+	Title: "Canonical URL is on another site", Requirement: "The canonical URL is on the same site",
+	Advice: "Name the URL of this page, unless the other site should be indexed instead.",
+	Fails:  func(e *evidence) diag.Failures { return e.indexedAs(false) },
+}, {
+	Code: "crawl.hreflang.invalid", Severity: diag.Warning, Weight: 1, Ref: "RFC 5646 section 2",
+	Title:       "Alternate language has an invalid code or URL",
+	Requirement: "Alternate languages have valid codes and URLs",
+	Advice:      "Use an ISO 639-1 language, optionally with an ISO 3166-1 region (GB, not UK), or x-default, and a full URL.",
+	When:        func(e *evidence) bool { return e.judged() && len(e.page.Hreflangs()) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.page.Hreflangs(), func(l page.LinkTag) diag.Failures {
+			switch {
+			case !isWeb(l.URL):
+				return diag.Fail("The alternate for %q leads to %q, which is not a web page.", diag.Quote(l.Hreflang), diag.Quote(l.Raw))
+			case !isLanguage(l.Hreflang):
+				return diag.Fail("%q is not a language code, optionally with a region, and not x-default.", diag.Quote(l.Hreflang))
+			}
+			return nil
+		})
+	},
+}, {
+	Code: "crawl.hreflang.self", Severity: diag.Info, DependsOn: []diag.Code{"crawl.hreflang.invalid"},
+	Ref:   googleDoc + "Localized versions of your pages",
+	Title: "Alternate languages do not list the page itself", Requirement: "Alternate languages list the page itself",
+	Advice: "List all versions on every version, including the page itself: search engines ignore one-way alternates.",
+	Fails: func(e *evidence) diag.Failures {
+		self := slices.ContainsFunc(e.page.Hreflangs(), func(l page.LinkTag) bool {
+			return l.URL == withoutFragment(e.url) || slices.Contains(e.canonicals, l.URL)
+		})
+		return diag.FailIf(!self, "None of the %d alternates leads to %s.", len(e.page.Hreflangs()), e.url)
+	},
+}}
+
+// indexedAs fails if the canonical URL is another page, of the same site or not.
+func (e *evidence) indexedAs(same bool) diag.Failures {
+	if len(e.canonicals) != 1 || e.canonicals[0] == withoutFragment(e.url) {
+		return nil
+	}
+	return diag.FailIf(same == sameSite(e.canonicals[0], e.url), "The page at %s names %s as its canonical URL, so that page is indexed instead.",
+		e.url, diag.Quote(e.canonicals[0]))
+}
+
+// sameSite reports whether a URL is of the registrable domain of another.
+func sameSite(text string, other diag.URL) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	a, b := strings.ToLower(u.Hostname()), other.Host().Name()
+	site, err := publicsuffix.EffectiveTLDPlusOne(b)
+	return a == b || err == nil && (a == site || strings.HasSuffix(a, "."+site))
+}
+
+// canonicalLine is the link element that names the page itself.
+func (e *evidence) canonicalLine() string {
+	return `<link rel="canonical" href="` + html.EscapeString(withoutFragment(e.url)) + `">`
+}
+
+func isWeb(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// isLanguage reports whether a code is one that search engines know for hreflang: reserved regions such as UK and EU are
+// none.
+func isLanguage(code string) bool {
+	if strings.EqualFold(code, "x-default") {
+		return true
+	}
+	tag, err := language.Raw.Parse(code)
+	if err != nil || strings.Contains(code, "_") {
+		return false
+	}
+	region, confidence := tag.Region()
+	return confidence != language.Exact || len(region.String()) == 3 || region.IsCountry() && region.Canonicalize() == region
 }
