@@ -3,14 +3,17 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"path"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -217,4 +220,166 @@ func goLiteral(v reflect.Value) string {
 		return fmt.Sprint(v)
 	}
 	return t.String() + "{" + strings.Join(parts, ", ") + "}"
+}
+
+// A field is what the struct tags of a request say about one JSON member. A member is required unless
+// its tag says omitempty. The tags, all optional:
+//
+//	doc      what it means           example  a value for the documentation
+//	default  what absence means (documentation: the diagnostic itself applies it)
+//	min max          bounds of a number
+//	minlen maxlen    bounds of a string, in characters
+//	maxbytes         bound of a string, in bytes of UTF-8; of a []byte, in bytes (minlen too)
+//	minitems maxitems unique:"true"  bounds of a list
+//	enum     allowed strings or whole numbers, separated by spaces; a type's Values method does the same
+//	pattern  regular expression for a string
+//	oneof    name of a group of which exactly one member must be given
+//	in       path or query, for a field that is not in the body
+type field struct {
+	name     string
+	index    []int
+	typ      reflect.Type
+	required bool
+	place    Place
+	oneof    string
+	limits   limits
+	tag      reflect.StructTag
+	decode   func(p *parser, v reflect.Value, l *limits)
+}
+
+// limits are the bounds of one value, from its tags.
+type limits struct {
+	min, max           *float64
+	minLen, maxLen     int // characters; maxLen 0: none
+	maxBytes           int
+	minItems, maxItems int // maxItems 0: none
+	unique             bool
+	enum               []string
+	pattern            *regexp.Regexp
+}
+
+type object struct {
+	fields []*field
+	byName map[string]*field
+	groups map[string][]string // oneof group to its members
+}
+
+var (
+	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
+	marshalText  = reflect.TypeFor[encoding.TextMarshaler]()
+	byteListType = reflect.TypeFor[[]byte]()
+	jsonType     = reflect.TypeFor[json.Unmarshaler]()
+	valuesType   = reflect.TypeFor[interface{ Values() []string }]()
+	objects      sync.Map // reflect.Type to *object
+)
+
+// objectOf compiles a struct type once. It panics on a type that the API cannot carry: that is a
+// fault in the table of endpoints, seen at start.
+func objectOf(t reflect.Type) *object {
+	if o, ok := objects.Load(t); ok {
+		return o.(*object)
+	}
+	o := &object{byName: map[string]*field{}, groups: map[string][]string{}}
+	for _, sf := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if sf.Anonymous && name == "" || !sf.IsExported() || name == "-" {
+			continue
+		}
+		f := &field{
+			name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag, place: placeOf(sf), oneof: sf.Tag.Get("oneof"),
+			limits: limitsOf(sf),
+		}
+		f.required = !slices.Contains(strings.Split(options, ","), "omitempty") && f.oneof == ""
+		f.decode = decoderOf(sf.Type)
+		o.fields = append(o.fields, f)
+		o.byName[name] = f
+		if f.oneof != "" {
+			o.groups[f.oneof] = append(o.groups[f.oneof], name)
+		}
+	}
+	actual, _ := objects.LoadOrStore(t, o)
+	return actual.(*object)
+}
+
+func limitsOf(sf reflect.StructField) limits {
+	number := func(key string) *float64 {
+		text, ok := sf.Tag.Lookup(key)
+		if !ok {
+			return nil
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			panic(fmt.Sprintf("httpapi: field %s: tag %s: %v", sf.Name, key, err))
+		}
+		return &f
+	}
+	count := func(key string) int {
+		if f := number(key); f != nil {
+			return int(*f)
+		}
+		return 0
+	}
+	l := limits{
+		min: number("min"), max: number("max"), minLen: count("minlen"), maxLen: count("maxlen"),
+		maxBytes: count("maxbytes"), minItems: count("minitems"), maxItems: count("maxitems"),
+		unique: sf.Tag.Get("unique") == "true", enum: enumOf(sf.Type, sf.Tag),
+	}
+	if p := sf.Tag.Get("pattern"); p != "" {
+		l.pattern = regexp.MustCompile(p)
+	}
+	return l
+}
+
+// enumOf returns the allowed values of a string or a whole number, or of those in a list.
+func enumOf(t reflect.Type, tag reflect.StructTag) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if text, ok := tag.Lookup("enum"); ok {
+		values := strings.Fields(text)
+		for _, v := range values {
+			if _, err := strconv.Atoi(v); err != nil && t.Kind() != reflect.String && !t.Implements(marshalText) {
+				panic(fmt.Sprintf("httpapi: tag enum:%q of a %s: %v", text, t, err))
+			}
+		}
+		return values
+	}
+	if t.Implements(valuesType) {
+		return reflect.Zero(t).Interface().(interface{ Values() []string }).Values()
+	}
+	return nil
+}
+
+func decoderOf(t reflect.Type) func(*parser, reflect.Value, *limits) {
+	switch pointer := reflect.PointerTo(t); {
+	case t.Kind() != reflect.Pointer && pointer.Implements(jsonType):
+		return (*parser).readRaw
+	case t.Kind() != reflect.Pointer && pointer.Implements(textType):
+		return (*parser).readText
+	}
+	if t == byteListType {
+		return (*parser).readBytes
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return (*parser).readString
+	case reflect.Bool:
+		return (*parser).readBool
+	case reflect.Int, reflect.Int64, reflect.Int32, reflect.Uint16, reflect.Uint32:
+		return (*parser).readInt
+	case reflect.Float64:
+		return (*parser).readFloat
+	case reflect.Pointer:
+		inner := decoderOf(t.Elem())
+		return func(p *parser, v reflect.Value, l *limits) {
+			v.Set(reflect.New(t.Elem()))
+			inner(p, v.Elem(), l)
+		}
+	case reflect.Slice:
+		inner := decoderOf(t.Elem())
+		return func(p *parser, v reflect.Value, l *limits) { p.readList(v, l, inner) }
+	case reflect.Struct:
+		return func(p *parser, v reflect.Value, _ *limits) { p.readObject(v) }
+	}
+	panic(fmt.Sprintf("httpapi: a request cannot hold a %s", t))
 }
