@@ -226,3 +226,32 @@ COMMIT;
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(rate, "charges/s")
 }
+
+// BenchmarkAudit audits 100,000 accounts with ten charges each, which PostgreSQL itself makes up.
+func BenchmarkAudit(b *testing.B) {
+	const accounts, charges = 100_000, 10
+	store, text := openBench(b)
+	stem := func(field string) string { return "octet_length(" + field + ") || ':' || " + field }
+	execute(b, text, fmt.Sprintf(`INSERT INTO accounts (account, version, name, plan, overage, created)
+		SELECT 'acc_' || lpad(n::text, 26, '0'), 1, '', '%s', false, 0 FROM generate_series(1, %d) n;
+		INSERT INTO keys SELECT account, 'key_' || right(account, 26), 1, '', '', '{}', '', '', '{}', 0, NULL, NULL, '', '', '', NULL
+			FROM accounts`, meteringtest.Large, accounts))
+	execute(b, text, fmt.Sprintf(`CREATE TABLE made AS
+		SELECT *, %s || %s || %s || %s || %s || '1:01:15:243121:01:03:100' AS form FROM (
+			SELECT account, 'key_' || right(account, 26) AS key, '/x' AS endpoint, 'req_' || i AS request, 'ledger.v1' AS kind
+			FROM accounts, generate_series(1, %d) i) m`,
+		stem("kind"), stem("account"), stem("key"), stem("endpoint"), stem("request"), charges))
+	execute(b, text, `CREATE TABLE links AS SELECT account,
+			sha256(decode(repeat('00', 32), 'hex') || sha256(convert_to(string_agg(form, '' ORDER BY form COLLATE "C"), 'UTF8'))) AS chain
+		FROM made GROUP BY account;
+		INSERT INTO ledger (account, key, endpoint, credits, period, at, request, ceiling, chain)
+			SELECT account, key, endpoint, 1, 24312, 0, request, 100, chain FROM made JOIN links USING (account) ORDER BY request;
+		INSERT INTO balances (account, period, used, charges, peak, chain)
+			SELECT account, 24312, count(*), count(*), 100, chain FROM ledger GROUP BY account, chain`)
+	for b.Loop() {
+		audit, err := store.Audit(b.Context())
+		require.NoError(b, err)
+		require.Empty(b, audit.Faults)
+		require.EqualValues(b, accounts*charges, audit.Entries)
+	}
+}
