@@ -25,7 +25,7 @@ func (w *world) closeMonth(credits int64) {
 	require.NoError(w, w.charge(secret, credits))
 	month := metering.PeriodOf(w.clock.Now())
 	w.clock.Set(month.End().Add(billing.Grace))
-	b := billing.Billing{Store: w.store, Biller: declined{}, Clock: w.clock.Now}
+	b := billing.Billing{Store: w.store, Biller: declined{}, Draft: -1, Clock: w.clock.Now}
 	_, err := b.Close(ctx, month)
 	require.NoError(w, err)
 	_, err = b.Pay(ctx)

@@ -1,19 +1,16 @@
 package notify
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 func periodClosed(f facts) summary {
 	text := fmt.Sprintf("Your account used %s in %s. ", credits(f.Used), f.month())
-	switch {
-	case f.Total > 0:
+	if f.Total > 0 {
 		text += "The invoice total is " + f.money(f.Total) + "."
-	case f.Price == nil:
-		text += "There is no overage to pay."
-	default:
+	} else {
 		text += "There is nothing to pay."
-	}
-	if f.Price == nil {
-		text += " A price agreed for the plan is billed separately."
 	}
 	return summary{Title: "Invoice for " + f.month(), Text: text, Facts: f.aboutInvoice()}
 }
@@ -30,9 +27,12 @@ func overageBilled(f facts) summary {
 func paymentFailed(f facts) summary {
 	s := summary{
 		Title:  "Payment failed for " + f.month(),
-		Text:   fmt.Sprintf("The invoice of %s for %s could not be paid.", f.money(f.Total), f.month()),
+		Text:   fmt.Sprintf("The payment of %s for %s failed.", f.money(cmp.Or(f.Amount, f.Total)), f.month()),
 		Facts:  f.aboutInvoice(),
 		Action: "Check the payment method. No further attempt is made until the payment is retried by hand.",
+	}
+	if f.Error != "" { // it was declined, and so the account does not go on
+		s.Action = "Update the payment method and contact support. The account is suspended until the invoice is paid."
 	}
 	if f.NextAttempt != nil {
 		s.Facts = append(s.Facts, fact{"Next attempt", moment(f.NextAttempt)})
@@ -48,6 +48,9 @@ func (f *facts) aboutInvoice() []fact {
 	list := []fact{{"Invoice", f.Invoice}, {"Plan", string(f.Plan)}}
 	if f.Overage > 0 {
 		list = append(list, fact{"Overage", credits(f.Overage) + ", " + f.money(f.Cost)})
+	}
+	if f.Tax > 0 {
+		list = append(list, fact{"Tax", f.money(f.Tax)})
 	}
 	return append(list, fact{"Total", f.money(f.Total)})
 }

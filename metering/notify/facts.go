@@ -37,9 +37,10 @@ type facts struct {
 	Currency  string           `json:"currency,omitempty"`
 
 	Invoice     string     `json:"invoice_number,omitempty"`
-	Price       *int64     `json:"price_cents,omitempty"` // of the plan; nil where it is on request
-	Total       int64      `json:"total_cents,omitempty"`
-	Attempt     int        `json:"attempt,omitempty"` // to charge the invoice
+	Tax         int64      `json:"tax_cents,omitempty"`
+	Total       int64      `json:"total_cents,omitempty"`  // with tax
+	Amount      int64      `json:"amount_cents,omitempty"` // the total without what was credited
+	Attempt     int        `json:"attempt,omitempty"`      // to charge the invoice
 	NextAttempt *time.Time `json:"next_attempt_at,omitempty"`
 
 	ProfileID   string `json:"profile_id,omitempty"`

@@ -263,17 +263,22 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// Where the price of a plan is agreed, an invoice has the overage only, and does not say that all is paid.
-func TestPriceOnRequest(t *testing.T) {
-	price := int64(0)
+func TestNothingToPay(t *testing.T) {
 	f := facts{Used: 5, Period: &metering.Period{Year: 2026, Month: 1}, Currency: "EUR"}
-	assert.Equal(t, "Your account used 5 credits in January 2026. There is no overage to pay. "+
-		"A price agreed for the plan is billed separately.", periodClosed(f).Text)
-	f.Total = 250
-	assert.Equal(t, "Your account used 5 credits in January 2026. The invoice total is EUR 2.50. "+
-		"A price agreed for the plan is billed separately.", periodClosed(f).Text)
-	f.Price, f.Total = &price, 0
 	assert.Equal(t, "Your account used 5 credits in January 2026. There is nothing to pay.", periodClosed(f).Text)
+	f.Total = 250
+	assert.Equal(t, "Your account used 5 credits in January 2026. The invoice total is EUR 2.50.", periodClosed(f).Text)
+}
+
+// Only the last decline suspends; before it, and where nothing is known of the payment, there is another attempt or a person.
+func TestWhatAFailedPaymentLeadsTo(t *testing.T) {
+	f := facts{Period: &metering.Period{Year: 2026, Month: 1}, Currency: "EUR", Total: 2900, Amount: 2000, Error: "no funds"}
+	assert.Equal(t, "The payment of EUR 20.00 for January 2026 failed.", paymentFailed(f).Text)
+	assert.Contains(t, paymentFailed(f).Action, "suspended")
+	f.NextAttempt = new(time.Time)
+	assert.NotContains(t, paymentFailed(f).Action, "suspended")
+	f.NextAttempt, f.Error = nil, ""
+	assert.NotContains(t, paymentFailed(f).Action, "suspended")
 }
 
 // Of use and budgets, webhooks are told of 0 as of any other number.
