@@ -81,7 +81,7 @@ type Attempt struct {
 	At        time.Time     `json:"at"`
 	Status    PaymentStatus `json:"status,omitempty"` // as the biller told it last; empty where nothing is known
 	Reference PaymentRef    `json:"reference,omitempty"`
-	Error     string        `json:"error,omitempty"` // why there is no payment
+	Error     string        `json:"error,omitempty"` // why there is no payment, or not yet
 }
 
 // IdempotencyKey belongs to one attempt at an invoice, and to its repetitions for as long as nobody knows what became

@@ -289,3 +289,15 @@ func TestKeyOfAttempt(t *testing.T) {
 	require.Equal(t, map[string]int64{first + "-3": 2900}, biller.paid)
 	require.Equal(t, 4, b.events(id)[metering.EventPaymentFailed])
 }
+
+// No two attempts share a key: neither those of one invoice, nor of one that came after it.
+func TestKeysDiffer(t *testing.T) {
+	seen := map[string]billing.Invoice{}
+	for _, id := range []string{"2026-10", "2026-10.2", "2026-10.3", "2026-10.12", "2026-11", "2026-12"} {
+		for changes := range 60 { // each decline and each credit note changes the key
+			v := billing.Invoice{Account: "acc_a", ID: id, Declines: changes / 2, Credits: changes - changes/2}
+			require.NotContains(t, seen, v.IdempotencyKey())
+			seen[v.IdempotencyKey()] = v
+		}
+	}
+}

@@ -47,14 +47,16 @@ func (s PaymentStatus) Known() bool {
 type Payment struct {
 	Status    PaymentStatus `json:"status"`
 	Reference PaymentRef    `json:"reference,omitempty"`
-	Reason    string        `json:"error,omitempty"` // of a decline, in words for the account
+	Reason    string        `json:"error,omitempty"` // of a decline, in words for the account; why a payment is pending
 }
 
-// failure is why an attempt did not lead to a payment; empty where it did, or may.
+// failure is why an attempt did not lead to a payment, or not yet; empty where it did.
 func (p Payment) failure() string {
 	switch p.Status {
-	case PaymentPaid, PaymentPending:
+	case PaymentPaid:
 		return ""
+	case PaymentPending:
+		return short(p.Reason)
 	case PaymentDeclined:
 		return short(cmp.Or(p.Reason, "declined"))
 	}

@@ -19,10 +19,13 @@ type bank struct {
 	payments map[string]billing.Payment // by key
 	polls    int
 	err      error
+	reason   string // why a payment is pending
 }
 
 func (k *bank) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error) {
-	return billing.Payment{Status: billing.PaymentPending, Reference: billing.PaymentRef("pay-" + v.IdempotencyKey())}, nil
+	return billing.Payment{
+		Status: billing.PaymentPending, Reference: billing.PaymentRef("pay-" + v.IdempotencyKey()), Reason: k.reason,
+	}, nil
 }
 
 func (k *bank) Payment(_ context.Context, v billing.Invoice) (billing.Payment, error) {
@@ -91,6 +94,19 @@ func TestPollDeclined(t *testing.T) {
 	require.Equal(t, 1, b.events(id)[metering.EventPaymentFailed])
 	b.clock.Advance(time.Hour)
 	b.pay(billing.Paying{Pending: 1})
+	b.sound()
+}
+
+// What a biller says of a pending payment is kept, for as long as it is pending.
+func TestPendingReason(t *testing.T) {
+	b := inMemory(t)
+	k := &bank{payments: map[string]billing.Payment{}, reason: "the customer must authenticate the payment"}
+	id := b.pending(k)
+	require.Equal(t, k.reason, b.invoice(id).Attempts[0].Error)
+	k.payments["pay-"+string(id)+"-2026-10"] = billing.Payment{Status: billing.PaymentPaid}
+	b.clock.Advance(time.Hour)
+	b.pay(billing.Paying{Paid: 1})
+	require.Empty(t, b.invoice(id).Attempts[0].Error)
 	b.sound()
 }
 
