@@ -13,14 +13,14 @@ import (
 func authorityFor(zones map[string]*zone, q dns.Question) *zone {
 	name := dns.CanonicalName(q.Name)
 	find := func(name string) *zone {
-		for ; ; name = parent(name) {
+		for ; ; name = resolver.ParentName(name) {
 			if z := zones[name]; z != nil || name == "." {
 				return z
 			}
 		}
 	}
 	if q.Qtype == dns.TypeDS && name != "." {
-		if z := find(parent(name)); z != nil {
+		if z := find(resolver.ParentName(name)); z != nil {
 			return z
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -79,7 +80,7 @@ func (c *chain) needed(name string) bool {
 
 func (z *zone) belowDNAME(name string) bool {
 	for n := name; n != z.origin && n != "."; {
-		n = parent(n)
+		n = resolver.ParentName(n)
 		if len(z.nodes[n][dns.TypeDNAME]) > 0 {
 			return true
 		}
@@ -214,7 +215,7 @@ func (c *chain) provable(name string) string {
 		if _, match := c.find(name); match {
 			break
 		}
-		name = parent(name)
+		name = resolver.ParentName(name)
 	}
 	return name
 }
@@ -227,7 +228,7 @@ func (c *chain) proveNoType(m *dns.Msg, name string) {
 		c.show(m, name)
 		return
 	}
-	c.proveEncloser(m, name, c.provable(parent(name)))
+	c.proveEncloser(m, name, c.provable(resolver.ParentName(name)))
 }
 
 // proveEncloser shows that of the names from a name up to its closest encloser only that exists.
@@ -244,8 +245,8 @@ func (c *chain) nextCloser(name, encloser string) string {
 	if c.params == nil {
 		return name
 	}
-	for parent(name) != encloser && name != "." {
-		name = parent(name)
+	for resolver.ParentName(name) != encloser && name != "." {
+		name = resolver.ParentName(name)
 	}
 	return name
 }

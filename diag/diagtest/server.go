@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -293,7 +294,7 @@ func (t *faultTable) hit(name string, qtype uint16) (f Fault, instead *zone) {
 	name = dns.CanonicalName(name)
 	a := t.find(name, qtype)
 	for up := name; a == nil && up != "."; {
-		if up = parent(up); up == "." {
+		if up = resolver.ParentName(up); up == "." {
 			a = t.find("*.", qtype)
 			break
 		}

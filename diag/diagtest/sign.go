@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -115,7 +116,7 @@ func (n *names) sign(name string, s, above *Signing) {
 	}
 	n.implyAbove(name)
 	for name != "." {
-		if name = parent(name); n.signing[name] == nil {
+		if name = resolver.ParentName(name); n.signing[name] == nil {
 			n.signing[name] = above
 		}
 	}
@@ -125,7 +126,7 @@ func (n *names) sign(name string, s, above *Signing) {
 // implyAbove makes sure that the parent zones of one exist. The caller holds the lock.
 func (n *names) implyAbove(name string) {
 	for name != "." {
-		name = parent(name)
+		name = resolver.ParentName(name)
 		n.implied[name] = true
 	}
 }
@@ -217,7 +218,7 @@ func (n *names) carve(origins, made map[string]bool) {
 	for _, rr := range n.records {
 		child, origin := "", dns.CanonicalName(rr.Header().Name)
 		for !origins[origin] && origin != "." {
-			child, origin = origin, parent(origin)
+			child, origin = origin, resolver.ParentName(origin)
 		}
 		above := made[origin] && n.implied[origin] && !n.asked[origin]
 		if above && child != "" && child != hostOf(origin) {
@@ -239,7 +240,7 @@ func addServers(zones map[string]*zone, origin string) {
 	header := dns.RR_Header{Name: origin, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 300}
 	ns := &dns.NS{Hdr: header, Ns: hostOf(origin)}
 	zones[origin].add(ns)
-	enclosing(zones, parent(origin), dns.TypeNS).add(ns)
+	enclosing(zones, resolver.ParentName(origin), dns.TypeNS).add(ns)
 }
 
 // seal returns a zone with its keys, the DS records of the zones below, and its signer, or the zone
@@ -302,7 +303,7 @@ func status(zones map[string]*zone, z *zone, now time.Time) (secure bool, t *tro
 		t = z.trouble(now)
 		return t == nil, t
 	}
-	above := enclosing(zones, parent(z.origin), dns.TypeNone)
+	above := enclosing(zones, resolver.ParentName(z.origin), dns.TypeNone)
 	if secure, t = status(zones, above, now); !secure {
 		return false, t
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -112,7 +113,7 @@ func (s *signer) authoritative(name string, rrtype uint16) bool {
 // cutAbove returns the delegation at or above a name, or nothing.
 func (z *zone) cutAbove(name string) string {
 	cut := ""
-	for n := name; n != z.origin && n != "."; n = parent(n) {
+	for n := name; n != z.origin && n != "."; n = resolver.ParentName(n) {
 		if len(z.nodes[n][dns.TypeNS]) > 0 {
 			cut = n
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -30,21 +31,12 @@ func (z *zone) add(rr dns.RR) {
 	}
 	rrtype := rr.Header().Rrtype
 	z.nodes[owner][rrtype] = append(z.nodes[owner][rrtype], rr)
-	for name := owner; name != z.origin && name != "."; name = parent(name) {
+	for name := owner; name != z.origin && name != "."; name = resolver.ParentName(name) {
 		z.exists[name] = true
 	}
 }
 
 func (z *zone) apex() node { return z.nodes[z.origin] }
-
-// parent returns the name without its first label; that of the root is the root.
-func parent(name string) string {
-	i, end := dns.NextLabel(name, 0)
-	if end {
-		return "."
-	}
-	return name[i:]
-}
 
 // parseZone reads records in master file format (RFC 1035 section 5). The time to live is 300 seconds
 // unless the text says otherwise. Indentation that all lines share is ignored, for an indented line
@@ -118,7 +110,7 @@ func (z *zone) lookup(name string, qtype uint16, cuts bool) result {
 	}
 	r.encloser = r.name
 	for !z.exists[r.encloser] {
-		r.encloser = parent(r.encloser)
+		r.encloser = resolver.ParentName(r.encloser)
 	}
 	source := "*." + strings.TrimPrefix(r.encloser, ".")
 	if !z.exists[source] {
@@ -131,7 +123,7 @@ func (z *zone) lookup(name string, qtype uint16, cuts bool) result {
 
 func (z *zone) ancestors(name string) []string {
 	var list []string
-	for n := name; ; n = parent(n) {
+	for n := name; ; n = resolver.ParentName(n) {
 		list = append([]string{n}, list...)
 		if n == z.origin || n == "." {
 			return list
@@ -207,7 +199,7 @@ func split(records []dns.RR, origins map[string]bool) map[string]*zone {
 		z := enclosing(zones, owner, rrtype)
 		z.add(rr)
 		if rrtype == dns.TypeNS && z.origin == owner && owner != "." { // the delegation above
-			enclosing(zones, parent(owner), dns.TypeNS).add(rr)
+			enclosing(zones, resolver.ParentName(owner), dns.TypeNS).add(rr)
 		}
 	}
 	return zones
@@ -217,9 +209,9 @@ func split(records []dns.RR, origins map[string]bool) map[string]*zone {
 func enclosing(zones map[string]*zone, name string, qtype uint16) *zone {
 	name = dns.CanonicalName(name)
 	if qtype == dns.TypeDS && name != "." {
-		name = parent(name)
+		name = resolver.ParentName(name)
 	}
-	for ; ; name = parent(name) {
+	for ; ; name = resolver.ParentName(name) {
 		if z := zones[name]; z != nil {
 			return z
 		}

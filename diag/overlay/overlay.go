@@ -32,7 +32,7 @@ func New(upstream diag.Resolver, zones ...*Zone) *Resolver {
 // zone returns the zone that is responsible for a question, or nil: for DS records that is the one above a cut
 // (RFC 4035 section 3.1.4.1).
 func (r *Resolver) zone(name string, qtype uint16) *Zone {
-	for above := name; ; above = parent(above) {
+	for above := name; ; above = resolver.ParentName(above) {
 		if z := r.zones[above]; z != nil && (above != name || qtype != dns.TypeDS) {
 			return z
 		}

@@ -39,7 +39,7 @@ func (z *Zone) build() {
 	seen := map[string]bool{}
 	for _, r := range z.Records {
 		h := r.RR.Header()
-		for name := h.Name; ; name = parent(name) {
+		for name := h.Name; ; name = resolver.ParentName(name) {
 			if z.nodes[name] == nil {
 				z.nodes[name] = node{} // above the record an empty non-terminal (RFC 4592 section 2.2.2), so far
 			}
@@ -82,15 +82,6 @@ func (z *Zone) Line(name string, qtype uint16) int {
 	return 0
 }
 
-// parent is a name without its first label.
-func parent(name string) string {
-	i, end := dns.NextLabel(name, 0)
-	if end {
-		return "."
-	}
-	return name[i:]
-}
-
 type outcome int
 
 const (
@@ -116,9 +107,9 @@ func (z *Zone) lookup(name string, qtype uint16) (outcome, []dns.RR) {
 		if dname := z.redirected(name); dname != nil {
 			return found, dname
 		}
-		encloser := parent(name)
+		encloser := resolver.ParentName(name)
 		for z.nodes[encloser] == nil {
-			encloser = parent(encloser)
+			encloser = resolver.ParentName(encloser)
 		}
 		source := z.nodes["*."+encloser] // RFC 4592 section 3.3.1
 		rrs := renamed(source.answer(qtype), name)
@@ -156,7 +147,7 @@ func (n node) answer(qtype uint16) []dns.RR {
 
 // cut is the name at which the zone delegates what holds a name, or empty.
 func (z *Zone) cut(name string) (top string) {
-	for ; name != z.Name; name = parent(name) {
+	for ; name != z.Name; name = resolver.ParentName(name) {
 		if len(z.nodes[name][dns.TypeNS]) > 0 {
 			top = name
 		}
@@ -167,7 +158,7 @@ func (z *Zone) cut(name string) (top string) {
 // redirected is the DNAME above a name, and the alias that it makes (RFC 6672 section 3.1), or nil.
 func (z *Zone) redirected(name string) []dns.RR {
 	for above := name; above != z.Name; {
-		above = parent(above)
+		above = resolver.ParentName(above)
 		if set := z.nodes[above][dns.TypeDNAME]; len(set) > 0 {
 			d := set[0].(*dns.DNAME)
 			target := strings.TrimSuffix(name, above) + strings.TrimPrefix(d.Target, ".")

@@ -202,9 +202,9 @@ func (w *walk) nearest(q dns.Question) *cut {
 	defer w.mu.Unlock()
 	name := q.Name
 	if q.Qtype == dns.TypeDS {
-		name = parentName(name)
+		name = ParentName(name)
 	}
-	for ; ; name = parentName(name) {
+	for ; ; name = ParentName(name) {
 		if c := w.cuts[name]; c != nil {
 			return c
 		}
@@ -231,8 +231,8 @@ func (w *walk) learn(above *cut, h Hop) *cut {
 	return c
 }
 
-// parentName returns a name without its first label; that of the root is the root.
-func parentName(name string) string {
+// ParentName returns an absolute name without its first label; that of the root is the root.
+func ParentName(name string) string {
 	i, end := dns.NextLabel(name, 0)
 	if end {
 		return "."

@@ -93,7 +93,7 @@ func (w *walk) locate(ctx context.Context, name string) (*cut, *dns.SOA, error) 
 		if name == h.Zone || !slices.ContainsFunc(h.Reply.Answer, isAlias) {
 			return at, nil, nil
 		}
-		name = parentName(name)
+		name = ParentName(name)
 	}
 }
 
@@ -152,7 +152,7 @@ func (w *walk) ownServers(ctx context.Context, at *cut) Hop {
 
 // soaAbove finds the parent zone of one, and returns it as the name in the question of the hop.
 func (w *walk) soaAbove(ctx context.Context, at *cut) Hop {
-	name := parentName(at.zone)
+	name := ParentName(at.zone)
 	h, err := w.askZone(ctx, at.parent, dns.Question{Name: name, Qtype: dns.TypeSOA, Qclass: dns.ClassINET}, nil)
 	apex := at.parent.zone
 	if err == nil && h.Child == "" {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -251,7 +252,7 @@ func (a *audit) askWithin(ctx context.Context) {
 func (a *audit) betweenNames() []string {
 	names := map[string]bool{}
 	for name := range a.names {
-		for n := name; n != a.zone && n != "."; n = parentName(n) {
+		for n := name; n != a.zone && n != "."; n = resolver.ParentName(n) {
 			if n != name && !a.names[n] && !strings.HasPrefix(n, "*.") {
 				names[n] = true
 			}

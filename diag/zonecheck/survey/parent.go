@@ -41,7 +41,7 @@ func (e RcodeError) Error() string { return "the resolver answered " + string(e)
 func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []string, err error) {
 	ancestors := []string{}
 	for n := name; n != "."; {
-		n = parentName(n)
+		n = resolver.ParentName(n)
 		ancestors = append(ancestors, n)
 	}
 	for part := range slices.Chunk(ancestors, maxAncestors) {
@@ -115,7 +115,7 @@ func (a *audit) suppose(ctx context.Context, p Parent) Parent {
 	}
 	said := func(m *dns.Msg) Reply { return Reply{Result: Answered, Msg: m, TCP: true} } // nothing is learned of UDP
 	v := View{NS: said(ns), DS: said(ds)}
-	return Parent{Zone: cmp.Or(p.Zone, parentName(a.zone)), Hosts: p.Hosts, Views: []View{v}}
+	return Parent{Zone: cmp.Or(p.Zone, resolver.ParentName(a.zone)), Hosts: p.Hosts, Views: []View{v}}
 }
 
 // supposedTTL is what most registries have for delegations, in seconds.

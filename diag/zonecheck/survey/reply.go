@@ -163,15 +163,6 @@ func BareName(name string) string {
 	return strings.TrimSuffix(strings.ToLower(name), ".")
 }
 
-// parentName returns the name without its first label.
-func parentName(name string) string {
-	i, end := dns.NextLabel(name, 0)
-	if end {
-		return "."
-	}
-	return name[i:]
-}
-
 // Literal returns the address that the name of a host is, by mistake.
 func Literal(host string) netip.Addr {
 	ip, err := netip.ParseAddr(BareName(host))
