@@ -171,7 +171,7 @@ func TestBillerFlags(t *testing.T) {
 	}
 	for _, f := range []choreFlags{
 		{biller: "file:"}, {biller: "http://billing.example"}, {biller: "http://:s3cret@a"}, {secret: "s3cret"},
-		{ledgerMonths: -1}, {changes: -1},
+		{ledgerMonths: -1}, {changes: -1}, {draft: -1},
 	} {
 		_, err := f.parse()
 		require.Error(t, err, f)
@@ -207,8 +207,6 @@ func TestChores(t *testing.T) {
 	require.NoError(t, n.forgetOnce(t.Context()))
 	require.Equal(t, 1, entries())
 	_, err = n.billing.Close(t.Context(), lastMonth())
-	require.NoError(t, err)
-	_, err = n.billing.Finalize(t.Context(), id, lastMonth().String())
 	require.NoError(t, err)
 	paid, err := n.billing.Pay(t.Context())
 	require.NoError(t, err)

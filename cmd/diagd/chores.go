@@ -19,6 +19,7 @@ import (
 // choreFlags are the flags of what a server does by itself: billing, and forgetting the past.
 type choreFlags struct {
 	biller, secret string
+	draft          time.Duration
 	ledgerMonths   int
 	changes        int64
 	paymentFlags
@@ -37,6 +38,8 @@ func (f *choreFlags) add(fs *pflag.FlagSet) {
 			"key of DIAG_STRIPE_KEY; the server then closes months and charges invoices by itself (default: off)")
 	fs.StringVar(&f.secret, "biller-secret", "",
 		"whsec_… that signs what is sent to the webhook of --biller; better set by DIAG_BILLER_SECRET")
+	fs.DurationVar(&f.draft, "invoice-draft", time.Hour,
+		"how long an invoice is a draft, which diagd billing void and account set can still change, before it is charged")
 	f.paymentFlags.add(fs)
 	fs.IntVar(&f.ledgerMonths, "keep-ledger-months", defaultLedgerMonths,
 		"how many months before this one charges are kept for; 0 is for ever. Months that are still to be billed stay")
@@ -47,6 +50,7 @@ func (f *choreFlags) add(fs *pflag.FlagSet) {
 // checkedChores is what the flags say.
 type checkedChores struct {
 	biller func(*http.Client) billing.Biller // nil: nobody is billed
+	draft  time.Duration
 	months int
 	keep   int64
 
@@ -54,8 +58,13 @@ type checkedChores struct {
 }
 
 func (f *choreFlags) parse() (c checkedChores, err error) {
-	c.months, c.keep = f.ledgerMonths, f.changes
+	c.months, c.keep, c.draft = f.ledgerMonths, f.changes, f.draft
+	if c.draft == 0 {
+		c.draft = -1 // none
+	}
 	switch {
+	case f.draft < 0:
+		return c, usagef("--invoice-draft: must be 0 or more")
 	case f.ledgerMonths < 0:
 		return c, usagef("--keep-ledger-months: must be 0 or more")
 	case f.changes < 0:
@@ -108,7 +117,7 @@ func startChores(
 	counters *metrics.Metrics, keeper *metering.Timekeeper, log *slog.Logger,
 ) *chores {
 	n := &chores{checkedChores: c, store: store, log: log, billing: billing.Billing{
-		Store: store, Plans: plans, Clock: clockOf(store), Doubt: keeper.Doubt, Log: log,
+		Store: store, Plans: plans, Clock: keeper.Now, Doubt: keeper.Doubt, Log: log, Draft: c.draft,
 	}}
 	ctx, n.stop = context.WithCancel(ctx)
 	if c.biller != nil {
@@ -125,7 +134,7 @@ func startChores(
 
 // waiting counts the payments that are due, at a bounded cost.
 func (n *chores) waiting(ctx context.Context) (count int) {
-	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: time.Now(), Limit: mostCounted}
+	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: n.billing.Clock(), Limit: mostCounted}
 	for _, err := range n.store.Records(ctx, f) {
 		if err != nil {
 			return count
@@ -190,7 +199,7 @@ func (n *chores) forgetOnce(ctx context.Context) error {
 	}
 	keep := metering.Retention{Changes: n.keep}
 	if n.months > 0 {
-		want := metering.PeriodOf(metering.PeriodOf(time.Now()).Start().AddDate(0, -n.months, 0))
+		want := metering.PeriodOf(metering.PeriodOf(n.billing.Clock()).Start().AddDate(0, -n.months, 0))
 		first, err := n.billing.Retain(ctx, want)
 		if err != nil {
 			return err
