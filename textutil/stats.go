@@ -148,7 +148,7 @@ func countFields(text string) int {
 
 // countWords counts words and keeps the longest and the most frequent ones.
 func (r *StatsReport) countWords(text string, top int) {
-	folder := newWordFolder()
+	folder := &wordFolder{cases.Fold()}
 	counts := map[string]int{}
 	length, longest, unspaced := 0, 0, false
 	for word := range words(text) {
@@ -251,8 +251,6 @@ func isUnspaced(word string) bool {
 
 // A wordFolder makes words comparable: case does not matter, nor whether an accent is a character of its own.
 type wordFolder struct{ caser cases.Caser }
-
-func newWordFolder() *wordFolder { return &wordFolder{cases.Fold()} }
 
 // fold returns the NFC of the full case folding (Unicode Standard section 3.13, definition D145).
 func (f *wordFolder) fold(word string) string {

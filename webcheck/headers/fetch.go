@@ -246,5 +246,3 @@ func (e *evidence) goodHTTPS() bool {
 	first := e.overHTTPS.Hops[0]
 	return first.TLS != nil && first.TLS.Err() == nil && first.StatusCode < 400
 }
-
-func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) }

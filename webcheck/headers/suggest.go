@@ -100,7 +100,7 @@ func policyFor(d *document, self *url.URL) string {
 // originOf returns the source expression for a URL: its origin, or its scheme if it has none.
 func originOf(u, self *url.URL) string {
 	switch {
-	case sameOrigin(u, self):
+	case u.Scheme == self.Scheme && strings.EqualFold(u.Host, self.Host):
 		return "'self'"
 	case u.Host == "" || !plainHost(u.Host):
 		return strings.ToLower(u.Scheme) + ":"

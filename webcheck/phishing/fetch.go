@@ -244,15 +244,12 @@ func (e *evidence) forms() []Form {
 	}
 	for i := range e.page.Forms {
 		f := &e.page.Forms[i]
-		for _, to := range targetsOf(f) {
+		for _, to := range append([]page.Ref{f.Action}, f.Actions...) {
 			list = append(list, e.form(f, to))
 		}
 	}
 	return list
 }
-
-// targetsOf lists where a form sends to, by itself and by its buttons.
-func targetsOf(f *page.Form) []page.Ref { return append([]page.Ref{f.Action}, f.Actions...) }
 
 func (e *evidence) form(f *page.Form, to page.Ref) Form {
 	out := Form{HasPassword: f.HasPassword}

@@ -212,7 +212,7 @@ func (a *anatomy) hostWords() (found []string) {
 	for _, label := range append(slices.Clone(a.below), a.label()) {
 		list := words(label)
 		if len(list) > 1 || label == a.label() {
-			found = append(found, firstIn(list, hostWords())...)
+			found = append(found, pick(list, func(w string) bool { return hostWords()[w] })...)
 		}
 	}
 	return found[:min(len(found), maxQuoted)]

@@ -306,11 +306,6 @@ func credentials(list []string) []string {
 // maxQuoted bounds the words that one detail quotes.
 const maxQuoted = 4
 
-// firstIn lists the words that are in a set, each once.
-func firstIn(list []string, in map[string]bool) []string {
-	return pick(list, func(w string) bool { return in[w] })
-}
-
 // pick lists the first words that are wanted, each once.
 func pick(list []string, wanted func(string) bool) (found []string) {
 	for _, w := range list {

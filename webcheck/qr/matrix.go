@@ -145,7 +145,7 @@ func (m *matrix) drawVersion() {
 	if m.version < 7 {
 		return
 	}
-	bits := versionInformation(m.version)
+	bits := bch(uint(m.version), 0b1_1111_0010_0101, 12)
 	for i := range 18 {
 		isDark := bits>>i&1 != 0
 		near, far := i/3, m.side-11+i%3
@@ -191,9 +191,6 @@ func formatInformation(level Level, mask int) uint {
 	indicator := [...]uint{0b01, 0b00, 0b11, 0b10}[level.index()] // L, M, Q, H
 	return bch(indicator<<3|uint(mask), 0b101_0011_0111, 10) ^ 0b101_0100_0001_0010
 }
-
-// versionInformation returns the version as a BCH(18,6) code word (ISO/IEC 18004 section 7.10).
-func versionInformation(version int) uint { return bch(uint(version), 0b1_1111_0010_0101, 12) }
 
 // bch appends to the data the remainder, of the given number of bits, of its division by the
 // generator polynomial over GF(2).
