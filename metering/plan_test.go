@@ -46,7 +46,7 @@ func TestCeiling(t *testing.T) {
 		"agency: a cent buys twenty":     {"agency", capped(1), 1_000_020},
 		"enterprise: 33 and a third":     {"enterprise", capped(1), 5_000_033},
 		"enterprise: three cents buy it": {"enterprise", capped(3), 5_000_100},
-		"endless budget":                 {"pack", capped(math.MaxInt64), 50_000 + maxMicros/100_000},
+		"endless budget":                 {"pack", capped(math.MaxInt64), 50_000 + maxMicros/MicrosPerCent*10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			equal(t, c.want, DefaultPlans()[c.plan].Limits(c.account).Ceiling(Taken{}))

@@ -59,7 +59,30 @@ func (k *Timekeeper) Follow(s Store) {
 func (k *Timekeeper) Doubt() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	wall, steady := k.read()
+	k.examine()
+	return k.doubt
+}
+
+// Now is the time as far as it is known: that of a store that nodes share, else that of this node without what it has
+// jumped by since it was believed, and not before what the store has seen. Months, expiry and what is written down go by it.
+func (k *Timekeeper) Now() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wall, steady := k.examine()
+	switch {
+	case k.reference != nil:
+		return k.reference()
+	case k.doubt == nil:
+		return wall
+	case k.behind:
+		return k.newest.Add(steady - k.since)
+	}
+	return time.Unix(0, int64(k.offset+steady))
+}
+
+// examine compares the clocks, and tells the log of a change.
+func (k *Timekeeper) examine() (wall time.Time, steady time.Duration) {
+	wall, steady = k.read()
 	was := k.doubt
 	if k.reference != nil {
 		k.doubt = apart(wall.Sub(k.reference()), "the clock is %v apart from that of the store")
@@ -73,14 +96,14 @@ func (k *Timekeeper) Doubt() error {
 	case was != nil && k.doubt == nil:
 		k.Log.Warn("the clock is believed again")
 	}
-	return k.doubt
+	return wall, steady
 }
 
 func (k *Timekeeper) read() (wall time.Time, steady time.Duration) {
 	if k.origin.IsZero() {
 		k.origin = time.Now()
 	}
-	wall, steady = time.Now().Round(0), time.Since(k.origin)
+	wall, steady = time.Now(), time.Since(k.origin)
 	if k.Clock != nil {
 		wall = k.Clock()
 	}

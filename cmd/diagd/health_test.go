@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -133,6 +135,38 @@ func TestClockInDoubt(t *testing.T) {
 	assert.Contains(t, gauges, "diagkit_clock_trusted 1\n")
 	assert.Equal(t, 1, strings.Count(s.log.String(), "the clock is in doubt"))
 	assert.Equal(t, 1, strings.Count(s.log.String(), "believed again"))
+}
+
+// A clock that jumps by minutes or months, forwards or back, moves no charge to another month, ends no key and forgets no
+// reply, and is made up for by nobody's hand.
+func TestMovedClock(t *testing.T) {
+	var jump atomic.Int64
+	wall := func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
+	store, secret := newStore(t)
+	ends := parsed[keyView](t, "key", "create", "--name=ends", "--scopes=dns:read", "--expires-in=1h", store).Secret
+	s := startApp(t, &app{drain: drainTime, wall: wall}, store, "--metrics-listen=127.0.0.1:0")
+	s.secret = secret
+	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
+	month := metering.PeriodOf(time.Now())
+	assert.Equal(t, http.StatusOK, s.post("/text/upper", upper, "Idempotency-Key", "0123456789").status)
+	const day = 24 * time.Hour
+	for _, d := range []time.Duration{3 * time.Minute, -3 * time.Minute, 2 * day, -2 * day, 90 * day, -90 * day} {
+		jump.Store(int64(d))
+		assert.Equal(t, "true", s.post("/text/upper", upper, "Idempotency-Key", "0123456789").header.Get("X-Idempotent-Replay"), d)
+		s.secret = ends
+		r := s.post("/text/upper", upper)
+		assert.Equal(t, http.StatusOK, r.status, d)
+		at, err := strconv.ParseInt(r.header.Get("X-RateLimit-Reset"), 10, 64)
+		require.NoError(t, err)
+		assert.WithinDuration(t, time.Now(), time.Unix(at, 0), time.Minute, d)
+		s.secret = secret
+		assert.Contains(t, get(t, metrics+"/readyz").body, "clock: the clock jumped by", d)
+		jump.Store(0)
+		assert.NotContains(t, get(t, metrics+"/readyz").body, "clock", d)
+	}
+	s.wait()
+	assert.EqualValues(t, 7, parsed[usageView](t, "usage", "--month", month.String(), store).Charges)
+	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
 }
 
 // onServing does something while the server waits for its line to be written.

@@ -72,6 +72,7 @@ type app struct {
 
 	wall  func() time.Time // the clock of this machine; nil means time.Now
 	doubt func() error     // whether it may be believed, while serving
+	clock func() time.Time // the time as far as it is known, while serving; nil means time.Now
 
 	config  string
 	store   string

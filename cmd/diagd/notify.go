@@ -56,6 +56,7 @@ type notifications struct {
 	deriver *notify.Deriver
 	worker  *notify.Worker
 	store   metering.Store
+	keeper  *metering.Timekeeper
 	log     *slog.Logger
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -63,16 +64,17 @@ type notifications struct {
 
 // newNotifications prepares the parts, which hear of events from then on and do nothing before begin.
 func newNotifications(
-	store metering.Store, plans metering.Prices, mail *notify.MailServer, env *diag.Env, log *slog.Logger,
+	store metering.Store, plans metering.Prices, mail *notify.MailServer, env *diag.Env,
+	keeper *metering.Timekeeper, log *slog.Logger,
 ) *notifications {
 	if mail != nil {
 		mail.TLS = env.TLSConfig("")
 		mail.Dial = guardedDial(env, diag.SMTPPorts)
 	}
-	worker := &notify.Worker{Store: store, Client: guardedClient(env), Mail: mail, Log: log}
+	worker := &notify.Worker{Store: store, Client: guardedClient(env), Mail: mail, Clock: keeper.Now, Log: log}
 	return &notifications{
-		store: store, log: log, worker: worker,
-		deriver: &notify.Deriver{Store: store, Plans: plans, Log: log, Wake: worker.Wake},
+		store: store, keeper: keeper, log: log, worker: worker,
+		deriver: &notify.Deriver{Store: store, Plans: plans, Clock: keeper.Now, Log: log, Wake: worker.Wake},
 	}
 }
 
@@ -117,8 +119,11 @@ func (n *notifications) tidy(ctx context.Context) {
 	ticker := time.NewTicker(tidyEvery)
 	defer ticker.Stop()
 	for {
-		if _, err := notify.Tidy(ctx, n.store, time.Now()); err != nil && !errors.Is(err, context.Canceled) {
-			n.log.Warn("removing old notifications", "error", err)
+		if n.keeper.Doubt() == nil {
+			_, err := notify.Tidy(ctx, n.store, n.keeper.Now())
+			if err != nil && !errors.Is(err, context.Canceled) {
+				n.log.Warn("removing old notifications", "error", err)
+			}
 		}
 		select {
 		case <-ticker.C:

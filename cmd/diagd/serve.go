@@ -151,7 +151,7 @@ func (a *app) serve(ctx context.Context) error {
 		env.Data = os.DirFS(a.data)
 	}
 	keeper := &metering.Timekeeper{Clock: a.wall, Log: log}
-	a.doubt = keeper.Doubt
+	a.doubt, a.clock, env.Clock = keeper.Doubt, keeper.Now, keeper.Now
 	slow := time.AfterFunc(a.silence, func() { log.Info("opening the store", "store", a.storeName()) })
 	store, plans, err := a.openStore(ctx, false)
 	slow.Stop()
@@ -170,9 +170,9 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer limiter.close()
-	notes := newNotifications(store, plans, checked.mail, env, log)
+	notes := newNotifications(store, plans, checked.mail, env, keeper, log)
 	gate, err := metering.NewGate(context.WithoutCancel(ctx), metering.GateConfig{
-		Store: store, Plans: plans, Log: log, Observer: notes.deriver, Limiter: limiter.limiter(),
+		Store: store, Plans: plans, Clock: keeper.Now, Log: log, Observer: notes.deriver, Limiter: limiter.limiter(),
 	})
 	if err != nil {
 		return err
@@ -186,9 +186,9 @@ func (a *app) serve(ctx context.Context) error {
 	defer hosted.close()
 	hosted.notify = notes.profileEvent
 	server := newServer(checked, httpapi.Handler(httpapi.Config{
-		Gate: gate, Env: env, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: checked.ipRate, TrustedProxies: checked.proxies,
+		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: checked.ipRate, TrustedProxies: checked.proxies,
 		Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
-		Pages: pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(time.Now()))}),
+		Pages: pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(keeper.Now()))}),
 	}))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)
@@ -215,7 +215,7 @@ func (a *app) serve(ctx context.Context) error {
 	limiter.count(counters)
 	counters.Ask(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
 	url := a.url(listener, checked.security != nil)
-	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans}, url); err != nil {
+	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans, Clock: keeper.Now}, url); err != nil {
 		listener.Close()
 		return err
 	}

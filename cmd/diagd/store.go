@@ -63,7 +63,7 @@ func (a *app) openWith(ctx context.Context, plans *metering.PriceList, admin boo
 	case err != nil:
 		return nil, err
 	case kind == "memory":
-		return memory.New(memory.Config{Plans: plans, Doubt: a.doubt}), nil
+		return memory.New(memory.Config{Plans: plans, Clock: a.clock, Doubt: a.doubt}), nil
 	case kind == "postgres":
 		store, err := postgres.Open(ctx, place, postgres.Config{Plans: plans, Doubt: a.doubt})
 		if err != nil {
@@ -71,7 +71,7 @@ func (a *app) openWith(ctx context.Context, plans *metering.PriceList, admin boo
 		}
 		return store, nil
 	}
-	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin, Doubt: a.doubt})
+	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin, Clock: a.clock, Doubt: a.doubt})
 	if errors.Is(err, sqlite.ErrServing) {
 		return nil, fmt.Errorf(
 			"the store %s is in use by another server; stop that one or name another --store", a.storeName())
