@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/diagkit/diagkit/metering"
@@ -85,15 +86,20 @@ const (
 	// addAtOnce grants all or nothing, if the account and its ceiling are what they were, and all of it is of the allowance
 	// ($5), or beyond it ($8 = 1) at a rate ($6) and within a budget ($7), where no lease has ended at the time ($12) that may
 	// have given a part of the allowance back.
-	addAtOnce = `WITH t AS (
+	addAtOnce = `WITH t AS (` + addInLimits + addInTime
+	// addIfFree is the same, but does nothing where somebody else is at work on what is taken.
+	addIfFree = `WITH free AS (
+			SELECT FROM taken WHERE account = $1 AND period = $2 FOR UPDATE SKIP LOCKED
+		), t AS (` + addInLimits + ` AND EXISTS (SELECT FROM free)` + addInTime
+	addInLimits = `
 			UPDATE taken SET credits = credits + $3::bigint, overage = overage + $3::bigint * $8::bigint,
-				micros = micros + $3::bigint * $8::bigint * $6::bigint,
-				lapse = least(lapse, $15)
+				micros = micros + $3::bigint * $8::bigint * $6::bigint, lapse = least(lapse, $15)
 			WHERE account = $1 AND period = $2 AND CASE $8::bigint WHEN 0 THEN $3::bigint <= $5::bigint - (credits - overage)
 					ELSE lapse > $12 AND credits - overage >= $5::bigint AND $3::bigint <= ($7::bigint - micros) / $6::bigint END
 				AND credits + greatest(0, $5::bigint - (credits - overage))
 					+ greatest(0, $7::bigint - micros) / greatest(1, $6::bigint) = $13::bigint
-				AND EXISTS (SELECT FROM accounts WHERE account = $1 AND version = $4)
+				AND EXISTS (SELECT FROM accounts WHERE account = $1 AND version = $4)`
+	addInTime = `
 			RETURNING period
 		)
 		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, parts)
@@ -120,17 +126,17 @@ type taken struct {
 func (s *Store) beginGroup(g *group[metering.Op, metering.Begun]) {
 	ctx, cancel := working()
 	defer cancel()
-	err := s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return s.promise(ctx, c.Conn(), g) })
+	done, err := s.promiseAtOnce(ctx, g)
+	if err == nil && !done {
+		err = s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return s.promise(ctx, c.Conn(), g) })
+	}
 	if err != nil {
 		g.fail(s.failure(err))
 	}
 }
 
-// promise locks the account, decides, and writes what was granted, unless that can be done at once.
+// promise locks the account, decides, and writes what was granted.
 func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun]) error {
-	if done, err := s.promiseAtOnce(ctx, conn, g); done || err != nil {
-		return err
-	}
 	t, err := s.admit(ctx, conn, g)
 	if err != nil {
 		return errors.Join(err, rollback(conn))
@@ -160,9 +166,7 @@ func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.O
 
 // promiseAtOnce grants a group without idempotency keys in one statement, where the credits suffice and nothing
 // is known to stand against it. Otherwise it has done nothing.
-func (s *Store) promiseAtOnce(
-	ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun],
-) (done bool, err error) {
+func (s *Store) promiseAtOnce(ctx context.Context, g *group[metering.Op, metering.Begun]) (done bool, err error) {
 	terms, ok := s.terms.take(g.account)
 	if !ok || terms.period != g.period {
 		return false, nil
@@ -183,13 +187,20 @@ func (s *Store) promiseAtOnce(
 		grants.add(&j.in, g.period, j.in.Credits*beyond, limits.Rate*beyond)
 	}
 	c := grants.columns()
-	tag, err := conn.Exec(ctx, addAtOnce, g.account, monthNumber(g.period), grants.sum.Credits, terms.version,
-		limits.Allowance, limits.Rate, limits.Budget, beyond,
-		c.tokens, c.credits, c.leases, micros(s.clock()), terms.ceiling, c.parts, c.lapse)
+	args := []any{g.account, monthNumber(g.period), grants.sum.Credits, terms.version, limits.Allowance, limits.Rate,
+		limits.Budget, beyond, c.tokens, c.credits, c.leases, micros(s.clock()), terms.ceiling, c.parts, c.lapse}
+	if len(g.jobs) == 1 {
+		done, err = s.singleBegins.do(ctx, g.account, &statement{sql: addIfFree, args: args})
+	}
+	if !done && err == nil {
+		var tag pgconn.CommandTag
+		tag, err = s.pool.Exec(ctx, addAtOnce, args...)
+		done = tag.RowsAffected() > 0
+	}
 	if err != nil {
 		s.releases.add(time.Now().Add(lostTime), grants.tickets...)
 	}
-	if err != nil || tag.RowsAffected() == 0 {
+	if err != nil || !done {
 		return false, err
 	}
 	for i, j := range g.jobs {

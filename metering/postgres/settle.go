@@ -78,6 +78,30 @@ const (
 		FROM sums s, accounts a WHERE a.account = $1`
 )
 
+// settleOne is the same for a single charge without a reply, if nobody else is writing the balance, and it is there.
+// Otherwise it does nothing.
+const settleOne = `WITH free AS (
+		SELECT FROM balances WHERE account = $1 AND period = $10 FOR UPDATE SKIP LOCKED
+	), done AS (
+		DELETE FROM holds USING free WHERE account = $1 AND token = $2 AND period = $10 AND lease > $3
+		RETURNING credits, overage, rate, ceiling, sha256(convert_to($8::text || parts, 'UTF8')) AS digest
+	), sums AS (
+		UPDATE balances b SET used = b.used + d.credits, charges = b.charges + 1, overage = b.overage + d.overage,
+			micros = b.micros + d.overage * d.rate, peak = greatest(b.peak, d.ceiling),
+			chain = sha256(coalesce(b.chain, ` + noChain + `) || d.digest)
+		FROM done d WHERE b.account = $1 AND b.period = $10
+		RETURNING b.used, b.charges, b.overage, b.micros, b.chain
+	), charges AS (
+		INSERT INTO ledger (account, key, endpoint, credits, period, at, request, overage, rate, ceiling, chain)
+		SELECT $1, $4, $5, d.credits, $10, $6, $7, d.overage, d.rate, d.ceiling, s.chain FROM done d, sums s
+	), uses AS (
+		INSERT INTO key_uses AS u (account, key, at) SELECT $1, $4, $6 FROM done WHERE $9
+		ON CONFLICT (account, key) DO UPDATE SET at = greatest(u.at, excluded.at)
+	)
+	SELECT $10, s.used, s.charges, s.overage, s.micros, a.plan, a.agreement,
+		coalesce((SELECT credits FROM taken WHERE account = $1 AND period = $10), 0) - s.used
+	FROM sums s, accounts a WHERE a.account = $1`
+
 // settleSQL is the statement with or without its optional parts.
 func settleSQL(replies bool) string {
 	if !replies {
@@ -192,35 +216,36 @@ var errForgotten = fmt.Errorf("%w: PostgreSQL has lost its promises: %w", meteri
 
 // charge runs the statement and tells each job its balance. Who was not charged has lapsed.
 func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balance], c *charges) error {
-	now, sql := s.clock(), settlePlain
+	now := s.clock()
+	for _, j := range c.jobs {
+		if j.err = metering.ErrLapsed; now.Before(j.in.ticket.Lease) {
+			j.err = errForgotten
+		}
+	}
+	if len(c.tokens) == 1 && !c.replies {
+		if done, err := s.chargeOne(ctx, g.account, c, now); done || err != nil {
+			return err
+		}
+	}
+	sql := settlePlain
 	args := []any{g.account, c.tokens, micros(now), c.callers, c.at, c.requests, c.requestForms, c.uses,
 		c.keys, c.endpoints, c.callerForms}
 	if c.replies {
 		sql = settleReplied
 		args = append(args, metering.ReplayWindow.Microseconds(), c.statuses, c.forms, c.headers, c.bodies)
 	}
-	for _, j := range c.jobs {
-		if j.err = metering.ErrLapsed; now.Before(j.in.ticket.Lease) {
-			j.err = errForgotten
-		}
-	}
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return err
 	}
-	var m hold.Month
-	var account metering.Account
-	var agreement string
-	var period int32
-	var held int64
+	var sum settledSum
 	var tokens, bytes []int64
 	var lines []string
-	to := []any{&period, &m.Used, &m.Charges, &m.Overage, &m.Micros, &account.Plan, &agreement, &held, &tokens, &lines, &bytes}
-	_, err = pgx.ForEachRow(rows, to, func() error {
-		if err := readAgreement(&account, agreement); err != nil {
+	_, err = pgx.ForEachRow(rows, append(sum.to(), &tokens, &lines, &bytes), func() error {
+		b, err := sum.balance(s)
+		if err != nil {
 			return err
 		}
-		b := m.Balance(periodOf(period), account, s.plans, max(0, held))
 		for _, token := range tokens {
 			if j := c.jobs[token]; j != nil {
 				j.out, j.err = b, nil
@@ -232,6 +257,41 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 		return nil
 	})
 	return err
+}
+
+// chargeOne charges the only job of a group, together with those of other accounts, unless it would have to wait.
+func (s *Store) chargeOne(ctx context.Context, account metering.AccountID, c *charges, now time.Time) (done bool, err error) {
+	j := c.jobs[c.tokens[0]]
+	var sum settledSum
+	done, err = s.singleSettles.do(ctx, account, &statement{
+		sql: settleOne,
+		args: []any{account, c.tokens[0], micros(now), c.keys[0], c.endpoints[0], c.at[0], c.requests[0],
+			c.callerForms[0] + c.requestForms[0], len(c.uses) > 0, monthNumber(j.in.ticket.Period)},
+		to: sum.to(),
+	})
+	if done && err == nil {
+		j.out, j.err = sum.balance(s)
+	}
+	return done, err
+}
+
+// settledSum is what a settle statement returns of a month.
+type settledSum struct {
+	period    int32
+	month     hold.Month
+	account   metering.Account
+	agreement string
+	held      int64
+}
+
+func (r *settledSum) to() []any {
+	m := &r.month
+	return []any{&r.period, &m.Used, &m.Charges, &m.Overage, &m.Micros, &r.account.Plan, &r.agreement, &r.held}
+}
+
+func (r *settledSum) balance(s *Store) (metering.Balance, error) {
+	err := readAgreement(&r.account, r.agreement)
+	return r.month.Balance(periodOf(r.period), r.account, s.plans, max(0, r.held)), err
 }
 
 const (

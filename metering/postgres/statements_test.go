@@ -101,7 +101,7 @@ func TestStatements(t *testing.T) {
 			checkPlan(t, text, s, accounts[0])
 		}
 	}
-	require.Len(t, seen, 17, "a statement that is new, or that this test has not met")
+	require.Len(t, seen, 18, "a statement that is new, or that this test has not met")
 }
 
 // hotPath does all that a request may do.

@@ -37,10 +37,13 @@ type Store struct {
 	begins  lanes[metering.Op, metering.Begun]
 	settles lanes[settlement, metering.Balance]
 	cancels lanes[metering.Ticket, struct{}]
-	terms   knownTerms
-	uses    uses
-	news    news
-	health  health
+	// What serves one job goes together with that of other accounts.
+	singleBegins, singleSettles crowd
+
+	terms  knownTerms
+	uses   uses
+	news   news
+	health health
 
 	releases releases
 
@@ -71,6 +74,8 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	s.begins.run, s.begins.late, s.begins.fits = s.beginGroup, s.beganLate, fitsBegin
 	s.settles.run, s.settles.fits = s.settleGroup, fitsSettle
 	s.cancels.run = s.cancelGroup
+	s.singleBegins.init(s)
+	s.singleSettles.init(s)
 	var err error
 	if s.pool, err = openPool(ctx, url, c.tracer); err != nil {
 		return nil, err
@@ -99,7 +104,9 @@ func (s *Store) Close() error {
 		s.tasks.Wait()
 		s.begins.close()
 		s.settles.close()
-		s.cancels.close() // last, for what was begun too late
+		s.cancels.close() // after these, for what was begun too late
+		s.singleBegins.lanes.close()
+		s.singleSettles.lanes.close()
 		s.releaseAll()
 		s.pool.Close()
 	})
