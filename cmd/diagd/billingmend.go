@@ -106,7 +106,7 @@ func (c *billingCommands) retryAll(ctx context.Context, b billing.Billing) error
 func (c *billingCommands) finalizeCommand() *cobra.Command {
 	return c.oneInvoice("finalize", "Make a draft final, without waiting for the end of its hour",
 		`A draft is priced anew, by what was agreed with the account until now. A draft of a plan without a price needs an agreed
-price first: diagd account set ACCOUNT --agreed-price-cents N.`,
+price first: diagd account set ACCOUNT --agreed-price CENTS.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			v, err := b.Finalize(ctx, account, id)
 			return c.showInvoices(err, v)

@@ -2,7 +2,7 @@
 // [Billing.Pay]. It makes one invoice per account and month from the ledger, exactly once, and has a [Biller] charge
 // what is owed:
 //
-//	b := billing.Billing{Store: store, Plans: plans, Biller: biller}
+//	b := billing.Billing{Store: store, Plans: prices, Biller: biller}
 //	closed, err := b.Close(ctx, metering.Period{Year: 2026, Month: time.October})
 //	paid, err := b.Pay(ctx)
 //
@@ -11,12 +11,14 @@
 // A month is closed [Grace] after its end. By then the lease of every request admitted in it has ended, so the
 // balance is final. A request that ran across midnight is on the invoice of the month in which it was admitted.
 //
-// Every account that existed in the month and has a plan that is for sale or has a price gets an invoice, and so
-// does every other account that was charged credits. It states the price of the plan and the overage, priced exactly
-// per credit and rounded once, half up, to the minor unit of the currency; a plan priced on request has overage
-// only. An invoice of 0 is paid from the start.
+// Every account that existed in the month and held a plan that is for sale or has a price gets an invoice, and so
+// does every other account that was charged credits. What is billed is what was shown: the overage of each charge, at
+// the rate of its admission, exact and rounded once, half up. A day costs the dearest plan held from the month's beginning
+// to the end of that day, divided by the days of the month; a plan without a price costs what was agreed, and until
+// something is, the invoice stays a [Draft].
 //
-// An account that changed plans within the month pays for the largest one, by allowance and then by price: who
-// upgrades has the new allowance for the whole month, and who downgrades pays no overage for what the old plan
-// included. Overage is billed only to accounts that had opted in at some time of the month.
+// An invoice is a draft for an hour and then final: it is [Open], [Pending] while a payment takes its time, and in the end
+// [Paid] or [Failed]. What is wrong with it is mended by a credit note, or by another invoice in place of one that is
+// [Void]. Each change is a [Note] with who, when and why, written in one step with the invoice; the notes of an account
+// are a chain of hashes, so that [Billing.Audit] finds whatever another hand has changed.
 package billing
