@@ -77,7 +77,8 @@ func newPostgres(t testing.TB, name string, args ...string) *ownPostgres {
 	p := &ownPostgres{t: t, dir: filepath.Join(dir, "data"), port: port}
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	require.NoError(t, postgresProgram(t, name, append(args, p.dir)...).Run())
-	p.cmd = postgresProgram(t, "postgres", "-D", p.dir, "-p", p.port, "-k", dir, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off")
+	p.cmd = postgresProgram(t, "postgres", "-D", p.dir, "-p", p.port, "-k", dir,
+		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off")
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(func() { p.kill() })
 	until(t, "PostgreSQL answers", func() bool { return p.try("SELECT 1") == nil })
@@ -143,8 +144,8 @@ func TestPromotedStandby(t *testing.T) {
 	until(t, "the standby is synchronous", func() bool {
 		return primary.try("SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == nil
 	})
-	store := fmt.Sprintf("--store=postgres://postgres@127.0.0.1:%s,127.0.0.1:%s/postgres?sslmode=disable&target_session_attrs=read-write",
-		primary.port, standby.port)
+	store := "--store=postgres://postgres@127.0.0.1:" + primary.port + ",127.0.0.1:" + standby.port +
+		"/postgres?sslmode=disable&target_session_attrs=read-write"
 	nodes := []*process{startProcess(t, store), startProcess(t, store)}
 	secret := secretPattern.FindString(nodes[0].log.String())
 	until(t, "its key is known", func() bool {
@@ -187,8 +188,8 @@ func TestPromotedStandby(t *testing.T) {
 	}
 }
 
-// A PostgreSQL that hangs, and one that waits for a lock: the server says so while nobody asks for anything, refuses what it
-// cannot charge within its time, and is well again by itself.
+// A PostgreSQL that hangs, and one that waits for a lock: the server says so while nobody asks for anything, refuses
+// what it cannot charge within its time, and is well again by itself.
 func TestSilentPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
@@ -221,7 +222,8 @@ func TestSilentPostgres(t *testing.T) {
 			return func() { require.NoError(t, conn.Close(context.Background())) }
 		}},
 	} {
-		fresh := parsed[keyView](t, "key", "create", "--store="+own.url(), "--account="+string(key.Account), "--name=fresh", "--scopes=dns:read")
+		fresh := parsed[keyView](t, "key", "create", "--store="+own.url(), "--account="+string(key.Account),
+			"--name=fresh", "--scopes=dns:read")
 		end := trouble.begin()
 		begun := time.Now()
 		until(t, "it is not ready", func() bool { return get(t, ready).status == http.StatusServiceUnavailable })
@@ -245,8 +247,8 @@ func TestSilentPostgres(t *testing.T) {
 	assert.LessOrEqual(t, told, 2, "at most one for each trouble: %s", p.log)
 }
 
-// Connections that PostgreSQL ends in the middle of requests leave no claim behind: a client that repeats what was refused
-// is served long before a lease would have ended.
+// Connections that PostgreSQL ends in the middle of requests leave no claim behind: a client that repeats what was
+// refused is served long before a lease would have ended.
 func TestTerminatedConnections(t *testing.T) {
 	db := newDatabase(t)
 	p := startProcess(t, "--store="+db.url+"&application_name=terminated")
@@ -257,7 +259,8 @@ func TestTerminatedConnections(t *testing.T) {
 	for c := range clients {
 		wg.Go(func() {
 			for i := 0; i < each && !t.Failed(); {
-				r, err := post(t.Context(), p.url, secret, "/text/upper", upper, "Idempotency-Key", fmt.Sprintf("terminated-%d-%d", c, i))
+				r, err := post(t.Context(), p.url, secret, "/text/upper", upper,
+					"Idempotency-Key", fmt.Sprintf("terminated-%d-%d", c, i))
 				switch {
 				case !assert.NoError(t, err):
 				case r.status == http.StatusOK:

@@ -65,8 +65,8 @@ func readAgreement(a *metering.Account, text string) error {
 	return nil
 }
 
-// readTimeout is how long a query may take whose caller sets no bound: a request must not wait for a server that has gone
-// silent. Of one that is known to be in trouble little is expected.
+// readTimeout is how long a query may take whose caller sets no bound: a request must not wait for a server that has
+// gone silent. Of one that is known to be in trouble little is expected.
 const readTimeout = 10 * time.Second
 
 // collect reads all rows of a query.

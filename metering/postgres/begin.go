@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,7 +29,8 @@ const (
 	// the one before are there, too: whoever needs several periods takes the older first.
 	lockTaken = `SELECT FROM taken WHERE account = $1 AND period >= $2::integer - 1 ORDER BY period FOR UPDATE`
 	readTaken = `SELECT a.version, a.plan, a.overage, a.budget, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0),
-			coalesce(b.overage, 0), coalesce(b.micros, 0), t.credits, coalesce(t.overage, 0), coalesce(t.micros, 0), coalesce(t.lapse, 0)
+			coalesce(b.overage, 0), coalesce(b.micros, 0), t.credits,
+			coalesce(t.overage, 0), coalesce(t.micros, 0), coalesce(t.lapse, 0)
 		FROM accounts a
 		LEFT JOIN balances b ON b.account = $1 AND b.period = $2
 		LEFT JOIN taken t ON t.account = $1 AND t.period = $2
@@ -55,7 +53,8 @@ const (
 			FROM gone GROUP BY period ORDER BY period) g
 		WHERE t.account = $1 AND t.period = g.period`
 	countTaken = `UPDATE taken SET (credits, overage, micros, lapse) = (
-			SELECT coalesce(sum(credits), 0), coalesce(sum(overage), 0), coalesce(sum(micros), 0), coalesce(min(lease), ` + never + `)
+			SELECT coalesce(sum(credits), 0), coalesce(sum(overage), 0), coalesce(sum(micros), 0),
+				coalesce(min(lease), ` + never + `)
 			FROM (SELECT used AS credits, overage, micros, NULL::bigint AS lease FROM balances WHERE account = $1 AND period = $2
 				UNION ALL SELECT credits, overage, overage * rate, lease FROM holds WHERE account = $1 AND period = $2) all_of_it)
 		WHERE account = $1 AND period = $2`
@@ -83,9 +82,9 @@ const (
 		FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[],
 				$14::text[], $15::bytea[], $16::bytea[])
 			AS h (token, credits, overage, rate, lease, parts, line, hash, fingerprint)`
-	// addAtOnce grants all or nothing, if the account and its ceiling are what they were, and all of it is of the allowance
-	// ($5), or beyond it ($8 = 1) at a rate ($6) and within a budget ($7), where no lease has ended at the time ($12) that may
-	// have given a part of the allowance back.
+	// addAtOnce grants all or nothing, if the account and its ceiling are what they were, and all of it is of the
+	// allowance ($5), or beyond it ($8 = 1) at a rate ($6) and within a budget ($7), where no lease has ended at the
+	// time ($12) that may have given a part of the allowance back.
 	addAtOnce = `WITH t AS (` + addInLimits + addInTime
 	// addIfFree is the same, but does nothing where somebody else is at work on what is taken.
 	addIfFree = `WITH free AS (
@@ -103,7 +102,8 @@ const (
 			RETURNING period
 		)
 		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, parts)
-		SELECT $1, h.token, t.period, h.credits, h.credits * $8::bigint, $6::bigint * $8::bigint, $13::bigint, h.lease, h.parts
+		SELECT $1, h.token, t.period, h.credits, h.credits * $8::bigint, $6::bigint * $8::bigint, $13::bigint,
+			h.lease, h.parts
 		FROM t, unnest($9::bigint[], $10::bigint[], $11::bigint[], $14::text[]) AS h (token, credits, lease, parts)`
 )
 
@@ -240,7 +240,8 @@ func (s *Store) admit(ctx context.Context, conn *pgx.Conn, g *group[metering.Op,
 		}
 	}
 	if err == nil && t.known && !t.noted {
-		err = conn.QueryRow(ctx, startTaken, g.account, monthNumber(g.period)).Scan(&t.sum.Credits, &t.sum.Overage, &t.sum.Micros, &t.lapse)
+		err = conn.QueryRow(ctx, startTaken, g.account, monthNumber(g.period)).
+			Scan(&t.sum.Credits, &t.sum.Overage, &t.sum.Micros, &t.lapse)
 	}
 	return t, err
 }
@@ -298,8 +299,8 @@ func (t *taken) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun], n
 	t.queueClaims(batch, g, now)
 }
 
-// decide tells each job its outcome, in the order in which they came, and returns what was granted. It is doubtful where
-// somebody was refused or pays for overage, and leases may have ended of what was counted.
+// decide tells each job its outcome, in the order in which they came, and returns what was granted. It is doubtful
+// where somebody was refused or pays for overage, and leases may have ended of what was counted.
 func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants grants, doubtful bool) {
 	if !t.known {
 		g.fail(fmt.Errorf("account %s: %w", g.account, metering.ErrNotFound))
@@ -343,121 +344,4 @@ func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants 
 
 func (s *Store) balance(p metering.Period, t *taken, sum metering.Taken) metering.Balance {
 	return t.settled.Balance(p, t.account, s.plans, max(0, sum.Credits-t.settled.Used))
-}
-
-// grants are tickets of one account and period, granted within the same limits.
-type grants struct {
-	limits  metering.Limits
-	ceiling int64
-	beyond  bool           // what comes next is beyond the allowance
-	sum     metering.Taken // of all
-	tickets []*metering.Ticket
-}
-
-// add grants an operation.
-func (r *grants) add(op *metering.Op, p metering.Period, overage, rate int64) *metering.Ticket {
-	t := &metering.Ticket{Op: *op, Token: rand.Uint64() >> 1, Period: p, Overage: overage, OverageRate: rate}
-	r.tickets = append(r.tickets, t)
-	r.sum = r.sum.Plus(op.Credits, overage, rate)
-	return t
-}
-
-// queue adds the statement that writes the grants, if there are any.
-func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) {
-	if len(r.tickets) == 0 {
-		return
-	}
-	c := r.columns()
-	sql, args := addHolds, []any{g.account, monthNumber(g.period), r.ceiling, r.sum.Credits, r.sum.Overage, r.sum.Micros,
-		c.lapse, c.tokens, c.credits, c.overages, c.rates, c.leases, c.parts}
-	if c.claims {
-		sql, args = addClaims, append(args, c.lines, c.hashes, c.fingerprints)
-	}
-	batch.Queue(sql, args...)
-}
-
-// grantColumns are what is written of tickets.
-type grantColumns struct {
-	tokens, credits, overages, rates, leases []int64
-	lapse                                    int64 // the first of the leases
-	parts                                    []string
-	claims                                   bool // there are some
-	lines                                    []*string
-	hashes, fingerprints                     [][]byte
-}
-
-func (r *grants) columns() (c grantColumns) {
-	n := len(r.tickets)
-	numbers := make([]int64, 5*n)
-	c.tokens, c.credits, c.overages = numbers[:n], numbers[n:2*n], numbers[2*n:3*n]
-	c.rates, c.leases = numbers[3*n:4*n], numbers[4*n:]
-	c.lapse = math.MaxInt64
-	form, ends := make([]byte, 0, 48*n), make([]int, n)
-	for i, t := range r.tickets {
-		c.tokens[i], c.credits[i], c.overages[i], c.rates[i] = int64(t.Token), t.Credits, t.Overage, t.OverageRate
-		c.leases[i] = micros(t.Lease)
-		c.lapse = min(c.lapse, c.leases[i])
-		e := metering.Entry{
-			Credits: t.Credits, Period: t.Period, Overage: t.Overage, OverageRate: t.OverageRate, Ceiling: r.ceiling,
-		}
-		form = e.AppendParts(form)
-		ends[i] = len(form)
-		if t.Idempotency == nil {
-			continue
-		}
-		if !c.claims {
-			c.claims, c.lines, c.hashes, c.fingerprints = true, make([]*string, n), make([][]byte, n), make([][]byte, n)
-		}
-		line := string(t.Claimant())
-		c.lines[i], c.hashes[i], c.fingerprints[i] = &line, t.Idempotency[:], t.Fingerprint[:]
-	}
-	c.parts = cut(form, ends)
-	return c
-}
-
-// cut makes texts of what lies one behind the other.
-func cut(all []byte, ends []int) []string {
-	text, from := string(all), 0
-	list := make([]string, len(ends))
-	for i, end := range ends {
-		list[i], from = text[from:end], end
-	}
-	return list
-}
-
-// terms are what an account may use of a month, as long as it has this version, and whether it is beyond its allowance.
-type terms struct {
-	period  metering.Period
-	version int64
-	limits  metering.Limits
-	ceiling int64
-	beyond  bool
-}
-
-// maxTerms bounds the accounts whose terms are remembered.
-const maxTerms = 1 << 16
-
-// knownTerms are those of accounts whose last group was granted. Nothing rests on their being right: the statement
-// that uses them asks whether they are.
-type knownTerms struct {
-	mu sync.Mutex
-	of map[metering.AccountID]terms
-}
-
-// take forgets the terms of an account and returns them.
-func (k *knownTerms) take(id metering.AccountID) (terms, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	t, ok := k.of[id]
-	delete(k.of, id)
-	return t, ok
-}
-
-func (k *knownTerms) put(id metering.AccountID, t terms) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.of == nil || len(k.of) >= maxTerms {
-		k.of = make(map[metering.AccountID]terms)
-	}
-	k.of[id] = t
 }

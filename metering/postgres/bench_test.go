@@ -234,7 +234,8 @@ func BenchmarkAudit(b *testing.B) {
 	stem := func(field string) string { return "octet_length(" + field + ") || ':' || " + field }
 	execute(b, text, fmt.Sprintf(`INSERT INTO accounts (account, version, name, plan, overage, created)
 		SELECT 'acc_' || lpad(n::text, 26, '0'), 1, '', '%s', false, 0 FROM generate_series(1, %d) n;
-		INSERT INTO keys SELECT account, 'key_' || right(account, 26), 1, '', '', '{}', '', '', '{}', 0, NULL, NULL, '', '', '', NULL
+		INSERT INTO keys SELECT account, 'key_' || right(account, 26), 1, '', '', '{}', '', '', '{}', 0,
+			NULL, NULL, '', '', '', NULL
 			FROM accounts`, meteringtest.Large, accounts))
 	execute(b, text, fmt.Sprintf(`CREATE TABLE made AS
 		SELECT *, %s || %s || %s || %s || %s || '1:01:15:243121:01:03:100' AS form FROM (
@@ -242,10 +243,12 @@ func BenchmarkAudit(b *testing.B) {
 			FROM accounts, generate_series(1, %d) i) m`,
 		stem("kind"), stem("account"), stem("key"), stem("endpoint"), stem("request"), charges))
 	execute(b, text, `CREATE TABLE links AS SELECT account,
-			sha256(decode(repeat('00', 32), 'hex') || sha256(convert_to(string_agg(form, '' ORDER BY form COLLATE "C"), 'UTF8'))) AS chain
+			sha256(decode(repeat('00', 32), 'hex')
+				|| sha256(convert_to(string_agg(form, '' ORDER BY form COLLATE "C"), 'UTF8'))) AS chain
 		FROM made GROUP BY account;
 		INSERT INTO ledger (account, key, endpoint, credits, period, at, request, ceiling, chain)
-			SELECT account, key, endpoint, 1, 24312, 0, request, 100, chain FROM made JOIN links USING (account) ORDER BY request;
+			SELECT account, key, endpoint, 1, 24312, 0, request, 100, chain
+			FROM made JOIN links USING (account) ORDER BY request;
 		INSERT INTO balances (account, period, used, charges, peak, chain)
 			SELECT account, 24312, count(*), count(*), 100, chain FROM ledger GROUP BY account, chain`)
 	for b.Loop() {

@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/metering/postgres"
 )
 
-// A node whose clock is days ahead or behind sells by the clock of the server: in its month, with leases and replies that
-// last as long as those of the others, and sweeps nothing of theirs.
+// A node whose clock is days ahead or behind sells by the clock of the server: in its month, with leases and replies
+// that last as long as those of the others, and sweeps nothing of theirs.
 func TestNodeClocksDoNotCount(t *testing.T) {
 	text := newSchema(t)
 	store := openTest(t, text, postgres.Config{Plans: meteringtest.Plans()})

@@ -64,8 +64,8 @@ func (s *Store) examine() {
 	}
 }
 
-// What the probe writes is of nobody, and is removed in the same transaction, which is durable as that of a charge. A lock
-// that somebody has on a table is not waited for longer than one second, and the server gives up by itself.
+// What the probe writes is of nobody, and is removed in the same transaction, which is durable as that of a charge. A
+// lock that somebody has on a table is not waited for longer than one second, and the server gives up by itself.
 const (
 	probeSettings = "SELECT set_config('lock_timeout', '1s', true)"
 	probeWrites   = `WITH

@@ -25,7 +25,8 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 		err = row.Scan(&a.Plan, &agreement, &m.Used, &m.Charges, &m.Overage, &m.Micros, &held)
 		err = cmp.Or(err, readAgreement(&a, agreement))
 		return m.Balance(p, a, s.plans, held), err
-	}, `SELECT a.plan, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0), coalesce(b.micros, 0),
+	}, `SELECT a.plan, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0),
+			coalesce(b.micros, 0),
 			(SELECT coalesce(sum(credits), 0)::bigint FROM holds WHERE account = $1 AND period = $2 AND lease > $3)
 		FROM accounts a LEFT JOIN balances b ON b.account = $1 AND b.period = $2 WHERE a.account = $1`,
 		id, monthNumber(p), micros(s.clock())))
@@ -50,8 +51,8 @@ func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[meter
 		if last != nil {
 			after = last.Account
 		}
-		list, err := collect(ctx, s, scan, `SELECT account, coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0),
-				coalesce(b.micros, 0), coalesce(h.held, 0)
+		list, err := collect(ctx, s, scan, `SELECT account, coalesce(b.used, 0), coalesce(b.charges, 0),
+				coalesce(b.overage, 0), coalesce(b.micros, 0), coalesce(h.held, 0)
 			FROM (SELECT * FROM balances WHERE period = $1 AND account > $3 ORDER BY account LIMIT $4) b
 			FULL JOIN (SELECT account, sum(credits)::bigint AS held FROM holds
 				WHERE period = $1 AND lease > $2 AND account > $3 GROUP BY account ORDER BY account LIMIT $4) h USING (account)
@@ -144,7 +145,8 @@ func (s *Store) page(
 	return collect(ctx, s, scanEntry, sql, args...)
 }
 
-const entryColumns = `SELECT seq, request, account, key, endpoint, credits, period, at, overage, rate, ceiling, chain FROM ledger `
+const entryColumns = `SELECT seq, request, account, key, endpoint, credits, period, at, overage, rate, ceiling, chain
+	FROM ledger `
 
 func scanEntry(row pgx.CollectableRow) (e metering.Entry, err error) {
 	var period int32
@@ -188,10 +190,11 @@ func auditAll(ctx context.Context, tx pgx.Tx) (audit metering.Audit, err error) 
 	err = errors.Join(
 		each(ctx, tx, pgx.RowTo[metering.KeyID], "SELECT id FROM keys", func(id metering.KeyID) { keys[id] = true }),
 		each(ctx, tx, scanEntry, entryColumns+"ORDER BY seq", auditor.Entry),
-		each(ctx, tx, scanSealed, `SELECT account, period, used, charges, overage, micros, peak, chain FROM balances`, auditor.Balance),
+		each(ctx, tx, scanSealed, sealedColumns, auditor.Balance),
 	)
 	var versions []metering.PlanVersion
-	err = errors.Join(err, each(ctx, tx, scanPlan, planColumns, func(v metering.PlanVersion) { versions = append(versions, v) }))
+	add := func(v metering.PlanVersion) { versions = append(versions, v) }
+	err = errors.Join(err, each(ctx, tx, scanPlan, planColumns, add))
 	if err != nil {
 		return audit, err
 	}
@@ -215,6 +218,8 @@ func each[T any](ctx context.Context, tx pgx.Tx, scan pgx.RowToFunc[T], sql stri
 	}
 	return rows.Err()
 }
+
+const sealedColumns = "SELECT account, period, used, charges, overage, micros, peak, chain FROM balances"
 
 func scanSealed(row pgx.CollectableRow) (b metering.Sealed, err error) {
 	var period int32

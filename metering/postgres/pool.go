@@ -16,8 +16,8 @@ import (
 // them, however busy it is.
 const connections = 16
 
-// settings are those of each connection. The ones of the URL come first. Behind a pooler plans are made for each statement
-// anew, by the size that tables then have.
+// settings are those of each connection. The ones of the URL come first. Behind a pooler plans are made for each
+// statement anew, by the size that tables then have.
 var settings = map[string]string{
 	// A plan for parameters of any value is made once. Statements of the hot path go from the account to its
 	// rows by an index, and must go on doing so when the statistics of a table say that it is empty. A plain

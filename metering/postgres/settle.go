@@ -260,7 +260,9 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 }
 
 // chargeOne charges the only job of a group, together with those of other accounts, unless it would have to wait.
-func (s *Store) chargeOne(ctx context.Context, account metering.AccountID, c *charges, now time.Time) (done bool, err error) {
+func (s *Store) chargeOne(
+	ctx context.Context, account metering.AccountID, c *charges, now time.Time,
+) (done bool, err error) {
 	j := c.jobs[c.tokens[0]]
 	var sum settledSum
 	done, err = s.singleSettles.do(ctx, account, &statement{

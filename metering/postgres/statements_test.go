@@ -263,14 +263,15 @@ func TestMigrate(t *testing.T) {
 	require.ErrorContains(t, err, "layout 99")
 }
 
-// What a store of the first layout has settled is unproven and no fault, what comes after it is chained, and a server that
-// knows no chains charges nothing any more.
+// What a store of the first layout has settled is unproven and no fault, what comes after it is chained, and a server
+// that knows no chains charges nothing any more.
 func TestMigrateUnchained(t *testing.T) {
 	text := newSchema(t)
 	execute(t, text, postgres.FirstLayout+`; CREATE TABLE metering_layout (version integer PRIMARY KEY);
 		INSERT INTO metering_layout VALUES (1);
 		INSERT INTO accounts VALUES ('acc_example', 1, '', '`+string(meteringtest.Tiny)+`', false, NULL, 0);
-		INSERT INTO keys VALUES ('acc_example', 'key_example', 1, '', '', '{}', '', '', '{}', 0, NULL, NULL, '', '', '', NULL);
+		INSERT INTO keys VALUES ('acc_example', 'key_example', 1, '', '', '{}', '', '', '{}', 0,
+			NULL, NULL, '', '', '', NULL);
 		INSERT INTO balances VALUES ('acc_example', 24312, 5, 2, 10), ('acc_example', 24313, 3, 1, 10)`)
 	charge := `INSERT INTO ledger (account, key, endpoint, credits, period, at, request)
 		VALUES ('acc_example', 'key_example', '', %d, %d, 0, '')`

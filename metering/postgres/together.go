@@ -11,9 +11,10 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Where many accounts charge now and then, each for itself has a round trip and a flush of the disk for little. Therefore
-// statements that serve one job of one account travel together with those of others: one batch, one transaction. Busy
-// accounts, whose groups are larger, have transactions of their own, so that nobody waits behind them.
+// Where many accounts charge now and then, each for itself has a round trip and a flush of the disk for little.
+// Therefore statements that serve one job of one account travel together with those of others: one batch, one
+// transaction. Busy accounts, whose groups are larger, have transactions of their own, so that nobody waits behind
+// them.
 
 // A statement is of one account.
 type statement struct {

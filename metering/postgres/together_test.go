@@ -16,15 +16,16 @@ import (
 	"github.com/diagkit/diagkit/metering/meteringtest"
 )
 
-// Many accounts charge at once on three servers, whose statements travel together: no account is oversold, every charge is
-// there once, and one that PostgreSQL refuses takes no other along.
+// Many accounts charge at once on three servers, whose statements travel together: no account is oversold, every
+// charge is there once, and one that PostgreSQL refuses takes no other along.
 func TestServersChargeTogether(t *testing.T) {
 	list, op := servers(t, 3, meteringtest.Tiny)
 	const accounts, each = 40, 10 // as many credits as the plan has
 	for i := range accounts + 1 { // the last is the one whose charges are refused
 		op := accountOp(op, i)
 		require.NoError(t, list[0].PutAccount(t.Context(), metering.Account{ID: op.Account, Plan: meteringtest.Tiny}))
-		require.NoError(t, list[0].PutKeys(t.Context(), metering.Key{ID: op.Key, Account: op.Account, Hash: [32]byte{2, byte(i)}}))
+		key := metering.Key{ID: op.Key, Account: op.Account, Hash: [32]byte{2, byte(i)}}
+		require.NoError(t, list[0].PutKeys(t.Context(), key))
 	}
 	var charged, refused, broken atomic.Int64
 	var wg sync.WaitGroup

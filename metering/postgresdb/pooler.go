@@ -43,8 +43,8 @@ func checkIsolation(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// Idle is what ends a transaction of a server that was cut off in the middle of it, so that it holds up nobody. It holds
-// until the end of the transaction.
+// Idle is what ends a transaction of a server that was cut off in the middle of it, so that it holds up nobody. It
+// holds until the end of the transaction.
 const Idle = "set_config('idle_in_transaction_session_timeout', '5s', true)"
 
 // Begin runs an act in a transaction, on a connection or a pool of them.

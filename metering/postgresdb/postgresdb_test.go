@@ -96,7 +96,8 @@ func TestCheckURL(t *testing.T) {
 		require.NoError(t, postgresdb.CheckURL(url), url)
 	}
 	for _, url := range []string{
-		"", "postgres:diag", "postgres://a:pass/hunter2@b/c", "postgres://a:pass#hunter2@b/c", "postgres://a,b/c?target_session_attrs=odd",
+		"", "postgres:diag", "postgres://a:pass/hunter2@b/c", "postgres://a:pass#hunter2@b/c",
+		"postgres://a,b/c?target_session_attrs=odd",
 	} {
 		err := postgresdb.CheckURL(url)
 		require.ErrorContains(t, err, "the URL of PostgreSQL must be such as", url)
