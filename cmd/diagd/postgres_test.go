@@ -1,16 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
@@ -101,4 +106,43 @@ func TestPostgres(t *testing.T) {
 		require.Equal(t, exitOK, s.wait())
 		assertNoTrouble(t, s.log.String())
 	}
+}
+
+// One of three servers whose clock is wrong by minutes or months goes by that of the database: it moves no charge to another
+// month, ends no key and forgets no reply, and needs no hand when its clock is right again.
+func TestMovedClockOfANode(t *testing.T) {
+	db := newDatabase(t)
+	var jump atomic.Int64
+	clocks := []func() time.Time{nil, nil, func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }}
+	store := "--store=" + db.url
+	nodes := make([]*server, len(clocks))
+	for i, wall := range clocks {
+		nodes[i] = startApp(t, &app{drain: drainTime, wall: wall}, store, "--metrics-listen=127.0.0.1:0")
+		nodes[i].secret = cmp.Or(nodes[i].secret, nodes[0].secret)
+	}
+	wrong := nodes[2]
+	metrics := wrong.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
+	ends := parsed[keyView](t, "key", "create", "--name=ends", "--scopes=dns:read", "--expires-in=1h", store).Secret
+	month := metering.PeriodOf(time.Now())
+	const day = 24 * time.Hour
+	for i, d := range []time.Duration{3 * time.Minute, -3 * time.Minute, 2 * day, 90 * day, -90 * day} {
+		jump.Store(int64(d))
+		key := fmt.Sprintf("0123456789-%d", i)
+		for j, n := range []*server{nodes[0], wrong, nodes[1]} {
+			r := n.post("/text/upper", upper, "Idempotency-Key", key)
+			assert.Equal(t, http.StatusOK, r.status, d)
+			assert.Equal(t, []string{"", "true", "true"}[j], r.header.Get("X-Idempotent-Replay"), d)
+		}
+		r, err := post(t.Context(), wrong.url, ends, "/text/upper", upper)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, r.status, d)
+		assert.Contains(t, get(t, metrics+"/readyz").body, "apart from that of the store", d)
+		jump.Store(0)
+		assert.NotContains(t, get(t, metrics+"/readyz").body, "clock", d)
+	}
+	for _, n := range nodes {
+		assert.Equal(t, exitOK, n.wait())
+	}
+	assert.EqualValues(t, 2*5, parsed[usageView](t, "usage", "--month", month.String(), store).Charges)
+	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
 }
