@@ -199,6 +199,36 @@ func TestAuditFindsForgeries(t *testing.T) {
 	t.Logf("%d forgeries", forgeries)
 }
 
+// An account is suspended exactly if its notes say so.
+func TestAuditOfSuspensions(t *testing.T) {
+	b := inMemory(t)
+	id, free := b.account("pack"), b.account("pack")
+	_, err := b.Suspend(t.Context(), id, "abuse")
+	require.NoError(t, err)
+	b.sound()
+	for what, c := range map[string]struct {
+		id metering.AccountID
+		s  *metering.Suspension
+	}{
+		"ended": {id, nil}, "begun": {free, &metering.Suspension{At: b.clock.Now(), Reason: "abuse"}},
+		"another reason": {id, &metering.Suspension{At: b.suspended(id).At, Reason: "x"}},
+		"another time":   {id, &metering.Suspension{At: b.clock.Now().Add(time.Hour), Reason: "abuse"}},
+	} {
+		a, err := b.store.Account(t.Context(), c.id)
+		require.NoError(t, err)
+		was := a.Suspension
+		a.Suspension = c.s
+		require.NoError(t, b.store.PutAccount(t.Context(), a))
+		found, err := b.Audit(t.Context())
+		require.NoError(t, err)
+		require.Len(t, found.Faults, 1, what)
+		a.Version++
+		a.Suspension = was
+		require.NoError(t, b.store.PutAccount(t.Context(), a))
+		b.sound()
+	}
+}
+
 // What an invoice says is found wrong by what it follows from, even where its notes were forged with it.
 func TestAuditRecomputes(t *testing.T) {
 	for name, c := range map[string]struct {
