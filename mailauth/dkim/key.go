@@ -243,9 +243,6 @@ const (
 	reasonSize    reason = "size"         // the RSA key is smaller than verifiers may accept
 )
 
-// policy reports whether the key was good once: it is whole, and RFC 8301 alone forbids its use.
-func (r reason) policy() bool { return r == reasonSHA1 || r == reasonSize }
-
 type keyError struct {
 	Reason reason
 	Text   string // a clause that can be understood alone
@@ -260,7 +257,7 @@ var reasons = map[taglist.Kind]reason{
 }
 
 // Err says why verifiers do not use the key: a *keyError, or nil if they do. The gravest reason comes first,
-// so that one of reason.policy means that there is no other: Public is set then.
+// so that reasonSHA1 or reasonSize means that there is no other: Public is set then.
 func (k *Key) Err() error {
 	for _, order := range []reason{reasonSyntax, reasonType, reasonMissing, reasonRevoked, reasonData, reasonHash,
 		reasonService, reasonSHA1} {
