@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -43,7 +44,11 @@ func postgresProgram(t testing.TB, name string, args ...string) *exec.Cmd {
 	} else if err != nil {
 		t.Skipf("needs the program %s (Debian: postgresql)", name)
 	}
-	cmd := exec.Command(path, args...)
+	return asPostgres(t, exec.Command(path, args...))
+}
+
+// asPostgres lets a command be run by a user that is not root.
+func asPostgres(t testing.TB, cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Stderr = "/", t.Output()
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(t)}
@@ -69,12 +74,7 @@ func newPostgres(t testing.TB, name string, args ...string) *ownPostgres {
 		c := credential(t)
 		require.NoError(t, os.Chown(dir, int(c.Uid), int(c.Gid)))
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // finds a port that is free
-	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	p := &ownPostgres{t: t, dir: filepath.Join(dir, "data"), port: port}
+	p := &ownPostgres{t: t, dir: filepath.Join(dir, "data"), port: freePort(t)}
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	require.NoError(t, postgresProgram(t, name, append(args, p.dir)...).Run())
 	p.cmd = postgresProgram(t, "postgres", "-D", p.dir, "-p", p.port, "-k", dir,
@@ -83,6 +83,16 @@ func newPostgres(t testing.TB, name string, args ...string) *ownPostgres {
 	t.Cleanup(func() { p.kill() })
 	until(t, "PostgreSQL answers", func() bool { return p.try("SELECT 1") == nil })
 	return p
+}
+
+// freePort is one that nobody listens on.
+func freePort(t testing.TB) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return port
 }
 
 func firstPostgres(t testing.TB) *ownPostgres {
@@ -130,6 +140,11 @@ func (p *ownPostgres) signal(s syscall.Signal) {
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, s) // some have ended
 	}
+}
+
+// outages is how often the log says that requests are refused.
+func (p *process) outages() int {
+	return strings.Count(p.log.String(), "level=ERROR msg=\"the store is unavailable; requests that need it are refused")
 }
 
 // A synchronous standby takes the place of its primary while servers charge: what was acknowledged is charged, once.
@@ -184,7 +199,7 @@ func TestPromotedStandby(t *testing.T) {
 	assert.Empty(t, audit.Faults)
 	assert.EqualValues(t, clients*each, audit.Entries-before)
 	for _, n := range nodes {
-		assert.LessOrEqual(t, strings.Count(n.log.String(), "level=ERROR"), 1, "%s", n.log)
+		assert.LessOrEqual(t, n.outages(), 1, "%s", n.log)
 	}
 }
 
@@ -242,9 +257,8 @@ func TestSilentPostgres(t *testing.T) {
 	audit := parsed[auditView](t, "audit", "--store="+own.url())
 	assert.Empty(t, audit.Faults)
 	assert.Equal(t, charged, audit.Entries)
-	told := strings.Count(p.log.String(), "level=ERROR")
-	assert.Positive(t, told)
-	assert.LessOrEqual(t, told, 2, "at most one for each trouble: %s", p.log)
+	assert.Positive(t, p.outages())
+	assert.LessOrEqual(t, p.outages(), 2, "at most one for each trouble: %s", p.log)
 }
 
 // Connections that PostgreSQL ends in the middle of requests leave no claim behind: a client that repeats what was
@@ -294,4 +308,79 @@ func TestTerminatedConnections(t *testing.T) {
 	until(t, "nothing is held", func() bool {
 		return db.number("SELECT count(*) FROM holds") == 0
 	})
+}
+
+// Servers work behind a pooler that lends them a connection to PostgreSQL for one transaction at a time, with nothing
+// set for it, and through its end.
+func TestPooler(t *testing.T) {
+	own := firstPostgres(t)
+	pooled := strings.Replace(own.url(), own.port, freePort(t), 1)
+	u, err := url.Parse(pooled)
+	require.NoError(t, err)
+	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
+* = host=127.0.0.1 port=%s user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %s
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 5
+`, own.port, u.Port()), 0o644))
+	require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(config)), 0o711))
+	path, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		path, err = exec.LookPath("/usr/sbin/pgbouncer")
+	}
+	if err != nil {
+		t.Skip("needs the program pgbouncer (Debian: pgbouncer)")
+	}
+	begin := func() (end func()) {
+		cmd := asPostgres(t, exec.Command(path, "-q", config))
+		require.NoError(t, cmd.Start())
+		return func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+	}
+	end := begin()
+	defer func() { end() }()
+	until(t, "the pooler answers", func() bool {
+		conn, err := pgx.Connect(t.Context(), pooled)
+		return err == nil && conn.Close(t.Context()) == nil
+	})
+	store := "--store=" + pooled
+	nodes := []*process{
+		startProcess(t, store, "--metrics-listen=127.0.0.1:0"), startProcess(t, store, "--metrics-listen=127.0.0.1:0"),
+	}
+	secret := secretPattern.FindString(nodes[0].log.String())
+	key := parsed[[]keyView](t, "key", "list", store)[0]
+	parsed[spfView](t, "spf", "create", store, "--key="+string(key.ID), "--domain=example.com",
+		"--record=v=spf1 ip4:192.0.2.1 -all", "--include-host=h.example.net")
+	charged := int64(0)
+	for round := range 2 {
+		for _, n := range nodes {
+			until(t, "it charges", func() bool {
+				r, err := post(t.Context(), n.url, secret, "/text/upper", upper,
+					"Idempotency-Key", fmt.Sprint("behind-a-pooler-", charged))
+				require.NoError(t, err)
+				return r.status == http.StatusOK
+			})
+			charged++
+		}
+		if round == 0 {
+			end()
+			until(t, "the end of the pooler is met", func() bool { return !strings.HasPrefix(nodes[0].ready(t), "ready") })
+			end = begin()
+			until(t, "it is ready", func() bool { return strings.HasPrefix(nodes[0].ready(t), "ready") })
+		}
+	}
+	audit := parsed[auditView](t, "audit", store)
+	assert.Empty(t, audit.Faults)
+	assert.Equal(t, charged, audit.Entries)
+	command(t, "key", "revoke", string(key.ID), store)
+	for _, n := range nodes {
+		until(t, "it is revoked", func() bool {
+			r, err := post(t.Context(), n.url, secret, "/text/upper", upper)
+			return err == nil && r.status == http.StatusUnauthorized
+		})
+	}
 }

@@ -109,7 +109,7 @@ func oneHost(text string) string {
 // use runs an act on a connection of its own, without prepared statements.
 func use(ctx context.Context, config *pgx.ConnConfig, act func(*pgx.Conn) error) error {
 	config = config.Copy()
-	config.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	config.DefaultQueryExecMode = pooledMode
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		err = fmt.Errorf("connecting to PostgreSQL: %w", inLine{err})
