@@ -33,9 +33,13 @@ func (c Chain) Next(fields ...string) Chain {
 	return c.next(b)
 }
 
-func (c Chain) next(form []byte) Chain {
-	digest := sha256.Sum256(form)
-	return sha256.Sum256(append(c[:len(c):len(c)], digest[:]...))
+func (c Chain) next(form []byte) Chain { return c.over(sha256.Sum256(form)) }
+
+// over is the link of what has a digest.
+func (c Chain) over(digest [sha256.Size]byte) Chain {
+	var both [2 * sha256.Size]byte
+	copy(both[copy(both[:], c[:]):], digest[:])
+	return sha256.Sum256(both[:])
 }
 
 // appendField appends the length of a field in decimal digits, a colon, and the field.
@@ -46,6 +50,9 @@ func appendField(b []byte, field string) []byte {
 
 // appendNumber appends a number as a field of decimal digits.
 func appendNumber(b []byte, n int64) []byte {
+	if n >= 0 && n < 10 { // as most are
+		return append(b, '1', ':', byte('0'+n))
+	}
 	var digits [20]byte
 	text := strconv.AppendInt(digits[:0], n, 10)
 	b = strconv.AppendInt(b, int64(len(text)), 10)
@@ -101,7 +108,13 @@ func (c Chain) LinkForms(forms [][]byte) Chain {
 		return c.next(forms[0])
 	}
 	slices.SortFunc(forms, bytes.Compare)
-	return c.next(bytes.Join(forms, nil))
+	h := sha256.New()
+	for _, form := range forms {
+		h.Write(form)
+	}
+	var digest [sha256.Size]byte
+	h.Sum(digest[:0])
+	return c.over(digest)
 }
 
 // Link is the link of the version in the chain of all versions, of which before is the one before it.

@@ -49,7 +49,8 @@ type writer struct {
 	rows    []row
 	forms   []byte // of the rows, one behind the other
 	sums    map[sumKey]*sum
-	spare   []*sum // of transactions before
+	spare   []*sum  // of transactions before
+	linked  [2]*sum // whose links the statements of rows have
 	uses    map[int64]int64
 	kept    []keptBody
 	changes []int64 // sequence numbers
@@ -224,6 +225,7 @@ func (w *writer) sum() error {
 			return err
 		}
 	}
+	w.linked = [2]*sum{}
 	for i := range w.rows {
 		if err := w.append(&w.rows[i]); err != nil {
 			return err
@@ -275,11 +277,15 @@ func (w *writer) chain(k sumKey) (c metering.Chain, err error) {
 
 // append writes a row of the ledger.
 func (w *writer) append(r *row) error {
-	s, stmt := &r.job.settling, w.included
+	s, stmt, linked := &r.job.settling, w.included, &w.linked[0]
 	if s.Overage > 0 {
-		stmt = w.entry
+		stmt, linked = w.entry, &w.linked[1]
 		stmt.BindInt64(10, s.Overage)
 		stmt.BindInt64(11, s.Rate)
+	}
+	if *linked != r.sum { // else it is still bound
+		stmt.BindBytes(9, r.sum.chain[:])
+		*linked = r.sum
 	}
 	stmt.BindInt64(1, r.account)
 	stmt.BindInt64(2, r.key)
@@ -289,7 +295,6 @@ func (w *writer) append(r *row) error {
 	stmt.BindInt64(6, r.job.at)
 	stmt.BindText(7, r.job.ticket.RequestID)
 	stmt.BindInt64(8, s.Ceiling)
-	stmt.BindBytes(9, r.sum.chain[:])
 	if err := run(stmt); err != nil {
 		return err
 	}
