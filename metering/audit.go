@@ -17,6 +17,9 @@ type Auditor struct {
 	strangers map[KeyID]bool
 }
 
+// formSize is room for the canonical form of a usual entry.
+const formSize = 240
+
 type auditMonth struct {
 	account AccountID
 	period  Period
@@ -67,7 +70,7 @@ func (a *Auditor) Entry(e Entry) {
 			a.close(t)
 			t.before, t.Chain = t.Chain, e.Chain
 		}
-		t.forms = append(t.forms, e.AppendForm(nil))
+		t.forms = append(t.forms, e.AppendForm(make([]byte, 0, formSize)))
 	case t.Chain != (Chain{}) || e.Seq > a.Unchained:
 		a.fault(e.Account, e.Period, "entry %d has no chain", e.Seq)
 	default:
@@ -90,12 +93,13 @@ func (a *Auditor) tally(account AccountID, p Period) *tally {
 // close proves the group under way. Where the first one of a month has no beginning, the balance tells whether that
 // was pruned.
 func (a *Auditor) close(t *tally) {
-	if len(t.forms) == 0 || t.before.LinkForms(t.forms) == t.Chain {
-		t.forms = nil
+	fits := len(t.forms) == 0 || t.before.LinkForms(t.forms) == t.Chain
+	clear(t.forms)
+	t.forms = t.forms[:0]
+	switch {
+	case fits:
 		return
-	}
-	t.forms = nil
-	if t.before == (Chain{}) {
+	case t.before == (Chain{}):
 		t.headless = true
 		return
 	}

@@ -112,3 +112,17 @@ func BenchmarkSettle(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAudit audits b.N charges of a thousand accounts.
+func BenchmarkAudit(b *testing.B) {
+	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "diag.db"), sqlite.Config{Plans: meteringtest.Plans()})
+	require.NoError(b, err)
+	load(b, store, 256, 1000, nil)
+	b.ResetTimer()
+	audit, err := store.Audit(b.Context())
+	require.NoError(b, err)
+	require.Empty(b, audit.Faults)
+	require.EqualValues(b, b.N, audit.Entries)
+	b.StopTimer()
+	require.NoError(b, store.Close())
+}
