@@ -57,7 +57,7 @@ func (a *app) benchCommand() *cobra.Command {
 	}
 	client.Flags().IntVar(&f.conns, "connections", 64, "")
 	client.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "")
-	cmd.AddCommand(client, a.crashCommand(&f))
+	cmd.AddCommand(client, a.crashCommand(&f), a.faultsCommand(&f))
 	return cmd
 }
 
@@ -93,6 +93,7 @@ type scratchPlace struct {
 	file     string           // of SQLite
 	postgres string           // URL; empty where there is none
 	clock    func() time.Time // by which leases end; nil is the wall clock
+	plans    metering.Prices  // nil: the built-in ones
 	drop     func() error
 }
 
@@ -115,11 +116,11 @@ func (f benchFlags) scratch(ctx context.Context) (p scratchPlace, err error) {
 func openBenchMemory(scratchPlace) (metering.Store, error) { return memory.New(memory.Config{}), nil }
 
 func openBenchSQLite(p scratchPlace) (metering.Store, error) {
-	return sqlite.Open(context.Background(), p.file, sqlite.Config{})
+	return sqlite.Open(context.Background(), p.file, sqlite.Config{Plans: p.plans, Clock: p.clock})
 }
 
 func openBenchPostgres(p scratchPlace) (metering.Store, error) {
-	return postgres.Open(context.Background(), p.postgres, postgres.Config{Clock: p.clock})
+	return postgres.Open(context.Background(), p.postgres, postgres.Config{Plans: p.plans, Clock: p.clock})
 }
 
 // measured is what one client saw and what it cost the server.
@@ -196,13 +197,11 @@ func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) 
 		}
 		handler = httpapi.Handler(httpapi.Config{Gate: gate})
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, stop, err := serveLoopback(handler)
 	if err != nil {
 		return m, err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
-	go server.Serve(l)
-	defer server.Close()
+	defer stop()
 
 	self, err := os.Executable()
 	if err != nil {
@@ -213,7 +212,7 @@ func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) 
 		mode = "idempotent"
 	}
 	before := cpuTime()
-	client := exec.CommandContext(ctx, self, "bench", "client", l.Addr().String(), secret, mode,
+	client := exec.CommandContext(ctx, self, "bench", "client", address, secret, mode,
 		"--connections", strconv.Itoa(f.conns), "--duration", f.duration.String())
 	client.Env = append(os.Environ(), "GOMAXPROCS=1")
 	client.Stderr = os.Stderr
@@ -226,6 +225,17 @@ func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) 
 	}
 	m.cpu = (cpuTime() - before) / time.Duration(max(1, m.Requests))
 	return m, nil
+}
+
+// serveLoopback serves on a free port of this machine.
+func serveLoopback(handler http.Handler) (address string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
+	go server.Serve(l)
+	return l.Addr().String(), func() { server.Close() }, nil
 }
 
 // benchPlans lets one key do as much as the machine can.

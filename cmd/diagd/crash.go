@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -111,41 +110,50 @@ func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v cr
 	return v, f.examine(ctx, c, place, open, &v)
 }
 
-// examine serves the store in this process, by a clock that is ahead of all leases, asks for what was left open,
-// and asks again for what was bought.
+// examine asks for what was left open and again for what was bought, and looks at the ledger then.
 func (f benchFlags) examine(
 	ctx context.Context, c *customers, place scratchPlace, open func(scratchPlace) (metering.Store, error), v *crashView,
 ) error {
-	later := func() time.Time { return time.Now().Add(metering.ClaimLease + time.Second) }
-	place.clock = later
-	store, err := open(place)
+	store, err := c.settleOn(ctx, place, open)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store, Clock: later})
-	if err != nil {
-		return err
-	}
-	defer gate.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := &http.Server{
-		Handler:           httpapi.Handler(httpapi.Config{Gate: gate, Clock: later, IPRate: -1}),
-		ReadHeaderTimeout: readHeaderTimeout,
-	}
-	go server.Serve(l)
-	defer server.Close()
-	if err := c.settle(ctx, "http://"+l.Addr().String()); err != nil {
-		return err
-	}
 	v.Acknowledged, v.Replays, v.Different = len(c.bought), c.replayed, c.different
 	v.Open = c.lost
 	audit, err := store.Audit(ctx)
 	v.Charges, v.AuditFaults = audit.Entries, len(audit.Faults)
 	return err
+}
+
+// settleOn serves a store in this process, by a clock that is ahead of all leases, and settles there. The store stays open.
+func (c *customers) settleOn(
+	ctx context.Context, place scratchPlace, open func(scratchPlace) (metering.Store, error),
+) (metering.Store, error) {
+	later := func() time.Time { return time.Now().Add(metering.ClaimLease + time.Second) }
+	place.clock = later
+	store, err := open(place)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.settleBy(ctx, store, place.plans, later); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+func (c *customers) settleBy(ctx context.Context, store metering.Store, plans metering.Prices, clock func() time.Time) error {
+	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store, Plans: plans, Clock: clock})
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+	address, stop, err := serveLoopback(httpapi.Handler(httpapi.Config{Gate: gate, Clock: clock, IPRate: -1}))
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return c.settle(ctx, "http://"+address)
 }
 
 // A victim is diagd serving as a process of its own.
@@ -166,12 +174,7 @@ func startVictim(ctx context.Context, store string) (v victim, err error) {
 		return v, err
 	}
 	v.cmd = exec.CommandContext(ctx, self, "serve", "--listen=127.0.0.1:0", "--ip-rate=0")
-	for _, entry := range os.Environ() { // but not what is set for another server
-		if !strings.HasPrefix(entry, "DIAG_") {
-			v.cmd.Env = append(v.cmd.Env, entry)
-		}
-	}
-	v.cmd.Env = append(v.cmd.Env, "DIAG_STORE="+store) // the command line is seen by others
+	v.cmd.Env = victimEnv(store)
 	stderr, err := v.cmd.StderrPipe()
 	if err != nil {
 		return v, err
@@ -179,6 +182,24 @@ func startVictim(ctx context.Context, store string) (v victim, err error) {
 	if err := v.cmd.Start(); err != nil {
 		return v, err
 	}
+	if err := v.await(stderr); err != nil {
+		return v, errors.Join(err, v.cmd.Wait())
+	}
+	return v, nil
+}
+
+// victimEnv is the environment of a server, without what is set for another one. The command line is seen by others.
+func victimEnv(store string) (list []string) {
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "DIAG_") {
+			list = append(list, entry)
+		}
+	}
+	return append(list, "DIAG_STORE="+store)
+}
+
+// await reads the log of a server until it serves, and lets it go on writing.
+func (v *victim) await(stderr io.Reader) error {
 	lines := bufio.NewScanner(stderr)
 	var seen strings.Builder
 	for lines.Scan() {
@@ -188,14 +209,11 @@ func startVictim(ctx context.Context, store string) (v victim, err error) {
 		}
 		if url := servingLine().FindStringSubmatch(lines.Text()); url != nil {
 			v.url = url[1]
-			go func() {
-				for lines.Scan() { // so that it can go on writing
-				}
-			}()
-			return v, nil
+			go io.Copy(io.Discard, stderr)
+			return nil
 		}
 	}
-	return v, errors.Join(fmt.Errorf("a server did not start: %s", &seen), v.cmd.Wait())
+	return fmt.Errorf("a server did not start: %s", &seen)
 }
 
 // kill ends the server at once, with all that it has in memory.

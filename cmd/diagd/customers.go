@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
 )
@@ -21,15 +24,18 @@ type customers struct {
 	mu     sync.Mutex
 	next   int
 	bought map[string][32]byte // hash of the reply, by key
+	ids    map[string]string   // of requests that were charged, by key; not of those whose first reply did not come
 	open   map[string]bool     // keys whose reply did not come; false: a dead server has the claim, as long as its lease
 	fault  error               // the first reply that nobody expected
 
-	lost, replayed, different int
+	patient                   bool // a server may refuse for a while
+	lost, replayed, different int  // replies that did not come, came again, and came again as others or at a price
+	refused                   int
 }
 
 func newCustomers(count int) *customers {
 	return &customers{
-		count: count, bought: map[string][32]byte{}, open: map[string]bool{},
+		count: count, bought: map[string][32]byte{}, ids: map[string]string{}, open: map[string]bool{},
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count}},
 	}
 }
@@ -83,49 +89,115 @@ func (c *customers) newKey() string {
 
 // buy asks for one thing, and reports whether the server answered.
 func (c *customers) buy(ctx context.Context, url, key string) bool {
-	status, body, err := c.ask(ctx, url, key)
+	status, header, body, err := c.ask(ctx, url, key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.open[key] = true // nobody knows whether it was charged
-		c.lost++
+		c.open[key] = true    // nobody knows whether it was charged
+		if ctx.Err() == nil { // else the customer has left
+			c.lost++
+		}
 		return false
 	}
 	switch {
 	case status == http.StatusOK && strings.Contains(body, strings.ToUpper(key)):
 		delete(c.open, key)
 		hash := sha256.Sum256([]byte(body))
+		free := header.Get("X-Idempotent-Replay") != ""
 		if old, again := c.bought[key]; again {
 			c.replayed++
-			if old != hash {
+			if old != hash || !free {
 				c.different++
 			}
+		} else if !free {
+			c.ids[key] = header.Get("X-Request-Id")
 		}
 		c.bought[key] = hash
 	case status == http.StatusConflict && strings.Contains(body, `"in_flight"`):
 		c.open[key] = false
+		c.refused++
+	case status == http.StatusServiceUnavailable && c.patient:
+		c.open[key] = true
+		c.refused++
 	case c.fault == nil:
 		c.fault = fmt.Errorf("an unexpected reply to %s: %d %s", key, status, body)
 	}
 	return true
 }
 
-func (c *customers) ask(ctx context.Context, url, key string) (status int, body string, err error) {
+func (c *customers) ask(ctx context.Context, url, key string) (status int, header http.Header, body string, err error) {
 	text := fmt.Sprintf(`{"text":%q}`, key)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+httpapi.Prefix+"/text/upper", strings.NewReader(text))
 	if err != nil {
-		return 0, "", err
+		return 0, nil, "", err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.secret)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
 	resp, err := c.client.Do(req)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, "", err
 	}
 	defer resp.Body.Close()
 	reply, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(reply), err
+	return resp.StatusCode, resp.Header, string(reply), err
+}
+
+const (
+	// shopPause keeps the load so low that every fault meets some hundred charges a second, and no more.
+	shopPause = 20 * time.Millisecond
+	// shopTries is how often one thing is asked for before the next: a dead server may have its claim for minutes.
+	shopTries = 5
+)
+
+// shop lets all of them buy until the context ends, however long servers are away. The function that it returns waits for
+// them.
+func (c *customers) shop(ctx context.Context, url func() string) (wait func()) {
+	var all sync.WaitGroup
+	for range c.count {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				key := c.newKey()
+				for tries := 0; tries < shopTries && !c.has(key) && rest(ctx, shopPause); tries++ {
+					c.buy(ctx, url(), key)
+				}
+			}
+		})
+	}
+	return func() { all.Wait(); c.client.CloseIdleConnections() }
+}
+
+// again asks again for some of what was bought.
+func (c *customers) again(ctx context.Context, url string, count int) {
+	c.mu.Lock()
+	keys := slices.Collect(maps.Keys(c.bought))
+	c.mu.Unlock()
+	for _, key := range keys[:min(count, len(keys))] {
+		c.buy(ctx, url, key)
+	}
+}
+
+func (c *customers) has(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.bought[key]
+	return ok
+}
+
+// charges is how much was bought so far.
+func (c *customers) charges() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.bought)
+}
+
+// rest waits, and reports whether there is still something to be done.
+func rest(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err() == nil
 }
 
 // mostReplays bounds how much is asked for again at the end.

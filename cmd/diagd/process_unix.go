@@ -25,3 +25,11 @@ func openFiles() int {
 	}
 	return int(min(r.Cur, 1<<30))
 }
+
+// freeze stops a process, or lets it go on.
+func freeze(pid int, stop bool) error {
+	if stop {
+		return syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	return syscall.Kill(pid, syscall.SIGCONT)
+}

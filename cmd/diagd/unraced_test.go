@@ -5,9 +5,12 @@ package main
 // The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Servers that are killed at random moments under load, and asked again about everything that was left open, have
@@ -24,4 +27,38 @@ func TestBenchCrash(t *testing.T) {
 		assert.Greater(t, v.Replays, 500)
 	}
 	assert.Contains(t, command(t, "bench", "crash", "--rounds=1"), "nothing lost, nothing doubled")
+}
+
+// Every fault that can be played on this machine leaves ledger and invoices as they must be.
+func TestBenchFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
+	}
+	t.Setenv(childEnv, "1")
+	stores := map[string]string{onSQLite: ""}
+	if url := settingsOfTests["DIAG_TEST_POSTGRES"]; url != "" {
+		stores[onPostgres] = "--store=" + url
+	}
+	for kind, store := range stores {
+		args := []string{"bench", "faults", "--json", "--hold=200ms", "--connections=8", "--dir=" + t.TempDir()}
+		if store != "" {
+			args = append(args, store)
+		}
+		out, log := newWatched(), newWatched()
+		assert.Equal(t, exitOK, run(t.Context(), args, out, log), "%s%s", out, log)
+		var list []faultView
+		require.NoError(t, json.Unmarshal([]byte(out.String()), &list))
+		require.Len(t, list, len(allFaults()))
+		for i, v := range list {
+			t.Logf("%+v", v)
+			f := allFaults()[i]
+			assert.Equal(t, f.only != "" && f.only != kind, strings.HasPrefix(v.NotPlayed, "it is one of "), v.Fault)
+			if v.NotPlayed == "" && !f.bare {
+				assert.GreaterOrEqual(t, v.Charges, 2*enough, v.Fault)
+			}
+			if v.Fault == "kill" || v.Fault == "cut" && v.NotPlayed == "" {
+				assert.Positive(t, v.Refusals, "%s came too late: the test proves too little", v.Fault)
+			}
+		}
+	}
 }

@@ -1,0 +1,460 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A fault is one that servers must bear without a wrong charge.
+type fault struct {
+	name, done string
+	only       string // the kind of store that can have it; empty: every one
+	here       bool   // the server runs in this process, by a clock that can be set
+	lies       bool   // the biller lies at first
+	bare       bool   // no server is started and nothing is sold
+	play       func(*play, context.Context) error
+}
+
+const (
+	onSQLite, onPostgres = "SQLite", "PostgreSQL"
+
+	killedServers = 3
+	slowBy        = 200 * time.Millisecond
+	// clockJump leads into another month, whichever way.
+	clockJump = 40 * 24 * time.Hour
+	// clockHolds is how many times longer than other faults a clock is ahead: a server looks for months to close every
+	// 30 to 90 seconds.
+	clockHolds = 12
+	// recovery is how long a server may take to sell again after a fault, and enough how much it must sell.
+	recovery = time.Minute
+	enough   = 50
+)
+
+// faultList is all of them, in the order in which they are played.
+func allFaults() []fault {
+	return []fault{
+		{name: "kill", done: "kill -9 of three servers, one after another", play: (*play).killServers},
+		{name: "cut", done: "a proxy cuts all connections to the database, and refuses new ones", only: onPostgres, play: (*play).cut},
+		{name: "slow", done: "a proxy delays every packet to and from the database by 200 ms", only: onPostgres, play: (*play).slow},
+		{name: "hang", done: "a proxy keeps the connections to the database and passes nothing", only: onPostgres, play: (*play).hang},
+		{name: "stop", done: "SIGSTOP of the processes that serve the connections", only: onPostgres, play: (*play).stopBackends},
+		{name: "lock", done: "another connection locks the ledger (SQLite: the database)", play: (*play).lock},
+		{name: "clock", done: "the clock jumps ahead by 40 days, back, and behind by 40 days", here: true, play: (*play).moveClock},
+		{name: "biller", done: "billers answer HTML, unknown statuses, rubbish, nothing, too late, 500 once paid, paid twice", lies: true,
+			play: (*play).wait},
+		{name: "mount", done: "the store is a file that is mounted itself", only: onSQLite, bare: true, play: (*play).mount},
+	}
+}
+
+func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
+	var names []string
+	for _, one := range allFaults() {
+		names = append(names, one.name)
+	}
+	var only []string
+	var hold time.Duration
+	cmd := &cobra.Command{
+		Use: "faults", Short: "Play faults of machines, clocks and billers under load, and check what was charged and billed", Args: noArgs,
+		Long: `Play faults of machines, clocks and billers under load, and check what was charged and billed.
+
+Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://… a schema that is dropped
+afterwards. Connections of that PostgreSQL are stopped and tables locked, so name one that nobody else needs. Customers buy
+with idempotency keys all the while. After each fault, what was acknowledged must be in the ledger, once for each key; replies
+are given again to the byte, free of charge; the audit is clean; no month was closed early; and once the month is over, there is
+one invoice for each account that says what the ledger says, and is paid once. The exit code is 3 if not. A fault that cannot be
+played here is shown as such. Faults: ` + strings.Join(names, ", ") + ".",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.origins["store"] == "--store" { // and not that of a server, which is set elsewhere
+				if kind, _, err := a.place(); err != nil || kind != "postgres" {
+					return errors.Join(err, usagef("--store: name a PostgreSQL, or none for a temporary SQLite file in --dir"))
+				}
+				f.postgres = a.store
+			}
+			list, err := chosenFaults(only)
+			if err != nil {
+				return err
+			}
+			return a.faults(cmd.Context(), *f, list, hold)
+		},
+	}
+	cmd.Flags().StringSliceVar(&only, "only", nil, "play these alone (default: all)")
+	cmd.Flags().DurationVar(&hold, "hold", 8*time.Second, "how long a fault lasts; that of the clock lasts 12 times as long")
+	cmd.Flags().IntVar(&f.conns, "connections", 16, "customers")
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+func chosenFaults(names []string) (list []fault, err error) {
+	all := allFaults()
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		n := len(list)
+		for _, one := range all {
+			if one.name == name {
+				list = append(list, one)
+			}
+		}
+		if len(list) == n {
+			return nil, usagef("--only: there is no fault %q", name)
+		}
+	}
+	return list, nil
+}
+
+// faultView is what became of one fault.
+type faultView struct {
+	Fault     string   `json:"fault"`
+	Store     string   `json:"store"`
+	Done      string   `json:"done"`
+	NotPlayed string   `json:"not_played,omitempty"` // why
+	Charges   int      `json:"charges_count"`
+	Refusals  int      `json:"refusals_count"` // with requests that were lost
+	Seconds   float64  `json:"seconds"`
+	Broken    []string `json:"broken"` // what does not hold
+}
+
+func (v faultView) verdict() string {
+	switch {
+	case v.NotPlayed != "":
+		return "not played: " + v.NotPlayed
+	case len(v.Broken) > 0:
+		return "BROKEN: " + strings.Join(v.Broken, "; ")
+	}
+	return "hold"
+}
+
+func (a *app) faults(ctx context.Context, f benchFlags, list []fault, hold time.Duration) error {
+	views := []faultView{}
+	verdict := error(nil)
+	for _, one := range list {
+		v, err := f.playFault(ctx, one, hold)
+		if err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+		if views = append(views, v); len(v.Broken) > 0 {
+			verdict = errFaults
+		}
+	}
+	err := a.print(views, func(t *table) {
+		t.row("FAULT", "STORE", "CHARGES", "REFUSALS", "SECONDS", "DONE", "INVARIANTS")
+		for _, v := range views {
+			t.row(v.Fault, v.Store, v.Charges, v.Refusals, fmt.Sprintf("%.1f", v.Seconds), v.Done, v.verdict())
+		}
+	})
+	return errors.Join(err, verdict)
+}
+
+// notPlayed says why a fault cannot be played here.
+type notPlayed string
+
+func (n notPlayed) Error() string { return string(n) }
+
+// playFault plays one fault on a store of its own. An error says that it could not be begun, or was broken off.
+func (f benchFlags) playFault(ctx context.Context, one fault, hold time.Duration) (v faultView, err error) {
+	p := &play{hold: hold, plans: faultsPlans(), c: newCustomers(f.conns), open: openBenchSQLite, begun: time.Now()}
+	v = faultView{Fault: one.name, Store: onSQLite, Done: one.done}
+	if f.postgres != "" {
+		v.Store, p.open = onPostgres, openBenchPostgres
+	}
+	if one.only != "" && one.only != v.Store {
+		v.NotPlayed = "it is one of " + one.only
+		return v, nil
+	}
+	if p.place, err = f.scratch(ctx); err != nil {
+		return v, err
+	}
+	defer func() { err = errors.Join(err, p.place.drop()) }()
+	p.place.plans, p.c.patient = p.plans, true
+	p.store = "sqlite:" + p.place.file
+	if f.postgres != "" {
+		if err := p.putProxy(); err != nil {
+			return v, err
+		}
+		defer p.proxy.close()
+	}
+	err = p.run(ctx, one)
+	v.Charges, v.Refusals, v.Seconds = p.c.charges(), p.c.refused+p.c.lost, time.Since(p.begun).Seconds()
+	if reason, ok := errors.AsType[notPlayed](err); ok {
+		v.NotPlayed = string(reason)
+	} else if err != nil {
+		p.broken = append(p.broken, err.Error())
+	}
+	v.Broken = append([]string{}, p.broken...)
+	return v, ctx.Err()
+}
+
+// A play is one fault with its servers and customers.
+type play struct {
+	hold     time.Duration
+	place    scratchPlace
+	open     func(scratchPlace) (metering.Store, error)
+	store    string // as servers are told, which for PostgreSQL leads through the proxy
+	proxy    *proxy
+	name     string // by which PostgreSQL knows the connections of servers
+	plans    metering.Plans
+	accounts []metering.AccountID // the first buys
+	c        *customers
+	begun    time.Time
+	url      atomic.Value // of the server
+	halt     func()       // ends the server
+	jump     atomic.Int64 // of the clock
+	broken   []string
+}
+
+// putProxy lets servers reach PostgreSQL through a proxy.
+func (p *play) putProxy() error {
+	u, err := url.Parse(p.place.postgres)
+	if err != nil || u.Hostname() == "" || strings.Contains(u.Host, ",") {
+		return usagef("--store: name one host")
+	}
+	target := u.Host
+	if u.Port() == "" {
+		target = net.JoinHostPort(u.Hostname(), "5432")
+	}
+	if p.proxy, err = startProxy(target); err != nil {
+		return err
+	}
+	p.name = "diagd-" + strings.ToLower(rand.Text())
+	query := u.Query()
+	query.Set("application_name", p.name)
+	u.Host, u.RawQuery = p.proxy.addr(), query.Encode()
+	p.store = u.String()
+	return nil
+}
+
+// run plays the fault while customers buy, and examines what is left.
+func (p *play) run(ctx context.Context, f fault) error {
+	if f.bare {
+		return f.play(p, ctx)
+	}
+	err := p.seed(ctx, f)
+	if err == nil && f.here {
+		err = p.startHere(ctx)
+	} else if err == nil {
+		err = p.start(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	shopping, stop := context.WithCancel(ctx)
+	wait := p.c.shop(shopping, func() string { return p.url.Load().(string) })
+	for _, step := range []func(*play, context.Context) error{(*play).sell, f.play, (*play).sell} {
+		if err == nil {
+			err = step(p, ctx)
+		}
+	}
+	stop()
+	wait()
+	p.halt()
+	if err != nil {
+		return err
+	}
+	return p.examine(ctx, f)
+}
+
+// start starts a server as a process of its own.
+func (p *play) start(ctx context.Context) error {
+	v, err := startVictim(ctx, p.store)
+	p.halt = v.kill
+	p.url.Store(v.url)
+	return err
+}
+
+// startHere starts a server in this process: what serve does, with a biller, by a clock that can be moved.
+func (p *play) startHere(ctx context.Context) error {
+	out, log := io.Pipe()
+	a := &app{stdout: io.Discard, stderr: log, drain: drainTime, silence: startSilence, store: p.store, wall: func() time.Time {
+		return time.Now().Round(0).Add(time.Duration(p.jump.Load()))
+	}}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	a.serving.add(flags)
+	a.world.Add(flags)
+	err := flags.Parse([]string{"--listen=127.0.0.1:0", "--ip-rate=0",
+		"--biller=file:" + filepath.Join(filepath.Dir(p.place.file), "invoices")})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := a.serve(ctx)
+		fmt.Fprintln(log, err)
+		log.Close()
+	}()
+	p.halt = func() { stop(); <-ended }
+	var v victim
+	if err := v.await(out); err != nil {
+		p.halt()
+		return err
+	}
+	p.url.Store(v.url)
+	return nil
+}
+
+// sell waits until some more is sold.
+func (p *play) sell(ctx context.Context) error {
+	end := time.Now().Add(recovery)
+	for want := p.c.charges() + enough; p.c.charges() < want; {
+		switch {
+		case !rest(ctx, shopPause):
+			return ctx.Err()
+		case time.Now().After(end):
+			return fmt.Errorf("servers did not sell within %v", recovery)
+		}
+	}
+	return nil
+}
+
+func (p *play) wait(ctx context.Context) error {
+	rest(ctx, p.hold)
+	return ctx.Err()
+}
+
+func (p *play) killServers(ctx context.Context) error {
+	for range killedServers {
+		p.halt()
+		err := p.start(ctx)
+		if err == nil {
+			err = p.sell(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *play) cut(ctx context.Context) error {
+	p.proxy.cut()
+	defer p.proxy.restore()
+	return p.wait(ctx)
+}
+
+func (p *play) slow(ctx context.Context) error {
+	p.proxy.slow(slowBy)
+	defer p.proxy.slow(0)
+	return p.wait(ctx)
+}
+
+func (p *play) hang(ctx context.Context) error {
+	defer p.proxy.hang()()
+	return p.wait(ctx)
+}
+
+// stopBackends stops the processes of all connections of servers, also of those that are made meanwhile.
+func (p *play) stopBackends(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, p.place.postgres)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	pid := int(conn.PgConn().PID())
+	_, port, _ := net.SplitHostPort(conn.PgConn().Conn().LocalAddr().String())
+	title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // "postgres: USER DATABASE ADDRESS(PORT) …"
+	if !strings.Contains(string(title), "("+port+")") || freeze(pid, false) != nil {
+		return notPlayed("it needs the processes of a PostgreSQL on this machine, and the right to stop them")
+	}
+	stopped := map[int32]bool{}
+	defer func() {
+		for pid := range stopped {
+			_ = freeze(int(pid), false)
+		}
+	}()
+	for end := time.Now().Add(p.hold); time.Now().Before(end) && rest(ctx, shopPause); {
+		limited, cancel := context.WithDeadline(ctx, end) // one of them may hold what the query needs
+		rows, _ := conn.Query(limited, "SELECT pid FROM pg_stat_activity WHERE application_name = $1", p.name)
+		pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+		cancel()
+		if err != nil && len(stopped) == 0 {
+			return err
+		}
+		for _, pid := range pids {
+			if !stopped[pid] && freeze(int(pid), true) == nil {
+				stopped[pid] = true
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// lock keeps servers from writing by another connection.
+func (p *play) lock(ctx context.Context) error {
+	if p.proxy != nil {
+		conn, err := pgx.Connect(ctx, p.place.postgres)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(context.WithoutCancel(ctx))
+		if _, err = conn.Exec(ctx, "BEGIN; LOCK TABLE ledger IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		return p.wait(ctx)
+	}
+	file, err := sqlitedb.Open(p.place.file)
+	if err != nil {
+		return err
+	}
+	conn, err := file.Connect()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	err = sqlitedb.Transact(ctx, conn, func() error { return p.wait(ctx) })
+	return errors.Join(err, conn.Close(), file.Close())
+}
+
+// moveClock moves the clock of the server, and asks again for what was bought while it is wrong.
+func (p *play) moveClock(ctx context.Context) error {
+	for _, m := range []struct{ jump, hold time.Duration }{{clockJump, clockHolds * p.hold}, {-clockJump, p.hold}} {
+		p.jump.Store(int64(m.jump))
+		rest(ctx, m.hold)
+		p.c.again(ctx, p.url.Load().(string), enough)
+		p.jump.Store(0)
+		if err := p.sell(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mount lets a server start on a file that is mounted on itself, in a name space of its own.
+func (p *play) mount(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.place.file, nil, 0o600); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, recovery/4)
+	defer cancel()
+	const script = `mount --bind "$2" "$2" && echo mounted && exec "$1" serve --listen=127.0.0.1:0`
+	cmd := exec.CommandContext(ctx, "unshare", "--mount", "sh", "-c", script, "sh", self, p.place.file)
+	cmd.Env = victimEnv(p.store)
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	if !strings.HasPrefix(text, "mounted\n") {
+		return notPlayed(fmt.Sprintf("nothing can be mounted: %v: %s", err, strings.TrimSpace(text)))
+	}
+	p.must(strings.Contains(text, "mounted as a single file"), "a server was not refused: %s", text)
+	return nil
+}
