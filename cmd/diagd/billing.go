@@ -79,8 +79,8 @@ func (c *billingCommands) closeCommand() *cobra.Command {
 		Use: "close", Short: "Make the invoices of a month that do not exist yet", Args: noArgs,
 		Long: `Make the invoices of a month that do not exist yet: one for each account, however often this is run.
 
-A month can be closed from 15 minutes after its end on. A server with --biller closes the last month by itself. Prices are
-those that were in force in the month; diagd plan list shows them.`,
+A month can be closed from 15 minutes after its end on. A server with --biller closes the last month by itself. Prices
+are those that were in force in the month; diagd plan list shows them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := c.period()
 			if err != nil {

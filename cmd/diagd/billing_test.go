@@ -153,7 +153,8 @@ func TestBillingByHand(t *testing.T) {
 	first := parsed[[]billing.Invoice](t, "billing", "invoices", "--limit", "1", store)
 	next := parsed[[]billing.Invoice](t, "billing", "invoices", "--limit", "1", "--cursor", first[0].Number, store)
 	assert.Equal(t, []string{month, second}, []string{first[0].ID, next[0].ID})
-	assert.Regexp(t, `(?m)^`+id+`/00000005 .* credited +open +900 +CN-\S+ +ann +because`, command(t, "billing", "notes", store))
+	assert.Regexp(t, `(?m)^`+id+`/00000005 .* credited +open +900 +CN-\S+ +ann +because`,
+		command(t, "billing", "notes", store))
 	audit := parsed[auditView](t, "audit", store)
 	assert.Empty(t, audit.Faults)
 	assert.Equal(t, &auditedInvoices{Count: 2}, audit.Invoices)
@@ -192,8 +193,8 @@ func TestChores(t *testing.T) {
 	began := func(f choreFlags) *chores {
 		c, err := f.parse()
 		require.NoError(t, err)
-		n := startChores(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}), metrics.New(), new(metering.Timekeeper),
-			slog.New(slog.NewTextHandler(log, nil)))
+		n := startChores(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}), metrics.New(),
+			new(metering.Timekeeper), slog.New(slog.NewTextHandler(log, nil)))
 		t.Cleanup(n.close)
 		return n
 	}
@@ -235,7 +236,8 @@ func TestBillerIsSigned(t *testing.T) {
 		body, err := io.ReadAll(r.Body)
 		require.NoError(t, err)
 		require.NoError(t, notify.Verify(r.Header, body, time.Now(), secret))
-		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"schema_version":"1","status":"paid"}`))}, nil
+		answer := strings.NewReader(`{"schema_version":"1","status":"paid"}`)
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(answer)}, nil
 	})})
 	_, err = biller.Charge(t.Context(), billing.Invoice{ID: "2026-10", Account: "acc_a"})
 	require.NoError(t, err)

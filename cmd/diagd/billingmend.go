@@ -63,8 +63,8 @@ func refusal(err error) error {
 
 func (c *billingCommands) retryCommand() *cobra.Command {
 	cmd := c.oneInvoice("retry", "Have an invoice charged again, from now on and with all attempts",
-		`The invoice is open or has failed. The server charges it within two minutes, and makes all attempts anew if that fails.
-With --failed and no argument, all invoices that have failed.`,
+		`The invoice is open or has failed. The server charges it within two minutes, and makes all attempts anew if that
+fails. With --failed and no argument, all invoices that have failed.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			v, err := b.Retry(ctx, account, id)
 			return c.showInvoices(err, v)
@@ -105,8 +105,8 @@ func (c *billingCommands) retryAll(ctx context.Context, b billing.Billing) error
 
 func (c *billingCommands) finalizeCommand() *cobra.Command {
 	return c.oneInvoice("finalize", "Make a draft final, without waiting for the end of its hour",
-		`A draft is priced anew, by what was agreed with the account until now. A draft of a plan without a price needs an agreed
-price first: diagd account set ACCOUNT --agreed-price CENTS.`,
+		`A draft is priced anew, by what was agreed with the account until now. A draft of a plan without a price needs an
+agreed price first: diagd account set ACCOUNT --agreed-price CENTS.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			v, err := b.Finalize(ctx, account, id)
 			return c.showInvoices(err, v)
@@ -115,8 +115,9 @@ price first: diagd account set ACCOUNT --agreed-price CENTS.`,
 
 func (c *billingCommands) voidCommand() *cobra.Command {
 	cmd := c.explained(c.oneInvoice("void", "Declare that an invoice should not have been made",
-		`It is not charged any more. With --reissue another takes its place, such as 2026-10.2, as a draft: from the ledger, and
-from the plans, the tax and the agreed price that the account has by now. What is paid needs a credit note instead.`,
+		`It is not charged any more. With --reissue another takes its place, such as 2026-10.2, as a draft: from the ledger,
+and from the plans, the tax and the agreed price that the account has by now. What is paid needs a credit note
+instead.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			void, next, err := b.Void(ctx, account, id, c.reason, c.reissue)
 			if err != nil || !c.reissue {
@@ -130,8 +131,8 @@ from the plans, the tax and the agreed price that the account has by now. What i
 
 func (c *billingCommands) creditCommand() *cobra.Command {
 	cmd := c.explained(c.oneInvoice("credit", "Write a credit note for an invoice",
-		`It lessens what is to be paid of an invoice that is open or has failed. Of one that is paid it says what is to be given
-back; nobody but you does that, at the payment service. Cents are those of the total, with tax.`,
+		`It lessens what is to be paid of an invoice that is open or has failed. Of one that is paid it says what is to be
+given back; nobody but you does that, at the payment service. Cents are those of the total, with tax.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			_, n, err := b.Credit(ctx, account, id, c.cents, c.reason)
 			return c.showNotes(err, n)
@@ -160,7 +161,8 @@ func (c *billingCommands) uncollectibleCommand() *cobra.Command {
 
 // standingCommand suspends an account, or ends that.
 func (c *billingCommands) standingCommand(
-	use, short string, do func(b billing.Billing, ctx context.Context, id metering.AccountID, reason string) (metering.Account, error),
+	use, short string,
+	do func(b billing.Billing, ctx context.Context, id metering.AccountID, reason string) (metering.Account, error),
 ) *cobra.Command {
 	return c.explained(&cobra.Command{
 		Use: use + " ACCOUNT", Short: short, Args: exactly(1, "the id of an account"),

@@ -61,7 +61,9 @@ func play(ctx context.Context, w io.Writer) error {
 	defer m.store.Close()
 	m.admin = metering.Admin{Store: m.store, Clock: clock}
 	m.billing = billing.Billing{Store: m.store, Biller: &m.bank, Clock: clock}
-	for _, step := range []func() error{m.begin, m.use, m.upgrade, m.close, m.decline, m.debit, m.settle, m.credit, m.audit} {
+	for _, step := range []func() error{
+		m.begin, m.use, m.upgrade, m.close, m.decline, m.debit, m.settle, m.credit, m.audit,
+	} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -21,9 +21,10 @@ type Audit struct {
 	Faults   []metering.AuditFault
 }
 
-// Audit proves that every invoice is what its notes say, that the notes of each account are a whole chain up to the end
-// that is kept beside them, and that what is billed follows from the ledger, the terms of the account and the price lists,
-// as far as the ledger was kept: in its oldest month less may be left than was billed, since part of it may have been pruned.
+// Audit proves that every invoice is what its notes say, that the notes of each account are a whole chain up to the
+// end that is kept beside them, and that what is billed follows from the ledger, the terms of the account and the
+// price lists, as far as the ledger was kept: in its oldest month less may be left than was billed, since part of it
+// may have been pruned.
 func (b Billing) Audit(ctx context.Context) (Audit, error) {
 	a := audit{Billing: b, accounts: map[metering.AccountID]*audited{}}
 	for _, step := range []func(context.Context) error{a.readAccounts, a.readNotes, a.readHeads, a.readInvoices} {
@@ -58,7 +59,8 @@ type audited struct {
 }
 
 func (a *audit) fault(id metering.AccountID, p metering.Period, format string, args ...any) {
-	a.found.Faults = append(a.found.Faults, metering.AuditFault{Account: id, Period: p, Detail: fmt.Sprintf(format, args...)})
+	f := metering.AuditFault{Account: id, Period: p, Detail: fmt.Sprintf(format, args...)}
+	a.found.Faults = append(a.found.Faults, f)
 }
 
 func (a *audit) readAccounts(ctx context.Context) error {
@@ -247,7 +249,8 @@ func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice
 	return fmt.Sprintf("the invoice says %d cents, ledger and prices say %d", v.TotalCents, want.TotalCents), nil
 }
 
-// agreed is each price that was ever agreed with an account, which may have been before its invoice was finalized or after.
+// agreed is each price that was ever agreed with an account, which may have been before its invoice was finalized or
+// after.
 func (m *month) agreed(a metering.Account) []*int64 {
 	list := []*int64{nil, a.AgreedPriceCents}
 	for _, r := range m.left[a.ID] {

@@ -48,7 +48,8 @@ func lived(t *testing.T) *bench {
 		_, err = b.MarkPaid(t.Context(), id, month, "bank", "a transfer")
 		require.NoError(t, err)
 	}
-	_, err = b.Settle(t.Context(), word(declined, billing.PaymentDeclined, billing.PaymentRef("pay-"+string(declined)+"-2026-10")))
+	ref := billing.PaymentRef("pay-" + string(declined) + "-2026-10")
+	_, err = b.Settle(t.Context(), word(declined, billing.PaymentDeclined, ref))
 	require.NoError(t, err)
 	_, err = b.WriteOff(t.Context(), declined, month, "gone")
 	require.NoError(t, err)
@@ -83,8 +84,8 @@ func (b *bench) drop(r metering.Record) {
 	}
 }
 
-// forge puts a record in the place of another. Either may have no body, and so be none. It is written anew, as the notes of
-// which the version is proven, too, were.
+// forge puts a record in the place of another. Either may have no body, and so be none. It is written anew, as the
+// notes of which the version is proven, too, were.
 func (b *bench) forge(old, forged metering.Record) {
 	b.t.Helper()
 	b.drop(old)
@@ -145,8 +146,8 @@ func other(v any) any {
 	return map[string]any{}
 }
 
-// TestAuditFindsForgeries changes every single field of invoices, notes and ends of chains, takes each of them away, and
-// adds others: an audit finds each.
+// TestAuditFindsForgeries changes every single field of invoices, notes and ends of chains, takes each of them away,
+// and adds others: an audit finds each.
 func TestAuditFindsForgeries(t *testing.T) {
 	b := lived(t)
 	forgeries := 0
@@ -235,7 +236,8 @@ func TestAuditRecomputes(t *testing.T) {
 		change func(v *billing.Invoice)
 		want   string
 	}{
-		"price":    {func(v *billing.Invoice) { *v.PriceCents, v.TotalCents = 1, 14 }, "the invoice says 14 cents, ledger and prices say 2913"},
+		"price": {func(v *billing.Invoice) { *v.PriceCents, v.TotalCents = 1, 14 },
+			"the invoice says 14 cents, ledger and prices say 2913"},
 		"line":     {func(v *billing.Invoice) { v.Plans[0].Days = 30 }, "the invoice says 2913 cents"},
 		"credits":  {func(v *billing.Invoice) { v.UsedCredits-- }, "the invoice says 50124 credits, the balance 50125"},
 		"overage":  {func(v *billing.Invoice) { v.Overage[0].Credits = 5 }, "the invoice says 2913 cents"},

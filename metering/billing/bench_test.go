@@ -13,8 +13,8 @@ import (
 	"github.com/diagkit/diagkit/metering/postgres"
 )
 
-// BenchmarkClose measures the close of a month of 100,000 accounts on PostgreSQL, of which each fiftieth has overage, with
-// what comes after it:
+// BenchmarkClose measures the close of a month of 100,000 accounts on PostgreSQL, of which each fiftieth has overage,
+// with what comes after it:
 //
 //	go test -run '^$' -bench Close -benchtime 1x ./metering/billing
 func BenchmarkClose(b *testing.B) {

@@ -137,7 +137,8 @@ func TestWebhookBiller(t *testing.T) {
 			require.Equal(t, 1, calls)
 			require.Equal(t, c.want, got)
 			if c.want.Status == "" {
-				require.EqualError(t, err, fmt.Sprintf("the biller answered %d %s, %s", c.status, http.StatusText(c.status), unclear))
+				want := fmt.Sprintf("the biller answered %d %s, %s", c.status, http.StatusText(c.status), unclear)
+				require.EqualError(t, err, want)
 			} else {
 				require.NoError(t, err)
 			}

@@ -18,8 +18,8 @@ import (
 // difference between the clocks of two nodes (minutes, where nobody sets them).
 const Grace = 15 * time.Minute
 
-// draftPause is how long an invoice is a draft where nothing else is said, and how often a draft without a price is looked
-// at again.
+// draftPause is how long an invoice is a draft where nothing else is said, and how often a draft without a price is
+// looked at again.
 const draftPause = time.Hour
 
 // A Billing makes invoices and has them paid. It keeps nothing itself. Only Store is required.
@@ -73,9 +73,9 @@ func (b Billing) now() time.Time {
 	return b.Clock().UTC().Truncate(time.Microsecond)
 }
 
-// Close makes the invoices of a month that do not exist yet, each in one transaction with its note and events. It may be
-// run as often and by as many as wanted. An account for which that fails keeps no other from its invoice; the error tells
-// of these, and the next Close makes up for them. It is a *TooEarlyError for a month that is not over.
+// Close makes the invoices of a month that do not exist yet, each in one transaction with its note and events. It may
+// be run as often and by as many as wanted. An account for which that fails keeps no other from its invoice; the
+// error tells of these, and the next Close makes up for them. It is a *TooEarlyError for a month that is not over.
 func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 	if from := ClosesAt(p); b.now().Before(from) {
 		return Closed{Period: p}, &TooEarlyError{p, from}
@@ -84,7 +84,8 @@ func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 	if err != nil {
 		return Closed{Period: p}, fmt.Errorf("closing %v: %w", p, err)
 	}
-	each(closers, slices.Collect(slices.Chunk(c.accounts, closedAtOnce)), func(list []metering.Account) { c.close(ctx, list) })
+	batches := slices.Collect(slices.Chunk(c.accounts, closedAtOnce))
+	each(closers, batches, func(list []metering.Account) { c.close(ctx, list) })
 	if err := ctx.Err(); err != nil {
 		return c.closed, err
 	}
@@ -118,7 +119,7 @@ type closing struct {
 	accounts []metering.Account
 	heads    map[metering.AccountID]metering.Record
 	first    time.Time                                // the oldest of them
-	old      map[metering.AccountID][]metering.Record // invoices that are older than all notes; read only while there are none
+	old      map[metering.AccountID][]metering.Record // invoices older than all notes; read only while there are none
 
 	mu     sync.Mutex
 	closed Closed
@@ -190,8 +191,8 @@ func (c *closing) close(ctx context.Context, accounts []metering.Account) {
 	flush()
 }
 
-// put writes a batch in one step, or its accounts one by one where another closer was first with some of them, or where one
-// has what no store may keep.
+// put writes a batch in one step, or its accounts one by one where another closer was first with some of them, or
+// where one has what no store may keep.
 func (c *closing) put(ctx context.Context, batch []prepared) {
 	if len(batch) == 0 {
 		return
@@ -201,9 +202,9 @@ func (c *closing) put(ctx context.Context, batch []prepared) {
 		all = append(all, one.records...)
 	}
 	err := c.Store.PutRecords(ctx, all...)
-	whole := err == nil || ctx.Err() != nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, metering.ErrClosed)
+	gone := ctx.Err() != nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, metering.ErrClosed)
 	for _, one := range batch {
-		if !whole {
+		if err != nil && !gone {
 			c.alone(ctx, one.account)
 		} else {
 			c.count(one, err)

@@ -47,7 +47,8 @@ func crashChild(path string) error {
 	if err != nil {
 		return err
 	}
-	b := billing.Billing{Store: store, Clock: afterOctober, Draft: -1, Biller: billing.FileBiller{Dir: os.Getenv(crashDir)}}
+	biller := billing.FileBiller{Dir: os.Getenv(crashDir)}
+	b := billing.Billing{Store: store, Clock: afterOctober, Draft: -1, Biller: biller}
 	fmt.Println("ready")
 	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
 		return err

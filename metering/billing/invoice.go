@@ -33,7 +33,7 @@ func States() []State { return []State{Draft, Open, Pending, Paid, Failed, Void,
 
 // An Invoice is what an account owes for one month. Money is in minor units of the currency, such as cents.
 type Invoice struct {
-	ID      string             `json:"id"`     // the month, such as "2026-10"; "2026-10.2" is the second, where the first is void
+	ID      string             `json:"id"`     // the month, such as "2026-10", or "2026-10.2" after one that is void
 	Number  string             `json:"number"` // unique among all invoices, but not consecutive
 	Account metering.AccountID `json:"account"`
 	Name    string             `json:"account_name"`

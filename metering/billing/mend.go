@@ -88,8 +88,8 @@ func (b Billing) Finalize(ctx context.Context, account metering.AccountID, id st
 	return v, err
 }
 
-// Void declares that an invoice should not have been made, and with reissue makes another in its place, from the ledger and
-// the account as they are now.
+// Void declares that an invoice should not have been made, and with reissue makes another in its place, from the
+// ledger and the account as they are now.
 func (b Billing) Void(
 	ctx context.Context, account metering.AccountID, id, reason string, reissue bool,
 ) (void, next Invoice, err error) {
@@ -160,8 +160,8 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 	return Invoice{}, errMeddled
 }
 
-// Credit writes a credit note: it lessens what is to be paid of an invoice, and for one that is paid it says what is to be
-// given back, which the operator does.
+// Credit writes a credit note: it lessens what is to be paid of an invoice, and for one that is paid it says what is
+// to be given back, which the operator does.
 func (b Billing) Credit(
 	ctx context.Context, account metering.AccountID, id string, cents int64, reason string,
 ) (Invoice, Note, error) {
@@ -209,12 +209,12 @@ func (b Billing) WriteOff(ctx context.Context, account metering.AccountID, id, r
 		})
 }
 
-// Settle takes a word that came after an attempt. One that comes twice, or so late that another attempt has been made, changes
-// nothing. It is ErrBusy for one that comes before the answer to its attempt, and a *RefusedError for one that a person
-// must look at: an invoice that was paid otherwise, or should not be paid.
+// Settle takes a word that came after an attempt. One that comes twice, or so late that another attempt has been
+// made, changes nothing. It is ErrBusy for one that comes before the answer to its attempt, and a *RefusedError for
+// one that a person must look at: an invoice that was paid otherwise, or should not be paid.
 func (b Billing) Settle(ctx context.Context, w Word) (Invoice, error) {
 	w.Reference = PaymentRef(short(string(w.Reference)))
-	v, _, err := b.change(ctx, w.Account, w.Invoice, func(v *Invoice, r metering.Record) (due time.Time, n Note, err error) {
+	edit := func(v *Invoice, r metering.Record) (due time.Time, n Note, err error) {
 		now := b.now()
 		news, err := v.isNews(w.Payment, v.busy(r, now))
 		if err != nil || !news {
@@ -231,7 +231,8 @@ func (b Billing) Settle(ctx context.Context, w Word) (Invoice, error) {
 			n.Reason = v.last().Error
 		}
 		return due, n, nil
-	})
+	}
+	v, _, err := b.change(ctx, w.Account, w.Invoice, edit)
 	return v, err
 }
 

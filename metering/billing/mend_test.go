@@ -114,7 +114,8 @@ func TestVoid(t *testing.T) {
 		require.Equal(t, map[string]int64{string(id) + "-2026-10.2": 3191}, biller.paid)
 		_, _, err = b.Void(t.Context(), id, next.ID, "x", true)
 		b.refused(err, "is paid: write a credit note")
-		require.Equal(t, map[metering.EventType]int{metering.EventPeriodClosed: 1, metering.EventOverageBilled: 1}, b.events(id))
+		require.Equal(t,
+			map[metering.EventType]int{metering.EventPeriodClosed: 1, metering.EventOverageBilled: 1}, b.events(id))
 		b.sound()
 
 		free := b.account("free") // in November
@@ -318,8 +319,8 @@ func TestSuspensionByHand(t *testing.T) {
 	})
 }
 
-// TestMendDies breaks each change off at every call of the store, before and after it has done its work: the next try makes
-// up for it, and everything is noted once.
+// TestMendDies breaks each change off at every call of the store, before and after it has done its work: the next try
+// makes up for it, and everything is noted once.
 func TestMendDies(t *testing.T) {
 	for name, change := range map[string]func(b billing.Billing, id metering.AccountID) error{
 		"suspend": func(b billing.Billing, id metering.AccountID) error {

@@ -58,8 +58,8 @@ func (m *month) used(ctx context.Context, a metering.Account) (t terms, b meteri
 	return t, b, err
 }
 
-// terms are what an account had in the month: the plans that it held with their prices, the one at the end, and whether one
-// of them asks for an invoice, used or not.
+// terms are what an account had in the month: the plans that it held with their prices, the one at the end, and
+// whether one of them asks for an invoice, used or not.
 type terms struct {
 	held     []held
 	last     metering.Plan
@@ -91,8 +91,8 @@ func (m *month) terms(a metering.Account) (t terms, err error) {
 	return t, nil
 }
 
-// priceOf is the price of a plan, or what was agreed for one that has none: at the time, or by now. A plan that is not for
-// sale costs nothing.
+// priceOf is the price of a plan, or what was agreed for one that has none: at the time, or by now. A plan that is
+// not for sale costs nothing.
 func priceOf(p metering.Plan, agreed ...*int64) *int64 {
 	for _, price := range append([]*int64{p.PriceCents}, agreed...) {
 		if price != nil {
@@ -112,7 +112,8 @@ func (m *month) invoice(
 	now := m.now()
 	v = Invoice{
 		ID: id, Number: number(a.ID, id), Account: a.ID, Name: a.Name, Period: m.period, Plan: t.last.ID,
-		Currency: cmp.Or(t.currency, t.last.Currency), UsedCredits: used.Used, LimitCredits: t.last.Credits, OverageCredits: used.Overage,
+		Currency:    cmp.Or(t.currency, t.last.Currency),
+		UsedCredits: used.Used, LimitCredits: t.last.Credits, OverageCredits: used.Overage,
 		Overage: []OverageLine{}, State: Draft, Attempts: []Attempt{}, CreatedAt: now,
 	}
 	if used.Overage > 0 {
@@ -227,7 +228,8 @@ func (b Billing) finalizeDue(ctx context.Context, r metering.Record, v *Invoice)
 	return Finalized, err
 }
 
-// Preview is what an account would owe for a month that is not over, if nothing happened until its end. It is not stored.
+// Preview is what an account would owe for a month that is not over, if nothing happened until its end. It is not
+// stored.
 func (b Billing) Preview(ctx context.Context, account metering.AccountID, p metering.Period) (Invoice, error) {
 	a, err := b.Store.Account(ctx, account)
 	if err != nil {

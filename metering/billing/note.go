@@ -77,7 +77,9 @@ func (b Billing) Notes(ctx context.Context, account metering.AccountID) iter.Seq
 }
 
 // parsed reads records one by one, up to the first error.
-func parsed[T any](records iter.Seq2[metering.Record, error], parse func(metering.Record) (T, error)) iter.Seq2[T, error] {
+func parsed[T any](
+	records iter.Seq2[metering.Record, error], parse func(metering.Record) (T, error),
+) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for r, err := range records {
 			var v T
@@ -227,7 +229,8 @@ func (b Billing) by() string { return cmp.Or(b.By, server) }
 // tries is how often a change is made anew when another writer was first.
 const tries = 16
 
-// put writes an invoice that was read as r, with its note and events. It is ErrVersion where the invoice was changed since.
+// put writes an invoice that was read as r, with its note and events. It is ErrVersion where the invoice was changed
+// since.
 func (b Billing) put(
 	ctx context.Context, r metering.Record, v Invoice, due time.Time, n *Note, more ...metering.Record,
 ) error {

@@ -48,9 +48,9 @@ type Paying struct {
 	Exhausted int `json:"exhausted_count"` // invoices of which that was the last attempt
 }
 
-// Pay finalizes every draft that is due, makes an attempt at every invoice that is due, and asks after pending payments. Of
-// several nodes, one works on an invoice. One that could not be charged, or whose charge could not be noted, is due again
-// later; the error joins only the faults of the store.
+// Pay finalizes every draft that is due, makes an attempt at every invoice that is due, and asks after pending
+// payments. Of several nodes, one works on an invoice. One that could not be charged, or whose charge could not be
+// noted, is due again later; the error joins only the faults of the store.
 func (b Billing) Pay(ctx context.Context) (Paying, error) {
 	if b.Biller == nil {
 		return Paying{}, ErrNoBiller
@@ -212,8 +212,8 @@ func (v *Invoice) pollAt(at time.Time) time.Time {
 	return at.Add(min(max(age/2, soonPoll), latePoll))
 }
 
-// ask takes an invoice, asks the biller, and notes what note makes of the answer; nothing but when it is due next, if that
-// is no action.
+// ask takes an invoice, asks the biller, and notes what note makes of the answer; nothing but when it is due next, if
+// that is no action.
 func (b Billing) ask(
 	ctx context.Context, r metering.Record, v *Invoice, question func(context.Context, Invoice) (Payment, error),
 	note func(p Payment, failure error, at time.Time) (due time.Time, did Action),
@@ -287,8 +287,8 @@ func (v *Invoice) paid(ref PaymentRef, at time.Time) (due time.Time) {
 	return v.resumes(at)
 }
 
-// resumes is when it is to be looked at whether an account that was suspended for the invoice may go on: at once, if all
-// attempts of a schedule have failed.
+// resumes is when it is to be looked at whether an account that was suspended for the invoice may go on: at once, if
+// all attempts of a schedule have failed.
 func (v *Invoice) resumes(at time.Time) (due time.Time) {
 	if last := v.last(); last != nil && last.Number > len(retryAfter) {
 		due = at

@@ -77,7 +77,8 @@ func TestPay(t *testing.T) {
 		at := b.clock.Now().Truncate(time.Microsecond)
 		require.Equal(t, billing.Paid, v.State)
 		require.Equal(t, "payment "+billing.PaymentRef(id)+"-2026-10", v.Payment)
-		require.Equal(t, []billing.Attempt{{Number: 1, At: at, Status: billing.PaymentPaid, Reference: v.Payment}}, v.Attempts)
+		want := billing.Attempt{Number: 1, At: at, Status: billing.PaymentPaid, Reference: v.Payment}
+		require.Equal(t, []billing.Attempt{want}, v.Attempts)
 		require.Equal(t, at, *v.PaidAt)
 		require.Nil(t, v.NextAttempt)
 		require.Equal(t, map[string]int64{string(id) + "-2026-10": 2900}, biller.paid)
@@ -250,7 +251,7 @@ func TestPayStopped(t *testing.T) {
 func TestWhatPayersAreTold(t *testing.T) {
 	for want, biller := range map[string]*till{
 		`"error":"the card has expired"`:                                {refuse: "the card has expired"},
-		`"currency":"EUR","state":"open","attempt":1,"next_attempt_at"`: {err: errors.New("open /srv/private: permission denied")},
+		`"currency":"EUR","state":"open","attempt":1,"next_attempt_at"`: {err: errors.New("open /srv/private: denied")},
 	} {
 		b := inMemory(t)
 		id := b.owing(1)[0]

@@ -50,8 +50,9 @@ func TestBasePrice(t *testing.T) {
 			want: cents(3287), lines: "pack 2026-10-01 30, agency 2026-10-31 1"},
 		"downgrade": {plan: "agency", steps: []step{{at: "05T00:00", change: toPlan("pack")}},
 			want: cents(14900), lines: "agency 2026-10-01 31"},
-		"downgrade at once credits nothing": {plan: "agency", steps: []step{{at: "05T00:00", change: toPlan("free"), now: true}},
-			want: cents(14900), lines: "agency 2026-10-01 31"},
+		"downgrade at once credits nothing": {plan: "agency", steps: []step{
+			{at: "05T00:00", change: toPlan("free"), now: true},
+		}, want: cents(14900), lines: "agency 2026-10-01 31"},
 		"dear for an instant": {plan: "free", steps: []step{
 			{at: "10T10:00", change: toPlan("agency")}, {at: "10T10:01", change: toPlan("free"), now: true},
 		}, want: cents(10574), lines: "free 2026-10-01 9, agency 2026-10-10 22"}, // 10574.19
@@ -62,8 +63,8 @@ func TestBasePrice(t *testing.T) {
 		"no price": {plan: "enterprise", lines: "enterprise 2026-10-01 31"},
 		"agreed price": {plan: "enterprise", steps: []step{{at: "01T00:00", change: agree(50_000)}}, want: cents(50_000),
 			lines: "enterprise 2026-10-01 31"},
-		"agreed later in it": {plan: "enterprise", steps: []step{{at: "09T00:00", change: agree(50_000)}}, want: cents(50_000),
-			lines: "enterprise 2026-10-01 31"},
+		"agreed later in it": {plan: "enterprise", steps: []step{{at: "09T00:00", change: agree(50_000)}},
+			want: cents(50_000), lines: "enterprise 2026-10-01 31"},
 		"agreed anew": {plan: "enterprise", steps: []step{
 			{at: "01T00:00", change: agree(31_000)}, {at: "11T00:00", change: agree(62_000)},
 		}, want: cents(52_000), lines: "enterprise 2026-10-01 10, enterprise 2026-10-11 21"},
@@ -155,7 +156,8 @@ func TestCurrencies(t *testing.T) {
 	b.Plans = plans
 	mixed, missing := b.account("pack"), b.account("agency")
 	b.at("2026-10-02T00:00:00Z")
-	_, err := metering.Admin{Store: b.store, Plans: plans, Clock: b.clock.Now}.SetAccount(t.Context(), mixed, toPlan("dollars"))
+	admin := metering.Admin{Store: b.store, Plans: plans, Clock: b.clock.Now}
+	_, err := admin.SetAccount(t.Context(), mixed, toPlan("dollars"))
 	require.NoError(t, err)
 	delete(plans, "agency")
 	b.at("2026-11-02T00:00:00Z")
@@ -209,7 +211,8 @@ func (l *life) changed() {
 
 func (l *life) act() {
 	ctx := context.Background()
-	admin := metering.Admin{Store: l.store, Plans: small(), Clock: func() time.Time { return l.now }, Now: rapid.Bool().Draw(l.T, "now")}
+	admin := metering.Admin{Store: l.store, Plans: small(), Clock: func() time.Time { return l.now }}
+	admin.Now = rapid.Bool().Draw(l.T, "now")
 	switch rapid.IntRange(0, 5).Draw(l.T, "act") {
 	case 0:
 		plan := rapid.SampledFrom([]metering.PlanID{"none", "one", "two", "agreed"}).Draw(l.T, "plan")
@@ -291,9 +294,9 @@ func micros(t *rapid.T, most time.Duration) time.Duration {
 	return time.Duration(rapid.Int64Range(0, most.Microseconds()).Draw(t, "pass")) * time.Microsecond
 }
 
-// TestBilledAsShown lives through months of charges, plan changes and opt-ins at any instants: the invoices are what the
-// replies have shown, and no change makes a month cheaper than its days at the cheapest plan that was held, or dearer
-// than its days at the dearest.
+// TestBilledAsShown lives through months of charges, plan changes and opt-ins at any instants: the invoices are what
+// the replies have shown, and no change makes a month cheaper than its days at the cheapest plan that was held, or
+// dearer than its days at the dearest.
 func TestBilledAsShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &life{T: t, now: october.Start(), shown: map[metering.Period]metering.Balance{}}
@@ -306,7 +309,8 @@ func TestBilledAsShown(t *testing.T) {
 		l.account, err = metering.Admin{Store: store, Plans: small(), Clock: clock}.CreateAccount(context.Background(), "a",
 			rapid.SampledFrom([]metering.PlanID{"none", "one", "two"}).Draw(t, "first"))
 		require.NoError(t, err)
-		l.set(metering.Admin{Store: store, Plans: small(), Clock: clock}, func(a *metering.Account) { a.AgreedPriceCents = new(int64(777)) })
+		l.set(metering.Admin{Store: store, Plans: small(), Clock: clock},
+			func(a *metering.Account) { a.AgreedPriceCents = new(int64(777)) })
 		l.held = l.held[:1]
 		end := october.Next().Next().End()
 		for l.now.Before(end) {

@@ -92,9 +92,9 @@ func (b Billing) closeNext(ctx context.Context, closed metering.Period) (meterin
 	return closed, errors.Join(faults...)
 }
 
-// lastClosed is a month whose follower is the first to be closed: the one before that of the oldest invoice, or the first
-// of the past year, since a close of any after it may have been broken off, or have failed for an account. Without any
-// invoice it is the one before last, so that whoever begins to bill does not do so for the past.
+// lastClosed is a month whose follower is the first to be closed: the one before that of the oldest invoice, or the
+// first of the past year, since a close of any after it may have been broken off, or have failed for an account.
+// Without any invoice it is the one before last, so that whoever begins to bill does not do so for the past.
 func (b Billing) lastClosed(ctx context.Context, last metering.Period) (metering.Period, error) {
 	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Limit: 1}) {
 		if err != nil {

@@ -43,7 +43,8 @@ func (b *bench) pending(biller billing.Biller) metering.AccountID {
 }
 
 func word(id metering.AccountID, status billing.PaymentStatus, ref billing.PaymentRef) billing.Word {
-	return billing.Word{Account: id, Invoice: month, Payment: billing.Payment{Status: status, Reference: ref, Reason: "no funds"}}
+	p := billing.Payment{Status: status, Reference: ref, Reason: "no funds"}
+	return billing.Word{Account: id, Invoice: month, Payment: p}
 }
 
 // A pending payment is asked after, more and more rarely, and is no failure for as long as nobody knows.
@@ -83,7 +84,8 @@ func TestPollDeclined(t *testing.T) {
 	b := inMemory(t)
 	k := &bank{payments: map[string]billing.Payment{}}
 	id := b.pending(k)
-	k.payments["pay-"+string(id)+"-2026-10"] = billing.Payment{Status: billing.PaymentDeclined, Reason: "the account is closed"}
+	k.payments["pay-"+string(id)+"-2026-10"] =
+		billing.Payment{Status: billing.PaymentDeclined, Reason: "the account is closed"}
 	b.clock.Advance(time.Hour)
 	b.pay(billing.Paying{Failed: 1})
 	v := b.invoice(id)
@@ -113,19 +115,20 @@ func TestPendingReason(t *testing.T) {
 // Words that come twice, late, or at the same time change nothing twice.
 func TestSettle(t *testing.T) {
 	const first = "pay-%s-2026-10"
+	const paid, pending, declined = billing.PaymentPaid, billing.PaymentPending, billing.PaymentDeclined
 	for name, c := range map[string]struct {
 		words []billing.PaymentStatus // of the first attempt
 		want  billing.State
 		err   string
 	}{
-		"paid":                {words: []billing.PaymentStatus{billing.PaymentPaid}, want: billing.Paid},
-		"paid twice":          {words: []billing.PaymentStatus{billing.PaymentPaid, billing.PaymentPaid}, want: billing.Paid},
-		"pending":             {words: []billing.PaymentStatus{billing.PaymentPending}, want: billing.Pending},
-		"pending after paid":  {words: []billing.PaymentStatus{billing.PaymentPaid, billing.PaymentPending}, want: billing.Paid},
-		"declined":            {words: []billing.PaymentStatus{billing.PaymentDeclined}, want: billing.Open},
-		"declined twice":      {words: []billing.PaymentStatus{billing.PaymentDeclined, billing.PaymentDeclined}, want: billing.Open},
-		"paid after declined": {words: []billing.PaymentStatus{billing.PaymentDeclined, billing.PaymentPaid}, want: billing.Paid},
-		"declined after paid": {words: []billing.PaymentStatus{billing.PaymentPaid, billing.PaymentDeclined}, want: billing.Paid,
+		"paid":                {words: []billing.PaymentStatus{paid}, want: billing.Paid},
+		"paid twice":          {words: []billing.PaymentStatus{paid, paid}, want: billing.Paid},
+		"pending":             {words: []billing.PaymentStatus{pending}, want: billing.Pending},
+		"pending after paid":  {words: []billing.PaymentStatus{paid, pending}, want: billing.Paid},
+		"declined":            {words: []billing.PaymentStatus{declined}, want: billing.Open},
+		"declined twice":      {words: []billing.PaymentStatus{declined, declined}, want: billing.Open},
+		"paid after declined": {words: []billing.PaymentStatus{declined, paid}, want: billing.Paid},
+		"declined after paid": {words: []billing.PaymentStatus{paid, declined}, want: billing.Paid,
 			err: `was paid by "%s", which is now declined`},
 	} {
 		t.Run(name, func(t *testing.T) {

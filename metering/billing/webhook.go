@@ -24,9 +24,9 @@ const maxAnswer = 64 << 10
 //	{"schema_version": "1", "status": "declined", "error": "the card has expired"}
 //
 // Only a 2xx that says "paid" pays, and one that says "pending" promises a later word, see [Billing.Settle]. A 2xx or
-// 4xx that says "declined" is final for its Idempotency-Key: the error is passed on to the account, and the next attempt
-// has a new key. Whatever else comes, a redirect, an empty body or another schema_version included, says nothing about
-// the payment, and the next attempt has the same key.
+// 4xx that says "declined" is final for its Idempotency-Key: the error is passed on to the account, and the next
+// attempt has a new key. Whatever else comes, a redirect, an empty body or another schema_version included, says
+// nothing about the payment, and the next attempt has the same key.
 type WebhookBiller struct {
 	URL    string
 	Client *http.Client // nil means http.DefaultClient; redirects are not followed in any case

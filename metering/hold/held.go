@@ -2,8 +2,8 @@ package hold
 
 import "github.com/diagkit/diagkit/metering"
 
-// Held is what each account has held in a period. Whoever adds what is settled reads that afterwards, so that no charge is
-// missed between the two.
+// Held is what each account has held in a period. Whoever adds what is settled reads that afterwards, so that no
+// charge is missed between the two.
 func (b *Book) Held(p metering.Period) map[metering.AccountID]int64 {
 	now := b.clock()
 	held := map[metering.AccountID]int64{}

@@ -270,9 +270,11 @@ func TestNothingToPay(t *testing.T) {
 	assert.Equal(t, "Your account used 5 credits in January 2026. The invoice total is EUR 2.50.", periodClosed(f).Text)
 }
 
-// Only the last decline suspends; before it, and where nothing is known of the payment, there is another attempt or a person.
+// Only the last decline suspends; before it, and where nothing is known of the payment, there is another attempt or a
+// person.
 func TestWhatAFailedPaymentLeadsTo(t *testing.T) {
-	f := facts{Period: &metering.Period{Year: 2026, Month: 1}, Currency: "EUR", Total: 2900, Amount: 2000, Error: "no funds"}
+	f := facts{Period: &metering.Period{Year: 2026, Month: 1}, Currency: "EUR", Total: 2900, Amount: 2000}
+	f.Error = "no funds"
 	assert.Equal(t, "The payment of EUR 20.00 for January 2026 failed.", paymentFailed(f).Text)
 	assert.Contains(t, paymentFailed(f).Action, "suspended")
 	f.NextAttempt = new(time.Time)
