@@ -84,9 +84,10 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 	return account, nil
 }
 
-// SetAccount lets change edit what an account is and has agreed to, and stores the result. Where another writer was first,
-// change is called again on what that one wrote. A dearer plan holds at once, a cheaper one from the next month on unless
-// Now says otherwise; a plan that is set while another is scheduled takes the place of that. ID and CreatedAt stay.
+// SetAccount lets change edit what an account is and has agreed to, and stores the result. Where another writer was
+// first, change is called again on what that one wrote. A dearer plan holds at once, a cheaper one from the next month
+// on unless Now says otherwise; a plan that is set while another is scheduled takes the place of that. ID and CreatedAt
+// stay.
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
 	err := a.retry(func() error {

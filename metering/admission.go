@@ -47,8 +47,8 @@ func (l Limits) Left(t Taken) int64 {
 	return min(left, maxCredits-t.Credits)
 }
 
-// Admit tells how many credits of a price are overage, or that there are not as many credits left. The parts of a charge
-// are those of its admission, whatever is cancelled or changed later.
+// Admit tells how many credits of a price are overage, or that there are not as many credits left. The parts of a
+// charge are those of its admission, whatever is cancelled or changed later.
 func (l Limits) Admit(t Taken, price int64) (overage, rate int64, ok bool) {
 	if price > l.Left(t) {
 		return 0, 0, false
@@ -59,8 +59,8 @@ func (l Limits) Admit(t Taken, price int64) (overage, rate int64, ok bool) {
 	return overage, rate, true
 }
 
-// Ceiling is the largest use of the month that these limits allow. A store keeps it with each charge, so that an audit can
-// tell whether a month was oversold though the plan has changed.
+// Ceiling is the largest use of the month that these limits allow. A store keeps it with each charge, so that an audit
+// can tell whether a month was oversold though the plan has changed.
 func (l Limits) Ceiling(t Taken) int64 { return t.Credits + max(0, l.Left(t)) }
 
 // Refuse is the error of a price that an account cannot pay.

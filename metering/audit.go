@@ -37,7 +37,8 @@ type Sealed struct {
 	Chain   Chain // zero: none, or a part of the month was pruned
 }
 
-// tally is what the entries of an account and month say, in the form of a balance whose chain is that of the last entry.
+// tally is what the entries of an account and month say, in the form of a balance whose chain is that of the last
+// entry.
 type tally struct {
 	Sealed
 	forms    [][]byte // of the group under way, whose link is Chain
@@ -103,7 +104,8 @@ func (a *Auditor) close(t *tally) {
 		t.headless = true
 		return
 	}
-	a.fault(t.Account, t.Period, "entries of link %x do not fit into the chain: some were changed, removed or added", t.Chain[:4])
+	a.fault(t.Account, t.Period, "entries of link %x do not fit into the chain: some were changed, removed or added",
+		t.Chain[:4])
 }
 
 // Balance takes in a balance.
@@ -141,8 +143,8 @@ func (a *Auditor) compare(b Sealed, t *tally) {
 			b.Used, b.Charges, t.Used, t.Charges)
 	}
 	if b.Overage != t.Overage || b.Micros != t.Micros {
-		a.fault(b.Account, b.Period, "the balance says %d credits of overage for %d millionths of a cent, the ledger %d for %d",
-			b.Overage, b.Micros, t.Overage, t.Micros)
+		a.fault(b.Account, b.Period,
+			"the balance says %d credits of overage for %d millionths of a cent, the ledger %d for %d", b.Overage, b.Micros, t.Overage, t.Micros)
 	}
 }
 
@@ -151,7 +153,8 @@ func (a *Auditor) Plans(versions []PlanVersion, count int64, newest Chain) {
 	var last Chain
 	for _, v := range versions {
 		if v.Link(last) != v.Chain {
-			a.fault("", v.From, "plan %q does not fit into the chain: versions were changed, removed or added", v.Plan.ID)
+			a.fault("", v.From, "plan %q does not fit into the chain: versions were changed, removed or added",
+				v.Plan.ID)
 		}
 		last = v.Chain
 	}
@@ -177,5 +180,5 @@ func (a *Auditor) Finish(accounts int) Audit {
 }
 
 func (a *Auditor) fault(account AccountID, p Period, format string, args ...any) {
-	a.audit.Faults = append(a.audit.Faults, AuditFault{Account: account, Period: p, Detail: fmt.Sprintf(format, args...)})
+	a.audit.Faults = append(a.audit.Faults, AuditFault{account, p, fmt.Sprintf(format, args...)})
 }

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// A Chain is the newest link of a chain of hashes: each is SHA-256 over the one before it, at first 32 zero bytes, and the
-// SHA-256 of what is added. Whoever changes, removes or adds something by hand breaks it.
+// A Chain is the newest link of a chain of hashes: each is SHA-256 over the one before it, at first 32 zero bytes, and
+// the SHA-256 of what is added. Whoever changes, removes or adds something by hand breaks it.
 type Chain [sha256.Size]byte
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -62,9 +62,9 @@ func appendNumber(b []byte, n int64) []byte {
 // ledgerForm names the canonical form of entries.
 const ledgerForm = "ledger.v1"
 
-// AppendForm appends the canonical form of an entry, of which chains are made: ledgerForm, Account, Key, Endpoint, RequestID,
-// At (in microseconds since 1970), Credits, Period (as months since the year 0), Overage, OverageRate and Ceiling, each
-// with its length in bytes and a colon before it, numbers in decimal digits.
+// AppendForm appends the canonical form of an entry, of which chains are made: ledgerForm, Account, Key, Endpoint,
+// RequestID, At (in microseconds since 1970), Credits, Period (as months since the year 0), Overage, OverageRate and
+// Ceiling, each with its length in bytes and a colon before it, numbers in decimal digits.
 func (e *Entry) AppendForm(b []byte) []byte { return e.AppendParts(e.AppendRequest(e.AppendCaller(b))) }
 
 // AppendCaller appends the first fields of the canonical form, up to Endpoint: what many entries have in common.
@@ -124,7 +124,7 @@ func (v PlanVersion) Link(before Chain) Chain {
 		price = strconv.FormatInt(*v.Plan.PriceCents, 10)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return before.Next("plan.v1", string(v.Plan.ID), v.Plan.Name, v.Plan.Currency, price, strconv.FormatBool(v.Plan.ForSale),
-		number(v.Plan.Credits), number(int64(v.Plan.PerMinute)), number(v.Plan.OverageRate), number(v.From.Number()),
+	return before.Next("plan.v1", string(v.Plan.ID), v.Plan.Name, v.Plan.Currency, price,
+		strconv.FormatBool(v.Plan.ForSale), number(v.Plan.Credits), number(int64(v.Plan.PerMinute)), number(v.Plan.OverageRate), number(v.From.Number()),
 		number(v.ImportedAt.UnixMicro()))
 }

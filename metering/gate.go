@@ -143,7 +143,8 @@ func (e *RefusedError) Error() string {
 func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now time.Time) (*Caller, error) {
 	hash, ok := hashSecret(bearer)
 	e, r := g.cache.find(&hash)
-	if r == nil || !g.fresh(r) || !r.holds(now) { // also for what is no secret, so that it takes as long as an unknown one
+	// Also for what is no secret, so that it takes as long as an unknown one.
+	if r == nil || !g.fresh(r) || !r.holds(now) {
 		var err error
 		if e, r, err = g.load(ctx, hash, now); err != nil {
 			return nil, err

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Head is a proof of all entries up to one, small enough to be kept elsewhere: somebody who changes the ledger and all
-// that is derived from it, chains included, cannot change it too.
+// A Head is a proof of all entries up to one, small enough to be kept elsewhere: somebody who changes the ledger and
+// all that is derived from it, chains included, cannot change it too.
 type Head struct {
 	Seq    int64       `json:"seq"` // of the newest entry
 	Months []MonthHead `json:"months"`

@@ -79,25 +79,29 @@ func TestHead(t *testing.T) {
 		}
 		return periods
 	}
-	same := func(l []metering.Entry) []metering.Entry { return l }
+	type months = []time.Month
 	without := func(drop func(metering.Entry) bool) func([]metering.Entry) []metering.Entry {
 		return func(l []metering.Entry) []metering.Entry { return slices.DeleteFunc(l, drop) }
 	}
+	edited := func(i int, edit func(*metering.Entry)) func([]metering.Entry) []metering.Entry {
+		return func(l []metering.Entry) []metering.Entry { edit(&l[i]); return l }
+	}
+	none := without(func(metering.Entry) bool { return true })
 	for name, c := range map[string]struct {
 		change                func([]metering.Entry) []metering.Entry
-		same, changed, pruned []time.Month
+		same, changed, pruned months
 	}{
-		"nothing":        {same, []time.Month{1, 2, 3, 4}, nil, nil},
-		"since":          {func(l []metering.Entry) []metering.Entry { l[12].Credits = 9; return l }, []time.Month{1, 2, 3, 4}, nil, nil},
-		"credits":        {func(l []metering.Entry) []metering.Entry { l[4].Credits = 9; return l }, []time.Month{1, 3, 4}, []time.Month{2}, nil},
-		"number":         {func(l []metering.Entry) []metering.Entry { l[11].Seq = 14; return l }, []time.Month{1, 2, 3}, []time.Month{4}, nil},
-		"link":           {func(l []metering.Entry) []metering.Entry { l[0].Chain[3]++; return l }, []time.Month{2, 3, 4}, []time.Month{1}, nil},
-		"the last":       {without(func(e metering.Entry) bool { return e.Seq == 12 }), []time.Month{1, 2, 3}, []time.Month{4}, nil},
-		"all":            {without(func(metering.Entry) bool { return true }), nil, nil, []time.Month{1, 2, 3, 4}},
-		"first month":    {without(func(e metering.Entry) bool { return e.Seq <= 3 }), []time.Month{2, 3, 4}, nil, []time.Month{1}},
-		"first months":   {without(func(e metering.Entry) bool { return e.Seq <= 5 }), []time.Month{3, 4}, nil, []time.Month{1, 2}},
-		"second month":   {without(func(e metering.Entry) bool { return e.Seq == 5 }), []time.Month{1, 3, 4}, []time.Month{2}, nil},
-		"one that added": {func(l []metering.Entry) []metering.Entry { l[12].Seq = 12; return l }, []time.Month{1, 2, 3, 4}, []time.Month{5}, nil},
+		"nothing":      {edited(0, func(*metering.Entry) {}), months{1, 2, 3, 4}, nil, nil},
+		"since":        {edited(12, func(e *metering.Entry) { e.Credits = 9 }), months{1, 2, 3, 4}, nil, nil},
+		"credits":      {edited(4, func(e *metering.Entry) { e.Credits = 9 }), months{1, 3, 4}, months{2}, nil},
+		"number":       {edited(11, func(e *metering.Entry) { e.Seq = 14 }), months{1, 2, 3}, months{4}, nil},
+		"link":         {edited(0, func(e *metering.Entry) { e.Chain[3]++ }), months{2, 3, 4}, months{1}, nil},
+		"added":        {edited(12, func(e *metering.Entry) { e.Seq = 12 }), months{1, 2, 3, 4}, months{5}, nil},
+		"the last":     {without(func(e metering.Entry) bool { return e.Seq == 12 }), months{1, 2, 3}, months{4}, nil},
+		"second month": {without(func(e metering.Entry) bool { return e.Seq == 5 }), months{1, 3, 4}, months{2}, nil},
+		"first month":  {without(func(e metering.Entry) bool { return e.Seq <= 3 }), months{2, 3, 4}, nil, months{1}},
+		"first months": {without(func(e metering.Entry) bool { return e.Seq <= 5 }), months{3, 4}, nil, months{1, 2}},
+		"all":          {none, nil, nil, months{1, 2, 3, 4}},
 	} {
 		got, err := head.Against(t.Context(), doctored{store, c.change}, now)
 		if err != nil || !slices.Equal(got.Same, month(c.same...)) || !slices.Equal(got.Changed, month(c.changed...)) ||
@@ -105,8 +109,7 @@ func TestHead(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	none := doctored{store, without(func(metering.Entry) bool { return true })}
-	got, err := head.Against(t.Context(), none, now.AddDate(0, -1, 0))
+	got, err := head.Against(t.Context(), doctored{store, none}, now.AddDate(0, -1, 0))
 	if err != nil || !slices.Equal(got.Changed, month(4)) || !slices.Equal(got.Pruned, month(1, 2, 3)) {
 		t.Errorf("what may still be charged cannot have been pruned: %+v, %v", got, err)
 	}

@@ -23,8 +23,8 @@ type PlanVersion struct {
 	Chain      Chain // set by the store; see [PlanVersion.Link]
 }
 
-// Stored is the version as a store keeps it, behind those that it has. It is ErrVersion where one of them is of the same
-// plan and month.
+// Stored is the version as a store keeps it, behind those that it has. It is ErrVersion where one of them is of the
+// same plan and month.
 func (v PlanVersion) Stored(list []PlanVersion) (PlanVersion, error) {
 	for _, old := range list {
 		if old.Plan.ID == v.Plan.ID && old.From == v.From {
@@ -118,8 +118,8 @@ func (l *PriceList) In(p Period) Plans {
 	return nil
 }
 
-// ImportPlans lets plans hold from a month on, those that differ from what the store has for it, and returns what it has
-// added. What is in force stays as it is: the month must be a later one, or the plans be new.
+// ImportPlans lets plans hold from a month on, those that differ from what the store has for it, and returns what it
+// has added. What is in force stays as it is: the month must be a later one, or the plans be new.
 func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]PlanVersion, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, &FieldError{Field: "plans", Reason: err.Error()}
@@ -141,7 +141,8 @@ func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]Pla
 				return &FieldError{Field: "from", Reason: fmt.Sprintf(
 					"the plan %q is in force: a new version holds from %v at the earliest", v.Plan.ID, first.Next())}
 			} else if from.Before(first) {
-				return &FieldError{Field: "from", Reason: fmt.Sprintf("the plan %q can hold from %v on", v.Plan.ID, first)}
+				reason := fmt.Sprintf("the plan %q can hold from %v on", v.Plan.ID, first)
+				return &FieldError{Field: "from", Reason: reason}
 			}
 			added = append(added, v)
 		}

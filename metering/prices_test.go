@@ -29,7 +29,8 @@ func newShop(t *testing.T) *shop {
 	s.store = memory.New(memory.Config{Plans: s.prices, Clock: clock})
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	s.admin = metering.Admin{Store: s.store, Plans: s.prices, Clock: clock}
-	require.NoError(t, s.store.PutPlanVersions(t.Context(), metering.DefaultPlans().Versions(metering.Period{}, s.now)...))
+	first := metering.DefaultPlans().Versions(metering.Period{}, s.now)
+	require.NoError(t, s.store.PutPlanVersions(t.Context(), first...))
 	require.NoError(t, s.prices.Read(t.Context(), s.store))
 	gate, err := metering.NewGate(context.WithoutCancel(t.Context()), metering.GateConfig{
 		Store: s.store, Plans: s.prices, Clock: clock,
@@ -123,7 +124,8 @@ func TestImportPlans(t *testing.T) {
 	require.Nil(t, metering.NewPriceList(metering.PlanVersion{From: january.Next()}).In(january))
 }
 
-// A dearer plan, by price and then by credits, holds at once; a cheaper one from the next month on, or now if that is said.
+// A dearer plan, by price and then by credits, holds at once; a cheaper one from the next month on, or now if that is
+// said.
 func TestChangeOfPlan(t *testing.T) {
 	s := newShop(t)
 	next := metering.PeriodOf(s.now).Next()
@@ -166,7 +168,7 @@ func TestChangeOfPlan(t *testing.T) {
 	}
 	require.Equal(t, &metering.PlanChange{Plan: "free", From: next},
 		set(func(a *metering.Account) { a.Plan = "free" }).Scheduled)
-	require.NotNil(t, set(func(a *metering.Account) { a.Name = "Other Ltd" }).Scheduled, "what else is changed leaves it")
+	require.NotNil(t, set(func(a *metering.Account) { a.Name = "Other Ltd" }).Scheduled, "another change leaves it")
 	s.now = next.Start()
 	a := set(func(a *metering.Account) {
 		require.EqualValues(t, "free", a.Plan)

@@ -172,8 +172,9 @@ type Ledger interface {
 	// Entries yields the charges that the filter selects, oldest first.
 	Entries(ctx context.Context, f EntryFilter) iter.Seq2[Entry, error]
 
-	// Audit recomputes every balance from the ledger and reports each that does not agree, rows, balances and plans that
-	// do not fit into their chain, keys that charged without existing, and periods above what the plan could have allowed.
+	// Audit recomputes every balance from the ledger and reports each that does not agree, rows, balances and plans
+	// that do not fit into their chain, keys that charged without existing, and periods above what the plan could have
+	// allowed.
 	Audit(ctx context.Context) (Audit, error)
 }
 
@@ -287,8 +288,8 @@ type Entry struct {
 	Credits   int64
 	Period    Period
 	At        time.Time // of completion, to the microsecond
-	// Overage is how many of the credits were above the allowance at admission, and OverageRate what each of those costs
-	// in millionths of a cent; 0 without overage.
+	// Overage is how many of the credits were above the allowance at admission, and OverageRate what each of those
+	// costs in millionths of a cent; 0 without overage.
 	Overage     int64
 	OverageRate int64
 	Ceiling     int64 // the largest use that was allowed at admission; 0 in rows of earlier layouts

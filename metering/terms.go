@@ -31,8 +31,8 @@ func (a Account) terms(p Period) Terms {
 	return Terms{Plan: a.PlanIn(p), OverageEnabled: a.OverageEnabled, AgreedPriceCents: a.AgreedPriceCents}
 }
 
-// settled is the account with a change of plan written down that was scheduled and has come, and what remembers the plan
-// before it.
+// settled is the account with a change of plan written down that was scheduled and has come, and what remembers the
+// plan before it.
 func (a Account) settled(now time.Time) (Account, []Record, error) {
 	s := a.Scheduled
 	if s == nil || PeriodOf(now).Before(s.From) {
@@ -43,8 +43,8 @@ func (a Account) settled(now time.Time) (Account, []Record, error) {
 	return a, []Record{note}, err
 }
 
-// note remembers terms that the account leaves at an instant. It is written before the change: what it says is true even if
-// the change is never made.
+// note remembers terms that the account leaves at an instant. It is written before the change: what it says is true
+// even if the change is never made.
 func (a Account) note(prefix string, t Terms, left time.Time) (Record, error) {
 	body, err := json.Marshal(t)
 	id := fmt.Sprintf("%s%019d", prefix, a.Version) // sorts by version: two changes may be of one microsecond
@@ -69,8 +69,8 @@ func putNotes(ctx context.Context, store Records, notes []Record) error {
 	return nil
 }
 
-// TermsIn returns the terms that were in force for an account at any time of a month, in their order. It knows of changes
-// by [Admin.SetAccount]; after a change by accounts alone it takes the new terms for those of old.
+// TermsIn returns the terms that were in force for an account at any time of a month, in their order. It knows of
+// changes by [Admin.SetAccount]; after a change by accounts alone it takes the new terms for those of old.
 func TermsIn(ctx context.Context, store Records, a Account, p Period) ([]Terms, error) {
 	var left []Record
 	for r, err := range store.Records(ctx, RecordFilter{Kind: TermsKind, Account: a.ID}) {

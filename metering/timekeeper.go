@@ -64,7 +64,8 @@ func (k *Timekeeper) Doubt() error {
 }
 
 // Now is the time as far as it is known: that of a store that nodes share, else that of this node without what it has
-// jumped by since it was believed, and not before what the store has seen. Months, expiry and what is written down go by it.
+// jumped by since it was believed, and not before what the store has seen. Months, expiry and what is written down go
+// by it.
 func (k *Timekeeper) Now() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()

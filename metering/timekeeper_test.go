@@ -95,23 +95,24 @@ func TestTimekeeper(t *testing.T) {
 
 // The time that is told goes on as it was, whatever the wall says, until that is believed.
 func TestTimekeeperNow(t *testing.T) {
-	const day = 24 * time.Hour
+	const second, day = time.Second, 24 * time.Hour
 	begin := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	shared := begin
 	type step struct{ passes, jumps, want time.Duration } // want is since the beginning
 	for name, tt := range map[string]struct {
 		store metering.Store
 		steps []step
 	}{
-		"steady":            {nil, []step{{0, 0, 0}, {day, 0, day}, {0, 4 * time.Second, day + 4*time.Second}}},
-		"minutes ahead":     {nil, []step{{0, 0, 0}, {time.Second, 3 * time.Minute, time.Second}, {time.Minute, 0, 61 * time.Second}}},
-		"minutes behind":    {nil, []step{{0, 0, 0}, {time.Second, -3 * time.Minute, time.Second}, {0, 3 * time.Minute, time.Second}}},
-		"months ahead":      {nil, []step{{0, 0, 0}, {time.Second, 90 * day, time.Second}, {time.Second, -90 * day, 2 * time.Second}}},
-		"months behind":     {nil, []step{{0, 0, 0}, {time.Second, -90 * day, time.Second}, {time.Second, 90 * day, 2 * time.Second}}},
-		"set right":         {nil, []step{{0, 0, 0}, {0, 90 * day, 0}, {day - 1, 0, day - 1}, {1, 0, 91 * day}}},
-		"behind the store":  {dated{timed{newest: begin.Add(day)}}, []step{{0, 0, day}, {time.Hour, 0, day + time.Hour}, {0, 2 * day, 2*day + time.Hour}}},
+		"steady":         {nil, []step{{0, 0, 0}, {day, 0, day}, {0, 4 * second, day + 4*second}}},
+		"minutes ahead":  {nil, []step{{0, 0, 0}, {second, 3 * time.Minute, second}, {time.Minute, 0, 61 * second}}},
+		"minutes behind": {nil, []step{{0, 0, 0}, {second, -3 * time.Minute, second}, {0, 3 * time.Minute, second}}},
+		"months ahead":   {nil, []step{{0, 0, 0}, {second, 90 * day, second}, {second, -90 * day, 2 * second}}},
+		"months behind":  {nil, []step{{0, 0, 0}, {second, -90 * day, second}, {second, 90 * day, 2 * second}}},
+		"set right":      {nil, []step{{0, 0, 0}, {0, 90 * day, 0}, {day - 1, 0, day - 1}, {1, 0, 91 * day}}},
+		"behind the store": {dated{timed{newest: begin.Add(day)}}, []step{
+			{0, 0, day}, {time.Hour, 0, day + time.Hour}, {0, 2 * day, 2*day + time.Hour},
+		}},
 		"behind for a day":  {dated{timed{newest: begin.Add(9 * day)}}, []step{{0, 0, 9 * day}, {day, 0, day}}},
-		"ahead of the rest": {clocked{timed{now: func() time.Time { return shared }}}, []step{{0, 0, 0}, {0, 3 * day, 0}}},
+		"ahead of the rest": {clocked{timed{now: func() time.Time { return begin }}}, []step{{0, 0, 0}, {0, 3 * day, 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wall, steady := begin, time.Duration(0)

@@ -114,7 +114,8 @@ func TestRestoreRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(faulty, data, 0o600))
 	conn, err = sqlite.OpenConn(faulty)
 	require.NoError(t, err)
-	require.NoError(t, sqlitedb.Exec(conn, "INSERT INTO balances (account, period, used, charges, peak) VALUES (1, 1, 7, 1, 9)", nil))
+	require.NoError(t, sqlitedb.Exec(conn,
+		"INSERT INTO balances (account, period, used, charges, peak) VALUES (1, 1, 7, 1, 9)", nil))
 	require.NoError(t, conn.Close())
 	newer := filepath.Join(dir, "newer.db")
 	require.NoError(t, os.WriteFile(newer, data, 0o600))
@@ -174,7 +175,8 @@ func TestAuditExitCodes(t *testing.T) {
 	require.Equal(t, exitOK, code())
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	require.NoError(t, err)
-	require.NoError(t, sqlitedb.Exec(conn, "INSERT INTO balances (account, period, used, charges, peak) VALUES (1, 1, 7, 1, 9)", nil))
+	require.NoError(t, sqlitedb.Exec(conn,
+		"INSERT INTO balances (account, period, used, charges, peak) VALUES (1, 1, 7, 1, 9)", nil))
 	require.NoError(t, conn.Close())
 	require.Equal(t, exitFaults, code())
 	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("not a database\n"), 1000), 0o600))

@@ -46,11 +46,13 @@ func (a *app) planCommand() *cobra.Command {
 func (a *app) planImportCommand() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Let plans hold from a month on", Args: exactly(1, "a file in the form of plans.json"),
-		Long: `Let plans hold from a month on, those of a file in the form of plans.json that differ from what holds then.
+		Use: "import FILE", Short: "Let plans hold from a month on",
+		Args: exactly(1, "a file in the form of plans.json"),
+		Long: `Let plans hold from a month on: those of a file in the form of plans.json that differ from what
+holds then.
 
-What is in force stays as it is: a plan changes with the next month at the earliest, and only one whose id is new may hold
-from this month on. Versions are never changed or removed. A server takes them up within a minute.`,
+What is in force stays as it is: a plan changes with the next month at the earliest, and only one whose id is new may
+hold from this month on. Versions are never changed or removed. A server takes them up within a minute.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := os.ReadFile(args[0])
 			if err != nil {
@@ -70,7 +72,8 @@ from this month on. Versions are never changed or removed. A server takes them u
 				if versions, err := admin.Store.PlanVersions(cmd.Context()); err != nil {
 					return err
 				} else if len(versions) == 0 {
-					return errors.New("the store holds no plans yet; diagd migrate, with the --data of the server, takes them over")
+					return errors.New("the store holds no plans yet; diagd migrate, with the --data of the server, " +
+						"takes them over")
 				}
 				added, err := admin.ImportPlans(cmd.Context(), plans, month)
 				if err != nil {
@@ -101,15 +104,16 @@ func (a *app) showPlans(versions []metering.PlanVersion, pages pageFlags) error 
 				price = fmt.Sprintf("%d.%02d %s", *v.PriceCents/100, *v.PriceCents%100, v.Currency)
 			}
 			if !v.HardCap() {
-				overage = strconv.FormatFloat(float64(v.OverageRate)/metering.MicrosPerCent, 'f', -1, 64) + " cents a credit"
+				cents := float64(v.OverageRate) / metering.MicrosPerCent
+				overage = strconv.FormatFloat(cents, 'f', -1, 64) + " cents a credit"
 			}
 			t.row(v.name(), v.Name, price, v.Credits, v.PerMinute, overage, when(&v.ImportedAt))
 		}
 	})
 }
 
-// seedPlans puts the plans of this program, or those of --data, into a store that holds none, as if they had always been in
-// force: nobody can say what was.
+// seedPlans puts the plans of this program, or those of --data, into a store that holds none, as if they had always
+// been in force: nobody can say what was.
 func (a *app) seedPlans(ctx context.Context, store metering.Store) error {
 	versions, err := store.PlanVersions(ctx)
 	if err != nil || len(versions) > 0 {
@@ -180,7 +184,8 @@ func (a *app) comparePlans(prices *metering.PriceList, log *slog.Logger) error {
 		}
 	}
 	if len(differ) > 0 {
-		log.Warn("plans.json differs from the plans in the store, which hold; diagd plan import takes it over", "plans", differ)
+		log.Warn("plans.json differs from the plans in the store, which hold; diagd plan import takes it over",
+			"plans", differ)
 	}
 	return nil
 }

@@ -51,7 +51,8 @@ func TestPlans(t *testing.T) {
 	require.Len(t, list, 5)
 	assert.Equal(t, metering.Period{}, list[0].From)
 	assert.Len(t, parsed[[]planView](t, "plan", "list", "--limit=2", "--cursor", list[1].name(), store), 2)
-	assert.Regexp(t, `(?m)^pack@0000-00 +Pack +29.00 EUR +50000 +60 +0.1 cents a credit `, command(t, "plan", "list", store))
+	assert.Regexp(t, `(?m)^pack@0000-00 +Pack +29.00 EUR +50000 +60 +0.1 cents a credit `,
+		command(t, "plan", "list", store))
 
 	refused := func(want string, args ...string) {
 		t.Helper()
@@ -106,7 +107,8 @@ func TestAgreement(t *testing.T) {
 	assert.Nil(t, v.AgreedPriceCents)
 	assert.Zero(t, v.Tax)
 	for flag, want := range map[string]string{
-		"--tax=a": `--tax: "a" is no percentage`, "--tax=1.234": "--tax: ", "--tax=101": "tax: must be", "--tax=-1": "--tax: ",
+		"--tax=a": `--tax: "a" is no percentage`, "--tax=1.234": "--tax: ", "--tax=-1": "--tax: ",
+		"--tax=101":         "tax: must be",
 		"--agreed-price=-5": `--agreed-price: "-5" is neither`, "--agreed-price=x": "--agreed-price: ",
 	} {
 		log := newWatched()
@@ -117,7 +119,8 @@ func TestAgreement(t *testing.T) {
 	all := parsed[[]accountView](t, "account", "list", store)
 	require.Len(t, all, 2)
 	assert.Equal(t, all[:1], parsed[[]accountView](t, "account", "list", "--limit=1", store))
-	assert.Equal(t, all[1:], parsed[[]accountView](t, "account", "list", "--limit=1", "--cursor", string(all[0].ID), store))
+	behind := parsed[[]accountView](t, "account", "list", "--limit=1", "--cursor", string(all[0].ID), store)
+	assert.Equal(t, all[1:], behind)
 }
 
 // The first start takes plans.json into the store. A later one says where it differs, and sells what the store has.
@@ -131,7 +134,7 @@ func TestPlansOfTheFirstStart(t *testing.T) {
 	other, _ := plansIn(t, dearer)
 	s = start(t, store, "--data="+other)
 	s.wait()
-	assert.Equal(t, 1, strings.Count(s.log.String(), "plans.json differs from the plans in the store, which hold; diagd plan import"))
+	assert.Equal(t, 1, strings.Count(s.log.String(), "differs from the plans in the store, which hold; diagd plan import"))
 	assert.Contains(t, s.log.String(), "plans=[pack]")
 	assert.Len(t, parsed[[]planView](t, "plan", "list", store), 6)
 }
@@ -147,8 +150,8 @@ func TestPlansOfAnOlderStore(t *testing.T) {
 	assert.Contains(t, log.String(), "diagd migrate")
 	assert.Empty(t, parsed[[]planView](t, "plan", "list", store))
 	v := parsed[migrateView](t, "migrate", store)
-	assert.Equal(t, []string{"The plans of this program are taken as those of all earlier months; what was in force in them is " +
-		"not known."}, v.Unknown)
+	assert.Equal(t, []string{"The plans of this program are taken as those of all earlier months; what was in force " +
+		"in them is not known."}, v.Unknown)
 	assert.Len(t, parsed[[]planView](t, "plan", "list", store), 5)
 	assert.Empty(t, parsed[migrateView](t, "migrate", store).Unknown)
 }

@@ -108,8 +108,8 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-// One of three servers whose clock is wrong by minutes or months goes by that of the database: it moves no charge to another
-// month, ends no key and forgets no reply, and needs no hand when its clock is right again.
+// One of three servers whose clock is wrong by minutes or months goes by that of the database: it moves no charge to
+// another month, ends no key and forgets no reply, and needs no hand when its clock is right again.
 func TestMovedClockOfANode(t *testing.T) {
 	db := newDatabase(t)
 	var jump atomic.Int64

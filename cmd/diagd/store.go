@@ -34,8 +34,8 @@ func (a *app) place() (kind, place string, err error) {
 	return "", "", usagef("--store: %q is none of sqlite:FILE, postgres://… and memory:", a.storeName())
 }
 
-// openStore opens the store that --store names, to serve or to administer. The plans are those of the store, and where it
-// holds none those that it would be given.
+// openStore opens the store that --store names, to serve or to administer. The plans are those of the store, and where
+// it holds none those that it would be given.
 func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, *metering.PriceList, error) {
 	given, err := a.plans()
 	if err != nil {
@@ -167,10 +167,11 @@ func (a *app) migratePlans(ctx context.Context, older bool) (unknown []string, e
 		}
 		if older {
 			unknown = append(unknown,
-				"Charges from before are not proven by a chain, and what of them was overage is not known: it counts as none.")
+				"Charges from before are not proven by a chain, and what of them was overage is not known: it counts as "+
+					"none.")
 		}
-		unknown = append(unknown, "The plans of "+a.plansSource()+" are taken as those of all earlier months; what was in force "+
-			"in them is not known.")
+		unknown = append(unknown, "The plans of "+a.plansSource()+" are taken as those of all earlier months; what was "+
+			"in force in them is not known.")
 		return a.seedPlans(ctx, admin.Store)
 	})
 	return unknown, err

@@ -128,8 +128,8 @@ func (a *app) auditCommand() *cobra.Command {
 		Use: "audit", Short: "Prove that ledger, balances and invoices agree", Args: noArgs,
 		Long: `Prove that ledger, balances and invoices agree.
 
-With --head it prints a proof of all charges instead, to be kept elsewhere; with --against it also proves that the charges
-of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be compared.`,
+With --head it prints a proof of all charges instead, to be kept elsewhere; with --against it also proves that the
+charges of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be compared.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var then metering.Head
 			var err error
@@ -179,12 +179,13 @@ func newAuditView(audit metering.Audit) auditView {
 func (v auditView) rows(t *table) {
 	t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
 	if v.Unproven > 0 {
-		t.row(fmt.Sprintf("%d charges are proven by no chain: they are from before there was one, or a part of their month was "+
-			"pruned", v.Unproven))
+		t.row(fmt.Sprintf("%d charges are proven by no chain: they are from before there was one, or a part of their "+
+			"month was pruned", v.Unproven))
 	}
 	if v.Against != nil {
 		for _, p := range v.Against.Pruned {
-			t.row(fmt.Sprintf("%v cannot be compared with the head: charges of it are gone, as old ones are when they are pruned", p))
+			t.row(fmt.Sprintf("%v cannot be compared with the head: charges of it are gone, as old ones are when they "+
+				"are pruned", p))
 		}
 	}
 	if i := v.Invoices; i != nil && i.Unproven > 0 {

@@ -141,7 +141,8 @@ func (b *Book) settlements(id ClaimID) *atomic.Uint64 {
 // Entry is the row of the charge in the ledger, without its number and its chain.
 func (s *Settling) Entry(t *metering.Ticket, at time.Time) metering.Entry {
 	return metering.Entry{
-		RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint, Credits: s.Credits, Period: s.Period,
-		At: at.UTC().Truncate(time.Microsecond), Overage: s.Overage, OverageRate: s.Rate, Ceiling: s.Ceiling,
+		RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint, Credits: s.Credits,
+		Period: s.Period,
+		At:     at.UTC().Truncate(time.Microsecond), Overage: s.Overage, OverageRate: s.Rate, Ceiling: s.Ceiling,
 	}
 }

@@ -205,8 +205,8 @@ func (s *Store) Audit(ctx context.Context) (metering.Audit, error) {
 	}
 	for at, m := range l.months {
 		auditor.Balance(metering.Sealed{
-			Account: at.account, Period: at.period, Used: m.Used, Charges: m.Charges, Overage: m.Overage, Micros: m.Micros,
-			Peak: m.peak, Chain: m.chain,
+			Account: at.account, Period: at.period, Used: m.Used, Charges: m.Charges,
+			Overage: m.Overage, Micros: m.Micros, Peak: m.peak, Chain: m.chain,
 		})
 	}
 	if n := len(versions); n > 0 {

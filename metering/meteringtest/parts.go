@@ -36,7 +36,9 @@ const (
 // testParts takes a price apart at its admission, and leaves it so.
 func testParts(t *testing.T, f *fixture) {
 	customer := f.customer(flex)
-	f.change(customer.Account, func(a *metering.Account) { a.OverageEnabled, a.OverageBudgetCents = true, new(int64(3)) })
+	f.change(customer.Account, func(a *metering.Account) {
+		a.OverageEnabled, a.OverageBudgetCents = true, new(int64(3))
+	})
 	f.spend(customer, 90)
 	both := f.begin(f.op(customer, 20))
 	require.Equal(t, [2]int64{10, flexRate}, [2]int64{both.Overage, both.OverageRate})
@@ -122,7 +124,8 @@ func testScheduled(t *testing.T, f *fixture) {
 	f.spend(customer, 500)
 	late := f.begin(f.op(customer, 500))
 	f.clock.Set(next.Start())
-	require.Equal(t, metering.QuotaError{Plan: Tiny, Limit: 10, Requested: 11, Left: 10}, f.quotaError(f.op(customer, 11)))
+	quota := f.quotaError(f.op(customer, 11))
+	require.Equal(t, metering.QuotaError{Plan: Tiny, Limit: 10, Requested: 11, Left: 10}, quota)
 	b := f.settle(late)
 	require.Equal(t, metering.Balance{
 		Period: next.Previous(), Plan: Large, Limit: b.Limit, Used: 1000, Charges: 2,

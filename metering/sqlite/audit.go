@@ -24,12 +24,13 @@ func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
 		{"SELECT count(*) FROM accounts", func(stmt *sqlite.Stmt) { accounts = stmt.ColumnInt(0) }},
 		{"SELECT count FROM heads WHERE name = 'unchained'",
 			func(stmt *sqlite.Stmt) { auditor.Unchained = stmt.ColumnInt64(0) }},
-		{"SELECT " + entryColumns + ", l.account, l.key, l.endpoint FROM ledger l ORDER BY l.seq", func(stmt *sqlite.Stmt) {
-			e := scanEntry(stmt)
-			e.Account = metering.AccountID(names[stmt.ColumnInt64(9)])
-			e.Key, e.Endpoint = metering.KeyID(names[stmt.ColumnInt64(10)]), names[stmt.ColumnInt64(11)]
-			auditor.Entry(e)
-		}},
+		{"SELECT " + entryColumns + ", l.account, l.key, l.endpoint FROM ledger l ORDER BY l.seq",
+			func(stmt *sqlite.Stmt) {
+				e := scanEntry(stmt)
+				e.Account = metering.AccountID(names[stmt.ColumnInt64(9)])
+				e.Key, e.Endpoint = metering.KeyID(names[stmt.ColumnInt64(10)]), names[stmt.ColumnInt64(11)]
+				auditor.Entry(e)
+			}},
 		{"SELECT account, period, used, charges, overage, micros, peak, chain FROM balances", func(stmt *sqlite.Stmt) {
 			b := metering.Sealed{
 				Account: metering.AccountID(names[stmt.ColumnInt64(0)]), Period: periodOf(stmt.ColumnInt64(1)),

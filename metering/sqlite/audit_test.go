@@ -53,8 +53,9 @@ type spent struct {
 func ledgered(t *testing.T) (*Store, *meteringtest.Clock) {
 	s, clock := opened(t)
 	for _, name := range []string{"a", "b"} {
-		require.NoError(t, s.PutAccount(t.Context(), metering.Account{ID: metering.AccountID("acc_" + name), Plan: "large"}))
-		key := metering.Key{ID: metering.KeyID("key_" + name), Account: metering.AccountID("acc_" + name)}
+		account := metering.Account{ID: metering.AccountID("acc_" + name), Plan: meteringtest.Large}
+		require.NoError(t, s.PutAccount(t.Context(), account))
+		key := metering.Key{ID: metering.KeyID("key_" + name), Account: account.ID}
 		key.Hash[0] = name[0]
 		require.NoError(t, s.PutKeys(t.Context(), key))
 	}
@@ -70,15 +71,17 @@ func ledgered(t *testing.T) (*Store, *meteringtest.Clock) {
 	plan := meteringtest.Plans()[meteringtest.Tiny]
 	require.NoError(t, s.PutPlanVersions(t.Context(), metering.PlanVersion{Plan: plan, ImportedAt: clock.Now()}))
 	plan.PriceCents = new(int64(100))
-	june := metering.Period{Year: 2026, Month: time.June}
-	require.NoError(t, s.PutPlanVersions(t.Context(), metering.PlanVersion{Plan: plan, From: june, ImportedAt: clock.Now()}))
+	later := metering.PlanVersion{Plan: plan, From: metering.PeriodOf(clock.Now()).Next(), ImportedAt: clock.Now()}
+	require.NoError(t, s.PutPlanVersions(t.Context(), later))
 	return s, clock
 }
 
-// tamperings are statements, each of which changes one thing in the tables of money: every field of every row in several
-// ways, the loss of a row, a second one like it, and a value that two rows have exchanged.
+// tamperings are statements, each of which changes one thing in the tables of money: every field of every row in
+// several ways, the loss of a row, a second one like it, and a value that two rows have exchanged.
 func tamperings(t *testing.T, conn *sqlite.Conn) (list []string) {
-	tables := map[string][]string{"ledger": {"seq"}, "balances": {"account", "period"}, "plans": {"seq"}, "heads": {"name"}}
+	tables := map[string][]string{
+		"ledger": {"seq"}, "balances": {"account", "period"}, "plans": {"seq"}, "heads": {"name"},
+	}
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
 		types := make(map[string]string)
 		var columns []string
@@ -146,10 +149,8 @@ func query(t *testing.T, conn *sqlite.Conn, sql string, each func(*sqlite.Stmt))
 func contents(t *testing.T, conn *sqlite.Conn) (text string) {
 	for _, sql := range []string{
 		`SELECT account, period, key, endpoint, credits, at, request, overage, rate, ceiling, hex(chain),
-			dense_rank() OVER (PARTITION BY account, period ORDER BY
-				(SELECT min(seq) FROM ledger g WHERE g.chain IS l.chain AND g.account = l.account AND g.period = l.period)),
-			(SELECT count(*) FROM ledger o WHERE o.account = l.account AND o.period = l.period AND o.chain IS NOT l.chain
-				AND o.seq < l.seq)
+			(SELECT count(*) FROM ledger o
+				WHERE o.account = l.account AND o.period = l.period AND o.chain IS NOT l.chain AND o.seq < l.seq)
 			FROM ledger l ORDER BY 1, 2, 7, 3, 4, 5, 6, 8, 9, 10, 11`,
 		"SELECT account, period, used, charges, peak, overage, micros, hex(chain) FROM balances ORDER BY 1, 2",
 		"SELECT plan, period, imported, body, hex(chain) FROM plans ORDER BY seq",
@@ -180,7 +181,8 @@ func TestTampering(t *testing.T) {
 	tried := make(map[string]int)
 	for _, sql := range list {
 		require.NoError(t, sqlitedb.Exec(conn, "BEGIN IMMEDIATE", nil))
-		if sqlitex.ExecuteScript(conn, sql, nil) == nil && contents(t, conn) != before { // some are impossible, some change nothing
+		// Some are impossible, some change nothing.
+		if sqlitex.ExecuteScript(conn, sql, nil) == nil && contents(t, conn) != before {
 			tried[strings.Fields(sql)[0]]++
 			audit, err := auditAll(conn)
 			if err == nil { // a plan that cannot be read is found, too
@@ -195,8 +197,8 @@ func TestTampering(t *testing.T) {
 	require.Equal(t, [2]int{14 + 4 + 2 + 1, 14}, [2]int{tried["DELETE"], tried["INSERT"]})
 }
 
-// TestUnchained brings a store of an earlier layout up to date: what it held is counted and named as unproven, and nothing
-// else may be without a chain.
+// TestUnchained brings a store of an earlier layout up to date: what it held is counted and named as unproven, and
+// nothing else may be without a chain.
 func TestUnchained(t *testing.T) {
 	clock := meteringtest.NewClock()
 	path := filepath.Join(t.TempDir(), "diag.db")
@@ -210,7 +212,8 @@ func TestUnchained(t *testing.T) {
 	require.NoError(t, sqlitex.ExecuteScript(conn, fmt.Sprintf(`
 		INSERT INTO names VALUES (1, 'acc_a'), (2, 'key_a'), (3, 'POST /x');
 		INSERT INTO accounts VALUES ('acc_a', 1, 'Example', 'large', 0, NULL, 0);
-		INSERT INTO keys VALUES ('key_a', 1, 'acc_a', 'k', 'live', 'null', x'01', '', 'null', 0, NULL, NULL, '', '', '', NULL);
+		INSERT INTO keys VALUES
+			('key_a', 1, 'acc_a', 'k', 'live', 'null', x'01', '', 'null', 0, NULL, NULL, '', '', '', NULL);
 		INSERT INTO ledger VALUES (7, 1, 2, 3, 20, %[1]d, 0, 'req_1'), (8, 1, 2, 3, 22, %[1]d, 0, 'req_2');
 		INSERT INTO ledger_blocks VALUES (1, 0);
 		INSERT INTO balances VALUES (1, %[1]d, 42, 2, 50)`, month), nil))
@@ -232,11 +235,11 @@ func TestUnchained(t *testing.T) {
 	together(t, s, clock.Now(), spent{"3", "a", 5, 0}, spent{"4", "a", 6, 0})
 	sound(4, 2)
 	for sql, want := range map[string]string{
-		"UPDATE ledger SET chain = NULL WHERE seq = 10":                            "entry 10 has no chain",
-		"UPDATE ledger SET chain = NULL WHERE seq = 9":                             "entry 9 has no chain",
-		"UPDATE balances SET chain = NULL":                                         "the balance has lost its chain",
-		"UPDATE ledger SET chain = zeroblob(32) WHERE seq < 10":                    "entry 9 has no chain",
-		"DELETE FROM ledger WHERE seq > 8; UPDATE balances SET used=42, charges=2": "the last entries of the chain are missing",
+		"UPDATE ledger SET chain = NULL WHERE seq = 10":                                "entry 10 has no chain",
+		"UPDATE ledger SET chain = NULL WHERE seq = 9":                                 "entry 9 has no chain",
+		"UPDATE balances SET chain = NULL":                                             "the balance has lost its chain",
+		"UPDATE ledger SET chain = zeroblob(32) WHERE seq < 10":                        "entry 9 has no chain",
+		"DELETE FROM ledger WHERE seq > 8; UPDATE balances SET used = 42, charges = 2": "the last entries of the chain are missing",
 	} {
 		require.ErrorIs(t, s.administer(t.Context(), func(w *writer) error {
 			if err := sqlitex.ExecuteScript(w.conn, sql, nil); err != nil {

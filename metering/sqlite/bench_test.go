@@ -115,7 +115,8 @@ func BenchmarkSettle(b *testing.B) {
 
 // BenchmarkAudit audits b.N charges of a thousand accounts.
 func BenchmarkAudit(b *testing.B) {
-	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "diag.db"), sqlite.Config{Plans: meteringtest.Plans()})
+	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "diag.db"),
+		sqlite.Config{Plans: meteringtest.Plans()})
 	require.NoError(b, err)
 	load(b, store, 256, 1000, nil)
 	b.ResetTimer()

@@ -126,8 +126,9 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 		return after, false, err
 	}
 	sums := make(map[sumKey]*pruneSum)
-	err = sqlitedb.Rows(w.conn, `DELETE FROM ledger WHERE seq > ?1 AND seq <= ?2 AND period < ?3
-			AND seq < (SELECT max(seq) FROM ledger) RETURNING account, period, credits, overage, rate, chain IS NOT NULL`,
+	err = sqlitedb.Rows(w.conn, `DELETE FROM ledger
+			WHERE seq > ?1 AND seq <= ?2 AND period < ?3 AND seq < (SELECT max(seq) FROM ledger)
+			RETURNING account, period, credits, overage, rate, chain IS NOT NULL`,
 		func(stmt *sqlite.Stmt) {
 			stmt.BindInt64(1, after)
 			stmt.BindInt64(2, last)
@@ -161,8 +162,9 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 
 // lessen takes charges that were deleted out of a balance, and its chain if they were of it.
 func (w *writer) lessen(k sumKey, s *pruneSum) error {
-	return sqlitedb.Exec(w.conn, `UPDATE balances SET used = used - ?3, charges = charges - ?4, overage = overage - ?5,
-		micros = micros - ?6, chain = iif(?7, NULL, chain) WHERE account = ?1 AND period = ?2`, func(stmt *sqlite.Stmt) {
+	return sqlitedb.Exec(w.conn, `UPDATE balances SET used = used - ?3, charges = charges - ?4,
+		overage = overage - ?5, micros = micros - ?6, chain = iif(?7, NULL, chain)
+		WHERE account = ?1 AND period = ?2`, func(stmt *sqlite.Stmt) {
 		stmt.BindInt64(1, k.account)
 		stmt.BindInt64(2, k.period)
 		stmt.BindInt64(3, s.Used)
