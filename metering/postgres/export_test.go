@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,3 +23,15 @@ func (s *Store) Pooled() bool { return postgresdb.Pooled(s.pool) }
 
 // FirstLayout makes the tables as they were at first.
 var FirstLayout = migrations[0]
+
+// MakeReadOnly lets the connections that the store has refuse to write, as those to a standby do.
+func (s *Store) MakeReadOnly(ctx context.Context) error {
+	for _, c := range s.pool.AcquireAllIdle(ctx) {
+		_, err := c.Exec(ctx, "SET default_transaction_read_only = on")
+		c.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

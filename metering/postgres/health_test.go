@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -60,4 +62,22 @@ func TestReplayWithoutWrites(t *testing.T) {
 	require.Equal(t, int64(1), begun.Replay.Balance.Used)
 	_, err = store.Begin(t.Context(), example(clock, "new"))
 	require.ErrorIs(t, err, metering.ErrUnavailable)
+}
+
+// A store whose connections have led to a standby makes others, as the name that it was given may lead elsewhere by now.
+func TestConnectionsToStandby(t *testing.T) {
+	clock := meteringtest.NewClock()
+	store := openTest(t, newSchema(t)+"&pool_max_conns=1", postgres.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+	defer func() { require.NoError(t, store.Close()) }()
+	require.NoError(t, store.PutAccount(t.Context(), metering.Account{ID: "acc_example", Plan: meteringtest.Large}))
+	require.NoError(t, store.PutKeys(t.Context(), metering.Key{ID: "key_example", Account: "acc_example"}))
+	require.Eventually(t, func() bool {
+		require.NoError(t, store.MakeReadOnly(t.Context()))
+		_, err := store.Begin(t.Context(), example(clock, fmt.Sprint("before ", time.Now())))
+		return errors.Is(err, metering.ErrUnavailable)
+	}, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, err := store.Begin(t.Context(), example(clock, "granted"))
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
 }

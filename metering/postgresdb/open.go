@@ -61,6 +61,11 @@ func Open(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
 		params["default_transaction_isolation"] = isolation
 	}
 	config.ConnConfig.Tracer = c.Tracer
+	usable := config.ConnConfig.OnPgError
+	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		// The name that has led to a standby may lead to the primary by now.
+		return err.Code != readOnly && usable(conn, err)
+	}
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
@@ -127,12 +132,15 @@ type inLine struct{ error }
 func (e inLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
 func (e inLine) Unwrap() error { return e.error }
 
+// readOnly is the code of a standby, or of what was the primary.
+const readOnly = "25006"
+
 // Unavailable reports whether an error is of the machine, the network or another transaction, and may go away by
 // itself, and not of a statement or its arguments.
 func Unavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
-		case "25006", // read only: a standby, or what was the primary
+		case readOnly,
 			"25P03", // idle in a transaction for too long
 			"55P03": // a lock is not available
 			return true
