@@ -61,12 +61,22 @@ func Open(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
 		params["default_transaction_isolation"] = isolation
 	}
 	config.ConnConfig.Tracer = c.Tracer
-	usable := config.ConnConfig.OnPgError
-	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
-		// The name that has led to a standby may lead to the primary by now.
-		return err.Code != readOnly && usable(conn, err)
-	}
+	config.ConnConfig.OnPgError = onError(config.ConnConfig.OnPgError)
 	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// onError closes connections that are of no use any more.
+func onError(usable pgconn.PgErrorHandler) pgconn.PgErrorHandler {
+	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		switch err.Code {
+		case readOnly: // the name that has led to a standby may lead to the primary by now
+			return false
+		case "26000", "42P05": // a prepared statement is not there, or there already
+			err.Message += "; behind a pooler that does not show itself, the URL needs default_query_exec_mode=exec"
+			return false
+		}
+		return usable(conn, err)
+	}
 }
 
 // errURL is all that is said of a URL: the parts of a mistyped one may be those of a password.

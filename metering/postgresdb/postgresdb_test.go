@@ -87,6 +87,18 @@ func TestUnavailable(t *testing.T) {
 	assert.False(t, postgresdb.Unavailable(nil))
 }
 
+// What a pooler does that was not recognized leads to the parameter that names it.
+func TestHiddenPooler(t *testing.T) {
+	pool, err := postgresdb.Open(t.Context(), scratch(t), postgresdb.Config{
+		Layout: postgresdb.Layout{Name: "tests", Table: "test_layout"}, Connections: 1,
+	})
+	require.NoError(t, err)
+	defer pool.Close()
+	require.False(t, postgresdb.Pooled(pool))
+	_, err = pool.Exec(t.Context(), "EXECUTE elsewhere")
+	require.ErrorContains(t, err, "default_query_exec_mode=exec")
+}
+
 // Servers may be named more than one, and what is mistyped stays refused.
 func TestCheckURL(t *testing.T) {
 	for _, url := range []string{
