@@ -5,26 +5,6 @@ import (
 	"slices"
 )
 
-// A symbol is a text as modules, finished.
-type symbol struct {
-	*matrix
-	level Level
-	mask  int
-}
-
-// newSymbol returns the symbol of a text that fits the version, by the mode that modeOf chose.
-func newSymbol(text string, m mode, version int, level Level) *symbol {
-	masked, mask := unmasked(text, m, version, level).bestMask(level)
-	return &symbol{matrix: masked, level: level, mask: mask}
-}
-
-// unmasked returns the symbol of a text before any mask is applied.
-func unmasked(text string, m mode, version int, level Level) *matrix {
-	out := newMatrix(version)
-	out.place(withCorrection(encode(text, m, version, level), version, level))
-	return out
-}
-
 // A cell is one module of a matrix.
 type cell uint8
 

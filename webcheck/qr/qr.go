@@ -3,7 +3,6 @@ package qr
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
@@ -112,7 +111,9 @@ func Encode(r Request) (*Image, error) {
 	if least := p.unit() * (sideOf(version) + 2*p.margin); p.size < least {
 		return nil, diag.Invalid("size", "must be at least %d for this data, error correction, margin and format", least)
 	}
-	p.symbol = newSymbol(r.Data, m, version, level)
+	if p.symbol, err = newSymbol(r.Data, m, version, level); err != nil {
+		return nil, err
+	}
 	data, err := p.draw()
 	if err != nil {
 		return nil, err
@@ -195,36 +196,28 @@ func (r *Request) colours(p *picture) error {
 }
 
 // eciUTF8 is the assignment number of UTF-8 among the Extended Channel Interpretations (AIM ECI, part 3). It announces
-// text that is not ASCII, for readers guess wrongly at bytes above 127.
+// text that is not ASCII, since readers guess wrongly at bytes above 127 and the library cannot announce a character set.
 const eciUTF8 = 26
 
 // Mode indicators of ISO/IEC 18004 table 2.
 const (
-	indicatorNumeric      = 0b0001
-	indicatorAlphanumeric = 0b0010
-	indicatorBytes        = 0b0100
-	indicatorECI          = 0b0111
+	indicatorBytes = 0b0100
+	indicatorECI   = 0b0111
 )
 
-// encode returns the data codewords of a text (ISO/IEC 18004 section 7.4). The text fits the version.
-func encode(text string, m mode, version int, level Level) []byte {
+// byteCodewords returns the data codewords of a text in byte mode, behind ECI 26 if the mode is
+// utf8Bytes (ISO/IEC 18004 sections 7.4.2 and 7.4.5). The text fits the version.
+func byteCodewords(m mode, text string, version int, level Level) []byte {
 	size := dataCodewords(version, level)
 	w := bitWriter{out: make([]byte, 0, size)}
 	if m == utf8Bytes {
 		w.write(indicatorECI, 4)
 		w.write(eciUTF8, 8)
 	}
-	w.write([...]uint{indicatorNumeric, indicatorAlphanumeric, indicatorBytes, indicatorBytes}[m], 4)
+	w.write(indicatorBytes, 4)
 	w.write(uint(len(text)), m.lengthBits(version))
-	switch m {
-	case numeric:
-		w.writeGroups(text, "0123456789", []int{0, 4, 7, 10})
-	case alphanumeric:
-		w.writeGroups(text, alphanumericSet, []int{0, 6, 11})
-	default:
-		for i := range len(text) {
-			w.write(uint(text[i]), 8)
-		}
+	for i := range len(text) {
+		w.write(uint(text[i]), 8)
 	}
 	w.write(0, min(4, 8*size-w.bits)) // the terminator, cut short by the end of the symbol
 	for pad := byte(0b11101100); len(w.out) < size; pad ^= 0b11101100 ^ 0b00010001 {
@@ -247,18 +240,6 @@ func (w *bitWriter) write(value uint, bits int) {
 		}
 		w.out[w.bits/8] |= byte(value>>i&1) << (7 - w.bits%8)
 		w.bits++
-	}
-}
-
-// writeGroups appends characters of a set as numbers, several at a time: sizes are the bits of a group by its length.
-func (w *bitWriter) writeGroups(text, set string, sizes []int) {
-	for text != "" {
-		n, value := min(len(text), len(sizes)-1), 0
-		for i := range n {
-			value = value*len(set) + strings.IndexByte(set, text[i])
-		}
-		w.write(uint(value), sizes[n])
-		text = text[n:]
 	}
 }
 

@@ -46,6 +46,13 @@ func (m *matrix) rows() string {
 	return rows(array)
 }
 
+func TestLibraryFaultsAreErrors(t *testing.T) {
+	_, err := libraryMatrix(strings.Repeat("a", 2954), maxVersion, low)
+	assert.ErrorContains(t, err, "encoding a QR code")
+	_, err = libraryMatrix("a", 2, low)
+	assert.EqualError(t, err, "encoding a QR code: 21 modules a side instead of 25")
+}
+
 func TestPenalty(t *testing.T) {
 	tests := []struct {
 		name string
