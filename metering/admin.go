@@ -112,7 +112,7 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 		}
 		if account.Plan != old.Plan {
 			account.Scheduled = nil
-			if !a.Now && ComparePlans(plans[account.Plan], plans[old.Plan], account.AgreedPriceCents) < 0 {
+			if !a.Now && comparePlans(plans[account.Plan], plans[old.Plan], account.AgreedPriceCents) < 0 {
 				account.Scheduled = &PlanChange{account.Plan, PeriodOf(now).Next()}
 				account.Plan = old.Plan
 			}

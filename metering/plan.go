@@ -32,9 +32,9 @@ func (p Plan) Equal(q Plan) bool {
 	return same && p == q
 }
 
-// ComparePlans is negative for a plan that is cheaper than another, by price and then by credits. The agreed price is
+// comparePlans is negative for a plan that is cheaper than another, by price and then by credits. The agreed price is
 // that of plans without one of their own; where a price is not known the credits decide.
-func ComparePlans(p, q Plan, agreed *int64) int {
+func comparePlans(p, q Plan, agreed *int64) int {
 	price, other := cmp.Or(p.PriceCents, agreed), cmp.Or(q.PriceCents, agreed)
 	if price == nil || other == nil {
 		return cmp.Compare(p.Credits, q.Credits)

@@ -31,7 +31,7 @@ var lists = map[string]struct {
 	secret  bool               // such a file is not shown
 }{
 	plansFile: {
-		purpose: "plans, their allowances and prices",
+		purpose: "plans that the first start takes into the store; diagd plan list shows those in force",
 		builtIn: func() ([]byte, error) { return formatPlans(metering.DefaultPlans()) },
 		check:   func(data []byte) error { _, err := parsePlans(data); return err },
 	},

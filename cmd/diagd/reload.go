@@ -27,8 +27,8 @@ func onHangup(ctx context.Context, f func()) {
 	}()
 }
 
-// reload reads again what is in files: the certificate, and the lists of --data but the plans, which
-// promises already made depend on. What cannot be read leaves everything as it was.
+// reload reads again what is in files: the certificate, and the lists of --data but the plans, which the
+// store holds. What cannot be read leaves everything as it was.
 func (a *app) reload(env *diag.Env, log *slog.Logger) {
 	if a.serving.pair != nil {
 		a.serving.pair.renew()
@@ -38,5 +38,5 @@ func (a *app) reload(env *diag.Env, log *slog.Logger) {
 		return
 	}
 	env.ForgetLists()
-	log.Info("certificate and lists are read again; plans and settings hold until the next start")
+	log.Info("certificate and lists are read again; settings hold until the next start")
 }
