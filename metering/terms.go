@@ -69,21 +69,24 @@ func putNotes(ctx context.Context, store Records, notes []Record) error {
 	return nil
 }
 
-// TermsIn returns the terms that were in force for an account at any time of a month, in their order. It knows of
-// changes by [Admin.SetAccount]; after a change by accounts alone it takes the new terms for those of old.
-func TermsIn(ctx context.Context, store Records, a Account, p Period) ([]Terms, error) {
-	var left []Record
-	for r, err := range store.Records(ctx, RecordFilter{Kind: TermsKind, Account: a.ID}) {
+// A TermsBook is the records of TermsKind of some accounts. It knows of changes by [Admin.SetAccount]; after a change by
+// accounts alone it takes the new terms for those of old.
+type TermsBook map[AccountID][]Record
+
+// ReadTerms reads the terms that an account has left; those of all accounts where none is named.
+func ReadTerms(ctx context.Context, store Records, account AccountID) (TermsBook, error) {
+	b := TermsBook{}
+	for r, err := range store.Records(ctx, RecordFilter{Kind: TermsKind, Account: account}) {
 		if err != nil {
-			return nil, fmt.Errorf("terms of %s in %v: %w", a.ID, p, err)
+			return nil, fmt.Errorf("reading the terms that accounts have left: %w", err)
 		}
-		left = append(left, r)
+		b[r.Account] = append(b[r.Account], r)
 	}
-	return TermsOf(a, left, p)
+	return b, nil
 }
 
-// TermsOf is TermsIn of an account whose records of TermsKind have been read.
-func TermsOf(a Account, left []Record, p Period) ([]Terms, error) {
+// In returns the terms that were in force for an account at any time of a month, in their order.
+func (b TermsBook) In(a Account, p Period) ([]Terms, error) {
 	var list []Terms
 	began := a.CreatedAt
 	add := func(t Terms, until time.Time) {
@@ -93,7 +96,7 @@ func TermsOf(a Account, left []Record, p Period) ([]Terms, error) {
 		}
 		began = until
 	}
-	for _, r := range left {
+	for _, r := range b[a.ID] {
 		var t Terms
 		if err := json.Unmarshal(r.Body, &t); err != nil {
 			return nil, fmt.Errorf("terms of %s until %v: %w", a.ID, r.At, err)

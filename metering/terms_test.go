@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/metering/memory"
 )
 
-func TestTermsIn(t *testing.T) {
+func TestTerms(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
 	now := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
@@ -44,7 +44,11 @@ func TestTermsIn(t *testing.T) {
 		6: {{Plan: "pack", OverageEnabled: true, Began: at(4, 5)}},
 		7: {{Plan: "free", OverageEnabled: true, Began: at(7, 1)}}, // scheduled, and not written down yet
 	} {
-		got, err := metering.TermsIn(t.Context(), store, account, metering.Period{Year: 2026, Month: month})
+		book, err := metering.ReadTerms(t.Context(), store, account.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := book.In(account, metering.Period{Year: 2026, Month: month})
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%v: got %v, want %v (%v)", month, got, want, err)
 		}

@@ -16,21 +16,18 @@ type month struct {
 	Billing
 	period   metering.Period
 	plans    metering.Plans
-	left     map[metering.AccountID][]metering.Record // terms
-	balances map[metering.AccountID]metering.Balance  // nil: they are asked for one by one
+	left     metering.TermsBook
+	balances map[metering.AccountID]metering.Balance // nil: they are asked for one by one
 }
 
 // month reads a month, of one account or, where none is named, of all.
-func (b Billing) month(ctx context.Context, p metering.Period, account metering.AccountID) (*month, error) {
-	m := &month{Billing: b, period: p, left: map[metering.AccountID][]metering.Record{}}
+func (b Billing) month(ctx context.Context, p metering.Period, account metering.AccountID) (m *month, err error) {
+	m = &month{Billing: b, period: p}
 	if m.plans = metering.DefaultPlans(); b.Plans != nil {
 		m.plans = b.Plans.In(p)
 	}
-	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: metering.TermsKind, Account: account}) {
-		if err != nil {
-			return nil, fmt.Errorf("terms: %w", err)
-		}
-		m.left[r.Account] = append(m.left[r.Account], r)
+	if m.left, err = metering.ReadTerms(ctx, b.Store, account); err != nil {
+		return nil, err
 	}
 	scan, ok := b.Store.(metering.Monthly)
 	if account != "" || !ok {
@@ -68,7 +65,7 @@ type terms struct {
 }
 
 func (m *month) terms(a metering.Account) (t terms, err error) {
-	list, err := metering.TermsOf(a, m.left[a.ID], m.period)
+	list, err := m.left.In(a, m.period)
 	if err != nil {
 		return t, err
 	}
