@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -159,6 +160,19 @@ func TestBillingByHand(t *testing.T) {
 	assert.Empty(t, audit.Faults)
 	assert.Equal(t, &auditedInvoices{Count: 2}, audit.Invoices)
 	assert.Contains(t, command(t, "audit", store), "credits")
+
+	var head headView
+	require.NoError(t, json.Unmarshal([]byte(command(t, "audit", "--head", store)), &head))
+	file := filepath.Join(t.TempDir(), "head.json")
+	for want, count := range map[int]int64{exitOK: 0, exitFaults: 1} { // the notes are too young to be in it
+		head.Invoices.Count = count
+		text, err := json.Marshal(head)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+		log := newWatched()
+		assert.Equal(t, want, run(t.Context(), []string{"audit", "--against", file, store}, log, log))
+		assert.Equal(t, count > 0, strings.Contains(log.String(), "are not those of the head"))
+	}
 }
 
 func TestBillerFlags(t *testing.T) {

@@ -8,38 +8,43 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
 )
 
 // headView is a head as it is kept elsewhere.
 type headView struct {
 	Version string `json:"schema_version"`
 	metering.Head
+	Invoices *billing.Head `json:"invoices,omitempty"` // absent from heads of earlier versions
 }
 
 // headVersion is the form of heads that this program writes and reads.
 const headVersion = "1"
 
-// printHead prints the head of all charges.
-func (a *app) printHead(ctx context.Context, store metering.Store) error {
-	head, err := metering.ReadHead(ctx, store, 0)
+// printHead prints the head of all charges and of the notes of all invoices.
+func (a *app) printHead(ctx context.Context, b billing.Billing) error {
+	head, err := metering.ReadHead(ctx, b.Store, 0)
+	if err != nil {
+		return err
+	}
+	invoices, err := b.ReadHead(ctx, time.Time{})
 	if err != nil {
 		return err
 	}
 	a.json = true
-	return a.print(headView{headVersion, head}, nil)
+	return a.print(headView{headVersion, head, &invoices}, nil)
 }
 
 // readHead reads what printHead wrote.
-func readHead(path string) (head metering.Head, err error) {
+func readHead(path string) (v headView, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return head, fmt.Errorf("--against: %w", err)
+		return v, fmt.Errorf("--against: %w", err)
 	}
-	var v headView
 	if err := json.Unmarshal(data, &v); err != nil || v.Version != headVersion {
-		return head, usagef("--against: %s is no head of diagd audit --head", path)
+		return v, usagef("--against: %s is no head of diagd audit --head", path)
 	}
-	return v.Head, nil
+	return v, nil
 }
 
 // againstView is what has become of what a head proves.
@@ -49,8 +54,8 @@ type againstView struct {
 }
 
 // against compares the store with a head.
-func (v *auditView) against(ctx context.Context, store metering.Store, head metering.Head, now time.Time) error {
-	c, err := head.Against(ctx, store, now)
+func (v *auditView) against(ctx context.Context, b billing.Billing, head headView, now time.Time) error {
+	c, err := head.Against(ctx, b.Store, now)
 	if err != nil {
 		return err
 	}
@@ -60,5 +65,14 @@ func (v *auditView) against(ctx context.Context, store metering.Store, head mete
 			Period: p, Detail: fmt.Sprintf("the charges up to number %d are not those of the head", head.Seq),
 		})
 	}
-	return nil
+	if head.Invoices == nil {
+		return nil
+	}
+	same, err := head.Invoices.Holds(ctx, b)
+	if err == nil && !same {
+		v.Faults = append(v.Faults, metering.AuditFault{
+			Detail: fmt.Sprintf("the notes of invoices from before %s are not those of the head", when(&head.Invoices.Before)),
+		})
+	}
+	return err
 }

@@ -128,10 +128,10 @@ func (a *app) auditCommand() *cobra.Command {
 		Use: "audit", Short: "Prove that ledger, balances and invoices agree", Args: noArgs,
 		Long: `Prove that ledger, balances and invoices agree.
 
-With --head it prints a proof of all charges instead, to be kept elsewhere; with --against it also proves that the
-charges of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be compared.`,
+With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves that
+those of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be compared.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var then metering.Head
+			var then headView
 			var err error
 			if against != "" {
 				if then, err = readHead(against); err != nil {
@@ -139,14 +139,15 @@ charges of such a head are what they were. The exit code is 3 if something does 
 				}
 			}
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
+				b := billing.Billing{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock}
 				if head {
-					return a.printHead(cmd.Context(), admin.Store)
+					return a.printHead(cmd.Context(), b)
 				}
 				audit, err := admin.Store.Audit(cmd.Context())
 				if err != nil {
 					return err
 				}
-				invoices, err := billing.Billing{Store: admin.Store, Plans: admin.Plans}.Audit(cmd.Context())
+				invoices, err := b.Audit(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -154,7 +155,7 @@ charges of such a head are what they were. The exit code is 3 if something does 
 				v.Invoices = &auditedInvoices{invoices.Invoices, invoices.Unproven}
 				v.Faults = append(v.Faults, invoices.Faults...)
 				if against != "" {
-					if err := v.against(cmd.Context(), admin.Store, then, admin.Time()); err != nil {
+					if err := v.against(cmd.Context(), b, then, admin.Time()); err != nil {
 						return err
 					}
 				}
@@ -166,8 +167,8 @@ charges of such a head are what they were. The exit code is 3 if something does 
 		},
 	}
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&head, "head", false, "print a proof of all charges, as JSON, to be kept elsewhere")
-	cmd.Flags().StringVar(&against, "against", "", "file with such a proof: were its charges changed since?")
+	cmd.Flags().BoolVar(&head, "head", false, "print a proof of all charges and invoices, as JSON, to be kept elsewhere")
+	cmd.Flags().StringVar(&against, "against", "", "file with such a proof: was anything of it changed since?")
 	return cmd
 }
 

@@ -200,6 +200,45 @@ func TestAuditFindsForgeries(t *testing.T) {
 	t.Logf("%d forgeries", forgeries)
 }
 
+// A head that was kept elsewhere shows what even a chain that was made anew from its beginning does not.
+func TestHead(t *testing.T) {
+	onEachStore(t, func(t *testing.T, b *bench) {
+		id := b.account("pack")
+		b.at("2026-11-01T00:15:00Z")
+		b.Draft = -1
+		b.close()
+		young, err := b.ReadHead(t.Context(), time.Time{})
+		require.NoError(t, err)
+		require.Zero(t, young.Count, "notes may still come that tell of the last minutes")
+		b.clock.Advance(time.Hour)
+		head, err := b.ReadHead(t.Context(), time.Time{})
+		require.NoError(t, err)
+		require.Equal(t, int64(1), head.Count)
+		_, err = b.MarkPaid(t.Context(), id, month, "bank", "a transfer")
+		require.NoError(t, err)
+		holds := func(want bool) {
+			t.Helper()
+			got, err := head.Holds(t.Context(), b.Billing)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+		holds(true)
+		forged := b.records()
+		for r, err := range b.store.Records(t.Context(), metering.RecordFilter{Kind: metering.EventKind, Account: id}) {
+			require.NoError(t, err)
+			forged = append(forged, r)
+		}
+		for _, r := range forged {
+			b.drop(r)
+		}
+		b.sound()
+		holds(false)
+		b.close()
+		b.sound()
+		holds(false)
+	})
+}
+
 // An account is suspended exactly if its notes say so.
 func TestAuditOfSuspensions(t *testing.T) {
 	b := inMemory(t)
