@@ -8,13 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
-
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
-	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // step is a change of an account at an instant.
@@ -292,55 +289,4 @@ func halfUp(r *big.Rat) int64 {
 // micros is a time of so many microseconds, which every store can keep.
 func micros(t *rapid.T, most time.Duration) time.Duration {
 	return time.Duration(rapid.Int64Range(0, most.Microseconds()).Draw(t, "pass")) * time.Microsecond
-}
-
-// TestBilledAsShown lives through months of charges, plan changes and opt-ins at any instants: the invoices are what
-// the replies have shown, and no change makes a month cheaper than its days at the cheapest plan that was held, or
-// dearer than its days at the dearest.
-func TestBilledAsShown(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		l := &life{T: t, now: october.Start(), shown: map[metering.Period]metering.Balance{}}
-		clock := func() time.Time { return l.now }
-		store := memory.New(memory.Config{Plans: small(), Clock: clock})
-		defer store.Close()
-		l.store = store
-		l.now = l.now.Add(micros(t, 20*24*time.Hour))
-		var err error
-		l.account, err = metering.Admin{Store: store, Plans: small(), Clock: clock}.CreateAccount(context.Background(), "a",
-			rapid.SampledFrom([]metering.PlanID{"none", "one", "two"}).Draw(t, "first"))
-		require.NoError(t, err)
-		l.set(metering.Admin{Store: store, Plans: small(), Clock: clock},
-			func(a *metering.Account) { a.AgreedPriceCents = new(int64(777)) })
-		l.held = l.held[:1]
-		end := october.Next().Next().End()
-		for l.now.Before(end) {
-			l.act()
-			l.pass(micros(t, 60*time.Hour))
-		}
-		l.now = end.AddDate(0, 1, 0)
-		b := billing.Billing{Store: store, Plans: small(), Clock: clock}
-		for p := october; p.Before(metering.PeriodOf(end)); p = p.Next() {
-			_, err := b.Close(context.Background(), p)
-			require.NoError(t, err)
-			for v, err := range b.Invoices(context.Background(), billing.Filter{Period: &p}) {
-				require.NoError(t, err)
-				shown := l.shown[p]
-				require.Equal(t, [2]int64{shown.Used, shown.Overage}, [2]int64{v.UsedCredits, v.OverageCredits}, p)
-				sum := int64(0)
-				for _, line := range v.Overage {
-					sum += line.Rate * line.Credits
-				}
-				require.Equal(t, shown.OverageMicros, sum, p)
-				require.Equal(t, halfUp(big.NewRat(shown.OverageMicros, metering.MicrosPerCent)), v.OverageCents)
-				want, least, most := l.base(p)
-				require.Equal(t, want, *v.PriceCents, p)
-				assert.GreaterOrEqual(t, *v.PriceCents, least, p)
-				assert.LessOrEqual(t, *v.PriceCents, most, p)
-				require.Equal(t, *v.PriceCents+v.OverageCents, v.TotalCents)
-			}
-		}
-		found, err := b.Audit(context.Background())
-		require.NoError(t, err)
-		require.Empty(t, found.Faults)
-	})
 }
