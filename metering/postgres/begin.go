@@ -190,7 +190,7 @@ func (s *Store) promiseAtOnce(ctx context.Context, g *group[metering.Op, meterin
 	args := []any{g.account, monthNumber(g.period), grants.sum.Credits, terms.version, limits.Allowance, limits.Rate,
 		limits.Budget, beyond, c.tokens, c.credits, c.leases, micros(s.clock()), terms.ceiling, c.parts, c.lapse}
 	if len(g.jobs) == 1 {
-		done, err = s.singleBegins.do(ctx, g.account, &statement{sql: addIfFree, args: args})
+		done, err = s.singleBegins.do(ctx, "", &statement{sql: addIfFree, args: args})
 	}
 	if !done && err == nil {
 		var tag pgconn.CommandTag

@@ -78,12 +78,15 @@ const (
 		FROM sums s, accounts a WHERE a.account = $1`
 )
 
-// settleOne is the same for a single charge without a reply, if nobody else is writing the balance, and it is there.
-// Otherwise it does nothing.
+// settleOne is the same for a single charge without a reply, if the balance is there and nobody else is at work on it or
+// on the hold. Otherwise it does nothing: it waits for no lock.
 const settleOne = `WITH free AS (
 		SELECT FROM balances WHERE account = $1 AND period = $10 FOR UPDATE SKIP LOCKED
+	), found AS (
+		SELECT ctid AS place FROM holds WHERE account = $1 AND token = $2 AND period = $10 AND lease > $3
+		FOR UPDATE SKIP LOCKED
 	), done AS (
-		DELETE FROM holds USING free WHERE account = $1 AND token = $2 AND period = $10 AND lease > $3
+		DELETE FROM holds h USING free, found f WHERE h.account = $1 AND h.ctid = f.place
 		RETURNING credits, overage, rate, ceiling, sha256(convert_to($8::text || parts, 'UTF8')) AS digest
 	), sums AS (
 		UPDATE balances b SET used = b.used + d.credits, charges = b.charges + 1, overage = b.overage + d.overage,
@@ -265,7 +268,7 @@ func (s *Store) chargeOne(
 ) (done bool, err error) {
 	j := c.jobs[c.tokens[0]]
 	var sum settledSum
-	done, err = s.singleSettles.do(ctx, account, &statement{
+	done, err = s.singleSettles.do(ctx, "", &statement{
 		sql: settleOne,
 		args: []any{account, c.tokens[0], micros(now), c.keys[0], c.endpoints[0], c.at[0], c.requests[0],
 			c.callerForms[0] + c.requestForms[0], len(c.uses) > 0, monthNumber(j.in.ticket.Period)},

@@ -38,7 +38,7 @@ type Store struct {
 	settles lanes[settlement, metering.Balance]
 	cancels lanes[metering.Ticket, struct{}]
 	// What serves one job goes together with that of other accounts.
-	singleBegins, singleSettles crowd
+	singleBegins, singleSettles lanes[*statement, bool]
 
 	terms  knownTerms
 	uses   uses
@@ -74,8 +74,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	s.begins.run, s.begins.late, s.begins.fits = s.beginGroup, s.beganLate, fitsBegin
 	s.settles.run, s.settles.fits = s.settleGroup, fitsSettle
 	s.cancels.run = s.cancelGroup
-	s.singleBegins.init(s)
-	s.singleSettles.init(s)
+	s.singleBegins.run, s.singleSettles.run = s.runTogether, s.runTogether
 	var err error
 	if s.pool, err = openPool(ctx, url, c.tracer); err != nil {
 		return nil, err
@@ -105,8 +104,8 @@ func (s *Store) Close() error {
 		s.begins.close()
 		s.settles.close()
 		s.cancels.close() // after these, for what was begun too late
-		s.singleBegins.lanes.close()
-		s.singleSettles.lanes.close()
+		s.singleBegins.close()
+		s.singleSettles.close()
 		s.releaseAll()
 		s.pool.Close()
 	})

@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,45 +14,19 @@ import (
 // transaction. Busy accounts, whose groups are larger, have transactions of their own, so that nobody waits behind
 // them.
 
-// A statement is of one account.
+// A statement is of one account, and skips what is locked.
 type statement struct {
 	sql  string
 	args []any
 	to   []any // where the columns of its only row go; nil for one that returns none
 }
 
-// crowd carries statements of many accounts.
-type crowd struct{ lanes lanes[*statement, bool] }
-
-const (
-	// crowdLanes is how many batches are under way at once: one waits for the disk while others are put together.
-	crowdLanes = 4
-	// maxCrowd bounds how long the first of a batch waits for the last.
-	maxCrowd = 64
-)
-
-func (c *crowd) init(s *Store) {
-	c.lanes.run = s.runTogether
-	c.lanes.fits = func(*statement) (metering.Period, int) { return metering.Period{}, maxGroupBytes / maxCrowd }
-}
-
-// do runs a statement, and reports whether it has changed or returned a row. An account has always the same lane.
-func (c *crowd) do(ctx context.Context, account metering.AccountID, st *statement) (bool, error) {
-	lane := metering.AccountID("0")
-	if account != "" {
-		lane = metering.AccountID('0' + account[len(account)-1]%crowdLanes)
-	}
-	return c.lanes.do(ctx, lane, st)
-}
-
-// runTogether runs statements in one transaction, in the order of their accounts, so that nobody waits for somebody who
-// waits for him. Where one of them is at fault the others are run without it.
+// runTogether runs statements in one transaction, one batch at a time, as larger batches cost less than several at once.
+// They wait for no lock, so that no account waits for what is done elsewhere for another. Where one of them is at fault
+// the others are run without it.
 func (s *Store) runTogether(g *group[*statement, bool]) {
 	ctx, cancel := working()
 	defer cancel()
-	slices.SortFunc(g.jobs, func(a, b *job[*statement, bool]) int {
-		return cmp.Compare(a.in.args[0].(metering.AccountID), b.in.args[0].(metering.AccountID))
-	})
 	err := s.send(ctx, g.jobs)
 	if err == nil {
 		return
