@@ -88,6 +88,7 @@ func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.
 		{"rotation keeps claims", testRotatedClaims},
 		{"clock that was set back", testClockSetBack},
 		{"month", testMonth},
+		{"balances of a month", testMonthly},
 		{"entries", testEntries},
 		{"entry filters", testEntryFilters},
 		{"audit", testAudit},
