@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -144,21 +145,21 @@ func (c *customers) ask(ctx context.Context, url, key string) (status int, heade
 }
 
 const (
-	// shopPause keeps the load so low that every fault meets some hundred charges a second, and no more.
+	// shopPause is the mean pause: every fault meets some hundred charges a second, at no regular times, and no more.
 	shopPause = 20 * time.Millisecond
 	// shopTries is how often one thing is asked for before the next: a dead server may have its claim for minutes.
 	shopTries = 5
 )
 
-// shop lets all of them buy until the context ends, however long servers are away. The function that it returns waits for
-// them.
+// shop lets all of them buy until the context ends, however long servers are away. The function that it returns waits
+// for them.
 func (c *customers) shop(ctx context.Context, url func() string) (wait func()) {
 	var all sync.WaitGroup
 	for range c.count {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				key := c.newKey()
-				for tries := 0; tries < shopTries && !c.has(key) && rest(ctx, shopPause); tries++ {
+				for tries := 0; tries < shopTries && !c.has(key) && rest(ctx, rand.N(2*shopPause)); tries++ {
 					c.buy(ctx, url(), key)
 				}
 			}

@@ -8,16 +8,13 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/sqlitedb"
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -34,14 +31,6 @@ type fault struct {
 
 const (
 	onSQLite, onPostgres = "SQLite", "PostgreSQL"
-
-	killedServers = 3
-	slowBy        = 200 * time.Millisecond
-	// clockJump leads into another month, whichever way.
-	clockJump = 40 * 24 * time.Hour
-	// clockHolds is how many times longer than other faults a clock is ahead: a server looks for months to close every
-	// 30 to 90 seconds.
-	clockHolds = 12
 	// recovery is how long a server may take to sell again after a fault, and enough how much it must sell.
 	recovery = time.Minute
 	enough   = 50
@@ -51,15 +40,20 @@ const (
 func allFaults() []fault {
 	return []fault{
 		{name: "kill", done: "kill -9 of three servers, one after another", play: (*play).killServers},
-		{name: "cut", done: "a proxy cuts all connections to the database, and refuses new ones", only: onPostgres, play: (*play).cut},
-		{name: "slow", done: "a proxy delays every packet to and from the database by 200 ms", only: onPostgres, play: (*play).slow},
-		{name: "hang", done: "a proxy keeps the connections to the database and passes nothing", only: onPostgres, play: (*play).hang},
-		{name: "stop", done: "SIGSTOP of the processes that serve the connections", only: onPostgres, play: (*play).stopBackends},
+		{name: "cut", done: "a proxy cuts all connections to the database and refuses new ones", only: onPostgres,
+			play: proxied((*proxy).cutOff)},
+		{name: "slow", done: "a proxy delays every packet to and from the database by 200 ms", only: onPostgres,
+			play: proxied((*proxy).slow)},
+		{name: "hang", done: "a proxy keeps all connections to the database and passes nothing", only: onPostgres,
+			play: proxied((*proxy).hang)},
+		{name: "stop", done: "SIGSTOP of the database processes that serve the connections", only: onPostgres,
+			play: (*play).stopBackends},
 		{name: "lock", done: "another connection locks the ledger (SQLite: the database)", play: (*play).lock},
-		{name: "clock", done: "the clock jumps ahead by 40 days, back, and behind by 40 days", here: true, play: (*play).moveClock},
-		{name: "biller", done: "billers answer HTML, unknown statuses, rubbish, nothing, too late, 500 once paid, paid twice", lies: true,
-			play: (*play).wait},
-		{name: "mount", done: "the store is a file that is mounted itself", only: onSQLite, bare: true, play: (*play).mount},
+		{name: "clock", done: "the clock jumps 40 days ahead, back, 40 days behind, and back", here: true,
+			play: (*play).moveClock},
+		{name: "biller", done: "billers answer HTML, unknown statuses, rubbish, nothing, 500 once paid; and report twice",
+			lies: true, play: (*play).wait},
+		{name: "mount", done: "the store is a single file that is mounted", only: onSQLite, bare: true, play: (*play).mount},
 	}
 }
 
@@ -71,15 +65,18 @@ func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
 	var only []string
 	var hold time.Duration
 	cmd := &cobra.Command{
-		Use: "faults", Short: "Play faults of machines, clocks and billers under load, and check what was charged and billed", Args: noArgs,
+		Use: "faults", Args: noArgs,
+		Short: "Play faults of machines, clocks and billers under load, and check what was charged and billed",
 		Long: `Play faults of machines, clocks and billers under load, and check what was charged and billed.
 
-Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://… a schema that is dropped
-afterwards. Connections of that PostgreSQL are stopped and tables locked, so name one that nobody else needs. Customers buy
-with idempotency keys all the while. After each fault, what was acknowledged must be in the ledger, once for each key; replies
-are given again to the byte, free of charge; the audit is clean; no month was closed early; and once the month is over, there is
-one invoice for each account that says what the ledger says, and is paid once. The exit code is 3 if not. A fault that cannot be
-played here is shown as such. Faults: ` + strings.Join(names, ", ") + ".",
+Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://… on the command line
+a schema that is dropped afterwards. Connections of that PostgreSQL are stopped and tables locked, so name one that nobody
+else needs. Customers buy with idempotency keys all the while. After each fault, what was acknowledged must be in the
+ledger, once for each key; replies are given again to the byte, free of charge; the audit is clean; no month was closed
+early; and once the month is over, there is one invoice for each account that says what the ledger says and is paid
+once. The exit code is 3 if not. A fault that cannot be played here is shown as such.
+
+Faults: ` + strings.Join(names, ", ") + ".",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.origins["store"] == "--store" { // and not that of a server, which is set elsewhere
 				if kind, _, err := a.place(); err != nil || kind != "postgres" {
@@ -87,37 +84,21 @@ played here is shown as such. Faults: ` + strings.Join(names, ", ") + ".",
 				}
 				f.postgres = a.store
 			}
-			list, err := chosenFaults(only)
-			if err != nil {
-				return err
+			for _, name := range only {
+				if !slices.Contains(names, name) {
+					return usagef("--only: there is no fault %q", name)
+				}
 			}
-			return a.faults(cmd.Context(), *f, list, hold)
+			return a.faults(cmd.Context(), *f, slices.DeleteFunc(allFaults(), func(one fault) bool {
+				return len(only) > 0 && !slices.Contains(only, one.name)
+			}), hold)
 		},
 	}
 	cmd.Flags().StringSliceVar(&only, "only", nil, "play these alone (default: all)")
-	cmd.Flags().DurationVar(&hold, "hold", 8*time.Second, "how long a fault lasts; that of the clock lasts 12 times as long")
+	cmd.Flags().DurationVar(&hold, "hold", 8*time.Second, "how long a fault lasts; the clock is wrong 12 times as long")
 	cmd.Flags().IntVar(&f.conns, "connections", 16, "customers")
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return cmd
-}
-
-func chosenFaults(names []string) (list []fault, err error) {
-	all := allFaults()
-	if len(names) == 0 {
-		return all, nil
-	}
-	for _, name := range names {
-		n := len(list)
-		for _, one := range all {
-			if one.name == name {
-				list = append(list, one)
-			}
-		}
-		if len(list) == n {
-			return nil, usagef("--only: there is no fault %q", name)
-		}
-	}
-	return list, nil
 }
 
 // faultView is what became of one fault.
@@ -176,7 +157,7 @@ func (f benchFlags) playFault(ctx context.Context, one fault, hold time.Duration
 		v.Store, p.open = onPostgres, openBenchPostgres
 	}
 	if one.only != "" && one.only != v.Store {
-		v.NotPlayed = "it is one of " + one.only
+		v.NotPlayed = "it needs " + one.only
 		return v, nil
 	}
 	if p.place, err = f.scratch(ctx); err != nil {
@@ -282,9 +263,8 @@ func (p *play) start(ctx context.Context) error {
 // startHere starts a server in this process: what serve does, with a biller, by a clock that can be moved.
 func (p *play) startHere(ctx context.Context) error {
 	out, log := io.Pipe()
-	a := &app{stdout: io.Discard, stderr: log, drain: drainTime, silence: startSilence, store: p.store, wall: func() time.Time {
-		return time.Now().Round(0).Add(time.Duration(p.jump.Load()))
-	}}
+	wall := func() time.Time { return time.Now().Round(0).Add(time.Duration(p.jump.Load())) }
+	a := &app{stdout: io.Discard, stderr: log, drain: drainTime, silence: startSilence, store: p.store, wall: wall}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	a.serving.add(flags)
 	a.world.Add(flags)
@@ -308,153 +288,5 @@ func (p *play) startHere(ctx context.Context) error {
 		return err
 	}
 	p.url.Store(v.url)
-	return nil
-}
-
-// sell waits until some more is sold.
-func (p *play) sell(ctx context.Context) error {
-	end := time.Now().Add(recovery)
-	for want := p.c.charges() + enough; p.c.charges() < want; {
-		switch {
-		case !rest(ctx, shopPause):
-			return ctx.Err()
-		case time.Now().After(end):
-			return fmt.Errorf("servers did not sell within %v", recovery)
-		}
-	}
-	return nil
-}
-
-func (p *play) wait(ctx context.Context) error {
-	rest(ctx, p.hold)
-	return ctx.Err()
-}
-
-func (p *play) killServers(ctx context.Context) error {
-	for range killedServers {
-		p.halt()
-		err := p.start(ctx)
-		if err == nil {
-			err = p.sell(ctx)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *play) cut(ctx context.Context) error {
-	p.proxy.cut()
-	defer p.proxy.restore()
-	return p.wait(ctx)
-}
-
-func (p *play) slow(ctx context.Context) error {
-	p.proxy.slow(slowBy)
-	defer p.proxy.slow(0)
-	return p.wait(ctx)
-}
-
-func (p *play) hang(ctx context.Context) error {
-	defer p.proxy.hang()()
-	return p.wait(ctx)
-}
-
-// stopBackends stops the processes of all connections of servers, also of those that are made meanwhile.
-func (p *play) stopBackends(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, p.place.postgres)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	pid := int(conn.PgConn().PID())
-	_, port, _ := net.SplitHostPort(conn.PgConn().Conn().LocalAddr().String())
-	title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // "postgres: USER DATABASE ADDRESS(PORT) …"
-	if !strings.Contains(string(title), "("+port+")") || freeze(pid, false) != nil {
-		return notPlayed("it needs the processes of a PostgreSQL on this machine, and the right to stop them")
-	}
-	stopped := map[int32]bool{}
-	defer func() {
-		for pid := range stopped {
-			_ = freeze(int(pid), false)
-		}
-	}()
-	for end := time.Now().Add(p.hold); time.Now().Before(end) && rest(ctx, shopPause); {
-		limited, cancel := context.WithDeadline(ctx, end) // one of them may hold what the query needs
-		rows, _ := conn.Query(limited, "SELECT pid FROM pg_stat_activity WHERE application_name = $1", p.name)
-		pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
-		cancel()
-		if err != nil && len(stopped) == 0 {
-			return err
-		}
-		for _, pid := range pids {
-			if !stopped[pid] && freeze(int(pid), true) == nil {
-				stopped[pid] = true
-			}
-		}
-	}
-	return ctx.Err()
-}
-
-// lock keeps servers from writing by another connection.
-func (p *play) lock(ctx context.Context) error {
-	if p.proxy != nil {
-		conn, err := pgx.Connect(ctx, p.place.postgres)
-		if err != nil {
-			return err
-		}
-		defer conn.Close(context.WithoutCancel(ctx))
-		if _, err = conn.Exec(ctx, "BEGIN; LOCK TABLE ledger IN ACCESS EXCLUSIVE MODE"); err != nil {
-			return err
-		}
-		return p.wait(ctx)
-	}
-	file, err := sqlitedb.Open(p.place.file)
-	if err != nil {
-		return err
-	}
-	conn, err := file.Connect()
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	err = sqlitedb.Transact(ctx, conn, func() error { return p.wait(ctx) })
-	return errors.Join(err, conn.Close(), file.Close())
-}
-
-// moveClock moves the clock of the server, and asks again for what was bought while it is wrong.
-func (p *play) moveClock(ctx context.Context) error {
-	for _, m := range []struct{ jump, hold time.Duration }{{clockJump, clockHolds * p.hold}, {-clockJump, p.hold}} {
-		p.jump.Store(int64(m.jump))
-		rest(ctx, m.hold)
-		p.c.again(ctx, p.url.Load().(string), enough)
-		p.jump.Store(0)
-		if err := p.sell(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mount lets a server start on a file that is mounted on itself, in a name space of its own.
-func (p *play) mount(ctx context.Context) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(p.place.file, nil, 0o600); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, recovery/4)
-	defer cancel()
-	const script = `mount --bind "$2" "$2" && echo mounted && exec "$1" serve --listen=127.0.0.1:0`
-	cmd := exec.CommandContext(ctx, "unshare", "--mount", "sh", "-c", script, "sh", self, p.place.file)
-	cmd.Env = victimEnv(p.store)
-	out, err := cmd.CombinedOutput()
-	text := string(out)
-	if !strings.HasPrefix(text, "mounted\n") {
-		return notPlayed(fmt.Sprintf("nothing can be mounted: %v: %s", err, strings.TrimSpace(text)))
-	}
-	p.must(strings.Contains(text, "mounted as a single file"), "a server was not refused: %s", text)
 	return nil
 }

@@ -97,20 +97,33 @@ func (c paced) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// slow lets everything take longer.
-func (p *proxy) slow(delay time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.delay = delay
+// slowBy is by how much slow delays each write.
+const slowBy = 200 * time.Millisecond
+
+// slow lets everything take longer, until the function that it returns is called.
+func (p *proxy) slow() (end func()) {
+	set := func(delay time.Duration) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.delay = delay
+	}
+	set(slowBy)
+	return func() { set(0) }
 }
 
 // hang keeps all connections and lets nothing through, until the function that it returns is called.
-func (p *proxy) hang() (resume func()) {
+func (p *proxy) hang() (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	flow := make(chan struct{})
 	p.flow = flow
 	return func() { close(flow) }
+}
+
+// cutOff is cut until the function that it returns is called.
+func (p *proxy) cutOff() (end func()) {
+	p.cut()
+	return p.restore
 }
 
 // cut breaks all connections, and refuses others until restore.

@@ -52,7 +52,8 @@ func (p *play) seed(ctx context.Context, f fault) (err error) {
 	if _, err = admin.SetAccount(ctx, p.accounts[0], func(a *metering.Account) { a.OverageEnabled = true }); err != nil {
 		return err
 	}
-	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{Account: p.accounts[0], Name: f.name, Scopes: metering.Scopes()})
+	request := metering.KeyRequest{Account: p.accounts[0], Name: f.name, Scopes: metering.Scopes()}
+	_, secret, err := admin.CreateKey(ctx, request)
 	p.c.secret = secret.Reveal()
 	return err
 }
@@ -77,6 +78,8 @@ type owedKey struct {
 
 // examine settles what was left open, and looks at what is in the store: the ledger, and then the invoices.
 func (p *play) examine(ctx context.Context, f fault) error {
+	p.must(p.c.fault == nil, "%v", p.c.fault)
+	p.c.fault = nil
 	store, err := p.c.settleOn(ctx, p.place, p.open)
 	if err != nil {
 		return err
@@ -206,9 +209,10 @@ func (p *play) compare(ctx context.Context, b billing.Billing, t *teller, sums m
 		p.must(v.State == billing.Paid, "the invoice %s of %s is %s", v.ID, v.Account, v.State)
 		keys := t.keys[string(v.Account)+"/"+v.ID]
 		payments := slices.DeleteFunc(slices.Collect(maps.Values(keys)), func(cents int64) bool { return cents == 0 })
-		p.must(slices.Equal(payments, []int64{v.AmountCents}), "the invoice %s of %s is of %d cents, and was paid by %v", v.ID,
-			v.Account, v.AmountCents, payments)
-		p.must(len(keys) == 1+t.lies[v.Account].declines, "the invoice %s of %s was asked for under %d keys", v.ID, v.Account, len(keys))
+		p.must(slices.Equal(payments, []int64{v.AmountCents}), "the invoice %s of %s is of %d cents, and was paid by %v",
+			v.ID, v.Account, v.AmountCents, payments)
+		p.must(len(keys) == 1+t.lies[v.Account].declines, "the invoice %s of %s was asked for under %d keys",
+			v.ID, v.Account, len(keys))
 	}
 	p.must(len(sums) == 0, "%d invoices are missing", len(sums))
 	return nil

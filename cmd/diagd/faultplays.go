@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/metering/sqlitedb"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	killedServers = 3
+	// clockJump leads into another month, whichever way.
+	clockJump = 40 * 24 * time.Hour
+	// clockHolds is how many times longer than other faults a clock is ahead: a server looks for months to close every
+	// 30 to 90 seconds.
+	clockHolds = 12
+)
+
+// sell waits until some more is sold.
+func (p *play) sell(ctx context.Context) error {
+	end := time.Now().Add(recovery)
+	for want := p.c.charges() + enough; p.c.charges() < want; {
+		switch {
+		case !rest(ctx, shopPause):
+			return ctx.Err()
+		case time.Now().After(end):
+			return fmt.Errorf("servers did not sell within %v", recovery)
+		}
+	}
+	return nil
+}
+
+func (p *play) wait(ctx context.Context) error {
+	rest(ctx, p.hold)
+	return ctx.Err()
+}
+
+func (p *play) killServers(ctx context.Context) error {
+	for range killedServers {
+		p.halt()
+		err := p.start(ctx)
+		if err == nil {
+			err = p.sell(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proxied plays what the proxy before the database can do.
+func proxied(begin func(*proxy) (end func())) func(*play, context.Context) error {
+	return func(p *play, ctx context.Context) error {
+		defer begin(p.proxy)()
+		return p.wait(ctx)
+	}
+}
+
+// stopBackends stops the processes of all connections of servers, also of those that are made meanwhile.
+func (p *play) stopBackends(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, p.place.postgres)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	pid := int(conn.PgConn().PID())
+	_, port, _ := net.SplitHostPort(conn.PgConn().Conn().LocalAddr().String())
+	title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // "postgres: USER DATABASE ADDRESS(PORT) …"
+	if !strings.Contains(string(title), "("+port+")") || freeze(pid, false) != nil {
+		return notPlayed("it needs the processes of a PostgreSQL on this machine, and the right to stop them")
+	}
+	stopped := map[int32]bool{}
+	defer func() {
+		for pid := range stopped {
+			_ = freeze(int(pid), false)
+		}
+	}()
+	for end := time.Now().Add(p.hold); time.Now().Before(end) && rest(ctx, shopPause); {
+		limited, cancel := context.WithDeadline(ctx, end) // one of them may hold what the query needs
+		rows, _ := conn.Query(limited, "SELECT pid FROM pg_stat_activity WHERE application_name = $1", p.name)
+		pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+		cancel()
+		if err != nil && len(stopped) == 0 {
+			return err
+		}
+		for _, pid := range pids {
+			if !stopped[pid] && freeze(int(pid), true) == nil {
+				stopped[pid] = true
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// lock keeps servers from writing by another connection.
+func (p *play) lock(ctx context.Context) error {
+	if p.proxy != nil {
+		conn, err := pgx.Connect(ctx, p.place.postgres)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(context.WithoutCancel(ctx))
+		if _, err = conn.Exec(ctx, "BEGIN; LOCK TABLE ledger IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		return p.wait(ctx)
+	}
+	file, err := sqlitedb.Open(p.place.file)
+	if err != nil {
+		return err
+	}
+	conn, err := file.Connect()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	err = sqlitedb.Transact(ctx, conn, func() error { return p.wait(ctx) })
+	return errors.Join(err, conn.Close(), file.Close())
+}
+
+// moveClock moves the clock of the server, and asks again for what was bought while it is wrong.
+func (p *play) moveClock(ctx context.Context) error {
+	for _, m := range []struct{ jump, hold time.Duration }{{clockJump, clockHolds * p.hold}, {-clockJump, p.hold}} {
+		p.jump.Store(int64(m.jump))
+		rest(ctx, m.hold)
+		p.c.again(ctx, p.url.Load().(string), enough)
+		p.jump.Store(0)
+		if err := p.sell(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mount lets a server start on a file that is mounted on itself, in a name space of its own.
+func (p *play) mount(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.place.file, nil, 0o600); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, recovery/4)
+	defer cancel()
+	const script = `mount --bind "$2" "$2" && echo mounted && exec "$1" serve --listen=127.0.0.1:0`
+	cmd := exec.CommandContext(ctx, "unshare", "--mount", "sh", "-c", script, "sh", self, p.place.file)
+	cmd.Env = victimEnv(p.store)
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	if !strings.HasPrefix(text, "mounted\n") {
+		return notPlayed(fmt.Sprintf("nothing can be mounted: %v: %s", err, strings.TrimSpace(text)))
+	}
+	p.must(strings.Contains(text, "mounted as a single file"), "a server was not refused: %s", text)
+	return nil
+}
