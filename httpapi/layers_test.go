@@ -40,7 +40,7 @@ var heavy = map[string][]string{
 	"github.com/emersion/go-smtp":   {"metering/notify"}, // its client; servers of tests beside
 	"github.com/standard-webhooks/": {},                  // the second verifier of the tests of metering/notify
 	"go.yaml.in/":                   {},                  // the second reader of the tests of textutil/yaml
-	"github.com/jackc/":             {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres"},
+	"github.com/jackc/":             {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd"}, // for bench faults
 }
 
 // sqliteFiles and postgresDatabases are the rooms that all stores on SQLite and on PostgreSQL share. They import
