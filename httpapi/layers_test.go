@@ -37,9 +37,9 @@ var heavy = map[string][]string{
 	"golang.org/x/crypto/acme":      {"cmd/diagd"},
 	"golang.org/x/image":            {"webcheck/qr"},
 	"github.com/makiuchi-d/":        {"webcheck/qr"},
-	"github.com/emersion/go-smtp":   {"metering/notify"}, // its client; servers of tests beside
-	"github.com/standard-webhooks/": {},                  // the second verifier of the tests of metering/notify
-	"go.yaml.in/":                   {},                  // the second reader of the tests of textutil/yaml
+	"github.com/emersion/go-smtp":   {"metering/notify"},                                                                      // its client; servers of tests beside
+	"github.com/standard-webhooks/": {},                                                                                       // the second verifier of the tests of metering/notify
+	"go.yaml.in/":                   {},                                                                                       // the second reader of the tests of textutil/yaml
 	"github.com/jackc/":             {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd"}, // for bench faults
 }
 
