@@ -147,13 +147,6 @@ func (x *exchange) route() *failure {
 	return nil
 }
 
-func methodProblem(allow []string) *failure {
-	list := strings.Join(allow, ", ")
-	f := invalidRequest(http.StatusMethodNotAllowed, reasonMethod, "The method must be "+list+".")
-	f.allow = list
-	return f
-}
-
 // admitKey checks key, address, rate and scope. An address that shows a good key gets its token back:
 // the customer's plan bounds it from there on.
 func (x *exchange) admitKey() *failure {
@@ -221,11 +214,6 @@ func (x *exchange) readBody() ([]byte, *failure) {
 		return nil, tooLarge(limit)
 	}
 	return body, nil
-}
-
-func tooLarge(limit int64) *failure {
-	return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge,
-		fmt.Sprintf("The body must have at most %d bytes.", limit))
 }
 
 func jsonContent(h http.Header) bool {

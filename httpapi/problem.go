@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -310,4 +311,16 @@ func inputViolations(err error, path string) []Violation {
 		return []Violation{{field, reasonInvalid, reason}}
 	}
 	return nil
+}
+
+func methodProblem(allow []string) *failure {
+	list := strings.Join(allow, ", ")
+	f := invalidRequest(http.StatusMethodNotAllowed, reasonMethod, "The method must be "+list+".")
+	f.allow = list
+	return f
+}
+
+func tooLarge(limit int64) *failure {
+	return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge,
+		fmt.Sprintf("The body must have at most %d bytes.", limit))
 }
