@@ -119,9 +119,7 @@ func (s *scenario) play(t *testing.T, st step) {
 		for s.post("/resolve", "{").Code != 429 { // malformed: it takes a token and costs nothing
 		}
 	case "exhaust_quota":
-		admin := s.admin
-		admin.Now = true // not from the next month on
-		_, err := admin.SetAccount(t.Context(), s.account.ID, func(a *metering.Account) { a.Plan = "free" })
+		_, err := s.admin.SetAccount(t.Context(), s.account.ID, func(a *metering.Account) { a.Plan = "free" })
 		require.NoError(t, err)
 		for s.post("/http/qr", "{}").Code == 200 || s.post("/resolve", "{}").Code == 200 {
 			s.clock.Advance(time.Minute) // the free plan's bucket is small
