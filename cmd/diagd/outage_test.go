@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -85,14 +86,15 @@ func newPostgres(t testing.TB, name string, args ...string) *ownPostgres {
 	return p
 }
 
-// freePort is one that nobody listens on.
+// freePort is a port at which nobody listens, below those that systems give to connections meanwhile.
 func freePort(t testing.TB) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return port
+	for {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		if listener, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			require.NoError(t, listener.Close())
+			return port
+		}
+	}
 }
 
 func firstPostgres(t testing.TB) *ownPostgres {

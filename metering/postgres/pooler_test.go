@@ -3,11 +3,13 @@ package postgres_test
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,11 +33,7 @@ type pooler struct {
 func newPooler(t *testing.T, text, query string) *pooler {
 	u, err := url.Parse(text)
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // finds a port that is free
-	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
+	port := freePort(t)
 	server := fmt.Sprintf("host=%s port=%s user=%s", u.Hostname(), cmp.Or(u.Port(), "5432"), u.User.Username())
 	if password, ok := u.User.Password(); ok {
 		server += " password='" + password + "'"
@@ -59,6 +57,17 @@ user = %s
 	p.start()
 	t.Cleanup(p.kill)
 	return p
+}
+
+// freePort is a port at which nobody listens, below those that systems give to connections meanwhile.
+func freePort(t *testing.T) string {
+	for {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		if listener, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			require.NoError(t, listener.Close())
+			return port
+		}
+	}
 }
 
 // ownUser is whom the programs of PostgreSQL run as: they refuse to be run by root.
