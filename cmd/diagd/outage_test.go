@@ -319,7 +319,7 @@ func TestPooler(t *testing.T) {
 	pooled := strings.Replace(own.url(), own.port, freePort(t), 1)
 	u, err := url.Parse(pooled)
 	require.NoError(t, err)
-	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
+	config := filepath.Join(filepath.Dir(own.dir), "pgbouncer.ini") // a folder of the user that PostgreSQL runs as
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
 * = host=127.0.0.1 port=%s user=postgres
 [pgbouncer]
@@ -330,7 +330,6 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = 5
 `, own.port, u.Port()), 0o644))
-	require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(config)), 0o711))
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		path, err = exec.LookPath("/usr/sbin/pgbouncer")
