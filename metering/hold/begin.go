@@ -147,7 +147,7 @@ func (b *Book) promise(ctx context.Context, a *account, op metering.Op) (meterin
 	}
 	limits := plan.Limits(a.record)
 	overage, rate, ok := limits.Admit(m.taken(), op.Credits)
-	if !ok {
+	if !ok || overage > 0 { // what has lapsed gives its part of the allowance back
 		a.lapse(b.clock())
 		overage, rate, ok = limits.Admit(m.taken(), op.Credits)
 	}

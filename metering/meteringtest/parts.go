@@ -82,6 +82,25 @@ func testParts(t *testing.T, f *fixture) {
 	}
 }
 
+// testLapsedParts charges no overage for want of an allowance that holds have left whose lease has ended.
+func testLapsedParts(t *testing.T, f *fixture) {
+	customer := f.customer(flex)
+	f.change(customer.Account, func(a *metering.Account) { a.OverageEnabled = true })
+	f.spend(customer, 10)
+	op := f.op(customer, 85)
+	op.Lease = op.Now.Add(time.Second)
+	f.begin(op)
+	f.clock.Set(op.Lease.Add(-time.Microsecond))
+	above := f.begin(f.op(customer, 15))
+	require.Equal(t, int64(10), above.Overage, "the lease has not ended")
+	f.clock.Set(op.Lease)
+	within := f.begin(f.op(customer, 80))
+	require.Equal(t, [2]int64{}, [2]int64{within.Overage, within.OverageRate})
+	f.settle(above)
+	require.Equal(t, int64(10), f.settle(within).Overage)
+	f.sound()
+}
+
 // testBudget lets a budget end where it is lowered, and not before.
 func testBudget(t *testing.T, f *fixture) {
 	customer := f.customer(metered)

@@ -65,6 +65,7 @@ func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.
 		{"overage", testOverage},
 		{"plan change", testPlanChange},
 		{"parts of a charge", testParts},
+		{"parts after a lease", testLapsedParts},
 		{"budget", testBudget},
 		{"scheduled plan", testScheduled},
 		{"suspension", testSuspension},
