@@ -105,8 +105,18 @@ func (v *Invoice) last() *Attempt {
 	return &v.Attempts[len(v.Attempts)-1]
 }
 
-// unknown reports whether nobody knows what became of the newest attempt.
-func (v *Invoice) unknown() bool { return v.last() != nil && v.last().Status == "" && v.State != Paid }
+// taken reports whether a node has begun to charge an invoice, and has noted no outcome.
+func (v *Invoice) taken(r metering.Record) bool {
+	return v.State == Open && (v.NextAttempt == nil || !r.Due.Equal(*v.NextAttempt))
+}
+
+// busy reports whether the node that has taken an invoice may be charging it at this moment.
+func (v *Invoice) busy(r metering.Record, now time.Time) bool { return v.taken(r) && r.Due.After(now) }
+
+// unknown reports whether nobody knows what became of the newest attempt, noted or not.
+func (v *Invoice) unknown(r metering.Record) bool {
+	return v.taken(r) || v.last() != nil && v.last().Status == "" && v.State != Paid
+}
 
 // price computes what is owed of the plans that were held, the overage, and the tax of the account.
 func (v *Invoice) price(plans []held, tax metering.Tax) (err error) {

@@ -31,28 +31,24 @@ func (v *Invoice) refuse(format string, args ...any) error {
 // ErrBusy means that an invoice is being charged at this moment. It may be tried again after five minutes.
 var ErrBusy = errors.New("the invoice is being charged at this moment; try again in five minutes")
 
-// busy reports whether a node has taken an invoice to charge it.
-func (v *Invoice) busy(r metering.Record, now time.Time) bool {
-	return v.State == Open && r.Due.After(now) && (v.NextAttempt == nil || !r.Due.Equal(*v.NextAttempt))
-}
+// uncertain is why an invoice may be neither void nor of another amount: it may have been paid.
+const uncertain = "had an attempt of which nobody knows whether it was paid"
 
 // mend changes an invoice that is in one of some states, and that nobody is charging.
 func (b Billing) mend(
-	ctx context.Context, account metering.AccountID, id string, n Note, states []State,
-	edit func(v *Invoice, at time.Time) (due time.Time, err error),
-) (Invoice, error) {
-	v, _, err := b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
-		now := b.now()
-		if !v.State.in(states...) {
-			return time.Time{}, Note{}, v.refuse("is %s", v.State)
+	ctx context.Context, account metering.AccountID, id string, action Action, reason string, states []State,
+	edit func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error),
+) (Invoice, Note, error) {
+	return b.change(ctx, account, id, func(v *Invoice, r metering.Record, n *Note) (time.Time, error) {
+		switch {
+		case !v.State.in(states...):
+			return time.Time{}, v.refuse("is %s", v.State)
+		case v.busy(r, n.At):
+			return time.Time{}, ErrBusy
 		}
-		if v.busy(r, now) {
-			return time.Time{}, Note{}, ErrBusy
-		}
-		due, err := edit(v, now)
-		return due, n, err
+		n.Action, n.Reason = action, reason
+		return edit(v, r, n)
 	})
-	return v, err
 }
 
 func (s State) in(states ...State) bool { return slices.Contains(states, s) }
@@ -60,31 +56,30 @@ func (s State) in(states ...State) bool { return slices.Contains(states, s) }
 // Retry makes an invoice that is open or has failed due now, and begins its schedule anew. The attempts so far
 // stay on it.
 func (b Billing) Retry(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
-	return b.mend(ctx, account, id, Note{Action: Retried}, []State{Open, Failed},
-		func(v *Invoice, at time.Time) (time.Time, error) {
-			v.State, v.Failures, v.NextAttempt = Open, 0, &at
-			return at, nil
+	v, _, err := b.mend(ctx, account, id, Retried, "", []State{Open, Failed},
+		func(v *Invoice, r metering.Record, n *Note) (time.Time, error) {
+			due := n.At
+			if v.taken(r) {
+				due = r.Due // which is over, and still tells that somebody has begun to charge it
+			}
+			v.State, v.Failures, v.NextAttempt = Open, 0, &n.At
+			return due, nil
 		})
+	return v, err
 }
 
 // Finalize makes a draft an invoice that is to be paid, without waiting for the end of its hour.
 func (b Billing) Finalize(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
-	v, _, err := b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
-		if v.State != Draft {
-			return time.Time{}, Note{}, v.refuse("is %s", v.State)
-		}
-		now := b.now()
-		if err := b.finalize(ctx, v, now); err != nil {
-			return time.Time{}, Note{}, err
-		}
-		if v.State == Draft {
-			return time.Time{}, Note{}, v.refuse("has no price: agree on one for the account first")
-		}
-		if r.Due.Before(now) && !r.Due.IsZero() {
-			now = r.Due
-		}
-		return b.firstDue(v, now), Note{Action: Finalized}, nil
-	})
+	v, _, err := b.mend(ctx, account, id, Finalized, "", []State{Draft},
+		func(v *Invoice, _ metering.Record, n *Note) (time.Time, error) {
+			if err := b.finalize(ctx, v, n.At); err != nil {
+				return time.Time{}, err
+			}
+			if v.State == Draft {
+				return time.Time{}, v.refuse("has no price: agree on one for the account first")
+			}
+			return b.firstDue(v, n.At), nil
+		})
 	return v, err
 }
 
@@ -93,23 +88,22 @@ func (b Billing) Finalize(ctx context.Context, account metering.AccountID, id st
 func (b Billing) Void(
 	ctx context.Context, account metering.AccountID, id, reason string, reissue bool,
 ) (void, next Invoice, err error) {
-	states := []State{Draft, Open, Failed, Uncollectible}
-	void, _, err = b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
-		now := b.now()
+	void, _, err = b.change(ctx, account, id, func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error) {
 		switch {
-		case v.busy(r, now):
-			return time.Time{}, Note{}, ErrBusy
 		case v.State == Void && reissue: // what a first try has not come to
-			return time.Time{}, Note{}, nil
-		case v.State == Paid && v.AmountCents == 0 && v.CreditedCents == 0:
-		case v.State == Paid:
-			return time.Time{}, Note{}, v.refuse("is paid: write a credit note")
-		case !v.State.in(states...):
-			return time.Time{}, Note{}, v.refuse("is %s", v.State)
+			return due, nil
+		case v.State == Paid && (v.AmountCents != 0 || v.CreditedCents != 0):
+			return due, v.refuse("is paid: write a credit note")
+		case !v.State.in(Draft, Open, Paid, Failed, Uncollectible):
+			return due, v.refuse("is %s", v.State)
+		case v.busy(r, n.At):
+			return due, ErrBusy
+		case v.unknown(r):
+			return due, v.refuse(uncertain)
 		}
-		due := v.resumes(now)
+		n.Action, n.Reason = Voided, reason
 		v.State, v.NextAttempt = Void, nil
-		return due, Note{Action: Voided, Reason: reason}, nil
+		return v.resumes(n.At), nil
 	})
 	if err == nil && reissue {
 		next, err = b.reissue(ctx, void)
@@ -141,23 +135,12 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 		return Invoice{}, void.refuse("was of %d credits, and the ledger has %d of that month: it is no longer kept whole",
 			void.UsedCredits, v.UsedCredits)
 	}
-	for range tries {
-		end, err := b.chain(ctx, v.Account)
-		if err != nil {
-			return Invoice{}, err
-		}
-		records, err := m.write(&v, end)
-		if err != nil {
-			return Invoice{}, err
-		}
-		if err = b.Store.PutRecords(ctx, records...); !errors.Is(err, metering.ErrVersion) {
-			return v, err
-		}
-		if _, err := b.Store.Record(ctx, v.Account, InvoiceKind, v.ID); !errors.Is(err, metering.ErrNotFound) {
-			return Invoice{}, errors.Join(err, void.refuse("was replaced by %s before", v.ID))
-		}
+	made, due := v.made(b.by()), b.firstDue(&v, v.CreatedAt)
+	err = b.put(ctx, metering.Record{Account: v.Account, Kind: InvoiceKind, ID: v.ID}, v, due, &made)
+	if errors.Is(err, metering.ErrVersion) {
+		return Invoice{}, void.refuse("was replaced by %s before", v.ID)
 	}
-	return Invoice{}, errMeddled
+	return v, err
 }
 
 // Credit writes a credit note: it lessens what is to be paid of an invoice, and for one that is paid it says what is
@@ -165,29 +148,25 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 func (b Billing) Credit(
 	ctx context.Context, account metering.AccountID, id string, cents int64, reason string,
 ) (Invoice, Note, error) {
-	return b.change(ctx, account, id, func(v *Invoice, r metering.Record) (time.Time, Note, error) {
-		now := b.now()
-		switch {
-		case v.busy(r, now):
-			return time.Time{}, Note{}, ErrBusy
-		case !v.State.in(Open, Failed, Paid):
-			return time.Time{}, Note{}, v.refuse("is %s", v.State)
-		case v.unknown():
-			return time.Time{}, Note{}, v.refuse("had an attempt of which nobody knows whether it was paid")
-		case cents < 1 || cents > v.TotalCents-v.CreditedCents:
-			return time.Time{}, Note{}, v.refuse("leaves 1 to %d cents to be credited", v.TotalCents-v.CreditedCents)
-		}
-		v.Credits++
-		v.CreditedCents += cents
-		due := r.Due
-		if v.State != Paid {
-			if v.AmountCents -= cents; v.AmountCents == 0 {
-				due = v.paid("", now)
+	return b.mend(ctx, account, id, Credited, reason, []State{Open, Failed, Paid},
+		func(v *Invoice, r metering.Record, n *Note) (time.Time, error) {
+			left := v.TotalCents - v.CreditedCents
+			switch {
+			case v.unknown(r):
+				return time.Time{}, v.refuse(uncertain)
+			case cents < 1 || cents > left:
+				return time.Time{}, v.refuse("leaves 1 to %d cents to be credited", left)
 			}
-		}
-		return due, Note{Action: Credited, Reason: reason, Cents: cents,
-			Number: fmt.Sprintf("CN-%s-%d", strings.TrimPrefix(v.Number, "INV-"), v.Credits)}, nil
-	})
+			v.Credits++
+			v.CreditedCents += cents
+			n.Cents, n.Number = cents, fmt.Sprintf("CN-%s-%d", strings.TrimPrefix(v.Number, "INV-"), v.Credits)
+			if v.State != Paid {
+				if v.AmountCents -= cents; v.AmountCents == 0 {
+					return v.paid("", n.At), nil
+				}
+			}
+			return r.Due, nil
+		})
 }
 
 // MarkPaid notes a payment that came on another way.
@@ -195,18 +174,22 @@ func (b Billing) MarkPaid(
 	ctx context.Context, account metering.AccountID, id string, ref PaymentRef, reason string,
 ) (Invoice, error) {
 	ref = PaymentRef(short(string(ref)))
-	return b.mend(ctx, account, id, Note{Action: PaidByHand, Reason: reason, Payment: ref},
-		[]State{Open, Pending, Failed, Uncollectible},
-		func(v *Invoice, at time.Time) (time.Time, error) { return v.paid(ref, at), nil })
+	v, _, err := b.mend(ctx, account, id, PaidByHand, reason, []State{Open, Pending, Failed, Uncollectible},
+		func(v *Invoice, _ metering.Record, n *Note) (time.Time, error) {
+			n.Payment = ref
+			return v.paid(ref, n.At), nil
+		})
+	return v, err
 }
 
 // WriteOff declares that nobody will pay an invoice.
 func (b Billing) WriteOff(ctx context.Context, account metering.AccountID, id, reason string) (Invoice, error) {
-	return b.mend(ctx, account, id, Note{Action: WrittenOff, Reason: reason}, []State{Open, Failed},
-		func(v *Invoice, _ time.Time) (time.Time, error) {
+	v, _, err := b.mend(ctx, account, id, WrittenOff, reason, []State{Open, Failed},
+		func(v *Invoice, _ metering.Record, _ *Note) (time.Time, error) {
 			v.State, v.NextAttempt = Uncollectible, nil
 			return time.Time{}, nil
 		})
+	return v, err
 }
 
 // Settle takes a word that came after an attempt. One that comes twice, or so late that another attempt has been
@@ -214,25 +197,24 @@ func (b Billing) WriteOff(ctx context.Context, account metering.AccountID, id, r
 // one that a person must look at: an invoice that was paid otherwise, or should not be paid.
 func (b Billing) Settle(ctx context.Context, w Word) (Invoice, error) {
 	w.Reference = PaymentRef(short(string(w.Reference)))
-	edit := func(v *Invoice, r metering.Record) (due time.Time, n Note, err error) {
-		now := b.now()
-		news, err := v.isNews(w.Payment, v.busy(r, now))
-		if err != nil || !news {
-			return due, n, err
-		}
-		if v.State == Pending {
-			w.Reference = cmp.Or(w.Reference, v.Payment)
-			due = v.outcome(w.Payment, nil, now)
-		} else {
-			due = v.paid(w.Reference, now)
-		}
-		n = Note{Action: Settled, By: biller, Payment: w.Reference}
-		if v.State != Paid {
-			n.Reason = v.last().Error
-		}
-		return due, n, nil
-	}
-	v, _, err := b.change(ctx, w.Account, w.Invoice, edit)
+	v, _, err := b.change(ctx, w.Account, w.Invoice,
+		func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error) {
+			news, err := v.isNews(w.Payment, v.busy(r, n.At))
+			if err != nil || !news {
+				return due, err
+			}
+			if v.State == Pending {
+				w.Reference = cmp.Or(w.Reference, v.Payment)
+				due = v.outcome(w.Payment, nil, n.At)
+			} else {
+				due = v.paid(w.Reference, n.At)
+			}
+			n.Action, n.By, n.Payment = Settled, biller, w.Reference
+			if v.State != Paid {
+				n.Reason = v.last().Error
+			}
+			return due, nil
+		})
 	return v, err
 }
 

@@ -185,6 +185,49 @@ func TestCreditOfWhatIsOpen(t *testing.T) {
 	b.sound()
 }
 
+// A payment of which nobody knows may have been made: neither a void invoice nor another amount may be charged beside it.
+func TestMendWhatMayBePaid(t *testing.T) {
+	const uncertain = "had an attempt of which nobody knows whether it was paid"
+	for name, attempt := range map[string]func(b *bench){
+		"the biller broke": func(b *bench) { b.pay(billing.Paying{Failed: 1}) },
+		"the server stopped": func(b *bench) {
+			ctx, stop := context.WithCancel(t.Context())
+			biller := b.Biller
+			b.Biller = billerFunc(func(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
+				stop()
+				return biller.Charge(ctx, v)
+			})
+			_, err := b.Pay(ctx)
+			require.ErrorIs(t, err, context.Canceled)
+			b.Biller = biller
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := inMemory(t)
+			id := b.owing(1)[0]
+			biller := newTill()
+			biller.lost = errBroken
+			b.Biller = biller
+			attempt(b)
+			key := string(id) + "-2026-10"
+			require.Equal(t, map[string]int64{key: 2900}, biller.paid)
+			b.clock.Advance(10 * time.Minute)
+			for range 2 {
+				_, _, err := b.Credit(t.Context(), id, month, 100, "x")
+				b.refused(err, uncertain)
+				_, _, err = b.Void(t.Context(), id, month, "x", true)
+				b.refused(err, uncertain)
+				_, err = b.Retry(t.Context(), id, month)
+				require.NoError(t, err)
+			}
+			biller.lost = nil
+			b.pay(billing.Paying{Paid: 1})
+			require.Equal(t, map[string]int64{key: 2900}, biller.paid)
+			b.sound()
+		})
+	}
+}
+
 func TestByHand(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		ids := b.owing(2)

@@ -169,19 +169,15 @@ func (b Billing) firstDue(v *Invoice, by time.Time) (due time.Time) {
 
 // write makes the records of a new invoice, with its note and events.
 func (m *month) write(v *Invoice, c *chain) ([]metering.Record, error) {
-	n := Note{Action: Created, At: v.CreatedAt, By: m.by()}
-	due := m.firstDue(v, v.CreatedAt)
-	c.close(v.Period)
+	n, due := v.made(m.by()), m.firstDue(v, v.CreatedAt)
 	if err := c.invoice(*v, 0, due, &n); err != nil {
 		return nil, err
 	}
-	events, err := v.eventsOf(n)
-	if err != nil {
-		return nil, err
-	}
-	records, err := c.all()
-	return append(records, events...), err
+	return c.all()
 }
+
+// made is the note of a new invoice.
+func (v *Invoice) made(by string) Note { return Note{Action: Created, At: v.CreatedAt, By: by} }
 
 // finalize prices a draft anew, by what the account is and has agreed to by now. It stays a draft if it has no price.
 func (b Billing) finalize(ctx context.Context, v *Invoice, now time.Time) error {
@@ -218,11 +214,7 @@ func (b Billing) finalizeDue(ctx context.Context, r metering.Record, v *Invoice)
 	}
 	n := Note{Action: Finalized, At: now, By: server}
 	due := b.firstDue(v, r.Due)
-	events, err := v.eventsOf(n)
-	if err == nil {
-		err = b.put(ctx, r, *v, due, &n, events...)
-	}
-	return Finalized, err
+	return Finalized, b.put(ctx, r, *v, due, &n)
 }
 
 // Preview is what an account would owe for a month that is not over, if nothing happened until its end. It is not

@@ -194,14 +194,21 @@ func (c *chain) note(n *Note) error {
 	return nil
 }
 
-// invoice adds an invoice as it is now to be stored, and a note of it.
+// invoice adds an invoice as it is now to be stored, a note of it, and the events that come with that.
 func (c *chain) invoice(v Invoice, version int64, due time.Time, n *Note) error {
 	r, err := v.record(version, due)
 	if err != nil {
 		return err
 	}
+	events, err := v.eventsOf(*n)
+	if err != nil {
+		return err
+	}
+	if n.Action == Created {
+		c.close(v.Period)
+	}
 	n.Invoice, n.State, n.Document = v.ID, v.State, sha256.Sum256(r.Body)
-	c.records = append(c.records, r)
+	c.records = append(append(c.records, r), events...)
 	return c.note(n)
 }
 
@@ -229,11 +236,9 @@ func (b Billing) by() string { return cmp.Or(b.By, server) }
 // tries is how often a change is made anew when another writer was first.
 const tries = 16
 
-// put writes an invoice that was read as r, with its note and events. It is ErrVersion where the invoice was changed
-// since.
-func (b Billing) put(
-	ctx context.Context, r metering.Record, v Invoice, due time.Time, n *Note, more ...metering.Record,
-) error {
+// put writes an invoice that was read as r, with its note and events; a new one if r has no version. It is ErrVersion
+// where the invoice was changed since.
+func (b Billing) put(ctx context.Context, r metering.Record, v Invoice, due time.Time, n *Note) error {
 	for range tries {
 		c, err := b.chain(ctx, v.Account)
 		if err != nil {
@@ -246,11 +251,11 @@ func (b Billing) put(
 		if err != nil {
 			return err
 		}
-		if err = b.Store.PutRecords(ctx, append(records, more...)...); !errors.Is(err, metering.ErrVersion) {
+		if err = b.Store.PutRecords(ctx, records...); !errors.Is(err, metering.ErrVersion) {
 			return err
 		}
 		now, err := b.Store.Record(ctx, r.Account, r.Kind, r.ID)
-		if err != nil {
+		if err != nil && (r.Version != 0 || !errors.Is(err, metering.ErrNotFound)) {
 			return err
 		}
 		if now.Version != r.Version {
@@ -263,11 +268,11 @@ func (b Billing) put(
 // errMeddled is what nobody would see if only this program wrote what it writes.
 var errMeddled = errors.New("its notes or its events were changed by another hand; diagd audit tells more")
 
-// change edits an invoice, and does so again where another writer was first. What edit returns is written in one step;
-// without an action it is nothing. The note is returned as it was written.
+// change edits an invoice, and does so again where another writer was first. It is written in one step with the note that
+// edit completes, and not at all if that has no action. The note is returned as it was written.
 func (b Billing) change(
 	ctx context.Context, account metering.AccountID, id string,
-	edit func(v *Invoice, r metering.Record) (due time.Time, n Note, err error),
+	edit func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error),
 ) (v Invoice, n Note, err error) {
 	for range tries {
 		r, err := b.Store.Record(ctx, account, InvoiceKind, id)
@@ -277,16 +282,12 @@ func (b Billing) change(
 		if v, err = parseInvoice(r); err != nil {
 			return Invoice{}, n, err
 		}
-		var due time.Time
-		if due, n, err = edit(&v, r); err != nil || n.Action == "" {
+		n = Note{At: b.now(), By: b.by()}
+		due, err := edit(&v, r, &n)
+		if err != nil || n.Action == "" {
 			return v, n, err
 		}
-		n.At, n.By = b.now(), cmp.Or(n.By, b.by())
-		more, err := v.eventsOf(n)
-		if err != nil {
-			return v, n, err
-		}
-		if err = b.put(ctx, r, v, due, &n, more...); !errors.Is(err, metering.ErrVersion) {
+		if err = b.put(ctx, r, v, due, &n); !errors.Is(err, metering.ErrVersion) {
 			return v, n, err
 		}
 	}

@@ -240,9 +240,11 @@ func (b Billing) ask(
 	if last := v.last(); last != nil {
 		n.Reason = last.Error
 	}
-	events, err := v.eventsOf(n)
-	if err == nil {
-		err = b.put(noting, r, *v, due, &n, events...)
+	err = b.put(noting, r, *v, due, &n)
+	if errors.Is(err, metering.ErrVersion) && v.State == Paid { // a word was faster, which may be of another payment
+		w := Word{Account: v.Account, Invoice: v.ID, Payment: Payment{Status: PaymentPaid, Reference: v.Payment}}
+		_, err = b.Settle(noting, w)
+		return "", err
 	}
 	return did, err
 }

@@ -22,6 +22,7 @@ type till struct {
 	calls  map[string]int
 	paid   map[string]int64
 	err    error
+	lost   error  // of the answer, after the payment was made
 	refuse string // why it declines
 }
 
@@ -38,7 +39,7 @@ func (c *till) Charge(_ context.Context, v billing.Invoice) (billing.Payment, er
 		return billing.Payment{Status: billing.PaymentDeclined, Reason: c.refuse}, nil
 	}
 	c.paid[v.IdempotencyKey()] = v.AmountCents
-	return paid("payment " + v.IdempotencyKey()), nil
+	return paid("payment " + v.IdempotencyKey()), c.lost
 }
 
 func paid(ref string) billing.Payment {

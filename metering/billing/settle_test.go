@@ -189,6 +189,36 @@ func TestLateWord(t *testing.T) {
 	b.sound()
 }
 
+// Of two payments of one invoice somebody is told, also where the word of one comes while the other is being made.
+func TestPaidTwice(t *testing.T) {
+	for name, c := range map[string]struct {
+		word billing.PaymentRef
+		err  string
+	}{
+		"the same payment": {word: "p2"},
+		"another":          {word: "p1", err: `is paid by "p1", and now by "p2" as well`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := inMemory(t)
+			id := b.owing(1)[0]
+			b.Biller = billerFunc(func(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
+				_, err := b.Settle(ctx, word(id, billing.PaymentPaid, c.word))
+				require.NoError(t, err)
+				return paid("p2"), nil
+			})
+			_, err := b.Pay(t.Context())
+			if c.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.err)
+			}
+			require.Equal(t, c.word, b.invoice(id).Payment)
+			b.pay(billing.Paying{})
+			b.sound()
+		})
+	}
+}
+
 // A word may be faster than the answer to the attempt, and one may come for what should not be paid.
 func TestEarlyWord(t *testing.T) {
 	for name, c := range map[string]struct {
