@@ -71,16 +71,14 @@ func (p *play) stopBackends(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	pid := int(conn.PgConn().PID())
 	_, port, _ := net.SplitHostPort(conn.PgConn().Conn().LocalAddr().String())
-	title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // "postgres: USER DATABASE ADDRESS(PORT) …"
-	if !strings.Contains(string(title), "("+port+")") || freeze(pid, false) != nil {
+	if own := backend(int32(conn.PgConn().PID()), "("+port+")"); own == nil || freeze(own, false) != nil {
 		return notPlayed("it needs the processes of a PostgreSQL on this machine, and the right to stop them")
 	}
-	stopped := map[int32]bool{}
+	stopped := map[int32]*os.Process{}
 	defer func() {
-		for pid := range stopped {
-			_ = freeze(int(pid), false)
+		for _, process := range stopped {
+			_ = freeze(process, false)
 		}
 	}()
 	for end := time.Now().Add(p.hold); time.Now().Before(end) && rest(ctx, shopPause); {
@@ -92,12 +90,23 @@ func (p *play) stopBackends(ctx context.Context) error {
 			return err
 		}
 		for _, pid := range pids {
-			if !stopped[pid] && freeze(int(pid), true) == nil {
-				stopped[pid] = true
+			if process := backend(pid, ""); stopped[pid] == nil && process != nil && freeze(process, true) == nil {
+				stopped[pid] = process
 			}
 		}
 	}
 	return ctx.Err()
+}
+
+// backend is a process of PostgreSQL on this machine whose title holds a text, or nil. It is found before its title is
+// read, and signalled by what was found: whoever gets its number after its end is left alone.
+func backend(pid int32, text string) *os.Process {
+	process, err := os.FindProcess(int(pid))
+	title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // "postgres: USER DATABASE ADDRESS(PORT) …"
+	if err != nil || !strings.HasPrefix(string(title), "postgres: ") || !strings.Contains(string(title), text) {
+		return nil
+	}
+	return process
 }
 
 // lock keeps servers from writing by another connection.

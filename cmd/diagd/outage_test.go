@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,11 +47,14 @@ func postgresProgram(t testing.TB, name string, args ...string) *exec.Cmd {
 	return asPostgres(t, exec.Command(path, args...))
 }
 
-// asPostgres lets a command be run by a user that is not root.
+// asPostgres lets a command be run by a user that is not root, in a process group of its own. In that of the tests a
+// stopped server would be the end of them: where the parent of a group ends while one of it is stopped, the system sends
+// SIGHUP to all of the group.
 func asPostgres(t testing.TB, cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Stderr = "/", t.Output()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Getuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(t)}
+		cmd.SysProcAttr.Credential = credential(t)
 	}
 	return cmd
 }
@@ -81,7 +83,7 @@ func newPostgres(t testing.TB, name string, args ...string) *ownPostgres {
 	p.cmd = postgresProgram(t, "postgres", "-D", p.dir, "-p", p.port, "-k", dir,
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off")
 	require.NoError(t, p.cmd.Start())
-	t.Cleanup(func() { p.kill() })
+	t.Cleanup(p.kill)
 	until(t, "PostgreSQL answers", func() bool { return p.try("SELECT 1") == nil })
 	return p
 }
@@ -118,13 +120,17 @@ func (p *ownPostgres) try(sql string) error {
 }
 
 func (p *ownPostgres) kill() {
-	p.signal(syscall.SIGKILL)
-	_ = p.cmd.Wait()
+	if p.cmd.ProcessState == nil {
+		p.signal(syscall.SIGKILL)
+		_ = p.cmd.Wait()
+	}
 }
 
-// signal sends a signal to the server and its children, each of which has a group of its own.
+// signal sends a signal to the server and its children, each of which has a group of its own. The server is stopped
+// while the children are signalled: as it buries none of them, no number is that of another process by then.
 func (p *ownPostgres) signal(s syscall.Signal) {
-	pids := []int{p.cmd.Process.Pid}
+	require.Nil(p.t, p.cmd.ProcessState, "the server has ended, and its number may be that of another process")
+	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGSTOP))
 	list, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(p.t, err)
 	for _, name := range list {
@@ -133,15 +139,10 @@ func (p *ownPostgres) signal(s syscall.Signal) {
 		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(p.cmd.Process.Pid) {
 			pid, err := strconv.Atoi(strings.Split(name, "/")[2])
 			require.NoError(p.t, err)
-			pids = append(pids, pid)
+			_ = syscall.Kill(pid, s) // some have ended
 		}
 	}
-	if s == syscall.SIGCONT {
-		slices.Reverse(pids)
-	}
-	for _, pid := range pids {
-		_ = syscall.Kill(pid, s) // some have ended
-	}
+	require.NoError(p.t, p.cmd.Process.Signal(s))
 }
 
 // outages is how often the log says that requests are refused.

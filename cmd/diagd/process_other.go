@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"time"
 )
 
@@ -14,4 +15,4 @@ func cpuTime() time.Duration { return 0 }
 func openFiles() int { return 0 }
 
 // freeze cannot be done here.
-func freeze(int, bool) error { return errors.ErrUnsupported }
+func freeze(*os.Process, bool) error { return errors.ErrUnsupported }

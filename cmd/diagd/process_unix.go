@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"syscall"
 	"time"
 )
@@ -27,9 +28,9 @@ func openFiles() int {
 }
 
 // freeze stops a process, or lets it go on.
-func freeze(pid int, stop bool) error {
+func freeze(p *os.Process, stop bool) error {
 	if stop {
-		return syscall.Kill(pid, syscall.SIGSTOP)
+		return p.Signal(syscall.SIGSTOP)
 	}
-	return syscall.Kill(pid, syscall.SIGCONT)
+	return p.Signal(syscall.SIGCONT)
 }
