@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"time"
@@ -202,32 +203,25 @@ type eventData struct {
 
 // eventsOf are the events that come with a note of the invoice.
 func (v Invoice) eventsOf(n Note) (list []metering.Record, err error) {
-	type event struct {
-		kind         metering.EventType
-		part, reason string // part tells apart several of one type
+	// Part tells apart several of one type.
+	add := func(t metering.EventType, part, reason string) {
+		r, fault := v.event(t, part, reason, n.At)
+		list, err = append(list, r), errors.Join(err, fault)
 	}
-	var events []event
 	switch last := v.last(); {
 	case n.Action == Finalized, n.Action == Created && v.State != Draft:
-		events = append(events, event{kind: metering.EventPeriodClosed})
+		add(metering.EventPeriodClosed, "", "")
 		if v.OverageCredits > 0 {
-			events = append(events, event{kind: metering.EventOverageBilled})
+			add(metering.EventOverageBilled, "", "")
 		}
 	case (n.Action == Charged || n.Action == Settled) && (v.State == Open || v.State == Failed):
-		e := event{kind: metering.EventPaymentFailed, part: fmt.Sprintf("/%d", last.Number)}
+		reason := ""
 		if last.Status == PaymentDeclined { // of all else only the operator is told
-			e.reason = last.Error
+			reason = last.Error
 		}
-		events = append(events, e)
+		add(metering.EventPaymentFailed, fmt.Sprintf("/%d", last.Number), reason)
 	}
-	for _, e := range events {
-		r, err := v.event(e.kind, e.part, e.reason, n.At)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, nil
+	return list, err
 }
 
 func (v Invoice) event(t metering.EventType, part, reason string, at time.Time) (metering.Record, error) {

@@ -185,7 +185,7 @@ func TestCreditOfWhatIsOpen(t *testing.T) {
 	b.sound()
 }
 
-// A payment of which nobody knows may have been made: neither a void invoice nor another amount may be charged beside it.
+// What may have been paid is neither void nor credited: another payment would be made beside it.
 func TestMendWhatMayBePaid(t *testing.T) {
 	const uncertain = "had an attempt of which nobody knows whether it was paid"
 	for name, attempt := range map[string]func(b *bench){

@@ -268,8 +268,8 @@ func (b Billing) put(ctx context.Context, r metering.Record, v Invoice, due time
 // errMeddled is what nobody would see if only this program wrote what it writes.
 var errMeddled = errors.New("its notes or its events were changed by another hand; diagd audit tells more")
 
-// change edits an invoice, and does so again where another writer was first. It is written in one step with the note that
-// edit completes, and not at all if that has no action. The note is returned as it was written.
+// change edits an invoice, and does so again where another writer was first. It is written in one step with the note
+// that edit completes, and not at all if that has no action. The note is returned as it was written.
 func (b Billing) change(
 	ctx context.Context, account metering.AccountID, id string,
 	edit func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error),

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -55,11 +54,11 @@ func (b Billing) Pay(ctx context.Context) (Paying, error) {
 	if b.Biller == nil {
 		return Paying{}, ErrNoBiller
 	}
-	return b.work(ctx, nil)
+	return b.work(ctx)
 }
 
-// work does what is due, of invoices in one of some states if any are named.
-func (b Billing) work(ctx context.Context, only []State) (sum Paying, err error) {
+// work does what is due; without a biller it only finalizes drafts.
+func (b Billing) work(ctx context.Context) (sum Paying, err error) {
 	now := b.now() // so that what becomes due meanwhile is left to the next run
 	var faults []error
 	for {
@@ -68,10 +67,12 @@ func (b Billing) work(ctx context.Context, only []State) (sum Paying, err error)
 			if err != nil {
 				return sum, errors.Join(append(faults, err)...)
 			}
-			if v, err := parseInvoice(r); err != nil || len(only) == 0 || slices.Contains(only, v.State) {
-				page = append(page, r)
+			if b.Biller == nil {
+				if v, err := parseInvoice(r); err == nil && v.State != Draft {
+					continue
+				}
 			}
-			if len(page) == payPage {
+			if page = append(page, r); len(page) == payPage {
 				break
 			}
 		}
@@ -174,9 +175,6 @@ func (b Billing) later(ctx context.Context, r metering.Record, due time.Time) er
 
 // charge makes one attempt: it takes the invoice, charges it, and notes what came of it.
 func (b Billing) charge(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
-	if b.Biller == nil {
-		return "", ErrNoBiller
-	}
 	return b.ask(ctx, r, v, b.Biller.Charge, func(p Payment, failure error, at time.Time) (time.Time, Action) {
 		attempt := Attempt{Number: 1, At: at}
 		if last := v.last(); last != nil {

@@ -46,11 +46,7 @@ func (b Billing) round(ctx context.Context, closed metering.Period) metering.Per
 	if closing != nil && ctx.Err() == nil {
 		b.Log.Error("closing months", "error", closing)
 	}
-	var only []State
-	if b.Biller == nil {
-		only = []State{Draft} // which are finalized whoever charges them
-	}
-	paid, err := b.work(ctx, only)
+	paid, err := b.work(ctx)
 	if err != nil && ctx.Err() == nil {
 		b.Log.Error("charging invoices", "error", err)
 	}

@@ -88,6 +88,5 @@ func judge(resp *http.Response) (Payment, error) {
 		return Payment{}, fmt.Errorf("the biller answered %d %s, which says neither paid, pending nor declined",
 			resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
-	said.Reference = PaymentRef(short(string(said.Reference)))
 	return said, nil
 }
