@@ -45,7 +45,7 @@ func (a *app) backup(ctx context.Context, to string) error {
 	if err != nil && !errors.Is(err, errFaults) {
 		return fmt.Errorf("the copy is of no use: %w", errors.Join(err, os.Remove(to)))
 	}
-	a.did(backupDeed)
+	a.did(backupDeed, len(audit.Faults))
 	return a.showAudit(audit)
 }
 

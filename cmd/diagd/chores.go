@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -122,7 +123,7 @@ func startChores(
 	ctx, n.stop = context.WithCancel(ctx)
 	if c.biller != nil {
 		n.billing.Biller = c.biller(client)
-		counters.Ask(metrics.PaymentsWaiting, func() float64 { return float64(n.waiting(ctx)) })
+		counters.Ask(metrics.PaymentsWaiting, func() float64 { return n.waiting(ctx) })
 		n.countPayments(ctx, counters)
 		n.running.Go(func() { n.billing.Run(ctx) })
 	}
@@ -132,12 +133,12 @@ func startChores(
 	return n
 }
 
-// waiting counts the payments that are due, at a bounded cost.
-func (n *chores) waiting(ctx context.Context) (count int) {
+// waiting counts the payments that are due, at a bounded cost. NaN is not known.
+func (n *chores) waiting(ctx context.Context) (count float64) {
 	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: n.billing.Clock(), Limit: mostCounted}
 	for _, err := range n.store.Records(ctx, f) {
 		if err != nil {
-			return count
+			return math.NaN()
 		}
 		count++
 	}

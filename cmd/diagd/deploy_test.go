@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -137,6 +138,9 @@ func TestBoardAndAlerts(t *testing.T) {
 			exprs = append(exprs, rule.(map[string]any)["expr"].(string))
 			assert.NotEmpty(t, rule.(map[string]any)["annotations"])
 		}
+	}
+	for g, most := range map[metrics.Gauge]time.Duration{metrics.BackupAge: backupAge, metrics.AuditAge: auditAge} {
+		assert.Contains(t, exprs, fmt.Sprintf("%s unless %[1]s <= %d * 86400", g, most/day), "as diagd doctor has it")
 	}
 	for _, expr := range exprs {
 		names, labels := inQuery(expr)

@@ -55,7 +55,13 @@ func TestDoctor(t *testing.T) {
 	store, resolver := "--store=sqlite:"+file, "--resolver=udp://"+slow.address
 	s := start(t, store, resolver, "--metrics-listen=127.0.0.1:0")
 	listen := "--listen=" + strings.TrimPrefix(s.url, "http://")
-	metrics := "--metrics-listen=" + s.log.wait(t, `"?serving metrics"? url=http://(\S+)/metrics`)[1]
+	health := s.log.wait(t, `"?serving metrics"? url=http://(\S+)/metrics`)[1]
+	metrics := "--metrics-listen=" + health
+	told := func() string { return get(t, "http://"+health+"/metrics").body }
+	for _, unknown := range []string{"backup_age_seconds", "audit_age_seconds", "audit_faults"} {
+		assert.Contains(t, told(), "\ndiagkit_"+unknown+" NaN\n")
+	}
+	assert.NotContains(t, told(), "diagkit_store_pool")
 
 	code, conditions, _ := doctor(t, store, resolver, listen, metrics)
 	assert.Equal(t, exitOK, code)
@@ -73,13 +79,21 @@ func TestDoctor(t *testing.T) {
 	assert.Equal(t, conditionOK, conditions["backup"])
 	assert.Equal(t, conditionOK, conditions["audit"])
 	assert.Equal(t, conditionWarning, conditions["server"], "whether it is ready is not known")
-	for name, condition := range map[string]condition{
-		time.Now().Add(-3 * day).UTC().Format(time.RFC3339): conditionWarning, "yesterday": conditionUnknown,
-	} {
-		require.NoError(t, os.WriteFile(file+".last-backup", []byte(name), 0o600))
+	assert.Regexp(t, `(?m)^diagkit_backup_age_seconds [0-9]`, told())
+	assert.Regexp(t, `(?m)^diagkit_audit_age_seconds [0-9]`, told())
+	assert.Contains(t, told(), "\ndiagkit_audit_faults 0\n")
+	late := time.Now().Add(-3 * day).UTC().Format(time.RFC3339)
+	for _, c := range []struct {
+		note string
+		want condition
+	}{{late + " 2", conditionFault}, {"yesterday", conditionUnknown}, {late + " 0", conditionWarning}} {
+		require.NoError(t, os.WriteFile(file+".last-backup", []byte(c.note), 0o600))
 		_, conditions, _ = doctor(t, store, resolver, listen)
-		assert.Equal(t, condition, conditions["backup"])
+		assert.Equal(t, c.want, conditions["backup"], c.note)
 	}
+	(&app{store: "sqlite:" + file}).did(auditDeed, 2)
+	assert.Contains(t, told(), "\ndiagkit_audit_faults 2\n")
+	command(t, "audit", store)
 
 	require.Equal(t, exitOK, s.wait())
 	code, conditions, text := doctor(t, store, "--resolver=udp://127.0.0.1:1", listen, "--ip-rate=-1")

@@ -5,11 +5,13 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/propagation"
 	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
@@ -75,7 +78,7 @@ const (
 	auditDeed  deed = "last-audit"
 )
 
-// file is where it is noted beside a SQLite store when it was done last; empty for other stores.
+// deedFile is where it is noted beside a SQLite store when it was done last; empty for other stores.
 func (a *app) deedFile(d deed) string {
 	if kind, place, err := a.place(); err == nil && kind == "sqlite" {
 		return place + "." + string(d)
@@ -83,11 +86,45 @@ func (a *app) deedFile(d deed) string {
 	return ""
 }
 
-// did notes that it was done. Who may not write beside the store leaves no note, and diagd doctor then knows of none.
-func (a *app) did(d deed) {
+// did notes that it was done, and how many faults that found, for the server and diagd doctor, which may run as another
+// user. Who may not write beside the store leaves no note, and they then know of none.
+func (a *app) did(d deed, faults int) {
 	if path := a.deedFile(d); path != "" {
-		_ = os.WriteFile(path, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
+		_ = os.WriteFile(path, fmt.Appendf(nil, "%s %d\n", time.Now().UTC().Format(time.RFC3339), faults), 0o644)
 	}
+}
+
+// done is what did has noted.
+func (a *app) done(d deed) (at time.Time, faults int, err error) {
+	text, err := os.ReadFile(a.deedFile(d))
+	if err != nil {
+		return at, 0, err
+	}
+	stamp, count, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	if at, err = time.Parse(time.RFC3339, stamp); err == nil {
+		faults, err = strconv.Atoi(count)
+	}
+	return at, faults, err
+}
+
+// countDeeds exposes what is noted beside a SQLite store.
+func (a *app) countDeeds(counters *metrics.Metrics) {
+	if a.deedFile(backupDeed) == "" {
+		return
+	}
+	ask := func(g metrics.Gauge, d deed, value func(at time.Time, faults int) float64) {
+		counters.Ask(g, func() float64 {
+			at, faults, err := a.done(d)
+			if err != nil {
+				return math.NaN()
+			}
+			return value(at, faults)
+		})
+	}
+	age := func(at time.Time, _ int) float64 { return time.Since(at).Seconds() }
+	ask(metrics.BackupAge, backupDeed, age)
+	ask(metrics.AuditAge, auditDeed, age)
+	ask(metrics.AuditFaults, auditDeed, func(_ time.Time, faults int) float64 { return float64(faults) })
 }
 
 func (a *app) examineDeed(d deed, most time.Duration, remedy string) partView {
@@ -95,18 +132,18 @@ func (a *app) examineDeed(d deed, most time.Duration, remedy string) partView {
 	if path == "" {
 		return bad(conditionUnknown, "", "not recorded for this kind of store")
 	}
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
+	at, faults, err := a.done(d)
+	switch age := time.Since(at); {
+	case os.IsNotExist(err):
 		return bad(conditionWarning, remedy, "none is recorded")
-	}
-	at, malformed := time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
-	if err != nil || malformed != nil {
+	case err != nil:
 		return bad(conditionUnknown, "", "%s cannot be read", path)
+	case faults > 0:
+		return bad(conditionFault, "run diagd audit to see them", "faults that the last one found, at %s: %d", when(&at), faults)
+	case age > most:
+		return bad(conditionWarning, remedy, "the last one was %d days ago", int(age/day))
 	}
-	if age := time.Since(at); age > most {
-		return bad(conditionWarning, remedy, "the last good one was %d days ago", int(age/day))
-	}
-	return good("the last good one was at %s", when(&at))
+	return good("the last one was at %s, and found no faults", when(&at))
 }
 
 // examineCertificate reads the certificate that the server shows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -85,10 +86,14 @@ func (f *paymentFlags) secret() (s notify.Secret, err error) {
 // countPayments tells the metrics what comes of each round of billing.
 func (n *chores) countPayments(ctx context.Context, counters *metrics.Metrics) {
 	var failing atomic.Bool
-	var since atomic.Int64 // the oldest pending payment, in Unix seconds; 0 without one
+	var since atomic.Int64 // the oldest pending payment, in Unix seconds; 0 without one, less while that is not known
+	since.Store(-1)
 	counters.AskFlag(metrics.CloseFailing, failing.Load)
 	counters.Ask(metrics.PendingSeconds, func() float64 {
-		if at := since.Load(); at > 0 {
+		switch at := since.Load(); {
+		case at < 0:
+			return math.NaN()
+		case at > 0:
 			return time.Since(time.Unix(at, 0)).Seconds()
 		}
 		return 0
@@ -106,12 +111,13 @@ func (n *chores) countPayments(ctx context.Context, counters *metrics.Metrics) {
 // pollHorizon is longer than the time between two looks at a pending payment.
 const pollHorizon = 24 * time.Hour
 
-// pendingSince is since when the oldest pending payment is, at a bounded cost, in Unix seconds; 0 without one.
+// pendingSince is since when the oldest pending payment is, at a bounded cost, in Unix seconds; 0 without one, less while
+// that is not known.
 func (n *chores) pendingSince(ctx context.Context) (since int64) {
 	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: time.Now().Add(pollHorizon), Limit: mostCounted}
 	for r, err := range n.store.Records(ctx, f) {
 		if err != nil {
-			return since
+			return -1
 		}
 		var v struct {
 			State    billing.State

@@ -46,7 +46,7 @@ func TestPaymentMetrics(t *testing.T) {
 			assert.Regexp(t, "(?m)^"+line+"$", w.Body.String())
 		}
 	}
-	told("diagkit_payment_pending_seconds 0", "diagkit_close_failing 0", `diagkit_payments_total\{outcome="pending"\} 0`)
+	told("diagkit_payment_pending_seconds NaN", "diagkit_close_failing 0", `diagkit_payments_total\{outcome="pending"\} 0`)
 
 	_, err = n.billing.Close(t.Context(), lastMonth())
 	require.NoError(t, err)

@@ -140,6 +140,10 @@ func TestMovedClockOfANode(t *testing.T) {
 		jump.Store(0)
 		assert.NotContains(t, get(t, metrics+"/readyz").body, "clock", d)
 	}
+	told := get(t, metrics+"/metrics").body
+	assert.Regexp(t, `(?m)^diagkit_store_pool_used \d+$`, told)
+	assert.Contains(t, told, "\ndiagkit_store_pool_max 16\n")
+	assert.NotContains(t, told, "diagkit_audit", "not recorded for this kind of store")
 	for _, n := range nodes {
 		assert.Equal(t, exitOK, n.wait())
 	}

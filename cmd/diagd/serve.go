@@ -21,6 +21,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/diagkit/diagkit/metering/postgres"
 	"github.com/diagkit/diagkit/metering/redis"
 	"github.com/spf13/pflag"
 )
@@ -213,6 +214,11 @@ func (a *app) serve(ctx context.Context) error {
 	listener = bounded
 	counters.AskFlag(metrics.StoreUp, func() bool { return gate.Health() == nil })
 	limiter.count(counters)
+	a.countDeeds(counters)
+	if s, ok := store.(*postgres.Store); ok {
+		counters.Ask(metrics.PoolUsed, func() float64 { return float64(s.Pool().AcquiredConns()) })
+		counters.Ask(metrics.PoolMost, func() float64 { return float64(s.Pool().MaxConns()) })
+	}
 	counters.Ask(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
 	url := a.url(listener, checked.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans, Clock: keeper.Now}, url); err != nil {

@@ -159,9 +159,7 @@ those of such a head are what they were. The exit code is 3 if something does no
 						return err
 					}
 				}
-				if len(v.Faults) == 0 {
-					a.did(auditDeed)
-				}
+				a.did(auditDeed, len(v.Faults))
 				return a.showAuditView(v)
 			})
 		},

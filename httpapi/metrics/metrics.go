@@ -99,6 +99,11 @@ const (
 	PendingSeconds    Gauge = "diagkit_payment_pending_seconds"
 	CloseFailing      Gauge = "diagkit_close_failing"
 	ClockTrusted      Gauge = "diagkit_clock_trusted"
+	BackupAge         Gauge = "diagkit_backup_age_seconds"
+	AuditAge          Gauge = "diagkit_audit_age_seconds"
+	AuditFaults       Gauge = "diagkit_audit_faults"
+	PoolUsed          Gauge = "diagkit_store_pool_used"
+	PoolMost          Gauge = "diagkit_store_pool_max"
 )
 
 var gaugeHelp = map[Gauge]string{
@@ -106,10 +111,15 @@ var gaugeHelp = map[Gauge]string{
 	LimiterAway:       "1 while the shared limiter does not answer and this node counts alone, 0 otherwise.",
 	Connections:       "Connections of clients that are open.",
 	DeliveriesWaiting: "Deliveries of notifications that are due.",
-	PaymentsWaiting:   "Payments of invoices that are due.",
-	PendingSeconds:    "Age of the oldest payment whose end is not known yet, 0 without one.",
+	PaymentsWaiting:   "Payments of invoices that are due; NaN while that is not known.",
+	PendingSeconds:    "Age of the oldest payment whose end is not known yet, 0 without one; NaN before it is looked for.",
 	CloseFailing:      "1 while the last attempt to close a month failed for some account, 0 otherwise.",
 	ClockTrusted:      "1 while the clock is believed, 0 while it is in doubt and nothing is closed or forgotten.",
+	BackupAge:         "Age of the last backup of a SQLite store; NaN while none is recorded.",
+	AuditAge:          "Age of the last audit of a SQLite store; NaN while none is recorded.",
+	AuditFaults:       "Faults that the last audit of a SQLite store found; NaN while none is recorded.",
+	PoolUsed:          "Connections to PostgreSQL on which charges and keys are worked at.",
+	PoolMost:          "Connections to PostgreSQL that may be open for charges and keys.",
 }
 
 // Gauges lists the gauges.

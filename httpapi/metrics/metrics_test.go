@@ -41,5 +41,8 @@ func TestObserve(t *testing.T) {
 	} {
 		require.Contains(t, w.Body.String(), line)
 	}
-	require.Equal(t, []Gauge{ClockTrusted, CloseFailing, Connections, DeliveriesWaiting, LimiterAway, PendingSeconds, PaymentsWaiting, StoreUp}, Gauges())
+	require.Equal(t, []Gauge{
+		AuditAge, AuditFaults, BackupAge, ClockTrusted, CloseFailing, Connections, DeliveriesWaiting, LimiterAway,
+		PendingSeconds, PaymentsWaiting, PoolMost, PoolUsed, StoreUp,
+	}, Gauges())
 }

@@ -96,6 +96,9 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	return s, nil
 }
 
+// Pool tells how the connections to the database are used.
+func (s *Store) Pool() *pgxpool.Stat { return s.pool.Stat() }
+
 // Close implements [metering.Store]: it refuses new calls and finishes what is under way. Further calls do nothing.
 func (s *Store) Close() error {
 	s.close.Do(func() {
