@@ -45,6 +45,8 @@ func (b Billing) mend(
 			return time.Time{}, v.refuse("is %s", v.State)
 		case v.busy(r, n.At):
 			return time.Time{}, ErrBusy
+		case v.taken(r): // by a node that has stopped since
+			v.attempt(r.Due.Add(-chargeLease)).Error = "its outcome was not noted"
 		}
 		n.Action, n.Reason = action, reason
 		return edit(v, r, n)
@@ -57,13 +59,9 @@ func (s State) in(states ...State) bool { return slices.Contains(states, s) }
 // stay on it.
 func (b Billing) Retry(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
 	v, _, err := b.mend(ctx, account, id, Retried, "", []State{Open, Failed},
-		func(v *Invoice, r metering.Record, n *Note) (time.Time, error) {
-			due := n.At
-			if v.taken(r) {
-				due = r.Due // which is over, and still tells that somebody has begun to charge it
-			}
+		func(v *Invoice, _ metering.Record, n *Note) (time.Time, error) {
 			v.State, v.Failures, v.NextAttempt = Open, 0, &n.At
-			return due, nil
+			return n.At, nil
 		})
 	return v, err
 }

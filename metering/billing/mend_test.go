@@ -224,6 +224,18 @@ func TestMendWhatMayBePaid(t *testing.T) {
 			b.pay(billing.Paying{Paid: 1})
 			require.Equal(t, map[string]int64{key: 2900}, biller.paid)
 			b.sound()
+
+			b = inMemory(t)
+			id = b.owing(1)[0]
+			biller.lost = errBroken
+			b.Biller = biller
+			attempt(b)
+			b.clock.Advance(10 * time.Minute)
+			_, err := b.WriteOff(t.Context(), id, month, "x")
+			require.NoError(t, err)
+			_, _, err = b.Void(t.Context(), id, month, "x", true)
+			b.refused(err, uncertain)
+			b.sound()
 		})
 	}
 }

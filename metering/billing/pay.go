@@ -176,14 +176,20 @@ func (b Billing) later(ctx context.Context, r metering.Record, due time.Time) er
 // charge makes one attempt: it takes the invoice, charges it, and notes what came of it.
 func (b Billing) charge(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
 	return b.ask(ctx, r, v, b.Biller.Charge, func(p Payment, failure error, at time.Time) (time.Time, Action) {
-		attempt := Attempt{Number: 1, At: at}
-		if last := v.last(); last != nil {
-			attempt.Number = last.Number + 1
-		}
-		v.Attempts = append(v.Attempts, attempt)
-		v.Attempts = v.Attempts[max(0, len(v.Attempts)-maxAttempts):]
+		v.attempt(at)
 		return v.outcome(p, failure, at), Charged
 	})
+}
+
+// attempt adds one, of which nothing is known yet.
+func (v *Invoice) attempt(at time.Time) *Attempt {
+	attempt := Attempt{Number: 1, At: at}
+	if last := v.last(); last != nil {
+		attempt.Number = last.Number + 1
+	}
+	v.Attempts = append(v.Attempts, attempt)
+	v.Attempts = v.Attempts[max(0, len(v.Attempts)-maxAttempts):]
+	return v.last()
 }
 
 // poll asks what became of a pending payment. It stays pending for as long as nobody knows.

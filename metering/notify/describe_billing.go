@@ -52,5 +52,9 @@ func (f *facts) aboutInvoice() []fact {
 	if f.Tax > 0 {
 		list = append(list, fact{"Tax", f.money(f.Tax)})
 	}
-	return append(list, fact{"Total", f.money(f.Total)})
+	list = append(list, fact{"Total", f.money(f.Total)})
+	if f.Amount > 0 && f.Amount < f.Total {
+		list = append(list, fact{"Credited", f.money(f.Total - f.Amount)})
+	}
+	return list
 }

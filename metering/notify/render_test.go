@@ -277,6 +277,7 @@ func TestWhatAFailedPaymentLeadsTo(t *testing.T) {
 	f.Error = "no funds"
 	assert.Equal(t, "The payment of EUR 20.00 for January 2026 failed.", paymentFailed(f).Text)
 	assert.Contains(t, paymentFailed(f).Action, "suspended")
+	assert.Contains(t, paymentFailed(f).Facts, fact{"Credited", "EUR 9.00"})
 	f.NextAttempt = new(time.Time)
 	assert.NotContains(t, paymentFailed(f).Action, "suspended")
 	f.NextAttempt, f.Error = nil, ""
