@@ -117,7 +117,7 @@ func (c *billingCommands) voidCommand() *cobra.Command {
 	cmd := c.explained(c.oneInvoice("void", "Declare that an invoice should not have been made",
 		`It is not charged any more. With --reissue another takes its place, such as 2026-10.2, as a draft: from the ledger,
 and from the plans, the tax and the agreed price that the account has by now. What is paid needs a credit note
-instead. What an attempt may have paid must be retried first, or noted as paid.`,
+instead. If nobody knows whether an attempt has paid it, retry it first, or note it as paid.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			void, next, err := b.Void(ctx, account, id, c.reason, c.reissue)
 			if err != nil || !c.reissue {
