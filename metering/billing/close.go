@@ -284,8 +284,12 @@ func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chai
 	if err != nil {
 		return one, err
 	}
+	due := c.firstDue(&v, v.CreatedAt)
+	if err := end.invoice(v, 0, due, &Note{Action: Created, At: v.CreatedAt, By: c.by()}); err != nil {
+		return one, err
+	}
 	one.outcome = created
-	one.records, err = c.write(&v, end)
+	one.records, err = end.all()
 	return one, err
 }
 

@@ -111,21 +111,14 @@ func (b Billing) Void(
 
 // reissue makes the invoice that comes after a void one.
 func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
-	a, err := b.Store.Account(ctx, void.Account)
-	if err != nil {
-		return Invoice{}, err
-	}
-	m, err := b.month(ctx, void.Period, a.ID)
-	if err != nil {
-		return Invoice{}, err
-	}
 	n := 1
-	if _, after, ok := strings.Cut(strings.TrimPrefix(void.ID, void.Period.String()), "."); ok {
+	if _, after, ok := strings.Cut(void.ID, "."); ok {
+		var err error
 		if n, err = strconv.Atoi(after); err != nil {
 			return Invoice{}, fmt.Errorf("invoice %q: %w", void.ID, err)
 		}
 	}
-	v, err := m.only(ctx, a, fmt.Sprintf("%s.%d", void.Period, n+1))
+	v, err := b.only(ctx, void.Account, void.Period, fmt.Sprintf("%s.%d", void.Period, n+1))
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -133,7 +126,7 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 		return Invoice{}, void.refuse("was of %d credits, and the ledger has %d of that month: it is no longer kept whole",
 			void.UsedCredits, v.UsedCredits)
 	}
-	made, due := v.made(b.by()), b.firstDue(&v, v.CreatedAt)
+	made, due := Note{Action: Created, At: v.CreatedAt, By: b.by()}, b.firstDue(&v, v.CreatedAt)
 	err = b.put(ctx, metering.Record{Account: v.Account, Kind: InvoiceKind, ID: v.ID}, v, due, &made)
 	if errors.Is(err, metering.ErrVersion) {
 		return Invoice{}, void.refuse("was replaced by %s before", v.ID)

@@ -167,18 +167,6 @@ func (b Billing) firstDue(v *Invoice, by time.Time) (due time.Time) {
 	return time.Time{}
 }
 
-// write makes the records of a new invoice, with its note and events.
-func (m *month) write(v *Invoice, c *chain) ([]metering.Record, error) {
-	n, due := v.made(m.by()), m.firstDue(v, v.CreatedAt)
-	if err := c.invoice(*v, 0, due, &n); err != nil {
-		return nil, err
-	}
-	return c.all()
-}
-
-// made is the note of a new invoice.
-func (v *Invoice) made(by string) Note { return Note{Action: Created, At: v.CreatedAt, By: by} }
-
 // finalize prices a draft anew, by what the account is and has agreed to by now. It stays a draft if it has no price.
 func (b Billing) finalize(ctx context.Context, v *Invoice, now time.Time) error {
 	a, err := b.Store.Account(ctx, v.Account)
@@ -220,6 +208,13 @@ func (b Billing) finalizeDue(ctx context.Context, r metering.Record, v *Invoice)
 // Preview is what an account would owe for a month that is not over, if nothing happened until its end. It is not
 // stored.
 func (b Billing) Preview(ctx context.Context, account metering.AccountID, p metering.Period) (Invoice, error) {
+	v, err := b.only(ctx, account, p, p.String())
+	v.State, v.FinalizedAt, v.PaidAt = Draft, nil, nil
+	return v, err
+}
+
+// only makes the invoice of one account for a month.
+func (b Billing) only(ctx context.Context, account metering.AccountID, p metering.Period, id string) (Invoice, error) {
 	a, err := b.Store.Account(ctx, account)
 	if err != nil {
 		return Invoice{}, err
@@ -228,13 +223,6 @@ func (b Billing) Preview(ctx context.Context, account metering.AccountID, p mete
 	if err != nil {
 		return Invoice{}, err
 	}
-	v, err := m.only(ctx, a, p.String())
-	v.State, v.FinalizedAt, v.PaidAt = Draft, nil, nil
-	return v, err
-}
-
-// only makes an invoice of one account.
-func (m *month) only(ctx context.Context, a metering.Account, id string) (Invoice, error) {
 	t, used, err := m.used(ctx, a)
 	if err != nil {
 		return Invoice{}, err
