@@ -138,11 +138,11 @@ func (b *Book) settlements(id ClaimID) *atomic.Uint64 {
 	return &b.settled[binary.LittleEndian.Uint64(id.Hash[:])%uint64(len(b.settled))]
 }
 
-// Entry is the row of the charge in the ledger, without its number and its chain.
+// Entry is the row of the charge in the ledger, without its number and its chain. The instant is in UTC and cut to the
+// microsecond.
 func (s *Settling) Entry(t *metering.Ticket, at time.Time) metering.Entry {
 	return metering.Entry{
 		RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint, Credits: s.Credits,
-		Period: s.Period,
-		At:     at.UTC().Truncate(time.Microsecond), Overage: s.Overage, OverageRate: s.Rate, Ceiling: s.Ceiling,
+		Period: s.Period, At: at, Overage: s.Overage, OverageRate: s.Rate, Ceiling: s.Ceiling,
 	}
 }

@@ -16,31 +16,79 @@ type sum struct {
 	peak  int64
 	forms [][]byte // of the rows; see [metering.Entry.AppendForm]
 	chain metering.Chain
+	parts hold.Parts // of the last row, and their form
+	form  []byte
+}
+
+// callerNames are by whom and for what a charge is made.
+type callerNames struct {
+	account  metering.AccountID
+	key      metering.KeyID
+	endpoint string
+}
+
+// caller is the numbers of the names and their form.
+type caller struct {
+	account, key, endpoint int64
+	form                   []byte
 }
 
 // row is a charge that is written when the link of its group is known.
 type row struct {
-	job                    *job
-	account, key, endpoint int64
-	sum                    *sum
+	job    *job
+	caller *caller
+	sum    *sum
 }
 
 // charge writes the reply of one charge, and adds it to the rows and sums that are written at the end.
 func (w *writer) charge(j *job) error {
 	t := &j.ticket
-	account, err := w.intern(string(t.Account))
+	c, err := w.caller(callerNames{t.Account, t.Key, t.Endpoint})
 	if err != nil {
 		return err
 	}
-	key, err := w.intern(string(t.Key))
-	if err != nil {
-		return err
+	s := w.summing(sumKey{c.account, monthNumber(j.settling.Period)})
+	s.Month = s.Plus(1, j.settling.Parts)
+	s.peak = max(s.peak, j.settling.Ceiling)
+	s.forms = append(s.forms, w.form(j, c, s))
+	w.rows = append(w.rows, row{j, c, s})
+	if j.at >= w.used[c.key]+useResolution.Microseconds() {
+		w.uses[c.key] = max(w.uses[c.key], j.at)
 	}
-	endpoint, err := w.intern(t.Endpoint)
-	if err != nil {
-		return err
+	if j.reply == nil {
+		return nil
 	}
-	k := sumKey{account, monthNumber(j.settling.Period)}
+	line := c.key
+	if t.Line != "" {
+		if line, err = w.intern(string(t.Line)); err != nil {
+			return err
+		}
+	}
+	return w.keep(j, line)
+}
+
+// caller returns what is known of a caller.
+func (w *writer) caller(n callerNames) (c *caller, err error) {
+	if c, ok := w.callers[n]; ok {
+		return c, nil
+	}
+	e := metering.Entry{Account: n.account, Key: n.key, Endpoint: n.endpoint}
+	c = &caller{form: e.AppendCaller(nil)}
+	if c.account, err = w.intern(string(n.account)); err != nil {
+		return nil, err
+	}
+	if c.key, err = w.intern(string(n.key)); err != nil {
+		return nil, err
+	}
+	if c.endpoint, err = w.intern(n.endpoint); err != nil {
+		return nil, err
+	}
+	remember(w.callers, n, c)
+	return c, nil
+}
+
+// summing returns the sum of a month in the transaction under way.
+func (w *writer) summing(k sumKey) *sum {
 	s := w.sums[k]
 	if s == nil {
 		s = new(sum)
@@ -50,25 +98,20 @@ func (w *writer) charge(j *job) error {
 		}
 		w.sums[k] = s
 	}
-	s.Month = s.Plus(1, j.settling.Parts)
-	s.peak = max(s.peak, j.settling.Ceiling)
-	entry, from := j.settling.Entry(t, instant(j.at)), len(w.forms)
-	w.forms = entry.AppendForm(w.forms)
-	s.forms = append(s.forms, w.forms[from:len(w.forms):len(w.forms)])
-	w.rows = append(w.rows, row{j, account, key, endpoint, s})
-	if j.at >= w.used[key]+useResolution.Microseconds() {
-		w.uses[key] = max(w.uses[key], j.at)
+	return s
+}
+
+// form returns the canonical form of a charge. Most have the parts of the one before.
+func (w *writer) form(j *job, c *caller, s *sum) []byte {
+	from, entry := len(w.forms), j.settling.Entry(&j.ticket, instant(j.at))
+	w.forms = entry.AppendRequest(append(w.forms, c.form...))
+	if parts := len(w.forms); s.parts == j.settling.Parts {
+		w.forms = append(w.forms, s.form...)
+	} else {
+		w.forms = entry.AppendParts(w.forms)
+		s.parts, s.form = j.settling.Parts, w.forms[parts:]
 	}
-	if j.reply == nil {
-		return nil
-	}
-	line := key
-	if t.Line != "" {
-		if line, err = w.intern(string(t.Line)); err != nil {
-			return err
-		}
-	}
-	return w.keep(j, line)
+	return w.forms[from:len(w.forms):len(w.forms)]
 }
 
 // mark notes that an account has charges in a block of the ledger.
@@ -118,28 +161,41 @@ func (w *writer) chain(k sumKey) (c metering.Chain, err error) {
 	return c, err
 }
 
-// append writes a row of the ledger.
+// bound is what the statement of rows has of the last one.
+type bound struct {
+	sum    *sum
+	caller *caller
+	parts  hold.Parts
+	block  int64
+}
+
+// append writes a row of the ledger. What it has in common with the one before is still bound.
 func (w *writer) append(r *row) error {
-	s, stmt, linked := &r.job.settling, w.included, &w.linked[0]
-	if s.Overage > 0 {
-		stmt, linked = w.entry, &w.linked[1]
-		stmt.BindInt64(10, s.Overage)
-		stmt.BindInt64(11, s.Rate)
+	s := &r.job.settling
+	if r.sum != w.bound.sum {
+		w.entry.BindInt64(1, r.caller.account)
+		w.entry.BindInt64(2, monthNumber(s.Period))
+		w.entry.BindBytes(3, r.sum.chain[:])
 	}
-	if *linked != r.sum { // else it is still bound
-		stmt.BindBytes(9, r.sum.chain[:])
-		*linked = r.sum
+	if r.caller != w.bound.caller {
+		w.entry.BindInt64(4, r.caller.key)
+		w.entry.BindInt64(5, r.caller.endpoint)
 	}
-	stmt.BindInt64(1, r.account)
-	stmt.BindInt64(2, r.key)
-	stmt.BindInt64(3, r.endpoint)
-	stmt.BindInt64(4, s.Credits)
-	stmt.BindInt64(5, monthNumber(s.Period))
-	stmt.BindInt64(6, r.job.at)
-	stmt.BindText(7, r.job.ticket.RequestID)
-	stmt.BindInt64(8, s.Ceiling)
-	if err := run(stmt); err != nil {
+	if s.Parts != w.bound.parts {
+		w.entry.BindInt64(6, s.Credits)
+		w.entry.BindInt64(7, s.Overage)
+		w.entry.BindInt64(8, s.Rate)
+		w.entry.BindInt64(9, s.Ceiling)
+	}
+	w.entry.BindInt64(10, r.job.at)
+	w.entry.BindText(11, r.job.ticket.RequestID)
+	if err := run(w.entry); err != nil {
 		return err
 	}
-	return w.mark(r.account, w.conn.LastInsertRowID()/blockSize)
+	last := w.bound
+	w.bound = bound{r.sum, r.caller, s.Parts, w.conn.LastInsertRowID() / blockSize}
+	if last.sum == r.sum && last.block == w.bound.block {
+		return nil
+	}
+	return w.mark(r.caller.account, w.bound.block)
 }

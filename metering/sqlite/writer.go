@@ -33,24 +33,24 @@ type writer struct {
 	conn *sqlite.Conn
 	file *sqlitedb.File
 
-	begin, commit      *sqlite.Stmt
-	entry, included    *sqlite.Stmt // with overage, and without
-	balance, use       *sqlite.Stmt
-	reply, drop, block *sqlite.Stmt
+	begin, commit       *sqlite.Stmt
+	entry, balance, use *sqlite.Stmt
+	reply, drop, block  *sqlite.Stmt
 	// What is known to be in the database, by number of the name. A transaction that fails takes
 	// back what it has added.
-	names  map[string]int64
-	fresh  []string                  // names of the transaction under way
-	blocks map[int64]int64           // the last block of an account
-	used   map[int64]int64           // the last use of a key that was written
-	chains map[sumKey]metering.Chain // the newest link of a month
+	names   map[string]int64
+	fresh   []string // names of the transaction under way
+	callers map[callerNames]*caller
+	blocks  map[int64]int64           // the last block of an account
+	used    map[int64]int64           // the last use of a key that was written
+	chains  map[sumKey]metering.Chain // the newest link of a month
 	// The batches, rows and sums of the transaction under way.
 	group   []*batch
 	rows    []row
 	forms   []byte // of the rows, one behind the other
 	sums    map[sumKey]*sum
-	spare   []*sum  // of transactions before
-	linked  [2]*sum // whose links the statements of rows have
+	spare   []*sum // of transactions before
+	bound   bound
 	uses    map[int64]int64
 	kept    []keptBody
 	changes []int64 // sequence numbers
@@ -64,7 +64,7 @@ func newWriter(file *sqlitedb.File, conn *sqlite.Conn) (*writer, error) {
 	w := &writer{
 		conn: conn, file: file, names: make(map[string]int64), blocks: make(map[int64]int64),
 		used: make(map[int64]int64), sums: make(map[sumKey]*sum), uses: make(map[int64]int64),
-		chains: make(map[sumKey]metering.Chain),
+		chains: make(map[sumKey]metering.Chain), callers: make(map[callerNames]*caller),
 	}
 	if err := sqlitedb.Pragmas(conn,
 		fmt.Sprintf("wal_autocheckpoint = %d", checkpointPages),
@@ -77,10 +77,8 @@ func newWriter(file *sqlitedb.File, conn *sqlite.Conn) (*writer, error) {
 		&w.begin:  "BEGIN IMMEDIATE",
 		&w.commit: "COMMIT",
 		&w.entry: `INSERT INTO ledger
-			(account, key, endpoint, credits, period, at, request, ceiling, chain, overage, rate)
+			(account, period, chain, key, endpoint, credits, overage, rate, ceiling, at, request)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
-		&w.included: `INSERT INTO ledger (account, key, endpoint, credits, period, at, request, ceiling, chain)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
 		&w.balance: `INSERT INTO balances (account, period, used, charges, peak, overage, micros, chain)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 			ON CONFLICT DO UPDATE SET used = used + ?3, charges = charges + ?4, peak = max(peak, ?5),
@@ -208,7 +206,7 @@ func (w *writer) sum() error {
 			return err
 		}
 	}
-	w.linked = [2]*sum{}
+	w.bound = bound{} // a sum may be one of a transaction before
 	for i := range w.rows {
 		if err := w.append(&w.rows[i]); err != nil {
 			return err
@@ -238,6 +236,7 @@ func (w *writer) rollback() error {
 	for _, name := range w.fresh {
 		delete(w.names, name)
 	}
+	clear(w.callers)
 	clear(w.blocks)
 	clear(w.used)
 	clear(w.chains)
