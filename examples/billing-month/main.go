@@ -142,9 +142,7 @@ func (m *month) close() error {
 		m.line("%s, %d days from %s at %s a month", l.Plan, l.Days, l.From, euros(*l.PriceCents))
 	}
 	m.line("together %s", euros(*v.PriceCents))
-	for _, l := range v.Overage {
-		m.line("%d credits of overage: %s", l.Credits, euros(v.OverageCents))
-	}
+	m.line("%d credits of overage: %s", v.OverageCredits, euros(v.OverageCents))
 	m.line("%s: %s", v.TaxNote, euros(v.TaxCents))
 	m.line("total: %s", euros(v.TotalCents))
 	return nil
