@@ -123,7 +123,9 @@ func startChores(
 	ctx, n.stop = context.WithCancel(ctx)
 	if c.biller != nil {
 		n.billing.Biller = c.biller(client)
-		counters.Ask(metrics.PaymentsWaiting, func() float64 { return n.waiting(ctx) })
+		counters.Ask(metrics.PaymentsWaiting, func() float64 {
+			return gauged(duePayments(ctx, store, n.billing.Clock()))
+		})
 		n.countPayments(ctx, counters)
 		n.running.Go(func() { n.billing.Run(ctx) })
 	}
@@ -133,16 +135,23 @@ func startChores(
 	return n
 }
 
-// waiting counts the payments that are due, at a bounded cost. NaN is not known.
-func (n *chores) waiting(ctx context.Context) (count float64) {
-	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: n.billing.Clock(), Limit: mostCounted}
-	for _, err := range n.store.Records(ctx, f) {
+// duePayments counts the payments that are due, at a bounded cost.
+func duePayments(ctx context.Context, store metering.Store, by time.Time) (count int, err error) {
+	for _, err := range store.Records(ctx, metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: by, Limit: mostCounted}) {
 		if err != nil {
-			return math.NaN()
+			return 0, err
 		}
 		count++
 	}
-	return count
+	return count, nil
+}
+
+// gauged is a value for the metrics, which have none of what is not known.
+func gauged(n int, err error) float64 {
+	if err != nil {
+		return math.NaN()
+	}
+	return float64(n)
 }
 
 // watch lets the log hear of a clock that jumps, whoever asks for the time.

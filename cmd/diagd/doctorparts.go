@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -26,7 +27,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/diagkit/diagkit/webcheck/hsts"
 	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
@@ -51,16 +51,11 @@ const (
 
 // examineQueues counts what should have been done by now.
 func (a *app) examineQueues(ctx context.Context, store metering.Store) partView {
-	notes := (&notify.Worker{Store: store}).Waiting(ctx, mostCounted)
-	payments := 0
-	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: time.Now().Add(-dueFor), Limit: mostCounted}
-	for _, err := range store.Records(ctx, f) {
-		if err != nil {
-			return bad(conditionUnknown, "", "counting payments: %v", err)
-		}
-		payments++
-	}
-	switch {
+	notes, err := (&notify.Worker{Store: store}).Waiting(ctx, mostCounted)
+	payments, failure := duePayments(ctx, store, time.Now().Add(-dueFor))
+	switch err = errors.Join(err, failure); {
+	case err != nil:
+		return bad(conditionUnknown, "", "counting: %v", err)
 	case notes > mostDue:
 		return bad(conditionWarning, "run diagd channel deliveries to see why", "notifications due: %d", notes)
 	case payments > 0 && a.serving.chores.biller != "":

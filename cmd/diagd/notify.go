@@ -108,7 +108,7 @@ func (n *notifications) begin(ctx context.Context, hosted *hosted, counters *met
 	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
 	n.deriver.SPF = profiles{hosted.store}
 	n.worker.Observe = func(k notify.Kind, s notify.DeliveryState) { counters.ObserveDelivery(string(k), string(s)) }
-	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return float64(n.worker.Waiting(ctx, mostCounted)) })
+	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return gauged(n.worker.Waiting(ctx, mostCounted)) })
 	n.running.Go(func() { _ = n.deriver.Run(ctx) }) // these return what told them to end
 	n.running.Go(func() { _ = n.worker.Run(ctx) })
 	n.running.Go(func() { n.tidy(ctx) })

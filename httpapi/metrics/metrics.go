@@ -110,7 +110,7 @@ var gaugeHelp = map[Gauge]string{
 	StoreUp:           "1 while the store can take charges, 0 otherwise.",
 	LimiterAway:       "1 while the shared limiter does not answer and this node counts alone, 0 otherwise.",
 	Connections:       "Connections of clients that are open.",
-	DeliveriesWaiting: "Deliveries of notifications that are due.",
+	DeliveriesWaiting: "Deliveries of notifications that are due; NaN while that is not known.",
 	PaymentsWaiting:   "Payments of invoices that are due; NaN while that is not known.",
 	PendingSeconds:    "Age of the oldest payment whose end is not known yet, 0 without one; NaN before it is looked for.",
 	CloseFailing:      "1 while the last attempt to close a month failed for some account, 0 otherwise.",

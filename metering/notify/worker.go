@@ -276,13 +276,13 @@ func (w *Worker) note(channel string, works bool) {
 }
 
 // Waiting counts the deliveries that are due, up to a limit.
-func (w *Worker) Waiting(ctx context.Context, limit int) (count int) {
+func (w *Worker) Waiting(ctx context.Context, limit int) (count int, err error) {
 	f := metering.RecordFilter{Kind: deliveryKind, DueBy: now(w.Clock), Limit: limit}
 	for _, err := range w.Store.Records(ctx, f) {
 		if err != nil {
-			return count
+			return 0, err
 		}
 		count++
 	}
-	return count
+	return count, nil
 }
