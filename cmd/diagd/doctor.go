@@ -96,7 +96,10 @@ func (a *app) examine(ctx context.Context, flags *pflag.FlagSet) (parts []partVi
 	}
 	look("settings", func(context.Context) partView { return a.examineSettings(flags) })
 	look("server", a.examineServer)
-	store, _, err := a.openStore(ctx, true)
+	a.examining = true
+	opening, cancel := context.WithTimeout(ctx, partTime)
+	store, _, err := a.openStore(opening, true)
+	cancel()
 	look("store", func(context.Context) partView { return a.examineStore(err) })
 	if err == nil {
 		defer store.Close()
@@ -159,7 +162,8 @@ func (a *app) examineStore(err error) partView {
 	if kind, _, e := a.place(); e == nil && kind == "memory" {
 		return bad(conditionWarning, "name a store that outlives the server with --store", "in the memory of the server")
 	}
-	return bad(conditionFault, "diagd serve creates a store at its first start, diagd migrate updates an old one", "%v", err)
+	return bad(conditionFault, "diagd serve creates a store at its first start, and updates an old one, as diagd migrate does",
+		"%v", err)
 }
 
 // examineClock compares the clock with what the store knows of the time.
@@ -167,7 +171,8 @@ func (a *app) examineClock(store metering.Store) partView {
 	keeper := &metering.Timekeeper{Clock: a.wall}
 	keeper.Follow(store)
 	if err := keeper.Doubt(); err != nil {
-		return bad(conditionFault, "synchronize it by NTP: no month is closed and nothing is forgotten until it is right", "%v", err)
+		return bad(conditionFault,
+			"synchronize it by NTP: no month is closed and nothing is forgotten until it is right", "%v", err)
 	}
 	return good("agrees with the store")
 }

@@ -74,6 +74,8 @@ type app struct {
 	doubt func() error     // whether it may be believed, while serving
 	clock func() time.Time // the time as far as it is known, while serving; nil means time.Now
 
+	examining bool // the store is to be left as it is
+
 	config  string
 	store   string
 	data    string

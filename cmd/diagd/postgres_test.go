@@ -108,6 +108,22 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
+// The doctor leaves a database as it is, whether it has no tables yet or those of another version.
+func TestDoctorMigratesNothing(t *testing.T) {
+	db := newDatabase(t)
+	store := func() condition {
+		_, conditions, _ := doctor(t, "--store="+db.url, "--resolver=udp://127.0.0.1:1")
+		return conditions["store"]
+	}
+	assert.Equal(t, conditionFault, store())
+	assert.Zero(t, db.number("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"))
+	command(t, "migrate", "--store="+db.url)
+	assert.Equal(t, conditionOK, store())
+	version := db.number("UPDATE metering_layout SET version = version - 1 RETURNING version")
+	assert.Equal(t, conditionFault, store())
+	assert.Equal(t, version, db.number("SELECT version FROM metering_layout"))
+}
+
 // One of three servers whose clock is wrong by minutes or months goes by that of the database: it moves no charge to
 // another month, ends no key and forgets no reply, and needs no hand when its clock is right again.
 func TestMovedClockOfANode(t *testing.T) {

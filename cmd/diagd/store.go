@@ -65,7 +65,7 @@ func (a *app) openWith(ctx context.Context, plans *metering.PriceList, admin boo
 	case kind == "memory":
 		return memory.New(memory.Config{Plans: plans, Clock: a.clock, Doubt: a.doubt}), nil
 	case kind == "postgres":
-		store, err := postgres.Open(ctx, place, postgres.Config{Plans: plans, Doubt: a.doubt})
+		store, err := postgres.Open(ctx, place, postgres.Config{Present: a.examining, Plans: plans, Doubt: a.doubt})
 		if err != nil {
 			return nil, fmt.Errorf("--store: %w", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/diagkit/diagkit/metering"
@@ -30,10 +29,10 @@ var settings = map[string]string{
 	"jit":               "off",
 }
 
-// openPool migrates the database and opens the connections.
-func openPool(ctx context.Context, url string, tracer pgx.QueryTracer) (*pgxpool.Pool, error) {
+// openPool migrates the database, if it may, and opens the connections.
+func openPool(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
 	pool, err := postgresdb.Open(ctx, url, postgresdb.Config{
-		Layout: tables, Connections: connections, Settings: settings, Tracer: tracer,
+		Layout: tables, Present: c.Present, Connections: connections, Settings: settings, Tracer: c.tracer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", unavailable(err))

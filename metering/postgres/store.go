@@ -17,6 +17,9 @@ import (
 
 // Config says how a store behaves. The zero value is a server's.
 type Config struct {
+	// Present refuses a database whose tables are not those of this version, instead of bringing them up to date.
+	Present bool
+
 	Plans metering.Prices  // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end and what is swept; nil means that of the server
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is swept; nil: it always is
@@ -76,7 +79,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	s.cancels.run = s.cancelGroup
 	s.singleBegins.run, s.singleSettles.run = s.runTogether, s.runTogether
 	var err error
-	if s.pool, err = openPool(ctx, url, c.tracer); err != nil {
+	if s.pool, err = openPool(ctx, url, c); err != nil {
 		return nil, err
 	}
 	err = s.readClock(ctx)

@@ -75,6 +75,19 @@ func (l Layout) migrate(ctx context.Context, tx pgx.Tx) (from int, err error) {
 	return from, err
 }
 
+// check refuses a database whose tables are not those of this program.
+func (l Layout) check(ctx context.Context, conn *pgx.Conn) error {
+	var version int
+	sql := "SELECT coalesce(max(version), 0) FROM " + pgx.Identifier{l.Table}.Sanitize()
+	if err := conn.QueryRow(ctx, sql).Scan(&version); err != nil {
+		return fmt.Errorf("looking for the layout of %s: %w", l.Name, err)
+	}
+	if version != len(l.Steps) {
+		return fmt.Errorf("the database has layout %d, this program has %d", version, len(l.Steps))
+	}
+	return nil
+}
+
 // lock waits for a lock of the schema, which the end of the transaction releases.
 func lock(ctx context.Context, tx pgx.Tx, name string) error {
 	const sql = "SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || current_schema(), 0))"

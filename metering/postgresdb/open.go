@@ -22,12 +22,13 @@ const connectTimeout = 5 * time.Second
 // Config says how a database is opened. Parameters of the URL come before it.
 type Config struct {
 	Layout      Layout
+	Present     bool              // the tables must be there in this program's version; nothing is created or migrated
 	Connections int               // at most; the URL's pool_max_conns comes first
 	Settings    map[string]string // of each connection, but through a pooler: nothing may rest on them but speed
 	Tracer      pgx.QueryTracer   // is told of each statement but those of the layout; nil for nobody
 }
 
-// Open brings the layout up to date and opens connections.
+// Open brings the layout up to date, unless it must be so already, and opens connections.
 func Open(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
 	config, err := parse(url)
 	if err != nil {
@@ -44,7 +45,9 @@ func Open(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
 		if err == nil && pooled {
 			err = checkIsolation(ctx, conn)
 		}
-		if err == nil {
+		if err == nil && c.Present {
+			err = c.Layout.check(ctx, conn)
+		} else if err == nil {
 			_, err = c.Layout.migrateOn(ctx, conn)
 		}
 		return err
