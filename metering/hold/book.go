@@ -180,23 +180,24 @@ func (b *Book) Balance(ctx context.Context, id metering.AccountID, p metering.Pe
 // Sweep releases every promise whose lease has ended. Begin does so by itself where it matters;
 // calling Sweep now and then frees the memory of accounts at rest.
 func (b *Book) Sweep() {
-	b.mu.RLock()
-	all := slices.Collect(maps.Values(b.accounts))
-	b.mu.RUnlock()
 	now := b.clock()
-	for _, a := range all {
+	for _, a := range b.all() {
 		a.mu.Lock()
 		a.lapse(now)
 		a.mu.Unlock()
 	}
 }
 
+// all is the accounts of the book. Nobody waits for it while they are looked at.
+func (b *Book) all() []*account {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return slices.Collect(maps.Values(b.accounts))
+}
+
 // Forget drops what is known of the months before one, once they were pruned.
 func (b *Book) Forget(before metering.Period) {
-	b.mu.RLock()
-	all := slices.Collect(maps.Values(b.accounts))
-	b.mu.RUnlock()
-	for _, a := range all {
+	for _, a := range b.all() {
 		a.mu.Lock()
 		a.months = slices.DeleteFunc(a.months, func(m *month) bool { return m.open == 0 && m.period.Before(before) })
 		a.mu.Unlock()

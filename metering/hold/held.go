@@ -7,13 +7,11 @@ import "github.com/diagkit/diagkit/metering"
 func (b *Book) Held(p metering.Period) map[metering.AccountID]int64 {
 	now := b.clock()
 	held := map[metering.AccountID]int64{}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for id, a := range b.accounts {
+	for _, a := range b.all() {
 		a.mu.Lock()
 		a.lapse(now)
 		if m := a.known(p); m != nil && m.held.Credits > 0 {
-			held[id] = m.held.Credits
+			held[a.id] = m.held.Credits
 		}
 		a.mu.Unlock()
 	}
