@@ -144,7 +144,8 @@ func (a *Auditor) compare(b Sealed, t *tally) {
 	}
 	if b.Overage != t.Overage || b.Micros != t.Micros {
 		a.fault(b.Account, b.Period,
-			"the balance says %d credits of overage for %d millionths of a cent, the ledger %d for %d", b.Overage, b.Micros, t.Overage, t.Micros)
+			"the balance says %d credits of overage for %d millionths of a cent, the ledger %d for %d",
+			b.Overage, b.Micros, t.Overage, t.Micros)
 	}
 }
 

@@ -125,6 +125,6 @@ func (v PlanVersion) Link(before Chain) Chain {
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return before.Next("plan.v1", string(v.Plan.ID), v.Plan.Name, v.Plan.Currency, price,
-		strconv.FormatBool(v.Plan.ForSale), number(v.Plan.Credits), number(int64(v.Plan.PerMinute)), number(v.Plan.OverageRate), number(v.From.Number()),
-		number(v.ImportedAt.UnixMicro()))
+		strconv.FormatBool(v.Plan.ForSale), number(v.Plan.Credits), number(int64(v.Plan.PerMinute)),
+		number(v.Plan.OverageRate), number(v.From.Number()), number(v.ImportedAt.UnixMicro()))
 }

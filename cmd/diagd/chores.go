@@ -137,7 +137,8 @@ func startChores(
 
 // duePayments counts the payments that are due, at a bounded cost.
 func duePayments(ctx context.Context, store metering.Store, by time.Time) (count int, err error) {
-	for _, err := range store.Records(ctx, metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: by, Limit: mostCounted}) {
+	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: by, Limit: mostCounted}
+	for _, err := range store.Records(ctx, f) {
 		if err != nil {
 			return 0, err
 		}

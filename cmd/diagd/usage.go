@@ -128,8 +128,9 @@ func (a *app) auditCommand() *cobra.Command {
 		Use: "audit", Short: "Prove that ledger, balances and invoices agree", Args: noArgs,
 		Long: `Prove that ledger, balances and invoices agree.
 
-With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves that
-those of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be compared.`,
+With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves
+that those of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be
+compared.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var then headView
 			var err error
