@@ -52,9 +52,9 @@ func (v crashView) good() bool {
 }
 
 func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
-	kinds := []string{"SQLite"}
+	kinds := []string{onSQLite}
 	if f.postgres != "" {
-		kinds = append(kinds, "PostgreSQL")
+		kinds = append(kinds, onPostgres)
 	}
 	var list []crashView
 	verdict := error(nil)
@@ -88,7 +88,7 @@ func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v cr
 	}
 	defer func() { err = errors.Join(err, place.drop()) }()
 	store, open := "sqlite:"+place.file, openBenchSQLite
-	if kind == "PostgreSQL" {
+	if kind == onPostgres {
 		store, open = place.postgres, openBenchPostgres
 	}
 	v = crashView{Store: kind, Kills: rounds}
@@ -102,28 +102,19 @@ func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v cr
 			c.secret = s.secret
 		}
 		// Somewhere in the middle: what is under way at that moment differs from round to round.
-		err = c.buyUntil(ctx, s.url, 50+rand.IntN(500), s.kill)
-		if err != nil {
+		if err = c.buyUntil(ctx, s.url, 50+rand.IntN(500), s.kill); err != nil {
 			return v, err
 		}
 	}
-	return v, f.examine(ctx, c, place, open, &v)
-}
-
-// examine asks for what was left open and again for what was bought, and looks at the ledger then.
-func (f benchFlags) examine(
-	ctx context.Context, c *customers, place scratchPlace, open func(scratchPlace) (metering.Store, error), v *crashView,
-) error {
-	store, err := c.settleOn(ctx, place, open)
+	left, err := c.settleOn(ctx, place, open)
 	if err != nil {
-		return err
+		return v, err
 	}
-	defer store.Close()
-	v.Acknowledged, v.Replays, v.Different = len(c.bought), c.replayed, c.different
-	v.Open = c.lost
-	audit, err := store.Audit(ctx)
+	defer left.Close()
+	v.Open, v.Acknowledged, v.Replays, v.Different = c.lost, len(c.bought), c.replayed, c.different
+	audit, err := left.Audit(ctx)
 	v.Charges, v.AuditFaults = audit.Entries, len(audit.Faults)
-	return err
+	return v, err
 }
 
 // settleOn serves a store in this process, by a clock that is ahead of all leases, and settles there. The store stays open.

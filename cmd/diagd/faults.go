@@ -36,12 +36,12 @@ const (
 	enough   = 50
 )
 
-// faultList is all of them, in the order in which they are played.
+// allFaults are all of them, in the order in which they are played.
 func allFaults() []fault {
 	return []fault{
 		{name: "kill", done: "kill -9 of three servers, one after another", play: (*play).killServers},
 		{name: "cut", done: "a proxy cuts all connections to the database and refuses new ones", only: onPostgres,
-			play: proxied((*proxy).cutOff)},
+			play: proxied((*proxy).cut)},
 		{name: "slow", done: "a proxy delays every packet to and from the database by 200 ms", only: onPostgres,
 			play: proxied((*proxy).slow)},
 		{name: "hang", done: "a proxy keeps all connections to the database and passes nothing", only: onPostgres,
@@ -255,8 +255,10 @@ func (p *play) run(ctx context.Context, f fault) error {
 // start starts a server as a process of its own.
 func (p *play) start(ctx context.Context) error {
 	v, err := startVictim(ctx, p.store)
-	p.halt = v.kill
-	p.url.Store(v.url)
+	if err == nil {
+		p.halt = v.kill
+		p.url.Store(v.url)
+	}
 	return err
 }
 

@@ -120,20 +120,15 @@ func (p *proxy) hang() (end func()) {
 	return func() { close(flow) }
 }
 
-// cutOff is cut until the function that it returns is called.
-func (p *proxy) cutOff() (end func()) {
-	p.cut()
-	return p.restore
-}
-
-// cut breaks all connections, and refuses others until restore.
-func (p *proxy) cut() {
+// cut breaks all connections and refuses others, until restore, which it returns.
+func (p *proxy) cut() (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.off = true
 	for c := range p.conns {
 		c.Close()
 	}
+	return p.restore
 }
 
 func (p *proxy) restore() {

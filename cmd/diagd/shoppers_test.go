@@ -56,7 +56,7 @@ func (c *cluster) soldOut() {
 		wg.Go(func() { s.shopping(fmt.Sprintf("shopper-%02d", i), i) })
 	}
 	s.after(soldCredits/8, func() { s.killWhileBuying(1) })
-	s.after(soldCredits/4, c.redis.cut)
+	s.after(soldCredits/4, func() { c.redis.cut() })
 	s.after(soldCredits*3/8, c.redis.restore)
 	s.after(soldCredits/2, func() {
 		c.postgres.cut()
