@@ -162,6 +162,7 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 
 // lessen takes charges that were deleted out of a balance, and its chain if they were of it.
 func (w *writer) lessen(k sumKey, s *pruneSum) error {
+	delete(w.chains, k) // a clock that was set back may go on with the month
 	return sqlitedb.Exec(w.conn, `UPDATE balances SET used = used - ?3, charges = charges - ?4,
 		overage = overage - ?5, micros = micros - ?6, chain = iif(?7, NULL, chain)
 		WHERE account = ?1 AND period = ?2`, func(stmt *sqlite.Stmt) {
