@@ -81,11 +81,11 @@ func (a *app) deedFile(d deed) string {
 	return ""
 }
 
-// did notes that it was done, and how many faults that found, for the server and diagd doctor, which may run as another
-// user. Who may not write beside the store leaves no note, and they then know of none.
+// did notes that it was done, and how many faults that found. Who may not write beside the store leaves no note, and the
+// server and diagd doctor then know of none.
 func (a *app) did(d deed, faults int) {
 	if path := a.deedFile(d); path != "" {
-		_ = os.WriteFile(path, fmt.Appendf(nil, "%s %d\n", time.Now().UTC().Format(time.RFC3339), faults), 0o644)
+		_ = os.WriteFile(path, fmt.Appendf(nil, "%s %d\n", time.Now().UTC().Format(time.RFC3339), faults), 0o600)
 	}
 }
 
