@@ -133,7 +133,9 @@ func (c *customers) settleOn(
 	return store, nil
 }
 
-func (c *customers) settleBy(ctx context.Context, store metering.Store, plans metering.Prices, clock func() time.Time) error {
+func (c *customers) settleBy(
+	ctx context.Context, store metering.Store, plans metering.Prices, clock func() time.Time,
+) error {
 	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store, Plans: plans, Clock: clock})
 	if err != nil {
 		return err

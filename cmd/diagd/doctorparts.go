@@ -158,7 +158,8 @@ func (a *app) examineCertificate() partView {
 	}
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) && a.serving.acmeDomain != "" {
-		return bad(conditionWarning, "it is obtained on the first connection: open https://"+a.serving.acmeDomain, "there is none yet")
+		return bad(conditionWarning, "it is obtained on the first connection: open https://"+a.serving.acmeDomain,
+			"there is none yet")
 	}
 	cert, err := leaf(text, err)
 	if err != nil {

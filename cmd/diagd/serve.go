@@ -187,7 +187,8 @@ func (a *app) serve(ctx context.Context) error {
 	defer hosted.close()
 	hosted.notify = notes.profileEvent
 	server := newServer(checked, httpapi.Handler(httpapi.Config{
-		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: checked.ipRate, TrustedProxies: checked.proxies,
+		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone,
+		IPRate: checked.ipRate, TrustedProxies: checked.proxies,
 		Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
 		Pages: pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(keeper.Now()))}),
 	}))

@@ -81,7 +81,8 @@ func New() *Metrics {
 	for _, outcome := range []string{PaymentPaid, PaymentPending, PaymentFailed, PaymentExhausted} {
 		m.ObservePayments(outcome, 0) // a counter that comes into being with its first event hides it from increase()
 	}
-	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions, m.deliveries, m.payments,
+	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions,
+		m.deliveries, m.payments,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
