@@ -86,8 +86,8 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 
 // SetAccount lets change edit what an account is and has agreed to, and stores the result. Where another writer was
 // first, change is called again on what that one wrote. A dearer plan holds at once, a cheaper one from the next month
-// on unless Now says otherwise; a plan that is set while another is scheduled takes the place of that. ID and CreatedAt
-// stay.
+// on unless Now says otherwise, and one in another currency in any case, since a month has one invoice; a plan that is set
+// while another is scheduled takes the place of that. ID and CreatedAt stay.
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
 	err := a.retry(func() error {
@@ -112,7 +112,13 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 		}
 		if account.Plan != old.Plan {
 			account.Scheduled = nil
-			if !a.Now && comparePlans(plans[account.Plan], plans[old.Plan], account.AgreedPriceCents) < 0 {
+			from, to := plans[old.Plan], plans[account.Plan]
+			abroad := from.Currency != to.Currency && !from.gratis() && !to.gratis()
+			if abroad && a.Now {
+				return &FieldError{Field: "plan", Reason: fmt.Sprintf(
+					"the plan %q is billed in %s and this month in %s: it can hold from the next month on", to.ID, to.Currency, from.Currency)}
+			}
+			if abroad || !a.Now && comparePlans(to, from, account.AgreedPriceCents) < 0 {
 				account.Scheduled = &PlanChange{account.Plan, PeriodOf(now).Next()}
 				account.Plan = old.Plan
 			}

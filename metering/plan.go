@@ -42,6 +42,11 @@ func comparePlans(p, q Plan, agreed *int64) int {
 	return cmp.Or(cmp.Compare(*price, *other), cmp.Compare(p.Credits, q.Credits))
 }
 
+// gratis reports whether nothing is ever billed for the plan, so that its currency does not matter.
+func (p Plan) gratis() bool {
+	return p.HardCap() && (p.PriceCents != nil && *p.PriceCents == 0 || p.PriceCents == nil && !p.ForSale)
+}
+
 // HardCap reports whether the plan sells nothing beyond its allowance.
 func (p Plan) HardCap() bool { return p.OverageRate == 0 }
 

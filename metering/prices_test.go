@@ -157,6 +157,25 @@ func TestChangeOfPlan(t *testing.T) {
 
 	account, err := s.admin.CreateAccount(t.Context(), "Example Ltd", "agency")
 	require.NoError(t, err)
+	plans := metering.DefaultPlans()
+	dollars := plans["enterprise"]
+	dollars.ID, dollars.Currency = "dollars", "USD"
+	plans["dollars"] = dollars
+	abroad := s.admin
+	abroad.Plans = plans
+	toDollars := func(a *metering.Account) { a.Plan = "dollars" }
+	moved, err := abroad.SetAccount(t.Context(), account.ID, toDollars)
+	require.NoError(t, err)
+	require.Equal(t, &metering.PlanChange{Plan: "dollars", From: next}, moved.Scheduled, "a month has one currency")
+	abroad.Now = true
+	_, err = abroad.SetAccount(t.Context(), account.ID, toDollars)
+	require.ErrorContains(t, err, `plan: the plan "dollars" is billed in USD and this month in EUR`)
+	newcomer, err := s.admin.CreateAccount(t.Context(), "Example Ltd", "free")
+	require.NoError(t, err)
+	newcomer, err = abroad.SetAccount(t.Context(), newcomer.ID, toDollars)
+	require.NoError(t, err)
+	require.EqualValues(t, "dollars", newcomer.Plan, "nothing is billed in the other currency")
+
 	set := func(edit func(*metering.Account)) metering.Account {
 		t.Helper()
 		a, err := s.admin.SetAccount(t.Context(), account.ID, edit)

@@ -153,7 +153,9 @@ func TestCurrencies(t *testing.T) {
 	b.Plans = plans
 	mixed, missing := b.account("pack"), b.account("agency")
 	b.at("2026-10-02T00:00:00Z")
-	admin := metering.Admin{Store: b.store, Plans: plans, Clock: b.clock.Now}
+	euros := metering.DefaultPlans() // Admin would let a plan in another currency wait for the next month
+	euros["dollars"] = metering.Plan{ID: "dollars", Currency: "EUR", PriceCents: dollars.PriceCents, Credits: dollars.Credits}
+	admin := metering.Admin{Store: b.store, Plans: euros, Clock: b.clock.Now}
 	_, err := admin.SetAccount(t.Context(), mixed, toPlan("dollars"))
 	require.NoError(t, err)
 	delete(plans, "agency")
