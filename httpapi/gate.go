@@ -169,15 +169,6 @@ func (x *exchange) admitKey() *failure {
 	return x.admitScope()
 }
 
-// bearer returns what stands behind the scheme (RFC 6750 section 2.1), or nothing.
-func bearer(header []string) string {
-	const scheme = "bearer "
-	if len(header) != 1 || len(header[0]) < len(scheme) || !strings.EqualFold(header[0][:len(scheme)], scheme) {
-		return ""
-	}
-	return strings.TrimLeft(header[0][len(scheme):], " ")
-}
-
 // readBody reads the body within the bounds of the row.
 func (x *exchange) readBody() ([]byte, *failure) {
 	limit := x.ep.op.body

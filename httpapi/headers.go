@@ -110,3 +110,12 @@ func (x *exchange) logRequest(level slog.Level) {
 	}
 	x.log.LogAttrs(x.r.Context(), level, "request", attrs...)
 }
+
+// bearer returns what stands behind the scheme (RFC 6750 section 2.1), or nothing.
+func bearer(header []string) string {
+	const scheme = "bearer "
+	if len(header) != 1 || len(header[0]) < len(scheme) || !strings.EqualFold(header[0][:len(scheme)], scheme) {
+		return ""
+	}
+	return strings.TrimLeft(header[0][len(scheme):], " ")
+}
