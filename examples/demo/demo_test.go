@@ -133,9 +133,9 @@ func example(t *testing.T, ep httpapi.Endpoint) []byte {
 // The lines to paste name checks that exist, and quote what the shell would take apart.
 func TestPrintedTour(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x"))
-	calls := 0
-	for _, s := range tour(time.Now()) {
+	at, calls := time.Now(), 0 // the letters are dated
+	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x", at))
+	for _, s := range tour(at) {
 		if s.check == "" {
 			assert.Contains(t, b.String(), "diag "+s.args+" --server http://127.0.0.1:1\n")
 			continue

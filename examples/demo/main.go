@@ -51,7 +51,7 @@ func main() {
 		}
 		return
 	}
-	if err := printTour(os.Stdout, d.url, d.secret); err != nil {
+	if err := printTour(os.Stdout, d.url, d.secret, time.Now()); err != nil {
 		log.Fatal(err)
 	}
 	<-ctx.Done()

@@ -105,11 +105,11 @@ func (s stop) request() (method, target, body string, err error) {
 const authorization = `-H "Authorization: Bearer $DIAG_KEY"`
 
 // printTour tells a visitor what to try.
-func printTour(w io.Writer, url, secret string) error {
+func printTour(w io.Writer, url, secret string, at time.Time) error {
 	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
 	fmt.Fprintf(w, "It speaks of a small Internet in memory: nothing leaves this machine, and nothing is kept.\n\n")
 	fmt.Fprintf(w, "  export DIAG_SERVER=%s\n  export DIAG_KEY=%s\n", url, secret)
-	for _, s := range tour(time.Now()) {
+	for _, s := range tour(at) {
 		fmt.Fprintf(w, "\n# %s\n", s.about)
 		if s.check == "" {
 			fmt.Fprintf(w, "  go run ./cmd/diag %s --server %s\n", s.args, url)
