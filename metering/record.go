@@ -54,7 +54,9 @@ type Records interface {
 type RecordFilter struct {
 	Kind    string    // required
 	Account AccountID // "": of all accounts
+	ID      string    // only the record of this name, or those of all accounts that have one
 	DueBy   time.Time // only records with a Due not after this; these come by Due, all others by At, then by ID
+	Newest  bool      // the other way round: the newest first
 	Before  time.Time // only records with an At before this
 	Limit   int       // at most so many; 0 means all
 }

@@ -71,7 +71,7 @@ func (p *records) list(f metering.RecordFilter) []metering.Record {
 	var list []metering.Record
 	p.mu.Lock()
 	for name, r := range p.kinds[f.Kind] {
-		if (f.Account == "" || f.Account == name.account) &&
+		if (f.Account == "" || f.Account == name.account) && (f.ID == "" || f.ID == name.id) &&
 			(f.DueBy.IsZero() || !r.Due.IsZero() && !r.Due.After(f.DueBy)) &&
 			(f.Before.IsZero() || r.At.Before(f.Before)) {
 			list = append(list, r)
@@ -85,6 +85,9 @@ func (p *records) list(f metering.RecordFilter) []metering.Record {
 		}
 		return cmp.Or(byTime, cmp.Compare(a.ID, b.ID), cmp.Compare(a.Account, b.Account))
 	})
+	if f.Newest {
+		slices.Reverse(list)
+	}
 	if f.Limit > 0 {
 		list = list[:min(f.Limit, len(list))]
 	}

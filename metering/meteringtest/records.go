@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -160,6 +161,10 @@ func testRecordLists(t *testing.T, f *fixture) {
 	}{
 		{"all, by At and ID", metering.RecordFilter{}, "z B b c d"},
 		{"of one account", metering.RecordFilter{Account: first}, "z b d"},
+		{"of one name", metering.RecordFilter{ID: "b"}, "b"},
+		{"of one name and another account", metering.RecordFilter{ID: "b", Account: second}, ""},
+		{"the newest first", metering.RecordFilter{Newest: true}, "d c b B z"},
+		{"the newest before", metering.RecordFilter{Newest: true, Before: after(3), Limit: 2}, "b B"},
 		{"of none", metering.RecordFilter{Account: "acc_none"}, ""},
 		{"limit", metering.RecordFilter{Limit: 2}, "z B"},
 		{"before", metering.RecordFilter{Before: after(3)}, "z B b"},
@@ -187,6 +192,8 @@ func testRecordLists(t *testing.T, f *fixture) {
 	}
 	require.Equal(t, want, f.listed(metering.RecordFilter{}))
 	require.Equal(t, want[:600], f.listed(metering.RecordFilter{Limit: 600}))
+	slices.Reverse(want)
+	require.Equal(t, want, f.listed(metering.RecordFilter{Newest: true}))
 
 	// The loop may write what it is told of.
 	for r, err := range f.store.Records(t.Context(), metering.RecordFilter{Kind: "note", Account: first}) {

@@ -61,6 +61,13 @@ func (s *Store) recordPage(
 	if f.Account != "" {
 		add("account = $%d", f.Account)
 	}
+	if f.ID != "" {
+		add("id = $%d", f.ID)
+	}
+	turn, behind := "", ">"
+	if f.Newest {
+		turn, behind = " DESC", "<"
+	}
 	if !f.DueBy.IsZero() {
 		order = "due"
 		add("due IS NOT NULL AND due <= $%d", micros(f.DueBy))
@@ -73,10 +80,10 @@ func (s *Store) recordPage(
 		if order == "due" {
 			at = last.Due
 		}
-		add("("+order+", id, account) > ($%d, $%d, $%d)", micros(at), last.ID, last.Account)
+		add("("+order+", id, account) "+behind+" ($%d, $%d, $%d)", micros(at), last.ID, last.Account)
 	}
 	return collect(ctx, s, scanRecord, recordColumns+"WHERE "+strings.Join(where, " AND ")+
-		" ORDER BY "+order+", id, account LIMIT $2", args...)
+		" ORDER BY "+order+turn+", id"+turn+", account"+turn+" LIMIT $2", args...)
 }
 
 // The statements that write a record. One that changes no row has lost against another writer.

@@ -7,7 +7,7 @@ import (
 )
 
 // schemaVersion is the layout that this package reads and writes.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // migrations are the steps from each version to the next. A released step never changes.
 //
@@ -193,6 +193,9 @@ var migrations = [schemaVersion]string{
 		chain bytea NOT NULL
 	);
 	INSERT INTO heads SELECT 'unchained', coalesce(max(seq), 0), '' FROM ledger;`,
+
+	// By it a document is found of which nobody knows the account.
+	"CREATE INDEX records_id ON records (kind, id, account);",
 }
 
 // tables are what the package keeps in a database.

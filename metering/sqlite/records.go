@@ -71,10 +71,16 @@ func (s *Store) recordPage(
 // recordQuery selects the records behind last. It names only the conditions that a filter has, and the order
 // is that of an index.
 func recordQuery(f metering.RecordFilter, last *metering.Record, size int) (sql string, bind func(*sqlite.Stmt)) {
-	order := "at"
+	order, turn, behind := "at", "", ">"
+	if f.Newest {
+		turn, behind = " DESC", "<"
+	}
 	where := []string{"kind = :kind"}
 	if f.Account != "" {
 		where = append(where, "account = :account")
+	}
+	if f.ID != "" {
+		where = append(where, "id = :name")
 	}
 	if !f.DueBy.IsZero() {
 		order = "due"
@@ -84,14 +90,18 @@ func recordQuery(f metering.RecordFilter, last *metering.Record, size int) (sql 
 		where = append(where, "at < :before")
 	}
 	if last != nil {
-		where = append(where, "("+order+", id, account) > (:time, :id, :of)")
+		where = append(where, "("+order+", id, account) "+behind+" (:time, :id, :of)")
 	}
-	sql = recordColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + ", id, account LIMIT :size"
+	sql = recordColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + turn + ", id" + turn +
+		", account" + turn + " LIMIT :size"
 	return sql, func(stmt *sqlite.Stmt) {
 		stmt.SetText(":kind", f.Kind)
 		stmt.SetInt64(":size", int64(size))
 		if f.Account != "" {
 			stmt.SetText(":account", string(f.Account))
+		}
+		if f.ID != "" {
+			stmt.SetText(":name", f.ID)
 		}
 		if !f.DueBy.IsZero() {
 			stmt.SetInt64(":due", micros(f.DueBy))

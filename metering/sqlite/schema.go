@@ -9,7 +9,7 @@ import (
 )
 
 // SchemaVersion is the layout that this package reads and writes.
-const SchemaVersion = 4
+const SchemaVersion = 5
 
 // migrations are the steps from each version to the next. A released step never changes.
 var migrations = [SchemaVersion]string{
@@ -173,6 +173,9 @@ var migrations = [SchemaVersion]string{
 		chain BLOB NOT NULL
 	) STRICT;
 	INSERT INTO heads SELECT 'unchained', coalesce(max(seq), 0), x'' FROM ledger;`,
+
+	// By it a document is found of which nobody knows the account.
+	"CREATE INDEX records_id ON records (kind, id, account);",
 }
 
 // layout is what the package keeps in a file.
