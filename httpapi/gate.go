@@ -72,6 +72,11 @@ func (x *exchange) serve() *failure {
 	if f := x.admitKey(); f != nil {
 		return f
 	}
+	return x.serveContent()
+}
+
+// serveContent reads what is asked, and answers.
+func (x *exchange) serveContent() *failure {
 	if x.ep.parametrised() {
 		return x.serveParameters()
 	}

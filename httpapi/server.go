@@ -96,10 +96,6 @@ type server struct {
 	patterns []pattern // the rows whose path has parameters
 }
 
-// Handler serves every endpoint and the OpenAPI document. It panics without a Gate: that is a fault
-// of the program, seen at start. An [http.Server] with DisableGeneralOptionsHandler leaves OPTIONS * to it too.
-func Handler(c Config) http.Handler { return newServer(c, endpoints) }
-
 func newServer(c Config, table []Endpoint) *server {
 	if c.Gate == nil {
 		panic("httpapi: Config.Gate is nil")
@@ -140,6 +136,15 @@ const openapiPath = Prefix + "/openapi.json"
 
 // ServeHTTP implements [http.Handler].
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := s.begin(w, r)
+	defer x.finish()
+	if f := x.serve(); f != nil {
+		x.refuse(f)
+	}
+}
+
+// begin makes the exchange of a request, which finish ends.
+func (s *server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{server: s, w: w, r: r, fields: w.Header(), began: s.clock(), id: metering.NewRequestID()}
 	x.header("X-Request-Id", x.id)
 	x.header("Cache-Control", "no-store") // replies are what one customer paid for
@@ -148,10 +153,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// must be closed (RFC 9112 section 6.1), since others may have seen another end of it.
 		x.header("Connection", "close")
 	}
-	defer x.finish()
-	if f := x.serve(); f != nil {
-		x.refuse(f)
-	}
+	return x
 }
 
 // forPages reports whether the pages answer: for all that lies outside of the API and has one, and for whatever else a

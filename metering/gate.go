@@ -180,6 +180,24 @@ func (g *Gate) Recognizes(bearer string, from netip.Addr, now time.Time) bool {
 	return ok && r != nil && r.refuse(from, now) == ""
 }
 
+// Acting is the caller that a key stands for in this process, which shows no secret: a watch, or somebody who is signed
+// in. No address is looked at and no token is taken. The error is [ErrNotFound], a *RefusedError or the store's.
+func (g *Gate) Acting(ctx context.Context, id KeyID, now time.Time) (*Caller, error) {
+	key, err := g.store.Key(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := g.read(ctx, key.Hash, PeriodOf(now))
+	if err != nil {
+		return nil, err
+	}
+	r.allowed = nil
+	if refusal := r.refuse(netip.Addr{}, now); refusal != "" {
+		return nil, &RefusedError{Reason: refusal}
+	}
+	return &Caller{Key: &r.key, Account: &r.account, Plan: &r.plan}, nil
+}
+
 // Require returns the first of the scopes that the caller's key carries: any one of them suffices.
 // Without one, and where none is asked for, it returns a *RefusedError that names the first.
 func (c *Caller) Require(scopes ...Scope) (Scope, error) {

@@ -55,14 +55,14 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 		return nil, fmt.Errorf("%s answered %s", a.server, resp.Status)
 	}
 	switch {
-	case len(p.Details.Fields) > 0:
-		return nil, &httpapi.ViolationsError{Violations: p.Details.Fields}
-	case p.Code == httpapi.InvalidRequest:
-		return nil, usageError{refused(p)}
-	case resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests:
-		return nil, refusal{refused(p)}
+	case p.Code == "INVALID_API_KEY":
+		return nil, refusal{fmt.Errorf("the server does not accept the API key: see --key and $DIAG_KEY (%s)", p.RequestID)}
+	case p.Code == httpapi.InvalidRequest && len(p.Details.Fields) == 0:
+		return nil, usageError{p.Err()}
+	case resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests && p.Code != httpapi.InvalidRequest:
+		return nil, refusal{p.Err()}
 	}
-	return nil, refused(p)
+	return nil, p.Err()
 }
 
 // unreached says why there was no connection to the server, without the words that net/http has put before it.
@@ -78,23 +78,6 @@ func unreached(err error) string {
 
 // A refusal is an error that asking again will not end: a key that is not valid, or has no credits.
 type refusal struct{ error }
-
-// refused says what the server answered in place of a report. That something which it asked was silent is the same
-// error as it is here.
-func refused(p httpapi.Problem) error {
-	switch p.Code {
-	case "INTERNAL_ERROR":
-		if asked, ok := strings.CutPrefix(p.Message, "There was no usable answer from "); ok {
-			return diag.Unavailable(strings.TrimSuffix(asked, "."), nil)
-		}
-		if asked, ok := strings.CutPrefix(p.Message, "There was no answer from "); ok {
-			return diag.Unavailable(strings.TrimSuffix(asked, " in time."), context.DeadlineExceeded)
-		}
-	case "INVALID_API_KEY":
-		return fmt.Errorf("the server does not accept the API key: see --key and $DIAG_KEY (%s)", p.RequestID)
-	}
-	return fmt.Errorf("%s: %s (%s)", p.Code, p.Message, p.RequestID)
-}
 
 // request puts the fields where the API has them: into path, query or body.
 func (a *app) request(ctx context.Context, ep httpapi.Endpoint, fields []byte) (*http.Request, error) {

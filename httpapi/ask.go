@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// An API serves every endpoint and the OpenAPI document, and runs operations for parts of the same program that act for
+// an account, such as watches and a dashboard.
+type API struct{ server *server }
+
+// New returns the API. It panics without a Gate: that is a fault of the program, seen at start. An [http.Server] with
+// DisableGeneralOptionsHandler leaves OPTIONS * to it too.
+func New(c Config) *API { return &API{newServer(c, endpoints)} }
+
+// Handler is [New], for those who serve alone.
+func Handler(c Config) http.Handler { return New(c) }
+
+// ServeHTTP implements [http.Handler].
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
+
+// An Answer is what a key that acts in this process is answered.
+type Answer struct {
+	Result
+	RequestID string // of the row in the ledger
+	Credits   int64  // charged
+	Remaining int64  // of the month's allowance
+}
+
+// Ask runs an operation as a request does that shows the key: its scopes and its account's credits decide, and the answer
+// is charged. Only addresses and rates are not looked at. The fields are a JSON object, wherever HTTP has them. Errors
+// are those of [metering.Gate.Acting] and of [Problem.Err].
+func (a *API) Ask(ctx context.Context, key metering.KeyID, ep Endpoint, fields []byte) (*Answer, error) {
+	caller, err := a.server.Gate.Acting(ctx, key, a.server.clock())
+	if err != nil {
+		return nil, err
+	}
+	target, body, err := ep.Target(fields)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, ep.Method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", jsonMedia)
+	}
+	w := &answered{header: http.Header{}}
+	a.server.serveCaller(w, r, caller)
+	id := w.header["X-Request-Id"][0]
+	if w.status != http.StatusOK {
+		var p Problem
+		if err := json.Unmarshal(w.body.Bytes(), &p); err != nil {
+			return nil, fmt.Errorf("the reply to %s: %w", id, err)
+		}
+		return nil, p.Err()
+	}
+	answer := &Answer{Result: Result{MediaType: w.header["Content-Type"][0], Body: w.body.Bytes()}, RequestID: id}
+	answer.Credits, _ = strconv.ParseInt(strings.Join(w.header["X-Credits-Consumed"], ""), 10, 64)
+	answer.Remaining, _ = strconv.ParseInt(strings.Join(w.header["X-Credits-Remaining"], ""), 10, 64)
+	return answer, nil
+}
+
+// serveCaller takes the steps of a request behind the admission of its key.
+func (s *server) serveCaller(w http.ResponseWriter, r *http.Request, c *metering.Caller) {
+	x := s.begin(w, r)
+	defer x.finish()
+	x.caller, x.seen.Plan = c, string(c.Plan.ID)
+	f := x.route()
+	if f == nil {
+		f = x.admitScope()
+	}
+	if f == nil {
+		f = x.serveContent()
+	}
+	if f != nil {
+		x.refuse(f)
+	}
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return fmt.Sprintf("%s: %s (%s)", p.Code, p.Message, p.RequestID) }
+
+// Err is the problem as the error that the operation itself would have returned, where it has told of one: a
+// [*ViolationsError], or what [diag.Unavailable] makes of a silent server. Else it is the problem.
+func (p *Problem) Err() error {
+	if len(p.Details.Fields) > 0 {
+		return &ViolationsError{Violations: p.Details.Fields}
+	}
+	if p.Code == internalError {
+		if asked, ok := strings.CutPrefix(p.Message, "There was no usable answer from "); ok {
+			return diag.Unavailable(strings.TrimSuffix(asked, "."), nil)
+		}
+		if asked, ok := strings.CutPrefix(p.Message, "There was no answer from "); ok {
+			return diag.Unavailable(strings.TrimSuffix(asked, " in time."), context.DeadlineExceeded)
+		}
+	}
+	return p
+}
+
+// answered keeps a reply in memory.
+type answered struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *answered) Header() http.Header         { return w.header }
+func (w *answered) WriteHeader(status int)      { w.status = status }
+func (w *answered) Write(p []byte) (int, error) { return w.body.Write(p) }
