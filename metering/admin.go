@@ -165,6 +165,45 @@ func (a Admin) CreateKey(ctx context.Context, r KeyRequest) (Key, Secret, error)
 	return key, secret, nil
 }
 
+// actingKind is the kind of a [Record] that names the key by which a part of the server acts for an account.
+const actingKind = "acting"
+
+// ActingKey is the key by which a part of the server, such as "watches", acts for an account: an ordinary key with all
+// scopes, whose secret nobody knows. It is made at the first call. One that has been revoked stays so, and is returned
+// with a *RefusedError until [Admin.RenewActingKey] makes another.
+func (a Admin) ActingKey(ctx context.Context, account AccountID, part string) (Key, error) {
+	named, err := a.Store.Record(ctx, account, actingKind, part)
+	if errors.Is(err, ErrNotFound) {
+		return a.RenewActingKey(ctx, account, part)
+	}
+	if err != nil {
+		return Key{}, err
+	}
+	key, err := a.Store.Key(ctx, KeyID(named.Body))
+	if err == nil && key.State(a.now()) == KeyRevoked {
+		err = &RefusedError{Reason: RevokedKey}
+	}
+	return key, err
+}
+
+// RenewActingKey makes another key by which a part of the server acts. Of several that do so at once one wins, whose key
+// the others return.
+func (a Admin) RenewActingKey(ctx context.Context, account AccountID, part string) (Key, error) {
+	named, err := a.Store.Record(ctx, account, actingKind, part)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Key{}, err
+	}
+	key, _, err := a.CreateKey(ctx, KeyRequest{Account: account, Name: part, Scopes: Scopes()})
+	if err != nil {
+		return Key{}, err
+	}
+	named.Account, named.Kind, named.ID, named.At, named.Body = account, actingKind, part, a.now(), []byte(key.ID)
+	if err = a.Store.PutRecords(ctx, named); errors.Is(err, ErrVersion) {
+		return a.ActingKey(ctx, account, part)
+	}
+	return key, err
+}
+
 // RotateKey replaces a key by a new one with the same account, name, environment, scopes, expiry and
 // address list, in one step of the store. The old key works for the grace, 0 to MaxGrace, and answers
 // as revoked from then on. A key that is revoked, expired or was rotated before cannot be rotated.

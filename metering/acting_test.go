@@ -1,0 +1,46 @@
+package metering_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever asks first makes the key, all others find it, and one that was revoked is not made again by itself.
+func TestActingKey(t *testing.T) {
+	admin := metering.Admin{Store: memory.New(memory.Config{})}
+	account, err := admin.CreateAccount(t.Context(), "test", "free")
+	require.NoError(t, err)
+	keys := make([]metering.Key, 8)
+	var all sync.WaitGroup
+	for i := range keys {
+		all.Go(func() {
+			var err error
+			keys[i], err = admin.ActingKey(t.Context(), account.ID, "watches")
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	for _, key := range keys {
+		assert.Equal(t, keys[0].ID, key.ID)
+	}
+	assert.Equal(t, metering.Scopes(), keys[0].Scopes)
+
+	_, err = admin.RevokeKey(t.Context(), keys[0].ID, "")
+	require.NoError(t, err)
+	_, err = admin.ActingKey(t.Context(), account.ID, "watches")
+	_, refused := errors.AsType[*metering.RefusedError](err)
+	require.True(t, refused, err)
+	renewed, err := admin.RenewActingKey(t.Context(), account.ID, "watches")
+	require.NoError(t, err)
+	key, err := admin.ActingKey(t.Context(), account.ID, "watches")
+	require.NoError(t, err)
+	assert.Equal(t, renewed.ID, key.ID)
+	_, err = admin.ActingKey(t.Context(), "acc_none", "watches")
+	assert.Error(t, err)
+}
