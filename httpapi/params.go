@@ -30,6 +30,10 @@ type Param struct {
 	Default  string
 	Example  string
 	Enum     []string
+
+	Min, Max *float64 // of a number; nil for none
+	MaxLen   int      // of a text, in characters or bytes; 0 for none
+	Bytes    bool     // the text is Base64 of bytes, such as a file
 }
 
 // Params lists the fields of the endpoint's request, in their order.
@@ -45,6 +49,7 @@ func paramOf(f *field) Param {
 	p := Param{
 		Name: f.name, In: f.place, Required: f.required, OneOf: f.oneof, Doc: f.tag.Get("doc"),
 		Default: f.tag.Get("default"), Example: f.tag.Get("example"), Enum: f.limits.enum,
+		Min: f.limits.min, Max: f.limits.max, MaxLen: max(f.limits.maxLen, f.limits.maxBytes), Bytes: f.typ == byteListType,
 	}
 	t := f.typ
 	if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 && !isText(t) {
