@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 type accountView struct {
@@ -22,10 +24,11 @@ type accountView struct {
 	metering.Agreement
 }
 
-// viewAccount shows an account as it is in a month.
-func viewAccount(a metering.Account, p metering.Period) accountView {
+// viewAccount shows an account as it is in this month.
+func viewAccount(a metering.Account) accountView {
 	v := accountView{
-		a.ID, a.Name, a.PlanIn(p), a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt.UTC(), a.Agreement,
+		a.ID, a.Name, a.PlanIn(metering.PeriodOf(time.Now())), a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt.UTC(),
+		a.Agreement,
 	}
 	if v.Scheduled != nil && v.Plan == v.Scheduled.Plan {
 		v.Scheduled = nil // it has come
@@ -35,43 +38,28 @@ func viewAccount(a metering.Account, p metering.Period) accountView {
 
 func (a *app) accountCommand() *cobra.Command {
 	var name, plan string
-	create := &cobra.Command{
-		Use: "create", Short: "Create an account", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.administer(cmd.Context(), func(admin metering.Admin) error {
-				account, err := admin.CreateAccount(cmd.Context(), name, metering.PlanID(plan))
-				return a.showAccount(err, account)
-			})
-		},
-	}
+	create := a.onStore("create", "Create an account", "",
+		func(ctx context.Context, admin metering.Admin, _ []string) error {
+			account, err := admin.CreateAccount(ctx, name, metering.PlanID(plan))
+			return a.showAccount(err, account)
+		})
 	create.Flags().StringVar(&name, "name", "", "name of the account")
 	create.Flags().StringVar(&plan, "plan", "free", "plan of the account")
 	var pages pageFlags
-	list := &cobra.Command{
-		Use: "list", Short: "List the accounts", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.administer(cmd.Context(), func(admin metering.Admin) error {
-				accounts, err := admin.Store.Accounts(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.showAccounts(accounts, pages)
-			})
-		},
-	}
+	list := a.onStore("list", "List the accounts", "", func(ctx context.Context, admin metering.Admin, _ []string) error {
+		list, err := page(pages, each(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
+		if err != nil {
+			return err
+		}
+		return printList(a, diag.Map(list, viewAccount), accountColumns, accountView.row)
+	})
 	pages.add(list.Flags())
-	show := &cobra.Command{
-		Use: "show ID", Short: "Show one account", Args: exactly(1, "the id of an account"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.administer(cmd.Context(), func(admin metering.Admin) error {
-				account, err := onlyAccount(cmd.Context(), admin, args[0])
-				return a.showAccount(err, account)
-			})
-		},
-	}
-	cmd := group("account", "Administer accounts", create, list, show, a.accountSetCommand())
-	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
-	return cmd
+	show := a.onStore("show ID", "Show one account", "the id of an account",
+		func(ctx context.Context, admin metering.Admin, args []string) error {
+			account, err := onlyAccount(ctx, admin, args[0])
+			return a.showAccount(err, account)
+		})
+	return a.group("account", "Administer accounts", create, list, show, a.accountSetCommand())
 }
 
 // accountFlags are the flags of "account set"; empty ones change nothing.
@@ -83,21 +71,18 @@ type accountFlags struct {
 
 func (a *app) accountSetCommand() *cobra.Command {
 	var f accountFlags
-	set := &cobra.Command{
-		Use: "set ID", Short: "Change an account", Args: exactly(1, "the id of an account"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			change, err := f.change(cmd.Flags().Changed("tax-note"))
+	var flags *pflag.FlagSet
+	set := a.onStore("set ID", "Change an account", "the id of an account",
+		func(ctx context.Context, admin metering.Admin, args []string) error {
+			change, err := f.change(flags.Changed("tax-note"))
 			if err != nil {
 				return err
 			}
-			return a.administer(cmd.Context(), func(admin metering.Admin) error {
-				admin.Now = f.now
-				account, err := admin.SetAccount(cmd.Context(), metering.AccountID(args[0]), change)
-				return a.showAccount(err, account)
-			})
-		},
-	}
-	flags := set.Flags()
+			admin.Now = f.now
+			account, err := admin.SetAccount(ctx, metering.AccountID(args[0]), change)
+			return a.showAccount(err, account)
+		})
+	flags = set.Flags()
 	flags.StringVar(&f.name, "name", "", "new name")
 	flags.StringVar(&f.plan, "plan", "",
 		"new plan; a dearer one holds for the next request, a cheaper one from the next month on")
@@ -180,42 +165,28 @@ func (a *app) showAccount(err error, account metering.Account) error {
 	if err != nil {
 		return err
 	}
-	v := viewAccount(account, metering.PeriodOf(time.Now()))
-	return a.print(v, func(t *table) { t.accounts(v) })
+	v := viewAccount(account)
+	return a.print(v, rows(accountColumns, []accountView{v}, accountView.row))
 }
 
-// showAccounts prints a list of accounts.
-func (a *app) showAccounts(accounts []metering.Account, pages pageFlags) error {
-	accounts, err := page(pages, accounts, func(acc metering.Account) string { return string(acc.ID) })
-	if err != nil {
-		return err
-	}
-	views := []accountView{}
-	for _, acc := range accounts {
-		views = append(views, viewAccount(acc, metering.PeriodOf(time.Now())))
-	}
-	return a.print(views, func(t *table) { t.accounts(views...) })
-}
+const accountColumns = "ID, NAME, PLAN, OVERAGE, BUDGET, CREATED"
 
-func (t *table) accounts(views ...accountView) {
-	t.row("ID", "NAME", "PLAN", "OVERAGE", "BUDGET", "CREATED")
-	for _, v := range views {
-		overage, budget := "off", "-"
-		if v.OverageEnabled {
-			overage = "on"
-		}
-		if v.OverageBudgetCents != nil {
-			budget = strconv.FormatInt(*v.OverageBudgetCents, 10)
-		}
-		plan := string(v.Plan)
-		if v.Scheduled != nil {
-			plan += fmt.Sprintf(" (%s from %v on)", v.Scheduled.Plan, v.Scheduled.From)
-		}
-		if v.Suspension != nil {
-			plan += " (suspended)"
-		}
-		t.row(v.ID, v.Name, plan, overage, budget, when(&v.CreatedAt))
+func (v accountView) row() []any {
+	overage, budget := "off", "-"
+	if v.OverageEnabled {
+		overage = "on"
 	}
+	if v.OverageBudgetCents != nil {
+		budget = strconv.FormatInt(*v.OverageBudgetCents, 10)
+	}
+	plan := string(v.Plan)
+	if v.Scheduled != nil {
+		plan += fmt.Sprintf(" (%s from %v on)", v.Scheduled.Plan, v.Scheduled.From)
+	}
+	if v.Suspension != nil {
+		plan += " (suspended)"
+	}
+	return []any{v.ID, v.Name, plan, overage, budget, when(&v.CreatedAt)}
 }
 
 // onlyAccount returns the account with an id, or without one the only account that there is.

@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,7 +89,9 @@ func TestUsage(t *testing.T) {
 	assert.EqualValues(t, 3, used.Charges)
 	assert.Equal(t, used.Limit-4, used.Remaining)
 	assert.Equal(t, metering.PeriodOf(time.Now()), used.Period)
-	assert.Equal(t, []usageRow{{"POST /public/v1/http/qr", 2, 1}, {"POST /public/v1/text/upper", 2, 2}}, used.ByEndpoint)
+	assert.Equal(t, []billing.Sum{
+		{Name: "POST /public/v1/http/qr", Credits: 2, Charges: 1}, {Name: "POST /public/v1/text/upper", Credits: 2, Charges: 2},
+	}, used.ByEndpoint)
 	require.Len(t, used.ByKey, 1)
 	assert.Equal(t, used, parsed[usageView](t, "usage", "--account", string(used.Account), store))
 	assert.Contains(t, command(t, "usage", store), "4 of 1000000000 credits in 3 charges")

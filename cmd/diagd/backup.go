@@ -15,18 +15,15 @@ import (
 )
 
 func (a *app) backupCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "backup FILE", Short: "Copy the store to a new file, while the server runs, and audit the copy",
-		Long: `Copy the store to a new file, while the server runs, and audit the copy.
+	cmd := leaf("backup FILE", "Copy the store to a new file, while the server runs, and audit the copy",
+		"the file to write", func(ctx context.Context, args []string) error { return a.backup(ctx, args[0]) })
+	cmd.Long = `Copy the store to a new file, while the server runs, and audit the copy.
 
 The copy is one state of the store: every charge that was acknowledged before the command began is in it. To restore
 it, stop the server and run diagd restore.
 
-The exit code is 3 if the copy has faults, which then the store has too.`,
-		Args: exactly(1, "the file to write"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.backup(cmd.Context(), args[0]) },
-	}
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+The exit code is 3 if the copy has faults, which then the store has too.`
+	a.addJSON(cmd)
 	return cmd
 }
 
@@ -69,17 +66,14 @@ func auditFile(ctx context.Context, path string) (audit metering.Audit, err erro
 }
 
 func (a *app) restoreCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Put a backup in the place of the store, whose server is stopped",
-		Long: `Put a backup in the place of the store, whose server is stopped.
+	cmd := leaf("restore FILE", "Put a backup in the place of the store, whose server is stopped",
+		"the file to restore", func(ctx context.Context, args []string) error { return a.restore(ctx, args[0]) })
+	cmd.Long = `Put a backup in the place of the store, whose server is stopped.
 
 The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy
 then takes the place of the store. The old store is kept beside it under another name: what was charged since the
-backup is only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`,
-		Args: exactly(1, "the file to restore"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0]) },
-	}
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+backup is only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`
+	a.addJSON(cmd)
 	return cmd
 }
 

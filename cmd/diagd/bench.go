@@ -37,11 +37,9 @@ type benchFlags struct {
 
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
-	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure what metering costs, beside a bare net/http handler", Args: noArgs,
-		Long: "Serves text/lower on loopback in several ways, one after the other, and loads each from a second process.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), f) },
-	}
+	cmd := leaf("bench", "Measure what metering costs, beside a bare net/http handler", "",
+		func(ctx context.Context, _ []string) error { return a.bench(ctx, f) })
+	cmd.Long = "Serves text/lower on loopback in several ways, one after the other, and loads each from a second process."
 	cmd.Flags().IntVar(&f.conns, "connections", 64, "connections kept busy")
 	cmd.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "time for each way and round")
 	cmd.Flags().IntVar(&f.rounds, "rounds", 3, "rounds; the best of each way counts")
@@ -49,12 +47,11 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&f.postgres, "postgres", "",
 		"postgres://… of a database to measure too, in a schema that is dropped afterwards (default: none)")
 	cmd.Flags().StringVar(&f.redis, "redis", "", "redis://… to measure PostgreSQL with too (default: none)")
-	client := &cobra.Command{
-		Use: "client ADDRESS SECRET MODE", Hidden: true, Args: exactly(3, "an address, a secret and a mode"),
-		RunE: func(_ *cobra.Command, args []string) error {
+	client := leaf("client ADDRESS SECRET MODE", "", "an address, a secret and a mode",
+		func(_ context.Context, args []string) error {
 			return json.NewEncoder(a.stdout).Encode(load(args[0], args[1], args[2] == "idempotent", f.conns, f.duration))
-		},
-	}
+		})
+	client.Hidden = true
 	client.Flags().IntVar(&f.conns, "connections", 64, "")
 	client.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "")
 	cmd.AddCommand(client, a.crashCommand(&f), a.faultsCommand(&f))

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os/user"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/spf13/cobra"
@@ -15,12 +18,11 @@ import (
 // billingCommand is the group of commands about months and invoices.
 func (a *app) billingCommand() *cobra.Command {
 	c := &billingCommands{app: a}
-	cmd := group("billing", "Close months, list and mend invoices, have payments tried again",
+	cmd := a.group("billing", "Close months, list and mend invoices, have payments tried again",
 		c.closeCommand(), c.previewCommand(), c.invoicesCommand(), c.notesCommand(), c.chargesCommand(), c.retryCommand(),
 		c.finalizeCommand(), c.voidCommand(), c.creditCommand(), c.paidCommand(), c.uncollectibleCommand(),
 		c.standingCommand("suspend", "Refuse what an account would be charged from now on", billing.Billing.Suspend),
 		c.standingCommand("resume", "Let an account that was suspended go on", billing.Billing.Resume))
-	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	cmd.PersistentFlags().BoolVar(&c.csv, "csv", false, "print CSV (RFC 4180) of invoices and charges")
 	return cmd
 }
@@ -28,73 +30,54 @@ func (a *app) billingCommand() *cobra.Command {
 // billingCommands are the commands with their flags.
 type billingCommands struct {
 	*app
-	csv            bool
-	account, month string
-	state          string
-	failed         bool
-	pages          pageFlags
+	csv                   bool
+	account, month, state string
+	failed                bool
+	pages                 pageFlags
 
 	by, reason, reference string
 	cents                 int64
 	reissue               bool
 }
 
-// administerBilling runs a function on the invoices of the store.
-func (c *billingCommands) administerBilling(ctx context.Context, f func(billing.Billing) error) error {
-	return c.administer(ctx, func(admin metering.Admin) error {
-		return f(billing.Billing{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock, By: c.by})
-	})
-}
-
-// period is the month of --month, or the last that can be closed.
-func (c *billingCommands) period() (metering.Period, error) {
-	p := metering.PeriodOf(time.Now().Add(-billing.Grace)).Previous()
-	if c.month == "" {
-		return p, nil
-	}
-	return parseMonth(c.month)
-}
-
-func parseMonth(text string) (p metering.Period, err error) {
-	if err = p.UnmarshalText([]byte(text)); err != nil {
-		err = usagef("--month: %w", err)
-	}
-	return p, err
-}
-
-// known refuses the id of an account that does not exist. None stands for all.
-func (c *billingCommands) known(ctx context.Context, store metering.Store) error {
-	if c.account == "" {
-		return nil
-	}
-	_, err := store.Account(ctx, metering.AccountID(c.account))
-	if errors.Is(err, metering.ErrNotFound) {
-		return usagef("--account: %w; diagd account list shows the ids", err)
-	}
-	return err
-}
-
-func (c *billingCommands) closeCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "close", Short: "Make the invoices of a month that do not exist yet", Args: noArgs,
-		Long: `Make the invoices of a month that do not exist yet: one for each account, however often this is run.
-
-A month can be closed from 15 minutes after its end on. A server with --biller closes the last month by itself. Prices
-are those that were in force in the month; diagd plan list shows them.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := c.period()
+// leaf makes a command that works on the invoices of the store. An account that --account names must exist.
+func (c *billingCommands) leaf(
+	use, short, takes string, run func(context.Context, billing.Billing, []string) error,
+) *cobra.Command {
+	return c.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
+		if c.account != "" {
+			_, err := admin.Store.Account(ctx, metering.AccountID(c.account))
+			if errors.Is(err, metering.ErrNotFound) {
+				return usagef("--account: %w; diagd account list shows the ids", err)
+			}
 			if err != nil {
 				return err
 			}
-			return c.administerBilling(cmd.Context(), func(b billing.Billing) error {
-				closed, err := b.Close(cmd.Context(), p)
-				if _, early := errors.AsType[*billing.TooEarlyError](err); early {
-					return err
-				}
-				return errors.Join(err, c.showClosed(cmd.Context(), b, closed)) // some invoices may have been made
-			})
-		},
-	}
+		}
+		return run(ctx, billing.Billing{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock, By: c.by}, args)
+	})
+}
+
+// lastMonth is the last that can be closed.
+func lastMonth() metering.Period { return metering.PeriodOf(time.Now().Add(-billing.Grace)).Previous() }
+
+func (c *billingCommands) closeCommand() *cobra.Command {
+	cmd := c.leaf("close", "Make the invoices of a month that do not exist yet", "",
+		func(ctx context.Context, b billing.Billing, _ []string) error {
+			p, err := monthOr("--month", c.month, lastMonth())
+			if err != nil {
+				return err
+			}
+			closed, err := b.Close(ctx, p)
+			if _, early := errors.AsType[*billing.TooEarlyError](err); early {
+				return err
+			}
+			return errors.Join(err, c.showClosed(ctx, b, closed)) // some invoices may have been made
+		})
+	cmd.Long = `Make the invoices of a month that do not exist yet: one for each account, however often this is run.
+
+A month can be closed from 15 minutes after its end on. A server with --biller closes the last month by itself. Prices
+are those that were in force in the month; diagd plan list shows them.`
 	cmd.Flags().StringVar(&c.month, "month", "", "such as 2026-10 (default: the last that can be closed, UTC)")
 	return cmd
 }
@@ -112,50 +95,36 @@ func (c *billingCommands) showClosed(ctx context.Context, b billing.Billing, clo
 }
 
 func (c *billingCommands) previewCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "preview ACCOUNT", Short: "Show what an account would owe for a month", Args: exactly(1, "the id of an account"),
-		Long: `Show what an account would owe for a month if nothing else happened until its end. Nothing is stored.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.administerBilling(cmd.Context(), func(b billing.Billing) (err error) {
-				p := metering.PeriodOf(time.Now())
-				if c.month != "" {
-					if p, err = parseMonth(c.month); err != nil {
-						return err
-					}
-				}
-				v, err := b.Preview(cmd.Context(), metering.AccountID(args[0]), p)
-				return c.showInvoices(err, v)
-			})
-		},
-	}
+	cmd := c.leaf("preview ACCOUNT", "Show what an account would owe for a month", "the id of an account",
+		func(ctx context.Context, b billing.Billing, args []string) error {
+			p, err := monthOr("--month", c.month, metering.PeriodOf(time.Now()))
+			if err != nil {
+				return err
+			}
+			v, err := b.Preview(ctx, metering.AccountID(args[0]), p)
+			return c.showInvoices(err, v)
+		})
+	cmd.Long = `Show what an account would owe for a month if nothing else happened until its end. Nothing is stored.`
 	cmd.Flags().StringVar(&c.month, "month", "", "such as 2026-10 (default: this month, UTC)")
 	return cmd
 }
 
 func (c *billingCommands) invoicesCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "invoices", Short: "List invoices", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			f := billing.Filter{Account: metering.AccountID(c.account), State: billing.State(c.state)}
-			if c.state != "" && !slices.Contains(billing.States(), f.State) {
-				return usagef("--state: %q is none of %s", c.state, stateNames())
+	cmd := c.leaf("invoices", "List invoices", "", func(ctx context.Context, b billing.Billing, _ []string) error {
+		f := billing.Filter{Account: metering.AccountID(c.account), State: billing.State(c.state)}
+		if c.state != "" && !slices.Contains(billing.States(), f.State) {
+			return usagef("--state: %q is none of %s", c.state, stateNames())
+		}
+		if c.month != "" {
+			p, err := monthOr("--month", c.month, metering.Period{})
+			if err != nil {
+				return err
 			}
-			if c.month != "" {
-				p, err := parseMonth(c.month)
-				if err != nil {
-					return err
-				}
-				f.Period = &p
-			}
-			return c.administerBilling(cmd.Context(), func(b billing.Billing) error {
-				if err := c.known(cmd.Context(), b.Store); err != nil {
-					return err
-				}
-				list, err := pageOf(c.pages, b.Invoices(cmd.Context(), f), func(v billing.Invoice) string { return v.Number })
-				return c.showInvoices(err, list...)
-			})
-		},
-	}
+			f.Period = &p
+		}
+		list, err := page(c.pages, b.Invoices(ctx, f), func(v billing.Invoice) string { return v.Number })
+		return c.showInvoices(err, list...)
+	})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	cmd.Flags().StringVar(&c.month, "month", "", "only of this month, such as 2026-10")
 	cmd.Flags().StringVar(&c.state, "state", "", "only those that are "+stateNames())
@@ -164,10 +133,7 @@ func (c *billingCommands) invoicesCommand() *cobra.Command {
 }
 
 func stateNames() string {
-	var names []string
-	for _, s := range billing.States() {
-		names = append(names, string(s))
-	}
+	names := diag.Values(billing.States()...)
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
@@ -178,91 +144,218 @@ func (c *billingCommands) showInvoices(err error, list ...billing.Invoice) error
 		return err
 	}
 	if c.csv {
-		return billing.WriteInvoices(c.stdout, func(yield func(billing.Invoice, error) bool) {
-			for _, v := range list {
-				if !yield(v, nil) {
-					return
-				}
-			}
-		})
+		return billing.WriteInvoices(c.stdout, each(list, nil))
 	}
-	return c.print(append([]billing.Invoice{}, list...), func(t *table) {
-		t.row("NUMBER", "INVOICE", "ACCOUNT", "PLAN", "CREDITS", "OVERAGE", "TOTAL CENTS", "TO PAY", "CURRENCY", "STATE",
-			"ATTEMPTS", "NEXT", "PAYMENT OR ERROR")
-		for _, v := range list {
-			attempts, note := 0, string(v.Payment)
-			if n := len(v.Attempts); n > 0 {
-				attempts = v.Attempts[n-1].Number
-				if v.State != billing.Paid && v.State != billing.Pending {
-					note = v.Attempts[n-1].Error
-				}
+	return printList(c.app, list, "NUMBER, INVOICE, ACCOUNT, PLAN, CREDITS, OVERAGE, TOTAL CENTS, TO PAY, CURRENCY, "+
+		"STATE, ATTEMPTS, NEXT, PAYMENT OR ERROR", func(v billing.Invoice) []any {
+		attempts, note := 0, string(v.Payment)
+		if n := len(v.Attempts); n > 0 {
+			attempts = v.Attempts[n-1].Number
+			if v.State != billing.Paid && v.State != billing.Pending {
+				note = v.Attempts[n-1].Error
 			}
-			t.row(v.Number, v.ID, v.Account, v.Plan, v.UsedCredits, v.OverageCredits, v.TotalCents, v.AmountCents, v.Currency,
-				v.State, attempts, when(v.NextAttempt), note)
 		}
+		return []any{v.Number, v.ID, v.Account, v.Plan, v.UsedCredits, v.OverageCredits, v.TotalCents, v.AmountCents,
+			v.Currency, v.State, attempts, when(v.NextAttempt), note}
 	})
 }
 
 func (c *billingCommands) notesCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "notes", Short: "List what was done to invoices, credit notes included: why, when, and by whom", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.administerBilling(cmd.Context(), func(b billing.Billing) error {
-				if err := c.known(cmd.Context(), b.Store); err != nil {
-					return err
-				}
-				list, err := pageOf(c.pages, b.Notes(cmd.Context(), metering.AccountID(c.account)),
-					func(n billing.Note) string { return string(n.Account) + "/" + n.ID })
-				return c.showNotes(err, list...)
-			})
-		},
-	}
+	cmd := c.leaf("notes", "List what was done to invoices, credit notes included: why, when, and by whom", "",
+		func(ctx context.Context, b billing.Billing, _ []string) error {
+			list, err := page(c.pages, b.Notes(ctx, metering.AccountID(c.account)), noteName)
+			return c.showNotes(err, list...)
+		})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	c.pages.add(cmd.Flags())
 	return cmd
 }
 
+func noteName(n billing.Note) string { return string(n.Account) + "/" + n.ID }
+
 func (c *billingCommands) showNotes(err error, list ...billing.Note) error {
 	if err != nil {
 		return err
 	}
-	return c.print(append([]billing.Note{}, list...), func(t *table) {
-		t.row("NOTE", "AT", "INVOICE", "WHAT", "STATE", "CREDITED CENTS", "CREDIT NOTE", "BY", "REASON")
-		for _, n := range list {
-			t.row(string(n.Account)+"/"+n.ID, when(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.Number, n.By, n.Reason)
-		}
-	})
+	return printList(c.app, list, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, CREDIT NOTE, BY, REASON",
+		func(n billing.Note) []any {
+			return []any{noteName(n), when(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.Number, n.By, n.Reason}
+		})
 }
 
 func (c *billingCommands) chargesCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "charges", Short: "Sum the charges of a month by account, key and endpoint", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := c.period()
+	cmd := c.leaf("charges", "Sum the charges of a month by account, key and endpoint", "",
+		func(ctx context.Context, b billing.Billing, _ []string) error {
+			p, err := monthOr("--month", c.month, lastMonth())
 			if err != nil {
 				return err
 			}
-			return c.administerBilling(cmd.Context(), func(b billing.Billing) error {
-				if err := c.known(cmd.Context(), b.Store); err != nil {
-					return err
-				}
-				list, err := billing.Charges(cmd.Context(), b.Store, metering.AccountID(c.account), p)
-				if err != nil {
-					return err
-				}
-				if c.csv {
-					return billing.WriteUsages(c.stdout, p, list)
-				}
-				return c.print(append([]billing.Usage{}, list...), func(t *table) {
-					t.row("ACCOUNT", "KEY", "CREDITS", "CHARGES", "ENDPOINT")
-					for _, u := range list {
-						t.row(u.Account, u.Key, u.Credits, u.Charges, u.Endpoint)
-					}
-				})
+			list, err := billing.Charges(ctx, b.Store, metering.AccountID(c.account), p)
+			if err != nil {
+				return err
+			}
+			if c.csv {
+				return billing.WriteUsages(c.stdout, p, list)
+			}
+			return printList(c.app, list, "ACCOUNT, KEY, CREDITS, CHARGES, ENDPOINT", func(u billing.Usage) []any {
+				return []any{u.Account, u.Key, u.Credits, u.Charges, u.Endpoint}
 			})
-		},
-	}
+		})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	cmd.Flags().StringVar(&c.month, "month", "", "such as 2026-10 (default: the last that is over, UTC)")
 	return cmd
+}
+
+// explained are the flags of what a person does: why, and who it is.
+func (c *billingCommands) explained(cmd *cobra.Command) *cobra.Command {
+	name := "operator"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for the notes (required)")
+	cmd.Flags().StringVar(&c.by, "by", name, "who does it, for the notes")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if strings.TrimSpace(c.reason) == "" {
+			return usagef("--reason: is required")
+		}
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+// oneInvoice is a command about one invoice.
+func (c *billingCommands) oneInvoice(
+	use, short, long string, do func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error,
+) *cobra.Command {
+	cmd := c.leaf(use+" ACCOUNT INVOICE", short, "the id of an account, and that of an invoice such as 2026-10",
+		func(ctx context.Context, b billing.Billing, args []string) error {
+			month, _, _ := strings.Cut(args[1], ".")
+			if _, err := monthOr("INVOICE", month, metering.Period{}); err != nil {
+				return err
+			}
+			return refusal(do(ctx, b, metering.AccountID(args[0]), args[1]))
+		})
+	cmd.Long = strings.TrimSpace(short + ".\n\n" + long)
+	return cmd
+}
+
+// refusal tells what lies with the caller from what does not.
+func refusal(err error) error {
+	refused, _ := errors.AsType[*billing.RefusedError](err)
+	switch {
+	case errors.Is(err, metering.ErrNotFound):
+		return usagef("%w; diagd billing invoices lists them", err)
+	case refused != nil:
+		return usageError{err}
+	}
+	return err
+}
+
+func (c *billingCommands) retryCommand() *cobra.Command {
+	one := c.oneInvoice("retry", "Have an invoice charged again, from now on and with all attempts",
+		`The invoice is open or has failed. The server charges it within two minutes, and makes all attempts anew if that
+fails. With --failed and no argument, all invoices that have failed.`,
+		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
+			v, err := b.Retry(ctx, account, id)
+			return c.showInvoices(err, v)
+		})
+	all := c.leaf("retry", "", "", c.retryAll)
+	chosen := func() *cobra.Command {
+		if c.failed {
+			return all
+		}
+		return one
+	}
+	cmd := &cobra.Command{
+		Use: "retry [ACCOUNT INVOICE]", Short: one.Short, Long: one.Long,
+		Args: func(cmd *cobra.Command, args []string) error { return chosen().Args(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return chosen().RunE(cmd, args) },
+	}
+	cmd.Flags().BoolVar(&c.failed, "failed", false, "all invoices that have failed")
+	return cmd
+}
+
+// retryAll has all invoices charged again that have failed.
+func (c *billingCommands) retryAll(ctx context.Context, b billing.Billing, _ []string) error {
+	var list []billing.Invoice
+	for v, err := range b.Invoices(ctx, billing.Filter{State: billing.Failed}) {
+		if err != nil {
+			return err
+		}
+		retried, err := b.Retry(ctx, v.Account, v.ID)
+		if err != nil {
+			return fmt.Errorf("invoice %s of %s: %w", v.ID, v.Account, err)
+		}
+		list = append(list, retried)
+	}
+	return c.showInvoices(nil, list...)
+}
+
+func (c *billingCommands) finalizeCommand() *cobra.Command {
+	return c.oneInvoice("finalize", "Make a draft final, without waiting for the end of its hour",
+		`A draft is priced anew, by what was agreed with the account until now. A draft of a plan without a price needs an
+agreed price first: diagd account set ACCOUNT --agreed-price CENTS.`,
+		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
+			v, err := b.Finalize(ctx, account, id)
+			return c.showInvoices(err, v)
+		})
+}
+
+func (c *billingCommands) voidCommand() *cobra.Command {
+	cmd := c.explained(c.oneInvoice("void", "Declare that an invoice should not have been made",
+		`It is not charged any more. With --reissue another takes its place, such as 2026-10.2, as a draft: from the ledger,
+and from the plans, the tax and the agreed price that the account has by now. What is paid needs a credit note
+instead. If nobody knows whether an attempt has paid it, retry it first, or note it as paid.`,
+		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
+			void, next, err := b.Void(ctx, account, id, c.reason, c.reissue)
+			if err != nil || !c.reissue {
+				return c.showInvoices(err, void)
+			}
+			return c.showInvoices(nil, void, next)
+		}))
+	cmd.Flags().BoolVar(&c.reissue, "reissue", false, "make another invoice in its place")
+	return cmd
+}
+
+func (c *billingCommands) creditCommand() *cobra.Command {
+	cmd := c.explained(c.oneInvoice("credit", "Write a credit note for an invoice",
+		`It lessens what is to be paid of an invoice that is open or has failed. Of one that is paid it says what is to be
+given back; nobody but you does that, at the payment service. Cents are those of the total, with tax.`,
+		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
+			_, n, err := b.Credit(ctx, account, id, c.cents, c.reason)
+			return c.showNotes(err, n)
+		}))
+	cmd.Flags().Int64Var(&c.cents, "cents", 0, "how much, in cents (required)")
+	return cmd
+}
+
+func (c *billingCommands) paidCommand() *cobra.Command {
+	cmd := c.explained(c.oneInvoice("paid", "Note that an invoice was paid on another way", "",
+		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
+			v, err := b.MarkPaid(ctx, account, id, billing.PaymentRef(c.reference), c.reason)
+			return c.showInvoices(err, v)
+		}))
+	cmd.Flags().StringVar(&c.reference, "reference", "", "what the payment is called, such as the number of a transfer")
+	return cmd
+}
+
+func (c *billingCommands) uncollectibleCommand() *cobra.Command {
+	return c.explained(c.oneInvoice("uncollectible", "Declare that nobody will pay an invoice", "",
+		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
+			v, err := b.WriteOff(ctx, account, id, c.reason)
+			return c.showInvoices(err, v)
+		}))
+}
+
+// standingCommand suspends an account, or ends that.
+func (c *billingCommands) standingCommand(
+	use, short string,
+	do func(b billing.Billing, ctx context.Context, id metering.AccountID, reason string) (metering.Account, error),
+) *cobra.Command {
+	return c.explained(c.leaf(use+" ACCOUNT", short, "the id of an account",
+		func(ctx context.Context, b billing.Billing, args []string) error {
+			account, err := do(b, ctx, metering.AccountID(args[0]), c.reason)
+			return c.showAccount(err, account)
+		}))
 }

@@ -24,11 +24,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lastMonth is the month that can be closed.
-func lastMonth() metering.Period {
-	return metering.PeriodOf(time.Now().Add(-billing.Grace)).Previous()
-}
-
 // debtor adds an account to a store that was there in the last month, and used credits in it.
 func debtor(t *testing.T, store string) metering.AccountID {
 	t.Helper()

@@ -2,9 +2,9 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -31,21 +31,9 @@ type channelView struct {
 	Secret           string                   `json:"secret,omitempty"` // shown once
 }
 
-func viewChannel(c notify.Channel, secret notify.Secret) channelView {
+func viewChannel(c notify.Channel) channelView {
 	return channelView{c.ID, c.Account, c.Name, c.Kind, c.Target, append([]metering.EventCategory{}, c.Categories...),
-		c.State, c.Reason, c.Signed, c.SignedTwiceUntil, c.CreatedAt, secret.Reveal()}
-}
-
-func (a *app) channelCommand() *cobra.Command {
-	var account string
-	c := channelCommands{app: a, account: &account}
-	cmd := group("channel", "Administer notification channels", c.create(), c.list(), c.test(), c.rotate(),
-		c.change("disable ID", "Send nothing more to a channel", disableChannel),
-		c.change("enable ID", "Send to a disabled channel again", notify.Channels.Enable), c.remove(), c.deliveries(),
-		c.replay())
-	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
-	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
-	return cmd
+		c.State, c.Reason, c.Signed, c.SignedTwiceUntil, c.CreatedAt, ""}
 }
 
 // channelCommands are the commands of "diagd channel".
@@ -54,11 +42,24 @@ type channelCommands struct {
 	account *string
 }
 
-// run opens the channels of the account that --account names.
-func (c channelCommands) run(
-	ctx context.Context, f func(notify.Channels, metering.AccountID) error,
-) error {
-	return c.administer(ctx, func(admin metering.Admin) error {
+func (a *app) channelCommand() *cobra.Command {
+	var account string
+	c := channelCommands{a, &account}
+	cmd := a.group("channel", "Administer notification channels", c.create(), c.list(), c.rotate(), c.remove(),
+		c.deliveries(), c.change("disable ID", "Send nothing more to a channel", disableChannel),
+		c.change("enable ID", "Send to a disabled channel again", notify.Channels.Enable),
+		c.send("test ID", "Send a test event to a channel", "the id of a channel", notify.Channels.Test),
+		c.send("replay ID", "Send the event of a delivery again, as a new delivery", "the id of a delivery",
+			notify.Channels.Replay))
+	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
+	return cmd
+}
+
+// leaf makes a command that works on the channels of the account that --account names.
+func (c channelCommands) leaf(
+	use, short, takes string, run func(context.Context, notify.Channels, metering.AccountID, []string) error,
+) *cobra.Command {
+	return c.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
 		owner, err := onlyAccount(ctx, admin, *c.account)
 		if errors.Is(err, metering.ErrNotFound) {
 			return usagef("--account: %w; diagd account list shows the ids", err)
@@ -66,7 +67,7 @@ func (c channelCommands) run(
 		if err != nil {
 			return err
 		}
-		err = f(notify.Channels{Store: admin.Store, Plans: admin.Plans}, owner.ID)
+		err = run(ctx, notify.Channels{Store: admin.Store, Plans: admin.Plans}, owner.ID, args)
 		if errors.Is(err, metering.ErrNotFound) {
 			return usagef("%w; diagd channel list and diagd channel deliveries show the ids", err)
 		}
@@ -79,22 +80,10 @@ func (c channelCommands) create() *cobra.Command {
 	var kind, secretFile, tokenFile string
 	var categories []string
 	var allowHTTP bool
-	create := &cobra.Command{
-		Use: "create", Short: "Create a channel and show the secret that signs its deliveries, once", Args: noArgs,
-		Long: `Create a channel. Events that occur from then on are sent to it.
-
-  --kind webhook   --target URL      signed JSON, as any library of Standard Webhooks verifies it
-  --kind slack     --target URL      an incoming webhook of Slack
-  --kind teams     --target URL      a workflow of Microsoft Teams for what a webhook receives
-  --kind telegram  --target CHAT     number of a chat or @channel; --token-file holds the token of the bot
-  --kind email     --target ADDRESS  the server needs --mail-server
-
-The URLs of Slack and Teams are secrets: use --target - to have one read from standard input.`,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			r.Kind = notify.Kind(kind)
-			for _, category := range categories {
-				r.Categories = append(r.Categories, metering.EventCategory(category))
-			}
+	create := c.leaf("create", "Create a channel and show the secret that signs its deliveries, once", "",
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, _ []string) (err error) {
+			r.Account, r.Kind = account, notify.Kind(kind)
+			r.Categories = diag.Map(categories, func(text string) metering.EventCategory { return metering.EventCategory(text) })
 			if r.Target == "-" {
 				if r.Target, err = secretFrom("-"); err != nil {
 					return usagef("--target: %w", err)
@@ -103,18 +92,19 @@ The URLs of Slack and Teams are secrets: use --target - to have one read from st
 			if err := readSecrets(&r, secretFile, tokenFile); err != nil {
 				return err
 			}
-			return c.run(cmd.Context(), func(channels notify.Channels, account metering.AccountID) error {
-				r.Account = account
-				channels.AllowHTTP = allowHTTP
-				channels.Ports = append(append([]uint16{}, diag.WebPorts...), ports(c.world.AllowPorts)...)
-				channel, secret, err := channels.Create(cmd.Context(), r)
-				if err != nil {
-					return err
-				}
-				return c.show(viewChannel(channel, secret))
-			})
-		},
-	}
+			channels.AllowHTTP = allowHTTP
+			channels.Ports = append(append([]uint16{}, diag.WebPorts...), ports(c.world.AllowPorts)...)
+			return c.show(channels.Create(ctx, r))
+		})
+	create.Long = `Create a channel. Events that occur from then on are sent to it.
+
+  --kind webhook   --target URL      signed JSON, as any library of Standard Webhooks verifies it
+  --kind slack     --target URL      an incoming webhook of Slack
+  --kind teams     --target URL      a workflow of Microsoft Teams for what a webhook receives
+  --kind telegram  --target CHAT     number of a chat or @channel; --token-file holds the token of the bot
+  --kind email     --target ADDRESS  the server needs --mail-server
+
+The URLs of Slack and Teams are secrets: use --target - to have one read from standard input.`
 	flags := create.Flags()
 	flags.StringVar(&r.Name, "name", "", "name of the channel, 1 to 64 characters")
 	flags.StringVar(&kind, "kind", string(notify.Webhook), "webhook, slack, teams, telegram or email")
@@ -178,7 +168,12 @@ func secretFrom(path string) (string, error) {
 }
 
 // show prints one channel, with its secret where that is new.
-func (c channelCommands) show(v channelView) error {
+func (c channelCommands) show(channel notify.Channel, secret notify.Secret, err error) error {
+	if err != nil {
+		return err
+	}
+	v := viewChannel(channel)
+	v.Secret = secret.Reveal()
 	return c.print(v, func(t *table) {
 		t.row("id", v.ID)
 		t.row("name", v.Name)
@@ -203,60 +198,30 @@ func (v channelView) state() string {
 }
 
 func (c channelCommands) list() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the channels of an account", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.run(cmd.Context(), func(channels notify.Channels, account metering.AccountID) error {
-				list, err := channels.List(cmd.Context(), account)
-				if err != nil {
-					return err
-				}
-				views := []channelView{}
-				for _, channel := range list {
-					views = append(views, viewChannel(channel, notify.Secret{}))
-				}
-				return c.print(views, func(t *table) {
-					t.row("ID", "NAME", "KIND", "TARGET", "CATEGORIES", "STATE", "CREATED")
-					for _, v := range views {
-						t.row(v.ID, v.Name, v.Kind, v.Target, categoryList(v.Categories), v.state(), when(&v.CreatedAt))
-					}
+	return c.leaf("list", "List the channels of an account", "",
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, _ []string) error {
+			list, err := channels.List(ctx, account)
+			if err != nil {
+				return err
+			}
+			return printList(c.app, diag.Map(list, viewChannel), "ID, NAME, KIND, TARGET, CATEGORIES, STATE, CREATED",
+				func(v channelView) []any {
+					return []any{v.ID, v.Name, v.Kind, v.Target, cmp.Or(words(v.Categories), "all"), v.state(), when(&v.CreatedAt)}
 				})
-			})
-		},
-	}
-}
-
-func categoryList(list []metering.EventCategory) string {
-	if len(list) == 0 {
-		return "all"
-	}
-	var names []string
-	for _, c := range list {
-		names = append(names, string(c))
-	}
-	return strings.Join(names, ",")
+		})
 }
 
 func (c channelCommands) rotate() *cobra.Command {
 	var overlap time.Duration
 	var secretFile string
-	rotate := &cobra.Command{
-		Use: "rotate ID", Short: "Replace the secret of a webhook; the old one signs too for a while",
-		Args: exactly(1, "the id of a channel"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	rotate := c.leaf("rotate ID", "Replace the secret of a webhook; the old one signs too for a while",
+		"the id of a channel", func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			var r notify.ChannelRequest
 			if err := readSecrets(&r, secretFile, ""); err != nil {
 				return err
 			}
-			return c.run(cmd.Context(), func(channels notify.Channels, account metering.AccountID) error {
-				channel, secret, err := channels.RotateSecret(cmd.Context(), account, args[0], r.Secret, overlap)
-				if err != nil {
-					return err
-				}
-				return c.show(viewChannel(channel, secret))
-			})
-		},
-	}
+			return c.show(channels.RotateSecret(ctx, account, args[0], r.Secret, overlap))
+		})
 	rotate.Flags().DurationVar(&overlap, "overlap", notify.DefaultOverlap, "how long the old secret signs too, 0 to 720h")
 	rotate.Flags().StringVar(&secretFile, "secret-file", "",
 		"file with the new secret; - is standard input (default: a new one)")
@@ -273,30 +238,19 @@ func (c channelCommands) change(
 	use, short string,
 	alter func(notify.Channels, context.Context, metering.AccountID, string) (notify.Channel, error),
 ) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Args: exactly(1, "the id of a channel"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), func(channels notify.Channels, account metering.AccountID) error {
-				channel, err := alter(channels, cmd.Context(), account, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(viewChannel(channel, notify.Secret{}))
-			})
-		},
-	}
+	return c.leaf(use, short, "the id of a channel",
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
+			channel, err := alter(channels, ctx, account, args[0])
+			return c.show(channel, notify.Secret{}, err)
+		})
 }
 
 func (c channelCommands) remove() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove ID", Short: "Remove a channel for good", Args: exactly(1, "the id of a channel"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), func(channels notify.Channels, account metering.AccountID) error {
-				if err := channels.Remove(cmd.Context(), account, args[0]); err != nil {
-					return err
-				}
-				return c.print(removedView{args[0], true}, func(t *table) { t.row(fmt.Sprintf("%s is removed.", args[0])) })
-			})
-		},
-	}
+	return c.leaf("remove ID", "Remove a channel for good", "the id of a channel",
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
+			if err := channels.Remove(ctx, account, args[0]); err != nil {
+				return err
+			}
+			return c.print(removedView{args[0], true}, func(t *table) { t.row(args[0] + " is removed.") })
+		})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -39,19 +40,17 @@ type settingFaultView struct {
 }
 
 func (a *app) configCommand() *cobra.Command {
-	check := &cobra.Command{
-		Use: "check", Short: "Tell every fault of the settings, and which are in force", Args: noArgs,
-		Long: `Tell every fault of the settings, and which are in force and where each comes from.
+	var check *cobra.Command
+	check = leaf("check", "Tell every fault of the settings, and which are in force", "",
+		func(context.Context, []string) error { return a.checkConfig(check.Flags()) })
+	check.Long = `Tell every fault of the settings, and which are in force and where each comes from.
 
 It takes the flags, the environment and the file of diagd serve, reads the files that they name, and writes nothing.
-Secrets are not shown. The exit code is 3 if there are faults.`,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // faults are what is asked for
-		RunE:              func(cmd *cobra.Command, _ []string) error { return a.checkConfig(cmd.Flags()) },
-	}
-	check.Flags().BoolVar(&a.json, "json", false, "print JSON")
+Secrets are not shown. The exit code is 3 if there are faults.`
+	check.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // faults are what is asked for
 	a.serving.add(check.Flags())
 	a.world.Add(check.Flags())
-	return group("config", "Check the settings", check)
+	return a.group("config", "Check the settings", check)
 }
 
 // settingFaults reads the settings and returns all that is wrong with them.
@@ -90,10 +89,7 @@ func (a *app) checkConfig(flags *pflag.FlagSet) error {
 		v.Faults = append(v.Faults, fault)
 	}
 	err := a.print(v, func(t *table) {
-		t.row("SETTING", "VALUE", "FROM")
-		for _, s := range v.Settings {
-			t.row(s.Name, s.Value, s.Source)
-		}
+		rows("SETTING, VALUE, FROM", v.Settings, func(s settingView) []any { return []any{s.Name, s.Value, s.Source} })(t)
 		for _, f := range v.Faults {
 			t.row()
 			t.row("FAULT  " + f.Source + ": " + f.Fault)

@@ -20,18 +20,16 @@ import (
 
 func (a *app) crashCommand(f *benchFlags) *cobra.Command {
 	var rounds int
-	cmd := &cobra.Command{
-		Use: "crash", Short: "Kill servers with -9 under load, again and again, and count what that has cost", Args: noArgs,
-		Long: `Kill servers with -9 under load, again and again, and count what that has cost.
+	cmd := leaf("crash", "Kill servers with -9 under load, again and again, and count what that has cost", "",
+		func(ctx context.Context, _ []string) error { return a.crash(ctx, *f, rounds) })
+	cmd.Long = `Kill servers with -9 under load, again and again, and count what that has cost.
 
 Clients buy with idempotency keys, and ask again after each kill until they know. At the end every charge that was
 acknowledged must be in the ledger, none twice, each reply must be given again to the byte, and the audit must be clean.
-The exit code is 3 if not. It is done on SQLite, and with --postgres on PostgreSQL too.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.crash(cmd.Context(), *f, rounds) },
-	}
+The exit code is 3 if not. It is done on SQLite, and with --postgres on PostgreSQL too.`
 	cmd.Flags().IntVar(&rounds, "rounds", 100, "how many servers are killed on each store")
 	cmd.Flags().IntVar(&f.conns, "connections", 64, "clients")
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	a.addJSON(cmd)
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -149,26 +150,22 @@ func formatPlans(plans metering.Plans) ([]byte, error) {
 	return formatJSON(list)
 }
 
-func (a *app) dataCommand() *cobra.Command {
-	list := &cobra.Command{
-		Use: "list", Short: "Name the lists and where each comes from", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.listData() },
-	}
-	list.Flags().BoolVar(&a.json, "json", false, "print JSON")
-	return group("data", "Show the lists in force", list, &cobra.Command{
-		Use: "show NAME", Short: "Print a list", Args: exactly(1, "the name of a list"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.showData(args[0]) },
-	})
-}
-
 type dataView struct {
 	Name    string `json:"name"`
 	Source  string `json:"source"`
 	Purpose string `json:"purpose"`
 }
 
+func (a *app) dataCommand() *cobra.Command {
+	return a.group("data", "Show the lists in force",
+		leaf("list", "Name the lists and where each comes from", "",
+			func(context.Context, []string) error { return a.listData() }),
+		leaf("show NAME", "Print a list", "the name of a list",
+			func(_ context.Context, args []string) error { return a.showData(args[0]) }))
+}
+
 func (a *app) listData() error {
-	views := []dataView{}
+	var views []dataView
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		data, err := a.override(name)
 		if err != nil {
@@ -180,12 +177,8 @@ func (a *app) listData() error {
 		}
 		views = append(views, dataView{name, source, lists[name].purpose})
 	}
-	return a.print(views, func(t *table) {
-		t.row("NAME", "SOURCE", "PURPOSE")
-		for _, v := range views {
-			t.row(v.Name, v.Source, v.Purpose)
-		}
-	})
+	return printList(a, views, "NAME, SOURCE, PURPOSE",
+		func(v dataView) []any { return []any{v.Name, v.Source, v.Purpose} })
 }
 
 func (a *app) showData(name string) error {

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/spf13/cobra"
@@ -45,112 +47,79 @@ func viewDelivery(d notify.Delivery) deliveryView {
 	return v
 }
 
-func (t *table) deliveries(views ...deliveryView) {
-	t.row("ID", "CREATED", "EVENT", "CHANNEL", "STATE", "ATTEMPTS", "NEXT", "LAST ERROR")
-	for _, v := range views {
-		fault := "-"
-		if n := len(v.Attempts); n > 0 && v.Attempts[n-1].Error != "" {
-			fault = v.Attempts[n-1].Error
-		}
-		t.row(v.ID, when(&v.CreatedAt), v.Type, v.Channel, v.State,
-			fmt.Sprintf("%d/%d", len(v.Attempts), notify.MaxAttempts), moment(v.Next), fault)
+const deliveryColumns = "ID, CREATED, EVENT, CHANNEL, STATE, ATTEMPTS, NEXT, LAST ERROR"
+
+func (v deliveryView) row() []any {
+	fault := "-"
+	if n := len(v.Attempts); n > 0 && v.Attempts[n-1].Error != "" {
+		fault = v.Attempts[n-1].Error
 	}
+	return []any{v.ID, when(&v.CreatedAt), v.Type, v.Channel, v.State,
+		fmt.Sprintf("%d/%d", len(v.Attempts), notify.MaxAttempts), when(&v.Next), fault}
 }
 
 func (c channelCommands) deliveries() *cobra.Command {
 	var limit int
-	list := &cobra.Command{
-		Use: "deliveries [ID]", Short: "List the deliveries to a channel or to all, newest first",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("%s takes the id of one channel, or none", cmd.CommandPath())
+	list := c.leaf("deliveries", "List the deliveries to a channel or to all, newest first", "",
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
+			channel := strings.Join(args, "")
+			if limit < 0 {
+				return usagef("--limit: must be 0 or more")
 			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), func(channels notify.Channels, account metering.AccountID) error {
-				var channel string
-				if len(args) > 0 {
-					channel = args[0]
-				}
-				if limit < 0 {
-					return usagef("--limit: must be 0 or more")
-				}
-				found, err := channels.Deliveries(cmd.Context(), account, channel, limit)
-				if err != nil {
+			found, err := channels.Deliveries(ctx, account, channel, limit)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 && channel != "" { // of a channel that was removed there may be some
+				if _, err := channels.Channel(ctx, account, channel); err != nil {
 					return err
 				}
-				if len(found) == 0 && channel != "" { // of a channel that was removed there may be some
-					if _, err := channels.Channel(cmd.Context(), account, channel); err != nil {
-						return err
-					}
-				}
-				views := []deliveryView{}
-				for _, d := range found {
-					views = append(views, viewDelivery(d))
-				}
-				return c.print(views, func(t *table) { t.deliveries(views...) })
-			})
-		},
+			}
+			return printList(c.app, diag.Map(found, viewDelivery), deliveryColumns, deliveryView.row)
+		})
+	list.Use = "deliveries [ID]"
+	list.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usagef("%s takes the id of one channel, or none", cmd.CommandPath())
+		}
+		return nil
 	}
 	list.Flags().IntVar(&limit, "limit", 50, "how many to list at most; 0 for all")
 	return list
 }
 
-// waitFlag says for how long a command waits for what it has begun.
-func waitFlag(cmd *cobra.Command) *time.Duration {
-	return cmd.Flags().Duration("wait", 15*time.Second,
-		"how long to wait for the first attempt, which a running server makes; 0 does not wait")
-}
-
-func (c channelCommands) test() *cobra.Command {
-	test := &cobra.Command{
-		Use: "test ID", Short: "Send a test event to a channel", Args: exactly(1, "the id of a channel"),
-	}
-	wait := waitFlag(test)
-	test.RunE = c.send(wait, notify.Channels.Test)
-	return test
-}
-
-func (c channelCommands) replay() *cobra.Command {
-	replay := &cobra.Command{
-		Use: "replay ID", Short: "Send the event of a delivery again, as a new delivery",
-		Args: exactly(1, "the id of a delivery"),
-	}
-	wait := waitFlag(replay)
-	replay.RunE = c.send(wait, notify.Channels.Replay)
-	return replay
-}
-
-// send makes a delivery and waits for what comes of it.
+// send makes a command that makes a delivery and waits for what comes of it.
 func (c channelCommands) send(
-	wait *time.Duration,
+	use, short, takes string,
 	begin func(notify.Channels, context.Context, metering.AccountID, string) (notify.Delivery, error),
-) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		return c.run(cmd.Context(), func(channels notify.Channels, account metering.AccountID) error {
-			d, err := begin(channels, cmd.Context(), account, args[0])
+) *cobra.Command {
+	var wait time.Duration
+	cmd := c.leaf(use, short, takes,
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
+			d, err := begin(channels, ctx, account, args[0])
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), *wait)
+			ctx, cancel := context.WithTimeout(ctx, wait)
 			defer cancel()
 			if d, err = awaitAttempt(ctx, channels, d); err != nil {
 				return err
 			}
 			v := viewDelivery(d)
-			err = c.print(v, func(t *table) { t.deliveries(v) })
+			err = c.print(v, rows(deliveryColumns, []deliveryView{v}, deliveryView.row))
 			switch {
 			case err != nil:
 				return err
-			case d.State == notify.Pending && *wait > 0:
-				return fmt.Errorf("no server has tried to deliver %s within %v", d.ID, *wait)
+			case d.State == notify.Pending && wait > 0:
+				return fmt.Errorf("no server has tried to deliver %s within %v", d.ID, wait)
 			case d.State != notify.Pending && d.State != notify.Delivered:
 				return fmt.Errorf("%s was not delivered: %s", d.ID, v.Attempts[len(v.Attempts)-1].Error)
 			}
 			return nil
 		})
-	}
+	cmd.Flags().DurationVar(&wait, "wait", 15*time.Second,
+		"how long to wait for the first attempt, which a running server makes; 0 does not wait")
+	return cmd
 }
 
 // attemptPoll is how often who waits for an attempt looks whether it was made.

@@ -48,17 +48,16 @@ var errDoctor = errors.New("the examination found faults")
 const partTime = 10 * time.Second
 
 func (a *app) doctorCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check the installation and say what to fix", Args: noArgs,
-		Long: `Check the installation and say what to fix: settings, server, store, clock, queues, backup, audit, certificate, lists,
+	var cmd *cobra.Command
+	cmd = leaf("doctor", "Check the installation and say what to fix", "",
+		func(ctx context.Context, _ []string) error { return a.doctor(ctx, cmd.Flags()) })
+	cmd.Long = `Check the installation and say what to fix: settings, server, store, clock, queues, backup, audit, certificate, lists,
 resolver, and the delegation of the hosted SPF zone.
 
 It takes the flags, the environment and the file of diagd serve, best beside the server that has the same ones, and asks
-the server, the store, the resolver and, for hosted SPF, the DNS. The exit code is 3 if something does not work.`,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // faults are what is asked for
-		RunE:              func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), cmd.Flags()) },
-	}
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+the server, the store, the resolver and, for hosted SPF, the DNS. The exit code is 3 if something does not work.`
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // faults are what is asked for
+	a.addJSON(cmd)
 	a.serving.add(cmd.Flags())
 	a.world.Add(cmd.Flags())
 	return cmd

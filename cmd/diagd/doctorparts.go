@@ -161,7 +161,7 @@ func (a *app) examineCertificate() partView {
 		return bad(conditionWarning, "it is obtained on the first connection: open https://"+a.serving.acmeDomain,
 			"there is none yet")
 	}
-	cert, err := leaf(text, err)
+	cert, err := firstCertificate(text, err)
 	if err != nil {
 		return bad(conditionFault, "put the certificate chain there in PEM, the server's certificate first", "%s: %v", path, err)
 	}
@@ -176,8 +176,8 @@ func (a *app) examineCertificate() partView {
 	return good("%s", detail)
 }
 
-// leaf is the first certificate of a file.
-func leaf(text []byte, err error) (*x509.Certificate, error) {
+// firstCertificate is that of a file.
+func firstCertificate(text []byte, err error) (*x509.Certificate, error) {
 	for err == nil {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {

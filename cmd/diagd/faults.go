@@ -64,20 +64,8 @@ func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
 	}
 	var only []string
 	var hold time.Duration
-	cmd := &cobra.Command{
-		Use: "faults", Args: noArgs,
-		Short: "Play faults of machines, clocks and billers under load, and check what was charged and billed",
-		Long: `Play faults of machines, clocks and billers under load, and check what was charged and billed.
-
-Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://… on the command line
-a schema that is dropped afterwards. Connections of that PostgreSQL are stopped and tables locked, so name one that nobody
-else needs. Customers buy with idempotency keys all the while. After each fault, what was acknowledged must be in the
-ledger, once for each key; replies are given again to the byte, free of charge; the audit is clean; no month was closed
-early; and once the month is over, there is one invoice for each account that says what the ledger says and is paid
-once. The exit code is 3 if not. A fault that cannot be played here is shown as such.
-
-Faults: ` + strings.Join(names, ", ") + ".",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	cmd := leaf("faults", "Play faults of machines, clocks and billers under load, and check what was charged and billed", "",
+		func(ctx context.Context, _ []string) error {
 			if a.origins["store"] == "--store" { // and not that of a server, which is set elsewhere
 				if kind, _, err := a.place(); err != nil || kind != "postgres" {
 					return errors.Join(err, usagef("--store: name a PostgreSQL, or none for a temporary SQLite file in --dir"))
@@ -89,15 +77,24 @@ Faults: ` + strings.Join(names, ", ") + ".",
 					return usagef("--only: there is no fault %q", name)
 				}
 			}
-			return a.faults(cmd.Context(), *f, slices.DeleteFunc(allFaults(), func(one fault) bool {
+			return a.faults(ctx, *f, slices.DeleteFunc(allFaults(), func(one fault) bool {
 				return len(only) > 0 && !slices.Contains(only, one.name)
 			}), hold)
-		},
-	}
+		})
+	cmd.Long = `Play faults of machines, clocks and billers under load, and check what was charged and billed.
+
+Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://… on the command line
+a schema that is dropped afterwards. Connections of that PostgreSQL are stopped and tables locked, so name one that nobody
+else needs. Customers buy with idempotency keys all the while. After each fault, what was acknowledged must be in the
+ledger, once for each key; replies are given again to the byte, free of charge; the audit is clean; no month was closed
+early; and once the month is over, there is one invoice for each account that says what the ledger says and is paid
+once. The exit code is 3 if not. A fault that cannot be played here is shown as such.
+
+Faults: ` + strings.Join(names, ", ") + "."
 	cmd.Flags().StringSliceVar(&only, "only", nil, "play these alone (default: all)")
 	cmd.Flags().DurationVar(&hold, "hold", 8*time.Second, "how long a fault lasts; the clock is wrong 12 times as long")
 	cmd.Flags().IntVar(&f.conns, "connections", 16, "customers")
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	a.addJSON(cmd)
 	return cmd
 }
 

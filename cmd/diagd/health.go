@@ -74,17 +74,15 @@ func (h *healthServer) close() {
 // finds the server by the same settings.
 func (a *app) healthCommand() *cobra.Command {
 	var url string
-	cmd := &cobra.Command{
-		Use: "health", Short: "Exit with 0 if the server of the same settings answers", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), healthTime)
+	cmd := leaf("health", "Exit with 0 if the server of the same settings answers", "",
+		func(ctx context.Context, _ []string) error {
+			ctx, cancel := context.WithTimeout(ctx, healthTime)
 			defer cancel()
 			if url != "" {
 				return askHealth(ctx, strings.TrimSuffix(url, "/")+openapiPath, "")
 			}
 			return a.health(ctx)
-		},
-	}
+		})
 	cmd.Flags().StringVar(&url, "url", "", "address of the server, such as http://127.0.0.1:8080 (default: by the settings)")
 	a.serving.addListeners(cmd.Flags())
 	return cmd

@@ -15,12 +15,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/buildinfo"
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 )
@@ -126,19 +128,60 @@ func (a *app) command() *cobra.Command {
 	a.serving.add(root.Flags())
 	a.world.Add(root.Flags())
 
-	serve := &cobra.Command{
-		Use: "serve", Short: "Serve the API (the default)", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
-	}
+	serve := leaf("serve", "Serve the API (the default)", "", func(ctx context.Context, _ []string) error {
+		return a.serve(ctx)
+	})
 	a.serving.add(serve.Flags())
 	a.world.Add(serve.Flags())
-	root.AddCommand(serve, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(), a.spfCommand(), a.usageCommand(), a.auditCommand(),
-		a.billingCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.configCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand(), a.doctorCommand())
+	openapi := leaf("openapi", "Print the OpenAPI document", "", func(context.Context, []string) error {
+		_, err := a.stdout.Write(httpapi.OpenAPI())
+		return err
+	})
+	version := leaf("version", "Print the versions of the program and of the wire contract", "",
+		func(context.Context, []string) error {
+			info := buildinfo.Read()
+			return a.print(info, func(t *table) { io.WriteString(t.w, info.Text("diagd")) })
+		})
+	a.addJSON(version)
+	root.AddCommand(serve, openapi, version, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(),
+		a.spfCommand(), a.usageCommand(), a.auditCommand(), a.billingCommand(), a.backupCommand(), a.restoreCommand(),
+		a.migrateCommand(), a.configCommand(), a.dataCommand(), a.benchCommand(), a.healthCommand(), a.doctorCommand())
 	return root
 }
 
-// group makes a command that does nothing but hold others.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+// leaf makes a command that takes an argument for each word of its use but the first; takes says which.
+func leaf(use, short, takes string, run func(context.Context, []string) error) *cobra.Command {
+	n := strings.Count(use, " ")
+	return &cobra.Command{
+		Use: use, Short: short,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case n == 0 && len(args) > 0:
+				return usagef("%s takes no argument, such as %q", cmd.CommandPath(), args[0])
+			case len(args) != n:
+				return usagef("%s takes %s", cmd.CommandPath(), takes)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
+	}
+}
+
+// onStore makes a command that works on the store.
+func (a *app) onStore(
+	use, short, takes string, run func(context.Context, metering.Admin, []string) error,
+) *cobra.Command {
+	return leaf(use, short, takes, func(ctx context.Context, args []string) error {
+		return a.administer(ctx, func(admin metering.Admin) error { return run(ctx, admin, args) })
+	})
+}
+
+func (a *app) addJSON(cmd *cobra.Command) {
+	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
+}
+
+// group makes a command that does nothing but hold others, each with --json.
+func (a *app) group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -150,6 +193,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
 	cmd.AddCommand(commands...)
+	a.addJSON(cmd)
 	return cmd
 }
 
@@ -159,22 +203,4 @@ func known(cmd *cobra.Command, args []string) error {
 		return usagef("there is no command %q; %s --help lists them", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
 	}
 	return nil
-}
-
-// noArgs refuses arguments of a command that takes none.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s takes no argument, such as %q", cmd.CommandPath(), args[0])
-	}
-	return nil
-}
-
-// exactly refuses any other number of arguments.
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("%s takes %s", cmd.CommandPath(), what)
-		}
-		return nil
-	}
 }

@@ -169,24 +169,13 @@ const maxResolutions = 4096
 
 // Profiles implements [notify.SPF].
 func (p profiles) Profiles(ctx context.Context, key metering.KeyID) ([]notify.SPFProfile, error) {
-	var list []notify.SPFProfile
-	q := hostedspf.ProfileQuery{Owner: hostedspf.Owner(key), Limit: pageSPF}
-	for {
-		page, err := p.store.Profiles(ctx, q)
-		if err != nil {
-			return nil, err
+	list, err := allProfiles(ctx, p.store, hostedspf.ProfileQuery{Owner: hostedspf.Owner(key)})
+	return diag.Map(list, func(one hostedspf.Profile) notify.SPFProfile {
+		return notify.SPFProfile{
+			ID: one.ID, Domain: one.Domain.String(), Name: one.Name, IncludeHost: one.IncludeHost.String(),
+			CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt,
 		}
-		for _, one := range page.Profiles {
-			list = append(list, notify.SPFProfile{
-				ID: one.ID, Domain: one.Domain.String(), Name: one.Name, IncludeHost: one.IncludeHost.String(),
-				CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt,
-			})
-			q.After = hostedspf.Position{Time: one.CreatedAt, ID: one.ID}
-		}
-		if len(page.Profiles) < pageSPF {
-			return list, nil
-		}
-	}
+	}), err
 }
 
 // Resolutions implements [notify.SPF].

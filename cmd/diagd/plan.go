@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 )
@@ -20,40 +21,27 @@ type planView struct {
 	ImportedAt time.Time       `json:"imported_at"`
 }
 
+func viewPlan(v metering.PlanVersion) planView { return planView{v.Plan, v.From, v.ImportedAt} }
+
 // name tells versions apart.
 func (v planView) name() string { return string(v.ID) + "@" + v.From.String() }
 
 func (a *app) planCommand() *cobra.Command {
 	var pages pageFlags
-	list := &cobra.Command{
-		Use: "list", Short: "List the plans with the month from which on each version holds", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.administer(cmd.Context(), func(admin metering.Admin) error {
-				versions, err := admin.Store.PlanVersions(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.showPlans(versions, pages)
-			})
-		},
-	}
+	list := a.onStore("list", "List the plans with the month from which on each version holds", "",
+		func(ctx context.Context, admin metering.Admin, _ []string) error {
+			versions, err := admin.Store.PlanVersions(ctx)
+			views, err := page(pages, each(diag.Map(versions, viewPlan), err), planView.name)
+			return a.showPlans(views, err)
+		})
 	pages.add(list.Flags())
-	cmd := group("plan", "List and change what plans include and cost", list, a.planImportCommand())
-	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
-	return cmd
+	return a.group("plan", "List and change what plans include and cost", list, a.planImportCommand())
 }
 
 func (a *app) planImportCommand() *cobra.Command {
 	var from string
-	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Let plans hold from a month on",
-		Args: exactly(1, "a file in the form of plans.json"),
-		Long: `Let plans hold from a month on: those of a file in the form of plans.json that differ from what
-holds then.
-
-What is in force stays as it is: a plan changes with the next month at the earliest, and only one whose id is new may
-hold from this month on. Versions are never changed or removed. A server takes them up within a minute.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := a.onStore("import FILE", "Let plans hold from a month on", "a file in the form of plans.json",
+		func(ctx context.Context, admin metering.Admin, args []string) error {
 			data, err := os.ReadFile(args[0])
 			if err != nil {
 				return err
@@ -62,53 +50,53 @@ hold from this month on. Versions are never changed or removed. A server takes t
 			if err != nil {
 				return usagef("%s: %w", args[0], err)
 			}
-			return a.administer(cmd.Context(), func(admin metering.Admin) error {
-				month := metering.PeriodOf(admin.Time()).Next()
-				if from != "" {
-					if err := month.UnmarshalText([]byte(from)); err != nil {
-						return usagef("--from: %w", err)
-					}
-				}
-				if versions, err := admin.Store.PlanVersions(cmd.Context()); err != nil {
-					return err
-				} else if len(versions) == 0 {
-					return errors.New("the store holds no plans yet; diagd migrate, with the --data of the server, " +
-						"takes them over")
-				}
-				added, err := admin.ImportPlans(cmd.Context(), plans, month)
-				if err != nil {
-					return err
-				}
-				return a.showPlans(added, pageFlags{})
-			})
-		},
-	}
+			month, err := monthOr("--from", from, metering.PeriodOf(admin.Time()).Next())
+			if err != nil {
+				return err
+			}
+			if versions, err := admin.Store.PlanVersions(ctx); err != nil {
+				return err
+			} else if len(versions) == 0 {
+				return errors.New("the store holds no plans yet; diagd migrate, with the --data of the server, " +
+					"takes them over")
+			}
+			added, err := admin.ImportPlans(ctx, plans, month)
+			return a.showPlans(diag.Map(added, viewPlan), err)
+		})
+	cmd.Long = `Let plans hold from a month on: those of a file in the form of plans.json that differ from what
+holds then.
+
+What is in force stays as it is: a plan changes with the next month at the earliest, and only one whose id is new may
+hold from this month on. Versions are never changed or removed. A server takes them up within a minute.`
 	cmd.Flags().StringVar(&from, "from", "", "such as 2026-12 (default: the next month, UTC)")
 	return cmd
 }
 
-func (a *app) showPlans(versions []metering.PlanVersion, pages pageFlags) error {
-	views := []planView{}
-	for _, v := range versions {
-		views = append(views, planView{v.Plan, v.From, v.ImportedAt})
+// monthOr reads the month of a flag, which without one is another.
+func monthOr(flag, text string, other metering.Period) (metering.Period, error) {
+	if text == "" {
+		return other, nil
 	}
-	views, err := page(pages, views, planView.name)
+	if err := other.UnmarshalText([]byte(text)); err != nil {
+		return other, usagef("%s: %w", flag, err)
+	}
+	return other, nil
+}
+
+func (a *app) showPlans(views []planView, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.print(views, func(t *table) {
-		t.row("VERSION", "NAME", "PRICE", "CREDITS", "PER MINUTE", "OVERAGE", "IMPORTED")
-		for _, v := range views {
-			price, overage := "on request", "none"
-			if v.PriceCents != nil {
-				price = fmt.Sprintf("%d.%02d %s", *v.PriceCents/100, *v.PriceCents%100, v.Currency)
-			}
-			if !v.HardCap() {
-				cents := float64(v.OverageRate) / metering.MicrosPerCent
-				overage = strconv.FormatFloat(cents, 'f', -1, 64) + " cents a credit"
-			}
-			t.row(v.name(), v.Name, price, v.Credits, v.PerMinute, overage, when(&v.ImportedAt))
+	return printList(a, views, "VERSION, NAME, PRICE, CREDITS, PER MINUTE, OVERAGE, IMPORTED", func(v planView) []any {
+		price, overage := "on request", "none"
+		if v.PriceCents != nil {
+			price = fmt.Sprintf("%d.%02d %s", *v.PriceCents/100, *v.PriceCents%100, v.Currency)
 		}
+		if !v.HardCap() {
+			cents := float64(v.OverageRate) / metering.MicrosPerCent
+			overage = strconv.FormatFloat(cents, 'f', -1, 64) + " cents a credit"
+		}
+		return []any{v.name(), v.Name, price, v.Credits, v.PerMinute, overage, when(&v.ImportedAt)}
 	})
 }
 

@@ -3,8 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
+	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/spf13/pflag"
 )
 
 // table is output for people.
@@ -33,9 +38,80 @@ func (a *app) print(value any, human func(*table)) error {
 	return t.w.Flush()
 }
 
+// rows is a table for people with a line for each item of a list. Names of columns stand between commas.
+func rows[T any](columns string, list []T, cells func(T) []any) func(*table) {
+	return func(t *table) {
+		t.row(strings.ReplaceAll(columns, ", ", "\t"))
+		for _, v := range list {
+			t.row(cells(v)...)
+		}
+	}
+}
+
+// printList prints a list.
+func printList[T any](a *app, list []T, columns string, cells func(T) []any) error {
+	return a.print(append([]T{}, list...), rows(columns, list, cells))
+}
+
+// when writes an instant, if there is one.
 func when(t *time.Time) string {
-	if t == nil {
+	if t == nil || t.IsZero() {
 		return "-"
 	}
 	return t.UTC().Format(time.RFC3339)
+}
+
+// words writes a list of words as flags take it.
+func words[T ~string](list []T) string { return strings.Join(diag.Values(list...), ",") }
+
+// pageFlags are those of a list that may be long.
+type pageFlags struct {
+	limit  int
+	cursor string
+}
+
+func (p *pageFlags) add(fs *pflag.FlagSet) {
+	fs.IntVar(&p.limit, "limit", 0, "at most so many (default: all)")
+	fs.StringVar(&p.cursor, "cursor", "", "only what comes behind this one, as the first column names it")
+}
+
+// page is the part of a list that is asked for. It is read no further than that.
+func page[T any](p pageFlags, all iter.Seq2[T, error], name func(T) string) ([]T, error) {
+	if p.limit < 0 {
+		return nil, usagef("--limit: must be 0 or more")
+	}
+	var list []T
+	behind := p.cursor == ""
+	for v, err := range all {
+		switch {
+		case err != nil:
+			return nil, err
+		case !behind:
+			behind = name(v) == p.cursor
+			continue
+		}
+		if list = append(list, v); len(list) == p.limit {
+			break
+		}
+	}
+	if !behind {
+		return nil, usagef("--cursor: there is no %q in the list", p.cursor)
+	}
+	return list, nil
+}
+
+// each yields a list that was read.
+func each[T any](list []T, err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +29,22 @@ func viewSPF(p hostedspf.Profile) spfView {
 }
 
 func (a *app) spfCommand() *cobra.Command {
-	cmd := group("spf", "Administer hosted SPF profiles",
+	return a.group("spf", "Administer hosted SPF profiles",
 		a.spfCreateCommand(), a.spfListCommand(), a.spfShowCommand(), a.spfResolveCommand(),
-		a.spfSwitchCommand("pause ID", "Resolve a profile no more by itself; what is published stays", hostedspf.Pause),
-		a.spfSwitchCommand("resume ID", "Resolve a paused profile by itself again", hostedspf.Resume),
+		a.spfSwitchCommand("pause", "Resolve a profile no more by itself; what is published stays", hostedspf.Pause),
+		a.spfSwitchCommand("resume", "Resolve a paused profile by itself again", hostedspf.Resume),
 		a.spfRemoveCommand(), a.spfKeyCommand(), a.spfDSCommand())
-	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
-	return cmd
+}
+
+// onProfile makes a command that works on one profile.
+func (a *app) onProfile(use, short string, run func(context.Context, hostedspf.Access, string) error) *cobra.Command {
+	return leaf(use+" ID", short, "the id of a profile", func(ctx context.Context, args []string) error {
+		err := a.administerSPF(ctx, func(access hostedspf.Access) error { return run(ctx, access, args[0]) })
+		if errors.Is(err, hostedspf.ErrNotFound) {
+			return fmt.Errorf("%.60q: %w", args[0], hostedspf.ErrNotFound)
+		}
+		return err
+	})
 }
 
 // administerSPF runs a function on the profiles of all owners.
@@ -46,11 +56,7 @@ func (a *app) administerSPF(ctx context.Context, f func(hostedspf.Access) error)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := store.Close(); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = cmp.Or(err, store.Close()) }()
 	return f(hostedspf.Access{Store: store, Owner: hostedspf.AnyOwner})
 }
 
@@ -68,25 +74,22 @@ func (a *app) spfCreateCommand() *cobra.Command {
 	var key, domain, host string
 	var interval time.Duration
 	var req hostedspf.CreateRequest
-	create := &cobra.Command{
-		Use: "create", Short: "Create a profile and resolve it", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if key == "" || domain == "" {
-				return usagef("--key and --domain are needed")
-			}
-			if req.Domain, err = diag.ParseDomain(domain); err != nil {
-				return usagef("--domain: %w", err)
-			}
-			if interval%time.Second != 0 {
-				return usagef("--interval: must be whole seconds")
-			}
-			req.IntervalSeconds = int(interval / time.Second)
-			if req.IncludeHost, req.Zone, err = a.includeHost(host); err != nil {
-				return err
-			}
-			return a.createSPF(cmd.Context(), metering.KeyID(key), req)
-		},
-	}
+	create := leaf("create", "Create a profile and resolve it", "", func(ctx context.Context, _ []string) (err error) {
+		if key == "" || domain == "" {
+			return usagef("--key and --domain are needed")
+		}
+		if req.Domain, err = diag.ParseDomain(domain); err != nil {
+			return usagef("--domain: %w", err)
+		}
+		if interval%time.Second != 0 {
+			return usagef("--interval: must be whole seconds")
+		}
+		req.IntervalSeconds = int(interval / time.Second)
+		if req.IncludeHost, req.Zone, err = a.includeHost(host); err != nil {
+			return err
+		}
+		return a.createSPF(ctx, metering.KeyID(key), req)
+	})
 	flags := create.Flags()
 	flags.StringVar(&key, "key", "", "id of the key that the profile belongs to; it stays with the key's successors")
 	flags.StringVar(&domain, "domain", "", "domain whose senders the record lists")
@@ -115,18 +118,24 @@ func (a *app) includeHost(host string) (name, zone diag.Name, err error) {
 	return name, zone, err
 }
 
-func (a *app) createSPF(ctx context.Context, key metering.KeyID, req hostedspf.CreateRequest) error {
-	var owner metering.KeyID
-	err := a.administer(ctx, func(admin metering.Admin) (err error) {
-		owner, err = admin.Origin(ctx, key)
+// ownerOf is who owns the profiles of a key: the first of its line of rotations.
+func (a *app) ownerOf(ctx context.Context, key metering.KeyID) (owner hostedspf.Owner, err error) {
+	err = a.administer(ctx, func(admin metering.Admin) error {
+		first, err := admin.Origin(ctx, key)
+		owner = hostedspf.Owner(first)
 		return err
 	})
+	return owner, err
+}
+
+func (a *app) createSPF(ctx context.Context, key metering.KeyID, req hostedspf.CreateRequest) error {
+	owner, err := a.ownerOf(ctx, key)
 	if err != nil {
 		return err
 	}
 	return a.withWorld(func(env *diag.Env) error {
 		return a.administerSPF(ctx, func(access hostedspf.Access) error {
-			access.Owner = hostedspf.Owner(owner)
+			access.Owner = owner
 			access.Zone, _ = a.serving.hosted.answeredZone() // parsed before
 			p, err := hostedspf.Create(ctx, env, access, req)
 			if err != nil {
@@ -153,8 +162,8 @@ func (a *app) showSPF(p hostedspf.Profile) error {
 		t.row("DNS lookups", fmt.Sprintf("%d before, %d after", v.LookupsBefore, v.LookupsAfter))
 		t.row("networks", fmt.Sprintf("%d of IPv4, %d of IPv6", v.IP4Count, v.IP6Count))
 		t.row("records", fmt.Sprintf("%d at %s", len(v.Records), v.IncludeHost))
-		t.row("resolved", moment(v.LastResolvedAt))
-		t.row("next", moment(v.NextResolveAt))
+		t.row("resolved", when(&v.LastResolvedAt))
+		t.row("next", when(&v.NextResolveAt))
 		if v.LastError != "" {
 			t.row("last error", v.LastError)
 		}
@@ -164,39 +173,31 @@ func (a *app) showSPF(p hostedspf.Profile) error {
 	})
 }
 
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return when(&t)
-}
-
 func (a *app) spfListCommand() *cobra.Command {
 	var key, domain string
-	list := &cobra.Command{
-		Use: "list", Short: "List profiles", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner}
-			if domain != "" {
-				if q.Domain, err = diag.ParseDomain(domain); err != nil {
-					return usagef("--domain: %w", err)
-				}
+	list := leaf("list", "List profiles", "", func(ctx context.Context, _ []string) (err error) {
+		q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner}
+		if domain != "" {
+			if q.Domain, err = diag.ParseDomain(domain); err != nil {
+				return usagef("--domain: %w", err)
 			}
-			if key != "" {
-				err := a.administer(cmd.Context(), func(admin metering.Admin) error {
-					first, err := admin.Origin(cmd.Context(), metering.KeyID(key))
-					q.Owner = hostedspf.Owner(first)
-					return err
+		}
+		if key != "" {
+			if q.Owner, err = a.ownerOf(ctx, metering.KeyID(key)); err != nil {
+				return err
+			}
+		}
+		return a.administerSPF(ctx, func(access hostedspf.Access) error {
+			list, err := allProfiles(ctx, access.Store, q)
+			if err != nil {
+				return err
+			}
+			return printList(a, diag.Map(list, viewSPF), "ID, DOMAIN, NAME, STATUS, INCLUDE HOST, RECORDS, RESOLVED, KEY",
+				func(v spfView) []any {
+					return []any{v.ID, v.Domain, v.Name, v.Status, v.IncludeHost, len(v.Records), when(&v.LastResolvedAt), v.Key}
 				})
-				if err != nil {
-					return err
-				}
-			}
-			return a.administerSPF(cmd.Context(), func(access hostedspf.Access) error {
-				return a.listSPF(cmd.Context(), access.Store, q)
-			})
-		},
-	}
+		})
+	})
 	list.Flags().StringVar(&key, "key", "", "only profiles of this key, and of those that it succeeded")
 	list.Flags().StringVar(&domain, "domain", "", "only profiles of this domain")
 	return list
@@ -205,53 +206,43 @@ func (a *app) spfListCommand() *cobra.Command {
 // pageSPF is how many profiles are read at once.
 const pageSPF = 500
 
-func (a *app) listSPF(ctx context.Context, store hostedspf.Store, q hostedspf.ProfileQuery) error {
-	views := []spfView{}
+// allProfiles reads what a query selects, page by page.
+func allProfiles(
+	ctx context.Context, store hostedspf.Store, q hostedspf.ProfileQuery,
+) (list []hostedspf.Profile, err error) {
 	for q.Limit = pageSPF; ; {
 		page, err := store.Profiles(ctx, q)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, p := range page.Profiles {
-			views = append(views, viewSPF(p))
-			q.After = hostedspf.Position{Time: p.CreatedAt, ID: p.ID}
-		}
+		list = append(list, page.Profiles...)
 		if len(page.Profiles) < pageSPF {
-			break
+			return list, nil
 		}
+		last := list[len(list)-1]
+		q.After = hostedspf.Position{Time: last.CreatedAt, ID: last.ID}
 	}
-	return a.print(views, func(t *table) {
-		t.row("ID", "DOMAIN", "NAME", "STATUS", "INCLUDE HOST", "RECORDS", "RESOLVED", "KEY")
-		for _, v := range views {
-			t.row(v.ID, v.Domain, v.Name, v.Status, v.IncludeHost, len(v.Records), moment(v.LastResolvedAt), v.Key)
-		}
-	})
 }
 
 func (a *app) spfShowCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "show ID", Short: "Print the records of a profile as lines of a zone file",
-		Args: exactly(1, "the id of a profile"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.administerSPF(cmd.Context(), func(access hostedspf.Access) error {
-				p, err := hostedspf.Show(cmd.Context(), nil, access, hostedspf.ShowRequest{ID: args[0]})
-				if err != nil {
-					return notFound(err, args[0])
-				}
-				if a.json {
-					return a.showSPF(*p)
-				}
-				_, err = fmt.Fprint(a.stdout, zoneFile(*p))
+	return a.onProfile("show", "Print the records of a profile as lines of a zone file",
+		func(ctx context.Context, access hostedspf.Access, id string) error {
+			p, err := hostedspf.Show(ctx, nil, access, hostedspf.ShowRequest{ID: id})
+			if err != nil {
 				return err
-			})
-		},
-	}
+			}
+			if a.json {
+				return a.showSPF(*p)
+			}
+			_, err = fmt.Fprint(a.stdout, zoneFile(*p))
+			return err
+		})
 }
 
 // zoneFile is what an operator pastes into a zone; what else there is to say stands in comments.
 func zoneFile(p hostedspf.Profile) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "; %s for %s, %s, resolved %s\n", p.ID, p.Domain, p.Status, moment(p.LastResolvedAt))
+	fmt.Fprintf(&b, "; %s for %s, %s, resolved %s\n", p.ID, p.Domain, p.Status, when(&p.LastResolvedAt))
 	if p.LastError != "" {
 		fmt.Fprintf(&b, "; last error: %s\n", strings.Join(strings.Fields(p.LastError), " "))
 	}
@@ -265,41 +256,28 @@ func zoneFile(p hostedspf.Profile) string {
 		case part.Networks != nil && part.Until.IsZero():
 			fmt.Fprintf(&b, "; only the bundled name server can answer below %s\n", part.Name)
 		case part.Value != "" && part.Name != p.IncludeHost.String() && time.Now().Before(part.Until):
-			fmt.Fprintf(&b, "; until %s, for resolvers that have an earlier record:\n", moment(part.Until))
+			fmt.Fprintf(&b, "; until %s, for resolvers that have an earlier record:\n", when(&part.Until))
 			b.WriteString(nameserver.MasterFile([]hostedspf.Record{{Name: part.Name, Value: part.Value}}, ttl))
 		}
 	}
 	return b.String()
 }
 
-// notFound says which profile there is not.
-func notFound(err error, id string) error {
-	if errors.Is(err, hostedspf.ErrNotFound) {
-		return fmt.Errorf("%.60q: %w", id, hostedspf.ErrNotFound)
-	}
-	return err
-}
-
 func (a *app) spfResolveCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "resolve ID", Short: "Resolve a profile now", Args: exactly(1, "the id of a profile"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			zone, err := a.serving.hosted.answeredZone()
+	cmd := a.onProfile("resolve", "Resolve a profile now", func(
+		ctx context.Context, access hostedspf.Access, id string,
+	) (err error) {
+		if access.Zone, err = a.serving.hosted.answeredZone(); err != nil {
+			return err
+		}
+		return a.withWorld(func(env *diag.Env) error {
+			r, err := hostedspf.Resolve(ctx, env, access, hostedspf.ResolveRequest{ID: id})
 			if err != nil {
 				return err
 			}
-			return a.withWorld(func(env *diag.Env) error {
-				return a.administerSPF(cmd.Context(), func(access hostedspf.Access) error {
-					access.Zone = zone
-					r, err := hostedspf.Resolve(cmd.Context(), env, access, hostedspf.ResolveRequest{ID: args[0]})
-					if err != nil {
-						return notFound(err, args[0])
-					}
-					return a.showResolution(r)
-				})
-			})
-		},
-	}
+			return a.showResolution(r)
+		})
+	})
 	a.serving.hosted.addZone(cmd.Flags())
 	a.world.Add(cmd.Flags())
 	return cmd
@@ -329,46 +307,91 @@ func (a *app) showResolution(report *hostedspf.ResolveReport) error {
 func (a *app) spfSwitchCommand(
 	use, short string, f func(context.Context, *diag.Env, hostedspf.Access, string) (*hostedspf.Profile, error),
 ) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Args: exactly(1, "the id of a profile"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.administerSPF(cmd.Context(), func(access hostedspf.Access) error {
-				p, err := f(cmd.Context(), nil, access, args[0])
-				if err != nil {
-					return notFound(err, args[0])
-				}
-				return a.showSPF(*p)
-			})
-		},
-	}
+	return a.onProfile(use, short, func(ctx context.Context, access hostedspf.Access, id string) error {
+		p, err := f(ctx, nil, access, id)
+		if err != nil {
+			return err
+		}
+		return a.showSPF(*p)
+	})
 }
 
-// removedView names a profile that is gone.
+// removedView names what is gone.
 type removedView struct {
 	ID      string `json:"id"`
 	Removed bool   `json:"removed"`
 }
 
 func (a *app) spfRemoveCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove ID", Short: "Remove a profile with its history, for good", Args: exactly(1, "the id of a profile"),
-		Long: "Remove a profile with its history, for good. The name server stops serving its records within a\n" +
-			"second, and resolvers forget them within minutes: a domain that still refers to them then has a\n" +
-			"permanent error in its SPF. Change its record first.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.administerSPF(cmd.Context(), func(access hostedspf.Access) error {
-				p, err := hostedspf.Show(cmd.Context(), nil, access, hostedspf.ShowRequest{ID: args[0]})
-				if err == nil {
-					err = hostedspf.Remove(cmd.Context(), access, args[0])
-				}
-				if err != nil {
-					return notFound(err, args[0])
-				}
-				return a.print(removedView{p.ID, true}, func(t *table) {
-					t.row(fmt.Sprintf("%s is removed, and %s is no longer served.", p.ID, p.IncludeHost))
-					t.row(fmt.Sprintf("If %s still refers to it, its SPF is broken within minutes.", p.Domain))
-				})
+	cmd := a.onProfile("remove", "Remove a profile with its history, for good",
+		func(ctx context.Context, access hostedspf.Access, id string) error {
+			p, err := hostedspf.Show(ctx, nil, access, hostedspf.ShowRequest{ID: id})
+			if err == nil {
+				err = hostedspf.Remove(ctx, access, id)
+			}
+			if err != nil {
+				return err
+			}
+			return a.print(removedView{p.ID, true}, func(t *table) {
+				t.row(fmt.Sprintf("%s is removed, and %s is no longer served.", p.ID, p.IncludeHost))
+				t.row(fmt.Sprintf("If %s still refers to it, its SPF is broken within minutes.", p.Domain))
 			})
-		},
-	}
+		})
+	cmd.Long = `Remove a profile with its history, for good. The name server stops serving its records within a
+second, and resolvers forget them within minutes: a domain that still refers to them then has a
+permanent error in its SPF. Change its record first.`
+	return cmd
+}
+
+// spfKeyCommand makes a key that the zone of hosted SPF can be signed with.
+func (a *app) spfKeyCommand() *cobra.Command {
+	var dir string
+	cmd := leaf("key", "Make a key to sign the zone with (DNSSEC), and print what its parent zone is to publish", "",
+		func(context.Context, []string) error {
+			zone, err := a.serving.hosted.zoneName()
+			if err != nil {
+				return err
+			}
+			if zone.IsZero() {
+				return usagef("--spf-dns-zone is needed")
+			}
+			key, err := nameserver.NewSigningKey(zone)
+			if err != nil {
+				return err
+			}
+			file, err := key.Write(dir)
+			if err != nil {
+				return err
+			}
+			return a.print(map[string]string{"file": file, "ds": key.DS()}, func(t *table) {
+				t.row("file", file)
+				t.row("to sign with it", "diagd serve --spf-dns-key "+file)
+				t.row("then, in the parent zone", key.DS())
+			})
+		})
+	a.serving.hosted.addZone(cmd.Flags())
+	cmd.Flags().StringVar(&dir, "dir", ".", "folder for the two files of the key")
+	return cmd
+}
+
+// spfDSCommand prints what the parent zone is to publish for the keys of a zone.
+func (a *app) spfDSCommand() *cobra.Command {
+	cmd := leaf("ds", "Print the DS records of the keys that the zone is signed with", "",
+		func(context.Context, []string) error {
+			keys, err := a.serving.hosted.signing()
+			if err != nil {
+				return err
+			}
+			if len(keys) == 0 {
+				return usagef("--spf-dns-key is needed")
+			}
+			for _, k := range keys {
+				if _, err := fmt.Fprintln(a.stdout, k.DS()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	a.serving.hosted.addKeys(cmd.Flags())
+	return cmd
 }

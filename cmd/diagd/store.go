@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,11 +116,9 @@ type migrateView struct {
 }
 
 func (a *app) migrateCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "migrate", Short: "Bring the store to this version's form (serve does so too)", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.migrate(cmd.Context()) },
-	}
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	cmd := leaf("migrate", "Bring the store to this version's form (serve does so too)", "",
+		func(ctx context.Context, _ []string) error { return a.migrate(ctx) })
+	a.addJSON(cmd)
 	return cmd
 }
 
@@ -199,11 +198,7 @@ func (a *app) administer(ctx context.Context, f func(metering.Admin) error) (err
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := store.Close(); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = cmp.Or(err, store.Close()) }()
 	return f(metering.Admin{Store: store, Plans: plans, Clock: clockOf(store)})
 }
 

@@ -47,6 +47,27 @@ func Charges(
 	}), nil
 }
 
+// A Sum is what was charged under one name.
+type Sum struct {
+	Name    string `json:"name"`
+	Credits int64  `json:"credits"`
+	Charges int64  `json:"charges_count"`
+}
+
+// SumBy sums charges by a name of theirs, the largest sum first.
+func SumBy(list []Usage, name func(Usage) string) []Sum {
+	sums := map[string]Sum{}
+	for _, u := range list {
+		n := name(u)
+		sums[n] = Sum{n, sums[n].Credits + u.Credits, sums[n].Charges + u.Charges}
+	}
+	ranked := slices.AppendSeq([]Sum{}, maps.Values(sums))
+	slices.SortFunc(ranked, func(a, b Sum) int {
+		return cmp.Or(cmp.Compare(b.Credits, a.Credits), cmp.Compare(a.Name, b.Name))
+	})
+	return ranked
+}
+
 // WriteUsages writes what was charged as CSV (RFC 4180).
 func WriteUsages(w io.Writer, p metering.Period, list []Usage) error {
 	c := newCSV(w, "period", "account", "key", "endpoint", "credits", "charges_count")

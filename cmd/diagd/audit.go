@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/spf13/cobra"
+)
+
+// auditView is the result of an audit.
+type auditView struct {
+	Accounts int                   `json:"accounts_count"`
+	Entries  int64                 `json:"entries_count"`
+	Credits  int64                 `json:"credits"`
+	Unproven int64                 `json:"unproven_count"`     // entries that no chain proves
+	Invoices *auditedInvoices      `json:"invoices,omitempty"` // absent where none were read
+	Against  *againstView          `json:"against,omitempty"`
+	Faults   []metering.AuditFault `json:"faults"`
+}
+
+type auditedInvoices struct {
+	Count    int `json:"count"`
+	Unproven int `json:"unproven_count"` // older than the notes that would prove them
+}
+
+func (a *app) auditCommand() *cobra.Command {
+	var head bool
+	var against string
+	cmd := a.onStore("audit", "Prove that ledger, balances and invoices agree", "",
+		func(ctx context.Context, admin metering.Admin, _ []string) error {
+			then, err := readHead(against)
+			if err != nil {
+				return err
+			}
+			b := billing.Billing{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock}
+			if head {
+				return a.printHead(ctx, b)
+			}
+			audit, err := admin.Store.Audit(ctx)
+			if err != nil {
+				return err
+			}
+			invoices, err := b.Audit(ctx)
+			if err != nil {
+				return err
+			}
+			v := newAuditView(audit)
+			v.Invoices = &auditedInvoices{invoices.Invoices, invoices.Unproven}
+			v.Faults = append(v.Faults, invoices.Faults...)
+			if against != "" {
+				if err := v.against(ctx, b, then, admin.Time()); err != nil {
+					return err
+				}
+			}
+			a.did(auditDeed, len(v.Faults))
+			return a.showAuditView(v)
+		})
+	cmd.Long = `Prove that ledger, balances and invoices agree.
+
+With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves
+that those of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be
+compared.`
+	a.addJSON(cmd)
+	cmd.Flags().BoolVar(&head, "head", false, "print a proof of all charges and invoices, as JSON, to be kept elsewhere")
+	cmd.Flags().StringVar(&against, "against", "", "file with such a proof: was anything of it changed since?")
+	return cmd
+}
+
+func newAuditView(audit metering.Audit) auditView {
+	return auditView{Accounts: audit.Accounts, Entries: audit.Entries, Credits: audit.Credits, Unproven: audit.Unproven,
+		Faults: append([]metering.AuditFault{}, audit.Faults...)}
+}
+
+func (v auditView) rows(t *table) {
+	t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
+	if v.Unproven > 0 {
+		t.row(fmt.Sprintf("%d charges are proven by no chain: they are from before there was one, or a part of their "+
+			"month was pruned", v.Unproven))
+	}
+	if v.Against != nil {
+		for _, p := range v.Against.Pruned {
+			t.row(fmt.Sprintf("%v cannot be compared with the head: charges of it are gone, as old ones are when they "+
+				"are pruned", p))
+		}
+	}
+	if i := v.Invoices; i != nil && i.Unproven > 0 {
+		t.row(fmt.Sprintf("%d of %d invoices are older than what would prove them", i.Unproven, i.Count))
+	}
+	for _, f := range v.Faults {
+		t.row("FAULT", f.Account, f.Period, f.Detail)
+	}
+}
+
+func (a *app) showAudit(audit metering.Audit) error { return a.showAuditView(newAuditView(audit)) }
+
+func (a *app) showAuditView(v auditView) error {
+	err := a.print(v, v.rows)
+	if err == nil && len(v.Faults) > 0 {
+		return fmt.Errorf("%w (%d)", errFaults, len(v.Faults))
+	}
+	return err
+}
+
+// headView is a head as it is kept elsewhere.
+type headView struct {
+	Version string `json:"schema_version"`
+	metering.Head
+	Invoices *billing.Head `json:"invoices,omitempty"` // absent from heads of earlier versions
+}
+
+// headVersion is the form of heads that this program writes and reads.
+const headVersion = "1"
+
+// printHead prints the head of all charges and of the notes of all invoices.
+func (a *app) printHead(ctx context.Context, b billing.Billing) error {
+	head, err := metering.ReadHead(ctx, b.Store, 0)
+	if err != nil {
+		return err
+	}
+	invoices, err := b.ReadHead(ctx, time.Time{})
+	if err != nil {
+		return err
+	}
+	a.json = true
+	return a.print(headView{headVersion, head, &invoices}, nil)
+}
+
+// readHead reads what printHead wrote, if there is a file.
+func readHead(path string) (v headView, err error) {
+	if path == "" {
+		return v, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return v, fmt.Errorf("--against: %w", err)
+	}
+	if err := json.Unmarshal(data, &v); err != nil || v.Version != headVersion {
+		return v, usagef("--against: %s is no head of diagd audit --head", path)
+	}
+	return v, nil
+}
+
+// againstView is what has become of what a head proves.
+type againstView struct {
+	Seq int64 `json:"seq"`
+	metering.Comparison
+}
+
+// against compares the store with a head.
+func (v *auditView) against(ctx context.Context, b billing.Billing, head headView, now time.Time) error {
+	c, err := head.Against(ctx, b.Store, now)
+	if err != nil {
+		return err
+	}
+	v.Against = &againstView{head.Seq, c}
+	for _, p := range c.Changed {
+		v.Faults = append(v.Faults, metering.AuditFault{
+			Period: p, Detail: fmt.Sprintf("the charges up to number %d are not those of the head", head.Seq),
+		})
+	}
+	if head.Invoices == nil {
+		return nil
+	}
+	same, err := head.Invoices.Holds(ctx, b)
+	if err == nil && !same {
+		v.Faults = append(v.Faults, metering.AuditFault{
+			Detail: fmt.Sprintf("the notes of invoices from before %s are not those of the head", when(&head.Invoices.Before)),
+		})
+	}
+	return err
+}
