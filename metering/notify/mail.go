@@ -6,8 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"mime"
-	"mime/quotedprintable"
 	"net"
 	"net/mail"
 	"net/url"
@@ -27,6 +25,10 @@ type MailServer struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// TLS is the configuration for its certificate. Nil means the authorities of the system.
 	TLS *tls.Config
+	// DKIM signs what is sent. Nil means that nothing is signed.
+	DKIM *MailSigner
+	// Clock dates what [MailServer.Send] sends. Nil means time.Now.
+	Clock func() time.Time
 
 	host, port string
 	implicit   bool // TLS from the first byte (RFC 8314 section 3.3); else STARTTLS
@@ -57,19 +59,53 @@ func ParseMailServer(text, from string) (*MailServer, error) {
 		}
 		s.password = &password
 	}
-	a, err := mail.ParseAddress(from)
-	if err != nil || a.Address != from || !ascii(from) {
+	if !isMailAddress(from) {
 		return nil, errors.New("the address that mail comes from must be a mail address, without a name")
 	}
 	return s, nil
 }
 
-// send delivers one message.
+// isMailAddress reports whether a text is an address alone, which can stand in a header and in a command.
+func isMailAddress(text string) bool {
+	a, err := mail.ParseAddress(text)
+	return err == nil && a.Address == text && len(text) <= maxAddress && ascii(text)
+}
+
+// Send mails a text of lines to an address, signed where there is a key, and returns when the server has taken it. The
+// error may be shown to an operator. It works on nil, which is a server without --mail-server: that is an error.
+func (s *MailServer) Send(ctx context.Context, to, subject, text string) error {
+	if s == nil {
+		return errors.New(noMailServer)
+	}
+	if !isMailAddress(to) {
+		return errors.New("the recipient must be a mail address, without a name")
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	r := s.submit(ctx, &letter{id: newID("msg_", nil), at: now(s.Clock), to: to, subject: subject, text: text})
+	if r.verdict != accepted {
+		return errors.New(strings.TrimSuffix(r.err+": "+r.response, ": "))
+	}
+	return nil
+}
+
+const noMailServer = "the server has no --mail-server"
+
+// send delivers the message of an event.
 func (s *MailServer) send(ctx context.Context, m *message) result {
 	if s == nil {
-		return result{verdict: retry, err: "the server has no --mail-server"}
+		return result{verdict: retry, err: noMailServer}
 	}
-	text, err := m.mail(s.From)
+	l, err := m.letter()
+	if err != nil {
+		return result{verdict: refused, err: err.Error()}
+	}
+	return s.submit(ctx, l)
+}
+
+// submit makes one attempt at a letter.
+func (s *MailServer) submit(ctx context.Context, l *letter) result {
+	text, err := l.write(s.From, s.DKIM)
 	if err != nil {
 		return result{verdict: refused, err: err.Error()}
 	}
@@ -83,7 +119,7 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 	}
 	defer client.Close()
 	defer context.AfterFunc(ctx, func() { client.Close() })()
-	err = client.SendMail(s.From, []string{m.channel.Target}, bytes.NewReader(text))
+	err = client.SendMail(s.From, []string{l.to}, bytes.NewReader(text))
 	answer, ok := errors.AsType[*smtp.SMTPError](err)
 	switch {
 	case err == nil:
@@ -147,65 +183,4 @@ func (s *MailServer) greet(ctx context.Context, conn net.Conn) (*smtp.Client, er
 	client.CommandTimeout, client.SubmissionTimeout = attemptTime, attemptTime
 	_, domain, _ := strings.Cut(s.From, "@")
 	return client, client.Hello(domain)
-}
-
-// mail is the message of an event (RFC 5322). Its id is that of the delivery, so that attempts of one are the same
-// message.
-func (m *message) mail(from string) ([]byte, error) {
-	s, err := describe(m.event)
-	if err != nil {
-		return nil, err
-	}
-	_, domain, _ := strings.Cut(from, "@")
-	var b bytes.Buffer
-	header := func(name, value string) { b.WriteString(name + ": " + value + "\r\n") }
-	header("Date", m.delivery.CreatedAt.UTC().Format(time.RFC1123Z))
-	header("From", "<"+from+">")
-	header("To", "<"+m.channel.Target+">")
-	header("Subject", subject(s.Title))
-	header("Message-ID", "<"+m.delivery.ID+"@"+domain+">")
-	header("Auto-Submitted", "auto-generated") // RFC 3834 section 5
-	header("X-Service-Event-ID", m.event.ID)
-	header("X-Service-Event-Type", string(m.event.Type))
-	header("MIME-Version", "1.0")
-	header("Content-Type", "text/plain; charset=utf-8")
-	header("Content-Transfer-Encoding", "quoted-printable")
-	b.WriteString("\r\n")
-	w := quotedprintable.NewWriter(&b)
-	if _, err := w.Write([]byte(strings.ReplaceAll(m.plain(s), "\n", "\r\n"))); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// maxSubject keeps subjects on one line in most programs.
-const maxSubject = 120
-
-// subject encodes what a header cannot hold (RFC 2047), also what would be taken for encoded already.
-func subject(title string) string {
-	title = cut(title, maxSubject)
-	if strings.Contains(title, "=?") {
-		title = strings.ReplaceAll(title, "=?", "= ?")
-	}
-	return strings.ReplaceAll(mime.QEncoding.Encode("utf-8", title), "?= =?", "?=\r\n =?")
-}
-
-// plain is the event as a text of lines.
-func (m *message) plain(s summary) string {
-	var b strings.Builder
-	b.WriteString(s.Text + "\n")
-	if len(s.Facts) > 0 {
-		b.WriteString("\n")
-	}
-	for _, f := range s.Facts {
-		b.WriteString(f.Name + ": " + f.Value + "\n")
-	}
-	if s.Action != "" {
-		b.WriteString("\n" + s.Action + "\n")
-	}
-	b.WriteString("\n-- \n" + m.footer() + "\n")
-	return b.String()
 }

@@ -100,7 +100,7 @@ func TestRendering(t *testing.T) {
 				m := sample(t, event, k, data)
 				text, err := map[Kind]func() ([]byte, error){
 					Webhook: m.body, slack: m.slack, teams: m.teams, telegram: m.telegram,
-					email: func() ([]byte, error) { return m.mail("diagd@example.net") },
+					email: func() ([]byte, error) { return m.mailed() },
 				}[k]()
 				require.NoError(t, err)
 				if k != email {
@@ -161,7 +161,7 @@ func TestRenderingOfAnything(t *testing.T) {
 // assertMail holds a message to RFC 5322: no line is too long, no field is injected, and it says what it should.
 func assertMail(t *testing.T, m *message, s summary) {
 	t.Helper()
-	text, err := m.mail("diagd@example.net")
+	text, err := m.mailed()
 	require.NoError(t, err)
 	for line := range strings.SplitSeq(string(text), "\r\n") {
 		assert.LessOrEqual(t, len(line), 78+20)
@@ -300,4 +300,13 @@ func TestZeroIsTold(t *testing.T) {
 		}
 	}
 	t.Error("nothing was told")
+}
+
+// mailed is the message as it is submitted.
+func (m *message) mailed() ([]byte, error) {
+	l, err := m.letter()
+	if err != nil {
+		return nil, err
+	}
+	return l.write("diagd@example.net", nil)
 }

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"net/mail"
 	"net/url"
 	"regexp"
 	"slices"
@@ -33,8 +32,7 @@ func (c Channels) checkTarget(k Kind, target string) error {
 			return &metering.FieldError{Field: "target", Reason: "must be the number of a chat, or @ and the name of a channel"}
 		}
 	case email:
-		a, err := mail.ParseAddress(target)
-		if err != nil || a.Address != target || len(target) > maxAddress || !ascii(target) {
+		if !isMailAddress(target) {
 			return &metering.FieldError{Field: "target", Reason: "must be a mail address, without a name"}
 		}
 	default:

@@ -1,0 +1,105 @@
+package notify
+
+import (
+	"bytes"
+	"fmt"
+	"mime"
+	"mime/quotedprintable"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-msgauth/dkim"
+)
+
+// A letter is a message of a text of lines before it is written (RFC 5322).
+type letter struct {
+	id, to, subject, text string
+	at                    time.Time
+	more                  [][2]string // fields of its own, names and values
+}
+
+// write writes a letter, and signs it unless there is no signer.
+func (l *letter) write(from string, signer *MailSigner) ([]byte, error) {
+	_, domain, _ := strings.Cut(from, "@")
+	var b bytes.Buffer
+	fields := append([][2]string{
+		{"Date", l.at.UTC().Format(time.RFC1123Z)}, {"From", "<" + from + ">"}, {"To", "<" + l.to + ">"},
+		{"Subject", subject(l.subject)}, {"Message-ID", "<" + l.id + "@" + domain + ">"},
+		{"Auto-Submitted", "auto-generated"}, // RFC 3834 section 5
+	}, l.more...)
+	fields = append(fields, [][2]string{
+		{"MIME-Version", "1.0"}, {"Content-Type", "text/plain; charset=utf-8"}, {"Content-Transfer-Encoding", "quoted-printable"},
+	}...)
+	var names []string
+	for _, f := range fields {
+		b.WriteString(f[0] + ": " + f[1] + "\r\n")
+		names = append(names, f[0])
+	}
+	b.WriteString("\r\n")
+	w := quotedprintable.NewWriter(&b)
+	if _, err := w.Write([]byte(strings.ReplaceAll(l.text, "\n", "\r\n"))); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	if signer == nil {
+		return b.Bytes(), nil
+	}
+	return signer.sign(b.Bytes(), names)
+}
+
+// sign puts a signature before a message. It covers all fields, and From and Subject once more, so that nobody can add
+// another one (RFC 6376 section 8.15).
+func (s *MailSigner) sign(text []byte, names []string) ([]byte, error) {
+	var signed bytes.Buffer
+	err := dkim.Sign(&signed, bytes.NewReader(text), &dkim.SignOptions{
+		Domain: s.Domain, Selector: s.Selector, Signer: s.Key, HeaderKeys: append(names, "From", "Subject"),
+		HeaderCanonicalization: dkim.CanonicalizationRelaxed, BodyCanonicalization: dkim.CanonicalizationRelaxed,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("signing mail: %w", err)
+	}
+	return signed.Bytes(), nil
+}
+
+// letter is the message of an event. Its id is that of the delivery, so that attempts of one are the same message.
+func (m *message) letter() (*letter, error) {
+	s, err := describe(m.event)
+	if err != nil {
+		return nil, err
+	}
+	return &letter{
+		id: m.delivery.ID, at: m.delivery.CreatedAt, to: m.channel.Target, subject: s.Title, text: m.plain(s),
+		more: [][2]string{{"X-Service-Event-ID", m.event.ID}, {"X-Service-Event-Type", string(m.event.Type)}},
+	}, nil
+}
+
+// maxSubject keeps subjects on one line in most programs.
+const maxSubject = 120
+
+// subject encodes what a header cannot hold (RFC 2047), also what would be taken for encoded already.
+func subject(title string) string {
+	title = cut(title, maxSubject)
+	if strings.Contains(title, "=?") {
+		title = strings.ReplaceAll(title, "=?", "= ?")
+	}
+	return strings.ReplaceAll(mime.QEncoding.Encode("utf-8", title), "?= =?", "?=\r\n =?")
+}
+
+// plain is the event as a text of lines.
+func (m *message) plain(s summary) string {
+	var b strings.Builder
+	b.WriteString(s.Text + "\n")
+	if len(s.Facts) > 0 {
+		b.WriteString("\n")
+	}
+	for _, f := range s.Facts {
+		b.WriteString(f.Name + ": " + f.Value + "\n")
+	}
+	if s.Action != "" {
+		b.WriteString("\n" + s.Action + "\n")
+	}
+	b.WriteString("\n-- \n" + m.footer() + "\n")
+	return b.String()
+}
