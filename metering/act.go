@@ -1,0 +1,169 @@
+package metering
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode"
+)
+
+const (
+	// ActTime is how long the log of administrative acts is kept.
+	ActTime = 400 * 24 * time.Hour
+	// actKind is that of the records that hold acts upon an account, and serverActKind of those upon the server, which
+	// lie with its oldest account, for want of another place, and are shown to nobody but who runs it.
+	actKind, serverActKind = "act", "server_act"
+	// maxActText bounds each text of an act, in characters.
+	maxActText = 400
+	// forgotten is how many records one transaction removes.
+	forgotten = 100
+)
+
+// An Act is something that a person did to an account by a command or a page: a row of the log. It holds no secrets.
+type Act struct {
+	ID      string    `json:"id"`
+	Account AccountID `json:"account,omitempty"` // empty for what was done to the server as a whole
+	At      time.Time `json:"at"`
+	Who     string    `json:"who"`  // an e-mail address, or a user of the host
+	From    string    `json:"from"` // an address, or the program
+	What    string    `json:"what"` // such as "key rotate"
+	Subject string    `json:"subject,omitempty"`
+	Detail  string    `json:"detail,omitempty"`
+	Error   string    `json:"error,omitempty"` // why nothing came of it
+}
+
+// ActFilter selects rows of the log; zero fields select all.
+type ActFilter struct {
+	Account AccountID // "": of all accounts, and of the server
+	Before  time.Time // only acts from before this
+	Limit   int       // at most so many; 0 means all
+}
+
+// Acting writes a row of the log before it calls do, and adds the error of do afterwards. Nothing is done that cannot be
+// written down. What is done to no account is written down with the oldest one; where there is none, as at the first
+// start, it is done without.
+func Acting(ctx context.Context, store Store, act Act, do func(ctx context.Context) error) error {
+	record, err := act.record(ctx, store)
+	if err != nil {
+		return fmt.Errorf("writing %s into the log: %w", act.What, err)
+	}
+	if record.Account == "" {
+		return do(ctx)
+	}
+	if err := store.PutRecords(ctx, record); err != nil {
+		return fmt.Errorf("writing %s into the log: %w", act.What, err)
+	}
+	fault := do(ctx)
+	if fault == nil {
+		return nil
+	}
+	record.Version++
+	if err := json.Unmarshal(record.Body, &act); err != nil {
+		return errors.Join(fault, err)
+	}
+	act.Error = oneLine(fault.Error())
+	if record.Body, err = json.Marshal(act); err != nil {
+		return errors.Join(fault, err)
+	}
+	if err := store.PutRecords(context.WithoutCancel(ctx), record); err != nil {
+		return errors.Join(fault, fmt.Errorf("writing into the log why %s came to nothing: %w", act.What, err))
+	}
+	return fault
+}
+
+// record is the row as it is stored; one without an account where there is none.
+func (a Act) record(ctx context.Context, store Store) (r Record, err error) {
+	a.ID = newID("act_", nil)
+	a.At = a.At.UTC().Truncate(time.Microsecond)
+	for _, text := range []*string{&a.Who, &a.From, &a.What, &a.Subject, &a.Detail} {
+		*text = oneLine(*text)
+	}
+	r = Record{Account: a.Account, Kind: actKind, ID: a.ID, At: a.At}
+	if r.Account == "" {
+		accounts, err := store.Accounts(ctx)
+		if err != nil || len(accounts) == 0 {
+			return Record{}, err
+		}
+		r.Account, r.Kind = accounts[0].ID, serverActKind
+	}
+	r.Body, err = json.Marshal(a)
+	return r, err
+}
+
+// oneLine keeps a text short, and what a terminal might obey out of it.
+func oneLine(text string) string {
+	runes := []rune(text)
+	if len(runes) > maxActText {
+		runes = append(runes[:maxActText-1], '…')
+	}
+	for i, r := range runes {
+		if !unicode.IsPrint(r) {
+			runes[i] = ' '
+		}
+	}
+	return string(runes)
+}
+
+// Acts lists rows of the log, the newest first.
+func Acts(ctx context.Context, store Records, f ActFilter) ([]Act, error) {
+	list := []Act{}
+	kinds := []string{actKind}
+	if f.Account == "" {
+		kinds = append(kinds, serverActKind)
+	}
+	for _, kind := range kinds {
+		filter := RecordFilter{Kind: kind, Account: f.Account, Before: f.Before, Limit: f.Limit, Newest: true}
+		for r, err := range store.Records(ctx, filter) {
+			var a Act
+			if err == nil {
+				err = json.Unmarshal(r.Body, &a)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reading the log: %w", err)
+			}
+			list = append(list, a)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Act) int { return b.At.Compare(a.At) })
+	if f.Limit > 0 {
+		list = list[:min(f.Limit, len(list))]
+	}
+	return list, nil
+}
+
+// ForgetActs removes what is older than the log is kept.
+func ForgetActs(ctx context.Context, store Records, now time.Time) error {
+	for _, kind := range []string{actKind, serverActKind} {
+		if _, err := Forget(ctx, store, RecordFilter{Kind: kind, Before: now.Add(-ActTime)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forget removes the records that the filter selects, but for those with something due, and returns how many.
+func Forget(ctx context.Context, store Records, f RecordFilter) (removed int, err error) {
+	var old []Record
+	for r, err := range store.Records(ctx, f) {
+		if err != nil {
+			return 0, err
+		}
+		if r.Due.IsZero() {
+			r.Body = nil
+			old = append(old, r)
+		}
+	}
+	for group := range slices.Chunk(old, forgotten) {
+		switch err := store.PutRecords(ctx, group...); {
+		case errors.Is(err, ErrVersion): // another node does the same
+		case err != nil:
+			return removed, err
+		default:
+			removed += len(group)
+		}
+	}
+	return removed, nil
+}

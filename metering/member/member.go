@@ -1,0 +1,247 @@
+package member
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// Role says what a member may do.
+type Role string
+
+// The roles. Each may do what those behind it may.
+const (
+	Owner     Role = "owner"     // everything
+	Developer Role = "developer" // all but members, acts of billing, and the account itself
+	Viewer    Role = "viewer"    // read
+)
+
+// Roles returns all roles.
+func Roles() []Role { return []Role{Owner, Developer, Viewer} }
+
+// May reports whether the role may do what another may.
+func (r Role) May(needed Role) bool {
+	mine := slices.Index(Roles(), r)
+	return mine >= 0 && mine <= slices.Index(Roles(), needed)
+}
+
+const (
+	// kind is that of the records that hold members.
+	kind = "member"
+	// maxEmail is the longest address that SMTP transports (RFC 5321 section 4.5.3.1.3).
+	maxEmail = 254
+	// maxMembers bounds the members of an account, because each change reads all of them.
+	maxMembers = 200
+	// versionTries is how often a change is made anew when another writer was first.
+	versionTries = 8
+)
+
+// A Member is an e-mail address that may look after an account.
+type Member struct {
+	Account metering.AccountID
+	Email   string
+	Role    Role
+	AddedAt time.Time
+
+	record metering.Record // from which it was read
+}
+
+// memberBody is a member as it is stored.
+type memberBody struct {
+	Email string `json:"email"`
+	Role  Role   `json:"role"`
+}
+
+// Members administers members, links and sessions. It keeps nothing itself. Only Store is required. Errors are
+// *[metering.FieldError] for bad input, [metering.ErrNotFound], or the store's.
+type Members struct {
+	Store  metering.Records
+	Clock  func() time.Time // nil means time.Now
+	Random io.Reader        // nil means crypto/rand
+}
+
+// now is in UTC and cut to the microsecond, as stores keep it.
+func (m Members) now() time.Time {
+	if m.Clock == nil {
+		return time.Now().UTC().Truncate(time.Microsecond)
+	}
+	return m.Clock().UTC().Truncate(time.Microsecond)
+}
+
+// ParseEmail is an address as members are known by it: in lower case, without a name around it. What has a character
+// outside of ASCII is refused, since letters that look alike would be several members.
+func ParseEmail(text string) (string, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	parsed, err := mail.ParseAddress(text)
+	if err != nil || parsed.Address != text || len(text) > maxEmail ||
+		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\`, r) }) {
+		return "", &metering.FieldError{Field: "email", Reason: "must be a mail address such as ada@example.com"}
+	}
+	return text, nil
+}
+
+// ID names the record of an address in each of its accounts.
+func id(email string) string {
+	hash := sha256.Sum256([]byte(email))
+	return "mem_" + hex.EncodeToString(hash[:16])
+}
+
+// ID names a member in addresses of pages.
+func (m Member) ID() string { return m.record.ID }
+
+func parseMember(r metering.Record) (Member, error) {
+	var b memberBody
+	if err := json.Unmarshal(r.Body, &b); err != nil {
+		return Member{}, fmt.Errorf("reading member %s: %w", r.ID, err)
+	}
+	return Member{r.Account, b.Email, b.Role, r.At, r}, nil
+}
+
+func (m Member) put() (metering.Record, error) {
+	var err error
+	m.record.Body, err = json.Marshal(memberBody{m.Email, m.Role})
+	return m.record, err
+}
+
+// Add makes an address a member.
+func (m Members) Add(ctx context.Context, account metering.AccountID, email string, role Role) (Member, error) {
+	email, err := ParseEmail(email)
+	if err != nil {
+		return Member{}, err
+	}
+	if err := checkRole(role); err != nil {
+		return Member{}, err
+	}
+	list, err := m.List(ctx, account)
+	if err != nil {
+		return Member{}, err
+	}
+	if len(list) >= maxMembers {
+		return Member{}, &metering.FieldError{Field: "email", Reason: fmt.Sprintf(
+			"cannot be added: the account has %d members, which is the most", len(list))}
+	}
+	added := Member{account, email, role, m.now(), metering.Record{Account: account, Kind: kind, ID: id(email)}}
+	added.record.At = added.AddedAt
+	record, err := added.put()
+	if err == nil {
+		err = m.Store.PutRecords(ctx, record)
+	}
+	if errors.Is(err, metering.ErrVersion) {
+		return Member{}, &metering.FieldError{Field: "email", Reason: "is a member already"}
+	}
+	added.record.Version++
+	return added, err
+}
+
+func checkRole(role Role) error {
+	if !slices.Contains(Roles(), role) {
+		return &metering.FieldError{Field: "role", Reason: "must be owner, developer or viewer"}
+	}
+	return nil
+}
+
+// List lists the members of an account in the order in which they were added.
+func (m Members) List(ctx context.Context, account metering.AccountID) ([]Member, error) {
+	return list(m.Store.Records(ctx, metering.RecordFilter{Kind: kind, Account: account}), parseMember)
+}
+
+// Of lists the accounts that an address is a member of.
+func (m Members) Of(ctx context.Context, email string) ([]Member, error) {
+	email, err := ParseEmail(email)
+	if err != nil {
+		return nil, err
+	}
+	return list(m.Store.Records(ctx, metering.RecordFilter{Kind: kind, ID: id(email)}), parseMember)
+}
+
+// ByID returns a member by the name that its record has.
+func (m Members) ByID(ctx context.Context, account metering.AccountID, id string) (Member, error) {
+	r, err := m.Store.Record(ctx, account, kind, id)
+	if err != nil {
+		return Member{}, err
+	}
+	return parseMember(r)
+}
+
+// Member returns the member with an address.
+func (m Members) Member(ctx context.Context, account metering.AccountID, email string) (Member, error) {
+	email, err := ParseEmail(email)
+	if err != nil {
+		return Member{}, err
+	}
+	return m.ByID(ctx, account, id(email))
+}
+
+// SetRole gives a member another role. The last owner stays one.
+func (m Members) SetRole(ctx context.Context, account metering.AccountID, email string, role Role) (Member, error) {
+	if err := checkRole(role); err != nil {
+		return Member{}, err
+	}
+	return m.change(ctx, account, email, role == Owner, func(changed *Member) (metering.Record, error) {
+		changed.Role = role
+		return changed.put()
+	})
+}
+
+// Remove ends a membership, and with it the sessions of the member. The last owner stays.
+func (m Members) Remove(ctx context.Context, account metering.AccountID, email string) error {
+	removed, err := m.change(ctx, account, email, false, func(gone *Member) (metering.Record, error) {
+		gone.record.Body = nil
+		return gone.record, nil
+	})
+	if err != nil {
+		return err
+	}
+	sessions, err := m.Sessions(ctx, account)
+	for _, s := range sessions {
+		if s.Email == removed.Email {
+			err = errors.Join(err, m.End(ctx, account, s.ID))
+		}
+	}
+	return err
+}
+
+// change writes a member. Where an owner is to be one no more, it writes another owner unchanged in the same step: of
+// two who would leave the account without any at the same moment, one is told ErrVersion, and tries anew.
+func (m Members) change(
+	ctx context.Context, account metering.AccountID, email string, owns bool, edit func(*Member) (metering.Record, error),
+) (Member, error) {
+	for range versionTries {
+		changed, err := m.Member(ctx, account, email)
+		if err != nil {
+			return Member{}, err
+		}
+		var records []metering.Record
+		if changed.Role == Owner && !owns {
+			all, err := m.List(ctx, account)
+			if err != nil {
+				return Member{}, err
+			}
+			other := slices.IndexFunc(all, func(o Member) bool { return o.Role == Owner && o.Email != changed.Email })
+			if other < 0 {
+				return Member{}, &metering.FieldError{Field: "email", Reason: "is the last owner, and an account keeps one"}
+			}
+			records = append(records, all[other].record)
+		}
+		record, err := edit(&changed)
+		if err != nil {
+			return Member{}, err
+		}
+		err = m.Store.PutRecords(ctx, append(records, record)...)
+		if !errors.Is(err, metering.ErrVersion) {
+			changed.record.Version++
+			return changed, err
+		}
+	}
+	return Member{}, fmt.Errorf("changing member %s: %w", email, metering.ErrVersion)
+}
