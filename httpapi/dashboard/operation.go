@@ -1,0 +1,220 @@
+package dashboard
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// An operation is an endpoint as the playground shows it.
+type operation struct{ httpapi.Endpoint }
+
+// operationAt returns the operation whose page is at a path below that of the playground.
+func operationAt(path string) (operation, bool) {
+	for _, ep := range httpapi.Endpoints() {
+		if op := (operation{ep}); op.at() == path {
+			return op, true
+		}
+	}
+	return operation{}, false
+}
+
+// at is the path of the page below that of the playground: the name, without the braces around parameters.
+func (op operation) at() string { return strings.NewReplacer("{", "", "}", "").Replace(op.Name()) }
+
+// Page is the whole path of the page.
+func (op operation) Page() string { return "/dashboard/playground/" + op.at() }
+
+// Docs is the path of the documentation.
+func (op operation) Docs() string { return "/docs/" + op.at() }
+
+// Price is what an answer costs.
+func (op operation) Price() string { return diag.Count(op.Credits, "credit") }
+
+// Family is the heading under which lists have the operation.
+func (op operation) Family() string {
+	switch scope, _, _ := strings.Cut(string(op.Scope), ":"); {
+	case strings.HasPrefix(op.Path, "/text/"):
+		return "Text"
+	case strings.HasPrefix(op.Path, "/spf/hosted"):
+		return "Hosted SPF"
+	case scope == "mail":
+		return "Mail"
+	case scope == "web":
+		return "Web"
+	}
+	return "DNS and registration"
+}
+
+// families are the headings in their order.
+var families = []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"}
+
+// An input is one field of the form of an operation.
+type input struct {
+	httpapi.Param
+	Value  string   // as it was typed
+	Chosen []string // of a list with choices
+	Error  string
+}
+
+// Widget says by which elements the value is asked for.
+func (i input) Widget() string {
+	is := func(kind string) bool { return slices.Contains(i.Kinds, kind) }
+	switch {
+	case i.Bytes:
+		return "file"
+	case i.List && len(i.Enum) > 0:
+		return "choices"
+	case i.List:
+		return "lines"
+	case len(i.Enum) > 0:
+		return "choice"
+	case is("boolean"):
+		return "switch"
+	case is("integer"), is("number"):
+		return "number"
+	case i.MaxLen > longestLine:
+		return "text"
+	}
+	return "line"
+}
+
+// longestLine is the length from which on a text has more than one line.
+const longestLine = 2048
+
+// Field is the name of the elements, which no other field of a form has.
+func (i input) Field() string { return "f." + i.Name }
+
+// On reports whether a switch is on.
+func (i input) On() bool { return cmp.Or(i.Value, i.Default) == "true" }
+
+// Label is the name in words.
+func (i input) Label() string { return diag.Upper(strings.ReplaceAll(i.Name, "_", " ")) }
+
+// Has reports whether one of the choices was made.
+func (i input) Has(choice string) bool { return slices.Contains(i.Chosen, choice) }
+
+// Bound says which numbers there may be.
+func (i input) Bound() string {
+	switch {
+	case i.Min != nil && i.Max != nil:
+		return fmt.Sprintf("%.0f to %.0f", *i.Min, *i.Max)
+	case i.Min != nil:
+		return fmt.Sprintf("at least %.0f", *i.Min)
+	case i.Max != nil:
+		return fmt.Sprintf("at most %.0f", *i.Max)
+	}
+	return ""
+}
+
+// inputs are the fields of the form of an operation, with the values of a request and what is wrong with it. Faults of no
+// field are returned beside them.
+func (op operation) inputs(fields []byte, faults []httpapi.Violation) (list []input, others []string) {
+	values := map[string]json.RawMessage{}
+	_ = json.Unmarshal(fields, &values) // of a request that is no object there are no values
+	told := map[string]string{}
+	for _, v := range faults {
+		name := v.Field
+		if end := strings.IndexAny(name, ".["); end >= 0 {
+			name = name[:end]
+		}
+		told[name] = strings.TrimPrefix(told[name]+"; "+v.Message, "; ")
+	}
+	for _, p := range op.Params() {
+		i := input{Param: p, Error: told[p.Name]}
+		delete(told, p.Name)
+		if p.List {
+			var entries []json.RawMessage
+			_ = json.Unmarshal(values[p.Name], &entries) // as above
+			i.Chosen = diag.Map(entries, textOf)
+			i.Value = strings.Join(i.Chosen, "\n")
+		} else {
+			i.Value = textOf(values[p.Name])
+		}
+		list = append(list, i)
+	}
+	for _, v := range faults {
+		if text, left := told[v.Field]; left {
+			others = append(others, strings.TrimPrefix(v.Field+": "+text, ": "))
+			delete(told, v.Field)
+		}
+	}
+	return list, others
+}
+
+// textOf is a value as it is typed: a string without its quotation marks.
+func textOf(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+// fields is the request that a form asks for: a JSON object of all fields that were filled in.
+func (op operation) fields(r *http.Request) ([]byte, error) {
+	var b bytes.Buffer
+	add := func(name string, value []byte) {
+		fmt.Fprintf(&b, "%s%q:%s", map[bool]string{true: ","}[b.Len() > 0], name, value)
+	}
+	for _, p := range op.Params() {
+		i := input{Param: p}
+		// Browsers send line ends as CR and LF, whatever was pasted (HTML, section 4.10.21.8).
+		sent := diag.Map(r.PostForm[i.Field()], func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") })
+		text := strings.Join(sent, "\n")
+		switch w := i.Widget(); {
+		case w == "switch":
+			i.Value = fmt.Sprint(text != "")
+			if i.On() != (p.Default == "true") {
+				add(p.Name, []byte(i.Value))
+			}
+		case p.List:
+			entries := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
+			entries = slices.DeleteFunc(diag.Map(entries, strings.TrimSpace), func(s string) bool { return s == "" })
+			if len(entries) > 0 {
+				list := diag.Map(entries, func(s string) string { return string(p.JSON(s)) })
+				add(p.Name, []byte("["+strings.Join(list, ",")+"]"))
+			}
+		case w == "file":
+			data, err := uploaded(r, i.Field())
+			if err != nil {
+				return nil, err
+			}
+			if text = cmp.Or(base64.StdEncoding.EncodeToString(data), strings.Join(strings.Fields(text), "")); text != "" {
+				add(p.Name, p.JSON(text))
+			}
+		case w == "text" && (text != "" || p.Required):
+			add(p.Name, p.JSON(text))
+		case strings.TrimSpace(text) != "":
+			add(p.Name, p.JSON(strings.TrimSpace(text)))
+		}
+	}
+	return []byte("{" + b.String() + "}"), nil
+}
+
+// uploaded is the file of a form, or nil where none was chosen.
+func uploaded(r *http.Request, name string) ([]byte, error) {
+	var headers []*multipart.FileHeader
+	if r.MultipartForm != nil {
+		headers = r.MultipartForm.File[name]
+	}
+	if len(headers) == 0 || headers[0].Size == 0 {
+		return nil, nil
+	}
+	f, err := headers[0].Open()
+	if err != nil {
+		return nil, fmt.Errorf("reading the file of the form: %w", err)
+	}
+	defer f.Close()
+	return io.ReadAll(f) // the whole form is bounded
+}
