@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/miekg/dns"
+
 	"github.com/diagkit/diagkit/diag"
 )
 
@@ -366,3 +368,10 @@ func parseCursor(prefix, s string) (Position, error) {
 
 // maxCursor bounds a cursor, in bytes: a number of 20 digits, a comma and an id have 51, and a third more in base64.
 const maxCursor = 80
+
+// InUse asks the DNS whether the record that the domain publishes leads to the include host of the profile. The error says
+// why that is not known.
+func (p *Profile) InUse(ctx context.Context, env *diag.Env) (bool, error) {
+	e := evidence{host: p.IncludeHost.String(), own: diag.Lookup[*dns.TXT](ctx, env, p.Domain.FQDN())}
+	return e.handsOver(), e.own.Err()
+}

@@ -376,3 +376,24 @@ func TestProfileJSON(t *testing.T) {
 	require.Contains(t, fields, "next_resolve_at")
 	require.NotContains(t, string(body), "key_a", "nobody learns whose it is")
 }
+
+func TestInUse(t *testing.T) {
+	for record, want := range map[string]bool{
+		"":                                     false,
+		"v=spf1 include:_spf.example.org -all": false,
+		"v=spf1 include:HOST -all":             true,
+		"v=spf1 redirect=HOST.":                true,
+	} {
+		w, a := setUp(t)
+		p := create(t, w, a)
+		if record != "" {
+			w.Zone("example.com. TXT \"" + strings.ReplaceAll(record, "HOST", p.IncludeHost.String()) + "\"")
+		}
+		used, err := p.InUse(t.Context(), w.Env())
+		require.NoError(t, err, record)
+		require.Equal(t, want, used, record)
+		w.Silence("example.com.")
+		_, err = p.InUse(t.Context(), w.NewEnv())
+		require.Error(t, err, record)
+	}
+}
