@@ -43,6 +43,23 @@ func (a *API) Ask(ctx context.Context, key metering.KeyID, ep Endpoint, fields [
 	if err != nil {
 		return nil, err
 	}
+	return askHandler(ctx, ep, fields, func(w http.ResponseWriter, r *http.Request) { a.server.serveCaller(w, r, caller) })
+}
+
+// Forward runs an operation on behalf of a client that sent another request to this server: as if it had sent one for
+// the operation, with the same key and from the same address. The answer and the errors are those of [API.Ask].
+func (a *API) Forward(ctx context.Context, client *http.Request, ep Endpoint, fields []byte) (*Answer, error) {
+	return askHandler(ctx, ep, fields, func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"Authorization", "X-Forwarded-For", "Forwarded"} {
+			r.Header[name] = client.Header[name]
+		}
+		r.RemoteAddr = client.RemoteAddr
+		a.server.ServeHTTP(w, r)
+	})
+}
+
+// askHandler sends a request for an operation to a handler, and reads the reply.
+func askHandler(ctx context.Context, ep Endpoint, fields []byte, serve http.HandlerFunc) (*Answer, error) {
 	target, body, err := ep.Target(fields)
 	if err != nil {
 		return nil, err
@@ -55,7 +72,7 @@ func (a *API) Ask(ctx context.Context, key metering.KeyID, ep Endpoint, fields [
 		r.Header.Set("Content-Type", jsonMedia)
 	}
 	w := &answered{header: http.Header{}}
-	a.server.serveCaller(w, r, caller)
+	serve(w, r)
 	id := w.header["X-Request-Id"][0]
 	if w.status != http.StatusOK {
 		var p Problem

@@ -72,6 +72,9 @@ func (x *exchange) serve() *failure {
 	if f := x.admitKey(); f != nil {
 		return f
 	}
+	if f := x.admitScope(); f != nil {
+		return f
+	}
 	return x.serveContent()
 }
 
@@ -152,7 +155,7 @@ func (x *exchange) route() *failure {
 	return nil
 }
 
-// admitKey checks key, address, rate and scope. An address that shows a good key gets its token back:
+// admitKey checks key, address and rate. An address that shows a good key gets its token back:
 // the customer's plan bounds it from there on.
 func (x *exchange) admitKey() *failure {
 	caller, err := x.Gate.Admit(x.r.Context(), bearer(x.r.Header["Authorization"]), x.ip, x.began)
@@ -171,7 +174,7 @@ func (x *exchange) admitKey() *failure {
 	if err != nil {
 		return x.problem(err)
 	}
-	return x.admitScope()
+	return nil
 }
 
 // readBody reads the body within the bounds of the row.

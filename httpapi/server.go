@@ -66,7 +66,7 @@ type Config struct {
 
 // An Observation is what metrics may know of one request. All its values come from bounded sets.
 type Observation struct {
-	Endpoint string // the row's ID, "openapi", "pages", or "unknown" where no row matched
+	Endpoint string // the row's ID, "openapi", "pages", a name that Guard was given, or "unknown" where no row matched
 	Code     string // "OK", or the error code
 	Status   int    // of HTTP
 	Plan     string // of the caller, empty before it is known
@@ -87,6 +87,7 @@ type server struct {
 	unseen    *metering.IPLimiter             // of what may be a good key, once an address has no token left
 	memory    *budget                         // of diagnostics
 	bodies    *budget                         // of what is read before they run
+	guarded   *budget                         // of what Guard lets pass, which waits for the two above
 	proxySeen sync.Once                       // that a proxy is in front which nobody named
 	routes    map[string]map[string]*Endpoint // path to method to row
 
@@ -114,6 +115,7 @@ func newServer(c Config, table []Endpoint) *server {
 		s.Memory = DefaultMemory
 	}
 	s.memory, s.bodies = newBudget(s.Memory, s.MaxRunning), newBudget(s.Memory/shares, 0)
+	s.guarded = newBudget(s.Memory/shares, 0)
 	if s.IPRate == 0 {
 		s.IPRate = DefaultIPRate
 	}

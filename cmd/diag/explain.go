@@ -2,44 +2,19 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// A told rule is a rule and the checks that have it.
-type toldRule struct {
-	diag.RuleInfo
-	Operations []string `json:"operations"`
-}
-
-// allRules lists the rules of all checks, each once, by code.
-func allRules() []toldRule {
-	byCode := map[diag.Code]*toldRule{}
-	for _, ep := range httpapi.Endpoints() {
-		for _, r := range ep.Rules() {
-			told := cmp.Or(byCode[r.Code], &toldRule{RuleInfo: r})
-			if !slices.Contains(told.Operations, ep.Name()) {
-				told.Operations = append(told.Operations, ep.Name())
-			}
-			byCode[r.Code] = told
-		}
-	}
-	return diag.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) toldRule { return *byCode[code] })
-}
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
@@ -47,7 +22,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Example: "  diag explain spf.lookups.exceeded\n  diag explain spf.lookups",
 		Args:    takes(1, "explain takes one argument, a code such as spf.lookups.exceeded or its beginning"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (codes []string, _ cobra.ShellCompDirective) {
-			for _, r := range allRules() {
+			for _, r := range httpapi.AllRules() {
 				if len(args) == 0 && strings.HasPrefix(string(r.Code), typed) {
 					codes = append(codes, string(r.Code))
 				}
@@ -59,14 +34,9 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 func (a *app) explain(code string) error {
-	all := allRules()
-	found := slices.DeleteFunc(slices.Clone(all), func(r toldRule) bool {
-		return !strings.HasPrefix(string(r.Code)+".", code+".")
-	})
-	switch near := nearestCode(code, all); {
-	case len(found) > 0 && string(found[0].Code) == code:
-		found = found[:1] // the code itself, not those that it begins
-	case len(found) == 0 && near != "":
+	found, near := httpapi.Explain(code)
+	switch {
+	case near != "":
 		return usagef("there is no finding %q; did you mean %s?", code, near)
 	case len(found) == 0:
 		return usagef("there is no finding %q", code)
@@ -96,32 +66,6 @@ func (a *app) explain(code string) error {
 		}
 	}
 	return a.writeOut(b.Bytes())
-}
-
-// nearestCode is the code that was probably meant: the part that is misspelt is looked for among those behind the same
-// beginning.
-func nearestCode(code string, all []toldRule) string {
-	parts := strings.Split(code, ".")
-	for i, part := range parts {
-		prefix := strings.Join(parts[:i], ".")
-		var words []string
-		for _, r := range all {
-			own := strings.Split(string(r.Code), ".")
-			if len(own) > i && strings.Join(own[:i], ".") == prefix {
-				words = append(words, own[i])
-			}
-		}
-		words = slices.Compact(slices.Sorted(slices.Values(words)))
-		if slices.Contains(words, part) {
-			continue
-		}
-		near := taglist.Nearest(part, words...)
-		if near == "" {
-			return ""
-		}
-		parts[i] = near
-	}
-	return strings.Join(parts, ".")
 }
 
 func manual(root *cobra.Command) *cobra.Command {

@@ -1,0 +1,41 @@
+package httpapi
+
+import "net/http"
+
+// Guard lets requests pass to a handler beside the endpoints, where what it does is done by [API.Forward]: those with a
+// body of at most so many bytes, and a good key. Others are refused as an endpoint refuses them. A request takes a token
+// of its key's rate, and room for a few copies of its body until it ends. The handler has the given name in metrics
+// and logs.
+func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := a.server.begin(w, r)
+		defer x.finish()
+		x.seen.Endpoint = name
+		f := x.admitAddress()
+		if f == nil {
+			f = x.admitKey()
+		}
+		if f == nil && r.ContentLength > maxBody {
+			f = tooLarge(maxBody)
+		}
+		if f == nil {
+			const copies = 4 // read, parsed, cut into arguments and sent on
+			size := r.ContentLength
+			if size < 0 {
+				size = maxBody
+			}
+			var err error
+			if x.body, err = x.guarded.take(r.Context(), x.caller.Key.ID, copies*size); err != nil {
+				f = problemFor(err)
+			}
+		}
+		if f != nil {
+			x.refuse(f)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if next.ServeHTTP(&statusWriter{w, x}, r); x.seen.Status == 0 {
+			x.seen.Status, x.seen.Code = http.StatusOK, "OK"
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// A ToldRule is a rule and the operations that have it.
+type ToldRule struct {
+	diag.RuleInfo
+	Operations []string `json:"operations"`
+}
+
+// AllRules lists the rules of all operations, each once, by code.
+func AllRules() []ToldRule {
+	byCode := map[diag.Code]*ToldRule{}
+	for _, ep := range endpoints {
+		for _, r := range ep.Rules() {
+			told := cmp.Or(byCode[r.Code], &ToldRule{RuleInfo: r})
+			if !slices.Contains(told.Operations, ep.Name()) {
+				told.Operations = append(told.Operations, ep.Name())
+			}
+			byCode[r.Code] = told
+		}
+	}
+	return diag.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) ToldRule { return *byCode[code] })
+}
+
+// Explain returns the rule of a code, or those of all codes that begin with it and a dot. Where there are none, nearest
+// is the code that was probably meant, if there is one.
+func Explain(code string) (found []ToldRule, nearest string) {
+	if len(code) > maxMeant {
+		return nil, ""
+	}
+	all := AllRules()
+	for _, r := range all {
+		if string(r.Code) == code {
+			return []ToldRule{r}, "" // the code itself, not those that it begins
+		}
+		if strings.HasPrefix(string(r.Code), code+".") {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		nearest = nearestCode(code, all)
+	}
+	return found, nearest
+}
+
+// nearestCode is the code that was probably meant: the part that is misspelt is looked for among those behind the same
+// beginning.
+func nearestCode(code string, all []ToldRule) string {
+	parts := strings.Split(code, ".")
+	for i, part := range parts {
+		prefix := strings.Join(parts[:i], ".")
+		var words []string
+		for _, r := range all {
+			own := strings.Split(string(r.Code), ".")
+			if len(own) > i && strings.Join(own[:i], ".") == prefix {
+				words = append(words, own[i])
+			}
+		}
+		words = slices.Compact(slices.Sorted(slices.Values(words)))
+		if slices.Contains(words, part) {
+			continue
+		}
+		near := taglist.Nearest(part, words...)
+		if near == "" {
+			return ""
+		}
+		parts[i] = near
+	}
+	return strings.Join(parts, ".")
+}
