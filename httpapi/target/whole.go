@@ -52,7 +52,11 @@ type Whole struct {
 
 // Run runs all checks at once. Progress, which may be nil, is told the names of those still awaited whenever one ends.
 func Run(ctx context.Context, t Target, o Options, ask Ask, progress func(waiting []string)) *Whole {
-	checks := t.Checks(o)
+	return RunChecks(ctx, t, t.Checks(o), ask, progress)
+}
+
+// RunChecks is [Run] of some checks of a target.
+func RunChecks(ctx context.Context, t Target, checks []Check, ask Ask, progress func(waiting []string)) *Whole {
 	w := &Whole{Target: t, Parts: make([]Part, len(checks))}
 	began := time.Now()
 	var mu sync.Mutex

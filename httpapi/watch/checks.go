@@ -1,0 +1,118 @@
+package watch
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// groups are the checks that most want, in the order of a reader.
+var groups = []string{target.Mail, target.DNS, target.Web}
+
+// records are what is asked of the DNS beside the checks of a group, so that each change of it is told.
+var records = map[string][]string{target.DNS: {"NS", "DS"}, target.Web: {"A", "AAAA", "CAA"}}
+
+// operations are those that say something of a domain and need nothing else, by name.
+var operations = sync.OnceValue(func() map[string]httpapi.Endpoint {
+	list := map[string]httpapi.Endpoint{}
+	for _, ep := range httpapi.Endpoints() {
+		takes, needs := false, false
+		for _, p := range ep.Params() {
+			if p.Name == "domain" {
+				takes = p.Required || p.OneOf != ""
+			} else {
+				needs = needs || p.Required
+			}
+		}
+		if takes && !needs && ep.Headlined() {
+			list[ep.Name()] = ep
+		}
+	}
+	return list
+})
+
+// Checks lists what can be watched: the groups, and the operations that take a domain.
+func Checks() []string {
+	return append(slices.Clone(groups), slices.Sorted(maps.Keys(operations()))...)
+}
+
+// checkedNames brings the names of checks into order. None are the groups.
+func checkedNames(names []string) ([]string, error) {
+	if len(names) == 0 {
+		return slices.Clone(groups), nil
+	}
+	all, chosen := Checks(), []string{}
+	for i, name := range names {
+		if !slices.Contains(all, name) {
+			return nil, &metering.FieldError{Field: fmt.Sprintf("checks[%d]", i),
+				Reason: fmt.Sprintf("%.64q is none of %s", name, strings.Join(all, ", "))}
+		}
+	}
+	for _, name := range all {
+		if slices.Contains(names, name) {
+			chosen = append(chosen, name)
+		}
+	}
+	return chosen, nil
+}
+
+// checksOf are the checks of a run. Those that only ask for records are named by their type.
+func checksOf(domain string, names []string) []target.Check {
+	var list []target.Check
+	for _, name := range names {
+		if ep, ok := operations()[name]; ok {
+			list = append(list, target.Check{Name: name, Endpoint: ep, Body: fields(map[string]any{"domain": domain})})
+			continue
+		}
+		t := target.Target{Kind: target.Domain, Text: domain}
+		list = append(list, t.Checks(target.Options{Only: []string{name}})...)
+		for _, kind := range records[name] {
+			list = append(list, question(name, domain, kind, ""))
+		}
+	}
+	return list
+}
+
+// question asks for records.
+func question(group, name, kind, resolver string) target.Check {
+	ep, _ := httpapi.Nearest("resolve")
+	body := map[string]any{"qname": name, "qtype": kind}
+	if resolver != "" {
+		body["resolver"] = resolver
+	}
+	return target.Check{Group: group, Name: kind, Endpoint: ep, Body: fields(body)}
+}
+
+func fields(m map[string]any) []byte {
+	body, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // strings
+	}
+	return body
+}
+
+// prices are the most that each check costs.
+var prices = sync.OnceValue(func() map[string]int64 {
+	list := map[string]int64{}
+	for _, name := range Checks() {
+		for _, c := range checksOf("example.com", []string{name}) {
+			list[name] += c.MaxCredits()
+		}
+	}
+	return list
+})
+
+// priceOf is the most that a run of checks costs.
+func priceOf(names []string) (sum int64) {
+	for _, name := range names {
+		sum += prices()[name]
+	}
+	return sum
+}

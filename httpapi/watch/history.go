@@ -1,0 +1,137 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// Kept is for how long runs are kept.
+const Kept = 400 * 24 * time.Hour
+
+// The bounds of a record of the past: a chapter, which begins with what was known after its first run.
+const (
+	maxChapter = 24 << 10 // bytes, beyond which the next one begins
+	maxRows    = 1024
+)
+
+// historyKind is that of the records of the past of a watch: one of its own, by which they are found.
+func historyKind(id string) string { return "watch_history." + id }
+
+// A Run is a row of the history: what came of a run.
+type Run struct {
+	At         time.Time `json:"at"`
+	Mark       view.Mark `json:"mark"`
+	Score      *int      `json:"score,omitempty"`
+	Credits    int64     `json:"credits"`
+	Confirming bool      `json:"confirming,omitempty"` // whether it only looked at what had changed
+	Unknown    []string  `json:"unknown,omitempty"`    // parts that did not answer
+	Difference           // to the run before
+}
+
+// A chapter is a part of the history, of a month at most.
+type chapter struct {
+	Base Snapshot `json:"base"` // after the first of the runs
+	Runs []Run    `json:"runs"`
+}
+
+func parseChapter(r metering.Record) (*chapter, error) {
+	c := &chapter{}
+	if err := json.Unmarshal(r.Body, c); err != nil {
+		return nil, fmt.Errorf("reading history %s: %w", r.ID, err)
+	}
+	if len(c.Runs) == 0 || len(c.Runs) > maxRows {
+		return nil, fmt.Errorf("reading history %s: %d runs", r.ID, len(c.Runs))
+	}
+	return c, nil
+}
+
+// chapters are the parts of the history from the newest back to the one in which an instant lies.
+func (w *Watches) chapters(
+	ctx context.Context, account metering.AccountID, id string, since, before time.Time,
+) (list []*chapter, err error) {
+	f := metering.RecordFilter{Kind: historyKind(id), Account: account, Newest: true, Before: before}
+	for r, err := range w.Store.Records(ctx, f) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the history of watch %s: %w", id, err)
+		}
+		c, err := parseChapter(r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+		if !r.At.After(since) {
+			break
+		}
+	}
+	return list, nil
+}
+
+// History returns the runs of a watch since an instant, the newest first.
+func (w *Watches) History(
+	ctx context.Context, account metering.AccountID, id string, since time.Time,
+) ([]Run, error) {
+	if _, err := w.Get(ctx, account, id); err != nil {
+		return nil, err
+	}
+	chapters, err := w.chapters(ctx, account, id, since, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	list := []Run{}
+	for _, c := range chapters {
+		for i := len(c.Runs) - 1; i >= 0 && !c.Runs[i].At.Before(since); i-- {
+			list = append(list, c.Runs[i])
+		}
+	}
+	return list, nil
+}
+
+// At returns what was known of a domain at an instant, or [metering.ErrNotFound] if nothing was.
+func (w *Watches) At(
+	ctx context.Context, account metering.AccountID, id string, at time.Time,
+) (*Snapshot, error) {
+	if _, err := w.Get(ctx, account, id); err != nil {
+		return nil, err
+	}
+	chapters, err := w.chapters(ctx, account, id, at, at.Add(time.Microsecond))
+	if err != nil {
+		return nil, err
+	}
+	if len(chapters) == 0 {
+		return nil, fmt.Errorf("watch %s at %s: %w", id, at.Format(time.RFC3339), metering.ErrNotFound)
+	}
+	s := &chapters[0].Base
+	for _, r := range chapters[0].Runs[1:] {
+		if r.At.After(at) {
+			break
+		}
+		s.with(r.Difference, r.At)
+		s.At, s.Mark, s.Score, s.Unknown = r.At, r.Mark, r.Score, r.Unknown
+	}
+	return s, nil
+}
+
+// Now returns what is known of a domain. It is empty before the first run.
+func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string) (*Snapshot, error) {
+	if _, err := w.Get(ctx, account, id); err != nil {
+		return nil, err
+	}
+	r, err := w.Store.Record(ctx, account, stateKind, id)
+	if errors.Is(err, metering.ErrNotFound) {
+		return &Snapshot{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := parseState(r)
+	if err != nil {
+		return nil, err
+	}
+	return &s.Snapshot, nil
+}

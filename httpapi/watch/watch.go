@@ -1,0 +1,443 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// An Ask runs an operation as a key of an account: the method of that name of [httpapi.API].
+type Ask func(
+	ctx context.Context, key metering.KeyID, ep httpapi.Endpoint, fields []byte,
+) (*httpapi.Answer, error)
+
+// Config is what watches need. Only Store is required, and Ask to run them.
+type Config struct {
+	Store metering.Store
+	Plans metering.Prices // of the server; nil means the default plans
+	Ask   Ask             // nil: watches are administered here, and run elsewhere
+
+	Clock func() time.Time // nil means time.Now
+	// Doubt says why the clock may not be believed. Meanwhile no history is forgotten. Nil means that it may be.
+	Doubt     func() error
+	Log       *slog.Logger // nil means silence
+	PublicURL string       // where people reach the dashboard, to which events link; without it they link to nothing
+	Running   int          // runs at once on this node; 0 means 16, of which an account has at most a quarter
+	Poll      time.Duration
+	// Observe, if set, is called after each run with how it ended: "ok", "waiting" or "lost". It must not block.
+	Observe func(outcome string)
+	// Wake, if set, is called when there are events to be sent.
+	Wake func()
+}
+
+// Watches are the watched domains of all accounts.
+type Watches struct {
+	Config
+	admin metering.Admin
+
+	wake    chan struct{}
+	mu      sync.Mutex
+	running map[metering.AccountID]int
+	taken   map[string]bool // account and id of watches under way here
+	fault   error           // of the store, for Flush
+	under   sync.WaitGroup
+}
+
+// New returns the watches of a store.
+func New(c Config) *Watches {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Plans == nil {
+		c.Plans = metering.DefaultPlans()
+	}
+	if c.Doubt == nil {
+		c.Doubt = func() error { return nil }
+	}
+	return &Watches{
+		Config: c, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
+		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, taken: map[string]bool{},
+	}
+}
+
+// The part of the server by whose key watches ask.
+const actor = "watches"
+
+// The bounds of settings.
+const (
+	MinEvery     = time.Hour
+	MaxEvery     = 7 * 24 * time.Hour
+	DefaultEvery = 24 * time.Hour
+	maxChannels  = 16
+)
+
+// Settings are what an account chooses for a watch.
+type Settings struct {
+	Checks   []string      // "mail", "web", "dns", or names of operations that take a domain; empty means the three
+	Every    time.Duration // time between runs; 0 means a day
+	Budget   int64         // credits a month; 0 means what the runs cost, and a quarter more to confirm changes
+	Channels []string      // ids of those that are told, whatever they subscribe to; empty: all that take "domain"
+}
+
+// A Request asks for a watch.
+type Request struct {
+	Account metering.AccountID
+	Domain  string
+	Settings
+}
+
+// State says in a word how a watch stands.
+type State string
+
+// The states.
+const (
+	Fresh   State = "new"     // it has not run yet
+	OK      State = "ok"      // it runs when it is due
+	Running State = "running" // now
+	Waiting State = "waiting" // for what Reason says
+	Ended   State = "ended"   // the domain is gone, which Reason says; it is looked at once a week
+)
+
+// Values lists the states.
+func (State) Values() []string { return diag.Values(Fresh, OK, Running, Waiting, Ended) }
+
+// A Reason says why a watch waits, or how its domain ended.
+type Reason string
+
+// The reasons.
+const (
+	NoCredits   Reason = "credits"     // the account has not as many left as a run costs
+	NoBudget    Reason = "budget"      // that of the watch is spent
+	NoKey       Reason = "key_revoked" // the key by which watches act was revoked
+	Suspended   Reason = "suspended"   // the account is
+	NoDomain    Reason = "nxdomain"    // the domain does not exist
+	Lapsed      Reason = "expired"     // its registration has ended
+	Unreachable Reason = "unreachable" // none of its name servers answers
+)
+
+// Values lists the reasons.
+func (Reason) Values() []string {
+	return diag.Values(NoCredits, NoBudget, NoKey, Suspended, NoDomain, Lapsed, Unreachable)
+}
+
+// A Watch is a domain that is watched, and how it stands.
+type Watch struct {
+	ID        string
+	Account   metering.AccountID
+	Domain    string // as A-labels
+	Unicode   string // the same in Unicode, if that differs
+	CreatedAt time.Time
+	Settings  // with the defaults filled in
+	RunCost   int64
+	Summary
+}
+
+// A Summary is what a list shows of a watch.
+type Summary struct {
+	State   State
+	Reason  Reason    // of Waiting and Ended
+	Mark    view.Mark // of the gravest finding; empty before the first run
+	Score   *int      // of the mail set-up, or the lowest of all checks that have one
+	Counts  Counts
+	Unknown int // parts that did not answer in the last run
+
+	Changed time.Time // when something changed last; zero: nothing has
+	Change  string    // what that was
+	Expires time.Time // of what expires next; zero if that is not known
+	Expiry  string    // what that is: "registration" or "certificate"
+
+	LastRun, NextRun time.Time
+	Spent            int64 // credits this month
+}
+
+// Counts are the findings by severity.
+type Counts struct {
+	Critical int `json:"critical"`
+	Error    int `json:"error"`
+	Warning  int `json:"warning"`
+	Info     int `json:"info"`
+}
+
+// ID is the name of the watch of a domain: an account has one for each.
+func ID(d diag.Domain) string {
+	hash := sha256.Sum256([]byte(d.String()))
+	return "wat_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:16]))
+}
+
+// kind is that of the records that hold watches.
+const kind = "watch"
+
+// Create begins to watch a domain. It runs at once for the first time. Faults of the request are *[metering.FieldError],
+// joined; a domain that is watched already is one, too.
+func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
+	d, wrong := parseDomain(r.Domain)
+	s, err := w.checked(ctx, r.Account, r.Settings)
+	if err := errors.Join(wrong, err); err != nil {
+		return Watch{}, err
+	}
+	now := w.now()
+	doc := document{Domain: d.String(), Checks: s.Checks, Every: seconds(s.Every), Budget: s.Budget, Channels: s.Channels}
+	record, err := doc.record(metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now})
+	if err != nil {
+		return Watch{}, err
+	}
+	err = w.Store.PutRecords(ctx, record)
+	if errors.Is(err, metering.ErrVersion) {
+		return Watch{}, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf("%s is watched already", d)}
+	}
+	if err != nil {
+		return Watch{}, fmt.Errorf("creating the watch of %s: %w", d, err)
+	}
+	w.poke()
+	record.Version++
+	return w.view(record, &doc), nil
+}
+
+// parseDomain reads what a watch is of.
+func parseDomain(text string) (diag.Domain, error) {
+	d, err := diag.ParseDomain(strings.TrimSpace(text))
+	switch {
+	case err != nil:
+		input, _ := errors.AsType[*diag.InputError](err)
+		return d, &metering.FieldError{Field: "domain", Reason: input.Reason}
+	case !strings.Contains(d.String(), "."):
+		return d, &metering.FieldError{Field: "domain", Reason: "must have a dot"}
+	}
+	return d, nil
+}
+
+// Get returns a watch of an account, or [metering.ErrNotFound].
+func (w *Watches) Get(ctx context.Context, account metering.AccountID, id string) (Watch, error) {
+	record, doc, err := w.read(ctx, account, id)
+	if err != nil {
+		return Watch{}, err
+	}
+	return w.view(record, doc), nil
+}
+
+// List returns the watches of an account, in the order of their creation.
+func (w *Watches) List(ctx context.Context, account metering.AccountID) ([]Watch, error) {
+	list := []Watch{}
+	for record, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: kind, Account: account}) {
+		if err != nil {
+			return nil, fmt.Errorf("listing watches: %w", err)
+		}
+		doc, err := parse(record)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, w.view(record, doc))
+	}
+	return list, nil
+}
+
+// Set lets change edit the settings of a watch. One that waits looks at once whether it may run.
+func (w *Watches) Set(
+	ctx context.Context, account metering.AccountID, id string, change func(*Settings),
+) (Watch, error) {
+	return w.edit(ctx, account, id, func(r *metering.Record, doc *document) error {
+		s := doc.settings()
+		s.Budget = doc.Budget // 0 if it was not chosen
+		change(&s)
+		s, err := w.checked(ctx, account, s)
+		if err != nil {
+			return err
+		}
+		every := doc.Every
+		doc.Checks, doc.Every, doc.Budget, doc.Channels = s.Checks, seconds(s.Every), s.Budget, s.Channels
+		now := w.now()
+		switch {
+		case doc.claimed(now) || doc.Last == 0:
+		case doc.Wait != "":
+			r.Due = now
+		case doc.Every != every:
+			doc.Next = doc.slot(r, now).Unix()
+			if regular := time.Unix(doc.Next, 0); !doc.Pending || regular.Before(r.Due) {
+				r.Due = regular
+			}
+		}
+		return nil
+	})
+}
+
+// RunNow makes a watch due, unless it is running.
+func (w *Watches) RunNow(ctx context.Context, account metering.AccountID, id string) (Watch, error) {
+	return w.edit(ctx, account, id, func(r *metering.Record, doc *document) error {
+		if now := w.now(); !doc.claimed(now) {
+			r.Due, doc.Next = now, now.Unix()
+		}
+		return nil
+	})
+}
+
+// Remove ends a watch and forgets its history.
+func (w *Watches) Remove(ctx context.Context, account metering.AccountID, id string) error {
+	return retry(func() error {
+		record, _, err := w.read(ctx, account, id)
+		if err != nil {
+			return err
+		}
+		list := []metering.Record{record}
+		if known, err := w.Store.Record(ctx, account, stateKind, id); err == nil {
+			list = append(list, known)
+		} else if !errors.Is(err, metering.ErrNotFound) {
+			return err
+		}
+		for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: historyKind(id), Account: account}) {
+			if err != nil {
+				return err
+			}
+			list = append(list, r)
+		}
+		for i := range list {
+			list[i].Body = nil
+		}
+		for len(list) > metering.MaxRecordsPut { // the past first, and in the end the watch itself
+			rest := len(list) - metering.MaxRecordsPut
+			if err := w.Store.PutRecords(ctx, list[max(rest, 2):]...); err != nil {
+				return err
+			}
+			list = list[:max(rest, 2)]
+		}
+		return w.Store.PutRecords(ctx, list...)
+	})
+}
+
+// edit changes a watch, and anew where another writer was first.
+func (w *Watches) edit(
+	ctx context.Context, account metering.AccountID, id string, change func(*metering.Record, *document) error,
+) (changed Watch, err error) {
+	err = retry(func() error {
+		record, doc, err := w.read(ctx, account, id)
+		if err != nil {
+			return err
+		}
+		if err := change(&record, doc); err != nil {
+			return err
+		}
+		if record, err = doc.record(record); err != nil {
+			return err
+		}
+		if err := w.Store.PutRecords(ctx, record); err != nil {
+			return err
+		}
+		record.Version++
+		changed = w.view(record, doc)
+		return nil
+	})
+	if err == nil {
+		w.poke()
+	}
+	return changed, err
+}
+
+// versionTries is how often a change is made anew when another writer was first.
+const versionTries = 8
+
+func retry(change func() error) (err error) {
+	for range versionTries {
+		if err = change(); !errors.Is(err, metering.ErrVersion) {
+			return err
+		}
+	}
+	return err
+}
+
+func (w *Watches) read(
+	ctx context.Context, account metering.AccountID, id string,
+) (metering.Record, *document, error) {
+	record, err := w.Store.Record(ctx, account, kind, id)
+	if err != nil {
+		return record, nil, fmt.Errorf("watch %q: %w", id, err)
+	}
+	doc, err := parse(record)
+	return record, doc, err
+}
+
+// now is cut to the microsecond, which every store can keep.
+func (w *Watches) now() time.Time { return w.Clock().UTC().Truncate(time.Microsecond) }
+
+// view is how a stored watch stands.
+func (w *Watches) view(r metering.Record, doc *document) Watch {
+	now := w.now()
+	v := Watch{
+		ID: r.ID, Account: r.Account, Domain: doc.Domain, CreatedAt: r.At, Settings: doc.settings(), RunCost: doc.cost(),
+		Summary: Summary{
+			State: OK, Mark: view.Mark(doc.Mark), Score: doc.Score, Counts: doc.Counts.counts(), Unknown: doc.Unknown,
+			Changed: instant(doc.Changed), Change: doc.Change, Expires: instant(doc.Expires), Expiry: doc.Expiry,
+			LastRun: instant(doc.Last), NextRun: r.Due,
+		},
+	}
+	if strings.Contains(doc.Domain, "xn--") {
+		if d, err := diag.ParseDomain(doc.Domain); err == nil {
+			v.Unicode = d.UnicodeIfDifferent()
+		}
+	}
+	if doc.Month == metering.PeriodOf(now).Number() {
+		v.Spent = doc.Spent
+	}
+	switch {
+	case doc.claimed(now):
+		v.State, v.NextRun = Running, cmp.Or(instant(doc.Next), now)
+		v.Spent -= doc.Claim.Held
+	case doc.Wait != "":
+		v.State, v.Reason = Waiting, Reason(doc.Wait)
+	case doc.End != "":
+		v.State, v.Reason = Ended, Reason(doc.End)
+	case doc.Last == 0:
+		v.State = Fresh
+	}
+	return v
+}
+
+// checked fills in what was left open. The error joins all faults.
+func (w *Watches) checked(ctx context.Context, account metering.AccountID, s Settings) (Settings, error) {
+	var faults []error
+	fault := func(field, format string, args ...any) {
+		faults = append(faults, &metering.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)})
+	}
+	checks, err := checkedNames(s.Checks)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	s.Checks = checks
+	switch s.Every = cmp.Or(s.Every, DefaultEvery); {
+	case s.Every < MinEvery || s.Every > MaxEvery:
+		fault("every", "must be 1h to 168h (7 days)")
+	case s.Every%time.Second != 0:
+		fault("every", "must be whole seconds")
+	}
+	if price := priceOf(checks); err == nil && s.Budget != 0 && s.Budget < price {
+		fault("budget", "must be at least %d credits, which one run costs, or 0 for what all runs of a month cost", price)
+	}
+	s.Channels = slices.Compact(slices.Sorted(slices.Values(s.Channels)))
+	if len(s.Channels) > maxChannels {
+		fault("channels", "must be at most %d", maxChannels)
+		s.Channels = nil
+	}
+	for i, id := range s.Channels {
+		_, err := w.Store.Record(ctx, account, "channel", id)
+		if errors.Is(err, metering.ErrNotFound) {
+			fault(fmt.Sprintf("channels[%d]", i), "the account has no channel %q", id)
+		} else if err != nil {
+			return s, err
+		}
+	}
+	return s, errors.Join(faults...)
+}
