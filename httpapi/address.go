@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -8,6 +9,11 @@ import (
 
 // maxHops bounds how many addresses of a header are looked at: no path has as many proxies.
 const maxHops = 32
+
+// ClientIP is the address that a request counts for, as [Config.TrustedProxies] has it: for handlers beside the API.
+func ClientIP(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
+	return (&server{Config: Config{TrustedProxies: trustedProxies}, log: slog.New(slog.DiscardHandler)}).clientIP(r)
+}
 
 // clientIP returns the address that a request counts for: that of the peer, or behind trusted proxies
 // the right-most address of their header that is not such a proxy itself. It is the zero address where

@@ -344,6 +344,10 @@ func (x *exchange) finish() {
 	}
 	x.seen.Duration = x.clock().Sub(x.began)
 	if x.Observe != nil {
+		x.seen.RequestID = x.id
+		if x.caller != nil {
+			x.seen.Account, x.seen.Key = x.caller.Account.ID, x.caller.Key.ID
+		}
 		x.Observe(x.seen)
 	}
 	if logged {

@@ -31,7 +31,7 @@ var heavy = map[string][]string{
 	"zombiezen.com/":                {"metering/sqlitedb", "metering/sqlite", "mailauth/hostedspf/sqlite"},
 	module + sqliteFiles:            {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
 	"github.com/spf13/":             {"cmd"},
-	"html/template":                 {"httpapi/pages", "diag/view/render"},
+	"html/template":                 {"httpapi/pages", "httpapi/dashboard", "diag/view/render"},
 	"github.com/redis/":             {"metering/redis"},
 	"github.com/alicebob/":          {}, // Redis in memory, for the tests of metering/redis
 	"golang.org/x/crypto/acme":      {"cmd/diagd"},

@@ -64,7 +64,8 @@ type Config struct {
 	Observe func(Observation)
 }
 
-// An Observation is what metrics may know of one request. All its values come from bounded sets.
+// An Observation is what became of one request. All its values but the last three come from bounded sets, as labels of
+// metrics must.
 type Observation struct {
 	Endpoint string // the row's ID, "openapi", "pages", a name that Guard was given, or "unknown" where no row matched
 	Code     string // "OK", or the error code
@@ -76,6 +77,10 @@ type Observation struct {
 	Deprecated string
 
 	Duration time.Duration // from the first byte read to the last one written
+
+	RequestID string
+	Account   metering.AccountID // of the caller, empty before it is known
+	Key       metering.KeyID     // likewise
 }
 
 // server is the handler behind Config.

@@ -1,0 +1,196 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+)
+
+func (d *dashboard) entryPages() []*page {
+	return []*page{
+		{method: "GET", pattern: "/dashboard/enter", title: "Enter", handle: d.showEnter},
+		{method: "POST", pattern: "/dashboard/enter", title: "Enter", handle: d.enter, quiet: []string{"token", "account"}},
+		{method: "POST", pattern: "/dashboard/enter/mail", title: "Enter", handle: d.mailLink, quiet: []string{"email"},
+			again: d.showEnter},
+	}
+}
+
+// entry is what the page of entry shows.
+type entry struct {
+	Token    string
+	Email    string
+	Accounts []metering.Account // to choose from
+	Mail     bool               // whether a link can be asked for
+	Used     bool               // the link is none any more
+}
+
+// EnterURL is the address of the page on which a link is used.
+func EnterURL(publicURL, token string) string {
+	return publicURL + "/dashboard/enter?" + url.Values{"token": {token}}.Encode()
+}
+
+// showEnter shows what a link is for, with a button that uses it: a scanner of mails, or a browser that loads pages in
+// advance, opens the page and leaves the link as it is.
+func (d *dashboard) showEnter(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Referrer-Policy", "no-referrer") // the token is in the address
+	e := entry{Token: r.URL.Query().Get("token"), Mail: d.Mail != nil}
+	if e.Token == "" {
+		return d.render(w, r, "enter", e)
+	}
+	if !d.attempts.take(sceneOf(r).from, "", d.now()) {
+		return d.tooMany(w, r)
+	}
+	link, err := d.people().Link(r.Context(), e.Token)
+	if errors.Is(err, metering.ErrNotFound) {
+		e.Token, e.Used = "", true
+		return d.renderStatus(w, r, http.StatusNotFound, "enter", e)
+	}
+	if err != nil {
+		return err
+	}
+	e.Email = link.Email
+	for _, one := range link.Accounts {
+		account, err := d.Store.Account(r.Context(), one.Account)
+		if err != nil {
+			return err
+		}
+		e.Accounts = append(e.Accounts, account)
+	}
+	return d.render(w, r, "enter", e)
+}
+
+// enter uses a link. The session is a new one whatever the browser had before, which ends.
+func (d *dashboard) enter(w http.ResponseWriter, r *http.Request) error {
+	from := sceneOf(r).from
+	if !d.attempts.take(from, "", d.now()) {
+		return d.tooMany(w, r)
+	}
+	account := metering.AccountID(r.PostForm.Get("account"))
+	token := r.PostForm.Get("token")
+	link, err := d.people().Link(r.Context(), token)
+	var secret string
+	if err == nil {
+		act := metering.Act{Account: account, At: d.now(), Who: link.Email, From: from.String(), What: "enter"}
+		known := func(one member.Member) bool { return one.Account == account }
+		if !slices.ContainsFunc(link.Accounts, known) {
+			return metering.ErrNotFound
+		}
+		err = metering.Acting(r.Context(), d.Store, act, func(ctx context.Context) (err error) {
+			_, secret, err = d.people().Enter(ctx, token, account, from.String())
+			return err
+		})
+	}
+	if errors.Is(err, metering.ErrNotFound) {
+		return d.renderStatus(w, r, http.StatusNotFound, "enter", entry{Used: true, Mail: d.Mail != nil})
+	}
+	if err != nil {
+		return err
+	}
+	d.endOld(r)
+	d.setCookie(w, secret)
+	d.see(w, r, "/dashboard", "")
+	return nil
+}
+
+// endOld ends the session that the browser had.
+func (d *dashboard) endOld(r *http.Request) {
+	if secret := d.secretOf(r); secret != "" {
+		if old, _, err := d.people().Session(r.Context(), secret); err == nil {
+			_ = d.people().End(r.Context(), old.Account, old.ID) // it ends by itself, too
+		}
+	}
+}
+
+// mailTime bounds the sending of a link, which nobody waits for.
+const mailTime = time.Minute
+
+// mailLink mails a link to a member. Whoever asks learns nothing: not by the answer, and not by its time, for the mail is
+// sent behind it.
+func (d *dashboard) mailLink(w http.ResponseWriter, r *http.Request) error {
+	if d.Mail == nil {
+		return metering.ErrNotFound
+	}
+	email, err := member.ParseEmail(r.PostForm.Get("email"))
+	if err != nil {
+		return err
+	}
+	if !d.attempts.take(sceneOf(r).from, email, d.now()) {
+		return d.tooMany(w, r)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), mailTime)
+	go func() {
+		defer cancel()
+		err := d.sendLink(ctx, email)
+		if err != nil && !errors.Is(err, metering.ErrNotFound) {
+			d.Log.Error("mailing a link to a member", "error", err)
+		}
+	}()
+	d.see(w, r, "/dashboard/enter", "link-sent")
+	return nil
+}
+
+func (d *dashboard) sendLink(ctx context.Context, email string) error {
+	token, err := d.people().NewLink(ctx, email)
+	if err != nil {
+		return err
+	}
+	return d.Mail(ctx, email, "Your link to the dashboard", fmt.Sprintf(
+		"Open this link to enter the dashboard. It can be used once, within 15 minutes:\n\n%s\n\n"+
+			"If you have not asked for it, somebody else has typed your address; there is nothing to do.\n",
+		EnterURL(d.PublicURL, token)))
+}
+
+// tooMany refuses who tries too often.
+func (d *dashboard) tooMany(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Retry-After", "60")
+	return d.renderStatus(w, r, http.StatusTooManyRequests, "error",
+		problem{"Too many attempts", "Wait a minute, and try again."})
+}
+
+const (
+	// addressAttempts is how many links an address may open or ask for in a minute, and emailAttempts how many may be
+	// mailed to one address in an hour.
+	addressAttempts, emailAttempts = 20, 5
+	// maxAttempted bounds the e-mail addresses that are counted at once; when there are more, all are forgotten.
+	maxAttempted = 10_000
+)
+
+// attempts counts who tries to enter.
+type attempts struct {
+	once      sync.Once
+	addresses metering.IPLimiter
+	mu        sync.Mutex
+	emails    map[string]*metering.Bucket
+}
+
+// take counts an attempt from an address, and for an e-mail address if there is one.
+func (a *attempts) take(from netip.Addr, email string, now time.Time) bool {
+	a.once.Do(func() {
+		a.addresses.Limit, a.addresses.Window = addressAttempts, time.Minute
+		a.emails = map[string]*metering.Bucket{}
+	})
+	if !a.addresses.Take(from, now).Allowed {
+		return false
+	}
+	if email == "" {
+		return true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.emails) >= maxAttempted {
+		clear(a.emails)
+	}
+	if a.emails[email] == nil {
+		a.emails[email] = new(metering.Bucket)
+	}
+	return a.emails[email].Take(metering.Policy{Limit: emailAttempts, Window: time.Hour}, 1, now).Allowed
+}

@@ -1,0 +1,90 @@
+package dashboard
+
+import (
+	"errors"
+	"html/template"
+	"net/url"
+	"slices"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// A form is what was sent, and what is wrong with it. The zero form is one that nobody has sent yet.
+type form struct {
+	values url.Values
+	known  []string // the fields, beside which faults are told
+	faults map[string]string
+}
+
+func newForm(values url.Values, known []string) *form { return &form{values: values, known: known} }
+
+// fault notes what is wrong with a field.
+func (f *form) fault(field, reason string) {
+	if f.faults == nil {
+		f.faults = map[string]string{}
+	}
+	f.faults[field] = reason
+}
+
+// refused reports whether an error is about the form, and notes what is wrong.
+func (f *form) refused(err error) bool {
+	if e, ok := errors.AsType[*metering.FieldError](err); ok {
+		f.fault(e.Field, e.Reason)
+		return true
+	}
+	if e, ok := errors.AsType[*refusal](err); ok {
+		f.fault("", e.Error())
+		return true
+	}
+	return false
+}
+
+// A refusal is why something was not done, in words for who wanted it.
+type refusal struct{ reason string }
+
+func (e *refusal) Error() string { return e.reason }
+
+// Sent reports whether the form was sent.
+func (f *form) Sent() bool { return f.values != nil }
+
+// Value is what was typed into a field, or what stands in it at first.
+func (f *form) Value(field string, first ...string) string {
+	if !f.Sent() && len(first) > 0 {
+		return first[0]
+	}
+	return f.values.Get(field)
+}
+
+// Has reports whether a field was given a value, of several that it may have at once.
+func (f *form) Has(field, value string) bool { return slices.Contains(f.values[field], value) }
+
+// Invalid are the attributes of an input whose field has a fault.
+func (f *form) Invalid(field string) template.HTMLAttr {
+	if f.faults[field] == "" {
+		return ""
+	}
+	return template.HTMLAttr(` aria-invalid="true" aria-describedby="` + field + `-fault"`) // field is our own word
+}
+
+// Fault is what is wrong with a field, to stand beside it.
+func (f *form) Fault(field string) template.HTML {
+	reason := f.faults[field]
+	if reason == "" {
+		return ""
+	}
+	return template.HTML(`<p class="fault" id="` + field + `-fault">` + template.HTMLEscapeString(reason) + `</p>`)
+}
+
+// Faults counts what is wrong.
+func (f *form) Faults() int { return len(f.faults) }
+
+// Others are the faults of no field of the page.
+func (f *form) Others() (list []string) {
+	for field, reason := range f.faults {
+		if !slices.Contains(f.known, field) {
+			list = append(list, reason)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,195 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/stretchr/testify/require"
+)
+
+// A house is a dashboard over a store in memory, at an instant that only the test moves.
+type house struct {
+	t       *testing.T
+	dash    *dashboard
+	store   metering.Store
+	account metering.Account
+	other   metering.Account // of strangers, who have an owner too
+	people  member.Members
+	admin   metering.Admin
+	gate    *metering.Gate
+	mails   []string // what was mailed: address, subject and text
+	log     bytes.Buffer
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+// began is the instant at which a house begins: the middle of a month.
+var began = time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
+
+// newHouse makes a house whose account is on the plan pack, with the members owner@, developer@ and
+// viewer@example.com. Changes edit the configuration before the dashboard is made.
+func newHouse(t *testing.T, changes ...func(*Config)) *house {
+	h := &house{t: t, now: began}
+	h.store = memory.New(memory.Config{Clock: h.clock})
+	h.people = member.Members{Store: h.store, Clock: h.clock}
+	h.admin = metering.Admin{Store: h.store, Clock: h.clock}
+	ctx := t.Context()
+	var err error
+	h.account, err = h.admin.CreateAccount(ctx, "Example & Co", "pack")
+	require.NoError(t, err)
+	h.other, err = h.admin.CreateAccount(ctx, "Strangers", "agency")
+	require.NoError(t, err)
+	for _, role := range member.Roles() {
+		_, err = h.people.Add(ctx, h.account.ID, string(role)+"@example.com", role)
+		require.NoError(t, err)
+	}
+	_, err = h.people.Add(ctx, h.other.ID, "owner@example.net", member.Owner)
+	require.NoError(t, err)
+	h.gate, err = metering.NewGate(context.WithoutCancel(ctx), metering.GateConfig{Store: h.store, Clock: h.clock})
+	require.NoError(t, err)
+	activity := &Activity{Clock: h.clock}
+	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c := Config{
+		Store: h.store, Clock: h.clock, Activity: activity, Log: log, Secure: true, PublicURL: "https://diag.example.com",
+		Env: &diag.Env{},
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	if c.API == nil {
+		c.API = httpapi.New(httpapi.Config{Gate: h.gate, Clock: h.clock, Env: c.Env, HostedSPF: c.HostedSPF, IPRate: -1,
+			Log: log, Observe: activity.Observe})
+	}
+	h.dash = newDashboard(c)
+	t.Cleanup(func() { h.gate.Close(); h.store.Close() })
+	return h
+}
+
+func (h *house) clock() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now
+}
+
+// pass lets time go by.
+func (h *house) pass(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = h.now.Add(d)
+}
+
+// A browser keeps cookies, and sends what a browser of today sends with a request from the same site.
+type browser struct {
+	*house
+	cookies map[string]string
+}
+
+func (h *house) browser() *browser { return &browser{h, map[string]string{}} }
+
+// as is a browser in which a member has entered.
+func (h *house) as(email string) *browser {
+	h.t.Helper()
+	accounts, err := h.people.Of(h.t.Context(), email)
+	require.NoError(h.t, err)
+	require.NotEmpty(h.t, accounts, email)
+	b := h.browser()
+	_, b.cookies[h.dash.cookieName()], err = h.people.Begin(h.t.Context(), accounts[0].Account, email, "192.0.2.9")
+	require.NoError(h.t, err)
+	return b
+}
+
+// owner is a browser in which the owner of the account has entered.
+func (h *house) owner() *browser { h.t.Helper(); return h.as("owner@example.com") }
+
+// A reply is a page as a browser reads it.
+type reply struct {
+	*goquery.Document
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request. Fields are names and values of its header, which take the place of what a browser sends.
+func (b *browser) send(method, path string, form url.Values, fields ...string) *reply {
+	b.t.Helper()
+	var body io.Reader
+	if method == http.MethodPost {
+		body = strings.NewReader(form.Encode())
+	}
+	r := httptest.NewRequest(method, "https://diag.example.com"+path, body)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", "https://diag.example.com")
+	}
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Set(fields[i], fields[i+1])
+	}
+	for name, value := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	return b.do(r)
+}
+
+// do sends a request as it is, and keeps the cookies of its reply.
+func (b *browser) do(r *http.Request) *reply {
+	b.t.Helper()
+	w := httptest.NewRecorder()
+	b.dash.ServeHTTP(w, r)
+	result := w.Result()
+	for _, c := range result.Cookies() {
+		if b.cookies[c.Name] = c.Value; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
+	}
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(w.Body.Bytes()))
+	require.NoError(b.t, err)
+	return &reply{doc, result.StatusCode, result.Header, w.Body.String()}
+}
+
+// get shows a page that there must be.
+func (b *browser) get(path string) *reply {
+	b.t.Helper()
+	p := b.send(http.MethodGet, path, nil)
+	require.Equal(b.t, http.StatusOK, p.status, "%s: %s", path, p.Find("main").Text())
+	return p
+}
+
+// post sends a form, given as names and values.
+func (b *browser) post(path string, fields ...string) *reply {
+	b.t.Helper()
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	return b.send(http.MethodPost, path, form)
+}
+
+// follow sends a form that must be taken, and shows the page to which it leads.
+func (b *browser) follow(path string, fields ...string) *reply {
+	b.t.Helper()
+	p := b.post(path, fields...)
+	require.Equal(b.t, http.StatusSeeOther, p.status, "%s: %s", path, p.Find("main").Text())
+	return b.get(p.header.Get("Location"))
+}
+
+// words are the text of a selection, with single spaces.
+func (p *reply) words(selector string) string {
+	return strings.Join(strings.Fields(p.Find(selector).Text()), " ")
+}

@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+)
+
+// A visitor is a member who has entered, and the account that he looks after.
+type visitor struct {
+	member.Member
+	Account metering.Account
+	Session member.Session
+	secret  string // of the session
+}
+
+// May reports whether the visitor may do what needs a role.
+func (v *visitor) May(role member.Role) bool { return v.Role.May(role) }
+
+// Initial stands for the visitor where there is no room.
+func (v *visitor) Initial() string { return v.Email[:1] }
+
+// visitorOf is who looks; nil on pages for anybody.
+func visitorOf(r *http.Request) *visitor { return sceneOf(r).visitor }
+
+// cookieName is that of the session. Under TLS browsers take one of this prefix from no other host and no other path.
+func (d *dashboard) cookieName() string {
+	if d.Secure {
+		return "__Host-diagkit"
+	}
+	return "diagkit"
+}
+
+// setCookie gives the browser a session, or with no secret takes it away.
+func (d *dashboard) setCookie(w http.ResponseWriter, secret string) {
+	c := &http.Cookie{Name: d.cookieName(), Value: secret, Path: "/", HttpOnly: true, Secure: d.Secure,
+		SameSite: http.SameSiteLaxMode, MaxAge: int(member.SessionTime.Seconds())}
+	if secret == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+// secretOf is the secret of the session that the browser shows. Of several, which a neighbouring host may have set, none
+// counts.
+func (d *dashboard) secretOf(r *http.Request) string {
+	if all := r.CookiesNamed(d.cookieName()); len(all) == 1 {
+		return all[0].Value
+	}
+	return ""
+}
+
+// visit finds out who looks. It is [metering.ErrNotFound] for who has not entered.
+func (d *dashboard) visit(w http.ResponseWriter, r *http.Request) (*visitor, error) {
+	v := &visitor{secret: d.secretOf(r)}
+	err := metering.ErrNotFound
+	if v.secret != "" {
+		v.Session, v.Member, err = d.people().Session(r.Context(), v.secret)
+	}
+	if named := d.namedByProxy(r); named != "" && (err != nil || v.Email != named) {
+		v.Session, v.secret, err = d.beginNamed(r, named)
+		if err == nil {
+			v.Member, err = d.people().Member(r.Context(), v.Session.Account, named)
+		}
+		if err == nil {
+			d.setCookie(w, v.secret)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Account, err = d.Store.Account(r.Context(), v.Member.Account)
+	return v, err
+}
+
+// namedByProxy is the member that a trusted proxy has let through; empty where there is none.
+func (d *dashboard) namedByProxy(r *http.Request) string {
+	if d.TrustedUserHeader == "" {
+		return ""
+	}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !slices.ContainsFunc(d.TrustedProxies, func(p netip.Prefix) bool {
+		return p.Contains(peer.Addr().Unmap())
+	}) {
+		return ""
+	}
+	values := r.Header.Values(d.TrustedUserHeader)
+	if len(values) != 1 { // a second one may be the client's own
+		return ""
+	}
+	email, err := member.ParseEmail(values[0])
+	if err != nil {
+		return ""
+	}
+	return email
+}
+
+// beginNamed begins a session of a member whom a proxy names, in the first of the accounts.
+func (d *dashboard) beginNamed(r *http.Request, email string) (member.Session, string, error) {
+	accounts, err := d.people().Of(r.Context(), email)
+	if err != nil {
+		return member.Session{}, "", err
+	}
+	if len(accounts) == 0 {
+		return member.Session{}, "", metering.ErrNotFound
+	}
+	return d.people().Begin(r.Context(), accounts[0].Account, email, sceneOf(r).from.String())
+}
+
+// leave keeps a text that is shown once, for the page to which the browser is sent next.
+func (d *dashboard) leave(r *http.Request, text string) error {
+	return d.people().Leave(r.Context(), visitorOf(r).secret, text)
+}
+
+// left is what was left for this page; empty if nothing was. Only a page that is really shown takes it.
+func (d *dashboard) left(r *http.Request) (string, error) {
+	if r.Method != http.MethodGet {
+		return "", nil
+	}
+	v := visitorOf(r)
+	text, err := d.people().Take(r.Context(), v.secret, v.Session)
+	if errors.Is(err, metering.ErrVersion) {
+		return "", nil
+	}
+	return text, err
+}
