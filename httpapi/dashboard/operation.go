@@ -19,10 +19,10 @@ import (
 // An operation is an endpoint as the playground shows it.
 type operation struct{ httpapi.Endpoint }
 
-// operationAt returns the operation whose page is at a path below that of the playground.
-func operationAt(path string) (operation, bool) {
+// operationNamed returns the operation with a name, or with that which its page has in its path.
+func operationNamed(name string) (operation, bool) {
 	for _, ep := range httpapi.Endpoints() {
-		if op := (operation{ep}); op.at() == path {
+		if op := (operation{ep}); op.at() == name || op.Name() == name {
 			return op, true
 		}
 	}
@@ -37,6 +37,9 @@ func (op operation) Page() string { return "/dashboard/playground/" + op.at() }
 
 // Docs is the path of the documentation.
 func (op operation) Docs() string { return "/docs/" + op.at() }
+
+// Described says what the operation examines.
+func (op operation) Described() string { return strings.Join(op.About(), " ") }
 
 // Price is what an answer costs.
 func (op operation) Price() string { return diag.Count(op.Credits, "credit") }
@@ -104,15 +107,28 @@ func (i input) Label() string { return diag.Upper(strings.ReplaceAll(i.Name, "_"
 // Has reports whether one of the choices was made.
 func (i input) Has(choice string) bool { return slices.Contains(i.Chosen, choice) }
 
+// Least is the smallest number that there may be, and Most the largest; empty where there is none.
+func (i input) Least() string { return whole(i.Min) }
+
+// Most is the counterpart of Least.
+func (i input) Most() string { return whole(i.Max) }
+
+func whole(bound *float64) string {
+	if bound == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", *bound)
+}
+
 // Bound says which numbers there may be.
 func (i input) Bound() string {
-	switch {
-	case i.Min != nil && i.Max != nil:
-		return fmt.Sprintf("%.0f to %.0f", *i.Min, *i.Max)
-	case i.Min != nil:
-		return fmt.Sprintf("at least %.0f", *i.Min)
-	case i.Max != nil:
-		return fmt.Sprintf("at most %.0f", *i.Max)
+	switch least, most := i.Least(), i.Most(); {
+	case least != "" && most != "":
+		return least + " to " + most
+	case least != "":
+		return "at least " + least
+	case most != "":
+		return "at most " + most
 	}
 	return ""
 }

@@ -1,0 +1,164 @@
+package dashboard
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// What the dashboard keeps for a while are records whose id is the SHA-256 of a token, which stands in the address of
+// the page and nowhere else.
+const (
+	keptKind = "kept" // a result, for keptFor
+	keptFor  = 24 * time.Hour
+	// maxRun bounds a run that a page waits for: the longest operation takes 45 seconds.
+	maxRun = time.Minute
+
+	// maxParts bounds the records of a result, of metering.MaxRecordBytes each.
+	maxParts = 32
+	partSize = metering.MaxRecordBytes - 1
+	// maxKept bounds what a result is in memory.
+	maxKept = 64 << 20
+)
+
+// newToken draws 256 random bits.
+func newToken() string {
+	bits := make([]byte, sha256.Size)
+	_, _ = rand.Read(bits) // never fails
+	return base64.RawURLEncoding.EncodeToString(bits)
+}
+
+// idOf is the id of the record that belongs to a token. What is no token has none.
+func idOf(token string) (id string, ok bool) {
+	bits, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(bits) != sha256.Size {
+		return "", false
+	}
+	hash := sha256.Sum256(bits)
+	return hex.EncodeToString(hash[:]), true
+}
+
+// errRunning says that a result is not there yet.
+var errRunning = errors.New("the result is being made")
+
+// claim takes a token for one run. It is false where another request has taken it: a form that was sent twice runs once.
+func (d *dashboard) claim(ctx context.Context, account metering.AccountID, token string) (bool, error) {
+	id, ok := idOf(token)
+	if !ok {
+		return false, metering.ErrNotFound
+	}
+	now := d.now()
+	d.forget(ctx, keptKind, now.Add(-keptFor))
+	err := d.Store.PutRecords(ctx, metering.Record{
+		Account: account, Kind: keptKind, ID: id, At: now, Body: []byte{0},
+	})
+	if errors.Is(err, metering.ErrVersion) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// keep stores the result of a claimed token, sealed with it: who reads the store cannot open what somebody has sent or
+// was answered, which may be a message or a password. It reports whether the result fits.
+func (d *dashboard) keep(ctx context.Context, account metering.AccountID, token string, value any) (bool, error) {
+	var text bytes.Buffer
+	zip := gzip.NewWriter(&text)
+	if err := errors.Join(json.NewEncoder(zip).Encode(value), zip.Close()); err != nil {
+		return false, err
+	}
+	seal, err := sealOf(token)
+	if err != nil {
+		return false, err
+	}
+	parts := slices.Collect(slices.Chunk(seal.Seal(nil, nil, text.Bytes(), nil), partSize))
+	if len(parts) > maxParts {
+		return false, nil
+	}
+	id, _ := idOf(token)
+	now := d.now()
+	records := make([]metering.Record, len(parts))
+	for i, part := range parts {
+		records[i] = metering.Record{Account: account, Kind: keptKind, ID: fmt.Sprintf("%s.%d", id, i), At: now,
+			Body: part}
+	}
+	records[0].ID, records[0].Version, records[0].Body = id, 1, append([]byte{byte(len(parts))}, parts[0]...)
+	return true, d.Store.PutRecords(ctx, records...)
+}
+
+// kept reads a result. The error is [metering.ErrNotFound] for a foreign or forgotten token, or [errRunning].
+func (d *dashboard) kept(ctx context.Context, account metering.AccountID, token string, into any) error {
+	id, ok := idOf(token)
+	if !ok {
+		return metering.ErrNotFound
+	}
+	first, err := d.Store.Record(ctx, account, keptKind, id)
+	switch {
+	case err != nil:
+		return err
+	case d.now().Sub(first.At) >= keptFor:
+		return metering.ErrNotFound
+	case first.Body[0] == 0 && d.now().Sub(first.At) < maxRun:
+		return errRunning
+	case first.Body[0] == 0:
+		return metering.ErrNotFound // the server that ran it has died
+	}
+	sealed := first.Body[1:]
+	for i := 1; i < int(first.Body[0]); i++ {
+		part, err := d.Store.Record(ctx, account, keptKind, fmt.Sprintf("%s.%d", id, i))
+		if err != nil {
+			return err
+		}
+		sealed = append(sealed, part.Body...)
+	}
+	seal, err := sealOf(token)
+	if err != nil {
+		return err
+	}
+	text, err := seal.Open(nil, nil, sealed, nil)
+	if err != nil {
+		return fmt.Errorf("opening a kept result: %w", err)
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("opening a kept result: %w", err)
+	}
+	return json.NewDecoder(io.LimitReader(zip, maxKept)).Decode(into)
+}
+
+func sealOf(token string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, []byte(token), nil, "diagkit dashboard result, AES-256-GCM", 32)
+	if err != nil {
+		return nil, fmt.Errorf("deriving the key of a kept result: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("making the cipher of a kept result: %w", err)
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// maxForgotten bounds what one request forgets.
+const maxForgotten = 64
+
+// forget removes records of a kind that are older than they are kept. Who makes one removes old ones, so that they never
+// pile up; that it fails is left to the next.
+func (d *dashboard) forget(ctx context.Context, kind string, before time.Time) {
+	if d.doubt() == nil {
+		_, _ = metering.Forget(ctx, d.Store, metering.RecordFilter{Kind: kind, Before: before, Limit: maxForgotten})
+	}
+}

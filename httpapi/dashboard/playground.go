@@ -1,0 +1,355 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+)
+
+// actor is the part of the server by whose key the dashboard runs what members ask for.
+const actor = "dashboard"
+
+// maxUpload bounds the form of an operation: the largest request, a report in Base64, and as much again for how forms
+// write it.
+const maxUpload = 32 << 20
+
+func (d *dashboard) playgroundPages() []*page {
+	const all, one = "/dashboard/playground", "/dashboard/playground/{operation...}"
+	return []*page{
+		{method: "GET", pattern: all, role: member.Viewer, title: "Playground", nav: "Playground", handle: d.showPlayground},
+		{method: "GET", pattern: one, role: member.Viewer, title: "Playground", handle: d.showOperation},
+		{method: "POST", pattern: one, role: member.Developer, title: "Playground", body: maxUpload, handle: d.runOperation},
+		{method: "GET", pattern: "/dashboard/results/{token}", role: member.Viewer, title: "Result", handle: d.showReply},
+	}
+}
+
+// A run is what was answered to a member who asked, as it is kept: of an operation, or of all checks of a domain.
+type run struct {
+	Operation string              `json:"operation,omitempty"`
+	Domain    string              `json:"domain,omitempty"`
+	Fields    json.RawMessage     `json:"fields,omitempty"` // of the request; absent where they are too long to keep
+	At        time.Time           `json:"at"`
+	Took      time.Duration       `json:"took"`
+	RequestID string              `json:"request_id,omitempty"`
+	Credits   int64               `json:"credits"`
+	Remaining int64               `json:"remaining"`
+	Media     string              `json:"media,omitempty"`
+	Reply     []byte              `json:"reply,omitempty"`
+	View      *view.View          `json:"view,omitempty"` // of a domain: that of an operation is made of its reply
+	Foot      string              `json:"foot,omitempty"`
+	Error     string              `json:"error,omitempty"`
+	Faults    []httpapi.Violation `json:"faults,omitempty"`
+}
+
+// ask runs an operation as the account's key for the dashboard. What is wrong is told in the run.
+func (d *dashboard) ask(ctx context.Context, account metering.AccountID, op operation, fields []byte) *run {
+	r := &run{Operation: op.Name(), Fields: fields, At: d.now()}
+	key, err := d.admin().ActingKey(ctx, account, actor)
+	if err == nil {
+		err = d.askAs(ctx, key.ID, op, r)
+	}
+	r.Took = d.now().Sub(r.At)
+	r.Error, r.Faults = d.told(err)
+	return r
+}
+
+func (d *dashboard) askAs(ctx context.Context, key metering.KeyID, op operation, r *run) error {
+	answer, err := d.API.Ask(ctx, key, op.Endpoint, r.Fields)
+	if err != nil {
+		return err
+	}
+	r.RequestID, r.Credits, r.Remaining = answer.RequestID, answer.Credits, answer.Remaining
+	r.Media, r.Reply = answer.MediaType, answer.Body
+	return nil
+}
+
+// view is what a person sees of the answer; nil of an image.
+func (r *run) view() (*view.View, error) {
+	if r.View != nil {
+		r.View.Foot = r.Foot
+		return r.View, nil
+	}
+	op, ok := operationNamed(r.Operation)
+	if !ok || r.Reply == nil || r.picture() {
+		return nil, nil
+	}
+	report, err := op.Decode(r.Reply)
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.View(report), nil
+}
+
+func (r *run) picture() bool { return strings.HasPrefix(r.Media, "image/") }
+
+// told says why there is no answer, for the person who asked.
+func (d *dashboard) told(err error) (string, []httpapi.Violation) {
+	if err == nil {
+		return "", nil
+	}
+	if faults, ok := errors.AsType[*httpapi.ViolationsError](err); ok {
+		return "Some fields need another value. Nothing was charged.", faults.Violations
+	}
+	if refused, ok := errors.AsType[*metering.RefusedError](err); ok && refused.Reason == metering.RevokedKey {
+		return "The key by which the dashboard acts was revoked. Nothing was charged.", nil
+	}
+	if p, ok := errors.AsType[*httpapi.Problem](err); ok {
+		return p.Message + " Nothing was charged.", nil
+	}
+	if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
+		return "There was no usable answer from " + silent.Asked + ". Nothing was charged.", nil
+	}
+	d.Log.Error("dashboard", "page", "an operation", "error", err)
+	return "Something went wrong on the server. Nothing was charged.", nil
+}
+
+// keepRun keeps a run; what is too long is left out, the request first.
+func (d *dashboard) keepRun(ctx context.Context, account metering.AccountID, token string, r *run) error {
+	fits, err := d.keep(ctx, account, token, r)
+	if !fits && err == nil {
+		r.Fields = nil
+		fits, err = d.keep(ctx, account, token, r)
+	}
+	if !fits && err == nil {
+		r.Reply, r.Error = nil, "The answer is too long for this page. Ask the API for it."
+		_, err = d.keep(ctx, account, token, r)
+	}
+	return err
+}
+
+// An operationPage is the form of an operation, and what it answered.
+type operationPage struct {
+	Op      operation
+	Inputs  []input
+	Others  []string // faults of no field
+	Token   string   // of the next run
+	Running bool
+	Result  *result
+}
+
+// Title implements titled.
+func (p *operationPage) Title() string { return p.Op.Name() }
+
+// Files reports whether the form has fields for files.
+func (p *operationPage) Files() bool {
+	return slices.ContainsFunc(p.Inputs, func(i input) bool { return i.Bytes })
+}
+
+// A result is a run as its page shows it.
+type result struct {
+	*run
+	op     operation
+	Token  string // by which it is kept
+	Share  string // token of a link, should one be made
+	Viewed template.HTML
+}
+
+// Seconds is how long the answer took, and Charged what it cost.
+func (r *result) Seconds() string { return fmt.Sprintf("%.1f", r.Took.Seconds()) }
+
+// Charged is the counterpart of Seconds.
+func (r *result) Charged() int { return int(r.Credits) }
+
+// longest is the length up to which requests and replies are written out on a page.
+const longest = 64 << 10
+
+// JSON is the reply in lines, or empty where it is too long to read.
+func (r *result) JSON() string {
+	var b bytes.Buffer
+	if len(r.Reply) > longest || r.picture() || json.Indent(&b, r.Reply, "", "  ") != nil {
+		return ""
+	}
+	return readable(b.String())
+}
+
+// readable is a text of several lines in which nothing turns the direction of writing or hides.
+func readable(text string) string {
+	return strings.Join(diag.Map(strings.Split(text, "\n"), render.Printable), "\n")
+}
+
+// Picture reports whether the reply is an image.
+func (r *result) Picture() bool { return r.picture() }
+
+// Shareable reports whether there is a view that is nobody's secret.
+func (r *result) Shareable() bool { return r.Viewed != "" && shareable(r.Operation) }
+
+// Curl is the command for the same request, unless it is too long to read.
+func (r *result) Curl() (string, error) {
+	if r.Fields == nil || len(r.Fields) > longest || r.Faults != nil {
+		return "", nil
+	}
+	command, err := r.op.Curl(r.Fields)
+	return readable(command), err
+}
+
+// Sample is the call of the library for the same request, which has long texts as variables.
+func (r *result) Sample() (sample struct{ Package, Call string }, err error) {
+	if r.Fields != nil && r.Faults == nil {
+		sample.Package, sample.Call, err = r.op.GoCall(r.Fields)
+	}
+	return sample, err
+}
+
+// showPlayground lists all operations.
+func (d *dashboard) showPlayground(w http.ResponseWriter, r *http.Request) error {
+	type family struct {
+		Name       string
+		Operations []operation
+	}
+	var list []family
+	for _, name := range families {
+		f := family{Name: name}
+		for _, ep := range httpapi.Endpoints() {
+			if op := (operation{ep}); op.Family() == name {
+				f.Operations = append(f.Operations, op)
+			}
+		}
+		list = append(list, f)
+	}
+	return d.render(w, r, "playground", list)
+}
+
+// showOperation shows the form of an operation: empty, with the values that the query has, with the example, or with
+// those of a kept run and what it answered.
+func (d *dashboard) showOperation(w http.ResponseWriter, r *http.Request) error {
+	op, ok := operationNamed(r.PathValue("operation"))
+	if !ok {
+		return metering.ErrNotFound
+	}
+	query := r.URL.Query()
+	shown, fields, faults := &operationPage{Op: op, Token: newToken()}, []byte("{}"), []httpapi.Violation(nil)
+	switch token := query.Get("result"); {
+	case token != "":
+		kept, err := d.keptRun(w, r, token)
+		if errors.Is(err, errRunning) {
+			shown.Running = true
+			break
+		}
+		if err == nil && kept.Operation != op.Name() {
+			err = metering.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if shown.Result, err = resultOf(kept, op, token); err != nil {
+			return err
+		}
+		fields, faults = kept.Fields, kept.Faults
+	case query.Has("example"):
+		fields = op.Example()
+	default:
+		r.PostForm = query
+		asked, err := op.fields(r)
+		if err != nil {
+			return err
+		}
+		fields = asked
+	}
+	shown.Inputs, shown.Others = op.inputs(fields, faults)
+	return d.render(w, r, "operation", shown)
+}
+
+// keptRun reads a run of the visitor's account. Its page asks itself anew while it is not there yet.
+func (d *dashboard) keptRun(w http.ResponseWriter, r *http.Request, token string) (*run, error) {
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	kept := &run{}
+	err := d.kept(r.Context(), sceneOf(r).visitor.Account.ID, token, kept)
+	if errors.Is(err, errRunning) {
+		w.Header().Set("Refresh", "2")
+	}
+	return kept, err
+}
+
+func resultOf(kept *run, op operation, token string) (*result, error) {
+	v, err := kept.view()
+	if err != nil || v == nil {
+		return &result{run: kept, op: op, Token: token}, err
+	}
+	viewed, err := viewHTML(v, render.HTMLOptions{Title: op.Name(), Docs: op.Docs()})
+	return &result{run: kept, op: op, Token: token, Share: newToken(), Viewed: viewed}, err
+}
+
+// viewHTML is a view as part of a page, below the heading of that.
+func viewHTML(v *view.View, o render.HTMLOptions) (template.HTML, error) {
+	var b strings.Builder
+	o.Level = 2
+	err := render.HTML(&b, v, o)
+	return template.HTML(b.String()), err
+}
+
+// runOperation runs an operation once for each token, and leads to the result.
+func (d *dashboard) runOperation(w http.ResponseWriter, r *http.Request) error {
+	op, ok := operationNamed(r.PathValue("operation"))
+	if !ok {
+		return metering.ErrNotFound
+	}
+	const inMemory = 1 << 20
+	if err := r.ParseMultipartForm(inMemory); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return &metering.FieldError{Field: "form", Reason: "could not be read, or is too large"}
+	}
+	if r.MultipartForm != nil {
+		defer r.MultipartForm.RemoveAll()
+	}
+	fields, err := op.fields(r)
+	if err != nil {
+		return err
+	}
+	return d.once(w, r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
+		return d.ask(ctx, account, op, fields)
+	})
+}
+
+// once does what a form asks for, unless its token was taken, and leads to the page of the result. It is done to its end
+// though the browser leaves: one that sends a form twice leaves the first time.
+func (d *dashboard) once(
+	w http.ResponseWriter, r *http.Request, path string, do func(context.Context, metering.AccountID) *run,
+) error {
+	account, token := sceneOf(r).visitor.Account.ID, r.PostFormValue("token")
+	first, err := d.claim(r.Context(), account, token)
+	if err != nil {
+		return err
+	}
+	if first {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxRun)
+		defer cancel()
+		if err := d.keepRun(ctx, account, token, do(ctx, account)); err != nil {
+			return err
+		}
+	}
+	d.see(w, r, path+"?"+url.Values{"result": {token}}.Encode(), "")
+	return nil
+}
+
+// showReply sends the reply of a kept run as it was: an image to look at, JSON as a file.
+func (d *dashboard) showReply(w http.ResponseWriter, r *http.Request) error {
+	kept, err := d.keptRun(w, r, r.PathValue("token"))
+	if err == nil && kept.Reply == nil {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", kept.Media)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	if !kept.picture() {
+		h.Set("Content-Disposition", `attachment; filename="reply.json"`)
+	}
+	_, _ = w.Write(kept.Reply) // an error means that the browser has gone
+	return nil
+}

@@ -1,0 +1,308 @@
+package dashboard
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+)
+
+// A link leads to a view that anybody sees who has it. Its record has the SHA-256 of the token as its id, and nothing of
+// what is in it tells who shared it.
+const (
+	shareKind = "share"
+	// shareFor is how long a link leads to its view; as long again it says that it has ended.
+	shareFor = 30 * 24 * time.Hour
+)
+
+// A share is what its record holds.
+type share struct {
+	Title string     `json:"title"` // what was done, such as the name of an operation
+	At    time.Time  `json:"at"`    // when it was looked at
+	View  *view.View `json:"view,omitempty"`
+	// Withdrawn says that nothing is to be seen any more. The view is gone then.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+}
+
+// tooLarge bounds the view of a share in memory.
+const tooLarge = 8 << 20
+
+func (s *share) pack() ([]byte, error) {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	if err := errors.Join(json.NewEncoder(zip).Encode(s), zip.Close()); err != nil {
+		return nil, fmt.Errorf("packing a share: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func unpackShare(body []byte) (*share, error) {
+	zip, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("unpacking a share: %w", err)
+	}
+	s := &share{}
+	if err := json.NewDecoder(io.LimitReader(zip, tooLarge)).Decode(s); err != nil {
+		return nil, fmt.Errorf("unpacking a share: %w", err)
+	}
+	return s, nil
+}
+
+// publish makes a share of a token that nobody has taken. Of a form that was sent twice the second changes nothing.
+func (d *dashboard) publish(ctx context.Context, account metering.AccountID, token string, s *share) error {
+	id, ok := idOf(token)
+	if !ok {
+		return metering.ErrNotFound
+	}
+	body, err := s.pack()
+	switch {
+	case err != nil:
+		return err
+	case len(body) > metering.MaxRecordBytes:
+		return &refusal{"The result is too large to share."}
+	}
+	now := d.now()
+	d.forget(ctx, shareKind, now.Add(-2*shareFor))
+	err = d.Store.PutRecords(ctx, metering.Record{Account: account, Kind: shareKind, ID: id, At: now, Body: body})
+	if errors.Is(err, metering.ErrVersion) {
+		return nil
+	}
+	return err
+}
+
+// shared is a share of an account as its list has it.
+type shared struct {
+	share
+	ID      string // not the token, which nobody knows any more
+	Made    time.Time
+	Expires time.Time
+	Ended   bool
+}
+
+func (d *dashboard) sharedOf(r metering.Record) (shared, error) {
+	s, err := unpackShare(r.Body)
+	if err != nil {
+		return shared{}, err
+	}
+	expires := r.At.Add(shareFor)
+	return shared{*s, r.ID, r.At, expires, s.Withdrawn || !expires.After(d.now())}, nil
+}
+
+// withdraw takes back what a link leads to. The error is [metering.ErrNotFound] for a foreign account's.
+func (d *dashboard) withdraw(ctx context.Context, account metering.AccountID, id string) error {
+	r, err := d.Store.Record(ctx, account, shareKind, id)
+	if err != nil {
+		return err
+	}
+	s, err := unpackShare(r.Body)
+	if err != nil {
+		return err
+	}
+	s.View, s.Withdrawn = nil, true
+	if r.Body, err = s.pack(); err != nil {
+		return err
+	}
+	return d.Store.PutRecords(ctx, r)
+}
+
+// published is what a link leads to: [metering.ErrNotFound] where there never was one, or it is long over.
+func (d *dashboard) published(ctx context.Context, token string) (shared, error) {
+	id, ok := idOf(token)
+	if !ok {
+		return shared{}, metering.ErrNotFound
+	}
+	for r, err := range d.Store.Records(ctx, metering.RecordFilter{Kind: shareKind, ID: id, Limit: 1}) {
+		if err != nil {
+			return shared{}, err
+		}
+		return d.sharedOf(r)
+	}
+	return shared{}, metering.ErrNotFound
+}
+
+// sharePages are those of links to a view.
+func (d *dashboard) sharePages() []*page {
+	const list = "/dashboard/shares"
+	return []*page{
+		{method: "GET", pattern: list, role: member.Viewer, title: "Shared links", nav: "Shared links", handle: d.showShares},
+		{method: "POST", pattern: list, role: member.Developer, title: "Share", act: "share create",
+			fields: []string{"for"}, quiet: []string{"token", "result"}, handle: d.createShare},
+		{method: "POST", pattern: list + "/{share}/withdraw", role: member.Developer, title: "Withdraw",
+			act: "share withdraw", handle: d.withdrawShare},
+		{method: "GET", pattern: "/r/{token}", title: "Shared result", handle: d.showPublished},
+	}
+}
+
+// showShares lists the links of the account, and shows the one that was just made: later nobody knows its token.
+func (d *dashboard) showShares(w http.ResponseWriter, r *http.Request) error {
+	var shown struct {
+		Link string
+		List []shared
+		More bool
+	}
+	if token := r.URL.Query().Get("link"); token != "" {
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		if _, err := d.published(r.Context(), token); err != nil {
+			return err
+		}
+		shown.Link = d.PublicURL + "/r/" + token
+	}
+	filter := metering.RecordFilter{Kind: shareKind, Account: sceneOf(r).visitor.Account.ID, Newest: true, Limit: maxShares}
+	for record, err := range d.Store.Records(r.Context(), filter) {
+		if err != nil {
+			return err
+		}
+		one, err := d.sharedOf(record)
+		if err != nil {
+			return err
+		}
+		shown.List = append(shown.List, one)
+	}
+	shown.More = len(shown.List) == maxShares
+	return d.render(w, r, "shares", &shown)
+}
+
+// maxShares bounds the links that the list shows, the newest first.
+const maxShares = 100
+
+// createShare makes a link to what a kept run has found.
+func (d *dashboard) createShare(w http.ResponseWriter, r *http.Request) error {
+	account, token := sceneOf(r).visitor.Account.ID, r.PostForm.Get("token")
+	kept, err := d.keptRun(w, r, r.PostForm.Get("result"))
+	if err != nil {
+		return err
+	}
+	v, err := kept.view()
+	if err != nil {
+		return err
+	}
+	if v == nil || !shareable(kept.Operation) {
+		return metering.ErrNotFound
+	}
+	s := &share{Title: cmp.Or(kept.Operation, "all checks of a domain"), At: kept.At, View: discreet(v, kept.Operation)}
+	if whom := r.PostForm.Get("for"); whom != "" {
+		if s.View = mending(v, whom); s.View == nil {
+			return &refusal{"There is nothing for them to mend."}
+		}
+		s.Title = "what to mend"
+	}
+	if err := d.publish(r.Context(), account, token, s); err != nil {
+		return err
+	}
+	d.see(w, r, "/dashboard/shares?"+url.Values{"link": {token}}.Encode(), "shared")
+	return nil
+}
+
+func (d *dashboard) withdrawShare(w http.ResponseWriter, r *http.Request) error {
+	if err := d.withdraw(r.Context(), sceneOf(r).visitor.Account.ID, r.PathValue("share")); err != nil {
+		return err
+	}
+	d.see(w, r, "/dashboard/shares", "withdrawn")
+	return nil
+}
+
+// A publishedPage is what whoever has a link sees.
+type publishedPage struct {
+	shared
+	Viewed template.HTML
+}
+
+// Title implements titled.
+func (p *publishedPage) Title() string {
+	return render.Printable(p.View.Subject) + ": " + p.share.Title
+}
+
+// showPublished shows a share to whoever has the link.
+func (d *dashboard) showPublished(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	s, err := d.published(r.Context(), r.PathValue("token"))
+	if err != nil {
+		return err
+	}
+	if s.Ended {
+		return d.renderStatus(w, r, http.StatusGone, "error", problem{"No longer shared",
+			"What this link led to was withdrawn, or its 30 days are over. Ask who sent it for another."})
+	}
+	o := render.HTMLOptions{Title: s.share.Title}
+	if op, ok := operationNamed(s.share.Title); ok {
+		o.Docs = op.Docs()
+	}
+	viewed, err := viewHTML(s.View, o)
+	if err != nil {
+		return err
+	}
+	return d.render(w, r, "shared", &publishedPage{s, viewed})
+}
+
+// shareable reports whether the answers of an operation are nobody's secrets.
+func shareable(operation string) bool { return operation != "text/password/generate" }
+
+// discreet is a view without what belongs to those who looked: the resolver that was asked for them.
+func discreet(v *view.View, operation string) *view.View {
+	one := *v
+	one.Facts = slices.DeleteFunc(slices.Clone(v.Facts), func(f view.Fact) bool {
+		return operation == "resolve" && f.Label == "server"
+	})
+	return &one
+}
+
+// The recipients of what is to be mended.
+const (
+	forDNS  = "dns"  // whoever publishes the records of the domain
+	forHost = "host" // whoever runs its servers
+)
+
+// ofHosts are the beginnings of codes of what is mended on servers. All else is mended in the DNS.
+var ofHosts = []string{
+	"tls.", "hsts.", "headers.", "url.", "crawl.", "smtp.", "dnsbl.", "reverse.", "check.ptr.", "mtasts.policy.",
+	"bimi.logo", "bimi.certificate.", "dane.certificate.", "dane.starttls.", "dane.server.",
+}
+
+// inDNS are those of them that are mended in the DNS nonetheless.
+var inDNS = []string{"smtp.mx.", "smtp.domain.", "hsts.domain.", "tls.host.nxdomain", "url.host.nxdomain"}
+
+func recipientOf(code diag.Code) string {
+	begins := func(prefix string) bool { return strings.HasPrefix(string(code), prefix) }
+	if slices.ContainsFunc(ofHosts, begins) && !slices.ContainsFunc(inDNS, begins) {
+		return forHost
+	}
+	return forDNS
+}
+
+// mending is what of a view one recipient can mend, and nothing else; nil if there is nothing.
+func mending(v *view.View, whom string) *view.View {
+	where := map[string]string{forDNS: "in the DNS", forHost: "on the servers"}[whom]
+	one := view.Answer(v.Subject, "What to change "+where)
+	for _, f := range v.Findings {
+		if recipientOf(f.Code) == whom {
+			one.Findings = append(one.Findings, f)
+		}
+	}
+	for _, s := range v.Steps {
+		publish := s.Type != "" && s.Value != ""
+		if publish && whom == forDNS || !publish && recipientOf(s.Code) == whom {
+			one.Steps = append(one.Steps, s)
+		}
+	}
+	if len(one.Findings)+len(one.Steps) == 0 {
+		return nil
+	}
+	one.Sub = "Each finding says what was seen; each step can be done as it stands."
+	return one
+}
