@@ -60,7 +60,7 @@ func main() {
 	flag.Parse()
 	secret, err := notify.ParseSecret(os.Getenv("DIAG_SIGNING_SECRET"))
 	if *once {
-		secret, err = notify.NewSecret(nil)
+		secret, err = notify.NewSecret(), nil
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -1,10 +1,15 @@
 package notify
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,14 +97,19 @@ func readChannel(r metering.Record) (*channelDoc, error) {
 }
 
 // put is the record that replaces the one that the channel was read from.
-func (d *channelDoc) put() (metering.Record, error) {
-	body, err := json.Marshal(d)
-	if err != nil {
-		return metering.Record{}, fmt.Errorf("writing channel %s: %w", d.record.ID, err)
-	}
+func (d *channelDoc) put() metering.Record {
 	r := d.record
-	r.Body = body
-	return r, nil
+	r.Body = encoded(d)
+	return r
+}
+
+// encoded is what a record holds.
+func encoded(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // texts, numbers and times of this age
+	}
+	return body
 }
 
 // disabledEvent tells the other channels of the account that this one ends.
@@ -170,4 +180,89 @@ func (d *channelDoc) clean(text string) string {
 		}
 	}
 	return text
+}
+
+// maxTarget bounds the URL of a channel, in bytes. RFC 9110 section 4.1 asks all to take 8000, and many take 2048.
+const maxTarget = 2048
+
+// maxAddress bounds a mail address (RFC 5321 section 4.5.3.1.3, less the angle brackets).
+const maxAddress = 254
+
+// The forms of Telegram: a chat by number or by the name of a channel, and the token of a bot.
+var (
+	telegramChat  = regexp.MustCompile(`^(-?[0-9]{1,19}|@[A-Za-z][A-Za-z0-9_]{3,31})$`)
+	telegramToken = regexp.MustCompile(`^[0-9]{5,20}:[A-Za-z0-9_-]{30,64}$`)
+)
+
+// checkTarget refuses a target that a kind cannot reach. No error repeats it: it may hold a secret.
+func (c Channels) checkTarget(k Kind, target string) error {
+	switch k {
+	case Webhook, slack, teams:
+		return c.checkURL(target)
+	case telegram:
+		if !telegramChat.MatchString(target) {
+			return &metering.FieldError{Field: "target", Reason: "must be the number of a chat, or @ and the name of a channel"}
+		}
+	case email:
+		if !isMailAddress(target) {
+			return &metering.FieldError{Field: "target", Reason: "must be a mail address, without a name"}
+		}
+	default:
+		return &metering.FieldError{Field: "kind", Reason: "must be webhook, slack, teams, telegram or email"}
+	}
+	return nil
+}
+
+func (c Channels) checkURL(target string) error {
+	fault := func(reason string) error { return &metering.FieldError{Field: "target", Reason: reason} }
+	u, err := url.Parse(target)
+	switch {
+	case err != nil || len(target) > maxTarget || !ascii(target):
+		return fault("must be a URL in ASCII of at most " + strconv.Itoa(maxTarget) + " bytes")
+	case u.Scheme != "https" && (u.Scheme != "http" || !c.AllowHTTP):
+		return fault("must begin with https://")
+	case u.User != nil:
+		return fault("must not hold a user or password")
+	case u.Hostname() == "" || u.Opaque != "":
+		return fault("must name a host")
+	case u.Fragment != "" || strings.HasSuffix(target, "#"):
+		return fault("must not have a fragment")
+	}
+	port := map[string]uint16{"https": 443, "http": 80}[u.Scheme]
+	if text := u.Port(); text != "" {
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return fault("must have a port of 1 to 65535")
+		}
+		port = uint16(n)
+	}
+	ports := c.Ports
+	if ports == nil {
+		ports = []uint16{80, 443, 8080, 8443}
+	}
+	if !slices.Contains(ports, port) {
+		return fault("must not have port " + strconv.Itoa(int(port)) + ", which is not allowed (--allow-ports)")
+	}
+	return nil
+}
+
+// ascii reports whether a text is printable ASCII without blanks.
+func ascii(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// The prefixes of ids. Each is followed by 26 characters of lower-case base32: 130 bits.
+const (
+	channelPrefix  = "chn_"
+	deliveryPrefix = "dlv_"
+	idLength       = 26
+)
+
+// newID returns an id that nobody has had before.
+func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
+
+// derivedID returns the same id for the same parts: what is derived twice is found to exist.
+func derivedID(prefix string, parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return prefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:idLength]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -28,10 +27,9 @@ const (
 // Channels administers channels and their deliveries. It keeps nothing itself. Only Store is required. Errors are
 // *[metering.FieldError] for bad input, [metering.ErrNotFound], or the store's.
 type Channels struct {
-	Store  metering.Store
-	Plans  metering.Prices  // nil means metering.DefaultPlans
-	Clock  func() time.Time // nil means time.Now
-	Random io.Reader        // nil means crypto/rand
+	Store metering.Store
+	Plans metering.Prices  // nil means metering.DefaultPlans
+	Clock func() time.Time // nil means time.Now
 	// AllowHTTP lets URLs begin with http://, for laboratories: whoever is on the way then reads and alters what
 	// is sent.
 	AllowHTTP bool
@@ -84,13 +82,9 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 		return Channel{}, Secret{}, err
 	}
 	doc.record = metering.Record{
-		Account: r.Account, Kind: channelKind, ID: newID(channelPrefix, c.Random), At: doc.CreatedAt,
+		Account: r.Account, Kind: channelKind, ID: newID(channelPrefix), At: doc.CreatedAt,
 	}
-	record, err := doc.put()
-	if err == nil {
-		err = c.Store.PutRecords(ctx, record)
-	}
-	if err != nil {
+	if err := c.Store.PutRecords(ctx, doc.put()); err != nil {
 		return Channel{}, Secret{}, fmt.Errorf("creating a channel: %w", err)
 	}
 	secret, _ := ParseSecret(doc.Secret) // a bot's token is none
@@ -130,10 +124,7 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 		doc.Secret = r.Token
 	case r.Kind == Webhook && !r.Unsigned:
 		if r.Secret.IsZero() {
-			var err error
-			if r.Secret, err = NewSecret(c.Random); err != nil {
-				return nil, err
-			}
+			r.Secret = NewSecret()
 		}
 		doc.Secret = r.Secret.Reveal()
 	}
@@ -207,10 +198,7 @@ func (c Channels) RotateSecret(
 		return Channel{}, Secret{}, &metering.FieldError{Field: "overlap", Reason: "must be 0 to 30 days"}
 	}
 	if secret.IsZero() {
-		var err error
-		if secret, err = NewSecret(c.Random); err != nil {
-			return Channel{}, Secret{}, err
-		}
+		secret = NewSecret()
 	}
 	channel, err := c.change(ctx, account, id, func(d *channelDoc) error {
 		if d.Kind != Webhook {
@@ -282,11 +270,7 @@ func (c Channels) change(
 
 // store writes a channel over what it was read from, with the event where it has been disabled.
 func (c Channels) store(ctx context.Context, d *channelDoc, before ChannelState) error {
-	record, err := d.put()
-	if err != nil {
-		return err
-	}
-	records := []metering.Record{record}
+	records := []metering.Record{d.put()}
 	if before == channelActive && d.State == ChannelDisabled {
 		event, err := d.disabledEvent(now(c.Clock))
 		if err != nil {

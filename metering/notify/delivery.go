@@ -61,14 +61,10 @@ func readDelivery(r metering.Record) (*Delivery, error) {
 }
 
 // record is the delivery as it is to be stored over the given version.
-func (d *Delivery) record(version int64) (metering.Record, error) {
-	body, err := json.Marshal(d)
-	if err != nil {
-		return metering.Record{}, fmt.Errorf("writing delivery %s: %w", d.ID, err)
-	}
+func (d *Delivery) record(version int64) metering.Record {
 	return metering.Record{
-		Account: d.Account, Kind: deliveryKind, ID: d.ID, Version: version, Due: d.Next, At: d.CreatedAt, Body: body,
-	}, nil
+		Account: d.Account, Kind: deliveryKind, ID: d.ID, Version: version, Due: d.Next, At: d.CreatedAt, Body: encoded(d),
+	}
 }
 
 // newDelivery is the first delivery of an event to a channel: it has the same id whoever makes it.
@@ -128,7 +124,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	}
 	at := now(c.Clock)
 	event := metering.Event{
-		ID: metering.EventID(metering.EventChannelTest, newID(id+"/", c.Random)), Type: metering.EventChannelTest,
+		ID: metering.EventID(metering.EventChannelTest, newID(id+"/")), Type: metering.EventChannelTest,
 		Account: account, At: at, Data: facts{Account: account, ChannelID: id, ChannelName: d.Name, Kind: d.Kind},
 	}
 	record, err := event.Record()
@@ -137,11 +133,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	}
 	record.Due = time.Time{} // it is for this channel alone
 	delivery := newDelivery(event, id, at)
-	outgoing, err := delivery.record(0)
-	if err == nil {
-		err = c.Store.PutRecords(ctx, record, outgoing)
-	}
-	if err != nil {
+	if err := c.Store.PutRecords(ctx, record, delivery.record(0)); err != nil {
 		return Delivery{}, fmt.Errorf("testing channel %s: %w", id, err)
 	}
 	return *delivery, nil
@@ -169,14 +161,10 @@ func (c Channels) Replay(ctx context.Context, account metering.AccountID, id str
 	}
 	at := now(c.Clock)
 	next := &Delivery{
-		ID: newID(deliveryPrefix, c.Random), Account: account, Channel: old.Channel, Event: old.Event, Type: old.Type,
+		ID: newID(deliveryPrefix), Account: account, Channel: old.Channel, Event: old.Event, Type: old.Type,
 		State: Pending, ReplayOf: id, CreatedAt: at, Next: at,
 	}
-	record, err := next.record(0)
-	if err == nil {
-		err = c.Store.PutRecords(ctx, record)
-	}
-	if err != nil {
+	if err := c.Store.PutRecords(ctx, next.record(0)); err != nil {
 		return Delivery{}, fmt.Errorf("replaying %s: %w", id, err)
 	}
 	return *next, nil

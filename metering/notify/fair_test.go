@@ -51,7 +51,7 @@ func TestDeadChannelsLeaveRoom(t *testing.T) {
 		time.Sleep(5 * attemptTime) // of the bubble
 		d := w.test(alive)
 		w.worker.Wake()
-		time.Sleep(defaultPoll)
+		time.Sleep(pollEvery)
 		synctest.Wait()
 		assert.Equal(t, Delivered, w.delivery(d.ID).State)
 		stop()
@@ -78,7 +78,7 @@ func TestManyEvents(t *testing.T) {
 		w.key(nil)
 		require.NoError(t, w.deriver.Look(t.Context()))
 		stop := w.run()
-		time.Sleep(2 * defaultPoll)
+		time.Sleep(2 * pollEvery)
 		synctest.Wait()
 		assert.Len(t, w.net.take(), 1)
 		stop()

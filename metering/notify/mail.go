@@ -82,7 +82,7 @@ func (s *MailServer) Send(ctx context.Context, to, subject, text string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	r := s.submit(ctx, &letter{id: newID("msg_", nil), at: now(s.Clock), to: to, subject: subject, text: text})
+	r := s.submit(ctx, &letter{id: newID("msg_"), at: now(s.Clock), to: to, subject: subject, text: text})
 	if r.verdict != accepted {
 		return errors.New(strings.TrimSuffix(r.err+": "+r.response, ": "))
 	}

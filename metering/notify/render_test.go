@@ -263,11 +263,19 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
+// inWords describes facts as those of an event.
+func inWords(t *testing.T, event metering.EventType, f facts) summary {
+	t.Helper()
+	s, err := describe(metering.Event{Type: event, Data: f})
+	require.NoError(t, err)
+	return s
+}
+
 func TestNothingToPay(t *testing.T) {
 	f := facts{Used: 5, Period: &metering.Period{Year: 2026, Month: 1}, Currency: "EUR"}
-	assert.Equal(t, "Your account used 5 credits in January 2026. There is nothing to pay.", periodClosed(f).Text)
+	assert.Equal(t, "Your account used 5 credits in January 2026. There is nothing to pay.", inWords(t, metering.EventPeriodClosed, f).Text)
 	f.Total = 250
-	assert.Equal(t, "Your account used 5 credits in January 2026. The invoice total is EUR 2.50.", periodClosed(f).Text)
+	assert.Equal(t, "Your account used 5 credits in January 2026. The invoice total is EUR 2.50.", inWords(t, metering.EventPeriodClosed, f).Text)
 }
 
 // Only the last decline suspends; before it, and where nothing is known of the payment, there is another attempt or a
@@ -275,13 +283,13 @@ func TestNothingToPay(t *testing.T) {
 func TestWhatAFailedPaymentLeadsTo(t *testing.T) {
 	f := facts{Period: &metering.Period{Year: 2026, Month: 1}, Currency: "EUR", Total: 2900, Amount: 2000}
 	f.Error = "no funds"
-	assert.Equal(t, "The payment of EUR 20.00 for January 2026 failed.", paymentFailed(f).Text)
-	assert.Contains(t, paymentFailed(f).Action, "suspended")
-	assert.Contains(t, paymentFailed(f).Facts, fact{"Credited", "EUR 9.00"})
+	assert.Equal(t, "The payment of EUR 20.00 for January 2026 failed.", inWords(t, metering.EventPaymentFailed, f).Text)
+	assert.Contains(t, inWords(t, metering.EventPaymentFailed, f).Action, "suspended")
+	assert.Contains(t, inWords(t, metering.EventPaymentFailed, f).Facts, fact{"Credited", "EUR 9.00"})
 	f.NextAttempt = new(time.Time)
-	assert.NotContains(t, paymentFailed(f).Action, "suspended")
+	assert.NotContains(t, inWords(t, metering.EventPaymentFailed, f).Action, "suspended")
 	f.NextAttempt, f.Error = nil, ""
-	assert.NotContains(t, paymentFailed(f).Action, "suspended")
+	assert.NotContains(t, inWords(t, metering.EventPaymentFailed, f).Action, "suspended")
 }
 
 // Of use and budgets, webhooks are told of 0 as of any other number.

@@ -92,11 +92,7 @@ func (d *Deriver) lookAtProfile(
 	}
 	events := []metering.Event{event(metering.EventSPFCreated, "", p.CreatedAt, facts{})}
 	if !known {
-		body, err := json.Marshal(p)
-		if err != nil {
-			return err
-		}
-		note := metering.Record{Account: account, Kind: spfKind, ID: p.ID, At: p.CreatedAt, Body: body}
+		note := metering.Record{Account: account, Kind: spfKind, ID: p.ID, At: p.CreatedAt, Body: encoded(p)}
 		if err := d.Store.PutRecords(ctx, note); err != nil && !isTaken(err) {
 			return fmt.Errorf("noting SPF profile %s: %w", p.ID, err)
 		}

@@ -22,7 +22,7 @@ const (
 	// What a [Worker] does unless it is told otherwise.
 	defaultRunning    = 64
 	defaultPerChannel = 4
-	defaultPoll       = time.Second
+	pollEvery         = time.Second // between looks at the store
 	// storeTime bounds the wait for a store to take the result of an attempt.
 	storeTime = 15 * time.Second
 	// After a look at the store a worker rests for so many times what the look took, and at most so long.
@@ -44,9 +44,8 @@ type Worker struct {
 
 	Clock      func() time.Time // nil means time.Now
 	Log        *slog.Logger     // nil means silence
-	Running    int              // attempts at once; 0 means DefaultRunning
-	PerChannel int              // attempts at once to one channel; 0 means DefaultPerChannel
-	Poll       time.Duration    // between looks at the store; 0 means DefaultPoll
+	Running    int              // attempts at once; 0 means 64
+	PerChannel int              // attempts at once to one channel; 0 means 4
 	// Observe, if set, is called after each attempt, for metrics. It must not block.
 	Observe func(Kind, DeliveryState)
 
@@ -90,8 +89,8 @@ func (w *Worker) Wake() {
 // logged, and it is asked again.
 func (w *Worker) Run(ctx context.Context) error {
 	w.init()
-	poll := time.NewTicker(cmp.Or(w.Poll, defaultPoll))
-	defer poll.Stop()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
 	for ctx.Err() == nil {
 		began := time.Now()
 		if _, err := w.step(ctx); err != nil && ctx.Err() == nil {
@@ -102,7 +101,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 		select {
-		case <-poll.C:
+		case <-ticker.C:
 		case <-w.wake:
 		case <-ctx.Done():
 		}
@@ -187,15 +186,8 @@ func (w *Worker) outgoing(ctx context.Context, r metering.Record) ([]metering.Re
 		return nil, err
 	}
 	for _, c := range channels {
-		if !c.wants(event) {
-			continue
-		}
-		record, err := newDelivery(event, c.record.ID, now(w.Clock)).record(0)
-		if err != nil {
-			return nil, err
-		}
-		if list = append(list, record); len(list) == metering.MaxRecordsPut {
-			break
+		if c.wants(event) && len(list) < metering.MaxRecordsPut {
+			list = append(list, newDelivery(event, c.record.ID, now(w.Clock)).record(0))
 		}
 	}
 	return list, nil
