@@ -16,6 +16,7 @@ import (
 
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/dashboard"
 	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/httpapi/pages"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
@@ -55,6 +56,7 @@ type serveFlags struct {
 	hosted                        hostedFlags
 	mail                          mailFlags
 	chores                        choreFlags
+	dashboard                     dashboardFlags
 	redis                         string
 
 	pair *keyPair // of --tls-cert, once it is loaded
@@ -69,6 +71,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	f.hosted.add(fs)
 	f.mail.add(fs)
 	f.chores.add(fs)
+	f.dashboard.add(fs)
 	fs.StringVar(&f.redis, "redis", "",
 		"redis://USER:PASSWORD@HOST:6379, or rediss:// for TLS: rate limits that several servers share "+
 			"(default: each server limits by itself); better set by DIAG_REDIS if there is a password")
@@ -111,6 +114,7 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 		}
 		s.proxies = append(s.proxies, network)
 	}
+	fault(a.serving.dashboard.check(len(s.proxies)))
 	switch s.ipRate = a.serving.ipRate; {
 	case s.ipRate < 0:
 		fault(usagef("--ip-rate: must be 0 or more"))
@@ -186,12 +190,14 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer hosted.close()
 	hosted.notify = notes.profileEvent
-	server := newServer(checked, httpapi.Handler(httpapi.Config{
+	activity := &dashboard.Activity{Clock: keeper.Now}
+	api := httpapi.New(httpapi.Config{
 		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone,
 		IPRate: checked.ipRate, TrustedProxies: checked.proxies,
-		Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
-		Pages: pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(keeper.Now()))}),
-	}))
+		Memory: workMemory(), Log: log, NotifySPF: notes.profileEvent,
+		Observe: func(o httpapi.Observation) { counters.Observe(o); activity.Observe(o) },
+		Pages:   pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(keeper.Now()))}),
+	})
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)
 	if err != nil {
@@ -226,6 +232,9 @@ func (a *app) serve(ctx context.Context) error {
 		listener.Close()
 		return err
 	}
+	server := newServer(checked, a.mount(checked, api, dashboard.Config{
+		Store: store, Plans: plans, Env: env, HostedSPF: hosted.store, Activity: activity, Clock: keeper.Now, Log: log,
+	}, url))
 	onHangup(ctx, func() { a.reload(env, log) })
 	hosted.schedule(ctx, env)
 	notes.begin(ctx, hosted, counters)

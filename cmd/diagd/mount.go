@@ -1,0 +1,71 @@
+package main
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/dashboard"
+	"github.com/spf13/pflag"
+)
+
+// dashboardFlags are the flags of the dashboard.
+type dashboardFlags struct{ publicURL, userHeader string }
+
+func (f *dashboardFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.publicURL, "public-url", "",
+		"where browsers reach this server, such as https://diag.example.com: links in mails begin with it "+
+			"(default: the address of --listen or --acme-domain)")
+	fs.StringVar(&f.userHeader, "trusted-user-header", "",
+		"header in which a proxy of --trusted-proxies names the e-mail address of the member that it has let through, such as "+
+			"X-Forwarded-Email; it must take away what clients send under that name (default: off)")
+}
+
+// check refuses what would not do what it says.
+func (f *dashboardFlags) check(proxies int) error {
+	u, err := url.Parse(f.publicURL)
+	if f.publicURL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Path != "" ||
+		u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+		return usagef("--public-url: %.80q is not an address such as https://diag.example.com, without a path", f.publicURL)
+	}
+	if f.userHeader != "" && proxies == 0 {
+		return usagef("--trusted-user-header: needs --trusted-proxies, for anybody else can send the header too")
+	}
+	return nil
+}
+
+// A front leads requests to the parts of the server beside the API by the first word of their path.
+type front struct {
+	api   http.Handler
+	parts map[string]http.Handler
+}
+
+// ServeHTTP implements [http.Handler]. Nothing is done to the path: that is for the API to judge.
+func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if part := f.parts[first]; part != nil {
+		part.ServeHTTP(w, r)
+		return
+	}
+	f.api.ServeHTTP(w, r)
+}
+
+// mount puts the parts in front of the API. Of the dashboard's configuration the caller sets what lies with the store
+// and the world, and mount what lies with flags; at is where the server is to be reached.
+func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at string) front {
+	c.API, c.Doubt = api, a.doubt
+	c.PublicURL = a.publicURL(at)
+	c.Secure = strings.HasPrefix(c.PublicURL, "https://")
+	c.TrustedProxies, c.TrustedUserHeader = s.proxies, a.serving.dashboard.userHeader
+	c.Ports = ports(a.world.AllowPorts)
+	if s.mail != nil {
+		c.Mail = s.mail.Send
+	}
+	pages := dashboard.New(c)
+	return front{api, map[string]http.Handler{"dashboard": pages, "r": pages}}
+}
+
+// publicURL is where browsers reach the server.
+func (a *app) publicURL(at string) string { return cmp.Or(a.serving.dashboard.publicURL, at) }
