@@ -42,6 +42,10 @@ func (a *app) createFirst(ctx context.Context, admin metering.Admin, url string)
 	if err != nil {
 		return fmt.Errorf("creating the first key: %w", err)
 	}
+	link, err := firstMember(ctx, admin, account.ID, a.publicURL(url))
+	if err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(a.stderr, `
 First start: here is an API key with all scopes. It is shown only now.
 
@@ -51,6 +55,10 @@ Try it:
 
   curl -i %s%s/text/upper -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"text":"Straße"}'
 
-`, secret.Reveal(), url, httpapi.Prefix, secret.Reveal())
+And this is your way into the dashboard, for one use within 15 minutes; diagd member link owner@localhost makes another:
+
+  %s
+
+`, secret.Reveal(), url, httpapi.Prefix, secret.Reveal(), link)
 	return err
 }

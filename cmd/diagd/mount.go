@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -66,6 +65,3 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 	pages := dashboard.New(c)
 	return front{api, map[string]http.Handler{"dashboard": pages, "r": pages}}
 }
-
-// publicURL is where browsers reach the server.
-func (a *app) publicURL(at string) string { return cmp.Or(a.serving.dashboard.publicURL, at) }
