@@ -27,20 +27,21 @@ var layers = map[string][]string{
 
 // heavy modules must not burden who imports a check: only these packages may import them.
 var heavy = map[string][]string{
-	"github.com/prometheus/":        {"httpapi/metrics"},
-	"zombiezen.com/":                {"metering/sqlitedb", "metering/sqlite", "mailauth/hostedspf/sqlite"},
-	module + sqliteFiles:            {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
-	"github.com/spf13/":             {"cmd"},
-	"html/template":                 {"httpapi/pages", "httpapi/dashboard", "diag/view/render"},
-	"github.com/redis/":             {"metering/redis"},
-	"github.com/alicebob/":          {}, // Redis in memory, for the tests of metering/redis
-	"golang.org/x/crypto/acme":      {"cmd/diagd"},
-	"golang.org/x/image":            {"webcheck/qr"},
-	"github.com/makiuchi-d/":        {"webcheck/qr"},
-	"github.com/emersion/go-smtp":   {"metering/notify"},                                                                      // its client; servers of tests beside
-	"github.com/standard-webhooks/": {},                                                                                       // the second verifier of the tests of metering/notify
-	"go.yaml.in/":                   {},                                                                                       // the second reader of the tests of textutil/yaml
-	"github.com/jackc/":             {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd"}, // for bench faults
+	"github.com/prometheus/":           {"httpapi/metrics"},
+	"github.com/modelcontextprotocol/": {"httpapi/agent", "examples/agent"},
+	"zombiezen.com/":                   {"metering/sqlitedb", "metering/sqlite", "mailauth/hostedspf/sqlite"},
+	module + sqliteFiles:               {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
+	"github.com/spf13/":                {"cmd"},
+	"html/template":                    {"httpapi/pages", "httpapi/dashboard", "diag/view/render"},
+	"github.com/redis/":                {"metering/redis"},
+	"github.com/alicebob/":             {}, // Redis in memory, for the tests of metering/redis
+	"golang.org/x/crypto/acme":         {"cmd/diagd"},
+	"golang.org/x/image":               {"webcheck/qr"},
+	"github.com/makiuchi-d/":           {"webcheck/qr"},
+	"github.com/emersion/go-smtp":      {"metering/notify"},                                                                      // its client; servers of tests beside
+	"github.com/standard-webhooks/":    {},                                                                                       // the second verifier of the tests of metering/notify
+	"go.yaml.in/":                      {},                                                                                       // the second reader of the tests of textutil/yaml
+	"github.com/jackc/":                {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd"}, // for bench faults
 }
 
 // sqliteFiles and postgresDatabases are the rooms that all stores on SQLite and on PostgreSQL share. They import

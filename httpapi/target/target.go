@@ -177,6 +177,14 @@ type Check struct {
 	lead *httpapi.Endpoint
 }
 
+// Price is what the check costs at the API at least and at most, in credits; what fails costs nothing.
+func (c Check) Price() (least, most int64) {
+	if c.lead == nil {
+		return c.Endpoint.Credits, c.Endpoint.Credits
+	}
+	return c.lead.Credits, c.lead.Credits + maxSenders*c.Endpoint.Credits
+}
+
 // Checks lists what applies to the target.
 func (t Target) Checks(o Options) []Check {
 	var list []Check

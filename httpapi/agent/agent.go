@@ -1,0 +1,232 @@
+// Package agent offers the diagnostics to AI agents as tools of the Model Context Protocol (MCP, revision 2025-11-25,
+// and those before and after it that the SDK speaks).
+//
+// An agent lists the tools, each with its schema, its price and when to use it, and calls them. Most answer with the
+// view of a report: the verdict, the facts, what to publish or do, in at most 4 KB of Markdown and as structured
+// content; with full they add the report itself. run_operation reaches every operation of the API.
+//
+// [New] serves the tools over HTTP beside the API, with its keys, scopes, credits and limits: whatever a tool asks is a
+// request of its caller to the API in this process, so that it is charged once and has its row in the ledger.
+//
+//	api := httpapi.New(httpapi.Config{Gate: gate})
+//	mux.Handle("/mcp", agent.New(agent.Config{API: api}))
+//
+// [Serve] speaks on standard input and output, and asks whatever it is given: this machine, or a server.
+//
+// What a domain publishes (records, banners, titles of pages, subjects of mail) is written by strangers, who may address
+// the agent. All that may quote them stands between markers which they cannot write, and in structured content below
+// "untrusted". No description of a tool and no notice ever holds any of it.
+package agent
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxBody bounds a request: an agent has nothing longer at hand. Larger files are for the API itself.
+	maxBody = 4 << 20
+	// maxCall bounds a tool: no operation takes longer than 45 s, and servers give up writing after little more.
+	maxCall = time.Minute
+)
+
+// Config says what a server of tools works with. Only API is required.
+type Config struct {
+	API *httpapi.API
+	// PublicURL is where browsers reach this server: pages from there may call, and no others. Empty means none may.
+	PublicURL string
+	Clock     func() time.Time // nil means time.Now; tells when the month of the credits ends
+	Version   string           // of the program
+	Log       *slog.Logger     // hears of panics; nil means silence
+}
+
+// New serves the tools by streamable HTTP, without sessions: every request carries its key (Authorization: Bearer), and
+// is answered with JSON.
+func New(c Config) http.Handler {
+	s := &service{API: c.API, clock: c.Clock, log: c.Log, charged: true}
+	server := s.server(c.Version)
+	tools := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
+		// It would refuse all that comes through a proxy on the same machine. No page may call, and a key is needed.
+		DisableLocalhostProtection: true,
+	})
+	guarded := c.API.Guard("mcp", maxBody, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if batched(r) {
+			refuse(w, http.StatusBadRequest, "Batches are not accepted: send one message a request.")
+			return
+		}
+		tools.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, r)))
+	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if origin := r.Header["Origin"]; len(origin) > 0 && (len(origin) > 1 || !c.own(origin[0])) {
+			refuse(w, http.StatusForbidden, "Pages of another origin may not call this server.")
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// clientKey is where a context has the request that a tool is called by.
+type clientKey struct{}
+
+// own reports whether an origin is that of the server's own pages. Comparing it with the Host of the request would not
+// do, for whoever rebinds a name of his to this address sends it as both.
+func (c Config) own(origin string) bool {
+	u, err := url.Parse(c.PublicURL)
+	return err == nil && u.Host != "" && origin == u.Scheme+"://"+u.Host
+}
+
+// batched reports whether the body begins as a list. What was read is put back.
+func batched(r *http.Request) bool {
+	body := bufio.NewReader(r.Body)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	for {
+		switch b, err := body.ReadByte(); {
+		case err != nil:
+			return false
+		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
+			continue
+		default:
+			body.UnreadByte()
+			return b == '['
+		}
+	}
+}
+
+// refuse answers with an error of JSON-RPC 2.0 (section 5.1) to a request that was not read.
+func refuse(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"`+message+`"}}`+"\n")
+}
+
+// Local says what the tools of [Serve] work with.
+type Local struct {
+	// Ask makes what a call asks, such as [target.Local]: each has its own, so that none is answered from what was
+	// true a while ago.
+	Ask func() target.Ask
+	// Charged says that a server is asked, which charges for its answers and keeps hosted SPF profiles.
+	Charged bool
+	Version string // of the program
+}
+
+// Serve speaks with one client until the reader or the context ends. Nothing but the protocol is written.
+func Serve(ctx context.Context, l Local, r io.ReadCloser, w io.WriteCloser) error {
+	s := &service{local: l.Ask, charged: l.Charged}
+	err := s.server(l.Version).Run(ctx, &mcp.IOTransport{Reader: r, Writer: w})
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// service is what the tools share.
+type service struct {
+	API     *httpapi.API
+	local   func() target.Ask // instead of API
+	charged bool
+	clock   func() time.Time
+	log     *slog.Logger
+}
+
+func (s *service) server(version string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{
+		Name: "diagkit", Title: "Diagnostics of DNS, mail and web", Version: cmp.Or(version, "devel"),
+	}, &mcp.ServerOptions{
+		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	for i := range tools {
+		server.AddTool(tools[i].declared(), s.handler(&tools[i]))
+	}
+	return server
+}
+
+// A call is one use of a tool.
+type call struct {
+	*service
+	tool   *tool
+	ctx    context.Context
+	client *http.Request // nil on standard input
+	asked  target.Ask    // there
+	values
+
+	mu      sync.Mutex
+	credits int64
+	left    *int64 // of the month's credits, where a server tells
+}
+
+// handler runs a tool. What goes wrong is told to the agent as the result of the tool, which it can read and mend.
+func (s *service) handler(t *tool) mcp.ToolHandler {
+	return func(ctx context.Context, request *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
+		ctx, cancel := context.WithTimeout(ctx, maxCall)
+		defer cancel()
+		c := &call{service: s, tool: t, ctx: ctx}
+		if client, ok := ctx.Value(clientKey{}).(*http.Request); ok {
+			c.client = client
+			defer context.AfterFunc(client.Context(), cancel)() // the SDK hides the end of older clients
+		} else {
+			c.asked = s.local()
+		}
+		defer func() {
+			if p := recover(); p != nil { // in a goroutine of the SDK, where it would end the program
+				if s.log != nil {
+					s.log.Error("panic", "tool", t.name, "value", p, "stack", string(debug.Stack()))
+				}
+				result = failed("Internal error. Whatever was answered before it is charged.")
+			}
+		}()
+		var err error
+		if c.values, err = t.parse(request.Params.Arguments); err != nil {
+			return failed(c.words(err)), nil
+		}
+		r, err := t.run(c)
+		if err != nil {
+			return failed(c.words(err)), nil
+		}
+		return r.result(c), nil
+	}
+}
+
+func failed(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// ask is the [target.Ask] of the call.
+func (c *call) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
+	if c.client == nil {
+		result, err := c.asked(ctx, ep, body)
+		if err == nil && c.charged {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.credits += ep.Credits
+		}
+		return result, err
+	}
+	answer, err := c.API.Forward(ctx, c.client, ep, body)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.credits += answer.Credits
+	if c.left == nil || answer.Remaining < *c.left {
+		c.left = &answer.Remaining
+	}
+	return &answer.Result, nil
+}
