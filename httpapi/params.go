@@ -49,7 +49,8 @@ func paramOf(f *field) Param {
 	p := Param{
 		Name: f.name, In: f.place, Required: f.required, OneOf: f.oneof, Doc: f.tag.Get("doc"),
 		Default: f.tag.Get("default"), Example: f.tag.Get("example"), Enum: f.limits.enum,
-		Min: f.limits.min, Max: f.limits.max, MaxLen: max(f.limits.maxLen, f.limits.maxBytes), Bytes: f.typ == byteListType,
+		Min: f.limits.min, Max: f.limits.max, MaxLen: max(f.limits.maxLen, f.limits.maxBytes),
+		Bytes: strings.HasSuffix(f.name, "_base64"),
 	}
 	t := f.typ
 	if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 && !isText(t) {

@@ -21,5 +21,7 @@ var notices = map[string]string{
 	"member-removed":   "The member is removed.",
 	"member-link":      "The link is made.",
 	"session-ended":    "The session has ended.",
+	"shared":           "The link is made.",
+	"withdrawn":        "The link leads to nothing any more.",
 	"account-switched": "You look after another account now.",
 }

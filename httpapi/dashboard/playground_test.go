@@ -1,0 +1,290 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/httpapi"
+	hostedmemory "github.com/diagkit/diagkit/mailauth/hostedspf/memory"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// online is a change of a house: its checks see the Internet of the demo, and there are profiles of hosted SPF.
+func online(t *testing.T) func(*Config) {
+	world, err := internet.New(began)
+	require.NoError(t, err)
+	t.Cleanup(world.Close)
+	return func(c *Config) {
+		c.Env = world.Env()
+		c.HostedSPF = hostedmemory.New(hostedmemory.Config{Clock: c.Clock})
+	}
+}
+
+// values are what a browser sends for a form that nobody has touched.
+func values(form *goquery.Selection) url.Values {
+	sent := url.Values{}
+	form.Find("input, textarea, select").Each(func(_ int, s *goquery.Selection) {
+		name, value := s.AttrOr("name", ""), s.AttrOr("value", "")
+		_, checked := s.Attr("checked")
+		switch kind := s.AttrOr("type", ""); {
+		case name == "", kind == "file", kind == "checkbox" && !checked:
+			return
+		case goquery.NodeName(s) == "textarea":
+			value = strings.ReplaceAll(s.Text(), "\n", "\r\n")
+		case goquery.NodeName(s) == "select":
+			chosen := s.Find("option[selected]")
+			if chosen.Length() == 0 {
+				chosen = s.Find("option").First()
+			}
+			value = chosen.AttrOr("value", chosen.Text())
+		}
+		sent.Add(name, value)
+	})
+	return sent
+}
+
+// submit sends a form as a browser does. Fields are names and values that were typed instead.
+func (b *browser) submit(form *goquery.Selection, fields ...string) *reply {
+	b.t.Helper()
+	require.Equal(b.t, 1, form.Length())
+	sent := values(form)
+	for i := 0; i < len(fields); i += 2 {
+		sent.Set(fields[i], fields[i+1])
+	}
+	if form.AttrOr("enctype", "") == "" {
+		return b.send(http.MethodPost, form.AttrOr("action", ""), sent)
+	}
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for name, list := range sent {
+		for _, value := range list {
+			require.NoError(b.t, w.WriteField(name, value))
+		}
+	}
+	require.NoError(b.t, w.Close())
+	return b.upload(form.AttrOr("action", ""), w.FormDataContentType(), &body)
+}
+
+func (b *browser) upload(path, media string, body *bytes.Buffer) *reply {
+	r := httptest.NewRequest(http.MethodPost, "https://diag.example.com"+path, body)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Content-Type", media)
+	for name, value := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	return b.do(r)
+}
+
+// run sends the form of an operation's page, and shows the page to which it leads.
+func (b *browser) run(page *reply, fields ...string) *reply {
+	b.t.Helper()
+	p := b.submit(page.Find(`main form[action^="/dashboard/playground/"]`), fields...)
+	require.Equal(b.t, http.StatusSeeOther, p.status, p.words("main"))
+	return b.get(p.header.Get("Location"))
+}
+
+// Every operation can be run by its form with its example, is charged once, and shows what it found, JSON, curl and Go.
+func TestPlayground(t *testing.T) {
+	h := newHouse(t, online(t))
+	b, all := h.owner(), 0
+	spent := int64(0)
+	list := b.get("/dashboard/playground")
+	for _, ep := range httpapi.Endpoints() {
+		op := operation{ep}
+		require.Equal(t, 1, list.Find(`a[href="`+op.Page()+`"]`).Length(), op.Name())
+		require.Contains(t, list.words("main"), op.Summary())
+		page := b.get(op.Page() + "?example")
+		require.NoError(t, forms(page), op.Name())
+		page = b.run(page)
+		if op.Hosted() && op.Path != "/spf/hosted" {
+			assert.Contains(t, page.words(".notice.bad"), "There is nothing at this path.", op.Name())
+			continue
+		}
+		require.Empty(t, page.words(".bad"), op.Name())
+		require.Contains(t, page.words("#result"), "req_", op.Name())
+		require.Contains(t, page.words("#result"), `curl "$DIAG_SERVER`, op.Name())
+		require.Contains(t, page.words("#result"), "report, err :=", op.Name())
+		require.NotContains(t, page.body, " style=", op.Name())
+		require.NotContains(t, page.body, "svc_", op.Name())
+		if op.Name() == "http/qr" {
+			picture := b.get(page.Find("img.reply").AttrOr("src", ""))
+			require.Equal(t, "image/png", picture.header.Get("Content-Type"))
+			require.Contains(t, picture.header.Get("Content-Security-Policy"), "sandbox")
+		} else {
+			require.Equal(t, 1, page.Find("section.view").Length(), op.Name())
+			download := b.get(page.Find("#result a[download]").AttrOr("href", ""))
+			require.True(t, json.Valid([]byte(download.body)), op.Name())
+		}
+		all++
+		spent += op.Credits
+	}
+	require.Equal(t, len(httpapi.Endpoints())-4, all)
+	balance, err := h.store.Balance(t.Context(), h.account.ID, metering.PeriodOf(h.clock()))
+	require.NoError(t, err)
+	require.Equal(t, spent, balance.Used)
+	require.NotContains(t, h.log.String(), "ERROR")
+}
+
+// forms says whether each field of a page has a label and a hint.
+func forms(page *reply) (err error) {
+	page.Find("main form").Find("input, textarea, select").Each(func(_ int, s *goquery.Selection) {
+		id, kind := s.AttrOr("id", ""), s.AttrOr("type", "")
+		labelled := s.Closest("label").Length() > 0 || page.Find(`label[for="`+id+`"]`).Length() == 1
+		for described := range strings.FieldsSeq(s.AttrOr("aria-describedby", "")) {
+			if page.Find(`[id="`+described+`"]`).Length() != 1 {
+				err = assert.AnError
+			}
+		}
+		if kind != "hidden" && !labelled {
+			err = assert.AnError
+		}
+	})
+	return err
+}
+
+// What is wrong with a field stands beside it, and what was typed is still there.
+func TestPlaygroundFaults(t *testing.T) {
+	h := newHouse(t, online(t))
+	b := h.owner()
+	page := b.run(b.get("/dashboard/playground/text/stats"), "f.text", "a b", "f.top", "many", "f.words_per_minute", "0")
+	assert.Equal(t, "many", page.Find(`[id="f.top"]`).AttrOr("value", ""))
+	assert.Equal(t, "true", page.Find(`[id="f.top"]`).AttrOr("aria-invalid", ""))
+	assert.NotEmpty(t, page.words(`[id="f.top-fault"]`))
+	assert.NotEmpty(t, page.words(`[id="f.words_per_minute-fault"]`))
+	assert.Empty(t, page.words(`[id="f.text-fault"]`))
+	assert.Contains(t, page.words(".notice.bad"), "Nothing was charged")
+	require.NoError(t, forms(page))
+
+	none := b.run(b.get("/dashboard/playground/text/hash"))
+	assert.NotEmpty(t, none.words(".fault")+none.words(".notice.bad p+p"))
+
+	key, err := h.admin.ActingKey(t.Context(), h.account.ID, actor)
+	require.NoError(t, err)
+	_, err = h.admin.RevokeKey(t.Context(), key.ID, metering.RevokedManual)
+	require.NoError(t, err)
+	assert.Contains(t, b.run(b.get("/dashboard/playground/text/hash?f.text=x")).words(".notice.bad"), "was revoked")
+}
+
+// A file is sent as it is, a text of several lines with the line ends that it had.
+func TestPlaygroundFiles(t *testing.T) {
+	h := newHouse(t, online(t))
+	b := h.owner()
+	hash := "64ec88ca00b268e5ba1a35678a1b5316d212f4f366b2477232534a8aeca37f3c" // of Hello world
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	require.NoError(t, w.WriteField("token", newToken()))
+	file, err := w.CreateFormFile("f.data_base64", "hello\".txt")
+	require.NoError(t, err)
+	_, err = file.Write([]byte("Hello world"))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	sent := b.upload("/dashboard/playground/text/hash", w.FormDataContentType(), &body)
+	require.Equal(t, http.StatusSeeOther, sent.status, sent.words("main"))
+	assert.Contains(t, b.get(sent.header.Get("Location")).words("#result"), hash)
+
+	page := b.get("/dashboard/playground/text/stats")
+	page = b.run(page, "f.text", "one\r\n\ntwo")
+	assert.Contains(t, page.words("#result"), `-d '{"text":"one\n\ntwo"}'`)
+}
+
+// A form that is sent twice runs once, and a token of strangers opens nothing.
+func TestOnce(t *testing.T) {
+	h := newHouse(t, online(t))
+	b := h.owner()
+	page := b.get("/dashboard/playground/text/lower?example")
+	form := page.Find(`main form[action^="/dashboard/playground/"]`)
+	first, second := b.submit(form), b.submit(form)
+	at := first.header.Get("Location")
+	require.Equal(t, at, second.header.Get("Location"))
+	balance, err := h.store.Balance(t.Context(), h.account.ID, metering.PeriodOf(h.clock()))
+	require.NoError(t, err)
+	require.Equal(t, int64(1), balance.Used)
+	assert.Equal(t, "no-referrer", b.get(at).header.Get("Referrer-Policy"))
+	assert.Contains(t, h.as("viewer@example.com").get(at).words("main"), "straße", "members share their results")
+
+	strange := h.as("owner@example.net")
+	download := b.get(at).Find("#result a[download]").AttrOr("href", "")
+	for _, path := range []string{at, download, "/dashboard/playground/text/upper" + at[strings.Index(at, "?"):],
+		"/dashboard/playground/text/nothing", "/dashboard/results/x"} {
+		assert.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, path, nil).status, path)
+	}
+	assert.Equal(t, http.StatusNotFound, b.post("/dashboard/playground/text/lower", "token", "x", "f.text", "X").status)
+	h.pass(keptFor + time.Second)
+	b = h.owner()
+	assert.Equal(t, http.StatusNotFound, b.send(http.MethodGet, at, nil).status)
+	b.run(page, "token", newToken())
+	n := 0
+	for range h.store.Records(t.Context(), metering.RecordFilter{Kind: keptKind}) {
+		n++
+	}
+	assert.Equal(t, 1, n, "who runs something removes what is over")
+}
+
+// What is running is told, and looked at again.
+func TestRunning(t *testing.T) {
+	h := newHouse(t)
+	token := newToken()
+	first, err := h.dash.claim(t.Context(), h.account.ID, token)
+	require.NoError(t, err)
+	require.True(t, first)
+	page := h.owner().get("/dashboard/playground/text/lower?result=" + token)
+	assert.Contains(t, page.words("main"), "still running")
+	assert.Equal(t, "2", page.header.Get("Refresh"))
+	h.pass(maxRun)
+	assert.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/playground/text/lower?result="+token, nil).status)
+}
+
+// Viewers see the forms, and may spend nothing.
+func TestPlaygroundViewer(t *testing.T) {
+	h := newHouse(t, online(t))
+	b := h.as("viewer@example.com")
+	for _, ep := range httpapi.Endpoints() {
+		op := operation{ep}
+		page := b.get(op.Page() + "?example")
+		require.Equal(t, 0, page.Find(`main button`).Length(), op.Name())
+		require.Equal(t, http.StatusForbidden, b.submit(page.Find(`main form`)).status, op.Name())
+	}
+	_, err := h.store.Record(t.Context(), h.account.ID, "acting", actor)
+	require.ErrorIs(t, err, metering.ErrNotFound)
+}
+
+// What is kept can be opened with the token alone, whatever its length.
+func TestKeep(t *testing.T) {
+	h := newHouse(t)
+	ctx := t.Context()
+	for _, size := range []int{0, 10, partSize, 5 * partSize} {
+		token, text := newToken(), strings.Repeat(newToken(), size/43)
+		_, err := h.dash.claim(ctx, h.account.ID, token)
+		require.NoError(t, err)
+		fits, err := h.dash.keep(ctx, h.account.ID, token, text)
+		require.NoError(t, err)
+		require.True(t, fits)
+		var again string
+		require.NoError(t, h.dash.kept(ctx, h.account.ID, token, &again))
+		require.Equal(t, text, again)
+		require.ErrorIs(t, h.dash.kept(ctx, h.other.ID, token, &again), metering.ErrNotFound)
+	}
+	token := newToken()
+	_, err := h.dash.claim(ctx, h.account.ID, token)
+	require.NoError(t, err)
+	r := &run{Operation: "text/lower", Fields: []byte("{}"), Reply: make([]byte, maxParts*partSize)}
+	_, _ = rand.Read(r.Reply)
+	require.NoError(t, h.dash.keepRun(ctx, h.account.ID, token, r))
+	var again run
+	require.NoError(t, h.dash.kept(ctx, h.account.ID, token, &again))
+	require.Contains(t, again.Error, "too long")
+	require.Empty(t, again.Fields)
+	require.Empty(t, again.Reply)
+}
