@@ -10,14 +10,14 @@ import (
 // balances and the versions of the plans, all of one moment. It keeps some 300 bytes for each account and month.
 type Auditor struct {
 	Known     func(KeyID) bool // whether a key exists
-	Unchained int64            // the last entry that may be without a chain: those of earlier layouts
+	Unchained int64            // up to which entries have no chain: those of earlier layouts
 
 	audit     Audit
 	tallies   map[auditMonth]*tally
 	strangers map[KeyID]bool
 }
 
-// formSize is room for the canonical form of a usual entry.
+// formSize is room for the canonical form of a usual entry that is a group of its own.
 const formSize = 240
 
 type auditMonth struct {
@@ -41,11 +41,11 @@ type Sealed struct {
 // entry.
 type tally struct {
 	Sealed
-	forms    [][]byte // of the group under way, whose link is Chain
-	before   Chain    // the link before it
-	bare     int64    // entries without a chain
-	headless bool     // the first link has no beginning
-	settled  bool     // the balance was seen
+	form     []byte // of the group under way
+	first    int64  // its first entry
+	bare     int64  // entries without a chain
+	headless bool   // the first link has no beginning
+	settled  bool   // the balance was seen
 }
 
 // Entry takes in the next entry of the ledger.
@@ -65,17 +65,15 @@ func (a *Auditor) Entry(e Entry) {
 		a.strangers[e.Key] = true
 		a.fault(e.Account, e.Period, "key %q charged, but does not exist", e.Key)
 	}
-	switch {
-	case e.Chain != (Chain{}):
-		if e.Chain != t.Chain {
-			a.close(t)
-			t.before, t.Chain = t.Chain, e.Chain
-		}
-		t.forms = append(t.forms, e.AppendForm(make([]byte, 0, formSize)))
-	case t.Chain != (Chain{}) || e.Seq > a.Unchained:
-		a.fault(e.Account, e.Period, "entry %d has no chain", e.Seq)
-	default:
+	if e.Seq <= a.Unchained {
 		t.bare++
+		return
+	}
+	if t.form == nil {
+		t.first, t.form = e.Seq, AppendGroup(make([]byte, 0, formSize), e.Account, e.Period)
+	}
+	if t.form = e.AppendForm(t.form); e.Chain != nil {
+		a.close(t, e)
 	}
 }
 
@@ -91,21 +89,25 @@ func (a *Auditor) tally(account AccountID, p Period) *tally {
 	return t
 }
 
-// close proves the group under way. Where the first one of a month has no beginning, the balance tells whether that
-// was pruned.
-func (a *Auditor) close(t *tally) {
-	fits := len(t.forms) == 0 || t.before.LinkForms(t.forms) == t.Chain
-	clear(t.forms)
-	t.forms = t.forms[:0]
+// close proves the group under way, of which e is the last entry. Where the first one of a month has no beginning, the
+// balance tells whether that was pruned.
+func (a *Auditor) close(t *tally, e Entry) {
 	switch {
-	case fits:
-		return
-	case t.before == (Chain{}):
+	case t.Chain.LinkForm(t.form) == *e.Chain:
+	case t.Chain == (Chain{}):
 		t.headless = true
-		return
+	default:
+		a.fault(t.Account, t.Period, "entries %d to %d do not fit into the chain: some were changed, removed or added",
+			t.first, e.Seq)
 	}
-	a.fault(t.Account, t.Period, "entries of link %x do not fit into the chain: some were changed, removed or added",
-		t.Chain[:4])
+	t.Chain, t.form = *e.Chain, nil
+}
+
+// end sees to it that no group is under way.
+func (a *Auditor) end(t *tally) {
+	if t.form != nil {
+		a.fault(t.Account, t.Period, "the entries from %d on have no chain", t.first)
+	}
 }
 
 // Balance takes in a balance.
@@ -115,7 +117,7 @@ func (a *Auditor) Balance(b Sealed) {
 		a.fault(b.Account, b.Period, "there are two balances")
 	}
 	t.settled = true
-	a.close(t)
+	a.end(t)
 	a.compare(b, t)
 	if b.Used > b.Peak {
 		a.fault(b.Account, b.Period, "%d credits were used, the plan allowed %d", b.Used, b.Peak)
@@ -169,7 +171,7 @@ func (a *Auditor) Plans(versions []PlanVersion, count int64, newest Chain) {
 func (a *Auditor) Finish(accounts int) Audit {
 	for _, t := range a.tallies {
 		if !t.settled {
-			a.close(t)
+			a.end(t)
 			a.compare(Sealed{Account: t.Account, Period: t.Period}, t)
 		}
 	}

@@ -1,11 +1,9 @@
 package metering
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strconv"
 )
 
@@ -30,16 +28,7 @@ func (c Chain) Next(fields ...string) Chain {
 	for _, f := range fields {
 		b = appendField(b, f)
 	}
-	return c.next(b)
-}
-
-func (c Chain) next(form []byte) Chain { return c.over(sha256.Sum256(form)) }
-
-// over is the link of what has a digest.
-func (c Chain) over(digest [sha256.Size]byte) Chain {
-	var both [2 * sha256.Size]byte
-	copy(both[copy(both[:], c[:]):], digest[:])
-	return sha256.Sum256(both[:])
+	return c.LinkForm(b)
 }
 
 // appendField appends the length of a field in decimal digits, a colon, and the field.
@@ -59,20 +48,28 @@ func appendNumber(b []byte, n int64) []byte {
 	return append(append(b, ':'), text...)
 }
 
-// ledgerForm names the canonical form of entries.
-const ledgerForm = "ledger.v1"
+// groupForm names the canonical form of a group of entries.
+const groupForm = "ledger.v2"
 
-// AppendForm appends the canonical form of an entry, of which chains are made: ledgerForm, Account, Key, Endpoint,
-// RequestID, At (in microseconds since 1970), Credits, Period (as months since the year 0), Overage, OverageRate and
-// Ceiling, each with its length in bytes and a colon before it, numbers in decimal digits.
+// AppendGroup appends the beginning of the canonical form of a group: entries of one account and month that are
+// committed together, in their order. It is groupForm, the account and the period (as months since the year 0), then of
+// each entry Key, Endpoint, RequestID, At (in microseconds since 1970), Credits, Overage, OverageRate and Ceiling, each
+// with its length in bytes and a colon before it, numbers in decimal digits.
+func AppendGroup(b []byte, account AccountID, p Period) []byte {
+	return appendNumber(AppendAccount(b, account), p.Number())
+}
+
+// AppendAccount appends the same without the period.
+func AppendAccount(b []byte, account AccountID) []byte {
+	return appendField(appendField(b, groupForm), string(account))
+}
+
+// AppendForm appends the part of an entry in the canonical form of its group.
 func (e *Entry) AppendForm(b []byte) []byte { return e.AppendParts(e.AppendRequest(e.AppendCaller(b))) }
 
-// AppendCaller appends the first fields of the canonical form, up to Endpoint: what many entries have in common.
+// AppendCaller appends the first fields of an entry, Key and Endpoint: what many have in common.
 func (e *Entry) AppendCaller(b []byte) []byte {
-	for _, field := range [...]string{ledgerForm, string(e.Account), string(e.Key), e.Endpoint} {
-		b = appendField(b, field)
-	}
-	return b
+	return appendField(appendField(b, string(e.Key)), e.Endpoint)
 }
 
 // AppendRequest appends the next fields, RequestID and At.
@@ -80,41 +77,26 @@ func (e *Entry) AppendRequest(b []byte) []byte {
 	return appendNumber(appendField(b, e.RequestID), e.At.UnixMicro())
 }
 
-// AppendParts appends the rest of the canonical form, from Credits on: what was fixed at admission.
+// AppendParts appends the rest, from Credits on: what was fixed at admission.
 func (e *Entry) AppendParts(b []byte) []byte {
-	for _, n := range [...]int64{e.Credits, e.Period.Number(), e.Overage, e.OverageRate, e.Ceiling} {
-		b = appendNumber(b, n)
-	}
-	return b
+	return appendNumber(appendNumber(appendNumber(appendNumber(b, e.Credits), e.Overage), e.OverageRate), e.Ceiling)
 }
 
-// Link is the link of charges of one account and month that were committed together: of their canonical forms, sorted
-// as bytes and joined. Each of them keeps it as its Chain, and the balance keeps the newest.
+// Link is the link of a group, of which the last entry keeps it as its Chain; the balance keeps the newest.
 func (c Chain) Link(group ...Entry) Chain {
-	if len(group) == 1 {
-		var space [512]byte // a usual entry needs no memory of the heap
-		return c.next(group[0].AppendForm(space[:0]))
-	}
-	forms := make([][]byte, len(group))
+	form := AppendGroup(nil, group[0].Account, group[0].Period)
 	for i := range group {
-		forms[i] = group[i].AppendForm(nil)
+		form = group[i].AppendForm(form)
 	}
-	return c.LinkForms(forms)
+	return c.LinkForm(form)
 }
 
-// LinkForms is Link of canonical forms, which it sorts.
-func (c Chain) LinkForms(forms [][]byte) Chain {
-	if len(forms) == 1 {
-		return c.next(forms[0])
-	}
-	slices.SortFunc(forms, bytes.Compare)
-	h := sha256.New()
-	for _, form := range forms {
-		h.Write(form)
-	}
-	var digest [sha256.Size]byte
-	h.Sum(digest[:0])
-	return c.over(digest)
+// LinkForm is the link of a group in its canonical form.
+func (c Chain) LinkForm(form []byte) Chain {
+	digest := sha256.Sum256(form)
+	var both [2 * sha256.Size]byte
+	copy(both[copy(both[:], c[:]):], digest[:])
+	return sha256.Sum256(both[:])
 }
 
 // Link is the link of the version in the chain of all versions, of which before is the one before it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -35,8 +34,11 @@ func ReadHead(ctx context.Context, l Ledger, last int64) (Head, error) {
 			break
 		}
 		m := months[e.Period]
-		form := appendField(e.AppendForm(nil), strconv.FormatInt(e.Seq, 10))
-		months[e.Period] = MonthHead{e.Period, m.Entries + 1, m.Hash.next(append(form, e.Chain[:]...))}
+		form := appendNumber(e.AppendForm(AppendGroup(nil, e.Account, e.Period)), e.Seq)
+		if e.Chain != nil {
+			form = append(form, e.Chain[:]...)
+		}
+		months[e.Period] = MonthHead{e.Period, m.Entries + 1, m.Hash.LinkForm(form)}
 		head.Seq = max(head.Seq, e.Seq)
 	}
 	head.Months = slices.SortedFunc(maps.Values(months), func(a, b MonthHead) int { return a.Month.Compare(b.Month) })

@@ -95,7 +95,7 @@ func TestHead(t *testing.T) {
 		"since":        {edited(12, func(e *metering.Entry) { e.Credits = 9 }), months{1, 2, 3, 4}, nil, nil},
 		"credits":      {edited(4, func(e *metering.Entry) { e.Credits = 9 }), months{1, 3, 4}, months{2}, nil},
 		"number":       {edited(11, func(e *metering.Entry) { e.Seq = 14 }), months{1, 2, 3}, months{4}, nil},
-		"link":         {edited(0, func(e *metering.Entry) { e.Chain[3]++ }), months{2, 3, 4}, months{1}, nil},
+		"link":         {edited(0, func(e *metering.Entry) { e.Chain = new(metering.Chain) }), months{2, 3, 4}, months{1}, nil},
 		"added":        {edited(12, func(e *metering.Entry) { e.Seq = 12 }), months{1, 2, 3, 4}, months{5}, nil},
 		"the last":     {without(func(e metering.Entry) bool { return e.Seq == 12 }), months{1, 2, 3}, months{4}, nil},
 		"second month": {without(func(e metering.Entry) bool { return e.Seq == 5 }), months{1, 3, 4}, months{2}, nil},

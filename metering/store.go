@@ -293,7 +293,8 @@ type Entry struct {
 	Overage     int64
 	OverageRate int64
 	Ceiling     int64 // the largest use that was allowed at admission; 0 in rows of earlier layouts
-	Chain       Chain // zero in rows of earlier layouts
+	// Chain is the link that ends with this entry: nil for all but the last of a group, and in rows of earlier layouts.
+	Chain *Chain
 }
 
 // EntryFilter selects entries; zero fields select all.

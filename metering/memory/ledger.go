@@ -22,6 +22,7 @@ type ledger struct {
 	mu       sync.Mutex
 	chunks   [][]metering.Entry
 	seq      int64
+	linked   int64 // up to which entries the chains go
 	pruned   int64 // charges
 	months   map[accountMonth]*month
 	lastUsed map[metering.KeyID]time.Time
@@ -80,8 +81,7 @@ func (l *ledger) charge(t *metering.Ticket, s hold.Settling, out *metering.Outco
 	m.Month = m.Plus(1, s.Parts)
 	m.peak = max(m.peak, s.Ceiling)
 	entry := s.Entry(t, at)
-	m.chain = m.chain.Link(entry)
-	entry.Seq, entry.Chain = l.seq, m.chain
+	entry.Seq = l.seq
 	*last = append(*last, entry)
 	if at.After(l.lastUsed[t.Key]) {
 		l.lastUsed[t.Key] = at
@@ -89,6 +89,26 @@ func (l *ledger) charge(t *metering.Ticket, s hold.Settling, out *metering.Outco
 	if reply != nil {
 		l.keep(t, *reply, at)
 	}
+}
+
+// link makes a link of what each month has been charged since the last one, before somebody reads the ledger.
+func (l *ledger) link() {
+	groups := make(map[accountMonth][]metering.Entry)
+	newest := make(map[accountMonth]*metering.Entry)
+	for _, chunk := range l.chunks[min(l.linked/chunkSize, int64(len(l.chunks))):] {
+		for i := range chunk {
+			if e := &chunk[i]; e.Seq > l.linked {
+				key := accountMonth{e.Account, e.Period}
+				groups[key], newest[key] = append(groups[key], *e), e
+			}
+		}
+	}
+	for key, group := range groups {
+		m := l.months[key]
+		m.chain = m.chain.Link(group...)
+		newest[key].Chain = new(m.chain)
+	}
+	l.linked = l.seq
 }
 
 // keep stores a reply, and drops the bodies for which there is no room any more.
@@ -164,11 +184,12 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 	}
 }
 
-// after returns the entries behind a sequence number, up to the end of their chunk. Entries never
-// change, so that the slice may be read without the lock.
+// after returns the entries behind a sequence number, up to the end of their chunk. Linked entries never change, so that
+// the slice may be read without the lock.
 func (l *ledger) after(seq int64) []metering.Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.link()
 	for i := seq / chunkSize; i < int64(len(l.chunks)); i++ {
 		chunk := l.chunks[i]
 		first, _ := slices.BinarySearchFunc(chunk, seq+1,
@@ -198,6 +219,7 @@ func (s *Store) Audit(ctx context.Context) (metering.Audit, error) {
 	l := &s.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.link()
 	for _, chunk := range l.chunks {
 		for _, e := range chunk {
 			auditor.Entry(e)

@@ -259,24 +259,16 @@ func testChain(t *testing.T, f *fixture) {
 		account metering.AccountID
 		period  metering.Period
 	}
-	groups := make(map[month][][]metering.Entry)
+	groups, links := make(map[month][]metering.Entry), make(map[month]metering.Chain)
 	for _, e := range f.entries(metering.EntryFilter{}) {
 		m := month{e.Account, e.Period}
-		list := groups[m]
-		if n := len(list); n > 0 && list[n-1][0].Chain == e.Chain {
-			list[n-1] = append(list[n-1], e)
-		} else {
-			list = append(list, []metering.Entry{e})
-		}
-		groups[m] = list
-	}
-	require.Len(t, groups, 4)
-	for m, list := range groups {
-		var last metering.Chain
-		for _, group := range list {
-			last = last.Link(group...)
-			require.Equal(t, last, group[0].Chain, "%v", m)
+		if groups[m] = append(groups[m], e); e.Chain != nil {
+			links[m] = links[m].Link(groups[m]...)
+			require.Equal(t, links[m], *e.Chain, "%v", m)
+			delete(groups, m)
 		}
 	}
+	require.Len(t, links, 4)
+	require.Empty(t, groups)
 	require.Zero(t, f.sound().Unproven)
 }

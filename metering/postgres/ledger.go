@@ -154,7 +154,10 @@ func scanEntry(row pgx.CollectableRow) (e metering.Entry, err error) {
 	var chain []byte
 	err = row.Scan(&e.Seq, &e.RequestID, &e.Account, &e.Key, &e.Endpoint, &e.Credits, &period, &at,
 		&e.Overage, &e.OverageRate, &e.Ceiling, &chain)
-	e.Period, e.At, e.Chain = periodOf(period), instant(at), chainOf(chain)
+	e.Period, e.At = periodOf(period), instant(at)
+	if chain != nil {
+		e.Chain = new(chainOf(chain))
+	}
 	return e, err
 }
 

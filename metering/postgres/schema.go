@@ -194,8 +194,13 @@ var migrations = [schemaVersion]string{
 	);
 	INSERT INTO heads SELECT 'unchained', coalesce(max(seq), 0), '' FROM ledger;`,
 
-	// By it a document is found of which nobody knows the account.
-	"CREATE INDEX records_id ON records (kind, id, account);",
+	// By the index a document is found of which nobody knows the account. Only the last row of a group has its link: of
+	// the others, and of rows from before, chain is NULL. Servers that know of no ceiling charge nothing more.
+	`CREATE INDEX records_id ON records (kind, id, account);
+	ALTER TABLE ledger DROP CONSTRAINT ledger_chained, ALTER COLUMN ceiling DROP DEFAULT;
+	UPDATE heads SET count = (SELECT coalesce(max(seq), 0) FROM ledger) WHERE name = 'unchained';
+	UPDATE ledger SET chain = NULL WHERE chain IS NOT NULL;
+	UPDATE balances SET chain = NULL;`,
 }
 
 // tables are what the package keeps in a database.

@@ -25,7 +25,7 @@ import (
 const (
 	settleHolds = `WITH found AS (
 		SELECT h.*, c.* FROM unnest($2::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::text[]`
-	settleHoldsAs = `) AS c (wanted, caller, at, request, form`
+	settleHoldsAs = `) AS c (wanted, caller, at, request, row`
 	settleCharge  = `),
 		LATERAL (SELECT ctid AS place FROM holds
 			WHERE account = $1 AND token = c.wanted AND lease > $3 OFFSET 0) h
@@ -33,11 +33,13 @@ const (
 		DELETE FROM holds h USING found f WHERE h.account = $1 AND h.ctid = f.place
 		RETURNING h.token, h.period, h.credits, h.overage, h.rate, h.ceiling, h.line, h.hash, h.fingerprint,
 			f.at, f.request, ($9::text[])[f.caller] AS key, ($10::text[])[f.caller] AS endpoint,
-			(($11::text[])[f.caller] || f.form || h.parts) COLLATE "C" AS canon`
+			f.row || h.parts AS form`
 	settleTotals = `
 	), totals AS (
 		SELECT period, sum(credits) AS used, count(*) AS charges, sum(overage) AS overage, sum(overage * rate) AS micros,
-			max(ceiling) AS peak, sha256(convert_to(string_agg(canon, '' ORDER BY canon), 'UTF8')) AS digest
+			max(ceiling) AS peak, max(token) AS last,
+			sha256(convert_to($11::text || length(period::text) || ':' || period
+				|| string_agg(form, '' ORDER BY token), 'UTF8')) AS digest
 		FROM done GROUP BY period
 	), sums AS (
 		INSERT INTO balances AS b (account, period, used, charges, overage, micros, peak, chain)
@@ -49,8 +51,9 @@ const (
 		RETURNING period, used, charges, overage, micros, chain
 	), charges AS (
 		INSERT INTO ledger (account, key, endpoint, credits, period, at, request, overage, rate, ceiling, chain)
-		SELECT $1, d.key, d.endpoint, d.credits, d.period, d.at, d.request, d.overage, d.rate, d.ceiling, s.chain
-		FROM done d, sums s WHERE s.period = d.period
+		SELECT $1, d.key, d.endpoint, d.credits, d.period, d.at, d.request, d.overage, d.rate, d.ceiling,
+			CASE d.token WHEN t.last THEN s.chain END
+		FROM sums s, totals t, done d WHERE t.period = s.period AND d.period = s.period ORDER BY d.token
 	)`
 	replyColumns = ", status, kind, header, body"
 	noChain      = `'\x0000000000000000000000000000000000000000000000000000000000000000'::bytea`
@@ -141,11 +144,10 @@ type settling = job[settlement, metering.Balance]
 // charges are the columns of a settle statement.
 type charges struct {
 	tokens, at      []int64
-	requests        []string
-	requestForms    []string // see [metering.Entry.AppendForm], also for the next; the rest lies with the holds
+	requests, rows  []string // rows are as far as [metering.Entry.AppendRequest]: the rest lies with the holds
+	start           string   // of the canonical form; see [metering.AppendAccount]
 	callers         []int32  // keys with an endpoint, counted from 1
 	keys, endpoints []string
-	callerForms     []string
 	uses            []string // keys whose last use is to be written
 	usedAt          []int64
 	replies         bool
@@ -159,9 +161,9 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 	n := len(g.jobs)
 	c := &charges{
 		tokens: make([]int64, 0, n), at: make([]int64, 0, n), requests: make([]string, 0, n), callers: make([]int32, 0, n),
-		jobs: make(map[int64]*settling, n),
+		jobs: make(map[int64]*settling, n), start: string(metering.AppendAccount(nil, g.account)),
 	}
-	forms, ends := make([]byte, 0, 64*n), make([]int, 0, n)
+	rows, ends := make([]byte, 0, 128*n), make([]int, 0, n)
 	callers := make(map[[2]string]int32)
 	for _, j := range g.jobs {
 		token := int64(j.in.ticket.Token)
@@ -172,25 +174,22 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 		c.jobs[token] = j
 		c.replies = c.replies || j.in.reply != nil
 		t := &j.in.ticket
-		e := metering.Entry{
-			RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint, At: instant(j.in.at),
-		}
+		e := metering.Entry{RequestID: t.RequestID, Key: t.Key, Endpoint: t.Endpoint, At: instant(j.in.at)}
+		rows = e.AppendRequest(e.AppendCaller(rows))
+		ends = append(ends, len(rows))
 		caller := callers[[2]string{string(t.Key), t.Endpoint}]
 		if caller == 0 {
 			c.keys, c.endpoints = append(c.keys, string(t.Key)), append(c.endpoints, t.Endpoint)
-			c.callerForms = append(c.callerForms, string(e.AppendCaller(nil)))
 			caller = int32(len(c.keys))
 			callers[[2]string{string(t.Key), t.Endpoint}] = caller
 		}
-		forms = e.AppendRequest(forms)
-		ends = append(ends, len(forms))
 		c.tokens, c.at, c.callers = append(c.tokens, token), append(c.at, j.in.at), append(c.callers, caller)
 		c.requests = append(c.requests, t.RequestID)
 		if s.uses.due(string(t.Key), j.in.at) && !slices.Contains(c.uses, string(t.Key)) {
 			c.uses, c.usedAt = append(c.uses, string(t.Key)), append(c.usedAt, j.in.at)
 		}
 	}
-	c.requestForms = cut(forms, ends)
+	c.rows = cut(rows, ends)
 	if c.replies {
 		c.addReplies(g)
 	}
@@ -231,8 +230,8 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 		}
 	}
 	sql := settlePlain
-	args := []any{g.account, c.tokens, micros(now), c.callers, c.at, c.requests, c.requestForms, c.uses,
-		c.keys, c.endpoints, c.callerForms}
+	args := []any{g.account, c.tokens, micros(now), c.callers, c.at, c.requests, c.rows, c.uses,
+		c.keys, c.endpoints, c.start}
 	if c.replies {
 		sql = settleReplied
 		args = append(args, metering.ReplayWindow.Microseconds(), c.statuses, c.forms, c.headers, c.bodies)
@@ -271,7 +270,8 @@ func (s *Store) chargeOne(
 	done, err = s.singleSettles.do(ctx, "", &statement{
 		sql: settleOne,
 		args: []any{account, c.tokens[0], micros(now), c.keys[0], c.endpoints[0], c.at[0], c.requests[0],
-			c.callerForms[0] + c.requestForms[0], len(c.uses) > 0, monthNumber(j.in.ticket.Period)},
+			string(metering.AppendGroup(nil, account, j.in.ticket.Period)) + c.rows[0], len(c.uses) > 0,
+			monthNumber(j.in.ticket.Period)},
 		to: sum.to(),
 	})
 	if done && err == nil {

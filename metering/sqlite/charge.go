@@ -14,10 +14,9 @@ type sumKey struct{ account, period int64 }
 type sum struct {
 	hold.Month
 	peak  int64
-	forms [][]byte // of the rows; see [metering.Entry.AppendForm]
+	form  []byte // of the rows; see [metering.AppendGroup]
+	last  int    // of the rows
 	chain metering.Chain
-	parts hold.Parts // of the last row, and their form
-	form  []byte
 }
 
 // callerNames are by whom and for what a charge is made.
@@ -33,7 +32,7 @@ type caller struct {
 	form                   []byte
 }
 
-// row is a charge that is written when the link of its group is known.
+// row is a charge that is written when it is known which is the last of its group.
 type row struct {
 	job    *job
 	caller *caller
@@ -50,7 +49,12 @@ func (w *writer) charge(j *job) error {
 	s := w.summing(sumKey{c.account, monthNumber(j.settling.Period)})
 	s.Month = s.Plus(1, j.settling.Parts)
 	s.peak = max(s.peak, j.settling.Ceiling)
-	s.forms = append(s.forms, w.form(j, c, s))
+	if len(s.form) == 0 {
+		s.form = metering.AppendGroup(s.form, t.Account, j.settling.Period)
+	}
+	e := j.settling.Entry(t, instant(j.at))
+	s.form = e.AppendParts(e.AppendRequest(append(s.form, c.form...)))
+	s.last = len(w.rows)
 	w.rows = append(w.rows, row{j, c, s})
 	if j.at >= w.used[c.key]+useResolution.Microseconds() {
 		w.uses[c.key] = max(w.uses[c.key], j.at)
@@ -94,24 +98,11 @@ func (w *writer) summing(k sumKey) *sum {
 		s = new(sum)
 		if n := len(w.spare); n > 0 {
 			s, w.spare = w.spare[n-1], w.spare[:n-1]
-			*s = sum{forms: s.forms[:0]}
+			*s = sum{form: s.form[:0]}
 		}
 		w.sums[k] = s
 	}
 	return s
-}
-
-// form returns the canonical form of a charge. Most have the parts of the one before.
-func (w *writer) form(j *job, c *caller, s *sum) []byte {
-	from, entry := len(w.forms), j.settling.Entry(&j.ticket, instant(j.at))
-	w.forms = entry.AppendRequest(append(w.forms, c.form...))
-	if parts := len(w.forms); s.parts == j.settling.Parts {
-		w.forms = append(w.forms, s.form...)
-	} else {
-		w.forms = entry.AppendParts(w.forms)
-		s.parts, s.form = j.settling.Parts, w.forms[parts:]
-	}
-	return w.forms[from:len(w.forms):len(w.forms)]
 }
 
 // mark notes that an account has charges in a block of the ledger.
@@ -134,7 +125,7 @@ func (w *writer) total(k sumKey, s *sum) error {
 	if err != nil {
 		return err
 	}
-	s.chain = last.LinkForms(s.forms)
+	s.chain = last.LinkForm(s.form)
 	w.balance.BindInt64(1, k.account)
 	w.balance.BindInt64(2, k.period)
 	w.balance.BindInt64(3, s.Used)
@@ -170,25 +161,30 @@ type bound struct {
 }
 
 // append writes a row of the ledger. What it has in common with the one before is still bound.
-func (w *writer) append(r *row) error {
+func (w *writer) append(i int) error {
+	r := &w.rows[i]
 	s := &r.job.settling
 	if r.sum != w.bound.sum {
 		w.entry.BindInt64(1, r.caller.account)
 		w.entry.BindInt64(2, monthNumber(s.Period))
-		w.entry.BindBytes(3, r.sum.chain[:])
 	}
 	if r.caller != w.bound.caller {
-		w.entry.BindInt64(4, r.caller.key)
-		w.entry.BindInt64(5, r.caller.endpoint)
+		w.entry.BindInt64(3, r.caller.key)
+		w.entry.BindInt64(4, r.caller.endpoint)
 	}
 	if s.Parts != w.bound.parts {
-		w.entry.BindInt64(6, s.Credits)
-		w.entry.BindInt64(7, s.Overage)
-		w.entry.BindInt64(8, s.Rate)
-		w.entry.BindInt64(9, s.Ceiling)
+		w.entry.BindInt64(5, s.Credits)
+		w.entry.BindInt64(6, s.Overage)
+		w.entry.BindInt64(7, s.Rate)
+		w.entry.BindInt64(8, s.Ceiling)
 	}
-	w.entry.BindInt64(10, r.job.at)
-	w.entry.BindText(11, r.job.ticket.RequestID)
+	w.entry.BindInt64(9, r.job.at)
+	w.entry.BindText(10, r.job.ticket.RequestID)
+	if i == r.sum.last {
+		w.entry.BindBytes(11, r.sum.chain[:])
+	} else {
+		w.entry.BindNull(11)
+	}
 	if err := run(w.entry); err != nil {
 		return err
 	}

@@ -74,7 +74,10 @@ func scanEntry(stmt *sqlite.Stmt) metering.Entry {
 		Period: periodOf(stmt.ColumnInt64(3)), At: instant(stmt.ColumnInt64(4)), Overage: stmt.ColumnInt64(5),
 		OverageRate: stmt.ColumnInt64(6), Ceiling: stmt.ColumnInt64(7),
 	}
-	stmt.ColumnBytes(8, e.Chain[:])
+	if !stmt.ColumnIsNull(8) {
+		e.Chain = new(metering.Chain)
+		stmt.ColumnBytes(8, e.Chain[:])
+	}
 	return e
 }
 

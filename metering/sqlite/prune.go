@@ -128,7 +128,8 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 	sums := make(map[sumKey]*pruneSum)
 	err = sqlitedb.Rows(w.conn, `DELETE FROM ledger
 			WHERE seq > ?1 AND seq <= ?2 AND period < ?3 AND seq < (SELECT max(seq) FROM ledger)
-			RETURNING account, period, credits, overage, rate, chain IS NOT NULL`,
+			RETURNING account, period, credits, overage, rate,
+				seq > (SELECT count FROM heads WHERE name = 'unchained')`,
 		func(stmt *sqlite.Stmt) {
 			stmt.BindInt64(1, after)
 			stmt.BindInt64(2, last)

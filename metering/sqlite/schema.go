@@ -174,8 +174,12 @@ var migrations = [SchemaVersion]string{
 	) STRICT;
 	INSERT INTO heads SELECT 'unchained', coalesce(max(seq), 0), x'' FROM ledger;`,
 
-	// By it a document is found of which nobody knows the account.
-	"CREATE INDEX records_id ON records (kind, id, account);",
+	// By the index a document is found of which nobody knows the account. Only the last row of a group has its link: of
+	// the others, and of rows from before, chain is NULL.
+	`CREATE INDEX records_id ON records (kind, id, account);
+	UPDATE heads SET count = (SELECT coalesce(max(seq), 0) FROM ledger) WHERE name = 'unchained';
+	UPDATE ledger SET chain = NULL WHERE chain IS NOT NULL;
+	UPDATE balances SET chain = NULL;`,
 }
 
 // layout is what the package keeps in a file.

@@ -47,7 +47,6 @@ type writer struct {
 	// The batches, rows and sums of the transaction under way.
 	group   []*batch
 	rows    []row
-	forms   []byte // of the rows, one behind the other
 	sums    map[sumKey]*sum
 	spare   []*sum // of transactions before
 	bound   bound
@@ -77,7 +76,7 @@ func newWriter(file *sqlitedb.File, conn *sqlite.Conn) (*writer, error) {
 		&w.begin:  "BEGIN IMMEDIATE",
 		&w.commit: "COMMIT",
 		&w.entry: `INSERT INTO ledger
-			(account, period, chain, key, endpoint, credits, overage, rate, ceiling, at, request)
+			(account, period, key, endpoint, credits, overage, rate, ceiling, at, request, chain)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
 		&w.balance: `INSERT INTO balances (account, period, used, charges, peak, overage, micros, chain)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -162,7 +161,7 @@ func (w *writer) transact(first *batch, q *queue) error {
 	}
 	clear(w.uses)
 	clear(w.rows)
-	w.rows, w.forms = w.rows[:0], w.forms[:0]
+	w.rows = w.rows[:0]
 	if err != nil {
 		err = errors.Join(err, w.rollback())
 	} else {
@@ -208,7 +207,7 @@ func (w *writer) sum() error {
 	}
 	w.bound = bound{} // a sum may be one of a transaction before
 	for i := range w.rows {
-		if err := w.append(&w.rows[i]); err != nil {
+		if err := w.append(i); err != nil {
 			return err
 		}
 	}
