@@ -319,6 +319,15 @@ type Filter struct {
 	State   State
 }
 
+// Invoice returns one invoice, or [metering.ErrNotFound].
+func (b Billing) Invoice(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
+	r, err := b.Store.Record(ctx, account, InvoiceKind, id)
+	if err != nil {
+		return Invoice{}, err
+	}
+	return parseInvoice(r)
+}
+
 // Invoices yields the invoices that a filter selects, oldest first.
 func (b Billing) Invoices(ctx context.Context, f Filter) iter.Seq2[Invoice, error] {
 	list := parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Account: f.Account}), parseInvoice)

@@ -33,7 +33,8 @@ const (
 // A Link lets one member enter once.
 type Link struct {
 	Email    string
-	Accounts []Member // of the address, as it is now
+	Accounts []Member // of the address, as it is now, in which the link lets enter
+	bound    bool     // to one account
 	record   metering.Record
 }
 
@@ -45,7 +46,10 @@ type Session struct {
 	From     string // where it was begun
 	Began    time.Time
 	LastSeen time.Time
-	record   metering.Record
+	// Bound says that nobody has shown to read the mail of the address: an owner of this account has made the link. The
+	// session then leads to no other account of the address.
+	Bound  bool
+	record metering.Record
 }
 
 // entryBody is a link or a session as it is stored.
@@ -53,6 +57,7 @@ type entryBody struct {
 	Email    string    `json:"email"`
 	From     string    `json:"from,omitempty"`
 	LastSeen time.Time `json:"last_seen,omitzero"`
+	Bound    bool      `json:"bound,omitempty"`
 	Left     []byte    `json:"left,omitempty"` // see [Members.Leave]
 }
 
@@ -75,7 +80,8 @@ func tokenID(token string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// NewLink makes a link for an address. It is [metering.ErrNotFound] if that is no member of any account.
+// NewLink makes a link into all accounts of an address, for whoever runs the server and for the mail of the address
+// itself. It is [metering.ErrNotFound] if that is no member of any account.
 func (m Members) NewLink(ctx context.Context, email string) (token string, err error) {
 	accounts, err := m.Of(ctx, email)
 	if err != nil {
@@ -84,16 +90,25 @@ func (m Members) NewLink(ctx context.Context, email string) (token string, err e
 	if len(accounts) == 0 {
 		return "", fmt.Errorf("member %s: %w", email, metering.ErrNotFound)
 	}
+	return m.newLink(ctx, accounts[0], false)
+}
+
+// NewLinkInto makes a link into one account, for those who may say who looks after that one, and no other.
+func (m Members) NewLinkInto(ctx context.Context, one Member) (token string, err error) {
+	return m.newLink(ctx, one, true)
+}
+
+func (m Members) newLink(ctx context.Context, one Member, bound bool) (token string, err error) {
 	token, id, err := m.newToken()
 	if err != nil {
 		return "", err
 	}
-	body, err := json.Marshal(entryBody{Email: accounts[0].Email})
+	body, err := json.Marshal(entryBody{Email: one.Email, Bound: bound})
 	if err != nil {
 		return "", err
 	}
 	return token, m.Store.PutRecords(ctx,
-		metering.Record{Account: accounts[0].Account, Kind: linkKind, ID: id, At: m.now(), Body: body})
+		metering.Record{Account: one.Account, Kind: linkKind, ID: id, At: m.now(), Body: body})
 }
 
 // Link tells what a link is for, and leaves it as it is. It is [metering.ErrNotFound] once it was used, is too old, or
@@ -111,10 +126,13 @@ func (m Members) Link(ctx context.Context, token string) (Link, error) {
 		return Link{}, fmt.Errorf("the link has ended: %w", metering.ErrNotFound)
 	}
 	accounts, err := m.Of(ctx, b.Email)
+	if b.Bound {
+		accounts = slices.DeleteFunc(accounts, func(one Member) bool { return one.Account != r.Account })
+	}
 	if err == nil && len(accounts) == 0 {
 		err = metering.ErrNotFound
 	}
-	return Link{b.Email, accounts, r}, err
+	return Link{b.Email, accounts, b.Bound, r}, err
 }
 
 // byToken finds the record of a token, whatever its account.
@@ -140,7 +158,7 @@ func (m Members) Enter(
 	}
 	spent := link.record
 	spent.Body = nil
-	return m.begin(ctx, account, link.Email, from, spent)
+	return m.begin(ctx, Session{Account: account, Email: link.Email, From: from, Bound: link.bound}, spent)
 }
 
 // Begin begins a session of a member whose identity somebody else has proved, such as a proxy. It is
@@ -152,13 +170,17 @@ func (m Members) Begin(
 	if err != nil {
 		return Session{}, "", err
 	}
-	return m.begin(ctx, account, one.Email, from)
+	return m.begin(ctx, Session{Account: account, Email: one.Email, From: from})
 }
 
-// Switch ends a session and begins one in another account of the same address.
+// Switch ends a session and begins one in another account of the same address. It is [metering.ErrNotFound] for a session
+// that is bound to its account, and where the address is no member.
 func (m Members) Switch(
 	ctx context.Context, old Session, account metering.AccountID, from string,
 ) (Session, string, error) {
+	if old.Bound {
+		return Session{}, "", metering.ErrNotFound
+	}
 	one, err := m.Member(ctx, account, old.Email)
 	if err != nil {
 		return Session{}, "", err
@@ -166,24 +188,22 @@ func (m Members) Switch(
 	if err := m.End(ctx, old.Account, old.ID); err != nil {
 		return Session{}, "", err
 	}
-	return m.begin(ctx, account, one.Email, from)
+	return m.begin(ctx, Session{Account: account, Email: one.Email, From: from})
 }
 
 // begin writes a new session, and what comes with it, in one step.
-func (m Members) begin(
-	ctx context.Context, account metering.AccountID, email, from string, with ...metering.Record,
-) (Session, string, error) {
+func (m Members) begin(ctx context.Context, s Session, with ...metering.Record) (Session, string, error) {
 	secret, id, err := m.newToken()
 	if err != nil {
 		return Session{}, "", err
 	}
-	s := Session{ID: id, Account: account, Email: email, From: from[:min(len(from), maxFrom)], Began: m.now()}
+	s.ID, s.From, s.Began = id, s.From[:min(len(s.From), maxFrom)], m.now()
 	s.LastSeen = s.Began
-	body, err := json.Marshal(entryBody{Email: s.Email, From: s.From, LastSeen: s.LastSeen})
+	body, err := json.Marshal(entryBody{Email: s.Email, From: s.From, LastSeen: s.LastSeen, Bound: s.Bound})
 	if err != nil {
 		return Session{}, "", err
 	}
-	s.record = metering.Record{Account: account, Kind: sessionKind, ID: id, At: s.Began, Body: body}
+	s.record = metering.Record{Account: s.Account, Kind: sessionKind, ID: id, At: s.Began, Body: body}
 	err = m.Store.PutRecords(ctx, append(with, s.record)...)
 	if errors.Is(err, metering.ErrVersion) {
 		return Session{}, "", fmt.Errorf("the link was used: %w", metering.ErrNotFound)
@@ -195,7 +215,7 @@ func (m Members) begin(
 func parseSession(r metering.Record) (Session, error) {
 	s := Session{ID: r.ID, Account: r.Account, Began: r.At, record: r}
 	b, err := s.body()
-	s.Email, s.From, s.LastSeen = b.Email, b.From, b.LastSeen
+	s.Email, s.From, s.LastSeen, s.Bound = b.Email, b.From, b.LastSeen, b.Bound
 	return s, err
 }
 
@@ -305,3 +325,6 @@ func list[T any](records iter.Seq2[metering.Record, error], parse func(metering.
 	}
 	return found, nil
 }
+
+// Ends is when a session ends at the latest.
+func (s Session) Ends() time.Time { return s.Began.Add(SessionTime) }

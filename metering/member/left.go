@@ -11,20 +11,20 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Leave keeps a text for the next page of a session, such as the secret of a new key. It is sealed by the secret of the
-// session, which no store holds, and takes the place of one that nobody has taken.
-func (m Members) Leave(ctx context.Context, secret, text string) error {
+// Leave keeps a text for a page of a session, such as the secret of a new key for the page of that key. It is sealed by
+// the secret of the session, which no store holds, and takes the place of one that nobody has taken.
+func (m Members) Leave(ctx context.Context, secret, page, text string) error {
 	seal, err := sealer(secret)
 	if err != nil {
 		return err
 	}
 	nonce := make([]byte, seal.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	return m.editLeft(ctx, secret, func(b *entryBody) { b.Left = seal.Seal(nonce, nonce, []byte(text), nil) })
+	return m.editLeft(ctx, secret, func(b *entryBody) { b.Left = seal.Seal(nonce, nonce, []byte(text), []byte(page)) })
 }
 
-// Take returns what was left in a session, once. It is empty if nothing was.
-func (m Members) Take(ctx context.Context, secret string, s Session) (text string, err error) {
+// Take returns what was left for a page, once. It is empty if nothing was.
+func (m Members) Take(ctx context.Context, secret string, s Session, page string) (text string, err error) {
 	b, err := s.body()
 	if err != nil || b.Left == nil {
 		return "", err
@@ -33,9 +33,9 @@ func (m Members) Take(ctx context.Context, secret string, s Session) (text strin
 	if err != nil || len(b.Left) < seal.NonceSize() {
 		return "", err
 	}
-	plain, err := seal.Open(nil, b.Left[:seal.NonceSize()], b.Left[seal.NonceSize():], nil)
-	if err != nil {
-		return "", err
+	plain, err := seal.Open(nil, b.Left[:seal.NonceSize()], b.Left[seal.NonceSize():], []byte(page))
+	if err != nil { // it is for another page
+		return "", nil
 	}
 	return string(plain), m.editLeft(ctx, secret, func(b *entryBody) { b.Left = nil })
 }

@@ -3,9 +3,7 @@ package notify
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -81,7 +79,8 @@ func (c Channels) Deliveries(
 	ctx context.Context, account metering.AccountID, channel string, limit int,
 ) ([]Delivery, error) {
 	list := []Delivery{}
-	for r, err := range c.Store.Records(ctx, metering.RecordFilter{Kind: deliveryKind, Account: account}) {
+	filter := metering.RecordFilter{Kind: deliveryKind, Account: account, Newest: true}
+	for r, err := range c.Store.Records(ctx, filter) {
 		if err != nil {
 			return nil, fmt.Errorf("listing deliveries: %w", err)
 		}
@@ -90,12 +89,10 @@ func (c Channels) Deliveries(
 			return nil, err
 		}
 		if channel == "" || channel == d.Channel {
-			list = append(list, *d)
+			if list = append(list, *d); len(list) == limit {
+				break
+			}
 		}
-	}
-	slices.Reverse(list)
-	if limit > 0 {
-		list = list[:min(limit, len(list))]
 	}
 	return list, nil
 }
@@ -174,39 +171,14 @@ func (c Channels) Replay(ctx context.Context, account metering.AccountID, id str
 // budgets in a month is not told again as long as the event exists.
 const keepFor = 35 * 24 * time.Hour
 
-// tidied is how many records one transaction removes.
-const tidied = 100
-
 // Tidy removes events and deliveries that are older than keepFor, and returns how many. What still has something
 // due stays.
 func Tidy(ctx context.Context, store metering.Records, now time.Time) (removed int, err error) {
 	for _, kind := range []string{deliveryKind, metering.EventKind} {
-		n, err := tidy(ctx, store, metering.RecordFilter{Kind: kind, Before: now.Add(-keepFor)})
+		n, err := metering.Forget(ctx, store, metering.RecordFilter{Kind: kind, Before: now.Add(-keepFor)})
 		removed += n
 		if err != nil {
 			return removed, fmt.Errorf("tidying records of kind %s: %w", kind, err)
-		}
-	}
-	return removed, nil
-}
-
-func tidy(ctx context.Context, store metering.Records, f metering.RecordFilter) (removed int, err error) {
-	var old []metering.Record
-	for r, err := range store.Records(ctx, f) {
-		if err != nil {
-			return 0, err
-		}
-		if r.Due.IsZero() {
-			old = append(old, metering.Record{Account: r.Account, Kind: r.Kind, ID: r.ID, Version: r.Version, At: r.At})
-		}
-	}
-	for group := range slices.Chunk(old, tidied) {
-		switch err := store.PutRecords(ctx, group...); {
-		case errors.Is(err, metering.ErrVersion): // another node tidies too
-		case err != nil:
-			return removed, err
-		default:
-			removed += len(group)
 		}
 	}
 	return removed, nil
