@@ -69,8 +69,8 @@ func (s *Store) examine() {
 const (
 	probeSettings = "SELECT set_config('lock_timeout', '1s', true)"
 	probeWrites   = `WITH
-		a AS (INSERT INTO ledger (account, seq, key, endpoint, credits, period, at, request, chain)
-			VALUES ('', $1, '', '', 0, 0, 0, '', '')),
+		a AS (INSERT INTO ledger (account, seq, key, endpoint, credits, period, at, request, ceiling)
+			VALUES ('', $1, '', '', 0, 0, 0, '', 0)),
 		b AS (INSERT INTO balances (account, period, used, charges, peak) VALUES ('', $2, 0, 0, 0)),
 		c AS (INSERT INTO key_uses (account, key, at) VALUES ('', $3, 0)),
 		d AS (INSERT INTO replies (account, line, hash, id, expires, status, form, fingerprint, request, header, body, bytes)
