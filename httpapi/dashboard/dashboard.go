@@ -19,6 +19,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
@@ -32,6 +33,7 @@ type Config struct {
 	Plans     metering.Prices  // nil means metering.DefaultPlans
 	Env       *diag.Env        // the world that checks see; nil is the real one
 	HostedSPF hostedspf.Store  // nil means that the page of hosted SPF is not there
+	Watches   *watch.Watches   // nil means those of Store, which are run elsewhere
 	Activity  *Activity        // what it remembers of requests; nil means that the page shows charges alone
 	Clock     func() time.Time // nil means time.Now
 	Doubt     func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
@@ -51,6 +53,9 @@ type Config struct {
 	// through. Empty means none.
 	TrustedUserHeader string
 
+	// OwnersMend lets owners void and credit invoices of their account, for servers whose accounts are all of one house:
+	// elsewhere a customer could declare his own invoice void.
+	OwnersMend bool
 	// AllowHTTP and Ports are those of [notify.Channels].
 	//
 	// [notify.Channels]: https://pkg.go.dev/github.com/diagkit/diagkit/metering/notify#Channels
@@ -67,6 +72,7 @@ type dashboard struct {
 	icon      *httpapi.File
 	templates func() *template.Template
 	attempts  attempts
+	tallies   tallies
 }
 
 // A page is a row of the table of all pages.
@@ -105,6 +111,9 @@ func newDashboard(c Config) *dashboard {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &dashboard{Config: c, mux: http.NewServeMux()}
+	if c.Watches == nil {
+		d.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: d.now, Doubt: d.doubt, Log: c.Log})
+	}
 	d.templates = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("").Funcs(d.functions()).ParseFS(files, "templates/*.html"))
 	})

@@ -112,8 +112,8 @@ func (d *dashboard) beginNamed(r *http.Request, email string) (member.Session, s
 }
 
 // leave keeps a text that is shown once, for the page to which the browser is sent next.
-func (d *dashboard) leave(r *http.Request, text string) error {
-	return d.people().Leave(r.Context(), visitorOf(r).secret, text)
+func (d *dashboard) leave(r *http.Request, page, text string) error {
+	return d.people().Leave(r.Context(), visitorOf(r).secret, page, text)
 }
 
 // left is what was left for this page; empty if nothing was. Only a page that is really shown takes it.
@@ -122,8 +122,8 @@ func (d *dashboard) left(r *http.Request) (string, error) {
 		return "", nil
 	}
 	v := visitorOf(r)
-	text, err := d.people().Take(r.Context(), v.secret, v.Session)
-	if errors.Is(err, metering.ErrVersion) {
+	text, err := d.people().Take(r.Context(), v.secret, v.Session, r.URL.Path)
+	if errors.Is(err, metering.ErrVersion) { // another request has taken it
 		return "", nil
 	}
 	return text, err

@@ -1,0 +1,163 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+)
+
+func (d *dashboard) activityPages() []*page {
+	return []*page{{method: "GET", pattern: "/dashboard/activity", role: member.Viewer, title: "Activity", nav: "Activity",
+		handle: d.showActivity}}
+}
+
+// maxShown is how many requests the page shows at most.
+const maxShown = 200
+
+// A search is what requests are looked for by; empty fields select all.
+type search struct {
+	ID, Operation, Code string
+	Key                 metering.KeyID
+	Before              string // as it was typed
+	before              time.Time
+}
+
+func (s search) empty() bool { return s == search{} }
+
+func (s search) selects(r Request) bool {
+	return (s.ID == "" || r.ID == s.ID) && (s.Operation == "" || strings.Contains(r.Endpoint, s.Operation)) &&
+		(s.Code == "" || strings.EqualFold(r.Code, s.Code)) && (s.Key == "" || r.Key == s.Key) &&
+		(s.before.IsZero() || r.At.Before(s.before))
+}
+
+// activity is what the page shows.
+type activity struct {
+	search
+	Month    metering.Period
+	Months   []metering.Period
+	Keys     []metering.Key
+	Requests []shownRequest
+	Since    time.Time // from which on requests are remembered; zero: none are
+	Most     int       // how many are shown at most
+	Fault    string    // of the time that was typed
+}
+
+// Searched reports whether the page was asked for certain requests.
+func (a activity) Searched() bool { return !a.empty() }
+
+type shownRequest struct {
+	Request
+	KeyName string
+}
+
+// OK reports whether the request was answered.
+func (r shownRequest) OK() bool { return r.Code == "OK" }
+
+func (d *dashboard) showActivity(w http.ResponseWriter, r *http.Request) error {
+	month, err := d.chosenMonth(r)
+	if err != nil {
+		return err
+	}
+	account := visitorOf(r).Account
+	q := r.URL.Query()
+	a := activity{Month: month, Months: d.months(account), Most: maxShown, search: search{
+		ID: strings.TrimSpace(q.Get("id")), Operation: strings.Trim(strings.TrimSpace(q.Get("operation")), "/"),
+		Code: strings.TrimSpace(q.Get("code")), Key: metering.KeyID(q.Get("key")), Before: strings.TrimSpace(q.Get("before")),
+	}}
+	if a.before, a.Fault = parseBefore(a.Before); a.Fault != "" {
+		a.search.Before = ""
+	}
+	var charges []Request
+	err = together(
+		func() (err error) { a.Keys, err = d.Store.Keys(r.Context(), account.ID); return err },
+		func() (err error) { charges, err = d.charges(r.Context(), account.ID, month, a.search); return err },
+	)
+	if err != nil {
+		return err
+	}
+	remembered, since := d.Activity.Requests(account.ID)
+	a.Since = since
+	a.Requests = shownRequests(merged(charges, slices.DeleteFunc(remembered, func(one Request) bool {
+		return metering.PeriodOf(one.At) != month || !a.selects(one)
+	})), a.Keys)
+	return d.render(w, r, "activity", a)
+}
+
+// parseBefore reads a time as people write it, in UTC.
+func parseBefore(text string) (time.Time, string) {
+	if text == "" {
+		return time.Time{}, ""
+	}
+	text = strings.TrimSuffix(strings.TrimSuffix(strings.Replace(text, "T", " ", 1), "Z"), " UTC")
+	for _, layout := range []string{time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, ""
+		}
+	}
+	return time.Time{}, "must be a time such as 2026-11-16 10:30"
+}
+
+// charges are the newest in the ledger that a search selects. Without one they are at hand; else the month is read.
+func (d *dashboard) charges(
+	ctx context.Context, account metering.AccountID, month metering.Period, s search,
+) (list []Request, err error) {
+	if s.empty() {
+		err = d.read(ctx, account, month, func(t *tally) {
+			for _, e := range t.last[max(0, len(t.last)-newest):] {
+				list = append(list, charge(e))
+			}
+		})
+		return list, err
+	}
+	if s.Code != "" && !strings.EqualFold(s.Code, "OK") {
+		return nil, nil // what was refused is not charged
+	}
+	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{Account: account, Period: &month, Key: s.Key}) {
+		if err != nil {
+			return nil, err
+		}
+		if one := charge(e); s.selects(one) {
+			if list = append(list, one); len(list) > 2*maxShown {
+				list = slices.Clone(list[maxShown:])
+			}
+		}
+	}
+	return list, nil
+}
+
+func charge(e metering.Entry) Request {
+	return Request{ID: e.RequestID, At: e.At, Endpoint: e.Endpoint, Key: e.Key, Code: "OK", Status: http.StatusOK,
+		Credits: e.Credits}
+}
+
+// merged are the newest of both, each request once: of one that is remembered more is known.
+func merged(charges, remembered []Request) []Request {
+	known := map[string]bool{}
+	all := slices.Clone(remembered)
+	for _, r := range remembered {
+		known[r.ID] = true
+	}
+	for _, r := range charges {
+		if !known[r.ID] {
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Request) int { return b.At.Compare(a.At) })
+	return all[:min(maxShown, len(all))]
+}
+
+func shownRequests(list []Request, keys []metering.Key) (shown []shownRequest) {
+	names := map[metering.KeyID]string{}
+	for _, k := range keys {
+		names[k.ID] = k.Name
+	}
+	for _, r := range list {
+		shown = append(shown, shownRequest{r, names[r.Key]})
+	}
+	return shown
+}
