@@ -32,13 +32,13 @@ var heavy = map[string][]string{
 	"zombiezen.com/":                   {"metering/sqlitedb", "metering/sqlite", "mailauth/hostedspf/sqlite"},
 	module + sqliteFiles:               {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
 	"github.com/spf13/":                {"cmd"},
-	"html/template":                    {"httpapi/pages", "httpapi/dashboard", "diag/view/render"},
+	"html/template":                    {"httpapi/pages", "httpapi/dashboard", "httpapi/letterbox", "diag/view/render"},
 	"github.com/redis/":                {"metering/redis"},
 	"github.com/alicebob/":             {}, // Redis in memory, for the tests of metering/redis
 	"golang.org/x/crypto/acme":         {"cmd/diagd"},
 	"golang.org/x/image":               {"webcheck/qr"},
 	"github.com/makiuchi-d/":           {"webcheck/qr"},
-	"github.com/emersion/go-smtp":      {"metering/notify"},                                                                      // its client; servers of tests beside
+	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"},                                                 // its client; servers of tests beside
 	"github.com/standard-webhooks/":    {},                                                                                       // the second verifier of the tests of metering/notify
 	"go.yaml.in/":                      {},                                                                                       // the second reader of the tests of textutil/yaml
 	"github.com/jackc/":                {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd"}, // for bench faults

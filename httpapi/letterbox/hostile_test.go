@@ -1,0 +1,255 @@
+package letterbox
+
+import (
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/header"
+	"github.com/stretchr/testify/require"
+)
+
+func addr(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+}
+
+// A client has some connections, and all have a number of them.
+func TestConnections(t *testing.T) {
+	p := newPost(t)
+	var held []*wire
+	for range maxPerClient {
+		held = append(held, p.raw())
+	}
+	p.raw421()
+	p.set("192.0.2.26", 0)
+	held = append(held, p.raw())
+	p.set("192.0.2.25", 0)
+	held[0].ask("QUIT", 221)
+	held[0].closed()
+	for i := range maxConnections - maxPerClient {
+		p.set(fmt.Sprintf("198.51.100.%d", i), 0)
+		held = append(held, p.raw())
+	}
+	p.set("198.51.100.200", 0)
+	p.raw421()
+}
+
+// raw421 is refused.
+func (p *post) raw421() {
+	p.t.Helper()
+	w := p.raw()
+	w.closed()
+}
+
+// There is room for so many messages at once: of what is too much, none is lost, for senders try again.
+func TestBusy(t *testing.T) {
+	p := newPost(t)
+	for range maxQueue {
+		p.queue <- struct{}{}
+	}
+	path, to := p.address()
+	require.ErrorContains(t, p.send(to, p.letter()), "451")
+	for range maxQueue {
+		<-p.queue
+	}
+	require.True(t, p.reserve(maxBodies-1000))
+	require.ErrorContains(t, p.send(to, p.letter()+strings.Repeat("x\r\n", 1000)), "451")
+	p.bodies = 0
+	require.NoError(t, p.send(to, p.letter()))
+	p.wait(path)
+	require.Zero(t, p.bodies)
+	require.Empty(t, p.queue)
+}
+
+// Of too many reports, the oldest are forgotten.
+func TestReportsBound(t *testing.T) {
+	p := newPost(t)
+	var tokens []string
+	for i := range 4 {
+		token, err := p.create(addr(i))
+		require.NoError(t, err)
+		tokens = append(tokens, token)
+		require.True(t, p.claim(localPart(token), &delivery{At: p.Clock()}))
+		p.set("", time.Second)
+		p.keep(localPart(token), strings.Repeat("x", maxReportBytes/3))
+	}
+	_, ok := p.open(tokens[0])
+	require.False(t, ok)
+	_, ok = p.open(tokens[1])
+	require.True(t, ok)
+	require.LessOrEqual(t, p.reports, maxReportBytes)
+}
+
+// Too much is refused, as it is told or as it comes, by DATA and by BDAT.
+func TestSize(t *testing.T) {
+	p := newPost(t)
+	_, to := p.address()
+	w := p.raw()
+	w.ask("EHLO x", 250)
+	w.ask(fmt.Sprintf("MAIL FROM:<> SIZE=%d", maxMessage+1), 552)
+	w.ask("MAIL FROM:<>", 250)
+	w.ask("RCPT TO:<"+to+">", 250)
+	w.ask("DATA", 354)
+	_, err := io.WriteString(w.Conn, strings.Repeat(strings.Repeat("x", 70)+"\r\n", maxMessage/72+1)+".\r\n")
+	require.NoError(t, err)
+	require.Regexp(t, "^552", w.hear())
+	w.ask("MAIL FROM:<>", 250)
+	w.ask("RCPT TO:<"+to+">", 250)
+	_, err = fmt.Fprintf(w.Conn, "BDAT %d LAST\r\n", maxMessage+1)
+	require.NoError(t, err)
+	_, err = io.WriteString(w.Conn, strings.Repeat("x", maxSent))
+	_ = err // the connection ends within it
+	require.True(t, p.expects(localOf(to)))
+	require.Zero(t, p.bodies)
+}
+
+// A message may be as large as is told, and come in chunks.
+func TestChunks(t *testing.T) {
+	p := newPost(t)
+	path, to := p.address()
+	w := p.raw()
+	w.ask("EHLO x", 250)
+	w.ask("MAIL FROM:<alice@example.org>", 250)
+	w.ask("RCPT TO:<"+to+">", 250)
+	text := p.signed()
+	text += strings.Repeat("\n", maxMessage-len(text))
+	half := len(text) / 2
+	_, err := fmt.Fprintf(w.Conn, "BDAT %d\r\n%s", half, text[:half])
+	require.NoError(t, err)
+	require.Regexp(t, "^250", w.hear())
+	_, err = fmt.Fprintf(w.Conn, "BDAT %d LAST\r\n%s", len(text)-half, text[half:])
+	require.NoError(t, err)
+	require.Regexp(t, "^250", w.hear())
+	page := told(p.wait(path))
+	require.Contains(t, page, "spf pass")
+	require.Contains(t, page, "bare CR or LF")
+}
+
+// Endless commands, lines and messages end.
+func TestFloods(t *testing.T) {
+	p := newPost(t)
+	tests := map[string]string{
+		"long line": "EHLO " + strings.Repeat("x", maxLine+1),
+		"nonsense":  strings.Repeat("XXXX y\r\n", 100),
+		"noise":     strings.Repeat("\x00\xff\r\n", 1000),
+		"noop":      strings.Repeat("NOOP\r\n", maxSent/6),
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := p.raw()
+			go io.WriteString(w.Conn, text)
+			n, _ := io.Copy(io.Discard, w) // until it is closed, or reset since something was left to read
+			require.Less(t, n, int64(200*maxReplies))
+		})
+	}
+}
+
+// Bombs are analyzed as far as the operation looks at them, within its time.
+func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	signature := "DKIM-Signature: v=1; a=ed25519-sha256; d=example.org; s=s1; h=from; bh=" + strings.Repeat("A", 43) + "=; b=AA==\r\n"
+	nested := "Content-Type: multipart/mixed; boundary=a\r\n\r\n"
+	for i := range 1000 {
+		nested += fmt.Sprintf("--a%d\r\nContent-Type: multipart/mixed; boundary=a%d\r\n\r\n", i, i+1)
+	}
+	for name, text := range map[string]string{
+		"signatures": strings.Repeat(signature, 1500) + "From: a@example.org\r\n\r\nx\r\n",
+		"fields":     strings.Repeat("a:\r\n", 100_000) + "From: a@example.org\r\n\r\nx\r\n",
+		"received":   strings.Repeat("Received: from a by b; x\r\n", 8000) + "\r\n",
+		"nesting":    "From: a@example.org\r\n" + nested,
+		"results":    "Authentication-Results: box.example; " + strings.Repeat("spf=pass;\r\n ", 20_000) + "\r\n\r\n",
+		"nothing":    "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPost(t)
+			path, to := p.address()
+			require.NoError(t, p.send(to, text))
+			page := p.wait(path)
+			require.Contains(t, page, "<section")
+			require.Less(t, len(page), 512<<10)
+		})
+	}
+}
+
+// What strangers write is text on the page, and the page may load nothing.
+func TestMarkup(t *testing.T) {
+	p := newPost(t)
+	path, to := p.address()
+	w := p.raw()
+	w.ask("EHLO <script>alert(1)</script>\u202e", 250)
+	w.ask(`MAIL FROM:<"<script>alert(2)</script>"@example.org>`, 250)
+	w.ask("RCPT TO:<"+to+">", 250)
+	w.ask("DATA", 354)
+	_, err := io.WriteString(w.Conn, "From: \"<script>alert(3)</script>\" <a@example.org>\r\nSubject: </section><script src=//evil.example/>\u202e\r\n"+
+		"List-Unsubscribe: <javascript:alert(4)>\r\n\r\n<img src=//evil.example/x>\r\n.\r\n")
+	require.NoError(t, err)
+	require.Regexp(t, "^250", w.hear())
+	page := p.wait(path)
+	require.Contains(t, page, "alert(3)")
+	require.NotContains(t, page, "<script")
+	require.NotContains(t, page, "<img")
+	require.NotContains(t, page, `src="`)
+	require.NotContains(t, page, " style=")
+	require.NotContains(t, page, "\u202e")
+	require.NotContains(t, page, `href="javascript`)
+}
+
+// Each page says that it is nobody else's.
+func TestHeaders(t *testing.T) {
+	p := newPost(t)
+	path, _ := p.address()
+	for at, code := range map[string]int{"/letterbox": 200, path: 200, "/letterbox/nothing": 404, "/letterbox/style.css": 200, "/letterbox/": 404} {
+		w := p.get("GET", at)
+		require.Equal(t, code, w.Code, at)
+		require.Equal(t, policy, w.Header().Get("Content-Security-Policy"))
+		require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
+		require.Equal(t, "noindex, nofollow", w.Header().Get("X-Robots-Tag"))
+		require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
+	}
+	require.Equal(t, 403, p.get("POST", "/letterbox", "Sec-Fetch-Site", "cross-site").Code)
+	require.Equal(t, 405, p.get("PUT", "/letterbox").Code)
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, httptest.NewRequest("HEAD", path, nil))
+	require.Equal(t, 200, w.Code)
+}
+
+// What is written above a message is read as it was meant, whatever the client says.
+func FuzzTrace(f *testing.F) {
+	for _, helo := range []string{"mail.example.org", "by", "[198.51.100.9]", "a.[198.51.100.9]", "x\r\nFrom: y", "helo=z", "IPv6:::1", "box.example", ""} {
+		f.Add(helo, "alice@example.org", "From: a@example.org\r\n\r\nx\r\n", uint32(0xc0000219), true)
+	}
+	f.Add("x", "\"a b\"@[192.0.2.1]", "Received: from x by y\n\n", uint32(0x7f000001), false)
+	w := diagtest.NewWorld(f)
+	env := w.Env()
+	f.Fuzz(func(t *testing.T, helo, from, text string, ip uint32, secured bool) {
+		if checkSender(from) != nil || len(text) > 10_000 {
+			return
+		}
+		d := &delivery{HELO: helo, From: from, At: env.Now(), IP: netip.AddrFrom4([4]byte{byte(ip >> 24), byte(ip >> 16), byte(ip >> 8), byte(ip)})}
+		if secured {
+			d.Version, d.Cipher = "TLSv1.3", "TLS_AES_128_GCM_SHA256"
+		}
+		trace := d.trace("x.box.example", "aaaaaaaaaaaa", "box.example")
+		require.LessOrEqual(t, len(trace), maxTrace)
+		r, err := header.Analyze(t.Context(), env, header.AnalyzeRequest{
+			MessageBase64: append(trace, text...), TrustedAuthservIDs: []string{"x.box.example"}, Live: new(bool),
+		})
+		require.NoError(t, err)
+		hop := r.Hops[len(r.Hops)-1]
+		require.Equal(t, d.IP, hop.IP)
+		require.Equal(t, "box.example", hop.By)
+		require.Equal(t, secured, *hop.TLS)
+		require.Equal(t, d.Version, hop.TLSVersion)
+		if from == "" {
+			require.Empty(t, *r.Message.ReturnPath)
+		}
+		require.NotEmpty(t, d.Facts())
+	})
+}

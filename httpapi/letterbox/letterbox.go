@@ -1,0 +1,177 @@
+// Package letterbox is a mail server for one message at a time: a person gets an address, sends a message to it, and
+// reads what mail/header-analyze says of the very bytes that arrived.
+//
+//	box, err := letterbox.New(letterbox.Config{Env: env, Domain: domain})
+//	go box.Serve(listener)               // SMTP (RFC 5321), with STARTTLS
+//	mux.Handle("/letterbox", box)        // the pages
+//	mux.Handle("/letterbox/", box)
+//
+// GET /letterbox has a button, POST /letterbox makes an address, and /letterbox/{token} shows it, waits for the message
+// and then shows the report. The token cannot be told from the address, which stands in the logs of whoever delivers.
+//
+// What is pasted into a form tells only what servers wrote down. Here the server is our own: it knows who connected,
+// the HELO name, the envelope sender and how TLS was negotiated, and the DNS is asked while the message arrives. It
+// writes that above the message as every receiving server does (RFC 5321 section 4.4, RFC 8601), names itself as the
+// server to be trusted, and hands all of it to [header.Analyze].
+//
+// Nothing is relayed or bounced, there are no mailboxes, and state is in memory: a message is forgotten once it is
+// analyzed, an address that nobody wrote to after an hour, a report after a day, and everything at the end of the
+// process. Anybody may use it, so everything has a bound.
+package letterbox
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/emersion/go-smtp"
+)
+
+// The bounds of what the letter box holds and does.
+const (
+	// maxMessage is what mail/header-analyze takes, less the fields that are put above the message.
+	maxMessage = 5<<20 - maxTrace
+	maxTrace   = 4 << 10
+	// perHour is how many addresses a client may have made within an hour (CONTRACT 10.6).
+	perHour = 10
+	window  = time.Hour
+	// maxClients bounds how many clients are remembered for that, and maxWaiting the addresses that wait for a message.
+	maxClients = 50_000
+	maxWaiting = 2000
+	waitTime   = time.Hour
+	// maxReports and maxReportBytes bound the reports that are kept; of more, the oldest are forgotten.
+	maxReports     = 5000
+	maxReportBytes = 64 << 20
+	reportTime     = 24 * time.Hour
+	// maxBodies bounds the messages that are being received or analyzed, in bytes.
+	maxBodies = 48 << 20
+	// maxRunning analyses run at once, each of which holds some 45 MiB at worst; maxQueue is them and those that wait.
+	maxRunning = 2
+	maxQueue   = 16
+	// analysisTime is more than an analysis takes: lookups end after ten seconds.
+	analysisTime = 30 * time.Second
+)
+
+// Config says what a letter box works with. Only Domain is required.
+type Config struct {
+	// Env is the world that analyses see. Nil is the real one.
+	Env *diag.Env
+	// Domain is what stands behind the @ of addresses. Its MX record, or its own address, leads to Serve.
+	Domain diag.Domain
+	// TLS has the certificate for STARTTLS. Nil means one of its own, as is common among mail servers.
+	TLS *tls.Config
+	// TrustedProxies are the peers that are believed whose request they pass on, for the limit of addresses.
+	TrustedProxies []netip.Prefix
+	// Clock tells the time. Nil means time.Now.
+	Clock func() time.Time
+	// Log hears of faults of the server, not of messages. Nil means silence.
+	Log *slog.Logger
+}
+
+// A Box is a letter box. Make one with [New].
+type Box struct {
+	Config
+	smtp  *smtp.Server
+	pages http.Handler
+	ctx   context.Context // of analyses
+	stop  context.CancelFunc
+
+	queue, running chan struct{}
+	working        sync.WaitGroup
+
+	mu      sync.Mutex
+	letters map[string]*letter // by the local part of their addresses
+	waiting int                // of them
+	reports int                // bytes
+	bodies  int64              // bytes
+	clients map[netip.Prefix][]time.Time
+	swept   time.Time
+}
+
+// New prepares a letter box.
+func New(c Config) (*Box, error) {
+	b := &Box{
+		Config: c, letters: map[string]*letter{}, clients: map[netip.Prefix][]time.Time{},
+		queue: make(chan struct{}, maxQueue), running: make(chan struct{}, maxRunning),
+	}
+	if b.Domain.IsZero() {
+		return nil, errors.New("a letter box needs a domain")
+	}
+	if b.Clock == nil {
+		b.Clock = time.Now
+	}
+	if b.Log == nil {
+		b.Log = slog.New(slog.DiscardHandler)
+	}
+	if b.TLS == nil {
+		cert, err := selfSigned(b.Domain.String(), b.Clock())
+		if err != nil {
+			return nil, err
+		}
+		b.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	}
+	b.TLS = b.TLS.Clone()
+	b.TLS.NextProtos = nil // those of HTTP
+	// Versions that RFC 8996 forbids are better than the clear text that senders would resort to, and the report tells.
+	b.TLS.MinVersion = tls.VersionTLS10
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	b.smtp, b.pages = b.newServer(), b.newPages()
+	return b, nil
+}
+
+// Serve takes messages until [Box.Close].
+func (b *Box) Serve(l net.Listener) error {
+	defer context.AfterFunc(b.ctx, func() { l.Close() })() // also where Close was faster
+	return b.smtp.Serve(newListener(l))
+}
+
+// Close ends connections and analyses.
+func (b *Box) Close() error {
+	err := b.smtp.Close()
+	b.stop()
+	b.working.Wait()
+	return err
+}
+
+// read reads a message, as long as there is room for it. What it returns is given back with release.
+func (b *Box) read(r io.Reader) (text []byte, err error) {
+	chunk := make([]byte, 32<<10)
+	for err == nil {
+		var n int
+		n, err = r.Read(chunk)
+		if !b.reserve(n) {
+			err = errBusy
+			break
+		}
+		text = append(text, chunk[:n]...)
+	}
+	if err != io.EOF {
+		b.release(text)
+		return nil, err
+	}
+	return text, nil
+}
+
+func (b *Box) reserve(n int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bodies+int64(n) > maxBodies {
+		return false
+	}
+	b.bodies += int64(n)
+	return true
+}
+
+func (b *Box) release(text []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bodies -= int64(len(text))
+}

@@ -1,0 +1,97 @@
+package letterbox
+
+import (
+	"bytes"
+	_ "embed" // for template and style
+	"errors"
+	"html/template"
+	"net/http"
+
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// policy lets a page have its style, and nothing else.
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+var (
+	//go:embed letterbox.html
+	pageText string
+	//go:embed style.css
+	styleText string
+	page      = template.Must(template.New("").Parse(pageText))
+)
+
+// ServeHTTP implements [http.Handler].
+func (b *Box) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.pages.ServeHTTP(w, r) }
+
+func (b *Box) newPages() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /letterbox", func(w http.ResponseWriter, _ *http.Request) { b.show(w, http.StatusOK, content{}) })
+	mux.HandleFunc("POST /letterbox", b.hand)
+	mux.HandleFunc("GET /letterbox/{token}", func(w http.ResponseWriter, r *http.Request) {
+		l, ok := b.open(r.PathValue("token"))
+		if !ok {
+			b.show(w, http.StatusNotFound, content{Problem: "This address does not exist, or is forgotten by now."})
+			return
+		}
+		b.show(w, http.StatusOK, content{Letter: &l, View: template.HTML(l.Report)}) // as render.HTML has escaped it
+	})
+	mux.HandleFunc("GET /letterbox/style.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		w.Header().Set("Cache-Control", "max-age=3600")
+		_, _ = w.Write([]byte(render.Style + styleText)) // an error means that the client has gone
+	})
+	own := http.NewCrossOriginProtection().Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer") // the path is a secret
+		h.Set("X-Robots-Tag", "noindex, nofollow")
+		h.Set("Cache-Control", "no-store")
+		own.ServeHTTP(w, r)
+	})
+}
+
+// content is what a page shows: a problem, a letter, or the button alone.
+type content struct {
+	Problem string
+	Letter  *letter
+	View    template.HTML
+}
+
+// Wait is after how many seconds the page asks again; 0 is never.
+func (c content) Wait() int {
+	if c.Letter != nil && (c.Letter.State == waiting || c.Letter.State == analyzing) {
+		return 5
+	}
+	return 0
+}
+
+// hand makes an address for whoever asks.
+func (b *Box) hand(w http.ResponseWriter, r *http.Request) {
+	token, err := b.create(httpapi.ClientIP(r, b.TrustedProxies))
+	switch {
+	case errors.Is(err, errTooMany):
+		w.Header().Set("Retry-After", "600")
+		b.show(w, http.StatusTooManyRequests, content{Problem: "You have made ten addresses within an hour. Try again later."})
+	case err != nil:
+		w.Header().Set("Retry-After", "600")
+		b.show(w, http.StatusServiceUnavailable, content{Problem: "The letter box is full. Try again later."})
+	default:
+		http.Redirect(w, r, "/letterbox/"+token, http.StatusSeeOther)
+	}
+}
+
+func (b *Box) show(w http.ResponseWriter, status int, c content) {
+	var body bytes.Buffer
+	if err := page.Execute(&body, c); err != nil {
+		b.Log.Error("writing a page", "error", err)
+		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = body.WriteTo(w)
+}

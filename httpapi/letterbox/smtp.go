@@ -1,0 +1,159 @@
+package letterbox
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/netip"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-smtp"
+)
+
+const (
+	// commandTime is how long a command, or the whole of a message, may take.
+	commandTime = 2 * time.Minute
+	// maxLine lets messages in whose lines are longer than RFC 5322 section 2.1.1 allows, so that the report can say so.
+	maxLine = 64 << 10
+	// maxRefused is how many recipients one connection may guess.
+	maxRefused = 5
+	// maxPath is the most that a sender may have (RFC 5321 section 4.5.3.1.3).
+	maxPath = 256
+)
+
+// The replies. Whatever a client may learn of an address is whether it waits for a message.
+var (
+	errUnknown = reply(550, 5, 1, 1, "No such address here. Each is good for one message within an hour")
+	errServed  = reply(421, 4, 7, 0, "One message a connection")
+	errGuesses = reply(421, 4, 7, 0, "Too many unknown recipients")
+	errBusy    = reply(451, 4, 3, 2, "Busy, try again later")
+	errLine    = reply(554, 5, 6, 0, "A line of the message is too long")
+	errLost    = reply(451, 4, 4, 2, "The message was not received as a whole")
+	errSender  = reply(553, 5, 1, 7, "The sender is not a mail address in ASCII")
+)
+
+func reply(code, class, subject, detail int, text string) *smtp.SMTPError {
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: text}
+}
+
+// newServer is a server that knows no AUTH, since its sessions have no mechanism, and answers VRFY and EXPN without
+// looking. go-smtp ends a message at CRLF.CRLF alone, and drops what was sent before TLS began.
+//
+// There is no postmaster, though RFC 5321 section 4.5.1 asks for one: nobody would read what comes.
+func (b *Box) newServer() *smtp.Server {
+	s := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
+		return &session{box: b, conn: c}, nil
+	}))
+	s.Domain, s.TLSConfig = b.Domain.String(), b.TLS
+	s.MaxRecipients, s.MaxMessageBytes, s.MaxLineLength = 1, maxMessage, maxLine
+	s.ReadTimeout, s.WriteTimeout = commandTime, commandTime
+	s.ErrorLog = slog.NewLogLogger(b.Log.Handler(), slog.LevelDebug) // mostly of clients that vanish
+	return s
+}
+
+// A session is a connection before or after STARTTLS. BDAT reads a message beside the commands.
+type session struct {
+	box  *Box
+	conn *smtp.Conn
+
+	mu       sync.Mutex
+	from, to string // to is a local part
+	served   bool
+	refused  int
+}
+
+// senderDomain is what the domain of a sender may hold, and the name of a client: address literals too.
+var senderDomain = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]{1,255}$`)
+
+// checkSender refuses what could be anything else above a message.
+func checkSender(from string) error {
+	if from == "" { // bounces
+		return nil
+	}
+	at := strings.LastIndexByte(from, '@')
+	plain := !strings.ContainsFunc(from, func(r rune) bool { return r < ' ' || r > '~' })
+	if at < 1 || !plain || len(from) > maxPath || !senderDomain.MatchString(from[at+1:]) {
+		return errSender
+	}
+	return nil
+}
+
+// Mail implements [smtp.Session].
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.served {
+		last(s.conn.Conn())
+		return errServed
+	}
+	if err := checkSender(from); err != nil {
+		return err
+	}
+	s.from = from
+	return nil
+}
+
+// Rcpt implements [smtp.Session].
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := strings.LastIndexByte(to, '@')
+	local := strings.ToLower(to[:max(at, 0)])
+	if strings.EqualFold(strings.TrimSuffix(to[at+1:], "."), s.box.Domain.String()) && s.box.expects(local) {
+		s.to = local
+		return nil
+	}
+	if s.refused++; s.refused < maxRefused {
+		return errUnknown
+	}
+	last(s.conn.Conn())
+	return errGuesses
+}
+
+// Data implements [smtp.Session].
+func (s *session) Data(r io.Reader) error {
+	s.mu.Lock()
+	d, to := s.delivery(), s.to
+	s.mu.Unlock()
+	text, err := s.box.read(r)
+	if errors.Is(err, smtp.ErrTooLongLine) {
+		err = errLine
+	} else if _, answer := errors.AsType[*smtp.SMTPError](err); err != nil && !answer {
+		err = errLost
+	}
+	if err == nil {
+		err = s.box.take(to, d, text)
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = true
+	return nil
+}
+
+// delivery is what the session knows of a message that begins now.
+func (s *session) delivery() *delivery {
+	d := &delivery{From: s.from, HELO: s.conn.Hostname(), At: s.box.Clock()}
+	if peer, err := netip.ParseAddrPort(s.conn.Conn().RemoteAddr().String()); err == nil {
+		d.IP = peer.Addr().Unmap().WithZone("")
+	}
+	if state, ok := s.conn.TLSConnectionState(); ok {
+		d.secure(state)
+	}
+	return d
+}
+
+// Reset implements [smtp.Session].
+func (s *session) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from, s.to = "", ""
+}
+
+// Logout implements [smtp.Session].
+func (*session) Logout() error { return nil }
