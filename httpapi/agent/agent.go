@@ -20,6 +20,7 @@ package agent
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -64,8 +65,8 @@ func New(c Config) http.Handler {
 		DisableLocalhostProtection: true,
 	})
 	guarded := c.API.Guard("mcp", maxBody, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if batched(r) {
-			refuse(w, http.StatusBadRequest, "Batches are not accepted: send one message a request.")
+		if !single(r) {
+			refuse(w, http.StatusBadRequest, "Send one message a request: batches are not accepted.")
 			return
 		}
 		tools.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, r)))
@@ -89,24 +90,16 @@ func (c Config) own(origin string) bool {
 	return err == nil && u.Host != "" && origin == u.Scheme+"://"+u.Host
 }
 
-// batched reports whether the body begins as a list. What was read is put back.
-func batched(r *http.Request) bool {
+// single reports whether the body begins as one message, and not as a batch. What was read is put back.
+func single(r *http.Request) bool {
+	const spaces = 64 // of which no client sends as many
 	body := bufio.NewReader(r.Body)
 	r.Body = struct {
 		io.Reader
 		io.Closer
 	}{body, r.Body}
-	for {
-		switch b, err := body.ReadByte(); {
-		case err != nil:
-			return false
-		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
-			continue
-		default:
-			body.UnreadByte()
-			return b == '['
-		}
-	}
+	begin, _ := body.Peek(spaces) // an error is seen again by who reads on
+	return bytes.HasPrefix(bytes.TrimSpace(begin), []byte("{"))
 }
 
 // refuse answers with an error of JSON-RPC 2.0 (section 5.1) to a request that was not read.
@@ -151,8 +144,9 @@ func (s *service) server(version string) *mcp.Server {
 	}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	for i := range tools {
-		server.AddTool(tools[i].declared(), s.handler(&tools[i]))
+	list := tools()
+	for i := range list {
+		server.AddTool(list[i].declared(), s.handler(&list[i]))
 	}
 	return server
 }
@@ -186,18 +180,18 @@ func (s *service) handler(t *tool) mcp.ToolHandler {
 		defer func() {
 			if p := recover(); p != nil { // in a goroutine of the SDK, where it would end the program
 				if s.log != nil {
-					s.log.Error("panic", "tool", t.name, "value", p, "stack", string(debug.Stack()))
+					s.log.Error("panic", "tool", t.Name, "value", p, "stack", string(debug.Stack()))
 				}
 				result = failed("Internal error. Whatever was answered before it is charged.")
 			}
 		}()
 		var err error
 		if c.values, err = t.parse(request.Params.Arguments); err != nil {
-			return failed(c.words(err)), nil
+			return failed(c.words(err, nil)), nil
 		}
 		r, err := t.run(c)
 		if err != nil {
-			return failed(c.words(err)), nil
+			return failed(c.words(err, nil)), nil
 		}
 		return r.result(c), nil
 	}

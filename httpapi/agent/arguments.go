@@ -4,31 +4,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // An argument is one of a tool.
 type argument struct {
-	name     string
-	kind     kind
-	required bool
-	doc      string
-	example  string
+	Name     string `json:"name"`
+	Kind     string `json:"kind"` // string, boolean or object
+	Required bool   `json:"required"`
+	Doc      string `json:"doc"`
+	Example  string `json:"example"`
 	enum     []string
 }
-
-type kind string
-
-const (
-	text   kind = "string"
-	flag   kind = "boolean"
-	object kind = "object"
-)
 
 // A schema is a JSON Schema.
 type schema = map[string]any
@@ -36,26 +31,22 @@ type schema = map[string]any
 // input is the schema of the arguments.
 func (t *tool) input() schema {
 	properties, required := schema{}, []string{}
-	for _, a := range t.arguments {
-		p := schema{"type": a.kind, "description": a.doc}
+	for _, a := range t.Arguments {
+		p := schema{"type": a.Kind, "description": a.Doc}
 		if a.enum != nil {
 			p["enum"] = a.enum
 		}
-		if a.example != "" {
-			p["examples"] = []string{a.example}
+		if a.Example != "" {
+			p["examples"] = []string{a.Example}
 		}
-		if properties[a.name] = p; a.required {
-			required = append(required, a.name)
+		if properties[a.Name] = p; a.Required {
+			required = append(required, a.Name)
 		}
 	}
-	s := schema{"type": "object", "properties": properties, "additionalProperties": false}
-	if len(required) > 0 {
-		s["required"] = required
-	}
-	return s
+	return schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// values are the arguments of a call, by name.
+// values are the arguments of a call, by name: texts, booleans, and objects as JSON.
 type values map[string]any
 
 func (v values) text(name string) string { s, _ := v[name].(string); return s }
@@ -75,6 +66,9 @@ func (e argumentError) Error() string { return strings.Join(e, "\n") }
 
 func argumentf(format string, args ...any) error { return argumentError{fmt.Sprintf(format, args...)} }
 
+// maxTold bounds how many faults of a kind are told.
+const maxTold = 5
+
 // parse reads the arguments. The error names each that is wrong.
 func (t *tool) parse(raw json.RawMessage) (values, error) {
 	given := map[string]json.RawMessage{}
@@ -82,95 +76,69 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 		return nil, argumentf("The arguments must be a JSON object. %s", t.takes())
 	}
 	v, faults := values{}, argumentError{}
-	for _, a := range t.arguments {
-		value, ok := given[a.name]
-		delete(given, a.name)
-		switch {
-		case !ok || string(value) == "null" || a.required && string(value) == `""`:
-			if a.required {
-				faults = append(faults, a.fault("is required"))
-			}
-		default:
-			if fault := v.read(a, value); fault != "" {
-				faults = append(faults, fault)
-			}
+	for _, a := range t.Arguments {
+		value, fault, example := given[a.Name], "", view.If(a.Example != "", ", such as "+a.Example)
+		delete(given, a.Name)
+		switch absent := value == nil || string(value) == "null"; {
+		case a.Required && (absent || string(value) == `""`):
+			fault = "is required" + example + "."
+		case !absent:
+			v[a.Name], fault = a.read(value, example)
+		}
+		if fault != "" {
+			faults = append(faults, a.Name+": "+fault)
 		}
 	}
-	if len(given) == 0 && len(faults) == 0 {
-		return v, nil
+	for _, name := range slices.Sorted(maps.Keys(given))[:min(len(given), maxTold)] {
+		names := diag.Map(t.Arguments, func(a argument) string { return a.Name })
+		faults = append(faults, fmt.Sprintf("There is no argument %q.%s", shown(name), meant(taglist.Nearest(name, names...))))
 	}
-	var unknown []string
-	for name := range given {
-		unknown = append(unknown, name)
+	if len(faults) > 0 {
+		return nil, append(faults, t.takes())
 	}
-	slices.Sort(unknown)
-	for _, name := range unknown[:min(len(unknown), maxTold)] {
-		meant := ""
-		if near := taglist.Nearest(name, t.names()...); near != "" {
-			meant = " Did you mean " + near + "?"
-		}
-		faults = append(faults, fmt.Sprintf("There is no argument %q.%s", shown(name), meant))
-	}
-	return nil, append(faults, t.takes())
+	return v, nil
 }
 
-const (
-	maxTold  = 5  // faults of a kind that are told
-	maxShown = 60 // bytes of what a caller sent that are shown to it
-)
-
-// shown is a text from a caller, in a message for it.
-func shown(s string) string { return render.Printable(diag.Clip(s, maxShown)) }
-
-func (v values) read(a argument, value json.RawMessage) (fault string) {
-	switch a.kind {
-	case text:
-		var s string
-		if json.Unmarshal(value, &s) != nil {
-			return a.fault("must be a text")
-		}
-		if a.enum != nil && !slices.Contains(a.enum, s) {
-			meant := ""
-			if near := taglist.Nearest(s, a.enum...); near != "" {
-				meant = fmt.Sprintf("; did you mean %q?", near)
-			}
-			return a.fault(fmt.Sprintf("%q is none of %s%s", shown(s), strings.Join(a.enum, ", "), meant))
-		}
-		v[a.name] = s
-	case flag:
+// read is the value of an argument, or what is wrong with it.
+func (a argument) read(value json.RawMessage, example string) (v any, fault string) {
+	switch a.Kind {
+	case "boolean":
 		if s := string(value); s != "true" && s != "false" {
-			return a.fault("must be true or false, without quotes")
+			return nil, "must be true or false, without quotes."
 		}
-		v[a.name] = string(value) == "true"
-	case object:
-		var members map[string]json.RawMessage
-		if json.Unmarshal(value, &members) != nil {
-			return a.fault("must be a JSON object")
+		return string(value) == "true", ""
+	case "object":
+		if value[0] != '{' {
+			return nil, "must be a JSON object."
 		}
-		v[a.name] = value
+		return value, ""
 	}
-	return ""
-}
-
-// fault says what is wrong with an argument, and shows one that is right.
-func (a argument) fault(is string) string {
-	if a.example != "" {
-		is += ", such as " + a.example
+	var s string
+	if json.Unmarshal(value, &s) != nil {
+		return nil, "must be a text" + example + "."
 	}
-	return a.name + ": " + is + "."
+	if a.enum != nil && !slices.Contains(a.enum, s) {
+		near := taglist.Nearest(s, a.enum...)
+		if ep, ok := httpapi.Nearest(s); ok && slices.Contains(a.enum, ep.Name()) {
+			near = ep.Name()
+		}
+		return nil, fmt.Sprintf("%q is none of %s.%s", shown(s), strings.Join(a.enum, ", "), meant(near))
+	}
+	return s, ""
 }
 
-func (t *tool) names() []string {
-	return diag.Map(t.arguments, func(a argument) string { return a.name })
+// meant asks whether something else was meant, if anything was.
+func meant(near string) string { return view.If(near != "", " Did you mean "+near+"?") }
+
+// shown is the beginning of what a caller sent, or of why it is wrong, for the caller.
+func shown(s string) string {
+	const most = 300 // bytes
+	return render.Printable(diag.Clip(s, most))
 }
 
-// takes lists the arguments, the required ones first among them.
+// takes lists the arguments.
 func (t *tool) takes() string {
-	list := diag.Map(t.arguments, func(a argument) string {
-		if a.required {
-			return a.name + " (required)"
-		}
-		return a.name
-	})
-	return t.name + " takes " + strings.Join(list, ", ") + "."
+	return t.Name + " takes " + strings.Join(diag.Map(t.Arguments, func(a argument) string {
+		return a.Name + view.If(a.Required, " (required)")
+	}), ", ") + "."
 }

@@ -1,0 +1,328 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	hostedmemory "github.com/diagkit/diagkit/mailauth/hostedspf/memory"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// site is a server of tools under test, with one account.
+type site struct {
+	t       *testing.T
+	store   metering.Store
+	admin   metering.Admin
+	account metering.Account
+	secret  string // of a key with all scopes
+	url     string
+}
+
+const profile = "spf_mn4zq2vtw6k7y3cx5hbd2jfgla" // as the documentation shows it
+
+// newSite serves tools in a world, by default that of the demonstration, on a plan.
+func newSite(t *testing.T, plan metering.PlanID, env *diag.Env) *site {
+	s := &site{t: t, store: memory.New(memory.Config{})}
+	s.admin = metering.Admin{Store: s.store, Now: true}
+	var err error
+	s.account, err = s.admin.CreateAccount(t.Context(), "test", plan)
+	require.NoError(t, err)
+	key, secret := s.key(metering.Scopes()...)
+	s.secret = secret
+	gate, err := metering.NewGate(context.Background(), metering.GateConfig{Store: s.store})
+	require.NoError(t, err)
+	profiles := hostedmemory.New(hostedmemory.Config{})
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	require.NoError(t, profiles.Create(t.Context(), hostedspf.Profile{
+		ID: profile, Owner: hostedspf.Owner(key.ID), Domain: diag.MustDomain("example.com"), Name: "example.com",
+		Status: hostedspf.Active, SourceRecord: "v=spf1 mx -all", IncludeHost: diag.MustName("_spf.example.com"),
+		IntervalSeconds: hostedspf.DefaultInterval, CreatedAt: now, UpdatedAt: now, NextResolveAt: now,
+	}))
+	api := httpapi.New(httpapi.Config{Gate: gate, Env: env, IPRate: -1, HostedSPF: profiles})
+	server := httptest.NewServer(New(Config{API: api, PublicURL: "https://diag.example"}))
+	s.url = server.URL + "/mcp"
+	t.Cleanup(func() { server.Close(); gate.Close(); s.store.Close() })
+	return s
+}
+
+func world(t *testing.T) *diag.Env {
+	w, err := internet.New(time.Now())
+	require.NoError(t, err)
+	t.Cleanup(w.Close)
+	return w.Env()
+}
+
+func (s *site) key(scopes ...metering.Scope) (metering.Key, string) {
+	key, secret, err := s.admin.CreateKey(context.Background(), metering.KeyRequest{
+		Account: s.account.ID, Name: "test", Environment: metering.Test, Scopes: scopes,
+	})
+	require.NoError(s.t, err)
+	return key, secret.Reveal()
+}
+
+// used is what the ledger says.
+func (s *site) used() int64 {
+	b, err := s.store.Balance(context.Background(), s.account.ID, metering.PeriodOf(time.Now()))
+	require.NoError(s.t, err)
+	require.Zero(s.t, b.Held, "a hold was left behind")
+	return b.Used
+}
+
+// bearing sends a key with each request.
+type bearing string
+
+func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// connect opens a session of the SDK's client.
+func connect(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), transport, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { session.Close() })
+	return session
+}
+
+func (s *site) session(secret string) *mcp.ClientSession {
+	return connect(s.t, &mcp.StreamableClientTransport{
+		Endpoint: s.url, HTTPClient: &http.Client{Transport: bearing(secret)}, DisableStandaloneSSE: true, MaxRetries: -1,
+	})
+}
+
+// piped is a session on a pipe, as with diag mcp.
+func piped(t *testing.T, env *diag.Env) *mcp.ClientSession {
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	l := Local{Ask: func() target.Ask { return target.Local(env) }}
+	done := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { done <- Serve(ctx, l, toServer, fromServer) }()
+	t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
+	return connect(t, &mcp.IOTransport{Reader: toClient, Writer: fromClient})
+}
+
+// use calls a tool, and holds the result against the bounds and its schema.
+func use(t *testing.T, session *mcp.ClientSession, name string, arguments any) *mcp.CallToolResult {
+	t.Helper()
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+	require.NoError(t, err)
+	if !result.IsError {
+		valid(t, name, result.StructuredContent)
+	}
+	require.NotEmpty(t, said(result))
+	return result
+}
+
+func said(r *mcp.CallToolResult) string { return r.Content[0].(*mcp.TextContent).Text }
+
+// part is a member of structured content.
+func part(r *mcp.CallToolResult, names ...string) any {
+	var at = r.StructuredContent
+	for _, name := range names {
+		members, _ := at.(map[string]any)
+		at = members[name]
+	}
+	return at
+}
+
+var outputs = sync.OnceValue(func() map[string]*jsonschema.Schema {
+	compiled := map[string]*jsonschema.Schema{}
+	for _, t := range tools() {
+		text, err := json.Marshal(t.declared().OutputSchema)
+		if err != nil {
+			panic(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+		if err != nil {
+			panic(err)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource(t.Name, doc); err != nil {
+			panic(err)
+		}
+		compiled[t.Name] = c.MustCompile(t.Name)
+	}
+	return compiled
+})
+
+func valid(t *testing.T, name string, structured any) {
+	t.Helper()
+	require.NoError(t, outputs()[name].Validate(structured), "%v", structured)
+}
+
+// Every tool is described in full, and all together are short.
+func TestTools(t *testing.T) {
+	session := piped(t, world(t))
+	list, err := session.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	text, err := json.Marshal(list)
+	require.NoError(t, err)
+	t.Logf("tools/list has %d bytes", len(text))
+	assert.Less(t, len(text), 40_000)
+	names := []string{}
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+		assert.NotEmpty(t, tool.Title)
+		assert.Regexp(t, `Price: (free|\d+ (to \d+ )?credits?)`, tool.Description)
+		assert.Contains(t, tool.Description, "se ", "when to use it, or another one")
+		require.NotNil(t, tool.OutputSchema)
+		assert.Equal(t, tool.Name != "run_operation", tool.Annotations.ReadOnlyHint)
+		assert.Equal(t, slices.Contains([]string{"validate_record", "analyze_report", "explain_finding", "describe_operation"},
+			tool.Name), !*tool.Annotations.OpenWorldHint, tool.Name)
+	}
+	assert.ElementsMatch(t, strings.Fields("check_domain check_mail check_web check_address resolve validate_record "+
+		"analyze_message analyze_report explain_finding describe_operation run_operation"), names)
+	assert.Contains(t, string(text), "28 to 38 credits")
+	assert.Contains(t, string(text), "spf/hosted/{id}/resolve changes something")
+	assert.Contains(t, session.InitializeResult().Instructions, markerOpen[:len(markerOpen)-1])
+}
+
+const message = "From: a@good.example\nTo: b@example.com\nSubject: hello\nDate: Thu, 01 Jan 2026 12:00:00 +0000\n\nHello.\n"
+
+// Each tool well.
+func TestEachTool(t *testing.T) {
+	report := `<feedback><report_metadata><org_name>receiver</org_name><report_id>1</report_id><date_range><begin>1767225600` +
+		`</begin><end>1767311999</end></date_range></report_metadata><policy_published><domain>good.example</domain><p>none</p>` +
+		`</policy_published><record><row><source_ip>192.0.2.1</source_ip><count>2</count><policy_evaluated><disposition>none` +
+		`</disposition><dkim>fail</dkim><spf>fail</spf></policy_evaluated></row><identifiers><header_from>good.example` +
+		`</header_from></identifiers><auth_results><spf><domain>good.example</domain><result>fail</result></spf></auth_results>` +
+		`</record></feedback>`
+	tls := `{"organization-name":"receiver","date-range":{"start-datetime":"2026-01-01T00:00:00Z","end-datetime":` +
+		`"2026-01-01T23:59:59Z"},"contact-info":"a@receiver.example","report-id":"1","policies":[]}`
+	s := newSite(t, "self", world(t))
+	over, local := s.session(s.secret), piped(t, world(t))
+	for _, tt := range []struct {
+		tool        string
+		arguments   map[string]any
+		says        string
+		least, most int64 // credits
+	}{
+		{"check_domain", map[string]any{"domain": "hopeless.example"}, "Nobody can send mail", 28, 38},
+		{"check_mail", map[string]any{"domain": "harbour.example", "smtp": false}, "_spf.shop.example", 11, 21},
+		{"check_web", map[string]any{"site": "harbour.example"}, "certificate", 10, 10},
+		{"check_web", map[string]any{"site": "https://harbour.example/"}, "certificate", 7, 7},
+		{"check_address", map[string]any{"ip": "192.0.2.1"}, "192.0.2.1", 8, 8},
+		{"resolve", map[string]any{"name": "good.example", "type": "MX"}, "mx1.good.example", 1, 1},
+		{"validate_record", map[string]any{"record": "v=spf1 mx +all"}, "spf.all.pass", 1, 1},
+		{"validate_record", map[string]any{"record": "v=TLSRPTv1; rua=mailto:a@good.example"}, "is valid", 0, 0},
+		{"analyze_message", map[string]any{"message": message}, "good.example", 2, 2},
+		{"analyze_message", map[string]any{"message": "From: a@good.example\n"}, "good.example", 2, 2},
+		{"analyze_report", map[string]any{"report": report}, "192.0.2.1", 5, 5},
+		{"analyze_report", map[string]any{"report": tls}, "receiver", 0, 0},
+		{"explain_finding", map[string]any{"code": "spf.lookups.exceeded"}, "RFC 7208", 0, 0},
+		{"explain_finding", map[string]any{"code": "spf.lookups"}, "spf.lookups.exceeded", 0, 0},
+		{"describe_operation", map[string]any{}, "dnssec/check 3: ", 0, 0},
+		{"describe_operation", map[string]any{"operation": "/public/v1/dnssec/check"}, "chain of trust", 0, 0},
+		{"run_operation", map[string]any{"operation": "text/upper", "arguments": map[string]any{"text": "straße"}}, "STRASSE", 1, 1},
+	} {
+		t.Run(tt.tool, func(t *testing.T) {
+			before := s.used()
+			r := use(t, over, tt.tool, tt.arguments)
+			require.False(t, r.IsError, said(r))
+			assert.Contains(t, said(r), tt.says)
+			assert.LessOrEqual(t, len(said(r)), maxText)
+			charged := s.used() - before
+			assert.True(t, tt.least <= charged && charged <= tt.most, "charged %d", charged)
+			if told, ok := part(r, "credits").(float64); ok {
+				assert.EqualValues(t, charged, told)
+			}
+			r = use(t, local, tt.tool, tt.arguments)
+			require.False(t, r.IsError, said(r))
+			assert.Contains(t, said(r), tt.says)
+			assert.NotContains(t, said(r), "charged,")
+		})
+	}
+}
+
+// Each tool badly: the error names the argument and the remedy, and costs nothing.
+func TestWrongArguments(t *testing.T) {
+	s := newSite(t, "self", world(t))
+	over := s.session(s.secret)
+	for _, tt := range []struct{ tool, arguments, says string }{
+		{"check_domain", `{}`, "domain: is required, such as example.com."},
+		{"check_domain", `{"domain":7}`, "domain: must be a text"},
+		{"check_domain", `{"domain":"no dots"}`, "domain: "},
+		{"check_domain", `{"domian":"good.example"}`, "Did you mean domain?"},
+		{"check_domain", `{"domain":"https://good.example/"}`, "use check_web"},
+		{"check_domain", `{"domain":"good.example","smtp":"false"}`, "smtp: must be true or false, without quotes."},
+		{"check_mail", `{"domain":"192.0.2.1"}`, "use check_address"},
+		{"check_web", `{"site":"v=spf1 -all"}`, "use validate_record"},
+		{"check_address", `{"ip":"good.example"}`, "use check_domain"},
+		{"check_address", `{"ip":null}`, "ip: is required"},
+		{"resolve", `{"name":"good.example","type":"XYZ"}`, "type: "},
+		{"resolve", `{"name":"good..example"}`, "name: "},
+		{"resolve", `{"name":"good.example","resolver":"gogle"}`, "Did you mean google?"},
+		{"validate_record", `{"record":"hello"}`, "v=DMARC1"},
+		{"analyze_message", `{}`, "message or message_base64"},
+		{"analyze_message", `{"message_base64":"!"}`, "message_base64: "},
+		{"analyze_report", `{"report":"hello"}`, "no DMARC report"},
+		{"analyze_report", `{"report_base64":"!"}`, "no Base64"},
+		{"analyze_report", `{"report":"v=spf1 -all"}`, "validate_record"},
+		{"explain_finding", `{"code":"spf.lookup.exceeded"}`, "Did you mean spf.lookups.exceeded?"},
+		{"describe_operation", `{"operation":"dnsec/check"}`, "Did you mean dnssec/check?"},
+		{"run_operation", `{"operation":"dnsec/check"}`, "Did you mean dnssec/check?"},
+		{"run_operation", `{"operation":"dnssec/check","arguments":{"domian":"good.example"}}`, "arguments.domian: "},
+		{"run_operation", `{"operation":"dnssec/check","arguments":{}}`, `{"domain":"`},
+		{"run_operation", `{"operation":"dnssec/check","arguments":[]}`, "arguments: must be a JSON object"},
+	} {
+		r := use(t, over, tt.tool, json.RawMessage(tt.arguments))
+		assert.True(t, r.IsError, tt.arguments)
+		assert.Contains(t, said(r), tt.says, tt.arguments)
+	}
+	assert.Zero(t, s.used())
+	_, err := over.CallTool(t.Context(), &mcp.CallToolParams{Name: "nonsense"})
+	assert.Error(t, err)
+	r := use(t, piped(t, world(t)), "run_operation", map[string]any{"operation": "spf/hosted"})
+	assert.True(t, r.IsError)
+	assert.Contains(t, said(r), "--server")
+}
+
+// run_operation reaches every operation, and answers its example; what is told is what is charged.
+func TestEveryOperation(t *testing.T) {
+	s := newSite(t, "self", world(t))
+	over := s.session(s.secret)
+	for _, ep := range httpapi.Endpoints() {
+		example := strings.ReplaceAll(string(ep.Example()), "{profile}", profile)
+		for _, full := range []bool{false, true} {
+			before := s.used()
+			r := use(t, over, "run_operation", map[string]any{
+				"operation": ep.Name(), "arguments": json.RawMessage(example), "full": full,
+			})
+			require.False(t, r.IsError, "%s: %s", ep.Name(), said(r))
+			assert.EqualValues(t, ep.Credits, s.used()-before, ep.Name())
+			assert.EqualValues(t, ep.Credits, part(r, "credits"), ep.Name())
+			if !full {
+				assert.LessOrEqual(t, len(said(r)), maxText, ep.Name())
+				assert.Nil(t, part(r, "untrusted_report"))
+			} else {
+				assert.NotNil(t, part(r, "untrusted_report"), ep.Name())
+			}
+			if ep.Name() == "http/qr" {
+				assert.IsType(t, &mcp.ImageContent{}, r.Content[1])
+			}
+		}
+		d := use(t, over, "describe_operation", map[string]any{"operation": ep.Name()})
+		require.False(t, d.IsError)
+	}
+}
