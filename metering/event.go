@@ -39,15 +39,22 @@ const (
 	EventSPFRemoved      EventType = "spf.profile_removed"
 	EventChannelTest     EventType = "channel.test"
 	EventChannelDisabled EventType = "channel.disabled"
+
+	EventDomainWorsened      EventType = "domain.worsened"
+	EventDomainRecovered     EventType = "domain.recovered"
+	EventDomainRecordChanged EventType = "domain.record_changed"
+	EventDomainExpiresSoon   EventType = "domain.expires_soon"
+	EventDomainUnreachable   EventType = "domain.unreachable"
 )
 
-// EventTypes returns all event types, in the order of CONTRACT 7.
+// EventTypes returns all event types, in the order of CONTRACT 7 and 9.
 func EventTypes() []EventType {
 	return []EventType{EventKeyCreated, EventKeyRotated, EventKeyGraceEnded, EventKeyRevoked, EventKeyExpiresSoon,
 		EventKeyExpired, EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold,
 		EventBudgetReached, EventRateLimited, EventPeriodClosed, EventOverageBilled, EventPaymentFailed,
 		EventSPFCreated, EventSPFChanged, EventSPFFailed, EventSPFRecovered, EventSPFRemoved, EventChannelTest,
-		EventChannelDisabled}
+		EventChannelDisabled, EventDomainWorsened, EventDomainRecovered, EventDomainRecordChanged, EventDomainExpiresSoon,
+		EventDomainUnreachable}
 }
 
 // Known reports whether it is one of [EventTypes].
@@ -69,6 +76,7 @@ const (
 	BillingEvents EventCategory = "billing"
 	SPFEvents     EventCategory = "spf"
 	ChannelEvents EventCategory = "channel"
+	DomainEvents  EventCategory = "domain"
 )
 
 // EventID names the event of a type about a subject, such as a key or an account and a month: "evt_" and
@@ -89,13 +97,16 @@ type Event struct {
 	Type    EventType
 	Account AccountID
 	At      time.Time // when it happened
-	Data    any       // what is marshalled as JSON; a [json.RawMessage] where it was parsed
+	// Channels are the ids of those that are told, whatever they subscribe to; empty: all that subscribe to its category.
+	Channels []string
+	Data     any // what is marshalled as JSON; a [json.RawMessage] where it was parsed
 }
 
 // eventBody is the JSON of an event's record.
 type eventBody struct {
-	Type EventType       `json:"type"`
-	Data json.RawMessage `json:"data"`
+	Type     EventType       `json:"type"`
+	Channels []string        `json:"channels,omitempty"`
+	Data     json.RawMessage `json:"data"`
 }
 
 // Record is the event as it is to be stored, for the first time and in one PutRecords with what it tells
@@ -104,7 +115,7 @@ type eventBody struct {
 func (e Event) Record() (Record, error) {
 	data, err := json.Marshal(e.Data)
 	if err == nil {
-		data, err = json.Marshal(eventBody{e.Type, data})
+		data, err = json.Marshal(eventBody{e.Type, e.Channels, data})
 	}
 	if err != nil {
 		return Record{}, fmt.Errorf("event %s %s: %w", e.Type, e.ID, err)
@@ -118,5 +129,5 @@ func ParseEvent(r Record) (Event, error) {
 	if err := json.Unmarshal(r.Body, &body); err != nil {
 		return Event{}, fmt.Errorf("event %s: %w", r.ID, err)
 	}
-	return Event{ID: r.ID, Type: body.Type, Account: r.Account, At: r.At, Data: body.Data}, nil
+	return Event{ID: r.ID, Type: body.Type, Account: r.Account, At: r.At, Channels: body.Channels, Data: body.Data}, nil
 }

@@ -63,9 +63,14 @@ type Channel struct {
 // wants reports whether a channel is to be told of an event. Channels are told of what comes after them, and all
 // are told of channels.
 func (d *channelDoc) wants(e metering.Event) bool {
-	return d.State == channelActive && !e.At.Before(d.Since) &&
-		(len(d.Categories) == 0 || e.Type.Category() == metering.ChannelEvents ||
-			slices.Contains(d.Categories, e.Type.Category()))
+	if d.State != channelActive || e.At.Before(d.Since) {
+		return false
+	}
+	if len(e.Channels) > 0 {
+		return slices.Contains(e.Channels, d.record.ID)
+	}
+	return len(d.Categories) == 0 || e.Type.Category() == metering.ChannelEvents ||
+		slices.Contains(d.Categories, e.Type.Category())
 }
 
 // channelKind is the kind of records that hold channels.

@@ -103,7 +103,7 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 	}
 	for _, category := range r.Categories {
 		if !slices.Contains(categories(), category) {
-			return nil, &metering.FieldError{Field: "categories", Reason: "must be of usage, api_key, billing and spf"}
+			return nil, &metering.FieldError{Field: "categories", Reason: "must be of usage, api_key, billing, spf and domain"}
 		}
 	}
 	doc := &channelDoc{
@@ -143,7 +143,7 @@ func containsControl(text string) bool {
 // categories returns those that a channel can choose from.
 func categories() []metering.EventCategory {
 	return []metering.EventCategory{metering.UsageEvents, metering.KeyEvents, metering.BillingEvents,
-		metering.SPFEvents}
+		metering.SPFEvents, metering.DomainEvents}
 }
 
 // List lists the channels of an account by creation time and id.

@@ -71,7 +71,7 @@ func describe(e metering.Event) (s summary, err error) {
 			return s, err
 		}
 	}
-	s = summary{Title: texts[0].String(), Text: texts[1].String(), Action: texts[2].String()}
+	s = summary{Title: cut(texts[0].String(), maxSlackHeader), Text: texts[1].String(), Action: texts[2].String()}
 	values := f.values()
 	for _, name := range w.facts {
 		if values[name] != "" {
@@ -90,6 +90,21 @@ var wordFuncs = template.FuncMap{
 	"channel": func(f facts) string { return line(cmp.Or(f.ChannelName, f.ChannelID, unknown), maxName) },
 	"domain": func(f facts) string {
 		return line(cmp.Or(f.Domain, f.ProfileName, f.ProfileID, unknown), maxDomain)
+	},
+	"fault": func(f facts) string { // the first of a domain
+		if len(f.Findings) == 0 {
+			return unknown
+		}
+		return line(cmp.Or(f.Findings[0].Title, unknown), maxName)
+	},
+	"record": func(f facts) string {
+		return line(cmp.Or(f.Label, f.Type), maxName) + " record of " + line(cmp.Or(f.Record, f.Domain, unknown), maxDomain)
+	},
+	"flips": func(f facts) string {
+		if f.Flips == 0 {
+			return ""
+		}
+		return " Since you were told last, it has changed to and fro " + count(f.Flips, "time") + "."
 	},
 	"month": func(f facts) string { // of billing, such as "January 2026"
 		if f.Period == nil {
@@ -111,6 +126,9 @@ func (f facts) values() map[string]string {
 		"Invoice": f.Invoice, "Total": f.money(f.Total), "Error": line(f.Error, maxError),
 		"Profile": f.ProfileID, "Include host": f.IncludeHost, "Channel": f.ChannelID,
 	}
+	if f.WatchID != "" {
+		f.aboutDomain(values)
+	}
 	if f.ExpiresAt != nil {
 		values["Expires"] = moment(f.ExpiresAt)
 	}
@@ -127,6 +145,30 @@ func (f facts) values() map[string]string {
 		}
 	}
 	return values
+}
+
+// aboutDomain adds what package watch tells.
+func (f facts) aboutDomain(values map[string]string) {
+	const most, long = 5, 200 // values, and characters of each
+	listed := func(list []string) string {
+		var lines []string
+		for _, v := range list[:min(len(list), most)] {
+			lines = append(lines, line(v, long))
+		}
+		if more := len(list) - most; more > 0 {
+			lines = append(lines, fmt.Sprintf("and %d more", more))
+		}
+		return strings.Join(lines, " | ")
+	}
+	var faults []string
+	for _, one := range f.Findings {
+		faults = append(faults, line(one.Title, maxName))
+	}
+	values["Who can fix it"], values["Details"], values["Faults"] = line(f.Mend, maxError), line(f.URL, maxError), listed(faults)
+	if f.FirstSeen != nil && f.Record != "" {
+		values["Old"], values["New"] = cmp.Or(listed(f.Old), "none"), cmp.Or(listed(f.New), "none")
+		values["First seen"] = moment(f.FirstSeen)
+	}
 }
 
 // money is an amount with two decimals. Of currencies that have other minor units there is no plan.

@@ -56,6 +56,32 @@ type facts struct {
 	ChannelName string `json:"channel_name,omitempty"`
 	Kind        Kind   `json:"channel_kind,omitempty"`
 	Reason      string `json:"reason,omitempty"`
+
+	domainFacts
+}
+
+// domainFacts is what package watch tells of a domain.
+type domainFacts struct {
+	WatchID   string        `json:"watch_id,omitempty"`
+	URL       string        `json:"url,omitempty"`
+	Mend      string        `json:"mend,omitempty"` // who can
+	Record    string        `json:"name,omitempty"`
+	Type      string        `json:"type,omitempty"`
+	Label     string        `json:"label,omitempty"`
+	Old       []string      `json:"old,omitempty"`
+	New       []string      `json:"new,omitempty"`
+	FirstSeen *time.Time    `json:"first_seen_at,omitempty"`
+	Flips     int           `json:"change_count,omitempty"` // of what comes and goes
+	Findings  []domainFault `json:"findings,omitempty"`
+	Expiring  string        `json:"expiring,omitempty"`
+	DaysLeft  int           `json:"days_left,omitempty"`
+}
+
+// A domainFault is a finding of a domain.
+type domainFault struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Title    string `json:"title"`
 }
 
 // usageFacts is the data of events about use and budgets, of which 0 is told, too.

@@ -56,8 +56,22 @@ func samples(t *testing.T) map[metering.EventType]any {
 	channel := facts{Account: account, ChannelID: "chn_4v2q6jz3w7x5y2n6m4k3h2g7fa", ChannelName: "ops", Kind: Webhook}
 	gone := channel
 	gone.Reason = "the receiver answered 410 Gone"
+	domain := facts{Account: account, Domain: "example.com", domainFacts: domainFacts{
+		WatchID: "wat_upsziryuw2zobj3pcnefb7xvta", URL: "https://diag.example/dashboard/domains/example.com",
+		Mend: "the DNS of example.com (ns1.example.net)",
+	}}
+	worse, better, record, ending, lost := domain, domain, domain, domain, domain
+	worse.Findings = []domainFault{{"spf.all.pass", "error", "Everybody may send"}, {"dmarc.policy.none", "warning", "p=none"}}
+	better.Findings, better.Flips = worse.Findings[:1], 4
+	record.Record, record.Type, record.Label, record.FirstSeen = "example.com", "TXT", "SPF", new(occurred)
+	record.Old, record.New = []string{"v=spf1 mx -all"}, []string{"v=spf1 <mx> *all*"}
+	ending.Expiring, ending.DaysLeft, ending.ExpiresAt = "registration", 14, new(occurred.Add(14*24*time.Hour))
+	lost.Reason = "nxdomain"
 	all := map[metering.EventType]any{
-		metering.EventKeyCreated: key, metering.EventKeyRotated: rotated, metering.EventKeyGraceEnded: ended,
+		metering.EventDomainWorsened: worse, metering.EventDomainRecovered: better,
+		metering.EventDomainRecordChanged: record, metering.EventDomainExpiresSoon: ending,
+		metering.EventDomainUnreachable: lost,
+		metering.EventKeyCreated:        key, metering.EventKeyRotated: rotated, metering.EventKeyGraceEnded: ended,
 		metering.EventKeyRevoked: revoked, metering.EventKeyExpiresSoon: soon, metering.EventKeyExpired: soon,
 		metering.EventUsageThreshold: usage, metering.EventQuotaExceeded: refused, metering.EventOverageStarted: over,
 		metering.EventBudgetThreshold: budget, metering.EventBudgetReached: spent, metering.EventRateLimited: limited,
@@ -120,6 +134,8 @@ func TestRenderingOfAnything(t *testing.T) {
 	long := strings.Repeat("<&*_[x](https://evil.example)`~=?utf-8?q?a?=\r\nBcc: x@example.com ", 40)
 	hostile := facts{
 		KeyID: "key_x", KeyName: long, ProfileName: long, Domain: "example.com", Error: long, ChannelName: long, Reason: long,
+		domainFacts: domainFacts{WatchID: long, URL: long, Mend: long, Record: long, Type: long, Label: long, Old: []string{long},
+			New: []string{long}, FirstSeen: new(occurred), Flips: 1 << 40, Findings: []domainFault{{long, long, long}}, Expiring: long},
 		Revoked: metering.RevokedManual, Used: 1 << 60, Limit: 1 << 60, Budget: 1 << 60, Cost: 1 << 60,
 	}
 	for _, event := range metering.EventTypes() {

@@ -92,6 +92,11 @@ var acts = map[metering.EventType]func(*world){
 		w.spf.profiles = nil
 		w.spf.mu.Unlock()
 	},
+	metering.EventDomainWorsened:      func(w *world) { w.tell(metering.EventDomainWorsened) },
+	metering.EventDomainRecovered:     func(w *world) { w.tell(metering.EventDomainRecovered) },
+	metering.EventDomainRecordChanged: func(w *world) { w.tell(metering.EventDomainRecordChanged) },
+	metering.EventDomainExpiresSoon:   func(w *world) { w.tell(metering.EventDomainExpiresSoon) },
+	metering.EventDomainUnreachable:   func(w *world) { w.tell(metering.EventDomainUnreachable) },
 	metering.EventChannelTest: func(w *world) {
 		list, err := w.channels.List(context.Background(), w.account.ID)
 		require.NoError(w, err)
@@ -106,6 +111,17 @@ var acts = map[metering.EventType]func(*world){
 		require.NoError(w, w.worker.step1())
 		w.net.status(200)
 	},
+}
+
+// tell writes an event as who finds it out does, in one step with what it is about.
+func (w *world) tell(event metering.EventType) {
+	w.Helper()
+	record, err := metering.Event{
+		ID: metering.EventID(event, "example.com"), Type: event, Account: w.account.ID, At: w.clock.Now(),
+		Data: map[string]string{"domain": "example.com"},
+	}.Record()
+	require.NoError(w, err)
+	require.NoError(w, w.store.PutRecords(context.Background(), record))
 }
 
 func (w *world) rotate(id metering.KeyID, grace time.Duration) (metering.Key, metering.Secret) {
