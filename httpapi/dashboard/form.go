@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/metering"
 )
@@ -28,8 +29,16 @@ func (f *form) fault(field, reason string) {
 
 // refused reports whether an error is about the form, and notes what is wrong.
 func (f *form) refused(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		about := false
+		for _, e := range joined.Unwrap() {
+			about = f.refused(e) || about
+		}
+		return about
+	}
 	if e, ok := errors.AsType[*metering.FieldError](err); ok {
-		f.fault(e.Field, e.Reason)
+		field, _, _ := strings.Cut(e.Field, "[") // of a list, one of its values
+		f.fault(field, e.Reason)
 		return true
 	}
 	if e, ok := errors.AsType[*refusal](err); ok {

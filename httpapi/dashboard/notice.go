@@ -23,5 +23,8 @@ var notices = map[string]string{
 	"session-ended":    "The session has ended.",
 	"shared":           "The link is made.",
 	"withdrawn":        "The link leads to nothing any more.",
+	"watch-added":      "The domain is watched. It is looked at for the first time within minutes.",
+	"watch-set":        "The settings are changed.",
+	"watch-removed":    "The domain is not watched any more, and its history is gone.",
 	"account-switched": "You look after another account now.",
 }

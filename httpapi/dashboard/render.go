@@ -152,6 +152,8 @@ func (d *dashboard) functions() template.FuncMap {
 		"money":     money,
 		"count":     func(n int, word string) string { return diag.Count(n, word) },
 		"printable": render.Printable,
+		"says":      says,
+		"span":      diag.Span,
 		"join":      joined,
 		"words":     func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
 		"upper":     diag.Upper,

@@ -1,0 +1,305 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/httpapi/watch"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// A domainPage is a watched domain: how it is, what has changed, and what is to be done.
+type domainPage struct {
+	domainRow
+	Now     *watch.Snapshot
+	Days    []day
+	Events  []watch.Run // that changed something, the newest first
+	Changes *comparison // of two days; nil where none were chosen
+	Form    watchForm
+	Price   int64 // of a check now, at most
+
+	Token   string // of the next check
+	Running bool
+	Result  *checked
+}
+
+// Title implements titled.
+func (p *domainPage) Title() string { return render.Printable(p.Name()) }
+
+// says is a finding in words.
+func says(f watch.Finding) string {
+	return watch.Title(f.Code) + view.If(f.Target != "", " ("+render.Printable(strings.TrimSuffix(f.Target, "."))+")")
+}
+
+// daysShown is how many days the strip has: a quarter of a year.
+const daysShown = 91
+
+// mostEvents bounds the events that a page shows.
+const mostEvents = 20
+
+// watched is the watch that the path names, or [metering.ErrNotFound].
+func (d *dashboard) watched(r *http.Request) (watch.Watch, error) {
+	name, err := diag.ParseDomain(r.PathValue("domain"))
+	if err != nil {
+		return watch.Watch{}, metering.ErrNotFound
+	}
+	return d.Watches.Get(r.Context(), visitorOf(r).Account.ID, watch.ID(name))
+}
+
+// showDomain shows a watched domain.
+func (d *dashboard) showDomain(w http.ResponseWriter, r *http.Request) error {
+	one, err := d.watched(r)
+	if err != nil {
+		return err
+	}
+	shown := &domainPage{domainRow: domainRow{one}, Token: newToken(), Price: checkPrice(one)}
+	account, today := visitorOf(r).Account.ID, d.now().Truncate(24*time.Hour)
+	first := today.AddDate(0, 0, 1-daysShown)
+	var runs []watch.Run
+	err = together(
+		func() (err error) { shown.Now, err = d.Watches.Now(r.Context(), account, one.ID); return err },
+		func() (err error) { runs, err = d.Watches.History(r.Context(), account, one.ID, first); return err },
+		func() (err error) { shown.Form, err = d.watchForm(r.Context(), account, one.Settings); return err },
+		func() (err error) { shown.Changes, err = d.comparison(r, one); return err },
+		func() (err error) { shown.Result, shown.Running, err = d.checkedDomain(w, r, one); return err },
+	)
+	if err != nil {
+		return err
+	}
+	shown.Days = daysOf(runs, first, today)
+	for _, run := range runs {
+		if something(run.Difference) && len(shown.Events) < mostEvents {
+			shown.Events = append(shown.Events, run)
+		}
+	}
+	return d.render(w, r, "domain", shown)
+}
+
+func something(d watch.Difference) bool { return len(d.Appeared)+len(d.Gone)+len(d.Changed) > 0 }
+
+// A day is a cell of the strip.
+type day struct {
+	At      time.Time
+	Mark    view.Mark // of the worst run; none where nobody looked
+	Changes int       // findings and records
+}
+
+// Date names the day, and Before the one before it.
+func (d day) Date() string { return d.At.Format(time.DateOnly) }
+
+// Before is the counterpart of Date.
+func (d day) Before() string { return d.At.AddDate(0, 0, -1).Format(time.DateOnly) }
+
+// Class is the mark as a class: no two look alike without colour either.
+func (d day) Class() string { return string(d.Mark) }
+
+// Sign stands for the day.
+func (d day) Sign() string { return signs[d.Mark] }
+
+// Words say what the cell shows.
+func (d day) Words() string {
+	if d.Mark == view.None {
+		return d.Date() + ": not looked at"
+	}
+	return d.Date() + ": " + string(d.Mark) + view.If(d.Changes > 0, ", "+diag.Count(d.Changes, "change"))
+}
+
+// daysOf puts runs, the newest first, into the days from one to another.
+func daysOf(runs []watch.Run, first, last time.Time) (list []day) {
+	for at := first; !at.After(last); at = at.AddDate(0, 0, 1) {
+		list = append(list, day{At: at})
+	}
+	for _, run := range runs {
+		i := int(run.At.Sub(first) / (24 * time.Hour))
+		if run.At.Before(first) || i >= len(list) {
+			continue
+		}
+		one := &list[i]
+		if one.Mark == view.None || slices.Index(worstFirst, run.Mark) < slices.Index(worstFirst, one.Mark) {
+			one.Mark = run.Mark
+		}
+		one.Changes += len(run.Appeared) + len(run.Gone) + len(run.Changed)
+	}
+	return list
+}
+
+// A comparison is what differs between the ends of two days.
+type comparison struct {
+	From, To string
+	Unknown  string // the day of which nothing is known
+	watch.Difference
+}
+
+// Same reports whether nothing differs.
+func (c *comparison) Same() bool { return !something(c.Difference) && len(c.Facts) == 0 }
+
+// comparison compares the days that the address of the page names.
+func (d *dashboard) comparison(r *http.Request, one watch.Watch) (*comparison, error) {
+	query := r.URL.Query()
+	c := &comparison{From: query.Get("from"), To: query.Get("to")}
+	if c.From == "" || c.To == "" {
+		return nil, nil
+	}
+	var known [2]*watch.Snapshot
+	for i, name := range []string{c.From, c.To} {
+		begin, err := time.Parse(time.DateOnly, name)
+		if err != nil {
+			return nil, metering.ErrNotFound
+		}
+		known[i], err = d.Watches.At(r.Context(), one.Account, one.ID, begin.AddDate(0, 0, 1).Add(-time.Microsecond))
+		if errors.Is(err, metering.ErrNotFound) {
+			c.Unknown = name
+			return c, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	c.Difference = watch.Diff(known[0], known[1])
+	return c, nil
+}
+
+// groupsOf are the groups of checks that a check now runs: those of the watch, and all where it has operations instead.
+func groupsOf(one watch.Watch) (groups []string) {
+	for _, name := range one.Checks {
+		if slices.Contains([]string{target.Mail, target.DNS, target.Web}, name) {
+			groups = append(groups, name)
+		}
+	}
+	return groups
+}
+
+func checksNow(one watch.Watch) (target.Target, target.Options, error) {
+	t, err := target.Parse(one.Domain)
+	return t, target.Options{Only: groupsOf(one)}, err
+}
+
+func checkPrice(one watch.Watch) (sum int64) {
+	t, o, err := checksNow(one)
+	if err != nil {
+		return 0
+	}
+	for _, c := range t.Checks(o) {
+		sum += c.MaxCredits()
+	}
+	return sum
+}
+
+// checkDomain runs all checks of a domain now, once for each token, and leads to the result.
+func (d *dashboard) checkDomain(w http.ResponseWriter, r *http.Request) error {
+	one, err := d.watched(r)
+	if err != nil {
+		return err
+	}
+	t, o, err := checksNow(one)
+	if err != nil {
+		return err
+	}
+	return d.once(w, r, domainPath(one.Domain), func(ctx context.Context, account metering.AccountID) *run {
+		kept := &run{Domain: one.Domain, At: d.now()}
+		key, err := d.admin().ActingKey(ctx, account, actor)
+		if err == nil {
+			whole := target.Run(ctx, t, o, func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
+				answer, err := d.API.Ask(ctx, key.ID, ep, body)
+				if err != nil {
+					return nil, err
+				}
+				return &answer.Result, nil
+			}, nil)
+			if err = whole.Err(); err == nil {
+				kept.View, kept.Credits = whole.View(), whole.Credits
+				kept.Foot = kept.View.Foot
+			}
+		}
+		kept.Took = d.now().Sub(kept.At)
+		kept.Error, kept.Faults = d.told(err)
+		return kept
+	})
+}
+
+// checked is a check of a domain as its page shows it.
+type checked struct {
+	*run
+	Token  string // by which it is kept
+	Shares []shareForm
+	Viewed template.HTML
+}
+
+// A shareForm makes a link.
+type shareForm struct{ Token, For, Label string }
+
+// checkedDomain is the kept check that the address of the page names, if it names one.
+func (d *dashboard) checkedDomain(w http.ResponseWriter, r *http.Request, one watch.Watch) (*checked, bool, error) {
+	token := r.URL.Query().Get("result")
+	if token == "" {
+		return nil, false, nil
+	}
+	kept, err := d.keptRun(w, r, token)
+	if errors.Is(err, errRunning) {
+		return nil, true, nil
+	}
+	if err == nil && kept.Domain != one.Domain {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	c := &checked{run: kept, Token: token}
+	v, err := kept.view()
+	if err != nil || v == nil {
+		return c, false, err
+	}
+	c.Shares = []shareForm{{newToken(), "", "Share all of it"}}
+	for _, whom := range []shareForm{
+		{newToken(), forDNS, "Send to whoever runs the DNS"}, {newToken(), forHost, "Send to whoever runs the servers"},
+	} {
+		if mending(v, whom.For) != nil {
+			c.Shares = append(c.Shares, whom)
+		}
+	}
+	c.Viewed, err = viewHTML(v, render.HTMLOptions{ID: "now-"})
+	return c, false, err
+}
+
+// setDomain changes the settings of a watch.
+func (d *dashboard) setDomain(w http.ResponseWriter, r *http.Request) error {
+	one, err := d.watched(r)
+	if err != nil {
+		return err
+	}
+	_, err = d.Watches.Set(r.Context(), one.Account, one.ID, func(s *watch.Settings) {
+		chosen := settings(r)
+		if chosen.Budget == one.Budget {
+			chosen.Budget = s.Budget // which may be none: then it follows what the looks cost
+		}
+		*s = chosen
+	})
+	if err != nil {
+		return err
+	}
+	d.see(w, r, domainPath(one.Domain), "watch-set")
+	return nil
+}
+
+// removeDomain ends a watch.
+func (d *dashboard) removeDomain(w http.ResponseWriter, r *http.Request) error {
+	one, err := d.watched(r)
+	if err != nil {
+		return err
+	}
+	if err := d.Watches.Remove(r.Context(), one.Account, one.ID); err != nil {
+		return err
+	}
+	d.see(w, r, "/dashboard", "watch-removed")
+	return nil
+}

@@ -1,0 +1,159 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// share makes a link to the result that a page shows, and returns its path.
+func (b *browser) share(page *reply) string {
+	b.t.Helper()
+	p := b.submit(page.Find(`main form[action="/dashboard/shares"]`).First())
+	require.Equal(b.t, http.StatusSeeOther, p.status, p.words("main"))
+	list := b.get(p.header.Get("Location"))
+	return strings.TrimPrefix(list.Find(".notice a").AttrOr("href", ""), b.dash.PublicURL)
+}
+
+// Whatever is shared is seen by anybody, with nothing in it of who shared it and by what it was asked.
+func TestShareOperations(t *testing.T) {
+	h := newHouse(t, online(t))
+	b, stranger := h.owner(), h.browser()
+	secrets := []string{string(h.account.ID), "Example &amp; Co", "owner@example.com", "127.0.0.53", "key_", "svc_", "acc_",
+		"req_", "dashboard/"}
+	for _, ep := range httpapi.Endpoints() {
+		op := operation{ep}
+		result := b.run(b.get(op.Page() + "?example"))
+		if !shareable(op.Name()) || op.Name() == "http/qr" || op.Hosted() && op.Path != "/spf/hosted" {
+			require.Equal(t, 0, result.Find(`main form[action="/dashboard/shares"]`).Length(), op.Name())
+			continue
+		}
+		page := stranger.get(b.share(result))
+		require.Equal(t, 1, page.Find("section.view").Length(), op.Name())
+		require.Equal(t, 1, page.Find("h1").Length(), op.Name())
+		require.Equal(t, "noindex, nofollow", page.header.Get("X-Robots-Tag"))
+		require.Contains(t, page.Find(`meta[name="robots"]`).AttrOr("content", ""), "noindex")
+		require.Equal(t, "no-referrer", page.header.Get("Referrer-Policy"))
+		require.Equal(t, 0, page.Find("nav").Length())
+		require.NotContains(t, page.body, " style=", op.Name())
+		shown := strings.NewReplacer("/dashboard/style.css", "", "/dashboard/icon.svg", "").Replace(page.body)
+		for _, secret := range secrets {
+			require.NotContains(t, shown, secret, op.Name())
+		}
+		if op.Name() == "resolve" {
+			require.Contains(t, result.words(".view .facts"), "server")
+			require.NotContains(t, page.words(".view .facts"), "server")
+		}
+	}
+	assert.Empty(t, stranger.cookies)
+}
+
+// A link ends when it is withdrawn, and after 30 days; strangers can do nothing with it.
+func TestShareEnds(t *testing.T) {
+	h := newHouse(t, online(t))
+	b := h.owner()
+	result := b.run(b.get("/dashboard/playground/text/lower?example"))
+	form := result.Find(`main form[action="/dashboard/shares"]`)
+	first, second := b.share(result), b.submit(form)
+	assert.Contains(t, second.header.Get("Location"), strings.TrimPrefix(first, "/r/"), "a form that is sent twice makes one link")
+	list := b.get("/dashboard/shares")
+	withdraw := list.Find("main table form")
+	require.Equal(t, 1, withdraw.Length())
+	require.NotContains(t, list.body, strings.TrimPrefix(first, "/r/"))
+	require.Equal(t, 0, h.as("viewer@example.com").get("/dashboard/shares").Find("main form").Length())
+
+	strange := h.as("owner@example.net")
+	require.Equal(t, 0, strange.get("/dashboard/shares").Find("main table").Length())
+	require.Equal(t, http.StatusNotFound, strange.submit(withdraw).status)
+	require.Equal(t, http.StatusNotFound, strange.submit(form).status)
+	require.Equal(t, http.StatusForbidden, h.as("viewer@example.com").submit(withdraw).status)
+	require.Equal(t, http.StatusForbidden, h.as("viewer@example.com").submit(form).status)
+	strange.get(first)
+
+	require.Equal(t, http.StatusSeeOther, b.submit(withdraw).status)
+	gone := strange.send(http.MethodGet, first, nil)
+	require.Equal(t, http.StatusGone, gone.status)
+	require.NotContains(t, gone.body, "straße")
+	require.Contains(t, b.get("/dashboard/shares").words("main"), "withdrawn")
+
+	later := b.share(b.run(b.get("/dashboard/playground/text/upper?example")))
+	h.pass(shareFor - time.Second)
+	strange.get(later)
+	h.pass(time.Second)
+	require.Equal(t, http.StatusGone, strange.send(http.MethodGet, later, nil).status)
+	h.pass(shareFor + time.Second)
+	require.NoError(t, h.dash.publish(t.Context(), h.other.ID, newToken(), &share{View: &view.View{}}))
+	for _, path := range []string{later, "/r/" + newToken(), "/r/x", "/r/" + strings.Repeat("A", 43)} {
+		require.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, path, nil).status, path)
+	}
+}
+
+// forged is what strangers write into records and subjects.
+const forged = "<script>alert(1)</script>\"'\u202e\x1b[31m\x00"
+
+// What strangers write is text in every page, and obeys nobody.
+func TestShareHostile(t *testing.T) {
+	h := newHouse(t)
+	v := &view.View{Subject: forged, Headline: forged, Record: forged,
+		Facts: []view.Fact{{Label: forged, Value: forged, Code: forged}},
+		Steps: []view.Step{{Code: forged, Text: forged, Name: forged, Type: forged, Value: forged}},
+		Findings: []diag.Finding{{Code: forged, Title: forged, Detail: forged, Advice: forged, Reference: forged,
+			Severity: diag.Error}}}
+	token, kept := newToken(), newToken()
+	require.NoError(t, h.dash.publish(t.Context(), h.account.ID, token, &share{Title: "spf/lookup", View: v}))
+	reply, err := json.Marshal(map[string]string{"result": forged})
+	require.NoError(t, err)
+	_, err = h.dash.claim(t.Context(), h.account.ID, kept)
+	require.NoError(t, err)
+	require.NoError(t, h.dash.keepRun(t.Context(), h.account.ID, kept, &run{Operation: "text/lower", RequestID: "req_x",
+		Fields: bytes.ReplaceAll(reply, []byte("result"), []byte("text")), Reply: reply, Media: "application/json"}))
+	for _, path := range []string{"/r/" + token, "/dashboard/shares", "/dashboard/playground/text/lower?result=" + kept,
+		"/dashboard/playground/text/lower?f.text=%3Cscript%3E%E2%80%AE"} {
+		page := h.owner().get(path)
+		require.Equal(t, 0, page.Find("script").Length(), path)
+		page.Find("textarea").Remove() // which hold what was typed
+		shown, err := page.Html()
+		require.NoError(t, err)
+		for _, obeyed := range []string{"\x1b", "\x00"} {
+			require.NotContains(t, shown, obeyed, path)
+		}
+		if !strings.Contains(path, "f.text") { // where it is the value of a field
+			require.NotContains(t, shown, "\u202e", path)
+		}
+	}
+}
+
+// Each recipient sees what is his to mend, and nothing else.
+func TestMending(t *testing.T) {
+	v := &view.View{Subject: "example.com", Facts: []view.Fact{{Label: "a", Value: "b"}}, Record: "v=spf1",
+		Findings: []diag.Finding{{Code: "tls.certificate.expired"}, {Code: "spf.all.pass"}, {Code: "smtp.mx.literal"},
+			{Code: "smtp.relay.open"}},
+		Better: []diag.Finding{{Code: "spf.other"}},
+		Steps: []view.Step{{Code: "spf.all.pass", Name: "example.com.", Type: "TXT", Value: "v=spf1 -all"},
+			{Code: "tls.certificate.expired", Text: "Renew"}, {Code: "reverse.ptr.missing", Name: "x.", Type: "PTR", Value: "y."}}}
+	codes := func(v *view.View) (list []string) {
+		for _, f := range v.Findings {
+			list = append(list, string(f.Code))
+		}
+		for _, s := range v.Steps {
+			list = append(list, s.Value+s.Text)
+		}
+		return list
+	}
+	dns, host := mending(v, forDNS), mending(v, forHost)
+	assert.Equal(t, []string{"spf.all.pass", "smtp.mx.literal", "v=spf1 -all", "y."}, codes(dns))
+	assert.Equal(t, []string{"tls.certificate.expired", "smtp.relay.open", "Renew"}, codes(host))
+	assert.Empty(t, dns.Facts)
+	assert.Empty(t, dns.Better)
+	assert.Nil(t, mending(&view.View{}, forDNS))
+	assert.Nil(t, mending(v, "anybody"))
+}

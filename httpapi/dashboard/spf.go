@@ -1,0 +1,285 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+)
+
+// spfPages are those of hosted SPF, where the server has it.
+func (d *dashboard) spfPages() []*page {
+	if d.HostedSPF == nil {
+		return nil
+	}
+	const list, one = "/dashboard/spf", "/dashboard/spf/{profile}"
+	return []*page{
+		{method: "GET", pattern: list, role: member.Viewer, title: "Hosted SPF", nav: "Hosted SPF", handle: d.showProfiles},
+		{method: "GET", pattern: one, role: member.Viewer, title: "Hosted SPF", handle: d.showProfile},
+		{method: "POST", pattern: one + "/resolve", role: member.Developer, title: "Hosted SPF", act: "spf resolve",
+			quiet: []string{"token"}, handle: d.resolveProfile},
+	}
+}
+
+// A line is the keys that came from one by rotation. Profiles belong to it.
+type keyLine struct {
+	owner hostedspf.Owner
+	name  string       // of the newest key
+	key   metering.Key // the newest that can resolve; the zero key where none can
+}
+
+// keyLines are the lines of keys of an account, the oldest first.
+func (d *dashboard) keyLines(ctx context.Context, account metering.AccountID) ([]keyLine, error) {
+	keys, err := d.Store.Keys(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	var lines []keyLine
+	at := map[metering.KeyID]int{} // the line of each key; a key comes after that which it was rotated from
+	for _, k := range keys {
+		i, rotated := at[k.RotatedFrom]
+		if !rotated {
+			i, lines = len(lines), append(lines, keyLine{owner: hostedspf.Owner(k.ID)})
+		}
+		at[k.ID], lines[i].name = i, k.Name
+		state := k.State(d.now())
+		if (state == "active" || state == metering.KeyRotating) && slices.Contains(k.Scopes, metering.MailWrite) {
+			lines[i].key = k
+		}
+	}
+	return lines, nil
+}
+
+// A profileRow is a profile in the list.
+type profileRow struct {
+	hostedspf.Profile
+	KeyName string
+}
+
+// Bad reports whether the last resolution failed.
+func (p profileRow) Bad() bool { return p.Status == hostedspf.Failed }
+
+// maxProfiles bounds the profiles that are shown of each key.
+const maxProfiles = 1000
+
+// showProfiles lists the profiles of all keys of the account.
+func (d *dashboard) showProfiles(w http.ResponseWriter, r *http.Request) error {
+	lines, err := d.keyLines(r.Context(), visitorOf(r).Account.ID)
+	if err != nil {
+		return err
+	}
+	var list []profileRow
+	for _, l := range lines {
+		found, err := d.HostedSPF.Profiles(r.Context(), hostedspf.ProfileQuery{Owner: l.owner, Limit: maxProfiles})
+		if err != nil {
+			return err
+		}
+		for _, p := range found.Profiles {
+			list = append(list, profileRow{p, l.name})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b profileRow) int {
+		return cmp.Or(strings.Compare(string(b.Status), string(a.Status)), strings.Compare(a.Domain.String(), b.Domain.String()))
+	})
+	return d.render(w, r, "profiles", list)
+}
+
+// A profilePage is a profile with its past.
+type profilePage struct {
+	profileRow
+	Use     string // whether the domain leads to it
+	Used    bool
+	Viewed  template.HTML
+	Stats   template.HTML
+	History *hostedspf.HistoryReport
+	Changes bool   // the history shows changes alone
+	Older   string // address of the next page of it
+	May     bool   // a key of the line can resolve it
+
+	Price   string
+	Token   string
+	Running bool
+	Result  *result
+}
+
+// Title implements titled.
+func (p *profilePage) Title() string { return "Hosted SPF of " + p.Domain.String() }
+
+// profile is the profile that the path names, the line of keys that it belongs to and access to it, or
+// [metering.ErrNotFound].
+func (d *dashboard) profile(r *http.Request) (*hostedspf.Profile, keyLine, hostedspf.Access, error) {
+	a := hostedspf.Access{Store: d.HostedSPF, Owner: hostedspf.AnyOwner}
+	p, err := hostedspf.Show(r.Context(), d.Env, a, hostedspf.ShowRequest{ID: r.PathValue("profile")})
+	if errors.Is(err, hostedspf.ErrNotFound) {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return nil, keyLine{}, a, err
+	}
+	lines, err := d.keyLines(r.Context(), visitorOf(r).Account.ID)
+	if err != nil {
+		return nil, keyLine{}, a, err
+	}
+	i := slices.IndexFunc(lines, func(l keyLine) bool { return l.owner == p.Owner })
+	if i < 0 {
+		return nil, keyLine{}, a, metering.ErrNotFound
+	}
+	a.Owner = p.Owner
+	return p, lines[i], a, nil
+}
+
+// patience is how long a page waits for the DNS.
+const patience = 3 * time.Second
+
+// showProfile shows a profile: what to publish, what is published, what has changed.
+func (d *dashboard) showProfile(w http.ResponseWriter, r *http.Request) error {
+	p, line, access, err := d.profile(r)
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	op, _ := operationNamed("spf/hosted/{id}/resolve")
+	shown := &profilePage{profileRow: profileRow{*p, line.name}, Changes: query.Has("changes"), May: line.key.ID != "",
+		Price: op.Price(), Token: newToken()}
+	asked := hostedspf.HistoryRequest{ID: p.ID, Cursor: query.Get("cursor")}
+	if shown.Changes {
+		asked.Status = hostedspf.ResolutionChanged
+	}
+	env := *cmp.Or(d.Env, &diag.Env{})
+	env.Clock = d.now
+	err = together(
+		func() error { shown.Use, shown.Used = d.use(r.Context(), p); return nil },
+		func() (err error) {
+			shown.History, err = hostedspf.History(r.Context(), &env, access, asked)
+			return err
+		},
+		func() error {
+			stats, err := hostedspf.Stats(r.Context(), &env, access, hostedspf.StatsRequest{ID: p.ID})
+			if err != nil {
+				return err
+			}
+			v := stats.View()
+			v.Subject = "Statistics"
+			shown.Stats, err = viewHTML(v, render.HTMLOptions{ID: "stats-"})
+			return err
+		},
+		func() (err error) {
+			shown.Viewed, err = viewHTML(published(p), render.HTMLOptions{ID: "profile-"})
+			return err
+		},
+		func() (err error) { shown.Result, shown.Running, err = d.resolved(w, r, op, p.ID); return err },
+	)
+	if _, wrong := errors.AsType[*diag.InputError](err); wrong { // a cursor that no page has given out
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	if next := shown.History.NextCursor; next != nil {
+		older := url.Values{"cursor": {*next}}
+		if shown.Changes {
+			older.Set("changes", "")
+		}
+		shown.Older = "?" + older.Encode() + "#resolutions"
+	}
+	return d.render(w, r, "profile", shown)
+}
+
+// use says whether the domain's own record leads to the profile.
+func (d *dashboard) use(ctx context.Context, p *hostedspf.Profile) (string, bool) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	used, err := p.InUse(ctx, d.Env)
+	switch {
+	case err != nil:
+		return "Whether the domain uses it is not known: the DNS did not answer.", false
+	case used:
+		return "The domain's SPF record leads here.", true
+	}
+	return "The domain's SPF record does not lead here.", false
+}
+
+// published is the view of a profile, with the records as a tree below the name that the domain's record leads to.
+func published(p *hostedspf.Profile) *view.View {
+	v := p.View()
+	if len(p.Records) == 0 {
+		return v
+	}
+	v.Drawing = nil
+	tree, shown := v.Rows(view.Tree, "Published records", "name", "bytes", "record"), map[string]bool{}
+	var grow func(name string, depth int)
+	grow = func(name string, depth int) {
+		i := slices.IndexFunc(p.Records, func(r hostedspf.Record) bool { return r.Name == name })
+		if i < 0 || shown[name] {
+			return
+		}
+		shown[name] = true
+		r := p.Records[i]
+		tree.Node(depth, view.None, "", r.Name, decimal(int64(r.LengthBytes)), diag.Clip(r.Value, 200))
+		for term := range strings.FieldsSeq(r.Value) {
+			if _, to, leads := strings.Cut(term, "include:"); leads {
+				grow(to, depth+1)
+			}
+		}
+	}
+	for _, r := range p.Records { // the first leads to all others
+		grow(r.Name, 0)
+	}
+	return v
+}
+
+// resolved is the kept resolution that the address of the page names, if it names one.
+func (d *dashboard) resolved(w http.ResponseWriter, r *http.Request, op operation, id string) (*result, bool, error) {
+	token := r.URL.Query().Get("result")
+	if token == "" {
+		return nil, false, nil
+	}
+	kept, err := d.keptRun(w, r, token)
+	if errors.Is(err, errRunning) {
+		return nil, true, nil
+	}
+	if err == nil && (kept.Operation != op.Name() || kept.Domain != id) {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	shown, err := resultOf(kept, op, token)
+	return shown, false, err
+}
+
+// resolveProfile resolves a profile now, as a key of its line.
+func (d *dashboard) resolveProfile(w http.ResponseWriter, r *http.Request) error {
+	p, line, _, err := d.profile(r)
+	if err != nil {
+		return err
+	}
+	if line.key.ID == "" {
+		return &metering.FieldError{Field: "key", Reason: "is missing: none that the profile belongs to has the scope mail:write"}
+	}
+	op, _ := operationNamed("spf/hosted/{id}/resolve")
+	fields, err := json.Marshal(hostedspf.ResolveRequest{ID: p.ID})
+	if err != nil {
+		return err
+	}
+	return d.once(w, r, "/dashboard/spf/"+p.ID, func(ctx context.Context, _ metering.AccountID) *run {
+		kept := &run{Operation: op.Name(), Domain: p.ID, Fields: fields, At: d.now()}
+		err := d.askAs(ctx, line.key.ID, op, kept)
+		kept.Took = d.now().Sub(kept.At)
+		kept.Error, kept.Faults = d.told(err)
+		return kept
+	})
+}
