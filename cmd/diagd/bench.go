@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +14,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
@@ -61,63 +65,67 @@ func (a *app) benchCommand() *cobra.Command {
 // A way is one manner of serving the same work.
 type way struct {
 	name       string
+	kind       string // of store; empty: no metering at all
 	idempotent bool
-	shared     bool                                             // the limiter is in Redis
-	open       func(place scratchPlace) (metering.Store, error) // nil: no metering at all
+	shared     bool // the limiter is in Redis
 }
 
 // ways are what can be measured with the flags.
 func (f benchFlags) ways() []way {
 	list := []way{
 		{name: "bare net/http handler"},
-		{name: "metered, in memory", open: openBenchMemory},
-		{name: "metered, SQLite synchronous=FULL", open: openBenchSQLite},
-		{name: "the same, unique idempotency keys", open: openBenchSQLite, idempotent: true},
+		{name: "metered, in memory", kind: inMemory},
+		{name: "metered, SQLite synchronous=FULL", kind: onSQLite},
+		{name: "the same, unique idempotency keys", kind: onSQLite, idempotent: true},
 	}
 	if f.postgres != "" {
-		list = append(list,
-			way{name: "metered, PostgreSQL", open: openBenchPostgres},
-			way{name: "PostgreSQL, unique idempotency keys", open: openBenchPostgres, idempotent: true})
+		list = append(list, way{name: "metered, PostgreSQL", kind: onPostgres},
+			way{name: "PostgreSQL, unique idempotency keys", kind: onPostgres, idempotent: true})
 		if f.redis != "" {
-			list = append(list, way{name: "metered, PostgreSQL and Redis", open: openBenchPostgres, shared: true})
+			list = append(list, way{name: "metered, PostgreSQL and Redis", kind: onPostgres, shared: true})
 		}
 	}
 	return list
 }
 
-// scratchPlace is where a store lies that is thrown away.
-type scratchPlace struct {
-	file     string           // of SQLite
-	postgres string           // URL; empty where there is none
-	clock    func() time.Time // by which leases end; nil is the wall clock
-	plans    metering.Prices  // nil: the built-in ones
-	drop     func() error
+// The kinds of stores.
+const inMemory, onSQLite, onPostgres = "memory", "SQLite", "PostgreSQL"
+
+// A scratch is a store that is thrown away.
+type scratch struct {
+	kind  string
+	file  string          // of SQLite, alone in a folder
+	url   string          // as diagd names the store
+	plans metering.Prices // nil: the built-in ones
+	drop  func() error
 }
 
-func (f benchFlags) scratch(ctx context.Context) (p scratchPlace, err error) {
+func (f benchFlags) scratch(ctx context.Context, kind string) (s scratch, err error) {
 	dir, err := os.MkdirTemp(f.dir, "diagd-bench-")
 	if err != nil {
-		return p, err
+		return s, err
 	}
-	p.file, p.drop = filepath.Join(dir, "bench.db"), func() error { return os.RemoveAll(dir) }
-	if f.postgres != "" {
+	file, drop := filepath.Join(dir, "bench.db"), func() error { return os.RemoveAll(dir) }
+	s = scratch{kind: kind, file: file, url: "sqlite:" + file, drop: drop}
+	if kind == onPostgres {
 		var dropSchema func() error
-		if p.postgres, dropSchema, err = postgresdb.Scratch(ctx, f.postgres); err != nil {
-			return p, errors.Join(fmt.Errorf("--postgres: %w", err), p.drop())
+		if s.url, dropSchema, err = postgresdb.Scratch(ctx, f.postgres); err != nil {
+			return s, errors.Join(fmt.Errorf("--postgres: %w", err), drop())
 		}
-		p.drop = func() error { return errors.Join(dropSchema(), os.RemoveAll(dir)) }
+		s.drop = func() error { return errors.Join(dropSchema(), drop()) }
 	}
-	return p, nil
+	return s, nil
 }
 
-func openBenchMemory(scratchPlace) (metering.Store, error) { return memory.New(memory.Config{}), nil }
-
-func openBenchSQLite(p scratchPlace) (metering.Store, error) {
-	return sqlite.Open(context.Background(), p.file, sqlite.Config{Plans: p.plans, Clock: p.clock})
-}
-
-func openBenchPostgres(p scratchPlace) (metering.Store, error) {
-	return postgres.Open(context.Background(), p.postgres, postgres.Config{Plans: p.plans, Clock: p.clock})
+// open opens it, by a clock by which leases end; nil is the wall clock.
+func (s scratch) open(ctx context.Context, clock func() time.Time) (metering.Store, error) {
+	switch s.kind {
+	case inMemory:
+		return memory.New(memory.Config{}), nil
+	case onPostgres:
+		return postgres.Open(ctx, s.url, postgres.Config{Plans: s.plans, Clock: clock})
+	}
+	return sqlite.Open(ctx, s.file, sqlite.Config{Plans: s.plans, Clock: clock})
 }
 
 // measured is what one client saw and what it cost the server.
@@ -163,14 +171,14 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 
 // measure serves in one way and loads it from a second process.
 func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) {
-	place, err := f.scratch(ctx)
+	place, err := f.scratch(ctx, w.kind)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, place.drop()) }()
 	handler, secret := http.Handler(http.HandlerFunc(bareLower)), "none"
-	if w.open != nil {
-		store, err := w.open(place)
+	if w.kind != "" {
+		store, err := place.open(ctx, nil)
 		if err != nil {
 			return m, err
 		}
@@ -258,24 +266,119 @@ func benchKey(ctx context.Context, store metering.Store) (string, error) {
 // bareLower does the work of text/lower with nothing around it.
 func bareLower(w http.ResponseWriter, r *http.Request) {
 	var req textutil.CaseRequest
+	var out []byte
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = json.Unmarshal(body, &req)
 	}
+	if err == nil {
+		report, fault := textutil.Lower(req)
+		if out, err = json.Marshal(report); fault != nil {
+			err = fault
+		}
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	report, err := textutil.Lower(req)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	out, err := json.Marshal(report)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(out)
+}
+
+const benchBody = `{"text":"The Quick Brown Fox Jumps Over The Lazy Dog"}`
+
+// load keeps connections busy for a time. It speaks just as much HTTP as it takes, so that the
+// machine works for the server.
+func load(addr, secret string, idempotent bool, conns int, d time.Duration) measured {
+	var mu sync.Mutex
+	var all []time.Duration
+	m := measured{}
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for i := range conns {
+		wg.Go(func() {
+			times, failures := loadOne(addr, secret, idempotent, i, begin.Add(d))
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, times...)
+			m.Failures += failures
+		})
+	}
+	wg.Wait()
+	m.Elapsed = time.Since(begin)
+	m.Requests = len(all)
+	slices.Sort(all)
+	if len(all) > 0 {
+		m.P50, m.P99 = all[len(all)/2], all[len(all)*99/100]
+	}
+	return m
+}
+
+func loadOne(addr, secret string, idempotent bool, id int, until time.Time) (times []time.Duration, failures int) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, 1
+	}
+	defer conn.Close()
+	head := "POST /public/v1/text/lower HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer " + secret +
+		"\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(benchBody)) + "\r\n"
+	r := bufio.NewReader(conn)
+	var b bytes.Buffer
+	for n := 0; ; n++ {
+		sent := time.Now()
+		if sent.After(until) {
+			return times, failures
+		}
+		b.Reset()
+		b.WriteString(head)
+		if idempotent {
+			fmt.Fprintf(&b, "Idempotency-Key: bench-%06d-%012d\r\n", id, n)
+		}
+		b.WriteString("\r\n" + benchBody)
+		if _, err := conn.Write(b.Bytes()); err != nil {
+			return times, failures + 1
+		}
+		ok, err := readReply(r)
+		if err != nil {
+			return times, failures + 1
+		}
+		if !ok {
+			failures++
+		}
+		times = append(times, time.Since(sent))
+	}
+}
+
+// readReply reads one reply with a Content-Length, and reports whether its status is 200.
+func readReply(r *bufio.Reader) (ok bool, err error) {
+	for {
+		if _, err := r.Peek(r.Buffered() + 1); err != nil { // wait for more than there is
+			return false, err
+		}
+		seen, err := r.Peek(r.Buffered())
+		if err != nil {
+			return false, err
+		}
+		end := bytes.Index(seen, []byte("\r\n\r\n"))
+		if end < 0 {
+			continue
+		}
+		length, err := contentLength(seen[:end])
+		if err != nil {
+			return false, err
+		}
+		ok = bytes.HasPrefix(seen, []byte("HTTP/1.1 200"))
+		_, err = r.Discard(end + 4 + length)
+		return ok, err
+	}
+}
+
+// contentLength finds the length of the body in the head of a reply, as net/http spells it.
+func contentLength(head []byte) (int, error) {
+	_, rest, found := bytes.Cut(head, []byte("\r\nContent-Length: "))
+	if !found {
+		return 0, errors.New("the reply has no Content-Length")
+	}
+	digits, _, _ := bytes.Cut(rest, []byte("\r\n"))
+	return strconv.Atoi(string(digits))
 }

@@ -56,13 +56,7 @@ func (a *app) serveCallbacks(
 	server := newServer(s, c.handler())
 	log.Info("listening for payment callbacks", "url", a.url(l, s.security != nil)+callbackPath)
 	l = &httpapi.Listener{Listener: l, MaxConnections: mostCallers, Secure: s.security != nil, Log: log}
-	go func() {
-		if server.TLSConfig != nil {
-			_ = server.ServeTLS(l, "", "") // these return that the server was closed
-			return
-		}
-		_ = server.Serve(l)
-	}()
+	go serveOn(server, l) // which returns that the server was closed
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,31 +81,25 @@ func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
 
 // crashOne kills servers on one store, and then looks at what is in it.
 func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v crashView, err error) {
-	place, err := f.scratch(ctx)
+	store, err := f.scratch(ctx, kind)
 	if err != nil {
 		return v, err
 	}
-	defer func() { err = errors.Join(err, place.drop()) }()
-	store, open := "sqlite:"+place.file, openBenchSQLite
-	if kind == onPostgres {
-		store, open = place.postgres, openBenchPostgres
-	}
+	defer func() { err = errors.Join(err, store.drop()) }()
 	v = crashView{Store: kind, Kills: rounds}
 	c := newCustomers(f.conns)
 	for range rounds {
-		s, err := startVictim(ctx, store)
+		s, err := startVictim(ctx, store.url)
 		if err != nil {
 			return v, err
 		}
-		if s.secret != "" {
-			c.secret = s.secret
-		}
+		c.secret = cmp.Or(s.secret, c.secret)
 		// Somewhere in the middle: what is under way at that moment differs from round to round.
 		if err = c.buyUntil(ctx, s.url, 50+rand.IntN(500), s.kill); err != nil {
 			return v, err
 		}
 	}
-	left, err := c.settleOn(ctx, place, open)
+	left, err := c.settleOn(ctx, store)
 	if err != nil {
 		return v, err
 	}
@@ -116,16 +111,13 @@ func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v cr
 }
 
 // settleOn serves a store in this process, by a clock that is ahead of all leases, and settles there. The store stays open.
-func (c *customers) settleOn(
-	ctx context.Context, place scratchPlace, open func(scratchPlace) (metering.Store, error),
-) (metering.Store, error) {
+func (c *customers) settleOn(ctx context.Context, s scratch) (metering.Store, error) {
 	later := func() time.Time { return time.Now().Add(metering.ClaimLease + time.Second) }
-	place.clock = later
-	store, err := open(place)
+	store, err := s.open(ctx, later)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.settleBy(ctx, store, place.plans, later); err != nil {
+	if err := c.settleBy(ctx, store, s.plans, later); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil

@@ -41,43 +41,56 @@ func newCustomers(count int) *customers {
 	}
 }
 
+// all lets each of them do something, and waits for them.
+func (c *customers) all(do func()) {
+	var all sync.WaitGroup
+	for range c.count {
+		all.Go(do)
+	}
+	all.Wait()
+	c.client.CloseIdleConnections()
+}
+
+func queue(keys []string) <-chan string {
+	queue := make(chan string, len(keys))
+	for _, key := range keys {
+		queue <- key
+	}
+	close(queue)
+	return queue
+}
+
 // buyUntil lets all of them buy, and calls end when so many things are bought. They go on until the server is lost.
 func (c *customers) buyUntil(ctx context.Context, url string, count int, end func()) error {
-	defer c.client.CloseIdleConnections()
 	c.fault = nil
-	again := make(chan string, len(c.open)) // what the last kill has left open is asked for first
+	var left []string // what the last kill has left open is asked for first
 	for key, free := range c.open {
 		if free {
-			again <- key
+			left = append(left, key)
 		}
 	}
-	close(again)
-	enough := make(chan struct{})
+	again, had := queue(left), len(c.bought)
 	var once sync.Once
-	var all sync.WaitGroup
-	had := len(c.bought)
-	for range c.count {
-		all.Go(func() {
-			for {
-				key, left := <-again
-				if !left {
-					key = c.newKey()
-				}
-				if !c.buy(ctx, url, key) {
-					once.Do(func() { close(enough) }) // lost before its time: end makes sure of it
-					return
-				}
-				c.mu.Lock()
-				if len(c.bought)-had >= count || c.fault != nil {
-					once.Do(func() { close(enough) })
-				}
-				c.mu.Unlock()
+	var ended sync.WaitGroup
+	enough := func() { once.Do(func() { ended.Go(end) }) }
+	c.all(func() {
+		for {
+			key, left := <-again
+			if !left {
+				key = c.newKey()
 			}
-		})
-	}
-	<-enough
-	end()
-	all.Wait()
+			if !c.buy(ctx, url, key) {
+				enough() // lost before its time: end makes sure of it
+				return
+			}
+			c.mu.Lock()
+			if len(c.bought)-had >= count || c.fault != nil {
+				enough()
+			}
+			c.mu.Unlock()
+		}
+	})
+	ended.Wait()
 	return c.fault
 }
 
@@ -151,21 +164,16 @@ const (
 	shopTries = 5
 )
 
-// shop lets all of them buy until the context ends, however long servers are away. The function that it returns waits
-// for them.
-func (c *customers) shop(ctx context.Context, url func() string) (wait func()) {
-	var all sync.WaitGroup
-	for range c.count {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				key := c.newKey()
-				for tries := 0; tries < shopTries && !c.has(key) && rest(ctx, rand.N(2*shopPause)); tries++ {
-					c.buy(ctx, url(), key)
-				}
+// shop lets all of them buy until the context ends, however long servers are away.
+func (c *customers) shop(ctx context.Context, url func() string) {
+	c.all(func() {
+		for ctx.Err() == nil {
+			key := c.newKey()
+			for tries := 0; tries < shopTries && !c.has(key) && rest(ctx, rand.N(2*shopPause)); tries++ {
+				c.buy(ctx, url(), key)
 			}
-		})
-	}
-	return func() { all.Wait(); c.client.CloseIdleConnections() }
+		}
+	})
 }
 
 // again asks again for some of what was bought.
@@ -206,27 +214,13 @@ const mostReplays = 20_000
 
 // settle asks for what was left open, and then again for what was bought.
 func (c *customers) settle(ctx context.Context, url string) error {
-	defer c.client.CloseIdleConnections()
-	keys := make(chan string, len(c.open)+mostReplays)
-	for key := range c.open {
-		keys <- key
-	}
-	for key := range c.bought {
-		if len(keys) == cap(keys) {
-			break
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(c.open)), maps.Keys(c.bought))
+	left := queue(keys[:min(len(keys), len(c.open)+mostReplays)])
+	c.all(func() {
+		for key := range left {
+			c.buy(ctx, url, key)
 		}
-		keys <- key
-	}
-	close(keys)
-	var all sync.WaitGroup
-	for range c.count {
-		all.Go(func() {
-			for key := range keys {
-				c.buy(ctx, url, key)
-			}
-		})
-	}
-	all.Wait()
+	})
 	if c.fault == nil && len(c.open) > 0 {
 		c.fault = fmt.Errorf("%d purchases stay open", len(c.open))
 	}

@@ -27,78 +27,42 @@ import (
 // lists are the built-in lists that a file in --data replaces.
 var lists = map[string]struct {
 	purpose string
-	builtIn func() ([]byte, error)
+	builtIn func() []byte
 	check   func([]byte) error // of a file that replaces it
 	secret  bool               // such a file is not shown
 }{
-	plansFile: {
-		purpose: "plans that the first start takes into the store; diagd plan list shows those in force",
-		builtIn: func() ([]byte, error) { return formatPlans(metering.DefaultPlans()) },
-		check:   func(data []byte) error { _, err := parsePlans(data); return err },
-	},
-	dnsbl.File: {
-		purpose: "blocklists and allow lists that blacklist/ip asks",
-		builtIn: func() ([]byte, error) { return dnsbl.BuiltIn(), nil },
-		check:   func(data []byte) error { _, err := dnsbl.ParseLists(data); return err },
-	},
-	dnsbl.KeysFile: {
-		purpose: "keys of blocklists that need one, by name of account",
-		builtIn: func() ([]byte, error) { return []byte("{}\n"), nil }, check: dnsbl.CheckKeys, secret: true,
-	},
-	hsts.File: {
-		purpose: "HSTS preload list that http/hsts-check and http/headers-check look domains up in",
-		builtIn: func() ([]byte, error) { return hsts.NoList(), nil },
-		check:   func(data []byte) error { _, err := hsts.ParseList(data); return err },
-	},
-	markcert.RootsFile: {
-		purpose: "root certificates of the authorities for mark certificates",
-		builtIn: func() ([]byte, error) { return markcert.BuiltInRoots(), nil },
-		check:   func(data []byte) error { _, err := markcert.ParseRoots(data); return err },
-	},
-	propagation.File: {
-		purpose: "resolvers that resolve/propagation asks",
-		builtIn: func() ([]byte, error) { return formatJSON(propagation.Vantages()) },
-		check:   func(data []byte) error { _, err := propagation.ParseVantages(data); return err },
-	},
-	tlscert.LogsFile: {
-		purpose: "logs of Certificate Transparency, in the form of Google's log_list.json",
-		builtIn: func() ([]byte, error) { return markcert.BuiltInLogs(), nil }, // those of mark certificates
-		check:   tlscert.CheckLogs,
-	},
-	lookalike.File: {
-		purpose: "brands that phishing/check protects, with their own domains",
-		builtIn: func() ([]byte, error) { return lookalike.BuiltInFile(), nil },
-		check:   func(data []byte) error { _, err := lookalike.Parse(data); return err },
-	},
-	registry.BootstrapFile: {
-		purpose: "RDAP services of domains, addresses and AS numbers",
-		builtIn: func() ([]byte, error) { return formatJSON(registry.DefaultBootstrap()) },
-		check:   func(data []byte) error { _, err := registry.ParseBootstrap(data); return err },
-	},
-	csr.KeyListFile: {
-		purpose: "keys that are known to others, and moduli that share factors, for certificates/csr/parse",
-		builtIn: func() ([]byte, error) { return []byte("{\"lists\": []}\n"), nil },
-		check:   func(data []byte) error { _, err := pki.ParseKeyList(data); return err },
-	},
-	csr.KeyHashesFile: {
-		purpose: "the same as SHA-256 of each SubjectPublicKeyInfo, one a line",
-		builtIn: func() ([]byte, error) { return nil, nil },
-		check:   func(data []byte) error { _, err := pki.ParseKeyHashes(csr.KeyHashesFile, data); return err },
-	},
-	csr.KeyTableFile: {
-		purpose: "the same in the binary form of badkeys (its file blocklist.dat)",
-		builtIn: func() ([]byte, error) { return nil, nil }, check: csr.CheckTable,
-	},
-	csr.KeyNamesFile: {
-		purpose: "names of the lists in the binary form (badkeysdata.json of badkeys)",
-		builtIn: func() ([]byte, error) { return []byte("{\"bkformat\": 0, \"blocklists\": []}\n"), nil },
-		check:   csr.CheckNames,
-	},
-	registry.ServersFile: {
-		purpose: "WHOIS servers by suffix",
-		builtIn: func() ([]byte, error) { return formatJSON(registry.DefaultServers()) },
-		check:   func(data []byte) error { _, err := registry.ParseServers(data); return err },
-	},
+	plansFile: {"plans that the first start takes into the store; diagd plan list shows those in force",
+		func() []byte { return formatPlans(metering.DefaultPlans()) }, parses(parsePlans), false},
+	dnsbl.File:     {"blocklists and allow lists that blacklist/ip asks", dnsbl.BuiltIn, parses(dnsbl.ParseLists), false},
+	dnsbl.KeysFile: {"keys of blocklists that need one, by name of account", text("{}\n"), dnsbl.CheckKeys, true},
+	hsts.File: {"HSTS preload list that http/hsts-check and http/headers-check look domains up in",
+		hsts.NoList, parses(hsts.ParseList), false},
+	markcert.RootsFile: {"root certificates of the authorities for mark certificates",
+		markcert.BuiltInRoots, parses(markcert.ParseRoots), false},
+	propagation.File: {"resolvers that resolve/propagation asks",
+		func() []byte { return formatJSON(propagation.Vantages()) }, parses(propagation.ParseVantages), false},
+	tlscert.LogsFile: {"logs of Certificate Transparency, in the form of Google's log_list.json",
+		markcert.BuiltInLogs, tlscert.CheckLogs, false}, // those of mark certificates
+	lookalike.File: {"brands that phishing/check protects, with their own domains",
+		lookalike.BuiltInFile, parses(lookalike.Parse), false},
+	registry.BootstrapFile: {"RDAP services of domains, addresses and AS numbers",
+		func() []byte { return formatJSON(registry.DefaultBootstrap()) }, parses(registry.ParseBootstrap), false},
+	registry.ServersFile: {"WHOIS servers by suffix",
+		func() []byte { return formatJSON(registry.DefaultServers()) }, parses(registry.ParseServers), false},
+	csr.KeyListFile: {"keys that are known to others, and moduli that share factors, for certificates/csr/parse",
+		text("{\"lists\": []}\n"), parses(pki.ParseKeyList), false},
+	csr.KeyHashesFile: {"the same as SHA-256 of each SubjectPublicKeyInfo, one a line", text(""),
+		func(data []byte) error { _, err := pki.ParseKeyHashes(csr.KeyHashesFile, data); return err }, false},
+	csr.KeyTableFile: {"the same in the binary form of badkeys (its file blocklist.dat)", text(""), csr.CheckTable, false},
+	csr.KeyNamesFile: {"names of the lists in the binary form (badkeysdata.json of badkeys)",
+		text("{\"bkformat\": 0, \"blocklists\": []}\n"), csr.CheckNames, false},
+}
+
+func text(data string) func() []byte { return func() []byte { return []byte(data) } }
+
+// parses is a check by what reads a file.
+func parses[T any](parse func([]byte) (T, error)) func([]byte) error {
+	return func(data []byte) error { _, err := parse(data); return err }
 }
 
 // checkData reads every list of --data, so that a mistake in one is told at start and not to a customer.
@@ -121,9 +85,12 @@ func (a *app) checkData() error {
 	return faults.err()
 }
 
-func formatJSON(v any) ([]byte, error) {
+func formatJSON(v any) []byte {
 	data, err := json.MarshalIndent(v, "", "  ")
-	return append(data, '\n'), err
+	if err != nil {
+		panic(err) // of a table of this program
+	}
+	return append(data, '\n')
 }
 
 func parsePlans(data []byte) (metering.Plans, error) {
@@ -143,7 +110,7 @@ func parsePlans(data []byte) (metering.Plans, error) {
 	return plans, plans.Validate()
 }
 
-func formatPlans(plans metering.Plans) ([]byte, error) {
+func formatPlans(plans metering.Plans) []byte {
 	list := slices.SortedFunc(maps.Values(plans), func(a, b metering.Plan) int {
 		return cmp.Or(cmp.Compare(a.Credits, b.Credits), cmp.Compare(a.ID, b.ID))
 	})
@@ -194,10 +161,7 @@ func (a *app) showData(name string) error {
 		return usagef("%s holds secrets and is not shown; read the file itself", name)
 	}
 	if data == nil {
-		data, err = list.builtIn()
-	}
-	if err != nil {
-		return err
+		data = list.builtIn()
 	}
 	_, err = a.stdout.Write(data)
 	return err

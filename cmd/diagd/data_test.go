@@ -13,8 +13,7 @@ func TestListsPassTheirChecks(t *testing.T) {
 	for name, list := range lists {
 		t.Run(name, func(t *testing.T) {
 			assert.NotEmpty(t, list.purpose)
-			data, err := list.builtIn()
-			require.NoError(t, err)
+			data := list.builtIn()
 			if len(data) == 0 {
 				return
 			}

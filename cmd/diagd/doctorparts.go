@@ -231,14 +231,14 @@ func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 	case zone == nil:
 		return unused("no zone is served")
 	}
-	want := hostNames(zone.Nameservers)
-	remedy := fmt.Sprintf("publish %s NS %s in the parent zone", zone.Name, strings.Join(want, ", "))
-	ns := diag.Lookup[*dns.NS](ctx, env, zone.Name.String())
+	name, want := zone.Zone.Name, hostNames(zone.Zone.Nameservers)
+	remedy := fmt.Sprintf("publish %s NS %s in the parent zone", name, strings.Join(want, ", "))
+	ns := diag.Lookup[*dns.NS](ctx, env, name.String())
 	if err := ns.Err(); err != nil {
-		return bad(conditionFault, remedy+", and make them reachable on port 53", "%s: %v", zone.Name, err)
+		return bad(conditionFault, remedy+", and make them reachable on port 53", "%s: %v", name, err)
 	}
 	if !ns.Exists() {
-		return bad(conditionFault, remedy, "%s is not delegated", zone.Name)
+		return bad(conditionFault, remedy, "%s is not delegated", name)
 	}
 	var have []string
 	for _, r := range ns.Records {
@@ -246,9 +246,9 @@ func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 	}
 	slices.Sort(have)
 	if !slices.Equal(have, want) {
-		return bad(conditionWarning, remedy, "%s has the name servers %s", zone.Name, strings.Join(have, ", "))
+		return bad(conditionWarning, remedy, "%s has the name servers %s", name, strings.Join(have, ", "))
 	}
-	return good("%s is delegated to %s, and answers", zone.Name, strings.Join(have, ", "))
+	return good("%s is delegated to %s, and answers", name, strings.Join(have, ", "))
 }
 
 func hostNames(list []nameserver.Nameserver) (names []string) {

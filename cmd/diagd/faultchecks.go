@@ -29,12 +29,12 @@ func faultsPlans() metering.Plans {
 
 // seed makes an account that buys, and one more for each lie of a biller.
 func (p *play) seed(ctx context.Context, f fault) (err error) {
-	store, err := p.open(p.place)
+	store, err := p.open(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.PutPlanVersions(ctx, p.plans.Versions(metering.Period{}, p.begun)...); err != nil {
+	if err := store.PutPlanVersions(ctx, faultsPlans().Versions(metering.Period{}, p.begun)...); err != nil {
 		return err
 	}
 	admin := metering.Admin{Store: store, Plans: p.plans}
@@ -80,7 +80,7 @@ type owedKey struct {
 func (p *play) examine(ctx context.Context, f fault) error {
 	p.must(p.c.fault == nil, "%v", p.c.fault)
 	p.c.fault = nil
-	store, err := p.c.settleOn(ctx, p.place, p.open)
+	store, err := p.c.settleOn(ctx, p.scratch)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/metering/sqlitedb"
@@ -66,7 +68,7 @@ func proxied(begin func(*proxy) (end func())) func(*play, context.Context) error
 
 // stopBackends stops the processes of all connections of servers, also of those that are made meanwhile.
 func (p *play) stopBackends(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, p.place.postgres)
+	conn, err := pgx.Connect(ctx, p.url)
 	if err != nil {
 		return err
 	}
@@ -112,7 +114,7 @@ func backend(pid int32, text string) *os.Process {
 // lock keeps servers from writing by another connection.
 func (p *play) lock(ctx context.Context) error {
 	if p.proxy != nil {
-		conn, err := pgx.Connect(ctx, p.place.postgres)
+		conn, err := pgx.Connect(ctx, p.url)
 		if err != nil {
 			return err
 		}
@@ -122,7 +124,7 @@ func (p *play) lock(ctx context.Context) error {
 		}
 		return p.wait(ctx)
 	}
-	file, err := sqlitedb.Open(p.place.file)
+	file, err := sqlitedb.Open(p.file)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (p *play) moveClock(ctx context.Context) error {
 	for _, m := range []struct{ jump, hold time.Duration }{{clockJump, clockHolds * p.hold}, {-clockJump, p.hold}} {
 		p.jump.Store(int64(m.jump))
 		rest(ctx, m.hold)
-		p.c.again(ctx, p.url.Load().(string), enough)
+		p.c.again(ctx, p.address(), enough)
 		p.jump.Store(0)
 		if err := p.sell(ctx); err != nil {
 			return err
@@ -154,14 +156,14 @@ func (p *play) mount(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(p.place.file, nil, 0o600); err != nil {
+	if err := os.WriteFile(p.file, nil, 0o600); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, recovery/4)
 	defer cancel()
 	const script = `mount --bind "$2" "$2" && echo mounted && exec "$1" serve --listen=127.0.0.1:0`
-	cmd := exec.CommandContext(ctx, "unshare", "--mount", "sh", "-c", script, "sh", self, p.place.file)
-	cmd.Env = victimEnv(p.store)
+	cmd := exec.CommandContext(ctx, "unshare", "--mount", "sh", "-c", script, "sh", self, p.file)
+	cmd.Env = victimEnv(p.served)
 	out, err := cmd.CombinedOutput()
 	text := string(out)
 	if !strings.HasPrefix(text, "mounted\n") {
@@ -169,4 +171,134 @@ func (p *play) mount(ctx context.Context) error {
 	}
 	p.must(strings.Contains(text, "mounted as a single file"), "a server was not refused: %s", text)
 	return nil
+}
+
+// A proxy stands before a server that can be cut off by it, slowed down, and silenced.
+type proxy struct {
+	listener net.Listener
+	target   string
+
+	mu    sync.Mutex
+	off   bool
+	delay time.Duration
+	flow  chan struct{} // closed while bytes may pass
+	conns map[net.Conn]bool
+	done  sync.WaitGroup
+}
+
+func startProxy(target string) (*proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{listener: l, target: target, flow: make(chan struct{}), conns: map[net.Conn]bool{}}
+	close(p.flow)
+	p.done.Go(p.accept)
+	return p, nil
+}
+
+// close ends it. It must not hang.
+func (p *proxy) close() {
+	p.listener.Close()
+	p.cut()
+	p.done.Wait()
+}
+
+func (p *proxy) addr() string { return p.listener.Addr().String() }
+
+func (p *proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil || !p.keep(client, server) {
+			client.Close()
+			if err == nil {
+				server.Close()
+			}
+			continue
+		}
+		p.done.Go(func() { p.copy(client, server) })
+		p.done.Go(func() { p.copy(server, client) })
+	}
+}
+
+// keep notes connections that are to be cut, unless they are to be refused.
+func (p *proxy) keep(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.off {
+		return false
+	}
+	for _, c := range conns {
+		p.conns[c] = true
+	}
+	return true
+}
+
+// copy goes on until one side ends, and ends the other one.
+func (p *proxy) copy(to, from net.Conn) {
+	_, _ = io.Copy(paced{to, p}, from)
+	to.Close()
+	from.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, from)
+}
+
+// paced is a connection that waits before each write.
+type paced struct {
+	net.Conn
+	proxy *proxy
+}
+
+func (c paced) Write(b []byte) (int, error) {
+	c.proxy.mu.Lock()
+	flow, delay := c.proxy.flow, c.proxy.delay
+	c.proxy.mu.Unlock()
+	<-flow
+	time.Sleep(delay)
+	return c.Conn.Write(b)
+}
+
+// slowBy is by how much slow delays each write.
+const slowBy = 200 * time.Millisecond
+
+// slow lets everything take longer, until the function that it returns is called.
+func (p *proxy) slow() (end func()) {
+	set := func(delay time.Duration) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.delay = delay
+	}
+	set(slowBy)
+	return func() { set(0) }
+}
+
+// hang keeps all connections and lets nothing through, until the function that it returns is called.
+func (p *proxy) hang() (end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	flow := make(chan struct{})
+	p.flow = flow
+	return func() { close(flow) }
+}
+
+// cut breaks all connections and refuses others, until restore, which it returns.
+func (p *proxy) cut() (end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.off = true
+	for c := range p.conns {
+		c.Close()
+	}
+	return p.restore
+}
+
+func (p *proxy) restore() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.off = false
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,6 @@ type fault struct {
 }
 
 const (
-	onSQLite, onPostgres = "SQLite", "PostgreSQL"
 	// recovery is how long a server may take to sell again after a fault, and enough how much it must sell.
 	recovery = time.Minute
 	enough   = 50
@@ -148,21 +148,20 @@ func (n notPlayed) Error() string { return string(n) }
 
 // playFault plays one fault on a store of its own. An error says that it could not be begun, or was broken off.
 func (f benchFlags) playFault(ctx context.Context, one fault, hold time.Duration) (v faultView, err error) {
-	p := &play{hold: hold, plans: faultsPlans(), c: newCustomers(f.conns), open: openBenchSQLite, begun: time.Now()}
+	p := &play{hold: hold, c: newCustomers(f.conns), begun: time.Now()}
 	v = faultView{Fault: one.name, Store: onSQLite, Done: one.done}
 	if f.postgres != "" {
-		v.Store, p.open = onPostgres, openBenchPostgres
+		v.Store = onPostgres
 	}
 	if one.only != "" && one.only != v.Store {
 		v.NotPlayed = "it needs " + one.only
 		return v, nil
 	}
-	if p.place, err = f.scratch(ctx); err != nil {
+	if p.scratch, err = f.scratch(ctx, v.Store); err != nil {
 		return v, err
 	}
-	defer func() { err = errors.Join(err, p.place.drop()) }()
-	p.place.plans, p.c.patient = p.plans, true
-	p.store = "sqlite:" + p.place.file
+	defer func() { err = errors.Join(err, p.drop()) }()
+	p.plans, p.c.patient, p.served = faultsPlans(), true, p.url
 	if f.postgres != "" {
 		if err := p.putProxy(); err != nil {
 			return v, err
@@ -182,17 +181,15 @@ func (f benchFlags) playFault(ctx context.Context, one fault, hold time.Duration
 
 // A play is one fault with its servers and customers.
 type play struct {
+	scratch
 	hold     time.Duration
-	place    scratchPlace
-	open     func(scratchPlace) (metering.Store, error)
-	store    string // as servers are told, which for PostgreSQL leads through the proxy
+	served   string // the store as servers are told, which for PostgreSQL leads through the proxy
 	proxy    *proxy
-	name     string // by which PostgreSQL knows the connections of servers
-	plans    metering.Plans
+	name     string               // by which PostgreSQL knows the connections of servers
 	accounts []metering.AccountID // the first buys
 	c        *customers
 	begun    time.Time
-	url      atomic.Value // of the server
+	server   atomic.Value // its URL
 	halt     func()       // ends the server
 	jump     atomic.Int64 // of the clock
 	broken   []string
@@ -200,7 +197,7 @@ type play struct {
 
 // putProxy lets servers reach PostgreSQL through a proxy.
 func (p *play) putProxy() error {
-	u, err := url.Parse(p.place.postgres)
+	u, err := url.Parse(p.url)
 	if err != nil || u.Hostname() == "" || strings.Contains(u.Host, ",") {
 		return usagef("--store: name one host")
 	}
@@ -215,7 +212,7 @@ func (p *play) putProxy() error {
 	query := u.Query()
 	query.Set("application_name", p.name)
 	u.Host, u.RawQuery = p.proxy.addr(), query.Encode()
-	p.store = u.String()
+	p.served = u.String()
 	return nil
 }
 
@@ -234,14 +231,15 @@ func (p *play) run(ctx context.Context, f fault) error {
 		return err
 	}
 	shopping, stop := context.WithCancel(ctx)
-	wait := p.c.shop(shopping, func() string { return p.url.Load().(string) })
+	var shop sync.WaitGroup
+	shop.Go(func() { p.c.shop(shopping, p.address) })
 	for _, step := range []func(*play, context.Context) error{(*play).sell, f.play, (*play).sell} {
 		if err == nil {
 			err = step(p, ctx)
 		}
 	}
 	stop()
-	wait()
+	shop.Wait()
 	p.halt()
 	if err != nil {
 		return err
@@ -249,12 +247,14 @@ func (p *play) run(ctx context.Context, f fault) error {
 	return p.examine(ctx, f)
 }
 
+func (p *play) address() string { return p.server.Load().(string) }
+
 // start starts a server as a process of its own.
 func (p *play) start(ctx context.Context) error {
-	v, err := startVictim(ctx, p.store)
+	v, err := startVictim(ctx, p.served)
 	if err == nil {
 		p.halt = v.kill
-		p.url.Store(v.url)
+		p.server.Store(v.url)
 	}
 	return err
 }
@@ -263,12 +263,12 @@ func (p *play) start(ctx context.Context) error {
 func (p *play) startHere(ctx context.Context) error {
 	out, log := io.Pipe()
 	wall := func() time.Time { return time.Now().Round(0).Add(time.Duration(p.jump.Load())) }
-	a := &app{stdout: io.Discard, stderr: log, drain: drainTime, silence: startSilence, store: p.store, wall: wall}
+	a := &app{stdout: io.Discard, stderr: log, drain: drainTime, silence: startSilence, store: p.served, wall: wall}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	a.serving.add(flags)
 	a.world.Add(flags)
 	err := flags.Parse([]string{"--listen=127.0.0.1:0", "--ip-rate=0",
-		"--biller=file:" + filepath.Join(filepath.Dir(p.place.file), "invoices")})
+		"--biller=file:" + filepath.Join(filepath.Dir(p.file), "invoices")})
 	if err != nil {
 		return err
 	}
@@ -286,6 +286,6 @@ func (p *play) startHere(ctx context.Context) error {
 		p.halt()
 		return err
 	}
-	p.url.Store(v.url)
+	p.server.Store(v.url)
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // What a fault might break is seen, each by itself.
 func TestBrokenInvariants(t *testing.T) {
 	execute := func(t *testing.T, p *play, sql string) {
-		file, err := sqlitedb.Open(p.place.file)
+		file, err := sqlitedb.Open(p.file)
 		require.NoError(t, err)
 		conn, err := file.Connect()
 		require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestBrokenInvariants(t *testing.T) {
 			execute(t, p, "DELETE FROM replies")
 		},
 		"before its end": func(t *testing.T, p *play) {
-			store, err := p.open(p.place)
+			store, err := p.open(t.Context(), nil)
 			require.NoError(t, err)
 			defer store.Close()
 			month := metering.PeriodOf(time.Now())
@@ -55,16 +55,16 @@ func TestBrokenInvariants(t *testing.T) {
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
-			p := &play{plans: faultsPlans(), c: newCustomers(4), open: openBenchSQLite, begun: time.Now()}
+			p := &play{c: newCustomers(4), begun: time.Now()}
 			var err error
-			p.place, err = benchFlags{dir: t.TempDir()}.scratch(t.Context())
+			p.scratch, err = benchFlags{dir: t.TempDir()}.scratch(t.Context(), onSQLite)
 			require.NoError(t, err)
-			p.place.plans = p.plans
+			p.plans = faultsPlans()
 			require.NoError(t, p.seed(t.Context(), fault{name: "none"}))
 			for n := range enough + 11 {
 				p.c.open[fmt.Sprintf("purchase-%09d", n)] = true
 			}
-			store, err := p.c.settleOn(t.Context(), p.place, p.open)
+			store, err := p.c.settleOn(t.Context(), p.scratch)
 			require.NoError(t, err)
 			require.NoError(t, store.Close())
 			spoil(t, p)

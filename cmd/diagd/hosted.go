@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -64,7 +65,7 @@ func (f *hostedFlags) answeredZone() (diag.Name, error) {
 }
 
 // transfers says who may fetch the zone, and with which key.
-func (f *hostedFlags) transfers() (secondaries []netip.AddrPort, key *nameserver.Key, err error) {
+func (f *hostedFlags) transfers(c *nameserver.Config) error {
 	for _, text := range f.secondaries {
 		ip, err := netip.ParseAddr(text)
 		to := netip.AddrPortFrom(ip, 53)
@@ -72,18 +73,18 @@ func (f *hostedFlags) transfers() (secondaries []netip.AddrPort, key *nameserver
 			to, err = netip.ParseAddrPort(text)
 		}
 		if err != nil {
-			return nil, nil, usagef("--spf-dns-secondaries: %.60q is not ADDR or ADDR:PORT", text)
+			return usagef("--spf-dns-secondaries: %.60q is not ADDR or ADDR:PORT", text)
 		}
-		secondaries = append(secondaries, to)
+		c.Secondaries = append(c.Secondaries, to)
 	}
 	if f.tsig != "" {
-		k, err := nameserver.ParseKey(f.tsig)
+		key, err := nameserver.ParseKey(f.tsig)
 		if err != nil {
-			return nil, nil, usagef("--spf-dns-tsig: %w", err)
+			return usagef("--spf-dns-tsig: %w", err)
 		}
-		key = &k
+		c.Key = &key
 	}
-	return secondaries, key, nil
+	return nil
 }
 
 // signing reads the keys that sign the zone.
@@ -98,13 +99,13 @@ func (f *hostedFlags) signing() (keys []nameserver.SigningKey, err error) {
 	return keys, nil
 }
 
-// serveZone is the zone that is to be served, or nil if there is none.
-func (f *hostedFlags) serveZone() (*nameserver.Zone, error) {
+// serveZone says what a name server is to serve; nil if there is none.
+func (f *hostedFlags) serveZone() (c *nameserver.Config, err error) {
 	if f.listen == "" {
 		return nil, nil
 	}
-	zone := &nameserver.Zone{Contact: f.contact}
-	var err error
+	c = &nameserver.Config{Zone: nameserver.Zone{Contact: f.contact}, Rate: f.rate}
+	zone := &c.Zone
 	if zone.Name, err = f.zoneName(); err != nil {
 		return nil, err
 	}
@@ -121,13 +122,11 @@ func (f *hostedFlags) serveZone() (*nameserver.Zone, error) {
 	if err := zone.Validate(); err != nil {
 		return nil, usageError{err}
 	}
-	if _, _, err := f.transfers(); err != nil {
+	if err := f.transfers(c); err != nil {
 		return nil, err
 	}
-	if _, err := f.signing(); err != nil {
-		return nil, err
-	}
-	return zone, nil
+	c.Signing, err = f.signing()
+	return c, err
 }
 
 func (f *hostedFlags) zoneName() (diag.Name, error) {
@@ -136,9 +135,9 @@ func (f *hostedFlags) zoneName() (diag.Name, error) {
 	}
 	name, err := diag.ParseName(f.zone)
 	if err != nil {
-		return diag.Name{}, usagef("--spf-dns-zone: %w", err)
+		err = usagef("--spf-dns-zone: %w", err)
 	}
-	return name, nil
+	return name, err
 }
 
 // openHosted opens the profiles, which lie beside the accounts.
@@ -147,19 +146,17 @@ func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	var store hostedspf.Store
 	switch kind {
 	case "memory":
 		return memory.New(memory.Config{}), nil
 	case "postgres":
-		store, err := postgres.Open(ctx, place, postgres.Config{})
-		if err != nil {
-			return nil, fmt.Errorf("--store: %w", err)
-		}
-		return store, nil
+		store, err = postgres.Open(ctx, place, postgres.Config{})
+	default:
+		store, err = sqlite.Open(ctx, place, sqlite.Config{})
 	}
-	store, err := sqlite.Open(ctx, place, sqlite.Config{})
 	if err != nil {
-		return nil, fmt.Errorf("opening the store %s: %w", a.storeName(), err)
+		return nil, fmt.Errorf("--store: opening the profiles: %w", err)
 	}
 	return store, nil
 }
@@ -193,37 +190,24 @@ func (c counted) Finish(ctx context.Context, claim hostedspf.Claim, o hostedspf.
 
 // startHosted opens the profiles, and serves them until drain if there is a zone.
 func (a *app) startHosted(
-	ctx context.Context, zone *nameserver.Zone, counters *metrics.Metrics, log *slog.Logger,
+	ctx context.Context, zone *nameserver.Config, counters *metrics.Metrics, log *slog.Logger,
 ) (*hosted, error) {
 	store, err := a.openHosted(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h := &hosted{store: counted{store, counters}, log: log}
-	if zone != nil {
-		h.zone, _ = a.serving.hosted.answeredZone() // parsed before
-		secondaries, key, err := a.serving.hosted.transfers()
-		if err != nil {
-			store.Close()
-			return nil, err
-		}
-		signing, err := a.serving.hosted.signing()
-		if err != nil {
-			store.Close()
-			return nil, err
-		}
-		h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, nameserver.Config{
-			Zone: *zone, Store: store, Log: log, Observe: counters.ObserveQuestion, Secondaries: secondaries, Key: key,
-			Signing: signing, Rate: a.serving.hosted.rate,
-		})
-		if err != nil {
-			store.Close()
-			return nil, fmt.Errorf("--spf-dns-listen: %w", err)
-		}
-		log.Info("serving DNS", "address", h.dns.Addr(), "zone", zone.Name.String(), "records", h.dns.Records())
-		for _, k := range signing {
-			log.Info("the zone is signed; its parent zone is to publish this record", "ds", k.DS())
-		}
+	if zone == nil {
+		return h, nil
+	}
+	h.zone, _ = a.serving.hosted.answeredZone() // parsed before
+	zone.Store, zone.Log, zone.Observe = store, log, counters.ObserveQuestion
+	if h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, *zone); err != nil {
+		return nil, errors.Join(fmt.Errorf("--spf-dns-listen: %w", err), store.Close())
+	}
+	log.Info("serving DNS", "address", h.dns.Addr(), "zone", zone.Zone.Name.String(), "records", h.dns.Records())
+	for _, k := range zone.Signing {
+		log.Info("the zone is signed; its parent zone is to publish this record", "ds", k.DS())
 	}
 	return h, nil
 }

@@ -79,10 +79,8 @@ func planFolder(t testing.TB) string {
 	plans := metering.DefaultPlans()
 	plans["sold"] = metering.Plan{ID: "sold", Name: "Sold", Currency: "EUR", Credits: soldCredits, PerMinute: 1_000_000}
 	plans["slow"] = metering.Plan{ID: "slow", Name: "Slow", Currency: "EUR", Credits: 1_000_000, PerMinute: slowRate}
-	text, err := formatPlans(plans)
-	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, plansFile), text, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, plansFile), formatPlans(plans), 0o600))
 	return dir
 }
 

@@ -111,25 +111,16 @@ func (n *notifications) begin(ctx context.Context, hosted *hosted, counters *met
 	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return gauged(n.worker.Waiting(ctx, mostCounted)) })
 	n.running.Go(func() { _ = n.deriver.Run(ctx) }) // these return what told them to end
 	n.running.Go(func() { _ = n.worker.Run(ctx) })
-	n.running.Go(func() { n.tidy(ctx) })
+	n.running.Go(func() { every(ctx, tidyEvery, func() { n.tidy(ctx) }) })
 }
 
-// tidy removes what is too old, every now and then.
+// tidy removes what is too old.
 func (n *notifications) tidy(ctx context.Context) {
-	ticker := time.NewTicker(tidyEvery)
-	defer ticker.Stop()
-	for {
-		if n.keeper.Doubt() == nil {
-			_, err := notify.Tidy(ctx, n.store, n.keeper.Now())
-			if err != nil && !errors.Is(err, context.Canceled) {
-				n.log.Warn("removing old notifications", "error", err)
-			}
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	if n.keeper.Doubt() != nil {
+		return
+	}
+	if _, err := notify.Tidy(ctx, n.store, n.keeper.Now()); err != nil && !errors.Is(err, context.Canceled) {
+		n.log.Warn("removing old notifications", "error", err)
 	}
 }
 

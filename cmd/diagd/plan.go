@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -112,8 +113,8 @@ func (a *app) seedPlans(ctx context.Context, store metering.Store) error {
 		return err
 	}
 	err = store.PutPlanVersions(ctx, plans.Versions(metering.Period{}, time.Now())...)
-	if errors.Is(err, metering.ErrVersion) { // another server was first
-		return nil
+	if errors.Is(err, metering.ErrVersion) {
+		err = nil // another server was first
 	}
 	return err
 }
@@ -136,23 +137,15 @@ func (a *app) followPlans(
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(plansEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		every(ctx, plansEvery, func() {
 			if err := prices.Read(ctx, store); err != nil && ctx.Err() == nil {
 				log.Warn("the plans could not be read anew; those that were read hold on", "error", err)
 			}
-		}
-	}()
-	return func() { cancel(); <-done }, nil
+		})
+	})
+	return func() { cancel(); reading.Wait() }, nil
 }
 
 // comparePlans warns where a plans.json says something else than the store.

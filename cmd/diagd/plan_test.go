@@ -23,11 +23,9 @@ func plansIn(t testing.TB, edit func(metering.Plans)) (folder, file string) {
 	t.Helper()
 	plans := metering.DefaultPlans()
 	edit(plans)
-	data, err := formatPlans(plans)
-	require.NoError(t, err)
 	folder = t.TempDir()
 	file = filepath.Join(folder, plansFile)
-	require.NoError(t, os.WriteFile(file, data, 0o600))
+	require.NoError(t, os.WriteFile(file, formatPlans(plans), 0o600))
 	return folder, file
 }
 

@@ -94,7 +94,7 @@ type checkedFlags struct {
 	proxies  []netip.Prefix
 	ipRate   int // as httpapi has it
 	security *tls.Config
-	zone     *nameserver.Zone   // nil without a name server
+	zone     *nameserver.Config // nil without a name server
 	mail     *notify.MailServer // nil without one
 	chores   checkedChores
 }
@@ -203,6 +203,7 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
+	defer listener.Close()
 	health, err := a.serveHealth(ctx, counters.Handler(), gate.Health, func(w io.Writer) {
 		hosted.health(w)
 		limiter.health(w)
@@ -211,7 +212,6 @@ func (a *app) serve(ctx context.Context) error {
 		}
 	}, log)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	defer health.close()
@@ -229,7 +229,6 @@ func (a *app) serve(ctx context.Context) error {
 	counters.Ask(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
 	url := a.url(listener, checked.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans, Clock: keeper.Now}, url); err != nil {
-		listener.Close()
 		return err
 	}
 	server := newServer(checked, a.mount(checked, api, dashboard.Config{
@@ -243,7 +242,6 @@ func (a *app) serve(ctx context.Context) error {
 	defer chores.close()
 	stopCallbacks, err := a.serveCallbacks(ctx, checked, chores.billing, log)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	defer stopCallbacks()
@@ -271,6 +269,13 @@ func newServer(s checkedFlags, handler http.Handler) *http.Server {
 	}
 }
 
+func serveOn(server *http.Server, l net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
+}
+
 // url is where the server is to be reached.
 func (a *app) url(l net.Listener, secure bool) string {
 	scheme := "http://"
@@ -290,13 +295,7 @@ func (a *app) run(
 	log *slog.Logger,
 ) error {
 	failed := make(chan error, 1)
-	go func() {
-		if server.TLSConfig != nil {
-			failed <- server.ServeTLS(l, "", "")
-			return
-		}
-		failed <- server.Serve(l)
-	}()
+	go func() { failed <- serveOn(server, l) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving: %w", err)
