@@ -74,20 +74,20 @@ func checksOf(domain string, names []string) []target.Check {
 		t := target.Target{Kind: target.Domain, Text: domain}
 		list = append(list, t.Checks(target.Options{Only: []string{name}})...)
 		for _, kind := range records[name] {
-			list = append(list, question(name, domain, kind, ""))
+			list = append(list, question(domain, kind, ""))
 		}
 	}
 	return list
 }
 
-// question asks for records.
-func question(group, name, kind, resolver string) target.Check {
+// question asks for records. It belongs to no group, which is left out where a domain has no web site.
+func question(name, kind, resolver string) target.Check {
 	ep, _ := httpapi.Nearest("resolve")
 	body := map[string]any{"qname": name, "qtype": kind}
 	if resolver != "" {
 		body["resolver"] = resolver
 	}
-	return target.Check{Group: group, Name: kind, Endpoint: ep, Body: fields(body)}
+	return target.Check{Name: kind, Endpoint: ep, Body: fields(body)}
 }
 
 func fields(m map[string]any) []byte {
@@ -115,4 +115,15 @@ func priceOf(names []string) (sum int64) {
 		sum += prices()[name]
 	}
 	return sum
+}
+
+// mailParts are the parts of the check of mail that are known each for itself.
+var mailParts = []string{"mx", "spf", "dkim", "dmarc", "smtp", "mta-sts", "tls-rpt", "dane", "bimi", "dnssec"}
+
+// checkOf is the check of which something is a part.
+func checkOf(part string) string {
+	if slices.Contains(mailParts, part) {
+		return "mail"
+	}
+	return part
 }

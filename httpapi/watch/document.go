@@ -130,14 +130,19 @@ func (doc *document) slot(r *metering.Record, after time.Time) time.Time {
 	if doc.End == string(NoDomain) || doc.End == string(Lapsed) {
 		every = int64(MaxEvery / time.Second)
 	}
-	hash := sha256.Sum256([]byte(string(r.Account) + "/" + r.ID))
-	place := int64(binary.BigEndian.Uint64(hash[:8])>>1) % every
+	place := seconds(doc.place(r, time.Duration(every)*time.Second))
 	earliest := after.Unix() + every/4
 	behind := (earliest - place) % every
 	if behind < 0 {
 		behind += every
 	}
 	return time.Unix(earliest+(every-behind)%every, 0).UTC()
+}
+
+// place is that of a watch in a time over which all are spread, in whole seconds.
+func (doc *document) place(r *metering.Record, within time.Duration) time.Duration {
+	hash := sha256.Sum256([]byte(string(r.Account) + "/" + r.ID))
+	return time.Duration(int64(binary.BigEndian.Uint64(hash[:8])>>1)%seconds(within)) * time.Second
 }
 
 // seconds is a duration as it is stored.

@@ -135,3 +135,51 @@ func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string
 	}
 	return &s.Snapshot, nil
 }
+
+// extend adds a row to the history: to its newest chapter, or to a new one, with which what is too old goes.
+func (w *Watches) extend(ctx context.Context, watch metering.Record, row Run, now *Snapshot) ([]metering.Record, error) {
+	f := metering.RecordFilter{Kind: historyKind(watch.ID), Account: watch.Account, Newest: true, Limit: 1}
+	for r, err := range w.Store.Records(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
+		c, err := parseChapter(r)
+		if err != nil || len(r.Body) > maxChapter || len(c.Runs) >= maxRows ||
+			metering.PeriodOf(r.At) != metering.PeriodOf(row.At) {
+			break // what cannot be read is left as it is
+		}
+		c.Runs = append(c.Runs, row)
+		if r.Body, err = json.Marshal(c); err != nil {
+			return nil, err
+		}
+		if len(r.Body) <= metering.MaxRecordBytes {
+			return []metering.Record{r}, nil
+		}
+	}
+	c := chapter{Base: *now, Runs: []Run{row}}
+	body, err := json.Marshal(c)
+	if err == nil && len(body) > metering.MaxRecordBytes {
+		c.Runs[0].Difference = Difference{}
+		body, err = json.Marshal(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := []metering.Record{{Account: watch.Account, Kind: f.Kind, ID: row.At.UTC().Format("20060102T150405.000000"), At: row.At, Body: body}}
+	if w.Doubt() != nil {
+		return list, nil
+	}
+	const longest = 31 * day // of a chapter, whose At is that of its first row
+	old := metering.RecordFilter{Kind: f.Kind, Account: watch.Account, Before: row.At.Add(-Kept - longest), Limit: mostForgotten}
+	for r, err := range w.Store.Records(ctx, old) {
+		if err != nil {
+			return nil, err
+		}
+		r.Body = nil
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// mostForgotten is how many chapters go at once: more than a month makes.
+const mostForgotten = 64

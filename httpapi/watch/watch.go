@@ -51,8 +51,9 @@ type Watches struct {
 	wake    chan struct{}
 	mu      sync.Mutex
 	running map[metering.AccountID]int
-	taken   map[string]bool // account and id of watches under way here
-	fault   error           // of the store, for Flush
+	taken   map[string]bool      // account and id of watches under way here
+	ailing  map[string]time.Time // until when those that failed are left alone
+	fault   error                // of the store, for Flush
 	under   sync.WaitGroup
 }
 
@@ -72,7 +73,7 @@ func New(c Config) *Watches {
 	}
 	return &Watches{
 		Config: c, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
-		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, taken: map[string]bool{},
+		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, taken: map[string]bool{}, ailing: map[string]time.Time{},
 	}
 }
 

@@ -1,0 +1,274 @@
+package watch
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/domaincheck"
+	"github.com/diagkit/diagkit/webcheck/tlscert"
+)
+
+// The bounds of what is kept of a domain, whatever it publishes: together they fit into a record of the store.
+const (
+	maxFindings = 80
+	maxFacts    = 50
+	maxSets     = 32
+	maxText     = 160 // bytes of a value of a fact, or of the target of a finding
+	maxSet      = 900 // bytes of a set of records, which a key of RSA with 4096 bits has
+)
+
+// A part is what a part of the checks said in a run.
+type part struct {
+	name     string
+	check    string // by which it is asked again
+	known    bool   // it answered
+	whole    bool   // all of it: what it does not tell of is not there
+	findings []Finding
+	records  []Record
+}
+
+// An observation is what a run has seen.
+type observation struct {
+	at        time.Time
+	parts     []part
+	facts     []Fact
+	score     *int
+	end       Reason // what the domain has come to, as one of the parts says
+	ended     string // the check that says so
+	expiries  []expiry
+	registrar string
+	siteless  bool // there is no web site, as one of the parts says
+}
+
+// observe reads the replies of a run.
+func observe(domain string, replies []target.Part, at time.Time) *observation {
+	o := &observation{at: at}
+	var lowest *int
+	for _, p := range replies {
+		if p.Name == "site" { // stands for those of a web site that the domain does not have
+			o.siteless = true
+			continue
+		}
+		if p.View == nil {
+			nothing := errors.Is(p.Err, target.ErrNothing)
+			o.parts = append(o.parts, part{name: p.Name, check: p.Name, known: nothing, whole: nothing})
+			continue
+		}
+		if r, ok := p.Report.(*domaincheck.Report); ok {
+			o.mail(p, r)
+			o.score = p.View.Score
+		} else {
+			o.parts = append(o.parts, partOf(p))
+		}
+		if s := p.View.Score; s != nil && (lowest == nil || *s < *lowest) {
+			lowest = s
+		}
+		o.read(domain, p)
+	}
+	o.score = cmp.Or(o.score, lowest)
+	for i := range o.parts {
+		o.parts[i].tidy(at)
+	}
+	o.facts = o.facts[:min(len(o.facts), maxFacts)]
+	return o
+}
+
+// partOf is a reply as a whole.
+func partOf(p target.Part) part {
+	known := p.View.State != diag.Unknown
+	n := part{name: p.Name, check: p.Name, known: known, whole: known && !p.View.Partial}
+	for _, f := range slices.Concat(p.View.Findings, p.View.Better) {
+		n.findings = append(n.findings, Finding{Code: f.Code, Severity: f.Severity, Target: f.Target})
+	}
+	records, answered := recordsOf(p.Report)
+	n.records = records
+	if !answered {
+		n.known, n.whole = false, false
+	}
+	return n
+}
+
+// mail takes the check of mail apart, which tells of each part whether it is known.
+func (o *observation) mail(p target.Part, r *domaincheck.Report) {
+	s, in := r.Pillars.Sending, r.Pillars.Receiving
+	rest := part{name: p.Name, check: p.Name, known: true, whole: !r.Partial}
+	parts := map[string]*part{}
+	owner := map[diag.Code]string{}
+	add := func(name string, sum *compose.Summary, report any) {
+		records, answered := recordsOf(report)
+		n := parts[name]
+		if n == nil {
+			n = &part{name: name, check: p.Name, whole: true}
+			parts[name] = n
+		}
+		known := sum.State != diag.Unknown && answered
+		n.known, n.whole = n.known || known, n.whole && known && !partial(report)
+		n.records = append(n.records, records...)
+		for _, f := range sum.Findings {
+			owner[f.Code] = name
+		}
+	}
+	if in.MX != nil && in.MX.Part != nil {
+		add("mx", &in.MX.Summary, in.MX.Result)
+	}
+	for _, k := range s.DKIM {
+		add("dkim", &k.Summary, k.Result)
+	}
+	addPart(add, "spf", s.SPF)
+	addPart(add, "dmarc", s.DMARC)
+	addPart(add, "bimi", s.BIMI)
+	addPart(add, "mta-sts", in.MTASTS)
+	addPart(add, "tls-rpt", in.TLSRPT)
+	addPart(add, "dane", in.DANE)
+	addPart(add, "dnssec", r.Pillars.Integrity.DNSSEC)
+	if in.SMTP.State != "" {
+		add("smtp", &in.SMTP.Summary, in.SMTP.Result)
+	}
+	for _, f := range slices.Concat(p.View.Findings, p.View.Better) {
+		n := cmp.Or(parts[owner[f.Code]], &rest)
+		n.findings = append(n.findings, Finding{Code: f.Code, Severity: f.Severity, Target: f.Target})
+	}
+	for _, name := range mailParts {
+		if n := parts[name]; n != nil {
+			o.parts = append(o.parts, *n)
+		}
+	}
+	o.parts = append(o.parts, rest)
+}
+
+func addPart[R any](add func(string, *compose.Summary, any), name string, p *compose.Part[R]) {
+	if p != nil {
+		add(name, &p.Summary, p.Result)
+	}
+}
+
+// partial reports whether a report says that something could not be learned.
+func partial(report any) bool {
+	v := reflect.ValueOf(report)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return false
+	}
+	f := v.Elem().FieldByName("Partial")
+	return f.IsValid() && f.Kind() == reflect.Bool && f.Bool()
+}
+
+// read takes from a reply what is more than findings and records.
+func (o *observation) read(domain string, p target.Part) {
+	for _, f := range p.View.Facts {
+		o.facts = append(o.facts, Fact{p.Name, f.Label, clip(f.Value), f.Code, f.Mark})
+	}
+	for _, f := range p.View.Findings {
+		if end, ok := ends(f.Code); ok && o.end == "" {
+			o.end, o.ended = end, p.Name
+		}
+	}
+	if rcode := apexRcode(domain, p.Report); rcode == nxdomain && o.end == "" {
+		o.end, o.ended = NoDomain, p.Name
+	}
+	switch r := p.Report.(type) {
+	case *registry.DomainReport:
+		o.registrar = clip(r.Registrar.Name)
+		if d := r.Dates; !d.ExpiresAt.IsZero() {
+			from := d.CreatedAt
+			if from.IsZero() {
+				from = d.ExpiresAt.AddDate(-1, 0, 0) // the shortest that is sold
+			}
+			o.expiries = append(o.expiries, expiry{What: registration, At: d.ExpiresAt.UTC(), From: from.UTC()})
+		}
+	case *tlscert.Report:
+		if c := r.Certificate; !c.NotAfter.IsZero() {
+			o.expiries = append(o.expiries, expiry{What: certificate, At: c.NotAfter.UTC(), From: c.NotBefore.UTC()})
+		}
+	}
+}
+
+// ends tells of codes that say that the domain itself is gone, or that nobody answers for it.
+func ends(code diag.Code) (Reason, bool) {
+	switch {
+	case code == "rdap.expiry.passed":
+		return Lapsed, true
+	case code == "zone.parent.nxdomain" || strings.HasSuffix(string(code), ".domain.nxdomain"):
+		return NoDomain, true
+	case code == "zone.delegation.unreachable" || code == "zone.delegation.lame" || code == "check.domain.unavailable":
+		return Unreachable, true
+	}
+	return "", false
+}
+
+// ignorance reports whether a code only says that something is not known.
+func ignorance(code diag.Code) bool {
+	i := strings.LastIndexByte(string(code), '.')
+	switch string(code[i+1:]) {
+	case "unknown", "unanswered", "unavailable", "timeout", "silent":
+		return true
+	}
+	return false
+}
+
+// expiring reports whether a code tells ahead of an expiry, of which there are events of their own.
+func expiring(code diag.Code) bool {
+	i := strings.LastIndexByte(string(code), '.')
+	switch string(code[i+1:]) {
+	case "expiring", "expires_now", "urgent", "soon":
+		return true
+	}
+	return false
+}
+
+// tidy brings what a part said into the form in which it is kept: of each code the gravest finding.
+func (p *part) tidy(at time.Time) {
+	slices.SortStableFunc(p.findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	seen := map[diag.Code]bool{}
+	p.findings = slices.DeleteFunc(p.findings, func(f Finding) bool {
+		again := seen[f.Code] || ignorance(f.Code) || len(seen) >= maxFindings || f.Severity < diag.Info || f.Severity > diag.Critical
+		seen[f.Code] = true
+		return again
+	})
+	for i := range p.findings {
+		f := &p.findings[i]
+		f.Part, f.Target, f.Since = p.name, clip(f.Target), at
+	}
+	for i := range p.records {
+		p.records[i].Part, p.records[i].Since = p.name, at
+		p.records[i].bounded()
+	}
+}
+
+// clip cuts what others have written, and says so.
+func clip(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
+}
+
+// bounded keeps a set of records small enough for all of a domain to fit into a record of the store: one that is larger
+// is kept as its beginning and its digest, by which it can still be compared.
+func (r *Record) bounded() {
+	text, _ := json.Marshal(r.Values) // texts
+	if len(text) > maxSet {
+		r.Values = []string{fmt.Sprintf("%s (%s, sha256:%x)", clip(r.Values[0]), diag.Count(len(r.Values), "value"), sha256.Sum256(text))}
+	}
+}
+
+// unknown lists the parts that did not answer.
+func (o *observation) unknown() (names []string) {
+	for _, p := range o.parts {
+		if !p.known && !slices.Contains(names, p.name) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
