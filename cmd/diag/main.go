@@ -236,7 +236,7 @@ func (a *app) command() *cobra.Command {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title + ":"})
 	}
 	root.AddCommand(manual(root), a.versionCommand(), a.explainCommand(), a.diffCommand(), a.waitCommand())
-	root.AddCommand(a.exporter())
+	root.AddCommand(a.exporter(), a.mcpCommand())
 	shortHelp(root)
 	return root
 }

@@ -79,6 +79,8 @@ func unreached(err error) string {
 // A refusal is an error that asking again will not end: a key that is not valid, or has no credits.
 type refusal struct{ error }
 
+func (r refusal) Unwrap() error { return r.error }
+
 // request puts the fields where the API has them: into path, query or body.
 func (a *app) request(ctx context.Context, ep httpapi.Endpoint, fields []byte) (*http.Request, error) {
 	target, body, err := ep.Target(fields)

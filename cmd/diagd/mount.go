@@ -63,5 +63,5 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 		c.Mail = s.mail.Send
 	}
 	pages := dashboard.New(c)
-	return front{api, map[string]http.Handler{"dashboard": pages, "r": pages}}
+	return front{api, map[string]http.Handler{"dashboard": pages, "r": pages, "mcp": a.agents(s, api, c.PublicURL)}}
 }

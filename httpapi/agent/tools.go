@@ -61,10 +61,10 @@ var tools = sync.OnceValue(func() []tool {
 	if err := json.Unmarshal(toolsText, &list); err != nil {
 		panic("agent: tools.json: " + err.Error())
 	}
-	any := deed{run: (*call).runOperation, least: 1}
+	every := deed{run: (*call).runOperation, least: 1}
 	names, prices := []string{}, []string{}
 	for _, ep := range httpapi.Endpoints() {
-		any.least, any.most = min(any.least, ep.Credits), max(any.most, ep.Credits)
+		every.least, every.most = min(every.least, ep.Credits), max(every.most, ep.Credits)
 		names, prices = append(names, ep.Name()), append(prices, "{"+ep.Name()+"}", fmt.Sprint(ep.Credits))
 	}
 	deeds := map[string]deed{
@@ -78,7 +78,7 @@ var tools = sync.OnceValue(func() []tool {
 		"analyze_report":     {run: (*call).analyzeReport},
 		"explain_finding":    {run: (*call).explainFinding},
 		"describe_operation": {run: (*call).describeOperation},
-		"run_operation":      any,
+		"run_operation":      every,
 	}
 	for i := range list {
 		t := &list[i]

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"io"
+
+	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/httpapi/agent"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) mcpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "mcp", Short: "Offer the checks to an AI agent as tools (Model Context Protocol) on standard input and output",
+		Long: "An AI agent starts this command and speaks with it. The checks run here, without a key, or at the server of\n" +
+			"--server with the key of --key or $DIAG_KEY, which charges for them.",
+		Example: "  diag mcp\n  diag mcp --server https://diag.example --key svc_live_…",
+		Args:    takes(0, "mcp takes no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.server != "" && a.key == "" {
+				return usagef("--server needs an API key: --key or $DIAG_KEY")
+			}
+			ask, release, err := a.asker()
+			if err != nil {
+				return err
+			}
+			defer release()
+			local := agent.Local{Ask: ask, Charged: a.server != "", Version: buildinfo.Read().Version}
+			return agent.Serve(cmd.Context(), local, io.NopCloser(a.stdin), unclosed{a.stdout})
+		},
+	}
+}
+
+// unclosed is a writer that others close.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
