@@ -106,8 +106,9 @@ func TestPlayground(t *testing.T) {
 		require.Equal(t, 1, list.Find(`a[href="`+op.Page()+`"]`).Length(), op.Name())
 		require.Contains(t, list.words("main"), op.Summary())
 		page := b.get(op.Page() + "?example")
-		require.NoError(t, forms(page), op.Name())
+		wellFormed(t, op.Name(), page)
 		page = b.run(page)
+		wellFormed(t, op.Name(), page)
 		if op.Hosted() && op.Path != "/spf/hosted" {
 			assert.Contains(t, page.words(".notice.bad"), "There is nothing at this path.", op.Name())
 			continue
@@ -137,23 +138,6 @@ func TestPlayground(t *testing.T) {
 	require.NotContains(t, h.log.String(), "ERROR")
 }
 
-// forms says whether each field of a page has a label and a hint.
-func forms(page *reply) (err error) {
-	page.Find("main form").Find("input, textarea, select").Each(func(_ int, s *goquery.Selection) {
-		id, kind := s.AttrOr("id", ""), s.AttrOr("type", "")
-		labelled := s.Closest("label").Length() > 0 || page.Find(`label[for="`+id+`"]`).Length() == 1
-		for described := range strings.FieldsSeq(s.AttrOr("aria-describedby", "")) {
-			if page.Find(`[id="`+described+`"]`).Length() != 1 {
-				err = assert.AnError
-			}
-		}
-		if kind != "hidden" && !labelled {
-			err = assert.AnError
-		}
-	})
-	return err
-}
-
 // What is wrong with a field stands beside it, and what was typed is still there.
 func TestPlaygroundFaults(t *testing.T) {
 	h := newHouse(t, online(t))
@@ -165,7 +149,7 @@ func TestPlaygroundFaults(t *testing.T) {
 	assert.NotEmpty(t, page.words(`[id="f.words_per_minute-fault"]`))
 	assert.Empty(t, page.words(`[id="f.text-fault"]`))
 	assert.Contains(t, page.words(".notice.bad"), "Nothing was charged")
-	require.NoError(t, forms(page))
+	wellFormed(t, "with faults", page)
 
 	none := b.run(b.get("/dashboard/playground/text/hash"))
 	assert.NotEmpty(t, none.words(".fault")+none.words(".notice.bad p+p"))

@@ -39,7 +39,7 @@ func TestShareOperations(t *testing.T) {
 		}
 		page := stranger.get(b.share(result))
 		require.Equal(t, 1, page.Find("section.view").Length(), op.Name())
-		require.Equal(t, 1, page.Find("h1").Length(), op.Name())
+		wellFormed(t, op.Name(), page)
 		require.Equal(t, "noindex, nofollow", page.header.Get("X-Robots-Tag"))
 		require.Contains(t, page.Find(`meta[name="robots"]`).AttrOr("content", ""), "noindex")
 		require.Equal(t, "no-referrer", page.header.Get("Referrer-Policy"))
