@@ -44,8 +44,11 @@ var began = time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
 
 // newHouse makes a house whose account is on the plan pack, with the members owner@, developer@ and
 // viewer@example.com. Changes edit the configuration before the dashboard is made.
-func newHouse(t *testing.T, changes ...func(*Config)) *house {
-	h := &house{t: t, now: began}
+func newHouse(t *testing.T, changes ...func(*Config)) *house { return newHouseAt(t, began, changes...) }
+
+// newHouseAt is a house that begins at an instant.
+func newHouseAt(t *testing.T, at time.Time, changes ...func(*Config)) *house {
+	h := &house{t: t, now: at}
 	h.store = memory.New(memory.Config{Clock: h.clock})
 	h.people = member.Members{Store: h.store, Clock: h.clock}
 	h.admin = metering.Admin{Store: h.store, Clock: h.clock}
