@@ -31,6 +31,7 @@ var acts = map[string]aim{
 	"billing close": onServer, "billing retry": onArgument, "billing finalize": onArgument, "billing void": onArgument,
 	"billing credit": onArgument, "billing paid": onArgument, "billing uncollectible": onArgument,
 	"billing suspend": onArgument, "billing resume": onArgument,
+	"watch create": onFlag, "watch set": onFlag, "watch remove": onFlag, "watch run": onFlag,
 	"member add": onFlag, "member role": onFlag, "member remove": onFlag, "member link": onFlag,
 }
 

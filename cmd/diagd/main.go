@@ -145,8 +145,8 @@ func (a *app) command() *cobra.Command {
 	a.addJSON(version)
 	root.AddCommand(serve, openapi, version, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(),
 		a.spfCommand(), a.usageCommand(), a.auditCommand(), a.billingCommand(), a.backupCommand(), a.restoreCommand(),
-		a.migrateCommand(), a.configCommand(), a.dataCommand(), a.benchCommand(), a.healthCommand(), a.doctorCommand(),
-		a.memberCommand(), a.logCommand())
+		a.migrateCommand(), a.configCommand(), a.dataCommand(), a.benchCommand(), a.healthCommand(), a.doctorCommand(), a.mailCommand(),
+		a.memberCommand(), a.logCommand(), a.watchCommand())
 	a.logActs(root)
 	return root
 }

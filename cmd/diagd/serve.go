@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/dashboard"
 	"github.com/diagkit/diagkit/httpapi/metrics"
@@ -57,6 +58,7 @@ type serveFlags struct {
 	mail                          mailFlags
 	chores                        choreFlags
 	dashboard                     dashboardFlags
+	letterbox                     letterboxFlags
 	redis                         string
 
 	pair *keyPair // of --tls-cert, once it is loaded
@@ -72,6 +74,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	f.mail.add(fs)
 	f.chores.add(fs)
 	f.dashboard.add(fs)
+	f.letterbox.add(fs)
 	fs.StringVar(&f.redis, "redis", "",
 		"redis://USER:PASSWORD@HOST:6379, or rediss:// for TLS: rate limits that several servers share "+
 			"(default: each server limits by itself); better set by DIAG_REDIS if there is a password")
@@ -97,6 +100,8 @@ type checkedFlags struct {
 	zone     *nameserver.Config // nil without a name server
 	mail     *notify.MailServer // nil without one
 	chores   checkedChores
+
+	letterbox diag.Domain // zero without one
 }
 
 // checkFlags checks the flags of a server before anything is opened. The error joins all faults.
@@ -126,6 +131,8 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 	s.mail, err = a.serving.mail.parse()
 	fault(err)
 	s.chores, err = a.serving.chores.parse()
+	fault(err)
+	s.letterbox, err = a.serving.letterbox.parse()
 	fault(err)
 	s.security, err = a.serving.tlsConfig(s.log)
 	fault(err)
@@ -231,13 +238,22 @@ func (a *app) serve(ctx context.Context) error {
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans, Clock: keeper.Now}, url); err != nil {
 		return err
 	}
-	server := newServer(checked, a.mount(checked, api, dashboard.Config{
+	watches := a.newWatches(store, plans, api.Ask, notes, counters, log, url)
+	front := a.mount(checked, api, dashboard.Config{
 		Store: store, Plans: plans, Env: env, HostedSPF: hosted.store, Activity: activity, Clock: keeper.Now, Log: log,
-	}, url))
+		Watches: watches,
+	}, url)
+	stopLetterbox, err := a.serveLetterbox(ctx, checked, env, front.parts)
+	if err != nil {
+		return err
+	}
+	defer stopLetterbox()
+	server := newServer(checked, front)
 	onHangup(ctx, func() { a.reload(env, log) })
 	hosted.schedule(ctx, env)
 	notes.begin(ctx, hosted, counters)
 	defer notes.close()
+	defer runWatches(ctx, watches, counters)()
 	chores := startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, keeper, log)
 	defer chores.close()
 	stopCallbacks, err := a.serveCallbacks(ctx, checked, chores.billing, log)

@@ -32,6 +32,7 @@ type Metrics struct {
 	questions   *prometheus.CounterVec
 	deliveries  *prometheus.CounterVec
 	payments    *prometheus.CounterVec
+	watches     *prometheus.CounterVec
 }
 
 // The outcomes of payments.
@@ -78,11 +79,14 @@ func New() *Metrics {
 			Help: "Payments of invoices by outcome: paid, pending, failed attempts, and exhausted for invoices that have failed.",
 		}, []string{"outcome"}),
 	}
+	m.watches = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "diagkit_watch_runs_total", Help: "Runs of watched domains by outcome: ok, waiting (for credits and the like) or lost.",
+	}, []string{"outcome"})
 	for _, outcome := range []string{PaymentPaid, PaymentPending, PaymentFailed, PaymentExhausted} {
 		m.ObservePayments(outcome, 0) // a counter that comes into being with its first event hides it from increase()
 	}
 	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions,
-		m.deliveries, m.payments,
+		m.deliveries, m.payments, m.watches,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -96,6 +100,7 @@ const (
 	LimiterAway       Gauge = "diagkit_limiter_away"
 	Connections       Gauge = "diagkit_connections"
 	DeliveriesWaiting Gauge = "diagkit_deliveries_waiting"
+	WatchesOverdue    Gauge = "diagkit_watches_overdue"
 	PaymentsWaiting   Gauge = "diagkit_payments_waiting"
 	PendingSeconds    Gauge = "diagkit_payment_pending_seconds"
 	CloseFailing      Gauge = "diagkit_close_failing"
@@ -112,6 +117,7 @@ var gaugeHelp = map[Gauge]string{
 	LimiterAway:       "1 while the shared limiter does not answer and this node counts alone, 0 otherwise.",
 	Connections:       "Connections of clients that are open.",
 	DeliveriesWaiting: "Deliveries of notifications that are due; NaN while that is not known.",
+	WatchesOverdue:    "Watched domains that should have been checked more than five minutes ago; NaN while that is not known.",
 	PaymentsWaiting:   "Payments of invoices that are due; NaN while that is not known.",
 	PendingSeconds:    "Age of the oldest payment whose end is not known yet, 0 without one; NaN before it is looked for.",
 	CloseFailing:      "1 while the last attempt to close a month failed for some account, 0 otherwise.",
@@ -166,6 +172,9 @@ func (m *Metrics) ObserveQuestion(outcome string) { m.questions.WithLabelValues(
 func (m *Metrics) ObserveDelivery(kind, state string) {
 	m.deliveries.WithLabelValues(kind, state).Inc()
 }
+
+// ObserveWatch counts a run of a watched domain. It is meant for watch.Config.
+func (m *Metrics) ObserveWatch(outcome string) { m.watches.WithLabelValues(outcome).Inc() }
 
 // ObservePayments counts payments of invoices.
 func (m *Metrics) ObservePayments(outcome string, n int) {

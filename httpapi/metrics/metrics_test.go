@@ -17,6 +17,7 @@ func TestObserve(t *testing.T) {
 	m.ObserveResolution("changed")
 	m.ObserveDelivery("webhook", "delivered")
 	m.ObservePayments(PaymentFailed, 2)
+	m.ObserveWatch("ok")
 	m.ObserveQuestion("NXDOMAIN")
 	m.ObserveQuestion("NXDOMAIN")
 	m.Ask(Connections, func() float64 { return 7 })
@@ -35,6 +36,7 @@ func TestObserve(t *testing.T) {
 		`diagkit_request_duration_seconds_count{endpoint="POST /x"} 2`,
 		`diagkit_spf_resolutions_total{status="changed"} 1`,
 		`diagkit_delivery_attempts_total{kind="webhook",state="delivered"} 1`,
+		`diagkit_watch_runs_total{outcome="ok"} 1`,
 		"diagkit_connections 7", "diagkit_store_up 1", "diagkit_limiter_away 0",
 		`diagkit_spf_dns_questions_total{outcome="NXDOMAIN"} 2`,
 		`diagkit_payments_total{outcome="failed"} 2`, `diagkit_payments_total{outcome="exhausted"} 0`,
@@ -43,6 +45,6 @@ func TestObserve(t *testing.T) {
 	}
 	require.Equal(t, []Gauge{
 		AuditAge, AuditFaults, BackupAge, ClockTrusted, CloseFailing, Connections, DeliveriesWaiting, LimiterAway,
-		PendingSeconds, PaymentsWaiting, PoolMost, PoolUsed, StoreUp,
+		PendingSeconds, PaymentsWaiting, PoolMost, PoolUsed, StoreUp, WatchesOverdue,
 	}, Gauges())
 }

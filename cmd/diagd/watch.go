@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi/metrics"
+	"github.com/diagkit/diagkit/httpapi/watch"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/spf13/cobra"
+)
+
+// newWatches are the watches of a server, which asks for them.
+func (a *app) newWatches(
+	store metering.Store, plans metering.Prices, ask watch.Ask, notes *notifications, counters *metrics.Metrics,
+	log *slog.Logger, at string,
+) *watch.Watches {
+	return watch.New(watch.Config{
+		Store: store, Plans: plans, Ask: ask, Clock: a.clock, Doubt: a.doubt, Log: log, PublicURL: a.publicURL(at),
+		Observe: counters.ObserveWatch, Wake: notes.worker.Wake,
+	})
+}
+
+// runWatches runs what is due until the context ends. Wait returns when the last run has ended.
+func runWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics) (wait func()) {
+	var running sync.WaitGroup
+	counters.Ask(metrics.WatchesOverdue, func() float64 { return gauged(w.Overdue(ctx, mostCounted)) })
+	ctx, stop := context.WithCancel(ctx)
+	running.Go(func() { _ = w.Run(ctx) }) // which returns what told it to end
+	return func() { stop(); running.Wait() }
+}
+
+type watchView struct {
+	ID        string             `json:"id"`
+	Account   metering.AccountID `json:"account"`
+	Domain    string             `json:"domain"`
+	Unicode   string             `json:"domain_unicode,omitempty"`
+	Checks    []string           `json:"checks"`
+	Every     int64              `json:"every_seconds"`
+	Budget    int64              `json:"budget_credits"`
+	Channels  []string           `json:"channels"`
+	RunCost   int64              `json:"run_credits"` // at most
+	State     watch.State        `json:"state"`
+	Reason    watch.Reason       `json:"reason,omitempty"`
+	Mark      view.Mark          `json:"mark,omitempty"`
+	Score     *int               `json:"score,omitempty"`
+	Findings  watch.Counts       `json:"findings"`
+	Unknown   int                `json:"unknown_parts"`
+	ChangedAt time.Time          `json:"changed_at,omitzero"`
+	Change    string             `json:"change,omitempty"`
+	ExpiresAt time.Time          `json:"expires_at,omitzero"`
+	Expiry    string             `json:"expiring,omitempty"`
+	LastRun   time.Time          `json:"last_run_at,omitzero"`
+	NextRun   time.Time          `json:"next_run_at"`
+	Spent     int64              `json:"spent_credits"` // this month
+	CreatedAt time.Time          `json:"created_at"`
+	Known     *watch.Snapshot    `json:"known,omitempty"`
+}
+
+func viewWatch(w watch.Watch) watchView {
+	return watchView{w.ID, w.Account, w.Domain, w.Unicode, w.Checks, int64(w.Every / time.Second), w.Budget, w.Channels,
+		w.RunCost, w.State, w.Reason, w.Mark, w.Score, w.Counts, w.Unknown, w.Changed, w.Change, w.Expires, w.Expiry,
+		w.LastRun, w.NextRun, w.Spent, w.CreatedAt, nil}
+}
+
+// watchCommands are the commands of "diagd watch".
+type watchCommands struct {
+	*app
+	account *string
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	var account string
+	c := watchCommands{a, &account}
+	cmd := a.group("watch", "Watch domains, and be told of what changes", c.create(), c.list(), c.detail(), c.set(),
+		c.remove(), c.runNow(), c.history())
+	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
+	return cmd
+}
+
+// leaf makes a command that works on the watches of the account that --account names.
+func (c watchCommands) leaf(
+	use, short string, run func(context.Context, *watch.Watches, metering.AccountID, string) error,
+) *cobra.Command {
+	return c.onStore(use, short, "the domain or the id of a watch",
+		func(ctx context.Context, admin metering.Admin, args []string) error {
+			owner, err := onlyAccount(ctx, admin, *c.account)
+			if errors.Is(err, metering.ErrNotFound) {
+				return usagef("--account: %w; diagd account list shows the ids", err)
+			}
+			if err != nil {
+				return err
+			}
+			name := strings.Join(args, "")
+			if d, err := diag.ParseDomain(name); err == nil && strings.Contains(name, ".") && !strings.HasPrefix(use, "create") {
+				name = watch.ID(d)
+			}
+			w := watch.New(watch.Config{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock})
+			err = run(ctx, w, owner.ID, name)
+			if errors.Is(err, metering.ErrNotFound) {
+				return usagef("%w; diagd watch list shows what there is", err)
+			}
+			return err
+		})
+}
+
+// settings adds the flags of a watch to a command. What it returns brings those that were given into settings.
+func settings(cmd *cobra.Command) func(*watch.Settings) {
+	var given watch.Settings
+	f := cmd.Flags()
+	f.StringSliceVar(&given.Checks, "checks", nil,
+		"what to check: mail, dns, web, or operations such as dmarc/lookup (default: mail, dns, web)")
+	f.DurationVar(&given.Every, "every", watch.DefaultEvery, "time between runs, 1h to 168h")
+	f.Int64Var(&given.Budget, "budget", 0,
+		"credits a month (default, also for 0: what the runs cost, and a quarter more to confirm changes)")
+	f.StringSliceVar(&given.Channels, "channels", nil,
+		"ids of the channels that are told (default: all that take the category domain)")
+	return func(s *watch.Settings) {
+		for name, set := range map[string]func(){
+			"checks": func() { s.Checks = given.Checks }, "every": func() { s.Every = given.Every },
+			"budget": func() { s.Budget = given.Budget }, "channels": func() { s.Channels = given.Channels },
+		} {
+			if f.Changed(name) {
+				set()
+			}
+		}
+	}
+}
+
+func (c watchCommands) create() *cobra.Command {
+	var chosen func(*watch.Settings)
+	cmd := c.leaf("create DOMAIN", "Watch a domain; it is checked at once for the first time",
+		func(ctx context.Context, w *watch.Watches, account metering.AccountID, domain string) error {
+			r := watch.Request{Account: account, Domain: domain}
+			chosen(&r.Settings)
+			return c.show(w.Create(ctx, r))
+		})
+	chosen = settings(cmd)
+	return cmd
+}
+
+func (c watchCommands) set() *cobra.Command {
+	var chosen func(*watch.Settings)
+	cmd := c.leaf("set DOMAIN", "Change how a domain is watched",
+		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+			return c.show(w.Set(ctx, account, id, chosen))
+		})
+	chosen = settings(cmd)
+	return cmd
+}
+
+func (c watchCommands) runNow() *cobra.Command {
+	return c.leaf("run DOMAIN", "Check a watched domain as soon as a server can, and not only when it is due",
+		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+			return c.show(w.RunNow(ctx, account, id))
+		})
+}
+
+func (c watchCommands) list() *cobra.Command {
+	return c.leaf("list", "List the watches of an account",
+		func(ctx context.Context, w *watch.Watches, account metering.AccountID, _ string) error {
+			list, err := w.List(ctx, account)
+			if err != nil {
+				return err
+			}
+			return printList(c.app, diag.Map(list, viewWatch), "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS",
+				func(v watchView) []any {
+					return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), when(&v.LastRun), when(&v.NextRun),
+						fmt.Sprintf("%d of %d", v.Spent, v.Budget)}
+				})
+		})
+}
+
+func (c watchCommands) remove() *cobra.Command {
+	return c.leaf("remove DOMAIN", "Watch a domain no longer, and forget its history",
+		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+			if err := w.Remove(ctx, account, id); err != nil {
+				return err
+			}
+			return c.print(removedView{id, true}, func(t *table) { t.row(fmt.Sprintf("%s is removed.", id)) })
+		})
+}
+
+// detail shows a watch with what is known of its domain.
+func (c watchCommands) detail() *cobra.Command {
+	return c.leaf("show DOMAIN", "Show a watch, and what is known of its domain",
+		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+			v, err := w.Get(ctx, account, id)
+			if err != nil {
+				return err
+			}
+			shown := viewWatch(v)
+			if shown.Known, err = w.Now(ctx, account, id); err != nil {
+				return err
+			}
+			return c.print(shown, shown.rows)
+		})
+}
+
+// show prints one watch.
+func (c watchCommands) show(w watch.Watch, err error) error {
+	if err != nil {
+		return err
+	}
+	v := viewWatch(w)
+	return c.print(v, v.rows)
+}
+
+func (v watchView) rows(t *table) {
+	t.row("id", v.ID)
+	t.row("domain", v.Domain)
+	t.row("checks", strings.Join(v.Checks, ", "))
+	t.row("every", time.Duration(v.Every)*time.Second)
+	t.row("credits", fmt.Sprintf("%d of %d this month; a run costs at most %d", v.Spent, v.Budget, v.RunCost))
+	t.row("state", v.state())
+	t.row("mark", v.mark())
+	t.row("last change", v.change())
+	t.row("expires", v.expiry())
+	t.row("last run", when(&v.LastRun))
+	t.row("next run", when(&v.NextRun))
+	if v.Known == nil {
+		return
+	}
+	for _, f := range v.Known.Findings {
+		if f.Severity > diag.Info {
+			t.row(f.Severity, watch.Title(f.Code), f.Code)
+		}
+	}
+	for _, r := range v.Known.Records {
+		t.row(r.Label(), r.Name, strings.Join(r.Values, " | "))
+	}
+}
+
+func (v watchView) state() string {
+	if v.Reason != "" {
+		return string(v.State) + " (" + string(v.Reason) + ")"
+	}
+	return string(v.State)
+}
+
+func (v watchView) mark() string {
+	if v.Mark == "" {
+		return "-"
+	}
+	return string(v.Mark)
+}
+
+func (v watchView) change() string {
+	if v.ChangedAt.IsZero() {
+		return "-"
+	}
+	return when(&v.ChangedAt) + " " + v.Change
+}
+
+func (v watchView) expiry() string {
+	if v.ExpiresAt.IsZero() {
+		return "-"
+	}
+	return v.ExpiresAt.Format(time.DateOnly) + " " + v.Expiry
+}
+
+func (c watchCommands) history() *cobra.Command {
+	var since time.Duration
+	cmd := c.leaf("history DOMAIN", "List the runs of a watch, the newest first, with what each found changed",
+		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+			runs, err := w.History(ctx, account, id, w.Clock().Add(-since))
+			if err != nil {
+				return err
+			}
+			return printList(c.app, runs, "AT, MARK, CREDITS, UNKNOWN, CHANGES", func(r watch.Run) []any {
+				return []any{when(&r.At), r.Mark, r.Credits, strings.Join(r.Unknown, ","), changes(r)}
+			})
+		})
+	cmd.Flags().DurationVar(&since, "since", 31*24*time.Hour, "how far back; runs are kept for 400 days (9600h)")
+	return cmd
+}
+
+// changes are what a run has found to be different, in a line.
+func changes(r watch.Run) string {
+	var list []string
+	for _, c := range r.Changed {
+		list = append(list, fmt.Sprintf("%s %s: %s → %s", c.Label(), c.Name, strings.Join(c.Old, " | "), strings.Join(c.New, " | ")))
+	}
+	for _, f := range r.Appeared {
+		list = append(list, "+"+string(f.Code))
+	}
+	for _, f := range r.Gone {
+		list = append(list, "-"+string(f.Code))
+	}
+	return strings.Join(list, ", ")
+}
