@@ -7,10 +7,10 @@ package main
 
 import (
 	"context"
-	"flag"
+	"errors"
 	"fmt"
-	"log"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -19,40 +19,32 @@ import (
 )
 
 func main() {
-	once := flag.Bool("once", false, "judge clients of the demonstration")
-	flag.Parse()
-	clients := [][]string{flag.Args()}
-	if *once {
-		clients = [][]string{
-			{"192.0.2.12", "orders@good.example", "mx1.good.example"},
-			{"203.0.113.77", "boss@good.example", "vps.rented.example"},
-			{"192.0.2.51", "shop@harbour.example", "mail.harbour.example"},
+	internet.Main("judge clients of the demonstration", []string{
+		"192.0.2.12", "orders@good.example", "mx1.good.example",
+		"203.0.113.77", "boss@good.example", "vps.rented.example",
+		"192.0.2.51", "shop@harbour.example", "mail.harbour.example",
+	}, func(ctx context.Context, env *diag.Env, words []string) error {
+		for c := range slices.Chunk(words, 3) {
+			if len(c) != 3 {
+				return errors.New("give the client's address, the sender and the name of HELO")
+			}
+			reply, err := decide(ctx, env, c[0], c[1], c[2])
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%-15s %-22s %s\n", c[0], c[1], reply)
 		}
-	}
-	env, release, err := internet.Choose(*once)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer release()
-	for _, c := range clients {
-		if len(c) != 3 {
-			log.Fatal("give the client's address, the sender and the name of HELO")
-		}
-		reply, err := decide(env, c[0], c[1], c[2])
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("%-15s %-22s %s\n", c[0], c[1], reply)
-	}
+		return nil
+	})
 }
 
 // decide returns the reply to MAIL FROM. RFC 7208 section 8 says what each result asks of a server.
-func decide(env *diag.Env, client, sender, helo string) (reply string, err error) {
+func decide(ctx context.Context, env *diag.Env, client, sender, helo string) (reply string, err error) {
 	ip, err := netip.ParseAddr(client)
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // RFC 7208 section 4.6.4
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second) // RFC 7208 section 4.6.4
 	defer cancel()
 	result, err := eval.Check(ctx, env, eval.Request{IP: ip, Sender: sender, HELO: helo})
 	if err != nil {

@@ -6,9 +6,7 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"log"
 	"slices"
 	"time"
 
@@ -25,24 +23,16 @@ type expiry struct {
 }
 
 func main() {
-	once := flag.Bool("once", false, "list domains of the demonstration")
-	flag.Parse()
-	names := flag.Args()
-	if *once {
-		names = []string{"good.example", "harbour.example", "lapsing.example", "stale.example"}
-	}
-	env, release, err := internet.Choose(*once)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer release()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	internet.Main("list domains of the demonstration",
+		[]string{"good.example", "harbour.example", "lapsing.example", "stale.example"}, report)
+}
+
+func report(ctx context.Context, env *diag.Env, names []string) error {
 	var list []expiry
 	for _, name := range names {
 		two, err := expiries(ctx, env, name)
 		if err != nil {
-			log.Fatal(err)
+			return err
 		}
 		list = append(list, two...)
 	}
@@ -54,6 +44,7 @@ func main() {
 		}
 		fmt.Printf("%-18s %-13s %s\n", e.domain, e.what, days)
 	}
+	return nil
 }
 
 // expiries asks the registry and the web server. That one of them does not answer is no reason to end: it is not known.

@@ -88,7 +88,7 @@ func main() {
 // serve runs the API on the Internet of the demonstration. The first reply is lost on its way, and the second attempt
 // comes too soon.
 func serve(ctx context.Context) (*httptest.Server, metering.Secret, error) {
-	env, _, err := internet.Choose(true)
+	world, err := internet.New(time.Now())
 	if err != nil {
 		return nil, metering.Secret{}, err
 	}
@@ -108,7 +108,7 @@ func serve(ctx context.Context) (*httptest.Server, metering.Secret, error) {
 	if err != nil {
 		return nil, metering.Secret{}, err
 	}
-	api, calls := httpapi.Handler(httpapi.Config{Gate: gate, Env: env}), 0
+	api, calls := httpapi.Handler(httpapi.Config{Gate: gate, Env: world.Env()}), 0
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch calls++; calls {
 		case 1:

@@ -9,9 +9,8 @@ package main
 import (
 	"context"
 	"flag"
-	"log"
 	"os"
-	"time"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view/render"
@@ -19,43 +18,29 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
+var picture = flag.String("svg", "", "file for the picture")
+
 func main() {
-	once := flag.Bool("once", false, "draw harbour.example of the demonstration")
-	picture := flag.String("svg", "", "file for the picture")
-	flag.Parse()
-	name := flag.Arg(0)
-	if *once {
-		name = "harbour.example"
-	}
-	if err := draw(name, *once, *picture); err != nil {
-		log.Fatal(err)
-	}
+	internet.Main("draw harbour.example of the demonstration", []string{"harbour.example"}, draw)
 }
 
-func draw(name string, demo bool, picture string) error {
-	domain, err := diag.ParseDomain(name)
+func draw(ctx context.Context, env *diag.Env, words []string) error {
+	domain, err := diag.ParseDomain(strings.Join(words, " "))
 	if err != nil {
 		return err
 	}
-	env, release, err := internet.Choose(demo)
-	if err != nil {
-		return err
-	}
-	defer release()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
 	report, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: domain})
 	if err != nil {
 		return err
 	}
 	v := report.View()
-	if err := render.Text(os.Stdout, v, render.Options{Width: 100}); err != nil || picture == "" || v.Drawing == nil {
+	if err := render.Text(os.Stdout, v, render.Options{Width: 100}); err != nil || *picture == "" || v.Drawing == nil {
 		return err
 	}
-	file, err := os.Create(picture)
+	file, err := os.Create(*picture)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return render.SVG(file, v.Drawing, "SPF of "+name)
+	return render.SVG(file, v.Drawing, "SPF of "+domain.String())
 }

@@ -7,11 +7,9 @@ package main
 
 import (
 	"context"
-	"flag"
+	"errors"
 	"fmt"
-	"log"
 	"os"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/overlay"
@@ -27,41 +25,31 @@ _dmarc.harbour.example. 300 IN TXT "v=DMARC1; p=quarantine; rua=mailto:dmarc@har
 `
 
 func main() {
-	once := flag.Bool("once", false, "judge a draft for harbour.example of the demonstration")
-	flag.Parse()
-	name, text := flag.Arg(0), draft
-	if *once {
-		name = "harbour.example"
-	} else {
-		data, err := os.ReadFile(flag.Arg(1))
+	internet.Main("judge a draft for harbour.example of the demonstration", []string{"harbour.example", ""}, preview)
+}
+
+func preview(ctx context.Context, env *diag.Env, words []string) error {
+	if len(words) != 2 {
+		return errors.New("give a domain and a zone file")
+	}
+	name, text := words[0], draft
+	if file := words[1]; file != "" {
+		data, err := os.ReadFile(file)
 		if err != nil {
-			log.Fatal(err)
+			return err
 		}
 		text = string(data)
 	}
-	if err := preview(name, text, *once); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func preview(name, text string, demo bool) error {
 	domain, err := diag.ParseDomain(name)
 	if err != nil {
 		return err
 	}
-	env, release, err := internet.Choose(demo)
-	if err != nil {
-		return err
-	}
-	defer release()
 	zone, err := overlay.Parse(text, name, name)
 	if err != nil {
 		return err // it says the line
 	}
 	// A world like any other, so that every check works on it.
 	soon := env.WithResolver(overlay.New(env.DNS(), zone))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
 	for i, env := range []*diag.Env{env, soon} {
 		senders, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: domain})
 		if err != nil {

@@ -74,26 +74,9 @@ func secured(header string, h http.Handler) http.Handler {
 }
 
 // goodPage is a page in which crawlers find all they need.
-const goodPage = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Bicycle repair in Sampletown | Good Shop</title>
-<meta name="description" content="All makes, two days, with a bicycle on loan while you wait for yours.">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="canonical" href="https://good.example/">
-<script type="application/ld+json">{"@context": "https://schema.org", "@type": "BicycleStore", "name": "Good Shop"}</script>
-</head>
-<body>
-<h1>Bicycle repair in Sampletown</h1>
-<p>We repair bicycles of all makes in our workshop, usually within two days, and lend you one while you wait for yours.
-Bring it in the morning without an appointment: we look at it together, tell you what it will cost, and begin at once.</p>
-<p>Tyres, brakes and chains are in stock. Parts that we have to order arrive on the next working day.</p>
-<p><a href="/prices">Prices</a> <a href="https://example.com/" rel="nofollow">Partner</a></p>
-<img src="/shop.jpg" alt="Our workshop">
-</body>
-</html>
-`
+//
+//go:embed good.html
+var goodPage string
 
 // servePages opens web sites for crawlers with one fault each; see serveSites for the good one.
 func servePages(world *diagtest.World) {
@@ -158,34 +141,30 @@ const (
 	sketchBrand = "brand.sketch.example"
 )
 
-// sketch is a logo as a drawing program exports it, with a script and without what SVG Tiny PS asks for.
-const sketch = `<svg xmlns="http://www.w3.org/2000/svg" version="1.1" viewBox="0 0 64 32">
-<script>alert(1)</script>
-<rect width="64" height="32" fill="#ff5f0b"/>
-</svg>
-`
-
-// exported is a logo as another one exports it, with a raster image, CSS and a position.
-//
-//go:embed exported.svg
-var exported string
+// Two logos as drawing programs export them: one with a script and without what SVG Tiny PS asks for, one with a raster
+// image, CSS and a position.
+var (
+	//go:embed sketch.svg
+	sketch string
+	//go:embed exported.svg
+	exported string
+)
 
 // authority issues mark certificates. This Internet trusts it.
 var authority = markcerttest.New()
 
 // serveBrands publishes logos, and the certificate of the good one, which was issued a month ago.
 func serveBrands(world *diagtest.World) {
-	certificate := authority.Issue(markcerttest.Mark{
-		Domains: []string{"good.example"}, NotBefore: world.Now().AddDate(0, -1, 0), NotAfter: world.Now().AddDate(0, 11, 0),
-	})
 	mux := http.NewServeMux()
 	mux.Handle("/logo.svg", file("image/svg+xml", markcerttest.Logo))
 	mux.Handle("/exported.svg", file("image/svg+xml", exported))
-	mux.Handle("/mark.pem", file("application/pem-certificate-chain", certificate))
-	past := authority.Issue(markcerttest.Mark{
-		Domains: []string{"good.example"}, NotBefore: world.Now().AddDate(-1, -1, 0), NotAfter: world.Now().AddDate(0, -1, 0),
-	})
-	mux.Handle("/past.pem", file("application/pem-certificate-chain", past))
+	for years, name := range []string{"/mark.pem", "/past.pem"} {
+		certificate := authority.Issue(markcerttest.Mark{
+			Domains:   []string{"good.example"},
+			NotBefore: world.Now().AddDate(-years, -1, 0), NotAfter: world.Now().AddDate(1-years, -1, 0),
+		})
+		mux.Handle(name, file("application/pem-certificate-chain", certificate))
+	}
 	world.HTTPS(goodBrand, mux)
 	world.HTTPS(sketchBrand, file("image/svg+xml", sketch))
 }

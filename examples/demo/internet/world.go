@@ -3,18 +3,20 @@
 package internet
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	_ "embed"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/netip"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"testing/fstest"
 	"time"
@@ -28,8 +30,15 @@ import (
 	"github.com/miekg/dns"
 )
 
-//go:embed internet.zone
-var zone string
+// The zone, and what registries say of a network and of a domain, with words to be filled in.
+var (
+	//go:embed internet.zone
+	zone string
+	//go:embed network.json
+	network string
+	//go:embed domain.json
+	registered string
+)
 
 // Domains lists the domains that the zone has records of, each once, in their order.
 func Domains() (list []string) {
@@ -130,17 +139,25 @@ func testAddresses() string {
 	return b.String()
 }
 
-// Choose returns the world for an example: this Internet if demo is set, else nil, which is the real one. The caller
-// calls release at the end.
-func Choose(demo bool) (env *diag.Env, release func(), err error) {
-	if !demo {
-		return nil, func() {}, nil
+// Main is an example: it runs in the world with the words of the command line or, with -once, in this Internet with
+// others.
+func Main(usage string, others []string, run func(ctx context.Context, env *diag.Env, words []string) error) {
+	once := flag.Bool("once", false, usage)
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	words, env := flag.Args(), (*diag.Env)(nil)
+	if *once {
+		world, err := New(time.Now())
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer world.Close()
+		words, env = others, world.Env()
 	}
-	world, err := New(time.Now())
-	if err != nil {
-		return nil, nil, err
+	if err := run(ctx, env, words); err != nil {
+		log.Fatal(err)
 	}
-	return world.Env(), world.Close, nil
 }
 
 // serveMail opens the mail servers. Those of good.example have TLSA records for the keys of their certificates, and for
@@ -217,7 +234,7 @@ func serveRegistries(world *diagtest.World) error {
 		return now.AddDate(0, 0, days).Add(time.Duration(max(0, min(days, 1))) * 6 * time.Hour).Format(time.RFC3339)
 	}
 	answers := map[string]string{}
-	for _, domain := range registered() {
+	for _, domain := range domainsOfHosts() {
 		answers["/domain/"+domain] = registration(domain, date(-3000), date(400), "client transfer prohibited")
 	}
 	answers["/domain/lapsing.example"] = registration("lapsing.example", date(-360), date(5), "active")
@@ -240,8 +257,8 @@ func serveRegistries(world *diagtest.World) error {
 	return err
 }
 
-// registered lists the domains that are: those of the zone, those of its hosts, and the shops.
-func registered() []string {
+// domainsOfHosts lists the domains that are registered: those of the zone, those of its hosts, and the shops.
+func domainsOfHosts() []string {
 	list := Domains()
 	for line := range strings.Lines(zone) {
 		owner, _, _ := strings.Cut(line, " ")
@@ -275,26 +292,10 @@ func holder(w http.ResponseWriter, r *http.Request) {
 		last[i] = 0xff
 	}
 	end, _ := netip.AddrFromSlice(last)
-	fmt.Fprintf(w, `{"objectClassName": "ip network", "handle": "NET-EXAMPLE", "name": "EXAMPLE-NET", "type": "ASSIGNED PA",
-	"ipVersion": "%s", "startAddress": "%s", "endAddress": "%s", "country": "NL", "status": ["active"],
-	"entities": [{"objectClassName": "entity", "roles": ["registrant"], "handle": "ORG-EXAMPLE",
-	              "vcardArray": ["vcard", [["version", {}, "text", "4.0"], ["fn", {}, "text", "Example Hosting"]]]},
-	             {"objectClassName": "entity", "roles": ["abuse"], "handle": "ABUSE-EXAMPLE",
-	              "vcardArray": ["vcard", [["version", {}, "text", "4.0"], ["fn", {}, "text", "Abuse desk"],
-	                ["email", {}, "text", "abuse@hosting.example"]]]}]}`, version, block.Addr(), end)
+	fmt.Fprintf(w, network, version, block.Addr(), end)
 }
 
 // registration is what a registry says of a domain (RFC 9083 section 5.3).
 func registration(domain, created, expires, status string) string {
-	return `{"objectClassName": "domain", "ldhName": "` + domain + `", "status": ["` + status + `"],
-	"events": [{"eventAction": "registration", "eventDate": "` + created + `"},
-	           {"eventAction": "expiration", "eventDate": "` + expires + `"}],
-	"secureDNS": {"delegationSigned": ` + strconv.FormatBool(slices.Contains(signed, domain)) + `},
-	"entities": [{"objectClassName": "entity", "roles": ["registrar"],
-	              "publicIds": [{"type": "IANA Registrar ID", "identifier": "9999"}],
-	              "vcardArray": ["vcard", [["version", {}, "text", "4.0"], ["fn", {}, "text", "Example Registrar"]]],
-	              "entities": [{"objectClassName": "entity", "roles": ["abuse"], "vcardArray": ["vcard",
-	                [["version", {}, "text", "4.0"], ["email", {}, "text", "abuse@registrar.example"]]]}]}],
-	"nameservers": [{"objectClassName": "nameserver", "ldhName": "ns1.good.example"},
-	                {"objectClassName": "nameserver", "ldhName": "ns2.good.example"}]}`
+	return fmt.Sprintf(registered, domain, status, created, expires, slices.Contains(signed, domain))
 }
