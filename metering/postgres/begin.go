@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/diagkit/diagkit/metering"
@@ -82,29 +81,38 @@ const (
 		FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[],
 				$14::text[], $15::bytea[], $16::bytea[])
 			AS h (token, credits, overage, rate, lease, parts, line, hash, fingerprint)`
-	// addAtOnce grants all or nothing, if the account and its ceiling are what they were, and all of it is of the
-	// allowance ($5), or beyond it ($8 = 1) at a rate ($6) and within a budget ($7), where no lease has ended at the
-	// time ($12) that may have given a part of the allowance back.
-	addAtOnce = `WITH t AS (` + addInLimits + addInTime
-	// addIfFree is the same, but does nothing where somebody else is at work on what is taken.
-	addIfFree = `WITH free AS (
-			SELECT FROM taken WHERE account = $1 AND period = $2 FOR UPDATE SKIP LOCKED
-		), t AS (` + addInLimits + ` AND EXISTS (SELECT FROM free)` + addInTime
-	addInLimits = `
-			UPDATE taken SET credits = credits + $3::bigint, overage = overage + $3::bigint * $8::bigint,
-				micros = micros + $3::bigint * $8::bigint * $6::bigint, lapse = least(lapse, $15)
-			WHERE account = $1 AND period = $2 AND CASE $8::bigint WHEN 0 THEN $3::bigint <= $5::bigint - (credits - overage)
-					ELSE lapse > $12 AND credits - overage >= $5::bigint AND $3::bigint <= ($7::bigint - micros) / $6::bigint END
-				AND credits + greatest(0, $5::bigint - (credits - overage))
-					+ greatest(0, $7::bigint - micros) / greatest(1, $6::bigint) = $13::bigint
-				AND EXISTS (SELECT FROM accounts WHERE account = $1 AND version = $4)`
-	addInTime = `
-			RETURNING period
+	// addAtOnce grants of each account all or nothing, if the account and its ceiling are what they were, and all of it is
+	// of the allowance, or beyond it (beyond = 1) at a rate and within a budget, where no lease has ended at the time
+	// ($1) that may have given a part of the allowance back. addIfFree passes over what somebody else is at work on.
+	addAtOnce = addWanted + addGranted
+	addIfFree = addWanted + ` SKIP LOCKED` + addGranted
+	addWanted = `WITH wanted AS (
+			SELECT * FROM unnest($2::text[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+				$9::bigint[], $10::bigint[], $11::bigint[]) WITH ORDINALITY
+				AS w (account, period, credits, version, allowance, rate, budget, beyond, ceiling, lease, n)
+		), granted AS (
+			SELECT w.* FROM wanted w,
+				LATERAL (SELECT FROM accounts WHERE account = w.account AND version = w.version OFFSET 0) a,
+				LATERAL (SELECT * FROM taken WHERE account = w.account AND period = w.period FOR UPDATE`
+	addGranted = `) t
+			WHERE CASE w.beyond WHEN 0 THEN w.credits <= w.allowance - (t.credits - t.overage)
+					ELSE t.lapse > $1 AND t.credits - t.overage >= w.allowance
+						AND w.credits <= (w.budget - t.micros) / w.rate END
+				AND t.credits + greatest(0, w.allowance - (t.credits - t.overage))
+					+ greatest(0, w.budget - t.micros) / greatest(1, w.rate) = w.ceiling
+		), added AS (
+			INSERT INTO taken AS t (account, period, credits, overage, micros, lapse)
+			SELECT account, period, credits, credits * beyond, credits * beyond * rate, lease FROM granted
+			ON CONFLICT (account, period) DO UPDATE SET credits = t.credits + excluded.credits,
+				overage = t.overage + excluded.overage, micros = t.micros + excluded.micros,
+				lapse = least(t.lapse, excluded.lapse)
+		), held AS (
+			INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, parts)
+			SELECT g.account, h.token, g.period, h.credits, h.credits * g.beyond, g.rate * g.beyond, g.ceiling, h.lease, h.parts
+			FROM unnest($12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::text[])
+				AS h (n, token, credits, lease, parts), granted g WHERE g.n = h.n
 		)
-		INSERT INTO holds (account, token, period, credits, overage, rate, ceiling, lease, parts)
-		SELECT $1, h.token, t.period, h.credits, h.credits * $8::bigint, $6::bigint * $8::bigint, $13::bigint,
-			h.lease, h.parts
-		FROM t, unnest($9::bigint[], $10::bigint[], $11::bigint[], $14::text[]) AS h (token, credits, lease, parts)`
+		SELECT n FROM granted`
 )
 
 // taken is what an account may use and what is taken of it, in one period.
@@ -186,16 +194,14 @@ func (s *Store) promiseAtOnce(ctx context.Context, g *group[metering.Op, meterin
 		}
 		grants.add(&j.in, g.period, j.in.Credits*beyond, limits.Rate*beyond)
 	}
-	c := grants.columns()
-	args := []any{g.account, monthNumber(g.period), grants.sum.Credits, terms.version, limits.Allowance, limits.Rate,
-		limits.Budget, beyond, c.tokens, c.credits, c.leases, micros(s.clock()), terms.ceiling, c.parts, c.lapse}
+	p := &promise{g.account, g.period, terms, beyond, grants}
 	if len(g.jobs) == 1 {
-		done, err = s.singleBegins.do(ctx, "", &statement{sql: addIfFree, args: args})
+		done, err = s.singleBegins.do(ctx, "", p)
 	}
 	if !done && err == nil {
-		var tag pgconn.CommandTag
-		tag, err = s.pool.Exec(ctx, addAtOnce, args...)
-		done = tag.RowsAffected() > 0
+		j := job[*promise, bool]{in: p}
+		err = s.grantAtOnce(ctx, addAtOnce, []*job[*promise, bool]{&j})
+		done = j.out
 	}
 	if err != nil {
 		s.releases.add(time.Now().Add(lostTime), grants.tickets...)

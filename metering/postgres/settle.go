@@ -81,32 +81,38 @@ const (
 		FROM sums s, accounts a WHERE a.account = $1`
 )
 
-// settleOne is the same for a single charge without a reply, if the balance is there and nobody else is at work on it or
-// on the hold. Otherwise it does nothing: it waits for no lock.
-const settleOne = `WITH free AS (
-		SELECT FROM balances WHERE account = $1 AND period = $10 FOR UPDATE SKIP LOCKED
+// settleEach is the same for a single charge each of several accounts, where the balance is there and nobody else is at
+// work on it or on the hold. It does nothing for others: it waits for no lock.
+const settleEach = `WITH wanted AS (
+		SELECT * FROM unnest($2::text[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+			$10::boolean[]) AS w (account, period, token, key, endpoint, at, request, form, use)
 	), found AS (
-		SELECT ctid AS place FROM holds WHERE account = $1 AND token = $2 AND period = $10 AND lease > $3
-		FOR UPDATE SKIP LOCKED
+		SELECT w.*, h.place FROM wanted w,
+			LATERAL (SELECT FROM balances WHERE account = w.account AND period = w.period FOR UPDATE SKIP LOCKED) b,
+			LATERAL (SELECT ctid AS place FROM holds
+				WHERE account = w.account AND token = w.token AND period = w.period AND lease > $1 FOR UPDATE SKIP LOCKED) h
 	), done AS (
-		DELETE FROM holds h USING free, found f WHERE h.account = $1 AND h.ctid = f.place
-		RETURNING credits, overage, rate, ceiling, sha256(convert_to($8::text || parts, 'UTF8')) AS digest
+		DELETE FROM holds h USING found f WHERE h.account = f.account AND h.ctid = f.place
+		RETURNING f.account, f.period, f.key, f.endpoint, f.at, f.request, f.use, h.credits, h.overage, h.rate, h.ceiling,
+			f.form || h.parts AS form
 	), sums AS (
-		UPDATE balances b SET used = b.used + d.credits, charges = b.charges + 1, overage = b.overage + d.overage,
-			micros = b.micros + d.overage * d.rate, peak = greatest(b.peak, d.ceiling),
-			chain = sha256(coalesce(b.chain, ` + noChain + `) || d.digest)
-		FROM done d WHERE b.account = $1 AND b.period = $10
-		RETURNING b.used, b.charges, b.overage, b.micros, b.chain
+		INSERT INTO balances AS b (account, period, used, charges, overage, micros, peak, chain)
+		SELECT account, period, credits, 1, overage, overage * rate, ceiling, sha256(convert_to(form, 'UTF8')) FROM done
+		ON CONFLICT (account, period) DO UPDATE SET used = b.used + excluded.used, charges = b.charges + 1,
+			overage = b.overage + excluded.overage, micros = b.micros + excluded.micros,
+			peak = greatest(b.peak, excluded.peak), chain = sha256(coalesce(b.chain, ` + noChain + `) || excluded.chain)
+		RETURNING account, period, used, charges, overage, micros, chain
 	), charges AS (
 		INSERT INTO ledger (account, key, endpoint, credits, period, at, request, overage, rate, ceiling, chain)
-		SELECT $1, $4, $5, d.credits, $10, $6, $7, d.overage, d.rate, d.ceiling, s.chain FROM done d, sums s
+		SELECT d.account, d.key, d.endpoint, d.credits, d.period, d.at, d.request, d.overage, d.rate, d.ceiling, s.chain
+		FROM done d, sums s WHERE s.account = d.account
 	), uses AS (
-		INSERT INTO key_uses AS u (account, key, at) SELECT $1, $4, $6 FROM done WHERE $9
+		INSERT INTO key_uses AS u (account, key, at) SELECT account, key, at FROM done WHERE use ORDER BY account, key
 		ON CONFLICT (account, key) DO UPDATE SET at = greatest(u.at, excluded.at)
 	)
-	SELECT $10, s.used, s.charges, s.overage, s.micros, a.plan, a.agreement,
-		coalesce((SELECT credits FROM taken WHERE account = $1 AND period = $10), 0) - s.used
-	FROM sums s, accounts a WHERE a.account = $1`
+	SELECT s.account, s.period, s.used, s.charges, s.overage, s.micros, a.plan, a.agreement,
+		coalesce((SELECT credits FROM taken WHERE account = s.account AND period = s.period), 0) - s.used
+	FROM sums s, LATERAL (SELECT plan, agreement FROM accounts WHERE account = s.account OFFSET 0) a`
 
 // settleSQL is the statement with or without its optional parts.
 func settleSQL(replies bool) string {
@@ -225,8 +231,13 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 		}
 	}
 	if len(c.tokens) == 1 && !c.replies {
-		if done, err := s.chargeOne(ctx, g.account, c, now); done || err != nil {
+		sum, err := s.singleSettles.do(ctx, "", single{g.account, c})
+		if err != nil {
 			return err
+		}
+		if j := c.jobs[c.tokens[0]]; sum != nil {
+			j.out, j.err = sum.balance(s)
+			return nil
 		}
 	}
 	sql := settlePlain
@@ -259,25 +270,6 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 		return nil
 	})
 	return err
-}
-
-// chargeOne charges the only job of a group, together with those of other accounts, unless it would have to wait.
-func (s *Store) chargeOne(
-	ctx context.Context, account metering.AccountID, c *charges, now time.Time,
-) (done bool, err error) {
-	j := c.jobs[c.tokens[0]]
-	var sum settledSum
-	done, err = s.singleSettles.do(ctx, "", &statement{
-		sql: settleOne,
-		args: []any{account, c.tokens[0], micros(now), c.keys[0], c.endpoints[0], c.at[0], c.requests[0],
-			string(metering.AppendGroup(nil, account, j.in.ticket.Period)) + c.rows[0], len(c.uses) > 0,
-			monthNumber(j.in.ticket.Period)},
-		to: sum.to(),
-	})
-	if done && err == nil {
-		j.out, j.err = sum.balance(s)
-	}
-	return done, err
 }
 
 // settledSum is what a settle statement returns of a month.

@@ -41,7 +41,8 @@ type Store struct {
 	settles lanes[settlement, metering.Balance]
 	cancels lanes[metering.Ticket, struct{}]
 	// What serves one job goes together with that of other accounts.
-	singleBegins, singleSettles lanes[*statement, bool]
+	singleBegins  lanes[*promise, bool]
+	singleSettles lanes[single, *settledSum]
 
 	terms  knownTerms
 	uses   uses
@@ -77,7 +78,10 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	s.begins.run, s.begins.late, s.begins.fits = s.beginGroup, s.beganLate, fitsBegin
 	s.settles.run, s.settles.fits = s.settleGroup, fitsSettle
 	s.cancels.run = s.cancelGroup
-	s.singleBegins.run, s.singleSettles.run = s.runTogether, s.runTogether
+	s.singleBegins.run = together(func(ctx context.Context, jobs []*job[*promise, bool]) error {
+		return s.grantAtOnce(ctx, addIfFree, jobs)
+	})
+	s.singleSettles.run = together(s.settleSingles)
 	var err error
 	if s.pool, err = openPool(ctx, url, c); err != nil {
 		return nil, err
