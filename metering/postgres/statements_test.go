@@ -142,7 +142,7 @@ func hotPath(t *testing.T, store metering.Store, clock *meteringtest.Clock, acco
 // accountsIn returns the different accounts among arguments.
 func accountsIn(args []any) (list []string) {
 	for _, arg := range args {
-		if several, ok := arg.([]string); ok && strings.HasPrefix(several[0], "acc_") {
+		if several, ok := arg.([]string); ok && len(several) > 0 && strings.HasPrefix(several[0], "acc_") {
 			list = append(list, several...)
 		}
 		if v := reflect.ValueOf(arg); v.Kind() == reflect.String && strings.HasPrefix(v.String(), "acc_") {
