@@ -3,7 +3,6 @@ package dkim
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -34,21 +33,6 @@ func FuzzParseKey(f *testing.F) {
 		if again.Err() != nil || !bytes.Equal(again.Data, k.Data) || again.Type != k.Type || again.testing() != k.testing() {
 			t.Errorf("%q is printed as %q, which reads as %+v", text, k.List.String(), again)
 		}
-	})
-}
-
-// What is suggested has no fault above info, and the key that the text has.
-func FuzzSuggestion(f *testing.F) {
-	for _, tt := range validations {
-		f.Add(tt.text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) == 0 || len(text) > maxRecordLength || strings.TrimSpace(text) == "" {
-			return
-		}
-		r, err := Validate(ValidateRequest{Record: text})
-		require.NoError(t, err)
-		checkSuggestions(t, text, r.Verdict)
 	})
 }
 

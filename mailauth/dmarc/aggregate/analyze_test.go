@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -296,26 +295,4 @@ func checkSums(t testing.TB, a *Analysis) {
 		require.LessOrEqual(t, len(f.BlockingSources), maxBlocking)
 		require.LessOrEqual(t, f.AffectedCount, all.FailCount)
 	}
-}
-
-func TestBadRequests(t *testing.T) {
-	env := diagtest.NewWorld(t).Env()
-	for name, req := range map[string]Request{
-		"nothing": {}, "both": {XML: "<a/>", Content: []byte("<a/>")},
-	} {
-		_, err := Analyze(t.Context(), env, req)
-		var input *diag.InputError
-		require.ErrorAs(t, err, &input, name)
-		require.Equal(t, "xml", input.Field)
-	}
-	bomb := pack(t, "<feedback>"+strings.Repeat(" ", maxExpanded/5))
-	_, err := Analyze(t.Context(), env, Request{Content: []byte(bomb)})
-	var over *LimitError
-	require.ErrorAs(t, err, &over)
-	require.Equal(t, "The file unpacks to more than 200 times its size.", over.Sentence())
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = Analyze(ctx, env, Request{XML: feedbackXML(pReject, own), ResolvePTR: true})
-	require.ErrorIs(t, err, context.Canceled)
 }

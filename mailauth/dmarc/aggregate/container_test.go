@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -150,25 +149,6 @@ func TestReadSeveral(t *testing.T) {
 			require.Equal(t, tt.unread, strings.Join(f.Unread, " "))
 		})
 	}
-}
-
-// The bounds hold for all reports together.
-func TestBoundsOfSeveral(t *testing.T) {
-	var files []string
-	for i := range maxReports + 1 {
-		files = append(files, fmt.Sprintf("%d.xml", i), reportXML)
-	}
-	_, err := Read(tarred(files[:2*maxReports]...), func(*Record) error { return nil })
-	require.NoError(t, err)
-	_, err = Read(tarred(files...), func(*Record) error { return nil })
-	require.Equal(t, &LimitError{"reports", maxReports}, err)
-
-	many := begin + strings.Repeat("<record><count>1</count></record>", maxRecords/2+1) + end
-	f, err := Read(tarred("1.xml", many, "2.xml", many), func(*Record) error { return nil })
-	require.NoError(t, err)
-	require.False(t, f.Reports[0].Excess)
-	require.True(t, f.Reports[1].Excess)
-	require.Equal(t, maxRecords, f.Reports[0].Records+f.Reports[1].Records)
 }
 
 // A report is whole once its root is closed, whatever is open around it.

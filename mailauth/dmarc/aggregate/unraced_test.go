@@ -5,11 +5,15 @@ package aggregate
 // The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
 
 import (
+	"context"
 	"encoding/xml"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,4 +59,45 @@ func TestReadExcess(t *testing.T) {
 			require.Equal(t, Fault{tooMany, "record", 7, f.Places}, f)
 		}
 	}
+}
+
+func TestBadRequests(t *testing.T) {
+	env := diagtest.NewWorld(t).Env()
+	for name, req := range map[string]Request{
+		"nothing": {}, "both": {XML: "<a/>", Content: []byte("<a/>")},
+	} {
+		_, err := Analyze(t.Context(), env, req)
+		var input *diag.InputError
+		require.ErrorAs(t, err, &input, name)
+		require.Equal(t, "xml", input.Field)
+	}
+	bomb := pack(t, "<feedback>"+strings.Repeat(" ", maxExpanded/5))
+	_, err := Analyze(t.Context(), env, Request{Content: []byte(bomb)})
+	var over *LimitError
+	require.ErrorAs(t, err, &over)
+	require.Equal(t, "The file unpacks to more than 200 times its size.", over.Sentence())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Analyze(ctx, env, Request{XML: feedbackXML(pReject, own), ResolvePTR: true})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// The bounds hold for all reports together.
+func TestBoundsOfSeveral(t *testing.T) {
+	var files []string
+	for i := range maxReports + 1 {
+		files = append(files, fmt.Sprintf("%d.xml", i), reportXML)
+	}
+	_, err := Read(tarred(files[:2*maxReports]...), func(*Record) error { return nil })
+	require.NoError(t, err)
+	_, err = Read(tarred(files...), func(*Record) error { return nil })
+	require.Equal(t, &LimitError{"reports", maxReports}, err)
+
+	many := begin + strings.Repeat("<record><count>1</count></record>", maxRecords/2+1) + end
+	f, err := Read(tarred("1.xml", many, "2.xml", many), func(*Record) error { return nil })
+	require.NoError(t, err)
+	require.False(t, f.Reports[0].Excess)
+	require.True(t, f.Reports[1].Excess)
+	require.Equal(t, maxRecords, f.Reports[0].Records+f.Reports[1].Records)
 }
