@@ -52,7 +52,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd = leaf("doctor", "Check the installation and say what to fix", "",
 		func(ctx context.Context, _ []string) error { return a.doctor(ctx, cmd.Flags()) })
 	cmd.Long = `Check the installation and say what to fix: settings, server, store, clock, queues, backup, audit, certificate, lists,
-resolver, and the delegation of the hosted SPF zone.
+resolver, the signature of mail, and the delegation of the hosted SPF zone.
 
 It takes the flags, the environment and the file of diagd serve, best beside the server that has the same ones, and asks
 the server, the store, the resolver and, for hosted SPF, the DNS. The exit code is 3 if something does not work.`
@@ -117,6 +117,7 @@ func (a *app) examine(ctx context.Context, flags *pflag.FlagSet) (parts []partVi
 	}
 	defer release()
 	look("resolver", func(ctx context.Context) partView { return examineResolver(ctx, env) })
+	look("mail", func(ctx context.Context) partView { return a.examineMail(ctx, env) })
 	look("hosted SPF", func(ctx context.Context) partView { return a.examineZone(ctx, env) })
 	return parts
 }

@@ -19,13 +19,17 @@ import (
 )
 
 // mailFlags are the flags of notifications by mail.
-type mailFlags struct{ server, from string }
+type mailFlags struct {
+	server, from string
+	dkim         dkimFlags
+}
 
 func (f *mailFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.server, "mail-server", "",
 		"where notifications by mail are submitted: submissions://USER:PASSWORD@HOST (TLS) or submission://… (STARTTLS); "+
 			"better set by DIAG_MAIL_SERVER, which other users of the host cannot see (default: no mail)")
 	fs.StringVar(&f.from, "mail-from", "", "address that notifications by mail come from")
+	f.dkim.add(fs)
 }
 
 // parse returns nil without a server.
@@ -37,7 +41,8 @@ func (f *mailFlags) parse() (*notify.MailServer, error) {
 	if err != nil {
 		return nil, usagef("--mail-server, --mail-from: %w", err)
 	}
-	return s, nil
+	s.DKIM, err = f.dkim.signer(f.from)
+	return s, err
 }
 
 // The bounds of connections to receivers of notifications.
@@ -67,14 +72,18 @@ func newNotifications(
 	store metering.Store, plans metering.Prices, mail *notify.MailServer, env *diag.Env,
 	keeper *metering.Timekeeper, log *slog.Logger,
 ) *notifications {
-	if mail != nil {
-		mail.TLS = env.TLSConfig("")
-		mail.Dial = guardedDial(env, diag.SMTPPorts)
-	}
+	reach(mail, env)
 	worker := &notify.Worker{Store: store, Client: guardedClient(env), Mail: mail, Clock: keeper.Now, Log: log}
 	return &notifications{
 		store: store, keeper: keeper, log: log, worker: worker,
 		deriver: &notify.Deriver{Store: store, Plans: plans, Clock: keeper.Now, Log: log, Wake: worker.Wake},
+	}
+}
+
+// reach lets a mail server be reached in the world, if there is one.
+func reach(mail *notify.MailServer, env *diag.Env) {
+	if mail != nil {
+		mail.TLS, mail.Dial = env.TLSConfig(""), guardedDial(env, diag.SMTPPorts)
 	}
 }
 

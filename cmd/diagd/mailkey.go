@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/miekg/dns"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/metering/notify"
+)
+
+// dkimFlags say by what mail is signed.
+type dkimFlags struct{ domain, selector, key string }
+
+func (f *dkimFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.domain, "mail-dkim-domain", "", "domain that signs mail with DKIM: that of --mail-from (default: unsigned)")
+	fs.StringVar(&f.selector, "mail-dkim-selector", "", "selector of its key record")
+	fs.StringVar(&f.key, "mail-dkim-key", "", "PEM file with its private key, RSA or Ed25519; diagd mail key makes one")
+}
+
+// check reads the names.
+func (f *dkimFlags) check() error {
+	if f.domain == "" || f.selector == "" || f.key == "" {
+		return usagef("--mail-dkim-domain, --mail-dkim-selector and --mail-dkim-key belong together")
+	}
+	domain, err := diag.ParseDomain(f.domain)
+	if err != nil {
+		return usagef("--mail-dkim-domain: %w", err)
+	}
+	var selector diag.Selector
+	if err := selector.UnmarshalText([]byte(f.selector)); err != nil {
+		return usagef("--mail-dkim-selector: %w", err)
+	}
+	f.domain, f.selector = domain.String(), selector.String()
+	return nil
+}
+
+// signer returns nil where mail is not to be signed.
+func (f dkimFlags) signer(from string) (*notify.MailSigner, error) {
+	if f == (dkimFlags{}) {
+		return nil, nil
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	_, sender, _ := strings.Cut(strings.ToLower(from), "@")
+	if policy.PublicSuffixOrganizational(sender) != policy.PublicSuffixOrganizational(f.domain) {
+		return nil, usagef("--mail-dkim-domain: %s and %s of --mail-from are of different organizations, "+
+			"so that DMARC does not count the signature", f.domain, sender)
+	}
+	text, err := os.ReadFile(f.key)
+	if err != nil {
+		return nil, usagef("--mail-dkim-key: %w", err)
+	}
+	key, err := notify.ParseMailKey(text)
+	if err != nil {
+		return nil, usagef("--mail-dkim-key: %s: %w", f.key, err)
+	}
+	return &notify.MailSigner{Domain: f.domain, Selector: f.selector, Key: key}, nil
+}
+
+func (a *app) mailCommand() *cobra.Command {
+	return a.group("mail", "Set up the mail that the server sends", a.mailKey(), a.mailTest())
+}
+
+// mailKeyView is a new key, as far as it may be shown.
+type mailKeyView struct {
+	File   string `json:"file"`
+	Name   string `json:"name"`
+	Record string `json:"record"`
+	Line   string `json:"zone_line"`
+	Flags  string `json:"flags"`
+}
+
+func (a *app) mailKey() *cobra.Command {
+	var f dkimFlags
+	var ed25519 bool
+	cmd := leaf("key", "Make a key that signs mail with DKIM, and print what to publish", "", func(context.Context, []string) error {
+		if err := f.check(); err != nil {
+			return err
+		}
+		v, err := f.create(ed25519)
+		if err != nil {
+			return err
+		}
+		return a.print(v, func(t *table) {
+			t.row("wrote " + v.File + "\n\npublish\n\n" + v.Line + "\n\nand serve with\n\n" + v.Flags)
+		})
+	})
+	cmd.Long = `Make a private key, in a file that only its owner may read, and print the record to publish and the flags to serve with.
+The key is RSA of 2048 bits: not all receivers verify Ed25519. A file that exists is left as it is.`
+	cmd.Example = "  diagd mail key --mail-dkim-domain example.com"
+	f.add(cmd.Flags())
+	for name, value := range map[string]string{"mail-dkim-selector": "diagd", "mail-dkim-key": "mail-dkim.pem"} {
+		flag := cmd.Flags().Lookup(name)
+		flag.DefValue = value
+		_ = flag.Value.Set(value) // strings take all
+	}
+	cmd.Flags().BoolVar(&ed25519, "ed25519", false, "make an Ed25519 key (RFC 8463)")
+	return cmd
+}
+
+// create makes a key and its file.
+func (f dkimFlags) create(short bool) (v mailKeyView, err error) {
+	var key crypto.Signer
+	if short {
+		_, key, err = ed25519.GenerateKey(rand.Reader)
+	} else {
+		key, err = rsa.GenerateKey(rand.Reader, notify.MinMailKey)
+	}
+	if err != nil {
+		return v, fmt.Errorf("making a key: %w", err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return v, fmt.Errorf("writing the key: %w", err)
+	}
+	signer := notify.MailSigner{Domain: f.domain, Selector: f.selector, Key: key}
+	record, err := signer.Record()
+	if err != nil {
+		return v, err
+	}
+	file, err := os.OpenFile(f.key, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return v, usagef("--mail-dkim-key: %s exists, and a key is never overwritten", f.key)
+	}
+	if err != nil {
+		return v, fmt.Errorf("writing the key: %w", err)
+	}
+	if err := errors.Join(pem.Encode(file, &pem.Block{Type: "PRIVATE KEY", Bytes: der}), file.Sync(), file.Close()); err != nil {
+		return v, fmt.Errorf("writing the key: %w", err)
+	}
+	return mailKeyView{
+		File: f.key, Name: signer.Name(), Record: record,
+		Line:  render.Published(view.Step{Name: signer.Name() + ".", Type: "TXT", Value: record}),
+		Flags: fmt.Sprintf("--mail-dkim-domain %s --mail-dkim-selector %s --mail-dkim-key %s", f.domain, f.selector, f.key),
+	}, nil
+}
+
+type sentView struct {
+	To   string `json:"to"`
+	Sent bool   `json:"sent"`
+}
+
+func (a *app) mailTest() *cobra.Command {
+	var f mailFlags
+	cmd := leaf("test ADDRESS", "Send a message as the server would", "one address", func(ctx context.Context, args []string) error {
+		server, err := f.parse()
+		if err != nil {
+			return err
+		}
+		env, release, err := a.world.Env()
+		if err != nil {
+			return usageError{err}
+		}
+		defer release()
+		reach(server, env)
+		if err := server.Send(ctx, args[0], "Test message", "diagd mail test sent this message.\n"); err != nil {
+			return err
+		}
+		return a.print(sentView{args[0], true}, func(t *table) { t.row("The mail server has taken the message.") })
+	})
+	f.add(cmd.Flags())
+	a.world.Add(cmd.Flags())
+	return cmd
+}
+
+// examineMail tells whether mail is signed, and by a key that is published.
+func (a *app) examineMail(ctx context.Context, env *diag.Env) partView {
+	server, err := a.serving.mail.parse()
+	switch {
+	case err != nil:
+		return bad(conditionFault, "diagd config check tells more", "%v", err)
+	case server == nil:
+		return unused("no --mail-server")
+	case server.DKIM == nil:
+		return bad(conditionWarning, "make a key by diagd mail key, unless --mail-server signs", "sent without a DKIM signature")
+	}
+	signer := server.DKIM
+	record, err := signer.Record()
+	if err != nil {
+		return bad(conditionFault, "make another key by diagd mail key", "%v", err)
+	}
+	remedy := "publish " + render.Published(view.Step{Name: signer.Name() + ".", Type: "TXT", Value: record})
+	txt := diag.Lookup[*dns.TXT](ctx, env, signer.Name()+".")
+	if err := txt.Err(); err != nil {
+		return bad(conditionUnknown, "", "%s: %v", signer.Name(), err)
+	}
+	for _, r := range txt.Records {
+		key, ok := dkim.ParseKey(strings.Join(diag.TXTStrings(r), "")).Public.(interface{ Equal(crypto.PublicKey) bool })
+		if ok && key.Equal(signer.Key.Public()) {
+			return good("signed by %s", signer.Name())
+		}
+	}
+	return bad(conditionFault, remedy, "%s does not have the key that signs", signer.Name())
+}
