@@ -71,7 +71,7 @@ type dashboard struct {
 	style     *httpapi.File
 	icon      *httpapi.File
 	templates func() *template.Template
-	attempts  attempts
+	attempts  *attempts
 	tallies   tallies
 }
 
@@ -110,7 +110,7 @@ func newDashboard(c Config) *dashboard {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &dashboard{Config: c, mux: http.NewServeMux()}
+	d := &dashboard{Config: c, mux: http.NewServeMux(), attempts: newAttempts()}
 	if c.Watches == nil {
 		d.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: d.now, Doubt: d.doubt, Log: c.Log})
 	}
@@ -225,8 +225,13 @@ func (d *dashboard) serve(p *page) http.HandlerFunc {
 				d.see(w, r, "/dashboard/enter", "")
 				return
 			}
+			if errors.Is(err, errTooMany) {
+				err = d.tooMany(w, r)
+			}
 			if err != nil {
 				d.fail(w, r, err)
+			}
+			if v == nil {
 				return
 			}
 			if s.visitor = v; !v.May(p.role) {

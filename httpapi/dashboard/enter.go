@@ -149,6 +149,9 @@ func (d *dashboard) sendLink(ctx context.Context, email string) error {
 		EnterURL(d.PublicURL, token)))
 }
 
+// errTooMany refuses who shows too many secrets that are none.
+var errTooMany = errors.New("too many attempts")
+
 // tooMany refuses who tries too often.
 func (d *dashboard) tooMany(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Retry-After", "60")
@@ -160,24 +163,30 @@ const (
 	// addressAttempts is how many links an address may open or ask for in a minute, and emailAttempts how many may be
 	// mailed to one address in an hour.
 	addressAttempts, emailAttempts = 20, 5
-	// maxAttempted bounds the e-mail addresses that are counted at once; when there are more, all are forgotten.
+	// visitAttempts is how many requests a minute an address may send with the secret of a session that has ended.
+	visitAttempts = 60
+	// maxAttempted bounds the addresses that are counted at once. Of e-mail addresses all are forgotten when there are more.
 	maxAttempted = 10_000
 )
 
 // attempts counts who tries to enter.
 type attempts struct {
-	once      sync.Once
-	addresses metering.IPLimiter
+	addresses metering.IPLimiter // who opens or uses a link, or asks for one
+	visits    metering.IPLimiter // who shows the secret of a session that is none
 	mu        sync.Mutex
 	emails    map[string]*metering.Bucket
 }
 
+func newAttempts() *attempts {
+	return &attempts{
+		addresses: metering.IPLimiter{Limit: addressAttempts, Window: time.Minute, Size: maxAttempted},
+		visits:    metering.IPLimiter{Limit: visitAttempts, Window: time.Minute, Size: maxAttempted},
+		emails:    map[string]*metering.Bucket{},
+	}
+}
+
 // take counts an attempt from an address, and for an e-mail address if there is one.
 func (a *attempts) take(from netip.Addr, email string, now time.Time) bool {
-	a.once.Do(func() {
-		a.addresses.Limit, a.addresses.Window = addressAttempts, time.Minute
-		a.emails = map[string]*metering.Bucket{}
-	})
 	if !a.addresses.Take(from, now).Allowed {
 		return false
 	}

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -20,6 +22,7 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
 )
 
 // A house is a dashboard over a store in memory, at an instant that only the test moves.
@@ -192,7 +195,46 @@ func (b *browser) follow(path string, fields ...string) *reply {
 	return b.get(p.header.Get("Location"))
 }
 
-// words are the text of a selection, with single spaces.
+// words are the text of a selection, with single spaces, also between elements.
 func (p *reply) words(selector string) string {
-	return strings.Join(strings.Fields(p.Find(selector).Text()), " ")
+	var texts []string
+	for _, n := range p.Find(selector).Nodes {
+		for d := range n.Descendants() {
+			if d.Type == html.TextNode {
+				texts = append(texts, strings.Fields(d.Data)...)
+			}
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+// editRecord replaces the part of a stored document that a value has.
+func (h *house) editRecord(account metering.AccountID, kind, id string, value any) {
+	h.t.Helper()
+	r, err := h.store.Record(h.t.Context(), account, kind, id)
+	require.NoError(h.t, err)
+	var old, change map[string]any
+	body, err := json.Marshal(value)
+	require.NoError(h.t, err)
+	require.NoError(h.t, json.Unmarshal(body, &change))
+	require.NoError(h.t, json.Unmarshal(r.Body, &old))
+	for name, v := range change {
+		if v != "" {
+			old[name] = v
+		}
+	}
+	r.Body, err = json.Marshal(old)
+	require.NoError(h.t, err)
+	require.NoError(h.t, h.store.PutRecords(h.t.Context(), r))
+}
+
+func sha256Of(text string) [32]byte { return sha256.Sum256([]byte(text)) }
+
+// requestAs is a request of a member, for functions that ask who does something.
+func requestAs(h *house, email string) *http.Request {
+	one, err := h.people.Member(h.t.Context(), h.account.ID, email)
+	require.NoError(h.t, err)
+	s := &scene{visitor: &visitor{Member: one, Account: h.account}}
+	r := httptest.NewRequest("POST", "/dashboard", nil)
+	return r.WithContext(context.WithValue(r.Context(), sceneKey{}, s))
 }

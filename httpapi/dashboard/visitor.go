@@ -59,7 +59,13 @@ func (d *dashboard) visit(w http.ResponseWriter, r *http.Request) (*visitor, err
 	v := &visitor{secret: d.secretOf(r)}
 	err := metering.ErrNotFound
 	if v.secret != "" {
-		v.Session, v.Member, err = d.people().Session(r.Context(), v.secret)
+		now := d.now()
+		if !d.attempts.visits.Take(sceneOf(r).from, now).Allowed {
+			return nil, errTooMany
+		}
+		if v.Session, v.Member, err = d.people().Session(r.Context(), v.secret); err == nil {
+			d.attempts.visits.GiveBack(sceneOf(r).from, now)
+		}
 	}
 	if named := d.namedByProxy(r); named != "" && (err != nil || v.Email != named) {
 		v.Session, v.secret, err = d.beginNamed(r, named)
