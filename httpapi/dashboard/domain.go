@@ -62,7 +62,7 @@ func (d *dashboard) showDomain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := &domainPage{domainRow: domainRow{one}, Token: newToken(), Price: checkPrice(one)}
+	shown := &domainPage{domainRow: domainRow{&one}, Token: newToken(), Price: checkPrice(one)}
 	account, today := visitorOf(r).Account.ID, d.now().Truncate(24*time.Hour)
 	first := today.AddDate(0, 0, 1-daysShown)
 	var runs []watch.Run
@@ -166,6 +166,7 @@ func (d *dashboard) comparison(r *http.Request, one watch.Watch) (*comparison, e
 		}
 	}
 	c.Difference = watch.Diff(known[0], known[1])
+	c.Facts = slices.DeleteFunc(c.Facts, func(f watch.Fact) bool { return f.Label == "server" }) // who was asked, and how fast
 	return c, nil
 }
 

@@ -69,7 +69,7 @@ func (p *domainsPage) After() int {
 }
 
 // A domainRow is a watched domain in the list.
-type domainRow struct{ watch.Watch }
+type domainRow struct{ *watch.Watch }
 
 // Name is the domain as people write it.
 func (r domainRow) Name() string { return cmp.Or(r.Unicode, r.Domain) }
@@ -146,8 +146,9 @@ func (d *dashboard) showDomains(w http.ResponseWriter, r *http.Request) error {
 	}
 	shown.Total = len(all)
 	wanted := strings.ToLower(shown.Query)
-	for _, one := range all {
-		if strings.Contains(one.Domain, wanted) || strings.Contains(one.Unicode, wanted) {
+	shown.Rows = make([]domainRow, 0, len(all))
+	for i := range all {
+		if one := &all[i]; strings.Contains(one.Domain, wanted) || strings.Contains(one.Unicode, wanted) {
 			shown.Rows = append(shown.Rows, domainRow{one})
 		}
 	}

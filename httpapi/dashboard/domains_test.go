@@ -1,10 +1,24 @@
 package dashboard
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"net/http"
+	"os"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/PuerkitoBio/goquery"
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi/watch"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/postgres"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -73,4 +87,195 @@ func TestDomains(t *testing.T) {
 	for _, name := range []string{"nobody.example", "%3Cscript%3E", "..", "a%0d%0ab.example"} {
 		require.GreaterOrEqual(t, b.send(http.MethodGet, "/dashboard/domains/"+name, nil).status, 300, name)
 	}
+}
+
+// The page of a domain shows what is known, what changed on which day, and what a check finds now; from that a link is
+// made for each who can mend something.
+func TestDomain(t *testing.T) {
+	h := newHouse(t, online(t), watching)
+	b := h.owner()
+	page := b.add("plain.example")
+	wellFormed(t, "new", page)
+	assert.Contains(t, page.words(".lead"), "looked at for the first time within minutes")
+	require.Equal(t, daysShown, page.Find("ol.days li").Length())
+	h.look()
+	page = b.get("/dashboard/domains/plain.example")
+	wellFormed(t, "known", page)
+	last := page.Find("ol.days li a").Last()
+	assert.Equal(t, "day error", last.AttrOr("class", ""))
+	assert.Contains(t, last.Text(), "2026-11-16: error")
+	assert.NotEmpty(t, page.words("table.records"))
+	day := b.get("/dashboard/domains/plain.example" + last.AttrOr("href", ""))
+	assert.Contains(t, day.words("#changes+p"), "Nothing is known of 2026-11-15")
+
+	spent := h.used()
+	form := page.Find(`form[action$="/check"]`)
+	sent, again := b.submit(form), b.submit(form)
+	require.Equal(t, http.StatusSeeOther, sent.status, sent.words("main"))
+	require.Equal(t, sent.header.Get("Location"), again.header.Get("Location"))
+	found := b.get(sent.header.Get("Location"))
+	wellFormed(t, "checked", found)
+	assert.Equal(t, 1, found.Find("section.view").Length())
+	assert.Contains(t, found.words("section.view"), "of 14 checks")
+	cost := h.used() - spent
+	assert.Positive(t, cost)
+	assert.Contains(t, found.words(".ran"), fmt.Sprintf("%d credits", cost))
+	require.Equal(t, http.StatusNotFound, h.as("owner@example.net").send(http.MethodGet, sent.header.Get("Location"), nil).status)
+
+	shares := found.Find(`section.result form[action="/dashboard/shares"]`)
+	require.Equal(t, 3, shares.Length())
+	for i, want := range []string{"MAIL", "v=DMARC1; p=none", "What to change on the servers"} {
+		made := b.submit(shares.Eq(i))
+		link := b.get(made.header.Get("Location")).Find(".notice a").AttrOr("href", "")
+		public := h.browser().get(strings.TrimPrefix(link, h.dash.PublicURL))
+		wellFormed(t, want, public)
+		assert.Contains(t, public.words("main"), want)
+		assert.Equal(t, i == 0, public.Find(".drawing").Length() == 1)
+		assert.NotContains(t, public.words("main"), "credit")
+	}
+}
+
+func (h *house) used() int64 {
+	balance, err := h.store.Balance(h.t.Context(), h.account.ID, metering.PeriodOf(h.clock()))
+	require.NoError(h.t, err)
+	return balance.Used
+}
+
+// What a watch does is chosen by a form, whose faults stand beside the fields.
+func TestDomainSettings(t *testing.T) {
+	h := newHouse(t, online(t), watching)
+	b := h.owner()
+	page := b.add("plain.example")
+	const path = "/dashboard/domains/plain.example"
+	settings := func() *goquery.Selection { return b.get(path).Find(`form[action$="/settings"]`) }
+	require.Equal(t, http.StatusSeeOther, b.submit(settings(), "every", "1h0m0s").status)
+	one := func() watch.Watch {
+		list, err := h.dash.Watches.List(t.Context(), h.account.ID)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		return list[0]
+	}
+	assert.Equal(t, time.Hour, one().Every)
+	first := one().Budget
+	require.Equal(t, http.StatusSeeOther, b.submit(settings(), "every", "24h0m0s").status)
+	assert.Less(t, one().Budget, first, "who chose no budget has one that fits")
+	require.Equal(t, http.StatusSeeOther, b.submit(settings(), "budget", "5000").status)
+	assert.Equal(t, int64(5000), one().Budget)
+
+	for field, value := range map[string]string{"every": "1s", "budget": "1", "checks": "nothing", "channels": "chn_of_others"} {
+		wrong := b.submit(settings(), field, value)
+		require.Equal(t, http.StatusUnprocessableEntity, wrong.status, field)
+		wellFormed(t, field, wrong)
+		assert.NotEmpty(t, wrong.words("#"+field+"-fault"), field)
+	}
+	for domain, reason := range map[string]string{"plain.example": "watched already", "a..b": "", "<script>": ""} {
+		wrong := b.post("/dashboard/domains", "domain", domain, "every", "24h0m0s")
+		require.Equal(t, http.StatusUnprocessableEntity, wrong.status, domain)
+		assert.Contains(t, wrong.words("#domain-fault"), reason, domain)
+		assert.Equal(t, domain, wrong.Find("#domain").AttrOr("value", ""))
+	}
+	assert.Contains(t, b.submit(page.Find(`form[action$="/remove"]`)).header.Get("Location"), "watch-removed")
+	assert.Equal(t, http.StatusNotFound, b.send(http.MethodGet, path, nil).status)
+}
+
+// Two days are compared by what was known at their ends.
+func TestComparison(t *testing.T) {
+	world, err := internet.New(began)
+	require.NoError(t, err)
+	t.Cleanup(world.Close)
+	h := newHouse(t, func(c *Config) { c.Env = world.Env() }, watching)
+	b := h.owner()
+	b.add("plain.example", "every", "24h0m0s")
+	h.look()
+	world.Zone(`plain.example. TXT "v=spf1 -all"` + "\n")
+	h.pass(40 * time.Hour)
+	for range 4 { // a change is told once it was seen several times
+		h.look()
+		h.pass(10 * time.Minute)
+	}
+	page := h.owner().get("/dashboard/domains/plain.example?from=2026-11-16&to=2026-11-18")
+	wellFormed(t, "changed", page)
+	changes := page.words("section[aria-labelledby=changes]")
+	assert.Contains(t, changes, "Gone No SPF record")
+	assert.Contains(t, changes, "SPF of plain.example v=spf1 -all")
+	assert.NotContains(t, changes, "resolver")
+	assert.Contains(t, page.words("section[aria-labelledby=events]"), "SPF of plain.example v=spf1 -all")
+	assert.Contains(t, page.Find("ol.days li a").Last().Text(), "change")
+	for _, path := range []string{"?from=x&to=2026-11-17", "?from=2026-11-17&to=2026-13-01"} {
+		require.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/domains/plain.example"+path, nil).status)
+	}
+}
+
+// Days are cells: the worst of each counts, and none says what nobody looked at.
+func TestDays(t *testing.T) {
+	first := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	at := func(hours int) time.Time { return first.Add(time.Duration(hours) * time.Hour) }
+	days := daysOf([]watch.Run{
+		{At: at(80), Mark: view.Good}, {At: at(30), Mark: view.Good}, {At: at(29), Mark: view.Error}, {At: at(26), Mark: view.Warning,
+			Difference: watch.Difference{Gone: make([]watch.Finding, 2)}}, {At: at(-1), Mark: view.Critical},
+	}, first, at(72))
+	var words []string
+	for _, d := range days {
+		words = append(words, d.Words())
+	}
+	assert.Equal(t, []string{"2026-11-01: not looked at", "2026-11-02: error, 2 changes", "2026-11-03: not looked at",
+		"2026-11-04: good"}, words)
+	assert.Equal(t, "2026-11-01", days[1].Before())
+}
+
+// A list of 10,000 domains is a page for a person. DIAG_TEST_POSTGRES is the URL of a database, on which it is measured.
+func TestManyDomains(t *testing.T) {
+	h := newHouse(t, online(t), func(c *Config) {
+		if url := os.Getenv("DIAG_TEST_POSTGRES"); url != "" {
+			c.Watches = watch.New(watch.Config{Store: postgresWith(t, url, *c), Clock: c.Clock})
+		} else {
+			watching(c)
+		}
+	})
+	b := h.owner()
+	b.add("plain.example")
+	store, many := h.dash.Watches.Store, 10_000
+	list, err := h.dash.Watches.List(t.Context(), h.account.ID)
+	require.NoError(t, err)
+	one, err := store.Record(t.Context(), h.account.ID, "watch", list[0].ID)
+	require.NoError(t, err)
+	one.Body = bytes.Replace(one.Body, []byte("{"), []byte(`{"k":"error","o":71,"n":[2,5,4,0],"a":1794480000,`+
+		`"g":"worse: Certificate has expired and 2 more","z":1799480000,"i":"certificate","r":1794480000,"m":24322,"p":240,`), 1)
+	var copies []metering.Record
+	for i := 1; i < many; i++ {
+		d, r := diag.MustDomain(fmt.Sprintf("customer-%d.example.org", i)), one
+		r.ID, r.Version = watch.ID(d), 0
+		r.Body = bytes.Replace(one.Body, []byte("plain.example"), []byte(d.String()), 1)
+		copies = append(copies, r)
+	}
+	for group := range slices.Chunk(copies, metering.MaxRecordsPut) {
+		require.NoError(t, store.PutRecords(t.Context(), group...))
+	}
+	var took []time.Duration
+	for range 9 {
+		began := time.Now()
+		page := b.send(http.MethodGet, "/dashboard?page=50", nil)
+		took = append(took, time.Since(began))
+		require.Equal(t, onPage, page.Find("table.domains tbody tr").Length())
+		require.Contains(t, page.words("caption"), "10,000")
+	}
+	slices.Sort(took)
+	t.Logf("a page of the list of %d domains on %T: %v in the middle, %v at worst", many, store, took[4], took[8])
+	assert.Equal(t, 11, b.get("/dashboard?q=CUSTOMER-99.&page=99").Find("table.domains tbody tr").Length()+10)
+}
+
+// postgresWith is an empty store of its own that has the accounts of another.
+func postgresWith(t *testing.T, url string, c Config) metering.Store {
+	scratch, drop, err := postgresdb.Scratch(t.Context(), url)
+	require.NoError(t, err)
+	store, err := postgres.Open(t.Context(), scratch, postgres.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, errors.Join(store.Close(), drop())) })
+	accounts, err := c.Store.Accounts(t.Context())
+	require.NoError(t, err)
+	for _, a := range accounts {
+		a.Version = 0
+		require.NoError(t, store.PutAccount(t.Context(), a))
+	}
+	return store
 }
