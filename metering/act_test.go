@@ -1,0 +1,69 @@
+package metering_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An act is a row of the log before it is done, and with its error afterwards.
+func TestActing(t *testing.T) {
+	ctx := t.Context()
+	store := memory.New(memory.Config{})
+	defer store.Close()
+	now := time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
+	act := metering.Act{At: now, Who: "root@host", From: "diagd", What: "account create", Subject: "x"}
+	done := 0
+	do := func(context.Context) error { done++; return nil }
+	require.NoError(t, metering.Acting(ctx, store, act, do), "there is no account yet to write it down with")
+	require.Equal(t, 1, done)
+
+	first, err := metering.Admin{Store: store}.CreateAccount(ctx, "first", "free")
+	require.NoError(t, err)
+	second, err := metering.Admin{Store: store}.CreateAccount(ctx, "second", "free")
+	require.NoError(t, err)
+	acts := func(account metering.AccountID) (list []metering.Act) {
+		list, err := metering.Acts(ctx, store, metering.ActFilter{Account: account})
+		require.NoError(t, err)
+		return list
+	}
+	require.NoError(t, metering.Acting(ctx, store, act, func(context.Context) error {
+		require.Len(t, acts(""), 1, "it is written before it is done")
+		return nil
+	}))
+	assert.Empty(t, acts(first.ID), "what is done to the server is nobody's business")
+
+	act.Account, act.At, act.What = second.ID, now.Add(time.Minute), "key revoke"
+	act.Detail = "a\r\nb\x1b[31m" + strings.Repeat("x", 1000)
+	boom := errors.New("it\ndid not work")
+	require.ErrorIs(t, metering.Acting(ctx, store, act, func(context.Context) error { return boom }), boom)
+	list := acts(second.ID)
+	require.Len(t, list, 1)
+	assert.Equal(t, "it did not work", list[0].Error)
+	assert.NotContains(t, list[0].Detail, "\n")
+	assert.NotContains(t, list[0].Detail, "\x1b")
+	assert.Less(t, len(list[0].Detail), 500)
+	all := acts("")
+	require.Len(t, all, 2)
+	assert.Equal(t, "key revoke", all[0].What, "the newest first")
+	before, err := metering.Acts(ctx, store, metering.ActFilter{Before: act.At, Limit: 1})
+	require.NoError(t, err)
+	assert.Equal(t, all[1:], before)
+
+	act.Account = "acc_none"
+	err = metering.Acting(ctx, store, act, do)
+	assert.ErrorIs(t, err, metering.ErrNotFound)
+	assert.Equal(t, 1, done, "what cannot be written down is not done")
+
+	require.NoError(t, metering.ForgetActs(ctx, store, now.Add(metering.ActTime)))
+	assert.Len(t, acts(""), 2)
+	require.NoError(t, metering.ForgetActs(ctx, store, now.Add(metering.ActTime+time.Second)))
+	assert.Len(t, acts(""), 1)
+}
