@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,7 +123,7 @@ func misbehaving(t *testing.T, chain []string) http.Handler {
 	case strings.HasPrefix(rest, "gzip"):
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
-			endless(gzip.NewWriter(w), r, make([]byte, 64<<10))
+			endless(w, r, zeros())
 		})
 	case strings.HasPrefix(rest, "chunked"):
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,6 +141,15 @@ func misbehaving(t *testing.T, chain []string) http.Handler {
 		fmt.Fprint(w, "")
 	})
 }
+
+// zeros is one member of a gzip stream, which may have any number of them (RFC 1952 section 2.2).
+var zeros = sync.OnceValue(func() []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(make([]byte, 1<<20))
+	z.Close()
+	return b.Bytes()
+})
 
 func endless(w io.Writer, r *http.Request, block []byte) {
 	for r.Context().Err() == nil {

@@ -1,6 +1,7 @@
 package fetch_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,8 +149,7 @@ func answer(w http.ResponseWriter, r *http.Request, step string) {
 		rawText("hello, this is no HTTP\n")(w, r)
 	case strings.HasPrefix(rest, "gzip"):
 		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		endless(r, z, make([]byte, 64<<10))
+		endless(r, w, zeros())
 	case strings.HasPrefix(rest, "chunked"):
 		endless(r, w, []byte(strings.Repeat("endless ", 1000)))
 	case status == 0:
@@ -171,6 +172,15 @@ func drip(c net.Conn) {
 		}
 	}
 }
+
+// zeros is one member of a gzip stream, which may have any number of them (RFC 1952 section 2.2).
+var zeros = sync.OnceValue(func() []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(make([]byte, 1<<20))
+	z.Close()
+	return b.Bytes()
+})
 
 func endless(r *http.Request, w io.Writer, block []byte) {
 	for r.Context().Err() == nil {

@@ -1,7 +1,6 @@
 package fetch_test
 
 import (
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -120,12 +119,7 @@ func TestDoRatio(t *testing.T) {
 			w := diagtest.NewWorld(t)
 			bomb := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
-				z := gzip.NewWriter(w)
-				for block := make([]byte, 64<<10); r.Context().Err() == nil; {
-					if _, err := z.Write(block); err != nil {
-						return
-					}
-				}
+				endless(r, w, zeros())
 			})
 			w.HTTP("example.com", bomb)
 			w.HTTPS("example.com", bomb)
