@@ -112,7 +112,7 @@ func (o *audited) take(n Note) {
 	if o.chain.Count == 0 {
 		o.begun = n.At
 	}
-	_ = o.chain.note(&n) // a note that was parsed can be written
+	o.chain.note(&n)
 }
 
 // sameRecord compares all that a store keeps, but for the version.
@@ -134,11 +134,7 @@ func (a *audit) readHeads(ctx context.Context) error {
 			return err
 		}
 		one := a.accounts[r.Account]
-		body, err := json.Marshal(one.chain.head)
-		if err != nil {
-			return err
-		}
-		want := metering.Record{Account: r.Account, Kind: headKind, ID: headID, At: one.begun, Body: body}
+		want := metering.Record{Account: r.Account, Kind: headKind, ID: headID, At: one.begun, Body: encoded(one.chain.head)}
 		if !sameRecord(want, r) {
 			a.fault(r.Account, metering.Period{}, "the end of its notes is not what %d notes lead to", one.chain.Count)
 		}
@@ -287,4 +283,35 @@ func (a *audit) conclude(o *audited) {
 	case s != nil && (!held || !s.At.Equal(o.held.At) || s.Reason != o.held.Reason):
 		a.fault(o.ID, metering.Period{}, "it is suspended, and its notes do not say so")
 	}
+}
+
+// A Head proves all notes from before an instant, and so each invoice as it was then. Kept elsewhere, it shows whether
+// somebody has written invoices, notes and the ends of their chains anew.
+type Head struct {
+	Before time.Time      `json:"before"`
+	Count  int64          `json:"count"` // of the notes
+	Chain  metering.Chain `json:"chain"` // over all of them, by their time
+}
+
+// ReadHead makes the head of the notes from before an instant. Zero means [Grace] ago, by when each note that will ever
+// tell of that time has been written.
+func (b Billing) ReadHead(ctx context.Context, before time.Time) (Head, error) {
+	if before.IsZero() {
+		before = b.now().Add(-Grace)
+	}
+	h := Head{Before: before}
+	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: NoteKind, Before: before}) {
+		if err != nil {
+			return Head{}, err
+		}
+		h.Count++
+		h.Chain = h.Chain.Next("billing.head.v1", string(r.Account), r.ID, string(r.Body))
+	}
+	return h, nil
+}
+
+// Holds reports whether the notes that a head proves are what they were.
+func (h Head) Holds(ctx context.Context, b Billing) (bool, error) {
+	now, err := b.ReadHead(ctx, h.Before)
+	return now.Count == h.Count && now.Chain == h.Chain, err
 }

@@ -267,9 +267,8 @@ func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chai
 		}
 	}
 	if closed {
-		one.outcome = existed
-		one.records, err = end.all()
-		return one, err
+		one.outcome, one.records = existed, end.all()
+		return one, nil
 	}
 	t, used, err := c.used(ctx, a)
 	switch {
@@ -288,9 +287,8 @@ func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chai
 	if err := end.invoice(v, 0, due, &Note{Action: Created, At: v.CreatedAt, By: c.by()}); err != nil {
 		return one, err
 	}
-	one.outcome = created
-	one.records, err = end.all()
-	return one, err
+	one.outcome, one.records = created, end.all()
+	return one, nil
 }
 
 // alone makes the invoice of one account where another closer may be at work.

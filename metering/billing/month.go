@@ -43,6 +43,16 @@ func (b Billing) month(ctx context.Context, p metering.Period, account metering.
 	return m, nil
 }
 
+// monthOf reads a month and one account.
+func (b Billing) monthOf(ctx context.Context, id metering.AccountID, p metering.Period) (metering.Account, *month, error) {
+	a, err := b.Store.Account(ctx, id)
+	if err != nil {
+		return a, nil, err
+	}
+	m, err := b.month(ctx, p, id)
+	return a, m, err
+}
+
 // used tells on what terms an account was in the month, and what it used.
 func (m *month) used(ctx context.Context, a metering.Account) (t terms, b metering.Balance, err error) {
 	if t, err = m.terms(a); err != nil {
@@ -169,11 +179,7 @@ func (b Billing) firstDue(v *Invoice, by time.Time) (due time.Time) {
 
 // finalize prices a draft anew, by what the account is and has agreed to by now. It stays a draft if it has no price.
 func (b Billing) finalize(ctx context.Context, v *Invoice, now time.Time) error {
-	a, err := b.Store.Account(ctx, v.Account)
-	if err != nil {
-		return err
-	}
-	m, err := b.month(ctx, v.Period, a.ID)
+	a, m, err := b.monthOf(ctx, v.Account, v.Period)
 	if err != nil {
 		return err
 	}
@@ -215,11 +221,7 @@ func (b Billing) Preview(ctx context.Context, account metering.AccountID, p mete
 
 // only makes the invoice of one account for a month.
 func (b Billing) only(ctx context.Context, account metering.AccountID, p metering.Period, id string) (Invoice, error) {
-	a, err := b.Store.Account(ctx, account)
-	if err != nil {
-		return Invoice{}, err
-	}
-	m, err := b.month(ctx, p, a.ID)
+	a, m, err := b.monthOf(ctx, account, p)
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -228,4 +230,49 @@ func (b Billing) only(ctx context.Context, account metering.AccountID, p meterin
 		return Invoice{}, err
 	}
 	return m.invoice(ctx, a, t, used, id)
+}
+
+// Retain is the first month that a ledger must keep where it is to keep what is not before want: want itself, or an
+// earlier month that an account was charged credits for, and whose invoice its plan asks for and nobody has made.
+func (b Billing) Retain(ctx context.Context, want metering.Period) (metering.Period, error) {
+	first := want
+	for e, err := range b.Store.Entries(ctx, metering.EntryFilter{Limit: 1}) {
+		if err != nil {
+			return want, err
+		}
+		first = e.Period.Previous() // charges are in the order of commit, so that the next may be of an earlier month
+	}
+	for ; first.Before(want); first = first.Next() {
+		c, err := b.closing(ctx, first)
+		if err != nil {
+			return first, err
+		}
+		for _, a := range c.accounts {
+			owed, err := c.owes(ctx, a)
+			if err != nil {
+				return first, fmt.Errorf("whether %v is billed to %s: %w", first, a.ID, err)
+			}
+			if owed {
+				return first, nil
+			}
+		}
+	}
+	return want, nil
+}
+
+// owes reports whether an account was charged in the month without having got its invoice.
+func (c *closing) owes(ctx context.Context, a metering.Account) (bool, error) {
+	t, used, err := c.used(ctx, a)
+	if err != nil || used.Charges == 0 {
+		return false, err
+	}
+	owed := false // who pays nothing, whatever the use, is owed no invoice
+	for _, h := range t.held {
+		owed = owed || h.price == nil || *h.price > 0 || !c.plans[h.plan].HardCap()
+	}
+	if !owed {
+		return false, nil
+	}
+	one, err := c.prepare(ctx, a)
+	return one.outcome == created, err
 }

@@ -59,11 +59,6 @@ type Note struct {
 	Before   metering.Chain `json:"before"` // the chain up to the note before it
 }
 
-// link is the chain up to a note, of whose stored form it is made.
-func link(before metering.Chain, body []byte) metering.Chain {
-	return before.Next("billing.note.v1", string(body))
-}
-
 func parseNote(r metering.Record) (n Note, err error) {
 	if err = json.Unmarshal(r.Body, &n); err != nil {
 		err = fmt.Errorf("note %s of %s: %w", r.ID, r.Account, err)
@@ -174,32 +169,25 @@ func (c *chain) adopt(r metering.Record, at time.Time) error {
 		return err
 	}
 	c.close(v.Period)
-	n := Note{Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: server, Document: sha256.Sum256(r.Body)}
-	return c.note(&n)
+	c.note(&Note{Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: server, Document: sha256.Sum256(r.Body)})
+	return nil
 }
 
 // note completes a note and adds it.
-func (c *chain) note(n *Note) error {
+func (c *chain) note(n *Note) {
 	if n.At.Before(c.At) {
 		n.At = c.At // of a clock that was ahead: notes are listed in their order
 	}
 	c.Count++
 	n.Account, n.ID, n.Before, c.At = c.account, fmt.Sprintf("%08d", c.Count), c.Chain, n.At
-	body, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	c.Chain = link(c.Chain, body)
+	body := encoded(n)
+	c.Chain = c.Chain.Next("billing.note.v1", string(body))
 	c.records = append(c.records, metering.Record{Account: c.account, Kind: NoteKind, ID: n.ID, At: n.At, Body: body})
-	return nil
 }
 
 // invoice adds an invoice as it is now to be stored, a note of it, and the events that come with that.
 func (c *chain) invoice(v Invoice, version int64, due time.Time, n *Note) error {
-	r, err := v.record(version, due)
-	if err != nil {
-		return err
-	}
+	r := v.record(version, due)
 	events, err := v.eventsOf(*n)
 	if err != nil {
 		return err
@@ -209,22 +197,22 @@ func (c *chain) invoice(v Invoice, version int64, due time.Time, n *Note) error 
 	}
 	n.Invoice, n.State, n.Document = v.ID, v.State, sha256.Sum256(r.Body)
 	c.records = append(append(c.records, r), events...)
-	return c.note(n)
+	c.note(n)
+	return nil
 }
 
 // all is what is to be written in one step, if anything is.
-func (c *chain) all() ([]metering.Record, error) {
+func (c *chain) all() []metering.Record {
 	if len(c.records) == 0 {
-		return nil, nil
+		return nil
 	}
-	body, err := json.Marshal(c.head)
 	at := c.record.At
 	if c.record.Version == 0 {
 		at = c.At
 	}
 	return append(c.records, metering.Record{
-		Account: c.account, Kind: headKind, ID: headID, Version: c.record.Version, At: at, Body: body,
-	}), err
+		Account: c.account, Kind: headKind, ID: headID, Version: c.record.Version, At: at, Body: encoded(c.head),
+	})
 }
 
 // server stands for whoever is not a person.
@@ -247,11 +235,7 @@ func (b Billing) put(ctx context.Context, r metering.Record, v Invoice, due time
 		if err := c.invoice(v, r.Version, due, n); err != nil {
 			return err
 		}
-		records, err := c.all()
-		if err != nil {
-			return err
-		}
-		if err = b.Store.PutRecords(ctx, records...); !errors.Is(err, metering.ErrVersion) {
+		if err = b.Store.PutRecords(ctx, c.all()...); !errors.Is(err, metering.ErrVersion) {
 			return err
 		}
 		now, err := b.Store.Record(ctx, r.Account, r.Kind, r.ID)

@@ -21,14 +21,13 @@ type reply struct {
 
 // intent is what a PaymentIntent says, as far as it matters.
 type intent struct {
-	ID           string            `json:"id"`
-	Object       string            `json:"object"`
-	Amount       int64             `json:"amount"`
-	Currency     string            `json:"currency"`
-	Status       string            `json:"status"`
-	Metadata     map[string]string `json:"metadata"`
-	Cancellation string            `json:"cancellation_reason"`
-	LastError    *fault            `json:"last_payment_error"`
+	ID        string            `json:"id"`
+	Object    string            `json:"object"`
+	Amount    int64             `json:"amount"`
+	Currency  string            `json:"currency"`
+	Status    string            `json:"status"`
+	Metadata  map[string]string `json:"metadata"`
+	LastError *fault            `json:"last_payment_error"`
 }
 
 func (i intent) meta(name string) string { return i.Metadata[name] }
@@ -88,21 +87,15 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 		return billing.Payment{}, fmt.Errorf("the payment %s of Stripe is for %d %s, but the invoice is for %d %s",
 			i.ID, i.Amount, strings.ToUpper(short(i.Currency)), v.AmountCents, v.Currency)
 	}
-	p := billing.Payment{Reference: billing.PaymentRef(i.ID)}
-	switch i.Status {
-	case "succeeded":
-		p.Status = billing.PaymentPaid
-	case "processing":
-		p.Status, p.Reason = billing.PaymentPending, "the payment is being processed"
-	case "requires_action":
-		p.Status, p.Reason = billing.PaymentPending, "the customer must authenticate the payment"
-	case "requires_capture":
-		p.Status, p.Reason = billing.PaymentPending, "the payment is authorized and must be captured in Stripe"
-	case "requires_payment_method":
-		p.Status, p.Reason = billing.PaymentDeclined, words(i.LastError)
-	case "canceled":
-		p.Status, p.Reason = billing.PaymentDeclined, "the payment was canceled"
-	default:
+	p, known := map[string]billing.Payment{
+		"succeeded":               {Status: billing.PaymentPaid},
+		"processing":              {Status: billing.PaymentPending, Reason: "the payment is being processed"},
+		"requires_action":         {Status: billing.PaymentPending, Reason: "the customer must authenticate the payment"},
+		"requires_capture":        {Status: billing.PaymentPending, Reason: "the payment is authorized and must be captured in Stripe"},
+		"requires_payment_method": {Status: billing.PaymentDeclined, Reason: words(i.LastError)},
+		"canceled":                {Status: billing.PaymentDeclined, Reason: "the payment was canceled"},
+	}[i.Status]
+	if p.Reference = billing.PaymentRef(i.ID); !known {
 		return billing.Payment{}, fmt.Errorf(
 			"the payment %s of Stripe has the status %q, which says neither paid nor declined", i.ID, short(i.Status))
 	}

@@ -203,16 +203,8 @@ func (b *Biller) ask(ctx context.Context, method, path, idempotency string, form
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Idempotency-Key", idempotency)
 	}
-	client := *http.DefaultClient
-	if b.Client != nil {
-		client = *b.Client
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := client.Do(req)
+	resp, err := billing.Do(b.Client, req)
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err
-		}
 		return reply{}, fmt.Errorf("asking Stripe: %w", err)
 	}
 	defer resp.Body.Close()
