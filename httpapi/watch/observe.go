@@ -13,6 +13,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
@@ -88,8 +90,8 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 func partOf(p target.Part) part {
 	known := p.View.State != diag.Unknown
 	n := part{name: p.Name, check: p.Name, known: known, whole: known && !p.View.Partial}
-	for _, f := range slices.Concat(p.View.Findings, p.View.Better) {
-		n.findings = append(n.findings, Finding{Code: f.Code, Severity: f.Severity, Target: f.Target})
+	if _, ok := p.Report.(*resolve.Report); !ok { // which is asked for its records alone
+		n.findings = findingsOf(p.View)
 	}
 	records, answered := recordsOf(p.Report)
 	n.records = records
@@ -97,6 +99,12 @@ func partOf(p target.Part) part {
 		n.known, n.whole = false, false
 	}
 	return n
+}
+
+func findingsOf(v *view.View) []Finding {
+	return diag.Map(slices.Concat(v.Findings, v.Better), func(f diag.Finding) Finding {
+		return Finding{Code: f.Code, Severity: f.Severity, Target: f.Target}
+	})
 }
 
 // mail takes the check of mail apart, which tells of each part whether it is known.
@@ -135,9 +143,9 @@ func (o *observation) mail(p target.Part, r *domaincheck.Report) {
 	if in.SMTP.State != "" {
 		add("smtp", &in.SMTP.Summary, in.SMTP.Result)
 	}
-	for _, f := range slices.Concat(p.View.Findings, p.View.Better) {
+	for _, f := range findingsOf(p.View) {
 		n := cmp.Or(parts[owner[f.Code]], &rest)
-		n.findings = append(n.findings, Finding{Code: f.Code, Severity: f.Severity, Target: f.Target})
+		n.findings = append(n.findings, f)
 	}
 	for _, name := range mailParts {
 		if n := parts[name]; n != nil {
@@ -165,8 +173,14 @@ func partial(report any) bool {
 
 // read takes from a reply what is more than findings and records.
 func (o *observation) read(domain string, p target.Part) {
-	for _, f := range p.View.Facts {
-		o.facts = append(o.facts, Fact{p.Name, f.Label, clip(f.Value), f.Code, f.Mark})
+	if _, ok := p.Report.(*resolve.Report); !ok {
+		for _, f := range p.View.Facts {
+			again := func(g Fact) bool { return g.Part == p.Name && g.Label == f.Label }
+			for slices.ContainsFunc(o.facts, again) {
+				f.Label += " too"
+			}
+			o.facts = append(o.facts, Fact{p.Name, f.Label, clip(f.Value), f.Code, f.Mark})
+		}
 	}
 	for _, f := range p.View.Findings {
 		if end, ok := ends(f.Code); ok && o.end == "" {

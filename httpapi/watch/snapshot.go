@@ -137,13 +137,15 @@ func (s *Snapshot) with(d Difference, at time.Time) {
 			s.Records = append(s.Records, Record{c.Name, c.Type, c.Begins, c.Part, c.New, at})
 		}
 	}
-	facts := index(d.Facts, Fact.key)
-	s.Facts = slices.DeleteFunc(slices.Clone(s.Facts), func(f Fact) bool { _, ok := facts[f.key()]; return ok })
+	facts := slices.Clone(s.Facts)
 	for _, f := range d.Facts {
-		if f.Value != "" {
-			s.Facts = append(s.Facts, f)
+		if i := slices.IndexFunc(facts, func(g Fact) bool { return g.key() == f.key() }); i >= 0 {
+			facts[i] = f
+		} else {
+			facts = append(facts, f)
 		}
 	}
+	s.Facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Value == "" })
 	s.sort()
 }
 

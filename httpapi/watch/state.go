@@ -96,12 +96,13 @@ func (d *doubt) lost() bool { return d.Tries >= mostTries }
 
 // says counts an answer that says so, unless it comes too soon after the last one.
 func (d *doubt) says(at time.Time, other bool) {
+	if other {
+		d.Other++
+	}
 	if d.Count > 0 && at.Sub(d.Last) < answersApart {
 		return
 	}
-	if d.Count++; other {
-		d.Other++
-	}
+	d.Count++
 	d.Last, d.Tries = at, 0
 }
 

@@ -1,0 +1,176 @@
+package watch_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi/watch"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A watch is made with defaults, runs at once, is changed, and goes with its history.
+func TestLifeOfAWatch(t *testing.T) {
+	w := newWorld(t)
+	made := w.create(watch.Settings{})
+	assert.Equal(t, watch.ID(diag.MustDomain("example.com")), made.ID)
+	assert.Equal(t, watch.Fresh, made.State)
+	assert.Equal(t, []string{"mail", "dns", "web"}, made.Checks)
+	assert.Equal(t, watch.DefaultEvery, made.Every)
+	assert.EqualValues(t, 43, made.RunCost)
+	assert.EqualValues(t, 43*(31+8), made.Budget)
+
+	w.advance(0)
+	one := w.get()
+	assert.Equal(t, watch.OK, one.State)
+	assert.Equal(t, view.Critical, one.Mark, "it has no web site, though an address")
+	assert.NotNil(t, one.Score)
+	assert.Positive(t, one.Counts.Critical)
+	assert.Equal(t, w.clock.Now(), one.LastRun)
+	assert.True(t, one.NextRun.After(w.clock.Now().Add(6*time.Hour)) && !one.NextRun.After(w.clock.Now().Add(30*time.Hour)))
+	assert.Positive(t, one.Spent)
+	assert.LessOrEqual(t, one.Spent, one.RunCost)
+	b, err := w.store.Balance(t.Context(), w.account.ID, metering.PeriodOf(w.clock.Now()))
+	require.NoError(t, err)
+	assert.Equal(t, one.Spent, b.Used, "a run is charged like its calls")
+
+	now, err := w.watches.Now(t.Context(), w.account.ID, made.ID)
+	require.NoError(t, err)
+	labels := diag.Map(now.Records, watch.Record.Label)
+	assert.Subset(t, labels, []string{"SPF", "DMARC", "MX", "NS", "A"})
+	assert.NotEmpty(t, now.Facts)
+
+	set, err := w.watches.Set(t.Context(), w.account.ID, made.ID, func(s *watch.Settings) {
+		s.Checks, s.Every, s.Budget = []string{"dmarc/lookup", "mail"}, 2*time.Hour, 100
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"mail", "dmarc/lookup"}, set.Checks)
+	assert.EqualValues(t, 100, set.Budget)
+	assert.False(t, set.NextRun.After(w.clock.Now().Add(150*time.Minute)))
+	ran, err := w.watches.RunNow(t.Context(), w.account.ID, made.ID)
+	require.NoError(t, err)
+	assert.Equal(t, w.clock.Now(), ran.NextRun)
+	w.advance(time.Second)
+	now, err = w.watches.Now(t.Context(), w.account.ID, made.ID)
+	require.NoError(t, err)
+	assert.NotContains(t, diag.Map(now.Records, watch.Record.Label), "NS", "it is asked for no more")
+	runs, err := w.watches.History(t.Context(), w.account.ID, made.ID, time.Time{})
+	require.NoError(t, err)
+	require.Len(t, runs, 2)
+	assert.True(t, runs[0].At.After(runs[1].At))
+
+	list, err := w.watches.List(t.Context(), w.account.ID)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	assert.Equal(t, w.get(), list[0])
+	require.NoError(t, w.watches.Remove(t.Context(), w.account.ID, made.ID))
+	_, err = w.watches.Get(t.Context(), w.account.ID, made.ID)
+	require.ErrorIs(t, err, metering.ErrNotFound)
+	again := w.create(watch.Settings{})
+	runs, err = w.watches.History(t.Context(), w.account.ID, again.ID, time.Time{})
+	require.NoError(t, err)
+	assert.Empty(t, runs)
+}
+
+// Each fault names its field.
+func TestBadSettings(t *testing.T) {
+	w := newWorld(t)
+	w.create(watch.Settings{})
+	for name, tt := range map[string]struct {
+		domain string
+		s      watch.Settings
+		want   []string
+	}{
+		"no domain":   {"", watch.Settings{}, []string{"domain"}},
+		"an address":  {"192.0.2.1", watch.Settings{}, []string{"domain"}},
+		"no dot":      {"localhost", watch.Settings{}, []string{"domain"}},
+		"markup":      {"<b>.example", watch.Settings{}, []string{"domain"}},
+		"line break":  {"a\r\nb.example", watch.Settings{}, []string{"domain"}},
+		"watched":     {"EXAMPLE.com.", watch.Settings{}, []string{"domain"}},
+		"check":       {"a.example", watch.Settings{Checks: []string{"mail", "text/upper"}}, []string{"checks[1]"}},
+		"needs more":  {"a.example", watch.Settings{Checks: []string{"dkim/lookup"}}, []string{"checks[0]"}},
+		"often":       {"a.example", watch.Settings{Every: time.Minute}, []string{"every"}},
+		"seldom":      {"a.example", watch.Settings{Every: 8 * 24 * time.Hour}, []string{"every"}},
+		"fraction":    {"a.example", watch.Settings{Every: time.Hour + time.Millisecond}, []string{"every"}},
+		"small":       {"a.example", watch.Settings{Budget: 42}, []string{"budget"}},
+		"negative":    {"a.example", watch.Settings{Budget: -1}, []string{"budget"}},
+		"channel":     {"a.example", watch.Settings{Channels: []string{"chn_none"}}, []string{"channels[0]"}},
+		"channels":    {"a.example", watch.Settings{Channels: make17()}, []string{"channels"}},
+		"all at once": {"", watch.Settings{Checks: []string{"x"}, Every: 1, Channels: []string{"y"}}, []string{"domain", "checks[0]", "every", "channels[0]"}},
+	} {
+		_, err := w.watches.Create(t.Context(), watch.Request{Account: w.account.ID, Domain: tt.domain, Settings: tt.s})
+		assert.Equal(t, tt.want, fieldsOf(err), "%s: %v", name, err)
+	}
+	_, err := w.watches.Set(t.Context(), w.account.ID, watch.ID(diag.MustDomain("example.com")), func(s *watch.Settings) { s.Every = 1 })
+	assert.Equal(t, []string{"every"}, fieldsOf(err))
+}
+
+func make17() (list []string) {
+	for i := range 17 {
+		list = append(list, string(rune('a'+i)))
+	}
+	return list
+}
+
+// fieldsOf are the fields that an error names.
+func fieldsOf(err error) (fields []string) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			fields = append(fields, fieldsOf(e)...)
+		}
+		return fields
+	}
+	if f, ok := errors.AsType[*metering.FieldError](err); ok {
+		return []string{f.Field}
+	}
+	return nil
+}
+
+// What another account watches is not found.
+func TestForeignWatches(t *testing.T) {
+	w := newWorld(t)
+	id := w.create(watch.Settings{}).ID
+	w.advance(0)
+	other, err := w.admin.CreateAccount(t.Context(), "other", "pack")
+	require.NoError(t, err)
+	for name, do := range map[string]func() error{
+		"get": func() error { _, err := w.watches.Get(t.Context(), other.ID, id); return err },
+		"set": func() error { _, err := w.watches.Set(t.Context(), other.ID, id, func(*watch.Settings) {}); return err },
+		"run": func() error { _, err := w.watches.RunNow(t.Context(), other.ID, id); return err },
+		"now": func() error { _, err := w.watches.Now(t.Context(), other.ID, id); return err },
+		"at":  func() error { _, err := w.watches.At(t.Context(), other.ID, id, w.clock.Now()); return err },
+		"history": func() error {
+			_, err := w.watches.History(t.Context(), other.ID, id, time.Time{})
+			return err
+		},
+		"remove": func() error { return w.watches.Remove(t.Context(), other.ID, id) },
+	} {
+		assert.ErrorIs(t, do(), metering.ErrNotFound, name)
+	}
+	list, err := w.watches.List(t.Context(), other.ID)
+	require.NoError(t, err)
+	assert.Empty(t, list)
+	_, _, err = notify.Channels{Store: w.store, Clock: w.clock.Now}.Create(t.Context(), notify.ChannelRequest{
+		Account: w.account.ID, Name: "ops", Kind: notify.Webhook, Target: "https://hooks.example/x",
+	})
+	require.NoError(t, err)
+	channels, err := notify.Channels{Store: w.store, Clock: w.clock.Now}.List(t.Context(), w.account.ID)
+	require.NoError(t, err)
+	_, err = w.watches.Create(t.Context(), watch.Request{Account: other.ID, Domain: "a.example",
+		Settings: watch.Settings{Channels: []string{channels[0].ID}}})
+	assert.Equal(t, []string{"channels[0]"}, fieldsOf(err), "nor are its channels")
+}
+
+func TestChecks(t *testing.T) {
+	list := watch.Checks()
+	assert.Equal(t, []string{"mail", "dns", "web"}, list[:3])
+	assert.Contains(t, list, "deliverability/score")
+	assert.False(t, slices.Contains(list, "dmarc/generate"))
+	assert.Equal(t, "Domain does not exist", watch.Title("spf.domain.nxdomain"))
+}
