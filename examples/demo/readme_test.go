@@ -30,6 +30,9 @@ var (
 // What README.md shows is what is printed: the picture, the screens, the table of operations, and what is reached of the
 // suites of others.
 func TestReadme(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	cryptotest.SetGlobalRandom(t, 1)
 	text, err := os.ReadFile(readme)
 	require.NoError(t, err)
