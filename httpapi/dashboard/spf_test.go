@@ -1,0 +1,95 @@
+package dashboard
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	hostedmemory "github.com/diagkit/diagkit/mailauth/hostedspf/memory"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Profiles of all keys of the account are shown, with what to publish, what changed and whether the domain uses them;
+// whoever may can resolve one, which is charged to the key that it belongs to.
+func TestHostedSPF(t *testing.T) {
+	world, err := internet.New(began)
+	require.NoError(t, err)
+	t.Cleanup(world.Close)
+	env := *world.Env()
+	h := newHouse(t, func(c *Config) {
+		env.Clock = c.Clock
+		c.Env, c.HostedSPF = &env, hostedmemory.New(hostedmemory.Config{Clock: c.Clock})
+	})
+	b, ctx := h.owner(), t.Context()
+	assert.Contains(t, b.get("/dashboard/spf").words(".empty"), "diagd spf create")
+
+	world.Zone(`_spf.service.example. TXT "v=spf1 ip4:192.0.2.0/24 -all"`)
+	world.Zone(`customer.example. TXT "v=spf1 include:_spf.service.example -all"`)
+	key, _, err := h.admin.CreateKey(ctx, metering.KeyRequest{Account: h.account.ID, Name: "mail " + hostileName, Scopes: metering.Scopes()})
+	require.NoError(t, err)
+	h.pass(time.Second)
+	_, rotated, _, err := h.admin.RotateKey(ctx, key.ID, time.Hour)
+	require.NoError(t, err)
+	p, err := hostedspf.Create(ctx, &env, hostedspf.Access{Store: h.dash.HostedSPF, Owner: hostedspf.Owner(key.ID)},
+		hostedspf.CreateRequest{Domain: diag.MustDomain("customer.example"), Zone: diag.MustName("spf.example.net")})
+	require.NoError(t, err)
+
+	list := b.get("/dashboard/spf")
+	wellFormed(t, "list", list)
+	assert.Contains(t, list.words("table"), "customer.example active 1 → 1")
+	at := list.Find("table a").AttrOr("href", "")
+	page := b.get(at)
+	wellFormed(t, "profile", page)
+	assert.Contains(t, page.words("main"), "does not lead here")
+	assert.Contains(t, page.words("#publish~pre"), "include:"+p.IncludeHost.String())
+	assert.Contains(t, page.words(".tree"), p.IncludeHost.String())
+	assert.Contains(t, page.words("section[aria-labelledby=resolutions]"), "192.0.2.0/24")
+
+	world.Remove(func(rr dns.RR) bool {
+		return slices.Contains([]string{"_spf.service.example.", "customer.example."}, rr.Header().Name)
+	})
+	world.Zone(`_spf.service.example. TXT "v=spf1 ip4:198.51.100.0/24 -all"`)
+	world.Zone(`customer.example. TXT "v=spf1 redirect=` + p.IncludeHost.String() + `"`)
+	h.pass(time.Minute)
+	form := page.Find(`form[action$="/resolve"]`)
+	sent, again := b.submit(form), b.submit(form)
+	require.Equal(t, http.StatusSeeOther, sent.status, sent.words("main"))
+	require.Equal(t, sent.header.Get("Location"), again.header.Get("Location"))
+	page = b.get(sent.header.Get("Location"))
+	wellFormed(t, "resolved", page)
+	assert.Contains(t, page.words(".result"), "5 credits")
+	assert.Contains(t, page.words("main"), "The domain's SPF record leads here")
+	newest := page.Find("section[aria-labelledby=resolutions] tbody tr").First().Find("td")
+	assert.Contains(t, newest.Eq(1).Text(), "198.51.100.0/24")
+	assert.Contains(t, newest.Eq(2).Text(), "192.0.2.0/24")
+	assert.Equal(t, 2, b.get(at+"?changes").Find("section[aria-labelledby=resolutions] tbody tr").Length())
+	require.Equal(t, int64(5), h.used())
+	for e := range h.store.Entries(ctx, metering.EntryFilter{Account: h.account.ID}) {
+		assert.Equal(t, rotated.ID, e.Key)
+	}
+
+	viewer, strange := h.as("viewer@example.com"), h.as("owner@example.net")
+	require.Equal(t, 0, viewer.get(at).Find("main form").Length())
+	require.Equal(t, http.StatusForbidden, viewer.submit(form).status)
+	require.Equal(t, http.StatusNotFound, strange.submit(form).status)
+	require.Equal(t, 0, strange.get("/dashboard/spf").Find("table").Length())
+	for _, path := range []string{at, sent.header.Get("Location"), "/dashboard/spf/spf_x", "/dashboard/spf/" + strings.Repeat("a", 30)} {
+		require.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, path, nil).status, path)
+	}
+	require.Equal(t, http.StatusNotFound, b.send(http.MethodGet, at+"?cursor=x", nil).status)
+}
+
+// Without profiles on the server there is no page of them.
+func TestNoHostedSPF(t *testing.T) {
+	h := newHouse(t)
+	require.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/spf", nil).status)
+	require.NotContains(t, h.owner().get("/dashboard").words("nav"), "Hosted SPF")
+}
