@@ -123,5 +123,11 @@ func firstMember(ctx context.Context, admin metering.Admin, account metering.Acc
 	return dashboard.EnterURL(url, token), nil
 }
 
+// forgetPeople removes sessions and links that have ended, and rows of the log that are too old.
+func forgetPeople(ctx context.Context, store metering.Store, clock func() time.Time) error {
+	_, err := member.Members{Store: store, Clock: clock}.Tidy(ctx)
+	return errors.Join(err, metering.ForgetActs(ctx, store, clock()))
+}
+
 // publicURL is where browsers reach the server.
 func (a *app) publicURL(at string) string { return cmp.Or(a.serving.dashboard.publicURL, at) }

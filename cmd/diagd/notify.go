@@ -128,8 +128,10 @@ func (n *notifications) tidy(ctx context.Context) {
 	if n.keeper.Doubt() != nil {
 		return
 	}
-	if _, err := notify.Tidy(ctx, n.store, n.keeper.Now()); err != nil && !errors.Is(err, context.Canceled) {
-		n.log.Warn("removing old notifications", "error", err)
+	_, err := notify.Tidy(ctx, n.store, n.keeper.Now())
+	err = errors.Join(err, forgetPeople(ctx, n.store, n.keeper.Now))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		n.log.Warn("removing old notifications, sessions and rows of the log", "error", err)
 	}
 }
 
