@@ -54,3 +54,50 @@ func RecordPages(ctx context.Context, f RecordFilter,
 		return list, nil
 	})
 }
+
+// Watching is how a store is asked for what [Store] Watch yields.
+type Watching struct {
+	Last    func(context.Context) (int64, error)                   // the number of the newest change
+	After   func(ctx context.Context, seq int64) ([]Change, error) // some of the next changes, which have taken effect
+	Changed func() <-chan struct{}                                 // is closed by the next change
+	Ready   func(context.Context) error                            // why a watch ends, if it does
+	Closing <-chan struct{}
+}
+
+// Changes is Watch. Where numbers are missing, changes were forgotten before they were told.
+func (w Watching) Changes(ctx context.Context, since int64) iter.Seq2[Change, error] {
+	err := w.Ready(ctx)
+	if err == nil && since <= 0 {
+		since, err = w.Last(ctx)
+	}
+	return func(yield func(Change, error) bool) {
+		for next := since; err == nil; {
+			changed := w.Changed() // before looking, so that nothing is missed
+			var list []Change
+			list, err = w.After(ctx, next)
+			if end := w.Ready(ctx); end != nil {
+				err = end
+			}
+			if err != nil {
+				break
+			}
+			if len(list) > 0 && list[0].Seq > next+1 && !yield(Change{Seq: list[0].Seq - 1}, nil) {
+				return
+			}
+			for _, c := range list {
+				if next = c.Seq; !yield(c, nil) {
+					return
+				}
+			}
+			if len(list) > 0 {
+				continue
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			case <-w.Closing:
+			}
+		}
+		yield(Change{}, err)
+	}
+}

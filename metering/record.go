@@ -61,17 +61,29 @@ type RecordFilter struct {
 	Limit   int       // at most so many; 0 means all
 }
 
-// CheckRecords reports what no store may keep: too many records at once, names or bodies that are too long.
+// CheckRecords reports what no store may keep: too many records at once, one twice, names or bodies that are too long.
 func CheckRecords(records []Record) error {
 	if len(records) > MaxRecordsPut {
 		return fmt.Errorf("%d records are more than %d", len(records), MaxRecordsPut)
 	}
+	seen := make(map[[3]string]bool, len(records))
 	for i := range records {
-		if err := records[i].check(); err != nil {
-			return fmt.Errorf("record %q/%q: %w", records[i].Kind, records[i].ID, err)
+		r := &records[i]
+		if err := r.check(); err != nil {
+			return fmt.Errorf("record %q/%q: %w", r.Kind, r.ID, err)
 		}
+		name := [3]string{string(r.Account), r.Kind, r.ID}
+		if seen[name] {
+			return r.Refused(ErrVersion)
+		}
+		seen[name] = true
 	}
 	return nil
+}
+
+// Refused is the error of a record that a store did not write or find.
+func (r *Record) Refused(err error) error {
+	return fmt.Errorf("%s %s of %s: %w", r.Kind, r.ID, r.Account, err)
 }
 
 func (r *Record) check() error {

@@ -107,16 +107,13 @@ func (s *Store) PutRecords(ctx context.Context, list ...metering.Record) error {
 	p := &s.records
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	seen := make(map[string]bool, len(list))
 	for _, r := range list {
 		if _, ok := s.admin.accounts[r.Account]; !ok {
 			return fmt.Errorf("%s %s: account %s: %w", r.Kind, r.ID, r.Account, metering.ErrNotFound)
 		}
-		name := string(r.Account) + " " + r.Kind + " " + r.ID
-		if seen[name] || p.kinds[r.Kind][recordName{r.Account, r.ID}].Version != r.Version {
-			return fmt.Errorf("%s %s of %s: %w", r.Kind, r.ID, r.Account, metering.ErrVersion)
+		if p.kinds[r.Kind][recordName{r.Account, r.ID}].Version != r.Version {
+			return r.Refused(metering.ErrVersion)
 		}
-		seen[name] = true
 	}
 	for _, r := range list {
 		p.put(r)

@@ -50,15 +50,6 @@ func (r *registry) note(changes ...metering.Change) {
 // last is the sequence number of the newest change, under the lock.
 func (r *registry) last() int64 { return r.pruned + int64(len(r.changes)) }
 
-// after returns the changes behind a sequence number, under the lock. They begin with one without an id where
-// some of them were pruned.
-func (r *registry) after(seq int64) []metering.Change {
-	if seq < r.pruned {
-		return append([]metering.Change{{Seq: r.pruned}}, r.changes...)
-	}
-	return r.changes[min(seq-r.pruned, int64(len(r.changes))):]
-}
-
 func (r *registry) known() (keys map[metering.KeyID]bool, accounts int) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -232,34 +223,21 @@ func (r *registry) check(keys []metering.Key) error {
 // Watch implements [metering.Keys].
 func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
 	r := &s.admin
-	if since <= 0 {
-		r.mu.RLock()
-		since = r.last()
-		r.mu.RUnlock()
-	}
-	return func(yield func(metering.Change, error) bool) {
-		next := since
-		for {
-			r.mu.RLock()
-			changed := r.changed
-			news := r.after(next)
-			r.mu.RUnlock()
-			for _, c := range news {
-				if next = c.Seq; !yield(c, nil) {
-					return
-				}
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				yield(metering.Change{}, ctx.Err())
-				return
-			case <-r.ended:
-				yield(metering.Change{}, metering.ErrClosed)
-				return
-			}
-		}
-	}
+	return metering.Watching{
+		Last: func(context.Context) (int64, error) { return locked(r, r.last), nil },
+		After: func(_ context.Context, seq int64) ([]metering.Change, error) {
+			return locked(r, func() []metering.Change { return r.changes[min(max(0, seq-r.pruned), r.last()-r.pruned):] }), nil
+		},
+		Changed: func() <-chan struct{} { return locked(r, func() chan struct{} { return r.changed }) },
+		Ready:   s.ready, Closing: r.ended,
+	}.Changes(ctx, since)
+}
+
+// locked reads under the lock.
+func locked[T any](r *registry, read func() T) T {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return read()
 }
 
 func cloneKey(k metering.Key) metering.Key {

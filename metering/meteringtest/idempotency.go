@@ -92,10 +92,7 @@ func testReplayExhausted(t *testing.T, f *fixture) {
 	require.ErrorIs(t, f.refused(keyed(f.op(customer, 3), "k", "other")), metering.ErrMismatch)
 
 	// A refused claim leaves nothing behind: with more credits the same key runs.
-	a, err := f.store.Account(t.Context(), customer.Account)
-	require.NoError(t, err)
-	a.Plan = Large
-	require.NoError(t, f.store.PutAccount(t.Context(), a))
+	f.change(customer.Account, func(a *metering.Account) { a.Plan = Large })
 	f.begin(keyed(f.op(customer, 1), "another", "other body"))
 }
 

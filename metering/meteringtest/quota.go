@@ -77,24 +77,20 @@ func testHardCap(t *testing.T, f *fixture) {
 }
 
 func testOverage(t *testing.T, f *fixture) {
-	cents := func(n int64) *int64 { return &n }
 	cases := []struct {
 		name    string
 		enabled bool
 		budget  *int64
 		sells   int64 // all told; the plan costs a tenth of a cent per credit
 	}{
-		{"not opted in", false, cents(100), 100},
-		{"no budget", true, cents(0), 100},
-		{"budget of a cent", true, cents(1), 110},
-		{"budget of a euro", true, cents(100), 1100},
+		{"not opted in", false, new(int64(100)), 100},
+		{"no budget", true, new(int64(0)), 100},
+		{"budget of a cent", true, new(int64(1)), 110},
+		{"budget of a euro", true, new(int64(100)), 1100},
 	}
 	for _, c := range cases {
 		customer := f.customer(flex)
-		a, err := f.store.Account(t.Context(), customer.Account)
-		require.NoError(t, err)
-		a.OverageEnabled, a.OverageBudgetCents = c.enabled, c.budget
-		require.NoError(t, f.store.PutAccount(t.Context(), a))
+		f.change(customer.Account, func(a *metering.Account) { a.OverageEnabled, a.OverageBudgetCents = c.enabled, c.budget })
 		f.spend(customer, c.sells-3)
 		require.EqualValues(t, 3, f.quotaError(f.op(customer, 4)).Left, "overage that the budget covers counts too")
 		f.spend(customer, 3)
@@ -107,10 +103,7 @@ func testOverage(t *testing.T, f *fixture) {
 	}
 
 	endless := f.customer(flex)
-	a, err := f.store.Account(t.Context(), endless.Account)
-	require.NoError(t, err)
-	a.OverageEnabled = true
-	require.NoError(t, f.store.PutAccount(t.Context(), a))
+	f.change(endless.Account, func(a *metering.Account) { a.OverageEnabled = true })
 	f.spend(endless, 1_000_000_000_000)
 	f.sound()
 }
@@ -119,12 +112,7 @@ func testPlanChange(t *testing.T, f *fixture) {
 	customer := f.customer(Tiny)
 	f.spend(customer, 8)
 	f.quotaError(f.op(customer, 50))
-	change := func(plan metering.PlanID) {
-		a, err := f.store.Account(t.Context(), customer.Account)
-		require.NoError(t, err)
-		a.Plan = plan
-		require.NoError(t, f.store.PutAccount(t.Context(), a))
-	}
+	change := func(plan metering.PlanID) { f.change(customer.Account, func(a *metering.Account) { a.Plan = plan }) }
 	change(flex)
 	require.Equal(t, int64(100), f.balance(customer.Account).Limit)
 	held := f.begin(f.op(customer, 50))
@@ -145,10 +133,7 @@ func testHugePrice(t *testing.T, f *fixture) {
 	customer := f.customer(Tiny)
 	f.spend(customer, 1)
 	require.Equal(t, int64(math.MaxInt64), f.quotaError(f.op(customer, math.MaxInt64)).Requested)
-	a, err := f.store.Account(t.Context(), customer.Account)
-	require.NoError(t, err)
-	a.Plan, a.OverageEnabled = flex, true
-	require.NoError(t, f.store.PutAccount(t.Context(), a))
+	f.change(customer.Account, func(a *metering.Account) { a.Plan, a.OverageEnabled = flex, true })
 	f.quotaError(f.op(customer, math.MaxInt64))
 	f.uses(customer.Account, 1, 0)
 }

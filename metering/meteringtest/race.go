@@ -81,11 +81,9 @@ func testRaceQuota(t *testing.T, f *fixture) { f.sellOut(f.customer(Prime)) }
 // testRaceBudget is the same for a cap that a budget for overage makes.
 func testRaceBudget(t *testing.T, f *fixture) {
 	customer := f.customer(metered)
-	a, err := f.store.Account(t.Context(), customer.Account)
-	require.NoError(t, err)
-	budget := int64(297) // pays for 9900 credits
-	a.OverageEnabled, a.OverageBudgetCents = true, &budget
-	require.NoError(t, f.store.PutAccount(t.Context(), a))
+	f.change(customer.Account, func(a *metering.Account) {
+		a.OverageEnabled, a.OverageBudgetCents = true, new(int64(297)) // pays for 9900 credits
+	})
 	f.sellOut(customer)
 	require.Equal(t, int64(9900), f.balance(customer.Account).Overage)
 }

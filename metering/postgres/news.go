@@ -179,49 +179,14 @@ func (s *Store) listenOnce() error {
 
 // Watch implements [metering.Keys].
 func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
-	err := s.ready(ctx)
-	if err == nil && since <= 0 {
-		since, err = s.lastChange(ctx)
-	}
-	return func(yield func(metering.Change, error) bool) {
-		if err != nil {
-			yield(metering.Change{}, err)
-			return
-		}
-		for next := since; ; {
-			changed := s.news.waiting() // before looking, so that nothing is missed
-			list, err := s.changesAfter(ctx, next)
+	return metering.Watching{
+		Last: s.lastChange, Changed: s.news.waiting, Ready: s.ready, Closing: s.ctx.Done(),
+		After: func(ctx context.Context, seq int64) ([]metering.Change, error) {
+			list, err := s.changesAfter(ctx, seq)
 			if err == nil && len(list) > 0 && s.news.met() < list[len(list)-1].Seq {
 				err = s.look(ctx) // the generation rises before anybody is told
 			}
-			if err = s.ended(ctx, err); err != nil {
-				yield(metering.Change{}, err)
-				return
-			}
-			if len(list) > 0 && list[0].Seq > next+1 && !yield(metering.Change{Seq: list[0].Seq - 1}, nil) {
-				return // some were forgotten
-			}
-			for _, c := range list {
-				if next = c.Seq; !yield(c, nil) {
-					return
-				}
-			}
-			if len(list) == pageChanges {
-				continue
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			case <-s.ctx.Done():
-			}
-		}
-	}
-}
-
-// ended is why a watch ends: that of the store or of the context before any other.
-func (s *Store) ended(ctx context.Context, err error) error {
-	if end := s.ready(ctx); end != nil {
-		return end
-	}
-	return err
+			return list, err
+		},
+	}.Changes(ctx, since)
 }

@@ -109,11 +109,6 @@ func (s *Store) PutRecords(ctx context.Context, records ...metering.Record) erro
 	// In one order, so that no two writers wait for each other.
 	records = slices.Clone(records)
 	slices.SortFunc(records, compareRecords)
-	for i := range records[1:] {
-		if compareRecords(records[i], records[i+1]) == 0 {
-			return recordError(&records[i], metering.ErrVersion)
-		}
-	}
 	err := postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error { return putRecords(ctx, tx, records) })
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
@@ -123,10 +118,6 @@ func (s *Store) PutRecords(ctx context.Context, records ...metering.Record) erro
 
 func compareRecords(a, b metering.Record) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
-}
-
-func recordError(r *metering.Record, err error) error {
-	return fmt.Errorf("%s %s of %s: %w", r.Kind, r.ID, r.Account, err)
 }
 
 // putRecords writes records in one round trip.
@@ -165,7 +156,7 @@ func putRecords(ctx context.Context, tx pgx.Tx, records []metering.Record) error
 			err = metering.ErrVersion
 		}
 		if err != nil {
-			return errors.Join(recordError(&changed[i], err), results.Close())
+			return errors.Join(changed[i].Refused(err), results.Close())
 		}
 	}
 	return results.Close()
@@ -198,7 +189,7 @@ func putFresh(ctx context.Context, tx pgx.Tx, records []metering.Record) error {
 	}
 	for i := range records {
 		if i == len(created) || compareRecords(records[i], created[i]) != 0 {
-			return recordError(&records[i], metering.ErrVersion)
+			return records[i].Refused(metering.ErrVersion)
 		}
 	}
 	return nil

@@ -159,16 +159,6 @@ func (s *Store) reload(ctx context.Context) error {
 	return nil
 }
 
-// lookUntil lets all changes up to a sequence number take effect.
-func (s *Store) lookUntil(ctx context.Context, seq int64) error {
-	for s.news.met() < seq {
-		if _, err := s.look(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (n *news) met() int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -197,45 +187,14 @@ func (n *news) meet(list []metering.Change, foreign bool) {
 
 // Watch implements [metering.Keys].
 func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
-	var err error
-	if since <= 0 {
-		since, err = s.lastChange(ctx)
-	}
-	return func(yield func(metering.Change, error) bool) {
-		if err != nil {
-			yield(metering.Change{}, err)
-			return
-		}
-		for next := since; ; {
-			changed := s.news.waiting() // before looking, so that nothing is missed
-			list, err := s.changesAfter(ctx, next)
-			if err == nil && len(list) > 0 {
-				err = s.lookUntil(ctx, list[len(list)-1].Seq)
+	return metering.Watching{
+		Last: s.lastChange, Changed: s.news.waiting, Ready: s.ready, Closing: s.closing,
+		After: func(ctx context.Context, seq int64) ([]metering.Change, error) {
+			list, err := s.changesAfter(ctx, seq)
+			for err == nil && len(list) > 0 && s.news.met() < list[len(list)-1].Seq {
+				_, err = s.look(ctx)
 			}
-			if err != nil {
-				yield(metering.Change{}, err)
-				return
-			}
-			if len(list) > 0 && list[0].Seq > next+1 && !yield(metering.Change{Seq: list[0].Seq - 1}, nil) {
-				return
-			}
-			for _, c := range list {
-				if next = c.Seq; !yield(c, nil) {
-					return
-				}
-			}
-			if len(list) == pageChanges {
-				continue
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				yield(metering.Change{}, ctx.Err())
-				return
-			case <-s.closing:
-				yield(metering.Change{}, metering.ErrClosed)
-				return
-			}
-		}
-	}
+			return list, err
+		},
+	}.Changes(ctx, since)
 }

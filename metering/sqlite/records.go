@@ -133,18 +133,10 @@ func (s *Store) PutRecords(ctx context.Context, records ...metering.Record) erro
 		return err
 	}
 	return s.administer(ctx, func(w *writer) error {
-		seen := make(map[string]bool, len(records))
 		for i := range records {
-			r := &records[i]
-			name := string(r.Account) + " " + r.Kind + " " + r.ID
-			err := metering.ErrVersion
-			if !seen[name] {
-				err = w.putRecord(r)
+			if err := w.putRecord(&records[i]); err != nil {
+				return records[i].Refused(err)
 			}
-			if err != nil {
-				return fmt.Errorf("%s %s of %s: %w", r.Kind, r.ID, r.Account, err)
-			}
-			seen[name] = true
 		}
 		return nil
 	}, nil)
