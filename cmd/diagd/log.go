@@ -22,8 +22,8 @@ type aim func(ctx context.Context, a *app, admin metering.Admin, cmd *cobra.Comm
 // acts are the commands that change something, with what each is about. A test holds that no command is forgotten.
 var acts = map[string]aim{
 	"account create": onServer, "account set": onArgument,
-	"plan import": onServer, "backup": onServer,
-	"key create": onFlag, "key rotate": onKey, "key revoke": onKey,
+	"plan import": onServer,
+	"key create":  onFlag, "key rotate": onKey, "key revoke": onKey,
 	"channel create": onFlag, "channel rotate": onFlag, "channel remove": onFlag, "channel disable": onFlag,
 	"channel enable": onFlag, "channel test": onFlag, "channel replay": onFlag,
 	"spf create": onKeyFlag, "spf resolve": onProfile, "spf pause": onProfile, "spf resume": onProfile,
