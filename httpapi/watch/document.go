@@ -29,15 +29,16 @@ type document struct {
 	Month   int64  `json:"m,omitempty"` // in which Spent was
 	Spent   int64  `json:"p,omitempty"`
 
-	Mark    string   `json:"k,omitempty"`
-	Score   *int     `json:"o,omitempty"`
-	Counts  severity `json:"n,omitzero"`
-	Unknown int      `json:"u,omitempty"`
-	Changed int64    `json:"a,omitempty"`
-	Change  string   `json:"g,omitempty"`
-	Expires int64    `json:"z,omitempty"`
-	Expiry  string   `json:"i,omitempty"`
-	Last    int64    `json:"r,omitempty"`
+	Mark    string    `json:"k,omitempty"`
+	Score   *int      `json:"o,omitempty"`
+	Counts  severity  `json:"n,omitzero"`
+	Worst   diag.Code `json:"f,omitempty"`
+	Unknown int       `json:"u,omitempty"`
+	Changed int64     `json:"a,omitempty"`
+	Change  string    `json:"g,omitempty"`
+	Expires int64     `json:"z,omitempty"`
+	Expiry  string    `json:"i,omitempty"`
+	Last    int64     `json:"r,omitempty"`
 }
 
 // A claim is a run under way: whoever knows its token may write what came of it.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
@@ -407,6 +408,9 @@ func (s *session) conclude(r *metering.Record, doc *document, n *news) {
 	doc.Last, doc.End = s.at.Unix(), string(s.state.End)
 	k := s.state
 	doc.Mark, doc.Score, doc.Counts, doc.Unknown = string(k.Mark), k.Score, k.counts(), len(k.Unknown)
+	if doc.Worst = ""; len(k.Findings) > 0 && k.Findings[0].Severity > diag.Info { // the gravest comes first
+		doc.Worst = k.Findings[0].Code
+	}
 	doc.Expires, doc.Expiry = 0, ""
 	if e := k.next(); !e.At.IsZero() && k.End == "" {
 		doc.Expires, doc.Expiry = e.At.Unix(), e.What

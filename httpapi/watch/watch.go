@@ -156,7 +156,8 @@ type Summary struct {
 	Mark    view.Mark // of the gravest finding; empty before the first run
 	Score   *int      // of the mail set-up, or the lowest of all checks that have one
 	Counts  Counts
-	Unknown int // parts that did not answer in the last run
+	Worst   diag.Code // of the gravest finding, if it is a warning or worse
+	Unknown int       // parts that did not answer in the last run
 
 	Changed time.Time // when something changed last; zero: nothing has
 	Change  string    // what that was
@@ -380,7 +381,7 @@ func (w *Watches) view(r metering.Record, doc *document) Watch {
 	v := Watch{
 		ID: r.ID, Account: r.Account, Domain: doc.Domain, CreatedAt: r.At, Settings: doc.settings(), RunCost: doc.cost(),
 		Summary: Summary{
-			State: OK, Mark: view.Mark(doc.Mark), Score: doc.Score, Counts: doc.Counts.counts(), Unknown: doc.Unknown,
+			State: OK, Mark: view.Mark(doc.Mark), Score: doc.Score, Counts: doc.Counts.counts(), Worst: doc.Worst, Unknown: doc.Unknown,
 			Changed: instant(doc.Changed), Change: doc.Change, Expires: instant(doc.Expires), Expiry: doc.Expiry,
 			LastRun: instant(doc.Last), NextRun: r.Due,
 		},
