@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -109,16 +108,13 @@ func cpuTime(b *testing.B, text string) (own, server time.Duration) {
 	require.NoError(b, err)
 	require.NoError(b, conn.Close(b.Context()))
 	for _, pid := range pids {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid)) // nanoseconds first
 		if err != nil {
 			continue
 		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		for _, ticks := range fields[11:13] { // utime and stime, of which there are 100 a second
-			n, err := strconv.Atoi(ticks)
-			require.NoError(b, err)
-			server += time.Duration(n) * 10 * time.Millisecond
-		}
+		n, err := strconv.ParseInt(strings.Fields(string(stat))[0], 10, 64)
+		require.NoError(b, err)
+		server += time.Duration(n)
 	}
 	return own, server
 }
