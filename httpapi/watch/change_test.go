@@ -314,7 +314,7 @@ func TestExpiry(t *testing.T) {
 	}
 	assert.Empty(t, days(0, 58))
 	assert.Equal(t, "certificate", w.get().Expiry)
-	assert.Equal(t, []int{30, 14, 7, 3, 1}, days(2, 1, 16, 6, 2, 2, 1))
+	assert.Equal(t, []int{30, 14, 7, 3, 1}, days(2, 1, 16, 6, 2, 2, 1, 1))
 	e := w.told()[0]
 	assert.Equal(t, "certificate", e.Expiring)
 	assert.Equal(t, "the host example.com", e.Mend)

@@ -1,0 +1,102 @@
+package watch
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a parser of stored bodies takes can be used and stored again; what it refuses it says.
+func FuzzStored(f *testing.F) {
+	f.Add([]byte(`{"d":"example.com","c":["mail"],"e":86400,"l":{"t":"x","u":9,"h":3},"p":5,"n":[0,1,0,0]}`))
+	f.Add([]byte(`{"d":"example.com","e":3600,"b":-1}`))
+	f.Add([]byte(`{"at":"2026-01-15T12:00:00Z","mark":"good","findings":[{"code":"a.b","severity":"error","part":"spf"}],` +
+		`"records":[{"name":"a","type":"TXT","values":["x"]}],"doubts":[{"topic":"record","key":"a TXT ","count":2},null],"told":{"r a TXT ":{"flips":3},"f x":null}}`))
+	f.Add([]byte(`{"base":{},"runs":[{"at":"2026-01-15T12:00:00Z","credits":3,"changed":[{"name":"a","type":"A","old":null,"new":["1"]}]}]}`))
+	w := New(Config{})
+	at := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := metering.Record{Account: "acc_x", ID: "wat_x", Body: body, At: at, Due: at}
+		if doc, err := parse(r); err == nil {
+			w.view(r, doc)
+			for _, after := range []time.Time{at, {}, at.AddDate(100, 0, 0)} {
+				if slot := doc.slot(&r, after); !slot.After(after) || slot.Sub(after) > 2*MaxEvery {
+					t.Errorf("after %v comes %v", after, slot)
+				}
+			}
+			again, err := doc.record(r)
+			require.NoError(t, err)
+			_, err = parse(again)
+			require.NoError(t, err)
+		}
+		if s, err := parseState(r); err == nil {
+			n := &news{counts: map[diag.Code]int{}}
+			s.keep("example.com", []string{"mail"})
+			s.weigh(&observation{at: at, parts: []part{{name: "spf", check: "mail", known: true, whole: true}}}, true)
+			s.renew(at, n)
+			s.close(at)
+			if again, err := s.record(r); err == nil && len(body) < metering.MaxRecordBytes/8 {
+				_, err = parseState(again)
+				require.NoError(t, err)
+			}
+		}
+		if c, err := parseChapter(r); err == nil {
+			for _, run := range c.Runs {
+				c.Base.with(run.Difference, run.At)
+			}
+		}
+	})
+}
+
+// Whatever a domain publishes, what is kept of it fits into a record of the store.
+func TestBoundsOfWhatIsKept(t *testing.T) {
+	at := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	o := &observation{at: at}
+	for i := range 40 {
+		p := part{name: strings.Repeat("p", i+1), check: "mail", known: true, whole: true}
+		for j := range 20 {
+			name := strings.Repeat("n", 60) + string(rune('a'+i)) + string(rune('a'+j))
+			p.records = append(p.records, Record{Name: name, Type: "TXT", Values: []string{strings.Repeat("<\x01", 4000)}})
+			p.findings = append(p.findings, Finding{Code: diag.Code("family." + name), Severity: diag.Error, Target: strings.Repeat("t\x00", 300)})
+			if len(o.facts) < maxFacts {
+				o.facts = append(o.facts, Fact{name, "label", clip(strings.Repeat("\x02", 900)), "code", "error"})
+			}
+		}
+		p.tidy(at)
+		o.parts = append(o.parts, p)
+	}
+	s := &state{}
+	s.weigh(o, true)
+	s.close(at)
+	body, err := json.Marshal(s)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(s.Records), maxSets)
+	assert.LessOrEqual(t, len(s.Findings), maxFindings)
+	t.Log(len(body), "bytes")
+	r, err := s.record(metering.Record{ID: "wat_x"})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(r.Body), metering.MaxRecordBytes)
+}
+
+// Slots are spread over the interval, and come once in each.
+func TestSlots(t *testing.T) {
+	at := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	hours := map[int]int{}
+	for i := range 2400 {
+		r := &metering.Record{Account: "acc_x", ID: ID(diag.MustDomain(strings.Repeat("a", i%60+1) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + ".example"))}
+		doc := &document{Every: seconds(DefaultEvery)}
+		first := doc.slot(r, at)
+		hours[first.Hour()]++
+		require.Equal(t, first.Add(DefaultEvery), doc.slot(r, first.Add(time.Minute)))
+		require.Equal(t, first.Add(DefaultEvery), doc.slot(r, first.Add(13*time.Hour)), "one that was late does not move the others")
+	}
+	for h := range 24 {
+		assert.InDelta(t, 100, hours[h], 70, "hour %d", h)
+	}
+}
