@@ -94,14 +94,11 @@ type day struct {
 	Changes int       // findings and records
 }
 
-// Date names the day, and Before the one before it.
+// Date names the day.
 func (d day) Date() string { return d.At.Format(time.DateOnly) }
 
-// Before is the counterpart of Date.
+// Before names the day before.
 func (d day) Before() string { return d.At.AddDate(0, 0, -1).Format(time.DateOnly) }
-
-// Class is the mark as a class: no two look alike without colour either.
-func (d day) Class() string { return string(d.Mark) }
 
 // Sign stands for the day.
 func (d day) Sign() string { return signs[d.Mark] }

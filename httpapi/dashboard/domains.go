@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -57,16 +56,11 @@ func (p *domainsPage) At(page int) string {
 	return "/dashboard?" + url.Values{"q": {p.Query}, "page": {strconv.Itoa(page)}}.Encode()
 }
 
-// Before and After are the numbers of the neighbouring pages; 0 where there is none.
+// Before is the number of the page before; 0 where there is none.
 func (p *domainsPage) Before() int { return p.Page - 1 }
 
-// After is the counterpart of Before.
-func (p *domainsPage) After() int {
-	if p.Page < p.Pages {
-		return p.Page + 1
-	}
-	return 0
-}
+// After is the number of the page after; 0 where there is none.
+func (p *domainsPage) After() int { return (p.Page + 1) % (p.Pages + 1) }
 
 // A domainRow is a watched domain in the list.
 type domainRow struct{ *watch.Watch }
@@ -89,27 +83,25 @@ func (r domainRow) Sign() string { return signs[r.Mark] }
 
 // Wrong says in a few words what is wrong.
 func (r domainRow) Wrong() string {
-	var parts []string
-	add := func(n int, word string) {
-		if n > 0 {
-			parts = append(parts, diag.Count(n, word))
-		}
+	switch {
+	case r.LastRun.IsZero():
+		return ""
+	case r.Worst != "":
+		return watch.Title(r.Worst)
+	case r.Unknown > 0:
+		return diag.Count(r.Unknown, "check") + " without an answer"
 	}
-	if r.Counts.Critical > 0 {
-		parts = append(parts, fmt.Sprintf("%d critical", r.Counts.Critical))
-	}
-	add(r.Counts.Error, "error")
-	add(r.Counts.Warning, "warning")
-	if len(parts) == 0 && !r.LastRun.IsZero() {
-		parts = append(parts, "nothing wrong was found")
-	}
-	if r.Unknown > 0 {
-		parts = append(parts, diag.Count(r.Unknown, "check")+" without an answer")
-	}
-	return strings.Join(parts, ", ")
+	return "nothing wrong was found"
 }
 
-// States are how watches stand, where that is remarkable.
+// Counted says how much is wrong.
+func (r domainRow) Counted() string {
+	counted := func(n int, word string) string { return view.If(n > 0, diag.Count(n, word)) }
+	return view.List(view.If(r.Counts.Critical > 0, decimal(int64(r.Counts.Critical))+" critical"),
+		counted(r.Counts.Error, "error"), counted(r.Counts.Warning, "warning"))
+}
+
+// states are how watches stand, where that is remarkable.
 var states = map[watch.Reason]string{
 	watch.NoCredits: "waits: the account has too few credits left", watch.NoBudget: "waits: its budget of the month is spent",
 	watch.NoKey: "waits: the key by which watches act was revoked", watch.Suspended: "waits: the account is suspended",

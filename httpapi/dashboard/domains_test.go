@@ -239,7 +239,7 @@ func TestManyDomains(t *testing.T) {
 	require.NoError(t, err)
 	one, err := store.Record(t.Context(), h.account.ID, "watch", list[0].ID)
 	require.NoError(t, err)
-	one.Body = bytes.Replace(one.Body, []byte("{"), []byte(`{"k":"error","o":71,"n":[2,5,4,0],"a":1794480000,`+
+	one.Body = bytes.Replace(one.Body, []byte("{"), []byte(`{"k":"error","o":71,"n":[2,5,4,0],"f":"tls.certificate.expired","a":1794480000,`+
 		`"g":"worse: Certificate has expired and 2 more","z":1799480000,"i":"certificate","r":1794480000,"m":24322,"p":240,`), 1)
 	var copies []metering.Record
 	for i := 1; i < many; i++ {

@@ -101,16 +101,27 @@ func (i input) Field() string { return "f." + i.Name }
 // On reports whether a switch is on.
 func (i input) On() bool { return cmp.Or(i.Value, i.Default) == "true" }
 
+// acronyms are words of names that are written in capitals.
+var acronyms = []string{"ip", "url", "xml", "csr", "pem", "dkim", "smtp", "dnssec", "hmac", "spf", "ptr", "helo", "psd", "id"}
+
 // Label is the name in words.
-func (i input) Label() string { return diag.Upper(strings.ReplaceAll(i.Name, "_", " ")) }
+func (i input) Label() string {
+	words := strings.Split(i.Name, "_")
+	for n, w := range words {
+		if slices.Contains(acronyms, w) {
+			words[n] = strings.ToUpper(w)
+		}
+	}
+	return diag.Upper(strings.Join(words, " "))
+}
 
 // Has reports whether one of the choices was made.
 func (i input) Has(choice string) bool { return slices.Contains(i.Chosen, choice) }
 
-// Least is the smallest number that there may be, and Most the largest; empty where there is none.
+// Least is the smallest number that there may be; empty where there is none.
 func (i input) Least() string { return whole(i.Min) }
 
-// Most is the counterpart of Least.
+// Most is the largest number that there may be; empty where there is none.
 func (i input) Most() string { return whole(i.Max) }
 
 func whole(bound *float64) string {

@@ -145,6 +145,9 @@ type operationPage struct {
 // Title implements titled.
 func (p *operationPage) Title() string { return p.Op.Name() }
 
+// Answered reports whether there is an answer.
+func (p *operationPage) Answered() bool { return p.Result != nil && p.Result.Error == "" }
+
 // Files reports whether the form has fields for files.
 func (p *operationPage) Files() bool {
 	return slices.ContainsFunc(p.Inputs, func(i input) bool { return i.Bytes })
@@ -159,10 +162,10 @@ type result struct {
 	Viewed template.HTML
 }
 
-// Seconds is how long the answer took, and Charged what it cost.
+// Seconds is how long the answer took.
 func (r *result) Seconds() string { return fmt.Sprintf("%.1f", r.Took.Seconds()) }
 
-// Charged is the counterpart of Seconds.
+// Charged is what the answer cost.
 func (r *result) Charged() int { return int(r.Credits) }
 
 // longest is the length up to which requests and replies are written out on a page.
