@@ -47,7 +47,7 @@ func TestExporter(t *testing.T) {
 	}
 	eventually := func(path, want string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return strings.Contains(get(path), want) }, 30*time.Second, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(get(path), want) }, time.Minute, 50*time.Millisecond)
 	}
 	eventually("metrics", "\ndiag_exporter_targets 2\n")
 	eventually("probe?target=broken.example", "# TYPE diag_runs_total counter\ndiag_runs_total{target=\"broken.example\"} ")

@@ -267,7 +267,7 @@ func lab(t *testing.T) (b toolbox, port int, anchors string) {
 	})
 	client := &resolver.Client{Servers: []resolver.Server{address(port)}}
 	defer client.Close()
-	for range 100 {
+	for range 1200 {
 		m, err := client.Exchange(t.Context(), new(dns.Msg).SetQuestion("badspan.", dns.TypeSOA))
 		if err == nil && m.Rcode == dns.RcodeSuccess {
 			break

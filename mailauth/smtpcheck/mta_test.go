@@ -97,7 +97,7 @@ func start(t *testing.T, root string, m mta) {
 				conn.Close()
 			}
 			return err == nil
-		}, 20*time.Second, 50*time.Millisecond, "%s does not listen on %s", m.name, m.address(h, 25))
+		}, time.Minute, 50*time.Millisecond, "%s does not listen on %s", m.name, m.address(h, 25))
 	}
 }
 
@@ -156,7 +156,7 @@ func handshakes(t *testing.T, m mta) bool {
 	conn, err := net.DialTimeout("tcp", m.address(wellRun, 25).String(), time.Second)
 	require.NoError(t, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	c, err := netsmtp.NewClient(conn, name)
 	require.NoError(t, err)
 	require.NoError(t, c.Hello("client.example.net"))

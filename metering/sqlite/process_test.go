@@ -90,7 +90,7 @@ func TestChangesOfAnotherProcess(t *testing.T) {
 	require.NoError(t, err)
 
 	// What the server does, administration sees.
-	balance, err := admin.Balance(t.Context(), "acc_a", metering.PeriodOf(time.Now()))
+	balance, err := admin.Balance(t.Context(), "acc_a", begun.Ticket.Period)
 	require.NoError(t, err)
 	require.Equal(t, int64(11), balance.Used)
 	require.Equal(t, meteringtest.Plans()[meteringtest.Large].Credits, balance.Limit)

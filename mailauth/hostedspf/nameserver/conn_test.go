@@ -18,7 +18,7 @@ func dial(t testing.TB, s *Server, network string) net.Conn {
 	conn, err := d.DialContext(t.Context(), network, s.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn
 }
 
