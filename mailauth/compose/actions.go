@@ -44,7 +44,7 @@ func (w *Whole) actions(list []told) []diag.Recommendation {
 			r.Detail = instead
 		} else if first := w.first(&t); first != "" {
 			r.Detail = "Fix " + first + " first. Then: " + lowerFirst(t.Advice)
-		} else if value := w.value(&t); value != "" {
+		} else if value := w.value(&t); value != "" && w.cleared(&t) {
 			if key := kindOf(value) + " " + t.part.Target(); !valued[key] {
 				valued[key] = true
 				r.SuggestedValue = value
@@ -75,6 +75,13 @@ func (w *Whole) first(t *told) string {
 		}
 	}
 	return ""
+}
+
+// cleared reports whether no gate of the advice may hide an error that nobody could see.
+func (w *Whole) cleared(t *told) bool {
+	return !slices.ContainsFunc(w.Parts, func(s Share) bool {
+		return slices.Contains(gates[t.Code], s.kind) && !s.settled()
+	})
 }
 
 // weakTLS reports whether the part has seen a mail server that senders refuse once they must encrypt (RFC 8461

@@ -58,9 +58,11 @@ func (t *told) hosts() []string {
 
 // attribute leaves out the findings whose cause is told, or may be there. What is graver than its cause is a fault of its
 // own.
-func (w *Whole) attribute(list []told) (rest []told) {
+// Those of the failed lookups may be told in one, and are causes nevertheless.
+func (w *Whole) attribute(list, failed []told) (rest []told) {
+	causes := slices.Concat(list, failed)
 	for i := range list {
-		cause := list[i].cause(list)
+		cause := list[i].cause(causes)
 		if cause == nil && !w.mayFollow(list[i].Code) || cause != nil && cause.Severity < list[i].Severity && !cause.ours() {
 			rest = append(rest, list[i])
 		}
@@ -111,7 +113,7 @@ func (w *Whole) merge() []told {
 		}
 	}
 	all = append(all, w.lookups(failed)...)
-	list := w.attribute(all)
+	list := w.attribute(all, failed)
 	type fact struct {
 		code   diag.Code
 		detail string

@@ -10,6 +10,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -188,4 +190,28 @@ func TestSubdomain(t *testing.T) {
 	for _, one := range r.Recommendations {
 		require.NotContains(t, one.SuggestedValue, "v=DMARC1", "the record is that of example.com")
 	}
+}
+
+// What follows from a missing record is told of no other fault where the lookup of that record's wrong places failed.
+func TestConsequenceOfAFailedLookup(t *testing.T) {
+	e := edits{"dmarc": "", "more": `default._bimi.example.com. TXT "v=BIMI1; l=https://example.com/logo.svg"`}
+	r, err := Check(t.Context(), e.world(t, servfailTXT("example.com")).Env(), example)
+	require.NoError(t, err)
+	assert.Contains(t, diagtest.Codes(r.Verdict), diag.Code("check.lookups.failed"))
+	assert.NotContains(t, diagtest.Codes(r.Verdict), diag.Code("bimi.dmarc.missing"))
+}
+
+// No stricter policy is suggested while nobody knows whether SPF passes.
+func TestNoPolicyBesideUnknownSPF(t *testing.T) {
+	none := edits{"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:dmarc@example.com"`}
+	for silent, want := range map[string]bool{"nothing.example.net": true, "_spf.example.net": false} {
+		r, err := Check(t.Context(), none.world(t, servfailTXT(silent)).Env(), example)
+		require.NoError(t, err)
+		suggested := slices.ContainsFunc(r.Recommendations, func(r diag.Recommendation) bool { return r.SuggestedValue != "" })
+		assert.Equal(t, want, suggested, silent)
+	}
+}
+
+func servfailTXT(name string) func(*diagtest.World) {
+	return func(w *diagtest.World) { w.Fault(name, dns.TypeTXT, diagtest.Fault{Rcode: dns.RcodeServerFailure}) }
 }
