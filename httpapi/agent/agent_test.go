@@ -34,6 +34,7 @@ type site struct {
 	account metering.Account
 	secret  string // of a key with all scopes
 	url     string
+	server  *httptest.Server
 }
 
 const profile = "spf_mn4zq2vtw6k7y3cx5hbd2jfgla" // as the documentation shows it
@@ -58,7 +59,7 @@ func newSite(t *testing.T, plan metering.PlanID, env *diag.Env) *site {
 	}))
 	api := httpapi.New(httpapi.Config{Gate: gate, Env: env, IPRate: -1, HostedSPF: profiles})
 	server := httptest.NewServer(New(Config{API: api, PublicURL: "https://diag.example"}))
-	s.url = server.URL + "/mcp"
+	s.url, s.server = server.URL+"/mcp", server
 	t.Cleanup(func() { server.Close(); gate.Close(); s.store.Close() })
 	return s
 }

@@ -19,8 +19,10 @@ const (
 	maxText  = 4 << 10  // of the text
 	maxView  = 8 << 10  // of the structured content
 	maxFull  = 64 << 10 // of a report that was asked for
-	maxValue = 600      // of a fact in structured content
+	maxValue = 600      // of one text
 	maxImage = 1 << 20
+
+	maxFindings, maxSteps, maxRows = 20, 12, 60 // more never fit
 )
 
 // notice stands in every reply that may quote a stranger.
@@ -31,13 +33,14 @@ const (
 	markerWord = "third-party-data"
 	markerOpen = "<" + markerWord + ">\n"
 	markerEnd  = "\n</" + markerWord + ">"
+	unmarker   = "(marker)" // in place of their word
 )
 
 var marker = diag.Regexp(`(?i)third[\pP\pZ\s]*party[\pP\pZ\s]*data`)
 
 func enclosed(text string) string { return markerOpen + unmarked(text) + markerEnd }
 
-func unmarked(text string) string { return marker().ReplaceAllString(text, "third_party_data") }
+func unmarked(text string) string { return marker().ReplaceAllString(text, unmarker) }
 
 // A reply is what a report says.
 type reply struct {
@@ -63,10 +66,13 @@ type content struct {
 
 // result writes the reply: what is ours first, and then what may quote a stranger.
 func (r *reply) result(c *call) *mcp.CallToolResult {
-	v := r.view
-	s := &content{Notice: notice, State: v.State, Score: v.Score, Gravest: v.Mark(), Partial: v.Partial,
+	v, fits := capped(*r.view), capped(*r.view)
+	s := &content{Notice: notice, State: v.State, Score: v.Score, Gravest: r.view.Mark(), Partial: v.Partial,
 		Refused: r.refused, Credits: c.credits, Left: c.left}
-	s.Untrusted, s.LeftOut = within(*v)
+	s.Untrusted = within(&fits)
+	if findings, steps := len(r.view.Findings)-len(fits.Findings), len(r.view.Steps)-len(fits.Steps); findings+steps > 0 {
+		s.LeftOut = diag.Count(findings, "finding") + " and " + diag.Count(steps, "step")
+	}
 	head, text := s.head(c), ""
 	if c.on("full", false) {
 		report := safe(r.report)
@@ -78,8 +84,9 @@ func (r *reply) result(c *call) *mcp.CallToolResult {
 		}
 	} else {
 		const word, frame = "\nShortened: full=true has all of it, and is charged again.", len(notice + markerOpen + markerEnd + "\n\n")
-		text = unmarked(markdown(v))
-		if room := maxText - len(head) - frame; len(text) > room {
+		text = unmarked(markdown(&v))
+		room := maxText - len(head) - frame
+		if len(text) > room || len(v.Findings) < len(r.view.Findings) || len(v.Steps) < len(r.view.Steps) {
 			text, head = cut(text, room-len(word)), head+word
 		}
 	}
@@ -102,13 +109,32 @@ func (s *content) head(c *call) string {
 	return text + view.If(s.Refused != "", " A part was not examined. "+s.Refused)
 }
 
-// within is a view as JSON of at most maxView bytes, and what had to be left out for that.
-func within(v view.View) (text json.RawMessage, left string) {
-	v.Record, v.Facts = "", diag.Map(v.Facts, func(f view.Fact) view.Fact {
+// capped is a view without what can be in no reply.
+func capped(v view.View) view.View {
+	v.Headline, v.Sub = diag.Clip(v.Headline, maxValue), diag.Clip(v.Sub, maxValue)
+	v.Facts = diag.Map(v.Facts, func(f view.Fact) view.Fact {
 		f.Value = diag.Clip(f.Value, maxValue)
 		return f
 	})
-	findings, steps := len(v.Findings), len(v.Steps)
+	clipped := func(list []diag.Finding) []diag.Finding {
+		return diag.Map(list[:min(len(list), maxFindings)], func(f diag.Finding) diag.Finding {
+			f.Detail, f.Advice, f.Places = diag.Clip(f.Detail, maxValue), diag.Clip(f.Advice, maxValue), nil
+			return f
+		})
+	}
+	v.Findings, v.Better = clipped(v.Findings), clipped(v.Better)
+	v.Steps = v.Steps[:min(len(v.Steps), maxSteps)]
+	if v.Drawing != nil {
+		d := *v.Drawing
+		d.Rows = d.Rows[:min(len(d.Rows), maxRows)]
+		v.Drawing = &d
+	}
+	return v
+}
+
+// within is a view as JSON of at most maxView bytes. What does not fit is left out of the view, the least urgent first.
+func within(v *view.View) json.RawMessage {
+	v.Record = ""
 	for {
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -116,8 +142,7 @@ func within(v view.View) (text json.RawMessage, left string) {
 		}
 		switch text = safe(text); {
 		case len(text) <= maxView:
-			findings, steps = findings-len(v.Findings), steps-len(v.Steps)
-			return text, view.If(findings+steps > 0, diag.Count(findings, "finding")+" and "+diag.Count(steps, "step"))
+			return text
 		case len(v.Better) > 0:
 			v.Better = nil
 		case v.Drawing != nil:
@@ -127,7 +152,7 @@ func within(v view.View) (text json.RawMessage, left string) {
 		case len(v.Steps) > 0:
 			v.Steps = v.Steps[:len(v.Steps)-1]
 		default:
-			v = view.View{Headline: diag.Clip(v.Headline, maxValue)}
+			*v = view.View{Headline: v.Headline}
 		}
 	}
 }
@@ -158,7 +183,7 @@ func cut(text string, room int) string {
 	var kept strings.Builder
 	fence, names := "", []string{"the rest of it"}
 	rest := text
-	for kept.Len() < room {
+	for rest != "" {
 		line, after, _ := strings.Cut(rest, "\n")
 		if kept.Len()+len(line) > room-reserve {
 			break
@@ -224,7 +249,7 @@ func safe(text []byte) []byte {
 		}
 		return fmt.Appendf(nil, `\\u%04x`, r)
 	})
-	return marker().ReplaceAll(text, []byte("third_party_data"))
+	return marker().ReplaceAll(text, []byte(unmarker))
 }
 
 // A picture is an image.
