@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/dashboard"
+	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/spf13/pflag"
 )
 
@@ -61,7 +62,13 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 	c.Ports = ports(a.world.AllowPorts)
 	if s.mail != nil {
 		c.Mail = s.mail.Send
+		if c.Secure { // RFC 8058 section 3.1
+			s.mail.Unsubscribe = c.PublicURL + "/unsubscribe/"
+		}
 	}
 	pages := dashboard.New(c)
-	return front{api, map[string]http.Handler{"dashboard": pages, "r": pages, "mcp": a.agents(s, api, c.PublicURL)}}
+	return front{api, map[string]http.Handler{
+		"dashboard": pages, "r": pages, "mcp": a.agents(s, api, c.PublicURL),
+		"unsubscribe": notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}},
+	}}
 }

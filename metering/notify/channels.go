@@ -87,7 +87,10 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 	if err := c.Store.PutRecords(ctx, doc.put()); err != nil {
 		return Channel{}, Secret{}, fmt.Errorf("creating a channel: %w", err)
 	}
-	secret, _ := ParseSecret(doc.Secret) // a bot's token is none
+	var secret Secret
+	if doc.Kind == Webhook {
+		secret, _ = ParseSecret(doc.Secret)
+	}
 	return doc.view(doc.CreatedAt), secret, nil
 }
 
@@ -122,6 +125,8 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 		return nil, &metering.FieldError{Field: "secret", Reason: "is given, and there is to be none"}
 	case r.Kind == telegram:
 		doc.Secret = r.Token
+	case r.Kind == email:
+		doc.Secret = NewSecret().Reveal() // of links in its mail
 	case r.Kind == Webhook && !r.Unsigned:
 		if r.Secret.IsZero() {
 			r.Secret = NewSecret()

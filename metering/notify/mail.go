@@ -27,6 +27,9 @@ type MailServer struct {
 	TLS *tls.Config
 	// DKIM signs what is sent. Nil means that nothing is signed.
 	DKIM *MailSigner
+	// Unsubscribe is where [Unsubscribe] is served, such as https://diag.example.com/unsubscribe/: mail of channels has
+	// links there. Empty means none.
+	Unsubscribe string
 	// Clock dates what [MailServer.Send] sends. Nil means time.Now.
 	Clock func() time.Time
 
@@ -100,6 +103,7 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 	if err != nil {
 		return result{verdict: refused, err: err.Error()}
 	}
+	l.more = append(l.more, m.listFields(s.Unsubscribe)...)
 	return s.submit(ctx, l)
 }
 
