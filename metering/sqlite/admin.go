@@ -47,7 +47,7 @@ func scanAccount(stmt *sqlite.Stmt) (metering.Account, error) {
 func (s *Store) Account(ctx context.Context, id metering.AccountID) (a metering.Account, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, accountColumns+"WHERE id = ?1",
-			func(stmt *sqlite.Stmt) { stmt.BindText(1, string(id)) },
+			sqlitedb.Args(id),
 			func(stmt *sqlite.Stmt) (err error) { a, err = scanAccount(stmt); return err })
 	})
 	if err == nil && a.Version == 0 {
@@ -108,20 +108,8 @@ func (w *writer) putAccount(a metering.Account) error {
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT (id) DO UPDATE SET version = ?2, name = ?3, plan = ?4, overage = ?5, budget = ?6, created = ?7,
 			agreement = ?8`,
-		func(stmt *sqlite.Stmt) {
-			stmt.BindText(1, string(a.ID))
-			stmt.BindInt64(2, a.Version+1)
-			stmt.BindText(3, a.Name)
-			stmt.BindText(4, string(a.Plan))
-			stmt.BindBool(5, a.OverageEnabled)
-			if a.OverageBudgetCents == nil {
-				stmt.BindNull(6)
-			} else {
-				stmt.BindInt64(6, *a.OverageBudgetCents)
-			}
-			stmt.BindInt64(7, micros(a.CreatedAt))
-			stmt.BindText(8, string(agreement))
-		})
+		sqlitedb.Args(a.ID, a.Version+1, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents, micros(a.CreatedAt),
+			string(agreement)))
 	if err != nil {
 		return err
 	}
@@ -131,7 +119,7 @@ func (w *writer) putAccount(a metering.Account) error {
 // checkVersion refuses a write that another writer has overtaken.
 func (w *writer) checkVersion(sql, id string, version int64) error {
 	var stored int64
-	err := sqlitedb.Rows(w.conn, sql, func(stmt *sqlite.Stmt) { stmt.BindText(1, id) },
+	err := sqlitedb.Rows(w.conn, sql, sqlitedb.Args(id),
 		func(stmt *sqlite.Stmt) error { stored = stmt.ColumnInt64(0); return nil })
 	if err == nil && stored != version {
 		err = metering.ErrVersion
@@ -141,10 +129,7 @@ func (w *writer) checkVersion(sql, id string, version int64) error {
 
 // change notes that a key or an account is not what it was.
 func (w *writer) change(key, account string) error {
-	err := sqlitedb.Exec(w.conn, "INSERT INTO changes (key, account) VALUES (?1, ?2)", func(stmt *sqlite.Stmt) {
-		stmt.BindText(1, key)
-		stmt.BindText(2, account)
-	})
+	err := sqlitedb.Exec(w.conn, "INSERT INTO changes (key, account) VALUES (?1, ?2)", sqlitedb.Args(key, account))
 	if err == nil {
 		w.changes = append(w.changes, w.conn.LastInsertRowID())
 	}
@@ -190,13 +175,13 @@ func (s *Store) keys(ctx context.Context, where string, bind func(*sqlite.Stmt))
 
 // KeyByHash implements [metering.Keys].
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (metering.Key, error) {
-	list, err := s.keys(ctx, "WHERE k.hash = ?1", func(stmt *sqlite.Stmt) { stmt.BindBytes(1, hash[:]) })
+	list, err := s.keys(ctx, "WHERE k.hash = ?1", sqlitedb.Args(hash[:]))
 	return only(list, err, "key by hash")
 }
 
 // Key implements [metering.Keys].
 func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error) {
-	list, err := s.keys(ctx, "WHERE k.id = ?1", func(stmt *sqlite.Stmt) { stmt.BindText(1, string(id)) })
+	list, err := s.keys(ctx, "WHERE k.id = ?1", sqlitedb.Args(id))
 	return only(list, err, "key "+string(id))
 }
 
@@ -213,7 +198,7 @@ func only(list []metering.Key, err error, what string) (metering.Key, error) {
 // Keys implements [metering.Keys].
 func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
 	list, err := s.keys(ctx, "WHERE k.account = ?1 ORDER BY k.created, k.id",
-		func(stmt *sqlite.Stmt) { stmt.BindText(1, string(account)) })
+		sqlitedb.Args(account))
 	if err != nil {
 		return nil, fmt.Errorf("listing the keys of %s: %w", account, err)
 	}
@@ -241,7 +226,7 @@ func (w *writer) putKey(k metering.Key) error {
 	}
 	known := false
 	err := sqlitedb.Rows(w.conn, "SELECT 1 FROM accounts WHERE id = ?1",
-		func(stmt *sqlite.Stmt) { stmt.BindText(1, string(k.Account)) },
+		sqlitedb.Args(k.Account),
 		func(*sqlite.Stmt) error { known = true; return nil })
 	if err != nil {
 		return err
@@ -263,30 +248,13 @@ func (w *writer) putKey(k metering.Key) error {
 		ON CONFLICT (id) DO UPDATE SET version = ?2, account = ?3, name = ?4, environment = ?5, scopes = ?6,
 			hash = ?7, display_prefix = ?8, ip_allowlist = ?9, created = ?10, expires = ?11, revoked = ?12,
 			revoked_reason = ?13, rotated_from = ?14, rotated_to = ?15, grace_until = ?16`,
-		func(stmt *sqlite.Stmt) { bindKey(stmt, k, scopes, allowlist) })
+		sqlitedb.Args(k.ID, k.Version+1, k.Account, k.Name, k.Environment, scopes, k.Hash[:], k.DisplayPrefix, allowlist,
+			micros(k.CreatedAt), optional(k.ExpiresAt), optional(k.RevokedAt), k.RevokedReason, k.RotatedFrom, k.RotatedTo,
+			optional(k.GraceUntil)))
 	if err != nil {
 		return err
 	}
 	return w.change(string(k.ID), "")
-}
-
-func bindKey(stmt *sqlite.Stmt, k metering.Key, scopes, allowlist string) {
-	stmt.BindText(1, string(k.ID))
-	stmt.BindInt64(2, k.Version+1)
-	stmt.BindText(3, string(k.Account))
-	stmt.BindText(4, k.Name)
-	stmt.BindText(5, string(k.Environment))
-	stmt.BindText(6, scopes)
-	stmt.BindBytes(7, k.Hash[:])
-	stmt.BindText(8, k.DisplayPrefix)
-	stmt.BindText(9, allowlist)
-	stmt.BindInt64(10, micros(k.CreatedAt))
-	bindInstant(stmt, 11, k.ExpiresAt)
-	bindInstant(stmt, 12, k.RevokedAt)
-	stmt.BindText(13, string(k.RevokedReason))
-	stmt.BindText(14, string(k.RotatedFrom))
-	stmt.BindText(15, string(k.RotatedTo))
-	bindInstant(stmt, 16, k.GraceUntil)
 }
 
 // marshal writes a list as JSON; none is null, and comes back as none.

@@ -144,10 +144,7 @@ func (w *writer) chain(k sumKey) (c metering.Chain, err error) {
 		return c, nil
 	}
 	err = sqlitedb.Rows(w.conn, "SELECT chain FROM balances WHERE account = ?1 AND period = ?2",
-		func(stmt *sqlite.Stmt) {
-			stmt.BindInt64(1, k.account)
-			stmt.BindInt64(2, k.period)
-		},
+		sqlitedb.Args(k.account, k.period),
 		func(stmt *sqlite.Stmt) error { stmt.ColumnBytes(0, c[:]); return nil })
 	return c, err
 }

@@ -216,11 +216,11 @@ func TestEntriesAreNotSorted(t *testing.T) {
 	s, clock := opened(t)
 	period := metering.PeriodOf(clock.Now())
 	for _, f := range []metering.EntryFilter{{}, {Account: "acc_a"}, {Account: "acc_a", Key: "key_a", Period: &period}} {
-		sql, bind := entryQuery(f, pageEntries)
+		sql, args := entryQuery(f, pageEntries)
 		inner := sql[strings.Index(sql, "(SELECT l.*")+1 : strings.Index(sql, ") l\n")]
 		var plan []string
 		require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
-			return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+inner, bind,
+			return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+inner, sqlitedb.Args(args...),
 				func(stmt *sqlite.Stmt) error { plan = append(plan, stmt.ColumnText(3)); return nil })
 		}))
 		require.NotContains(t, strings.Join(plan, "\n"), "TEMP B-TREE")
@@ -238,10 +238,10 @@ func TestRecordsAreNotSorted(t *testing.T) {
 	} {
 		for _, last := range []*metering.Record{nil, {}} {
 			f.Kind = "note"
-			sql, bind := recordQuery(f, last, 64)
+			sql, args := recordQuery(f, last, 64)
 			var plan []string
 			require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
-				return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+sql, bind,
+				return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+sql, sqlitedb.Args(args...),
 					func(stmt *sqlite.Stmt) error { plan = append(plan, stmt.ColumnText(3)); return nil })
 			}))
 			require.NotContains(t, strings.Join(plan, "\n"), "TEMP B-TREE", "%+v", f)

@@ -51,10 +51,10 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 }
 
 func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]metering.Entry, error) {
-	sql, bind := entryQuery(f, size)
+	sql, args := entryQuery(f, size)
 	list := make([]metering.Entry, 0, size)
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, sql, bind, func(stmt *sqlite.Stmt) error {
+		return sqlitedb.Rows(conn, sql, sqlitedb.Args(args...), func(stmt *sqlite.Stmt) error {
 			e := scanEntry(stmt)
 			e.Account, e.Key = metering.AccountID(stmt.ColumnText(9)), metering.KeyID(stmt.ColumnText(10))
 			e.Endpoint = stmt.ColumnText(11)
@@ -83,41 +83,32 @@ func scanEntry(stmt *sqlite.Stmt) metering.Entry {
 
 // entryQuery names only the conditions that a filter has. Of an account it reads the blocks in which
 // that has charges; both loops run in the order of the ledger, so that nothing is sorted.
-func entryQuery(f metering.EntryFilter, size int) (sql string, bind func(*sqlite.Stmt)) {
-	from, order := "ledger l WHERE l.seq > :after", "l.seq"
+func entryQuery(f metering.EntryFilter, size int) (sql string, args []any) {
+	from, order := "ledger l WHERE l.seq > ?1", "l.seq"
+	args = []any{max(0, f.After), size}
 	if f.Account != "" {
+		args = append(args, f.Account)
 		from = fmt.Sprintf(`ledger_blocks b CROSS JOIN ledger l
-			WHERE b.account = (SELECT id FROM names WHERE name = :account) AND b.block >= :after / %[1]d
-			AND l.seq >= b.block * %[1]d AND l.seq < (b.block + 1) * %[1]d AND l.seq > :after
+			WHERE b.account = (SELECT id FROM names WHERE name = ?3) AND b.block >= ?1 / %[1]d
+			AND l.seq >= b.block * %[1]d AND l.seq < (b.block + 1) * %[1]d AND l.seq > ?1
 			AND l.account = b.account`, blockSize)
 		order = "b.block, l.seq"
 	}
 	if f.Key != "" {
-		from += " AND l.key = (SELECT id FROM names WHERE name = :key)"
+		args = append(args, f.Key)
+		from += fmt.Sprintf(" AND l.key = (SELECT id FROM names WHERE name = ?%d)", len(args))
 	}
 	if f.Period != nil {
-		from += " AND l.period = :period"
+		args = append(args, monthNumber(*f.Period))
+		from += fmt.Sprintf(" AND l.period = ?%d", len(args))
 	}
 	if f.Overage {
 		from += " AND l.overage > 0"
 	}
-	sql = "SELECT " + entryColumns + `, a.name, k.name, e.name
-		FROM (SELECT l.* FROM ` + from + " ORDER BY " + order + ` LIMIT :size) l
+	return "SELECT " + entryColumns + `, a.name, k.name, e.name
+		FROM (SELECT l.* FROM ` + from + " ORDER BY " + order + ` LIMIT ?2) l
 		LEFT JOIN names a ON a.id = l.account LEFT JOIN names k ON k.id = l.key LEFT JOIN names e ON e.id = l.endpoint
-		ORDER BY l.seq`
-	return sql, func(stmt *sqlite.Stmt) {
-		stmt.SetInt64(":after", max(0, f.After))
-		stmt.SetInt64(":size", int64(size))
-		if f.Account != "" {
-			stmt.SetText(":account", string(f.Account))
-		}
-		if f.Key != "" {
-			stmt.SetText(":key", string(f.Key))
-		}
-		if f.Period != nil {
-			stmt.SetInt64(":period", monthNumber(*f.Period))
-		}
-	}
+		ORDER BY l.seq`, args
 }
 
 // Audit implements [metering.Ledger]. It sees one state of the database, however long it takes.

@@ -84,10 +84,7 @@ func (s *Store) lastChange(ctx context.Context) (seq int64, err error) {
 func (s *Store) changesAfter(ctx context.Context, seq int64) (list []metering.Change, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, "SELECT seq, key, account FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-			func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, seq)
-				stmt.BindInt64(2, pageChanges)
-			},
+			sqlitedb.Args(seq, pageChanges),
 			func(stmt *sqlite.Stmt) error {
 				list = append(list, metering.Change{
 					Seq: stmt.ColumnInt64(0), Key: metering.KeyID(stmt.ColumnText(1)),

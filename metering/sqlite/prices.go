@@ -58,11 +58,7 @@ func (s *Store) PutPlanVersions(ctx context.Context, versions ...metering.PlanVe
 			list = append(list, v)
 		}
 		return sqlitedb.Exec(w.conn, "INSERT OR REPLACE INTO heads (name, count, chain) VALUES (?1, ?2, ?3)",
-			func(stmt *sqlite.Stmt) {
-				stmt.BindText(1, plansHead)
-				stmt.BindInt64(2, int64(len(list)))
-				stmt.BindBytes(3, list[len(list)-1].Chain[:])
-			})
+			sqlitedb.Args(plansHead, len(list), list[len(list)-1].Chain[:]))
 	}, nil)
 }
 
@@ -72,11 +68,5 @@ func (w *writer) putPlan(v metering.PlanVersion) error {
 		return err
 	}
 	return sqlitedb.Exec(w.conn, "INSERT INTO plans (plan, period, imported, body, chain) VALUES (?1, ?2, ?3, ?4, ?5)",
-		func(stmt *sqlite.Stmt) {
-			stmt.BindText(1, string(v.Plan.ID))
-			stmt.BindInt64(2, monthNumber(v.From))
-			stmt.BindInt64(3, micros(v.ImportedAt))
-			stmt.BindText(4, string(body))
-			stmt.BindBytes(5, v.Chain[:])
-		})
+		sqlitedb.Args(v.Plan.ID, monthNumber(v.From), micros(v.ImportedAt), string(body), v.Chain[:]))
 }

@@ -64,10 +64,7 @@ func (s *Store) pruneChanges(ctx context.Context, keep int64, pruned *metering.P
 		err := s.pruneStep(ctx, func(w *writer) error {
 			err := sqlitedb.Exec(w.conn, `DELETE FROM changes WHERE seq IN
 				(SELECT seq FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - ?1 ORDER BY seq LIMIT ?2)`,
-				func(stmt *sqlite.Stmt) {
-					stmt.BindInt64(1, keep)
-					stmt.BindInt64(2, pruneRows)
-				})
+				sqlitedb.Args(keep, pruneRows))
 			n = int64(w.conn.Changes())
 			return err
 		})
@@ -101,7 +98,7 @@ func (s *Store) pruneLedger(ctx context.Context, first int64, pruned *metering.P
 	}
 	return s.administer(ctx, func(w *writer) error {
 		return sqlitedb.Exec(w.conn, "DELETE FROM ledger_blocks WHERE block < (SELECT min(seq) FROM ledger) / ?1",
-			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, blockSize) })
+			sqlitedb.Args(blockSize))
 	}, nil)
 }
 
@@ -116,11 +113,7 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 	old := false
 	err = sqlitedb.Rows(w.conn, `SELECT EXISTS (SELECT 1 FROM balances WHERE period < ?1),
 			(SELECT max(seq) FROM (SELECT seq FROM ledger WHERE seq > ?2 ORDER BY seq LIMIT ?3))`,
-		func(stmt *sqlite.Stmt) {
-			stmt.BindInt64(1, first)
-			stmt.BindInt64(2, after)
-			stmt.BindInt64(3, pruneRows)
-		},
+		sqlitedb.Args(first, after, pruneRows),
 		func(stmt *sqlite.Stmt) error { old, last = stmt.ColumnBool(0), stmt.ColumnInt64(1); return nil })
 	if err != nil || !old || last == 0 {
 		return after, false, err
@@ -130,11 +123,7 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 			WHERE seq > ?1 AND seq <= ?2 AND period < ?3 AND seq < (SELECT max(seq) FROM ledger)
 			RETURNING account, period, credits, overage, rate,
 				seq > (SELECT count FROM heads WHERE name = 'unchained')`,
-		func(stmt *sqlite.Stmt) {
-			stmt.BindInt64(1, after)
-			stmt.BindInt64(2, last)
-			stmt.BindInt64(3, first)
-		},
+		sqlitedb.Args(after, last, first),
 		func(stmt *sqlite.Stmt) error {
 			k := sumKey{stmt.ColumnInt64(0), stmt.ColumnInt64(1)}
 			if sums[k] == nil {
@@ -156,7 +145,7 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 		}
 	}
 	err = sqlitedb.Exec(w.conn, "DELETE FROM balances WHERE period < ?1 AND charges = 0",
-		func(stmt *sqlite.Stmt) { stmt.BindInt64(1, first) })
+		sqlitedb.Args(first))
 	pruned.Balances += int64(w.conn.Changes())
 	return last, true, err
 }
@@ -166,13 +155,6 @@ func (w *writer) lessen(k sumKey, s *pruneSum) error {
 	delete(w.chains, k) // a clock that was set back may go on with the month
 	return sqlitedb.Exec(w.conn, `UPDATE balances SET used = used - ?3, charges = charges - ?4,
 		overage = overage - ?5, micros = micros - ?6, chain = iif(?7, NULL, chain)
-		WHERE account = ?1 AND period = ?2`, func(stmt *sqlite.Stmt) {
-		stmt.BindInt64(1, k.account)
-		stmt.BindInt64(2, k.period)
-		stmt.BindInt64(3, s.Used)
-		stmt.BindInt64(4, s.Charges)
-		stmt.BindInt64(5, s.Overage)
-		stmt.BindInt64(6, s.Micros)
-		stmt.BindBool(7, s.chained)
-	})
+		WHERE account = ?1 AND period = ?2`,
+		sqlitedb.Args(k.account, k.period, s.Used, s.Charges, s.Overage, s.Micros, s.chained))
 }

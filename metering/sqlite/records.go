@@ -33,7 +33,7 @@ func (s *Store) Record(
 ) (r metering.Record, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, recordColumns+"WHERE account = ?1 AND kind = ?2 AND id = ?3",
-			func(stmt *sqlite.Stmt) { bindName(stmt, string(account), kind, id) },
+			sqlitedb.Args(account, kind, id),
 			func(stmt *sqlite.Stmt) error { r = scanDocument(stmt); return nil })
 	})
 	if err == nil && r.Version == 0 {
@@ -45,12 +45,6 @@ func (s *Store) Record(
 	return r, nil
 }
 
-func bindName(stmt *sqlite.Stmt, account, kind, id string) {
-	stmt.BindText(1, account)
-	stmt.BindText(2, kind)
-	stmt.BindText(3, id)
-}
-
 // Records implements [metering.Records]. Between two pages no connection is held.
 func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
 	return metering.RecordPages(ctx, f, s.recordPage)
@@ -58,67 +52,48 @@ func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[
 
 func (s *Store) recordPage(
 	ctx context.Context, f metering.RecordFilter, last *metering.Record, size int,
-) ([]metering.Record, error) {
-	sql, bind := recordQuery(f, last, size)
-	var list []metering.Record
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, sql, bind,
+) (list []metering.Record, err error) {
+	sql, args := recordQuery(f, last, size)
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, sql, sqlitedb.Args(args...),
 			func(stmt *sqlite.Stmt) error { list = append(list, scanDocument(stmt)); return nil })
 	})
 	return list, err
 }
 
-// recordQuery selects the records behind last. It names only the conditions that a filter has, and the order
-// is that of an index.
-func recordQuery(f metering.RecordFilter, last *metering.Record, size int) (sql string, bind func(*sqlite.Stmt)) {
-	order, turn, behind := "at", "", ">"
+// recordQuery selects the records behind last. It names only the conditions that a filter has, and the order is that of
+// an index.
+func recordQuery(f metering.RecordFilter, last *metering.Record, size int) (sql string, args []any) {
+	order, where, args := "at", []string{"kind = ?"}, []any{f.Kind}
+	add := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if f.Account != "" {
+		add("account = ?", f.Account)
+	}
+	if f.ID != "" {
+		add("id = ?", f.ID)
+	}
+	turn, behind := "", ">"
 	if f.Newest {
 		turn, behind = " DESC", "<"
 	}
-	where := []string{"kind = :kind"}
-	if f.Account != "" {
-		where = append(where, "account = :account")
-	}
-	if f.ID != "" {
-		where = append(where, "id = :name")
-	}
 	if !f.DueBy.IsZero() {
 		order = "due"
-		where = append(where, "due IS NOT NULL AND due <= :due")
+		add("due IS NOT NULL AND due <= ?", micros(f.DueBy))
 	}
 	if !f.Before.IsZero() {
-		where = append(where, "at < :before")
+		add("at < ?", ceilMicros(f.Before))
 	}
 	if last != nil {
-		where = append(where, "("+order+", id, account) "+behind+" (:time, :id, :of)")
+		at := last.At
+		if order == "due" {
+			at = last.Due
+		}
+		add("("+order+", id, account) "+behind+" (?, ?, ?)", micros(at), last.ID, last.Account)
 	}
-	sql = recordColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + turn + ", id" + turn +
-		", account" + turn + " LIMIT :size"
-	return sql, func(stmt *sqlite.Stmt) {
-		stmt.SetText(":kind", f.Kind)
-		stmt.SetInt64(":size", int64(size))
-		if f.Account != "" {
-			stmt.SetText(":account", string(f.Account))
-		}
-		if f.ID != "" {
-			stmt.SetText(":name", f.ID)
-		}
-		if !f.DueBy.IsZero() {
-			stmt.SetInt64(":due", micros(f.DueBy))
-		}
-		if !f.Before.IsZero() {
-			stmt.SetInt64(":before", ceilMicros(f.Before))
-		}
-		if last != nil {
-			at := last.At
-			if order == "due" {
-				at = last.Due
-			}
-			stmt.SetInt64(":time", micros(at))
-			stmt.SetText(":id", last.ID)
-			stmt.SetText(":of", string(last.Account))
-		}
-	}
+	return recordColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + turn + ", id" + turn +
+		", account" + turn + " LIMIT ?", append(args, size)
 }
 
 // ceilMicros rounds up, so that what is stored to the microsecond compares as the instant does.
@@ -147,7 +122,7 @@ func (w *writer) putRecord(r *metering.Record) error {
 	known, stored := false, int64(0)
 	err := sqlitedb.Rows(w.conn, `SELECT r.version FROM accounts a
 		LEFT JOIN records r ON r.account = a.id AND r.kind = ?2 AND r.id = ?3 WHERE a.id = ?1`,
-		func(stmt *sqlite.Stmt) { bindName(stmt, string(r.Account), r.Kind, r.ID) },
+		sqlitedb.Args(r.Account, r.Kind, r.ID),
 		func(stmt *sqlite.Stmt) error { known, stored = true, stmt.ColumnInt64(0); return nil })
 	switch {
 	case err != nil:
@@ -158,20 +133,10 @@ func (w *writer) putRecord(r *metering.Record) error {
 		return metering.ErrVersion
 	case r.Body == nil:
 		return sqlitedb.Exec(w.conn, "DELETE FROM records WHERE account = ?1 AND kind = ?2 AND id = ?3",
-			func(stmt *sqlite.Stmt) { bindName(stmt, string(r.Account), r.Kind, r.ID) })
+			sqlitedb.Args(r.Account, r.Kind, r.ID))
 	}
 	return sqlitedb.Exec(w.conn, `INSERT INTO records (account, kind, id, version, due, at, body)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 		ON CONFLICT (account, kind, id) DO UPDATE SET version = ?4, due = ?5, at = ?6, body = ?7`,
-		func(stmt *sqlite.Stmt) {
-			bindName(stmt, string(r.Account), r.Kind, r.ID)
-			stmt.BindInt64(4, r.Version+1)
-			if r.Due.IsZero() {
-				stmt.BindNull(5)
-			} else {
-				stmt.BindInt64(5, micros(r.Due))
-			}
-			stmt.BindInt64(6, micros(r.At))
-			stmt.BindBytes(7, r.Body)
-		})
+		sqlitedb.Args(r.Account, r.Kind, r.ID, r.Version+1, optional(&r.Due), micros(r.At), r.Body))
 }

@@ -105,7 +105,7 @@ func (s *Store) learn() {
 	var old hold.Bodies[int64, int64]
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, "SELECT id, tag, key, bytes, expires FROM replies WHERE id <= ?1 ORDER BY expires",
-			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, s.learnt) },
+			sqlitedb.Args(s.learnt),
 			func(stmt *sqlite.Stmt) error {
 				s.known.add(uint32(stmt.ColumnInt64(1)))
 				line, id, expires := stmt.ColumnInt64(2), stmt.ColumnInt64(0), instant(stmt.ColumnInt64(4))
@@ -145,10 +145,7 @@ func (s source) Month(ctx context.Context, id metering.AccountID, p metering.Per
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, `SELECT used, charges, overage, micros FROM balances
 			WHERE account = (SELECT id FROM names WHERE name = ?1) AND period = ?2`,
-			func(stmt *sqlite.Stmt) {
-				stmt.BindText(1, string(id))
-				stmt.BindInt64(2, monthNumber(p))
-			},
+			sqlitedb.Args(id, monthNumber(p)),
 			func(stmt *sqlite.Stmt) error {
 				m = hold.Month{
 					Used: stmt.ColumnInt64(0), Charges: stmt.ColumnInt64(1), Overage: stmt.ColumnInt64(2),
@@ -167,11 +164,7 @@ func (s source) Reply(ctx context.Context, id hold.ClaimID) (hold.Record, error)
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
 			WHERE tag = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3) ORDER BY id DESC LIMIT 1`,
-			func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, int64(tagOf(id)))
-				stmt.BindBytes(2, id.Hash[:])
-				stmt.BindText(3, string(id.Line))
-			},
+			sqlitedb.Args(int64(tagOf(id)), id.Hash[:], id.Line),
 			func(stmt *sqlite.Stmt) (err error) {
 				found = true
 				record, err = scanRecord(stmt)
@@ -242,10 +235,7 @@ func (s *Store) sweepReplies() (int, error) {
 		w.bodies.Sweep(now)
 		return sqlitedb.Rows(w.conn, `DELETE FROM replies WHERE id IN
 			(SELECT id FROM replies WHERE expires <= ?1 ORDER BY expires LIMIT ?2) RETURNING tag`,
-			func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, micros(now))
-				stmt.BindInt64(2, sweepRows)
-			},
+			sqlitedb.Args(micros(now), sweepRows),
 			func(stmt *sqlite.Stmt) error { tags = append(tags, uint32(stmt.ColumnInt64(0))); return nil })
 	}, func() {
 		for _, tag := range tags {

@@ -16,12 +16,12 @@ func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-func bindInstant(stmt *sqlite.Stmt, param int, t *time.Time) {
-	if t == nil {
-		stmt.BindNull(param)
-	} else {
-		stmt.BindInt64(param, micros(*t))
+// optional stores an instant that may be missing.
+func optional(t *time.Time) *int64 {
+	if t == nil || t.IsZero() {
+		return nil
 	}
+	return new(micros(*t))
 }
 
 func columnInstant(stmt *sqlite.Stmt, column int) *time.Time {

@@ -271,14 +271,14 @@ func (w *writer) intern(name string) (int64, error) {
 	}
 	var id int64
 	err := sqlitedb.Rows(w.conn, "SELECT id FROM names WHERE name = ?1",
-		func(stmt *sqlite.Stmt) { stmt.BindText(1, name) },
+		sqlitedb.Args(name),
 		func(stmt *sqlite.Stmt) error { id = stmt.ColumnInt64(0); return nil })
 	if err != nil {
 		return 0, err
 	}
 	if id == 0 {
 		err := sqlitedb.Exec(w.conn, "INSERT INTO names (name) VALUES (?1)",
-			func(stmt *sqlite.Stmt) { stmt.BindText(1, name) })
+			sqlitedb.Args(name))
 		if err != nil {
 			return 0, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -34,6 +35,35 @@ func Rows(conn *sqlite.Conn, sql string, bind func(*sqlite.Stmt), each func(*sql
 // Exec runs a prepared statement that returns no rows.
 func Exec(conn *sqlite.Conn, sql string, bind func(*sqlite.Stmt)) error {
 	return Rows(conn, sql, bind, func(*sqlite.Stmt) error { return nil })
+}
+
+// Args binds the parameters of a statement in their order: texts, numbers, booleans and bytes, and pointers to them, of
+// which nil is NULL.
+func Args(values ...any) func(*sqlite.Stmt) {
+	return func(stmt *sqlite.Stmt) {
+		for i, value := range values {
+			bind(stmt, i+1, reflect.ValueOf(value))
+		}
+	}
+}
+
+func bind(stmt *sqlite.Stmt, param int, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		stmt.BindText(param, v.String())
+	case reflect.Bool:
+		stmt.BindBool(param, v.Bool())
+	case reflect.Slice:
+		stmt.BindBytes(param, v.Bytes())
+	case reflect.Pointer:
+		if v.IsNil() {
+			stmt.BindNull(param)
+		} else {
+			bind(stmt, param, v.Elem())
+		}
+	default:
+		stmt.BindInt64(param, v.Int())
+	}
 }
 
 // Pragmas sets options of a connection, each as "name = value".
