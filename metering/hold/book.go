@@ -137,10 +137,7 @@ func (b *Book) SetAccount(record metering.Account) {
 // account returns the state of an account, loading it where it is not known yet. That an account
 // does not exist is not remembered: hostile names must not fill the memory.
 func (b *Book) account(ctx context.Context, id metering.AccountID) (*account, error) {
-	b.mu.RLock()
-	a := b.accounts[id]
-	b.mu.RUnlock()
-	if a != nil {
+	if a := b.loaded(id); a != nil {
 		return a, nil
 	}
 	record, err := b.source.Account(ctx, id)
@@ -152,7 +149,7 @@ func (b *Book) account(ctx context.Context, id metering.AccountID) (*account, er
 	if a := b.accounts[id]; a != nil {
 		return a, nil // SetAccount was faster, and is never older
 	}
-	a = newAccount(record)
+	a := newAccount(record)
 	b.accounts[id] = a
 	return a, nil
 }

@@ -35,30 +35,17 @@ func (b *Book) Settle(t metering.Ticket) (Settling, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p, err := a.take(t.Token, now)
-	if err != nil {
-		return Settling{}, err
+	p, ok := a.holds[t.Token]
+	if !ok || p.settling {
+		return Settling{}, metering.ErrLapsed
+	}
+	if !now.Before(p.lease) {
+		a.remove(t.Token, p)
+		return Settling{}, metering.ErrLapsed
 	}
 	p.settling = true
 	a.holds[t.Token] = p
 	return Settling{Parts: p.parts, Period: p.month.period, book: b, account: a, token: t.Token}, nil
-}
-
-// Charge is Settle and Done in one, for a store whose write does not wait and cannot fail: it is
-// called under the lock of the account.
-func (b *Book) Charge(t metering.Ticket, write func(Settling)) (metering.Balance, error) {
-	a, now := b.loaded(t.Account), b.clock()
-	if a == nil {
-		return metering.Balance{}, metering.ErrLapsed
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p, err := a.take(t.Token, now)
-	if err != nil {
-		return metering.Balance{}, err
-	}
-	write(Settling{Parts: p.parts, Period: p.month.period})
-	return b.finish(a, t.Token, p), nil
 }
 
 // Done says that the charge and its kept reply are durable and can be read from the [Source], and
@@ -67,7 +54,14 @@ func (s Settling) Done() metering.Balance {
 	a := s.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return s.book.finish(a, s.token, a.holds[s.token])
+	p := a.holds[s.token]
+	if p.claimed {
+		// Before the claim is released, for whoever looked for the record too early.
+		s.book.settlements(p.claim).Add(1)
+	}
+	a.remove(s.token, p)
+	p.month.Month = p.month.Plus(1, p.parts)
+	return s.book.balance(a, p.month)
 }
 
 // loaded returns the state of an account that has promises, and nil for any other.
@@ -75,30 +69,6 @@ func (b *Book) loaded(id metering.AccountID) *account {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.accounts[id]
-}
-
-// take returns the promise of a token that may be settled.
-func (a *account) take(token uint64, now time.Time) (promise, error) {
-	p, ok := a.holds[token]
-	if !ok || p.settling {
-		return promise{}, metering.ErrLapsed
-	}
-	if !now.Before(p.lease) {
-		a.remove(token, p)
-		return promise{}, metering.ErrLapsed
-	}
-	return p, nil
-}
-
-// finish turns a promise into a charge.
-func (b *Book) finish(a *account, token uint64, p promise) metering.Balance {
-	if p.claimed {
-		// Before the claim is released, for whoever looked for the record too early.
-		b.settlements(p.claim).Add(1)
-	}
-	a.remove(token, p)
-	p.month.Month = p.month.Plus(1, p.parts)
-	return b.balance(a, p.month)
 }
 
 // Undo says that nothing was charged. The promise is what it was before; it may be settled again

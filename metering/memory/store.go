@@ -76,7 +76,12 @@ func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outc
 	if err := s.ready(ctx); err != nil {
 		return metering.Balance{}, err
 	}
-	return s.book.Charge(t, func(settling hold.Settling) { s.ledger.charge(&t, settling, &out) })
+	settling, err := s.book.Settle(t)
+	if err != nil {
+		return metering.Balance{}, err
+	}
+	s.ledger.charge(&t, settling, &out)
+	return settling.Done(), nil
 }
 
 // Cancel implements [metering.Ledger].

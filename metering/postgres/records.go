@@ -172,9 +172,7 @@ func putFresh(ctx context.Context, tx pgx.Tx, records []metering.Record) error {
 	due, at := make([]*int64, n), make([]int64, n)
 	for i, r := range records {
 		accounts[i], kinds[i], ids[i], bodies[i], at[i] = string(r.Account), r.Kind, r.ID, r.Body, micros(r.At)
-		if !r.Due.IsZero() {
-			due[i] = optional(&r.Due)
-		}
+		due[i] = optional(&r.Due)
 	}
 	rows, err := tx.Query(ctx, createRecords, accounts, kinds, ids, due, at, bodies)
 	if err != nil {
@@ -201,9 +199,5 @@ func queueRecord(batch *pgx.Batch, r *metering.Record) {
 		batch.Queue(removeRecord, args...)
 		return
 	}
-	var due *int64
-	if !r.Due.IsZero() {
-		due = optional(&r.Due)
-	}
-	batch.Queue(replaceRecord, append(args, due, micros(r.At), r.Body)...)
+	batch.Queue(replaceRecord, append(args, optional(&r.Due), micros(r.At), r.Body)...)
 }

@@ -16,19 +16,17 @@ func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // optional stores an instant that may be missing.
 func optional(t *time.Time) *int64 {
-	if t == nil {
+	if t == nil || t.IsZero() {
 		return nil
 	}
-	us := micros(*t)
-	return &us
+	return new(micros(*t))
 }
 
 func optionalInstant(us *int64) *time.Time {
 	if us == nil {
 		return nil
 	}
-	t := instant(*us)
-	return &t
+	return new(instant(*us))
 }
 
 // monthNumber is how a period is stored: months since the year 0.

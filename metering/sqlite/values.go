@@ -28,8 +28,7 @@ func columnInstant(stmt *sqlite.Stmt, column int) *time.Time {
 	if stmt.ColumnIsNull(column) {
 		return nil
 	}
-	t := instant(stmt.ColumnInt64(column))
-	return &t
+	return new(instant(stmt.ColumnInt64(column)))
 }
 
 // monthNumber is how a period is stored.
