@@ -103,6 +103,18 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// Who serves the API alone compiles no part that stands beside it.
+func TestAPIAlone(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	require.NoError(t, err)
+	for line := range strings.Lines(string(out)) {
+		pkg := strings.TrimPrefix(strings.TrimSpace(line), module)
+		for _, part := range []string{"httpapi/", "metering/member", "metering/notify", "metering/billing"} {
+			require.False(t, strings.HasPrefix(pkg, part), "httpapi imports %s", pkg)
+		}
+	}
+}
+
 // The test of the layers must be able to fail.
 func TestMisplaced(t *testing.T) {
 	tests := []struct{ pkg, imported, want string }{
