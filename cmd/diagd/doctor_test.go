@@ -69,7 +69,7 @@ func TestDoctor(t *testing.T) {
 	want := map[string]condition{
 		"settings": conditionOK, "server": conditionOK, "store": conditionOK, "clock": conditionOK, "queues": conditionOK,
 		"backup": conditionWarning, "audit": conditionWarning, "certificate": conditionOff, "resolver": conditionOK,
-		"hosted SPF": conditionOff,
+		"hosted SPF": conditionOff, "mail": conditionOff,
 	}
 	assert.Equal(t, want, conditions)
 
