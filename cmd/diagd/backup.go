@@ -55,16 +55,6 @@ func (a *app) sqliteFile() (string, error) {
 	return place, err
 }
 
-// auditFile audits a store that nobody has open.
-func auditFile(ctx context.Context, path string) (audit metering.Audit, err error) {
-	store, err := sqlite.Open(ctx, path, sqlite.Config{Admin: true})
-	if err != nil {
-		return audit, err
-	}
-	audit, err = store.Audit(ctx)
-	return audit, errors.Join(err, store.Close())
-}
-
 func (a *app) restoreCommand() *cobra.Command {
 	cmd := leaf("restore FILE", "Put a backup in the place of the store, whose server is stopped",
 		"the file to restore", func(ctx context.Context, args []string) error { return a.restore(ctx, args[0]) })
@@ -124,10 +114,15 @@ func verifyFile(ctx context.Context, path string) (audit metering.Audit, err err
 	if err == nil {
 		_, _, err = hostedsqlite.Migrate(ctx, path)
 	}
-	if err == nil {
-		audit, err = auditFile(ctx, path)
+	if err != nil {
+		return audit, err
 	}
-	if err == nil && len(audit.Faults) > 0 {
+	store, err := sqlite.Open(ctx, path, sqlite.Config{Admin: true})
+	if err != nil {
+		return audit, err
+	}
+	audit, err = store.Audit(ctx)
+	if err = errors.Join(err, store.Close()); err == nil && len(audit.Faults) > 0 {
 		err = errFaults
 	}
 	return audit, err

@@ -18,23 +18,8 @@ import (
 )
 
 type channelView struct {
-	ID               string                   `json:"id"`
-	Account          metering.AccountID       `json:"account"`
-	Name             string                   `json:"name"`
-	Kind             notify.Kind              `json:"kind"`
-	Target           string                   `json:"target"`
-	Categories       []metering.EventCategory `json:"categories"` // empty for all
-	State            notify.ChannelState      `json:"state"`
-	Reason           string                   `json:"reason,omitempty"`
-	Signed           bool                     `json:"signed"`
-	SignedTwiceUntil time.Time                `json:"signed_twice_until,omitzero"`
-	CreatedAt        time.Time                `json:"created_at"`
-	Secret           string                   `json:"secret,omitempty"` // shown once
-}
-
-func viewChannel(c notify.Channel) channelView {
-	return channelView{c.ID, c.Account, c.Name, c.Kind, c.Target, append([]metering.EventCategory{}, c.Categories...),
-		c.State, c.Reason, c.Signed, c.SignedTwiceUntil, c.CreatedAt, ""}
+	notify.Channel
+	Secret string `json:"secret,omitempty"` // shown once
 }
 
 // channelCommands are the commands of "diagd channel".
@@ -173,14 +158,13 @@ func (c channelCommands) show(channel notify.Channel, secret notify.Secret, err 
 	if err != nil {
 		return err
 	}
-	v := viewChannel(channel)
-	v.Secret = secret.Reveal()
+	v := channelView{channel, secret.Reveal()}
 	return c.print(v, func(t *table) {
 		t.row("id", v.ID)
 		t.row("name", v.Name)
 		t.row("kind", v.Kind)
 		t.row("target", v.Target)
-		t.row("state", v.state())
+		t.row("state", channelState(v.Channel))
 		if !v.SignedTwiceUntil.IsZero() {
 			t.row("old secret signs until", when(&v.SignedTwiceUntil))
 		}
@@ -191,7 +175,7 @@ func (c channelCommands) show(channel notify.Channel, secret notify.Secret, err 
 	})
 }
 
-func (v channelView) state() string {
+func channelState(v notify.Channel) string {
 	if v.Reason != "" {
 		return string(v.State) + " (" + v.Reason + ")"
 	}
@@ -205,10 +189,10 @@ func (c channelCommands) list() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(c.app, diag.Map(list, viewChannel), "ID, NAME, KIND, TARGET, CATEGORIES, STATE, CREATED",
-				func(v channelView) []any {
-					return []any{v.ID, v.Name, v.Kind, v.Target, cmp.Or(words(v.Categories), "all"), v.state(), when(&v.CreatedAt)}
-				})
+			return printList(c.app, list, "ID, NAME, KIND, TARGET, CATEGORIES, STATE, CREATED", func(v notify.Channel) []any {
+				told := cmp.Or(words(v.Categories), "all")
+				return []any{v.ID, v.Name, v.Kind, v.Target, told, channelState(v), when(&v.CreatedAt)}
+			})
 		})
 }
 
@@ -216,7 +200,8 @@ func (c channelCommands) rotate() *cobra.Command {
 	var overlap time.Duration
 	var secretFile string
 	rotate := c.leaf("rotate ID", "Replace the secret of a webhook; the old one signs too for a while",
-		"the id of a channel", func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
+		"the id of a channel",
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			var r notify.ChannelRequest
 			if err := readSecrets(&r, secretFile, ""); err != nil {
 				return err

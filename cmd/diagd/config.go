@@ -32,13 +32,6 @@ type settingView struct {
 	Source string `json:"source"`
 }
 
-type settingFaultView struct {
-	Setting string `json:"setting,omitempty"`
-	Source  string `json:"source"`
-	Fault   string `json:"fault"`
-	Remedy  string `json:"remedy,omitempty"`
-}
-
 func (a *app) configCommand() *cobra.Command {
 	var check *cobra.Command
 	check = leaf("check", "Tell every fault of the settings, and which are in force", "",
@@ -161,8 +154,8 @@ var flagName = diag.Regexp(`^--([a-z-]+)`)
 
 // settingFault says where the setting at fault is set, and what to do.
 func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
-	if e, ok := errors.AsType[*settingError](err); ok {
-		return settingFaultView{e.setting, e.source, e.fault, e.remedy}
+	if e, ok := errors.AsType[*settingFaultView](err); ok {
+		return *e
 	}
 	v := settingFaultView{Source: "the settings", Fault: err.Error(), Remedy: "diagd serve --help explains the settings"}
 	if name := flagName().FindStringSubmatch(v.Fault); name != nil && flags.Lookup(name[1]) != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// settingError is a fault of a setting: where it is set, what is wrong and what to do.
-type settingError struct {
-	setting string // empty where there is none of that name
-	source  string // "diagd.conf:3" or "DIAG_LISTEN"
-	fault   string
-	remedy  string
+// settingFaultView is a fault of a setting: where it is set, what is wrong and what to do.
+type settingFaultView struct {
+	Setting string `json:"setting,omitempty"` // empty where there is none of that name
+	Source  string `json:"source"`            // "diagd.conf:3" or "DIAG_LISTEN"
+	Fault   string `json:"fault"`
+	Remedy  string `json:"remedy,omitempty"`
 }
 
-func (e *settingError) Error() string {
-	text := e.source + ": " + e.fault
-	if e.remedy != "" {
-		text += "; " + e.remedy
+func (e *settingFaultView) Error() string {
+	text := e.Source + ": " + e.Fault
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
 	}
 	return text
 }
@@ -61,7 +61,7 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 		}
 		a.origins[f.Name] = from
 		if err := flags.Set(f.Name, value); err != nil {
-			faults = append(faults, &settingError{f.Name, from, f.Name + ": " + err.Error(), purpose(f)})
+			faults = append(faults, &settingFaultView{f.Name, from, f.Name + ": " + err.Error(), purpose(f)})
 		}
 	})
 	if len(faults) == 0 {
@@ -97,7 +97,7 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 			remedy = "did you mean " + envName(near) + "?"
 		}
 		faults = append(faults,
-			&settingError{source: "the environment", fault: "there is no setting " + name, remedy: remedy})
+			&settingFaultView{Source: "the environment", Fault: "there is no setting " + name, Remedy: remedy})
 	}
 	return faults
 }
@@ -136,7 +136,7 @@ func settingFlags() *pflag.FlagSet {
 type fileSetting struct{ value, source string }
 
 // readConfig reads lines of the form "key = value". Blank lines and those that begin with # say
-// nothing. An unknown key is a fault: a misspelt one must not be ignored.
+// nothing. An unknown key is a Fault: a misspelt one must not be ignored.
 func readConfig(path string, settings *pflag.FlagSet) (values map[string]fileSetting, faults []error, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func readConfig(path string, settings *pflag.FlagSet) (values map[string]fileSet
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		source := fmt.Sprintf("%s:%d", path, n)
 		if fault := checkLine(key, value, ok, values[key], settings); fault != nil {
-			fault.source = source
+			fault.Source = source
 			faults = append(faults, fault)
 			continue
 		}
@@ -167,22 +167,22 @@ func readConfig(path string, settings *pflag.FlagSet) (values map[string]fileSet
 }
 
 // checkLine says what is wrong with a line, if anything is.
-func checkLine(key, value string, isPair bool, before fileSetting, settings *pflag.FlagSet) *settingError {
+func checkLine(key, value string, isPair bool, before fileSetting, settings *pflag.FlagSet) *settingFaultView {
 	switch {
 	case !isPair:
-		return &settingError{fault: "a line is 'key = value'", remedy: "write a value, or # before a comment"}
+		return &settingFaultView{Fault: "a line is 'key = value'", Remedy: "write a value, or # before a comment"}
 	case settings.Lookup(key) == nil:
 		remedy := "diagd serve --help lists the settings"
 		if near := similar(key, settings); near != "" {
 			remedy = "did you mean " + near + "?"
 		}
-		return &settingError{fault: fmt.Sprintf("there is no setting %q", key), remedy: remedy}
+		return &settingFaultView{Fault: fmt.Sprintf("there is no setting %q", key), Remedy: remedy}
 	case before.source != "":
-		return &settingError{setting: key, fault: key + " is set twice", remedy: "remove this line or " + before.source}
+		return &settingFaultView{Setting: key, Fault: key + " is set twice", Remedy: "remove this line or " + before.source}
 	case unquoted(value) == value &&
 		(strings.HasPrefix(value, "#") || strings.Contains(value, " #") || strings.Contains(value, "\t#")):
-		return &settingError{setting: key,
-			fault: "a comment stands on a line of its own", remedy: "put a value with # in double quotes"}
+		return &settingFaultView{Setting: key,
+			Fault: "a comment stands on a line of its own", Remedy: "put a value with # in double quotes"}
 	}
 	return nil
 }

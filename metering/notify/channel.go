@@ -42,22 +42,22 @@ const (
 
 // A Channel is where an account wants to be told of events, as it may be shown: it holds no secret.
 type Channel struct {
-	ID      string
-	Account metering.AccountID
-	Name    string
-	Kind    Kind
+	ID      string             `json:"id"`
+	Account metering.AccountID `json:"account"`
+	Name    string             `json:"name"`
+	Kind    Kind               `json:"kind"`
 	// Target is the URL of a webhook without the values of its query, the host of a Slack or Teams webhook, whose
 	// path is a secret, the chat of Telegram or the mail address.
-	Target string
+	Target string `json:"target"`
 
-	Categories []metering.EventCategory // empty for all
-	State      ChannelState
-	Reason     string // why it is disabled
-	Signed     bool   // whether deliveries are signed
+	Categories []metering.EventCategory `json:"categories"` // empty for all
+	State      ChannelState             `json:"state"`
+	Reason     string                   `json:"reason,omitempty"` // why it is disabled
+	Signed     bool                     `json:"signed"`           // whether deliveries are signed
 	// SignedTwiceUntil is when the secret before the last rotation ends to sign; zero where there is none.
-	SignedTwiceUntil time.Time
+	SignedTwiceUntil time.Time `json:"signed_twice_until,omitzero"`
 
-	CreatedAt time.Time
+	CreatedAt time.Time `json:"created_at"`
 }
 
 // wants reports whether a channel is to be told of an event. Channels are told of what comes after them, and all
@@ -131,7 +131,7 @@ func (d *channelDoc) disabledEvent(at time.Time) (metering.Record, error) {
 func (d *channelDoc) view(now time.Time) Channel {
 	c := Channel{
 		ID: d.record.ID, Account: d.record.Account, Name: d.Name, Kind: d.Kind, Target: d.Target,
-		Categories: slices.Clone(d.Categories), State: d.State, Reason: d.Reason,
+		Categories: append([]metering.EventCategory{}, d.Categories...), State: d.State, Reason: d.Reason,
 		Signed: d.Kind == Webhook && d.Secret != "", CreatedAt: d.CreatedAt,
 	}
 	if d.Previous != "" && now.Before(d.PreviousUntil) {
