@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
 )
@@ -53,6 +54,28 @@ func (a activity) Searched() bool { return !a.empty() }
 type shownRequest struct {
 	Request
 	KeyName string
+}
+
+// Operation is the name of the operation that was asked for.
+func (r shownRequest) Operation() string { return operationName(r.Endpoint) }
+
+// operationName is an endpoint as people know it, such as spf/lookup.
+func operationName(endpoint string) string {
+	if _, name, ok := strings.Cut(endpoint, httpapi.Prefix+"/"); ok {
+		return name
+	}
+	return endpoint
+}
+
+// Took is how long it took, where that is remembered.
+func (r shownRequest) Took() string {
+	switch {
+	case r.Duration == 0:
+		return "–"
+	case r.Duration < time.Millisecond:
+		return "< 1 ms"
+	}
+	return decimal(r.Duration.Milliseconds()) + " ms"
 }
 
 // OK reports whether the request was answered.

@@ -96,7 +96,7 @@ func (d *dashboard) showUsage(w http.ResponseWriter, r *http.Request) error {
 		func() error {
 			return d.read(r.Context(), account.ID, month, func(t *tally) {
 				u.Days = lines(t.byDay(month, d.now()))
-				u.ByOperation = lines(t.by(func(n dayName) string { return n.endpoint }))
+				u.ByOperation = lines(t.by(func(n dayName) string { return operationName(n.endpoint) }))
 				byKey = t.by(func(n dayName) string { return string(n.key) })
 			})
 		},
