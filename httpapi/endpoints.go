@@ -151,6 +151,21 @@ func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
 // Summary says what the operation does: its purpose, or more exactly where the purpose is that of a family.
 func (ep Endpoint) Summary() string { return cmp.Or(ep.op.summary, ep.Purpose) }
 
+// Family is the heading under which lists have the endpoint.
+func (ep Endpoint) Family() string {
+	switch scope, _, _ := strings.Cut(string(ep.Scope), ":"); {
+	case strings.HasPrefix(ep.Path, "/text/"):
+		return "Text"
+	case strings.HasPrefix(ep.Path, "/spf/hosted"):
+		return "Hosted SPF"
+	case scope == "mail":
+		return "Mail"
+	case scope == "web":
+		return "Web"
+	}
+	return "DNS and registration"
+}
+
 // Headlined reports whether replies have a verdict in words.
 func (ep Endpoint) Headlined() bool {
 	if ep.op.report == nil {

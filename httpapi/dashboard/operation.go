@@ -44,21 +44,6 @@ func (op operation) Described() string { return strings.Join(op.About(), " ") }
 // Price is what an answer costs.
 func (op operation) Price() string { return diag.Count(op.Credits, "credit") }
 
-// Family is the heading under which lists have the operation.
-func (op operation) Family() string {
-	switch scope, _, _ := strings.Cut(string(op.Scope), ":"); {
-	case strings.HasPrefix(op.Path, "/text/"):
-		return "Text"
-	case strings.HasPrefix(op.Path, "/spf/hosted"):
-		return "Hosted SPF"
-	case scope == "mail":
-		return "Mail"
-	case scope == "web":
-		return "Web"
-	}
-	return "DNS and registration"
-}
-
 // families are the headings in their order.
 var families = []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"}
 

@@ -140,21 +140,6 @@ func (op operation) Page() string {
 	return "/docs" + strings.NewReplacer("{", "", "}", "").Replace(op.Path)
 }
 
-// Family is the heading under which lists have the operation.
-func (op operation) Family() string {
-	switch scope, _, _ := strings.Cut(string(op.Scope), ":"); {
-	case strings.HasPrefix(op.Path, "/text/"):
-		return "Text"
-	case strings.HasPrefix(op.Path, "/spf/hosted"):
-		return "Hosted SPF"
-	case scope == "mail":
-		return "Mail"
-	case scope == "web":
-		return "Web"
-	}
-	return "DNS and registration"
-}
-
 // Sample is the call of the library on the example, and the package to import.
 func (op operation) Sample() (sample struct{ Package, Call string }, err error) {
 	sample.Package, sample.Call, err = op.GoCall(op.Example())
