@@ -167,19 +167,11 @@ func (d *dashboard) comparison(r *http.Request, one watch.Watch) (*comparison, e
 	return c, nil
 }
 
-// groupsOf are the groups of checks that a check now runs: those of the watch, and all where it has operations instead.
-func groupsOf(one watch.Watch) (groups []string) {
-	for _, name := range one.Checks {
-		if slices.Contains([]string{target.Mail, target.DNS, target.Web}, name) {
-			groups = append(groups, name)
-		}
-	}
-	return groups
-}
-
+// checksNow are the groups of checks of a watch, and all where it has operations instead.
 func checksNow(one watch.Watch) (target.Target, target.Options, error) {
+	groups := slices.DeleteFunc(slices.Clone(one.Checks), func(name string) bool { return strings.Contains(name, "/") })
 	t, err := target.Parse(one.Domain)
-	return t, target.Options{Only: groupsOf(one)}, err
+	return t, target.Options{Only: groups}, err
 }
 
 func checkPrice(one watch.Watch) (sum int64) {

@@ -76,16 +76,15 @@ func (d *dashboard) claim(ctx context.Context, account metering.AccountID, token
 // keep stores the result of a claimed token, sealed with it: who reads the store cannot open what somebody has sent or
 // was answered, which may be a message or a password. It reports whether the result fits.
 func (d *dashboard) keep(ctx context.Context, account metering.AccountID, token string, value any) (bool, error) {
-	var text bytes.Buffer
-	zip := gzip.NewWriter(&text)
-	if err := errors.Join(json.NewEncoder(zip).Encode(value), zip.Close()); err != nil {
+	text, err := packed(value)
+	if err != nil {
 		return false, err
 	}
 	seal, err := sealOf(token)
 	if err != nil {
 		return false, err
 	}
-	parts := slices.Collect(slices.Chunk(seal.Seal(nil, nil, text.Bytes(), nil), partSize))
+	parts := slices.Collect(slices.Chunk(seal.Seal(nil, nil, text, nil), partSize))
 	if len(parts) > maxParts {
 		return false, nil
 	}
@@ -133,11 +132,28 @@ func (d *dashboard) kept(ctx context.Context, account metering.AccountID, token 
 	if err != nil {
 		return fmt.Errorf("opening a kept result: %w", err)
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("opening a kept result: %w", err)
+	return unpack(text, into)
+}
+
+// packed is a value as compressed JSON.
+func packed(value any) ([]byte, error) {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	if err := errors.Join(json.NewEncoder(zip).Encode(value), zip.Close()); err != nil {
+		return nil, fmt.Errorf("packing a result: %w", err)
 	}
-	return json.NewDecoder(io.LimitReader(zip, maxKept)).Decode(into)
+	return b.Bytes(), nil
+}
+
+func unpack(data []byte, into any) error {
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	if err == nil {
+		err = json.NewDecoder(io.LimitReader(zip, maxKept)).Decode(into)
+	}
+	if err != nil {
+		return fmt.Errorf("unpacking a result: %w", err)
+	}
+	return nil
 }
 
 func sealOf(token string) (cipher.AEAD, error) {

@@ -85,7 +85,7 @@ func (r *run) view() (*view.View, error) {
 		return r.View, nil
 	}
 	op, ok := operationNamed(r.Operation)
-	if !ok || r.Reply == nil || r.picture() {
+	if !ok || r.Reply == nil || r.Picture() {
 		return nil, nil
 	}
 	report, err := op.Decode(r.Reply)
@@ -95,7 +95,8 @@ func (r *run) view() (*view.View, error) {
 	return httpapi.View(report), nil
 }
 
-func (r *run) picture() bool { return strings.HasPrefix(r.Media, "image/") }
+// Picture reports whether the reply is an image.
+func (r *run) Picture() bool { return strings.HasPrefix(r.Media, "image/") }
 
 // told says why there is no answer, for the person who asked.
 func (d *dashboard) told(err error) (string, []httpapi.Violation) {
@@ -174,7 +175,7 @@ const longest = 64 << 10
 // JSON is the reply in lines, or empty where it is too long to read.
 func (r *result) JSON() string {
 	var b bytes.Buffer
-	if len(r.Reply) > longest || r.picture() || json.Indent(&b, r.Reply, "", "  ") != nil {
+	if len(r.Reply) > longest || r.Picture() || json.Indent(&b, r.Reply, "", "  ") != nil {
 		return ""
 	}
 	return readable(b.String())
@@ -184,9 +185,6 @@ func (r *result) JSON() string {
 func readable(text string) string {
 	return strings.Join(diag.Map(strings.Split(text, "\n"), render.Printable), "\n")
 }
-
-// Picture reports whether the reply is an image.
-func (r *result) Picture() bool { return r.picture() }
 
 // Shareable reports whether there is a view that is nobody's secret.
 func (r *result) Shareable() bool { return r.Viewed != "" && shareable(r.Operation) }
@@ -350,7 +348,7 @@ func (d *dashboard) showReply(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", kept.Media)
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	if !kept.picture() {
+	if !kept.Picture() {
 		h.Set("Content-Disposition", `attachment; filename="reply.json"`)
 	}
 	_, _ = w.Write(kept.Reply) // an error means that the browser has gone

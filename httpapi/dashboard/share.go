@@ -1,24 +1,18 @@
 package dashboard
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
 )
@@ -40,37 +34,13 @@ type share struct {
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
-// tooLarge bounds the view of a share in memory.
-const tooLarge = 8 << 20
-
-func (s *share) pack() ([]byte, error) {
-	var b bytes.Buffer
-	zip := gzip.NewWriter(&b)
-	if err := errors.Join(json.NewEncoder(zip).Encode(s), zip.Close()); err != nil {
-		return nil, fmt.Errorf("packing a share: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-func unpackShare(body []byte) (*share, error) {
-	zip, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("unpacking a share: %w", err)
-	}
-	s := &share{}
-	if err := json.NewDecoder(io.LimitReader(zip, tooLarge)).Decode(s); err != nil {
-		return nil, fmt.Errorf("unpacking a share: %w", err)
-	}
-	return s, nil
-}
-
 // publish makes a share of a token that nobody has taken. Of a form that was sent twice the second changes nothing.
 func (d *dashboard) publish(ctx context.Context, account metering.AccountID, token string, s *share) error {
 	id, ok := idOf(token)
 	if !ok {
 		return metering.ErrNotFound
 	}
-	body, err := s.pack()
+	body, err := packed(s)
 	switch {
 	case err != nil:
 		return err
@@ -96,12 +66,12 @@ type shared struct {
 }
 
 func (d *dashboard) sharedOf(r metering.Record) (shared, error) {
-	s, err := unpackShare(r.Body)
-	if err != nil {
+	var s share
+	if err := unpack(r.Body, &s); err != nil {
 		return shared{}, err
 	}
 	expires := r.At.Add(shareFor)
-	return shared{*s, r.ID, r.At, expires, s.Withdrawn || !expires.After(d.now())}, nil
+	return shared{s, r.ID, r.At, expires, s.Withdrawn || !expires.After(d.now())}, nil
 }
 
 // withdraw takes back what a link leads to. The error is [metering.ErrNotFound] for a foreign account's.
@@ -110,12 +80,12 @@ func (d *dashboard) withdraw(ctx context.Context, account metering.AccountID, id
 	if err != nil {
 		return err
 	}
-	s, err := unpackShare(r.Body)
-	if err != nil {
+	var s share
+	if err := unpack(r.Body, &s); err != nil {
 		return err
 	}
 	s.View, s.Withdrawn = nil, true
-	if r.Body, err = s.pack(); err != nil {
+	if r.Body, err = packed(s); err != nil {
 		return err
 	}
 	return d.Store.PutRecords(ctx, r)
@@ -268,35 +238,21 @@ const (
 	forHost = "host" // whoever runs its servers
 )
 
-// ofHosts are the beginnings of codes of what is mended on servers. All else is mended in the DNS.
-var ofHosts = []string{
-	"tls.", "hsts.", "headers.", "url.", "crawl.", "smtp.", "dnsbl.", "reverse.", "check.ptr.", "mtasts.policy.",
-	"bimi.logo", "bimi.certificate.", "dane.certificate.", "dane.starttls.", "dane.server.",
-}
-
-// inDNS are those of them that are mended in the DNS nonetheless.
-var inDNS = []string{"smtp.mx.", "smtp.domain.", "hsts.domain.", "tls.host.nxdomain", "url.host.nxdomain"}
-
-func recipientOf(code diag.Code) string {
-	begins := func(prefix string) bool { return strings.HasPrefix(string(code), prefix) }
-	if slices.ContainsFunc(ofHosts, begins) && !slices.ContainsFunc(inDNS, begins) {
-		return forHost
-	}
-	return forDNS
-}
-
 // mending is what of a view one recipient can mend, and nothing else; nil if there is nothing.
 func mending(v *view.View, whom string) *view.View {
-	where := map[string]string{forDNS: "in the DNS", forHost: "on the servers"}[whom]
+	where, known := map[string]string{forDNS: "in the DNS", forHost: "on the servers"}[whom]
+	if !known {
+		return nil
+	}
 	one := view.Answer(v.Subject, "What to change "+where)
 	for _, f := range v.Findings {
-		if recipientOf(f.Code) == whom {
+		if watch.OnHosts(f.Code) == (whom == forHost) {
 			one.Findings = append(one.Findings, f)
 		}
 	}
 	for _, s := range v.Steps {
-		publish := s.Type != "" && s.Value != ""
-		if publish && whom == forDNS || !publish && recipientOf(s.Code) == whom {
+		record := s.Type != "" && s.Value != ""
+		if (watch.OnHosts(s.Code) && !record) == (whom == forHost) {
 			one.Steps = append(one.Steps, s)
 		}
 	}

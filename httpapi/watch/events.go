@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -186,22 +187,32 @@ const (
 	byWebHost   = "web"
 	byRegistrar = "registrar"
 	bySender    = "sender"
+	byDNS       = "dns"
 )
 
 var menders = map[string]string{
 	"smtp": byMailHost, "dane.server": byMailHost, "dane.certificate": byMailHost, "mtasts.mx": byMailHost,
 	"tls": byWebHost, "hsts": byWebHost, "headers": byWebHost, "url": byWebHost, "mtasts.policy": byWebHost,
-	"rdap": byRegistrar, "dnsbl": bySender, "reverse": bySender,
+	"rdap": byRegistrar, "dnsbl": bySender, "reverse": bySender, "check.ptr": bySender,
+	"smtp.mx": byDNS, "smtp.domain": byDNS, "hsts.domain": byDNS,
+}
+
+// menderOf says who can mend a fault, and to which family of codes it belongs.
+func menderOf(code diag.Code) (who, family string) {
+	family, rest, _ := strings.Cut(string(code), ".")
+	part, _, _ := strings.Cut(rest, ".")
+	return cmp.Or(menders[family+"."+part], menders[family], byDNS), family
+}
+
+// OnHosts reports whether a fault is mended on a host, and not in the DNS or at the registrar.
+func OnHosts(code diag.Code) bool {
+	who, _ := menderOf(code)
+	return who == byMailHost || who == byWebHost || who == bySender
 }
 
 // mendFault says who can mend a fault.
 func (s *state) mendFault(domain string, f Finding) string {
-	family, rest, _ := strings.Cut(string(f.Code), ".")
-	part, _, _ := strings.Cut(rest, ".")
-	who := menders[family+"."+part]
-	if who == "" {
-		who = menders[family]
-	}
+	who, family := menderOf(f.Code)
 	host := ""
 	if _, err := diag.ParseDomain(f.Target); err == nil && strings.Contains(f.Target, ".") {
 		host = f.Target
