@@ -255,6 +255,15 @@ func testChain(t *testing.T, f *fixture) {
 		f.spend(one, 3)
 		f.nextMonth()
 	}
+	f.clock.Set(metering.PeriodOf(f.clock.Now()).End().Add(-time.Second))
+	var around []metering.Ticket // of two months, which may be committed together
+	for range 2 {
+		for range 20 {
+			around = append(around, f.begin(f.op(two, 1)))
+		}
+		f.clock.Advance(time.Second)
+	}
+	f.settleAll(around)
 	type month struct {
 		account metering.AccountID
 		period  metering.Period
@@ -268,7 +277,7 @@ func testChain(t *testing.T, f *fixture) {
 			delete(groups, m)
 		}
 	}
-	require.Len(t, links, 4)
+	require.Len(t, links, 6)
 	require.Empty(t, groups)
 	require.Zero(t, f.sound().Unproven)
 }

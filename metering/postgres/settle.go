@@ -17,7 +17,8 @@ import (
 
 // A Settle is one statement of several parts: only what is locked in holds, and then deleted, is charged, so that
 // no two can charge one ticket, and nothing that lapsed is charged. The period, the credits and the claim are
-// those of the hold: what a ticket says of itself is not trusted with money.
+// those of the hold: what a ticket says of itself is not trusted with money. It charges the first month of which holds
+// are found; others are for the next run.
 //
 // Holds are found one by one, and then removed by where they lie: however few rows PostgreSQL believes the table
 // to have, it cannot choose to go through all holds of the account instead. They are never updated, so they stay
@@ -27,33 +28,36 @@ const (
 		SELECT h.*, c.* FROM unnest($2::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::text[]`
 	settleHoldsAs = `) AS c (wanted, caller, at, request, row`
 	settleCharge  = `),
-		LATERAL (SELECT ctid AS place FROM holds
+		LATERAL (SELECT ctid AS place, period FROM holds
 			WHERE account = $1 AND token = c.wanted AND lease > $3 OFFSET 0) h
-	), done AS (
-		DELETE FROM holds h USING found f WHERE h.account = $1 AND h.ctid = f.place
+	), gone AS (
+		DELETE FROM holds h USING found f
+		WHERE h.account = $1 AND h.ctid = f.place AND f.period = (SELECT min(period) FROM found)
 		RETURNING h.token, h.period, h.credits, h.overage, h.rate, h.ceiling, h.line, h.hash, h.fingerprint,
 			f.at, f.request, ($9::text[])[f.caller] AS key, ($10::text[])[f.caller] AS endpoint,
-			f.row || h.parts AS form`
+			($12::text[])[f.caller] || f.row || h.parts AS form`
 	settleTotals = `
+	), done AS MATERIALIZED (
+		SELECT * FROM gone ORDER BY token
 	), totals AS (
-		SELECT period, sum(credits) AS used, count(*) AS charges, sum(overage) AS overage, sum(overage * rate) AS micros,
-			max(ceiling) AS peak, max(token) AS last,
-			sha256(convert_to($11::text || length(period::text) || ':' || period
-				|| string_agg(form, '' ORDER BY token), 'UTF8')) AS digest
-		FROM done GROUP BY period
+		SELECT min(period) AS period, sum(credits) AS used, count(*) AS charges, sum(overage) AS overage,
+			sum(overage * rate) AS micros, max(ceiling) AS peak, max(token) AS last,
+			sha256(convert_to($11::text || length(min(period)::text) || ':' || min(period) || string_agg(form, ''),
+				'UTF8')) AS digest
+		FROM done HAVING count(*) > 0
 	), sums AS (
 		INSERT INTO balances AS b (account, period, used, charges, overage, micros, peak, chain)
-		SELECT $1, period, used, charges, overage, micros, peak, sha256(` + noChain + ` || digest) FROM totals ORDER BY period
+		SELECT $1, period, used, charges, overage, micros, peak, sha256(` + noChain + ` || digest) FROM totals
 		ON CONFLICT (account, period) DO UPDATE SET used = b.used + excluded.used, charges = b.charges + excluded.charges,
 			overage = b.overage + excluded.overage, micros = b.micros + excluded.micros,
-			peak = greatest(b.peak, excluded.peak), chain = sha256(coalesce(b.chain, ` + noChain + `)
-				|| (SELECT digest FROM totals WHERE period = excluded.period))
+			peak = greatest(b.peak, excluded.peak),
+			chain = sha256(coalesce(b.chain, ` + noChain + `) || (SELECT digest FROM totals))
 		RETURNING period, used, charges, overage, micros, chain
 	), charges AS (
 		INSERT INTO ledger (account, key, endpoint, credits, period, at, request, overage, rate, ceiling, chain)
 		SELECT $1, d.key, d.endpoint, d.credits, d.period, d.at, d.request, d.overage, d.rate, d.ceiling,
-			CASE d.token WHEN t.last THEN s.chain END
-		FROM sums s, totals t, done d WHERE t.period = s.period AND d.period = s.period ORDER BY d.token
+			CASE d.token WHEN (SELECT last FROM totals) THEN s.chain END
+		FROM sums s, done d
 	)`
 	replyColumns = ", status, kind, header, body"
 	noChain      = `'\x0000000000000000000000000000000000000000000000000000000000000000'::bytea`
@@ -64,7 +68,7 @@ const (
 	)`
 	settleReplies = `, kept AS (
 		INSERT INTO replies (account, line, hash, expires, status, form, fingerprint, request, header, body, bytes)
-		SELECT $1, line, hash, at + $12, status, kind, fingerprint, request, header, body, length(body)
+		SELECT $1, line, hash, at + $13, status, kind, fingerprint, request, header, body, length(body)
 		FROM done WHERE kind >= 0 AND hash IS NOT NULL
 		RETURNING line, bytes
 	), room AS (
@@ -76,7 +80,7 @@ const (
 	settleResult = `
 		SELECT s.period, s.used, s.charges, s.overage, s.micros, a.plan, a.agreement,
 			coalesce((SELECT credits FROM taken WHERE account = $1 AND period = s.period), 0) - s.used,
-			(SELECT array_agg(token) FROM done WHERE period = s.period)`
+			(SELECT array_agg(token) FROM done)`
 	settleFrom = `
 		FROM sums s, accounts a WHERE a.account = $1`
 )
@@ -84,8 +88,8 @@ const (
 // settleEach is the same for a single charge each of several accounts, where the balance is there and nobody else is at
 // work on it or on the hold. It does nothing for others: it waits for no lock.
 const settleEach = `WITH wanted AS (
-		SELECT * FROM unnest($2::text[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
-			$10::boolean[]) AS w (account, period, token, key, endpoint, at, request, form, use)
+		SELECT * FROM unnest($2::text[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[],
+			$9::text[], $10::boolean[]) AS w (account, period, token, key, endpoint, at, request, form, use)
 	), found AS (
 		SELECT w.*, h.place FROM wanted w,
 			LATERAL (SELECT FROM balances WHERE account = w.account AND period = w.period FOR UPDATE SKIP LOCKED) b,
@@ -120,7 +124,7 @@ func settleSQL(replies bool) string {
 		return settleHolds + settleHoldsAs + settleCharge + settleTotals + settleUses + settleResult +
 			", NULL::text[], NULL::bigint[]" + settleFrom
 	}
-	return settleHolds + ", $13::integer[], $14::integer[], $15::bytea[], $16::bytea[]" + settleHoldsAs +
+	return settleHolds + ", $14::integer[], $15::integer[], $16::bytea[], $17::bytea[]" + settleHoldsAs +
 		replyColumns + settleCharge + replyColumns + settleTotals + settleUses + settleReplies + settleResult +
 		", (SELECT array_agg(line) FROM room), (SELECT array_agg(bytes) FROM room)" + settleFrom
 }
@@ -150,10 +154,12 @@ type settling = job[settlement, metering.Balance]
 // charges are the columns of a settle statement.
 type charges struct {
 	tokens, at      []int64
-	requests, rows  []string // rows are as far as [metering.Entry.AppendRequest]: the rest lies with the holds
+	requests        []string
+	requestForms    []string // see [metering.Entry.AppendRequest]; what comes after it lies with the holds
 	start           string   // of the canonical form; see [metering.AppendAccount]
 	callers         []int32  // keys with an endpoint, counted from 1
 	keys, endpoints []string
+	callerForms     []string // see [metering.Entry.AppendCaller]
 	uses            []string // keys whose last use is to be written
 	usedAt          []int64
 	replies         bool
@@ -169,7 +175,7 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 		tokens: make([]int64, 0, n), at: make([]int64, 0, n), requests: make([]string, 0, n), callers: make([]int32, 0, n),
 		jobs: make(map[int64]*settling, n), start: string(metering.AppendAccount(nil, g.account)),
 	}
-	rows, ends := make([]byte, 0, 128*n), make([]int, 0, n)
+	forms, ends := make([]byte, 0, 64*n), make([]int, 0, n)
 	callers := make(map[[2]string]int32)
 	for _, j := range g.jobs {
 		token := int64(j.in.ticket.Token)
@@ -181,11 +187,12 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 		c.replies = c.replies || j.in.reply != nil
 		t := &j.in.ticket
 		e := metering.Entry{RequestID: t.RequestID, Key: t.Key, Endpoint: t.Endpoint, At: instant(j.in.at)}
-		rows = e.AppendRequest(e.AppendCaller(rows))
-		ends = append(ends, len(rows))
+		forms = e.AppendRequest(forms)
+		ends = append(ends, len(forms))
 		caller := callers[[2]string{string(t.Key), t.Endpoint}]
 		if caller == 0 {
 			c.keys, c.endpoints = append(c.keys, string(t.Key)), append(c.endpoints, t.Endpoint)
+			c.callerForms = append(c.callerForms, string(e.AppendCaller(nil)))
 			caller = int32(len(c.keys))
 			callers[[2]string{string(t.Key), t.Endpoint}] = caller
 		}
@@ -195,7 +202,7 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 			c.uses, c.usedAt = append(c.uses, string(t.Key)), append(c.usedAt, j.in.at)
 		}
 	}
-	c.rows = cut(rows, ends)
+	c.requestForms = cut(forms, ends)
 	if c.replies {
 		c.addReplies(g)
 	}
@@ -241,15 +248,26 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 		}
 	}
 	sql := settlePlain
-	args := []any{g.account, c.tokens, micros(now), c.callers, c.at, c.requests, c.rows, c.uses,
-		c.keys, c.endpoints, c.start}
+	args := []any{g.account, c.tokens, micros(now), c.callers, c.at, c.requests, c.requestForms, c.uses,
+		c.keys, c.endpoints, c.start, c.callerForms}
 	if c.replies {
 		sql = settleReplied
 		args = append(args, metering.ReplayWindow.Microseconds(), c.statuses, c.forms, c.headers, c.bodies)
 	}
+	for rest, charged := len(c.jobs), -1; rest > 0 && charged != 0; rest -= charged {
+		var err error
+		if charged, err = s.chargeMonth(ctx, c, sql, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chargeMonth charges what is found of one month, and tells how many that was.
+func (s *Store) chargeMonth(ctx context.Context, c *charges, sql string, args []any) (charged int, err error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var sum settledSum
 	var tokens, bytes []int64
@@ -260,16 +278,14 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 			return err
 		}
 		for _, token := range tokens {
-			if j := c.jobs[token]; j != nil {
-				j.out, j.err = b, nil
-			}
+			c.jobs[token].out, c.jobs[token].err = b, nil
 		}
 		for i, line := range lines {
 			c.kept[line] = bytes[i]
 		}
 		return nil
 	})
-	return err
+	return len(tokens), err
 }
 
 // settledSum is what a settle statement returns of a month.

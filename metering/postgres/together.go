@@ -15,8 +15,8 @@ import (
 // what is locked, so that no account waits for what is done elsewhere for another, and an account is in one of them
 // once at most, since its lane waits for it.
 
-// together does jobs of several accounts, some at a time, as larger statements cost less than several at once. Where one
-// of them is at fault each is done alone.
+// together does jobs of several accounts, one statement at a time, as larger ones cost less than several at once. Where
+// a job is at fault each is done alone.
 func together[In, Out any](send func(context.Context, []*job[In, Out]) error) func(*group[In, Out]) {
 	return func(g *group[In, Out]) {
 		ctx, cancel := working()
@@ -98,7 +98,7 @@ func (s *Store) settleSingles(ctx context.Context, jobs []*job[single, *settledS
 		t := &c.jobs[c.tokens[0]].in.ticket
 		accounts, keys, endpoints = append(accounts, account), append(keys, c.keys[0]), append(endpoints, c.endpoints[0])
 		requests, tokens, at = append(requests, c.requests[0]), append(tokens, c.tokens[0]), append(at, c.at[0])
-		forms = append(forms, string(metering.AppendGroup(nil, j.in.account, t.Period))+c.rows[0])
+		forms = append(forms, string(metering.AppendGroup(nil, j.in.account, t.Period))+c.callerForms[0]+c.requestForms[0])
 		periods, uses = append(periods, monthNumber(t.Period)), append(uses, len(c.uses) > 0)
 	}
 	rows, err := s.pool.Query(ctx, settleEach, micros(s.clock()), accounts, periods, tokens, keys, endpoints, at, requests,
