@@ -97,7 +97,6 @@ func (a *app) accountSetCommand() *cobra.Command {
 	return set
 }
 
-// change turns the flags into a change.
 func (f accountFlags) change(note bool) (func(*metering.Account), error) {
 	budget, err := centsOrNone("--budget-cents", f.budget)
 	if err != nil {
@@ -161,7 +160,6 @@ func parsePercent(text string) (points int, err error) {
 	return points, nil
 }
 
-// showAccount prints one account, as an object.
 func (a *app) showAccount(err error, account metering.Account) error {
 	if err != nil {
 		return err
@@ -205,7 +203,6 @@ func onlyAccount(ctx context.Context, admin metering.Admin, id string) (metering
 	return accounts[0], nil
 }
 
-// usageView is what an account used in a month.
 type usageView struct {
 	Account    metering.AccountID `json:"account"`
 	Period     metering.Period    `json:"period"`

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// auditView is the result of an audit.
 type auditView struct {
 	Accounts int                   `json:"accounts_count"`
 	Entries  int64                 `json:"entries_count"`
@@ -116,7 +115,6 @@ type headView struct {
 // headVersion is the form of heads that this program writes and reads.
 const headVersion = "1"
 
-// printHead prints the head of all charges and of the notes of all invoices.
 func (a *app) printHead(ctx context.Context, b billing.Billing) error {
 	head, err := metering.ReadHead(ctx, b.Store, 0)
 	if err != nil {

@@ -67,7 +67,6 @@ backup is only there. A store that a server has open is refused. The exit code i
 	return cmd
 }
 
-// restoreView is the result of diagd restore.
 type restoreView struct {
 	auditView
 	OldStore string `json:"old_store,omitempty"` // where the store is that was replaced

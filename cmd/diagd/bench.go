@@ -30,7 +30,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// benchFlags say how the API is measured.
 type benchFlags struct {
 	conns           int
 	duration        time.Duration
@@ -70,7 +69,6 @@ type way struct {
 	shared     bool // the limiter is in Redis
 }
 
-// ways are what can be measured with the flags.
 func (f benchFlags) ways() []way {
 	list := []way{
 		{name: "bare net/http handler"},

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// billingCommand is the group of commands about months and invoices.
 func (a *app) billingCommand() *cobra.Command {
 	c := &billingCommands{app: a}
 	cmd := a.group("billing", "Close months, list and mend invoices, have payments tried again",
@@ -27,7 +26,6 @@ func (a *app) billingCommand() *cobra.Command {
 	return cmd
 }
 
-// billingCommands are the commands with their flags.
 type billingCommands struct {
 	*app
 	csv                   bool
@@ -138,7 +136,6 @@ func stateNames() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// showInvoices prints a list of invoices.
 func (c *billingCommands) showInvoices(err error, list ...billing.Invoice) error {
 	if err != nil {
 		return err
@@ -224,7 +221,6 @@ func (c *billingCommands) explained(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// oneInvoice is a command about one invoice.
 func (c *billingCommands) oneInvoice(
 	use, short, long string, do func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error,
 ) *cobra.Command {
@@ -276,7 +272,6 @@ fails. With --failed and no argument, all invoices that have failed.`,
 	return cmd
 }
 
-// retryAll has all invoices charged again that have failed.
 func (c *billingCommands) retryAll(ctx context.Context, b billing.Billing, _ []string) error {
 	var list []billing.Invoice
 	for v, err := range b.Invoices(ctx, billing.Filter{State: billing.Failed}) {
@@ -348,7 +343,6 @@ func (c *billingCommands) uncollectibleCommand() *cobra.Command {
 		}))
 }
 
-// standingCommand suspends an account, or ends that.
 func (c *billingCommands) standingCommand(
 	use, short string,
 	do func(b billing.Billing, ctx context.Context, id metering.AccountID, reason string) (metering.Account, error),

@@ -22,7 +22,6 @@ type channelView struct {
 	Secret string `json:"secret,omitempty"` // shown once
 }
 
-// channelCommands are the commands of "diagd channel".
 type channelCommands struct {
 	*app
 	account *string

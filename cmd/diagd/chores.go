@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// choreFlags are the flags of what a server does by itself: billing, and forgetting the past.
 type choreFlags struct {
 	biller, secret string
 	draft          time.Duration
@@ -52,7 +51,6 @@ func (f *choreFlags) add(fs *pflag.FlagSet) {
 		"how many changes of keys and accounts are kept for other processes to notice; 0 is all")
 }
 
-// checkedChores is what the flags say.
 type checkedChores struct {
 	biller func(*http.Client) billing.Biller // nil: nobody is billed
 	draft  time.Duration
@@ -234,7 +232,6 @@ func (n *chores) forgetOnce(ctx context.Context) error {
 	return err
 }
 
-// paymentFlags are the flags of payments: the key of Stripe, and where later words are heard.
 type paymentFlags struct{ stripeKey, callbackListen, callbackSecret string }
 
 // The settings that hold nothing but a secret. Other users of the machine see the command line, so that they come from
@@ -260,7 +257,6 @@ func (f *paymentFlags) add(fs *pflag.FlagSet) {
 	}
 }
 
-// checkSecrets refuses secrets on the command line.
 func (a *app) checkSecrets() error {
 	var faults faultList
 	for _, name := range []string{stripeKeySetting, callbackSecretSetting} {
@@ -271,7 +267,6 @@ func (a *app) checkSecrets() error {
 	return faults.err()
 }
 
-// stripe is the biller of --biller=stripe.
 func (f *paymentFlags) stripe() (func(*http.Client) billing.Biller, error) {
 	made, err := stripe.New(f.stripeKey)
 	if f.stripeKey == "" {

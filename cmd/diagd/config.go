@@ -20,7 +20,6 @@ import (
 // secretSetting finds the names of settings that are never shown.
 var secretSetting = diag.Regexp(`secret|password|token|tsig|stripe-key`)
 
-// configView is the result of diagd config check.
 type configView struct {
 	Settings []settingView      `json:"settings"`
 	Faults   []settingFaultView `json:"faults"`
@@ -46,7 +45,6 @@ Secrets are not shown. The exit code is 3 if there are faults.`
 	return a.group("config", "Check the settings", check)
 }
 
-// settingFaults reads the settings and returns all that is wrong with them.
 func (a *app) settingFaults(flags *pflag.FlagSet) []error {
 	faults := eachFault(a.readSettings(flags))
 	_, err := a.checkFlags()

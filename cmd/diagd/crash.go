@@ -34,7 +34,6 @@ The exit code is 3 if not. It is done on SQLite, and with --postgres on PostgreS
 	return cmd
 }
 
-// crashView is what became of one store.
 type crashView struct {
 	Store        string `json:"store"`
 	Kills        int    `json:"kills_count"`
@@ -79,7 +78,6 @@ func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
 	return errors.Join(err, verdict)
 }
 
-// crashOne kills servers on one store, and then looks at what is in it.
 func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v crashView, err error) {
 	store, err := f.scratch(ctx, kind)
 	if err != nil {

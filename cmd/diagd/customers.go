@@ -176,7 +176,6 @@ func (c *customers) shop(ctx context.Context, url func() string) {
 	})
 }
 
-// again asks again for some of what was bought.
 func (c *customers) again(ctx context.Context, url string, count int) {
 	c.mu.Lock()
 	keys := slices.Collect(maps.Keys(c.bought))
@@ -193,7 +192,6 @@ func (c *customers) has(key string) bool {
 	return ok
 }
 
-// charges is how much was bought so far.
 func (c *customers) charges() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -28,7 +28,6 @@ const (
 	conditionOff     condition = "off"     // it is not in use
 )
 
-// partView is what diagd doctor says of one part.
 type partView struct {
 	Part      string    `json:"part"`
 	Condition condition `json:"condition"`
@@ -36,7 +35,6 @@ type partView struct {
 	Remedy    string    `json:"remedy,omitempty"`
 }
 
-// doctorView is the result of diagd doctor.
 type doctorView struct {
 	Parts []partView `json:"parts"`
 }
@@ -140,7 +138,6 @@ func (a *app) examineSettings(flags *pflag.FlagSet) partView {
 	return good("no faults")
 }
 
-// examineServer asks the server of these settings.
 func (a *app) examineServer(ctx context.Context) partView {
 	if err := a.health(ctx); err != nil {
 		if _, usage := errors.AsType[usageError](err); usage {

@@ -102,7 +102,6 @@ func (a *app) done(d deed) (at time.Time, faults int, err error) {
 	return at, faults, err
 }
 
-// countDeeds exposes what is noted beside a SQLite store.
 func (a *app) countDeeds(counters *metrics.Metrics) {
 	if a.deedFile(backupDeed) == "" {
 		return
@@ -141,7 +140,6 @@ func (a *app) examineDeed(d deed, most time.Duration, remedy string) partView {
 	return good("the last one was at %s, and found no faults", when(&at))
 }
 
-// examineCertificate reads the certificate that the server shows.
 func (a *app) examineCertificate() partView {
 	path, renewed := a.serving.tlsCert, "renew it, and find out why that was not automatic"
 	switch {

@@ -98,7 +98,6 @@ Faults: ` + strings.Join(names, ", ") + "."
 	return cmd
 }
 
-// faultView is what became of one fault.
 type faultView struct {
 	Fault     string   `json:"fault"`
 	Store     string   `json:"store"`
@@ -249,7 +248,6 @@ func (p *play) run(ctx context.Context, f fault) error {
 
 func (p *play) address() string { return p.server.Load().(string) }
 
-// start starts a server as a process of its own.
 func (p *play) start(ctx context.Context) error {
 	v, err := startVictim(ctx, p.served)
 	if err == nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// hostedFlags are the flags of hosted SPF.
 type hostedFlags struct {
 	listen, zone, contact, tsig string
 	rate                        int
@@ -231,7 +230,6 @@ func (h *hosted) failed() <-chan error {
 	return h.dns.Err()
 }
 
-// health tells the operator about the name server.
 func (h *hosted) health(w io.Writer) {
 	if h.dns != nil {
 		fmt.Fprintf(w, "dns %s: hosted SPF, records: %d, as of %s\n",

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// mailFlags are the flags of notifications by mail.
 type mailFlags struct {
 	server, from string
 	dkim         dkimFlags
@@ -29,7 +28,7 @@ func (f *mailFlags) add(fs *pflag.FlagSet) {
 		"where notifications by mail are submitted: submissions://USER:PASSWORD@HOST (TLS) or submission://… (STARTTLS); "+
 			"better set by DIAG_MAIL_SERVER, which other users of the host cannot see (default: no mail)")
 	fs.StringVar(&f.from, "mail-from", "", "address that notifications by mail come from")
-	f.dkim.add(fs)
+	f.dkim.add(fs, "", "")
 }
 
 // parse returns nil without a server.

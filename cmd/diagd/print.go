@@ -48,7 +48,6 @@ func rows[T any](columns string, list []T, cells func(T) []any) func(*table) {
 	}
 }
 
-// printList prints a list.
 func printList[T any](a *app, list []T, columns string, cells func(T) []any) error {
 	return a.print(append([]T{}, list...), rows(columns, list, cells))
 }
@@ -64,7 +63,6 @@ func when(t *time.Time) string {
 // words writes a list of words as flags take it.
 func words[T ~string](list []T) string { return strings.Join(diag.Values(list...), ",") }
 
-// pageFlags are those of a list that may be long.
 type pageFlags struct {
 	limit  int
 	cursor string

@@ -47,7 +47,6 @@ const (
 	startSilence = 3 * time.Second
 )
 
-// serveFlags are the flags of "diagd serve".
 type serveFlags struct {
 	listen, metricsListen         string
 	ipRate                        int

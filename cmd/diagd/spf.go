@@ -150,7 +150,6 @@ func (a *app) createSPF(ctx context.Context, key metering.KeyID, req hostedspf.C
 	})
 }
 
-// showSPF prints one profile.
 func (a *app) showSPF(p hostedspf.Profile) error {
 	v := viewSPF(p)
 	return a.print(v, func(t *table) {
@@ -283,7 +282,6 @@ func (a *app) spfResolveCommand() *cobra.Command {
 	return cmd
 }
 
-// showResolution prints what a resolution found. One that failed is loud.
 func (a *app) showResolution(report *hostedspf.ResolveReport) error {
 	r := report.Resolution
 	err := a.print(report, func(t *table) {
@@ -343,7 +341,6 @@ permanent error in its SPF. Change its record first.`
 	return cmd
 }
 
-// spfKeyCommand makes a key that the zone of hosted SPF can be signed with.
 func (a *app) spfKeyCommand() *cobra.Command {
 	var dir string
 	cmd := leaf("key", "Make a key to sign the zone with (DNSSEC), and print what its parent zone is to publish", "",
@@ -374,7 +371,6 @@ func (a *app) spfKeyCommand() *cobra.Command {
 	return cmd
 }
 
-// spfDSCommand prints what the parent zone is to publish for the keys of a zone.
 func (a *app) spfDSCommand() *cobra.Command {
 	cmd := leaf("ds", "Print the DS records of the keys that the zone is signed with", "",
 		func(context.Context, []string) error {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/agent"
 	"github.com/diagkit/diagkit/httpapi/pages"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
@@ -69,7 +70,6 @@ func (d *demo) close() {
 	}
 }
 
-// start makes the world, a store with one key in it, and a server.
 func start(ctx context.Context, listen string) (*demo, error) {
 	d := &demo{}
 	world, err := internet.New(time.Now())
@@ -119,7 +119,15 @@ func (d *demo) handler(ctx context.Context, c httpapi.Config) (http.Handler, err
 		return nil, err
 	}
 	d.closers = append(d.closers, c.Gate.Close)
-	return httpapi.Handler(c), nil
+	api := httpapi.New(c)
+	tools := agent.New(agent.Config{API: api})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp" {
+			tools.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r) // which a mux would keep some paths from
+	}), nil
 }
 
 // schedule resolves profiles when they are due, until the demo is closed.

@@ -226,7 +226,7 @@ func TestConsequences(t *testing.T) {
 			codes = append(codes, r.Code)
 		}
 	}
-	for _, c := range consequences {
+	for _, c := range consequences() {
 		for _, code := range c.codes {
 			one := consequence{codes: []diag.Code{code}}
 			assert.True(t, slices.ContainsFunc(codes, one.about), "%s: there is no rule %s", c.text, code)

@@ -1,10 +1,12 @@
 package target
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -125,47 +127,29 @@ type consequence struct {
 	codes []diag.Code // or the beginnings of some, up to a dot
 }
 
-// consequences are in the order of what is felt first.
-var consequences = []consequence{
-	{"exists", "{it} does not exist", diag.Error,
-		[]diag.Code{"zone.parent.nxdomain", "check.domain.nxdomain", "url.host.nxdomain"}},
-	{"reach", "nobody can find {it}: none of its name servers answers for it", diag.Critical,
-		[]diag.Code{"zone.delegation", "zone.glue.none"}},
-	{"reach", "{it} is switched off, since its registration has ended", diag.Critical,
-		[]diag.Code{"rdap.expiry.passed", "rdap.status"}},
-	{"reach", "everyone whose provider checks DNSSEC is kept from {it}", diag.Critical,
-		[]diag.Code{"dnssec", "zone.dnssec"}},
-	{"reach", "the name servers of {it} do not answer", diag.Error,
-		[]diag.Code{"check.lookups.failed", "check.domain.unavailable"}},
-	{"receive", "nobody can send mail to {it}", diag.Critical,
-		[]diag.Code{"mx.hosts.unreachable", "smtp.servers.unreachable"}},
-	{"forge", "anybody can send mail as {it}", diag.Error,
-		[]diag.Code{"spf.all.pass", "spf.network.everyone", "spf.include.pass", "spf.exists.everyone",
-			"spf.record.missing", "dmarc.record", "dmarc.policy", "check.dkim.none"}},
-	{"send", "receivers may refuse mail from {it}", diag.Error, []diag.Code{"spf.syntax", "spf.record", "spf.include",
-		"spf.redirect", "spf.lookups", "spf.voids", "spf.mx", "spf.senders", "dkim.record", "dkim.key", "dkim.hash"}},
-	{"relay", "strangers can send spam through the mail server of {it}", diag.Critical,
-		[]diag.Code{"smtp.relay.open"}},
-	{"listed", "receivers refuse mail from {it}, since blocklists have its address", diag.Error,
-		[]diag.Code{"dnsbl.listed"}},
-	{"web", "browsers warn visitors away from {it}", diag.Error, []diag.Code{"tls.certificate.expired",
-		"tls.certificate.early", "tls.certificate.name", "tls.chain.self_signed", "tls.chain.untrusted",
-		"tls.chain.expired", "tls.chain.invalid", "tls.ocsp.revoked", "url.certificate", "headers.site.certificate"}},
-	{"web", "visitors cannot reach the web site of {it}", diag.Error,
-		[]diag.Code{"tls.host.connection", "tls.host.handshake", "headers.site.connection", "headers.site.handshake",
-			"url.redirect.loop", "headers.redirect.endless", "hsts.https.locked_out"}},
-	{"web", "browsers will warn visitors away from {it} within days", diag.Error,
-		[]diag.Code{"tls.certificate.expires_now", "url.certificate.expires_now"}},
-	{"ends", "the registration of {it} is about to end", diag.Error, []diag.Code{"rdap.expiry.expires_now"}},
-	{"dns", "some lookups of {it} fail", diag.Error,
-		[]diag.Code{"zone.ns", "zone.glue", "zone.transport", "zone.edns", "zone.soa"}},
-	{"private", "what visitors of {it} send can be read by others", diag.Error,
-		[]diag.Code{"headers.cookies.session", "headers.https.missing", "url.redirect.downgrade",
-			"url.location.credentials", "tls.version.ssl", "tls.version.modern"}},
-	{"forge", "mail forged in the name of {it} is delivered", diag.Warning, []diag.Code{"dmarc.policy"}},
-	{"name", "many mail servers refuse mail from {it}", diag.Warning,
-		[]diag.Code{"reverse.ptr.missing", "reverse.forward.unconfirmed"}},
-}
+// consequencesText has the consequences in the order of what is felt first: topic, least severity and text in a line,
+// and below it the codes.
+//
+//go:embed consequences.txt
+var consequencesText string
+
+var consequences = sync.OnceValue(func() (list []consequence) {
+	for line := range strings.Lines(consequencesText) {
+		if line[0] == '\t' {
+			last := &list[len(list)-1]
+			last.codes = append(last.codes, diag.Map(strings.Fields(line), func(s string) diag.Code { return diag.Code(s) })...)
+			continue
+		}
+		var c consequence
+		about, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		topic, least, _ := strings.Cut(about, " ")
+		if c.topic, c.text = topic, text; c.least.UnmarshalText([]byte(least)) != nil {
+			panic("consequences.txt: " + line) // which a test would see
+		}
+		list = append(list, c)
+	}
+	return list
+})
 
 // headline says what the gravest findings mean, at most two.
 func (w *Whole) headline(v *view.View) string {
@@ -174,7 +158,7 @@ func (w *Whole) headline(v *view.View) string {
 		worst diag.Severity
 	}
 	var told []clause
-	for _, c := range consequences {
+	for _, c := range consequences() {
 		again := slices.ContainsFunc(told, func(o clause) bool { return o.topic == c.topic })
 		is := func(f diag.Finding) bool { return f.Severity >= c.least && c.about(f.Code) }
 		if i := slices.IndexFunc(v.Findings, is); i >= 0 && !again { // the gravest come first

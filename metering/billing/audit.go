@@ -94,7 +94,6 @@ func (a *audit) readNotes(ctx context.Context) error {
 	return nil
 }
 
-// take follows a note.
 func (o *audited) take(n Note) {
 	o.chain.records = nil
 	if n.Action == Created || n.Action == Adopted {

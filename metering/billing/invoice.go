@@ -295,7 +295,6 @@ func planLines(p metering.Period, plans []held) []PlanLine {
 	return lines
 }
 
-// dearer reports whether a price is above another.
 func dearer(a, b *int64) bool { return b != nil && (a == nil || *a > *b) }
 
 func equal(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }

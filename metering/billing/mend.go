@@ -109,7 +109,6 @@ func (b Billing) Void(
 	return void, next, err
 }
 
-// reissue makes the invoice that comes after a void one.
 func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 	n := 1
 	if _, after, ok := strings.Cut(void.ID, "."); ok {

@@ -128,7 +128,6 @@ func serveRedirects(world *diagtest.World) {
 		`<title>We have moved</title><meta http-equiv="refresh" content="5; url=https://good.example/">`))
 }
 
-// toHTTPS redirects a host to its likeness with https.
 func toHTTPS(host string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://"+host+r.URL.RequestURI(), http.StatusMovedPermanently)

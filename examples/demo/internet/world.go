@@ -185,7 +185,6 @@ func serveMail(world *diagtest.World) {
 	world.SMTP(diagtest.SMTP{Host: "mx.testing.example", Extensions: extensions(), Replies: patient})
 }
 
-// extensions are what the mail servers list.
 func extensions() []string {
 	return []string{"PIPELINING", "SIZE 52428800", "8BITMIME", "ENHANCEDSTATUSCODES"}
 }
