@@ -65,7 +65,7 @@ func New(c Config) http.Handler {
 		DisableLocalhostProtection: true,
 	})
 	guarded := c.API.Guard("mcp", maxBody, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !single(r) {
+		if r.Method == http.MethodPost && !single(r) { // what GET and DELETE are for does not exist without sessions: 405
 			refuse(w, http.StatusBadRequest, "Send one message a request: batches are not accepted.")
 			return
 		}

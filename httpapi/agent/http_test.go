@@ -75,6 +75,16 @@ func TestEntry(t *testing.T) {
 		assert.Empty(t, resp.Header.Get("Access-Control-Allow-Origin"))
 	}
 	assert.Zero(t, s.used())
+	for _, method := range []string{http.MethodGet, http.MethodDelete} { // clients look for streams, and end sessions
+		r, err := http.NewRequestWithContext(t.Context(), method, s.url, nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+s.secret)
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.Equal(t, http.StatusMethodNotAllowed, resp.StatusCode)
+		assert.Equal(t, "POST", resp.Header.Get("Allow"))
+	}
 }
 
 // A body without a length is bounded too.
