@@ -68,6 +68,7 @@ type dashboard struct {
 	Config
 	pages     []*page
 	mux       *http.ServeMux
+	origins   *http.CrossOriginProtection // refuses what a foreign page has a browser send
 	style     *httpapi.File
 	icon      *httpapi.File
 	templates func() *template.Template
@@ -95,7 +96,8 @@ type page struct {
 //go:embed templates assets
 var files embed.FS
 
-// New returns the dashboard. It panics without a store or an API: that is a fault of the program, seen at start.
+// New returns the dashboard. It panics without a store or an API, and with a PublicURL that is none: those are faults of the
+// program, seen at start.
 func New(c Config) http.Handler {
 	if c.Store == nil || c.API == nil {
 		panic("dashboard: Config.Store or Config.API is nil")
@@ -110,7 +112,12 @@ func newDashboard(c Config) *dashboard {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &dashboard{Config: c, mux: http.NewServeMux(), attempts: newAttempts()}
+	d := &dashboard{Config: c, mux: http.NewServeMux(), attempts: newAttempts(), origins: http.NewCrossOriginProtection()}
+	if c.PublicURL != "" {
+		if err := d.origins.AddTrustedOrigin(c.PublicURL); err != nil {
+			panic("dashboard: Config.PublicURL: " + err.Error())
+		}
+	}
 	if c.Watches == nil {
 		d.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: d.now, Doubt: d.doubt, Log: c.Log})
 	}
@@ -151,7 +158,7 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, clean, http.StatusMovedPermanently)
 		return
 	}
-	if err := d.sameOrigin(r); err != nil {
+	if err := d.origins.Check(r); err != nil {
 		d.serve(&page{title: "Refused", handle: func(w http.ResponseWriter, r *http.Request) error {
 			return d.renderStatus(w, r, http.StatusForbidden, "error",
 				problem{"Refused", "This request comes from another site. Go back to the dashboard and try again there."})
@@ -159,17 +166,6 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.mux.ServeHTTP(w, r)
-}
-
-// sameOrigin refuses what a foreign page has a browser send.
-func (d *dashboard) sameOrigin(r *http.Request) error {
-	guard := http.NewCrossOriginProtection()
-	if d.PublicURL != "" {
-		if err := guard.AddTrustedOrigin(strings.TrimSuffix(d.PublicURL, "/")); err != nil {
-			return err
-		}
-	}
-	return guard.Check(r)
 }
 
 // now is the time, in UTC and cut to the microsecond as stores keep it.
