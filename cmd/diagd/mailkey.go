@@ -28,10 +28,10 @@ import (
 // dkimFlags say by what mail is signed.
 type dkimFlags struct{ domain, selector, key string }
 
-func (f *dkimFlags) add(fs *pflag.FlagSet) {
+func (f *dkimFlags) add(fs *pflag.FlagSet, selector, key string) {
 	fs.StringVar(&f.domain, "mail-dkim-domain", "", "domain that signs mail with DKIM: that of --mail-from (default: unsigned)")
-	fs.StringVar(&f.selector, "mail-dkim-selector", "", "selector of its key record")
-	fs.StringVar(&f.key, "mail-dkim-key", "", "PEM file with its private key, RSA or Ed25519; diagd mail key makes one")
+	fs.StringVar(&f.selector, "mail-dkim-selector", selector, "selector of its key record")
+	fs.StringVar(&f.key, "mail-dkim-key", key, "PEM file with its private key, RSA or Ed25519; diagd mail key makes one")
 }
 
 // check reads the names.
@@ -106,12 +106,7 @@ func (a *app) mailKey() *cobra.Command {
 	cmd.Long = `Make a private key, in a file that only its owner may read, and print the record to publish and the flags to serve with.
 The key is RSA of 2048 bits: not all receivers verify Ed25519. A file that exists is left as it is.`
 	cmd.Example = "  diagd mail key --mail-dkim-domain example.com"
-	f.add(cmd.Flags())
-	for name, value := range map[string]string{"mail-dkim-selector": "diagd", "mail-dkim-key": "mail-dkim.pem"} {
-		flag := cmd.Flags().Lookup(name)
-		flag.DefValue = value
-		_ = flag.Value.Set(value) // strings take all
-	}
+	f.add(cmd.Flags(), "diagd", "mail-dkim.pem")
 	cmd.Flags().BoolVar(&ed25519, "ed25519", false, "make an Ed25519 key (RFC 8463)")
 	return cmd
 }

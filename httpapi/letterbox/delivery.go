@@ -43,12 +43,13 @@ func (b *Box) take(local string, d *delivery, text []byte) error {
 		return errBusy
 	}
 	d.measure(text)
-	if b.ctx.Err() != nil || !b.claim(local, d) {
+	if !b.claim(local, d) {
 		<-b.queue
 		b.release(text)
 		return errUnknown
 	}
-	b.working.Go(func() {
+	go func() {
+		defer b.working.Done()
 		b.running <- struct{}{}
 		ctx, cancel := context.WithTimeout(b.ctx, analysisTime)
 		b.keep(local, b.report(ctx, local, d, text))
@@ -56,7 +57,7 @@ func (b *Box) take(local string, d *delivery, text []byte) error {
 		<-b.running
 		<-b.queue
 		b.release(text)
-	})
+	}()
 	return nil
 }
 
@@ -121,11 +122,8 @@ func (d *delivery) trace(id, local, domain string) []byte {
 		from, id, result, d.IP, literal, helo, domain, with, local, secured, d.At.UTC().Format(time.RFC1123Z))
 }
 
-// Fact is a line of what the session tells.
-type fact struct{ Label, Value string }
-
-// Facts are for the page.
-func (d *delivery) Facts() []fact {
+// Facts are what the session tells, for the page: labels and values.
+func (d *delivery) Facts() [][2]string {
 	if d == nil {
 		return nil
 	}
@@ -137,15 +135,15 @@ func (d *delivery) Facts() []fact {
 	if d.Version != "" {
 		secured = d.Version + ", " + d.Cipher
 	}
-	list := []fact{
+	list := [][2]string{
 		{"received", d.At.UTC().Format("2006-01-02 15:04:05 UTC")}, {"from address", d.IP.String()}, {"HELO name", d.HELO},
 		{"envelope sender", from}, {"TLS", secured}, {"size", diag.Count(d.Size, "byte")},
 	}
 	if d.Bare > 0 {
-		list = append(list, fact{"line ends", diag.Count(d.Bare, "bare CR or LF") + ", which RFC 5321 section 2.3.8 forbids"})
+		list = append(list, [2]string{"line ends", diag.Count(d.Bare, "bare CR or LF") + ", which RFC 5321 section 2.3.8 forbids"})
 	}
 	for i := range list {
-		list[i].Value = render.Printable(diag.Clip(list[i].Value, 300))
+		list[i][1] = render.Printable(diag.Clip(list[i][1], 300))
 	}
 	return list
 }

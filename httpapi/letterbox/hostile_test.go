@@ -57,12 +57,12 @@ func TestBusy(t *testing.T) {
 	for range maxQueue {
 		<-p.queue
 	}
-	require.True(t, p.reserve(maxBodies-1000))
+	p.bodies.Store(maxBodies - 1000)
 	require.ErrorContains(t, p.send(to, p.letter()+strings.Repeat("x\r\n", 1000)), "451")
-	p.bodies = 0
+	p.bodies.Store(0)
 	require.NoError(t, p.send(to, p.letter()))
 	p.wait(path)
-	require.Zero(t, p.bodies)
+	require.Zero(t, p.bodies.Load())
 	require.Empty(t, p.queue)
 }
 
@@ -76,6 +76,7 @@ func TestReportsBound(t *testing.T) {
 		tokens = append(tokens, token)
 		require.True(t, p.claim(localPart(token), &delivery{At: p.Clock()}))
 		p.set("", time.Second)
+		p.working.Done()
 		p.keep(localPart(token), strings.Repeat("x", maxReportBytes/3))
 	}
 	_, ok := p.open(tokens[0])
@@ -105,7 +106,7 @@ func TestSize(t *testing.T) {
 	_, err = io.WriteString(w.Conn, strings.Repeat("x", maxSent))
 	_ = err // the connection ends within it
 	require.True(t, p.expects(localOf(to)))
-	require.Zero(t, p.bodies)
+	require.Zero(t, p.bodies.Load())
 }
 
 // A message may be as large as is told, and come in chunks.

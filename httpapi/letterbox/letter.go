@@ -132,14 +132,15 @@ func (b *Box) expects(local string) bool {
 	return b.expected(local) != nil
 }
 
-// claim takes an address for a message that has arrived; false if it waits for none any more.
+// claim takes an address for the analysis of a message that has arrived; false if it waits for none any more.
 func (b *Box) claim(local string, d *delivery) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := b.expected(local)
-	if l == nil {
+	if l == nil || b.ctx.Err() != nil {
 		return false
 	}
+	b.working.Add(1)
 	b.waiting--
 	l.State, l.delivery, l.Until = analyzing, d, d.At.Add(reportTime)
 	return true

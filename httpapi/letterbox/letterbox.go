@@ -29,6 +29,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -87,11 +88,12 @@ type Box struct {
 	queue, running chan struct{}
 	working        sync.WaitGroup
 
+	bodies atomic.Int64 // bytes
+
 	mu      sync.Mutex
 	letters map[string]*letter // by the local part of their addresses
 	waiting int                // of them
 	reports int                // bytes
-	bodies  int64              // bytes
 	clients map[netip.Prefix][]time.Time
 	swept   time.Time
 }
@@ -136,7 +138,9 @@ func (b *Box) Serve(l net.Listener) error {
 // Close ends connections and analyses.
 func (b *Box) Close() error {
 	err := b.smtp.Close()
-	b.stop()
+	b.mu.Lock()
+	b.stop() // from here on nothing is claimed
+	b.mu.Unlock()
 	b.working.Wait()
 	return err
 }
@@ -147,11 +151,10 @@ func (b *Box) read(r io.Reader) (text []byte, err error) {
 	for err == nil {
 		var n int
 		n, err = r.Read(chunk)
-		if !b.reserve(n) {
-			err = errBusy
-			break
-		}
 		text = append(text, chunk[:n]...)
+		if b.bodies.Add(int64(n)) > maxBodies {
+			err = errBusy
+		}
 	}
 	if err != io.EOF {
 		b.release(text)
@@ -160,18 +163,4 @@ func (b *Box) read(r io.Reader) (text []byte, err error) {
 	return text, nil
 }
 
-func (b *Box) reserve(n int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.bodies+int64(n) > maxBodies {
-		return false
-	}
-	b.bodies += int64(n)
-	return true
-}
-
-func (b *Box) release(text []byte) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.bodies -= int64(len(text))
-}
+func (b *Box) release(text []byte) { b.bodies.Add(-int64(len(text))) }

@@ -238,7 +238,7 @@ func TestExpiry(t *testing.T) {
 	p.address()
 	require.Len(t, p.letters, 1, "what is over is forgotten")
 	require.Equal(t, []int{1, 0, 1}, []int{p.waiting, p.reports, len(p.clients)})
-	require.Zero(t, p.bodies)
+	require.Zero(t, p.bodies.Load())
 }
 
 // Nothing is relayed, and nothing but the one address is known.
