@@ -10,10 +10,14 @@ import (
 // Pages is for stores that list: it yields at most limit values, all if that is 0, and holds no more than size of them at
 // a time. Next reads up to size values behind last, which is nil at first. An error ends the list.
 func Pages[T any](limit, size int, next func(last *T, size int) ([]T, error)) iter.Seq2[T, error] {
+	return growing(limit, size, size, next)
+}
+
+// growing is Pages that double, up to a largest.
+func growing[T any](limit, size, largest int, next func(last *T, size int) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var last *T
-		for rest := limit; ; {
-			page := size
+		for rest, page := limit, size; ; page = min(2*page, largest) {
 			if limit > 0 {
 				page = min(page, rest)
 			}
@@ -36,14 +40,18 @@ func Pages[T any](limit, size int, next func(last *T, size int) ([]T, error)) it
 	}
 }
 
-// recordPage is how many records are read at once: 4 MB of bodies at most.
-const recordPage = 64
+// recordPage is how many records are read at once, 4 MB of bodies at most, and largestPage how many by those who read on:
+// long lists are of small records.
+const (
+	recordPage  = 64
+	largestPage = 1024
+)
 
 // RecordPages is Records of a store that reads in pages: next reads up to size records that f selects, behind last.
 func RecordPages(ctx context.Context, f RecordFilter,
 	next func(ctx context.Context, f RecordFilter, last *Record, size int) ([]Record, error),
 ) iter.Seq2[Record, error] {
-	return Pages(f.Limit, recordPage, func(last *Record, size int) ([]Record, error) {
+	return growing(f.Limit, recordPage, largestPage, func(last *Record, size int) ([]Record, error) {
 		if f.Kind == "" {
 			return nil, errors.New("listing records: the filter names no kind")
 		}

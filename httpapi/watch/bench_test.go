@@ -14,9 +14,11 @@ import (
 // The list of an account with 10,000 domains, each of which has run, must be there within 200 ms on PostgreSQL.
 func BenchmarkList(b *testing.B) {
 	const count = 10_000
-	for name, open := range map[string]func(*meteringtest.Clock) metering.Store{
-		"memory":   func(c *meteringtest.Clock) metering.Store { return memory.New(memory.Config{Clock: c.Now}) },
-		"postgres": func(c *meteringtest.Clock) metering.Store { return openPostgres(b, c.Now) },
+	for name, open := range map[string]func(testing.TB, *meteringtest.Clock) metering.Store{
+		"memory": func(_ testing.TB, c *meteringtest.Clock) metering.Store {
+			return memory.New(memory.Config{Clock: c.Now})
+		},
+		"postgres": func(b testing.TB, c *meteringtest.Clock) metering.Store { return openPostgres(b, c.Now) },
 	} {
 		b.Run(fmt.Sprintf("%s-%d", name, count), func(b *testing.B) {
 			f := newFleet(b, open, 1)

@@ -1,11 +1,13 @@
 package watch
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -76,10 +78,9 @@ func parse(r metering.Record) (*document, error) {
 // check refuses what no watch has written, on which arithmetic would go wrong.
 func (doc *document) check() error {
 	every := time.Duration(doc.Every) * time.Second
-	if _, err := diag.ParseDomain(doc.Domain); err != nil {
-		return err
-	}
 	switch {
+	case doc.Domain == "" || strings.ContainsFunc(doc.Domain, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return fmt.Errorf("the domain %q", doc.Domain)
 	case doc.Every < 1 || doc.Every > int64(MaxEvery/time.Second) || every < MinEvery:
 		return fmt.Errorf("an interval of %d seconds", doc.Every)
 	case len(doc.Checks) > maxChecks || len(doc.Channels) > maxChannels:
@@ -90,9 +91,18 @@ func (doc *document) check() error {
 	return nil
 }
 
+// encode writes a body without escapes for HTML, which take room.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
 // record is the document in the place of the record that it was read from.
 func (doc *document) record(r metering.Record) (metering.Record, error) {
-	body, err := json.Marshal(doc)
+	body, err := encode(doc)
 	if err != nil {
 		return r, fmt.Errorf("writing watch %s: %w", r.ID, err)
 	}

@@ -149,7 +149,7 @@ func (w *Watches) extend(ctx context.Context, watch metering.Record, row Run, no
 			break // what cannot be read is left as it is
 		}
 		c.Runs = append(c.Runs, row)
-		if r.Body, err = json.Marshal(c); err != nil {
+		if r.Body, err = encode(c); err != nil {
 			return nil, err
 		}
 		if len(r.Body) <= metering.MaxRecordBytes {
@@ -157,10 +157,10 @@ func (w *Watches) extend(ctx context.Context, watch metering.Record, row Run, no
 		}
 	}
 	c := chapter{Base: *now, Runs: []Run{row}}
-	body, err := json.Marshal(c)
+	body, err := encode(c)
 	if err == nil && len(body) > metering.MaxRecordBytes {
 		c.Runs[0].Difference = Difference{}
-		body, err = json.Marshal(c)
+		body, err = encode(c)
 	}
 	if err != nil {
 		return nil, err

@@ -261,7 +261,12 @@ func (p *part) tidy(at time.Time) {
 
 // clip cuts what others have written, and says so.
 func clip(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 	if len(text) <= maxText {
 		return text
 	}

@@ -202,11 +202,11 @@ func (s *state) forget() {
 // record is the state as it is to be stored, in the place of the record that it was read from. What does not fit loses
 // its facts, which are known again after the next run.
 func (s *state) record(r metering.Record) (metering.Record, error) {
-	body, err := json.Marshal(s)
+	body, err := encode(s)
 	if err == nil && len(body) > metering.MaxRecordBytes {
 		bare := *s
 		bare.Facts, bare.Told = nil, nil
-		body, err = json.Marshal(&bare)
+		body, err = encode(&bare)
 	}
 	if err != nil {
 		return r, fmt.Errorf("writing what is known of watch %s: %w", r.ID, err)
