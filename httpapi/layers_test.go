@@ -115,6 +115,16 @@ func TestAPIAlone(t *testing.T) {
 	}
 }
 
+// Who imports the API alone compiles nothing of what stands beside it.
+func TestAlone(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	require.NoError(t, err)
+	for _, beside := range []string{"modelcontextprotocol", "/httpapi/agent", "/httpapi/dashboard", "/httpapi/watch", "html/template"} {
+		require.NotContains(t, string(out), beside)
+	}
+	require.Contains(t, string(out), module+"metering\n")
+}
+
 // The test of the layers must be able to fail.
 func TestMisplaced(t *testing.T) {
 	tests := []struct{ pkg, imported, want string }{

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -189,11 +190,25 @@ func TestTools(t *testing.T) {
 		assert.Contains(t, tool.Description, "se ", "when to use it, or another one")
 		require.NotNil(t, tool.OutputSchema)
 		assert.Equal(t, tool.Name != "run_operation", tool.Annotations.ReadOnlyHint)
-		assert.Equal(t, slices.Contains([]string{"validate_record", "analyze_report", "explain_finding", "describe_operation"},
-			tool.Name), !*tool.Annotations.OpenWorldHint, tool.Name)
+		closed := strings.Fields("validate_record analyze_report explain_finding describe_operation")
+		assert.Equal(t, slices.Contains(closed, tool.Name), !*tool.Annotations.OpenWorldHint, tool.Name)
 	}
 	assert.ElementsMatch(t, strings.Fields("check_domain check_mail check_web check_address resolve validate_record "+
 		"analyze_message analyze_report explain_finding describe_operation run_operation"), names)
+	contract, err := os.ReadFile("../CONTRACT.md")
+	require.NoError(t, err)
+	_, about, _ := strings.Cut(string(contract), "\n## 12. ")
+	for _, tool := range tools() {
+		_, row, ok := strings.Cut(about, "\n| `"+tool.Name+"` | ")
+		assert.True(t, ok, tool.Name)
+		row, _, _ = strings.Cut(row, "\n")
+		for _, a := range tool.Arguments {
+			assert.Contains(t, row, "`"+a.Name+"`")
+		}
+		if tool.most > 1 && tool.Name != "run_operation" {
+			assert.Contains(t, row, strings.TrimSuffix(strings.TrimSuffix(tool.Price, " credits"), " credits, less for a URL"))
+		}
+	}
 	assert.Contains(t, string(text), "28 to 38 credits")
 	assert.Contains(t, string(text), "spf/hosted/{id}/resolve changes something")
 	assert.Contains(t, session.InitializeResult().Instructions, markerOpen[:len(markerOpen)-1])
