@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func (c channelCommands) create() *cobra.Command {
 				return err
 			}
 			channels.AllowHTTP = allowHTTP
-			channels.Ports = append(append([]uint16{}, diag.WebPorts...), ports(c.world.AllowPorts)...)
+			channels.Ports = c.webPorts()
 			return c.show(channels.Create(ctx, r))
 		})
 	create.Long = `Create a channel. Events that occur from then on are sent to it.
@@ -104,6 +105,9 @@ The URLs of Slack and Teams are secrets: use --target - to have one read from st
 		"ports that the URL may name beside 80, 443, 8080 and 8443")
 	return create
 }
+
+// webPorts are those that URLs of channels may name.
+func (a *app) webPorts() []uint16 { return slices.Concat(diag.WebPorts, ports(a.world.AllowPorts)) }
 
 func ports(list []uint) (ports []uint16) {
 	for _, p := range list {

@@ -12,7 +12,10 @@ import (
 )
 
 // dashboardFlags are the flags of the dashboard.
-type dashboardFlags struct{ publicURL, userHeader string }
+type dashboardFlags struct {
+	publicURL, userHeader string
+	mend                  bool
+}
 
 func (f *dashboardFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.publicURL, "public-url", "",
@@ -21,6 +24,8 @@ func (f *dashboardFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.userHeader, "trusted-user-header", "",
 		"header in which a proxy of --trusted-proxies names the e-mail address of the member that it has let through, such as "+
 			"X-Forwarded-Email; it must take away what clients send under that name (default: off)")
+	fs.BoolVar(&f.mend, "owners-mend-invoices", false,
+		"let owners of accounts void and credit their invoices in the dashboard: for a server whose accounts are all your own")
 }
 
 // check refuses what would not do what it says.
@@ -59,7 +64,8 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 	c.PublicURL = a.publicURL(at)
 	c.Secure = strings.HasPrefix(c.PublicURL, "https://")
 	c.TrustedProxies, c.TrustedUserHeader = s.proxies, a.serving.dashboard.userHeader
-	c.Ports = ports(a.world.AllowPorts)
+	c.OwnersMend = a.serving.dashboard.mend
+	c.Ports = a.webPorts()
 	if s.mail != nil {
 		c.Mail = s.mail.Send
 		if c.Secure { // RFC 8058 section 3.1

@@ -142,6 +142,9 @@ func (d *dashboard) createChannel(w http.ResponseWriter, r *http.Request) error 
 	for _, c := range f["categories"] {
 		request.Categories = append(request.Categories, metering.EventCategory(c))
 	}
+	if len(request.Categories) == 0 { // which the channel would take for all
+		return &metering.FieldError{Field: "categories", Reason: "choose at least one"}
+	}
 	if len(request.Categories) == len(notify.Categories()) {
 		request.Categories = nil // all, also those that are still to be invented
 	}

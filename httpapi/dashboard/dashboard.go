@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -218,7 +217,7 @@ func (d *dashboard) serve(p *page) http.HandlerFunc {
 		if p.role != "" {
 			v, err := d.visit(w, r)
 			if errors.Is(err, metering.ErrNotFound) {
-				d.see(w, r, "/dashboard/enter", "")
+				d.see(w, r, enterPath(r), "")
 				return
 			}
 			if errors.Is(err, errTooMany) {
@@ -310,5 +309,6 @@ func together(do ...func() error) error {
 
 // redirectable is what may stand in a header: a path below /dashboard of this very site.
 func redirectable(to string) bool {
-	return strings.HasPrefix(to, "/dashboard") && !strings.Contains(to, "//") && bytes.IndexByte([]byte(to), '\\') < 0
+	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+	return strings.HasPrefix(to, "/dashboard") && !strings.Contains(to, "//") && !strings.ContainsFunc(to, odd)
 }

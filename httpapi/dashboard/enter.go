@@ -18,9 +18,10 @@ import (
 func (d *dashboard) entryPages() []*page {
 	return []*page{
 		{method: "GET", pattern: "/dashboard/enter", title: "Enter", handle: d.showEnter},
-		{method: "POST", pattern: "/dashboard/enter", title: "Enter", handle: d.enter, quiet: []string{"token", "account"}},
-		{method: "POST", pattern: "/dashboard/enter/mail", title: "Enter", handle: d.mailLink, quiet: []string{"email"},
-			again: d.showEnter},
+		{method: "POST", pattern: "/dashboard/enter", title: "Enter", handle: d.enter,
+			quiet: []string{"token", "account", "next"}},
+		{method: "POST", pattern: "/dashboard/enter/mail", title: "Enter", handle: d.mailLink,
+			quiet: []string{"email", "next"}, again: d.showEnter},
 	}
 }
 
@@ -31,6 +32,15 @@ type entry struct {
 	Accounts []metering.Account // to choose from
 	Mail     bool               // whether a link can be asked for
 	Used     bool               // the link is none any more
+	Next     string             // the page to which who has entered is led
+}
+
+// enterPath leads who has not entered to the page of entry, and then to the page that was asked for.
+func enterPath(r *http.Request) string {
+	if to := r.URL.RequestURI(); r.Method == http.MethodGet && to != "/dashboard" && redirectable(to) {
+		return "/dashboard/enter?" + url.Values{"next": {to}}.Encode()
+	}
+	return "/dashboard/enter"
 }
 
 // EnterURL is the address of the page on which a link is used.
@@ -42,7 +52,7 @@ func EnterURL(publicURL, token string) string {
 // advance, opens the page and leaves the link as it is.
 func (d *dashboard) showEnter(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer") // the token is in the address
-	e := entry{Token: r.URL.Query().Get("token"), Mail: d.Mail != nil}
+	e := entry{Token: r.URL.Query().Get("token"), Mail: d.Mail != nil, Next: r.FormValue("next")}
 	if e.Token == "" {
 		return d.render(w, r, "enter", e)
 	}
@@ -97,7 +107,7 @@ func (d *dashboard) enter(w http.ResponseWriter, r *http.Request) error {
 	}
 	d.endOld(r)
 	d.setCookie(w, secret)
-	d.see(w, r, "/dashboard", "")
+	d.see(w, r, r.PostForm.Get("next"), "")
 	return nil
 }
 
@@ -129,7 +139,7 @@ func (d *dashboard) mailLink(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), mailTime)
 	go func() {
 		defer cancel()
-		err := d.sendLink(ctx, email)
+		err := d.sendLink(ctx, email, r.PostForm.Get("next"))
 		if err != nil && !errors.Is(err, metering.ErrNotFound) {
 			d.Log.Error("mailing a link to a member", "error", err)
 		}
@@ -138,15 +148,19 @@ func (d *dashboard) mailLink(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (d *dashboard) sendLink(ctx context.Context, email string) error {
+func (d *dashboard) sendLink(ctx context.Context, email, next string) error {
 	token, err := d.people().NewLink(ctx, email)
 	if err != nil {
 		return err
 	}
+	at := EnterURL(d.PublicURL, token)
+	if redirectable(next) {
+		at += "&" + url.Values{"next": {next}}.Encode()
+	}
 	return d.Mail(ctx, email, "Your link to the dashboard", fmt.Sprintf(
 		"Open this link to enter the dashboard. It can be used once, within 15 minutes:\n\n%s\n\n"+
 			"If you have not asked for it, somebody else has typed your address; there is nothing to do.\n",
-		EnterURL(d.PublicURL, token)))
+		at))
 }
 
 // errTooMany refuses who shows too many secrets that are none.

@@ -166,6 +166,31 @@ func TestMailLink(t *testing.T) {
 	assert.Contains(t, none.browser().get("/dashboard/enter").words("main"), "diagd member link EMAIL")
 }
 
+// Who was led to the entry is led on to the page that he has asked for, and to no other site.
+func TestNext(t *testing.T) {
+	sent := make(chan string, 10)
+	h := newHouse(t, mailing(sent))
+	b := h.browser()
+	asked := b.send("GET", "/dashboard/usage?month=2026-11", nil)
+	page := b.get(asked.header.Get("Location"))
+	next, _ := page.Find("input[name=next]").Attr("value")
+	b.follow("/dashboard/enter/mail", "email", "owner@example.com", "next", next)
+	mail := <-sent
+	at := strings.TrimPrefix(mail[strings.Index(mail, "https://"):], h.dash.PublicURL)
+	button := b.get(at[:strings.IndexByte(at, '\n')]).Find("form")
+	fields := []string{}
+	for _, input := range button.Find("input").EachIter() {
+		fields = append(fields, input.AttrOr("name", ""), input.AttrOr("value", ""))
+	}
+	assert.Equal(t, "/dashboard/usage?month=2026-11", b.post("/dashboard/enter", fields...).header.Get("Location"))
+	for _, next := range []string{"https://evil.example", "//evil.example", "/\\evil.example", "/dashboard//evil.example",
+		"/dashboard\r\nX-Injected: 1", "/other", ""} {
+		_, token := h.linkPath("owner@example.com")
+		r := h.browser().post("/dashboard/enter", "token", token, "account", string(h.account.ID), "next", next)
+		assert.Equal(t, "/dashboard", r.header.Get("Location"), next)
+	}
+}
+
 // An address that guesses links, or secrets of sessions, is stopped. Who has a session is not.
 func TestAttempts(t *testing.T) {
 	h := newHouse(t)

@@ -132,7 +132,7 @@ func TestChannels(t *testing.T) {
 		"slack": {"target", slack}, "teams": {"target", "https://example.webhook.office.com/verysecret"},
 		"email": {"target", "ops@example.com"}, "telegram": {"target", "-100123", "token", "123456789:AAabcdefghijklmnopqrstuvwxyz012345678"},
 	} {
-		made := b.post("/dashboard/channels", append([]string{"name", kind, "kind", kind}, fields...)...)
+		made := b.post("/dashboard/channels", append([]string{"name", kind, "kind", kind, "categories", "spf"}, fields...)...)
 		assert.Equal(t, http.StatusSeeOther, made.status, "%s: %s", kind, made.words("main"))
 	}
 	list := b.get("/dashboard/channels")
@@ -146,10 +146,13 @@ func TestChannels(t *testing.T) {
 		{"x", "webhook", "https://hooks.example.com:22/", "target"},
 		{"x", "telegram", "-100123", "token"},
 	} {
-		r := b.post("/dashboard/channels", "name", tt.name, "kind", tt.kind, "target", tt.target, "token", "")
+		r := b.post("/dashboard/channels", "name", tt.name, "kind", tt.kind, "target", tt.target, "token", "", "categories", "spf")
 		assert.Equal(t, http.StatusUnprocessableEntity, r.status, tt)
 		assert.NotEmpty(t, r.words("#"+tt.field+"-fault"), tt)
 	}
+
+	none := b.post("/dashboard/channels", "name", "x", "kind", "webhook", "target", "https://hooks.example.com/")
+	assert.Contains(t, none.words("fieldset .fault"), "at least one")
 
 	tested := b.follow(at + "/test")
 	assert.Contains(t, tested.words("table"), "channel.test")

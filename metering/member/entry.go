@@ -27,7 +27,10 @@ const (
 
 	linkKind, sessionKind = "member_link", "member_session"
 	tokenBytes            = 32
-	maxFrom               = 64 // characters of an address
+	// maxSessions bounds the sessions of a member in an account: whoever keeps no cookies begins one with each request
+	// that a proxy lets through. The one that was not used for the longest time ends for another.
+	maxSessions = 50
+	maxFrom     = 64 // characters of an address
 )
 
 // A Link lets one member enter once.
@@ -193,6 +196,9 @@ func (m Members) Switch(
 
 // begin writes a new session, and what comes with it, in one step.
 func (m Members) begin(ctx context.Context, s Session, with ...metering.Record) (Session, string, error) {
+	if err := m.makeRoom(ctx, s.Account, s.Email); err != nil {
+		return Session{}, "", err
+	}
 	secret, id, err := m.newToken()
 	if err != nil {
 		return Session{}, "", err
@@ -210,6 +216,19 @@ func (m Members) begin(ctx context.Context, s Session, with ...metering.Record) 
 	}
 	s.record.Version++
 	return s, secret, err
+}
+
+// makeRoom ends the sessions of a member that are too many.
+func (m Members) makeRoom(ctx context.Context, account metering.AccountID, email string) error {
+	all, err := m.Sessions(ctx, account)
+	mine := slices.DeleteFunc(all, func(s Session) bool { return s.Email != email })
+	slices.SortFunc(mine, func(a, b Session) int { return a.LastSeen.Compare(b.LastSeen) })
+	for _, old := range mine[:max(0, len(mine)-maxSessions+1)] {
+		if e := m.End(ctx, account, old.ID); !errors.Is(e, metering.ErrNotFound) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
 }
 
 func parseSession(r metering.Record) (Session, error) {

@@ -142,6 +142,32 @@ func TestLeave(t *testing.T) {
 	assert.Empty(t, take("/one"))
 }
 
+// A member has at most so many sessions: whoever keeps no cookies begins one with each request.
+func TestSessionsAreBounded(t *testing.T) {
+	now := time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
+	people, account := newAccount(t, func() time.Time { now = now.Add(time.Second); return now })
+	ctx := t.Context()
+	for _, email := range []string{"a@example.com", "b@example.com"} {
+		_, err := people.Add(ctx, account, email, member.Owner)
+		require.NoError(t, err)
+	}
+	_, other, err := people.Begin(ctx, account, "b@example.com", "")
+	require.NoError(t, err)
+	_, first, err := people.Begin(ctx, account, "a@example.com", "")
+	require.NoError(t, err)
+	for range 60 {
+		_, _, err := people.Begin(ctx, account, "a@example.com", "")
+		require.NoError(t, err)
+	}
+	list, err := people.Sessions(ctx, account)
+	require.NoError(t, err)
+	assert.Len(t, list, 51)
+	_, _, err = people.Session(ctx, first)
+	assert.ErrorIs(t, err, metering.ErrNotFound)
+	_, _, err = people.Session(ctx, other)
+	assert.NoError(t, err)
+}
+
 // What has ended is removed, and nothing else.
 func TestTidy(t *testing.T) {
 	now := time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
