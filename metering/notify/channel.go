@@ -28,8 +28,8 @@ const (
 	email    Kind = "email"    // a message over the operator's submission server
 )
 
-// kinds returns all kinds.
-func kinds() []Kind { return []Kind{Webhook, slack, teams, telegram, email} }
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{Webhook, slack, teams, telegram, email} }
 
 // ChannelState says whether a channel receives anything.
 type ChannelState string

@@ -105,7 +105,7 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 		return nil, err
 	}
 	for _, category := range r.Categories {
-		if !slices.Contains(categories(), category) {
+		if !slices.Contains(Categories(), category) {
 			return nil, &metering.FieldError{Field: "categories", Reason: "must be of usage, api_key, billing, spf and domain"}
 		}
 	}
@@ -145,8 +145,8 @@ func containsControl(text string) bool {
 	return false
 }
 
-// categories returns those that a channel can choose from.
-func categories() []metering.EventCategory {
+// Categories returns those that a channel can choose from.
+func Categories() []metering.EventCategory {
 	return []metering.EventCategory{metering.UsageEvents, metering.KeyEvents, metering.BillingEvents,
 		metering.SPFEvents, metering.DomainEvents}
 }

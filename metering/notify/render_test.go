@@ -110,7 +110,7 @@ func TestRendering(t *testing.T) {
 			data, ok := samples[event]
 			require.True(t, ok)
 			var b strings.Builder
-			for _, k := range kinds() {
+			for _, k := range Kinds() {
 				m := sample(t, event, k, data)
 				text, err := map[Kind]func() ([]byte, error){
 					Webhook: m.body, slack: m.slack, teams: m.teams, telegram: m.telegram,
@@ -265,7 +265,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add(200, `{"ok":true}`)
 	f.Add(429, `{"ok":false,"error_code":429,"parameters":{"retry_after":35}}`)
 	f.Fuzz(func(t *testing.T, status int, body string) {
-		for _, k := range kinds() {
+		for _, k := range Kinds() {
 			r := result{verdict: verdictOf(status), status: status}
 			before := r.verdict
 			r.judge(k, []byte(body))
