@@ -3,9 +3,9 @@ package httpapi
 import "net/http"
 
 // Guard lets requests pass to a handler beside the endpoints, where what it does is done by [API.Forward]: those with a
-// body of at most so many bytes, and a good key. Others are refused as an endpoint refuses them. A request takes a token
-// of its key's rate, and room for a few copies of its body until it ends. The handler has the given name in metrics
-// and logs.
+// good key, and a body of at most so many bytes. Others are refused as an endpoint refuses them. A request takes a
+// token of its key's rate, and room for a few copies of its body until it ends. The handler has the given name in
+// metrics and logs.
 func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := a.server.begin(w, r)

@@ -11,8 +11,8 @@ import (
 func (a *app) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "mcp", Short: "Offer the checks to an AI agent as tools (Model Context Protocol) on standard input and output",
-		Long: "An AI agent starts this command and speaks with it. The checks run here, without a key, or at the server of\n" +
-			"--server with the key of --key or $DIAG_KEY, which charges for them.",
+		Long: "An AI agent starts this command and speaks with it. The checks run here, without a key, or at the server\n" +
+			"of --server with the key of --key or $DIAG_KEY, which charges for them.",
 		Example: "  diag mcp\n  diag mcp --server https://diag.example --key svc_live_…",
 		Args:    takes(0, "mcp takes no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -13,7 +13,7 @@
 //
 // [Serve] speaks on standard input and output, and asks whatever it is given: this machine, or a server.
 //
-// What a domain publishes (records, banners, titles of pages, subjects of mail) is written by strangers, who may address
+// What a domain publishes (records, banners, titles of pages, subjects of mail) is written by strangers, who may talk to
 // the agent. All that may quote them stands between markers which they cannot write, and in structured content below
 // "untrusted". No description of a tool and no notice ever holds any of it.
 package agent
@@ -65,7 +65,7 @@ func New(c Config) http.Handler {
 		DisableLocalhostProtection: true,
 	})
 	guarded := c.API.Guard("mcp", maxBody, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && !single(r) { // what GET and DELETE are for does not exist without sessions: 405
+		if r.Method == http.MethodPost && !single(r) { // GET and DELETE, which are about sessions, are 405
 			refuse(w, http.StatusBadRequest, "Send one message a request: batches are not accepted.")
 			return
 		}

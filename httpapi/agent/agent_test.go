@@ -206,7 +206,8 @@ func TestTools(t *testing.T) {
 			assert.Contains(t, row, "`"+a.Name+"`")
 		}
 		if tool.most > 1 && tool.Name != "run_operation" {
-			assert.Contains(t, row, strings.TrimSuffix(strings.TrimSuffix(tool.Price, " credits"), " credits, less for a URL"))
+			price, _, _ := strings.Cut(tool.Price, " credits")
+			assert.Contains(t, row, price)
 		}
 	}
 	assert.Contains(t, string(text), "28 to 38 credits")
@@ -216,14 +217,18 @@ func TestTools(t *testing.T) {
 
 const message = "From: a@good.example\nTo: b@example.com\nSubject: hello\nDate: Thu, 01 Jan 2026 12:00:00 +0000\n\nHello.\n"
 
+// dmarcReport is an aggregate report with a text in some fields.
+func dmarcReport(text string) string {
+	return `<feedback><report_metadata><org_name>` + text + `</org_name><report_id>1</report_id><date_range>
+<begin>1767225600</begin><end>1767311999</end></date_range></report_metadata>
+<policy_published><domain>good.example</domain><p>none</p></policy_published>
+<record><row><source_ip>192.0.2.1</source_ip><count>2</count><policy_evaluated><disposition>none</disposition>
+<dkim>fail</dkim><spf>fail</spf></policy_evaluated></row><identifiers><header_from>` + text + `</header_from></identifiers>
+<auth_results><spf><domain>good.example</domain><result>fail</result></spf></auth_results></record></feedback>`
+}
+
 // Each tool well.
 func TestEachTool(t *testing.T) {
-	report := `<feedback><report_metadata><org_name>receiver</org_name><report_id>1</report_id><date_range><begin>1767225600` +
-		`</begin><end>1767311999</end></date_range></report_metadata><policy_published><domain>good.example</domain><p>none</p>` +
-		`</policy_published><record><row><source_ip>192.0.2.1</source_ip><count>2</count><policy_evaluated><disposition>none` +
-		`</disposition><dkim>fail</dkim><spf>fail</spf></policy_evaluated></row><identifiers><header_from>good.example` +
-		`</header_from></identifiers><auth_results><spf><domain>good.example</domain><result>fail</result></spf></auth_results>` +
-		`</record></feedback>`
 	tls := `{"organization-name":"receiver","date-range":{"start-datetime":"2026-01-01T00:00:00Z","end-datetime":` +
 		`"2026-01-01T23:59:59Z"},"contact-info":"a@receiver.example","report-id":"1","policies":[]}`
 	s := newSite(t, "self", world(t))
@@ -244,13 +249,14 @@ func TestEachTool(t *testing.T) {
 		{"validate_record", map[string]any{"record": "v=TLSRPTv1; rua=mailto:a@good.example"}, "is valid", 0, 0},
 		{"analyze_message", map[string]any{"message": message}, "good.example", 2, 2},
 		{"analyze_message", map[string]any{"message": "From: a@good.example\n"}, "good.example", 2, 2},
-		{"analyze_report", map[string]any{"report": report}, "192.0.2.1", 5, 5},
+		{"analyze_report", map[string]any{"report": dmarcReport("good.example")}, "192.0.2.1", 5, 5},
 		{"analyze_report", map[string]any{"report": tls}, "receiver", 0, 0},
 		{"explain_finding", map[string]any{"code": "spf.lookups.exceeded"}, "RFC 7208", 0, 0},
 		{"explain_finding", map[string]any{"code": "spf.lookups"}, "spf.lookups.exceeded", 0, 0},
 		{"describe_operation", map[string]any{}, "dnssec/check 3: ", 0, 0},
 		{"describe_operation", map[string]any{"operation": "/public/v1/dnssec/check"}, "chain of trust", 0, 0},
-		{"run_operation", map[string]any{"operation": "text/upper", "arguments": map[string]any{"text": "straße"}}, "STRASSE", 1, 1},
+		{"run_operation", map[string]any{"operation": "text/upper", "arguments": map[string]any{"text": "straße"}},
+			"STRASSE", 1, 1},
 	} {
 		t.Run(tt.tool, func(t *testing.T) {
 			before := s.used()
@@ -326,7 +332,9 @@ func TestEveryOperation(t *testing.T) {
 				t.Parallel()
 				arguments := json.RawMessage(strings.ReplaceAll(string(ep.Example()), "{profile}", profile))
 				for _, full := range []bool{false, true} {
-					r := use(t, over, "run_operation", map[string]any{"operation": ep.Name(), "arguments": arguments, "full": full})
+					r := use(t, over, "run_operation", map[string]any{
+						"operation": ep.Name(), "arguments": arguments, "full": full,
+					})
 					require.False(t, r.IsError, said(r))
 					assert.EqualValues(t, ep.Credits, part(r, "credits"))
 					assert.LessOrEqual(t, len(said(r)), map[bool]int{false: maxText, true: maxFull + 1000}[full])

@@ -90,8 +90,8 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given))[:min(len(given), maxTold)] {
-		names := diag.Map(t.Arguments, func(a argument) string { return a.Name })
-		faults = append(faults, fmt.Sprintf("There is no argument %q.%s", shown(name), meant(taglist.Nearest(name, names...))))
+		near := taglist.Nearest(name, diag.Map(t.Arguments, func(a argument) string { return a.Name })...)
+		faults = append(faults, fmt.Sprintf("There is no argument %q.%s", shown(name), meant(near)))
 	}
 	if len(faults) > 0 {
 		return nil, append(faults, t.takes())

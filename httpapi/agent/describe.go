@@ -15,31 +15,17 @@ const maxRules = 6
 
 // rules explain codes. All they say is of this program.
 type rules struct {
-	LeftOut  int    `json:"left_out,omitempty"` // how many more codes begin so
-	Findings []rule `json:"findings"`
-}
-
-type rule struct {
-	Code        diag.Code     `json:"code"`
-	Severity    diag.Severity `json:"severity"`
-	Title       string        `json:"title"`
-	Requirement string        `json:"requirement,omitempty"`
-	Advice      string        `json:"advice,omitempty"`
-	Reference   string        `json:"reference,omitempty"`
-	Operations  []string      `json:"operations"`
+	LeftOut  int                `json:"left_out,omitempty"` // how many more codes begin so
+	Findings []httpapi.ToldRule `json:"findings"`
 }
 
 func (c *call) explainFinding() (answer, error) {
 	code := strings.TrimSpace(c.text("code"))
 	found, near := httpapi.Explain(code)
 	if len(found) == 0 {
-		return nil, argumentf("code: there is no finding %q.%s Codes stand in the findings of a reply.", shown(code), meant(near))
+		return nil, argumentf("code: there is no finding %q.%s Findings of a reply have codes.", shown(code), meant(near))
 	}
-	r := &rules{LeftOut: max(0, len(found)-maxRules)}
-	for _, f := range found[:min(len(found), maxRules)] {
-		r.Findings = append(r.Findings, rule{f.Code, f.Severity, f.Title, f.Requirement, f.Advice, f.Reference, f.Operations})
-	}
-	return r, nil
+	return &rules{max(0, len(found)-maxRules), found[:min(len(found), maxRules)]}, nil
 }
 
 func (r *rules) result(*call) *mcp.CallToolResult { return told(asJSON(r), r) }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (c *call) violations(list []httpapi.Violation, ep *httpapi.Endpoint) string
 	lines, general := []string{}, c.tool.Name == "run_operation"
 	for _, v := range list[:min(len(list), maxTold)] {
 		field := view.If(general && v.Field != "", "arguments.") + v.Field
-		field = map[string]string{"qname": "name", "qtype": "type"}[field] + view.If(field != "qname" && field != "qtype", field)
+		field = cmp.Or(map[string]string{"qname": "name", "qtype": "type"}[field], field)
 		lines = append(lines, shown(strings.TrimPrefix(field+": "+v.Message, ": ")))
 	}
 	if general && ep != nil {
@@ -60,8 +61,8 @@ func (c *call) refused(p *httpapi.Problem) string {
 	case d.RetryAfter != nil:
 		return fmt.Sprintf("Too many requests. Wait %s, and call again.", diag.Count(max(1, *d.RetryAfter), "second"))
 	case d.Required != "":
-		return fmt.Sprintf("The key lacks the scope %s (it has: %s). Ask its owner for one with it; other tools may work.",
-			d.Required, strings.Join(d.Granted, ", "))
+		return fmt.Sprintf("The key lacks the scope %s (it has: %s). Ask its owner for one with it; "+
+			"other tools may work.", d.Required, strings.Join(d.Granted, ", "))
 	case d.Reason == string(metering.QuotaSuspended):
 		return "The account is suspended, and nothing can be charged. Its owner must settle that with the operator."
 	case d.Limit != nil:
@@ -70,8 +71,8 @@ func (c *call) refused(p *httpapi.Problem) string {
 			now = c.clock
 		}
 		need := view.If(d.Requested != nil, " This needs "+view.Number(d.Requested, ": a narrower tool may fit."))
-		return fmt.Sprintf("The credits of the month do not suffice: %d of %d are used.%s They are renewed on %s (UTC); "+
-			"the owner of the account can get more before.",
+		return fmt.Sprintf("The credits of the month do not suffice: %d of %d are used.%s They are renewed on %s "+
+			"(UTC); the owner of the account can get more before.",
 			*d.Current, *d.Limit, need, metering.PeriodOf(now()).End().Format("2 January 2006"))
 	}
 	return fmt.Sprintf("The server answered: %s (%s)", render.Printable(p.Message), p.RequestID)

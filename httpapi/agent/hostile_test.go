@@ -40,7 +40,8 @@ func contained(t *testing.T, r *mcp.CallToolResult) {
 	var texts any
 	require.NoError(t, json.Unmarshal(whole, &texts))
 	walk(texts, func(s string) {
-		assert.False(t, strings.ContainsFunc(s, func(r rune) bool { return render.Unsafe(r) && !strings.ContainsRune("\n\r\t", r) }), "%q", s)
+		obeyed := func(r rune) bool { return render.Unsafe(r) && !strings.ContainsRune("\n\r\t", r) }
+		assert.False(t, strings.ContainsFunc(s, obeyed), "%q", s)
 	})
 	if ours, ok := r.StructuredContent.(map[string]any); ok {
 		for name, member := range ours {
@@ -80,8 +81,9 @@ mx.evil.example. A 192.0.2.25
 evil.example. TXT "v=spf1 exp=x ` + quoted + `"
 _dmarc.evil.example. TXT "v=DMARC1; p=none; x=` + strings.ReplaceAll(quoted, ";", "") + `"
 `)
-	// World.SMTP sends what it is told, as a stranger's server does.
-	w.SMTP(diagtest.SMTP{Host: "mx.evil.example", Replies: map[string]string{"CONNECT": "220 mx.evil.example " + injection, "MAIL": "550 " + injection}})
+	w.SMTP(diagtest.SMTP{Host: "mx.evil.example", Replies: map[string]string{
+		"CONNECT": "220 mx.evil.example " + injection, "MAIL": "550 " + injection,
+	}})
 	w.HTTPS("evil.example", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		rw.Header().Set("Server", strings.Map(func(r rune) rune {
@@ -90,15 +92,14 @@ _dmarc.evil.example. TXT "v=DMARC1; p=none; x=` + strings.ReplaceAll(quoted, ";"
 			}
 			return r
 		}, injection))
-		io.WriteString(rw, "<!doctype html><title>"+html.EscapeString(injection)+"</title><h1>"+html.EscapeString(injection)+"</h1>")
+		io.WriteString(rw, "<!doctype html><title>"+html.EscapeString(injection)+"</title>")
 	}))
 	w.ServeZones()
-	report := `<feedback><report_metadata><org_name>` + html.EscapeString(strings.ReplaceAll(injection, "\x1b", "")) + `</org_name>` +
-		`<report_id>1</report_id><date_range><begin>1767225600</begin><end>1767311999</end></date_range></report_metadata>` +
-		`<policy_published><domain>evil.example</domain><p>none</p></policy_published><record><row><source_ip>192.0.2.1</source_ip>` +
-		`<count>2</count><policy_evaluated><disposition>none</disposition><dkim>fail</dkim><spf>fail</spf></policy_evaluated></row>` +
-		`<identifiers><header_from>` + html.EscapeString(strings.ReplaceAll(injection, "\x1b", "")) + `</header_from></identifiers>` +
-		`<auth_results><spf><domain>evil.example</domain><result>fail</result></spf></auth_results></record></feedback>`
+	report := dmarcReport(html.EscapeString(strings.ReplaceAll(injection, "\x1b", "")))
+	message := "From: a@evil.example\nSubject: " + injection + "\nReceived: " + injection + "\n\nhi\n"
+	operation := func(name, field, value string) map[string]any {
+		return map[string]any{"operation": name, "arguments": map[string]any{field: value}}
+	}
 	session := piped(t, w.Env())
 	quotes := 0
 	for _, full := range []bool{false, true} {
@@ -111,12 +112,12 @@ _dmarc.evil.example. TXT "v=DMARC1; p=none; x=` + strings.ReplaceAll(quoted, ";"
 			{"check_web", map[string]any{"site": "evil.example"}},
 			{"resolve", map[string]any{"name": "evil.example", "type": "TXT"}},
 			{"validate_record", map[string]any{"record": "v=spf1 " + injection}},
-			{"analyze_message", map[string]any{"message": "From: a@evil.example\nSubject: " + injection + "\nReceived: " + injection + "\n\nhi\n"}},
+			{"analyze_message", map[string]any{"message": message}},
 			{"analyze_report", map[string]any{"report": report}},
-			{"run_operation", map[string]any{"operation": "smtp/check", "arguments": map[string]any{"domain": "evil.example"}}},
-			{"run_operation", map[string]any{"operation": "page/crawl-check", "arguments": map[string]any{"url": "https://evil.example/"}}},
-			{"run_operation", map[string]any{"operation": "http/headers-check", "arguments": map[string]any{"url": "https://evil.example/"}}},
-			{"run_operation", map[string]any{"operation": "text/upper", "arguments": map[string]any{"text": injection}}},
+			{"run_operation", operation("smtp/check", "domain", "evil.example")},
+			{"run_operation", operation("page/crawl-check", "url", "https://evil.example/")},
+			{"run_operation", operation("http/headers-check", "url", "https://evil.example/")},
+			{"run_operation", operation("text/upper", "text", injection)},
 		} {
 			t.Run(fmt.Sprint(use1.tool, full), func(t *testing.T) {
 				use1.arguments["full"] = full
@@ -199,7 +200,8 @@ func FuzzSafe(f *testing.F) {
 
 // Arguments are read or refused, with an error that is short and says something.
 func FuzzArguments(f *testing.F) {
-	for _, seed := range []string{`{}`, `null`, ``, `{"domain":"a.example","full":true}`, `{"ip":1}`, `[`, `{"arguments":{"a":[]},"operation":"resolve"}`,
+	for _, seed := range []string{`{}`, `null`, ``, `{"domain":"a.example","full":true}`, `{"ip":1}`, `[`,
+		`{"arguments":{"a":[]},"operation":"resolve"}`,
 		`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7}`, `{"domain":"\ud800"}`} {
 		f.Add([]byte(seed))
 	}

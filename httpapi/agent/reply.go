@@ -70,7 +70,8 @@ func (r *reply) result(c *call) *mcp.CallToolResult {
 	s := &content{Notice: notice, State: v.State, Score: v.Score, Gravest: r.view.Mark(), Partial: v.Partial,
 		Refused: r.refused, Credits: c.credits, Left: c.left}
 	s.Untrusted = within(&fits)
-	if findings, steps := len(r.view.Findings)-len(fits.Findings), len(r.view.Steps)-len(fits.Steps); findings+steps > 0 {
+	findings, steps := len(r.view.Findings)-len(fits.Findings), len(r.view.Steps)-len(fits.Steps)
+	if findings+steps > 0 {
 		s.LeftOut = diag.Count(findings, "finding") + " and " + diag.Count(steps, "step")
 	}
 	head, text := s.head(c), ""
@@ -79,11 +80,13 @@ func (r *reply) result(c *call) *mcp.CallToolResult {
 		if s.LeftOut, text = "", string(report); len(report) <= maxFull {
 			s.Report = report
 		} else {
-			s.LeftOut = fmt.Sprintf("%d of %d bytes of the report: ask for less, or the API over HTTP", len(report)-maxFull, len(report))
+			s.LeftOut = fmt.Sprintf("%d of %d bytes of the report: ask for less, or the API over HTTP",
+				len(report)-maxFull, len(report))
 			text, head = diag.Clip(text, maxFull), head+"\nLeft out: "+s.LeftOut+"."
 		}
 	} else {
-		const word, frame = "\nShortened: full=true has all of it, and is charged again.", len(notice + markerOpen + markerEnd + "\n\n")
+		const word = "\nShortened: full=true has all of it, and is charged again."
+		const frame = len("\n" + notice + "\n" + markerOpen + markerEnd)
 		text = unmarked(markdown(&v))
 		room := maxText - len(head) - frame
 		if len(text) > room || len(v.Findings) < len(r.view.Findings) || len(v.Steps) < len(r.view.Steps) {
@@ -104,7 +107,8 @@ func (s *content) head(c *call) string {
 		view.If(s.Score != nil, "score: "+view.Number(s.Score, " of 100")),
 		view.If(s.Partial, "partial: not everything could be learned")) + "."
 	if c.charged {
-		text += " " + diag.Count(c.credits, "credit") + " charged" + view.If(c.left != nil, ", "+view.Number(c.left, " left")) + "."
+		text += " " + diag.Count(c.credits, "credit") + " charged"
+		text += view.If(c.left != nil, ", "+view.Number(c.left, " left")) + "."
 	}
 	return text + view.If(s.Refused != "", " A part was not examined. "+s.Refused)
 }
@@ -163,7 +167,8 @@ func markdown(v *view.View) string {
 	first.Drawing, first.Findings, first.Better, first.Passed = nil, nil, nil, nil
 	title, _, _ := strings.Cut(written(v), "\n") // with a sign, which the findings decide
 	_, rest, _ := strings.Cut(written(&first), "\n")
-	for _, part := range []view.View{{Drawing: v.Drawing}, {Findings: v.Findings, Record: v.Record}, {Better: v.Better}} {
+	findings := view.View{Findings: v.Findings, Record: v.Record}
+	for _, part := range []view.View{{Drawing: v.Drawing}, findings, {Better: v.Better}} {
 		_, more, _ := strings.Cut(written(&part), "\n")
 		rest += more
 	}
@@ -232,7 +237,8 @@ func sentences(line string, room int) string {
 // unsafe matches escapes in JSON, and what is to become one.
 var unsafe = diag.Regexp(`\\u[0-9a-fA-F]{4}|\\.|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\p{Cf}\p{Zl}\p{Zp}<]`)
 
-// safe is JSON in whose texts [render.Printable] shows what terminals obey, but for the ends of lines, and no marker is.
+// safe is JSON in whose texts what terminals obey is as [render.Printable] shows it, but for the ends of lines, and in
+// which no marker is.
 func safe(text []byte) []byte {
 	text = unsafe().ReplaceAllFunc(bytes.TrimSpace(text), func(m []byte) []byte {
 		r, _ := utf8.DecodeRune(m)

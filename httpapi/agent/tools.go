@@ -109,7 +109,8 @@ func (t *tool) declared() *mcp.Tool {
 		Name: t.Name, Title: t.Title, Description: t.About + " Price: " + t.Price + ".",
 		InputSchema: t.input(), OutputSchema: schemas[t.Output],
 		Annotations: &mcp.ToolAnnotations{
-			Title: t.Title, ReadOnlyHint: !t.Writes, IdempotentHint: !t.Writes, OpenWorldHint: &t.World, DestructiveHint: &destroys,
+			Title: t.Title, ReadOnlyHint: !t.Writes, IdempotentHint: !t.Writes, OpenWorldHint: &t.World,
+			DestructiveHint: &destroys,
 		},
 	}
 }
@@ -189,7 +190,7 @@ func (c *call) resolve() (answer, error) {
 func (c *call) validateRecord() (answer, error) {
 	t, err := target.Parse(c.text("record"))
 	if err != nil || t.Kind != target.Record {
-		return nil, argumentf("record: it is no record that can be validated. It must begin with v=spf1, v=DMARC1, v=DKIM1, "+
+		return nil, argumentf("record: it is none that can be validated. It must begin with v=spf1, v=DMARC1, v=DKIM1, "+
 			"v=BIMI1, v=STSv1 or v=TLSRPTv1. %s", c.tool.takes())
 	}
 	return c.examine(t)
