@@ -163,7 +163,8 @@ func (d *dashboard) comparison(r *http.Request, one watch.Watch) (*comparison, e
 		}
 	}
 	c.Difference = watch.Diff(known[0], known[1])
-	c.Facts = slices.DeleteFunc(c.Facts, func(f watch.Fact) bool { return f.Label == "server" }) // who was asked, and how fast
+	asked := func(f watch.Fact) bool { return f.Label == "server" } // and how fast it answered
+	c.Facts = slices.DeleteFunc(c.Facts, asked)
 	return c, nil
 }
 
@@ -199,13 +200,14 @@ func (d *dashboard) checkDomain(w http.ResponseWriter, r *http.Request) error {
 		kept := &run{Domain: one.Domain, At: d.now()}
 		key, err := d.admin().ActingKey(ctx, account, actor)
 		if err == nil {
-			whole := target.Run(ctx, t, o, func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
+			ask := func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 				answer, err := d.API.Ask(ctx, key.ID, ep, body)
 				if err != nil {
 					return nil, err
 				}
 				return &answer.Result, nil
-			}, nil)
+			}
+			whole := target.Run(ctx, t, o, ask, nil)
 			if err = whole.Err(); err == nil {
 				kept.View, kept.Credits = whole.View(), whole.Credits
 				kept.Foot = kept.View.Foot

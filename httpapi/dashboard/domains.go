@@ -75,7 +75,8 @@ var worstFirst = []view.Mark{
 
 // signs stand for marks beside their words, never alone.
 var signs = map[view.Mark]string{
-	view.Critical: "✖", view.Error: "✖", view.Warning: "▲", view.Unknown: "?", view.Info: "ℹ", view.Good: "✔", view.Optional: "–",
+	view.Critical: "✖", view.Error: "✖", view.Warning: "▲", view.Unknown: "?", view.Info: "ℹ", view.Good: "✔",
+	view.Optional: "–",
 }
 
 // Sign stands for how the domain is.
@@ -103,8 +104,9 @@ func (r domainRow) Counted() string {
 
 // states are how watches stand, where that is remarkable.
 var states = map[watch.Reason]string{
-	watch.NoCredits: "waits: the account has too few credits left", watch.NoBudget: "waits: its budget of the month is spent",
-	watch.NoKey: "waits: the key by which watches act was revoked", watch.Suspended: "waits: the account is suspended",
+	watch.NoCredits: "waits: the account has too few credits left",
+	watch.NoBudget:  "waits: its budget of the month is spent",
+	watch.NoKey:     "waits: the key by which watches act was revoked", watch.Suspended: "waits: the account is suspended",
 	watch.NoDomain: "the domain does not exist", watch.Lapsed: "the registration has ended",
 	watch.Unreachable: "none of its name servers answers",
 }
@@ -167,7 +169,9 @@ type watchForm struct {
 }
 
 // intervals are the times between runs that the form offers.
-var intervals = []time.Duration{time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 3 * 24 * time.Hour, 7 * 24 * time.Hour}
+var intervals = []time.Duration{
+	watch.MinEvery, 6 * time.Hour, 12 * time.Hour, watch.DefaultEvery, 72 * time.Hour, watch.MaxEvery,
+}
 
 // Intervals are what the form offers, and what was chosen elsewhere.
 func (f watchForm) Intervals() []time.Duration {

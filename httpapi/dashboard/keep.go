@@ -56,7 +56,7 @@ func idOf(token string) (id string, ok bool) {
 // errRunning says that a result is not there yet.
 var errRunning = errors.New("the result is being made")
 
-// claim takes a token for one run. It is false where another request has taken it: a form that was sent twice runs once.
+// claim takes a token for one run. It is false where another request has taken it: a form that is sent twice runs once.
 func (d *dashboard) claim(ctx context.Context, account metering.AccountID, token string) (bool, error) {
 	id, ok := idOf(token)
 	if !ok {
@@ -171,8 +171,8 @@ func sealOf(token string) (cipher.AEAD, error) {
 // maxForgotten bounds what one request forgets.
 const maxForgotten = 64
 
-// forget removes records of a kind that are older than they are kept. Who makes one removes old ones, so that they never
-// pile up; that it fails is left to the next.
+// forget removes records of a kind that are older than they are kept. Who makes one removes old ones, so that they
+// never pile up; that it fails is left to the next.
 func (d *dashboard) forget(ctx context.Context, kind string, before time.Time) {
 	if d.doubt() == nil {
 		_, _ = metering.Forget(ctx, d.Store, metering.RecordFilter{Kind: kind, Before: before, Limit: maxForgotten})

@@ -87,7 +87,9 @@ func (i input) Field() string { return "f." + i.Name }
 func (i input) On() bool { return cmp.Or(i.Value, i.Default) == "true" }
 
 // acronyms are words of names that are written in capitals.
-var acronyms = []string{"ip", "url", "xml", "csr", "pem", "dkim", "smtp", "dnssec", "hmac", "spf", "ptr", "helo", "psd", "id"}
+var acronyms = []string{
+	"ip", "url", "xml", "csr", "pem", "dkim", "smtp", "dnssec", "hmac", "spf", "ptr", "helo", "psd", "id",
+}
 
 // Label is the name in words.
 func (i input) Label() string {
@@ -129,8 +131,8 @@ func (i input) Bound() string {
 	return ""
 }
 
-// inputs are the fields of the form of an operation, with the values of a request and what is wrong with it. Faults of no
-// field are returned beside them.
+// inputs are the fields of the form of an operation, with the values of a request and what is wrong with it. Faults of
+// no field are returned beside them.
 func (op operation) inputs(fields []byte, faults []httpapi.Violation) (list []input, others []string) {
 	values := map[string]json.RawMessage{}
 	_ = json.Unmarshal(fields, &values) // of a request that is no object there are no values

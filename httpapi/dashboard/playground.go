@@ -269,7 +269,7 @@ func (d *dashboard) showOperation(w http.ResponseWriter, r *http.Request) error 
 func (d *dashboard) keptRun(w http.ResponseWriter, r *http.Request, token string) (*run, error) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	kept := &run{}
-	err := d.kept(r.Context(), sceneOf(r).visitor.Account.ID, token, kept)
+	err := d.kept(r.Context(), visitorOf(r).Account.ID, token, kept)
 	if errors.Is(err, errRunning) {
 		w.Header().Set("Refresh", "2")
 	}
@@ -315,12 +315,12 @@ func (d *dashboard) runOperation(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// once does what a form asks for, unless its token was taken, and leads to the page of the result. It is done to its end
-// though the browser leaves: one that sends a form twice leaves the first time.
+// once does what a form asks for, unless its token was taken, and leads to the page of the result. It is done to its
+// end though the browser leaves: one that sends a form twice leaves the first time.
 func (d *dashboard) once(
 	w http.ResponseWriter, r *http.Request, path string, do func(context.Context, metering.AccountID) *run,
 ) error {
-	account, token := sceneOf(r).visitor.Account.ID, r.PostFormValue("token")
+	account, token := visitorOf(r).Account.ID, r.PostFormValue("token")
 	first, err := d.claim(r.Context(), account, token)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"mime/multipart"
 	"net/http"
@@ -271,4 +272,53 @@ func TestKeep(t *testing.T) {
 	require.Contains(t, again.Error, "too long")
 	require.Empty(t, again.Fields)
 	require.Empty(t, again.Reply)
+}
+
+// Whatever a form says, the request is a JSON object, and the form made of that says the same again.
+func FuzzFields(f *testing.F) {
+	f.Add("text/stats", "f.text=a&f.top=3&f.words_per_minute=%00")
+	f.Add("text/hash", "f.algorithms=md5&f.algorithms=sha1&f.data_base64=a+b&f.hmac_key=%22")
+	f.Add("resolve", "f.qname=%FF&f.dnssec=on")
+	f.Add("spf/hosted/{id}", "f.id=..%2f..")
+	f.Fuzz(func(t *testing.T, name, query string) {
+		op, ok := operationNamed(name)
+		form, err := url.ParseQuery(query)
+		if !ok || err != nil {
+			return
+		}
+		fields, err := op.fields(&http.Request{PostForm: form})
+		require.NoError(t, err)
+		require.True(t, json.Valid(fields), "%s", fields)
+		inputs, _ := op.inputs(fields, []httpapi.Violation{{Field: query, Message: "x"}})
+		require.Len(t, inputs, len(op.Params()))
+		again := url.Values{}
+		for _, i := range inputs {
+			if i.Widget() == "switch" && !i.On() {
+				continue
+			}
+			again.Set(i.Field(), i.Value)
+			if i.On() && i.Widget() == "switch" {
+				again.Set(i.Field(), "true")
+			}
+		}
+		twice, err := op.fields(&http.Request{PostForm: again})
+		require.NoError(t, err)
+		require.JSONEq(t, string(fields), string(twice))
+	})
+}
+
+// Only what is a token opens anything, and each spelling opens something else.
+func FuzzToken(f *testing.F) {
+	f.Add(newToken())
+	f.Add("")
+	f.Add(strings.Repeat("A", 42) + "B")
+	f.Fuzz(func(t *testing.T, text string) {
+		id, ok := idOf(text)
+		if ok {
+			bits, err := base64.RawURLEncoding.DecodeString(text)
+			require.NoError(t, err)
+			require.Equal(t, text, base64.RawURLEncoding.EncodeToString(bits))
+		}
+		require.Equal(t, ok, len(id) == 64)
+	})
 }

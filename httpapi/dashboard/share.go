@@ -17,8 +17,8 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-// A link leads to a view that anybody sees who has it. Its record has the SHA-256 of the token as its id, and nothing of
-// what is in it tells who shared it.
+// A link leads to a view that anybody sees who has it. Its record has the SHA-256 of the token as its id, and nothing
+// of what is in it tells who shared it.
 const (
 	shareKind = "share"
 	// shareFor is how long a link leads to its view; as long again it says that it has ended.
@@ -110,7 +110,8 @@ func (d *dashboard) published(ctx context.Context, token string) (shared, error)
 func (d *dashboard) sharePages() []*page {
 	const list = "/dashboard/shares"
 	return []*page{
-		{method: "GET", pattern: list, role: member.Viewer, title: "Shared links", nav: "Shared links", handle: d.showShares},
+		{method: "GET", pattern: list, role: member.Viewer, title: "Shared links", nav: "Shared links",
+			handle: d.showShares},
 		{method: "POST", pattern: list, role: member.Developer, title: "Share", act: "share create",
 			fields: []string{"for"}, quiet: []string{"token", "result"}, handle: d.createShare},
 		{method: "POST", pattern: list + "/{share}/withdraw", role: member.Developer, title: "Withdraw",
@@ -133,7 +134,8 @@ func (d *dashboard) showShares(w http.ResponseWriter, r *http.Request) error {
 		}
 		shown.Link = d.PublicURL + "/r/" + token
 	}
-	filter := metering.RecordFilter{Kind: shareKind, Account: sceneOf(r).visitor.Account.ID, Newest: true, Limit: maxShares}
+	account := visitorOf(r).Account.ID
+	filter := metering.RecordFilter{Kind: shareKind, Account: account, Newest: true, Limit: maxShares}
 	for record, err := range d.Store.Records(r.Context(), filter) {
 		if err != nil {
 			return err
@@ -153,7 +155,7 @@ const maxShares = 100
 
 // createShare makes a link to what a kept run has found.
 func (d *dashboard) createShare(w http.ResponseWriter, r *http.Request) error {
-	account, token := sceneOf(r).visitor.Account.ID, r.PostForm.Get("token")
+	account, token := visitorOf(r).Account.ID, r.PostForm.Get("token")
 	kept, err := d.keptRun(w, r, r.PostForm.Get("result"))
 	if err != nil {
 		return err
@@ -180,7 +182,7 @@ func (d *dashboard) createShare(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *dashboard) withdrawShare(w http.ResponseWriter, r *http.Request) error {
-	if err := d.withdraw(r.Context(), sceneOf(r).visitor.Account.ID, r.PathValue("share")); err != nil {
+	if err := d.withdraw(r.Context(), visitorOf(r).Account.ID, r.PathValue("share")); err != nil {
 		return err
 	}
 	d.see(w, r, "/dashboard/shares", "withdrawn")

@@ -91,8 +91,9 @@ func (d *dashboard) showProfiles(w http.ResponseWriter, r *http.Request) error {
 			list = append(list, profileRow{p, l.name})
 		}
 	}
+	urgent := []hostedspf.Status{hostedspf.Failed, hostedspf.Active, hostedspf.Paused}
 	slices.SortStableFunc(list, func(a, b profileRow) int {
-		return cmp.Or(strings.Compare(string(b.Status), string(a.Status)), strings.Compare(a.Domain.String(), b.Domain.String()))
+		return cmp.Or(slices.Index(urgent, a.Status)-slices.Index(urgent, b.Status), cmp.Compare(a.Domain.String(), b.Domain.String()))
 	})
 	return d.render(w, r, "profiles", list)
 }
@@ -268,7 +269,7 @@ func (d *dashboard) resolveProfile(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	if line.key.ID == "" {
-		return &metering.FieldError{Field: "key", Reason: "is missing: none that the profile belongs to has the scope mail:write"}
+		return &metering.FieldError{Field: "key", Reason: "is missing: none of the profile has the scope mail:write"}
 	}
 	op, _ := operationNamed("spf/hosted/{id}/resolve")
 	fields, err := json.Marshal(hostedspf.ResolveRequest{ID: p.ID})
