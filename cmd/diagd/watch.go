@@ -170,7 +170,8 @@ func (c watchCommands) list() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(c.app, diag.Map(list, viewWatch), "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS",
+			const columns = "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS"
+			return printList(c.app, diag.Map(list, viewWatch), columns,
 				func(v watchView) []any {
 					return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), when(&v.LastRun), when(&v.NextRun),
 						fmt.Sprintf("%d of %d", v.Spent, v.Budget)}
@@ -286,7 +287,8 @@ func (c watchCommands) history() *cobra.Command {
 func changes(r watch.Run) string {
 	var list []string
 	for _, c := range r.Changed {
-		list = append(list, fmt.Sprintf("%s %s: %s → %s", c.Label(), c.Name, strings.Join(c.Old, " | "), strings.Join(c.New, " | ")))
+		list = append(list, fmt.Sprintf("%s %s: %s → %s", c.Label(), c.Name, strings.Join(c.Old, " | "),
+			strings.Join(c.New, " | ")))
 	}
 	for _, f := range r.Appeared {
 		list = append(list, "+"+string(f.Code))

@@ -53,7 +53,7 @@ func (s *state) weigh(o *observation, regular bool) (n *news, open []Change) {
 		}
 		open = append(open, s.weighRecords(&p, o.at)...)
 		s.weighFindings(&p, o, n)
-		if p.whole && !slices.Contains(s.Seen, p.name) {
+		if !slices.Contains(s.Seen, p.name) {
 			s.Seen = append(s.Seen, p.name)
 		}
 	}
@@ -80,7 +80,7 @@ func (s *state) weighEnd(o *observation, n *news, known bool) {
 		d := s.doubt(domainEnding, string(o.end), check, o.at)
 		d.says(o.at, false)
 		s.endIfSure(d, n)
-	case o.end == "" && s.End != "" && known && (s.End != Lapsed || o.answered("registration") || o.answered("rdap/lookup")):
+	case o.end == "" && s.End != "" && known && (s.End != Lapsed || o.registered):
 		n.back, s.End = s.End, ""
 		s.Snapshot, s.Seen, s.Told, s.Doubts = Snapshot{}, nil, nil, nil // known anew
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A document is a watch as it is stored: short, since the list of an account reads thousands. Instants are Unix seconds.
+// A document is a watch as it is stored: short, since the list of an account reads thousands. Instants are seconds of
+// Unix.
 type document struct {
 	Domain   string   `json:"d"`
 	Checks   []string `json:"c,omitempty"`
@@ -134,8 +135,8 @@ func (doc *document) cost() int64 { return priceOf(doc.Checks) }
 // claimed reports whether the watch is running.
 func (doc *document) claimed(now time.Time) bool { return now.Unix() < doc.Claim.Until }
 
-// slot is when a watch is to run after an instant. Each has its place in the interval, by its account and domain, so that
-// those of a day are spread over it. The first after a run is at least a quarter of the interval away.
+// slot is when a watch is to run after an instant. Each has its place in the interval, by its account and domain, so
+// that those of a day are spread over it. The first after a run is at least a quarter of the interval away.
 func (doc *document) slot(r *metering.Record, after time.Time) time.Time {
 	every := doc.Every
 	if doc.End == string(NoDomain) || doc.End == string(Lapsed) {

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -72,27 +71,34 @@ func (s *session) events(n *news) (list []metering.Record, err error) {
 			list = append(list, r)
 		}
 	}
+	who := func(is bool, one string) string { // or else the registrar
+		if is {
+			return one
+		}
+		return byRegistrar
+	}
 	k := s.state
 	if n.end != "" {
-		add(metering.EventDomainUnreachable, "", data{Reason: n.end, Mend: k.mendEnd(s.doc.Domain, n.end), Mark: view.Critical})
+		add(metering.EventDomainUnreachable, "", data{Reason: n.end, Mark: view.Critical,
+			Mend: k.mend(who(n.end == Unreachable, byDNS), s.doc.Domain, "")})
 	}
 	if n.back != "" {
 		add(metering.EventDomainRecovered, "back", data{Reason: n.back, Mark: k.Mark})
 	}
 	for _, c := range n.changes {
 		add(metering.EventDomainRecordChanged, c.key(), data{Name: c.Name, Type: c.Type, Label: c.Label(), Old: listed(c.Old),
-			New: listed(c.New), Seen: &c.seen, Flips: c.flips, Mend: k.mendRecord(s.doc.Domain, c.Change)})
+			New: listed(c.New), Seen: &c.seen, Flips: c.flips, Mend: k.mend(who(c.Type != "DS", byDNS), s.doc.Domain, "")})
 	}
 	if faults := s.faults(n.worse); len(faults) > 0 {
-		add(metering.EventDomainWorsened, "", data{Mark: k.Mark, Findings: faults, Mend: faults[0].Mend, Seen: &n.worse[0].Since,
-			Flips: n.most(n.worse)})
+		add(metering.EventDomainWorsened, "", data{Mark: k.Mark, Findings: faults, Mend: faults[0].Mend,
+			Seen: &n.worse[0].Since, Flips: n.most(n.worse)})
 	}
 	if faults := s.faults(n.better); len(faults) > 0 {
 		add(metering.EventDomainRecovered, "", data{Mark: k.Mark, Findings: faults, Flips: n.most(n.better)})
 	}
 	for _, e := range n.expire {
 		add(metering.EventDomainExpiresSoon, e.What, data{Expiring: e.What, ExpiresAt: &e.At, Days: e.Told,
-			Mend: k.mendExpiry(s.doc.Domain, e.What)})
+			Mend: k.mend(who(e.What == certificate, byWebHost), s.doc.Domain, "")})
 	}
 	return list, err
 }
@@ -179,104 +185,4 @@ func Title(code diag.Code) string {
 		return title
 	}
 	return string(code)
-}
-
-// Who can mend a fault, by the family of its code. The others are in the DNS.
-const (
-	byMailHost  = "mail"
-	byWebHost   = "web"
-	byRegistrar = "registrar"
-	bySender    = "sender"
-	byDNS       = "dns"
-)
-
-var menders = map[string]string{
-	"smtp": byMailHost, "dane.server": byMailHost, "dane.certificate": byMailHost, "mtasts.mx": byMailHost,
-	"tls": byWebHost, "hsts": byWebHost, "headers": byWebHost, "url": byWebHost, "mtasts.policy": byWebHost,
-	"rdap": byRegistrar, "dnsbl": bySender, "reverse": bySender, "check.ptr": bySender,
-	"smtp.mx": byDNS, "smtp.domain": byDNS, "hsts.domain": byDNS,
-}
-
-// menderOf says who can mend a fault, and to which family of codes it belongs.
-func menderOf(code diag.Code) (who, family string) {
-	family, rest, _ := strings.Cut(string(code), ".")
-	part, _, _ := strings.Cut(rest, ".")
-	return cmp.Or(menders[family+"."+part], menders[family], byDNS), family
-}
-
-// OnHosts reports whether a fault is mended on a host, and not in the DNS or at the registrar.
-func OnHosts(code diag.Code) bool {
-	who, _ := menderOf(code)
-	return who == byMailHost || who == byWebHost || who == bySender
-}
-
-// mendFault says who can mend a fault.
-func (s *state) mendFault(domain string, f Finding) string {
-	who, family := menderOf(f.Code)
-	host := ""
-	if _, err := diag.ParseDomain(f.Target); err == nil && strings.Contains(f.Target, ".") {
-		host = f.Target
-	}
-	switch who {
-	case byMailHost:
-		if host == "" {
-			return "the mail servers of " + domain
-		}
-		return "the host " + host
-	case byWebHost:
-		switch {
-		case family == "mtasts":
-			host = "mta-sts." + domain
-		case host == "":
-			host = domain
-		}
-		return "the host " + host
-	case byRegistrar:
-		return s.registrarOf(domain)
-	case bySender:
-		if f.Target != "" {
-			return "the provider of " + f.Target
-		}
-		return "the provider of the mail servers of " + domain
-	}
-	return s.dnsOf(domain)
-}
-
-func (s *state) mendRecord(domain string, c Change) string {
-	if c.Type == "DS" {
-		return s.registrarOf(domain)
-	}
-	return s.dnsOf(domain)
-}
-
-func (s *state) mendEnd(domain string, end Reason) string {
-	if end == Unreachable {
-		return s.dnsOf(domain)
-	}
-	return s.registrarOf(domain)
-}
-
-func (s *state) mendExpiry(domain, what string) string {
-	if what == certificate {
-		return "the host " + domain
-	}
-	return s.registrarOf(domain)
-}
-
-// dnsOf names who serves the zone of a domain, as far as that is known.
-func (s *state) dnsOf(domain string) string {
-	const most = 2
-	for _, r := range s.Records {
-		if r.Type == "NS" {
-			return fmt.Sprintf("the DNS of %s (%s)", domain, strings.Join(r.Values[:min(len(r.Values), most)], ", "))
-		}
-	}
-	return "the DNS of " + domain
-}
-
-func (s *state) registrarOf(domain string) string {
-	if s.Registrar != "" {
-		return fmt.Sprintf("the registrar of %s (%s)", domain, s.Registrar)
-	}
-	return "the registrar of " + domain
 }

@@ -137,7 +137,9 @@ func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string
 }
 
 // extend adds a row to the history: to its newest chapter, or to a new one, with which what is too old goes.
-func (w *Watches) extend(ctx context.Context, watch metering.Record, row Run, now *Snapshot) ([]metering.Record, error) {
+func (w *Watches) extend(
+	ctx context.Context, watch metering.Record, row Run, now *Snapshot,
+) ([]metering.Record, error) {
 	f := metering.RecordFilter{Kind: historyKind(watch.ID), Account: watch.Account, Newest: true, Limit: 1}
 	for r, err := range w.Store.Records(ctx, f) {
 		if err != nil {
@@ -165,12 +167,15 @@ func (w *Watches) extend(ctx context.Context, watch metering.Record, row Run, no
 	if err != nil {
 		return nil, err
 	}
-	list := []metering.Record{{Account: watch.Account, Kind: f.Kind, ID: row.At.UTC().Format("20060102T150405.000000"), At: row.At, Body: body}}
+	id := row.At.UTC().Format("20060102T150405.000000")
+	list := []metering.Record{{Account: watch.Account, Kind: f.Kind, ID: id, At: row.At, Body: body}}
 	if w.Doubt() != nil {
 		return list, nil
 	}
 	const longest = 31 * day // of a chapter, whose At is that of its first row
-	old := metering.RecordFilter{Kind: f.Kind, Account: watch.Account, Before: row.At.Add(-Kept - longest), Limit: mostForgotten}
+	old := metering.RecordFilter{
+		Kind: f.Kind, Account: watch.Account, Before: row.At.Add(-Kept - longest), Limit: mostForgotten,
+	}
 	for r, err := range w.Store.Records(ctx, old) {
 		if err != nil {
 			return nil, err

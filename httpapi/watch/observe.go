@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -42,15 +41,16 @@ type part struct {
 
 // An observation is what a run has seen.
 type observation struct {
-	at        time.Time
-	parts     []part
-	facts     []Fact
-	score     *int
-	end       Reason // what the domain has come to, as one of the parts says
-	ended     string // the check that says so
-	expiries  []expiry
-	registrar string
-	siteless  bool // there is no web site, as one of the parts says
+	at         time.Time
+	parts      []part
+	facts      []Fact
+	score      *int
+	end        Reason // what the domain has come to, as one of the parts says
+	ended      string // the check that says so
+	expiries   []expiry
+	registrar  string
+	registered bool // a registry has answered
+	siteless   bool // there is no web site, as one of the parts says
 }
 
 // observe reads the replies of a run.
@@ -121,7 +121,7 @@ func (o *observation) mail(p target.Part, r *domaincheck.Report) {
 			parts[name] = n
 		}
 		known := sum.State != diag.Unknown && answered
-		n.known, n.whole = n.known || known, n.whole && known && !partial(report)
+		n.known, n.whole = n.known || known, n.whole && known && !flagged(report, "Partial")
 		n.records = append(n.records, records...)
 		for _, f := range sum.Findings {
 			owner[f.Code] = name
@@ -161,16 +161,6 @@ func addPart[R any](add func(string, *compose.Summary, any), name string, p *com
 	}
 }
 
-// partial reports whether a report says that something could not be learned.
-func partial(report any) bool {
-	v := reflect.ValueOf(report)
-	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return false
-	}
-	f := v.Elem().FieldByName("Partial")
-	return f.IsValid() && f.Kind() == reflect.Bool && f.Bool()
-}
-
 // read takes from a reply what is more than findings and records.
 func (o *observation) read(domain string, p target.Part) {
 	if _, ok := p.Report.(*resolve.Report); !ok {
@@ -192,7 +182,7 @@ func (o *observation) read(domain string, p target.Part) {
 	}
 	switch r := p.Report.(type) {
 	case *registry.DomainReport:
-		o.registrar = clip(r.Registrar.Name)
+		o.registered, o.registrar = true, clip(r.Registrar.Name)
 		if d := r.Dates; !d.ExpiresAt.IsZero() {
 			from := d.CreatedAt
 			if from.IsZero() {
@@ -245,7 +235,7 @@ func (p *part) tidy(at time.Time) {
 	slices.SortStableFunc(p.findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	seen := map[diag.Code]bool{}
 	p.findings = slices.DeleteFunc(p.findings, func(f Finding) bool {
-		again := seen[f.Code] || ignorance(f.Code) || len(seen) >= maxFindings || f.Severity < diag.Info || f.Severity > diag.Critical
+		again := seen[f.Code] || ignorance(f.Code) || len(seen) >= maxFindings || f.Severity > diag.Critical
 		seen[f.Code] = true
 		return again
 	})
@@ -278,7 +268,8 @@ func clip(text string) string {
 func (r *Record) bounded() {
 	text, _ := json.Marshal(r.Values) // texts
 	if len(text) > maxSet {
-		r.Values = []string{fmt.Sprintf("%s (%s, sha256:%x)", clip(r.Values[0]), diag.Count(len(r.Values), "value"), sha256.Sum256(text))}
+		count := diag.Count(len(r.Values), "value")
+		r.Values = []string{fmt.Sprintf("%s (%s, sha256:%x)", clip(r.Values[0]), count, sha256.Sum256(text))}
 	}
 }
 

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,52 +22,42 @@ const (
 	nxdomain = "NXDOMAIN"
 )
 
+// published are the reports about one record, by how that begins.
+var published = map[reflect.Type]string{
+	reflect.TypeFor[*spf.LookupReport](): "v=spf1", reflect.TypeFor[*dkim.LookupReport](): "v=DKIM1",
+	reflect.TypeFor[*dmarc.LookupReport](): "v=DMARC1", reflect.TypeFor[*bimi.LookupReport](): "v=BIMI1",
+	reflect.TypeFor[*mtasts.Report](): "v=STSv1", reflect.TypeFor[*tlsrpt.LookupReport](): "v=TLSRPTv1",
+	reflect.TypeFor[*mx.Report](): "",
+}
+
 // recordsOf are the records that a report tells of, if it is about some. Answered is false where the DNS did not say.
 func recordsOf(report any) (list []Record, answered bool) {
-	text := func(begins string, l diag.RecordLookup) ([]Record, bool) {
-		return setOf(l.RecordName, "TXT", begins, l.Records), l.Rcode == noError || l.Rcode == nxdomain
+	if r, ok := report.(*resolve.Report); ok {
+		return setOf(r.Name.String(), r.Type.String(), "", valuesOf(r)), r.Rcode == noError || r.Rcode == nxdomain
 	}
-	foreign := func(inherited bool, begins string, l diag.RecordLookup) ([]Record, bool) {
-		if inherited { // it is that of another domain, which may be watched itself
-			l.Records = nil
-		}
-		return text(begins, l)
+	begins, ok := published[reflect.TypeOf(report)]
+	if !ok || reflect.ValueOf(report).IsNil() {
+		return nil, true
 	}
-	switch r := report.(type) {
-	case *spf.LookupReport:
-		if r != nil {
-			return text("v=spf1", r.RecordLookup)
-		}
-	case *dkim.LookupReport:
-		if r != nil {
-			return text("v=DKIM1", r.RecordLookup)
-		}
-	case *dmarc.LookupReport:
-		if r != nil {
-			return foreign(r.Inherited, "v=DMARC1", r.RecordLookup)
-		}
-	case *bimi.LookupReport:
-		if r != nil {
-			return foreign(r.Inherited, "v=BIMI1", r.RecordLookup)
-		}
-	case *mtasts.Report:
-		if r != nil {
-			return text("v=STSv1", r.RecordLookup)
-		}
-	case *tlsrpt.LookupReport:
-		if r != nil {
-			return text("v=TLSRPTv1", r.RecordLookup)
-		}
-	case *mx.Report:
-		if r != nil {
-			return setOf(r.RecordName, "MX", "", r.Records), r.Rcode == noError || r.Rcode == nxdomain
-		}
-	case *resolve.Report:
-		if r != nil {
-			return setOf(r.Name.String(), r.Type.String(), "", valuesOf(r)), r.Rcode == noError || r.Rcode == nxdomain
-		}
+	l := reflect.ValueOf(report).Elem().FieldByName("RecordLookup").Interface().(diag.RecordLookup)
+	kind := "TXT"
+	if begins == "" {
+		kind = "MX"
 	}
-	return nil, true
+	if flagged(report, "Inherited") { // it is that of another domain, which may be watched itself
+		l.Records = nil
+	}
+	return setOf(l.RecordName, kind, begins, l.Records), l.Rcode == noError || l.Rcode == nxdomain
+}
+
+// flagged reports whether a report has a field that is true.
+func flagged(report any, field string) bool {
+	v := reflect.ValueOf(report)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return false
+	}
+	f := v.Elem().FieldByName(field)
+	return f.IsValid() && f.Kind() == reflect.Bool && f.Bool()
 }
 
 // apexRcode is the code of a reply about the domain itself, if the report has one.

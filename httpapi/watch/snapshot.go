@@ -55,7 +55,8 @@ func (r Record) key() string { return r.Name + " " + r.Type + " " + r.Begins }
 func (r Record) Label() string { return cmp.Or(labels[r.Begins], r.Type) }
 
 var labels = map[string]string{
-	"v=spf1": "SPF", "v=DMARC1": "DMARC", "v=DKIM1": "DKIM", "v=STSv1": "MTA-STS", "v=TLSRPTv1": "TLS-RPT", "v=BIMI1": "BIMI",
+	"v=spf1": "SPF", "v=DMARC1": "DMARC", "v=DKIM1": "DKIM", "v=STSv1": "MTA-STS",
+	"v=TLSRPTv1": "TLS-RPT", "v=BIMI1": "BIMI",
 }
 
 // A Change is a set of records before and after.
@@ -128,7 +129,10 @@ func (s *Snapshot) with(d Difference, at time.Time) {
 	for _, f := range d.Appeared {
 		gone[string(f.Code)] = f
 	}
-	s.Findings = slices.DeleteFunc(slices.Clone(s.Findings), func(f Finding) bool { _, ok := gone[string(f.Code)]; return ok })
+	s.Findings = slices.DeleteFunc(slices.Clone(s.Findings), func(f Finding) bool {
+		_, ok := gone[string(f.Code)]
+		return ok
+	})
 	s.Findings = append(s.Findings, d.Appeared...)
 	changed := index(d.Changed, Change.key)
 	s.Records = slices.DeleteFunc(slices.Clone(s.Records), func(r Record) bool { _, ok := changed[r.key()]; return ok })

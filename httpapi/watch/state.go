@@ -17,7 +17,7 @@ const stateKind = "watch_state"
 type state struct {
 	Snapshot
 	End       Reason           `json:"end,omitempty"`  // as it was told
-	Seen      []string         `json:"seen,omitempty"` // parts that have answered in full
+	Seen      []string         `json:"seen,omitempty"` // parts that have answered
 	Doubts    []*doubt         `json:"doubts,omitempty"`
 	Told      map[string]*told `json:"told,omitempty"` // by key of a set of records, or code of a finding
 	Expiries  []expiry         `json:"expiries,omitempty"`
