@@ -16,20 +16,14 @@ import (
 )
 
 func startDemo(t *testing.T) *demo {
-	d, err := start(t.Context(), "127.0.0.1:0")
+	return startAfter(t, 0)
+}
+
+func startAfter(t *testing.T, days int) *demo {
+	d, err := start(t.Context(), "127.0.0.1:0", days)
 	require.NoError(t, err)
 	t.Cleanup(d.close)
 	return d
-}
-
-// What the tour announces is what a visitor sees.
-func TestTour(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short, as in .ci/run")
-	}
-	var b bytes.Buffer
-	require.NoError(t, startDemo(t).walk(t.Context(), &b))
-	assert.Equal(t, len(tour(time.Now())), strings.Count(b.String(), "\n"))
 }
 
 // Every operation answers its own example, so that the description can be tried out on the demo.
