@@ -16,20 +16,20 @@ import (
 
 func (d *dashboard) billingPages() []*page {
 	const all, one = "/dashboard/billing", "/dashboard/billing/{invoice}"
-	list := []*page{
-		{method: "GET", pattern: all, role: member.Viewer, title: "Billing", nav: "Billing", handle: d.showBilling},
-		{method: "POST", pattern: all + "/overage", role: member.Owner, title: "Billing", handle: d.setOverage,
-			again: d.showBilling, act: "account set", fields: []string{"overage", "overage_budget_cents"}},
-		{method: "GET", pattern: one, role: member.Viewer, title: "Invoice", handle: d.showInvoice},
-	}
+	list := &page{pattern: all, role: member.Viewer, title: "Billing", nav: "Billing", template: "billing",
+		show: d.showBilling}
+	invoice := &page{pattern: one, role: member.Viewer, title: "Invoice", template: "invoice", show: d.showInvoice}
+	var mend []*page
 	if d.OwnersMend {
-		list = append(list,
-			&page{method: "POST", pattern: one + "/void", role: member.Owner, title: "Invoice", handle: d.voidInvoice,
-				again: d.showInvoice, act: "billing void", fields: []string{"reason", "reissue"}, quiet: []string{"sure"}},
-			&page{method: "POST", pattern: one + "/credit", role: member.Owner, title: "Invoice", handle: d.creditInvoice,
-				again: d.showInvoice, act: "billing credit", fields: []string{"cents", "credit_reason"}})
+		mend = []*page{
+			{pattern: one + "/void", role: member.Owner, do: d.voidInvoice, notice: "invoice-void", act: "billing void",
+				fields: []string{"reason", "reissue"}, quiet: []string{"sure"}},
+			{pattern: one + "/credit", role: member.Owner, do: d.creditInvoice, notice: "invoice-credited",
+				act: "billing credit", fields: []string{"cents", "credit_reason"}},
+		}
 	}
-	return list
+	return append(list.with(&page{pattern: all + "/overage", role: member.Owner, do: d.setOverage, notice: "overage-set",
+		act: "account set", fields: []string{"overage", "overage_budget_cents"}}), invoice.with(mend...)...)
 }
 
 // billing are the invoices, of which whoever does something is named in the notes.
@@ -37,49 +37,34 @@ func (d *dashboard) billing(r *http.Request) billing.Billing {
 	return billing.Billing{Store: d.Store, Plans: d.Plans, Clock: d.now, By: visitorOf(r).Email, Doubt: d.Doubt}
 }
 
-// bills is what the page of billing shows.
-type bills struct {
-	Plan      metering.Plan
-	Next      *metering.PlanChange // that is still to come
-	Balance   metering.Balance
-	Budget    string
-	Overage   bool
-	Suspended *metering.Suspension
-	Preview   *billing.Invoice // nil where none can be made
-	Invoices  []billing.Invoice
-	Notes     []billing.Note
-}
-
-func (d *dashboard) showBilling(w http.ResponseWriter, r *http.Request) error {
-	account, b := visitorOf(r).Account, d.billing(r)
-	month := metering.PeriodOf(d.now())
-	data := bills{Plan: d.Plans.In(month)[account.PlanIn(month)], Overage: account.OverageEnabled,
-		Suspended: account.Suspension}
+func (d *dashboard) showBilling(r *http.Request) (any, error) {
+	account, b, month := visitorOf(r).Account, d.billing(r), metering.PeriodOf(d.now())
+	data := struct {
+		Account  metering.Account
+		Plan     metering.Plan
+		Next     *metering.PlanChange // that is still to come
+		Balance  metering.Balance
+		Budget   string
+		Preview  billing.Invoice
+		Invoices []billing.Invoice
+		Notes    []billing.Note
+	}{Account: account, Plan: d.Plans.In(month)[account.PlanIn(month)]}
 	if account.OverageBudgetCents != nil {
-		data.Budget = decimalMoney(*account.OverageBudgetCents)
+		amount, _, _ := strings.Cut(money(*account.OverageBudgetCents, ""), " ")
+		data.Budget = strings.ReplaceAll(amount, ",", "")
 	}
 	if s := account.Scheduled; s != nil && month.Before(s.From) {
 		data.Next = s
 	}
-	err := together(
+	return &data, together(
 		func() (err error) {
 			data.Invoices, err = newestFirst(b.Invoices(r.Context(), billing.Filter{Account: account.ID}))
 			return err
 		},
 		func() (err error) { data.Notes, err = newestFirst(b.Notes(r.Context(), account.ID)); return err },
 		func() (err error) { data.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
-		func() error {
-			v, err := b.Preview(r.Context(), account.ID, month)
-			if err == nil {
-				data.Preview = &v
-			}
-			return err
-		},
+		func() (err error) { data.Preview, err = b.Preview(r.Context(), account.ID, month); return err },
 	)
-	if err != nil {
-		return err
-	}
-	return d.render(w, r, "billing", data)
 }
 
 // newestFirst collects a list that begins with the oldest.
@@ -95,12 +80,6 @@ func newestFirst[T any](all iter.Seq2[T, error]) ([]T, error) {
 	return list, nil
 }
 
-// decimalMoney writes cents as people type them.
-func decimalMoney(cents int64) string {
-	amount, _, _ := strings.Cut(money(cents, ""), " ")
-	return strings.ReplaceAll(amount, ",", "")
-}
-
 // parseMoney reads an amount with at most two decimals as cents.
 func parseMoney(text string) (int64, bool) {
 	whole, fraction, _ := strings.Cut(strings.Replace(strings.TrimSpace(text), ",", ".", 1), ".")
@@ -111,41 +90,30 @@ func parseMoney(text string) (int64, bool) {
 	return cents, err == nil && whole != ""
 }
 
-func (d *dashboard) setOverage(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) setOverage(r *http.Request) (string, error) {
 	var budget *int64
 	if text := strings.TrimSpace(r.PostForm.Get("overage_budget_cents")); text != "" {
 		cents, ok := parseMoney(text)
 		if !ok {
-			return &metering.FieldError{Field: "overage_budget_cents", Reason: "must be an amount such as 25.00, or empty"}
+			return "", &metering.FieldError{Field: "overage_budget_cents", Reason: "must be an amount such as 25.00, or empty"}
 		}
 		budget = &cents
 	}
 	_, err := d.admin().SetAccount(r.Context(), visitorOf(r).Account.ID, func(a *metering.Account) {
 		a.OverageEnabled, a.OverageBudgetCents = r.PostForm.Get("overage") == "on", budget
 	})
-	if err != nil {
-		return err
-	}
-	d.see(w, r, "/dashboard/billing", "overage-set")
-	return nil
+	return "/dashboard/billing", err
 }
 
-// invoicePage is what the page of one invoice shows.
-type invoicePage struct {
-	billing.Invoice
-	Notes      []billing.Note
-	Mend       bool  // whether the visitor may void and credit invoices
-	Left       int64 // what can still be credited, in cents
-	Creditable bool
-	Voidable   bool
-}
-
-// Title implements titled.
-func (p invoicePage) Title() string { return "Invoice " + p.ID }
-
-func (d *dashboard) showInvoice(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 	v, b := visitorOf(r), d.billing(r)
-	data := invoicePage{}
+	data := struct {
+		titled
+		billing.Invoice
+		Notes                []billing.Note
+		Left                 int64 // what can still be credited, in cents
+		Creditable, Voidable bool  // by the visitor
+	}{titled: titled("Invoice " + r.PathValue("invoice"))}
 	var notes []billing.Note
 	err := together(
 		func() (err error) {
@@ -154,70 +122,65 @@ func (d *dashboard) showInvoice(w http.ResponseWriter, r *http.Request) error {
 		},
 		func() (err error) { notes, err = newestFirst(b.Notes(r.Context(), v.Account.ID)); return err },
 	)
-	if err != nil {
-		return err
-	}
 	data.Notes = slices.DeleteFunc(notes, func(n billing.Note) bool { return n.Invoice != data.ID })
-	data.Mend = d.OwnersMend && v.May(member.Owner)
 	data.Left = data.TotalCents - data.CreditedCents
-	is := func(states ...billing.State) bool { return slices.Contains(states, data.State) }
-	data.Creditable = data.Left > 0 && is(billing.Open, billing.Failed, billing.Paid)
-	data.Voidable = is(billing.Draft, billing.Open, billing.Paid, billing.Failed, billing.Uncollectible)
-	return d.render(w, r, "invoice", data)
+	mends := d.OwnersMend && v.May(member.Owner)
+	data.Creditable = mends && data.Left > 0 && slices.Contains([]billing.State{billing.Open, billing.Failed, billing.Paid}, data.State)
+	data.Voidable = mends && data.State != billing.Pending && data.State != billing.Void
+	return data, err
 }
 
-func (d *dashboard) voidInvoice(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) voidInvoice(r *http.Request) (string, error) {
 	reason, err := reasonOf(r, "reason")
+	if err == nil {
+		err = sure(r, "a void invoice stays so")
+	}
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := sure(r, "a void invoice stays so"); err != nil {
-		return err
-	}
-	return d.mend(w, r, "invoice-void", func(ctx context.Context, b billing.Billing, account metering.AccountID) error {
-		_, _, err := b.Void(ctx, account, r.PathValue("invoice"), reason, r.PostForm.Get("reissue") == "yes")
+	return d.mend(r, func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
+		_, _, err := b.Void(ctx, account, id, reason, r.PostForm.Get("reissue") == "yes")
 		return err
 	})
 }
 
-func (d *dashboard) creditInvoice(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) creditInvoice(r *http.Request) (string, error) {
 	reason, err := reasonOf(r, "credit_reason")
 	if err != nil {
-		return err
+		return "", err
 	}
 	cents, ok := parseMoney(r.PostForm.Get("cents"))
 	if !ok || cents == 0 {
-		return &metering.FieldError{Field: "cents", Reason: "must be an amount such as 25.00"}
+		return "", &metering.FieldError{Field: "cents", Reason: "must be an amount such as 25.00"}
 	}
-	return d.mend(w, r, "invoice-credited", func(ctx context.Context, b billing.Billing, account metering.AccountID) error {
-		_, _, err := b.Credit(ctx, account, r.PathValue("invoice"), cents, reason)
+	return d.mend(r, func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
+		_, _, err := b.Credit(ctx, account, id, cents, reason)
 		return err
 	})
 }
+
+// maxReason bounds why somebody did something to an invoice, in bytes.
+const maxReason = 500
 
 // reasonOf is why a person does something, which notes of invoices must say.
 func reasonOf(r *http.Request, field string) (string, error) {
 	reason := strings.TrimSpace(r.PostForm.Get(field))
-	if reason == "" || len(reason) > 500 {
+	if reason == "" || len(reason) > maxReason {
 		return "", &metering.FieldError{Field: field, Reason: "must say why, in at most 500 characters"}
 	}
 	return reason, nil
 }
 
 // mend does something to an invoice, and says in the form why it was refused.
-func (d *dashboard) mend(w http.ResponseWriter, r *http.Request, notice string,
-	do func(context.Context, billing.Billing, metering.AccountID) error,
-) error {
-	err := do(r.Context(), d.billing(r), visitorOf(r).Account.ID)
+func (d *dashboard) mend(
+	r *http.Request, do func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error,
+) (string, error) {
+	id := r.PathValue("invoice")
+	err := do(r.Context(), d.billing(r), visitorOf(r).Account.ID, id)
 	if refused, ok := errors.AsType[*billing.RefusedError](err); ok {
-		return &refusal{"The invoice " + refused.Reason + "."}
+		err = &refusal{"The invoice " + refused.Reason + "."}
+	} else if errors.Is(err, billing.ErrBusy) {
+		err = &refusal{err.Error() + "."}
 	}
-	if errors.Is(err, billing.ErrBusy) {
-		return &refusal{err.Error() + "."}
-	}
-	if err != nil {
-		return err
-	}
-	d.see(w, r, "/dashboard/billing/"+r.PathValue("invoice"), notice)
-	return nil
+	return "/dashboard/billing/" + id, err
 }

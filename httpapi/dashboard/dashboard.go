@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -77,19 +78,33 @@ type dashboard struct {
 
 // A page is a row of the table of all pages.
 type page struct {
-	method, pattern string
+	method, pattern string      // "" is GET
 	role            member.Role // that a member needs; "" for anybody, without a session
 	title           string
 	nav             string // what the navigation calls it; "" where that does not have it
-	handle          func(w http.ResponseWriter, r *http.Request) error
 
-	// The following is of what changes something.
-	act    string   // what the log calls it; "" for what administers nothing
-	fields []string // of the form, which the log may hold
-	quiet  []string // of the form, which it must not
-	body   int64    // bounds the body, which handle reads; 0: a form, which is read before
-	// again shows the page of the form anew, with what was wrong with it. Nil shows an error page.
-	again func(w http.ResponseWriter, r *http.Request) error
+	// A page shows data by a template, or handles the request itself.
+	template string
+	show     func(r *http.Request) (any, error)
+	handle   func(w http.ResponseWriter, r *http.Request) error
+
+	// The following is of what changes something. It does so and says where to go on, with a notice there, or handles the
+	// request itself. If the form has faults, the page that it stands on is shown again.
+	do     func(r *http.Request) (to string, err error)
+	notice string
+	act    string                                             // what the log calls it; "" for what administers nothing
+	fields []string                                           // of the form, which the log may hold
+	quiet  []string                                           // of the form, which it must not
+	body   int64                                              // bounds the body, which handle reads; 0: a form, which is read before
+	again  func(w http.ResponseWriter, r *http.Request) error // shows the page of the form instead of show
+}
+
+// with is a page and what its forms do.
+func (p *page) with(forms ...*page) []*page {
+	for _, f := range forms {
+		f.method, f.title, f.template, f.show = http.MethodPost, p.title, p.template, p.show
+	}
+	return append([]*page{p}, forms...)
 }
 
 //go:embed templates assets
@@ -131,6 +146,7 @@ func newDashboard(c Config) *dashboard {
 		d.billingPages(), d.channelPages(), d.spfPages(), d.memberPages(), d.sessionPages(), d.logPages(), d.entryPages(),
 		d.sharePages())
 	for _, p := range d.pages {
+		p.method = cmp.Or(p.method, http.MethodGet)
 		d.mux.HandleFunc(p.method+" "+p.pattern, d.serve(p))
 	}
 	d.mux.Handle("GET /dashboard/style.css", d.style)
@@ -244,7 +260,7 @@ func (d *dashboard) serve(p *page) http.HandlerFunc {
 func (d *dashboard) answer(w http.ResponseWriter, r *http.Request, p *page) error {
 	s := sceneOf(r)
 	if p.method != http.MethodPost {
-		return p.handle(w, r)
+		return d.display(w, r, p)
 	}
 	limit := max(p.body, maxForm)
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -255,18 +271,43 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request, p *page) erro
 		}
 		s.form = newForm(r.PostForm, slices.Concat(p.fields, p.quiet))
 	}
-	do := func(ctx context.Context) error { return p.handle(w, r.WithContext(ctx)) }
+	var to string
+	do := func(ctx context.Context) (err error) {
+		if p.do == nil {
+			return p.handle(w, r.WithContext(ctx))
+		}
+		to, err = p.do(r.WithContext(ctx))
+		return err
+	}
 	var err error
 	if p.act == "" || s.visitor == nil {
 		err = do(r.Context())
 	} else {
 		err = metering.Acting(r.Context(), d.Store, d.deed(r, p), do)
 	}
-	if p.again != nil && s.form.refused(err) {
+	switch {
+	case (p.again != nil || p.show != nil) && s.form.refused(err):
 		s.status = http.StatusUnprocessableEntity
-		return p.again(w, r)
+		return d.display(w, r, p)
+	case err == nil && p.do != nil:
+		d.see(w, r, to, p.notice)
 	}
 	return err
+}
+
+// display shows a page, or that of a form again.
+func (d *dashboard) display(w http.ResponseWriter, r *http.Request, p *page) error {
+	if p.again != nil {
+		return p.again(w, r)
+	}
+	if p.show == nil {
+		return p.handle(w, r)
+	}
+	data, err := p.show(r)
+	if err != nil {
+		return err
+	}
+	return d.render(w, r, p.template, data)
 }
 
 // deed is the row of the log for a form that was sent.

@@ -37,8 +37,11 @@ type place struct{ Path, Title string }
 // May reports whether who looks may do what needs a role.
 func (s *screen) May(role member.Role) bool { return s.Visitor != nil && s.Visitor.May(role) }
 
-// titled is data that knows the title of its page better than the table does.
-type titled interface{ Title() string }
+// titled is in data that knows the title of its page better than the table does.
+type titled string
+
+// Title is that of the page.
+func (t titled) Title() string { return string(t) }
 
 // render shows a template in the frame.
 func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, data any) error {
@@ -50,7 +53,7 @@ func (d *dashboard) renderStatus(w http.ResponseWriter, r *http.Request, status 
 	s := sceneOf(r)
 	view := &screen{Title: s.page.title, Visitor: s.visitor, Form: s.form, Data: data,
 		Notice: notices[r.URL.Query().Get("notice")]}
-	if t, ok := data.(titled); ok {
+	if t, ok := data.(interface{ Title() string }); ok && t.Title() != "" {
 		view.Title = t.Title()
 	}
 	if s.visitor != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 func (d *dashboard) activityPages() []*page {
-	return []*page{{method: "GET", pattern: "/dashboard/activity", role: member.Viewer, title: "Activity", nav: "Activity",
-		handle: d.showActivity}}
+	return []*page{{pattern: "/dashboard/activity", role: member.Viewer, title: "Activity", nav: "Activity",
+		template: "activity", show: d.showActivity}}
 }
 
 // maxShown is how many requests the page shows at most.
@@ -42,7 +42,8 @@ type activity struct {
 	Month    metering.Period
 	Months   []metering.Period
 	Keys     []metering.Key
-	Requests []shownRequest
+	Names    map[metering.KeyID]string
+	Requests []Request
 	Since    time.Time // from which on requests are remembered; zero: none are
 	Most     int       // how many are shown at most
 	Fault    string    // of the time that was typed
@@ -51,47 +52,16 @@ type activity struct {
 // Searched reports whether the page was asked for certain requests.
 func (a activity) Searched() bool { return !a.empty() }
 
-type shownRequest struct {
-	Request
-	KeyName string
-}
-
-// Operation is the name of the operation that was asked for.
-func (r shownRequest) Operation() string { return operationName(r.Endpoint) }
-
-// operationName is an endpoint as people know it, such as spf/lookup.
-func operationName(endpoint string) string {
-	if _, name, ok := strings.Cut(endpoint, httpapi.Prefix+"/"); ok {
-		return name
-	}
-	return endpoint
-}
-
-// Took is how long it took, where that is remembered.
-func (r shownRequest) Took() string {
-	switch {
-	case r.Duration == 0:
-		return "–"
-	case r.Duration < time.Millisecond:
-		return "< 1 ms"
-	}
-	return decimal(r.Duration.Milliseconds()) + " ms"
-}
-
-// OK reports whether the request was answered.
-func (r shownRequest) OK() bool { return r.Code == "OK" }
-
-func (d *dashboard) showActivity(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	month, err := d.chosenMonth(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	account := visitorOf(r).Account
-	q := r.URL.Query()
-	a := activity{Month: month, Months: d.months(account), Most: maxShown, search: search{
-		ID: strings.TrimSpace(q.Get("id")), Operation: strings.Trim(strings.TrimSpace(q.Get("operation")), "/"),
-		Code: strings.TrimSpace(q.Get("code")), Key: metering.KeyID(q.Get("key")), Before: strings.TrimSpace(q.Get("before")),
-	}}
+	word := func(name string) string { return strings.TrimSpace(r.URL.Query().Get(name)) }
+	a := activity{Month: month, Months: d.months(account), Most: maxShown, Names: map[metering.KeyID]string{}}
+	a.search = search{ID: word("id"), Operation: strings.Trim(word("operation"), "/"), Code: word("code"),
+		Key: metering.KeyID(word("key")), Before: word("before")}
 	if a.before, a.Fault = parseBefore(a.Before); a.Fault != "" {
 		a.search.Before = ""
 	}
@@ -100,15 +70,15 @@ func (d *dashboard) showActivity(w http.ResponseWriter, r *http.Request) error {
 		func() (err error) { a.Keys, err = d.Store.Keys(r.Context(), account.ID); return err },
 		func() (err error) { charges, err = d.charges(r.Context(), account.ID, month, a.search); return err },
 	)
-	if err != nil {
-		return err
+	for _, k := range a.Keys {
+		a.Names[k.ID] = k.Name
 	}
 	remembered, since := d.Activity.Requests(account.ID)
 	a.Since = since
-	a.Requests = shownRequests(merged(charges, slices.DeleteFunc(remembered, func(one Request) bool {
+	a.Requests = merged(charges, slices.DeleteFunc(remembered, func(one Request) bool {
 		return metering.PeriodOf(one.At) != month || !a.selects(one)
-	})), a.Keys)
-	return d.render(w, r, "activity", a)
+	}))
+	return a, err
 }
 
 // parseBefore reads a time as people write it, in UTC.
@@ -174,13 +144,27 @@ func merged(charges, remembered []Request) []Request {
 	return all[:min(maxShown, len(all))]
 }
 
-func shownRequests(list []Request, keys []metering.Key) (shown []shownRequest) {
-	names := map[metering.KeyID]string{}
-	for _, k := range keys {
-		names[k.ID] = k.Name
+// operationName is an endpoint as people know it, such as spf/lookup.
+func operationName(endpoint string) string {
+	if _, name, ok := strings.Cut(endpoint, httpapi.Prefix+"/"); ok {
+		return name
 	}
-	for _, r := range list {
-		shown = append(shown, shownRequest{r, names[r.Key]})
+	return endpoint
+}
+
+// Operation is the name of the operation that was asked for.
+func (r Request) Operation() string { return operationName(r.Endpoint) }
+
+// OK reports whether the request was answered.
+func (r Request) OK() bool { return r.Code == "OK" }
+
+// Took is how long it took, where that is remembered.
+func (r Request) Took() string {
+	switch {
+	case r.Duration == 0:
+		return "–"
+	case r.Duration < time.Millisecond:
+		return "< 1 ms"
 	}
-	return shown
+	return decimal(r.Duration.Milliseconds()) + " ms"
 }

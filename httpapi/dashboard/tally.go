@@ -1,20 +1,21 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"html/template"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
 )
 
 const (
-	// maxTallies bounds the months of accounts that are kept summed.
+	// maxTallies bounds the months of accounts that are kept summed. When there are more, all are read anew.
 	maxTallies = 200
 	// newest is how many charges of a month are kept for the page of activity.
 	newest = 500
@@ -24,20 +25,17 @@ const (
 // an account may have a million charges.
 type tally struct {
 	mu    sync.Mutex
-	used  time.Time // when it was last asked for; guarded by tallies
-	after int64
-	days  map[dayName]*charged
+	after int64                                  // the row that was read last
+	days  map[dayName]billing.Usage              // by day
 	hours map[metering.KeyID]map[time.Time]int64 // credits by the beginning of the hour
 	last  []metering.Entry                       // the newest, in the order of commit
 }
 
 type dayName struct {
-	day      int // of the month
+	day      string
 	key      metering.KeyID
 	endpoint string
 }
-
-type charged struct{ credits, charges int64 }
 
 // tallies are those that are kept. The zero value is ready for use.
 type tallies struct {
@@ -50,39 +48,21 @@ type tallyName struct {
 	period  metering.Period
 }
 
-// of is the tally of a month, which another may be reading.
-func (t *tallies) of(n tallyName, now time.Time) *tally {
+func (t *tallies) of(n tallyName) *tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known[n] == nil {
-		if t.known == nil || len(t.known) >= maxTallies {
-			t.known = t.fresh()
-		}
-		t.known[n] = &tally{days: map[dayName]*charged{}, hours: map[metering.KeyID]map[time.Time]int64{}}
+	if t.known == nil || len(t.known) >= maxTallies && t.known[n] == nil {
+		t.known = map[tallyName]*tally{}
 	}
-	t.known[n].used = now
+	if t.known[n] == nil {
+		t.known[n] = &tally{days: map[dayName]billing.Usage{}, hours: map[metering.KeyID]map[time.Time]int64{}}
+	}
 	return t.known[n]
 }
 
-// fresh are the tallies that were used last, half of them.
-func (t *tallies) fresh() map[tallyName]*tally {
-	var names []tallyName
-	for n := range t.known {
-		names = append(names, n)
-	}
-	slices.SortFunc(names, func(a, b tallyName) int { return t.known[b].used.Compare(t.known[a].used) })
-	kept := map[tallyName]*tally{}
-	for _, n := range names[:len(names)/2] {
-		kept[n] = t.known[n]
-	}
-	return kept
-}
-
 // read brings a tally up to date, and calls f while nobody changes it.
-func (d *dashboard) read(
-	ctx context.Context, account metering.AccountID, p metering.Period, f func(*tally),
-) error {
-	t := d.tallies.of(tallyName{account, p}, d.now())
+func (d *dashboard) read(ctx context.Context, account metering.AccountID, p metering.Period, f func(*tally)) error {
+	t := d.tallies.of(tallyName{account, p})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	filter := metering.EntryFilter{Account: account, Period: &p, After: t.after}
@@ -99,16 +79,13 @@ func (d *dashboard) read(
 func (t *tally) add(e metering.Entry) {
 	t.after = e.Seq
 	at := e.At.UTC()
-	n := dayName{at.Day(), e.Key, e.Endpoint}
-	if metering.PeriodOf(at) != e.Period { // it was admitted before midnight, and completed after it
-		n.day = e.Period.End().AddDate(0, 0, -1).Day()
+	if end := e.Period.End(); !at.Before(end) { // it was admitted before midnight, and completed after it
+		at = end.Add(-time.Nanosecond)
 	}
-	sum := t.days[n]
-	if sum == nil {
-		sum = new(charged)
-		t.days[n] = sum
-	}
-	sum.credits, sum.charges = sum.credits+e.Credits, sum.charges+1
+	n := dayName{at.Format(time.DateOnly), e.Key, e.Endpoint}
+	u := t.days[n]
+	t.days[n] = billing.Usage{Account: e.Account, Key: e.Key, Endpoint: e.Endpoint, Credits: u.Credits + e.Credits,
+		Charges: u.Charges + 1}
 	if t.hours[e.Key] == nil {
 		t.hours[e.Key] = map[time.Time]int64{}
 	}
@@ -118,26 +95,22 @@ func (t *tally) add(e metering.Entry) {
 	}
 }
 
-// A sum is what was charged under one name.
-type sum struct {
-	Name             string
-	Credits, Charges int64
+// by sums the charges by a name of theirs, the largest sum first.
+func (t *tally) by(name func(billing.Usage) string) []billing.Sum {
+	return billing.SumBy(slices.Collect(maps.Values(t.days)), name)
 }
 
-// by sums a tally by a name.
-func (t *tally) by(name func(dayName) string) []sum {
-	sums := map[string]sum{}
-	for n, c := range t.days {
-		key := name(n)
-		sums[key] = sum{key, sums[key].Credits + c.credits, sums[key].Charges + c.charges}
+// byDay are the sums of each day of a month up to now.
+func (t *tally) byDay(month metering.Period, now time.Time) (list []billing.Sum) {
+	for at := month.Start(); at.Before(month.End()) && !at.After(now); at = at.AddDate(0, 0, 1) {
+		sum := billing.Sum{Name: at.Format(time.DateOnly)}
+		for n, u := range t.days {
+			if n.day == sum.Name {
+				sum.Credits, sum.Charges = sum.Credits+u.Credits, sum.Charges+u.Charges
+			}
+		}
+		list = append(list, sum)
 	}
-	list := []sum{}
-	for _, s := range sums {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b sum) int {
-		return cmp.Or(cmp.Compare(b.Credits, a.Credits), cmp.Compare(a.Name, b.Name))
-	})
 	return list
 }
 
@@ -149,8 +122,7 @@ func (d *dashboard) lastDay(ctx context.Context, account metering.AccountID) (ma
 	now := d.now().Truncate(time.Hour)
 	first := now.Add(-time.Duration(len(spark{})-1) * time.Hour)
 	sparks := map[metering.KeyID]spark{}
-	months := slices.Compact([]metering.Period{metering.PeriodOf(first), metering.PeriodOf(now)})
-	for _, p := range months {
+	for _, p := range slices.Compact([]metering.Period{metering.PeriodOf(first), metering.PeriodOf(now)}) {
 		err := d.read(ctx, account, p, func(t *tally) {
 			for key, hours := range t.hours {
 				one := sparks[key]
@@ -183,8 +155,7 @@ func (s spark) Bars() template.HTML {
 	for i, n := range s {
 		if n > 0 {
 			h := max(1, n*height/most)
-			b.WriteString(`<rect x="` + strconv.Itoa(i*5) + `" y="` + strconv.FormatInt(height-h, 10) +
-				`" width="4" height="` + strconv.FormatInt(h, 10) + `"/>`)
+			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="4" height="%d"/>`, i*5, height-h, h)
 		}
 	}
 	return template.HTML(b.String()) // which holds numbers alone

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,13 +9,14 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/member"
 )
 
 func (d *dashboard) usagePages() []*page {
 	return []*page{
-		{method: "GET", pattern: "/dashboard/usage", role: member.Viewer, title: "Usage", nav: "Usage", handle: d.showUsage},
-		{method: "GET", pattern: "/dashboard/usage.csv", role: member.Viewer, title: "Usage", handle: d.sendUsage},
+		{pattern: "/dashboard/usage", role: member.Viewer, title: "Usage", nav: "Usage", template: "usage", show: d.showUsage},
+		{pattern: "/dashboard/usage.csv", role: member.Viewer, title: "Usage", handle: d.sendUsage},
 	}
 }
 
@@ -47,92 +47,64 @@ func (d *dashboard) chosenMonth(r *http.Request) (metering.Period, error) {
 
 // A line is a row with a bar.
 type line struct {
-	sum
+	billing.Sum
 	Link  string
 	Width int64 // of the bar, in percent
 }
 
 // lines gives sums their bars, the largest of which is whole.
-func lines(sums []sum) (list []line) {
+func lines(sums []billing.Sum) (list []line) {
 	most := int64(1)
 	for _, s := range sums {
 		most = max(most, s.Credits)
 	}
 	for _, s := range sums {
-		list = append(list, line{sum: s, Width: s.Credits * 100 / most})
+		list = append(list, line{Sum: s, Width: s.Credits * 100 / most})
 	}
 	return list
 }
 
 // usage is what the page shows.
 type usage struct {
-	Month                      metering.Period
-	Months                     []metering.Period
-	Balance                    metering.Balance
-	Plan                       metering.Plan
-	Forecast                   int64 // credits at the end of the month if it goes on as until now; 0 if nobody can say
-	Share                      int64 // of the allowance, in percent
-	Over                       bool  // the forecast is above the allowance
-	Days, ByOperation, ByKey   []line
-	OverageCents, BudgetCents  int64
-	Budgeted, Enabled, HardCap bool
+	titled
+	Month                    metering.Period
+	Months                   []metering.Period
+	Account                  metering.Account
+	Balance                  metering.Balance
+	Plan                     metering.Plan
+	Forecast                 int64 // credits at the end of the month if it goes on as until now; 0 if nobody can say
+	Share                    int64 // of the allowance, in percent
+	OverageCents             int64
+	Days, ByOperation, ByKey []line
 }
 
-// Title implements titled.
-func (u usage) Title() string { return "Usage in " + u.Month.String() }
-
-func (d *dashboard) showUsage(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showUsage(r *http.Request) (any, error) {
 	month, err := d.chosenMonth(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	account := visitorOf(r).Account
-	u := usage{Month: month, Months: d.months(account), Enabled: account.OverageEnabled}
+	u := usage{titled: titled("Usage in " + month.String()), Month: month, Months: d.months(account), Account: account}
 	var names map[metering.KeyID]string
-	var byKey []sum
 	err = together(
 		func() (err error) { u.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
-		func() (err error) { names, err = d.keyNames(r, account.ID); return err },
+		func() (err error) { names, err = d.keyNames(r); return err },
 		func() error {
 			return d.read(r.Context(), account.ID, month, func(t *tally) {
 				u.Days = lines(t.byDay(month, d.now()))
-				u.ByOperation = lines(t.by(func(n dayName) string { return operationName(n.endpoint) }))
-				byKey = t.by(func(n dayName) string { return string(n.key) })
+				u.ByOperation = lines(t.by(func(c billing.Usage) string { return operationName(c.Endpoint) }))
+				u.ByKey = lines(t.by(func(c billing.Usage) string { return string(c.Key) }))
 			})
 		},
 	)
-	if err != nil {
-		return err
-	}
-	for _, l := range lines(byKey) {
-		l.Link = "/dashboard/keys/" + l.Name
-		l.Name = names[metering.KeyID(l.Name)]
-		u.ByKey = append(u.ByKey, l)
+	for i, l := range u.ByKey {
+		u.ByKey[i].Link, u.ByKey[i].Name = "/dashboard/keys/"+l.Name, names[metering.KeyID(l.Name)]
 	}
 	u.Plan = d.Plans.In(month)[u.Balance.Plan]
-	u.HardCap = u.Plan.HardCap()
 	u.OverageCents = (u.Balance.OverageMicros + metering.MicrosPerCent/2) / metering.MicrosPerCent
-	if account.OverageBudgetCents != nil {
-		u.Budgeted, u.BudgetCents = true, *account.OverageBudgetCents
-	}
 	u.Share = min(100, u.Balance.Used*100/max(1, u.Balance.Limit))
 	u.Forecast = forecast(month, u.Balance.Used, d.now())
-	u.Over = u.Forecast > u.Balance.Limit
-	return d.render(w, r, "usage", u)
-}
-
-// byDay are the sums of each day of a month up to now.
-func (t *tally) byDay(month metering.Period, now time.Time) []sum {
-	of := map[int]charged{}
-	for n, c := range t.days {
-		of[n.day] = charged{of[n.day].credits + c.credits, of[n.day].charges + c.charges}
-	}
-	list := []sum{}
-	for day := month.Start(); day.Before(month.End()) && !day.After(now); day = day.AddDate(0, 0, 1) {
-		c := of[day.Day()]
-		list = append(list, sum{day.Format(time.DateOnly), c.credits, c.charges})
-	}
-	return list
+	return u, err
 }
 
 // forecast is what would be used by the end of a month that is not over, if as much is used in each second. A day must
@@ -145,9 +117,9 @@ func forecast(month metering.Period, used int64, now time.Time) int64 {
 	return int64(float64(used) * float64(whole) / float64(passed))
 }
 
-// keyNames are the names of the keys of an account.
-func (d *dashboard) keyNames(r *http.Request, account metering.AccountID) (map[metering.KeyID]string, error) {
-	keys, err := d.Store.Keys(r.Context(), account)
+// keyNames are the names of the keys of the visitor's account.
+func (d *dashboard) keyNames(r *http.Request) (map[metering.KeyID]string, error) {
+	keys, err := d.Store.Keys(r.Context(), visitorOf(r).Account.ID)
 	names := map[metering.KeyID]string{}
 	for _, k := range keys {
 		names[k.ID] = k.Name
@@ -164,9 +136,8 @@ func (d *dashboard) sendUsage(w http.ResponseWriter, r *http.Request) error {
 	}
 	rows := [][]string{{"day", "key", "endpoint", "credits", "charges_count"}}
 	err = d.read(r.Context(), visitorOf(r).Account.ID, month, func(t *tally) {
-		for n, c := range t.days {
-			day := month.Start().AddDate(0, 0, n.day-1).Format(time.DateOnly)
-			rows = append(rows, []string{day, string(n.key), n.endpoint, decimal(c.credits), decimal(c.charges)})
+		for n, u := range t.days {
+			rows = append(rows, []string{n.day, string(n.key), n.endpoint, decimal(u.Credits), decimal(u.Charges)})
 		}
 	})
 	if err != nil {
@@ -177,7 +148,7 @@ func (d *dashboard) sendUsage(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="usage-%s.csv"`, month))
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
-	return errors.Join(c.WriteAll(rows), c.Error())
+	return c.WriteAll(rows)
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

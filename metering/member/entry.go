@@ -176,24 +176,6 @@ func (m Members) Begin(
 	return m.begin(ctx, Session{Account: account, Email: one.Email, From: from})
 }
 
-// Switch ends a session and begins one in another account of the same address. It is [metering.ErrNotFound] for a session
-// that is bound to its account, and where the address is no member.
-func (m Members) Switch(
-	ctx context.Context, old Session, account metering.AccountID, from string,
-) (Session, string, error) {
-	if old.Bound {
-		return Session{}, "", metering.ErrNotFound
-	}
-	one, err := m.Member(ctx, account, old.Email)
-	if err != nil {
-		return Session{}, "", err
-	}
-	if err := m.End(ctx, old.Account, old.ID); err != nil {
-		return Session{}, "", err
-	}
-	return m.begin(ctx, Session{Account: account, Email: one.Email, From: from})
-}
-
 // begin writes a new session, and what comes with it, in one step.
 func (m Members) begin(ctx context.Context, s Session, with ...metering.Record) (Session, string, error) {
 	if err := m.makeRoom(ctx, s.Account, s.Email); err != nil {

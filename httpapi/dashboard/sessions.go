@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+)
+
+func (d *dashboard) sessionPages() []*page {
+	const all = "/dashboard/sessions"
+	list := &page{pattern: all, role: member.Viewer, title: "Sessions", nav: "Sessions", template: "sessions",
+		show: d.showSessions}
+	return append(list.with(
+		&page{pattern: all + "/{id}/end", role: member.Viewer, do: d.endSession, notice: "session-ended", act: "session end"},
+		&page{pattern: all + "/end-others", role: member.Viewer, do: d.endOthers, notice: "session-ended", act: "session end"},
+	), &page{method: "POST", pattern: "/dashboard/leave", role: member.Viewer, title: "Sign out", handle: d.signOut,
+		act: "leave"},
+		&page{method: "POST", pattern: "/dashboard/account", role: member.Viewer, title: "Account", handle: d.switchAccount,
+			act: "enter another account", fields: []string{"account"}})
+}
+
+func (d *dashboard) showSessions(r *http.Request) (any, error) {
+	v := visitorOf(r)
+	data := struct {
+		Sessions []member.Session // of the visitor, and for owners of all members
+		This     string
+		Others   bool               // whether the visitor has others
+		Accounts []metering.Account // that the visitor can change to
+	}{This: v.Session.ID}
+	err := together(
+		func() (err error) { data.Sessions, err = d.sessionsOf(r.Context(), v); return err },
+		func() (err error) { data.Accounts, err = d.otherAccounts(r.Context(), v); return err },
+	)
+	data.Others = slices.ContainsFunc(data.Sessions, v.otherSession)
+	return data, err
+}
+
+// otherSession reports whether a session is one more of the visitor.
+func (v *visitor) otherSession(s member.Session) bool {
+	return s.Email == v.Email && s.ID != v.Session.ID
+}
+
+// sessionsOf are those that a visitor may see and end, the one seen last first.
+func (d *dashboard) sessionsOf(ctx context.Context, v *visitor) ([]member.Session, error) {
+	list, err := d.people().Sessions(ctx, v.Account.ID)
+	list = slices.DeleteFunc(list, func(s member.Session) bool { return s.Email != v.Email && !v.May(member.Owner) })
+	slices.SortFunc(list, func(a, b member.Session) int { return b.LastSeen.Compare(a.LastSeen) })
+	return list, err
+}
+
+// otherAccounts are those of the same address, unless the session is bound to this one.
+func (d *dashboard) otherAccounts(ctx context.Context, v *visitor) (list []metering.Account, err error) {
+	if v.Session.Bound {
+		return nil, nil
+	}
+	all, err := d.people().Of(ctx, v.Email)
+	for _, one := range all {
+		if one.Account == v.Account.ID || err != nil {
+			continue
+		}
+		var account metering.Account
+		account, err = d.Store.Account(ctx, one.Account)
+		list = append(list, account)
+	}
+	return list, err
+}
+
+// end ends the sessions that are selected, of those that the visitor may end.
+func (d *dashboard) end(r *http.Request, which func(member.Session) bool) (ended int, err error) {
+	v := visitorOf(r)
+	list, err := d.sessionsOf(r.Context(), v)
+	for _, s := range list {
+		if err == nil && which(s) {
+			ended++
+			err = d.people().End(r.Context(), v.Account.ID, s.ID)
+		}
+	}
+	return ended, err
+}
+
+func (d *dashboard) endSession(r *http.Request) (string, error) {
+	ended, err := d.end(r, func(s member.Session) bool { return s.ID == r.PathValue("id") })
+	if err == nil && ended == 0 {
+		err = metering.ErrNotFound
+	}
+	return "/dashboard/sessions", err
+}
+
+func (d *dashboard) endOthers(r *http.Request) (string, error) {
+	_, err := d.end(r, visitorOf(r).otherSession)
+	return "/dashboard/sessions", err
+}
+
+func (d *dashboard) signOut(w http.ResponseWriter, r *http.Request) error {
+	v := visitorOf(r)
+	if err := d.people().End(r.Context(), v.Account.ID, v.Session.ID); err != nil {
+		return err
+	}
+	d.setCookie(w, "")
+	d.see(w, r, "/dashboard/enter", "signed-out")
+	return nil
+}
+
+// switchAccount goes on in another account of the same address, in a new session.
+func (d *dashboard) switchAccount(w http.ResponseWriter, r *http.Request) error {
+	v, to := visitorOf(r), metering.AccountID(r.PostForm.Get("account"))
+	if v.Session.Bound {
+		return metering.ErrNotFound
+	}
+	_, secret, err := d.people().Begin(r.Context(), to, v.Email, sceneOf(r).from.String())
+	if err == nil {
+		err = d.people().End(r.Context(), v.Account.ID, v.Session.ID)
+	}
+	if err != nil {
+		return err
+	}
+	d.setCookie(w, secret)
+	d.see(w, r, "/dashboard", "account-switched")
+	return nil
+}
