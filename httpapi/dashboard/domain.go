@@ -181,7 +181,8 @@ func checkPrice(one watch.Watch) (sum int64) {
 		return 0
 	}
 	for _, c := range t.Checks(o) {
-		sum += c.MaxCredits()
+		_, most := c.Price()
+		sum += most
 	}
 	return sum
 }

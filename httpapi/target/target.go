@@ -241,14 +241,6 @@ func bodyOf(fields map[string]any) []byte {
 // maxSenders bounds the addresses that are looked for on block lists.
 const maxSenders = 2
 
-// MaxCredits is the most that the check costs.
-func (c Check) MaxCredits() int64 {
-	if c.lead == nil {
-		return c.Endpoint.Credits
-	}
-	return c.lead.Credits + maxSenders*c.Endpoint.Credits
-}
-
 // senders are the single IPv4 and IPv6 addresses that a domain itself sends from, as its SPF record names them.
 func senders(r *spf.LookupReport) (list []string) {
 	add := func(addr string) {

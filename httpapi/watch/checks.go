@@ -103,7 +103,8 @@ var prices = sync.OnceValue(func() map[string]int64 {
 	list := map[string]int64{}
 	for _, name := range Checks() {
 		for _, c := range checksOf("example.com", []string{name}) {
-			list[name] += c.MaxCredits()
+			_, most := c.Price()
+			list[name] += most
 		}
 	}
 	return list

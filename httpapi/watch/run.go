@@ -61,7 +61,8 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 	checks, probes := s.plan()
 	need := int64(len(probes))
 	for _, c := range checks {
-		need += c.MaxCredits()
+		_, most := c.Price()
+		need += most
 	}
 	reason, err := s.may(ctx, need)
 	if err != nil {
