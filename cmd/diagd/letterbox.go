@@ -37,7 +37,9 @@ func (f *letterboxFlags) parse() (diag.Domain, error) {
 }
 
 // serveLetterbox starts the letter box, if there is to be one, and mounts its pages.
-func (a *app) serveLetterbox(ctx context.Context, s checkedFlags, env *diag.Env, parts map[string]http.Handler) (stop func(), err error) {
+func (a *app) serveLetterbox(
+	ctx context.Context, s checkedFlags, env *diag.Env, parts map[string]http.Handler,
+) (stop func(), err error) {
 	if s.letterbox.IsZero() {
 		return func() {}, nil
 	}

@@ -29,7 +29,8 @@ import (
 type dkimFlags struct{ domain, selector, key string }
 
 func (f *dkimFlags) add(fs *pflag.FlagSet, selector, key string) {
-	fs.StringVar(&f.domain, "mail-dkim-domain", "", "domain that signs mail with DKIM: that of --mail-from (default: unsigned)")
+	fs.StringVar(&f.domain, "mail-dkim-domain", "",
+		"domain that signs mail with DKIM, of one organization with --mail-from (default: unsigned)")
 	fs.StringVar(&f.selector, "mail-dkim-selector", selector, "selector of its key record")
 	fs.StringVar(&f.key, "mail-dkim-key", key, "PEM file with its private key, RSA or Ed25519; diagd mail key makes one")
 }
@@ -91,7 +92,8 @@ type mailKeyView struct {
 func (a *app) mailKey() *cobra.Command {
 	var f dkimFlags
 	var ed25519 bool
-	cmd := leaf("key", "Make a key that signs mail with DKIM, and print what to publish", "", func(context.Context, []string) error {
+	const short = "Make a key that signs mail with DKIM, and print what to publish"
+	cmd := leaf("key", short, "", func(context.Context, []string) error {
 		if err := f.check(); err != nil {
 			return err
 		}
@@ -103,8 +105,8 @@ func (a *app) mailKey() *cobra.Command {
 			t.row("wrote " + v.File + "\n\npublish\n\n" + v.Line + "\n\nand serve with\n\n" + v.Flags)
 		})
 	})
-	cmd.Long = `Make a private key, in a file that only its owner may read, and print the record to publish and the flags to serve with.
-The key is RSA of 2048 bits: not all receivers verify Ed25519. A file that exists is left as it is.`
+	cmd.Long = `Make a private key, in a file that only its owner may read, and print the record to publish and the flags to
+serve with. The key is RSA of 2048 bits: not all receivers verify Ed25519. A file that exists is left as it is.`
 	cmd.Example = "  diagd mail key --mail-dkim-domain example.com"
 	f.add(cmd.Flags(), "diagd", "mail-dkim.pem")
 	cmd.Flags().BoolVar(&ed25519, "ed25519", false, "make an Ed25519 key (RFC 8463)")
@@ -138,7 +140,8 @@ func (f dkimFlags) create(short bool) (v mailKeyView, err error) {
 	if err != nil {
 		return v, fmt.Errorf("writing the key: %w", err)
 	}
-	if err := errors.Join(pem.Encode(file, &pem.Block{Type: "PRIVATE KEY", Bytes: der}), file.Sync(), file.Close()); err != nil {
+	err = errors.Join(pem.Encode(file, &pem.Block{Type: "PRIVATE KEY", Bytes: der}), file.Sync(), file.Close())
+	if err != nil {
 		return v, fmt.Errorf("writing the key: %w", err)
 	}
 	return mailKeyView{
@@ -155,7 +158,8 @@ type sentView struct {
 
 func (a *app) mailTest() *cobra.Command {
 	var f mailFlags
-	cmd := leaf("test ADDRESS", "Send a message as the server would", "one address", func(ctx context.Context, args []string) error {
+	const short = "Send a message as the server would"
+	cmd := leaf("test ADDRESS", short, "one address", func(ctx context.Context, args []string) error {
 		server, err := f.parse()
 		if err != nil {
 			return err
@@ -185,7 +189,8 @@ func (a *app) examineMail(ctx context.Context, env *diag.Env) partView {
 	case server == nil:
 		return unused("no --mail-server")
 	case server.DKIM == nil:
-		return bad(conditionWarning, "make a key by diagd mail key, unless --mail-server signs", "sent without a DKIM signature")
+		return bad(conditionWarning, "make a key by diagd mail key, unless --mail-server signs",
+			"sent without a DKIM signature")
 	}
 	signer := server.DKIM
 	record, err := signer.Record()

@@ -56,7 +56,8 @@ func (l *listener) Accept() (net.Conn, error) {
 			from = client(peer.Addr())
 		}
 		if l.admit(from) {
-			return &conn{Conn: c, leave: sync.OnceFunc(func() { l.leave(from) }), end: time.Now().Add(connectionTime), left: maxSent}, nil
+			leave := sync.OnceFunc(func() { l.leave(from) })
+			return &conn{Conn: c, leave: leave, end: time.Now().Add(connectionTime), left: maxSent}, nil
 		}
 		_ = c.SetDeadline(time.Now().Add(refusalTime))
 		_, _ = io.WriteString(c, "421 4.7.0 Too many connections, try again later\r\n")

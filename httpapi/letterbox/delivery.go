@@ -139,8 +139,8 @@ func (d *delivery) Facts() [][2]string {
 		{"received", d.At.UTC().Format("2006-01-02 15:04:05 UTC")}, {"from address", d.IP.String()}, {"HELO name", d.HELO},
 		{"envelope sender", from}, {"TLS", secured}, {"size", diag.Count(d.Size, "byte")},
 	}
-	if d.Bare > 0 {
-		list = append(list, [2]string{"line ends", diag.Count(d.Bare, "bare CR or LF") + ", which RFC 5321 section 2.3.8 forbids"})
+	if d.Bare > 0 { // RFC 5321 section 2.3.8
+		list = append(list, [2]string{"line ends", fmt.Sprintf("CR or LF alone, which SMTP forbids: %d", d.Bare)})
 	}
 	for i := range list {
 		list[i][1] = render.Printable(diag.Clip(list[i][1], 300))

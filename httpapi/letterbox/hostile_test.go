@@ -128,7 +128,7 @@ func TestChunks(t *testing.T) {
 	require.Regexp(t, "^250", w.hear())
 	page := told(p.wait(path))
 	require.Contains(t, page, "spf pass")
-	require.Contains(t, page, "bare CR or LF")
+	require.Contains(t, page, "CR or LF alone")
 }
 
 // Endless commands, lines and messages end.

@@ -12,7 +12,7 @@ import (
 )
 
 // policy lets a page have its style, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 var (
 	//go:embed letterbox.html
@@ -75,7 +75,7 @@ func (b *Box) hand(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, errTooMany):
 		w.Header().Set("Retry-After", "600")
-		b.show(w, http.StatusTooManyRequests, content{Problem: "You have made ten addresses within an hour. Try again later."})
+		b.show(w, http.StatusTooManyRequests, content{Problem: "Ten addresses an hour are the most. Try again later."})
 	case err != nil:
 		w.Header().Set("Retry-After", "600")
 		b.show(w, http.StatusServiceUnavailable, content{Problem: "The letter box is full. Try again later."})

@@ -27,9 +27,8 @@ func (l *letter) write(from string, signer *MailSigner) ([]byte, error) {
 		{"Subject", subject(l.subject)}, {"Message-ID", "<" + l.id + "@" + domain + ">"},
 		{"Auto-Submitted", "auto-generated"}, // RFC 3834 section 5
 	}, l.more...)
-	fields = append(fields, [][2]string{
-		{"MIME-Version", "1.0"}, {"Content-Type", "text/plain; charset=utf-8"}, {"Content-Transfer-Encoding", "quoted-printable"},
-	}...)
+	fields = append(fields, [2]string{"MIME-Version", "1.0"}, [2]string{"Content-Type", "text/plain; charset=utf-8"},
+		[2]string{"Content-Transfer-Encoding", "quoted-printable"})
 	var names []string
 	for _, f := range fields {
 		b.WriteString(f[0] + ": " + f[1] + "\r\n")

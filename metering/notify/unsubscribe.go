@@ -65,7 +65,7 @@ func (u Unsubscribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost || d.State == ChannelDisabled:
 		answer(http.StatusOK, "<p>This address gets no more notifications.</p>")
 	default:
-		answer(http.StatusOK, `<form method="post"><p>No more notifications are to be sent to this address.</p><button>Unsubscribe</button></form>`)
+		answer(http.StatusOK, `<form method="post"><button>Send no more notifications to this address</button></form>`)
 	}
 }
 
