@@ -145,7 +145,7 @@ func TestPrintedTour(t *testing.T) {
 	assert.Contains(t, b.String(), "diag spf/hosted/"+profileID+"/history --limit 5 --server ")
 	assert.Contains(t, b.String(), "/spf/hosted/"+profileID+"/history?limit=5' ")
 	assert.Contains(t, b.String(), "export DIAG_SERVER=http://127.0.0.1:1\n  export DIAG_KEY=svc_test_x\n")
-	assert.Equal(t, calls, strings.Count(b.String(), "curl "))
+	assert.Equal(t, calls, strings.Count(b.String(), "  curl "))
 	assert.Less(t, strings.Index(b.String(), "diag hopeless.example "), strings.Index(b.String(), "diag good.example "))
 }
 

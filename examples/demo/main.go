@@ -17,14 +17,16 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/signal"
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
-	"github.com/diagkit/diagkit/httpapi/agent"
+	"github.com/diagkit/diagkit/httpapi/dashboard"
 	"github.com/diagkit/diagkit/httpapi/pages"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
@@ -41,7 +43,7 @@ func main() {
 	if *once {
 		*listen = "127.0.0.1:0"
 	}
-	d, err := start(ctx, *listen)
+	d, err := start(ctx, *listen, history)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,6 +54,7 @@ func main() {
 		}
 		return
 	}
+	fmt.Printf("A letter box: %s/letterbox makes addresses, and %s takes their mail.\n", d.url, d.mail)
 	if err := printTour(os.Stdout, d.url, d.secret, time.Now()); err != nil {
 		log.Fatal(err)
 	}
@@ -60,8 +63,8 @@ func main() {
 
 // A demo is a running server.
 type demo struct {
-	url, secret string
-	closers     []func()
+	url, secret, mail string
+	closers           []func()
 }
 
 func (d *demo) close() {
@@ -70,75 +73,84 @@ func (d *demo) close() {
 	}
 }
 
-func start(ctx context.Context, listen string) (*demo, error) {
-	d := &demo{}
+// run has something go on beside the server until the demo is closed.
+func (d *demo) run(f func(context.Context) error) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = f(ctx) // it ends with the context, and in no other way
+	}()
+	d.closers = append(d.closers, func() { stop(); <-ended })
+}
+
+// start serves, with so many days behind it.
+func start(ctx context.Context, listen string, days int) (d *demo, err error) {
+	d = &demo{}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
 	world, err := internet.New(time.Now())
 	if err != nil {
-		return nil, err
+		return d, err
 	}
 	d.closers = append(d.closers, world.Close)
-	handler, err := d.handler(ctx, httpapi.Config{Env: world.Env(), IPRate: -1, Pages: pages.Handler(pages.Config{})})
-	if err != nil {
-		d.close()
-		return nil, err
-	}
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		d.close()
-		return nil, err
+		return d, err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	d.url = "http://" + l.Addr().String()
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second}
+	if server.Handler, err = d.handler(ctx, world, days); err != nil {
+		l.Close()
+		return d, err
+	}
 	go server.Serve(l)
 	d.closers = append(d.closers, func() { server.Close() })
-	d.url = "http://" + l.Addr().String()
 	return d, nil
 }
 
 // handler puts a gate on a store in memory, makes a key with all scopes, and serves.
-func (d *demo) handler(ctx context.Context, c httpapi.Config) (http.Handler, error) {
-	store := memory.New(memory.Config{})
-	d.closers = append(d.closers, func() { store.Close() })
-	admin := metering.Admin{Store: store}
-	account, err := admin.CreateAccount(ctx, "visitor", "self")
-	if err != nil {
+func (d *demo) handler(ctx context.Context, world *diagtest.World, days int) (http.Handler, error) {
+	h := &house{past: &past{}, world: world, days: days}
+	if days > 0 {
+		h.set(time.Now().AddDate(0, 0, -days))
+	}
+	h.store = memory.New(memory.Config{Clock: h.Now})
+	d.closers = append(d.closers, func() { h.store.Close() })
+	h.admin = metering.Admin{Store: h.store, Clock: h.Now}
+	var err error
+	if h.account, err = h.admin.CreateAccount(ctx, "Harbour Coffee", "agency"); err != nil {
 		return nil, err
 	}
-	key, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
-		Account: account.ID, Name: "visitor", Environment: metering.Test, Scopes: metering.Scopes(),
+	key, secret, err := h.admin.CreateKey(ctx, metering.KeyRequest{
+		Account: h.account.ID, Name: "visitor", Environment: metering.Test, Scopes: metering.Scopes(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.secret = secret.Reveal()
+	activity := &dashboard.Activity{}
+	c := httpapi.Config{
+		Env: world.Env(), IPRate: -1, Pages: pages.Handler(pages.Config{}), Clock: h.Now, Observe: activity.Observe,
+	}
 	if c.HostedSPF, err = newProfiles(ctx, hostedspf.Owner(key.ID)); err != nil {
 		return nil, err
 	}
-	d.schedule(&hostedspf.Scheduler{Store: c.HostedSPF, Env: c.Env})
-	c.Gate, err = metering.NewGate(ctx, metering.GateConfig{Store: store})
+	c.Gate, err = metering.NewGate(ctx, metering.GateConfig{Store: h.store, Clock: h.Now})
 	if err != nil {
 		return nil, err
 	}
 	d.closers = append(d.closers, c.Gate.Close)
-	api := httpapi.New(c)
-	tools := agent.New(agent.Config{API: api})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/mcp" {
-			tools.ServeHTTP(w, r)
-			return
-		}
-		api.ServeHTTP(w, r) // which a mux would keep some paths from
-	}), nil
-}
-
-// schedule resolves profiles when they are due, until the demo is closed.
-func (d *demo) schedule(s *hostedspf.Scheduler) {
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.Run(ctx) // it ends with the context, and in no other way
-	}()
-	d.closers = append(d.closers, func() { stop(); <-ended })
+	h.api = httpapi.New(c)
+	handler, err := d.furnish(ctx, h, dashboard.Config{Activity: activity, HostedSPF: c.HostedSPF})
+	if err != nil {
+		return nil, err
+	}
+	d.run((&hostedspf.Scheduler{Store: c.HostedSPF, Env: c.Env}).Run)
+	return handler, nil
 }
 
 // walk takes the tour, and fails where something else is seen than was announced.
@@ -161,6 +173,41 @@ func (d *demo) walk(ctx context.Context, w io.Writer) error {
 		fmt.Fprintf(w, "%d  %-23s %s\n", status, s.check, s.about)
 		if status != s.status || !strings.Contains(body, s.sees) {
 			return fmt.Errorf("%s: there is no %s in the reply %d %s", s.about, s.sees, status, body)
+		}
+	}
+	return d.visit(ctx, w)
+}
+
+// visit opens pages of the dashboard, as somebody who is signed in.
+func (d *demo) visit(ctx context.Context, w io.Writer) error {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Jar: jar}
+	for _, p := range []struct{ path, sees string }{
+		{"/dashboard", "10 watched, the worst first"},
+		{"/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"},
+		{"/dashboard/domains/slip.example", "p=rejct"},
+		{"/dashboard/channels", "Operations"},
+		{"/dashboard/billing", "Invoices"},
+		{"/dashboard/members", "dev@agency.example"},
+		{"/dashboard/playground/spf/lookup", "<form"},
+		{"/letterbox", "<button"},
+	} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+p.path, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		page, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		fmt.Fprintf(w, "%d  %s\n", resp.StatusCode, p.path)
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(page), p.sees) {
+			return fmt.Errorf("%s: there is no %q (%d, %v)", p.path, p.sees, resp.StatusCode, err)
 		}
 	}
 	return nil

@@ -84,7 +84,7 @@ func New(at time.Time) (*diagtest.World, error) {
 	}
 	world.Server("ns.lame.example", "").Configure(diagtest.ServerConfig{NoAA: true})
 	for _, domain := range signed {
-		how := diagtest.Signing{}
+		how := diagtest.Signing{Inception: at.AddDate(0, -2, 0)}
 		if domain == "bogus.example" {
 			how.Broken = []diagtest.Broken{{Fault: diagtest.SigCorrupt}}
 		}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/agent"
+	"github.com/diagkit/diagkit/httpapi/dashboard"
+	"github.com/diagkit/diagkit/httpapi/letterbox"
+	"github.com/diagkit/diagkit/httpapi/watch"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/member"
+	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/miekg/dns"
+)
+
+// history is how many days lie behind the first screen.
+const history = 30
+
+// A past is a clock that stands in the days before, and runs with that of the machine once they are over.
+type past struct{ at atomic.Pointer[time.Time] }
+
+func (p *past) Now() time.Time {
+	if at := p.at.Load(); at != nil {
+		return *at
+	}
+	return time.Now()
+}
+
+// watched are the domains of the account: checks that are quick, so that a month of them takes a moment.
+var watched = []struct{ domain, checks string }{
+	{"harbour.example", "spf/lookup dmarc/lookup smtp/check domain/dns-check rdap/lookup"},
+	{"good.example", "spf/lookup dmarc/lookup mta-sts/lookup dnssec/check"},
+	{"hopeless.example", "spf/lookup dmarc/lookup"},
+	{"slip.example", "spf/lookup dmarc/lookup"},
+	{"held.example", "dmarc/lookup"},
+	{"watch.example", "dmarc/lookup"},
+	{"moving.example", "domain/dns-check"},
+	{"bogus.example", "dnssec/check"},
+	{"renewed.example", "http/hsts-check"},
+	{"silent.example", "spf/lookup"},
+}
+
+// A change is what somebody does to a record on a day before today.
+type change struct {
+	day  int // before today
+	name string
+	kind uint16
+	line string // of the new record; empty: there is none any more
+}
+
+// changes happen to the records of the month.
+var changes = []change{
+	{history, "_dmarc.slip.example.", dns.TypeTXT, `_dmarc.slip.example. TXT "v=DMARC1; p=quarantine; rua=mailto:dmarc@slip.example"`},
+	{history, "_dmarc.held.example.", dns.TypeTXT, `_dmarc.held.example. TXT "v=DMARC1; p=none; rua=mailto:dmarc@held.example"`},
+	{history, "harbour.example.", dns.TypeTXT, `harbour.example. TXT "v=spf1 mx include:_spf.shop.example ~all"`},
+	{21, "harbour.example.", dns.TypeTXT,
+		`harbour.example. TXT "v=spf1 mx include:_spf.shop.example include:_spf.gone.example ~all"`},
+	{12, "_dmarc.slip.example.", dns.TypeTXT, `_dmarc.slip.example. TXT "v=DMARC1; p=rejct; rua=mailto:dmarc@slip.example"`},
+	{6, "_dmarc.held.example.", dns.TypeTXT,
+		`_dmarc.held.example. TXT "v=DMARC1; p=quarantine; pct=20; rua=mailto:dmarc@held.example!10m"`},
+}
+
+// apply edits the Internet.
+func (c change) apply(world *diagtest.World) {
+	world.Remove(func(rr dns.RR) bool { return rr.Header().Name == c.name && rr.Header().Rrtype == c.kind })
+	world.Zone(c.line)
+}
+
+// toggle answers POST /change: it goes on changing one record, so that a watch can be seen to notice.
+func toggle(world *diagtest.World) http.Handler {
+	var mu sync.Mutex
+	strict := false
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/change" {
+			http.Error(w, "POST /change changes a record of watch.example", http.StatusNotFound)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		strict = !strict
+		policy := map[bool]string{true: "quarantine", false: "none"}[strict]
+		c := change{name: "_dmarc.watch.example.", kind: dns.TypeTXT,
+			line: `_dmarc.watch.example. TXT "v=DMARC1; p=` + policy + `; rua=mailto:watch@reports.example"`}
+		c.apply(world)
+		fmt.Fprintln(w, c.line)
+	})
+}
+
+// owner is who is signed in: whoever asks from this machine.
+const owner, userHeader = "you@harbour.example", "X-Demo-User"
+
+// house is what the server works with beside the API.
+type house struct {
+	*past
+	days    int // that lie behind
+	store   metering.Store
+	admin   metering.Admin
+	account metering.Account
+	api     *httpapi.API
+	world   *diagtest.World
+	watches *watch.Watches
+	worker  *notify.Worker
+	billing billing.Billing
+	log     *slog.Logger
+}
+
+// furnish makes the parts beside the API, and lives through a month with them.
+func (d *demo) furnish(ctx context.Context, h *house, c dashboard.Config) (http.Handler, error) {
+	h.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	h.worker = &notify.Worker{Store: h.store, Client: h.client(), Clock: h.Now, Log: h.log}
+	h.watches = watch.New(watch.Config{Store: h.store, Ask: h.api.Ask, Clock: h.Now, PublicURL: d.url, Wake: h.worker.Wake, Log: h.log})
+	h.billing = billing.Billing{Store: h.store, Biller: bank{}, Clock: h.Now}
+	if err := h.live(ctx); err != nil {
+		return nil, fmt.Errorf("living through the last %d days: %w", h.days, err)
+	}
+	d.run(h.watches.Run)
+	d.run(h.worker.Run)
+	box, err := letterbox.New(letterbox.Config{Env: h.world.Env(), Domain: diag.MustDomain("localhost.localdomain"), Log: h.log})
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	go box.Serve(l) // it ends with the box
+	d.closers = append(d.closers, func() { box.Close() })
+	d.mail = l.Addr().String()
+	c.Store, c.API, c.Env, c.Watches, c.Log = h.store, h.api, h.world.Env(), h.watches, h.log
+	c.PublicURL, c.TrustedUserHeader, c.OwnersMend = d.url, userHeader, true
+	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	pages := signedIn(dashboard.New(c))
+	return httpapi.Front{API: h.api, Parts: map[string]http.Handler{
+		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{API: h.api}), "letterbox": box, "change": toggle(h.world),
+	}}, nil
+}
+
+// signedIn names the owner to the dashboard, as a proxy would that has asked for a password. The dashboard believes it
+// on this machine alone.
+func signedIn(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set(userHeader, owner)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// client reaches the receivers of notifications in the small Internet.
+func (h *house) client() *http.Client {
+	env := h.world.Env()
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig: env.TLSConfig(""),
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			host, _, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, err
+			}
+			return env.DialHost(ctx, host, 443, diag.WebPorts)
+		},
+	}}
+}
+
+// bank pays every invoice.
+type bank struct{}
+
+func (bank) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error) {
+	return billing.Payment{Status: billing.PaymentPaid, Reference: billing.PaymentRef("card " + v.ID)}, nil
+}
+
+// live goes through the days before today.
+func (h *house) live(ctx context.Context) error {
+	if h.days == 0 {
+		return nil
+	}
+	latencies := h.world.Latencies()
+	h.world.Latency(0)
+	today := time.Now()
+	defer func() { h.world.SetTime(today); h.world.SetLatencies(latencies); h.at.Store(nil) }()
+	people := member.Members{Store: h.store, Clock: h.Now}
+	for _, m := range []struct {
+		email string
+		role  member.Role
+	}{{owner, member.Owner}, {"dev@agency.example", member.Developer}} {
+		if _, err := people.Add(ctx, h.account.ID, m.email, m.role); err != nil {
+			return err
+		}
+	}
+	h.world.HTTPS("hooks.harbour.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+	}))
+	_, _, err := notify.Channels{Store: h.store, Clock: h.Now}.Create(ctx, notify.ChannelRequest{
+		Account: h.account.ID, Name: "Operations", Kind: notify.Webhook, Target: "https://hooks.harbour.example/domains",
+	})
+	if err != nil {
+		return err
+	}
+	for day := h.days; day >= 0; day-- {
+		if err := h.day(ctx, today.AddDate(0, 0, -day), day); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// day changes what changes on a day, looks at what is due, and again when what has changed is to be confirmed.
+func (h *house) day(ctx context.Context, at time.Time, day int) error {
+	h.set(at)
+	for _, c := range changes {
+		if c.day == day {
+			c.apply(h.world)
+		}
+	}
+	if day == h.days {
+		for _, w := range watched {
+			_, err := h.watches.Create(ctx, watch.Request{
+				Account: h.account.ID, Domain: w.domain, Settings: watch.Settings{Checks: strings.Fields(w.checks)},
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for range 3 {
+		if err := h.watches.Flush(ctx); err != nil {
+			return err
+		}
+		h.set(h.Now().Add(6 * time.Minute))
+	}
+	deriver := notify.Deriver{Store: h.store, Clock: h.Now, Log: h.log}
+	if err := errors.Join(deriver.Look(ctx), h.worker.Flush(ctx)); err != nil {
+		return err
+	}
+	if month := metering.PeriodOf(at.AddDate(0, 0, -1)); month != metering.PeriodOf(at) {
+		_, err := h.billing.Close(ctx, month)
+		return err
+	}
+	return nil
+}
+
+func (h *house) set(at time.Time) {
+	at = at.UTC()
+	h.at.Store(&at)
+	h.world.SetTime(at)
+}
