@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -15,25 +16,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An aim finds the account that a command is about, from its flags and arguments. The empty account is the server as a
-// whole.
-type aim func(ctx context.Context, a *app, admin metering.Admin, cmd *cobra.Command, args []string) (metering.AccountID, error)
-
-// acts are the commands that change something, with what each is about. A test holds that no command is forgotten.
-var acts = map[string]aim{
-	"account create": onServer, "account set": onArgument,
-	"plan import": onServer,
-	"key create":  onFlag, "key rotate": onKey, "key revoke": onKey,
-	"channel create": onFlag, "channel rotate": onFlag, "channel remove": onFlag, "channel disable": onFlag,
-	"channel enable": onFlag, "channel test": onFlag, "channel replay": onFlag,
-	"spf create": onKeyFlag, "spf resolve": onProfile, "spf pause": onProfile, "spf resume": onProfile,
-	"spf remove":    onProfile,
-	"billing close": onServer, "billing retry": onArgument, "billing finalize": onArgument, "billing void": onArgument,
-	"billing credit": onArgument, "billing paid": onArgument, "billing uncollectible": onArgument,
-	"billing suspend": onArgument, "billing resume": onArgument,
-	"watch create": onFlag, "watch set": onFlag, "watch remove": onFlag, "watch run": onFlag,
-	"member add": onFlag, "member role": onFlag, "member remove": onFlag, "member link": onFlag,
-}
+// acts are the commands that change something, each a row of the log. A test holds that no command is forgotten.
+var acts = []string{"account create", "account set", "plan import", "key create", "key rotate", "key revoke",
+	"channel create", "channel rotate", "channel remove", "channel disable", "channel enable", "channel test",
+	"channel replay", "spf create", "spf resolve", "spf pause", "spf resume", "spf remove", "billing close", "billing retry",
+	"billing finalize", "billing void", "billing credit", "billing paid", "billing uncollectible", "billing suspend",
+	"billing resume", "member add", "member role", "member remove", "member link",
+	"watch create", "watch set", "watch run", "watch remove"}
 
 // quietFlags are those whose values the log does not hold: what may be a secret, and what says nothing.
 var quietFlags = []string{"target", "json", "csv", "config", "store", "data", "wait", "by"}
@@ -42,9 +31,9 @@ var quietFlags = []string{"target", "json", "csv", "config", "store", "data", "w
 func (a *app) logActs(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		a.logActs(c)
-		if about := acts[actName(c)]; about != nil {
+		if slices.Contains(acts, actName(c)) {
 			run := c.RunE
-			c.RunE = func(c *cobra.Command, args []string) error { return a.logged(c, args, about, run) }
+			c.RunE = func(c *cobra.Command, args []string) error { return a.logged(c, args, run) }
 		}
 	}
 }
@@ -53,16 +42,12 @@ func (a *app) logActs(cmd *cobra.Command) {
 func actName(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "diagd ") }
 
 // logged runs a command as a row of the log. Without a store that can be opened the command itself says so.
-func (a *app) logged(cmd *cobra.Command, args []string, about aim, run func(*cobra.Command, []string) error) error {
+func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
 	begun := false
 	err := a.administer(cmd.Context(), func(admin metering.Admin) error {
 		begun = true
-		account, err := about(cmd.Context(), a, admin, cmd, args)
-		if err != nil { // the command will say so
-			account = ""
-		}
 		act := metering.Act{
-			Account: account, At: admin.Time(), Who: operator(), From: "diagd", What: actName(cmd),
+			Account: a.aim(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd", What: actName(cmd),
 			Subject: strings.Join(args, " "), Detail: flagsGiven(cmd),
 		}
 		return metering.Acting(cmd.Context(), admin.Store, act, func(context.Context) error { return run(cmd, args) })
@@ -96,45 +81,30 @@ func flagsGiven(cmd *cobra.Command) string {
 	return strings.Join(list, " ")
 }
 
-func onServer(context.Context, *app, metering.Admin, *cobra.Command, []string) (metering.AccountID, error) {
-	return "", nil
-}
-
-func onFlag(ctx context.Context, _ *app, admin metering.Admin, cmd *cobra.Command, _ []string) (metering.AccountID, error) {
-	account, err := onlyAccount(ctx, admin, cmd.Flag("account").Value.String())
-	return account.ID, err
-}
-
-func onArgument(ctx context.Context, _ *app, admin metering.Admin, _ *cobra.Command, args []string) (metering.AccountID, error) {
-	if len(args) == 0 { // of all accounts
-		return "", nil
+// aim is the account that a command is about, by its first argument (an account, a key, a profile) or by --account or
+// --key; empty for the server as a whole, and where there is none, which the command will say.
+func (a *app) aim(ctx context.Context, admin metering.Admin, cmd *cobra.Command, args []string) metering.AccountID {
+	id := strings.Join(args[:min(1, len(args))], "")
+	if flag := cmd.Flag("key"); flag != nil {
+		id = flag.Value.String()
 	}
-	account, err := admin.Store.Account(ctx, metering.AccountID(args[0]))
-	return account.ID, err
-}
-
-func onKey(ctx context.Context, _ *app, admin metering.Admin, _ *cobra.Command, args []string) (metering.AccountID, error) {
-	key, err := admin.Store.Key(ctx, metering.KeyID(args[0]))
-	return key.Account, err
-}
-
-func onKeyFlag(ctx context.Context, a *app, admin metering.Admin, cmd *cobra.Command, _ []string) (metering.AccountID, error) {
-	if id := cmd.Flag("key").Value.String(); id != "" {
-		return onKey(ctx, a, admin, cmd, []string{id})
+	if strings.HasPrefix(id, "spf_") {
+		_ = a.administerSPF(ctx, func(access hostedspf.Access) error {
+			profile, err := access.Store.Profile(ctx, id)
+			id = string(profile.Owner)
+			return err
+		})
 	}
-	account, err := onlyAccount(ctx, admin, "")
-	return account.ID, err
-}
-
-func onProfile(ctx context.Context, a *app, admin metering.Admin, cmd *cobra.Command, args []string) (id metering.AccountID, err error) {
-	err = a.administerSPF(ctx, func(access hostedspf.Access) error {
-		profile, err := access.Store.Profile(ctx, args[0])
-		if err == nil {
-			id, err = onKey(ctx, a, admin, cmd, []string{string(profile.Owner)})
-		}
-		return err
-	})
-	return id, err
+	key, _ := admin.Store.Key(ctx, metering.KeyID(id))
+	if flag := cmd.Flag("account"); flag != nil {
+		id = flag.Value.String()
+	}
+	if id == "" && (cmd.Flag("account") != nil || cmd.Flag("key") != nil) {
+		account, _ := onlyAccount(ctx, admin, "")
+		return account.ID
+	}
+	account, _ := admin.Store.Account(ctx, cmp.Or(key.Account, metering.AccountID(id)))
+	return account.ID
 }
 
 // logCommand lists the log.
