@@ -65,7 +65,7 @@ func TestDrillSigned(t *testing.T) {
 	asked, suggested := 0, 0
 	forEach(t, signedCases(), func(t *testing.T, c drillCase, found *sync.Mutex) {
 		c.play(t, func(r *drillRun) {
-			n, faults := r.silence(maxSilenced / 4)
+			n, faults := r.silence(maxSilenced / 2)
 			reply := r.ask()
 			faults = append(faults, reply.contradictions()...)
 			values := 0

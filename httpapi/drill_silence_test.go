@@ -16,7 +16,7 @@ import (
 )
 
 // maxSilenced bounds the questions of one reply that are silenced; composed operations ask several hundred.
-const maxSilenced = 24
+const maxSilenced = 12
 
 // TestDrillSilence lets each question of a reply go unanswered alone, as SERVFAIL and as silence, and some pairs of
 // them: less knowledge never makes a verdict surer, better or graver (CONTRACT 1.7, Knowledge).
@@ -37,7 +37,7 @@ func TestDrillSilence(t *testing.T) {
 		}
 	}
 	forEach(t, some(own, drillShare(1, 8)), drill(maxSilenced))
-	forEach(t, some(others, drillShare(16, 400)), drill(maxSilenced/2))
+	forEach(t, some(others, drillShare(32, 400)), drill(maxSilenced))
 	require.NotZero(t, asked, "no question was silenced")
 	t.Logf("silenced questions: %d, faults: %d", asked, faulty)
 }
