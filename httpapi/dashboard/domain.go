@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"html/template"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ type domainPage struct {
 
 	Token   string // of the next check
 	Running bool
-	Result  *checked
+	Result  *result
 }
 
 // Title implements titled.
@@ -62,7 +61,10 @@ func (d *dashboard) showDomain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := &domainPage{domainRow: domainRow{&one}, Token: newToken(), Price: checkPrice(one)}
+	shown := &domainPage{domainRow: domainRow{&one}, Token: newToken()}
+	if _, _, shown.Price, err = checksNow(one); err != nil {
+		return err
+	}
 	account, today := visitorOf(r).Account.ID, d.now().Truncate(24*time.Hour)
 	first := today.AddDate(0, 0, 1-daysShown)
 	var runs []watch.Run
@@ -71,7 +73,13 @@ func (d *dashboard) showDomain(w http.ResponseWriter, r *http.Request) error {
 		func() (err error) { runs, err = d.Watches.History(r.Context(), account, one.ID, first); return err },
 		func() (err error) { shown.Form, err = d.watchForm(r.Context(), account, one.Settings); return err },
 		func() (err error) { shown.Changes, err = d.comparison(r, one); return err },
-		func() (err error) { shown.Result, shown.Running, err = d.checkedDomain(w, r, one); return err },
+		func() (err error) {
+			kept, running, err := d.resultOf(w, r, func(k *run) bool { return k.Domain == one.Domain })
+			if shown.Running = running; kept != nil && err == nil {
+				shown.Result, err = shownOf(kept, operation{}, r.URL.Query().Get("result"))
+			}
+			return err
+		},
 	)
 	if err != nil {
 		return err
@@ -168,23 +176,15 @@ func (d *dashboard) comparison(r *http.Request, one watch.Watch) (*comparison, e
 	return c, nil
 }
 
-// checksNow are the groups of checks of a watch, and all where it has operations instead.
-func checksNow(one watch.Watch) (target.Target, target.Options, error) {
-	groups := slices.DeleteFunc(slices.Clone(one.Checks), func(name string) bool { return strings.Contains(name, "/") })
-	t, err := target.Parse(one.Domain)
-	return t, target.Options{Only: groups}, err
-}
-
-func checkPrice(one watch.Watch) (sum int64) {
-	t, o, err := checksNow(one)
-	if err != nil {
-		return 0
-	}
+// checksNow are the checks of the groups of a watch, and all where it has operations instead, and what they cost at most.
+func checksNow(one watch.Watch) (t target.Target, o target.Options, price int64, err error) {
+	t, err = target.Parse(one.Domain)
+	o.Only = slices.DeleteFunc(slices.Clone(one.Checks), func(name string) bool { return strings.Contains(name, "/") })
 	for _, c := range t.Checks(o) {
 		_, most := c.Price()
-		sum += most
+		price += most
 	}
-	return sum
+	return t, o, price, err
 }
 
 // checkDomain runs all checks of a domain now, once for each token, and leads to the result.
@@ -193,7 +193,7 @@ func (d *dashboard) checkDomain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, o, err := checksNow(one)
+	t, o, _, err := checksNow(one)
 	if err != nil {
 		return err
 	}
@@ -214,54 +214,8 @@ func (d *dashboard) checkDomain(w http.ResponseWriter, r *http.Request) error {
 				kept.Foot = kept.View.Foot
 			}
 		}
-		kept.Took = d.now().Sub(kept.At)
-		kept.Error, kept.Faults = d.told(err)
-		return kept
+		return d.ended(kept, err)
 	})
-}
-
-// checked is a check of a domain as its page shows it.
-type checked struct {
-	*run
-	Token  string // by which it is kept
-	Shares []shareForm
-	Viewed template.HTML
-}
-
-// A shareForm makes a link.
-type shareForm struct{ Token, For, Label string }
-
-// checkedDomain is the kept check that the address of the page names, if it names one.
-func (d *dashboard) checkedDomain(w http.ResponseWriter, r *http.Request, one watch.Watch) (*checked, bool, error) {
-	token := r.URL.Query().Get("result")
-	if token == "" {
-		return nil, false, nil
-	}
-	kept, err := d.keptRun(w, r, token)
-	if errors.Is(err, errRunning) {
-		return nil, true, nil
-	}
-	if err == nil && kept.Domain != one.Domain {
-		err = metering.ErrNotFound
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	c := &checked{run: kept, Token: token}
-	v, err := kept.view()
-	if err != nil || v == nil {
-		return c, false, err
-	}
-	c.Shares = []shareForm{{newToken(), "", "Share all of it"}}
-	for _, whom := range []shareForm{
-		{newToken(), forDNS, "Send to whoever runs the DNS"}, {newToken(), forHost, "Send to whoever runs the servers"},
-	} {
-		if mending(v, whom.For) != nil {
-			c.Shares = append(c.Shares, whom)
-		}
-	}
-	c.Viewed, err = viewHTML(v, render.HTMLOptions{ID: "now-"})
-	return c, false, err
 }
 
 // setDomain changes the settings of a watch.

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 )
 
@@ -120,15 +120,8 @@ func whole(bound *float64) string {
 
 // Bound says which numbers there may be.
 func (i input) Bound() string {
-	switch least, most := i.Least(), i.Most(); {
-	case least != "" && most != "":
-		return least + " to " + most
-	case least != "":
-		return "at least " + least
-	case most != "":
-		return "at most " + most
-	}
-	return ""
+	least, most := i.Least(), i.Most()
+	return view.List(view.If(least != "", "at least "+least), view.If(most != "", "at most "+most))
 }
 
 // inputs are the fields of the form of an operation, with the values of a request and what is wrong with it. Faults of
@@ -218,16 +211,9 @@ func (op operation) fields(r *http.Request) ([]byte, error) {
 
 // uploaded is the file of a form, or nil where none was chosen.
 func uploaded(r *http.Request, name string) ([]byte, error) {
-	var headers []*multipart.FileHeader
-	if r.MultipartForm != nil {
-		headers = r.MultipartForm.File[name]
-	}
-	if len(headers) == 0 || headers[0].Size == 0 {
-		return nil, nil
-	}
-	f, err := headers[0].Open()
+	f, _, err := r.FormFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("reading the file of the form: %w", err)
+		return nil, nil // there is none
 	}
 	defer f.Close()
 	return io.ReadAll(f) // the whole form is bounded

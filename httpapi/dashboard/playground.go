@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +62,11 @@ func (d *dashboard) ask(ctx context.Context, account metering.AccountID, op oper
 	if err == nil {
 		err = d.askAs(ctx, key.ID, op, r)
 	}
+	return d.ended(r, err)
+}
+
+// ended says of a run how long it took, and why it came to nothing, if it did.
+func (d *dashboard) ended(r *run, err error) *run {
 	r.Took = d.now().Sub(r.At)
 	r.Error, r.Faults = d.told(err)
 	return r
@@ -149,17 +153,12 @@ func (p *operationPage) Title() string { return p.Op.Name() }
 // Answered reports whether there is an answer.
 func (p *operationPage) Answered() bool { return p.Result != nil && p.Result.Error == "" }
 
-// Files reports whether the form has fields for files.
-func (p *operationPage) Files() bool {
-	return slices.ContainsFunc(p.Inputs, func(i input) bool { return i.Bytes })
-}
-
 // A result is a run as its page shows it.
 type result struct {
 	*run
 	op     operation
 	Token  string // by which it is kept
-	Share  string // token of a link, should one be made
+	Shares []shareForm
 	Viewed template.HTML
 }
 
@@ -186,9 +185,6 @@ func readable(text string) string {
 	return strings.Join(diag.Map(strings.Split(text, "\n"), render.Printable), "\n")
 }
 
-// Shareable reports whether there is a view that is nobody's secret.
-func (r *result) Shareable() bool { return r.Viewed != "" && shareable(r.Operation) }
-
 // Curl is the command for the same request, unless it is too long to read.
 func (r *result) Curl() (string, error) {
 	if r.Fields == nil || len(r.Fields) > longest || r.Faults != nil {
@@ -208,21 +204,10 @@ func (r *result) Sample() (sample struct{ Package, Call string }, err error) {
 
 // showPlayground lists all operations.
 func (d *dashboard) showPlayground(w http.ResponseWriter, r *http.Request) error {
-	type family struct {
-		Name       string
+	return d.render(w, r, "playground", struct {
+		Families   []string
 		Operations []operation
-	}
-	var list []family
-	for _, name := range families {
-		f := family{Name: name}
-		for _, ep := range httpapi.Endpoints() {
-			if op := (operation{ep}); op.Family() == name {
-				f.Operations = append(f.Operations, op)
-			}
-		}
-		list = append(list, f)
-	}
-	return d.render(w, r, "playground", list)
+	}{families, diag.Map(httpapi.Endpoints(), func(ep httpapi.Endpoint) operation { return operation{ep} })})
 }
 
 // showOperation shows the form of an operation: empty, with the values that the query has, with the example, or with
@@ -234,20 +219,13 @@ func (d *dashboard) showOperation(w http.ResponseWriter, r *http.Request) error 
 	}
 	query := r.URL.Query()
 	shown, fields, faults := &operationPage{Op: op, Token: newToken()}, []byte("{}"), []httpapi.Violation(nil)
-	switch token := query.Get("result"); {
-	case token != "":
-		kept, err := d.keptRun(w, r, token)
-		if errors.Is(err, errRunning) {
-			shown.Running = true
-			break
-		}
-		if err == nil && kept.Operation != op.Name() {
-			err = metering.ErrNotFound
-		}
-		if err != nil {
-			return err
-		}
-		if shown.Result, err = resultOf(kept, op, token); err != nil {
+	switch kept, running, err := d.resultOf(w, r, func(k *run) bool { return k.Operation == op.Name() }); {
+	case err != nil:
+		return err
+	case running:
+		shown.Running = true
+	case kept != nil:
+		if shown.Result, err = shownOf(kept, op, query.Get("result")); err != nil {
 			return err
 		}
 		fields, faults = kept.Fields, kept.Faults
@@ -255,11 +233,9 @@ func (d *dashboard) showOperation(w http.ResponseWriter, r *http.Request) error 
 		fields = op.Example()
 	default:
 		r.PostForm = query
-		asked, err := op.fields(r)
-		if err != nil {
+		if fields, err = op.fields(r); err != nil {
 			return err
 		}
-		fields = asked
 	}
 	shown.Inputs, shown.Others = op.inputs(fields, faults)
 	return d.render(w, r, "operation", shown)
@@ -276,13 +252,38 @@ func (d *dashboard) keptRun(w http.ResponseWriter, r *http.Request, token string
 	return kept, err
 }
 
-func resultOf(kept *run, op operation, token string) (*result, error) {
+// resultOf is the kept run that the address of a page names, if it names one that belongs there, or that it is running.
+func (d *dashboard) resultOf(
+	w http.ResponseWriter, r *http.Request, belongs func(*run) bool,
+) (kept *run, running bool, err error) {
+	token := r.URL.Query().Get("result")
+	if token == "" {
+		return nil, false, nil
+	}
+	kept, err = d.keptRun(w, r, token)
+	switch {
+	case errors.Is(err, errRunning):
+		return nil, true, nil
+	case err == nil && !belongs(kept):
+		err = metering.ErrNotFound
+	}
+	return kept, false, err
+}
+
+// shownOf is a run as its page shows it.
+func shownOf(kept *run, op operation, token string) (*result, error) {
+	shown := &result{run: kept, op: op, Token: token}
 	v, err := kept.view()
 	if err != nil || v == nil {
-		return &result{run: kept, op: op, Token: token}, err
+		return shown, err
 	}
-	viewed, err := viewHTML(v, render.HTMLOptions{Title: op.Name(), Docs: op.Docs()})
-	return &result{run: kept, op: op, Token: token, Share: newToken(), Viewed: viewed}, err
+	o := render.HTMLOptions{ID: "result-"}
+	if kept.Operation != "" {
+		o.Title, o.Docs = op.Name(), op.Docs()
+	}
+	shown.Shares = sharesOf(kept, v)
+	shown.Viewed, err = viewHTML(v, o)
+	return shown, err
 }
 
 // viewHTML is a view as part of a page, below the heading of that.

@@ -222,6 +222,28 @@ func (d *dashboard) showPublished(w http.ResponseWriter, r *http.Request) error 
 	return d.render(w, r, "shared", &publishedPage{s, viewed})
 }
 
+// A shareForm makes a link.
+type shareForm struct{ Token, For, Label string }
+
+// sharesOf are the links that can be made to a run: to all of it, and of a domain to what each recipient can mend.
+func sharesOf(kept *run, v *view.View) (list []shareForm) {
+	if !shareable(kept.Operation) {
+		return nil
+	}
+	list = append(list, shareForm{newToken(), "", "Share"})
+	if kept.Operation != "" {
+		return list
+	}
+	for _, one := range []shareForm{
+		{newToken(), forDNS, "Send to whoever runs the DNS"}, {newToken(), forHost, "Send to whoever runs the servers"},
+	} {
+		if mending(v, one.For) != nil {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 // shareable reports whether the answers of an operation are nobody's secrets.
 func shareable(operation string) bool { return operation != "text/password/generate" }
 

@@ -181,7 +181,13 @@ func (d *dashboard) showProfile(w http.ResponseWriter, r *http.Request) error {
 			shown.Viewed, err = viewHTML(published(p), render.HTMLOptions{ID: "profile-"})
 			return err
 		},
-		func() (err error) { shown.Result, shown.Running, err = d.resolved(w, r, op, p.ID); return err },
+		func() (err error) {
+			kept, running, err := d.resultOf(w, r, func(k *run) bool { return k.Operation == op.Name() && k.Domain == p.ID })
+			if shown.Running = running; kept != nil && err == nil {
+				shown.Result, err = shownOf(kept, op, query.Get("result"))
+			}
+			return err
+		},
 	)
 	if _, wrong := errors.AsType[*diag.InputError](err); wrong { // a cursor that no page has given out
 		err = metering.ErrNotFound
@@ -242,26 +248,6 @@ func published(p *hostedspf.Profile) *view.View {
 	return v
 }
 
-// resolved is the kept resolution that the address of the page names, if it names one.
-func (d *dashboard) resolved(w http.ResponseWriter, r *http.Request, op operation, id string) (*result, bool, error) {
-	token := r.URL.Query().Get("result")
-	if token == "" {
-		return nil, false, nil
-	}
-	kept, err := d.keptRun(w, r, token)
-	if errors.Is(err, errRunning) {
-		return nil, true, nil
-	}
-	if err == nil && (kept.Operation != op.Name() || kept.Domain != id) {
-		err = metering.ErrNotFound
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	shown, err := resultOf(kept, op, token)
-	return shown, false, err
-}
-
 // resolveProfile resolves a profile now, as a key of its line.
 func (d *dashboard) resolveProfile(w http.ResponseWriter, r *http.Request) error {
 	p, line, _, err := d.profile(r)
@@ -278,9 +264,6 @@ func (d *dashboard) resolveProfile(w http.ResponseWriter, r *http.Request) error
 	}
 	return d.once(w, r, "/dashboard/spf/"+p.ID, func(ctx context.Context, _ metering.AccountID) *run {
 		kept := &run{Operation: op.Name(), Domain: p.ID, Fields: fields, At: d.now()}
-		err := d.askAs(ctx, line.key.ID, op, kept)
-		kept.Took = d.now().Sub(kept.At)
-		kept.Error, kept.Faults = d.told(err)
-		return kept
+		return d.ended(kept, d.askAs(ctx, line.key.ID, op, kept))
 	})
 }
