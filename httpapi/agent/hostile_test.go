@@ -144,8 +144,8 @@ func TestErrorsAreMarked(t *testing.T) {
 // A long view is cut where a sentence or a line ends, says so, and keeps what comes first.
 func FuzzReply(f *testing.F) {
 	f.Add(injection, injection, 30)
-	f.Add("```\n### x\n", strings.Repeat("A sentence. ", 900), 3)
-	f.Add(strings.Repeat("|`", 3000), "**", 200)
+	f.Add("```\n### x\n", strings.Repeat("A sentence. ", 90), 3)
+	f.Add(strings.Repeat("|`", 300), "**", 25)
 	f.Fuzz(func(t *testing.T, a, b string, n int) {
 		v := view.Answer(a, b)
 		v.Fact(b, a)

@@ -76,13 +76,12 @@ func (r *reply) result(c *call) *mcp.CallToolResult {
 	}
 	head, text := s.head(c), ""
 	if c.on("full", false) {
-		report := safe(r.report)
-		if s.LeftOut, text = "", string(report); len(report) <= maxFull {
+		report := safe(r.report[:min(len(r.report), maxFull)])
+		if s.LeftOut, text = "", diag.Clip(string(report), maxFull); max(len(r.report), len(report)) <= maxFull {
 			s.Report = report
 		} else {
-			s.LeftOut = fmt.Sprintf("%d of %d bytes of the report: ask for less, or the API over HTTP",
-				len(report)-maxFull, len(report))
-			text, head = diag.Clip(text, maxFull), head+"\nLeft out: "+s.LeftOut+"."
+			s.LeftOut = fmt.Sprintf("the end of a report of %d bytes: ask for less, or the API over HTTP", len(r.report))
+			head += "\nLeft out: " + s.LeftOut + "."
 		}
 	} else {
 		const word = "\nShortened: full=true has all of it, and is charged again."
@@ -115,14 +114,15 @@ func (s *content) head(c *call) string {
 
 // capped is a view without what can be in no reply.
 func capped(v view.View) view.View {
-	v.Headline, v.Sub = diag.Clip(v.Headline, maxValue), diag.Clip(v.Sub, maxValue)
+	clip := func(text string) string { return diag.Clip(text, maxValue) }
+	v.Headline, v.Sub = clip(v.Headline), clip(v.Sub)
 	v.Facts = diag.Map(v.Facts, func(f view.Fact) view.Fact {
-		f.Value = diag.Clip(f.Value, maxValue)
+		f.Value = clip(f.Value)
 		return f
 	})
 	clipped := func(list []diag.Finding) []diag.Finding {
 		return diag.Map(list[:min(len(list), maxFindings)], func(f diag.Finding) diag.Finding {
-			f.Detail, f.Advice, f.Places = diag.Clip(f.Detail, maxValue), diag.Clip(f.Advice, maxValue), nil
+			f.Detail, f.Advice, f.Places = clip(f.Detail), clip(f.Advice), nil
 			return f
 		})
 	}
@@ -130,7 +130,10 @@ func capped(v view.View) view.View {
 	v.Steps = v.Steps[:min(len(v.Steps), maxSteps)]
 	if v.Drawing != nil {
 		d := *v.Drawing
-		d.Rows = d.Rows[:min(len(d.Rows), maxRows)]
+		d.Rows = diag.Map(d.Rows[:min(len(d.Rows), maxRows)], func(r view.Row) view.Row {
+			r.Cells, r.Note = diag.Map(r.Cells, clip), clip(r.Note)
+			return r
+		})
 		v.Drawing = &d
 	}
 	return v
@@ -144,7 +147,10 @@ func within(v *view.View) json.RawMessage {
 		if err != nil {
 			panic(err) // texts and numbers
 		}
-		switch text = safe(text); {
+		if len(text) <= maxView {
+			text = safe(text)
+		}
+		switch {
 		case len(text) <= maxView:
 			return text
 		case len(v.Better) > 0:
