@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"html/template"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -37,7 +36,6 @@ type Config struct {
 	Activity  *Activity        // what it remembers of requests; nil means that the page shows charges alone
 	Clock     func() time.Time // nil means time.Now
 	Doubt     func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
-	Random    io.Reader        // of tokens and ids; nil means crypto/rand
 	Log       *slog.Logger     // hears of internal errors; nil means silence
 
 	// Secure says that browsers reach the server by TLS, also where a proxy ends it. Cookies depend on it.
@@ -201,11 +199,11 @@ func (d *dashboard) doubt() error {
 
 // people are the members, their links and their sessions.
 func (d *dashboard) people() member.Members {
-	return member.Members{Store: d.Store, Clock: d.now, Random: d.Random}
+	return member.Members{Store: d.Store, Clock: d.now}
 }
 
 func (d *dashboard) admin() metering.Admin {
-	return metering.Admin{Store: d.Store, Plans: d.Plans, Clock: d.now, Random: d.Random}
+	return metering.Admin{Store: d.Store, Plans: d.Plans, Clock: d.now}
 }
 
 // A scene is a request on its way through a page.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/mail"
 	"slices"
 	"strings"
@@ -48,26 +47,19 @@ const (
 
 // A Member is an e-mail address that may look after an account.
 type Member struct {
-	Account metering.AccountID
-	Email   string
-	Role    Role
-	AddedAt time.Time
+	Account metering.AccountID `json:"-"`
+	Email   string             `json:"email"`
+	Role    Role               `json:"role"`
+	AddedAt time.Time          `json:"-"`
 
 	record metering.Record // from which it was read
-}
-
-// memberBody is a member as it is stored.
-type memberBody struct {
-	Email string `json:"email"`
-	Role  Role   `json:"role"`
 }
 
 // Members administers members, links and sessions. It keeps nothing itself. Only Store is required. Errors are
 // *[metering.FieldError] for bad input, [metering.ErrNotFound], or the store's.
 type Members struct {
-	Store  metering.Records
-	Clock  func() time.Time // nil means time.Now
-	Random io.Reader        // nil means crypto/rand
+	Store metering.Records
+	Clock func() time.Time // nil means time.Now
 }
 
 // now is in UTC and cut to the microsecond, as stores keep it.
@@ -99,17 +91,15 @@ func id(email string) string {
 // ID names a member in addresses of pages.
 func (m Member) ID() string { return m.record.ID }
 
-func parseMember(r metering.Record) (Member, error) {
-	var b memberBody
-	if err := json.Unmarshal(r.Body, &b); err != nil {
-		return Member{}, fmt.Errorf("reading member %s: %w", r.ID, err)
-	}
-	return Member{r.Account, b.Email, b.Role, r.At, r}, nil
+func parseMember(r metering.Record) (m Member, err error) {
+	err = read(r, &m)
+	m.Account, m.AddedAt, m.record = r.Account, r.At, r
+	return m, err
 }
 
 func (m Member) put() (metering.Record, error) {
 	var err error
-	m.record.Body, err = json.Marshal(memberBody{m.Email, m.Role})
+	m.record.Body, err = json.Marshal(m)
 	return m.record, err
 }
 
@@ -216,32 +206,28 @@ func (m Members) Remove(ctx context.Context, account metering.AccountID, email s
 func (m Members) change(
 	ctx context.Context, account metering.AccountID, email string, owns bool, edit func(*Member) (metering.Record, error),
 ) (Member, error) {
-	for range versionTries {
-		changed, err := m.Member(ctx, account, email)
-		if err != nil {
-			return Member{}, err
+	var changed Member
+	err := retry(func() (err error) {
+		if changed, err = m.Member(ctx, account, email); err != nil {
+			return err
 		}
 		var records []metering.Record
 		if changed.Role == Owner && !owns {
 			all, err := m.List(ctx, account)
 			if err != nil {
-				return Member{}, err
+				return err
 			}
 			other := slices.IndexFunc(all, func(o Member) bool { return o.Role == Owner && o.Email != changed.Email })
 			if other < 0 {
-				return Member{}, &metering.FieldError{Field: "email", Reason: "is the last owner, and an account keeps one"}
+				return &metering.FieldError{Field: "email", Reason: "is the last owner, and an account keeps one"}
 			}
 			records = append(records, all[other].record)
 		}
 		record, err := edit(&changed)
 		if err != nil {
-			return Member{}, err
+			return err
 		}
-		err = m.Store.PutRecords(ctx, append(records, record)...)
-		if !errors.Is(err, metering.ErrVersion) {
-			changed.record.Version++
-			return changed, err
-		}
-	}
-	return Member{}, fmt.Errorf("changing member %s: %w", email, metering.ErrVersion)
+		return m.Store.PutRecords(ctx, append(records, record)...)
+	})
+	return changed, err
 }

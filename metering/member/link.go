@@ -1,0 +1,142 @@
+package member
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// LinkTime is how long a link can be used.
+	LinkTime = 15 * time.Minute
+
+	linkKind   = "member_link"
+	tokenBytes = 32
+)
+
+// A Link lets one member enter once.
+type Link struct {
+	Email    string
+	Accounts []Member // of the address, as it is now, in which the link lets enter
+	entry    Session
+}
+
+// newToken draws a token.
+func newToken() string {
+	bits := make([]byte, tokenBytes)
+	_, _ = rand.Read(bits) // never fails
+	return base64.RawURLEncoding.EncodeToString(bits)
+}
+
+// tokenID names the record of a token.
+func tokenID(token string) string {
+	hash := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(hash[:])
+}
+
+// byToken finds what a token stands for, whatever its account.
+func (m Members) byToken(ctx context.Context, kind, token string) (Session, error) {
+	f := metering.RecordFilter{Kind: kind, ID: tokenID(token), Limit: 1}
+	for r, err := range m.Store.Records(ctx, f) {
+		if err != nil {
+			return Session{}, err
+		}
+		return parseSession(r)
+	}
+	return Session{}, metering.ErrNotFound
+}
+
+// NewLink makes a link into all accounts of an address, for whoever runs the server and for the mail of the address
+// itself. It is [metering.ErrNotFound] if that is no member of any account.
+func (m Members) NewLink(ctx context.Context, email string) (token string, err error) {
+	accounts, err := m.Of(ctx, email)
+	if err != nil {
+		return "", err
+	}
+	if len(accounts) == 0 {
+		return "", fmt.Errorf("member %s: %w", email, metering.ErrNotFound)
+	}
+	return m.newLink(ctx, accounts[0], false)
+}
+
+// NewLinkInto makes a link into one account, for those who may say who looks after that one, and no other.
+func (m Members) NewLinkInto(ctx context.Context, one Member) (token string, err error) {
+	return m.newLink(ctx, one, true)
+}
+
+func (m Members) newLink(ctx context.Context, one Member, bound bool) (string, error) {
+	token := newToken()
+	return token, m.put(ctx, &Session{Email: one.Email, Bound: bound, record: metering.Record{
+		Account: one.Account, Kind: linkKind, ID: tokenID(token), At: m.now(),
+	}})
+}
+
+// Link tells what a link is for, and leaves it as it is. It is [metering.ErrNotFound] once it was used, is too old, or
+// its member is none any more.
+func (m Members) Link(ctx context.Context, token string) (Link, error) {
+	e, err := m.byToken(ctx, linkKind, token)
+	if err != nil {
+		return Link{}, err
+	}
+	if !m.now().Before(e.Began.Add(LinkTime)) {
+		return Link{}, fmt.Errorf("the link has ended: %w", metering.ErrNotFound)
+	}
+	accounts, err := m.Of(ctx, e.Email)
+	if e.Bound {
+		accounts = slices.DeleteFunc(accounts, func(one Member) bool { return one.Account != e.Account })
+	}
+	if err == nil && len(accounts) == 0 {
+		err = metering.ErrNotFound
+	}
+	return Link{e.Email, accounts, e}, err
+}
+
+// Enter spends a link and begins a session in one of the accounts of its address. The secret of the session is known to
+// who enters alone. Of several who use one link at once, one enters; the others are told [metering.ErrNotFound].
+func (m Members) Enter(
+	ctx context.Context, token string, account metering.AccountID, from string,
+) (Session, string, error) {
+	link, err := m.Link(ctx, token)
+	if err == nil && !slices.ContainsFunc(link.Accounts, func(o Member) bool { return o.Account == account }) {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return Session{}, "", err
+	}
+	spent := link.entry.record
+	spent.Body = nil
+	return m.begin(ctx, Session{Account: account, Email: link.Email, From: from, Bound: link.entry.Bound}, spent)
+}
+
+// list reads records one by one, up to the first error.
+func list[T any](records iter.Seq2[metering.Record, error], parse func(metering.Record) (T, error)) ([]T, error) {
+	found := []T{}
+	for r, err := range records {
+		var one T
+		if err == nil {
+			one, err = parse(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	}
+	return found, nil
+}
+
+// read reads the body of a record.
+func read(r metering.Record, into any) error {
+	if err := json.Unmarshal(r.Body, into); err != nil {
+		return fmt.Errorf("reading %s %s: %w", r.Kind, r.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package member
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// IdleTime is how long a session lasts without a request, and SessionTime how long with any.
+	IdleTime, SessionTime = 12 * time.Hour, 30 * 24 * time.Hour
+	// seenEvery is how often the last request of a session is written down at most.
+	seenEvery = time.Minute
+	// maxSessions bounds the sessions of a member in an account: whoever keeps no cookies begins one with each request
+	// that a proxy lets through. The one that was not used for the longest time ends for another.
+	maxSessions = 50
+
+	sessionKind = "member_session"
+	maxFrom     = 64 // characters of an address
+)
+
+// A Session is a browser in which a member looks after an account.
+type Session struct {
+	ID       string             `json:"-"` // SHA-256 of its secret
+	Account  metering.AccountID `json:"-"`
+	Began    time.Time          `json:"-"`
+	Email    string             `json:"email"`
+	From     string             `json:"from,omitempty"` // where it was begun
+	LastSeen time.Time          `json:"last_seen,omitzero"`
+	// Bound says that nobody has shown to read the mail of the address: an owner of this account has made the link. The
+	// session then leads to no other account of the address.
+	Bound bool   `json:"bound,omitempty"`
+	Left  []byte `json:"left,omitempty"` // see [Members.Leave]
+
+	record metering.Record
+}
+
+func parseSession(r metering.Record) (s Session, err error) {
+	err = read(r, &s)
+	s.ID, s.Account, s.Began, s.record = r.ID, r.Account, r.At, r
+	return s, err
+}
+
+// put stores a session, or a link, and what comes with it, in one step.
+func (m Members) put(ctx context.Context, s *Session, with ...metering.Record) (err error) {
+	if s.record.Body, err = json.Marshal(s); err != nil {
+		return err
+	}
+	if err = m.Store.PutRecords(ctx, append(with, s.record)...); err == nil {
+		s.record.Version++
+	}
+	return err
+}
+
+// Ends is when a session ends at the latest.
+func (s Session) Ends() time.Time { return s.Began.Add(SessionTime) }
+
+// ended reports whether a session is over.
+func (s Session) ended(now time.Time) bool {
+	return !now.Before(s.LastSeen.Add(IdleTime)) || !now.Before(s.Ends())
+}
+
+// Begin begins a session of a member whose identity somebody else has proved, such as a proxy. It is
+// [metering.ErrNotFound] if the address is no member of the account.
+func (m Members) Begin(
+	ctx context.Context, account metering.AccountID, email, from string,
+) (Session, string, error) {
+	one, err := m.Member(ctx, account, email)
+	if err != nil {
+		return Session{}, "", err
+	}
+	return m.begin(ctx, Session{Account: account, Email: one.Email, From: from})
+}
+
+// begin stores a new session, and what comes with it.
+func (m Members) begin(ctx context.Context, s Session, with ...metering.Record) (Session, string, error) {
+	if err := m.makeRoom(ctx, s.Account, s.Email); err != nil {
+		return Session{}, "", err
+	}
+	secret := newToken()
+	s.ID, s.From, s.Began = tokenID(secret), s.From[:min(len(s.From), maxFrom)], m.now()
+	s.LastSeen = s.Began
+	s.record = metering.Record{Account: s.Account, Kind: sessionKind, ID: s.ID, At: s.Began}
+	err := m.put(ctx, &s, with...)
+	if errors.Is(err, metering.ErrVersion) {
+		err = fmt.Errorf("the link was used: %w", metering.ErrNotFound)
+	}
+	return s, secret, err
+}
+
+// makeRoom ends the sessions of a member that are too many.
+func (m Members) makeRoom(ctx context.Context, account metering.AccountID, email string) error {
+	all, err := m.Sessions(ctx, account)
+	mine := slices.DeleteFunc(all, func(s Session) bool { return s.Email != email })
+	slices.SortFunc(mine, func(a, b Session) int { return a.LastSeen.Compare(b.LastSeen) })
+	for _, old := range mine[:max(0, len(mine)-maxSessions+1)] {
+		if e := m.End(ctx, account, old.ID); !errors.Is(e, metering.ErrNotFound) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// Session returns the session with a secret, and its member, and notes that it was seen. It is [metering.ErrNotFound]
+// if there is none any more.
+func (m Members) Session(ctx context.Context, secret string) (Session, Member, error) {
+	now := m.now()
+	s, err := m.byToken(ctx, sessionKind, secret)
+	if err == nil && s.ended(now) {
+		err = fmt.Errorf("the session has ended: %w", metering.ErrNotFound)
+	}
+	if err != nil {
+		return Session{}, Member{}, err
+	}
+	one, err := m.Member(ctx, s.Account, s.Email)
+	if err != nil || now.Sub(s.LastSeen) < seenEvery {
+		return s, one, err
+	}
+	s.LastSeen = now
+	if err = m.put(ctx, &s); errors.Is(err, metering.ErrVersion) { // another request of the session was first
+		err = nil
+	}
+	return s, one, err
+}
+
+// Sessions lists the sessions of an account that have not ended, the oldest first.
+func (m Members) Sessions(ctx context.Context, account metering.AccountID) ([]Session, error) {
+	all, err := list(m.Store.Records(ctx, metering.RecordFilter{Kind: sessionKind, Account: account}), parseSession)
+	now := m.now()
+	return slices.DeleteFunc(all, func(s Session) bool { return s.ended(now) }), err
+}
+
+// End ends a session of an account.
+func (m Members) End(ctx context.Context, account metering.AccountID, id string) error {
+	return retry(func() error {
+		r, err := m.Store.Record(ctx, account, sessionKind, id)
+		if err != nil {
+			return err
+		}
+		r.Body = nil
+		return m.Store.PutRecords(ctx, r)
+	})
+}
+
+// Tidy removes links and sessions that have ended for certain, and returns how many.
+func (m Members) Tidy(ctx context.Context) (removed int, err error) {
+	links, err := metering.Forget(ctx, m.Store, metering.RecordFilter{Kind: linkKind, Before: m.now().Add(-LinkTime)})
+	if err != nil {
+		return links, err
+	}
+	sessions, err := metering.Forget(ctx, m.Store,
+		metering.RecordFilter{Kind: sessionKind, Before: m.now().Add(-SessionTime)})
+	return links + sessions, err
+}
+
+// Leave keeps a text for a page of a session, such as the secret of a new key for the page of that key. It is sealed by
+// the secret of the session, which no store holds, and takes the place of one that nobody has taken.
+func (m Members) Leave(ctx context.Context, secret, page, text string) error {
+	seal, err := sealer(secret)
+	if err != nil {
+		return err
+	}
+	return m.setLeft(ctx, secret, seal.Seal(nil, nil, []byte(text), []byte(page)))
+}
+
+// Take returns what was left for a page, once. It is empty if nothing was.
+func (m Members) Take(ctx context.Context, secret string, s Session, page string) (text string, err error) {
+	if s.Left == nil {
+		return "", nil
+	}
+	seal, err := sealer(secret)
+	if err != nil {
+		return "", err
+	}
+	plain, err := seal.Open(nil, nil, s.Left, []byte(page))
+	if err != nil { // it is for another page
+		return "", nil
+	}
+	return string(plain), m.setLeft(ctx, secret, nil)
+}
+
+// setLeft changes what is left in a session, as that is now.
+func (m Members) setLeft(ctx context.Context, secret string, left []byte) error {
+	return retry(func() error {
+		s, err := m.byToken(ctx, sessionKind, secret)
+		if err != nil {
+			return err
+		}
+		s.Left = left
+		return m.put(ctx, &s)
+	})
+}
+
+// sealer is AES-256-GCM, with a random nonce, under a key that only the secret of a session tells.
+func sealer(secret string) (cipher.AEAD, error) {
+	key := sha256.Sum256([]byte("left in the session\n" + secret))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// retry repeats a change for as long as another writer was first, within reason.
+func retry(change func() error) (err error) {
+	for range versionTries {
+		if err = change(); !errors.Is(err, metering.ErrVersion) {
+			return err
+		}
+	}
+	return err
+}
