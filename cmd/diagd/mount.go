@@ -41,25 +41,9 @@ func (f *dashboardFlags) check(proxies int) error {
 	return nil
 }
 
-// A front leads requests to the parts of the server beside the API by the first word of their path.
-type front struct {
-	api   http.Handler
-	parts map[string]http.Handler
-}
-
-// ServeHTTP implements [http.Handler]. Nothing is done to the path: that is for the API to judge.
-func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if part := f.parts[first]; part != nil {
-		part.ServeHTTP(w, r)
-		return
-	}
-	f.api.ServeHTTP(w, r)
-}
-
 // mount puts the parts in front of the API. Of the dashboard's configuration the caller sets what lies with the store
 // and the world, and mount what lies with flags; at is where the server is to be reached.
-func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at string) front {
+func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at string) httpapi.Front {
 	c.API, c.Doubt = api, a.doubt
 	c.PublicURL = a.publicURL(at)
 	c.Secure = strings.HasPrefix(c.PublicURL, "https://")
@@ -73,7 +57,7 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 		}
 	}
 	pages := dashboard.New(c)
-	return front{api, map[string]http.Handler{
+	return httpapi.Front{API: api, Parts: map[string]http.Handler{
 		"dashboard": pages, "r": pages, "mcp": a.agents(s, api, c.PublicURL),
 		"unsubscribe": notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}},
 	}}

@@ -242,7 +242,7 @@ func (a *app) serve(ctx context.Context) error {
 		Store: store, Plans: plans, Env: env, HostedSPF: hosted.store, Activity: activity, Clock: keeper.Now, Log: log,
 		Watches: watches,
 	}, url)
-	stopLetterbox, err := a.serveLetterbox(ctx, checked, env, front.parts)
+	stopLetterbox, err := a.serveLetterbox(ctx, checked, env, front.Parts)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,9 @@
 // Command mount puts the API into your own server: beside its own routes, behind its own middleware, on a store that
-// it opened itself.
+// it opened itself; and with -all the parts that stand beside it: watches, the dashboard, and tools for AI agents.
 //
 //	go run ./examples/mount           serves on 127.0.0.1:8088 with the store mount.db
-//	go run ./examples/mount -once     serves on a free port, calls itself, and ends
+//	go run ./examples/mount -all      serves the parts beside the API too, and prints a link into the dashboard
+//	go run ./examples/mount -once     serves all on a free port, calls itself, and ends
 //
 // Three things make the API: a store, which keeps accounts, keys and charges; a gate on it, which decides who may enter
 // and what it costs; and a handler. The handler is an ordinary http.Handler for everything below /public/v1/.
@@ -21,15 +22,21 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/agent"
+	"github.com/diagkit/diagkit/httpapi/dashboard"
+	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8088", "address to serve on")
+	all := flag.Bool("all", false, "serve the parts beside the API too")
 	once := flag.Bool("once", false, "call the server once, and end")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -43,12 +50,12 @@ func main() {
 		defer os.RemoveAll(dir)
 		*listen, file = "127.0.0.1:0", filepath.Join(dir, file)
 	}
-	if err := run(ctx, *listen, file, *once); err != nil {
+	if err := run(ctx, *listen, file, *all || *once, *once); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, listen, file string, once bool) error {
+func run(ctx context.Context, listen, file string, all, once bool) error {
 	store, err := sqlite.Open(ctx, file, sqlite.Config{})
 	if err != nil {
 		return err
@@ -64,11 +71,15 @@ func run(ctx context.Context, listen, file string, once bool) error {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "This server has pages of its own.\n")
 	})
-	mux.Handle(httpapi.Prefix+"/", httpapi.Handler(httpapi.Config{Gate: gate}))
-
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return err
+	}
+	address := "http://" + l.Addr().String()
+	api := httpapi.New(httpapi.Config{Gate: gate})
+	mux.Handle(httpapi.Prefix+"/", api)
+	if all {
+		defer beside(ctx, mux, store, api, address)()
 	}
 	server := &http.Server{Handler: logged(mux), ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
@@ -79,7 +90,11 @@ func run(ctx context.Context, listen, file string, once bool) error {
 	if err != nil {
 		return err
 	}
-	address := "http://" + l.Addr().String()
+	if all {
+		if err := invite(ctx, store, address); err != nil {
+			return err
+		}
+	}
 	if once {
 		return call(ctx, address, secret)
 	}
@@ -90,6 +105,37 @@ func run(ctx context.Context, listen, file string, once bool) error {
 	case <-ctx.Done():
 		return nil
 	}
+}
+
+// beside mounts what stands beside the API, and runs watches until the function that it returns is called.
+func beside(ctx context.Context, mux *http.ServeMux, store metering.Store, api *httpapi.API, address string) (stop func()) {
+	watches := watch.New(watch.Config{Store: store, Ask: api.Ask, PublicURL: address})
+	pages := dashboard.New(dashboard.Config{Store: store, API: api, Watches: watches, PublicURL: address})
+	for _, path := range []string{"/dashboard", "/dashboard/", "/r/"} {
+		mux.Handle(path, pages)
+	}
+	mux.Handle("/mcp", agent.New(agent.Config{API: api}))
+	ctx, end := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = watches.Run(ctx) }) // which returns what told it to end
+	return func() { end(); running.Wait() }
+}
+
+// invite makes a member of the first account, and prints a link that lets one enter once.
+func invite(ctx context.Context, store metering.Store, address string) error {
+	accounts, err := store.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	people := member.Members{Store: store}
+	const email = "you@example.com"
+	_, err = people.Add(ctx, accounts[0].ID, email, member.Owner)
+	if _, again := errors.AsType[*metering.FieldError](err); err != nil && !again { // at the second start he is one
+		return err
+	}
+	token, err := people.NewLink(ctx, email)
+	fmt.Println(dashboard.EnterURL(address, token))
+	return err
 }
 
 // logged is middleware: it goes around the API as around any other handler.

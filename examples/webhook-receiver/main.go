@@ -1,4 +1,5 @@
-// Command webhook-receiver takes events that a server sends: it believes only what is signed, and does nothing twice.
+// Command webhook-receiver takes events that a server sends: it believes only what is signed, and does nothing twice. Of a
+// watched domain that got worse it says who can mend what.
 //
 //	DIAG_SIGNING_SECRET=whsec_… go run ./examples/webhook-receiver     listens on 127.0.0.1:8090
 //	go run ./examples/webhook-receiver -once                           sends itself an event three times, once forged
@@ -7,6 +8,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -19,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
 )
 
@@ -65,17 +68,39 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r := &receiver{secret: secret, seen: map[string]time.Time{}, handle: func(event string, body []byte) error {
-		_, err := fmt.Printf("%s %s\n", event, body)
-		return err
-	}}
+	r := &receiver{secret: secret, seen: map[string]time.Time{}, handle: tell}
 	if !*once {
 		log.Fatal(http.ListenAndServe("127.0.0.1:8090", r))
 	}
-	signature := notify.Sign(secret, "msg_1", time.Now(), []byte(`{"left":100}`))
-	for _, body := range []string{`{"left":100}`, `{"left":100}`, `{"left":999}`} { // once again, and forged
+	signature := notify.Sign(secret, "msg_1", time.Now(), []byte(worsened))
+	for _, body := range []string{worsened, worsened, strings.Replace(worsened, "ns1", "evil", 1)} { // once again, and forged
 		fmt.Println(deliver(r, "msg_1", signature, body))
 	}
+}
+
+const worsened = `{"event_type":"domain.worsened","data":{"domain":"example.com","mend":"the DNS of example.com (ns1.example.net)",
+	"url":"https://diag.example/dashboard/domains/example.com",
+	"findings":[{"code":"spf.all.pass","severity":"error","title":"Everybody may send"}]}}`
+
+// tell prints what there is to do, and any other event as it is.
+func tell(event string, body []byte) error {
+	var e struct {
+		Data struct {
+			Domain, Mend, URL string
+			Findings          []struct{ Severity, Title string }
+		}
+	}
+	if event != string(metering.EventDomainWorsened) {
+		_, err := fmt.Printf("%s %s\n", event, body)
+		return err
+	}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return err
+	}
+	for _, f := range e.Data.Findings {
+		fmt.Printf("%s: %s (%s). To be mended by %s; see %s\n", e.Data.Domain, f.Title, f.Severity, e.Data.Mend, e.Data.URL)
+	}
+	return nil
 }
 
 func deliver(r http.Handler, id, signature, body string) (status int) {
@@ -83,7 +108,7 @@ func deliver(r http.Handler, id, signature, body string) (status int) {
 	req.Header.Set("Webhook-Id", id)
 	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(time.Now().Unix(), 10))
 	req.Header.Set("Webhook-Signature", signature)
-	req.Header.Set("X-Service-Event-Type", "usage.threshold")
+	req.Header.Set("X-Service-Event-Type", string(metering.EventDomainWorsened))
 	reply := httptest.NewRecorder()
 	r.ServeHTTP(reply, req)
 	return reply.Code
