@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ type Activity struct {
 
 	mu       sync.Mutex
 	since    time.Time
-	accounts map[metering.AccountID]*ring
+	accounts map[metering.AccountID][]Request // in their order, at most twice as many as are remembered
 }
 
 // A Request is what is remembered of one.
@@ -36,13 +37,6 @@ type Request struct {
 	Credits  int64
 	Duration time.Duration
 	Replay   bool
-}
-
-// ring is the last requests of an account.
-type ring struct {
-	list []Request
-	next int // where the next goes, once the list is full
-	used time.Time
 }
 
 // Observe is for [httpapi.Config.Observe]. What belongs to no account is not remembered.
@@ -59,35 +53,19 @@ func (a *Activity) Observe(o httpapi.Observation) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.accounts == nil {
-		a.accounts, a.since = map[metering.AccountID]*ring{}, at
+		a.accounts, a.since = map[metering.AccountID][]Request{}, at
 	}
-	of := a.accounts[o.Account]
-	if of == nil {
-		a.makeRoom()
-		of = &ring{}
-		a.accounts[o.Account] = of
+	list, known := a.accounts[o.Account]
+	if !known && len(a.accounts) >= rememberedAccounts { // the one that has been silent for the longest time is forgotten
+		last := func(id metering.AccountID) time.Time { of := a.accounts[id]; return of[len(of)-1].At }
+		delete(a.accounts, slices.MinFunc(slices.Collect(maps.Keys(a.accounts)), func(x, y metering.AccountID) int {
+			return last(x).Compare(last(y))
+		}))
 	}
-	of.used = at
-	if len(of.list) < remembered {
-		of.list = append(of.list, request)
-		return
+	if list = append(list, request); len(list) == 2*remembered {
+		list = slices.Clone(list[remembered:])
 	}
-	of.list[of.next] = request
-	of.next = (of.next + 1) % remembered
-}
-
-// makeRoom forgets the account that has been silent for the longest time, where there are too many.
-func (a *Activity) makeRoom() {
-	if len(a.accounts) < rememberedAccounts {
-		return
-	}
-	var oldest metering.AccountID
-	for id, of := range a.accounts {
-		if oldest == "" || of.used.Before(a.accounts[oldest].used) {
-			oldest = id
-		}
-	}
-	delete(a.accounts, oldest)
+	a.accounts[o.Account] = list
 }
 
 // Requests are those of an account that are remembered, the newest first, and since when there can be any.
@@ -97,12 +75,11 @@ func (a *Activity) Requests(account metering.AccountID) (list []Request, since t
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if of := a.accounts[account]; of != nil {
-		list = append(slices.Clone(of.list[of.next:]), of.list[:of.next]...)
-		slices.Reverse(list)
-		if len(list) == remembered {
-			return list, list[remembered-1].At
-		}
+	since, list = a.since, slices.Clone(a.accounts[account])
+	if len(list) > remembered {
+		list = list[len(list)-remembered:]
+		since = list[0].At
 	}
-	return list, a.since
+	slices.Reverse(list)
+	return list, since
 }

@@ -27,9 +27,9 @@ func (d *dashboard) channelPages() []*page {
 	remove := form(one+"/remove", "channel remove", "channel-removed", d.removeChannel)
 	remove.quiet = []string{"sure"}
 	pages := append(list.with(create), channel.with(rotate, remove,
-		form(one+"/test", "channel test", "test-sent", d.onChannel(testChannel)),
-		form(one+"/enable", "channel enable", "channel-set", d.onChannel(enableChannel)),
-		form(one+"/disable", "channel disable", "channel-set", d.onChannel(disableChannel)))...)
+		form(one+"/test", "channel test", "test-sent", onChannel(d, notify.Channels.Test)),
+		form(one+"/enable", "channel enable", "channel-set", onChannel(d, notify.Channels.Enable)),
+		form(one+"/disable", "channel disable", "channel-set", onChannel(d, disableChannel)))...)
 	return append(pages, delivery.with(form(sent+"/replay", "channel replay", "replayed", d.replay))...)
 }
 
@@ -164,28 +164,20 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 }
 
 // onChannel does something to a channel that needs no more than its id.
-func (d *dashboard) onChannel(
-	do func(ctx context.Context, c notify.Channels, account metering.AccountID, id string) error,
+func onChannel[T any](
+	d *dashboard, do func(c notify.Channels, ctx context.Context, account metering.AccountID, id string) (T, error),
 ) func(*http.Request) (string, error) {
 	return func(r *http.Request) (string, error) {
 		id := r.PathValue("id")
-		return "/dashboard/channels/" + id, do(r.Context(), d.channels(), visitorOf(r).Account.ID, id)
+		_, err := do(d.channels(), r.Context(), visitorOf(r).Account.ID, id)
+		return "/dashboard/channels/" + id, err
 	}
 }
 
-func testChannel(ctx context.Context, c notify.Channels, account metering.AccountID, id string) error {
-	_, err := c.Test(ctx, account, id)
-	return err
-}
-
-func enableChannel(ctx context.Context, c notify.Channels, account metering.AccountID, id string) error {
-	_, err := c.Enable(ctx, account, id)
-	return err
-}
-
-func disableChannel(ctx context.Context, c notify.Channels, account metering.AccountID, id string) error {
-	_, err := c.Disable(ctx, account, id, "disabled in the dashboard")
-	return err
+func disableChannel(
+	c notify.Channels, ctx context.Context, account metering.AccountID, id string,
+) (notify.Channel, error) {
+	return c.Disable(ctx, account, id, "disabled in the dashboard")
 }
 
 func (d *dashboard) rotateSecret(r *http.Request) (string, error) {

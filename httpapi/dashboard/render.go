@@ -28,7 +28,6 @@ type screen struct {
 	Notice  string
 	Data    any
 	Body    template.HTML // in the layout
-	Private bool          // it must not tell where it is linked from, for a token is in its address
 }
 
 // A place is a page in the navigation.

@@ -21,9 +21,6 @@ type visitor struct {
 // May reports whether the visitor may do what needs a role.
 func (v *visitor) May(role member.Role) bool { return v.Role.May(role) }
 
-// Initial stands for the visitor where there is no room.
-func (v *visitor) Initial() string { return v.Email[:1] }
-
 // visitorOf is who looks; nil on pages for anybody.
 func visitorOf(r *http.Request) *visitor { return sceneOf(r).visitor }
 
