@@ -93,7 +93,7 @@ var acronyms = []string{
 
 // Label is the name in words.
 func (i input) Label() string {
-	words := strings.Split(i.Name, "_")
+	words := strings.Split(strings.TrimSuffix(i.Name, "_base64"), "_")
 	for n, w := range words {
 		if slices.Contains(acronyms, w) {
 			words[n] = strings.ToUpper(w)

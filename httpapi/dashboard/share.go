@@ -192,6 +192,7 @@ func (d *dashboard) withdrawShare(w http.ResponseWriter, r *http.Request) error 
 // A publishedPage is what whoever has a link sees.
 type publishedPage struct {
 	shared
+	How    string // this was looked at
 	Viewed template.HTML
 }
 
@@ -212,14 +213,15 @@ func (d *dashboard) showPublished(w http.ResponseWriter, r *http.Request) error 
 			"What this link led to was withdrawn, or its 30 days are over. Ask who sent it for another."})
 	}
 	o := render.HTMLOptions{Title: s.share.Title}
+	how := "Every check of mail, DNS, web site, registration and blocklists that applies to the domain was run at once."
 	if op, ok := operationNamed(s.share.Title); ok {
-		o.Docs = op.Docs()
+		o.Docs, how = op.Docs(), op.Described()
 	}
 	viewed, err := viewHTML(s.View, o)
 	if err != nil {
 		return err
 	}
-	return d.render(w, r, "shared", &publishedPage{s, viewed})
+	return d.render(w, r, "shared", &publishedPage{s, how, viewed})
 }
 
 // A shareForm makes a link.
