@@ -147,17 +147,40 @@ func rootServers() []dns.RR {
 // Servers that exist are left as they are; servers opened later replace those opened here.
 func (w *World) ServeZones() {
 	w.dns.completeAll()
+	var records []dns.RR // published at once: each change has all zones made anew
 	for _, h := range resolver.RootServers() {
 		if len(w.known(h.Name)) == 0 {
-			w.host(h.Name, h.Addrs...)
+			records = append(records, w.hosting(h.Name, h.Addrs...)...)
 		}
 	}
+	w.dns.add(records...)
+	var hosts []string
 	zones := w.dns.current()
 	for _, origin := range slices.Sorted(maps.Keys(zones)) {
 		for _, rr := range zones[origin].apex()[dns.TypeNS] {
-			w.serverAt(rr.(*dns.NS).Ns)
+			hosts = append(hosts, rr.(*dns.NS).Ns)
 		}
 	}
+	w.address(hosts)
+	for _, host := range hosts {
+		w.serverAt(host)
+	}
+}
+
+// address gives those hosts an address that have none, all at once.
+func (w *World) address(hosts []string) {
+	var records []dns.RR
+	given := map[string]bool{}
+	for _, host := range hosts {
+		name := w.aliased(host)
+		if id := dns.CanonicalName(name); !given[id] && len(w.known(host)) == 0 {
+			given[id] = true
+			ip, err := w.net.allocate(false)
+			w.check(err)
+			records = append(records, w.hosting(name, ip)...)
+		}
+	}
+	w.dns.add(records...)
 }
 
 // completeAll makes all zones real, up to the root.

@@ -230,13 +230,18 @@ func newKey(zone, purpose string, flags uint16, how *Signing) *signingKey {
 	return k
 }
 
+var ecdsaKeys sync.Map // of *ecdsa.PrivateKey by seed: zones are made anew with each change
+
 // ecdsaKey takes the first digest of a chain that is a valid scalar.
 func ecdsaKey(seed [32]byte) *ecdsa.PrivateKey {
-	for {
-		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), seed[:]); err == nil {
+	if key, ok := ecdsaKeys.Load(seed); ok {
+		return key.(*ecdsa.PrivateKey)
+	}
+	for scalar := seed; ; scalar = sha256.Sum256(scalar[:]) {
+		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar[:]); err == nil {
+			ecdsaKeys.Store(seed, key)
 			return key
 		}
-		seed = sha256.Sum256(seed[:])
 	}
 }
 

@@ -89,16 +89,21 @@ func (w *World) addresses(host string, ipv6 bool) []netip.Addr {
 	if list := w.known(host); len(list) > 0 {
 		return list
 	}
+	ip, err := w.net.allocate(ipv6)
+	w.check(err)
+	w.host(w.aliased(host), ip)
+	return []netip.Addr{ip}
+}
+
+// aliased returns the name at the end of the aliases of a host.
+func (w *World) aliased(host string) string {
 	name := dns.Fqdn(host)
 	r := &recursion{zones: w.dns.current()}
 	r.walk(name, dns.TypeA)
 	for _, found := range r.results {
 		name = cmp.Or(found.next, name)
 	}
-	ip, err := w.net.allocate(ipv6)
-	w.check(err)
-	w.host(name, ip)
-	return []netip.Addr{ip}
+	return name
 }
 
 // known returns the addresses that a host has, perhaps through aliases, or that it is.
@@ -136,9 +141,12 @@ func (w *World) Host(name string, addrs ...string) []netip.Addr {
 	return list
 }
 
-func (w *World) host(name string, ips ...netip.Addr) {
+func (w *World) host(name string, ips ...netip.Addr) { w.dns.add(w.hosting(name, ips...)...) }
+
+// hosting returns the records of the addresses of a host, which nobody else is given.
+func (w *World) hosting(name string, ips ...netip.Addr) []dns.RR {
 	w.net.reserve(ips...)
-	w.dns.add(diag.Map(ips, func(ip netip.Addr) dns.RR { return diag.AddressRecord(name, ip, 300) })...)
+	return diag.Map(ips, func(ip netip.Addr) dns.RR { return diag.AddressRecord(name, ip, 300) })
 }
 
 // A webServer serves the sites of one address and port.
