@@ -123,6 +123,25 @@ func TestFermat(t *testing.T) {
 	}
 }
 
+// A sieve passes exactly the steps that are squares modulo it.
+func TestSieve(t *testing.T) {
+	a, m, square := modulus(t, 200), modulus(t, 300), new(big.Int)
+	for _, modulus := range sieves {
+		s := newSieve(modulus, a, m)
+		for first := int64(0); first < 64*modulus; first += 64 {
+			for bit := range int64(64) {
+				square.Add(a, big.NewInt(first+bit))
+				residue := square.Sub(square.Mul(square, square), m).Mod(square, big.NewInt(modulus)).Int64()
+				possible := false
+				for x := range modulus {
+					possible = possible || x*x%modulus == residue
+				}
+				require.Equal(t, possible, s.from(first)>>bit&1 == 1, "modulo %d, step %d", modulus, first+bit)
+			}
+		}
+	}
+}
+
 // Patterns that chance does not make.
 func TestPatterned(t *testing.T) {
 	n := modulus(t, 2048)
