@@ -47,8 +47,8 @@ func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command,
 	err := a.administer(cmd.Context(), func(admin metering.Admin) error {
 		begun = true
 		act := metering.Act{
-			Account: a.aim(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd", What: actName(cmd),
-			Subject: strings.Join(args, " "), Detail: flagsGiven(cmd),
+			Account: a.aim(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd",
+			What: actName(cmd), Subject: strings.Join(args, " "), Detail: flagsGiven(cmd),
 		}
 		return metering.Acting(cmd.Context(), admin.Store, act, func(context.Context) error { return run(cmd, args) })
 	})

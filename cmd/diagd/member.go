@@ -32,7 +32,8 @@ func (a *app) memberCommand() *cobra.Command {
 	leaf := func(
 		use, short string, run func(context.Context, member.Members, metering.AccountID, []string) error,
 	) *cobra.Command {
-		return a.onStore(use, short, "an e-mail address", func(ctx context.Context, admin metering.Admin, args []string) error {
+		const takes = "an e-mail address"
+		return a.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
 			owner, err := onlyAccount(ctx, admin, account)
 			if err != nil {
 				return err
@@ -98,7 +99,8 @@ func (a *app) memberCommand() *cobra.Command {
 				t.row("Whoever has the link enters as " + args[0] + ", once, within 15 minutes.")
 			})
 		})
-	link.Flags().StringVar(&at, "public-url", "http://127.0.0.1:8080", "where browsers reach the server, as for diagd serve")
+	link.Flags().StringVar(&at, "public-url", "http://127.0.0.1:8080",
+		"where browsers reach the server, as for diagd serve")
 	cmd := a.group("member", "Say who may look after an account in the dashboard", add, list, set, remove, link)
 	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
 	return cmd

@@ -125,7 +125,8 @@ func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 	data.Notes = slices.DeleteFunc(notes, func(n billing.Note) bool { return n.Invoice != data.ID })
 	data.Left = data.TotalCents - data.CreditedCents
 	mends := d.OwnersMend && v.May(member.Owner)
-	data.Creditable = mends && data.Left > 0 && slices.Contains([]billing.State{billing.Open, billing.Failed, billing.Paid}, data.State)
+	credits := []billing.State{billing.Open, billing.Failed, billing.Paid}
+	data.Creditable = mends && data.Left > 0 && slices.Contains(credits, data.State)
 	data.Voidable = mends && data.State != billing.Pending && data.State != billing.Void
 	return data, err
 }

@@ -35,7 +35,7 @@ type Config struct {
 	Watches   *watch.Watches   // nil means those of Store, which are run elsewhere
 	Activity  *Activity        // what it remembers of requests; nil means that the page shows charges alone
 	Clock     func() time.Time // nil means time.Now
-	Doubt     func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
+	Doubt     func() error     // while it is an error, nothing is forgotten; nil: the clock is always believed
 	Log       *slog.Logger     // hears of internal errors; nil means silence
 
 	// Secure says that browsers reach the server by TLS, also where a proxy ends it. Cookies depend on it.
@@ -90,11 +90,12 @@ type page struct {
 	// request itself. If the form has faults, the page that it stands on is shown again.
 	do     func(r *http.Request) (to string, err error)
 	notice string
-	act    string                                             // what the log calls it; "" for what administers nothing
-	fields []string                                           // of the form, which the log may hold
-	quiet  []string                                           // of the form, which it must not
-	body   int64                                              // bounds the body, which handle reads; 0: a form, which is read before
-	again  func(w http.ResponseWriter, r *http.Request) error // shows the page of the form instead of show
+	act    string   // what the log calls it; "" for what administers nothing
+	fields []string // of the form, which the log may hold
+	quiet  []string // of the form, which it must not
+	body   int64    // bounds the body, which handle reads; 0: a form, which is read before
+
+	again func(w http.ResponseWriter, r *http.Request) error // shows the page of the form instead of show
 }
 
 // with is a page and what its forms do.
@@ -108,8 +109,8 @@ func (p *page) with(forms ...*page) []*page {
 //go:embed templates assets
 var files embed.FS
 
-// New returns the dashboard. It panics without a store or an API, and with a PublicURL that is none: those are faults of the
-// program, seen at start.
+// New returns the dashboard. It panics without a store or an API, and with a PublicURL that is none: those are faults of
+// the program, seen at start.
 func New(c Config) http.Handler {
 	if c.Store == nil || c.API == nil {
 		panic("dashboard: Config.Store or Config.API is nil")
@@ -167,7 +168,8 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("X-Robots-Tag", "noindex, nofollow")
-	if clean := path.Clean(r.URL.Path); clean != r.URL.Path && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if clean := path.Clean(r.URL.Path); reads && clean != r.URL.Path {
 		http.Redirect(w, r, clean, http.StatusMovedPermanently)
 		return
 	}

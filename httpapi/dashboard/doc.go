@@ -2,7 +2,8 @@
 // channels, members, sessions, the log of what was done, domains that are watched, and a playground. [New] makes its
 // handler:
 //
-//	mux.Handle("/dashboard/", dashboard.New(dashboard.Config{Store: store, API: api, PublicURL: "https://api.example.com"}))
+//	pages := dashboard.New(dashboard.Config{Store: store, API: api, PublicURL: "https://api.example.com"})
+//	mux.Handle("/dashboard/", pages)
 //
 // It answers for /dashboard, all below it, and /r/{token}, where results are shared.
 //

@@ -179,7 +179,7 @@ const (
 	addressAttempts, emailAttempts = 20, 5
 	// visitAttempts is how many requests a minute an address may send with the secret of a session that has ended.
 	visitAttempts = 60
-	// maxAttempted bounds the addresses that are counted at once. Of e-mail addresses all are forgotten when there are more.
+	// maxAttempted bounds the addresses that are counted at once. When there are more e-mail addresses, all are forgotten.
 	maxAttempted = 10_000
 )
 

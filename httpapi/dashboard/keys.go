@@ -98,7 +98,8 @@ func (d *dashboard) createKey(r *http.Request) (string, error) {
 			network, err = ip.Prefix(ip.BitLen())
 		}
 		if err != nil {
-			return "", &metering.FieldError{Field: "ip_allowlist", Reason: "must hold addresses and networks such as 192.0.2.0/24"}
+			return "", &metering.FieldError{Field: "ip_allowlist",
+				Reason: "must hold addresses and networks such as 192.0.2.0/24"}
 		}
 		request.IPAllowlist = append(request.IPAllowlist, network)
 	}

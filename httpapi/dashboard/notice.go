@@ -2,7 +2,7 @@ package dashboard
 
 // notices are what a page may say of what was just done, by the word in its address.
 var notices = map[string]string{
-	"link-sent":        "If the address is that of a member, a link is on its way to it. It can be used once, within 15 minutes.",
+	"link-sent":        "If the address is that of a member, a link is on its way, for one use within 15 minutes.",
 	"signed-out":       "You are signed out.",
 	"key-created":      "The key is created.",
 	"key-rotated":      "The key is rotated.",

@@ -128,11 +128,13 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	field, isField := errors.AsType[*metering.FieldError](err)
 	switch {
 	case isField:
-		status, p = http.StatusUnprocessableEntity, problem{"Not possible", diag.Upper(field.Field) + " " + field.Reason + "."}
+		status = http.StatusUnprocessableEntity
+		p = problem{"Not possible", diag.Upper(field.Field) + " " + field.Reason + "."}
 	case errors.Is(err, metering.ErrNotFound):
 		status, p = http.StatusNotFound, problem{"Page not found", "There is nothing at this address, or no longer."}
 	case errors.Is(err, metering.ErrUnavailable):
-		status, p = http.StatusServiceUnavailable, problem{"Not available", "The server cannot read or write what it keeps. Try again in a moment."}
+		status = http.StatusServiceUnavailable
+		p = problem{"Not available", "The server cannot read or write what it keeps. Try again in a moment."}
 	case r.Context().Err() != nil:
 		return // the browser has gone
 	}

@@ -14,8 +14,10 @@ func (d *dashboard) sessionPages() []*page {
 	list := &page{pattern: all, role: member.Viewer, title: "Sessions", nav: "Sessions", template: "sessions",
 		show: d.showSessions}
 	return append(list.with(
-		&page{pattern: all + "/{id}/end", role: member.Viewer, do: d.endSession, notice: "session-ended", act: "session end"},
-		&page{pattern: all + "/end-others", role: member.Viewer, do: d.endOthers, notice: "session-ended", act: "session end"},
+		&page{pattern: all + "/{id}/end", role: member.Viewer, do: d.endSession, notice: "session-ended",
+			act: "session end"},
+		&page{pattern: all + "/end-others", role: member.Viewer, do: d.endOthers, notice: "session-ended",
+			act: "session end"},
 	), &page{method: "POST", pattern: "/dashboard/leave", role: member.Viewer, title: "Sign out", handle: d.signOut,
 		act: "leave"},
 		&page{method: "POST", pattern: "/dashboard/account", role: member.Viewer, title: "Account", handle: d.switchAccount,

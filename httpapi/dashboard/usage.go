@@ -15,7 +15,8 @@ import (
 
 func (d *dashboard) usagePages() []*page {
 	return []*page{
-		{pattern: "/dashboard/usage", role: member.Viewer, title: "Usage", nav: "Usage", template: "usage", show: d.showUsage},
+		{pattern: "/dashboard/usage", role: member.Viewer, title: "Usage", nav: "Usage", template: "usage",
+			show: d.showUsage},
 		{pattern: "/dashboard/usage.csv", role: member.Viewer, title: "Usage", handle: d.sendUsage},
 	}
 }
