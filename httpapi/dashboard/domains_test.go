@@ -187,7 +187,8 @@ func TestComparison(t *testing.T) {
 	b := h.owner()
 	b.add("plain.example", "every", "24h0m0s")
 	h.look()
-	world.Zone(`plain.example. TXT "v=spf1 -all"` + "\n")
+	const record = "v=spf1 <script>alert(1)</script> -all"
+	world.Zone(`plain.example. TXT "` + record + `"` + "\n")
 	h.pass(40 * time.Hour)
 	for range 4 { // a change is told once it was seen several times
 		h.look()
@@ -197,9 +198,9 @@ func TestComparison(t *testing.T) {
 	wellFormed(t, "changed", page)
 	changes := page.words("section[aria-labelledby=changes]")
 	assert.Contains(t, changes, "Gone No SPF record")
-	assert.Contains(t, changes, "SPF of plain.example v=spf1 -all")
+	assert.Contains(t, changes, "SPF of plain.example "+record)
 	assert.NotContains(t, changes, "resolver")
-	assert.Contains(t, page.words("section[aria-labelledby=events]"), "SPF of plain.example v=spf1 -all")
+	assert.Contains(t, page.words("section[aria-labelledby=events]"), "SPF of plain.example "+record)
 	assert.Contains(t, page.Find("ol.days li a").Last().Text(), "change")
 	for _, path := range []string{"?from=x&to=2026-11-17", "?from=2026-11-17&to=2026-13-01"} {
 		require.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/domains/plain.example"+path, nil).status)
