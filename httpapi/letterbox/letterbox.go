@@ -41,7 +41,7 @@ const (
 	// maxMessage is what mail/header-analyze takes, less the fields that are put above the message.
 	maxMessage = 5<<20 - maxTrace
 	maxTrace   = 4 << 10
-	// perHour is how many addresses a client may have made within an hour (CONTRACT 10.6).
+	// perHour is how many addresses a client may have made within an hour (CONTRACT 11).
 	perHour = 10
 	window  = time.Hour
 	// maxClients bounds how many clients are remembered for that, and maxWaiting the addresses that wait for a message.
