@@ -123,7 +123,7 @@ func forEach(t *testing.T, cases []drillCase, play func(t *testing.T, c drillCas
 
 // some picks one of every n cases, always the same.
 func some(cases []drillCase, n uint64) []drillCase {
-	return slices.DeleteFunc(slices.Clone(cases), func(c drillCase) bool { return !sampled(c.name, n) })
+	return slices.DeleteFunc(slices.Clone(cases), func(c drillCase) bool { return !diagtest.Sampled(c.name, n) })
 }
 
 // play opens the bubble of a case.
@@ -262,16 +262,6 @@ func (r *drillRun) fail(q question, how failing) (undo func()) {
 	return func() { r.world.FaultEverywhere(q.name, q.qtype, diagtest.Fault{}) }
 }
 
-// sampled picks the cases whose name falls into one of every n, always the same.
-func sampled(name string, n uint64) bool {
-	if n <= 1 {
-		return true
-	}
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return h.Sum64()%n == 0
-}
-
 // allDrills plays all of every drill; that of silence alone takes a quarter of an hour.
 var allDrills = os.Getenv("DRILLS") == "all"
 
@@ -288,11 +278,8 @@ func someOf[T any](list []T, n int, name string) []T {
 	return picked[:n]
 }
 
-// drillShare is one of how many cases is played: more of them in a full run, and all with DRILLS=all.
+// drillShare is one of how many cases is played: more of them in a full run.
 func drillShare(full, short uint64) uint64 {
-	if allDrills {
-		return 1
-	}
 	if testing.Short() {
 		return short
 	}

@@ -3,6 +3,7 @@ package diagtest
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -204,6 +205,17 @@ func (r *recorder) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	r.asked[fmt.Sprint(q.Question[0].String(), o != nil && o.Do(), q.CheckingDisabled)]++
 	r.mu.Unlock()
 	return r.Resolver.Exchange(ctx, q)
+}
+
+// Sampled reports whether a case of a test that takes long is played: one of every n, always the same by their names,
+// and all where $DRILLS is all.
+func Sampled(name string, n uint64) bool {
+	if n <= 1 || os.Getenv("DRILLS") == "all" {
+		return true
+	}
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()%n == 0
 }
 
 // InOwnProcess reports whether this is the process in which a test measures memory with [LiveBytes]. Elsewhere it

@@ -80,10 +80,10 @@ func killClosers(t *testing.T, b *bench, place string) {
 		ids = append(ids, id)
 	}
 	made := func() int { return len(b.invoices(billing.Filter{})) }
-	kills, between := 10, 0
+	kills, between := 6, 0
 	for kill := range kills {
 		before := made()
-		crashOnce(t, place, dir, func() bool { return kill%5 == 0 || made() > min(before, accounts-1) })
+		crashOnce(t, place, dir, func() bool { return kill%3 == 0 || made() > min(before, accounts-1) })
 		if n := made(); before < n && n < accounts {
 			between++
 		}

@@ -33,6 +33,9 @@ func TestMemory(t *testing.T) {
 		"attributes": "<a b c d e f g h i j k l>", "refreshes": `<meta http-equiv=refresh content="9;url=/">`,
 		"titles": "<title>PayPal</title>", "scripts": `<script>eval(x)</script>`,
 	} {
+		if !diagtest.Sampled(name, 3) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			w := diagtest.NewWorld(t)
 			fill := strings.Repeat(unit, maxPage/len(unit))

@@ -67,6 +67,9 @@ func TestConformanceNoCodes(t *testing.T) {
 	}
 	for _, folder := range []string{"*falsepositives*", "*partial", "*unsupported"} {
 		files, none := images(t, diagtest.Suite(t, "web/qr/"+folder)), 0
+		if folder != "*falsepositives*" { // no answer is required of the others
+			files = slices.DeleteFunc(files, func(f string) bool { return !diagtest.Sampled(filepath.Base(f), 3) })
+		}
 		for _, file := range files {
 			if report := decodeFile(t, file); !report.Found {
 				none++
