@@ -93,7 +93,10 @@ func (x *exchange) level() slog.Level {
 func (x *exchange) logRequest(level slog.Level) {
 	attrs := []slog.Attr{slog.String("request_id", x.id), slog.String("endpoint", x.seen.Endpoint),
 		slog.Int("status", x.seen.Status), slog.String("code", x.seen.Code), slog.Duration("duration", x.seen.Duration),
-		slog.String("ip", x.ip.String()), slog.Int64("credits", x.seen.Credits), slog.Bool("replay", x.seen.Replay)}
+		slog.Int64("credits", x.seen.Credits), slog.Bool("replay", x.seen.Replay)}
+	if x.ip.IsValid() { // else the request came from this process
+		attrs = append(attrs, slog.String("ip", x.ip.String()))
+	}
 	if x.caller != nil {
 		attrs = append(attrs, slog.String("key", string(x.caller.Key.ID)),
 			slog.String("account", string(x.caller.Account.ID)), slog.String("plan", x.seen.Plan))
