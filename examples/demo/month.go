@@ -29,8 +29,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// history is how many days lie behind the first screen.
-const history = 30
+// history is how many days lie behind the first screen: the longest month, so that one always ends in it and there is
+// an invoice.
+const history = 31
 
 // A past is a clock that stands in the days before, and runs with that of the machine once they are over.
 type past struct{ at atomic.Pointer[time.Time] }
@@ -82,8 +83,8 @@ func (c change) apply(world *diagtest.World) {
 	world.Zone(c.line)
 }
 
-// toggle answers POST /change: it goes on changing one record, so that a watch can be seen to notice.
-func toggle(world *diagtest.World) http.Handler {
+// toggle answers POST /change: it goes on changing one record, and has the watch look, so that it can be seen to notice.
+func (h *house) toggle() http.Handler {
 	var mu sync.Mutex
 	strict := false
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +98,11 @@ func toggle(world *diagtest.World) http.Handler {
 		policy := map[bool]string{true: "quarantine", false: "none"}[strict]
 		c := change{name: "_dmarc.watch.example.", kind: dns.TypeTXT,
 			line: `_dmarc.watch.example. TXT "v=DMARC1; p=` + policy + `; rua=mailto:watch@reports.example"`}
-		c.apply(world)
+		c.apply(h.world)
+		if _, err := h.watches.RunNow(r.Context(), h.account.ID, watch.ID(diag.MustDomain("watch.example"))); err != nil {
+			http.Error(w, "the record is changed, but nothing looks at it: "+err.Error(), http.StatusConflict)
+			return
+		}
 		fmt.Fprintln(w, c.line)
 	})
 }
@@ -147,7 +152,7 @@ func (d *demo) furnish(ctx context.Context, h *house, c dashboard.Config) (http.
 	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	pages := signedIn(dashboard.New(c))
 	return httpapi.Front{API: h.api, Parts: map[string]http.Handler{
-		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{API: h.api}), "letterbox": box, "change": toggle(h.world),
+		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{API: h.api}), "letterbox": box, "change": h.toggle(),
 	}}, nil
 }
 
