@@ -376,31 +376,3 @@ func (x *exchange) refuse(f *failure) {
 	}
 	x.write(f.status, jsonMedia, body)
 }
-
-func (x *exchange) reply(result *Result) {
-	if result.MediaType != jsonMedia {
-		x.header("Content-Disposition", "inline")
-	}
-	x.write(http.StatusOK, result.MediaType, result.Body)
-}
-
-// countedBody is the size of a body up to which net/http counts it by itself, at less cost.
-const countedBody = 2000
-
-func (x *exchange) write(status int, media string, body []byte) {
-	x.header("Content-Type", media)
-	if len(body) > countedBody || x.r.Method == http.MethodHead {
-		x.header("Content-Length", decimal(int64(len(body))))
-	}
-	if media != jsonMedia {
-		x.header("X-Content-Type-Options", "nosniff")
-	}
-	x.seen.Status = status
-	if status < 400 {
-		x.seen.Code = "OK"
-	}
-	x.w.WriteHeader(status)
-	if x.r.Method != http.MethodHead {
-		x.w.Write(body) // an error means that the client has gone; what is charged stays charged
-	}
-}
