@@ -75,6 +75,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	month := thisMonth()
 	store, secret := newStore(t)
 	s := start(t, store)
 	s.secret = secret
@@ -88,7 +89,7 @@ func TestUsage(t *testing.T) {
 	assert.EqualValues(t, 4, used.Used)
 	assert.EqualValues(t, 3, used.Charges)
 	assert.Equal(t, used.Limit-4, used.Remaining)
-	assert.Equal(t, metering.PeriodOf(time.Now()), used.Period)
+	assert.Equal(t, month, used.Period)
 	assert.Equal(t, []billing.Sum{
 		{Name: "POST /public/v1/http/qr", Credits: 2, Charges: 1}, {Name: "POST /public/v1/text/upper", Credits: 2, Charges: 2},
 	}, used.ByEndpoint)

@@ -86,7 +86,7 @@ func TestBilling(t *testing.T) {
 	assert.Equal(t, "[]\n", command(t, "billing", "retry", "--failed", "--json", store))
 
 	for want, args := range map[string][]string{
-		"can be closed from":           {"billing", "close", "--month", metering.PeriodOf(time.Now()).String(), store},
+		"can be closed from":           {"billing", "close", "--month", thisMonth().String(), store},
 		"--month":                      {"billing", "close", "--month", "october", store},
 		"diagd billing invoices lists": {"billing", "retry", "acc_none", month.String(), store},
 		"INVOICE: ":                    {"billing", "retry", string(id), "2026-13", store},

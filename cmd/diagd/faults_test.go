@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"github.com/stretchr/testify/assert"
@@ -45,7 +44,7 @@ func TestBrokenInvariants(t *testing.T) {
 			store, err := p.open(t.Context(), nil)
 			require.NoError(t, err)
 			defer store.Close()
-			month := metering.PeriodOf(time.Now())
+			month := thisMonth()
 			b := billing.Billing{Store: store, Plans: p.plans, Clock: func() time.Time { return billing.ClosesAt(month) }}
 			_, err = b.Close(t.Context(), month)
 			require.NoError(t, err)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
-	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -142,12 +141,12 @@ func TestClockInDoubt(t *testing.T) {
 func TestMovedClock(t *testing.T) {
 	var jump atomic.Int64
 	wall := func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
+	month := thisMonth()
 	store, secret := newStore(t)
 	ends := parsed[keyView](t, "key", "create", "--name=ends", "--scopes=dns:read", "--expires-in=1h", store).Secret
 	s := startApp(t, &app{drain: drainTime, wall: wall}, store, "--metrics-listen=127.0.0.1:0")
 	s.secret = secret
 	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
-	month := metering.PeriodOf(time.Now())
 	assert.Equal(t, http.StatusOK, s.post("/text/upper", upper, "Idempotency-Key", "0123456789").status)
 	const day = 24 * time.Hour
 	for _, d := range []time.Duration{3 * time.Minute, -3 * time.Minute, 2 * day, -2 * day, 90 * day, -90 * day} {

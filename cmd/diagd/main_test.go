@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -200,13 +201,20 @@ func newStore(t testing.TB) (flag, secret string) {
 	return flag, s.secret
 }
 
+// thisMonth is the month of all of a test: where another begins within minutes, it waits for that.
+func thisMonth() metering.Period {
+	month := metering.PeriodOf(time.Now().Add(2 * patience))
+	time.Sleep(time.Until(month.Start()))
+	return month
+}
+
 // child is diagd as a process of its own.
 func child(ctx context.Context, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
 	}
-	cmd := exec.CommandContext(ctx, self, args...)
+	cmd := tied(exec.CommandContext(ctx, self, args...))
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	return cmd
 }

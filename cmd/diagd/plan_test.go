@@ -43,8 +43,8 @@ func added(p metering.Plans) {
 }
 
 func TestPlans(t *testing.T) {
+	month := thisMonth()
 	store, _ := newStore(t)
-	month := metering.PeriodOf(time.Now())
 	list := parsed[[]planView](t, "plan", "list", store)
 	require.Len(t, list, 5)
 	assert.Equal(t, metering.Period{}, list[0].From)
@@ -80,6 +80,7 @@ func TestPlans(t *testing.T) {
 
 // What an account agreed to: a cheaper plan waits for the next month, and lists have pages.
 func TestAgreement(t *testing.T) {
+	month := thisMonth()
 	store, _ := newStore(t)
 	id := string(parsed[accountView](t, "account", "create", "--name=Ada", "--plan=pack", store).ID)
 	set := func(args ...string) accountView {
@@ -91,7 +92,7 @@ func TestAgreement(t *testing.T) {
 	assert.Nil(t, v.Scheduled)
 	v = set("--plan=pack")
 	assert.Equal(t, metering.PlanID("agency"), v.Plan)
-	assert.Equal(t, &metering.PlanChange{Plan: "pack", From: metering.PeriodOf(time.Now()).Next()}, v.Scheduled)
+	assert.Equal(t, &metering.PlanChange{Plan: "pack", From: month.Next()}, v.Scheduled)
 	assert.Contains(t, command(t, "account", "show", id, store), "agency (pack from ")
 	assert.NotNil(t, set("--name=Eve").Scheduled)
 	assert.Nil(t, set("--plan=agency").Scheduled, "what was scheduled is taken back")
@@ -179,6 +180,7 @@ func TestPlansAreFollowed(t *testing.T) {
 
 // A head that is kept elsewhere proves the charges before it, also where somebody has changed all that hangs on them.
 func TestAuditHead(t *testing.T) {
+	month := thisMonth()
 	store, secret := newStore(t)
 	spend := func() {
 		t.Helper()
@@ -196,7 +198,6 @@ func TestAuditHead(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(text), &head))
 	assert.Equal(t, "1", head["schema_version"])
 	assert.EqualValues(t, 2, head["seq"])
-	month := metering.PeriodOf(time.Now())
 	spend()
 	v := parsed[auditView](t, "audit", "--against", file, store)
 	assert.Empty(t, v.Faults)

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
@@ -127,6 +126,7 @@ func TestDoctorMigratesNothing(t *testing.T) {
 // One of three servers whose clock is wrong by minutes or months goes by that of the database: it moves no charge to
 // another month, ends no key and forgets no reply, and needs no hand when its clock is right again.
 func TestMovedClockOfANode(t *testing.T) {
+	month := thisMonth()
 	db := newDatabase(t)
 	var jump atomic.Int64
 	clocks := []func() time.Time{nil, nil, func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }}
@@ -139,7 +139,6 @@ func TestMovedClockOfANode(t *testing.T) {
 	wrong := nodes[2]
 	metrics := wrong.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
 	ends := parsed[keyView](t, "key", "create", "--name=ends", "--scopes=dns:read", "--expires-in=1h", store).Secret
-	month := metering.PeriodOf(time.Now())
 	const day = 24 * time.Hour
 	for i, d := range []time.Duration{3 * time.Minute, -3 * time.Minute, 2 * day, 90 * day, -90 * day} {
 		jump.Store(int64(d))
