@@ -311,7 +311,7 @@ func (p *post) raw() *wire {
 	c, err := net.Dial("tcp", p.addr)
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { c.Close() })
-	require.NoError(p.t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(p.t, c.SetDeadline(time.Now().Add(2*time.Minute)))
 	w := &wire{p.t, c, bufio.NewReader(c)}
 	w.hear()
 	return w
