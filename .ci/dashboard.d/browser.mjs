@@ -1,0 +1,116 @@
+// What a walk through pages needs: visitors without JavaScript, and a judge of every page that they look at.
+import { readFileSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const { shots, chromium: executablePath } = process.env;
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+const schemes = ["light", "dark"], widths = [360, 800, 1600];
+
+export const faults = [];
+export const fault = (...what) => { faults.push(what.join(" ")); console.log(...what); };
+export const check = (ok, ...what) => { if (!ok) fault(...what); };
+export let looks = 0;
+
+// A judge sees with JavaScript what a visitor saw without: axe is JavaScript. It has the page from the visitor, so that it
+// spends nothing that is shown once, and from the server what lies beside it.
+const judging = await browser.newContext({ viewport: { width: 800, height: 900 } });
+const judges = [await judging.newPage(), await judging.newPage()].map((page) => ({ page, done: Promise.resolve() }));
+let turn = 0;
+
+async function judge(page, name, url, body) {
+  const serve = (route) => route.request().isNavigationRequest()
+    ? route.fulfill({ body, contentType: "text/html; charset=utf-8" }) : route.continue();
+  await page.route("**/*", serve);
+  await page.goto(url);
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    if (colorScheme === schemes[0]) await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"], preload: false }));
+    for (const v of violations) {
+      const nodes = v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join("\n    ");
+      if (["serious", "critical"].includes(v.impact)) fault(name, colorScheme, v.impact, v.id, "\n   ", nodes);
+      else if (colorScheme === "light") console.log("note:", name, v.impact, v.id, nodes.slice(0, 160));
+    }
+    for (const width of shots ? [360, 1600] : []) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.screenshot({ path: `${shots}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+    }
+  }
+  await page.unroute("**/*", serve);
+}
+
+// A visitor is a browser of its own, for one server.
+export async function visitor(origin, who) {
+  const context = await browser.newContext({ javaScriptEnabled: false, baseURL: origin, viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15000);
+  let refused = 200; // the status that the visitor expects instead of 200
+  await context.route("**/*", (route) => {
+    if (new URL(route.request().url()).origin === origin) return route.continue();
+    fault(who, page.url(), "asks for", route.request().url());
+    return route.abort();
+  });
+  page.on("console", (m) => {
+    if (m.type() === "error" && !(refused >= 400 && m.text().includes(`status of ${refused} `))) fault(who, page.url(), "console:", m.text());
+  });
+  page.on("pageerror", (e) => fault(who, page.url(), "script:", e.message));
+  page.on("response", (r) => {
+    const policy = r.headers()["content-security-policy"] ?? "";
+    if (!r.request().isNavigationRequest() || r.status() === 303) return;
+    check(policy.includes("default-src 'none'") && !policy.includes("unsafe"), r.url(), "has the policy", policy);
+    check(r.status() === refused, who, r.url(), "answers", r.status(), "instead of", refused);
+  });
+  const v = { page, context };
+
+  // open goes to a page, which answers with a status.
+  v.open = async (path, status = 200) => { refused = status; await page.goto(path); return page; };
+  // press presses a button, or follows a link, and waits for the page behind it.
+  v.press = async (what, status = 200) => {
+    refused = status;
+    const locator = typeof what === "string" ? page.getByRole("button", { name: what, exact: true }) : what;
+    await Promise.all([page.waitForNavigation({ waitUntil: "load" }), locator.click()]);
+  };
+  v.text = () => page.locator("main").innerText();
+  v.sees = async (...words) => {
+    const text = await v.text();
+    for (const w of words) check(text.includes(w), who, page.url(), "does not show", JSON.stringify(w), "but", JSON.stringify(text.slice(0, 400)));
+  };
+  v.seesNot = async (...words) => {
+    const text = await v.text();
+    for (const w of words) check(!text.includes(w), who, page.url(), "shows", JSON.stringify(w));
+  };
+  // until loads the page again and again until it shows something.
+  v.until = async (selector) => {
+    for (let n = 0; n < 100 && await page.locator(selector).count() === 0; n++) {
+      await page.waitForTimeout(200);
+      await page.reload();
+    }
+    check(await page.locator(selector).count() > 0, who, page.url(), "never shows", selector, JSON.stringify((await v.text()).slice(0, 800)));
+  };
+  // look judges the page as it is: in three widths here, in two colour schemes beside what goes on.
+  v.look = async (name) => {
+    looks++;
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 900 });
+      const [wide, headings, untold] = await page.evaluate(() => [document.documentElement.scrollWidth,
+        document.querySelectorAll("h1").length, document.querySelectorAll("[style], script").length]);
+      check(wide <= width, who, name, page.url(), `is ${wide} pixels wide in a window of ${width}`);
+      check(headings === 1, name, "has", headings, "headings of the first level");
+      check(untold === 0, name, "has", untold, "scripts or styles in it");
+    }
+    const url = page.url(), body = await page.content(), one = judges[turn++ % judges.length];
+    one.done = one.done.then(() => judge(one.page, name, url, body)).catch((e) => fault(name, "cannot be judged:", e.message));
+  };
+  return v;
+}
+
+// finish waits for all judgements.
+export async function finish() {
+  await Promise.all(judges.map((j) => j.done));
+  await browser.close();
+}

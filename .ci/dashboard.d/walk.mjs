@@ -1,0 +1,277 @@
+// Walks through the dashboard: of the demo, where one is signed in and a month has passed, and of a diagd that has just begun.
+import { execFileSync } from "node:child_process";
+import { check, fault, faults, finish, looks, visitor } from "./browser.mjs";
+
+const { demo, diagd, link, store, program } = process.env;
+const api = (origin, secret) => fetch(`${origin}/public/v1/text/upper`, {
+  method: "POST", headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" }, body: '{"text":"ok"}',
+}).then((r) => r.status);
+
+// glance opens pages that nothing is done on.
+async function glance(v, pages) {
+  for (const [name, path, ...words] of pages) {
+    await v.open(path);
+    await v.sees(...words);
+    await v.look(name);
+  }
+}
+
+async function domains(v) {
+  const { page } = v;
+  await glance(v, [
+    ["domains", "/dashboard", "10 watched, the worst first", "hopeless.example"],
+    ["domains-none", "/dashboard?q=nothing", "No domain contains"],
+    ["domain", "/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"],
+  ]);
+  await page.locator(".day.critical").last().click();
+  await v.look("domain-day");
+
+  // A watch, from its creation to what it is for.
+  await v.open("/dashboard/domains/watch.example");
+  await v.press("Stop watching");
+  await v.sees("The domain is not watched any more");
+  await page.getByLabel("Domain", { exact: true }).fill("not a domain");
+  await v.press("Watch", 422);
+  check(await page.locator("#domain[aria-invalid]").count() === 1, "the fault of a domain is not beside it");
+  await v.look("domains-fault");
+  await page.getByLabel("Domain", { exact: true }).fill("watch.example");
+  for (const name of ["mail", "dns", "web"]) await page.getByLabel(name, { exact: true }).uncheck();
+  await page.getByText("or single operations").click();
+  await page.getByLabel("dmarc/lookup", { exact: true }).check();
+  await v.press("Watch");
+  await v.sees("The domain is watched");
+  await v.until("#known");
+  const value = page.locator(".records code", { hasText: "v=DMARC1" });
+  const before = await value.innerText();
+  const after = (await (await fetch(`${demo}/change`, { method: "POST" })).text()).match(/"(.*)"/)[1];
+  check(before !== after, "the record has not changed", before);
+  await v.until(".new");
+  const one = (of) => page.locator(`#events ~ .lines ${of}`).first().innerText();
+  check((await one(".old")).endsWith(before) && (await one(".new")).endsWith(after), "the event shows", await one(".old"), await one(".new"));
+  check(await value.innerText() === after, "the record is still shown as", await value.innerText());
+  await v.press("Check now");
+  await v.sees("13 of 14 checks", "Do first");
+  await v.look("domain-checked");
+  await page.getByLabel("How often").selectOption({ label: "every 6 h" });
+  await v.press("Change");
+  await v.sees("The settings are changed");
+}
+
+async function channels(v) {
+  const { page } = v;
+  await v.open("/dashboard/channels");
+  await v.until('tr:has-text("domain.record_changed"):has(small:text-matches("^now$|minute")):has-text("delivered")');
+  await v.look("channels");
+  await v.press(page.locator("tr", { hasText: "domain.record_changed" }).first().getByRole("link"));
+  await v.look("delivery");
+  await v.press("Send the event again");
+  await v.sees("on its way again", "Repeats");
+  await v.until('.state:text("delivered")');
+  await v.look("delivery-again");
+  await v.open("/dashboard/channels");
+  await page.getByLabel("Name").fill("Night");
+  await page.getByLabel("Sent to", { exact: true }).fill("ftp://hooks.harbour.example/");
+  await v.press("Create channel", 422);
+  await v.look("channels-fault");
+  await page.getByLabel("Sent to", { exact: true }).fill("https://hooks.harbour.example/night");
+  await v.press("Create channel");
+  check((await page.locator(".secret pre").innerText()).startsWith("whsec_"), "a new channel shows no secret");
+  await v.look("channel-new");
+  await v.press("Send a test event");
+  await v.until('td .state:text("delivered")');
+  await v.look("channel");
+}
+
+async function keys(v) {
+  const { page } = v;
+  const secret = page.locator(".secret pre");
+  await v.open("/dashboard/keys");
+  await v.look("keys");
+  await page.getByLabel("Name").fill("Website <b>shop</b>");
+  await page.getByLabel("Addresses that may use it").fill("nowhere");
+  await v.press("Create key", 422);
+  check(await page.locator("#ip_allowlist[aria-invalid]").count() === 1, "the fault of an address is not beside it");
+  await v.look("keys-fault");
+  await page.getByLabel("Addresses that may use it").fill("127.0.0.0/8, ::1");
+  await v.press("Create key");
+  await v.look("key-new");
+  const first = await secret.innerText(), firstPage = page.url().split("?")[0];
+  check(await api(demo, first) === 200, "the new key does not work");
+  await page.reload();
+  check(await secret.count() === 0 && !(await v.text()).includes(first), "the secret of a key is shown twice");
+  await page.getByLabel("This key goes on working for").selectOption({ label: "An hour" });
+  await v.press("Rotate key");
+  const second = await secret.innerText();
+  check(first !== second && await api(demo, first) === 200 && await api(demo, second) === 200, "of the rotated key not both work");
+  await v.press("Revoke key", 422);
+  await page.getByLabel("It stops to work at once").check();
+  await v.press("Revoke key");
+  await v.sees("revoked");
+  check(await api(demo, second) === 401, "a revoked key works");
+  await glance(v, [["key", firstPage, "rotating", "Replaced by"]]);
+  await v.open("/dashboard/keys");
+  await v.sees("Website <b>shop</b>");
+}
+
+async function playground(v) {
+  const { page } = v;
+  await v.open("/dashboard/playground");
+  await v.look("playground");
+  await v.press(page.getByRole("link", { name: "spf/lookup", exact: true }));
+  await v.look("operation");
+  await page.getByLabel("Domain required").fill("harbour.example");
+  await v.press(page.getByRole("button", { name: /^Run for/ }));
+  await v.sees("_spf.gone.example", "$DIAG_KEY", "spf.Lookup");
+  await page.getByText("The reply of the API").click();
+  check(JSON.parse(await page.locator("details pre").first().innerText()).domain === "harbour.example", "there is no JSON");
+  await v.look("result");
+  await v.press("Share");
+  const shared = await page.locator(".notice a").getAttribute("href");
+  await v.look("shares");
+  const stranger = await visitor(demo, "stranger");
+  const [reply] = await Promise.all([stranger.page.waitForResponse(shared), stranger.open(shared)]);
+  check(/noindex/.test(reply.headers()["x-robots-tag"]) && await stranger.page.locator("meta[name=robots][content*=noindex]").count() === 1,
+    "a shared result may be indexed");
+  check((await stranger.context.cookies()).length === 0, "a shared result begins a session");
+  await stranger.sees("harbour.example", "_spf.gone.example");
+  await stranger.seesNot("svc_", "you@harbour.example", "Harbour Coffee");
+  await stranger.look("shared");
+  await v.press("Withdraw");
+  await v.look("shares-withdrawn");
+  await stranger.open(shared, 410);
+  await stranger.look("shared-withdrawn");
+  for (const [name, path, selector] of [["qr", "http/qr", "img.reply"], ["dmarc-report", "dmarc/report/analyze", "#result .view"],
+    ["header", "mail/header-analyze", "#result .view"], ["text", "text/json/format", "#result"]]) {
+    await v.open(`/dashboard/playground/${path}?example`);
+    await v.press(page.getByRole("button", { name: /^Run for/ }));
+    check(await page.locator(selector).count() > 0, "there is no result of", path, JSON.stringify((await v.text()).slice(0, 300)));
+    await v.look(`result-${name}`);
+  }
+  await v.open("/dashboard/playground/resolve?example");
+  await page.getByLabel("Qname").fill("a..b");
+  await v.press(page.getByRole("button", { name: /^Run for/ }));
+  check(await page.locator("[aria-invalid]").count() > 0, "the fault of a field is not beside it");
+  await v.look("result-fault");
+}
+
+async function bills(v) {
+  const { page } = v;
+  await v.open("/dashboard/billing");
+  await v.look("billing");
+  await page.getByLabel("Go on above the allowance").check();
+  await page.getByLabel("At most, each month").fill("a lot");
+  await v.press("Save", 422);
+  await v.look("billing-fault");
+  await page.getByLabel("At most, each month").fill("25.00");
+  await v.press("Save");
+  await v.sees("The overage is changed");
+  await v.press(page.locator("tbody th a").first());
+  await v.look("invoice");
+  await page.getByLabel("Why").last().fill("It was a trial.");
+  await page.getByLabel("The invoice should not have been made").check();
+  await v.press("Declare void");
+  await v.sees("The invoice is void", "It was a trial.", "you@harbour.example");
+  check(await page.locator('.state:text-is("void")').count() === 1, "the invoice is not void");
+  await v.look("invoice-void");
+}
+
+// inhabited is an account with a month behind it.
+async function inhabited() {
+  const v = await visitor(demo, "owner");
+  for (const part of [domains, channels, keys, playground, bills, others]) await walk(part, v);
+}
+
+async function others(v) {
+  await v.open("/dashboard/spf");
+  await v.look("profiles");
+  await v.press(v.page.locator("tbody th a").first());
+  await v.press("Resolve now");
+  await v.look("profile");
+  await glance(v, [["usage", "/dashboard/usage", "By operation"], ["activity", "/dashboard/activity", "req_"],
+    ["log", "/dashboard/log", "billing void", "key rotate", "127.0.0.1"], ["members", "/dashboard/members", "dev@agency.example"],
+    ["sessions", "/dashboard/sessions", "this session"]]);
+  await v.open("/dashboard/domains/foreign.example", 404);
+  await v.look("missing");
+}
+
+// enter uses a link, as a person does.
+async function enter(v, at) {
+  await v.open(at);
+  await v.press(v.page.getByRole("button", { name: /^Enter / }));
+}
+
+// fresh is a server that was just started: entry, members, sessions.
+async function fresh() {
+  for (let n = 0; n < 3; n++) check((await fetch(link)).status === 200, "a scanner of mails spends the link");
+  const owner = await visitor(diagd, "first owner"), { page } = owner;
+  await owner.open("/dashboard/keys");
+  await owner.sees("diagd member link");
+  await owner.look("enter");
+  await owner.open(link);
+  await owner.sees("Enter as owner@localhost");
+  await owner.look("enter-link");
+  await owner.press(page.getByRole("button", { name: /^Enter / }));
+  const names = ["", "keys", "usage", "activity", "billing", "channels", "spf", "members", "sessions", "log", "shares"];
+  await glance(owner, names.map((name) => [`empty-${name || "domains"}`, `/dashboard/${name}`.replace(/\/$/, "")]));
+  const late = await visitor(diagd, "late");
+  await late.open(link, 404);
+  await late.sees("This link was used");
+  await late.look("enter-used");
+
+  await owner.open("/dashboard/members");
+  await page.getByLabel("E-mail address").fill("dev@example.com");
+  await page.getByLabel("Developer").check();
+  await owner.press("Add member");
+  await owner.look("member");
+  await owner.press("Make a link");
+  const invitation = await page.locator(".secret pre").innerText();
+  await owner.look("member-link");
+  await page.reload();
+  check(await page.locator(".secret").count() === 0, "a link is shown twice");
+  const memberPage = page.url().split("?")[0], developer = await visitor(diagd, "developer");
+  await enter(developer, invitation);
+  await developer.open("/dashboard/members");
+  await developer.seesNot("Add a member");
+  await developer.open(memberPage, 403);
+  await developer.look("forbidden");
+
+  // An owner sees the sessions of all, and ends one.
+  await owner.open("/dashboard/sessions");
+  await owner.sees("dev@example.com", "this session");
+  await owner.look("sessions-two");
+  await owner.press(page.locator("tr", { hasText: "dev@example.com" }).getByRole("button", { name: "End" }));
+  await developer.open("/dashboard");
+  await developer.sees("Members enter by a link");
+
+  // A command makes a link, too. A viewer reads.
+  await owner.open(memberPage);
+  await page.getByLabel("Viewer").check();
+  await owner.press("Change role");
+  const made = execFileSync(program, ["member", "link", "dev@example.com", "--store", store, "--public-url", diagd], { encoding: "utf8" });
+  await enter(developer, made.split("\n")[0].trim());
+  await developer.open("/dashboard/keys");
+  await developer.seesNot("Create a key");
+  await developer.open("/dashboard/playground/spf/lookup");
+  await developer.sees("Viewers may use no credits");
+  await developer.look("viewer");
+  await owner.open(memberPage);
+  await page.getByLabel("The member can enter no more").check();
+  await owner.press("Remove member");
+  await developer.open("/dashboard");
+  await developer.sees("Members enter by a link");
+
+  await owner.press("Sign out");
+  await owner.sees("You are signed out");
+  await owner.look("signed-out");
+  await owner.open("/dashboard/keys");
+  await owner.seesNot("Create a key");
+}
+
+// walk goes one way, and tells where it ends before its end.
+const walk = (way, ...with_) => way(...with_).catch((e) => fault(way.name, "broke off:", e.stack));
+
+const begun = Date.now();
+await Promise.all([walk(inhabited), walk(fresh)]);
+await finish();
+console.log(`${looks} pages, ${faults.length} faults in ${Math.round((Date.now() - begun) / 1000)} s`);
+process.exit(faults.length ? 1 : 0);
