@@ -14,24 +14,6 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-func (d *dashboard) billingPages() []*page {
-	const all, one = "/dashboard/billing", "/dashboard/billing/{invoice}"
-	list := &page{pattern: all, role: member.Viewer, title: "Billing", nav: "Billing", template: "billing",
-		show: d.showBilling}
-	invoice := &page{pattern: one, role: member.Viewer, title: "Invoice", template: "invoice", show: d.showInvoice}
-	var mend []*page
-	if d.OwnersMend {
-		mend = []*page{
-			{pattern: one + "/void", role: member.Owner, do: d.voidInvoice, notice: "invoice-void", act: "billing void",
-				fields: []string{"reason", "reissue"}, quiet: []string{"sure"}},
-			{pattern: one + "/credit", role: member.Owner, do: d.creditInvoice, notice: "invoice-credited",
-				act: "billing credit", fields: []string{"cents", "credit_reason"}},
-		}
-	}
-	return append(list.with(&page{pattern: all + "/overage", role: member.Owner, do: d.setOverage, notice: "overage-set",
-		act: "account set", fields: []string{"overage", "overage_budget_cents"}}), invoice.with(mend...)...)
-}
-
 // billing are the invoices, of which whoever does something is named in the notes.
 func (d *dashboard) billing(r *http.Request) billing.Billing {
 	return billing.Billing{Store: d.Store, Plans: d.Plans, Clock: d.now, By: visitorOf(r).Email, Doubt: d.Doubt}
@@ -108,12 +90,12 @@ func (d *dashboard) setOverage(r *http.Request) (string, error) {
 func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 	v, b := visitorOf(r), d.billing(r)
 	data := struct {
-		titled
 		billing.Invoice
 		Notes                []billing.Note
 		Left                 int64 // what can still be credited, in cents
 		Creditable, Voidable bool  // by the visitor
-	}{titled: titled("Invoice " + r.PathValue("invoice"))}
+	}{}
+	sceneOf(r).title = "Invoice " + r.PathValue("invoice")
 	var notes []billing.Note
 	err := together(
 		func() (err error) {
@@ -133,9 +115,6 @@ func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 
 func (d *dashboard) voidInvoice(r *http.Request) (string, error) {
 	reason, err := reasonOf(r, "reason")
-	if err == nil {
-		err = sure(r, "a void invoice stays so")
-	}
 	if err != nil {
 		return "", err
 	}

@@ -2,36 +2,15 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 	"github.com/diagkit/diagkit/metering/notify"
 )
-
-func (d *dashboard) channelPages() []*page {
-	const all, one, sent = "/dashboard/channels", "/dashboard/channels/{id}", "/dashboard/deliveries/{id}"
-	list := &page{pattern: all, role: member.Viewer, title: "Channels", nav: "Channels", template: "channels",
-		show: d.showChannels}
-	channel := &page{pattern: one, role: member.Viewer, title: "Channel", template: "channel", show: d.showChannel}
-	delivery := &page{pattern: sent, role: member.Viewer, title: "Delivery", template: "delivery", show: d.showDelivery}
-	form := func(path, act, notice string, do func(*http.Request) (string, error)) *page {
-		return &page{pattern: path, role: member.Developer, act: act, notice: notice, do: do}
-	}
-	create := form(all, "channel create", "channel-created", d.createChannel)
-	create.fields, create.quiet = []string{"name", "kind", "categories", "unsigned"}, []string{"target", "token"}
-	rotate := form(one+"/rotate", "channel rotate", "secret-rotated", d.rotateSecret)
-	rotate.fields = []string{"overlap"}
-	remove := form(one+"/remove", "channel remove", "channel-removed", d.removeChannel)
-	remove.quiet = []string{"sure"}
-	pages := append(list.with(create), channel.with(rotate, remove,
-		form(one+"/test", "channel test", "test-sent", onChannel(d, notify.Channels.Test)),
-		form(one+"/enable", "channel enable", "channel-set", onChannel(d, notify.Channels.Enable)),
-		form(one+"/disable", "channel disable", "channel-set", onChannel(d, disableChannel)))...)
-	return append(pages, delivery.with(form(sent+"/replay", "channel replay", "replayed", d.replay))...)
-}
 
 func (d *dashboard) channels() notify.Channels {
 	return notify.Channels{Store: d.Store, Plans: d.Plans, Clock: d.now, AllowHTTP: d.AllowHTTP, Ports: d.Ports}
@@ -71,42 +50,39 @@ func (d *dashboard) showChannels(r *http.Request) (any, error) {
 		names[c.ID] = c.Name
 	}
 	for _, one := range sent {
-		data.Deliveries = append(data.Deliveries, newDelivery(one, names[one.Channel]))
+		data.Deliveries = append(data.Deliveries, delivery{one, names[one.Channel]})
 	}
 	return data, err
 }
 
 // A delivery is one as pages show it.
 type delivery struct {
-	titled
 	notify.Delivery
-	Tried, Most int
 	ChannelName string // empty where the channel is no more
-	Next        time.Time
-	OpenUntil   time.Time // after the last attempt, it can be sent again until then
-	LastError   string
 }
 
-func newDelivery(n notify.Delivery, channel string) delivery {
-	one := delivery{titled("Delivery " + n.ID), n, len(n.Attempts), notify.MaxAttempts, channel, n.Next, time.Time{}, ""}
-	if one.Tried > 0 {
-		one.LastError = n.Attempts[one.Tried-1].Error
+// Open is until when what was tried for the last time can be sent again; zero before that.
+func (d delivery) Open() (until time.Time) {
+	if len(d.Attempts) == notify.MaxAttempts && d.State == notify.RetryScheduled {
+		until = d.Next
 	}
-	if one.Tried == one.Most && n.State == notify.RetryScheduled {
-		one.Next, one.OpenUntil = time.Time{}, n.Next
+	return until
+}
+
+// Tries is how often it was tried, of how often it is tried at most.
+func (d delivery) Tries() string { return fmt.Sprintf("%d/%d", len(d.Attempts), notify.MaxAttempts) }
+
+// LastError is why it did not arrive when it was tried last.
+func (d delivery) LastError() string {
+	if len(d.Attempts) == 0 {
+		return ""
 	}
-	return one
+	return d.Attempts[len(d.Attempts)-1].Error
 }
 
 // Mood is good, bad, or neither.
 func (d delivery) Mood() string {
-	switch {
-	case d.State == notify.Delivered:
-		return "good"
-	case strings.HasPrefix(string(d.State), "failed"):
-		return "bad"
-	}
-	return ""
+	return view.If(d.State == notify.Delivered, "good") + view.If(strings.HasPrefix(string(d.State), "failed"), "bad")
 }
 
 func (d *dashboard) createChannel(r *http.Request) (string, error) {
@@ -141,7 +117,6 @@ func (d *dashboard) leaveSecret(r *http.Request, id string, s notify.Secret, err
 func (d *dashboard) showChannel(r *http.Request) (any, error) {
 	account, id := visitorOf(r).Account.ID, r.PathValue("id")
 	data := struct {
-		titled
 		notify.Channel
 		Secret     string // shown once
 		Deliveries []delivery
@@ -156,9 +131,9 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 		},
 		func() (err error) { data.Secret, err = d.left(r); return err },
 	)
-	data.titled = titled("Channel " + data.Name)
+	sceneOf(r).title = "Channel " + data.Name
 	for _, one := range sent {
-		data.Deliveries = append(data.Deliveries, newDelivery(one, data.Name))
+		data.Deliveries = append(data.Deliveries, delivery{one, data.Name})
 	}
 	return data, err
 }
@@ -194,9 +169,6 @@ func (d *dashboard) removeChannel(r *http.Request) (string, error) {
 	account, id := visitorOf(r).Account.ID, r.PathValue("id")
 	_, err := d.channels().Channel(r.Context(), account, id)
 	if err == nil {
-		err = sure(r, "nothing more is sent to it")
-	}
-	if err == nil {
 		err = d.channels().Remove(r.Context(), account, id)
 	}
 	return "/dashboard/channels", err
@@ -208,7 +180,8 @@ func (d *dashboard) showDelivery(r *http.Request) (any, error) {
 		return nil, err
 	}
 	c, _ := d.channels().Channel(r.Context(), one.Account, one.Channel) // which may be no more
-	return newDelivery(one, c.Name), nil
+	sceneOf(r).title = "Delivery " + one.ID
+	return delivery{one, c.Name}, nil
 }
 
 func (d *dashboard) replay(r *http.Request) (string, error) {

@@ -19,21 +19,15 @@ import (
 
 // A domainPage is a watched domain: how it is, what has changed, and what is to be done.
 type domainPage struct {
-	domainRow
+	*watch.Watch
+	outcome
 	Now     *watch.Snapshot
 	Days    []day
 	Events  []watch.Run // that changed something, the newest first
 	Changes *comparison // of two days; nil where none were chosen
 	Form    watchForm
 	Price   int64 // of a check now, at most
-
-	Token   string // of the next check
-	Running bool
-	Result  *result
 }
-
-// Title implements titled.
-func (p *domainPage) Title() string { return render.Printable(p.Name()) }
 
 // says is a finding in words.
 func says(f watch.Finding) string {
@@ -56,14 +50,15 @@ func (d *dashboard) watched(r *http.Request) (watch.Watch, error) {
 }
 
 // showDomain shows a watched domain.
-func (d *dashboard) showDomain(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showDomain(r *http.Request) (any, error) {
 	one, err := d.watched(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shown := &domainPage{domainRow: domainRow{&one}, Token: newToken()}
+	sceneOf(r).title = render.Printable(domainName(&one))
+	shown := &domainPage{Watch: &one}
 	if _, _, shown.Price, err = checksNow(one); err != nil {
-		return err
+		return nil, err
 	}
 	account, today := visitorOf(r).Account.ID, d.now().Truncate(24*time.Hour)
 	first := today.AddDate(0, 0, 1-daysShown)
@@ -74,15 +69,12 @@ func (d *dashboard) showDomain(w http.ResponseWriter, r *http.Request) error {
 		func() (err error) { shown.Form, err = d.watchForm(r.Context(), account, one.Settings); return err },
 		func() (err error) { shown.Changes, err = d.comparison(r, one); return err },
 		func() (err error) {
-			kept, running, err := d.resultOf(w, r, func(k *run) bool { return k.Domain == one.Domain })
-			if shown.Running = running; kept != nil && err == nil {
-				shown.Result, err = shownOf(kept, operation{}, r.URL.Query().Get("result"))
-			}
+			shown.outcome, err = d.outcomeOf(r, operation{}, func(k *run) bool { return k.Domain == one.Domain })
 			return err
 		},
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shown.Days = daysOf(runs, first, today)
 	for _, run := range runs {
@@ -90,7 +82,7 @@ func (d *dashboard) showDomain(w http.ResponseWriter, r *http.Request) error {
 			shown.Events = append(shown.Events, run)
 		}
 	}
-	return d.render(w, r, "domain", shown)
+	return shown, nil
 }
 
 func something(d watch.Difference) bool { return len(d.Appeared)+len(d.Gone)+len(d.Changed) > 0 }
@@ -107,9 +99,6 @@ func (d day) Date() string { return d.At.Format(time.DateOnly) }
 
 // Before names the day before.
 func (d day) Before() string { return d.At.AddDate(0, 0, -1).Format(time.DateOnly) }
-
-// Sign stands for the day.
-func (d day) Sign() string { return signs[d.Mark] }
 
 // Words say what the cell shows.
 func (d day) Words() string {
@@ -188,16 +177,16 @@ func checksNow(one watch.Watch) (t target.Target, o target.Options, price int64,
 }
 
 // checkDomain runs all checks of a domain now, once for each token, and leads to the result.
-func (d *dashboard) checkDomain(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) checkDomain(r *http.Request) (string, error) {
 	one, err := d.watched(r)
 	if err != nil {
-		return err
+		return "", err
 	}
 	t, o, _, err := checksNow(one)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return d.once(w, r, domainPath(one.Domain), func(ctx context.Context, account metering.AccountID) *run {
+	return d.once(r, domainPath(one.Domain), func(ctx context.Context, account metering.AccountID) *run {
 		kept := &run{Domain: one.Domain, At: d.now()}
 		key, err := d.admin().ActingKey(ctx, account, actor)
 		if err == nil {
@@ -219,10 +208,10 @@ func (d *dashboard) checkDomain(w http.ResponseWriter, r *http.Request) error {
 }
 
 // setDomain changes the settings of a watch.
-func (d *dashboard) setDomain(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) setDomain(r *http.Request) (string, error) {
 	one, err := d.watched(r)
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = d.Watches.Set(r.Context(), one.Account, one.ID, func(s *watch.Settings) {
 		chosen := settings(r)
@@ -231,22 +220,14 @@ func (d *dashboard) setDomain(w http.ResponseWriter, r *http.Request) error {
 		}
 		*s = chosen
 	})
-	if err != nil {
-		return err
-	}
-	d.see(w, r, domainPath(one.Domain), "watch-set")
-	return nil
+	return domainPath(one.Domain), err
 }
 
 // removeDomain ends a watch.
-func (d *dashboard) removeDomain(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) removeDomain(r *http.Request) (string, error) {
 	one, err := d.watched(r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = d.Watches.Remove(r.Context(), one.Account, one.ID)
 	}
-	if err := d.Watches.Remove(r.Context(), one.Account, one.ID); err != nil {
-		return err
-	}
-	d.see(w, r, "/dashboard", "watch-removed")
-	return nil
+	return "/dashboard", err
 }

@@ -14,27 +14,8 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 	"github.com/diagkit/diagkit/metering/notify"
 )
-
-// domainPages are those of the domains that the account watches.
-func (d *dashboard) domainPages() []*page {
-	const list, one = "/dashboard", "/dashboard/domains/{domain}"
-	settings := []string{"domain", "checks", "every", "budget", "channels"}
-	return []*page{
-		{method: "GET", pattern: list, role: member.Viewer, title: "Domains", nav: "Domains", handle: d.showDomains},
-		{method: "POST", pattern: "/dashboard/domains", role: member.Developer, title: "Domains", act: "watch add",
-			fields: settings, handle: d.addDomain, again: d.showDomains},
-		{method: "GET", pattern: one, role: member.Viewer, title: "Domain", handle: d.showDomain},
-		{method: "POST", pattern: one + "/check", role: member.Developer, title: "Domain", quiet: []string{"token"},
-			handle: d.checkDomain},
-		{method: "POST", pattern: one + "/settings", role: member.Developer, title: "Domain", act: "watch set",
-			fields: settings, handle: d.setDomain, again: d.showDomain},
-		{method: "POST", pattern: one + "/remove", role: member.Developer, title: "Domain", act: "watch remove",
-			handle: d.removeDomain},
-	}
-}
 
 // onPage is how many domains a page of the list has.
 const onPage = 100
@@ -42,7 +23,7 @@ const onPage = 100
 // A domainsPage is the list of watched domains.
 type domainsPage struct {
 	Credits credits
-	Rows    []domainRow
+	Rows    []*watch.Watch
 	Total   int    // of the account
 	Found   int    // that the filter leaves
 	Query   string // the filter
@@ -62,11 +43,8 @@ func (p *domainsPage) Before() int { return p.Page - 1 }
 // After is the number of the page after; 0 where there is none.
 func (p *domainsPage) After() int { return (p.Page + 1) % (p.Pages + 1) }
 
-// A domainRow is a watched domain in the list.
-type domainRow struct{ *watch.Watch }
-
-// Name is the domain as people write it.
-func (r domainRow) Name() string { return cmp.Or(r.Unicode, r.Domain) }
+// domainName is a watched domain as people write it.
+func domainName(w *watch.Watch) string { return cmp.Or(w.Unicode, w.Domain) }
 
 // worstFirst is the order of marks in lists.
 var worstFirst = []view.Mark{
@@ -79,11 +57,8 @@ var signs = map[view.Mark]string{
 	view.Optional: "–",
 }
 
-// Sign stands for how the domain is.
-func (r domainRow) Sign() string { return signs[r.Mark] }
-
-// Wrong says in a few words what is wrong.
-func (r domainRow) Wrong() string {
+// wrong says in a few words what is wrong with a domain.
+func wrong(r *watch.Watch) string {
 	switch {
 	case r.LastRun.IsZero():
 		return ""
@@ -95,11 +70,11 @@ func (r domainRow) Wrong() string {
 	return "nothing wrong was found"
 }
 
-// Counted says how much is wrong.
-func (r domainRow) Counted() string {
-	counted := func(n int, word string) string { return view.If(n > 0, diag.Count(n, word)) }
-	return view.List(view.If(r.Counts.Critical > 0, decimal(int64(r.Counts.Critical))+" critical"),
-		counted(r.Counts.Error, "error"), counted(r.Counts.Warning, "warning"))
+// tallied says how much is wrong with it.
+func tallied(r *watch.Watch) string {
+	n := r.Counts
+	return view.List(view.If(n.Critical > 0, strconv.Itoa(n.Critical)+" critical"),
+		view.If(n.Error > 0, diag.Count(n.Error, "error")), view.If(n.Warning > 0, diag.Count(n.Warning, "warning")))
 }
 
 // states are how watches stand, where that is remarkable.
@@ -111,8 +86,8 @@ var states = map[watch.Reason]string{
 	watch.Unreachable: "none of its name servers answers",
 }
 
-// Standing says how the watch itself is, where that is remarkable.
-func (r domainRow) Standing() string {
+// standing says how the watch itself is, where that is remarkable.
+func standing(r *watch.Watch) string {
 	switch r.State {
 	case watch.Fresh:
 		return "is looked at for the first time within minutes"
@@ -123,7 +98,7 @@ func (r domainRow) Standing() string {
 }
 
 // showDomains lists the watched domains, the worst first.
-func (d *dashboard) showDomains(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showDomains(r *http.Request) (any, error) {
 	account, query := visitorOf(r).Account, r.URL.Query()
 	shown := &domainsPage{Query: strings.TrimSpace(query.Get("q"))}
 	var all []watch.Watch
@@ -136,17 +111,16 @@ func (d *dashboard) showDomains(w http.ResponseWriter, r *http.Request) error {
 		},
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shown.Total = len(all)
 	wanted := strings.ToLower(shown.Query)
-	shown.Rows = make([]domainRow, 0, len(all))
 	for i := range all {
 		if one := &all[i]; strings.Contains(one.Domain, wanted) || strings.Contains(one.Unicode, wanted) {
-			shown.Rows = append(shown.Rows, domainRow{one})
+			shown.Rows = append(shown.Rows, one)
 		}
 	}
-	slices.SortFunc(shown.Rows, func(a, b domainRow) int {
+	slices.SortFunc(shown.Rows, func(a, b *watch.Watch) int {
 		return cmp.Or(slices.Index(worstFirst, a.Mark)-slices.Index(worstFirst, b.Mark),
 			b.Counts.Critical-a.Counts.Critical, b.Counts.Error-a.Counts.Error, b.Counts.Warning-a.Counts.Warning,
 			strings.Compare(a.Domain, b.Domain))
@@ -157,7 +131,7 @@ func (d *dashboard) showDomains(w http.ResponseWriter, r *http.Request) error {
 	shown.Page = min(max(1, number), shown.Pages)
 	from := (shown.Page - 1) * onPage
 	shown.Rows = shown.Rows[from:min(from+onPage, shown.Found)]
-	return d.render(w, r, "domains", shown)
+	return shown, nil
 }
 
 // A watchForm is what can be chosen for a watch, and what is chosen.
@@ -224,15 +198,11 @@ func settings(r *http.Request) watch.Settings {
 }
 
 // addDomain begins to watch a domain.
-func (d *dashboard) addDomain(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) addDomain(r *http.Request) (string, error) {
 	one, err := d.Watches.Create(r.Context(), watch.Request{
 		Account: visitorOf(r).Account.ID, Domain: r.PostForm.Get("domain"), Settings: settings(r),
 	})
-	if err != nil {
-		return err
-	}
-	d.see(w, r, domainPath(one.Domain), "watch-added")
-	return nil
+	return domainPath(one.Domain), err
 }
 
 func domainPath(domain string) string { return "/dashboard/domains/" + url.PathEscape(domain) }

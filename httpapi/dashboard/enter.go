@@ -2,28 +2,18 @@ package dashboard
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
 )
-
-func (d *dashboard) entryPages() []*page {
-	return []*page{
-		{method: "GET", pattern: "/dashboard/enter", title: "Enter", handle: d.showEnter},
-		{method: "POST", pattern: "/dashboard/enter", title: "Enter", handle: d.enter,
-			quiet: []string{"token", "account", "next"}},
-		{method: "POST", pattern: "/dashboard/enter/mail", title: "Enter", handle: d.mailLink,
-			quiet: []string{"email", "next"}, again: d.showEnter},
-	}
-}
 
 // entry is what the page of entry shows.
 type entry struct {
@@ -31,7 +21,6 @@ type entry struct {
 	Email    string
 	Accounts []metering.Account // to choose from
 	Mail     bool               // whether a link can be asked for
-	Used     bool               // the link is none any more
 	Next     string             // the page to which who has entered is led
 }
 
@@ -50,65 +39,64 @@ func EnterURL(publicURL, token string) string {
 
 // showEnter shows what a link is for, with a button that uses it: a scanner of mails, or a browser that loads pages in
 // advance, opens the page and leaves the link as it is.
-func (d *dashboard) showEnter(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Referrer-Policy", "no-referrer") // the token is in the address
+func (d *dashboard) showEnter(r *http.Request) (any, error) {
+	sceneOf(r).header.Set("Referrer-Policy", "no-referrer") // the token is in the address
 	e := entry{Token: r.URL.Query().Get("token"), Mail: d.Mail != nil, Next: r.FormValue("next")}
 	if e.Token == "" {
-		return d.render(w, r, "enter", e)
+		return e, nil
 	}
-	if !d.attempts.take(sceneOf(r).from, "", d.now()) {
-		return d.tooMany(w, r)
-	}
-	link, err := d.people().Link(r.Context(), e.Token)
-	if errors.Is(err, metering.ErrNotFound) {
-		e.Token, e.Used = "", true
-		return d.renderStatus(w, r, http.StatusNotFound, "enter", e)
-	}
-	if err != nil {
-		return err
-	}
+	link, err := d.link(r, e.Token)
 	e.Email = link.Email
 	for _, one := range link.Accounts {
-		account, err := d.Store.Account(r.Context(), one.Account)
-		if err != nil {
-			return err
+		if err == nil {
+			var account metering.Account
+			account, err = d.Store.Account(r.Context(), one.Account)
+			e.Accounts = append(e.Accounts, account)
 		}
-		e.Accounts = append(e.Accounts, account)
 	}
-	return d.render(w, r, "enter", e)
+	return e, err
+}
+
+// link is what a token can be used for.
+func (d *dashboard) link(r *http.Request, token string) (member.Link, error) {
+	if !d.attempts.take(sceneOf(r).from, "", d.now()) {
+		return member.Link{}, tooMany(r)
+	}
+	link, err := d.people().Link(r.Context(), token)
+	return link, used(err)
+}
+
+// used tells of a link that is none any more.
+func used(err error) error {
+	if errors.Is(err, metering.ErrNotFound) {
+		return &problem{http.StatusNotFound, "Link not valid",
+			"This link was used, or is older than 15 minutes. Each link can be used once.", true}
+	}
+	return err
 }
 
 // enter uses a link. The session is a new one whatever the browser had before, which ends.
-func (d *dashboard) enter(w http.ResponseWriter, r *http.Request) error {
-	from := sceneOf(r).from
-	if !d.attempts.take(from, "", d.now()) {
-		return d.tooMany(w, r)
-	}
-	account := metering.AccountID(r.PostForm.Get("account"))
-	token := r.PostForm.Get("token")
-	link, err := d.people().Link(r.Context(), token)
-	var secret string
-	if err == nil {
-		act := metering.Act{Account: account, At: d.now(), Who: link.Email, From: from.String(), What: "enter"}
-		known := func(one member.Member) bool { return one.Account == account }
-		if !slices.ContainsFunc(link.Accounts, known) {
-			return metering.ErrNotFound
-		}
-		err = metering.Acting(r.Context(), d.Store, act, func(ctx context.Context) (err error) {
-			_, secret, err = d.people().Enter(ctx, token, account, from.String())
-			return err
-		})
-	}
-	if errors.Is(err, metering.ErrNotFound) {
-		return d.renderStatus(w, r, http.StatusNotFound, "enter", entry{Used: true, Mail: d.Mail != nil})
-	}
+func (d *dashboard) enter(r *http.Request) (string, error) {
+	token, account := r.PostForm.Get("token"), metering.AccountID(r.PostForm.Get("account"))
+	link, err := d.link(r, token)
 	if err != nil {
+		return "", err
+	}
+	if !slices.ContainsFunc(link.Accounts, func(one member.Member) bool { return one.Account == account }) {
+		return "", metering.ErrNotFound
+	}
+	from, secret := sceneOf(r).from.String(), ""
+	act := metering.Act{Account: account, At: d.now(), Who: link.Email, From: from, What: "enter"}
+	err = metering.Acting(r.Context(), d.Store, act, func(ctx context.Context) (err error) {
+		_, secret, err = d.people().Enter(ctx, token, account, from)
 		return err
+	})
+	if err != nil {
+		return "", used(err)
 	}
 	d.endOld(r)
-	d.setCookie(w, secret)
-	d.see(w, r, r.PostForm.Get("next"), "")
-	return nil
+	d.setCookie(r, secret)
+	return r.PostForm.Get("next"), nil
 }
 
 // endOld ends the session that the browser had.
@@ -125,16 +113,16 @@ const mailTime = time.Minute
 
 // mailLink mails a link to a member. Whoever asks learns nothing: not by the answer, and not by its time, for the mail is
 // sent behind it.
-func (d *dashboard) mailLink(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) mailLink(r *http.Request) (string, error) {
 	if d.Mail == nil {
-		return metering.ErrNotFound
+		return "", metering.ErrNotFound
 	}
 	email, err := member.ParseEmail(r.PostForm.Get("email"))
 	if err != nil {
-		return err
+		return "", err
 	}
 	if !d.attempts.take(sceneOf(r).from, email, d.now()) {
-		return d.tooMany(w, r)
+		return "", tooMany(r)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), mailTime)
 	go func() {
@@ -144,8 +132,7 @@ func (d *dashboard) mailLink(w http.ResponseWriter, r *http.Request) error {
 			d.Log.Error("mailing a link to a member", "error", err)
 		}
 	}()
-	d.see(w, r, "/dashboard/enter", "link-sent")
-	return nil
+	return "/dashboard/enter", nil
 }
 
 func (d *dashboard) sendLink(ctx context.Context, email, next string) error {
@@ -163,14 +150,10 @@ func (d *dashboard) sendLink(ctx context.Context, email, next string) error {
 		at))
 }
 
-// errTooMany refuses who shows too many secrets that are none.
-var errTooMany = errors.New("too many attempts")
-
 // tooMany refuses who tries too often.
-func (d *dashboard) tooMany(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Retry-After", "60")
-	return d.renderStatus(w, r, http.StatusTooManyRequests, "error",
-		problem{"Too many attempts", "Wait a minute, and try again."})
+func tooMany(r *http.Request) error {
+	sceneOf(r).header.Set("Retry-After", "60")
+	return &problem{http.StatusTooManyRequests, "Too many attempts", "Wait a minute, and try again.", false}
 }
 
 const (
@@ -179,7 +162,7 @@ const (
 	addressAttempts, emailAttempts = 20, 5
 	// visitAttempts is how many requests a minute an address may send with the secret of a session that has ended.
 	visitAttempts = 60
-	// maxAttempted bounds the addresses that are counted at once. When there are more e-mail addresses, all are forgotten.
+	// maxAttempted bounds the addresses that are counted at once.
 	maxAttempted = 10_000
 )
 
@@ -187,15 +170,14 @@ const (
 type attempts struct {
 	addresses metering.IPLimiter // who opens or uses a link, or asks for one
 	visits    metering.IPLimiter // who shows the secret of a session that is none
-	mu        sync.Mutex
-	emails    map[string]*metering.Bucket
+	emails    metering.IPLimiter // to whom links are mailed, by hashes in the form of IP addresses
 }
 
 func newAttempts() *attempts {
 	return &attempts{
 		addresses: metering.IPLimiter{Limit: addressAttempts, Window: time.Minute, Size: maxAttempted},
 		visits:    metering.IPLimiter{Limit: visitAttempts, Window: time.Minute, Size: maxAttempted},
-		emails:    map[string]*metering.Bucket{},
+		emails:    metering.IPLimiter{Limit: emailAttempts, Window: time.Hour, Size: maxAttempted},
 	}
 }
 
@@ -204,16 +186,6 @@ func (a *attempts) take(from netip.Addr, email string, now time.Time) bool {
 	if !a.addresses.Take(from, now).Allowed {
 		return false
 	}
-	if email == "" {
-		return true
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.emails) >= maxAttempted {
-		clear(a.emails)
-	}
-	if a.emails[email] == nil {
-		a.emails[email] = new(metering.Bucket)
-	}
-	return a.emails[email].Take(metering.Policy{Limit: emailAttempts, Window: time.Hour}, 1, now).Allowed
+	hash := sha256.Sum256([]byte(email))
+	return email == "" || a.emails.Take(netip.AddrFrom16([16]byte(hash[:])), now).Allowed
 }

@@ -17,16 +17,6 @@ type form struct {
 	faults map[string]string
 }
 
-func newForm(values url.Values, known []string) *form { return &form{values: values, known: known} }
-
-// fault notes what is wrong with a field.
-func (f *form) fault(field, reason string) {
-	if f.faults == nil {
-		f.faults = map[string]string{}
-	}
-	f.faults[field] = reason
-}
-
 // refused reports whether an error is about the form, and notes what is wrong.
 func (f *form) refused(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -38,14 +28,21 @@ func (f *form) refused(err error) bool {
 	}
 	if e, ok := errors.AsType[*metering.FieldError](err); ok {
 		field, _, _ := strings.Cut(e.Field, "[") // of a list, one of its values
-		f.fault(field, e.Reason)
+		f.note(field, e.Reason)
 		return true
 	}
 	if e, ok := errors.AsType[*refusal](err); ok {
-		f.fault("", e.Error())
+		f.note("", e.reason)
 		return true
 	}
 	return false
+}
+
+func (f *form) note(field, reason string) {
+	if f.faults == nil {
+		f.faults = map[string]string{}
+	}
+	f.faults[field] = reason
 }
 
 // A refusal is why something was not done, in words for who wanted it.

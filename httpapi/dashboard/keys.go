@@ -10,23 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 )
-
-func (d *dashboard) keyPages() []*page {
-	const all, one = "/dashboard/keys", "/dashboard/keys/{id}"
-	list := &page{pattern: all, role: member.Viewer, title: "API keys", nav: "Keys", template: "keys", show: d.showKeys}
-	key := &page{pattern: one, role: member.Viewer, title: "API key", template: "key", show: d.showKey}
-	return append(list.with(
-		&page{pattern: all, role: member.Developer, do: d.createKey, notice: "key-created", act: "key create",
-			fields: []string{"name", "environment", "scopes", "ip_allowlist", "expires_at"}},
-	), key.with(
-		&page{pattern: one + "/rotate", role: member.Developer, do: d.rotateKey, notice: "key-rotated", act: "key rotate",
-			fields: []string{"grace"}},
-		&page{pattern: one + "/revoke", role: member.Developer, do: d.revokeKey, notice: "key-revoked", act: "key revoke",
-			fields: []string{"reason"}, quiet: []string{"sure"}},
-	)...)
-}
 
 // A choice is a number of a list, and what the list calls it.
 type choice struct {
@@ -51,7 +35,6 @@ func chosen(r *http.Request, field string, list []choice) (int, error) {
 
 // A keyRow is a key as pages show it.
 type keyRow struct {
-	titled
 	metering.Key
 	State  metering.KeyState
 	Day    spark  // what it was charged in the hours of the last day
@@ -137,12 +120,13 @@ func (d *dashboard) showKey(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	sceneOf(r).title = "API key " + key.Name
 	hours, err := d.lastDay(r.Context(), key.Account)
 	if err != nil {
 		return nil, err
 	}
 	secret, err := d.left(r)
-	return keyRow{titled("API key " + key.Name), key, key.State(d.now()), hours[key.ID], secret, graces}, err
+	return keyRow{key, key.State(d.now()), hours[key.ID], secret, graces}, err
 }
 
 func (d *dashboard) rotateKey(r *http.Request) (string, error) {
@@ -161,18 +145,7 @@ func (d *dashboard) rotateKey(r *http.Request) (string, error) {
 func (d *dashboard) revokeKey(r *http.Request) (string, error) {
 	key, err := d.ownKey(r)
 	if err == nil {
-		err = sure(r, "the key stops to work at once, for good")
-	}
-	if err == nil {
 		_, err = d.admin().RevokeKey(r.Context(), key.ID, metering.RevokedReason(r.PostForm.Get("reason")))
 	}
 	return "/dashboard/keys/" + string(key.ID), err
-}
-
-// sure refuses what cannot be undone unless the box beside the button is ticked.
-func sure(r *http.Request, what string) error {
-	if r.PostForm.Get("sure") != "yes" {
-		return &metering.FieldError{Field: "sure", Reason: "confirm that you know: " + what}
-	}
-	return nil
 }

@@ -6,13 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 )
-
-func (d *dashboard) logPages() []*page {
-	return []*page{{pattern: "/dashboard/log", role: member.Viewer, title: "Log", nav: "Log", template: "log",
-		show: d.showLog}}
-}
 
 // shownActs is how many rows of the log a page has.
 const shownActs = 100

@@ -6,23 +6,6 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-func (d *dashboard) memberPages() []*page {
-	const all, one = "/dashboard/members", "/dashboard/members/{id}"
-	list := &page{pattern: all, role: member.Viewer, title: "Members", nav: "Members", template: "members",
-		show: d.showMembers}
-	single := &page{pattern: one, role: member.Owner, title: "Member", template: "member", show: d.showMember}
-	return append(list.with(
-		&page{pattern: all, role: member.Owner, do: d.addMember, notice: "member-added", act: "member add",
-			fields: []string{"email", "role"}},
-	), single.with(
-		&page{pattern: one + "/role", role: member.Owner, do: d.setRole, notice: "member-set", act: "member role",
-			fields: []string{"role"}},
-		&page{pattern: one + "/link", role: member.Owner, do: d.makeLink, notice: "member-link", act: "member link"},
-		&page{pattern: one + "/remove", role: member.Owner, do: d.removeMember, notice: "member-removed",
-			act: "member remove", quiet: []string{"sure"}},
-	)...)
-}
-
 // roleInfo is a role, and what who has it may do.
 type roleInfo struct {
 	Role  member.Role
@@ -57,12 +40,12 @@ func (d *dashboard) showMember(r *http.Request) (any, error) {
 		return nil, err
 	}
 	link, err := d.left(r)
+	sceneOf(r).title = "Member " + one.Email
 	return struct {
-		titled
 		member.Member
 		Roles []roleInfo
 		Link  string // shown once
-	}{titled("Member " + one.Email), one, roles, link}, err
+	}{one, roles, link}, err
 }
 
 func (d *dashboard) setRole(r *http.Request) (string, error) {
@@ -90,9 +73,6 @@ func (d *dashboard) makeLink(r *http.Request) (string, error) {
 
 func (d *dashboard) removeMember(r *http.Request) (string, error) {
 	one, err := d.ownMember(r)
-	if err == nil {
-		err = sure(r, "the member can enter no more")
-	}
 	if err == nil {
 		err = d.people().Remove(r.Context(), one.Account, one.Email)
 	}

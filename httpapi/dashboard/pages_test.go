@@ -133,7 +133,7 @@ func TestEveryPage(t *testing.T) {
 	h, _, _ := furnished(t)
 	b := h.owner()
 	titles := map[string]string{}
-	queue, seen := []string{"/dashboard", "/dashboard/keys?notice=key-created"}, map[string]bool{}
+	queue, seen := []string{"/dashboard", "/dashboard/keys?notice=key-create"}, map[string]bool{}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]

@@ -17,7 +17,6 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 )
 
 // actor is the part of the server by whose key the dashboard runs what members ask for.
@@ -26,16 +25,6 @@ const actor = "dashboard"
 // maxUpload bounds the form of an operation: the largest request, a report in Base64, and as much again for how forms
 // write it.
 const maxUpload = 32 << 20
-
-func (d *dashboard) playgroundPages() []*page {
-	const all, one = "/dashboard/playground", "/dashboard/playground/{operation...}"
-	return []*page{
-		{method: "GET", pattern: all, role: member.Viewer, title: "Playground", nav: "Playground", handle: d.showPlayground},
-		{method: "GET", pattern: one, role: member.Viewer, title: "Playground", handle: d.showOperation},
-		{method: "POST", pattern: one, role: member.Developer, title: "Playground", body: maxUpload, handle: d.runOperation},
-		{method: "GET", pattern: "/dashboard/results/{token}", role: member.Viewer, title: "Result", handle: d.showReply},
-	}
-}
 
 // A run is what was answered to a member who asked, as it is kept: of an operation, or of all checks of a domain.
 type run struct {
@@ -139,19 +128,11 @@ func (d *dashboard) keepRun(ctx context.Context, account metering.AccountID, tok
 
 // An operationPage is the form of an operation, and what it answered.
 type operationPage struct {
-	Op      operation
-	Inputs  []input
-	Others  []string // faults of no field
-	Token   string   // of the next run
-	Running bool
-	Result  *result
+	outcome
+	Op     operation
+	Inputs []input
+	Others []string // faults of no field
 }
-
-// Title implements titled.
-func (p *operationPage) Title() string { return p.Op.Name() }
-
-// Answered reports whether there is an answer.
-func (p *operationPage) Answered() bool { return p.Result != nil && p.Result.Error == "" }
 
 // A result is a run as its page shows it.
 type result struct {
@@ -203,71 +184,79 @@ func (r *result) Sample() (sample struct{ Package, Call string }, err error) {
 }
 
 // showPlayground lists all operations.
-func (d *dashboard) showPlayground(w http.ResponseWriter, r *http.Request) error {
-	return d.render(w, r, "playground", struct {
+func (d *dashboard) showPlayground(*http.Request) (any, error) {
+	return struct {
 		Families   []string
 		Operations []operation
-	}{families, diag.Map(httpapi.Endpoints(), func(ep httpapi.Endpoint) operation { return operation{ep} })})
+	}{families, diag.Map(httpapi.Endpoints(), func(ep httpapi.Endpoint) operation { return operation{ep} })}, nil
 }
 
 // showOperation shows the form of an operation: empty, with the values that the query has, with the example, or with
 // those of a kept run and what it answered.
-func (d *dashboard) showOperation(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showOperation(r *http.Request) (any, error) {
 	op, ok := operationNamed(r.PathValue("operation"))
 	if !ok {
-		return metering.ErrNotFound
+		return nil, metering.ErrNotFound
 	}
-	query := r.URL.Query()
-	shown, fields, faults := &operationPage{Op: op, Token: newToken()}, []byte("{}"), []httpapi.Violation(nil)
-	switch kept, running, err := d.resultOf(w, r, func(k *run) bool { return k.Operation == op.Name() }); {
+	sceneOf(r).title = op.Name()
+	shown, fields, faults := &operationPage{Op: op}, []byte("{}"), []httpapi.Violation(nil)
+	var err error
+	shown.outcome, err = d.outcomeOf(r, op, func(k *run) bool { return k.Operation == op.Name() })
+	switch query := r.URL.Query(); {
 	case err != nil:
-		return err
-	case running:
-		shown.Running = true
-	case kept != nil:
-		if shown.Result, err = shownOf(kept, op, query.Get("result")); err != nil {
-			return err
-		}
-		fields, faults = kept.Fields, kept.Faults
+		return nil, err
+	case shown.Result != nil:
+		fields, faults = shown.Result.Fields, shown.Result.Faults
+	case shown.Running:
 	case query.Has("example"):
 		fields = op.Example()
 	default:
 		r.PostForm = query
 		if fields, err = op.fields(r); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	shown.Inputs, shown.Others = op.inputs(fields, faults)
-	return d.render(w, r, "operation", shown)
+	return shown, nil
 }
 
 // keptRun reads a run of the visitor's account. Its page asks itself anew while it is not there yet.
-func (d *dashboard) keptRun(w http.ResponseWriter, r *http.Request, token string) (*run, error) {
-	w.Header().Set("Referrer-Policy", "no-referrer")
+func (d *dashboard) keptRun(r *http.Request, token string) (*run, error) {
+	header := sceneOf(r).header
+	header.Set("Referrer-Policy", "no-referrer")
 	kept := &run{}
 	err := d.kept(r.Context(), visitorOf(r).Account.ID, token, kept)
 	if errors.Is(err, errRunning) {
-		w.Header().Set("Refresh", "2")
+		header.Set("Refresh", "2")
 	}
 	return kept, err
 }
 
-// resultOf is the kept run that the address of a page names, if it names one that belongs there, or that it is running.
-func (d *dashboard) resultOf(
-	w http.ResponseWriter, r *http.Request, belongs func(*run) bool,
-) (kept *run, running bool, err error) {
-	token := r.URL.Query().Get("result")
+// An outcome is what became of a run, on the page of the form that asked for it.
+type outcome struct {
+	Token   string // of the next run
+	Running bool
+	Result  *result // of the run that the address of the page names
+}
+
+// outcomeOf is what the address of a page names, if it belongs there.
+func (d *dashboard) outcomeOf(r *http.Request, op operation, belongs func(*run) bool) (outcome, error) {
+	o, token := outcome{Token: newToken()}, r.URL.Query().Get("result")
 	if token == "" {
-		return nil, false, nil
+		return o, nil
 	}
-	kept, err = d.keptRun(w, r, token)
+	kept, err := d.keptRun(r, token)
 	switch {
 	case errors.Is(err, errRunning):
-		return nil, true, nil
+		o.Running = true
+		return o, nil
 	case err == nil && !belongs(kept):
 		err = metering.ErrNotFound
 	}
-	return kept, false, err
+	if err == nil {
+		o.Result, err = shownOf(kept, op, token)
+	}
+	return o, err
 }
 
 // shownOf is a run as its page shows it.
@@ -295,23 +284,23 @@ func viewHTML(v *view.View, o render.HTMLOptions) (template.HTML, error) {
 }
 
 // runOperation runs an operation once for each token, and leads to the result.
-func (d *dashboard) runOperation(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) runOperation(r *http.Request) (string, error) {
 	op, ok := operationNamed(r.PathValue("operation"))
 	if !ok {
-		return metering.ErrNotFound
+		return "", metering.ErrNotFound
 	}
 	const inMemory = 1 << 20
 	if err := r.ParseMultipartForm(inMemory); err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return &metering.FieldError{Field: "form", Reason: "could not be read, or is too large"}
+		return "", &refusal{"The form could not be read, or is too large."}
 	}
 	if r.MultipartForm != nil {
 		defer r.MultipartForm.RemoveAll()
 	}
 	fields, err := op.fields(r)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return d.once(w, r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
+	return d.once(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
 		return d.ask(ctx, account, op, fields)
 	})
 }
@@ -319,39 +308,27 @@ func (d *dashboard) runOperation(w http.ResponseWriter, r *http.Request) error {
 // once does what a form asks for, unless its token was taken, and leads to the page of the result. It is done to its
 // end though the browser leaves: one that sends a form twice leaves the first time.
 func (d *dashboard) once(
-	w http.ResponseWriter, r *http.Request, path string, do func(context.Context, metering.AccountID) *run,
-) error {
+	r *http.Request, path string, do func(context.Context, metering.AccountID) *run,
+) (string, error) {
 	account, token := visitorOf(r).Account.ID, r.PostFormValue("token")
 	first, err := d.claim(r.Context(), account, token)
-	if err != nil {
-		return err
-	}
 	if first {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxRun)
 		defer cancel()
-		if err := d.keepRun(ctx, account, token, do(ctx, account)); err != nil {
-			return err
-		}
+		err = d.keepRun(ctx, account, token, do(ctx, account))
 	}
-	d.see(w, r, path+"?"+url.Values{"result": {token}}.Encode(), "")
-	return nil
+	return path + "?" + url.Values{"result": {token}}.Encode(), err
 }
 
 // showReply sends the reply of a kept run as it was: an image to look at, JSON as a file.
-func (d *dashboard) showReply(w http.ResponseWriter, r *http.Request) error {
-	kept, err := d.keptRun(w, r, r.PathValue("token"))
+func (d *dashboard) showReply(r *http.Request) (any, error) {
+	kept, err := d.keptRun(r, r.PathValue("token"))
 	if err == nil && kept.Reply == nil {
 		err = metering.ErrNotFound
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	h := w.Header()
-	h.Set("Content-Type", kept.Media)
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	if !kept.Picture() {
-		h.Set("Content-Disposition", `attachment; filename="reply.json"`)
-	}
-	_, _ = w.Write(kept.Reply) // an error means that the browser has gone
-	return nil
+	sceneOf(r).header.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	return file{kept.Media, view.If(!kept.Picture(), "reply.json"), kept.Reply}, nil
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
@@ -36,40 +36,40 @@ type place struct{ Path, Title string }
 // May reports whether who looks may do what needs a role.
 func (s *screen) May(role member.Role) bool { return s.Visitor != nil && s.Visitor.May(role) }
 
-// titled is in data that knows the title of its page better than the table does.
-type titled string
-
-// Title is that of the page.
-func (t titled) Title() string { return string(t) }
-
-// render shows a template in the frame.
-func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, data any) error {
-	return d.renderStatus(w, r, sceneOf(r).status, name, data)
+// A file is what a page sends that is not shown in the frame.
+type file struct {
+	media, name string // without a name it is to be looked at
+	data        []byte
 }
 
-// renderStatus is render with a status of its own.
-func (d *dashboard) renderStatus(w http.ResponseWriter, r *http.Request, status int, name string, data any) error {
+// render shows data by a template in the frame, or sends a file.
+func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, data any) error {
 	s := sceneOf(r)
-	view := &screen{Title: s.page.title, Visitor: s.visitor, Form: s.form, Data: data,
-		Notice: notices[r.URL.Query().Get("notice")]}
-	if t, ok := data.(interface{ Title() string }); ok && t.Title() != "" {
-		view.Title = t.Title()
+	if f, ok := data.(file); ok {
+		w.Header().Set("Content-Type", f.media)
+		if f.name != "" {
+			w.Header().Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
+		}
+		_, _ = w.Write(f.data) // an error means that the browser has gone
+		return nil
 	}
+	shown := &screen{Title: s.title, Visitor: s.visitor, Form: s.form, Data: data,
+		Notice: d.notices[r.URL.Query().Get("notice")]}
 	if s.visitor != nil {
-		view.Nav, view.Path = d.navigation(r.URL.Path)
+		shown.Nav, shown.Path = d.navigation(r.URL.Path)
 	}
 	var body, whole bytes.Buffer
-	if err := d.templates().ExecuteTemplate(&body, name+".html", view); err != nil {
+	if err := d.templates().ExecuteTemplate(&body, name+".html", shown); err != nil {
 		return err
 	}
-	view.Body = template.HTML(body.String()) // which its template has escaped
-	if err := d.templates().ExecuteTemplate(&whole, "layout.html", view); err != nil {
+	shown.Body = template.HTML(body.String()) // which its template has escaped
+	if err := d.templates().ExecuteTemplate(&whole, "layout.html", shown); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
+	w.WriteHeader(s.status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(whole.Bytes()) // an error means that the browser has gone
+		_, _ = w.Write(whole.Bytes()) // as above
 	}
 	return nil
 }
@@ -88,8 +88,8 @@ func (d *dashboard) navigation(at string) (all []place, current string) {
 	return all, current
 }
 
-// see sends the browser on, with a notice of the table.
-func (d *dashboard) see(w http.ResponseWriter, r *http.Request, path, notice string) {
+// see sends the browser on to a path below /dashboard of this very site, with a notice of the table.
+func see(w http.ResponseWriter, path, notice string) {
 	if !redirectable(path) {
 		path = "/dashboard"
 	}
@@ -104,47 +104,10 @@ func (d *dashboard) see(w http.ResponseWriter, r *http.Request, path, notice str
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// A problem is an error page.
-type problem struct{ Heading, Text string }
-
-// Title implements titled.
-func (p problem) Title() string { return p.Heading }
-
-// missing says that there is nothing, which is also said of what belongs to others.
-func (d *dashboard) missing(w http.ResponseWriter, r *http.Request) {
-	d.fail(w, r, metering.ErrNotFound)
-}
-
-func (d *dashboard) forbid(w http.ResponseWriter, r *http.Request) {
-	needed := sceneOf(r).page.role
-	_ = d.renderStatus(w, r, http.StatusForbidden, "error", problem{"Not allowed", fmt.Sprintf(
-		"This needs the role %s. An owner of the account can change roles on the page of members.", needed)})
-}
-
-// fail shows what went wrong. Of what is not the visitor's own fault the page says little, and the log all.
-func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
-	status, p := http.StatusInternalServerError, problem{"Something went wrong",
-		"The server could not do this. Try again; if it happens again, tell who runs the server when it did."}
-	field, isField := errors.AsType[*metering.FieldError](err)
-	switch {
-	case isField:
-		status = http.StatusUnprocessableEntity
-		p = problem{"Not possible", diag.Upper(field.Field) + " " + field.Reason + "."}
-	case errors.Is(err, metering.ErrNotFound):
-		status, p = http.StatusNotFound, problem{"Page not found", "There is nothing at this address, or no longer."}
-	case errors.Is(err, metering.ErrUnavailable):
-		status = http.StatusServiceUnavailable
-		p = problem{"Not available", "The server cannot read or write what it keeps. Try again in a moment."}
-	case r.Context().Err() != nil:
-		return // the browser has gone
-	}
-	if status >= http.StatusInternalServerError {
-		d.Log.Error("dashboard", "page", sceneOf(r).page.pattern, "error", err)
-	}
-	if err := d.renderStatus(w, r, status, "error", p); err != nil {
-		d.Log.Error("dashboard", "page", "error", "error", err)
-		http.Error(w, p.Heading, status)
-	}
+// redirectable is what may stand in a header and leads to no other site.
+func redirectable(to string) bool {
+	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+	return strings.HasPrefix(to, "/dashboard") && !strings.Contains(to, "//") && !strings.ContainsFunc(to, odd)
 }
 
 // functions are those of the templates.
@@ -159,9 +122,25 @@ func (d *dashboard) functions() template.FuncMap {
 		"says":      says,
 		"span":      diag.Span,
 		"join":      joined,
+		"operation": operationName,
+		"took":      took,
+		"name":      domainName,
+		"sign":      func(m view.Mark) string { return signs[m] },
+		"wrong":     wrong,
+		"counted":   tallied,
+		"standing":  standing,
 		"words":     func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
 		"upper":     diag.Upper,
 	}
+}
+
+// namesOf are the names of keys.
+func namesOf(keys []metering.Key) map[metering.KeyID]string {
+	names := map[metering.KeyID]string{}
+	for _, k := range keys {
+		names[k.ID] = k.Name
+	}
+	return names
 }
 
 // joined writes a list whose elements have no spaces.

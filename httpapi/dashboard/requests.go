@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,13 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 )
-
-func (d *dashboard) activityPages() []*page {
-	return []*page{{pattern: "/dashboard/activity", role: member.Viewer, title: "Activity", nav: "Activity",
-		template: "activity", show: d.showActivity}}
-}
 
 // maxShown is how many requests the page shows at most.
 const maxShown = 200
@@ -47,10 +42,8 @@ type activity struct {
 	Since    time.Time // from which on requests are remembered; zero: none are
 	Most     int       // how many are shown at most
 	Fault    string    // of the time that was typed
+	Searched bool      // for certain requests
 }
-
-// Searched reports whether the page was asked for certain requests.
-func (a activity) Searched() bool { return !a.empty() }
 
 func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	month, err := d.chosenMonth(r)
@@ -59,20 +52,19 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	}
 	account := visitorOf(r).Account
 	word := func(name string) string { return strings.TrimSpace(r.URL.Query().Get(name)) }
-	a := activity{Month: month, Months: d.months(account), Most: maxShown, Names: map[metering.KeyID]string{}}
+	a := activity{Month: month, Months: d.months(account), Most: maxShown}
 	a.search = search{ID: word("id"), Operation: strings.Trim(word("operation"), "/"), Code: word("code"),
 		Key: metering.KeyID(word("key")), Before: word("before")}
 	if a.before, a.Fault = parseBefore(a.Before); a.Fault != "" {
 		a.search.Before = ""
 	}
+	a.Searched = !a.empty()
 	var charges []Request
 	err = together(
 		func() (err error) { a.Keys, err = d.Store.Keys(r.Context(), account.ID); return err },
 		func() (err error) { charges, err = d.charges(r.Context(), account.ID, month, a.search); return err },
 	)
-	for _, k := range a.Keys {
-		a.Names[k.ID] = k.Name
-	}
+	a.Names = namesOf(a.Keys)
 	remembered, since := d.Activity.Requests(account.ID)
 	a.Since = since
 	a.Requests = merged(charges, slices.DeleteFunc(remembered, func(one Request) bool {
@@ -124,8 +116,7 @@ func (d *dashboard) charges(
 }
 
 func charge(e metering.Entry) Request {
-	return Request{ID: e.RequestID, At: e.At, Endpoint: e.Endpoint, Key: e.Key, Code: "OK", Status: http.StatusOK,
-		Credits: e.Credits}
+	return Request{ID: e.RequestID, At: e.At, Endpoint: e.Endpoint, Key: e.Key, Code: "OK", Credits: e.Credits}
 }
 
 // merged are the newest of both, each request once: of one that is remembered more is known.
@@ -152,19 +143,13 @@ func operationName(endpoint string) string {
 	return endpoint
 }
 
-// Operation is the name of the operation that was asked for.
-func (r Request) Operation() string { return operationName(r.Endpoint) }
-
-// OK reports whether the request was answered.
-func (r Request) OK() bool { return r.Code == "OK" }
-
-// Took is how long it took, where that is remembered.
-func (r Request) Took() string {
+// took is how long a request took, where that is remembered.
+func took(t time.Duration) string {
 	switch {
-	case r.Duration == 0:
+	case t == 0:
 		return "–"
-	case r.Duration < time.Millisecond:
+	case t < time.Millisecond:
 		return "< 1 ms"
 	}
-	return decimal(r.Duration.Milliseconds()) + " ms"
+	return fmt.Sprint(t.Milliseconds(), " ms")
 }

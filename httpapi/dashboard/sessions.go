@@ -9,21 +9,6 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-func (d *dashboard) sessionPages() []*page {
-	const all = "/dashboard/sessions"
-	list := &page{pattern: all, role: member.Viewer, title: "Sessions", nav: "Sessions", template: "sessions",
-		show: d.showSessions}
-	return append(list.with(
-		&page{pattern: all + "/{id}/end", role: member.Viewer, do: d.endSession, notice: "session-ended",
-			act: "session end"},
-		&page{pattern: all + "/end-others", role: member.Viewer, do: d.endOthers, notice: "session-ended",
-			act: "session end"},
-	), &page{method: "POST", pattern: "/dashboard/leave", role: member.Viewer, title: "Sign out", handle: d.signOut,
-		act: "leave"},
-		&page{method: "POST", pattern: "/dashboard/account", role: member.Viewer, title: "Account", handle: d.switchAccount,
-			act: "enter another account", fields: []string{"account"}})
-}
-
 func (d *dashboard) showSessions(r *http.Request) (any, error) {
 	v := visitorOf(r)
 	data := struct {
@@ -96,30 +81,27 @@ func (d *dashboard) endOthers(r *http.Request) (string, error) {
 	return "/dashboard/sessions", err
 }
 
-func (d *dashboard) signOut(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) signOut(r *http.Request) (string, error) {
 	v := visitorOf(r)
-	if err := d.people().End(r.Context(), v.Account.ID, v.Session.ID); err != nil {
-		return err
+	err := d.people().End(r.Context(), v.Account.ID, v.Session.ID)
+	if err == nil {
+		d.setCookie(r, "")
 	}
-	d.setCookie(w, "")
-	d.see(w, r, "/dashboard/enter", "signed-out")
-	return nil
+	return "/dashboard/enter", err
 }
 
 // switchAccount goes on in another account of the same address, in a new session.
-func (d *dashboard) switchAccount(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) switchAccount(r *http.Request) (string, error) {
 	v, to := visitorOf(r), metering.AccountID(r.PostForm.Get("account"))
 	if v.Session.Bound {
-		return metering.ErrNotFound
+		return "", metering.ErrNotFound
 	}
 	_, secret, err := d.people().Begin(r.Context(), to, v.Email, sceneOf(r).from.String())
 	if err == nil {
 		err = d.people().End(r.Context(), v.Account.ID, v.Session.ID)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		d.setCookie(r, secret)
 	}
-	d.setCookie(w, secret)
-	d.see(w, r, "/dashboard", "account-switched")
-	return nil
+	return "/dashboard", err
 }

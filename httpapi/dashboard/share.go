@@ -14,7 +14,6 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 )
 
 // A link leads to a view that anybody sees who has it. Its record has the SHA-256 of the token as its id, and nothing
@@ -74,23 +73,6 @@ func (d *dashboard) sharedOf(r metering.Record) (shared, error) {
 	return shared{s, r.ID, r.At, expires, s.Withdrawn || !expires.After(d.now())}, nil
 }
 
-// withdraw takes back what a link leads to. The error is [metering.ErrNotFound] for a foreign account's.
-func (d *dashboard) withdraw(ctx context.Context, account metering.AccountID, id string) error {
-	r, err := d.Store.Record(ctx, account, shareKind, id)
-	if err != nil {
-		return err
-	}
-	var s share
-	if err := unpack(r.Body, &s); err != nil {
-		return err
-	}
-	s.View, s.Withdrawn = nil, true
-	if r.Body, err = packed(s); err != nil {
-		return err
-	}
-	return d.Store.PutRecords(ctx, r)
-}
-
 // published is what a link leads to: [metering.ErrNotFound] where there never was one, or it is long over.
 func (d *dashboard) published(ctx context.Context, token string) (shared, error) {
 	id, ok := idOf(token)
@@ -106,87 +88,78 @@ func (d *dashboard) published(ctx context.Context, token string) (shared, error)
 	return shared{}, metering.ErrNotFound
 }
 
-// sharePages are those of links to a view.
-func (d *dashboard) sharePages() []*page {
-	const list = "/dashboard/shares"
-	return []*page{
-		{method: "GET", pattern: list, role: member.Viewer, title: "Shared links", nav: "Shared links",
-			handle: d.showShares},
-		{method: "POST", pattern: list, role: member.Developer, title: "Share", act: "share create",
-			fields: []string{"for"}, quiet: []string{"token", "result"}, handle: d.createShare},
-		{method: "POST", pattern: list + "/{share}/withdraw", role: member.Developer, title: "Withdraw",
-			act: "share withdraw", handle: d.withdrawShare},
-		{method: "GET", pattern: "/r/{token}", title: "Shared result", handle: d.showPublished},
-	}
-}
-
 // showShares lists the links of the account, and shows the one that was just made: later nobody knows its token.
-func (d *dashboard) showShares(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showShares(r *http.Request) (any, error) {
 	var shown struct {
 		Link string
 		List []shared
 		More bool
 	}
 	if token := r.URL.Query().Get("link"); token != "" {
-		w.Header().Set("Referrer-Policy", "no-referrer")
+		sceneOf(r).header.Set("Referrer-Policy", "no-referrer")
 		if _, err := d.published(r.Context(), token); err != nil {
-			return err
+			return nil, err
 		}
 		shown.Link = d.PublicURL + "/r/" + token
 	}
-	account := visitorOf(r).Account.ID
-	filter := metering.RecordFilter{Kind: shareKind, Account: account, Newest: true, Limit: maxShares}
+	filter := metering.RecordFilter{Kind: shareKind, Account: visitorOf(r).Account.ID, Newest: true, Limit: maxShares}
 	for record, err := range d.Store.Records(r.Context(), filter) {
-		if err != nil {
-			return err
+		var one shared
+		if err == nil {
+			one, err = d.sharedOf(record)
 		}
-		one, err := d.sharedOf(record)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		shown.List = append(shown.List, one)
 	}
 	shown.More = len(shown.List) == maxShares
-	return d.render(w, r, "shares", &shown)
+	return &shown, nil
 }
 
 // maxShares bounds the links that the list shows, the newest first.
 const maxShares = 100
 
 // createShare makes a link to what a kept run has found.
-func (d *dashboard) createShare(w http.ResponseWriter, r *http.Request) error {
-	account, token := visitorOf(r).Account.ID, r.PostForm.Get("token")
-	kept, err := d.keptRun(w, r, r.PostForm.Get("result"))
+func (d *dashboard) createShare(r *http.Request) (string, error) {
+	token := r.PostForm.Get("token")
+	kept, err := d.keptRun(r, r.PostForm.Get("result"))
 	if err != nil {
-		return err
+		return "", err
 	}
 	v, err := kept.view()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if v == nil || !shareable(kept.Operation) {
-		return metering.ErrNotFound
+		return "", metering.ErrNotFound
 	}
 	s := &share{Title: cmp.Or(kept.Operation, "all checks of a domain"), At: kept.At, View: discreet(v, kept.Operation)}
 	if whom := r.PostForm.Get("for"); whom != "" {
 		if s.View = mending(v, whom); s.View == nil {
-			return &refusal{"There is nothing for them to mend."}
+			return "", &refusal{"There is nothing for them to mend."}
 		}
 		s.Title = "what to mend"
 	}
-	if err := d.publish(r.Context(), account, token, s); err != nil {
-		return err
-	}
-	d.see(w, r, "/dashboard/shares?"+url.Values{"link": {token}}.Encode(), "shared")
-	return nil
+	return "/dashboard/shares?" + url.Values{"link": {token}}.Encode(),
+		d.publish(r.Context(), visitorOf(r).Account.ID, token, s)
 }
 
-func (d *dashboard) withdrawShare(w http.ResponseWriter, r *http.Request) error {
-	if err := d.withdraw(r.Context(), visitorOf(r).Account.ID, r.PathValue("share")); err != nil {
-		return err
+// withdrawShare takes back what a link leads to.
+func (d *dashboard) withdrawShare(r *http.Request) (string, error) {
+	record, err := d.Store.Record(r.Context(), visitorOf(r).Account.ID, shareKind, r.PathValue("share"))
+	if err != nil {
+		return "", err
 	}
-	d.see(w, r, "/dashboard/shares", "withdrawn")
-	return nil
+	s, err := d.sharedOf(record)
+	if err != nil {
+		return "", err
+	}
+	s.View, s.Withdrawn = nil, true
+	if record.Body, err = packed(s.share); err == nil {
+		err = d.Store.PutRecords(r.Context(), record)
+	}
+	return "/dashboard/shares", err
 }
 
 // A publishedPage is what whoever has a link sees.
@@ -196,32 +169,25 @@ type publishedPage struct {
 	Viewed template.HTML
 }
 
-// Title implements titled.
-func (p *publishedPage) Title() string {
-	return render.Printable(p.View.Subject) + ": " + p.share.Title
-}
-
 // showPublished shows a share to whoever has the link.
-func (d *dashboard) showPublished(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Referrer-Policy", "no-referrer")
+func (d *dashboard) showPublished(r *http.Request) (any, error) {
+	sceneOf(r).header.Set("Referrer-Policy", "no-referrer")
 	s, err := d.published(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.Ended {
-		return d.renderStatus(w, r, http.StatusGone, "error", problem{"No longer shared",
-			"What this link led to was withdrawn, or its 30 days are over. Ask who sent it for another."})
+		return nil, &problem{http.StatusGone, "No longer shared",
+			"What this link led to was withdrawn, or its 30 days are over. Ask who sent it for another.", false}
 	}
-	o := render.HTMLOptions{Title: s.share.Title}
+	sceneOf(r).title = render.Printable(s.View.Subject) + ": " + s.Title
+	o := render.HTMLOptions{Title: s.Title}
 	how := "Every check of mail, DNS, web site, registration and blocklists that applies to the domain was run at once."
-	if op, ok := operationNamed(s.share.Title); ok {
+	if op, ok := operationNamed(s.Title); ok {
 		o.Docs, how = op.Docs(), op.Described()
 	}
 	viewed, err := viewHTML(s.View, o)
-	if err != nil {
-		return err
-	}
-	return d.render(w, r, "shared", &publishedPage{s, how, viewed})
+	return &publishedPage{s, how, viewed}, err
 }
 
 // A shareForm makes a link.

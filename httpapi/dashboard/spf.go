@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,22 +18,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 )
-
-// spfPages are those of hosted SPF, where the server has it.
-func (d *dashboard) spfPages() []*page {
-	if d.HostedSPF == nil {
-		return nil
-	}
-	const list, one = "/dashboard/spf", "/dashboard/spf/{profile}"
-	return []*page{
-		{method: "GET", pattern: list, role: member.Viewer, title: "Hosted SPF", nav: "Hosted SPF", handle: d.showProfiles},
-		{method: "GET", pattern: one, role: member.Viewer, title: "Hosted SPF", handle: d.showProfile},
-		{method: "POST", pattern: one + "/resolve", role: member.Developer, title: "Hosted SPF", act: "spf resolve",
-			quiet: []string{"token"}, handle: d.resolveProfile},
-	}
-}
 
 // A line is the keys that came from one by rotation. Profiles belong to it.
 type keyLine struct {
@@ -69,23 +55,20 @@ type profileRow struct {
 	KeyName string
 }
 
-// Bad reports whether the last resolution failed.
-func (p profileRow) Bad() bool { return p.Status == hostedspf.Failed }
-
 // maxProfiles bounds the profiles that are shown of each key.
 const maxProfiles = 1000
 
 // showProfiles lists the profiles of all keys of the account.
-func (d *dashboard) showProfiles(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showProfiles(r *http.Request) (any, error) {
 	lines, err := d.keyLines(r.Context(), visitorOf(r).Account.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var list []profileRow
 	for _, l := range lines {
 		found, err := d.HostedSPF.Profiles(r.Context(), hostedspf.ProfileQuery{Owner: l.owner, Limit: maxProfiles})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, p := range found.Profiles {
 			list = append(list, profileRow{p, l.name})
@@ -95,12 +78,13 @@ func (d *dashboard) showProfiles(w http.ResponseWriter, r *http.Request) error {
 	slices.SortStableFunc(list, func(a, b profileRow) int {
 		return cmp.Or(slices.Index(urgent, a.Status)-slices.Index(urgent, b.Status), cmp.Compare(a.Domain.String(), b.Domain.String()))
 	})
-	return d.render(w, r, "profiles", list)
+	return list, nil
 }
 
 // A profilePage is a profile with its past.
 type profilePage struct {
 	profileRow
+	outcome
 	Use     string // whether the domain leads to it
 	Used    bool
 	Viewed  template.HTML
@@ -109,15 +93,8 @@ type profilePage struct {
 	Changes bool   // the history shows changes alone
 	Older   string // address of the next page of it
 	May     bool   // a key of the line can resolve it
-
 	Price   string
-	Token   string
-	Running bool
-	Result  *result
 }
-
-// Title implements titled.
-func (p *profilePage) Title() string { return "Hosted SPF of " + p.Domain.String() }
 
 // profile is the profile that the path names, the line of keys that it belongs to and access to it, or
 // [metering.ErrNotFound].
@@ -146,15 +123,16 @@ func (d *dashboard) profile(r *http.Request) (*hostedspf.Profile, keyLine, hoste
 const patience = 3 * time.Second
 
 // showProfile shows a profile: what to publish, what is published, what has changed.
-func (d *dashboard) showProfile(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showProfile(r *http.Request) (any, error) {
 	p, line, access, err := d.profile(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	sceneOf(r).title = "Hosted SPF of " + p.Domain.String()
 	query := r.URL.Query()
 	op, _ := operationNamed("spf/hosted/{id}/resolve")
 	shown := &profilePage{profileRow: profileRow{*p, line.name}, Changes: query.Has("changes"), May: line.key.ID != "",
-		Price: op.Price(), Token: newToken()}
+		Price: op.Price()}
 	asked := hostedspf.HistoryRequest{ID: p.ID, Cursor: query.Get("cursor")}
 	if shown.Changes {
 		asked.Status = hostedspf.ResolutionChanged
@@ -182,10 +160,8 @@ func (d *dashboard) showProfile(w http.ResponseWriter, r *http.Request) error {
 			return err
 		},
 		func() (err error) {
-			kept, running, err := d.resultOf(w, r, func(k *run) bool { return k.Operation == op.Name() && k.Domain == p.ID })
-			if shown.Running = running; kept != nil && err == nil {
-				shown.Result, err = shownOf(kept, op, query.Get("result"))
-			}
+			belongs := func(k *run) bool { return k.Operation == op.Name() && k.Domain == p.ID }
+			shown.outcome, err = d.outcomeOf(r, op, belongs)
 			return err
 		},
 	)
@@ -193,7 +169,7 @@ func (d *dashboard) showProfile(w http.ResponseWriter, r *http.Request) error {
 		err = metering.ErrNotFound
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if next := shown.History.NextCursor; next != nil {
 		older := url.Values{"cursor": {*next}}
@@ -202,7 +178,7 @@ func (d *dashboard) showProfile(w http.ResponseWriter, r *http.Request) error {
 		}
 		shown.Older = "?" + older.Encode() + "#resolutions"
 	}
-	return d.render(w, r, "profile", shown)
+	return shown, nil
 }
 
 // use says whether the domain's own record leads to the profile.
@@ -235,7 +211,7 @@ func published(p *hostedspf.Profile) *view.View {
 		}
 		shown[name] = true
 		r := p.Records[i]
-		tree.Node(depth, view.None, "", r.Name, decimal(int64(r.LengthBytes)), diag.Clip(r.Value, 200))
+		tree.Node(depth, view.None, "", r.Name, strconv.Itoa(r.LengthBytes), diag.Clip(r.Value, 200))
 		for term := range strings.FieldsSeq(r.Value) {
 			if _, to, leads := strings.Cut(term, "include:"); leads {
 				grow(to, depth+1)
@@ -249,20 +225,20 @@ func published(p *hostedspf.Profile) *view.View {
 }
 
 // resolveProfile resolves a profile now, as a key of its line.
-func (d *dashboard) resolveProfile(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) resolveProfile(r *http.Request) (string, error) {
 	p, line, _, err := d.profile(r)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if line.key.ID == "" {
-		return &metering.FieldError{Field: "key", Reason: "is missing: none of the profile has the scope mail:write"}
+		return "", &refusal{"No key of the profile works and has the scope mail:write."}
 	}
 	op, _ := operationNamed("spf/hosted/{id}/resolve")
 	fields, err := json.Marshal(hostedspf.ResolveRequest{ID: p.ID})
 	if err != nil {
-		return err
+		return "", err
 	}
-	return d.once(w, r, "/dashboard/spf/"+p.ID, func(ctx context.Context, _ metering.AccountID) *run {
+	return d.once(r, "/dashboard/spf/"+p.ID, func(ctx context.Context, _ metering.AccountID) *run {
 		kept := &run{Operation: op.Name(), Domain: p.ID, Fields: fields, At: d.now()}
 		return d.ended(kept, d.askAs(ctx, line.key.ID, op, kept))
 	})

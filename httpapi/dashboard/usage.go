@@ -1,25 +1,16 @@
 package dashboard
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
-	"github.com/diagkit/diagkit/metering/member"
 )
-
-func (d *dashboard) usagePages() []*page {
-	return []*page{
-		{pattern: "/dashboard/usage", role: member.Viewer, title: "Usage", nav: "Usage", template: "usage",
-			show: d.showUsage},
-		{pattern: "/dashboard/usage.csv", role: member.Viewer, title: "Usage", handle: d.sendUsage},
-	}
-}
 
 // maxMonths is how many months there are to choose from: as many as a ledger is usually kept.
 const maxMonths = 25
@@ -67,7 +58,6 @@ func lines(sums []billing.Sum) (list []line) {
 
 // usage is what the page shows.
 type usage struct {
-	titled
 	Month                    metering.Period
 	Months                   []metering.Period
 	Account                  metering.Account
@@ -85,11 +75,12 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	account := visitorOf(r).Account
-	u := usage{titled: titled("Usage in " + month.String()), Month: month, Months: d.months(account), Account: account}
-	var names map[metering.KeyID]string
+	sceneOf(r).title = "Usage in " + month.String()
+	u := usage{Month: month, Months: d.months(account), Account: account}
+	var keys []metering.Key
 	err = together(
 		func() (err error) { u.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
-		func() (err error) { names, err = d.keyNames(r); return err },
+		func() (err error) { keys, err = d.Store.Keys(r.Context(), account.ID); return err },
 		func() error {
 			return d.read(r.Context(), account.ID, month, func(t *tally) {
 				u.Days = lines(t.byDay(month, d.now()))
@@ -99,7 +90,7 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 		},
 	)
 	for i, l := range u.ByKey {
-		u.ByKey[i].Link, u.ByKey[i].Name = "/dashboard/keys/"+l.Name, names[metering.KeyID(l.Name)]
+		u.ByKey[i].Link, u.ByKey[i].Name = "/dashboard/keys/"+l.Name, namesOf(keys)[metering.KeyID(l.Name)]
 	}
 	u.Plan = d.Plans.In(month)[u.Balance.Plan]
 	u.OverageCents = (u.Balance.OverageMicros + metering.MicrosPerCent/2) / metering.MicrosPerCent
@@ -118,38 +109,23 @@ func forecast(month metering.Period, used int64, now time.Time) int64 {
 	return int64(float64(used) * float64(whole) / float64(passed))
 }
 
-// keyNames are the names of the keys of the visitor's account.
-func (d *dashboard) keyNames(r *http.Request) (map[metering.KeyID]string, error) {
-	keys, err := d.Store.Keys(r.Context(), visitorOf(r).Account.ID)
-	names := map[metering.KeyID]string{}
-	for _, k := range keys {
-		names[k.ID] = k.Name
-	}
-	return names, err
-}
-
-// sendUsage sends the sums of a month as CSV (RFC 4180). Ids and names of operations begin with letters, so that no
+// showUsageFile sends the sums of a month as CSV (RFC 4180). Ids and names of operations begin with letters, so that no
 // spreadsheet takes one for a formula.
-func (d *dashboard) sendUsage(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
 	month, err := d.chosenMonth(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows := [][]string{{"day", "key", "endpoint", "credits", "charges_count"}}
 	err = d.read(r.Context(), visitorOf(r).Account.ID, month, func(t *tally) {
 		for n, u := range t.days {
-			rows = append(rows, []string{n.day, string(n.key), n.endpoint, decimal(u.Credits), decimal(u.Charges)})
+			rows = append(rows, []string{n.day, string(n.key), n.endpoint, fmt.Sprint(u.Credits), fmt.Sprint(u.Charges)})
 		}
 	})
-	if err != nil {
-		return err
-	}
 	slices.SortFunc(rows[1:], slices.Compare)
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="usage-%s.csv"`, month))
-	c := csv.NewWriter(w)
+	var b bytes.Buffer
+	c := csv.NewWriter(&b)
 	c.UseCRLF = true
-	return c.WriteAll(rows)
+	_ = c.WriteAll(rows) // a buffer takes all
+	return file{"text/csv; charset=utf-8; header=present", "usage-" + month.String() + ".csv", b.Bytes()}, err
 }
-
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -33,13 +35,13 @@ func (d *dashboard) cookieName() string {
 }
 
 // setCookie gives the browser a session, or with no secret takes it away.
-func (d *dashboard) setCookie(w http.ResponseWriter, secret string) {
+func (d *dashboard) setCookie(r *http.Request, secret string) {
 	c := &http.Cookie{Name: d.cookieName(), Value: secret, Path: "/", HttpOnly: true, Secure: d.Secure,
 		SameSite: http.SameSiteLaxMode, MaxAge: int(member.SessionTime.Seconds())}
 	if secret == "" {
 		c.MaxAge = -1
 	}
-	http.SetCookie(w, c)
+	sceneOf(r).header.Add("Set-Cookie", c.String())
 }
 
 // secretOf is the secret of the session that the browser shows. Of several, which a neighbouring host may have set, none
@@ -52,13 +54,13 @@ func (d *dashboard) secretOf(r *http.Request) string {
 }
 
 // visit finds out who looks. It is [metering.ErrNotFound] for who has not entered.
-func (d *dashboard) visit(w http.ResponseWriter, r *http.Request) (*visitor, error) {
+func (d *dashboard) visit(r *http.Request) (*visitor, error) {
 	v := &visitor{secret: d.secretOf(r)}
 	err := metering.ErrNotFound
 	if v.secret != "" {
 		now := d.now()
 		if !d.attempts.visits.Take(sceneOf(r).from, now).Allowed {
-			return nil, errTooMany
+			return nil, tooMany(r)
 		}
 		if v.Session, v.Member, err = d.people().Session(r.Context(), v.secret); err == nil {
 			d.attempts.visits.GiveBack(sceneOf(r).from, now)
@@ -70,7 +72,7 @@ func (d *dashboard) visit(w http.ResponseWriter, r *http.Request) (*visitor, err
 			v.Member, err = d.people().Member(r.Context(), v.Session.Account, named)
 		}
 		if err == nil {
-			d.setCookie(w, v.secret)
+			d.setCookie(r, v.secret)
 		}
 	}
 	if err != nil {
@@ -114,9 +116,24 @@ func (d *dashboard) beginNamed(r *http.Request, email string) (member.Session, s
 	return d.people().Begin(r.Context(), accounts[0].Account, email, sceneOf(r).from.String())
 }
 
-// leave keeps a text that is shown once, for the page to which the browser is sent next.
+// leave keeps a text that is shown once, for the page to which the browser of this session is sent next, and takes the
+// place of one that nobody has seen.
 func (d *dashboard) leave(r *http.Request, page, text string) error {
-	return d.people().Leave(r.Context(), visitorOf(r).secret, page, text)
+	account, token := visitorOf(r).Account.ID, visitorOf(r).tokenOf(page)
+	_, err := d.take(r, page)
+	if err == nil {
+		_, err = d.claim(r.Context(), account, token)
+	}
+	if err == nil {
+		_, err = d.keep(r.Context(), account, token, text)
+	}
+	return err
+}
+
+// tokenOf is the token of what is left for a page. No store holds the secret of the session that it is made of.
+func (v *visitor) tokenOf(page string) string {
+	hash := sha256.Sum256([]byte("left in the session\n" + v.secret + "\n" + page))
+	return base64.RawURLEncoding.EncodeToString(hash[:])
 }
 
 // left is what was left for this page; empty if nothing was. Only a page that is really shown takes it.
@@ -124,9 +141,16 @@ func (d *dashboard) left(r *http.Request) (string, error) {
 	if r.Method != http.MethodGet {
 		return "", nil
 	}
+	return d.take(r, r.URL.Path)
+}
+
+func (d *dashboard) take(r *http.Request, page string) (text string, err error) {
 	v := visitorOf(r)
-	text, err := d.people().Take(r.Context(), v.secret, v.Session, r.URL.Path)
-	if errors.Is(err, metering.ErrVersion) { // another request has taken it
+	if err = d.kept(r.Context(), v.Account.ID, v.tokenOf(page), &text); err == nil {
+		id, _ := idOf(v.tokenOf(page))
+		err = d.Store.PutRecords(r.Context(), metering.Record{Account: v.Account.ID, Kind: keptKind, ID: id, Version: 2})
+	}
+	if errors.Is(err, metering.ErrNotFound) || errors.Is(err, metering.ErrVersion) { // another request has taken it
 		return "", nil
 	}
 	return text, err

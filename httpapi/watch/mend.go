@@ -39,17 +39,16 @@ func OnHosts(code diag.Code) bool {
 }
 
 // mendFault names who can mend a fault.
-func (c *comparison) mendFault(f Finding) string {
+func (s *state) mendFault(domain string, f Finding) string {
 	who, family := menderOf(f.Code)
 	if family == "mtasts" && who == byWebHost {
-		f.Target = "mta-sts." + c.domain
+		return s.mend(who, domain, "mta-sts."+domain)
 	}
-	return c.mend(who, f.Target)
+	return s.mend(who, domain, f.Target)
 }
 
 // mend names somebody, as far as it is known who that is. The target is what is at fault, if it is a host.
-func (c *comparison) mend(who, target string) string {
-	domain := c.domain
+func (s *state) mend(who, domain, target string) string {
 	_, err := diag.ParseDomain(target)
 	host := err == nil && strings.Contains(target, ".")
 	switch {
@@ -63,13 +62,13 @@ func (c *comparison) mend(who, target string) string {
 		return "the host " + domain
 	case who == byMailHost || who == byWebHost:
 		return "the host " + target
-	case who == byRegistrar && c.Registrar != "":
-		return fmt.Sprintf("the registrar of %s (%s)", domain, c.Registrar)
+	case who == byRegistrar && s.Registrar != "":
+		return fmt.Sprintf("the registrar of %s (%s)", domain, s.Registrar)
 	case who == byRegistrar:
 		return "the registrar of " + domain
 	}
 	const most = 2
-	for _, r := range c.Records {
+	for _, r := range s.Records {
 		if r.Type == "NS" {
 			return fmt.Sprintf("the DNS of %s (%s)", domain, strings.Join(r.Values[:min(len(r.Values), most)], ", "))
 		}

@@ -116,32 +116,6 @@ func TestAdd(t *testing.T) {
 	assert.ErrorIs(t, err, metering.ErrNotFound)
 }
 
-// What is left in a session is for one page, once, and the store alone cannot open it.
-func TestLeave(t *testing.T) {
-	people, account := newAccount(t, nil)
-	ctx := t.Context()
-	_, err := people.Add(ctx, account, "a@example.com", member.Owner)
-	require.NoError(t, err)
-	_, secret, err := people.Begin(ctx, account, "a@example.com", "192.0.2.1")
-	require.NoError(t, err)
-	require.NoError(t, people.Leave(ctx, secret, "/one", "svc_live_secret"))
-	for r, err := range people.Store.Records(ctx, metering.RecordFilter{Kind: "member_session"}) {
-		require.NoError(t, err)
-		assert.NotContains(t, string(r.Body), "svc_live_secret")
-		assert.NotContains(t, string(r.Body)+r.ID, secret)
-	}
-	take := func(page string) string {
-		s, _, err := people.Session(ctx, secret)
-		require.NoError(t, err)
-		text, err := people.Take(ctx, secret, s, page)
-		require.NoError(t, err)
-		return text
-	}
-	assert.Empty(t, take("/another"))
-	assert.Equal(t, "svc_live_secret", take("/one"))
-	assert.Empty(t, take("/one"))
-}
-
 // A member has at most so many sessions: whoever keeps no cookies begins one with each request.
 func TestSessionsAreBounded(t *testing.T) {
 	now := time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)

@@ -2,9 +2,6 @@ package member
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,8 +34,7 @@ type Session struct {
 	LastSeen time.Time          `json:"last_seen,omitzero"`
 	// Bound says that nobody has shown to read the mail of the address: an owner of this account has made the link. The
 	// session then leads to no other account of the address.
-	Bound bool   `json:"bound,omitempty"`
-	Left  []byte `json:"left,omitempty"` // see [Members.Leave]
+	Bound bool `json:"bound,omitempty"`
 
 	record metering.Record
 }
@@ -159,54 +155,6 @@ func (m Members) Tidy(ctx context.Context) (removed int, err error) {
 	sessions, err := metering.Forget(ctx, m.Store,
 		metering.RecordFilter{Kind: sessionKind, Before: m.now().Add(-SessionTime)})
 	return links + sessions, err
-}
-
-// Leave keeps a text for a page of a session, such as the secret of a new key for the page of that key. It is sealed by
-// the secret of the session, which no store holds, and takes the place of one that nobody has taken.
-func (m Members) Leave(ctx context.Context, secret, page, text string) error {
-	seal, err := sealer(secret)
-	if err != nil {
-		return err
-	}
-	return m.setLeft(ctx, secret, seal.Seal(nil, nil, []byte(text), []byte(page)))
-}
-
-// Take returns what was left for a page, once. It is empty if nothing was.
-func (m Members) Take(ctx context.Context, secret string, s Session, page string) (text string, err error) {
-	if s.Left == nil {
-		return "", nil
-	}
-	seal, err := sealer(secret)
-	if err != nil {
-		return "", err
-	}
-	plain, err := seal.Open(nil, nil, s.Left, []byte(page))
-	if err != nil { // it is for another page
-		return "", nil
-	}
-	return string(plain), m.setLeft(ctx, secret, nil)
-}
-
-// setLeft changes what is left in a session, as that is now.
-func (m Members) setLeft(ctx context.Context, secret string, left []byte) error {
-	return retry(func() error {
-		s, err := m.byToken(ctx, sessionKind, secret)
-		if err != nil {
-			return err
-		}
-		s.Left = left
-		return m.put(ctx, &s)
-	})
-}
-
-// sealer is AES-256-GCM, with a random nonce, under a key that only the secret of a session tells.
-func sealer(secret string) (cipher.AEAD, error) {
-	key := sha256.Sum256([]byte("left in the session\n" + secret))
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // retry repeats a change for as long as another writer was first, within reason.
