@@ -21,7 +21,7 @@ func TestWatchCommands(t *testing.T) {
 	assert.EqualValues(t, 7200, made.Every)
 	assert.EqualValues(t, 372+93, made.Budget)
 	require.Eventually(t, func() bool {
-		return parsed[watchView](t, "watch", "show", "example.com", store).State != watch.Fresh
+		return !parsed[watchView](t, "watch", "show", "example.com", store).LastRun.IsZero()
 	}, patience, 100*time.Millisecond)
 
 	set := parsed[watchView](t, "watch", "set", made.ID, "--every=1h", "--budget=50", store)

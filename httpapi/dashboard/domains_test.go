@@ -240,8 +240,10 @@ func TestManyDomains(t *testing.T) {
 	require.NoError(t, err)
 	one, err := store.Record(t.Context(), h.account.ID, "watch", list[0].ID)
 	require.NoError(t, err)
-	one.Body = bytes.Replace(one.Body, []byte("{"), []byte(`{"k":"error","o":71,"n":[2,5,4,0],"f":"tls.certificate.expired","a":1794480000,`+
-		`"g":"worse: Certificate has expired and 2 more","z":1799480000,"i":"certificate","r":1794480000,"m":24322,"p":240,`), 1)
+	one.Body = append(bytes.TrimSuffix(one.Body, []byte("}")), `,"mark":"error","score":71,"worst":"tls.certificate.expired",`+
+		`"findings":{"critical":0,"error":2,"warning":5,"info":4},"changed_at":"2026-11-12T08:00:00Z",`+
+		`"change":"worse: Certificate has expired and 2 more","expires_at":"2027-01-09T08:00:00Z","expiring":"certificate",`+
+		`"last_run_at":"2026-11-12T08:00:00Z","next":"2026-11-13T08:00:00Z","month":24322,"spent_credits":240}`...)
 	var copies []metering.Record
 	for i := 1; i < many; i++ {
 		d, r := diag.MustDomain(fmt.Sprintf("customer-%d.example.org", i)), one

@@ -300,7 +300,7 @@ func TestExpiry(t *testing.T) {
 		w.net.Site(diagtest.Site{Host: "example.com", TLS: &tls.Config{Certificates: []tls.Certificate{w.net.Certificate(spec)}}})
 	}
 	serve(90 * day)
-	w.create(watch.Settings{Checks: []string{"web"}})
+	w.create(watch.Settings{Checks: []string{"web"}, Every: time.Hour, Budget: 10_000}) // so that each day has a run
 	days := func(steps ...time.Duration) (list []int) {
 		for _, n := range steps {
 			w.advance(n * day)

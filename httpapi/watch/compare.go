@@ -1,315 +1,279 @@
 package watch
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/metering"
 )
 
-// news is what a run has to tell.
-type news struct {
-	changes []changed
-	worse   []Finding
-	better  []Finding
-	counts  map[diag.Code]int // of what has flapped: how often
-	expire  []expiry
-	end     Reason // the domain is gone
-	back    Reason // and is there again
+// A comparison is of what is known with what a run has seen. It is made in three steps: weigh takes what needs no other
+// answer, and suspects the rest; reply and take bring in what resolvers say of that; conclude believes what is sure.
+type comparison struct {
+	*state
+	seen   *observation
+	domain string
+	at     time.Time
+	open   []Change // of records, which another resolver is to confirm
+	news   []notice
 }
 
-// changed is a change of records that is to be told.
-type changed struct {
-	Change
-	seen  time.Time // first
-	flips int       // if it has flapped: how often
-}
-
-// weigh compares a run with what is known, as far as no further question is needed. It returns the records whose new
-// values another resolver is to confirm.
-func (s *state) weigh(o *observation, regular bool) (n *news, open []Change) {
-	n = &news{counts: map[diag.Code]int{}}
+func (c *comparison) weigh(regular bool) {
+	o := c.seen
 	known := slices.ContainsFunc(o.parts, func(p part) bool { return p.known })
-	s.weighEnd(o, n, known)
+	c.weighEnd(known)
 	if regular {
-		s.Unknown = o.unknown()
-		if !known && o.end == "" && s.End == "" {
-			s.doubt(domainEnding, string(Unreachable), "", o.at) // which is asked about
+		c.Unknown = o.unknown()
+		if !known && o.end == "" && c.End == "" {
+			c.suspect(theDomain, string(Unreachable), "", c.at) // without counting it: the DNS is asked
 		}
 	}
-	if o.end != "" || s.End != "" {
-		return n, nil
+	if o.end != "" || c.End != "" {
+		return
 	}
 	if o.registrar != "" {
-		s.Registrar = o.registrar
+		c.Registrar = o.registrar
 	}
 	for _, p := range o.parts {
 		if !p.known {
 			continue
 		}
-		open = append(open, s.weighRecords(&p, o.at)...)
-		s.weighFindings(&p, o, n)
-		if !slices.Contains(s.Seen, p.name) {
-			s.Seen = append(s.Seen, p.name)
+		c.weighRecords(&p)
+		c.weighFindings(&p)
+		if p.whole && !slices.Contains(c.Seen, p.name) {
+			c.Seen = append(c.Seen, p.name)
 		}
 	}
-	s.weighFacts(o)
-	s.weighExpiries(o, n)
-	if o.score != nil && regular {
-		s.Score = o.score
+	for key, p := range c.Suspicions {
+		if p.Value == there && o.fault(key) == nil && o.all(p.Check, func(p part) bool { return p.whole }) {
+			c.settle(key)
+		}
 	}
-	return n, open
+	c.weighFacts()
+	c.weighExpiries()
+	if o.score != nil && regular {
+		c.Score = o.score
+	}
 }
 
 // weighEnd looks at whether the domain is still there.
-func (s *state) weighEnd(o *observation, n *news, known bool) {
-	s.Doubts = slices.DeleteFunc(s.Doubts, func(d *doubt) bool {
-		contrary := o.end != Reason(d.Key) && (known && d.asked() || o.answered(d.Check))
-		return d.Topic == domainEnding && contrary
-	})
+func (c *comparison) weighEnd(known bool) {
+	o := c.seen
+	if p := c.Suspicions[theDomain]; p != nil && o.end != Reason(p.Value) &&
+		(known && p.asked() || o.all(p.Check, func(p part) bool { return p.known })) {
+		c.settle(theDomain)
+	}
 	switch {
-	case o.end != "" && s.End == "":
+	case o.end != "" && c.End == "":
 		check := ""
 		if o.end == Lapsed {
 			check = o.ended
 		}
-		d := s.doubt(domainEnding, string(o.end), check, o.at)
-		d.says(o.at, false)
-		s.endIfSure(d, n)
-	case o.end == "" && s.End != "" && known && (s.End != Lapsed || o.registered):
-		n.back, s.End = s.End, ""
-		s.Snapshot, s.Seen, s.Told, s.Doubts = Snapshot{}, nil, nil, nil // known anew
+		c.suspect(theDomain, string(o.end), check, c.at).says(c.at, false)
+	case o.end == "" && c.End != "" && known && (c.End != Lapsed || o.registered):
+		c.tell(metering.EventDomainRecovered, "back", data{Reason: c.End})
+		c.End, c.Snapshot, c.Seen, c.Suspicions = "", Snapshot{}, nil, nil // known anew
 	}
 }
 
-// endIfSure believes that the domain is gone.
-func (s *state) endIfSure(d *doubt, n *news) {
-	if d.sure() {
-		n.end, s.End, s.Doubts = Reason(d.Key), Reason(d.Key), nil
-	}
-}
-
-// answered reports whether all parts of a check are known.
-func (o *observation) answered(check string) bool {
-	asked := false
-	for _, p := range o.parts {
-		if p.check == check {
-			if asked = true; !p.known {
-				return false
-			}
-		}
-	}
-	return asked
-}
-
-// weighRecords returns the sets of records that have other values, or are new.
-func (s *state) weighRecords(p *part, at time.Time) (open []Change) {
-	seen := slices.Contains(s.Seen, p.name)
+// weighRecords finds the sets of records that have other values, are new or are gone.
+func (c *comparison) weighRecords(p *part) {
 	for _, r := range p.records {
-		s.settle(recordGone, r.key())
-		i := slices.IndexFunc(s.Records, func(old Record) bool { return old.key() == r.key() })
+		c.settle(r.key())
+		old := find(c.Records, r.key())
 		switch {
-		case i >= 0 && slices.Equal(s.Records[i].Values, r.Values):
-		case i >= 0:
-			open = append(open, Change{r.Name, r.Type, r.Begins, r.Part, s.Records[i].Values, r.Values})
-		case seen:
-			open = append(open, Change{r.Name, r.Type, r.Begins, r.Part, []string{}, r.Values})
-		case len(s.Records) < maxSets:
-			s.Records = append(s.Records, r)
+		case old != nil && !slices.Equal(old.Values, r.Values):
+			c.open = append(c.open, Change{r.Set, old.Values, r.Values})
+		case old == nil && slices.Contains(c.Seen, p.name):
+			c.open = append(c.open, Change{r.Set, []string{}, r.Values})
+		case old == nil && len(c.Records) < maxSets:
+			c.Records = append(c.Records, r)
 		}
 	}
-	if !p.whole {
-		return open
-	}
-	for _, old := range s.Records {
-		there := slices.ContainsFunc(p.records, func(r Record) bool { return r.key() == old.key() })
-		if old.Part == p.name && !there {
-			s.doubt(recordGone, old.key(), "", at).says(at, false)
+	for _, old := range c.Records {
+		if p.whole && old.Part == p.name && find(p.records, old.key()) == nil {
+			c.suspect(old.key(), gone, "", c.at).says(c.at, false)
 		}
-	}
-	return open
-}
-
-// take believes in the new values of records, or in their end, and tells them unless they flap.
-func (s *state) take(c Change, first, at time.Time, n *news) {
-	key := Record{Name: c.Name, Type: c.Type, Begins: c.Begins}.key()
-	s.Records = slices.DeleteFunc(s.Records, func(r Record) bool { return r.key() == key })
-	if len(c.New) > 0 && len(s.Records) < maxSets {
-		s.Records = append(s.Records, Record{c.Name, c.Type, c.Begins, c.Part, c.New, at})
-	}
-	most := mostTold
-	if t := s.Told[recordKey+key]; t != nil && slices.Equal(t.Old, c.New) {
-		most = 1 // it is what it was
-	}
-	if s.mayTell(recordKey+key, at, most) {
-		n.changes = append(n.changes, changed{c, first, 0})
-		s.Told[recordKey+key].Old, s.Told[recordKey+key].New = c.Old, c.New
 	}
 }
 
-// What was told is named by what it is of. Of records that change to ever other values, so many changes are told a day;
-// of faults that come and go, one of each.
-const (
-	recordKey = "r "
-	faultKey  = "f "
-	mostTold  = 3
-	mostFault = 2
-)
-
-// weighFindings looks for faults that are new, and for those that are no more.
-func (s *state) weighFindings(p *part, o *observation, n *news) {
-	seen := slices.Contains(s.Seen, p.name)
+// weighFindings looks for faults that are new or graver, and for those that are no more.
+func (c *comparison) weighFindings(p *part) {
 	for _, f := range p.findings {
-		s.settle(faultGone, string(f.Code))
-		i := slices.IndexFunc(s.Findings, func(old Finding) bool { return old.Code == f.Code })
-		if i >= 0 && f.Severity <= s.Findings[i].Severity {
-			s.Findings[i].Severity, s.Findings[i].Target = f.Severity, f.Target
-			s.settle(faultThere, string(f.Code))
-			continue
-		}
-		doubtful := seen && f.Severity > diag.Info && !expiring(f.Code)
-		if doubtful {
-			d := s.doubt(faultThere, string(f.Code), p.check, o.at)
-			if d.says(o.at, false); !d.sure() {
-				continue
-			}
-			s.settle(faultThere, string(f.Code))
-			f.Since = d.First
-		}
-		s.Findings = slices.DeleteFunc(s.Findings, func(old Finding) bool { return old.Code == f.Code })
-		if len(s.Findings) < maxFindings {
-			s.Findings = append(s.Findings, f)
-		}
-		if doubtful && s.mayTell(faultKey+string(f.Code), o.at, mostFault) {
-			n.worse = append(n.worse, f)
+		old := find(c.Findings, f.key())
+		switch {
+		case old != nil && f.Severity <= old.Severity:
+			old.Severity, old.Target = f.Severity, f.Target
+			c.settle(f.key())
+		case f.told() && slices.Contains(c.Seen, p.name):
+			c.suspect(f.key(), there, p.check, c.at).says(c.at, false)
+		default:
+			c.settle(f.key())
+			c.put(f)
 		}
 	}
-	if !p.whole {
-		return
-	}
-	there := func(code diag.Code) bool {
-		return slices.ContainsFunc(o.parts, func(p part) bool {
-			return slices.ContainsFunc(p.findings, func(f Finding) bool { return f.Code == code })
-		})
-	}
-	s.Doubts = slices.DeleteFunc(s.Doubts, func(d *doubt) bool {
-		return d.Topic == faultThere && d.Check == p.check && !there(diag.Code(d.Key)) && o.whole(d.Check)
-	})
-	for _, f := range slices.Clone(s.Findings) {
-		if f.Part != p.name || there(f.Code) {
-			continue
-		}
-		doubtful := f.Severity > diag.Info && !expiring(f.Code)
-		if doubtful {
-			d := s.doubt(faultGone, string(f.Code), p.check, o.at)
-			if d.says(o.at, false); !d.sure() {
-				continue
-			}
-			s.settle(faultGone, string(f.Code))
-		}
-		s.Findings = slices.DeleteFunc(s.Findings, func(old Finding) bool { return old.Code == f.Code })
-		if doubtful && s.mayTell(faultKey+string(f.Code), o.at, mostFault) {
-			n.better = append(n.better, f)
+	for _, f := range slices.Clone(c.Findings) {
+		switch {
+		case !p.whole || f.Part != p.name || c.seen.fault(f.key()) != nil:
+		case f.told():
+			c.suspect(f.key(), gone, p.check, c.at).says(c.at, false)
+		default:
+			c.Findings = without(c.Findings, f.key())
 		}
 	}
 }
 
-// whole reports whether all parts of a check have answered in full.
-func (o *observation) whole(check string) bool {
-	return !slices.ContainsFunc(o.parts, func(p part) bool { return p.check == check && !p.whole })
+// told reports whether people are told that the finding is there. Of what expires there are events of their own.
+func (f Finding) told() bool {
+	return f.Severity > diag.Info && !slices.Contains(expiring, property(f.Code))
+}
+
+// put takes a finding for known.
+func (c *comparison) put(f Finding) {
+	if c.Findings = without(c.Findings, f.key()); len(c.Findings) < maxFindings {
+		c.Findings = append(c.Findings, f)
+	}
 }
 
 // weighFacts takes the facts of the checks that have answered.
-func (s *state) weighFacts(o *observation) {
-	s.Facts = slices.DeleteFunc(s.Facts, func(f Fact) bool {
+func (c *comparison) weighFacts() {
+	o := c.seen
+	c.Facts = slices.DeleteFunc(c.Facts, func(f Fact) bool {
 		return slices.ContainsFunc(o.facts, func(g Fact) bool { return g.Part == f.Part })
 	})
-	s.Facts = append(s.Facts, o.facts...)
-	s.Facts = s.Facts[:min(len(s.Facts), maxFacts)]
-	addressed := slices.ContainsFunc(s.Records, func(r Record) bool { return r.Type == "A" || r.Type == "AAAA" })
+	c.Facts = append(c.Facts, o.facts...)
+	c.Facts = c.Facts[:min(len(c.Facts), maxFacts)]
+	addressed := slices.ContainsFunc(c.Records, func(r Record) bool { return r.Type == "A" || r.Type == "AAAA" })
 	if o.siteless && !addressed { // there is no site any more: what was wrong with it is not put right
-		s.Findings = slices.DeleteFunc(s.Findings, func(f Finding) bool { return slices.Contains(sites, f.Part) })
+		c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return slices.Contains(sites, f.Part) })
 	}
 }
 
 // sites are the checks of a web site.
 var sites = []string{"tls", "hsts", "headers", "redirects"}
 
-// reply counts what a resolver says of a doubt.
-func (s *state) reply(d *doubt, p target.Part, other bool, at time.Time, n *news) {
-	r, ok := p.Report.(*resolve.Report)
-	const silence = "SERVFAIL" // of the servers that are asked: an answer where that is the question
-	if !ok || r.Rcode != noError && r.Rcode != nxdomain && (d.Topic != domainEnding || r.Rcode != silence) {
-		if d.mute(at, other); d.lost() {
-			s.settle(d.Topic, d.Key)
+// questions are the keys of what resolvers are to be asked about.
+func (c *comparison) questions() (keys []string) {
+	for key, p := range c.Suspicions {
+		if p.due(c.at) {
+			keys = append(keys, key)
 		}
-		return
 	}
-	if d.Topic == domainEnding {
-		end := map[string]Reason{nxdomain: NoDomain, silence: Unreachable}[r.Rcode]
-		if end != Reason(d.Key) {
-			s.settle(d.Topic, d.Key)
-		}
-		if end != "" {
-			d = s.doubt(domainEnding, string(end), "", at)
-			d.says(at, other)
-			s.endIfSure(d, n)
-		}
-		return
+	return keys
+}
+
+// asks is the set of records that a question is about.
+func (c *comparison) asks(key string) Set {
+	if r := find(c.Records, key); r != nil {
+		return r.Set
 	}
-	i := slices.IndexFunc(s.Records, func(r Record) bool { return r.key() == d.Key })
-	if i < 0 || len(setOf(s.Records[i].Name, s.Records[i].Type, s.Records[i].Begins, valuesOf(r))) > 0 {
-		s.settle(d.Topic, d.Key)
-		return
-	}
-	if d.says(at, other); d.sure() {
-		s.settle(d.Topic, d.Key)
-		old := s.Records[i]
-		s.take(Change{old.Name, old.Type, old.Begins, old.Part, old.Values, []string{}}, d.First, at, n)
+	return Set{Name: c.domain, Type: "NS"}
+}
+
+// reply counts what a resolver says of a doubt; nil if it says nothing.
+func (c *comparison) reply(key string, r *resolve.Report) {
+	p := c.Suspicions[key]
+	other, ending := p.other(), key == theDomain
+	switch {
+	case r == nil || !says(r.Rcode) && !ending: // that all servers fail is an answer where that is the question
+		p.mute(c.at, other)
+	case ending && r.Rcode == noError:
+		c.settle(key)
+	case ending:
+		end := map[string]Reason{nxdomain: NoDomain, servfail: Unreachable}[r.Rcode]
+		c.suspect(key, string(end), "", c.at).says(c.at, other)
+	case len(setOf(c.asks(key), valuesOf(r))) > 0:
+		c.settle(key)
+	default:
+		p.says(c.at, other)
 	}
 }
 
-// renew tells again of what has flapped for a day.
-func (s *state) renew(at time.Time, n *news) {
-	for key, flips := range s.flapped(at) {
-		kind, key := key[:len(recordKey)], key[len(recordKey):]
-		switch kind {
-		case recordKey:
-			t := s.Told[recordKey+key]
-			c := Change{Old: t.New, New: []string{}}
-			c.Name, c.Type, c.Begins = splitKey(key)
-			if i := slices.IndexFunc(s.Records, func(r Record) bool { return r.key() == key }); i >= 0 {
-				c.New, c.Part = s.Records[i].Values, s.Records[i].Part
-			}
-			if slices.Equal(c.Old, c.New) {
-				c.Old = t.Old
-			}
-			t.Old, t.New = c.Old, c.New
-			n.changes = append(n.changes, changed{c, at, flips})
-		case faultKey:
-			n.counts[diag.Code(key)] = flips
-			if i := slices.IndexFunc(s.Findings, func(f Finding) bool { return string(f.Code) == key }); i >= 0 {
-				n.worse = append(n.worse, s.Findings[i])
-			} else {
-				n.better = append(n.better, Finding{Code: diag.Code(key)})
-			}
-		}
+// take believes in the new values of records, or in their end, and tells them unless they flap.
+func (c *comparison) take(ch Change, first time.Time) {
+	if c.Records = without(c.Records, ch.key()); len(ch.New) > 0 && len(c.Records) < maxSets {
+		c.Records = append(c.Records, Record{ch.Set, ch.New, c.at})
 	}
-	slices.SortFunc(n.changes, func(a, b changed) int { return cmp.Compare(a.key(), b.key()) })
+	p, most := c.subject(ch.key()), mostTold
+	if p.Change != nil && slices.Equal(p.Change.Old, ch.New) {
+		most = 1 // it is what it was
+	}
+	if p.mayTell(c.at, most) {
+		c.tellChange(p, ch, first, 0)
+	}
 }
 
-// close brings the snapshot into its form after a run.
-func (s *state) close(at time.Time) {
-	s.sort()
-	s.At = at
-	switch s.Mark = s.counts().markOf(); {
-	case s.End != "":
-		s.Mark = view.Critical
-	case s.Mark == view.Good && len(s.Seen) == 0:
-		s.Mark = view.Unknown
+// conclude believes what is sure, tells again of what has flapped for a day, and brings the state into its form.
+func (c *comparison) conclude() {
+	if p := c.Suspicions[theDomain]; p != nil && p.sure() {
+		c.End, c.Suspicions = Reason(p.Value), nil
+		who := byRegistrar
+		if c.End == Unreachable {
+			who = byDNS
+		}
+		c.tell(metering.EventDomainUnreachable, "", data{Reason: c.End, Mend: c.mend(who, "")})
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Suspicions)) {
+		p := c.Suspicions[key]
+		if p.sure() {
+			c.believe(key, p)
+		}
+		flips := p.flapped(c.at)
+		known := find(c.Findings, key)
+		switch {
+		case flips == 0:
+		case p.Change != nil:
+			ch := Change{p.Change.Set, p.Change.New, []string{}}
+			if r := find(c.Records, key); r != nil {
+				ch.New = r.Values
+			}
+			if slices.Equal(ch.Old, ch.New) {
+				ch.Old = p.Change.Old
+			}
+			c.tellChange(p, ch, c.at, flips)
+		case known != nil:
+			c.tellFault(metering.EventDomainWorsened, *known, flips)
+		default:
+			c.tellFault(metering.EventDomainRecovered, Finding{Code: diag.Code(key)}, flips)
+		}
+		if p.stale(c.at) {
+			delete(c.Suspicions, key)
+		}
+	}
+	c.sort()
+	c.At = c.at
+	switch {
+	case c.End != "":
+		c.Mark = view.Critical
+	case len(c.Findings) > 0 && c.Findings[0].Severity > diag.Info: // the gravest comes first
+		c.Mark = view.MarkOf(c.Findings[0].Severity)
+	case len(c.Seen) == 0:
+		c.Mark = view.Unknown
+	default:
+		c.Mark = view.Good
+	}
+}
+
+// believe takes what was suspected of records or of a fault for known.
+func (c *comparison) believe(key string, p *suspicion) {
+	d := p.doubt
+	p.doubt = doubt{}
+	if r := find(c.Records, key); r != nil {
+		c.take(Change{r.Set, r.Values, []string{}}, d.First)
+	} else if f := c.seen.fault(key); f != nil && d.Value == there {
+		f.Since = d.First
+		c.put(*f)
+		if p.mayTell(c.at, mostTold) {
+			c.tellFault(metering.EventDomainWorsened, *f, 0)
+		}
+	} else if f := find(c.Findings, key); f != nil && d.Value == gone {
+		if p.mayTell(c.at, mostTold) {
+			c.tellFault(metering.EventDomainRecovered, *f, 0)
+		}
+		c.Findings = without(c.Findings, key)
 	}
 }

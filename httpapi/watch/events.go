@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -21,21 +22,21 @@ type data struct {
 	Domain  string             `json:"domain"`
 	URL     string             `json:"url,omitempty"`  // of the domain's page
 	Mend    string             `json:"mend,omitempty"` // who can
+	Mark    view.Mark          `json:"mark"`           // of the domain now
 
-	Name  string     `json:"name,omitempty"` // of records
-	Type  string     `json:"type,omitempty"`
-	Label string     `json:"label,omitempty"` // what people call them
-	Old   []string   `json:"old,omitzero"`
-	New   []string   `json:"new,omitzero"`
-	Seen  *time.Time `json:"first_seen_at,omitempty"`
-	Flips int        `json:"change_count,omitempty"` // of what has flapped: how often since it was told last
+	Name  string    `json:"name,omitempty"` // of records
+	Type  string    `json:"type,omitempty"`
+	Label string    `json:"label,omitempty"` // what people call them
+	Old   []string  `json:"old,omitzero"`
+	New   []string  `json:"new,omitzero"`
+	Seen  time.Time `json:"first_seen_at,omitzero"`
+	Flips int       `json:"change_count,omitempty"` // of what has flapped: how often since it was told last
 
-	Mark     view.Mark `json:"mark,omitempty"`
-	Findings []fault   `json:"findings,omitempty"`
+	Findings []fault `json:"findings,omitempty"` // the gravest first
 
-	Expiring  string     `json:"expiring,omitempty"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	Days      int        `json:"days_left,omitempty"`
+	Expiring  string    `json:"expiring,omitempty"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	Days      int       `json:"days_left,omitempty"`
 
 	Reason Reason `json:"reason,omitempty"`
 }
@@ -49,123 +50,119 @@ type fault struct {
 	Mend     string        `json:"mend"`
 }
 
-// The bounds of an event, and of the events of a run.
+// A notice is an event of a run. The key tells it from others of its type.
+type notice struct {
+	event metering.EventType
+	key   string
+	data  data
+}
+
+// The bounds of an event, of the events of a run, and of what a list says of them.
 const (
 	maxEvents    = 64
 	maxEventList = 20
+	maxChange    = 120 // characters
 )
 
+func (c *comparison) tell(t metering.EventType, key string, d data) {
+	if len(c.news) < maxEvents {
+		c.news = append(c.news, notice{t, key, d})
+	}
+}
+
+// tellChange tells of a change of records, and keeps in mind what was told.
+func (c *comparison) tellChange(p *suspicion, ch Change, first time.Time, flips int) {
+	who := byDNS
+	if ch.Type == "DS" {
+		who = byRegistrar
+	}
+	listed := func(values []string) []string { return append([]string{}, values[:min(len(values), maxEventList)]...) }
+	c.tell(metering.EventDomainRecordChanged, ch.key(), data{Name: ch.Name, Type: ch.Type, Label: ch.Label(),
+		Old: listed(ch.Old), New: listed(ch.New), Seen: first, Flips: flips, Mend: c.mend(who, "")})
+	p.Change = &ch
+}
+
+// tellFault tells of a fault that is there or gone, together with the others of the run.
+func (c *comparison) tellFault(t metering.EventType, f Finding, flips int) {
+	i := slices.IndexFunc(c.news, func(n notice) bool { return n.event == t && len(n.data.Findings) > 0 })
+	if i < 0 {
+		i = len(c.news)
+		c.news = append(c.news, notice{event: t, data: data{Seen: f.Since}})
+	}
+	d := &c.news[i].data
+	d.Flips = max(d.Flips, flips)
+	d.Findings = append(d.Findings, fault{f.Code, f.Severity, Title(f.Code), f.Target, c.mendFault(f)})
+	slices.SortStableFunc(d.Findings, func(a, b fault) int { return cmp.Compare(b.Severity, a.Severity) })
+	if t == metering.EventDomainWorsened {
+		d.Mend = d.Findings[0].Mend
+	}
+}
+
 // events are the records of what a run has to tell.
-func (s *session) events(n *news) (list []metering.Record, err error) {
-	add := func(t metering.EventType, subject string, d data) {
-		d.Account, d.Watch, d.Domain, d.URL = s.record.Account, s.record.ID, s.doc.Domain, s.page()
-		e := metering.Event{
-			ID:   metering.EventID(t, fmt.Sprintf("%s/%s/%d/%s", s.record.Account, s.record.ID, s.at.UnixMicro(), subject)),
-			Type: t, Account: s.record.Account, At: s.at, Channels: s.doc.Channels, Data: d,
+func (s *session) events(c *comparison) (list []metering.Record, err error) {
+	page := ""
+	if s.PublicURL != "" {
+		page = strings.TrimSuffix(s.PublicURL, "/") + "/dashboard/domains/" + url.PathEscape(c.domain)
+	}
+	account, id := s.record.Account, s.record.ID
+	for _, n := range c.news {
+		d := n.data
+		d.Account, d.Watch, d.Domain, d.URL, d.Mark = account, id, c.domain, page, c.Mark
+		d.Findings = d.Findings[:min(len(d.Findings), maxEventList)]
+		r, err := metering.Event{
+			ID:   metering.EventID(n.event, fmt.Sprintf("%s/%s/%d/%s", account, id, s.at.UnixMicro(), n.key)),
+			Type: n.event, Account: account, At: s.at, Channels: s.doc.Channels, Data: d,
+		}.Record()
+		if err != nil {
+			return nil, err
 		}
-		r, wrong := e.Record()
-		if err == nil {
-			err = wrong
-		}
-		if len(list) < maxEvents {
-			list = append(list, r)
-		}
+		list = append(list, r)
 	}
-	who := func(is bool, one string) string { // or else the registrar
-		if is {
-			return one
-		}
-		return byRegistrar
-	}
-	k := s.state
-	if n.end != "" {
-		add(metering.EventDomainUnreachable, "", data{Reason: n.end, Mark: view.Critical,
-			Mend: k.mend(who(n.end == Unreachable, byDNS), s.doc.Domain, "")})
-	}
-	if n.back != "" {
-		add(metering.EventDomainRecovered, "back", data{Reason: n.back, Mark: k.Mark})
-	}
-	for _, c := range n.changes {
-		add(metering.EventDomainRecordChanged, c.key(), data{Name: c.Name, Type: c.Type, Label: c.Label(), Old: listed(c.Old),
-			New: listed(c.New), Seen: &c.seen, Flips: c.flips, Mend: k.mend(who(c.Type != "DS", byDNS), s.doc.Domain, "")})
-	}
-	if faults := s.faults(n.worse); len(faults) > 0 {
-		add(metering.EventDomainWorsened, "", data{Mark: k.Mark, Findings: faults, Mend: faults[0].Mend,
-			Seen: &n.worse[0].Since, Flips: n.most(n.worse)})
-	}
-	if faults := s.faults(n.better); len(faults) > 0 {
-		add(metering.EventDomainRecovered, "", data{Mark: k.Mark, Findings: faults, Flips: n.most(n.better)})
-	}
-	for _, e := range n.expire {
-		add(metering.EventDomainExpiresSoon, e.What, data{Expiring: e.What, ExpiresAt: &e.At, Days: e.Told,
-			Mend: k.mend(who(e.What == certificate, byWebHost), s.doc.Domain, "")})
-	}
-	return list, err
+	return list, nil
 }
 
-// page is where people see the domain.
-func (w *session) page() string {
-	if w.PublicURL == "" {
-		return ""
-	}
-	return strings.TrimSuffix(w.PublicURL, "/") + "/dashboard/domains/" + url.PathEscape(w.doc.Domain)
-}
-
-func listed(values []string) []string {
-	return append([]string{}, values[:min(len(values), maxEventList)]...)
-}
-
-// faults are findings as an event tells them, the gravest first.
-func (s *session) faults(findings []Finding) []fault {
-	slices.SortStableFunc(findings, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
-	findings = findings[:min(len(findings), maxEventList)]
-	return diag.Map(findings, func(f Finding) fault {
-		return fault{f.Code, f.Severity, Title(f.Code), f.Target, s.state.mendFault(s.doc.Domain, f)}
-	})
-}
-
-// most is how often what has flapped did, at most.
-func (n *news) most(findings []Finding) (flips int) {
-	for _, f := range findings {
-		flips = max(flips, n.counts[f.Code])
-	}
-	return flips
-}
-
-// text says in a few words what has changed; nothing if nothing has.
-func (n *news) text(domain string) string {
-	switch {
-	case n.end != "":
-		return map[Reason]string{NoDomain: "does not exist any more", Lapsed: "registration expired",
-			Unreachable: "no name server answers"}[n.end]
-	case n.back != "":
-		return "answers again"
-	case len(n.worse) > 0:
-		return shortened("worse: "+Title(n.worse[0].Code), len(n.worse))
-	case len(n.changes) > 0:
-		c := n.changes[0]
-		what := c.Label()
-		if c.Name != domain && c.Begins == "" {
-			what += " of " + c.Name
+// text says in a few words what has changed, of several things the gravest; nothing if nothing has.
+func (c *comparison) text() string {
+	for _, t := range []metering.EventType{
+		metering.EventDomainUnreachable, metering.EventDomainWorsened, metering.EventDomainRecordChanged,
+		metering.EventDomainRecovered, metering.EventDomainExpiresSoon,
+	} {
+		first, more := "", -1
+		for _, n := range c.news {
+			if n.event == t {
+				first = cmp.Or(first, c.short(n))
+				more += max(1, len(n.data.Findings))
+			}
 		}
-		return shortened(what+" changed", len(n.changes))
-	case len(n.better) > 0:
-		return shortened("fixed: "+Title(n.better[0].Code), len(n.better))
-	case len(n.expire) > 0:
-		return n.expire[0].What + " expires soon"
+		if more < 0 {
+			continue
+		}
+		rest := view.If(more > 0, fmt.Sprintf(" and %d more", more))
+		if runes := []rune(first); len(runes) > maxChange-len(rest) {
+			first = string(runes[:maxChange-len(rest)-1]) + "…"
+		}
+		return first + rest
 	}
 	return ""
 }
 
-func shortened(text string, count int) string {
-	more := ""
-	if count > 1 {
-		more = fmt.Sprintf(" and %d more", count-1)
+// short is an event in a few words.
+func (c *comparison) short(n notice) string {
+	d := n.data
+	switch {
+	case n.event == metering.EventDomainUnreachable:
+		return map[Reason]string{NoDomain: "does not exist any more", Lapsed: "registration expired",
+			Unreachable: "no name server answers"}[d.Reason]
+	case n.event == metering.EventDomainWorsened:
+		return "worse: " + d.Findings[0].Title
+	case n.event == metering.EventDomainRecordChanged:
+		return d.Label + view.If(d.Name != c.domain && d.Label == d.Type, " of "+d.Name) + " changed"
+	case n.event == metering.EventDomainExpiresSoon:
+		return d.Expiring + " expires soon"
+	case d.Reason != "":
+		return "answers again"
 	}
-	if runes := []rune(text); len(runes) > maxChange-len(more) {
-		text = string(runes[:maxChange-len(more)-1]) + "…"
-	}
-	return text + more
+	return "fixed: " + d.Findings[0].Title
 }
 
 // titles are those of all rules, by code.
@@ -180,9 +177,4 @@ var titles = sync.OnceValue(func() map[diag.Code]string {
 })
 
 // Title says what a code of a finding means: the fault in a few words.
-func Title(code diag.Code) string {
-	if title := titles()[code]; title != "" {
-		return title
-	}
-	return string(code)
-}
+func Title(code diag.Code) string { return cmp.Or(titles()[code], string(code)) }

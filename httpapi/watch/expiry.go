@@ -2,8 +2,9 @@ package watch
 
 import (
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/metering"
 )
 
 // What expires.
@@ -12,7 +13,7 @@ const (
 	certificate  = "certificate"
 )
 
-// An expiry is when something ends, and of what of it was told.
+// An expiry is when something ends, and what of that was told.
 type expiry struct {
 	What string    `json:"what"`
 	At   time.Time `json:"at"`
@@ -33,47 +34,33 @@ func (e *expiry) due(now time.Time) (days int) {
 		return 0
 	}
 	for _, n := range ahead {
-		if left <= time.Duration(n)*day {
+		if left <= time.Duration(n)*day && (e.Told == 0 || n < e.Told) {
 			days = n
 		}
-	}
-	if e.Told != 0 && days >= e.Told {
-		return 0
 	}
 	return days
 }
 
 // weighExpiries takes what a run has seen of ends, and tells of those that are near: of several steps that were passed
 // at once, the last.
-func (s *state) weighExpiries(o *observation, n *news) {
-	for _, e := range o.expiries {
-		i := slices.IndexFunc(s.Expiries, func(old expiry) bool { return old.What == e.What })
+func (c *comparison) weighExpiries() {
+	for _, e := range c.seen.expiries {
+		i := slices.IndexFunc(c.Expiries, func(old expiry) bool { return old.What == e.What })
 		switch {
 		case i < 0:
-			s.Expiries = append(s.Expiries, e)
-		case !s.Expiries[i].At.Equal(e.At):
-			s.Expiries[i] = e
+			c.Expiries = append(c.Expiries, e)
+		case !c.Expiries[i].At.Equal(e.At):
+			c.Expiries[i] = e
 		}
 	}
-	for i := range s.Expiries {
-		if days := s.Expiries[i].due(o.at); days > 0 {
-			s.Expiries[i].Told = days
-			n.expire = append(n.expire, s.Expiries[i])
+	slices.SortFunc(c.Expiries, func(a, b expiry) int { return a.At.Compare(b.At) })
+	who := map[string]string{registration: byRegistrar, certificate: byWebHost}
+	for i := range c.Expiries {
+		e := &c.Expiries[i]
+		if days := e.due(c.at); days > 0 {
+			e.Told = days
+			c.tell(metering.EventDomainExpiresSoon, e.What, data{Expiring: e.What, ExpiresAt: e.At, Days: days,
+				Mend: c.mend(who[e.What], "")})
 		}
 	}
-}
-
-// next is what ends next.
-func (s *state) next() (e expiry) {
-	if len(s.Expiries) == 0 {
-		return expiry{}
-	}
-	return slices.MinFunc(s.Expiries, func(a, b expiry) int { return a.At.Compare(b.At) })
-}
-
-// splitKey takes the key of a set of records apart.
-func splitKey(key string) (name, kind, begins string) {
-	name, rest, _ := strings.Cut(key, " ")
-	kind, begins, _ = strings.Cut(rest, " ")
-	return name, kind, begins
 }

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -13,12 +12,6 @@ import (
 
 // Kept is for how long runs are kept.
 const Kept = 400 * 24 * time.Hour
-
-// The bounds of a record of the past: a chapter, which begins with what was known after its first run.
-const (
-	maxChapter = 24 << 10 // bytes, beyond which the next one begins
-	maxRows    = 1024
-)
 
 // historyKind is that of the records of the past of a watch: one of its own, by which they are found.
 func historyKind(id string) string { return "watch_history." + id }
@@ -34,22 +27,13 @@ type Run struct {
 	Difference           // to the run before
 }
 
-// A chapter is a part of the history, of a month at most.
+// A chapter is a record of the history: of a month at most, and of so many bytes beyond which the next one begins.
 type chapter struct {
 	Base Snapshot `json:"base"` // after the first of the runs
 	Runs []Run    `json:"runs"`
 }
 
-func parseChapter(r metering.Record) (*chapter, error) {
-	c := &chapter{}
-	if err := json.Unmarshal(r.Body, c); err != nil {
-		return nil, fmt.Errorf("reading history %s: %w", r.ID, err)
-	}
-	if len(c.Runs) == 0 || len(c.Runs) > maxRows {
-		return nil, fmt.Errorf("reading history %s: %d runs", r.ID, len(c.Runs))
-	}
-	return c, nil
-}
+const maxChapter = 24 << 10
 
 // chapters are the parts of the history from the newest back to the one in which an instant lies.
 func (w *Watches) chapters(
@@ -60,7 +44,7 @@ func (w *Watches) chapters(
 		if err != nil {
 			return nil, fmt.Errorf("reading the history of watch %s: %w", id, err)
 		}
-		c, err := parseChapter(r)
+		c, err := read[chapter](r)
 		if err != nil {
 			return nil, err
 		}
@@ -107,12 +91,10 @@ func (w *Watches) At(
 		return nil, fmt.Errorf("watch %s at %s: %w", id, at.Format(time.RFC3339), metering.ErrNotFound)
 	}
 	s := &chapters[0].Base
-	for _, r := range chapters[0].Runs[1:] {
-		if r.At.After(at) {
-			break
+	for _, r := range chapters[0].Runs {
+		if r.At.After(s.At) && !r.At.After(at) {
+			s.apply(r)
 		}
-		s.with(r.Difference, r.At)
-		s.At, s.Mark, s.Score, s.Unknown = r.At, r.Mark, r.Score, r.Unknown
 	}
 	return s, nil
 }
@@ -122,18 +104,24 @@ func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string
 	if _, err := w.Get(ctx, account, id); err != nil {
 		return nil, err
 	}
-	r, err := w.Store.Record(ctx, account, stateKind, id)
-	if errors.Is(err, metering.ErrNotFound) {
-		return &Snapshot{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	s, err := parseState(r)
+	_, s, err := w.known(ctx, account, id)
 	if err != nil {
 		return nil, err
 	}
 	return &s.Snapshot, nil
+}
+
+// known reads what is known of a domain, which is nothing before the first run.
+func (w *Watches) known(ctx context.Context, account metering.AccountID, id string) (metering.Record, *state, error) {
+	r, err := w.Store.Record(ctx, account, stateKind, id)
+	if errors.Is(err, metering.ErrNotFound) {
+		return metering.Record{Account: account, Kind: stateKind, ID: id, At: w.now()}, &state{}, nil
+	}
+	if err != nil {
+		return r, nil, err
+	}
+	s, err := read[state](r)
+	return r, s, err
 }
 
 // extend adds a row to the history: to its newest chapter, or to a new one, with which what is too old goes.
@@ -145,13 +133,12 @@ func (w *Watches) extend(
 		if err != nil {
 			return nil, err
 		}
-		c, err := parseChapter(r)
-		if err != nil || len(r.Body) > maxChapter || len(c.Runs) >= maxRows ||
-			metering.PeriodOf(r.At) != metering.PeriodOf(row.At) {
+		c, err := read[chapter](r)
+		if err != nil || len(r.Body) > maxChapter || metering.PeriodOf(r.At) != metering.PeriodOf(row.At) {
 			break // what cannot be read is left as it is
 		}
 		c.Runs = append(c.Runs, row)
-		if r.Body, err = encode(c); err != nil {
+		if r, err = write(r, c); err != nil {
 			return nil, err
 		}
 		if len(r.Body) <= metering.MaxRecordBytes {
@@ -159,24 +146,22 @@ func (w *Watches) extend(
 		}
 	}
 	c := chapter{Base: *now, Runs: []Run{row}}
-	body, err := encode(c)
-	if err == nil && len(body) > metering.MaxRecordBytes {
-		c.Runs[0].Difference = Difference{}
-		body, err = encode(c)
+	id := row.At.UTC().Format("20060102T150405.000000")
+	next, err := write(metering.Record{Account: watch.Account, Kind: f.Kind, ID: id, At: row.At}, c)
+	if err == nil && len(next.Body) > metering.MaxRecordBytes {
+		c.Base.Facts, c.Runs[0].Difference = nil, Difference{}
+		next, err = write(next, c)
 	}
 	if err != nil {
 		return nil, err
 	}
-	id := row.At.UTC().Format("20060102T150405.000000")
-	list := []metering.Record{{Account: watch.Account, Kind: f.Kind, ID: id, At: row.At, Body: body}}
+	list := []metering.Record{next}
 	if w.Doubt() != nil {
 		return list, nil
 	}
 	const longest = 31 * day // of a chapter, whose At is that of its first row
-	old := metering.RecordFilter{
-		Kind: f.Kind, Account: watch.Account, Before: row.At.Add(-Kept - longest), Limit: mostForgotten,
-	}
-	for r, err := range w.Store.Records(ctx, old) {
+	f.Newest, f.Before, f.Limit = false, row.At.Add(-Kept-longest), mostForgotten
+	for r, err := range w.Store.Records(ctx, f) {
 		if err != nil {
 			return nil, err
 		}

@@ -39,16 +39,17 @@ func OnHosts(code diag.Code) bool {
 }
 
 // mendFault names who can mend a fault.
-func (s *state) mendFault(domain string, f Finding) string {
+func (c *comparison) mendFault(f Finding) string {
 	who, family := menderOf(f.Code)
 	if family == "mtasts" && who == byWebHost {
-		return s.mend(who, domain, "mta-sts."+domain)
+		f.Target = "mta-sts." + c.domain
 	}
-	return s.mend(who, domain, f.Target)
+	return c.mend(who, f.Target)
 }
 
 // mend names somebody, as far as it is known who that is. The target is what is at fault, if it is a host.
-func (s *state) mend(who, domain, target string) string {
+func (c *comparison) mend(who, target string) string {
+	domain := c.domain
 	_, err := diag.ParseDomain(target)
 	host := err == nil && strings.Contains(target, ".")
 	switch {
@@ -62,13 +63,13 @@ func (s *state) mend(who, domain, target string) string {
 		return "the host " + domain
 	case who == byMailHost || who == byWebHost:
 		return "the host " + target
-	case who == byRegistrar && s.Registrar != "":
-		return fmt.Sprintf("the registrar of %s (%s)", domain, s.Registrar)
+	case who == byRegistrar && c.Registrar != "":
+		return fmt.Sprintf("the registrar of %s (%s)", domain, c.Registrar)
 	case who == byRegistrar:
 		return "the registrar of " + domain
 	}
 	const most = 2
-	for _, r := range s.Records {
+	for _, r := range c.Records {
 		if r.Type == "NS" {
 			return fmt.Sprintf("the DNS of %s (%s)", domain, strings.Join(r.Values[:min(len(r.Values), most)], ", "))
 		}

@@ -168,7 +168,7 @@ func (f *fleet) day(count int) {
 	f.advance(step) // what the dead node had claimed in the end
 	assert.Empty(f, f.twice)
 	runs := f.runs(count, began.Add(time.Microsecond))
-	late := count / 100 // slots of the last step, which come again only tomorrow
+	late := 5 + count/50 // slots of the last step, which come again only tomorrow; accounts and so slots are random
 	assert.Zero(f, runs[0], "none is missed: %v", runs)
 	assert.GreaterOrEqual(f, runs[1], count-late, "none is run twice: %v", runs)
 	assert.Zero(f, runs[3])

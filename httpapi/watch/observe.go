@@ -41,12 +41,11 @@ type part struct {
 
 // An observation is what a run has seen.
 type observation struct {
-	at         time.Time
 	parts      []part
 	facts      []Fact
-	score      *int
+	score      *int   // of the mail set-up, or the lowest
 	end        Reason // what the domain has come to, as one of the parts says
-	ended      string // the check that says so
+	ended      string // the check whose finding says so
 	expiries   []expiry
 	registrar  string
 	registered bool // a registry has answered
@@ -55,7 +54,7 @@ type observation struct {
 
 // observe reads the replies of a run.
 func observe(domain string, replies []target.Part, at time.Time) *observation {
-	o := &observation{at: at}
+	o := &observation{}
 	var lowest *int
 	for _, p := range replies {
 		if p.Name == "site" { // stands for those of a web site that the domain does not have
@@ -68,8 +67,7 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 			continue
 		}
 		if r, ok := p.Report.(*domaincheck.Report); ok {
-			o.mail(p, r)
-			o.score = p.View.Score
+			o.parts, o.score = append(o.parts, partsOf(p, r)...), p.View.Score
 		} else {
 			o.parts = append(o.parts, partOf(p))
 		}
@@ -88,15 +86,11 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 
 // partOf is a reply as a whole.
 func partOf(p target.Part) part {
-	known := p.View.State != diag.Unknown
-	n := part{name: p.Name, check: p.Name, known: known, whole: known && !p.View.Partial}
+	records, answered := recordsOf(p.Report)
+	known := answered && p.View.State != diag.Unknown
+	n := part{name: p.Name, check: p.Name, known: known, whole: known && !p.View.Partial, records: records}
 	if _, ok := p.Report.(*resolve.Report); !ok { // which is asked for its records alone
 		n.findings = findingsOf(p.View)
-	}
-	records, answered := recordsOf(p.Report)
-	n.records = records
-	if !answered {
-		n.known, n.whole = false, false
 	}
 	return n
 }
@@ -107,8 +101,8 @@ func findingsOf(v *view.View) []Finding {
 	})
 }
 
-// mail takes the check of mail apart, which tells of each part whether it is known.
-func (o *observation) mail(p target.Part, r *domaincheck.Report) {
+// partsOf takes the check of mail apart, which tells of each part whether it is known.
+func partsOf(p target.Part, r *domaincheck.Report) (list []part) {
 	s, in := r.Pillars.Sending, r.Pillars.Receiving
 	rest := part{name: p.Name, check: p.Name, known: true, whole: !r.Partial}
 	parts := map[string]*part{}
@@ -149,10 +143,10 @@ func (o *observation) mail(p target.Part, r *domaincheck.Report) {
 	}
 	for _, name := range mailParts {
 		if n := parts[name]; n != nil {
-			o.parts = append(o.parts, *n)
+			list = append(list, *n)
 		}
 	}
-	o.parts = append(o.parts, rest)
+	return append(list, rest)
 }
 
 func addPart[R any](add func(string, *compose.Summary, any), name string, p *compose.Part[R]) {
@@ -173,12 +167,12 @@ func (o *observation) read(domain string, p target.Part) {
 		}
 	}
 	for _, f := range p.View.Findings {
-		if end, ok := ends(f.Code); ok && o.end == "" {
+		if end := ends(f.Code); end != "" && o.end == "" {
 			o.end, o.ended = end, p.Name
 		}
 	}
-	if rcode := apexRcode(domain, p.Report); rcode == nxdomain && o.end == "" {
-		o.end, o.ended = NoDomain, p.Name
+	if apexRcode(domain, p.Report) == nxdomain && o.end == "" {
+		o.end = NoDomain
 	}
 	switch r := p.Report.(type) {
 	case *registry.DomainReport:
@@ -198,36 +192,27 @@ func (o *observation) read(domain string, p target.Part) {
 }
 
 // ends tells of codes that say that the domain itself is gone, or that nobody answers for it.
-func ends(code diag.Code) (Reason, bool) {
+func ends(code diag.Code) Reason {
 	switch {
 	case code == "rdap.expiry.passed":
-		return Lapsed, true
+		return Lapsed
 	case code == "zone.parent.nxdomain" || strings.HasSuffix(string(code), ".domain.nxdomain"):
-		return NoDomain, true
+		return NoDomain
 	case code == "zone.delegation.unreachable" || code == "zone.delegation.lame" || code == "check.domain.unavailable":
-		return Unreachable, true
+		return Unreachable
 	}
-	return "", false
+	return ""
 }
 
-// ignorance reports whether a code only says that something is not known.
-func ignorance(code diag.Code) bool {
-	i := strings.LastIndexByte(string(code), '.')
-	switch string(code[i+1:]) {
-	case "unknown", "unanswered", "unavailable", "timeout", "silent":
-		return true
-	}
-	return false
-}
+// Codes end with a property. Those of ignorance only say that something is not known; those of expiring tell ahead of
+// an expiry, of which there are events of their own.
+var (
+	ignorance = []string{"unknown", "unanswered", "unavailable", "timeout", "silent"}
+	expiring  = []string{"expiring", "expires_now", "urgent", "soon"}
+)
 
-// expiring reports whether a code tells ahead of an expiry, of which there are events of their own.
-func expiring(code diag.Code) bool {
-	i := strings.LastIndexByte(string(code), '.')
-	switch string(code[i+1:]) {
-	case "expiring", "expires_now", "urgent", "soon":
-		return true
-	}
-	return false
+func property(code diag.Code) string {
+	return string(code[strings.LastIndexByte(string(code), '.')+1:])
 }
 
 // tidy brings what a part said into the form in which it is kept: of each code the gravest finding.
@@ -235,7 +220,7 @@ func (p *part) tidy(at time.Time) {
 	slices.SortStableFunc(p.findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	seen := map[diag.Code]bool{}
 	p.findings = slices.DeleteFunc(p.findings, func(f Finding) bool {
-		again := seen[f.Code] || ignorance(f.Code) || len(seen) >= maxFindings || f.Severity > diag.Critical
+		again := seen[f.Code] || slices.Contains(ignorance, property(f.Code)) || len(seen) >= maxFindings
 		seen[f.Code] = true
 		return again
 	})
@@ -271,6 +256,28 @@ func (r *Record) bounded() {
 		count := diag.Count(len(r.Values), "value")
 		r.Values = []string{fmt.Sprintf("%s (%s, sha256:%x)", clip(r.Values[0]), count, sha256.Sum256(text))}
 	}
+}
+
+// fault returns the finding of a code, or nil.
+func (o *observation) fault(code string) *Finding {
+	for _, p := range o.parts {
+		if f := find(p.findings, code); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// all reports whether something holds for all parts of a check, which was made.
+func (o *observation) all(check string, holds func(part) bool) (all bool) {
+	for _, p := range o.parts {
+		if p.check == check {
+			if all = holds(p); !all {
+				return false
+			}
+		}
+	}
+	return all
 }
 
 // unknown lists the parts that did not answer.

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +18,16 @@ const retryWait = time.Hour
 // may says why the run must wait, if it must.
 func (s *session) may(ctx context.Context, need int64) (Reason, error) {
 	month := metering.PeriodOf(s.at)
-	s.doc.turn(month)
+	if s.doc.Month != month.Number() {
+		s.doc.Month, s.doc.Spent = month.Number(), 0
+	}
+	s.doc.Claim = claim{} // of a node that died: what it held was spent, as far as anybody knows
 	if s.left = s.doc.budget() - s.doc.Spent; s.left < need {
 		return NoBudget, nil
 	}
 	key, err := s.admin.ActingKey(ctx, s.record.Account, actor)
-	if refused, ok := errors.AsType[*metering.RefusedError](err); ok && refused != nil {
-		return NoKey, nil
+	if reason := refusalOf(err); reason != "" {
+		return reason, nil
 	}
 	if err != nil {
 		return "", err
@@ -51,33 +55,14 @@ func (s *session) may(ctx context.Context, need int64) (Reason, error) {
 	return "", nil
 }
 
-// turn begins a month. What a node that died had held was spent, as far as anybody knows.
-func (doc *document) turn(month metering.Period) {
-	if doc.Month != month.Number() {
-		doc.Month, doc.Spent = month.Number(), 0
-	}
-	doc.Claim = claim{}
-}
-
 // wait puts the run off: to the month's turn where only that helps, else for an hour.
-func (s *session) wait(ctx context.Context, reason Reason) error {
-	s.doc.Wait = string(reason)
-	turn := metering.PeriodOf(s.at).End().Add(s.doc.place(&s.record, min(s.doc.every(), day)))
-	if s.record.Due = turn; reason != NoBudget {
-		soon := s.at.Add(retryWait + s.doc.place(&s.record, retryWait/4))
-		if soon.Before(turn) {
-			s.record.Due = soon
-		}
+func (doc *document) wait(r *metering.Record, reason Reason, now time.Time) {
+	turn := metering.PeriodOf(now).End().Add(place(r, min(doc.Every, day)))
+	soon := now.Add(retryWait + place(r, retryWait/4))
+	if r.Due = turn; reason != NoBudget && soon.Before(turn) {
+		r.Due = soon
 	}
-	s.doc.Next = s.record.Due.Unix()
-	record, err := s.doc.record(s.record)
-	if err == nil {
-		err = s.Store.PutRecords(ctx, record)
-	}
-	if err == nil {
-		s.observe(OutcomeWaiting)
-	}
-	return err
+	doc.Reason, doc.Next = reason, r.Due
 }
 
 func (w *Watches) observe(outcome string) {
@@ -89,42 +74,30 @@ func (w *Watches) observe(outcome string) {
 // claim makes the run this node's, and holds what it may spend.
 func (s *session) claim(ctx context.Context, need int64) error {
 	s.left = min(s.left, need+mostConfirmed)
-	s.doc.Claim = claim{Token: s.token, Until: s.at.Add(lease).Unix(), Held: s.left}
+	s.doc.Claim = claim{Token: s.token, Until: s.at.Add(lease), Held: s.left}
 	s.doc.Spent += s.left
-	s.doc.Wait = ""
-	s.record.Due = instant(s.doc.Claim.Until)
-	record, err := s.doc.record(s.record)
-	if err != nil {
-		return err
-	}
-	return s.Store.PutRecords(ctx, record)
+	s.record.Due = s.doc.Claim.Until
+	return s.put(ctx, s.record, s.doc)
 }
 
-// errSpent ends a run that has spent what it may.
+// errSpent ends a run that has spent what it may, or was refused.
 var errSpent = errors.New("the run has spent what it may")
 
-// overloaded is the reason of a problem for which the server itself is the cause, and which is soon over.
-const (
-	overloaded    = "overloaded"
-	overloadTries = 5
-)
+// overloadTries is how often an operation is asked for when the server itself is the cause of a problem, which is soon
+// over.
+const overloadTries = 5
 
 // ask runs an operation as the account's key for watches, and counts what it costs.
 func (s *session) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 	s.mu.Lock()
-	err := s.refusal
-	if err == nil && s.left < ep.Credits {
-		err = errSpent
+	if s.refusal != "" || s.left < ep.Credits {
+		s.mu.Unlock()
+		return nil, errSpent
 	}
-	if err == nil {
-		s.left -= ep.Credits
-	}
+	s.left -= ep.Credits
 	s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
 	answer, err := s.Ask(ctx, s.key, ep, body)
-	for try := 1; try < overloadTries && isOverload(err); try++ {
+	for try := 1; try < overloadTries && overloaded(err); try++ {
 		select {
 		case <-time.After(time.Duration(try) * time.Second):
 		case <-ctx.Done():
@@ -133,21 +106,19 @@ func (s *session) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*h
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.left += ep.Credits
 	if err != nil {
-		s.left += ep.Credits
-		if refusalOf(err) != "" {
-			s.refusal = err
-		}
+		s.refusal = cmp.Or(s.refusal, refusalOf(err))
 		return nil, err
 	}
-	s.left += ep.Credits - answer.Credits
+	s.left -= answer.Credits
 	s.spent += answer.Credits
 	return &answer.Result, nil
 }
 
-func isOverload(err error) bool {
+func overloaded(err error) bool {
 	p, ok := errors.AsType[*httpapi.Problem](err)
-	return ok && p.Details.Reason == overloaded
+	return ok && p.Details.Reason == "overloaded"
 }
 
 // refusalOf says what the watch must wait for, if an error says so.

@@ -16,11 +16,14 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// The codes of replies that say what there is; all others say nothing.
 const (
 	noError  = "NOERROR"
 	nxdomain = "NXDOMAIN"
+	servfail = "SERVFAIL"
 )
+
+// says reports whether a reply says what there is.
+func says(rcode string) bool { return rcode == noError || rcode == nxdomain }
 
 // published are the reports about one record, by how that begins.
 var published = map[reflect.Type]string{
@@ -33,21 +36,21 @@ var published = map[reflect.Type]string{
 // recordsOf are the records that a report tells of, if it is about some. Answered is false where the DNS did not say.
 func recordsOf(report any) (list []Record, answered bool) {
 	if r, ok := report.(*resolve.Report); ok {
-		return setOf(r.Name.String(), r.Type.String(), "", valuesOf(r)), r.Rcode == noError || r.Rcode == nxdomain
+		return setOf(Set{Name: r.Name.String(), Type: r.Type.String()}, valuesOf(r)), says(r.Rcode)
 	}
 	begins, ok := published[reflect.TypeOf(report)]
 	if !ok || reflect.ValueOf(report).IsNil() {
 		return nil, true
 	}
 	l := reflect.ValueOf(report).Elem().FieldByName("RecordLookup").Interface().(diag.RecordLookup)
-	kind := "TXT"
+	set := Set{Name: l.RecordName, Type: "TXT", Begins: begins}
 	if begins == "" {
-		kind = "MX"
+		set.Type = "MX"
 	}
 	if flagged(report, "Inherited") { // it is that of another domain, which may be watched itself
 		l.Records = nil
 	}
-	return setOf(l.RecordName, kind, begins, l.Records), l.Rcode == noError || l.Rcode == nxdomain
+	return setOf(set, l.Records), says(l.Rcode)
 }
 
 // flagged reports whether a report has a field that is true.
@@ -91,12 +94,13 @@ func valuesOf(r *resolve.Report) (values []string) {
 }
 
 // setOf is a set of records in the form in which sets are compared; nothing if it is empty.
-func setOf(name, kind, begins string, values []string) []Record {
+func setOf(set Set, values []string) []Record {
 	list := []string{}
 	for _, v := range values {
-		switch kind {
+		switch set.Type {
 		case "TXT":
-			if begins != "v=DKIM1" && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(v)), strings.ToLower(begins)) {
+			begins := strings.HasPrefix(strings.ToLower(strings.TrimSpace(v)), strings.ToLower(set.Begins))
+			if set.Begins != "v=DKIM1" && !begins {
 				continue // of something else at that name; keys need not say what they are
 			}
 		case "NS", "MX", "DS":
@@ -108,5 +112,6 @@ func setOf(name, kind, begins string, values []string) []Record {
 		return nil
 	}
 	slices.Sort(list)
-	return []Record{{Name: strings.TrimSuffix(name, "."), Type: kind, Begins: begins, Values: slices.Compact(list)}}
+	set.Name = strings.TrimSuffix(set.Name, ".")
+	return []Record{{Set: set, Values: slices.Compact(list)}}
 }

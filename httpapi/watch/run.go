@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,10 +15,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-const (
-	// mostConfirmed bounds the changes of a run that other resolvers confirm; the others wait for the next.
-	mostConfirmed = 16
-)
+// mostConfirmed bounds the changes of a run that other resolvers confirm; the others wait for the next.
+const mostConfirmed = 16
 
 // How runs end, for [Config].
 const (
@@ -38,12 +35,13 @@ type session struct {
 	regular bool
 	at      time.Time
 	state   *state
-	known   metering.Record // of the state
+	stored  metering.Record // of the state
+	before  Snapshot
 
 	mu      sync.Mutex
 	left    int64 // what the run may still spend
 	spent   int64
-	refusal error // of a call, after which none is made
+	refusal Reason // of a call, after which none is made
 }
 
 // run runs a watch that is due, or says why it waits.
@@ -53,258 +51,198 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 		return err
 	}
 	s := &session{Watches: w, record: r, doc: doc, at: w.now(), token: rand.Text()}
-	if s.known, s.state, err = w.known(ctx, r); err != nil {
+	if s.stored, s.state, err = w.known(ctx, r.Account, r.ID); err != nil {
 		return err
 	}
+	s.before = s.state.Snapshot.clone()
 	s.state.keep(doc.Domain, doc.Checks)
-	s.regular = s.at.Unix() >= doc.Next || len(s.state.Doubts) == 0
-	checks, probes := s.plan()
-	need := int64(len(probes))
-	for _, c := range checks {
-		_, most := c.Price()
-		need += most
-	}
+	s.regular = !s.at.Before(doc.Next) || !s.state.pending()
+	checks, need := s.plan()
 	reason, err := s.may(ctx, need)
 	if err != nil {
 		return err
 	}
 	if reason != "" {
-		return s.wait(ctx, reason)
+		doc.wait(&s.record, reason, s.at)
+		if err = s.put(ctx, s.record, doc); err == nil {
+			s.observe(OutcomeWaiting)
+		}
+		return err
 	}
 	if err := s.claim(ctx, need); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
-	n := s.look(bounded, checks, probes)
+	c := s.look(bounded, checks)
 	if ctx.Err() != nil {
-		n = nil // it is run again
+		c = nil // it is run again
 	}
-	return s.finish(context.WithoutCancel(ctx), n)
+	return s.finish(context.WithoutCancel(ctx), c)
 }
 
-// known reads what is known of the domain, which is nothing before the first run.
-func (w *Watches) known(ctx context.Context, r metering.Record) (metering.Record, *state, error) {
-	known, err := w.Store.Record(ctx, r.Account, stateKind, r.ID)
-	if errors.Is(err, metering.ErrNotFound) {
-		return metering.Record{Account: r.Account, Kind: stateKind, ID: r.ID, At: w.now()}, &state{}, nil
+// plan lists the checks of the run, which are all, or those about which there is a doubt, and what it costs at most.
+func (s *session) plan() (checks []target.Check, need int64) {
+	checks = checksOf(s.doc.Domain, s.doc.Checks)
+	doubted := map[string]bool{}
+	for _, p := range s.state.Suspicions {
+		doubted[p.Check] = true
+		if p.due(s.at) {
+			need++ // which is asked of a resolver
+		}
 	}
-	if err != nil {
-		return known, nil, err
+	if !s.regular {
+		checks = slices.DeleteFunc(checks, func(c target.Check) bool { return !doubted[c.Name] })
 	}
-	s, err := parseState(known)
-	return known, s, err
+	for _, c := range checks {
+		_, most := c.Price()
+		need += most
+	}
+	return checks, need
 }
 
-// A probe is a question to a resolver about a doubt.
-type probe struct {
-	*doubt
-	other bool
-	check target.Check
+// look runs the checks, compares what they say with what is known, and asks resolvers about the differences.
+func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
+	t := target.Target{Kind: target.Domain, Text: s.doc.Domain}
+	whole := target.RunChecks(ctx, t, checks, s.ask, nil)
+	c := &comparison{state: s.state, domain: s.doc.Domain, at: s.at, seen: observe(s.doc.Domain, whole.Parts, s.at)}
+	c.weigh(s.regular)
+	keys, open := c.questions(), c.open[:min(len(c.open), mostConfirmed)]
+	replies, confirmed := make([]*resolve.Report, len(keys)), make([]bool, len(open))
+	var group diag.Group
+	for i, key := range keys {
+		resolver := ""
+		if c.Suspicions[key].other() {
+			resolver = second
+		}
+		group.Go(func() { replies[i] = s.resolve(ctx, c.asks(key), resolver) })
+	}
+	for i, ch := range open {
+		group.Go(func() { confirmed[i] = s.confirmed(ctx, ch) })
+	}
+	group.Wait()
+	for i, key := range keys {
+		c.reply(key, replies[i])
+	}
+	for i, ch := range open {
+		if confirmed[i] {
+			c.take(ch, s.at)
+		}
+	}
+	c.conclude()
+	return c
 }
 
 // second is the resolver beside that of the environment: the authoritative servers themselves.
 const second = "authoritative"
 
-// plan lists the checks of the run, and the questions to resolvers: all checks, or those about which there is a doubt.
-func (s *session) plan() (checks []target.Check, probes []probe) {
-	checks = checksOf(s.doc.Domain, s.doc.Checks)
-	if !s.regular {
-		checks = slices.DeleteFunc(checks, func(c target.Check) bool {
-			return !slices.ContainsFunc(s.state.Doubts, func(d *doubt) bool { return d.Check == c.Name })
-		})
+// resolve asks a resolver for a set of records; nil if it does not answer.
+func (s *session) resolve(ctx context.Context, set Set, resolver string) *resolve.Report {
+	q := question(set.Name, set.Type, resolver)
+	r, ok := target.RunChecks(ctx, target.Target{}, []target.Check{q}, s.ask, nil).Parts[0].Report.(*resolve.Report)
+	if !ok || !says(r.Rcode) && r.Rcode != servfail {
+		return nil
 	}
-	for i, d := range s.state.Doubts {
-		if !d.asked() || d.Count > 0 && s.at.Sub(d.Last) < answersApart {
-			continue
-		}
-		name, kind := s.doc.Domain, "NS"
-		if d.Topic == recordGone {
-			name, kind, _ = splitKey(d.Key)
-		}
-		p := probe{doubt: d, other: d.other(), check: question(name, kind, "")}
-		if p.other {
-			p.check = question(name, kind, second)
-		}
-		p.check.Name = fmt.Sprint("probe ", i)
-		probes = append(probes, p)
-	}
-	return checks, probes
+	return r
 }
 
-// look runs the checks and puts the questions, and compares what they say with what is known.
-func (s *session) look(ctx context.Context, checks []target.Check, probes []probe) *news {
-	t := target.Target{Kind: target.Domain, Text: s.doc.Domain}
-	all := slices.Clone(checks)
-	for _, p := range probes {
-		all = append(all, p.check)
-	}
-	whole := target.RunChecks(ctx, t, all, s.ask, nil)
-	var replies []target.Part
-	asked := map[string]target.Part{}
-	for _, p := range whole.Parts {
-		if strings.HasPrefix(p.Name, "probe ") {
-			asked[p.Name] = p
-		} else {
-			replies = append(replies, p)
-		}
-	}
-	n, open := s.state.weigh(observe(s.doc.Domain, replies, s.at), s.regular)
-	for _, p := range probes {
-		if slices.Contains(s.state.Doubts, p.doubt) { // else it is settled
-			s.state.reply(p.doubt, asked[p.check.Name], p.other, s.at, n)
-		}
-	}
-	for _, c := range s.confirmed(ctx, open) {
-		s.state.take(c, s.at, s.at, n)
-	}
-	s.state.renew(s.at, n)
-	s.state.close(s.at)
-	return n
-}
-
-// confirmed are the changes that another resolver sees too, or where none answers the first one once more. What only
-// one answer says is no change.
-func (s *session) confirmed(ctx context.Context, open []Change) []Change {
-	open = open[:min(len(open), mostConfirmed)]
-	sure := make([]bool, len(open))
-	var group sync.WaitGroup
-	for i, c := range open {
-		group.Go(func() {
-			for _, resolver := range []string{second, ""} {
-				q := question(c.Name, c.Type, resolver)
-				p := target.RunChecks(ctx, target.Target{}, []target.Check{q}, s.ask, nil).Parts[0]
-				r, ok := p.Report.(*resolve.Report)
-				if !ok || r.Rcode != noError && r.Rcode != nxdomain {
-					continue
-				}
-				set := setOf(c.Name, c.Type, c.Begins, valuesOf(r))
-				if len(set) > 0 {
-					set[0].bounded()
-					sure[i] = !slices.Equal(set[0].Values, c.Old)
-				}
-				return
+// confirmed reports whether another resolver sees a change too, or where none answers the first one once more. What
+// only one answer says is no change.
+func (s *session) confirmed(ctx context.Context, c Change) bool {
+	for _, resolver := range []string{second, ""} {
+		if r := s.resolve(ctx, c.Set, resolver); r != nil && says(r.Rcode) {
+			set := setOf(c.Set, valuesOf(r))
+			if len(set) == 0 {
+				return false
 			}
-		})
+			set[0].bounded()
+			return !slices.Equal(set[0].Values, c.Old)
+		}
 	}
-	group.Wait()
-	return slices.DeleteFunc(open, func(c Change) bool {
-		return !sure[slices.IndexFunc(open, func(o Change) bool { return o.key() == c.key() })]
-	})
+	return false
 }
 
 // finish writes what came of the run, the events and the next Due, in one step: all of it, or where the lease has ended
-// nothing.
-func (s *session) finish(ctx context.Context, n *news) error {
+// nothing. Nil is a run that was broken off.
+func (s *session) finish(ctx context.Context, c *comparison) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	beside, err := s.outcome(ctx, n)
-	if err != nil {
-		return err
+	var beside []metering.Record
+	if c != nil {
+		var err error
+		if beside, err = s.beside(ctx, c); err != nil {
+			return err
+		}
 	}
-	lost := false
-	err = retry(func() error {
+	outcome := OutcomeLost
+	err := retry(func() error {
 		record, doc, err := s.read(ctx, s.record.Account, s.record.ID)
 		if errors.Is(err, metering.ErrNotFound) || err == nil && doc.Claim.Token != s.token {
-			lost = true
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		s.conclude(&record, doc, n)
-		if record, err = doc.record(record); err != nil {
-			return err
+		doc.Spent -= doc.Claim.Held - s.spent
+		doc.Claim = claim{}
+		if record.Due = s.now(); c != nil { // else it is run again, by whoever is there
+			outcome = s.conclude(&record, doc, c)
 		}
-		return s.Store.PutRecords(ctx, append([]metering.Record{record}, beside...)...)
+		return s.put(ctx, record, doc, beside...)
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("writing what came of the run: %w", err)
-	case lost || n == nil:
-		s.observe(OutcomeLost)
-	case s.doc.Wait != "":
-		s.observe(OutcomeWaiting)
-	default:
-		s.observe(OutcomeOK)
 	}
-	if len(beside) > 2 && s.Wake != nil {
+	s.observe(outcome)
+	if c != nil && len(c.news) > 0 && s.Wake != nil {
 		s.Wake()
 	}
 	s.poke()
 	return nil
 }
 
-// conclude brings the watch to how it stands after the run. Its settings may have been changed meanwhile.
-func (s *session) conclude(r *metering.Record, doc *document, n *news) {
-	doc.Spent -= doc.Claim.Held - s.spent
-	doc.Claim, doc.Wait = claim{}, ""
+// conclude brings the watch, whose settings may have been changed meanwhile, to how it stands after the run.
+func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (outcome string) {
 	now := s.now()
-	if n == nil { // broken off: it is run again, by whoever is there
-		r.Due = now
-		return
+	doc.Reason, doc.LastRun = c.End, s.at
+	doc.Mark, doc.Score, doc.Counts, doc.Unknown = c.Mark, c.Score, countsOf(c.Findings), len(c.Unknown)
+	if doc.Worst = ""; len(c.Findings) > 0 && c.Findings[0].Severity > diag.Info { // the gravest comes first
+		doc.Worst = c.Findings[0].Code
 	}
-	if s.refusal != nil {
-		doc.Wait = string(refusalOf(s.refusal))
+	if doc.Expires, doc.Expiry = (time.Time{}), ""; len(c.Expiries) > 0 && c.End == "" {
+		doc.Expires, doc.Expiry = c.Expiries[0].At, c.Expiries[0].What
 	}
-	s.doc.Wait = doc.Wait
-	doc.Last, doc.End = s.at.Unix(), string(s.state.End)
-	k := s.state
-	doc.Mark, doc.Score, doc.Counts, doc.Unknown = string(k.Mark), k.Score, k.counts(), len(k.Unknown)
-	if doc.Worst = ""; len(k.Findings) > 0 && k.Findings[0].Severity > diag.Info { // the gravest comes first
-		doc.Worst = k.Findings[0].Code
-	}
-	doc.Expires, doc.Expiry = 0, ""
-	if e := k.next(); !e.At.IsZero() && k.End == "" {
-		doc.Expires, doc.Expiry = e.At.Unix(), e.What
-	}
-	if text := n.text(s.doc.Domain); text != "" {
-		doc.Changed, doc.Change = s.at.Unix(), text
+	if text := c.text(); text != "" {
+		doc.Changed, doc.Change = s.at, text
 	}
 	if s.regular {
-		doc.Next = doc.slot(r, s.at).Unix()
+		doc.Next = doc.slot(r, s.at)
 	}
-	r.Due = instant(doc.Next)
-	if doc.Pending = len(k.Doubts) > 0; doc.Pending {
-		if soon := now.Add(answersApart); soon.Before(r.Due) {
-			r.Due = soon
-		}
+	r.Due = doc.Next
+	if soon := now.Add(answersApart); c.pending() && soon.Before(r.Due) {
+		r.Due = soon
 	}
-	if doc.Wait != "" {
-		r.Due = now.Add(retryWait + doc.place(r, retryWait/4))
-		doc.Next = r.Due.Unix()
+	if s.refusal != "" {
+		doc.wait(r, s.refusal, now)
+		return OutcomeWaiting
 	}
+	return OutcomeOK
 }
 
-// outcome are the records that are written beside the watch: what is known, the history and the events.
-func (s *session) outcome(ctx context.Context, n *news) ([]metering.Record, error) {
-	if n == nil {
-		return nil, nil
-	}
-	before := &Snapshot{}
-	if len(s.known.Body) > 0 {
-		old, err := parseState(s.known)
-		if err != nil {
-			return nil, err
-		}
-		before = &old.Snapshot
-	}
-	known, err := s.state.record(s.known)
+// beside are the records that are written with the watch: what is known, the history and the events.
+func (s *session) beside(ctx context.Context, c *comparison) ([]metering.Record, error) {
+	known, err := s.state.record(s.stored)
 	if err != nil {
 		return nil, err
 	}
-	k := &s.state.Snapshot
-	row := Run{At: s.at, Mark: k.Mark, Score: k.Score, Credits: s.spent, Confirming: !s.regular, Unknown: k.Unknown}
-	if !before.At.IsZero() {
-		row.Difference = Diff(before, k)
+	row := Run{At: s.at, Mark: c.Mark, Score: c.Score, Credits: s.spent, Confirming: !s.regular, Unknown: c.Unknown}
+	if !s.before.At.IsZero() {
+		row.Difference = Diff(&s.before, &c.Snapshot)
 	}
-	past, err := s.extend(ctx, s.record, row, k)
+	past, err := s.extend(ctx, s.record, row, &c.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	events, err := s.events(n)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat([]metering.Record{known}, past, events), nil
+	events, err := s.events(c)
+	return slices.Concat([]metering.Record{known}, past, events), err
 }

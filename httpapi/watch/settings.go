@@ -24,10 +24,14 @@ const (
 
 // Settings are what an account chooses for a watch.
 type Settings struct {
-	Checks   []string      // "mail", "web", "dns", or names of operations that take a domain; empty means the three
-	Every    time.Duration // time between runs; 0 means a day
-	Budget   int64         // credits a month; 0 means what the runs cost, and a quarter more to confirm changes
-	Channels []string      // ids of those that are told, whatever they subscribe to; empty: all that take "domain"
+	// Checks are "mail", "web", "dns", or names of operations that take a domain; empty means the three.
+	Checks []string `json:"checks"`
+	// Every is the time between runs; 0 means a day.
+	Every time.Duration `json:"every"`
+	// Budget is of credits a month; 0 means what the runs cost, and a quarter more to confirm changes.
+	Budget int64 `json:"budget_credits"`
+	// Channels are ids of those that are told, whatever they subscribe to; empty: all that take "domain".
+	Channels []string `json:"channels"`
 }
 
 // A Request asks for a watch.
@@ -49,9 +53,6 @@ const (
 	Ended   State = "ended"   // the domain is gone, which Reason says; it is looked at once a week
 )
 
-// Values lists the states.
-func (State) Values() []string { return diag.Values(Fresh, OK, Running, Waiting, Ended) }
-
 // A Reason says why a watch waits, or how its domain ended.
 type Reason string
 
@@ -66,40 +67,38 @@ const (
 	Unreachable Reason = "unreachable" // none of its name servers answers
 )
 
-// Values lists the reasons.
-func (Reason) Values() []string {
-	return diag.Values(NoCredits, NoBudget, NoKey, Suspended, NoDomain, Lapsed, Unreachable)
-}
+func (r Reason) waits() bool { return r == NoCredits || r == NoBudget || r == NoKey || r == Suspended }
 
 // A Watch is a domain that is watched, and how it stands.
 type Watch struct {
-	ID        string
-	Account   metering.AccountID
-	Domain    string // as A-labels
-	Unicode   string // the same in Unicode, if that differs
-	CreatedAt time.Time
-	Settings  // with the defaults filled in
-	RunCost   int64
+	ID        string             `json:"id"`
+	Account   metering.AccountID `json:"account"`
+	Domain    string             `json:"domain"`                   // as A-labels
+	Unicode   string             `json:"domain_unicode,omitempty"` // the same in Unicode, if that differs
+	CreatedAt time.Time          `json:"created_at"`
+	Settings                     // with the defaults filled in
+	RunCost   int64              `json:"run_credits"` // at most
+	State     State              `json:"state"`
+	NextRun   time.Time          `json:"next_run_at"`
 	Summary
 }
 
-// A Summary is what a list shows of a watch.
+// A Summary is what is kept of the last run for a list.
 type Summary struct {
-	State   State
-	Reason  Reason    // of Waiting and Ended
-	Mark    view.Mark // of the gravest finding; empty before the first run
-	Score   *int      // of the mail set-up, or the lowest of all checks that have one
-	Counts  Counts
-	Worst   diag.Code // of the gravest finding, if it is a warning or worse
-	Unknown int       // parts that did not answer in the last run
+	Reason  Reason    `json:"reason,omitempty"` // of Waiting and Ended
+	Mark    view.Mark `json:"mark,omitempty"`   // of the gravest finding; empty before the first run
+	Score   *int      `json:"score,omitempty"`  // of the mail set-up, or the lowest of all checks that have one
+	Counts  Counts    `json:"findings"`
+	Worst   diag.Code `json:"worst,omitempty"` // of the gravest finding, if it is a warning or worse
+	Unknown int       `json:"unknown_parts"`   // parts that did not answer in the last run
 
-	Changed time.Time // when something changed last; zero: nothing has
-	Change  string    // what that was
-	Expires time.Time // of what expires next; zero if that is not known
-	Expiry  string    // what that is: "registration" or "certificate"
+	Changed time.Time `json:"changed_at,omitzero"` // when something changed last; zero: nothing has
+	Change  string    `json:"change,omitempty"`    // what that was
+	Expires time.Time `json:"expires_at,omitzero"` // of what expires next; zero if that is not known
+	Expiry  string    `json:"expiring,omitempty"`  // what that is: "registration" or "certificate"
 
-	LastRun, NextRun time.Time
-	Spent            int64 // credits this month
+	LastRun time.Time `json:"last_run_at,omitzero"`
+	Spent   int64     `json:"spent_credits"` // this month
 }
 
 // Counts are the findings by severity.
@@ -108,6 +107,23 @@ type Counts struct {
 	Error    int `json:"error"`
 	Warning  int `json:"warning"`
 	Info     int `json:"info"`
+}
+
+// countsOf counts findings.
+func countsOf(findings []Finding) (n Counts) {
+	for _, f := range findings {
+		switch f.Severity {
+		case diag.Critical:
+			n.Critical++
+		case diag.Error:
+			n.Error++
+		case diag.Warning:
+			n.Warning++
+		default:
+			n.Info++
+		}
+	}
+	return n
 }
 
 // parseDomain reads what a watch is of.
@@ -143,7 +159,7 @@ func (w *Watches) checked(ctx context.Context, account metering.AccountID, s Set
 	if price := priceOf(checks); err == nil && s.Budget != 0 && s.Budget < price {
 		fault("budget", "must be at least %d credits, which one run costs, or 0 for what all runs of a month cost", price)
 	}
-	s.Channels = slices.Compact(slices.Sorted(slices.Values(s.Channels)))
+	s.Channels = slices.Compact(append([]string{}, slices.Sorted(slices.Values(s.Channels))...))
 	if len(s.Channels) > maxChannels {
 		fault("channels", "must be at most %d", maxChannels)
 		s.Channels = nil

@@ -29,6 +29,8 @@ type Fact struct {
 	Mark  view.Mark `json:"mark,omitempty"`
 }
 
+func (f Fact) key() string { return f.Part + " " + f.Label }
+
 // A Finding is one of a part of the checks. [Title] says it in words.
 type Finding struct {
 	Code     diag.Code     `json:"code"`
@@ -38,41 +40,39 @@ type Finding struct {
 	Since    time.Time     `json:"since"`            // the first run that has seen it
 }
 
-// A Record is a set of records in the DNS: all of a name and type, or of TXT records those that begin alike.
-type Record struct {
-	Name   string    `json:"name"`
-	Type   string    `json:"type"`
-	Begins string    `json:"begins,omitempty"` // of TXT: "v=spf1" and the like
-	Part   string    `json:"part"`
-	Values []string  `json:"values"`
-	Since  time.Time `json:"since"` // the first run that has seen these values
+func (f Finding) key() string { return string(f.Code) }
+
+// A Set is a set of records in the DNS: all of a name and type, or of TXT records those that begin alike.
+type Set struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Begins string `json:"begins,omitempty"` // of TXT: "v=spf1" and the like
+	Part   string `json:"part,omitempty"`
 }
 
-// key names the set within a snapshot.
-func (r Record) key() string { return r.Name + " " + r.Type + " " + r.Begins }
+func (s Set) key() string { return s.Name + " " + s.Type + " " + s.Begins }
 
 // Label is what people call the set: SPF, not TXT.
-func (r Record) Label() string { return cmp.Or(labels[r.Begins], r.Type) }
+func (s Set) Label() string { return cmp.Or(labels[s.Begins], s.Type) }
 
 var labels = map[string]string{
 	"v=spf1": "SPF", "v=DMARC1": "DMARC", "v=DKIM1": "DKIM", "v=STSv1": "MTA-STS",
 	"v=TLSRPTv1": "TLS-RPT", "v=BIMI1": "BIMI",
 }
 
-// A Change is a set of records before and after.
-type Change struct {
-	Name   string   `json:"name"`
-	Type   string   `json:"type"`
-	Begins string   `json:"begins,omitempty"`
-	Part   string   `json:"part,omitempty"`
-	Old    []string `json:"old"`
-	New    []string `json:"new"`
+// A Record is a set of records with its values.
+type Record struct {
+	Set
+	Values []string  `json:"values"`
+	Since  time.Time `json:"since"` // the first run that has seen these values
 }
 
-// Label is what people call the set.
-func (c Change) Label() string { return Record{Type: c.Type, Begins: c.Begins}.Label() }
-
-func (c Change) key() string { return Record{Name: c.Name, Type: c.Type, Begins: c.Begins}.key() }
+// A Change is a set of records before and after.
+type Change struct {
+	Set
+	Old []string `json:"old"`
+	New []string `json:"new"`
+}
 
 // A Difference is what one snapshot has and another has not.
 type Difference struct {
@@ -82,75 +82,88 @@ type Difference struct {
 	Facts    []Fact    `json:"facts,omitempty"`   // as they are now; without a value: there is none any more
 }
 
+// What a snapshot lists has a name there.
+type keyed interface{ key() string }
+
+// find returns what has a key in a list, or nil.
+func find[T keyed](list []T, key string) *T {
+	for i := range list {
+		if list[i].key() == key {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// without is a list of its own that leaves out what has a key.
+func without[T keyed](list []T, key string) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return v.key() == key })
+}
+
 // Diff compares what was known at two times.
 func Diff(a, b *Snapshot) (d Difference) {
-	was := index(a.Findings, func(f Finding) string { return string(f.Code) })
-	is := index(b.Findings, func(f Finding) string { return string(f.Code) })
 	for _, f := range b.Findings {
-		if old, ok := was[string(f.Code)]; !ok || old.Severity != f.Severity {
+		if old := find(a.Findings, f.key()); old == nil || old.Severity != f.Severity {
 			d.Appeared = append(d.Appeared, f)
 		}
 	}
 	for _, f := range a.Findings {
-		if _, ok := is[string(f.Code)]; !ok {
+		if find(b.Findings, f.key()) == nil {
 			d.Gone = append(d.Gone, f)
 		}
 	}
-	before, after := index(a.Records, Record.key), index(b.Records, Record.key)
 	for _, r := range b.Records {
-		if old := before[r.key()]; !slices.Equal(old.Values, r.Values) {
-			d.Changed = append(d.Changed, Change{r.Name, r.Type, r.Begins, r.Part, old.Values, r.Values})
+		if old := find(a.Records, r.key()); old == nil {
+			d.Changed = append(d.Changed, Change{r.Set, nil, r.Values})
+		} else if !slices.Equal(old.Values, r.Values) {
+			d.Changed = append(d.Changed, Change{r.Set, old.Values, r.Values})
 		}
 	}
 	for _, r := range a.Records {
-		if _, ok := after[r.key()]; !ok {
-			d.Changed = append(d.Changed, Change{r.Name, r.Type, r.Begins, r.Part, r.Values, nil})
+		if find(b.Records, r.key()) == nil {
+			d.Changed = append(d.Changed, Change{r.Set, r.Values, nil})
 		}
 	}
-	facts, now := index(a.Facts, Fact.key), index(b.Facts, Fact.key)
 	for _, f := range b.Facts {
-		if facts[f.key()] != f {
+		if old := find(a.Facts, f.key()); old == nil || *old != f {
 			d.Facts = append(d.Facts, f)
 		}
 	}
 	for _, f := range a.Facts {
-		if _, ok := now[f.key()]; !ok {
+		if find(b.Facts, f.key()) == nil {
 			d.Facts = append(d.Facts, Fact{Part: f.Part, Label: f.Label})
 		}
 	}
 	return d
 }
 
-func (f Fact) key() string { return f.Part + " " + f.Label }
-
-// with is the snapshot after a difference.
-func (s *Snapshot) with(d Difference, at time.Time) {
-	gone := index(d.Gone, func(f Finding) string { return string(f.Code) })
-	for _, f := range d.Appeared {
-		gone[string(f.Code)] = f
+// apply turns the snapshot into the one after a run.
+func (s *Snapshot) apply(r Run) {
+	s.At, s.Mark, s.Score, s.Unknown = r.At, r.Mark, r.Score, r.Unknown
+	for _, f := range slices.Concat(r.Appeared, r.Gone) {
+		s.Findings = without(s.Findings, f.key())
 	}
-	s.Findings = slices.DeleteFunc(slices.Clone(s.Findings), func(f Finding) bool {
-		_, ok := gone[string(f.Code)]
-		return ok
-	})
-	s.Findings = append(s.Findings, d.Appeared...)
-	changed := index(d.Changed, Change.key)
-	s.Records = slices.DeleteFunc(slices.Clone(s.Records), func(r Record) bool { _, ok := changed[r.key()]; return ok })
-	for _, c := range d.Changed {
-		if len(c.New) > 0 {
-			s.Records = append(s.Records, Record{c.Name, c.Type, c.Begins, c.Part, c.New, at})
+	s.Findings = append(s.Findings, r.Appeared...)
+	for _, c := range r.Changed {
+		if s.Records = without(s.Records, c.key()); len(c.New) > 0 {
+			s.Records = append(s.Records, Record{c.Set, c.New, r.At})
 		}
 	}
-	facts := slices.Clone(s.Facts)
-	for _, f := range d.Facts {
-		if i := slices.IndexFunc(facts, func(g Fact) bool { return g.key() == f.key() }); i >= 0 {
-			facts[i] = f
+	for _, f := range r.Facts {
+		if old := find(s.Facts, f.key()); old != nil {
+			*old = f // in its place
 		} else {
-			facts = append(facts, f)
+			s.Facts = append(s.Facts, f)
 		}
 	}
-	s.Facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Value == "" })
+	s.Facts = slices.DeleteFunc(s.Facts, func(f Fact) bool { return f.Value == "" })
 	s.sort()
+}
+
+// clone is a snapshot whose lists are its own.
+func (s Snapshot) clone() Snapshot {
+	s.Findings, s.Records, s.Facts = slices.Clone(s.Findings), slices.Clone(s.Records), slices.Clone(s.Facts)
+	return s
 }
 
 // sort brings a snapshot into the order of a reader.
@@ -160,20 +173,4 @@ func (s *Snapshot) sort() {
 	})
 	slices.SortFunc(s.Records, func(a, b Record) int { return cmp.Compare(a.key(), b.key()) })
 	slices.SortStableFunc(s.Facts, func(a, b Fact) int { return cmp.Compare(a.Part, b.Part) })
-}
-
-// counts are the findings by severity.
-func (s *Snapshot) counts() (n severity) {
-	for _, f := range s.Findings {
-		n[f.Severity]++
-	}
-	return n
-}
-
-func index[T any](list []T, key func(T) string) map[string]T {
-	m := make(map[string]T, len(list))
-	for _, v := range list {
-		m[key(v)] = v
-	}
-	return m
 }

@@ -3,50 +3,24 @@ package watch
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 )
 
 // stateKind is that of the records with what is known of the domain of a watch.
 const stateKind = "watch_state"
 
-// A state is what is known of a domain, and what is to be confirmed.
+// A state is what is known of a domain, and what is suspected.
 type state struct {
 	Snapshot
-	End       Reason           `json:"end,omitempty"`  // as it was told
-	Seen      []string         `json:"seen,omitempty"` // parts that have answered
-	Doubts    []*doubt         `json:"doubts,omitempty"`
-	Told      map[string]*told `json:"told,omitempty"` // by key of a set of records, or code of a finding
-	Expiries  []expiry         `json:"expiries,omitempty"`
-	Registrar string           `json:"registrar,omitempty"`
-}
-
-// The bounds of what waits to be confirmed and of what was told lately.
-const (
-	maxDoubts = 30
-	maxTold   = 40
-)
-
-func parseState(r metering.Record) (*state, error) {
-	s := &state{}
-	if err := json.Unmarshal(r.Body, s); err != nil {
-		return nil, fmt.Errorf("reading what is known of watch %s: %w", r.ID, err)
-	}
-	s.Doubts = slices.DeleteFunc(s.Doubts, func(d *doubt) bool { return d == nil })
-	for key, t := range s.Told {
-		if t == nil {
-			delete(s.Told, key)
-		}
-	}
-	for _, f := range s.Findings {
-		if f.Severity < diag.Info || f.Severity > diag.Critical {
-			return nil, fmt.Errorf("reading what is known of watch %s: severity %d", r.ID, f.Severity)
-		}
-	}
-	return s, nil
+	End        Reason                `json:"end,omitempty"`        // what the domain has come to
+	Seen       []string              `json:"seen,omitempty"`       // parts that have answered in full: what is new there has changed
+	Suspicions map[string]*suspicion `json:"suspicions,omitempty"` // by the key of a set of records, a code, or theDomain
+	Expiries   []expiry              `json:"expiries,omitempty"`
+	Registrar  string                `json:"registrar,omitempty"`
 }
 
 // The rule by which something counts as gone or as there to stay (CONTRACT 9).
@@ -59,160 +33,157 @@ const (
 	mostTries  = 8
 )
 
-// A topic is what a doubt is about.
-type topic string
-
+// What flaps is one event in so long a time: of one thing, so many changes are told in it.
 const (
-	recordGone   topic = "record" // the key is that of a set of records
-	faultThere   topic = "fault"  // a code
-	faultGone    topic = "mended" // a code
-	domainEnding topic = "ending" // a Reason
+	steady   = 24 * time.Hour
+	mostTold = 2 // that a fault is there, and that it is gone
 )
 
-// A doubt is a change that is not believed yet.
+const maxSuspicions = 64
+
+// theDomain is the key of the suspicion that the domain has come to what its Value says, which is a Reason. The others
+// are that records or faults are there, or gone.
+const (
+	theDomain = "domain"
+	there     = "there"
+	gone      = "gone"
+)
+
+// A suspicion is a change that is not believed yet, and what was told of its subject within a day.
+type suspicion struct {
+	doubt
+	At     time.Time `json:"at,omitzero"`      // when it was told
+	Told   int       `json:"told,omitempty"`   // changes since then
+	Flips  int       `json:"flips,omitempty"`  // those that were not told
+	Change *Change   `json:"change,omitempty"` // of records, as it was told last
+}
+
+// A doubt counts the answers for a change.
 type doubt struct {
-	Topic  topic     `json:"topic"`
-	Key    string    `json:"key"`
+	Value  string    `json:"value,omitempty"` // what may be so; none if there is no doubt
 	Check  string    `json:"check,omitempty"` // by which it is looked at again; else the DNS is asked
-	Count  int       `json:"count"`           // answers that say so
-	Other  int       `json:"other,omitempty"` // of them by another resolver
+	Count  int       `json:"count,omitempty"` // answers that say so
+	Other  int       `json:"other,omitempty"` // those of another resolver
 	Silent int       `json:"silent,omitempty"`
 	Tries  int       `json:"tries,omitempty"` // without an answer
-	First  time.Time `json:"first"`
-	Last   time.Time `json:"last"`
+	First  time.Time `json:"first,omitzero"`
+	Last   time.Time `json:"last,omitzero"`
 }
 
 // asked reports whether the doubt is settled by questions to resolvers, of which there may be two.
-func (d *doubt) asked() bool { return d.Check == "" }
+func (d *doubt) asked() bool { return d.Value != "" && d.Check == "" }
 
 // other reports whether the next question is for the second resolver.
 func (d *doubt) other() bool { return d.asked() && d.Other == 0 && d.Silent < mostSilent }
 
+// due reports whether a resolver is to be asked: the other one at once.
+func (d *doubt) due(at time.Time) bool {
+	return d.asked() && (d.Count > 0 && d.other() || at.Sub(d.Last) >= answersApart)
+}
+
 // sure reports whether enough answers say so.
 func (d *doubt) sure() bool { return d.Count >= answersNeeded && !d.other() }
-
-// lost reports whether nobody answers.
-func (d *doubt) lost() bool { return d.Tries >= mostTries }
 
 // says counts an answer that says so, unless it comes too soon after the last one.
 func (d *doubt) says(at time.Time, other bool) {
 	if other {
 		d.Other++
 	}
-	if d.Count > 0 && at.Sub(d.Last) < answersApart {
-		return
+	if d.Count == 0 || at.Sub(d.Last) >= answersApart {
+		d.Count++
+		d.Last, d.Tries = at, 0
 	}
-	d.Count++
-	d.Last, d.Tries = at, 0
 }
 
-// mute counts a question without an answer.
+// mute counts a question without an answer. Too many end the doubt.
 func (d *doubt) mute(at time.Time, other bool) {
-	if d.Tries++; other {
+	if other {
 		d.Silent++
 	}
 	d.Last = at
+	if d.Tries++; d.Tries >= mostTries {
+		*d = doubt{}
+	}
 }
 
-// doubt returns the doubt about something, and makes one if there is room for it.
-func (s *state) doubt(t topic, key, check string, at time.Time) *doubt {
-	if d := s.doubted(t, key); d != nil {
-		return d
+// subject returns what is suspected of something and was told of it. Where there is no room it is not kept.
+func (s *state) subject(key string) *suspicion {
+	p := s.Suspicions[key]
+	if p == nil {
+		p = &suspicion{}
+		if s.Suspicions == nil {
+			s.Suspicions = map[string]*suspicion{}
+		}
+		if len(s.Suspicions) < maxSuspicions {
+			s.Suspicions[key] = p
+		}
 	}
-	d := &doubt{Topic: t, Key: key, Check: check, First: at, Last: at}
-	if len(s.Doubts) < maxDoubts {
-		s.Doubts = append(s.Doubts, d)
-	}
-	return d
+	return p
 }
 
-func (s *state) doubted(t topic, key string) *doubt {
-	i := slices.IndexFunc(s.Doubts, func(d *doubt) bool { return d.Topic == t && d.Key == key })
-	if i < 0 {
-		return nil
+// suspect returns the doubt that something has come to a value, which is a new one if it was in doubt of another.
+func (s *state) suspect(key, value, check string, at time.Time) *suspicion {
+	p := s.subject(key)
+	if p.Value != value {
+		p.doubt = doubt{Value: value, Check: check, First: at, Last: at}
 	}
-	return s.Doubts[i]
+	return p
 }
 
 // settle ends a doubt.
-func (s *state) settle(t topic, key string) {
-	s.Doubts = slices.DeleteFunc(s.Doubts, func(d *doubt) bool { return d.Topic == t && d.Key == key })
-}
-
-// steady is for how long what flaps is one event.
-const steady = 24 * time.Hour
-
-// told is what was said of something last.
-type told struct {
-	At    time.Time `json:"at"`
-	Count int       `json:"count"`           // events since then
-	Flips int       `json:"flips,omitempty"` // changes that were not told
-	Old   []string  `json:"old,omitempty"`   // records, as they were told
-	New   []string  `json:"new,omitempty"`
-}
-
-// mayTell reports whether a change is to be told now. Of what flaps, it is not: only how often it did, a day later.
-func (s *state) mayTell(key string, at time.Time, most int) bool {
-	t := s.Told[key]
-	switch {
-	case t == nil || at.Sub(t.At) >= steady && t.Flips == 0:
-		if t == nil {
-			s.forget()
-			t = &told{}
-			if s.Told == nil {
-				s.Told = map[string]*told{}
-			}
-			s.Told[key] = t
-		}
-		t.At, t.Count = at, 1
-		return true
-	case t.Flips == 0 && t.Count < most:
-		t.Count++
-		return true
+func (s *state) settle(key string) {
+	if p := s.Suspicions[key]; p != nil {
+		p.doubt = doubt{}
 	}
-	t.Flips++
+}
+
+// pending reports whether anything is in doubt.
+func (s *state) pending() bool {
+	for _, p := range s.Suspicions {
+		if p.Value != "" {
+			return true
+		}
+	}
 	return false
 }
 
-// flapped returns what has flapped and is to be told again, with how often it did.
-func (s *state) flapped(at time.Time) map[string]int {
-	list := map[string]int{}
-	for key, t := range s.Told {
-		if t.Flips > 0 && at.Sub(t.At) >= steady {
-			list[key] = t.Flips
-			t.At, t.Count, t.Flips = at, 1, 0
-		}
+// mayTell reports whether a change is to be told now. Of what flaps it is not: only how often it did, a day later.
+func (p *suspicion) mayTell(at time.Time, most int) bool {
+	if p.Flips == 0 && at.Sub(p.At) >= steady {
+		p.At, p.Told = at, 0
 	}
-	return list
+	if p.Flips > 0 || p.Told >= most {
+		p.Flips++
+		return false
+	}
+	p.Told++
+	return true
 }
 
-// forget makes room for another thing told: the oldest goes.
-func (s *state) forget() {
-	for len(s.Told) >= maxTold {
-		oldest := ""
-		for key, t := range s.Told {
-			if oldest == "" || t.At.Before(s.Told[oldest].At) {
-				oldest = key
-			}
-		}
-		delete(s.Told, oldest)
+// flapped returns how often it did, if that is to be told now.
+func (p *suspicion) flapped(at time.Time) (flips int) {
+	if p.Flips > 0 && at.Sub(p.At) >= steady {
+		flips = p.Flips
+		p.At, p.Told, p.Flips = at, 1, 0
 	}
+	return flips
+}
+
+// stale reports whether nothing is in doubt or was told within a day.
+func (p *suspicion) stale(at time.Time) bool {
+	return p.Value == "" && p.Flips == 0 && at.Sub(p.At) >= steady
 }
 
 // record is the state as it is to be stored, in the place of the record that it was read from. What does not fit loses
-// its facts, which are known again after the next run.
+// what is known again after the next runs.
 func (s *state) record(r metering.Record) (metering.Record, error) {
-	body, err := encode(s)
-	if err == nil && len(body) > metering.MaxRecordBytes {
+	written, err := write(r, s)
+	if err == nil && len(written.Body) > metering.MaxRecordBytes {
 		bare := *s
-		bare.Facts, bare.Told = nil, nil
-		body, err = encode(&bare)
+		bare.Facts, bare.Suspicions = nil, nil
+		return write(r, &bare)
 	}
-	if err != nil {
-		return r, fmt.Errorf("writing what is known of watch %s: %w", r.ID, err)
-	}
-	r.Body = body
-	return r, nil
+	return written, err
 }
 
 // keep leaves out what belongs to checks that are not made any more.
@@ -225,5 +196,36 @@ func (s *state) keep(domain string, names []string) {
 	s.Records = slices.DeleteFunc(s.Records, func(r Record) bool { return !made[checkOf(r.Part)] })
 	s.Facts = slices.DeleteFunc(s.Facts, func(f Fact) bool { return !made[checkOf(f.Part)] })
 	s.Seen = slices.DeleteFunc(s.Seen, func(part string) bool { return !made[checkOf(part)] })
-	s.Doubts = slices.DeleteFunc(s.Doubts, func(d *doubt) bool { return !d.asked() && !made[d.Check] })
+	maps.DeleteFunc(s.Suspicions, func(key string, p *suspicion) bool {
+		if p == nil || p.Value == "" {
+			return p == nil
+		}
+		if p.asked() {
+			return key != theDomain && find(s.Records, key) == nil
+		}
+		return !made[p.Check]
+	})
+}
+
+// read takes a stored body apart.
+func read[T any](r metering.Record) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return nil, wrapped("reading", r, err)
+	}
+	return v, nil
+}
+
+func wrapped(what string, r metering.Record, err error) error {
+	return fmt.Errorf("%s the %s %s: %w", what, r.Kind, r.ID, err)
+}
+
+// write puts a body into a record.
+func write(r metering.Record, v any) (metering.Record, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return r, wrapped("writing", r, err)
+	}
+	r.Body = body
+	return r, nil
 }

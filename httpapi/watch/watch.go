@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 )
@@ -35,7 +35,6 @@ type Config struct {
 	Log       *slog.Logger // nil means silence
 	PublicURL string       // where people reach the dashboard, to which events link; without it they link to nothing
 	Running   int          // runs at once on this node; 0 means 16, of which an account has at most a quarter
-	Poll      time.Duration
 	// Observe, if set, is called after each run with how it ended: "ok", "waiting" or "lost". It must not block.
 	Observe func(outcome string)
 	// Wake, if set, is called when there are events to be sent.
@@ -48,12 +47,11 @@ type Watches struct {
 	admin metering.Admin
 
 	wake    chan struct{}
+	under   sync.WaitGroup
 	mu      sync.Mutex
 	running map[metering.AccountID]int
-	taken   map[string]bool      // account and id of watches under way here
-	ailing  map[string]time.Time // until when those that failed are left alone
-	fault   error                // of the store, for Flush
-	under   sync.WaitGroup
+	left    map[name]time.Time // alone until then: those under way here, and those that failed
+	fault   error              // of a run, for Flush
 }
 
 // New returns the watches of a store.
@@ -67,13 +65,15 @@ func New(c Config) *Watches {
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
+	if c.Running == 0 {
+		c.Running = 16
+	}
 	if c.Doubt == nil {
 		c.Doubt = func() error { return nil }
 	}
 	return &Watches{
 		Config: c, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
-		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, taken: map[string]bool{},
-		ailing: map[string]time.Time{},
+		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, left: map[name]time.Time{},
 	}
 }
 
@@ -89,7 +89,8 @@ func ID(d diag.Domain) string {
 // kind is that of the records that hold watches.
 const kind = "watch"
 
-// Create begins to watch a domain, with a first run at once. Faults of the request are *[metering.FieldError], joined; a domain that is watched already is one, too.
+// Create begins to watch a domain, with a first run at once. Faults of the request are *[metering.FieldError], joined; a
+// domain that is watched already is one, too.
 func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	d, wrong := parseDomain(r.Domain)
 	s, err := w.checked(ctx, r.Account, r.Settings)
@@ -97,12 +98,9 @@ func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 		return Watch{}, err
 	}
 	now := w.now()
-	doc := document{Domain: d.String(), Checks: s.Checks, Every: seconds(s.Every), Budget: s.Budget, Channels: s.Channels}
-	record, err := doc.record(metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now})
-	if err != nil {
-		return Watch{}, err
-	}
-	err = w.Store.PutRecords(ctx, record)
+	doc := document{Domain: d.String(), Settings: s}
+	record := metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now}
+	err = w.put(ctx, record, &doc)
 	if errors.Is(err, metering.ErrVersion) {
 		return Watch{}, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf("%s is watched already", d)}
 	}
@@ -110,7 +108,6 @@ func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 		return Watch{}, fmt.Errorf("creating the watch of %s: %w", d, err)
 	}
 	w.poke()
-	record.Version++
 	return w.view(record, &doc), nil
 }
 
@@ -154,24 +151,21 @@ func (w *Watches) Set(
 	ctx context.Context, account metering.AccountID, id string, change func(*Settings),
 ) (Watch, error) {
 	return w.edit(ctx, account, id, func(r *metering.Record, doc *document) error {
-		s := doc.settings()
-		s.Budget = doc.Budget // 0 if it was not chosen
+		s := doc.Settings
 		change(&s)
 		s, err := w.checked(ctx, account, s)
 		if err != nil {
 			return err
 		}
-		every := doc.Every
-		doc.Checks, doc.Every, doc.Budget, doc.Channels = s.Checks, seconds(s.Every), s.Budget, s.Channels
-		now := w.now()
+		now, other := w.now(), s.Every != doc.Every
+		doc.Settings = s
 		switch {
-		case doc.claimed(now) || doc.Last == 0:
-		case doc.Wait != "":
+		case doc.claimed(now):
+		case doc.Reason.waits():
 			r.Due = now
-		case doc.Every != every:
-			doc.Next = doc.slot(r, now).Unix()
-			if regular := time.Unix(doc.Next, 0); !doc.Pending || regular.Before(r.Due) {
-				r.Due = regular
+		case other && !doc.LastRun.IsZero():
+			if doc.Next = doc.slot(r, now); doc.Next.Before(r.Due) {
+				r.Due = doc.Next
 			}
 		}
 		return nil
@@ -182,7 +176,7 @@ func (w *Watches) Set(
 func (w *Watches) RunNow(ctx context.Context, account metering.AccountID, id string) (Watch, error) {
 	return w.edit(ctx, account, id, func(r *metering.Record, doc *document) error {
 		if now := w.now(); !doc.claimed(now) {
-			r.Due, doc.Next = now, now.Unix()
+			r.Due, doc.Next = now, now
 		}
 		return nil
 	})
@@ -195,29 +189,26 @@ func (w *Watches) Remove(ctx context.Context, account metering.AccountID, id str
 		if err != nil {
 			return err
 		}
-		list := []metering.Record{record}
-		if known, err := w.Store.Record(ctx, account, stateKind, id); err == nil {
-			list = append(list, known)
-		} else if !errors.Is(err, metering.ErrNotFound) {
-			return err
-		}
-		for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: historyKind(id), Account: account}) {
-			if err != nil {
-				return err
+		var list []metering.Record
+		for _, f := range []metering.RecordFilter{{Kind: historyKind(id)}, {Kind: stateKind, ID: id}} {
+			f.Account = account
+			for r, err := range w.Store.Records(ctx, f) {
+				if err != nil {
+					return err
+				}
+				list = append(list, r)
 			}
-			list = append(list, r)
 		}
+		list = append(list, record) // in the end
 		for i := range list {
 			list[i].Body = nil
 		}
-		for len(list) > metering.MaxRecordsPut { // the past first, and in the end the watch itself
-			rest := len(list) - metering.MaxRecordsPut
-			if err := w.Store.PutRecords(ctx, list[max(rest, 2):]...); err != nil {
+		for some := range slices.Chunk(list, metering.MaxRecordsPut) {
+			if err := w.Store.PutRecords(ctx, some...); err != nil {
 				return err
 			}
-			list = list[:max(rest, 2)]
 		}
-		return w.Store.PutRecords(ctx, list...)
+		return nil
 	})
 }
 
@@ -233,15 +224,8 @@ func (w *Watches) edit(
 		if err := change(&record, doc); err != nil {
 			return err
 		}
-		if record, err = doc.record(record); err != nil {
-			return err
-		}
-		if err := w.Store.PutRecords(ctx, record); err != nil {
-			return err
-		}
-		record.Version++
 		changed = w.view(record, doc)
-		return nil
+		return w.put(ctx, record, doc)
 	})
 	if err == nil {
 		w.poke()
@@ -259,6 +243,15 @@ func retry(change func() error) (err error) {
 		}
 	}
 	return err
+}
+
+// put writes a watch, and what is to be written with it.
+func (w *Watches) put(ctx context.Context, r metering.Record, doc *document, beside ...metering.Record) error {
+	r, err := write(r, doc)
+	if err != nil {
+		return err
+	}
+	return w.Store.PutRecords(ctx, append(beside, r)...)
 }
 
 func (w *Watches) read(
@@ -279,30 +272,27 @@ func (w *Watches) now() time.Time { return w.Clock().UTC().Truncate(time.Microse
 func (w *Watches) view(r metering.Record, doc *document) Watch {
 	now := w.now()
 	v := Watch{
-		ID: r.ID, Account: r.Account, Domain: doc.Domain, CreatedAt: r.At, Settings: doc.settings(), RunCost: doc.cost(),
-		Summary: Summary{
-			State: OK, Mark: view.Mark(doc.Mark), Score: doc.Score, Counts: doc.Counts.counts(), Worst: doc.Worst,
-			Unknown: doc.Unknown, Changed: instant(doc.Changed), Change: doc.Change, Expires: instant(doc.Expires), Expiry: doc.Expiry,
-			LastRun: instant(doc.Last), NextRun: r.Due,
-		},
+		ID: r.ID, Account: r.Account, Domain: doc.Domain, CreatedAt: r.At, Settings: doc.Settings,
+		RunCost: priceOf(doc.Checks), State: OK, NextRun: r.Due, Summary: doc.Summary,
 	}
+	v.Budget = doc.budget()
 	if strings.Contains(doc.Domain, "xn--") {
 		if d, err := diag.ParseDomain(doc.Domain); err == nil {
 			v.Unicode = d.UnicodeIfDifferent()
 		}
 	}
-	if doc.Month == metering.PeriodOf(now).Number() {
-		v.Spent = doc.Spent
+	if doc.Month != metering.PeriodOf(now).Number() {
+		v.Spent = 0
 	}
 	switch {
 	case doc.claimed(now):
-		v.State, v.NextRun = Running, cmp.Or(instant(doc.Next), now)
-		v.Spent -= doc.Claim.Held
-	case doc.Wait != "":
-		v.State, v.Reason = Waiting, Reason(doc.Wait)
-	case doc.End != "":
-		v.State, v.Reason = Ended, Reason(doc.End)
-	case doc.Last == 0:
+		v.State, v.Reason, v.NextRun = Running, "", cmp.Or(doc.Next, now)
+		v.Spent = max(0, v.Spent-doc.Claim.Held)
+	case doc.Reason.waits():
+		v.State = Waiting
+	case doc.Reason != "":
+		v.State = Ended
+	case doc.LastRun.IsZero():
 		v.State = Fresh
 	}
 	return v

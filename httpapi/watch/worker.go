@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -22,13 +23,12 @@ const (
 	// drainTime is how long runs under way may go on when the server ends; then they are broken off, and made again
 	// elsewhere.
 	drainTime = 10 * time.Second
-	// What the worker does unless it is told otherwise, and how many due watches it reads past to find those of accounts
-	// that have room.
-	defaultRunning = 16
-	defaultPoll    = 2 * time.Second
-	mostRead       = 4096
-	// ailing is for how long a watch that could not be looked at is left alone.
-	ailing = 10 * time.Minute
+	// poll is how often the worker looks for what is due, and mostRead how many of those it reads past to find some of
+	// accounts that have room.
+	poll     = 2 * time.Second
+	mostRead = 4096
+	// alone is for how long a watch is left alone that is under way here, or that could not be looked at.
+	alone = 10 * time.Minute
 )
 
 // poke has the worker look for watches that are due. It does not block.
@@ -43,8 +43,8 @@ func (w *Watches) poke() {
 // breaks off the others, and returns the context's error. That the store fails is logged, and it is asked again. Any
 // number of workers may share a store.
 func (w *Watches) Run(ctx context.Context) error {
-	poll := time.NewTicker(cmp.Or(w.Poll, defaultPoll))
-	defer poll.Stop()
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	for ctx.Err() == nil {
@@ -52,7 +52,7 @@ func (w *Watches) Run(ctx context.Context) error {
 			w.Log.Error("looking for watches that are due", "error", err)
 		}
 		select {
-		case <-poll.C:
+		case <-ticker.C:
 		case <-w.wake:
 		case <-ctx.Done():
 		}
@@ -115,48 +115,50 @@ func (w *Watches) step(ctx, running context.Context) (began int, err error) {
 	return len(due), nil
 }
 
-func (w *Watches) free() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.most() - len(w.taken)
+// A name is that of a watch among those of all accounts.
+type name struct {
+	account metering.AccountID
+	id      string
 }
 
-func (w *Watches) most() int { return cmp.Or(w.Running, defaultRunning) }
+// free is how many more watches may run here.
+func (w *Watches) free() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n = w.Running
+	for _, running := range w.running {
+		n -= running
+	}
+	return n
+}
 
-// take makes room for a run, if its account has any and it did not fail a moment ago.
+// take makes room for a run, if its account has any, it is not under way and did not fail a moment ago.
 func (w *Watches) take(r metering.Record) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	name := string(r.Account) + "/" + r.ID
-	share := max(1, w.most()/4)
-	if w.taken[name] || w.running[r.Account] >= share || w.now().Before(w.ailing[name]) {
+	n := name{r.Account, r.ID}
+	if w.running[r.Account] >= max(1, w.Running/4) || w.now().Before(w.left[n]) {
 		return false
 	}
-	w.taken[name] = true
+	w.left[n] = w.now().Add(alone)
 	w.running[r.Account]++
 	return true
 }
 
 // done frees the room. What failed is left alone for a while, so that it is in nobody's way.
 func (w *Watches) done(r metering.Record, err error) {
-	name := string(r.Account) + "/" + r.ID
 	w.mu.Lock()
-	delete(w.taken, name)
+	defer w.mu.Unlock()
 	if w.running[r.Account]--; w.running[r.Account] == 0 {
 		delete(w.running, r.Account)
 	}
-	for other, until := range w.ailing {
-		if !w.now().Before(until) {
-			delete(w.ailing, other)
-		}
-	}
-	switch {
-	case err == nil || errors.Is(err, metering.ErrVersion): // or another node was first
-	case errors.Is(err, context.Canceled):
-	default:
-		w.ailing[name], w.fault = w.now().Add(ailing), err
+	now := w.now()
+	maps.DeleteFunc(w.left, func(_ name, until time.Time) bool { return !now.Before(until) })
+	if err == nil || errors.Is(err, metering.ErrVersion) || errors.Is(err, context.Canceled) { // or another node was first
+		delete(w.left, name{r.Account, r.ID})
+	} else {
+		w.fault = err
 		w.Log.Error("running a watch", "watch", r.ID, "account", r.Account, "error", err)
 	}
-	w.mu.Unlock()
 	w.poke()
 }
