@@ -23,7 +23,7 @@ async function domains(v) {
     ["domains-none", "/dashboard?q=nothing", "No domain contains"],
     ["domain", "/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"],
   ]);
-  await page.locator(".day.critical").last().click();
+  await v.press(page.locator(".day.critical").last());
   await v.look("domain-day");
 
   // A watch, from its creation to what it is for.
