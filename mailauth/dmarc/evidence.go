@@ -30,6 +30,7 @@ type evidence struct {
 	own          *policy.Step // at the domain itself
 	mail         reception.Reception
 	elsewhere    taglist.Elsewhere
+	senders      bool     // the domain has an SPF record that names some
 	spf          []string // SPF records at the name
 	fragments    []string // texts there that begin with a tag of DMARC
 	wildcard     error    // why it is not known what a wildcard answers
@@ -150,6 +151,10 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	e.mail.MX, e.own = e.discovery.MX, &e.discovery.Walk.Steps[0]
 	e.wildcard = answers[0].Err()
 	e.elsewhere = policy.Format.Look(&e.own.Found, e.own.Answer, answers[0], answers[1:])
+	e.senders = slices.ContainsFunc(answers[1].Records, func(r *dns.TXT) bool {
+		text := strings.ToLower(strings.Join(strings.Fields(diag.TXT(r)), " "))
+		return strings.HasPrefix(text, "v=spf1 ") && text != "v=spf1 -all"
+	})
 	e.sort(answers[0].Records)
 	e.find()
 	if req.CheckReporting == nil || *req.CheckReporting {

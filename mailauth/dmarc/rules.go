@@ -267,6 +267,9 @@ func absent(e *evidence) diag.Failures {
 		d := policy.NewDraft(policy.None)
 		d.Set("rua", e.mailbox())
 		return f.Suggesting(d.String())
+	case known && e.senders:
+		f[0].Advice = "Publish v=DMARC1; p=none with a mailbox for reports (rua) at a domain that receives mail: this one does not, but " +
+			"its SPF record names senders. Raise the policy once the reports show that all of them pass."
 	case known:
 		return f.Suggesting(policy.NewDraft(policy.Reject).String())
 	}
