@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/stretchr/testify/require"
 )
@@ -68,11 +69,13 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 			}
 		}
 	}
-	if allDrills {
+	if diagtest.Whole() {
 		most = len(questions)
 	}
 	for _, q := range someOf(questions, most, r.c.name) {
-		try(servfail, q)
+		if len(r.c.world.Silent) == 0 { // an error is more than the silence of such a world
+			try(servfail, q)
+		}
 		try(silence, q)
 	}
 	if len(questions) > 2 {
