@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,38 +38,14 @@ func runWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics
 	return func() { stop(); running.Wait() }
 }
 
+// A watchView is a watch as it is printed, with what is known of its domain where one is shown.
 type watchView struct {
-	ID        string             `json:"id"`
-	Account   metering.AccountID `json:"account"`
-	Domain    string             `json:"domain"`
-	Unicode   string             `json:"domain_unicode,omitempty"`
-	Checks    []string           `json:"checks"`
-	Every     int64              `json:"every_seconds"`
-	Budget    int64              `json:"budget_credits"`
-	Channels  []string           `json:"channels"`
-	RunCost   int64              `json:"run_credits"` // at most
-	State     watch.State        `json:"state"`
-	Reason    watch.Reason       `json:"reason,omitempty"`
-	Mark      view.Mark          `json:"mark,omitempty"`
-	Score     *int               `json:"score,omitempty"`
-	Findings  watch.Counts       `json:"findings"`
-	Unknown   int                `json:"unknown_parts"`
-	ChangedAt time.Time          `json:"changed_at,omitzero"`
-	Change    string             `json:"change,omitempty"`
-	ExpiresAt time.Time          `json:"expires_at,omitzero"`
-	Expiry    string             `json:"expiring,omitempty"`
-	LastRun   time.Time          `json:"last_run_at,omitzero"`
-	NextRun   time.Time          `json:"next_run_at"`
-	Spent     int64              `json:"spent_credits"` // this month
-	CreatedAt time.Time          `json:"created_at"`
-	Known     *watch.Snapshot    `json:"known,omitempty"`
+	watch.Watch
+	Every string          `json:"every"` // as the flag takes it
+	Known *watch.Snapshot `json:"known,omitempty"`
 }
 
-func viewWatch(w watch.Watch) watchView {
-	return watchView{w.ID, w.Account, w.Domain, w.Unicode, w.Checks, int64(w.Every / time.Second), w.Budget, w.Channels,
-		w.RunCost, w.State, w.Reason, w.Mark, w.Score, w.Counts, w.Unknown, w.Changed, w.Change, w.Expires, w.Expiry,
-		w.LastRun, w.NextRun, w.Spent, w.CreatedAt, nil}
-}
+func viewWatch(w watch.Watch) watchView { return watchView{Watch: w, Every: w.Every.String()} }
 
 // watchCommands are the commands of "diagd watch".
 type watchCommands struct {
@@ -111,48 +88,46 @@ func (c watchCommands) leaf(
 		})
 }
 
-// settings adds the flags of a watch to a command. What it returns brings those that were given into settings.
-func settings(cmd *cobra.Command) func(*watch.Settings) {
-	var given watch.Settings
+// settings adds the flags of a watch to a command.
+func settings(cmd *cobra.Command, s *watch.Settings) {
 	f := cmd.Flags()
-	f.StringSliceVar(&given.Checks, "checks", nil,
+	f.StringSliceVar(&s.Checks, "checks", nil,
 		"what to check: mail, dns, web, or operations such as dmarc/lookup (default: mail, dns, web)")
-	f.DurationVar(&given.Every, "every", watch.DefaultEvery, "time between runs, 1h to 168h")
-	f.Int64Var(&given.Budget, "budget", 0,
+	f.DurationVar(&s.Every, "every", watch.DefaultEvery, "time between runs, 1h to 168h")
+	f.Int64Var(&s.Budget, "budget", 0,
 		"credits a month (default, also for 0: what the runs cost, and a quarter more to confirm changes)")
-	f.StringSliceVar(&given.Channels, "channels", nil,
+	f.StringSliceVar(&s.Channels, "channels", nil,
 		"ids of the channels that are told (default: all that take the category domain)")
-	return func(s *watch.Settings) {
-		for name, set := range map[string]func(){
-			"checks": func() { s.Checks = given.Checks }, "every": func() { s.Every = given.Every },
-			"budget": func() { s.Budget = given.Budget }, "channels": func() { s.Channels = given.Channels },
-		} {
-			if f.Changed(name) {
-				set()
-			}
-		}
-	}
 }
 
 func (c watchCommands) create() *cobra.Command {
-	var chosen func(*watch.Settings)
+	r := watch.Request{}
 	cmd := c.leaf("create DOMAIN", "Watch a domain; it is checked at once for the first time",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, domain string) error {
-			r := watch.Request{Account: account, Domain: domain}
-			chosen(&r.Settings)
+			r.Account, r.Domain = account, domain
 			return c.show(w.Create(ctx, r))
 		})
-	chosen = settings(cmd)
+	settings(cmd, &r.Settings)
 	return cmd
 }
 
 func (c watchCommands) set() *cobra.Command {
-	var chosen func(*watch.Settings)
-	cmd := c.leaf("set DOMAIN", "Change how a domain is watched",
+	var given watch.Settings
+	var cmd *cobra.Command
+	cmd = c.leaf("set DOMAIN", "Change how a domain is watched",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
-			return c.show(w.Set(ctx, account, id, chosen))
+			return c.show(w.Set(ctx, account, id, func(s *watch.Settings) {
+				for name, set := range map[string]func(){
+					"checks": func() { s.Checks = given.Checks }, "every": func() { s.Every = given.Every },
+					"budget": func() { s.Budget = given.Budget }, "channels": func() { s.Channels = given.Channels },
+				} {
+					if cmd.Flags().Changed(name) {
+						set()
+					}
+				}
+			}))
 		})
-	chosen = settings(cmd)
+	settings(cmd, &given)
 	return cmd
 }
 
@@ -218,7 +193,7 @@ func (v watchView) rows(t *table) {
 	t.row("id", v.ID)
 	t.row("domain", v.Domain)
 	t.row("checks", strings.Join(v.Checks, ", "))
-	t.row("every", time.Duration(v.Every)*time.Second)
+	t.row("every", v.Every)
 	t.row("credits", fmt.Sprintf("%d of %d this month; a run costs at most %d", v.Spent, v.Budget, v.RunCost))
 	t.row("state", v.state())
 	t.row("mark", v.mark())
@@ -240,31 +215,17 @@ func (v watchView) rows(t *table) {
 }
 
 func (v watchView) state() string {
-	if v.Reason != "" {
-		return string(v.State) + " (" + string(v.Reason) + ")"
-	}
-	return string(v.State)
+	return string(v.State) + view.If(v.Reason != "", " ("+string(v.Reason)+")")
 }
 
-func (v watchView) mark() string {
-	if v.Mark == "" {
-		return "-"
-	}
-	return string(v.Mark)
-}
-
-func (v watchView) change() string {
-	if v.ChangedAt.IsZero() {
-		return "-"
-	}
-	return when(&v.ChangedAt) + " " + v.Change
-}
+func (v watchView) mark() string   { return cmp.Or(string(v.Mark), "-") }
+func (v watchView) change() string { return strings.TrimSpace(when(&v.Changed) + " " + v.Change) }
 
 func (v watchView) expiry() string {
-	if v.ExpiresAt.IsZero() {
+	if v.Expires.IsZero() {
 		return "-"
 	}
-	return v.ExpiresAt.Format(time.DateOnly) + " " + v.Expiry
+	return v.Expires.Format(time.DateOnly) + " " + v.Expiry
 }
 
 func (c watchCommands) history() *cobra.Command {

@@ -18,7 +18,7 @@ func TestWatchCommands(t *testing.T) {
 	made := parsed[watchView](t, "watch", "create", "Example.COM", "--checks=spf/lookup", "--every=2h", store)
 	assert.Equal(t, "example.com", made.Domain)
 	assert.Equal(t, []string{"spf/lookup"}, made.Checks)
-	assert.EqualValues(t, 7200, made.Every)
+	assert.Equal(t, "2h0m0s", made.Every)
 	assert.EqualValues(t, 372+93, made.Budget)
 	require.Eventually(t, func() bool {
 		return !parsed[watchView](t, "watch", "show", "example.com", store).LastRun.IsZero()

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -12,13 +13,12 @@ import (
 )
 
 // A comparison is of what is known with what a run has seen. It is made in three steps: weigh takes what needs no other
-// answer, and suspects the rest; reply and take bring in what resolvers say of that; conclude believes what is sure.
+// answer, and suspects the rest; reply brings in what resolvers say of that; conclude believes what is sure.
 type comparison struct {
 	*state
 	seen   *observation
 	domain string
 	at     time.Time
-	open   []Change // of records, which another resolver is to confirm
 	news   []notice
 }
 
@@ -83,14 +83,15 @@ func (c *comparison) weighEnd(known bool) {
 // weighRecords finds the sets of records that have other values, are new or are gone.
 func (c *comparison) weighRecords(p *part) {
 	for _, r := range p.records {
-		c.settle(r.key())
 		old := find(c.Records, r.key())
 		switch {
-		case old != nil && !slices.Equal(old.Values, r.Values):
-			c.open = append(c.open, Change{r.Set, old.Values, r.Values})
-		case old == nil && slices.Contains(c.Seen, p.name):
-			c.open = append(c.open, Change{r.Set, []string{}, r.Values})
-		case old == nil && len(c.Records) < maxSets:
+		case old != nil && slices.Equal(old.Values, r.Values):
+			c.settle(r.key())
+		case old != nil || slices.Contains(c.Seen, p.name):
+			d := c.suspect(r.key(), there, "", c.at)
+			d.says(c.at, false)
+			d.Record = &r
+		case len(c.Records) < maxSets:
 			c.Records = append(c.Records, r)
 		}
 	}
@@ -156,10 +157,10 @@ func (c *comparison) weighFacts() {
 // sites are the checks of a web site.
 var sites = []string{"tls", "hsts", "headers", "redirects"}
 
-// questions are the keys of what resolvers are to be asked about.
+// questions are the keys of what resolvers are to be asked about; the rest waits for the next run.
 func (c *comparison) questions() (keys []string) {
 	for key, p := range c.Suspicions {
-		if p.due(c.at) {
+		if p.due(c.at) && len(keys) < mostQuestions {
 			keys = append(keys, key)
 		}
 	}
@@ -168,7 +169,7 @@ func (c *comparison) questions() (keys []string) {
 
 // asks is the set of records that a question is about.
 func (c *comparison) asks(key string) Set {
-	if r := find(c.Records, key); r != nil {
+	if r := cmp.Or(find(c.Records, key), c.Suspicions[key].Record); r != nil {
 		return r.Set
 	}
 	return Set{Name: c.domain, Type: "NS"}
@@ -177,7 +178,15 @@ func (c *comparison) asks(key string) Set {
 // reply counts what a resolver says of a doubt; nil if it says nothing.
 func (c *comparison) reply(key string, r *resolve.Report) {
 	p := c.Suspicions[key]
-	other, ending := p.other(), key == theDomain
+	other, ending, value := p.other(), key == theDomain, gone
+	if r != nil && says(r.Rcode) {
+		if set := setOf(c.asks(key), valuesOf(r)); len(set) > 0 {
+			value = there
+			if old := find(c.Records, key); old != nil && slices.Equal(old.Values, set[0].Values) {
+				value = ""
+			}
+		}
+	}
 	switch {
 	case r == nil || !says(r.Rcode) && !ending: // that all servers fail is an answer where that is the question
 		p.mute(c.at, other)
@@ -186,19 +195,19 @@ func (c *comparison) reply(key string, r *resolve.Report) {
 	case ending:
 		end := map[string]Reason{nxdomain: NoDomain, servfail: Unreachable}[r.Rcode]
 		c.suspect(key, string(end), "", c.at).says(c.at, other)
-	case len(setOf(c.asks(key), valuesOf(r))) > 0:
-		c.settle(key)
-	default:
+	case value == p.Value:
 		p.says(c.at, other)
+	default:
+		c.settle(key)
 	}
 }
 
 // take believes in the new values of records, or in their end, and tells them unless they flap.
-func (c *comparison) take(ch Change, first time.Time) {
+func (c *comparison) take(p *suspicion, ch Change, first time.Time) {
 	if c.Records = without(c.Records, ch.key()); len(ch.New) > 0 && len(c.Records) < maxSets {
 		c.Records = append(c.Records, Record{ch.Set, ch.New, c.at})
 	}
-	p, most := c.subject(ch.key()), mostTold
+	most := mostTold
 	if p.Change != nil && slices.Equal(p.Change.Old, ch.New) {
 		most = 1 // it is what it was
 	}
@@ -262,8 +271,15 @@ func (c *comparison) conclude() {
 func (c *comparison) believe(key string, p *suspicion) {
 	d := p.doubt
 	p.doubt = doubt{}
-	if r := find(c.Records, key); r != nil {
-		c.take(Change{r.Set, r.Values, []string{}}, d.First)
+	if old := find(c.Records, key); old != nil || d.Record != nil {
+		ch := Change{cmp.Or(d.Record, old).Set, []string{}, []string{}}
+		if old != nil {
+			ch.Old = old.Values
+		}
+		if d.Record != nil {
+			ch.New = d.Record.Values
+		}
+		c.take(p, ch, d.First)
 	} else if f := c.seen.fault(key); f != nil && d.Value == there {
 		f.Since = d.First
 		c.put(*f)

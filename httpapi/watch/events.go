@@ -57,17 +57,8 @@ type notice struct {
 	data  data
 }
 
-// The bounds of an event, of the events of a run, and of what a list says of them.
-const (
-	maxEvents    = 64
-	maxEventList = 20
-	maxChange    = 120 // characters
-)
-
 func (c *comparison) tell(t metering.EventType, key string, d data) {
-	if len(c.news) < maxEvents {
-		c.news = append(c.news, notice{t, key, d})
-	}
+	c.news = append(c.news, notice{t, key, d})
 }
 
 // tellChange tells of a change of records, and keeps in mind what was told.
@@ -76,9 +67,8 @@ func (c *comparison) tellChange(p *suspicion, ch Change, first time.Time, flips 
 	if ch.Type == "DS" {
 		who = byRegistrar
 	}
-	listed := func(values []string) []string { return append([]string{}, values[:min(len(values), maxEventList)]...) }
 	c.tell(metering.EventDomainRecordChanged, ch.key(), data{Name: ch.Name, Type: ch.Type, Label: ch.Label(),
-		Old: listed(ch.Old), New: listed(ch.New), Seen: first, Flips: flips, Mend: c.mend(who, "")})
+		Old: ch.Old, New: ch.New, Seen: first, Flips: flips, Mend: c.mend(who, "")})
 	p.Change = &ch
 }
 
@@ -87,7 +77,7 @@ func (c *comparison) tellFault(t metering.EventType, f Finding, flips int) {
 	i := slices.IndexFunc(c.news, func(n notice) bool { return n.event == t && len(n.data.Findings) > 0 })
 	if i < 0 {
 		i = len(c.news)
-		c.news = append(c.news, notice{event: t, data: data{Seen: f.Since}})
+		c.tell(t, "", data{Seen: f.Since})
 	}
 	d := &c.news[i].data
 	d.Flips = max(d.Flips, flips)
@@ -108,7 +98,6 @@ func (s *session) events(c *comparison) (list []metering.Record, err error) {
 	for _, n := range c.news {
 		d := n.data
 		d.Account, d.Watch, d.Domain, d.URL, d.Mark = account, id, c.domain, page, c.Mark
-		d.Findings = d.Findings[:min(len(d.Findings), maxEventList)]
 		r, err := metering.Event{
 			ID:   metering.EventID(n.event, fmt.Sprintf("%s/%s/%d/%s", account, id, s.at.UnixMicro(), n.key)),
 			Type: n.event, Account: account, At: s.at, Channels: s.doc.Channels, Data: d,
@@ -120,6 +109,8 @@ func (s *session) events(c *comparison) (list []metering.Record, err error) {
 	}
 	return list, nil
 }
+
+const maxChange = 120 // characters
 
 // text says in a few words what has changed, of several things the gravest; nothing if nothing has.
 func (c *comparison) text() string {

@@ -21,6 +21,8 @@ type expiry struct {
 	Told int       `json:"told,omitempty"` // the smallest of ahead that was told
 }
 
+func (e expiry) key() string { return e.What }
+
 // ahead is how many days before an end it is told.
 var ahead = []int{30, 14, 7, 3, 1}
 
@@ -45,12 +47,8 @@ func (e *expiry) due(now time.Time) (days int) {
 // at once, the last.
 func (c *comparison) weighExpiries() {
 	for _, e := range c.seen.expiries {
-		i := slices.IndexFunc(c.Expiries, func(old expiry) bool { return old.What == e.What })
-		switch {
-		case i < 0:
-			c.Expiries = append(c.Expiries, e)
-		case !c.Expiries[i].At.Equal(e.At):
-			c.Expiries[i] = e
+		if old := find(c.Expiries, e.What); old == nil || !old.At.Equal(e.At) {
+			c.Expiries = append(without(c.Expiries, e.What), e)
 		}
 	}
 	slices.SortFunc(c.Expiries, func(a, b expiry) int { return a.At.Compare(b.At) })

@@ -230,7 +230,6 @@ func (p *part) tidy(at time.Time) {
 	}
 	for i := range p.records {
 		p.records[i].Part, p.records[i].Since = p.name, at
-		p.records[i].bounded()
 	}
 }
 
@@ -248,14 +247,15 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
 }
 
-// bounded keeps a set of records small enough for all of a domain to fit into a record of the store: one that is larger
-// is kept as its beginning and its digest, by which it can still be compared.
-func (r *Record) bounded() {
-	text, _ := json.Marshal(r.Values) // texts
-	if len(text) > maxSet {
-		count := diag.Count(len(r.Values), "value")
-		r.Values = []string{fmt.Sprintf("%s (%s, sha256:%x)", clip(r.Values[0]), count, sha256.Sum256(text))}
+// bounded keeps the values of records small enough for all of a domain to fit into a record of the store: those that
+// are larger are kept as their beginning and their digest, by which they can still be compared.
+func bounded(values []string) []string {
+	text, _ := json.Marshal(values) // texts
+	if len(text) <= maxSet {
+		return values
 	}
+	count := diag.Count(len(values), "value")
+	return []string{fmt.Sprintf("%s (%s, sha256:%x)", clip(values[0]), count, sha256.Sum256(text))}
 }
 
 // fault returns the finding of a code, or nil.

@@ -73,7 +73,7 @@ func (w *Watches) observe(outcome string) {
 
 // claim makes the run this node's, and holds what it may spend.
 func (s *session) claim(ctx context.Context, need int64) error {
-	s.left = min(s.left, need+mostConfirmed)
+	s.left = min(s.left, need+mostQuestions)
 	s.doc.Claim = claim{Token: s.token, Until: s.at.Add(lease), Held: s.left}
 	s.doc.Spent += s.left
 	s.record.Due = s.doc.Claim.Until

@@ -113,5 +113,5 @@ func setOf(set Set, values []string) []Record {
 	}
 	slices.Sort(list)
 	set.Name = strings.TrimSuffix(set.Name, ".")
-	return []Record{{Set: set, Values: slices.Compact(list)}}
+	return []Record{{Set: set, Values: bounded(slices.Compact(list))}}
 }

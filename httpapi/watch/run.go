@@ -15,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// mostConfirmed bounds the changes of a run that other resolvers confirm; the others wait for the next.
-const mostConfirmed = 16
+// mostQuestions bounds what resolvers are asked in a run.
+const mostQuestions = 16
 
 // How runs end, for [Config].
 const (
@@ -81,22 +81,22 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 	return s.finish(context.WithoutCancel(ctx), c)
 }
 
-// plan lists the checks of the run, which are all, or those about which there is a doubt, and what it costs at most.
+// plan lists the checks of the run, which are all, or those about which there is a doubt, and what it needs: what they
+// cost at most, and what is to be asked of resolvers by now.
 func (s *session) plan() (checks []target.Check, need int64) {
-	checks = checksOf(s.doc.Domain, s.doc.Checks)
 	doubted := map[string]bool{}
 	for _, p := range s.state.Suspicions {
 		doubted[p.Check] = true
 		if p.due(s.at) {
-			need++ // which is asked of a resolver
+			need++
 		}
 	}
-	if !s.regular {
-		checks = slices.DeleteFunc(checks, func(c target.Check) bool { return !doubted[c.Name] })
-	}
-	for _, c := range checks {
-		_, most := c.Price()
-		need += most
+	for _, c := range checksOf(s.doc.Domain, s.doc.Checks) {
+		if s.regular || doubted[c.Name] {
+			_, most := c.Price()
+			need += most
+			checks = append(checks, c)
+		}
 	}
 	return checks, need
 }
@@ -107,8 +107,8 @@ func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
 	whole := target.RunChecks(ctx, t, checks, s.ask, nil)
 	c := &comparison{state: s.state, domain: s.doc.Domain, at: s.at, seen: observe(s.doc.Domain, whole.Parts, s.at)}
 	c.weigh(s.regular)
-	keys, open := c.questions(), c.open[:min(len(c.open), mostConfirmed)]
-	replies, confirmed := make([]*resolve.Report, len(keys)), make([]bool, len(open))
+	keys := c.questions()
+	replies := make([]*resolve.Report, len(keys))
 	var group diag.Group
 	for i, key := range keys {
 		resolver := ""
@@ -117,17 +117,9 @@ func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
 		}
 		group.Go(func() { replies[i] = s.resolve(ctx, c.asks(key), resolver) })
 	}
-	for i, ch := range open {
-		group.Go(func() { confirmed[i] = s.confirmed(ctx, ch) })
-	}
 	group.Wait()
 	for i, key := range keys {
 		c.reply(key, replies[i])
-	}
-	for i, ch := range open {
-		if confirmed[i] {
-			c.take(ch, s.at)
-		}
 	}
 	c.conclude()
 	return c
@@ -144,22 +136,6 @@ func (s *session) resolve(ctx context.Context, set Set, resolver string) *resolv
 		return nil
 	}
 	return r
-}
-
-// confirmed reports whether another resolver sees a change too, or where none answers the first one once more. What
-// only one answer says is no change.
-func (s *session) confirmed(ctx context.Context, c Change) bool {
-	for _, resolver := range []string{second, ""} {
-		if r := s.resolve(ctx, c.Set, resolver); r != nil && says(r.Rcode) {
-			set := setOf(c.Set, valuesOf(r))
-			if len(set) == 0 {
-				return false
-			}
-			set[0].bounded()
-			return !slices.Equal(set[0].Values, c.Old)
-		}
-	}
-	return false
 }
 
 // finish writes what came of the run, the events and the next Due, in one step: all of it, or where the lease has ended

@@ -68,6 +68,7 @@ type doubt struct {
 	Tries  int       `json:"tries,omitempty"` // without an answer
 	First  time.Time `json:"first,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
+	Record *Record   `json:"record,omitempty"` // of records that are there: as they are now
 }
 
 // asked reports whether the doubt is settled by questions to resolvers, of which there may be two.
@@ -81,8 +82,14 @@ func (d *doubt) due(at time.Time) bool {
 	return d.asked() && (d.Count > 0 && d.other() || at.Sub(d.Last) >= answersApart)
 }
 
-// sure reports whether enough answers say so.
-func (d *doubt) sure() bool { return d.Count >= answersNeeded && !d.other() }
+// sure reports whether enough answers say so. For other values of records these are two, of which the authoritative
+// servers may give the second at once.
+func (d *doubt) sure() bool {
+	if d.Record != nil && (d.Other > 0 || d.Count > 1 && !d.other()) {
+		return true
+	}
+	return d.Count >= answersNeeded && !d.other()
+}
 
 // says counts an answer that says so, unless it comes too soon after the last one.
 func (d *doubt) says(at time.Time, other bool) {
@@ -106,8 +113,9 @@ func (d *doubt) mute(at time.Time, other bool) {
 	}
 }
 
-// subject returns what is suspected of something and was told of it. Where there is no room it is not kept.
-func (s *state) subject(key string) *suspicion {
+// suspect returns the doubt that something has come to a value, which is a new one if it was in doubt of another. Where
+// there is no room it is not kept.
+func (s *state) suspect(key, value, check string, at time.Time) *suspicion {
 	p := s.Suspicions[key]
 	if p == nil {
 		p = &suspicion{}
@@ -118,12 +126,6 @@ func (s *state) subject(key string) *suspicion {
 			s.Suspicions[key] = p
 		}
 	}
-	return p
-}
-
-// suspect returns the doubt that something has come to a value, which is a new one if it was in doubt of another.
-func (s *state) suspect(key, value, check string, at time.Time) *suspicion {
-	p := s.subject(key)
 	if p.Value != value {
 		p.doubt = doubt{Value: value, Check: check, First: at, Last: at}
 	}
@@ -197,13 +199,15 @@ func (s *state) keep(domain string, names []string) {
 	s.Facts = slices.DeleteFunc(s.Facts, func(f Fact) bool { return !made[checkOf(f.Part)] })
 	s.Seen = slices.DeleteFunc(s.Seen, func(part string) bool { return !made[checkOf(part)] })
 	maps.DeleteFunc(s.Suspicions, func(key string, p *suspicion) bool {
-		if p == nil || p.Value == "" {
+		switch {
+		case p == nil || p.Value == "":
 			return p == nil
+		case !p.asked():
+			return !made[p.Check]
+		case p.Record != nil:
+			return !made[checkOf(p.Record.Part)]
 		}
-		if p.asked() {
-			return key != theDomain && find(s.Records, key) == nil
-		}
-		return !made[p.Check]
+		return key != theDomain && find(s.Records, key) == nil
 	})
 }
 

@@ -68,7 +68,7 @@ func TestBoundsOfWhatIsKept(t *testing.T) {
 		p := part{name: strings.Repeat("p", i+1), check: "mail", known: true, whole: true}
 		for j := range 20 {
 			name := strings.Repeat("n", 60) + string(rune('a'+i)) + string(rune('a'+j))
-			p.records = append(p.records, Record{Set: Set{Name: name, Type: "TXT"}, Values: []string{strings.Repeat("<\x01", 4000)}})
+			p.records = append(p.records, Record{Set: Set{Name: name, Type: "TXT"}, Values: bounded([]string{strings.Repeat("<\x01", 4000)})})
 			p.findings = append(p.findings, Finding{Code: diag.Code("family." + name), Severity: diag.Error, Target: strings.Repeat("t\x00", 300)})
 			if len(o.facts) < maxFacts {
 				o.facts = append(o.facts, Fact{name, "label", clip(strings.Repeat("\x02", 900)), "code", "error"})
