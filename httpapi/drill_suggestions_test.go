@@ -158,7 +158,7 @@ func (r *drillRun) worse(before *drillReply, advice diag.Recommendation) (faults
 		networks = r.networks(domain, advice.SuggestedValue)
 	}
 	addresses := boundaries(networks)
-	if !allDrills {
+	if !diagtest.Whole() {
 		addresses = someOf(addresses, maxAddresses, r.c.name)
 	}
 	was := r.effects(advice.SuggestedValue, addresses)

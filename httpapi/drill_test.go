@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -261,9 +260,6 @@ func (r *drillRun) fail(q question, how failing) (undo func()) {
 	r.world.FaultEverywhere(q.name, q.qtype, fault)
 	return func() { r.world.FaultEverywhere(q.name, q.qtype, diagtest.Fault{}) }
 }
-
-// allDrills plays all of every drill; that of silence alone takes a quarter of an hour.
-var allDrills = os.Getenv("DRILLS") == "all"
 
 // someOf returns at most n of a list, picked by chance from a seed that is the name.
 func someOf[T any](list []T, n int, name string) []T {

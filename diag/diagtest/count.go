@@ -207,10 +207,13 @@ func (r *recorder) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return r.Resolver.Exchange(ctx, q)
 }
 
+// Whole reports whether tests play all that they can, and no sample of it: where $DRILLS is all, as by night.
+func Whole() bool { return os.Getenv("DRILLS") == "all" }
+
 // Sampled reports whether a case of a test that takes long is played: one of every n, always the same by their names,
-// and all where $DRILLS is all.
+// or all.
 func Sampled(name string, n uint64) bool {
-	if n <= 1 || os.Getenv("DRILLS") == "all" {
+	if n <= 1 || Whole() {
 		return true
 	}
 	h := fnv.New64a()
