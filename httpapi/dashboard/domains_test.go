@@ -1,24 +1,17 @@
 package dashboard
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/postgres"
-	"github.com/diagkit/diagkit/metering/postgresdb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -222,63 +215,4 @@ func TestDays(t *testing.T) {
 	assert.Equal(t, []string{"2026-11-01: not looked at", "2026-11-02: error, 2 changes", "2026-11-03: not looked at",
 		"2026-11-04: good"}, words)
 	assert.Equal(t, "2026-11-01", days[1].Before())
-}
-
-// A list of 10,000 domains is a page for a person. DIAG_TEST_POSTGRES is the URL of a database, on which it is measured.
-func TestManyDomains(t *testing.T) {
-	h := newHouse(t, online(t), func(c *Config) {
-		if url := os.Getenv("DIAG_TEST_POSTGRES"); url != "" {
-			c.Watches = watch.New(watch.Config{Store: postgresWith(t, url, *c), Clock: c.Clock})
-		} else {
-			watching(c)
-		}
-	})
-	b := h.owner()
-	b.add("plain.example")
-	store, many := h.dash.Watches.Store, 10_000
-	list, err := h.dash.Watches.List(t.Context(), h.account.ID)
-	require.NoError(t, err)
-	one, err := store.Record(t.Context(), h.account.ID, "watch", list[0].ID)
-	require.NoError(t, err)
-	one.Body = append(bytes.TrimSuffix(one.Body, []byte("}")), `,"mark":"error","score":71,"worst":"tls.certificate.expired",`+
-		`"findings":{"critical":0,"error":2,"warning":5,"info":4},"changed_at":"2026-11-12T08:00:00Z",`+
-		`"change":"worse: Certificate has expired and 2 more","expires_at":"2027-01-09T08:00:00Z","expiring":"certificate",`+
-		`"last_run_at":"2026-11-12T08:00:00Z","next":"2026-11-13T08:00:00Z","month":24322,"spent_credits":240}`...)
-	var copies []metering.Record
-	for i := 1; i < many; i++ {
-		d, r := diag.MustDomain(fmt.Sprintf("customer-%d.example.org", i)), one
-		r.ID, r.Version = watch.ID(d), 0
-		r.Body = bytes.Replace(one.Body, []byte("plain.example"), []byte(d.String()), 1)
-		copies = append(copies, r)
-	}
-	for group := range slices.Chunk(copies, metering.MaxRecordsPut) {
-		require.NoError(t, store.PutRecords(t.Context(), group...))
-	}
-	var took []time.Duration
-	for range 9 {
-		began := time.Now()
-		page := b.send(http.MethodGet, "/dashboard?page=50", nil)
-		took = append(took, time.Since(began))
-		require.Equal(t, onPage, page.Find("table.domains tbody tr").Length())
-		require.Contains(t, page.words("caption"), "10,000")
-	}
-	slices.Sort(took)
-	t.Logf("a page of the list of %d domains on %T: %v in the middle, %v at worst", many, store, took[4], took[8])
-	assert.Equal(t, 11, b.get("/dashboard?q=CUSTOMER-99.&page=99").Find("table.domains tbody tr").Length()+10)
-}
-
-// postgresWith is an empty store of its own that has the accounts of another.
-func postgresWith(t *testing.T, url string, c Config) metering.Store {
-	scratch, drop, err := postgresdb.Scratch(t.Context(), url)
-	require.NoError(t, err)
-	store, err := postgres.Open(t.Context(), scratch, postgres.Config{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, errors.Join(store.Close(), drop())) })
-	accounts, err := c.Store.Accounts(t.Context())
-	require.NoError(t, err)
-	for _, a := range accounts {
-		a.Version = 0
-		require.NoError(t, store.PutAccount(t.Context(), a))
-	}
-	return store
 }

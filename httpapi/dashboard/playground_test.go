@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"mime/multipart"
@@ -243,35 +242,6 @@ func TestPlaygroundViewer(t *testing.T) {
 	}
 	_, err := h.store.Record(t.Context(), h.account.ID, "acting", actor)
 	require.ErrorIs(t, err, metering.ErrNotFound)
-}
-
-// What is kept can be opened with the token alone, whatever its length.
-func TestKeep(t *testing.T) {
-	h := newHouse(t)
-	ctx := t.Context()
-	for _, size := range []int{0, 10, partSize, 5 * partSize} {
-		token, text := newToken(), strings.Repeat(newToken(), size/43)
-		_, err := h.dash.claim(ctx, h.account.ID, token)
-		require.NoError(t, err)
-		fits, err := h.dash.keep(ctx, h.account.ID, token, text)
-		require.NoError(t, err)
-		require.True(t, fits)
-		var again string
-		require.NoError(t, h.dash.kept(ctx, h.account.ID, token, &again))
-		require.Equal(t, text, again)
-		require.ErrorIs(t, h.dash.kept(ctx, h.other.ID, token, &again), metering.ErrNotFound)
-	}
-	token := newToken()
-	_, err := h.dash.claim(ctx, h.account.ID, token)
-	require.NoError(t, err)
-	r := &run{Operation: "text/lower", Fields: []byte("{}"), Reply: make([]byte, maxParts*partSize)}
-	_, _ = rand.Read(r.Reply)
-	require.NoError(t, h.dash.keepRun(ctx, h.account.ID, token, r))
-	var again run
-	require.NoError(t, h.dash.kept(ctx, h.account.ID, token, &again))
-	require.Contains(t, again.Error, "too long")
-	require.Empty(t, again.Fields)
-	require.Empty(t, again.Reply)
 }
 
 // Whatever a form says, the request is a JSON object, and the form made of that says the same again.

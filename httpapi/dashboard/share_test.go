@@ -10,7 +10,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/httpapi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -22,39 +21,6 @@ func (b *browser) share(page *reply) string {
 	require.Equal(b.t, http.StatusSeeOther, p.status, p.words("main"))
 	list := b.get(p.header.Get("Location"))
 	return strings.TrimPrefix(list.Find(".notice a").AttrOr("href", ""), b.dash.PublicURL)
-}
-
-// Whatever is shared is seen by anybody, with nothing in it of who shared it and by what it was asked.
-func TestShareOperations(t *testing.T) {
-	h := newHouse(t, online(t))
-	b, stranger := h.owner(), h.browser()
-	secrets := []string{string(h.account.ID), "Example &amp; Co", "owner@example.com", "127.0.0.53", "key_", "svc_", "acc_",
-		"req_", "dashboard/"}
-	for _, ep := range httpapi.Endpoints() {
-		op := operation{ep}
-		result := b.run(b.get(op.Page() + "?example"))
-		if !shareable(op.Name()) || op.Name() == "http/qr" || op.Hosted() && op.Path != "/spf/hosted" {
-			require.Equal(t, 0, result.Find(`main form[action="/dashboard/shares"]`).Length(), op.Name())
-			continue
-		}
-		page := stranger.get(b.share(result))
-		require.Equal(t, 1, page.Find("section.view").Length(), op.Name())
-		wellFormed(t, op.Name(), page)
-		require.Equal(t, "noindex, nofollow", page.header.Get("X-Robots-Tag"))
-		require.Contains(t, page.Find(`meta[name="robots"]`).AttrOr("content", ""), "noindex")
-		require.Equal(t, "no-referrer", page.header.Get("Referrer-Policy"))
-		require.Equal(t, 0, page.Find("nav").Length())
-		require.NotContains(t, page.body, " style=", op.Name())
-		shown := strings.NewReplacer("/dashboard/style.css", "", "/dashboard/icon.svg", "").Replace(page.body)
-		for _, secret := range secrets {
-			require.NotContains(t, shown, secret, op.Name())
-		}
-		if op.Name() == "resolve" {
-			require.Contains(t, result.words(".view .facts"), "server")
-			require.NotContains(t, page.words(".view .facts"), "server")
-		}
-	}
-	assert.Empty(t, stranger.cookies)
 }
 
 // A link ends when it is withdrawn, and after 30 days; strangers can do nothing with it.
