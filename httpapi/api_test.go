@@ -38,6 +38,17 @@ type api struct {
 	seen    []Observation
 }
 
+// observed returns what was seen, without the ids of requests, which differ.
+func (a *api) observed() (list []Observation) {
+	a.t.Helper()
+	for _, o := range a.seen {
+		require.NotEmpty(a.t, o.RequestID)
+		o.RequestID = ""
+		list = append(list, o)
+	}
+	return list
+}
+
 // newAPI serves a table of endpoints, by default the real one, on a plan.
 func newAPI(t testing.TB, plan metering.PlanID, change func(*Config), table ...Endpoint) *api {
 	t.Helper()

@@ -161,7 +161,8 @@ func TestPathsAreNotObserved(t *testing.T) {
 	require.Equal(t, "GET /public/v1/books/{id}", a.seen[0].Endpoint)
 	require.Equal(t, Observation{
 		Endpoint: "GET /public/v1/books/{id}/pages", Code: "OK", Status: 200, Plan: "self", Credits: 2,
-	}, a.seen[1])
+		Account: a.account.ID, Key: a.key.ID,
+	}, a.observed()[1])
 	require.NotContains(t, a.log.String(), "b123")
 	require.NotContains(t, a.log.String(), "colour")
 }

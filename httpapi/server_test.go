@@ -346,10 +346,10 @@ func TestObservations(t *testing.T) {
 	a.post("/text/lower", `{"text":"A"}`, "Authorization", "Bearer x")
 	a.post("/nothing/example.com", `{}`)
 	require.Equal(t, []Observation{
-		{Endpoint: "POST /public/v1/text/lower", Code: "OK", Status: 200, Plan: "pack", Credits: 1},
+		{Endpoint: "POST /public/v1/text/lower", Code: "OK", Status: 200, Plan: "pack", Credits: 1, Account: a.account.ID, Key: a.key.ID},
 		{Endpoint: "POST /public/v1/text/lower", Code: "INVALID_API_KEY", Status: 401},
 		{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404},
-	}, a.seen)
+	}, a.observed())
 }
 
 // No secret, no body and no idempotency key may be found in what the server writes about a request.
