@@ -21,7 +21,8 @@ func (d *dashboard) showMembers(r *http.Request) (any, error) {
 	return struct {
 		Members []member.Member
 		Roles   []roleInfo
-	}{list, roles}, err
+		Role    member.Role // that is chosen at first
+	}{list, roles, member.Viewer}, err
 }
 
 func (d *dashboard) addMember(r *http.Request) (string, error) {

@@ -76,12 +76,18 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 
 // navigation is all that it has, and which of it a path belongs to.
 func (d *dashboard) navigation(at string) (all []place, current string) {
+	switch {
+	case strings.HasPrefix(at, "/dashboard/domains/"):
+		at = "/dashboard"
+	case strings.HasPrefix(at, "/dashboard/deliveries/"):
+		at = "/dashboard/channels"
+	}
 	for _, p := range d.pages {
 		if p.nav == "" {
 			continue
 		}
 		all = append(all, place{p.pattern, p.nav})
-		if (at == p.pattern || strings.HasPrefix(at, p.pattern+"/")) && len(p.pattern) > len(current) {
+		if at == p.pattern || p.pattern != "/dashboard" && strings.HasPrefix(at, p.pattern+"/") {
 			current = p.pattern
 		}
 	}
