@@ -63,6 +63,7 @@ async function channels(v) {
   await v.until('tr:has-text("domain.record_changed"):has(small:text-matches("^now$|minute")):has-text("delivered")');
   await v.look("channels");
   await v.press(page.locator("tr", { hasText: "domain.record_changed" }).first().getByRole("link"));
+  check(await page.locator("nav [aria-current]").innerText() === "Channels", "a delivery belongs to no page of the navigation");
   await v.look("delivery");
   await v.press("Send the event again");
   await v.sees("on its way again", "Repeats");
