@@ -2,15 +2,12 @@ package watch
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
-	"github.com/diagkit/diagkit/metering"
 )
 
 // groups are the checks that most want, in the order of a reader.
@@ -43,32 +40,12 @@ func Checks() []string {
 	return append(slices.Clone(groups), slices.Sorted(maps.Keys(operations()))...)
 }
 
-// checkedNames brings the names of checks into order. None are the groups.
-func checkedNames(names []string) ([]string, error) {
-	if len(names) == 0 {
-		return slices.Clone(groups), nil
-	}
-	all, chosen := Checks(), []string{}
-	for i, name := range names {
-		if !slices.Contains(all, name) {
-			return nil, &metering.FieldError{Field: fmt.Sprintf("checks[%d]", i),
-				Reason: fmt.Sprintf("%.64q is none of %s", name, strings.Join(all, ", "))}
-		}
-	}
-	for _, name := range all {
-		if slices.Contains(names, name) {
-			chosen = append(chosen, name)
-		}
-	}
-	return chosen, nil
-}
-
 // checksOf are the checks of a run. Those that only ask for records are named by their type.
 func checksOf(domain string, names []string) []target.Check {
 	var list []target.Check
 	for _, name := range names {
 		if ep, ok := operations()[name]; ok {
-			list = append(list, target.Check{Name: name, Endpoint: ep, Body: fields(map[string]any{"domain": domain})})
+			list = append(list, target.Check{Name: name, Endpoint: ep, Body: fields(map[string]string{"domain": domain})})
 			continue
 		}
 		t := target.Target{Kind: target.Domain, Text: domain}
@@ -83,37 +60,23 @@ func checksOf(domain string, names []string) []target.Check {
 // question asks for records. It belongs to no group, which is left out where a domain has no web site.
 func question(name, kind, resolver string) target.Check {
 	ep, _ := httpapi.Nearest("resolve")
-	body := map[string]any{"qname": name, "qtype": kind}
+	body := map[string]string{"qname": name, "qtype": kind}
 	if resolver != "" {
 		body["resolver"] = resolver
 	}
 	return target.Check{Name: kind, Endpoint: ep, Body: fields(body)}
 }
 
-func fields(m map[string]any) []byte {
-	body, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // strings
-	}
+func fields(m map[string]string) []byte {
+	body, _ := json.Marshal(m) // texts
 	return body
 }
 
-// prices are the most that each check costs.
-var prices = sync.OnceValue(func() map[string]int64 {
-	list := map[string]int64{}
-	for _, name := range Checks() {
-		for _, c := range checksOf("example.com", []string{name}) {
-			_, most := c.Price()
-			list[name] += most
-		}
-	}
-	return list
-})
-
 // priceOf is the most that a run of checks costs.
 func priceOf(names []string) (sum int64) {
-	for _, name := range names {
-		sum += prices()[name]
+	for _, c := range checksOf("example.com", names) {
+		_, most := c.Price()
+		sum += most
 	}
 	return sum
 }

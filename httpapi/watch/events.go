@@ -24,15 +24,11 @@ type data struct {
 	Mend    string             `json:"mend,omitempty"` // who can
 	Mark    view.Mark          `json:"mark"`           // of the domain now
 
-	Name  string    `json:"name,omitempty"` // of records
-	Type  string    `json:"type,omitempty"`
-	Label string    `json:"label,omitempty"` // what people call them
-	Old   []string  `json:"old,omitzero"`
-	New   []string  `json:"new,omitzero"`
-	Seen  time.Time `json:"first_seen_at,omitzero"`
-	Flips int       `json:"change_count,omitempty"` // of what has flapped: how often since it was told last
-
-	Findings []fault `json:"findings,omitempty"` // the gravest first
+	*Change            // of records
+	Label    string    `json:"label,omitempty"`    // what people call them
+	Findings []fault   `json:"findings,omitempty"` // the gravest first
+	Seen     time.Time `json:"first_seen_at,omitzero"`
+	Flips    int       `json:"change_count,omitempty"` // of what has flapped: how often since it was told last
 
 	Expiring  string    `json:"expiring,omitempty"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
@@ -43,11 +39,9 @@ type data struct {
 
 // A fault is a finding in an event.
 type fault struct {
-	Code     diag.Code     `json:"code"`
-	Severity diag.Severity `json:"severity"`
-	Title    string        `json:"title"`
-	Target   string        `json:"target,omitempty"`
-	Mend     string        `json:"mend"`
+	Finding
+	Title string `json:"title"`
+	Mend  string `json:"mend"`
 }
 
 // A notice is an event of a run. The key tells it from others of its type.
@@ -67,9 +61,9 @@ func (c *comparison) tellChange(p *suspicion, ch Change, first time.Time, flips 
 	if ch.Type == "DS" {
 		who = byRegistrar
 	}
-	c.tell(metering.EventDomainRecordChanged, ch.key(), data{Name: ch.Name, Type: ch.Type, Label: ch.Label(),
-		Old: ch.Old, New: ch.New, Seen: first, Flips: flips, Mend: c.mend(who, "")})
 	p.Change = &ch
+	c.tell(metering.EventDomainRecordChanged, ch.key(), data{Change: &ch, Label: ch.Label(), Seen: first, Flips: flips,
+		Mend: c.mend(who, "")})
 }
 
 // tellFault tells of a fault that is there or gone, together with the others of the run.
@@ -81,7 +75,7 @@ func (c *comparison) tellFault(t metering.EventType, f Finding, flips int) {
 	}
 	d := &c.news[i].data
 	d.Flips = max(d.Flips, flips)
-	d.Findings = append(d.Findings, fault{f.Code, f.Severity, Title(f.Code), f.Target, c.mendFault(f)})
+	d.Findings = append(d.Findings, fault{f, Title(f.Code), c.mendFault(f)})
 	slices.SortStableFunc(d.Findings, func(a, b fault) int { return cmp.Compare(b.Severity, a.Severity) })
 	if t == metering.EventDomainWorsened {
 		d.Mend = d.Findings[0].Mend
@@ -147,7 +141,7 @@ func (c *comparison) short(n notice) string {
 	case n.event == metering.EventDomainWorsened:
 		return "worse: " + d.Findings[0].Title
 	case n.event == metering.EventDomainRecordChanged:
-		return d.Label + view.If(d.Name != c.domain && d.Label == d.Type, " of "+d.Name) + " changed"
+		return d.Label + view.If(d.Name != c.domain && d.Begins == "", " of "+d.Name) + " changed"
 	case n.event == metering.EventDomainExpiresSoon:
 		return d.Expiring + " expires soon"
 	case d.Reason != "":

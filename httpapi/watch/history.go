@@ -39,6 +39,9 @@ const maxChapter = 24 << 10
 func (w *Watches) chapters(
 	ctx context.Context, account metering.AccountID, id string, since, before time.Time,
 ) (list []*chapter, err error) {
+	if _, _, err := w.read(ctx, account, id); err != nil {
+		return nil, err
+	}
 	f := metering.RecordFilter{Kind: historyKind(id), Account: account, Newest: true, Before: before}
 	for r, err := range w.Store.Records(ctx, f) {
 		if err != nil {
@@ -57,12 +60,7 @@ func (w *Watches) chapters(
 }
 
 // History returns the runs of a watch since an instant, the newest first.
-func (w *Watches) History(
-	ctx context.Context, account metering.AccountID, id string, since time.Time,
-) ([]Run, error) {
-	if _, err := w.Get(ctx, account, id); err != nil {
-		return nil, err
-	}
+func (w *Watches) History(ctx context.Context, account metering.AccountID, id string, since time.Time) ([]Run, error) {
 	chapters, err := w.chapters(ctx, account, id, since, time.Time{})
 	if err != nil {
 		return nil, err
@@ -77,12 +75,7 @@ func (w *Watches) History(
 }
 
 // At returns what was known of a domain at an instant, or [metering.ErrNotFound] if nothing was.
-func (w *Watches) At(
-	ctx context.Context, account metering.AccountID, id string, at time.Time,
-) (*Snapshot, error) {
-	if _, err := w.Get(ctx, account, id); err != nil {
-		return nil, err
-	}
+func (w *Watches) At(ctx context.Context, account metering.AccountID, id string, at time.Time) (*Snapshot, error) {
 	chapters, err := w.chapters(ctx, account, id, at, at.Add(time.Microsecond))
 	if err != nil {
 		return nil, err
@@ -101,7 +94,7 @@ func (w *Watches) At(
 
 // Now returns what is known of a domain. It is empty before the first run.
 func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string) (*Snapshot, error) {
-	if _, err := w.Get(ctx, account, id); err != nil {
+	if _, _, err := w.read(ctx, account, id); err != nil {
 		return nil, err
 	}
 	_, s, err := w.known(ctx, account, id)
@@ -125,9 +118,7 @@ func (w *Watches) known(ctx context.Context, account metering.AccountID, id stri
 }
 
 // extend adds a row to the history: to its newest chapter, or to a new one, with which what is too old goes.
-func (w *Watches) extend(
-	ctx context.Context, watch metering.Record, row Run, now *Snapshot,
-) ([]metering.Record, error) {
+func (w *Watches) extend(ctx context.Context, watch metering.Record, row Run, now *Snapshot) ([]metering.Record, error) {
 	f := metering.RecordFilter{Kind: historyKind(watch.ID), Account: watch.Account, Newest: true, Limit: 1}
 	for r, err := range w.Store.Records(ctx, f) {
 		if err != nil {
@@ -156,7 +147,7 @@ func (w *Watches) extend(
 		return nil, err
 	}
 	list := []metering.Record{next}
-	if w.Doubt() != nil {
+	if w.Doubt != nil && w.Doubt() != nil {
 		return list, nil
 	}
 	const longest = 31 * day // of a chapter, whose At is that of its first row

@@ -2,10 +2,11 @@ package watch
 
 import (
 	"cmp"
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 )
 
 // Who can mend something.
@@ -49,30 +50,23 @@ func (c *comparison) mendFault(f Finding) string {
 
 // mend names somebody, as far as it is known who that is. The target is what is at fault, if it is a host.
 func (c *comparison) mend(who, target string) string {
-	domain := c.domain
 	_, err := diag.ParseDomain(target)
 	host := err == nil && strings.Contains(target, ".")
-	switch {
-	case who == bySender && target != "":
-		return "the provider of " + target
-	case who == bySender:
-		return "the provider of the mail servers of " + domain
-	case who == byMailHost && !host:
-		return "the mail servers of " + domain
-	case who == byWebHost && !host:
-		return "the host " + domain
-	case who == byMailHost || who == byWebHost:
-		return "the host " + target
-	case who == byRegistrar && c.Registrar != "":
-		return fmt.Sprintf("the registrar of %s (%s)", domain, c.Registrar)
-	case who == byRegistrar:
-		return "the registrar of " + domain
-	}
-	const most = 2
-	for _, r := range c.Records {
-		if r.Type == "NS" {
-			return fmt.Sprintf("the DNS of %s (%s)", domain, strings.Join(r.Values[:min(len(r.Values), most)], ", "))
+	switch who {
+	case bySender:
+		return "the provider of " + cmp.Or(target, "the mail servers of "+c.domain)
+	case byMailHost, byWebHost:
+		if host {
+			return "the host " + target
 		}
+		return map[string]string{byMailHost: "the mail servers of ", byWebHost: "the host "}[who] + c.domain
+	case byRegistrar:
+		return "the registrar of " + c.domain + view.If(c.Registrar != "", " ("+c.Registrar+")")
 	}
-	return "the DNS of " + domain
+	servers := ""
+	if i := slices.IndexFunc(c.Records, func(r Record) bool { return r.Type == "NS" }); i >= 0 {
+		names := c.Records[i].Values
+		servers = " (" + strings.Join(names[:min(len(names), 2)], ", ") + ")"
+	}
+	return "the DNS of " + c.domain + servers
 }

@@ -171,7 +171,7 @@ func (o *observation) read(domain string, p target.Part) {
 			o.end, o.ended = end, p.Name
 		}
 	}
-	if apexRcode(domain, p.Report) == nxdomain && o.end == "" {
+	if r, ok := p.Report.(*resolve.Report); ok && r.Rcode == nxdomain && r.Name.String() == domain && o.end == "" {
 		o.end = NoDomain
 	}
 	switch r := p.Report.(type) {

@@ -63,21 +63,6 @@ func flagged(report any, field string) bool {
 	return f.IsValid() && f.Kind() == reflect.Bool && f.Bool()
 }
 
-// apexRcode is the code of a reply about the domain itself, if the report has one.
-func apexRcode(domain string, report any) string {
-	switch r := report.(type) {
-	case *resolve.Report:
-		if r.Name.String() == domain {
-			return r.Rcode
-		}
-	case *spf.LookupReport:
-		if r.RecordName == domain {
-			return r.Rcode
-		}
-	}
-	return ""
-}
-
 // valuesOf are the records that a question was about, behind the aliases that led to them.
 func valuesOf(r *resolve.Report) (values []string) {
 	for _, a := range r.Answers {

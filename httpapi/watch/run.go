@@ -180,7 +180,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 // conclude brings the watch, whose settings may have been changed meanwhile, to how it stands after the run.
 func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (outcome string) {
 	now := s.now()
-	doc.Reason, doc.LastRun = c.End, s.at
+	doc.Reason, doc.LastRun, doc.RunCost = c.End, s.at, priceOf(doc.Checks)
 	doc.Mark, doc.Score, doc.Counts, doc.Unknown = c.Mark, c.Score, countsOf(c.Findings), len(c.Unknown)
 	if doc.Worst = ""; len(c.Findings) > 0 && c.Findings[0].Severity > diag.Info { // the gravest comes first
 		doc.Worst = c.Findings[0].Code

@@ -68,9 +68,6 @@ func New(c Config) *Watches {
 	if c.Running == 0 {
 		c.Running = 16
 	}
-	if c.Doubt == nil {
-		c.Doubt = func() error { return nil }
-	}
 	return &Watches{
 		Config: c, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
 		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, left: map[name]time.Time{},
@@ -98,7 +95,7 @@ func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 		return Watch{}, err
 	}
 	now := w.now()
-	doc := document{Domain: d.String(), Settings: s}
+	doc := document{Domain: d.String(), Settings: s, Summary: Summary{RunCost: priceOf(s.Checks)}}
 	record := metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now}
 	err = w.put(ctx, record, &doc)
 	if errors.Is(err, metering.ErrVersion) {
@@ -158,7 +155,7 @@ func (w *Watches) Set(
 			return err
 		}
 		now, other := w.now(), s.Every != doc.Every
-		doc.Settings = s
+		doc.Settings, doc.RunCost = s, priceOf(s.Checks)
 		switch {
 		case doc.claimed(now):
 		case doc.Reason.waits():
@@ -233,14 +230,11 @@ func (w *Watches) edit(
 	return changed, err
 }
 
-// versionTries is how often a change is made anew when another writer was first.
-const versionTries = 8
-
+// retry makes a change, and some times anew when another writer was first.
 func retry(change func() error) (err error) {
-	for range versionTries {
-		if err = change(); !errors.Is(err, metering.ErrVersion) {
-			return err
-		}
+	err = change()
+	for try := 0; try < 8 && errors.Is(err, metering.ErrVersion); try++ {
+		err = change()
 	}
 	return err
 }
@@ -254,9 +248,7 @@ func (w *Watches) put(ctx context.Context, r metering.Record, doc *document, bes
 	return w.Store.PutRecords(ctx, append(beside, r)...)
 }
 
-func (w *Watches) read(
-	ctx context.Context, account metering.AccountID, id string,
-) (metering.Record, *document, error) {
+func (w *Watches) read(ctx context.Context, account metering.AccountID, id string) (metering.Record, *document, error) {
 	record, err := w.Store.Record(ctx, account, kind, id)
 	if err != nil {
 		return record, nil, fmt.Errorf("watch %q: %w", id, err)
@@ -273,7 +265,7 @@ func (w *Watches) view(r metering.Record, doc *document) Watch {
 	now := w.now()
 	v := Watch{
 		ID: r.ID, Account: r.Account, Domain: doc.Domain, CreatedAt: r.At, Settings: doc.Settings,
-		RunCost: priceOf(doc.Checks), State: OK, NextRun: r.Due, Summary: doc.Summary,
+		State: OK, NextRun: r.Due, Summary: doc.Summary,
 	}
 	v.Budget = doc.budget()
 	if strings.Contains(doc.Domain, "xn--") {
