@@ -1,14 +1,15 @@
 package dashboard
 
 import (
-	"context"
 	"errors"
 	"iter"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/member"
@@ -26,15 +27,16 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 		Plan     metering.Plan
 		Next     *metering.PlanChange // that is still to come
 		Balance  metering.Balance
-		Budget   string
 		Preview  billing.Invoice
 		Invoices []billing.Invoice
 		Notes    []billing.Note
 	}{Account: account, Plan: d.Plans.In(month)[account.PlanIn(month)]}
+	overage := url.Values{"overage": {view.If(account.OverageEnabled, "on")}}
 	if account.OverageBudgetCents != nil {
 		amount, _, _ := strings.Cut(money(*account.OverageBudgetCents, ""), " ")
-		data.Budget = strings.ReplaceAll(amount, ",", "")
+		overage.Set("overage_budget_cents", strings.ReplaceAll(amount, ",", ""))
 	}
+	sceneOf(r).form.begin(overage)
 	if s := account.Scheduled; s != nil && month.Before(s.From) {
 		data.Next = s
 	}
@@ -115,28 +117,23 @@ func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 
 func (d *dashboard) voidInvoice(r *http.Request) (string, error) {
 	reason, err := reasonOf(r, "reason")
-	if err != nil {
-		return "", err
+	if err == nil {
+		_, _, err = d.billing(r).Void(r.Context(), visitorOf(r).Account.ID, r.PathValue("invoice"), reason,
+			r.PostForm.Get("reissue") == "yes")
 	}
-	return d.mend(r, func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
-		_, _, err := b.Void(ctx, account, id, reason, r.PostForm.Get("reissue") == "yes")
-		return err
-	})
+	return mended(r, err)
 }
 
 func (d *dashboard) creditInvoice(r *http.Request) (string, error) {
 	reason, err := reasonOf(r, "credit_reason")
-	if err != nil {
-		return "", err
-	}
 	cents, ok := parseMoney(r.PostForm.Get("cents"))
 	if !ok || cents == 0 {
-		return "", &metering.FieldError{Field: "cents", Reason: "must be an amount such as 25.00"}
+		err = errors.Join(err, &metering.FieldError{Field: "cents", Reason: "must be an amount such as 25.00"})
 	}
-	return d.mend(r, func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
-		_, _, err := b.Credit(ctx, account, id, cents, reason)
-		return err
-	})
+	if err == nil {
+		_, _, err = d.billing(r).Credit(r.Context(), visitorOf(r).Account.ID, r.PathValue("invoice"), cents, reason)
+	}
+	return mended(r, err)
 }
 
 // maxReason bounds why somebody did something to an invoice, in bytes.
@@ -151,16 +148,12 @@ func reasonOf(r *http.Request, field string) (string, error) {
 	return reason, nil
 }
 
-// mend does something to an invoice, and says in the form why it was refused.
-func (d *dashboard) mend(
-	r *http.Request, do func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error,
-) (string, error) {
-	id := r.PathValue("invoice")
-	err := do(r.Context(), d.billing(r), visitorOf(r).Account.ID, id)
+// mended leads to an invoice to which something was done, or says in the form why it was refused.
+func mended(r *http.Request, err error) (string, error) {
 	if refused, ok := errors.AsType[*billing.RefusedError](err); ok {
 		err = &refusal{"The invoice " + refused.Reason + "."}
 	} else if errors.Is(err, billing.ErrBusy) {
 		err = &refusal{err.Error() + "."}
 	}
-	return "/dashboard/billing/" + id, err
+	return "/dashboard/billing/" + r.PathValue("invoice"), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ var kindTargets = map[notify.Kind]string{
 
 func (d *dashboard) showChannels(r *http.Request) (any, error) {
 	account := visitorOf(r).Account.ID
+	sceneOf(r).form.begin(url.Values{"kind": {string(notify.Kinds()[0])}, "categories": wordsOf(notify.Categories())})
 	data := struct {
 		Channels   []notify.Channel
 		Kinds      []notify.Kind

@@ -25,7 +25,7 @@ type domainPage struct {
 	Days    []day
 	Events  []watch.Run // that changed something, the newest first
 	Changes *comparison // of two days; nil where none were chosen
-	Form    watchForm
+	Form    choices
 	Price   int64 // of a check now, at most
 }
 
@@ -66,7 +66,7 @@ func (d *dashboard) showDomain(r *http.Request) (any, error) {
 	err = together(
 		func() (err error) { shown.Now, err = d.Watches.Now(r.Context(), account, one.ID); return err },
 		func() (err error) { runs, err = d.Watches.History(r.Context(), account, one.ID, first); return err },
-		func() (err error) { shown.Form, err = d.watchForm(r.Context(), account, one.Settings); return err },
+		func() (err error) { shown.Form, err = d.choices(r, one.Settings); return err },
 		func() (err error) { shown.Changes, err = d.comparison(r, one); return err },
 		func() (err error) {
 			shown.outcome, err = d.outcomeOf(r, operation{}, func(k *run) bool { return k.Domain == one.Domain })

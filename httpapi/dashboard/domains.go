@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,14 +21,16 @@ const onPage = 100
 
 // A domainsPage is the list of watched domains.
 type domainsPage struct {
-	Credits credits
-	Rows    []*watch.Watch
-	Total   int    // of the account
-	Found   int    // that the filter leaves
-	Query   string // the filter
-	Page    int    // from 1
-	Pages   int
-	Form    watchForm
+	metering.Balance       // of the account
+	Forecast         int64 // credits by the end of the month; 0 if nobody can say
+	Currency         string
+	Rows             []*watch.Watch
+	Total            int    // of the account
+	Found            int    // that the filter leaves
+	Query            string // the filter
+	Page             int    // from 1
+	Pages            int
+	Form             choices
 }
 
 // At is the address of another page of the list.
@@ -99,20 +100,21 @@ func standing(r *watch.Watch) string {
 
 // showDomains lists the watched domains, the worst first.
 func (d *dashboard) showDomains(r *http.Request) (any, error) {
-	account, query := visitorOf(r).Account, r.URL.Query()
+	account, query, month := visitorOf(r).Account, r.URL.Query(), metering.PeriodOf(d.now())
 	shown := &domainsPage{Query: strings.TrimSpace(query.Get("q"))}
 	var all []watch.Watch
 	err := together(
 		func() (err error) { all, err = d.Watches.List(r.Context(), account.ID); return err },
-		func() (err error) { shown.Credits, err = d.credits(r.Context(), account); return err },
+		func() (err error) { shown.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
 		func() (err error) {
-			shown.Form, err = d.watchForm(r.Context(), account.ID, watch.Settings{})
+			shown.Form, err = d.choices(r, watch.Settings{})
 			return err
 		},
 	)
 	if err != nil {
 		return nil, err
 	}
+	shown.Forecast, shown.Currency = forecast(month, shown.Used, d.now()), d.Plans.In(month)[shown.Plan].Currency
 	shown.Total = len(all)
 	wanted := strings.ToLower(shown.Query)
 	for i := range all {
@@ -134,12 +136,11 @@ func (d *dashboard) showDomains(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// A watchForm is what can be chosen for a watch, and what is chosen.
-type watchForm struct {
-	watch.Settings
-	Groups     []string // of checks
-	Operations []string
-	Channels   []notify.Channel
+// choices are what can be chosen for a watch.
+type choices struct {
+	Groups, Operations []string // checks
+	Intervals          []time.Duration
+	Channels           []notify.Channel
 }
 
 // intervals are the times between runs that the form offers.
@@ -147,41 +148,26 @@ var intervals = []time.Duration{
 	watch.MinEvery, 6 * time.Hour, 12 * time.Hour, watch.DefaultEvery, 72 * time.Hour, watch.MaxEvery,
 }
 
-// Intervals are what the form offers, and what was chosen elsewhere.
-func (f watchForm) Intervals() []time.Duration {
-	if f.Every == 0 || slices.Contains(intervals, f.Every) {
-		return intervals
-	}
-	return append(slices.Clone(intervals), f.Every)
-}
-
-// Checked reports whether a check is chosen.
-func (f watchForm) Checked(name string) bool { return slices.Contains(f.Checks, name) }
-
-// Chosen reports whether the time between runs is chosen.
-func (f watchForm) Chosen(every time.Duration) bool {
-	return cmp.Or(f.Every, watch.DefaultEvery) == every
-}
-
-// Spends is the budget as it is typed; empty where none was chosen.
-func (f watchForm) Spends() string { return view.If(f.Budget > 0, strconv.FormatInt(f.Budget, 10)) }
-
-// Tells reports whether a channel is chosen.
-func (f watchForm) Tells(id string) bool { return slices.Contains(f.Settings.Channels, id) }
-
-// watchForm is the form for settings.
-func (d *dashboard) watchForm(ctx context.Context, account metering.AccountID, s watch.Settings) (watchForm, error) {
-	f := watchForm{Settings: s}
+// choices are those of an account, with settings that stand in the form at first.
+func (d *dashboard) choices(r *http.Request, s watch.Settings) (c choices, err error) {
+	c.Intervals = intervals
 	for _, name := range watch.Checks() {
 		if strings.Contains(name, "/") {
-			f.Operations = append(f.Operations, name)
+			c.Operations = append(c.Operations, name)
 		} else {
-			f.Groups = append(f.Groups, name)
+			c.Groups = append(c.Groups, name)
 		}
 	}
-	var err error
-	f.Channels, err = notify.Channels{Store: d.Store, Plans: d.Plans, Clock: d.now}.List(ctx, account)
-	return f, err
+	if s.Every = cmp.Or(s.Every, watch.DefaultEvery); !slices.Contains(intervals, s.Every) { // it was chosen elsewhere
+		c.Intervals = append(slices.Clone(intervals), s.Every)
+	}
+	if len(s.Checks) == 0 {
+		s.Checks = c.Groups
+	}
+	sceneOf(r).form.begin(url.Values{"checks": s.Checks, "every": {s.Every.String()}, "channels": s.Channels,
+		"budget": {view.If(s.Budget > 0, strconv.FormatInt(s.Budget, 10))}})
+	c.Channels, err = d.channels().List(r.Context(), visitorOf(r).Account.ID)
+	return c, err
 }
 
 // settings are what a form says. What is no number is refused later, as out of bounds.
@@ -206,30 +192,3 @@ func (d *dashboard) addDomain(r *http.Request) (string, error) {
 }
 
 func domainPath(domain string) string { return "/dashboard/domains/" + url.PathEscape(domain) }
-
-// credits are what an account has left this month.
-type credits struct {
-	metering.Balance
-	Forecast int64 // by the end of the month, if it goes on as until now; 0 if nobody can say
-	Budget   string
-}
-
-func (d *dashboard) credits(ctx context.Context, a metering.Account) (c credits, err error) {
-	month := metering.PeriodOf(d.now())
-	if c.Balance, err = d.Store.Balance(ctx, a.ID, month); err != nil {
-		return c, err
-	}
-	c.Forecast = forecast(month, c.Used, d.now())
-	switch {
-	case !a.OverageEnabled:
-		c.Budget = "no overage"
-	case a.OverageBudgetCents == nil:
-		c.Budget = "overage without a limit"
-	default:
-		c.Budget = "overage up to " + money(*a.OverageBudgetCents, d.Plans.In(month)[c.Plan].Currency)
-	}
-	return c, nil
-}
-
-// Short reports whether the credits will not last to the end of the month.
-func (c credits) Short() bool { return c.Forecast > c.Limit }

@@ -175,8 +175,8 @@ type attempts struct {
 
 func newAttempts() *attempts {
 	return &attempts{
-		addresses: metering.IPLimiter{Limit: addressAttempts, Window: time.Minute, Size: maxAttempted},
-		visits:    metering.IPLimiter{Limit: visitAttempts, Window: time.Minute, Size: maxAttempted},
+		addresses: metering.IPLimiter{Limit: addressAttempts, Size: maxAttempted},
+		visits:    metering.IPLimiter{Limit: visitAttempts, Size: maxAttempted},
 		emails:    metering.IPLimiter{Limit: emailAttempts, Window: time.Hour, Size: maxAttempted},
 	}
 }

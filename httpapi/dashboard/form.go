@@ -2,15 +2,17 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"html/template"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A form is what was sent, and what is wrong with it. The zero form is one that nobody has sent yet.
+// A form is what was sent, or stands in the fields at first, and what is wrong with it.
 type form struct {
 	values url.Values
 	known  []string // the fields, beside which faults are told
@@ -50,19 +52,25 @@ type refusal struct{ reason string }
 
 func (e *refusal) Error() string { return e.reason }
 
-// Sent reports whether the form was sent.
-func (f *form) Sent() bool { return f.values != nil }
-
-// Value is what was typed into a field, or what stands in it at first.
-func (f *form) Value(field string, first ...string) string {
-	if !f.Sent() && len(first) > 0 {
-		return first[0]
+// begin says what stands in the fields of a form that nobody has sent yet.
+func (f *form) begin(values url.Values) {
+	if f.values == nil {
+		f.values = values
 	}
-	return f.values.Get(field)
 }
 
+// wordsOf are values as a form sends them.
+func wordsOf[S ~string](list []S) []string {
+	return diag.Map(list, func(s S) string { return string(s) })
+}
+
+// Value is what stands in a field.
+func (f *form) Value(field string) string { return f.values.Get(field) }
+
 // Has reports whether a field was given a value, of several that it may have at once.
-func (f *form) Has(field, value string) bool { return slices.Contains(f.values[field], value) }
+func (f *form) Has(field string, value any) bool {
+	return slices.Contains(f.values[field], fmt.Sprint(value))
+}
 
 // Invalid are the attributes of an input whose field has a fault.
 func (f *form) Invalid(field string) template.HTMLAttr {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,7 @@ func (k keyRow) Bad() bool { return k.State != "active" && k.State != metering.K
 
 func (d *dashboard) showKeys(r *http.Request) (any, error) {
 	account := visitorOf(r).Account.ID
+	sceneOf(r).form.begin(url.Values{"scopes": wordsOf(metering.Scopes())})
 	var keys []metering.Key
 	var hours map[metering.KeyID]spark
 	err := together(

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/diagkit/diagkit/metering/member"
 )
@@ -17,12 +18,12 @@ var roles = []roleInfo{
 }
 
 func (d *dashboard) showMembers(r *http.Request) (any, error) {
+	sceneOf(r).form.begin(url.Values{"role": {string(member.Viewer)}})
 	list, err := d.people().List(r.Context(), visitorOf(r).Account.ID)
 	return struct {
 		Members []member.Member
 		Roles   []roleInfo
-		Role    member.Role // that is chosen at first
-	}{list, roles, member.Viewer}, err
+	}{list, roles}, err
 }
 
 func (d *dashboard) addMember(r *http.Request) (string, error) {
@@ -42,6 +43,7 @@ func (d *dashboard) showMember(r *http.Request) (any, error) {
 	}
 	link, err := d.left(r)
 	sceneOf(r).title = "Member " + one.Email
+	sceneOf(r).form.begin(url.Values{"role": {string(one.Role)}})
 	return struct {
 		member.Member
 		Roles []roleInfo

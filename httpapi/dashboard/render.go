@@ -130,6 +130,7 @@ func (d *dashboard) functions() template.FuncMap {
 		"join":      joined,
 		"operation": operationName,
 		"took":      took,
+		"percent":   percent,
 		"name":      domainName,
 		"sign":      func(m view.Mark) string { return signs[m] },
 		"wrong":     wrong,
@@ -141,10 +142,10 @@ func (d *dashboard) functions() template.FuncMap {
 }
 
 // namesOf are the names of keys.
-func namesOf(keys []metering.Key) map[metering.KeyID]string {
-	names := map[metering.KeyID]string{}
+func namesOf(keys []metering.Key) map[string]string {
+	names := map[string]string{}
 	for _, k := range keys {
-		names[k.ID] = k.Name
+		names[string(k.ID)] = k.Name
 	}
 	return names
 }

@@ -37,7 +37,7 @@ type activity struct {
 	Month    metering.Period
 	Months   []metering.Period
 	Keys     []metering.Key
-	Names    map[metering.KeyID]string
+	Names    map[string]string
 	Requests []Request
 	Since    time.Time // from which on requests are remembered; zero: none are
 	Most     int       // how many are shown at most

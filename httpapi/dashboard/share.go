@@ -24,13 +24,17 @@ const (
 	shareFor = 30 * 24 * time.Hour
 )
 
-// A share is what its record holds.
+// A share is a result that was shared. Its ID is not the token, which nobody knows any more.
 type share struct {
 	Title string     `json:"title"` // what was done, such as the name of an operation
 	At    time.Time  `json:"at"`    // when it was looked at
 	View  *view.View `json:"view,omitempty"`
 	// Withdrawn says that nothing is to be seen any more. The view is gone then.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+
+	ID            string    `json:"-"`
+	Made, Expires time.Time `json:"-"`
+	Ended         bool      `json:"-"`
 }
 
 // publish makes a share of a token that nobody has taken. Of a form that was sent twice the second changes nothing.
@@ -55,44 +59,33 @@ func (d *dashboard) publish(ctx context.Context, account metering.AccountID, tok
 	return err
 }
 
-// shared is a share of an account as its list has it.
-type shared struct {
-	share
-	ID      string // not the token, which nobody knows any more
-	Made    time.Time
-	Expires time.Time
-	Ended   bool
-}
-
-func (d *dashboard) sharedOf(r metering.Record) (shared, error) {
-	var s share
-	if err := unpack(r.Body, &s); err != nil {
-		return shared{}, err
-	}
-	expires := r.At.Add(shareFor)
-	return shared{s, r.ID, r.At, expires, s.Withdrawn || !expires.After(d.now())}, nil
+func (d *dashboard) shareOf(r metering.Record) (s share, err error) {
+	err = unpack(r.Body, &s)
+	s.ID, s.Made, s.Expires = r.ID, r.At, r.At.Add(shareFor)
+	s.Ended = s.Withdrawn || !s.Expires.After(d.now())
+	return s, err
 }
 
 // published is what a link leads to: [metering.ErrNotFound] where there never was one, or it is long over.
-func (d *dashboard) published(ctx context.Context, token string) (shared, error) {
+func (d *dashboard) published(ctx context.Context, token string) (share, error) {
 	id, ok := idOf(token)
 	if !ok {
-		return shared{}, metering.ErrNotFound
+		return share{}, metering.ErrNotFound
 	}
 	for r, err := range d.Store.Records(ctx, metering.RecordFilter{Kind: shareKind, ID: id, Limit: 1}) {
 		if err != nil {
-			return shared{}, err
+			return share{}, err
 		}
-		return d.sharedOf(r)
+		return d.shareOf(r)
 	}
-	return shared{}, metering.ErrNotFound
+	return share{}, metering.ErrNotFound
 }
 
 // showShares lists the links of the account, and shows the one that was just made: later nobody knows its token.
 func (d *dashboard) showShares(r *http.Request) (any, error) {
 	var shown struct {
 		Link string
-		List []shared
+		List []share
 		More bool
 	}
 	if token := r.URL.Query().Get("link"); token != "" {
@@ -104,9 +97,9 @@ func (d *dashboard) showShares(r *http.Request) (any, error) {
 	}
 	filter := metering.RecordFilter{Kind: shareKind, Account: visitorOf(r).Account.ID, Newest: true, Limit: maxShares}
 	for record, err := range d.Store.Records(r.Context(), filter) {
-		var one shared
+		var one share
 		if err == nil {
-			one, err = d.sharedOf(record)
+			one, err = d.shareOf(record)
 		}
 		if err != nil {
 			return nil, err
@@ -151,12 +144,12 @@ func (d *dashboard) withdrawShare(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := d.sharedOf(record)
+	s, err := d.shareOf(record)
 	if err != nil {
 		return "", err
 	}
 	s.View, s.Withdrawn = nil, true
-	if record.Body, err = packed(s.share); err == nil {
+	if record.Body, err = packed(s); err == nil {
 		err = d.Store.PutRecords(r.Context(), record)
 	}
 	return "/dashboard/shares", err
@@ -164,7 +157,7 @@ func (d *dashboard) withdrawShare(r *http.Request) (string, error) {
 
 // A publishedPage is what whoever has a link sees.
 type publishedPage struct {
-	shared
+	share
 	How    string // this was looked at
 	Viewed template.HTML
 }

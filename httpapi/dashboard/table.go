@@ -45,11 +45,11 @@ const (
 	owns    = member.Owner
 )
 
-func screenRow(role member.Role, pattern, title, nav, template string, show func(*http.Request) (any, error)) *page {
+func shows(role member.Role, pattern, title, nav, template string, show func(*http.Request) (any, error)) *page {
 	return &page{method: http.MethodGet, pattern: pattern, role: role, title: title, nav: nav, template: template, show: show}
 }
 
-func formRow(
+func does(
 	role member.Role, pattern, act, says, fields, quiet string, do func(*http.Request) (string, error),
 ) *page {
 	return &page{method: http.MethodPost, pattern: pattern, role: role, act: act, says: says, do: do,
@@ -60,55 +60,55 @@ func formRow(
 func (d *dashboard) table() []*page {
 	const domain, operation, settings = "/dashboard/domains/{domain}", "/dashboard/playground/{operation...}",
 		"domain checks every budget channels"
-	run := formRow(changes, operation, "", "", "", "", d.runOperation)
+	run := does(changes, operation, "", "", "", "", d.runOperation)
 	run.body = maxUpload
 	return slices.Concat(
-		screenRow(reads, "/dashboard", "Domains", "Domains", "domains", d.showDomains).with(
-			formRow(changes, "/dashboard/domains", "watch add",
+		shows(reads, "/dashboard", "Domains", "Domains", "domains", d.showDomains).with(
+			does(changes, "/dashboard/domains", "watch add",
 				"The domain is watched. It is looked at for the first time within minutes.", settings, "", d.addDomain)),
-		screenRow(reads, domain, "Domain", "", "domain", d.showDomain).with(
-			formRow(changes, domain+"/check", "", "", "", "token", d.checkDomain),
-			formRow(changes, domain+"/settings", "watch set", "The settings are changed.", settings, "", d.setDomain),
-			formRow(changes, domain+"/remove", "watch remove",
+		shows(reads, domain, "Domain", "", "domain", d.showDomain).with(
+			does(changes, domain+"/check", "", "", "", "token", d.checkDomain),
+			does(changes, domain+"/settings", "watch set", "The settings are changed.", settings, "", d.setDomain),
+			does(changes, domain+"/remove", "watch remove",
 				"The domain is not watched any more, and its history is gone.", "", "", d.removeDomain)),
-		screenRow(reads, "/dashboard/playground", "Playground", "Playground", "playground", d.showPlayground).with(),
-		screenRow(reads, operation, "Playground", "", "operation", d.showOperation).with(run),
-		screenRow(reads, "/dashboard/results/{token}", "Result", "", "", d.showReply).with(),
+		shows(reads, "/dashboard/playground", "Playground", "Playground", "playground", d.showPlayground).with(),
+		shows(reads, operation, "Playground", "", "operation", d.showOperation).with(run),
+		shows(reads, "/dashboard/results/{token}", "Result", "", "", d.showReply).with(),
 		d.keyRows(),
-		screenRow(reads, "/dashboard/usage", "Usage", "Usage", "usage", d.showUsage).with(),
-		screenRow(reads, "/dashboard/usage.csv", "Usage", "", "", d.showUsageFile).with(),
-		screenRow(reads, "/dashboard/activity", "Activity", "Activity", "activity", d.showActivity).with(),
+		shows(reads, "/dashboard/usage", "Usage", "Usage", "usage", d.showUsage).with(),
+		shows(reads, "/dashboard/usage.csv", "Usage", "", "", d.showUsageFile).with(),
+		shows(reads, "/dashboard/activity", "Activity", "Activity", "activity", d.showActivity).with(),
 		d.billingRows(), d.channelRows(), d.spfRows(), d.memberRows(), d.sessionRows(),
-		screenRow(reads, "/dashboard/log", "Log", "Log", "log", d.showLog).with(),
-		screenRow(anybody, "/dashboard/enter", "Enter", "", "enter", d.showEnter).with(
-			formRow(anybody, "/dashboard/enter", "", "", "", "token account next", d.enter),
-			formRow(anybody, "/dashboard/enter/mail", "mail link",
+		shows(reads, "/dashboard/log", "Log", "Log", "log", d.showLog).with(),
+		shows(anybody, "/dashboard/enter", "Enter", "", "enter", d.showEnter).with(
+			does(anybody, "/dashboard/enter", "", "", "", "token account next", d.enter),
+			does(anybody, "/dashboard/enter/mail", "mail link",
 				"If the address is that of a member, a link is on its way, for one use within 15 minutes.", "", "email next", d.mailLink)),
-		screenRow(reads, "/dashboard/shares", "Shared links", "Shared links", "shares", d.showShares).with(
-			formRow(changes, "/dashboard/shares", "share create", "The link is made.", "for", "token result", d.createShare),
-			formRow(changes, "/dashboard/shares/{share}/withdraw", "share withdraw", "The link leads to nothing any more.", "", "",
+		shows(reads, "/dashboard/shares", "Shared links", "Shared links", "shares", d.showShares).with(
+			does(changes, "/dashboard/shares", "share create", "The link is made.", "for", "token result", d.createShare),
+			does(changes, "/dashboard/shares/{share}/withdraw", "share withdraw", "The link leads to nothing any more.", "", "",
 				d.withdrawShare)),
-		screenRow(anybody, "/r/{token}", "Shared result", "", "shared", d.showPublished).with(),
+		shows(anybody, "/r/{token}", "Shared result", "", "shared", d.showPublished).with(),
 	)
 }
 
 func (d *dashboard) keyRows() []*page {
 	const all, one = "/dashboard/keys", "/dashboard/keys/{id}"
-	return append(screenRow(reads, all, "API keys", "Keys", "keys", d.showKeys).with(
-		formRow(changes, all, "key create", "The key is created.", "name environment scopes ip_allowlist expires_at", "",
+	return append(shows(reads, all, "API keys", "Keys", "keys", d.showKeys).with(
+		does(changes, all, "key create", "The key is created.", "name environment scopes ip_allowlist expires_at", "",
 			d.createKey)),
-		screenRow(reads, one, "API key", "", "key", d.showKey).with(
-			formRow(changes, one+"/rotate", "key rotate", "The key is rotated.", "grace", "", d.rotateKey),
-			formRow(changes, one+"/revoke", "key revoke", "The key is revoked.", "reason", "sure", d.revokeKey))...)
+		shows(reads, one, "API key", "", "key", d.showKey).with(
+			does(changes, one+"/rotate", "key rotate", "The key is rotated.", "grace", "", d.rotateKey),
+			does(changes, one+"/revoke", "key revoke", "The key is revoked.", "reason", "sure", d.revokeKey))...)
 }
 
 func (d *dashboard) billingRows() []*page {
 	const all, one = "/dashboard/billing", "/dashboard/billing/{invoice}"
-	rows := slices.Concat(screenRow(reads, all, "Billing", "Billing", "billing", d.showBilling).with(
-		formRow(owns, all+"/overage", "account set", "The overage is changed.", "overage overage_budget_cents", "", d.setOverage)),
-		screenRow(reads, one, "Invoice", "", "invoice", d.showInvoice).with(
-			formRow(owns, one+"/void", "billing void", "The invoice is void.", "reason reissue", "sure", d.voidInvoice),
-			formRow(owns, one+"/credit", "billing credit", "The credit note is written.", "cents credit_reason", "",
+	rows := slices.Concat(shows(reads, all, "Billing", "Billing", "billing", d.showBilling).with(
+		does(owns, all+"/overage", "account set", "The overage is changed.", "overage overage_budget_cents", "", d.setOverage)),
+		shows(reads, one, "Invoice", "", "invoice", d.showInvoice).with(
+			does(owns, one+"/void", "billing void", "The invoice is void.", "reason reissue", "sure", d.voidInvoice),
+			does(owns, one+"/credit", "billing credit", "The credit note is written.", "cents credit_reason", "",
 				d.creditInvoice)))
 	if !d.OwnersMend {
 		rows = rows[:len(rows)-2]
@@ -119,18 +119,18 @@ func (d *dashboard) billingRows() []*page {
 func (d *dashboard) channelRows() []*page {
 	const all, one, sent = "/dashboard/channels", "/dashboard/channels/{id}", "/dashboard/deliveries/{id}"
 	const changed = "The channel is changed."
-	return slices.Concat(screenRow(reads, all, "Channels", "Channels", "channels", d.showChannels).with(
-		formRow(changes, all, "channel create", "The channel is created.", "name kind categories unsigned", "target token",
+	return slices.Concat(shows(reads, all, "Channels", "Channels", "channels", d.showChannels).with(
+		does(changes, all, "channel create", "The channel is created.", "name kind categories unsigned", "target token",
 			d.createChannel)),
-		screenRow(reads, one, "Channel", "", "channel", d.showChannel).with(
-			formRow(changes, one+"/rotate", "channel rotate", "The secret is rotated.", "overlap", "", d.rotateSecret),
-			formRow(changes, one+"/remove", "channel remove", "The channel is removed.", "", "sure", d.removeChannel),
-			formRow(changes, one+"/test", "channel test", "A test event is on its way.", "", "",
+		shows(reads, one, "Channel", "", "channel", d.showChannel).with(
+			does(changes, one+"/rotate", "channel rotate", "The secret is rotated.", "overlap", "", d.rotateSecret),
+			does(changes, one+"/remove", "channel remove", "The channel is removed.", "", "sure", d.removeChannel),
+			does(changes, one+"/test", "channel test", "A test event is on its way.", "", "",
 				onChannel(d, notify.Channels.Test)),
-			formRow(changes, one+"/enable", "channel enable", changed, "", "", onChannel(d, notify.Channels.Enable)),
-			formRow(changes, one+"/disable", "channel disable", changed, "", "", onChannel(d, disableChannel))),
-		screenRow(reads, sent, "Delivery", "", "delivery", d.showDelivery).with(
-			formRow(changes, sent+"/replay", "channel replay", "The event is on its way again, as a new delivery.", "", "",
+			does(changes, one+"/enable", "channel enable", changed, "", "", onChannel(d, notify.Channels.Enable)),
+			does(changes, one+"/disable", "channel disable", changed, "", "", onChannel(d, disableChannel))),
+		shows(reads, sent, "Delivery", "", "delivery", d.showDelivery).with(
+			does(changes, sent+"/replay", "channel replay", "The event is on its way again, as a new delivery.", "", "",
 				d.replay)))
 }
 
@@ -140,27 +140,27 @@ func (d *dashboard) spfRows() []*page {
 	if d.HostedSPF == nil {
 		return nil
 	}
-	return append(screenRow(reads, list, "Hosted SPF", "Hosted SPF", "profiles", d.showProfiles).with(),
-		screenRow(reads, one, "Hosted SPF", "", "profile", d.showProfile).with(
-			formRow(changes, one+"/resolve", "spf resolve", "", "", "token", d.resolveProfile))...)
+	return append(shows(reads, list, "Hosted SPF", "Hosted SPF", "profiles", d.showProfiles).with(),
+		shows(reads, one, "Hosted SPF", "", "profile", d.showProfile).with(
+			does(changes, one+"/resolve", "spf resolve", "", "", "token", d.resolveProfile))...)
 }
 
 func (d *dashboard) memberRows() []*page {
 	const all, one = "/dashboard/members", "/dashboard/members/{id}"
-	return append(screenRow(reads, all, "Members", "Members", "members", d.showMembers).with(
-		formRow(owns, all, "member add", "The member is added.", "email role", "", d.addMember)),
-		screenRow(owns, one, "Member", "", "member", d.showMember).with(
-			formRow(owns, one+"/role", "member role", "The role is changed.", "role", "", d.setRole),
-			formRow(owns, one+"/link", "member link", "The link is made.", "", "", d.makeLink),
-			formRow(owns, one+"/remove", "member remove", "The member is removed.", "", "sure", d.removeMember))...)
+	return append(shows(reads, all, "Members", "Members", "members", d.showMembers).with(
+		does(owns, all, "member add", "The member is added.", "email role", "", d.addMember)),
+		shows(owns, one, "Member", "", "member", d.showMember).with(
+			does(owns, one+"/role", "member role", "The role is changed.", "role", "", d.setRole),
+			does(owns, one+"/link", "member link", "The link is made.", "", "", d.makeLink),
+			does(owns, one+"/remove", "member remove", "The member is removed.", "", "sure", d.removeMember))...)
 }
 
 func (d *dashboard) sessionRows() []*page {
 	const all, ended = "/dashboard/sessions", "The session has ended."
-	return screenRow(reads, all, "Sessions", "Sessions", "sessions", d.showSessions).with(
-		formRow(reads, all+"/{id}/end", "session end", ended, "", "", d.endSession),
-		formRow(reads, all+"/end-others", "session end", ended, "", "", d.endOthers),
-		formRow(reads, "/dashboard/leave", "leave", "You are signed out.", "", "", d.signOut),
-		formRow(reads, "/dashboard/account", "enter another account", "You look after another account now.", "account", "",
+	return shows(reads, all, "Sessions", "Sessions", "sessions", d.showSessions).with(
+		does(reads, all+"/{id}/end", "session end", ended, "", "", d.endSession),
+		does(reads, all+"/end-others", "session end", ended, "", "", d.endOthers),
+		does(reads, "/dashboard/leave", "leave", "You are signed out.", "", "", d.signOut),
+		does(reads, "/dashboard/account", "enter another account", "You look after another account now.", "account", "",
 			d.switchAccount))
 }

@@ -37,24 +37,19 @@ func (d *dashboard) chosenMonth(r *http.Request) (metering.Period, error) {
 	return p, nil
 }
 
-// A line is a row with a bar.
-type line struct {
-	billing.Sum
-	Link  string
-	Width int64 // of the bar, in percent
+// sums are rows with bars, of which the largest is whole.
+type sums []billing.Sum
+
+// Most is the largest.
+func (s sums) Most() (most int64) {
+	for _, one := range s {
+		most = max(most, one.Credits)
+	}
+	return most
 }
 
-// lines gives sums their bars, the largest of which is whole.
-func lines(sums []billing.Sum) (list []line) {
-	most := int64(1)
-	for _, s := range sums {
-		most = max(most, s.Credits)
-	}
-	for _, s := range sums {
-		list = append(list, line{Sum: s, Width: s.Credits * 100 / most})
-	}
-	return list
-}
+// percent is a part of a whole; 0 of nothing.
+func percent(part, whole int64) int64 { return min(100, part*100/max(1, whole)) }
 
 // usage is what the page shows.
 type usage struct {
@@ -64,9 +59,9 @@ type usage struct {
 	Balance                  metering.Balance
 	Plan                     metering.Plan
 	Forecast                 int64 // credits at the end of the month if it goes on as until now; 0 if nobody can say
-	Share                    int64 // of the allowance, in percent
 	OverageCents             int64
-	Days, ByOperation, ByKey []line
+	Days, ByOperation, ByKey sums
+	Names                    map[string]string
 }
 
 func (d *dashboard) showUsage(r *http.Request) (any, error) {
@@ -83,18 +78,15 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 		func() (err error) { keys, err = d.Store.Keys(r.Context(), account.ID); return err },
 		func() error {
 			return d.read(r.Context(), account.ID, month, func(t *tally) {
-				u.Days = lines(t.byDay(month, d.now()))
-				u.ByOperation = lines(t.by(func(c billing.Usage) string { return operationName(c.Endpoint) }))
-				u.ByKey = lines(t.by(func(c billing.Usage) string { return string(c.Key) }))
+				u.Days = t.byDay(month, d.now())
+				u.ByOperation = t.by(func(c billing.Usage) string { return operationName(c.Endpoint) })
+				u.ByKey = t.by(func(c billing.Usage) string { return string(c.Key) })
 			})
 		},
 	)
-	for i, l := range u.ByKey {
-		u.ByKey[i].Link, u.ByKey[i].Name = "/dashboard/keys/"+l.Name, namesOf(keys)[metering.KeyID(l.Name)]
-	}
+	u.Names = namesOf(keys)
 	u.Plan = d.Plans.In(month)[u.Balance.Plan]
 	u.OverageCents = (u.Balance.OverageMicros + metering.MicrosPerCent/2) / metering.MicrosPerCent
-	u.Share = min(100, u.Balance.Used*100/max(1, u.Balance.Limit))
 	u.Forecast = forecast(month, u.Balance.Used, d.now())
 	return u, err
 }
