@@ -190,7 +190,9 @@ async function others(v) {
   await v.look("profile");
   await glance(v, [["usage", "/dashboard/usage", "By operation"], ["activity", "/dashboard/activity", "req_"],
     ["log", "/dashboard/log", "billing void", "key rotate", "127.0.0.1"], ["members", "/dashboard/members", "dev@agency.example"],
-    ["sessions", "/dashboard/sessions", "this session"]]);
+    ["sessions", "/dashboard/sessions", "this session"], ["letterbox", "/letterbox"]]);
+  await v.press(v.page.getByRole("button").first());
+  await v.sees("@localhost.localdomain");
   await v.open("/dashboard/domains/foreign.example", 404);
   await v.look("missing");
 }
