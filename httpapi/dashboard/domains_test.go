@@ -12,6 +12,7 @@ import (
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -73,7 +74,7 @@ func TestDomains(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, "/dashboard/domains/good.example"+path, nil).status)
 	}
 	for _, path := range []string{"/check", "/settings", "/remove"} {
-		require.Equal(t, http.StatusNotFound, strange.post("/dashboard/domains/good.example"+path, "token", newToken()).status)
+		require.Equal(t, http.StatusNotFound, strange.post("/dashboard/domains/good.example"+path, "token", member.NewToken()).status)
 		require.Equal(t, http.StatusForbidden, h.as("viewer@example.com").post("/dashboard/domains/good.example"+path).status)
 	}
 	require.Equal(t, http.StatusForbidden, h.as("viewer@example.com").post("/dashboard/domains", "domain", "x.example").status)

@@ -6,8 +6,6 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -35,13 +33,6 @@ const (
 	// maxKept bounds what a result is in memory.
 	maxKept = 64 << 20
 )
-
-// newToken draws 256 random bits.
-func newToken() string {
-	bits := make([]byte, sha256.Size)
-	_, _ = rand.Read(bits) // never fails
-	return base64.RawURLEncoding.EncodeToString(bits)
-}
 
 // idOf is the id of the record that belongs to a token. What is no token has none.
 func idOf(token string) (id string, ok bool) {
@@ -156,14 +147,12 @@ func unpack(data []byte, into any) error {
 	return nil
 }
 
+// sealOf is AES-256-GCM, with a random nonce, under a key that only the token tells.
 func sealOf(token string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, []byte(token), nil, "diagkit dashboard result, AES-256-GCM", 32)
+	key := sha256.Sum256([]byte("diagkit dashboard result\n" + token))
+	block, err := aes.NewCipher(key[:])
 	if err != nil {
-		return nil, fmt.Errorf("deriving the key of a kept result: %w", err)
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("making the cipher of a kept result: %w", err)
+		return nil, err
 	}
 	return cipher.NewGCMWithRandomNonce(block)
 }

@@ -105,12 +105,7 @@ func (i input) Label() string {
 // Has reports whether one of the choices was made.
 func (i input) Has(choice string) bool { return slices.Contains(i.Chosen, choice) }
 
-// Least is the smallest number that there may be; empty where there is none.
-func (i input) Least() string { return whole(i.Min) }
-
-// Most is the largest number that there may be; empty where there is none.
-func (i input) Most() string { return whole(i.Max) }
-
+// whole is a bound of a number; empty where there is none.
 func whole(bound *float64) string {
 	if bound == nil {
 		return ""
@@ -120,8 +115,7 @@ func whole(bound *float64) string {
 
 // Bound says which numbers there may be.
 func (i input) Bound() string {
-	least, most := i.Least(), i.Most()
-	return view.List(view.If(least != "", "at least "+least), view.If(most != "", "at most "+most))
+	return view.List(view.If(i.Min != nil, "at least "+whole(i.Min)), view.If(i.Max != nil, "at most "+whole(i.Max)))
 }
 
 // inputs are the fields of the form of an operation, with the values of a request and what is wrong with it. Faults of

@@ -17,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
 )
 
 // actor is the part of the server by whose key the dashboard runs what members ask for.
@@ -44,12 +45,18 @@ type run struct {
 	Faults    []httpapi.Violation `json:"faults,omitempty"`
 }
 
-// ask runs an operation as the account's key for the dashboard. What is wrong is told in the run.
-func (d *dashboard) ask(ctx context.Context, account metering.AccountID, op operation, fields []byte) *run {
-	r := &run{Operation: op.Name(), Fields: fields, At: d.now()}
+// acting is the account's key for the dashboard.
+func (d *dashboard) acting(ctx context.Context, account metering.AccountID) (metering.KeyID, error) {
 	key, err := d.admin().ActingKey(ctx, account, actor)
+	return key.ID, err
+}
+
+// ask runs an operation as a key. What is wrong is told in the run.
+func (d *dashboard) ask(ctx context.Context, key metering.KeyID, op operation, r *run) *run {
+	answer, err := d.API.Ask(ctx, key, op.Endpoint, r.Fields)
 	if err == nil {
-		err = d.askAs(ctx, key.ID, op, r)
+		r.RequestID, r.Credits, r.Remaining = answer.RequestID, answer.Credits, answer.Remaining
+		r.Media, r.Reply = answer.MediaType, answer.Body
 	}
 	return d.ended(r, err)
 }
@@ -59,16 +66,6 @@ func (d *dashboard) ended(r *run, err error) *run {
 	r.Took = d.now().Sub(r.At)
 	r.Error, r.Faults = d.told(err)
 	return r
-}
-
-func (d *dashboard) askAs(ctx context.Context, key metering.KeyID, op operation, r *run) error {
-	answer, err := d.API.Ask(ctx, key, op.Endpoint, r.Fields)
-	if err != nil {
-		return err
-	}
-	r.RequestID, r.Credits, r.Remaining = answer.RequestID, answer.Credits, answer.Remaining
-	r.Media, r.Reply = answer.MediaType, answer.Body
-	return nil
 }
 
 // view is what a person sees of the answer; nil of an image.
@@ -241,7 +238,7 @@ type outcome struct {
 
 // outcomeOf is what the address of a page names, if it belongs there.
 func (d *dashboard) outcomeOf(r *http.Request, op operation, belongs func(*run) bool) (outcome, error) {
-	o, token := outcome{Token: newToken()}, r.URL.Query().Get("result")
+	o, token := outcome{Token: member.NewToken()}, r.URL.Query().Get("result")
 	if token == "" {
 		return o, nil
 	}
@@ -301,7 +298,12 @@ func (d *dashboard) runOperation(r *http.Request) (string, error) {
 		return "", err
 	}
 	return d.once(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
-		return d.ask(ctx, account, op, fields)
+		asked := &run{Operation: op.Name(), Fields: fields, At: d.now()}
+		key, err := d.acting(ctx, account)
+		if err != nil {
+			return d.ended(asked, err)
+		}
+		return d.ask(ctx, key, op, asked)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	hostedmemory "github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -168,7 +169,7 @@ func TestPlaygroundFiles(t *testing.T) {
 	hash := "64ec88ca00b268e5ba1a35678a1b5316d212f4f366b2477232534a8aeca37f3c" // of Hello world
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
-	require.NoError(t, w.WriteField("token", newToken()))
+	require.NoError(t, w.WriteField("token", member.NewToken()))
 	file, err := w.CreateFormFile("f.data_base64", "hello\".txt")
 	require.NoError(t, err)
 	_, err = file.Write([]byte("Hello world"))
@@ -208,7 +209,7 @@ func TestOnce(t *testing.T) {
 	h.pass(keptFor + time.Second)
 	b = h.owner()
 	assert.Equal(t, http.StatusNotFound, b.send(http.MethodGet, at, nil).status)
-	b.run(page, "token", newToken())
+	b.run(page, "token", member.NewToken())
 	n := 0
 	for range h.store.Records(t.Context(), metering.RecordFilter{Kind: keptKind}) {
 		n++
@@ -219,7 +220,7 @@ func TestOnce(t *testing.T) {
 // What is running is told, and looked at again.
 func TestRunning(t *testing.T) {
 	h := newHouse(t)
-	token := newToken()
+	token := member.NewToken()
 	first, err := h.dash.claim(t.Context(), h.account.ID, token)
 	require.NoError(t, err)
 	require.True(t, first)
@@ -279,7 +280,7 @@ func FuzzFields(f *testing.F) {
 
 // Only what is a token opens anything, and each spelling opens something else.
 func FuzzToken(f *testing.F) {
-	f.Add(newToken())
+	f.Add(member.NewToken())
 	f.Add("")
 	f.Add(strings.Repeat("A", 42) + "B")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -131,6 +131,7 @@ func (d *dashboard) functions() template.FuncMap {
 		"operation": operationName,
 		"took":      took,
 		"percent":   percent,
+		"whole":     whole,
 		"name":      domainName,
 		"sign":      func(m view.Mark) string { return signs[m] },
 		"wrong":     wrong,

@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
 )
 
 // A link leads to a view that anybody sees who has it. Its record has the SHA-256 of the token as its id, and nothing
@@ -191,12 +192,12 @@ func sharesOf(kept *run, v *view.View) (list []shareForm) {
 	if !shareable(kept.Operation) {
 		return nil
 	}
-	list = append(list, shareForm{newToken(), "", "Share"})
+	list = append(list, shareForm{member.NewToken(), "", "Share"})
 	if kept.Operation != "" {
 		return list
 	}
 	for _, one := range []shareForm{
-		{newToken(), forDNS, "Send to whoever runs the DNS"}, {newToken(), forHost, "Send to whoever runs the servers"},
+		{member.NewToken(), forDNS, "Send to whoever runs the DNS"}, {member.NewToken(), forHost, "Send to whoever runs the servers"},
 	} {
 		if mending(v, one.For) != nil {
 			list = append(list, one)

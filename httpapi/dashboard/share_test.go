@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/metering/member"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -57,8 +58,8 @@ func TestShareEnds(t *testing.T) {
 	h.pass(time.Second)
 	require.Equal(t, http.StatusGone, strange.send(http.MethodGet, later, nil).status)
 	h.pass(shareFor + time.Second)
-	require.NoError(t, h.dash.publish(t.Context(), h.other.ID, newToken(), &share{View: &view.View{}}))
-	for _, path := range []string{later, "/r/" + newToken(), "/r/x", "/r/" + strings.Repeat("A", 43)} {
+	require.NoError(t, h.dash.publish(t.Context(), h.other.ID, member.NewToken(), &share{View: &view.View{}}))
+	for _, path := range []string{later, "/r/" + member.NewToken(), "/r/x", "/r/" + strings.Repeat("A", 43)} {
 		require.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, path, nil).status, path)
 	}
 }
@@ -74,7 +75,7 @@ func TestShareHostile(t *testing.T) {
 		Steps: []view.Step{{Code: forged, Text: forged, Name: forged, Type: forged, Value: forged}},
 		Findings: []diag.Finding{{Code: forged, Title: forged, Detail: forged, Advice: forged, Reference: forged,
 			Severity: diag.Error}}}
-	token, kept := newToken(), newToken()
+	token, kept := member.NewToken(), member.NewToken()
 	require.NoError(t, h.dash.publish(t.Context(), h.account.ID, token, &share{Title: "spf/lookup", View: v}))
 	reply, err := json.Marshal(map[string]string{"result": forged})
 	require.NoError(t, err)

@@ -239,7 +239,6 @@ func (d *dashboard) resolveProfile(r *http.Request) (string, error) {
 		return "", err
 	}
 	return d.once(r, "/dashboard/spf/"+p.ID, func(ctx context.Context, _ metering.AccountID) *run {
-		kept := &run{Operation: op.Name(), Domain: p.ID, Fields: fields, At: d.now()}
-		return d.ended(kept, d.askAs(ctx, line.key.ID, op, kept))
+		return d.ask(ctx, line.key.ID, op, &run{Operation: op.Name(), Domain: p.ID, Fields: fields, At: d.now()})
 	})
 }

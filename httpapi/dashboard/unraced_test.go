@@ -18,6 +18,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
 	"github.com/diagkit/diagkit/metering/postgres"
 	"github.com/diagkit/diagkit/metering/postgresdb"
 	"github.com/stretchr/testify/assert"
@@ -123,7 +124,7 @@ func TestKeep(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	for _, size := range []int{0, 10, partSize, 5 * partSize} {
-		token, text := newToken(), strings.Repeat(newToken(), size/43)
+		token, text := member.NewToken(), strings.Repeat(member.NewToken(), size/43)
 		_, err := h.dash.claim(ctx, h.account.ID, token)
 		require.NoError(t, err)
 		fits, err := h.dash.keep(ctx, h.account.ID, token, text)
@@ -134,7 +135,7 @@ func TestKeep(t *testing.T) {
 		require.Equal(t, text, again)
 		require.ErrorIs(t, h.dash.kept(ctx, h.other.ID, token, &again), metering.ErrNotFound)
 	}
-	token := newToken()
+	token := member.NewToken()
 	_, err := h.dash.claim(ctx, h.account.ID, token)
 	require.NoError(t, err)
 	r := &run{Operation: "text/lower", Fields: []byte("{}"), Reply: make([]byte, maxParts*partSize)}

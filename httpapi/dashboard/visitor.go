@@ -67,11 +67,7 @@ func (d *dashboard) visit(r *http.Request) (*visitor, error) {
 		}
 	}
 	if named := d.namedByProxy(r); named != "" && (err != nil || v.Email != named) {
-		v.Session, v.secret, err = d.beginNamed(r, named)
-		if err == nil {
-			v.Member, err = d.people().Member(r.Context(), v.Session.Account, named)
-		}
-		if err == nil {
+		if v, err = d.beginNamed(r, named); err == nil {
 			d.setCookie(r, v.secret)
 		}
 	}
@@ -105,15 +101,17 @@ func (d *dashboard) namedByProxy(r *http.Request) string {
 }
 
 // beginNamed begins a session of a member whom a proxy names, in the first of the accounts.
-func (d *dashboard) beginNamed(r *http.Request, email string) (member.Session, string, error) {
+func (d *dashboard) beginNamed(r *http.Request, email string) (*visitor, error) {
 	accounts, err := d.people().Of(r.Context(), email)
+	if err == nil && len(accounts) == 0 {
+		err = metering.ErrNotFound
+	}
 	if err != nil {
-		return member.Session{}, "", err
+		return nil, err
 	}
-	if len(accounts) == 0 {
-		return member.Session{}, "", metering.ErrNotFound
-	}
-	return d.people().Begin(r.Context(), accounts[0].Account, email, sceneOf(r).from.String())
+	v := &visitor{Member: accounts[0]}
+	v.Session, v.secret, err = d.people().Begin(r.Context(), v.Member.Account, email, sceneOf(r).from.String())
+	return v, err
 }
 
 // leave keeps a text that is shown once, for the page to which the browser of this session is sent next, and takes the

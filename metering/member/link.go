@@ -19,8 +19,7 @@ const (
 	// LinkTime is how long a link can be used.
 	LinkTime = 15 * time.Minute
 
-	linkKind   = "member_link"
-	tokenBytes = 32
+	linkKind = "member_link"
 )
 
 // A Link lets one member enter once.
@@ -30,9 +29,9 @@ type Link struct {
 	entry    Session
 }
 
-// newToken draws a token.
-func newToken() string {
-	bits := make([]byte, tokenBytes)
+// NewToken draws 256 random bits.
+func NewToken() string {
+	bits := make([]byte, sha256.Size)
 	_, _ = rand.Read(bits) // never fails
 	return base64.RawURLEncoding.EncodeToString(bits)
 }
@@ -74,7 +73,7 @@ func (m Members) NewLinkInto(ctx context.Context, one Member) (token string, err
 }
 
 func (m Members) newLink(ctx context.Context, one Member, bound bool) (string, error) {
-	token := newToken()
+	token := NewToken()
 	return token, m.put(ctx, &Session{Email: one.Email, Bound: bound, record: metering.Record{
 		Account: one.Account, Kind: linkKind, ID: tokenID(token), At: m.now(),
 	}})

@@ -97,12 +97,6 @@ func parseMember(r metering.Record) (m Member, err error) {
 	return m, err
 }
 
-func (m Member) put() (metering.Record, error) {
-	var err error
-	m.record.Body, err = json.Marshal(m)
-	return m.record, err
-}
-
 // Add makes an address a member.
 func (m Members) Add(ctx context.Context, account metering.AccountID, email string, role Role) (Member, error) {
 	email, err := ParseEmail(email)
@@ -122,9 +116,8 @@ func (m Members) Add(ctx context.Context, account metering.AccountID, email stri
 	}
 	added := Member{account, email, role, m.now(), metering.Record{Account: account, Kind: kind, ID: id(email)}}
 	added.record.At = added.AddedAt
-	record, err := added.put()
-	if err == nil {
-		err = m.Store.PutRecords(ctx, record)
+	if added.record.Body, err = json.Marshal(added); err == nil {
+		err = m.Store.PutRecords(ctx, added.record)
 	}
 	if errors.Is(err, metering.ErrVersion) {
 		return Member{}, &metering.FieldError{Field: "email", Reason: "is a member already"}
@@ -177,18 +170,12 @@ func (m Members) SetRole(ctx context.Context, account metering.AccountID, email 
 	if err := checkRole(role); err != nil {
 		return Member{}, err
 	}
-	return m.change(ctx, account, email, role == Owner, func(changed *Member) (metering.Record, error) {
-		changed.Role = role
-		return changed.put()
-	})
+	return m.change(ctx, account, email, role)
 }
 
 // Remove ends a membership, and with it the sessions of the member. The last owner stays.
 func (m Members) Remove(ctx context.Context, account metering.AccountID, email string) error {
-	removed, err := m.change(ctx, account, email, false, func(gone *Member) (metering.Record, error) {
-		gone.record.Body = nil
-		return gone.record, nil
-	})
+	removed, err := m.change(ctx, account, email, "")
 	if err != nil {
 		return err
 	}
@@ -201,18 +188,18 @@ func (m Members) Remove(ctx context.Context, account metering.AccountID, email s
 	return err
 }
 
-// change writes a member. Where an owner is to be one no more, it writes another owner unchanged in the same step: of
-// two who would leave the account without any at the same moment, one is told ErrVersion, and tries anew.
+// change gives a member another role, or with none removes him. Where an owner is to be one no more, it writes another
+// owner unchanged in the same step: of two who would leave the account without any at the same moment, one is told
+// ErrVersion, and tries anew.
 func (m Members) change(
-	ctx context.Context, account metering.AccountID, email string, owns bool, edit func(*Member) (metering.Record, error),
-) (Member, error) {
-	var changed Member
-	err := retry(func() (err error) {
+	ctx context.Context, account metering.AccountID, email string, to Role,
+) (changed Member, err error) {
+	err = retry(func() error {
 		if changed, err = m.Member(ctx, account, email); err != nil {
 			return err
 		}
 		var records []metering.Record
-		if changed.Role == Owner && !owns {
+		if changed.Role == Owner && to != Owner {
 			all, err := m.List(ctx, account)
 			if err != nil {
 				return err
@@ -223,11 +210,13 @@ func (m Members) change(
 			}
 			records = append(records, all[other].record)
 		}
-		record, err := edit(&changed)
-		if err != nil {
-			return err
+		changed.Role, changed.record.Body = to, nil
+		if to != "" {
+			if changed.record.Body, err = json.Marshal(changed); err != nil {
+				return err
+			}
 		}
-		return m.Store.PutRecords(ctx, append(records, record)...)
+		return m.Store.PutRecords(ctx, append(records, changed.record)...)
 	})
 	return changed, err
 }

@@ -81,7 +81,7 @@ func (m Members) begin(ctx context.Context, s Session, with ...metering.Record) 
 	if err := m.makeRoom(ctx, s.Account, s.Email); err != nil {
 		return Session{}, "", err
 	}
-	secret := newToken()
+	secret := NewToken()
 	s.ID, s.From, s.Began = tokenID(secret), s.From[:min(len(s.From), maxFrom)], m.now()
 	s.LastSeen = s.Began
 	s.record = metering.Record{Account: s.Account, Kind: sessionKind, ID: s.ID, At: s.Began}
@@ -148,13 +148,11 @@ func (m Members) End(ctx context.Context, account metering.AccountID, id string)
 
 // Tidy removes links and sessions that have ended for certain, and returns how many.
 func (m Members) Tidy(ctx context.Context) (removed int, err error) {
-	links, err := metering.Forget(ctx, m.Store, metering.RecordFilter{Kind: linkKind, Before: m.now().Add(-LinkTime)})
-	if err != nil {
-		return links, err
+	for kind, lasts := range map[string]time.Duration{linkKind: LinkTime, sessionKind: SessionTime} {
+		n, e := metering.Forget(ctx, m.Store, metering.RecordFilter{Kind: kind, Before: m.now().Add(-lasts)})
+		removed, err = removed+n, errors.Join(err, e)
 	}
-	sessions, err := metering.Forget(ctx, m.Store,
-		metering.RecordFilter{Kind: sessionKind, Before: m.now().Add(-SessionTime)})
-	return links + sessions, err
+	return removed, err
 }
 
 // retry repeats a change for as long as another writer was first, within reason.
