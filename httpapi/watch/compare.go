@@ -189,7 +189,7 @@ func (c *comparison) reply(key string, r *resolve.Report) {
 	}
 	switch {
 	case r == nil || !says(r.Rcode) && !ending: // that all servers fail is an answer where that is the question
-		p.mute(c.at, other)
+		p.mute(c.at)
 	case ending && r.Rcode == noError:
 		c.settle(key)
 	case ending:
@@ -236,11 +236,8 @@ func (c *comparison) conclude() {
 		switch {
 		case flips == 0:
 		case p.Change != nil:
-			ch := Change{p.Change.Set, p.Change.New, []string{}}
-			if r := find(c.Records, key); r != nil {
-				ch.New = r.Values
-			}
-			if slices.Equal(ch.Old, ch.New) {
+			ch := change(p.Change.Set, nil, find(c.Records, key))
+			if ch.Old = p.Change.New; slices.Equal(ch.Old, ch.New) {
 				ch.Old = p.Change.Old
 			}
 			c.tellChange(p, ch, c.at, flips)
@@ -272,14 +269,7 @@ func (c *comparison) believe(key string, p *suspicion) {
 	d := p.doubt
 	p.doubt = doubt{}
 	if old := find(c.Records, key); old != nil || d.Record != nil {
-		ch := Change{cmp.Or(d.Record, old).Set, []string{}, []string{}}
-		if old != nil {
-			ch.Old = old.Values
-		}
-		if d.Record != nil {
-			ch.New = d.Record.Values
-		}
-		c.take(p, ch, d.First)
+		c.take(p, change(cmp.Or(d.Record, old).Set, old, d.Record), d.First)
 	} else if f := c.seen.fault(key); f != nil && d.Value == there {
 		f.Since = d.First
 		c.put(*f)

@@ -118,9 +118,10 @@ func (w *Watches) known(ctx context.Context, account metering.AccountID, id stri
 }
 
 // extend adds a row to the history: to its newest chapter, or to a new one, with which what is too old goes.
-func (w *Watches) extend(ctx context.Context, watch metering.Record, row Run, now *Snapshot) ([]metering.Record, error) {
+func (s *session) extend(ctx context.Context, row Run, now *Snapshot) ([]metering.Record, error) {
+	watch := s.record
 	f := metering.RecordFilter{Kind: historyKind(watch.ID), Account: watch.Account, Newest: true, Limit: 1}
-	for r, err := range w.Store.Records(ctx, f) {
+	for r, err := range s.Store.Records(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
@@ -147,12 +148,12 @@ func (w *Watches) extend(ctx context.Context, watch metering.Record, row Run, no
 		return nil, err
 	}
 	list := []metering.Record{next}
-	if w.Doubt != nil && w.Doubt() != nil {
+	if s.Doubt != nil && s.Doubt() != nil {
 		return list, nil
 	}
 	const longest = 31 * day // of a chapter, whose At is that of its first row
 	f.Newest, f.Before, f.Limit = false, row.At.Add(-Kept-longest), mostForgotten
-	for r, err := range w.Store.Records(ctx, f) {
+	for r, err := range s.Store.Records(ctx, f) {
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/registry"
@@ -43,7 +44,7 @@ type part struct {
 type observation struct {
 	parts      []part
 	facts      []Fact
-	score      *int   // of the mail set-up, or the lowest
+	score      *int   // the lowest
 	end        Reason // what the domain has come to, as one of the parts says
 	ended      string // the check whose finding says so
 	expiries   []expiry
@@ -55,7 +56,6 @@ type observation struct {
 // observe reads the replies of a run.
 func observe(domain string, replies []target.Part, at time.Time) *observation {
 	o := &observation{}
-	var lowest *int
 	for _, p := range replies {
 		if p.Name == "site" { // stands for those of a web site that the domain does not have
 			o.siteless = true
@@ -67,16 +67,15 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 			continue
 		}
 		if r, ok := p.Report.(*domaincheck.Report); ok {
-			o.parts, o.score = append(o.parts, partsOf(p, r)...), p.View.Score
+			o.parts = append(o.parts, partsOf(p, r)...)
 		} else {
 			o.parts = append(o.parts, partOf(p))
 		}
-		if s := p.View.Score; s != nil && (lowest == nil || *s < *lowest) {
-			lowest = s
+		if s := p.View.Score; s != nil && (o.score == nil || *s < *o.score) {
+			o.score = s
 		}
 		o.read(domain, p)
 	}
-	o.score = cmp.Or(o.score, lowest)
 	for i := range o.parts {
 		o.parts[i].tidy(at)
 	}
@@ -233,18 +232,9 @@ func (p *part) tidy(at time.Time) {
 	}
 }
 
-// clip cuts what others have written, and says so.
+// clip cuts what others have written, and leaves out what moves a cursor.
 func clip(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
+	return diag.Clip(strings.Join(strings.FieldsFunc(text, unicode.IsControl), " "), maxText)
 }
 
 // bounded keeps the values of records small enough for all of a domain to fit into a record of the store: those that

@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -74,7 +75,7 @@ func (w *Watches) observe(outcome string) {
 // claim makes the run this node's, and holds what it may spend.
 func (s *session) claim(ctx context.Context, need int64) error {
 	s.left = min(s.left, need+mostQuestions)
-	s.doc.Claim = claim{Token: s.token, Until: s.at.Add(lease), Held: s.left}
+	s.doc.Claim = claim{Token: rand.Text(), Until: s.at.Add(lease), Held: s.left}
 	s.doc.Spent += s.left
 	s.record.Due = s.doc.Claim.Until
 	return s.put(ctx, s.record, s.doc)

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +29,6 @@ type session struct {
 	*Watches
 	record  metering.Record
 	doc     *document
-	token   string
 	key     metering.KeyID
 	regular bool
 	at      time.Time
@@ -50,7 +48,7 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 	if err != nil {
 		return err
 	}
-	s := &session{Watches: w, record: r, doc: doc, at: w.now(), token: rand.Text()}
+	s := &session{Watches: w, record: r, doc: doc, at: w.now()}
 	if s.stored, s.state, err = w.known(ctx, r.Account, r.ID); err != nil {
 		return err
 	}
@@ -153,7 +151,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 	outcome := OutcomeLost
 	err := retry(func() error {
 		record, doc, err := s.read(ctx, s.record.Account, s.record.ID)
-		if errors.Is(err, metering.ErrNotFound) || err == nil && doc.Claim.Token != s.token {
+		if errors.Is(err, metering.ErrNotFound) || err == nil && doc.Claim.Token != s.doc.Claim.Token {
 			return nil
 		}
 		if err != nil {
@@ -215,7 +213,7 @@ func (s *session) beside(ctx context.Context, c *comparison) ([]metering.Record,
 	if !s.before.At.IsZero() {
 		row.Difference = Diff(&s.before, &c.Snapshot)
 	}
-	past, err := s.extend(ctx, s.record, row, &c.Snapshot)
+	past, err := s.extend(ctx, row, &c.Snapshot)
 	if err != nil {
 		return nil, err
 	}

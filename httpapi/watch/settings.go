@@ -88,7 +88,7 @@ type Watch struct {
 type Summary struct {
 	Reason  Reason    `json:"reason,omitempty"` // of Waiting and Ended
 	Mark    view.Mark `json:"mark,omitempty"`   // of the gravest finding; empty before the first run
-	Score   *int      `json:"score,omitempty"`  // of the mail set-up, or the lowest of all checks that have one
+	Score   *int      `json:"score,omitempty"`  // the lowest of all checks that have one
 	Counts  Counts    `json:"findings"`
 	Worst   diag.Code `json:"worst,omitempty"` // of the gravest finding, if it is a warning or worse
 	Unknown int       `json:"unknown_parts"`   // parts that did not answer in the last run
@@ -186,6 +186,7 @@ func (w *Watches) checked(ctx context.Context, account metering.AccountID, s Set
 // A document is a watch as it is stored: what cannot be had from its record or its settings.
 type document struct {
 	Domain   string `json:"domain"`
+	Unicode  string `json:"domain_unicode,omitempty"`
 	Settings        // whose Budget is 0 if none was chosen
 	Summary
 	Next  time.Time `json:"next,omitzero"`   // the next regular run, where Due may be that of one that confirms

@@ -100,41 +100,47 @@ func without[T keyed](list []T, key string) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return v.key() == key })
 }
 
+// apart is what of b is not the same in a, and what of a is not in b.
+func apart[T keyed](a, b []T, same func(old, now T) bool) (changed, gone []T) {
+	for _, v := range b {
+		if old := find(a, v.key()); old == nil || !same(*old, v) {
+			changed = append(changed, v)
+		}
+	}
+	for _, v := range a {
+		if find(b, v.key()) == nil {
+			gone = append(gone, v)
+		}
+	}
+	return changed, gone
+}
+
 // Diff compares what was known at two times.
 func Diff(a, b *Snapshot) (d Difference) {
-	for _, f := range b.Findings {
-		if old := find(a.Findings, f.key()); old == nil || old.Severity != f.Severity {
-			d.Appeared = append(d.Appeared, f)
-		}
+	d.Appeared, d.Gone = apart(a.Findings, b.Findings, func(old, now Finding) bool { return old.Severity == now.Severity })
+	same := func(old, now Record) bool { return slices.Equal(old.Values, now.Values) }
+	records, gone := apart(a.Records, b.Records, same)
+	for _, r := range slices.Concat(records, gone) {
+		d.Changed = append(d.Changed, change(r.Set, find(a.Records, r.key()), find(b.Records, r.key())))
 	}
-	for _, f := range a.Findings {
-		if find(b.Findings, f.key()) == nil {
-			d.Gone = append(d.Gone, f)
-		}
-	}
-	for _, r := range b.Records {
-		if old := find(a.Records, r.key()); old == nil {
-			d.Changed = append(d.Changed, Change{r.Set, nil, r.Values})
-		} else if !slices.Equal(old.Values, r.Values) {
-			d.Changed = append(d.Changed, Change{r.Set, old.Values, r.Values})
-		}
-	}
-	for _, r := range a.Records {
-		if find(b.Records, r.key()) == nil {
-			d.Changed = append(d.Changed, Change{r.Set, r.Values, nil})
-		}
-	}
-	for _, f := range b.Facts {
-		if old := find(a.Facts, f.key()); old == nil || *old != f {
-			d.Facts = append(d.Facts, f)
-		}
-	}
-	for _, f := range a.Facts {
-		if find(b.Facts, f.key()) == nil {
-			d.Facts = append(d.Facts, Fact{Part: f.Part, Label: f.Label})
-		}
+	facts, lost := apart(a.Facts, b.Facts, func(old, now Fact) bool { return old == now })
+	d.Facts = facts
+	for _, f := range lost {
+		d.Facts = append(d.Facts, Fact{Part: f.Part, Label: f.Label})
 	}
 	return d
+}
+
+// change is that of a set of records, of which there may be none before or after.
+func change(set Set, before, after *Record) Change {
+	c := Change{set, []string{}, []string{}}
+	if before != nil {
+		c.Old = before.Values
+	}
+	if after != nil {
+		c.New = after.Values
+	}
+	return c
 }
 
 // apply turns the snapshot into the one after a run.

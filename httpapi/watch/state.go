@@ -17,7 +17,7 @@ const stateKind = "watch_state"
 type state struct {
 	Snapshot
 	End        Reason                `json:"end,omitempty"`        // what the domain has come to
-	Seen       []string              `json:"seen,omitempty"`       // parts that have answered in full: what is new there has changed
+	Seen       []string              `json:"seen,omitempty"`       // parts that have answered in full
 	Suspicions map[string]*suspicion `json:"suspicions,omitempty"` // by the key of a set of records, a code, or theDomain
 	Expiries   []expiry              `json:"expiries,omitempty"`
 	Registrar  string                `json:"registrar,omitempty"`
@@ -27,10 +27,10 @@ type state struct {
 const (
 	answersNeeded = 3
 	answersApart  = 5 * time.Minute
-	// mostSilent is how often a resolver other than the first may be silent before it counts as not being there, and
-	// mostTries how often a question is put without an answer before it is left to the next regular run.
-	mostSilent = 2
-	mostTries  = 8
+	// otherSilent is how often the other resolver may be silent before it counts as not being there, and mostSilent how
+	// often a question is put without an answer before it is left to the next regular run.
+	otherSilent = 2
+	mostSilent  = 8
 )
 
 // What flaps is one event in so long a time: of one thing, so many changes are told in it.
@@ -60,12 +60,11 @@ type suspicion struct {
 
 // A doubt counts the answers for a change.
 type doubt struct {
-	Value  string    `json:"value,omitempty"` // what may be so; none if there is no doubt
-	Check  string    `json:"check,omitempty"` // by which it is looked at again; else the DNS is asked
-	Count  int       `json:"count,omitempty"` // answers that say so
-	Other  int       `json:"other,omitempty"` // those of another resolver
-	Silent int       `json:"silent,omitempty"`
-	Tries  int       `json:"tries,omitempty"` // without an answer
+	Value  string    `json:"value,omitempty"`  // what may be so; none if there is no doubt
+	Check  string    `json:"check,omitempty"`  // by which it is looked at again; else the DNS is asked
+	Count  int       `json:"count,omitempty"`  // answers that say so
+	Other  int       `json:"other,omitempty"`  // those of another resolver
+	Silent int       `json:"silent,omitempty"` // questions without an answer, of which the other resolver gets the first
 	First  time.Time `json:"first,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
 	Record *Record   `json:"record,omitempty"` // of records that are there: as they are now
@@ -75,7 +74,7 @@ type doubt struct {
 func (d *doubt) asked() bool { return d.Value != "" && d.Check == "" }
 
 // other reports whether the next question is for the second resolver.
-func (d *doubt) other() bool { return d.asked() && d.Other == 0 && d.Silent < mostSilent }
+func (d *doubt) other() bool { return d.asked() && d.Other == 0 && d.Silent < otherSilent }
 
 // due reports whether a resolver is to be asked: the other one at once.
 func (d *doubt) due(at time.Time) bool {
@@ -98,17 +97,14 @@ func (d *doubt) says(at time.Time, other bool) {
 	}
 	if d.Count == 0 || at.Sub(d.Last) >= answersApart {
 		d.Count++
-		d.Last, d.Tries = at, 0
+		d.Last = at
 	}
 }
 
 // mute counts a question without an answer. Too many end the doubt.
-func (d *doubt) mute(at time.Time, other bool) {
-	if other {
-		d.Silent++
-	}
+func (d *doubt) mute(at time.Time) {
 	d.Last = at
-	if d.Tries++; d.Tries >= mostTries {
+	if d.Silent++; d.Silent >= mostSilent {
 		*d = doubt{}
 	}
 }

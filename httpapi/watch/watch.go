@@ -19,9 +19,7 @@ import (
 )
 
 // An Ask runs an operation as a key of an account: the method of that name of [httpapi.API].
-type Ask func(
-	ctx context.Context, key metering.KeyID, ep httpapi.Endpoint, fields []byte,
-) (*httpapi.Answer, error)
+type Ask func(ctx context.Context, key metering.KeyID, ep httpapi.Endpoint, fields []byte) (*httpapi.Answer, error)
 
 // Config is what watches need. Only Store is required, and Ask to run them.
 type Config struct {
@@ -50,8 +48,8 @@ type Watches struct {
 	under   sync.WaitGroup
 	mu      sync.Mutex
 	running map[metering.AccountID]int
-	left    map[name]time.Time // alone until then: those under way here, and those that failed
-	fault   error              // of a run, for Flush
+	left    map[string]time.Time // alone until then: those under way here, and those that failed
+	fault   error                // of a run, for Flush
 }
 
 // New returns the watches of a store.
@@ -70,7 +68,7 @@ func New(c Config) *Watches {
 	}
 	return &Watches{
 		Config: c, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
-		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, left: map[name]time.Time{},
+		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, left: map[string]time.Time{},
 	}
 }
 
@@ -86,8 +84,8 @@ func ID(d diag.Domain) string {
 // kind is that of the records that hold watches.
 const kind = "watch"
 
-// Create begins to watch a domain, with a first run at once. Faults of the request are *[metering.FieldError], joined; a
-// domain that is watched already is one, too.
+// Create begins to watch a domain, with a first run at once. Faults of the request are *[metering.FieldError], joined;
+// a domain that is watched already is one, too.
 func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	d, wrong := parseDomain(r.Domain)
 	s, err := w.checked(ctx, r.Account, r.Settings)
@@ -95,7 +93,8 @@ func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 		return Watch{}, err
 	}
 	now := w.now()
-	doc := document{Domain: d.String(), Settings: s, Summary: Summary{RunCost: priceOf(s.Checks)}}
+	doc := document{Domain: d.String(), Unicode: d.UnicodeIfDifferent(), Settings: s}
+	doc.RunCost = priceOf(s.Checks)
 	record := metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now}
 	err = w.put(ctx, record, &doc)
 	if errors.Is(err, metering.ErrVersion) {
@@ -264,15 +263,10 @@ func (w *Watches) now() time.Time { return w.Clock().UTC().Truncate(time.Microse
 func (w *Watches) view(r metering.Record, doc *document) Watch {
 	now := w.now()
 	v := Watch{
-		ID: r.ID, Account: r.Account, Domain: doc.Domain, CreatedAt: r.At, Settings: doc.Settings,
-		State: OK, NextRun: r.Due, Summary: doc.Summary,
+		ID: r.ID, Account: r.Account, Domain: doc.Domain, Unicode: doc.Unicode, CreatedAt: r.At,
+		State: OK, NextRun: r.Due, Settings: doc.Settings, Summary: doc.Summary,
 	}
 	v.Budget = doc.budget()
-	if strings.Contains(doc.Domain, "xn--") {
-		if d, err := diag.ParseDomain(doc.Domain); err == nil {
-			v.Unicode = d.UnicodeIfDifferent()
-		}
-	}
 	if doc.Month != metering.PeriodOf(now).Number() {
 		v.Spent = 0
 	}

@@ -79,14 +79,12 @@ func (w *Watches) Flush(ctx context.Context) error {
 
 // Overdue counts the watches that have been due for longer than the lease, up to a limit: nobody runs them.
 func (w *Watches) Overdue(ctx context.Context, limit int) (count int, err error) {
-	f := metering.RecordFilter{Kind: kind, DueBy: w.now().Add(-lease), Limit: limit}
-	for _, err := range w.Store.Records(ctx, f) {
-		if err != nil {
-			return 0, err
+	for _, err = range w.Store.Records(ctx, metering.RecordFilter{Kind: kind, DueBy: w.now().Add(-lease), Limit: limit}) {
+		if err == nil {
+			count++
 		}
-		count++
 	}
-	return count, nil
+	return count, err
 }
 
 // step begins what is due, as far as there is room. It returns how much it began.
@@ -115,11 +113,8 @@ func (w *Watches) step(ctx, running context.Context) (began int, err error) {
 	return len(due), nil
 }
 
-// A name is that of a watch among those of all accounts.
-type name struct {
-	account metering.AccountID
-	id      string
-}
+// name is that of a watch among those of all accounts.
+func name(r metering.Record) string { return string(r.Account) + "/" + r.ID }
 
 // free is how many more watches may run here.
 func (w *Watches) free() (n int) {
@@ -136,11 +131,10 @@ func (w *Watches) free() (n int) {
 func (w *Watches) take(r metering.Record) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := name{r.Account, r.ID}
-	if w.running[r.Account] >= max(1, w.Running/4) || w.now().Before(w.left[n]) {
+	if w.running[r.Account] >= max(1, w.Running/4) || w.now().Before(w.left[name(r)]) {
 		return false
 	}
-	w.left[n] = w.now().Add(alone)
+	w.left[name(r)] = w.now().Add(alone)
 	w.running[r.Account]++
 	return true
 }
@@ -153,9 +147,9 @@ func (w *Watches) done(r metering.Record, err error) {
 		delete(w.running, r.Account)
 	}
 	now := w.now()
-	maps.DeleteFunc(w.left, func(_ name, until time.Time) bool { return !now.Before(until) })
+	maps.DeleteFunc(w.left, func(_ string, until time.Time) bool { return !now.Before(until) })
 	if err == nil || errors.Is(err, metering.ErrVersion) || errors.Is(err, context.Canceled) { // or another node was first
-		delete(w.left, name{r.Account, r.ID})
+		delete(w.left, name(r))
 	} else {
 		w.fault = err
 		w.Log.Error("running a watch", "watch", r.ID, "account", r.Account, "error", err)
