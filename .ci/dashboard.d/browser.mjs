@@ -48,7 +48,7 @@ async function judge(page, name, url, body) {
 export async function visitor(origin, who) {
   const context = await browser.newContext({ javaScriptEnabled: false, baseURL: origin, viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
-  page.setDefaultTimeout(15000);
+  page.setDefaultTimeout(60000);
   let refused = 200; // the status that the visitor expects instead of 200
   await context.route("**/*", (route) => {
     if (new URL(route.request().url()).origin === origin) return route.continue();
