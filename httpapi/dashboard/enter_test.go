@@ -220,13 +220,13 @@ func TestAttempts(t *testing.T) {
 // A session ends when nobody has used it for 12 hours, and after 30 days.
 func TestSessionEnds(t *testing.T) {
 	h := newHouse(t)
-	idle, busy := h.owner(), h.owner()
+	idle := h.owner()
 	h.pass(member.IdleTime - time.Second)
 	idle.get("/dashboard/log")
 	h.pass(member.IdleTime)
 	assert.Equal(t, http.StatusSeeOther, idle.send("GET", "/dashboard/log", nil).status)
 
-	busy = h.owner()
+	busy := h.owner()
 	for at := time.Duration(0); at < member.SessionTime; at += 11 * time.Hour {
 		busy.get("/dashboard/log")
 		h.pass(11 * time.Hour)

@@ -35,7 +35,6 @@ type house struct {
 	people  member.Members
 	admin   metering.Admin
 	gate    *metering.Gate
-	mails   []string // what was mailed: address, subject and text
 	log     bytes.Buffer
 
 	mu  sync.Mutex
