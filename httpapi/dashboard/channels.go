@@ -104,16 +104,7 @@ func (d *dashboard) createChannel(r *http.Request) (string, error) {
 		request.Categories = nil
 	}
 	channel, secret, err := d.channels().Create(r.Context(), request)
-	return d.leaveSecret(r, channel.ID, secret, err)
-}
-
-// leaveSecret leads to a channel, whose page shows a new secret once.
-func (d *dashboard) leaveSecret(r *http.Request, id string, s notify.Secret, err error) (string, error) {
-	at := "/dashboard/channels/" + id
-	if err == nil && !s.IsZero() {
-		err = d.leave(r, at, s.Reveal())
-	}
-	return at, err
+	return d.leave(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
 }
 
 func (d *dashboard) showChannel(r *http.Request) (any, error) {
@@ -164,7 +155,7 @@ func (d *dashboard) rotateSecret(r *http.Request) (string, error) {
 	}
 	channel, secret, err := d.channels().RotateSecret(r.Context(), visitorOf(r).Account.ID, r.PathValue("id"),
 		notify.Secret{}, time.Duration(hours)*time.Hour)
-	return d.leaveSecret(r, channel.ID, secret, err)
+	return d.leave(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
 }
 
 func (d *dashboard) removeChannel(r *http.Request) (string, error) {

@@ -66,8 +66,6 @@ type dashboard struct {
 	notices   map[string]string // what a page may say of what was just done, by the word in its address
 	mux       *http.ServeMux
 	origins   *http.CrossOriginProtection // refuses what a foreign page has a browser send
-	style     *httpapi.File
-	icon      *httpapi.File
 	templates func() *template.Template
 	attempts  *attempts
 	tallies   tallies
@@ -107,8 +105,6 @@ func newDashboard(c Config) *dashboard {
 	})
 	style, _ := files.ReadFile("assets/style.css") // which are embedded
 	icon, _ := files.ReadFile("assets/icon.svg")
-	d.style = httpapi.NewFile("text/css; charset=utf-8", append([]byte(render.Style), style...))
-	d.icon = httpapi.NewFile("image/svg+xml", icon)
 	d.pages = append(d.table(), &page{title: "Page not found", show: func(*http.Request) (any, error) {
 		return nil, metering.ErrNotFound
 	}})
@@ -118,8 +114,9 @@ func newDashboard(c Config) *dashboard {
 			d.notices[noticeWord(p.act)] = p.says
 		}
 	}
-	d.mux.Handle("GET /dashboard/style.css", d.style)
-	d.mux.Handle("GET /dashboard/icon.svg", d.icon)
+	d.mux.Handle("GET /dashboard/style.css",
+		httpapi.NewFile("text/css; charset=utf-8", append([]byte(render.Style), style...)))
+	d.mux.Handle("GET /dashboard/icon.svg", httpapi.NewFile("image/svg+xml", icon))
 	return d
 }
 

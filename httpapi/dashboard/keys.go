@@ -96,16 +96,7 @@ func (d *dashboard) createKey(r *http.Request) (string, error) {
 		request.ExpiresAt = new(d.now().AddDate(0, 0, days))
 	}
 	key, secret, err := d.admin().CreateKey(r.Context(), request)
-	return d.leaveKey(r, key, secret, err)
-}
-
-// leaveKey leads to a new key, whose page shows the secret once.
-func (d *dashboard) leaveKey(r *http.Request, key metering.Key, secret metering.Secret, err error) (string, error) {
-	at := "/dashboard/keys/" + string(key.ID)
-	if err == nil {
-		err = d.leave(r, at, secret.Reveal())
-	}
-	return at, err
+	return d.leave(r, "/dashboard/keys/"+string(key.ID), secret.Reveal(), err)
 }
 
 // ownKey is the key that the address of the page names, of the visitor's account.
@@ -141,7 +132,7 @@ func (d *dashboard) rotateKey(r *http.Request) (string, error) {
 		return "", err
 	}
 	_, next, secret, err := d.admin().RotateKey(r.Context(), key.ID, time.Duration(hours)*time.Hour)
-	return d.leaveKey(r, next, secret, err)
+	return d.leave(r, "/dashboard/keys/"+string(next.ID), secret.Reveal(), err)
 }
 
 func (d *dashboard) revokeKey(r *http.Request) (string, error) {

@@ -67,11 +67,7 @@ func (d *dashboard) makeLink(r *http.Request) (string, error) {
 		return "", err
 	}
 	token, err := d.people().NewLinkInto(r.Context(), one)
-	if err != nil {
-		return "", err
-	}
-	at := "/dashboard/members/" + one.ID()
-	return at, d.leave(r, at, EnterURL(d.PublicURL, token))
+	return d.leave(r, "/dashboard/members/"+one.ID(), EnterURL(d.PublicURL, token), err)
 }
 
 func (d *dashboard) removeMember(r *http.Request) (string, error) {

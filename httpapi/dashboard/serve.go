@@ -166,7 +166,8 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 		see(w, enterPath(r), "")
 		return
 	case isField:
-		p = &problem{http.StatusUnprocessableEntity, "Not possible", diag.Upper(field.Field) + " " + field.Reason + ".", false}
+		p = &problem{http.StatusUnprocessableEntity, "Not possible",
+			diag.Upper(field.Field) + " " + field.Reason + ".", false}
 	case errors.Is(err, metering.ErrNotFound):
 		p = &problem{http.StatusNotFound, "Page not found", "There is nothing at this address, or no longer.", false}
 	case errors.Is(err, metering.ErrUnavailable):

@@ -55,29 +55,19 @@ func (d *dashboard) otherAccounts(ctx context.Context, v *visitor) (list []meter
 	return list, err
 }
 
-// end ends the sessions that are selected, of those that the visitor may end.
-func (d *dashboard) end(r *http.Request, which func(member.Session) bool) (ended int, err error) {
-	v := visitorOf(r)
+// endSessions ends the session that the path names, of those that the visitor may end, or all others of the visitor.
+func (d *dashboard) endSessions(r *http.Request) (string, error) {
+	v, id, ended := visitorOf(r), r.PathValue("id"), 0
 	list, err := d.sessionsOf(r.Context(), v)
 	for _, s := range list {
-		if err == nil && which(s) {
+		if err == nil && (s.ID == id || id == "" && v.otherSession(s)) {
 			ended++
 			err = d.people().End(r.Context(), v.Account.ID, s.ID)
 		}
 	}
-	return ended, err
-}
-
-func (d *dashboard) endSession(r *http.Request) (string, error) {
-	ended, err := d.end(r, func(s member.Session) bool { return s.ID == r.PathValue("id") })
-	if err == nil && ended == 0 {
+	if err == nil && id != "" && ended == 0 {
 		err = metering.ErrNotFound
 	}
-	return "/dashboard/sessions", err
-}
-
-func (d *dashboard) endOthers(r *http.Request) (string, error) {
-	_, err := d.end(r, visitorOf(r).otherSession)
 	return "/dashboard/sessions", err
 }
 

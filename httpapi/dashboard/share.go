@@ -197,7 +197,8 @@ func sharesOf(kept *run, v *view.View) (list []shareForm) {
 		return list
 	}
 	for _, one := range []shareForm{
-		{member.NewToken(), forDNS, "Send to whoever runs the DNS"}, {member.NewToken(), forHost, "Send to whoever runs the servers"},
+		{member.NewToken(), forDNS, "Send to whoever runs the DNS"},
+		{member.NewToken(), forHost, "Send to whoever runs the servers"},
 	} {
 		if mending(v, one.For) != nil {
 			list = append(list, one)

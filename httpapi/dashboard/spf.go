@@ -76,7 +76,8 @@ func (d *dashboard) showProfiles(r *http.Request) (any, error) {
 	}
 	urgent := []hostedspf.Status{hostedspf.Failed, hostedspf.Active, hostedspf.Paused}
 	slices.SortStableFunc(list, func(a, b profileRow) int {
-		return cmp.Or(slices.Index(urgent, a.Status)-slices.Index(urgent, b.Status), cmp.Compare(a.Domain.String(), b.Domain.String()))
+		return cmp.Or(slices.Index(urgent, a.Status)-slices.Index(urgent, b.Status),
+			cmp.Compare(a.Domain.String(), b.Domain.String()))
 	})
 	return list, nil
 }
@@ -85,8 +86,8 @@ func (d *dashboard) showProfiles(r *http.Request) (any, error) {
 type profilePage struct {
 	profileRow
 	outcome
-	Use     string // whether the domain leads to it
-	Used    bool
+	Used    bool // whether the domain's own record leads to it
+	Silent  bool // the DNS did not answer
 	Viewed  template.HTML
 	Stats   template.HTML
 	History *hostedspf.HistoryReport
@@ -140,7 +141,13 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 	env := *cmp.Or(d.Env, &diag.Env{})
 	env.Clock = d.now
 	err = together(
-		func() error { shown.Use, shown.Used = d.use(r.Context(), p); return nil },
+		func() error {
+			ctx, cancel := context.WithTimeout(r.Context(), patience)
+			defer cancel()
+			used, err := p.InUse(ctx, d.Env)
+			shown.Used, shown.Silent = used && err == nil, err != nil
+			return nil
+		},
 		func() (err error) {
 			shown.History, err = hostedspf.History(r.Context(), &env, access, asked)
 			return err
@@ -179,20 +186,6 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 		shown.Older = "?" + older.Encode() + "#resolutions"
 	}
 	return shown, nil
-}
-
-// use says whether the domain's own record leads to the profile.
-func (d *dashboard) use(ctx context.Context, p *hostedspf.Profile) (string, bool) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	used, err := p.InUse(ctx, d.Env)
-	switch {
-	case err != nil:
-		return "Whether the domain uses it is not known: the DNS did not answer.", false
-	case used:
-		return "The domain's SPF record leads here.", true
-	}
-	return "The domain's SPF record does not lead here.", false
 }
 
 // published is the view of a profile, with the records as a tree below the name that the domain's record leads to.

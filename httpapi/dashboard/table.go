@@ -46,7 +46,8 @@ const (
 )
 
 func shows(role member.Role, pattern, title, nav, template string, show func(*http.Request) (any, error)) *page {
-	return &page{method: http.MethodGet, pattern: pattern, role: role, title: title, nav: nav, template: template, show: show}
+	return &page{method: http.MethodGet, pattern: pattern, role: role, title: title, nav: nav,
+		template: template, show: show}
 }
 
 func does(
@@ -83,7 +84,8 @@ func (d *dashboard) table() []*page {
 		shows(anybody, "/dashboard/enter", "Enter", "", "enter", d.showEnter).with(
 			does(anybody, "/dashboard/enter", "", "", "", "token account next", d.enter),
 			does(anybody, "/dashboard/enter/mail", "mail link",
-				"If the address is that of a member, a link is on its way, for one use within 15 minutes.", "", "email next", d.mailLink)),
+				"If the address is that of a member, a link is on its way, for one use within 15 minutes.", "", "email next",
+				d.mailLink)),
 		shows(reads, "/dashboard/shares", "Shared links", "Shared links", "shares", d.showShares).with(
 			does(changes, "/dashboard/shares", "share create", "The link is made.", "for", "token result", d.createShare),
 			does(changes, "/dashboard/shares/{share}/withdraw", "share withdraw", "The link leads to nothing any more.", "", "",
@@ -105,7 +107,8 @@ func (d *dashboard) keyRows() []*page {
 func (d *dashboard) billingRows() []*page {
 	const all, one = "/dashboard/billing", "/dashboard/billing/{invoice}"
 	rows := slices.Concat(shows(reads, all, "Billing", "Billing", "billing", d.showBilling).with(
-		does(owns, all+"/overage", "account set", "The overage is changed.", "overage overage_budget_cents", "", d.setOverage)),
+		does(owns, all+"/overage", "account set", "The overage is changed.", "overage overage_budget_cents", "",
+			d.setOverage)),
 		shows(reads, one, "Invoice", "", "invoice", d.showInvoice).with(
 			does(owns, one+"/void", "billing void", "The invoice is void.", "reason reissue", "sure", d.voidInvoice),
 			does(owns, one+"/credit", "billing credit", "The credit note is written.", "cents credit_reason", "",
@@ -158,8 +161,8 @@ func (d *dashboard) memberRows() []*page {
 func (d *dashboard) sessionRows() []*page {
 	const all, ended = "/dashboard/sessions", "The session has ended."
 	return shows(reads, all, "Sessions", "Sessions", "sessions", d.showSessions).with(
-		does(reads, all+"/{id}/end", "session end", ended, "", "", d.endSession),
-		does(reads, all+"/end-others", "session end", ended, "", "", d.endOthers),
+		does(reads, all+"/{id}/end", "session end", ended, "", "", d.endSessions),
+		does(reads, all+"/end-others", "session end", ended, "", "", d.endSessions),
 		does(reads, "/dashboard/leave", "leave", "You are signed out.", "", "", d.signOut),
 		does(reads, "/dashboard/account", "enter another account", "You look after another account now.", "account", "",
 			d.switchAccount))

@@ -114,18 +114,20 @@ func (d *dashboard) beginNamed(r *http.Request, email string) (*visitor, error) 
 	return v, err
 }
 
-// leave keeps a text that is shown once, for the page to which the browser of this session is sent next, and takes the
-// place of one that nobody has seen.
-func (d *dashboard) leave(r *http.Request, page, text string) error {
+// leave leads to a page that shows a text once, if there is one, and in this session alone. It takes the place of one
+// that nobody has seen.
+func (d *dashboard) leave(r *http.Request, page, text string, err error) (string, error) {
+	if err != nil || text == "" {
+		return page, err
+	}
 	account, token := visitorOf(r).Account.ID, visitorOf(r).tokenOf(page)
-	_, err := d.take(r, page)
-	if err == nil {
+	if _, err = d.take(r, page); err == nil {
 		_, err = d.claim(r.Context(), account, token)
 	}
 	if err == nil {
 		_, err = d.keep(r.Context(), account, token, text)
 	}
-	return err
+	return page, err
 }
 
 // tokenOf is the token of what is left for a page. No store holds the secret of the session that it is made of.
