@@ -45,7 +45,7 @@ type watchView struct {
 	Known *watch.Snapshot `json:"known,omitempty"`
 }
 
-func viewWatch(w watch.Watch) watchView { return watchView{Watch: w, Every: w.Every.String()} }
+func viewWatch(w watch.Watch) watchView { return watchView{w, w.Every.String(), nil} }
 
 // watchCommands are the commands of "diagd watch".
 type watchCommands struct {
@@ -56,8 +56,14 @@ type watchCommands struct {
 func (a *app) watchCommand() *cobra.Command {
 	var account string
 	c := watchCommands{a, &account}
-	cmd := a.group("watch", "Watch domains, and be told of what changes", c.create(), c.list(), c.detail(), c.set(),
-		c.remove(), c.runNow(), c.history())
+	cmd := a.group("watch", "Watch domains, and be told of what changes",
+		c.create(),
+		c.leaf("list", "List the watches of an account", c.list),
+		c.leaf("show DOMAIN", "Show a watch, and what is known of its domain", c.detail),
+		c.set(),
+		c.leaf("remove DOMAIN", "Watch a domain no longer, and forget its history", c.remove),
+		c.leaf("run DOMAIN", "Check a watched domain as soon as a server can, and not only when it is due", c.runNow),
+		c.history())
 	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
 	return cmd
 }
@@ -131,53 +137,40 @@ func (c watchCommands) set() *cobra.Command {
 	return cmd
 }
 
-func (c watchCommands) runNow() *cobra.Command {
-	return c.leaf("run DOMAIN", "Check a watched domain as soon as a server can, and not only when it is due",
-		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
-			return c.show(w.RunNow(ctx, account, id))
-		})
-}
-
-func (c watchCommands) list() *cobra.Command {
-	return c.leaf("list", "List the watches of an account",
-		func(ctx context.Context, w *watch.Watches, account metering.AccountID, _ string) error {
-			list, err := w.List(ctx, account)
-			if err != nil {
-				return err
-			}
-			const columns = "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS"
-			return printList(c.app, diag.Map(list, viewWatch), columns,
-				func(v watchView) []any {
-					return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), when(&v.LastRun), when(&v.NextRun),
-						fmt.Sprintf("%d of %d", v.Spent, v.Budget)}
-				})
-		})
-}
-
-func (c watchCommands) remove() *cobra.Command {
-	return c.leaf("remove DOMAIN", "Watch a domain no longer, and forget its history",
-		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
-			if err := w.Remove(ctx, account, id); err != nil {
-				return err
-			}
-			return c.print(removedView{id, true}, func(t *table) { t.row(fmt.Sprintf("%s is removed.", id)) })
-		})
+func (c watchCommands) list(ctx context.Context, w *watch.Watches, account metering.AccountID, _ string) error {
+	list, err := w.List(ctx, account)
+	if err != nil {
+		return err
+	}
+	const columns = "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS"
+	return printList(c.app, diag.Map(list, viewWatch), columns, func(v watchView) []any {
+		return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), when(&v.LastRun), when(&v.NextRun),
+			fmt.Sprintf("%d of %d", v.Spent, v.Budget)}
+	})
 }
 
 // detail shows a watch with what is known of its domain.
-func (c watchCommands) detail() *cobra.Command {
-	return c.leaf("show DOMAIN", "Show a watch, and what is known of its domain",
-		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
-			v, err := w.Get(ctx, account, id)
-			if err != nil {
-				return err
-			}
-			shown := viewWatch(v)
-			if shown.Known, err = w.Now(ctx, account, id); err != nil {
-				return err
-			}
-			return c.print(shown, shown.rows)
-		})
+func (c watchCommands) detail(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+	v, err := w.Get(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	shown := viewWatch(v)
+	if shown.Known, err = w.Now(ctx, account, id); err != nil {
+		return err
+	}
+	return c.print(shown, shown.rows)
+}
+
+func (c watchCommands) remove(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+	if err := w.Remove(ctx, account, id); err != nil {
+		return err
+	}
+	return c.print(removedView{id, true}, func(t *table) { t.row(fmt.Sprintf("%s is removed.", id)) })
+}
+
+func (c watchCommands) runNow(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+	return c.show(w.RunNow(ctx, account, id))
 }
 
 // show prints one watch.
