@@ -19,10 +19,10 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// What the dashboard keeps for a while are records whose id is the SHA-256 of a token, which stands in the address of
-// the page and nowhere else.
+// What the dashboard keeps for a while are records whose id is the SHA-256 of a token, which no store holds: it stands in
+// the address of the page, or is made of the secret of the session (tokenOf).
 const (
-	keptKind = "kept" // a result, for keptFor
+	keptKind = "kept" // a result, or what is shown once, for keptFor
 	keptFor  = 24 * time.Hour
 	// maxRun bounds a run that a page waits for: the longest operation takes 45 seconds.
 	maxRun = time.Minute

@@ -325,6 +325,7 @@ func TestMembers(t *testing.T) {
 		assert.Equal(t, http.StatusUnprocessableEntity, r.status, tt)
 		assert.NotEmpty(t, r.words("#"+tt.field+"-fault"), tt)
 	}
+	assert.Equal(t, http.StatusSeeOther, b.post(at+"/link").status, "one that nobody has seen gives way to the next")
 	link := b.follow(at + "/link").words(".secret code")
 	assert.Contains(t, link, "https://diag.example.com/dashboard/enter?token=")
 	assert.NotContains(t, b.get(at).body, "enter?token=")
