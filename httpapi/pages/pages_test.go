@@ -318,7 +318,7 @@ func TestYAML(t *testing.T) {
 
 func TestLLMs(t *testing.T) {
 	text := get(shared(), "GET", "/llms.txt").Body.String()
-	require.Equal(t, 10, strings.Count(text, "\n"))
+	require.Equal(t, 11, strings.Count(text, "\n"))
 	s := shared()
 	for _, link := range regexp.MustCompile(`\]\((/[^)]*)\)`).FindAllStringSubmatch(text, -1) {
 		require.NotNil(t, s.files[link[1]], link[1])
