@@ -35,9 +35,9 @@ func (f Fact) key() string { return f.Part + " " + f.Label }
 type Finding struct {
 	Code     diag.Code     `json:"code"`
 	Severity diag.Severity `json:"severity"`
-	Part     string        `json:"part"`
+	Part     string        `json:"part,omitempty"`
 	Target   string        `json:"target,omitempty"` // the host or tag concerned
-	Since    time.Time     `json:"since"`            // the first run that has seen it
+	Since    time.Time     `json:"since,omitzero"`   // the first run that has seen it
 }
 
 func (f Finding) key() string { return string(f.Code) }
