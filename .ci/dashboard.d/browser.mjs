@@ -16,8 +16,8 @@ export const fault = (...what) => { faults.push(what.join(" ")); console.log(...
 export const check = (ok, ...what) => { if (!ok) fault(...what); };
 export let looks = 0;
 
-// A judge sees with JavaScript what a visitor saw without: axe is JavaScript. It has the page from the visitor, so that it
-// spends nothing that is shown once, and from the server what lies beside it.
+// A judge sees with JavaScript what a visitor saw without: axe is JavaScript. It has the page from the visitor, so that
+// it spends nothing that is shown once, and from the server what lies beside it.
 const judging = await browser.newContext({ viewport: { width: 800, height: 900 } });
 const judges = [await judging.newPage(), await judging.newPage()].map((page) => ({ page, done: Promise.resolve() }));
 let turn = 0;
@@ -46,7 +46,8 @@ async function judge(page, name, url, body) {
 
 // A visitor is a browser of its own, for one server.
 export async function visitor(origin, who) {
-  const context = await browser.newContext({ javaScriptEnabled: false, baseURL: origin, viewport: { width: 1280, height: 900 } });
+  const viewport = { width: 1280, height: 900 };
+  const context = await browser.newContext({ javaScriptEnabled: false, baseURL: origin, viewport });
   const page = await context.newPage();
   page.setDefaultTimeout(60000);
   let refused = 200; // the status that the visitor expects instead of 200
@@ -56,7 +57,8 @@ export async function visitor(origin, who) {
     return route.abort();
   });
   page.on("console", (m) => {
-    if (m.type() === "error" && !(refused >= 400 && m.text().includes(`status of ${refused} `))) fault(who, page.url(), "console:", m.text());
+    const expected = refused >= 400 && m.text().includes(`status of ${refused} `);
+    if (m.type() === "error" && !expected) fault(who, page.url(), "console:", m.text());
   });
   page.on("pageerror", (e) => fault(who, page.url(), "script:", e.message));
   page.on("response", (r) => {
@@ -78,7 +80,7 @@ export async function visitor(origin, who) {
   v.text = () => page.locator("main").innerText();
   v.sees = async (...words) => {
     const text = await v.text();
-    for (const w of words) check(text.includes(w), who, page.url(), "does not show", JSON.stringify(w), "but", JSON.stringify(text.slice(0, 400)));
+    for (const w of words) check(text.includes(w), who, page.url(), "does not show", w, "but", text.slice(0, 400));
   };
   v.seesNot = async (...words) => {
     const text = await v.text();
@@ -90,7 +92,8 @@ export async function visitor(origin, who) {
       await page.waitForTimeout(200);
       await page.reload();
     }
-    check(await page.locator(selector).count() > 0, who, page.url(), "never shows", selector, JSON.stringify((await v.text()).slice(0, 800)));
+    const shown = await page.locator(selector).count() > 0;
+    check(shown, who, page.url(), "never shows", selector, "but", (await v.text()).slice(0, 800));
   };
   // look judges the page as it is: in three widths here, in two colour schemes beside what goes on.
   v.look = async (name) => {
@@ -104,7 +107,8 @@ export async function visitor(origin, who) {
       check(untold === 0, name, "has", untold, "scripts or styles in it");
     }
     const url = page.url(), body = await page.content(), one = judges[turn++ % judges.length];
-    one.done = one.done.then(() => judge(one.page, name, url, body)).catch((e) => fault(name, "cannot be judged:", e.message));
+    one.done = one.done.then(() => judge(one.page, name, url, body))
+      .catch((e) => fault(name, "cannot be judged:", e.message));
   };
   return v;
 }
