@@ -14,9 +14,9 @@
 // # Changes
 //
 // A run is compared with what is known (compare.go). Only what answered counts, and what has never answered in full is
-// first knowledge. A difference is a suspicion, and told when enough answers say so: of other values of a record two, of
-// which the authoritative servers give the second at once; that a record, a fault or the domain itself has gone, or that
-// a fault is there, three, at least five minutes apart, and for what can be asked of a resolver one of them of the
-// authoritative servers. While anything is suspected, the watch runs again after five minutes, and asks about that
-// alone. What flaps is told once a day, with how often it did.
+// first knowledge. A difference is a suspicion, and told when enough answers say so. For other values of a record these
+// are two, of which the authoritative servers give the second at once. That a record, a fault or the domain itself has
+// gone, or that a fault is there, takes three, at least five minutes apart, and for what can be asked of a resolver one
+// of them of the authoritative servers. While anything is suspected, the watch runs again after five minutes, and asks
+// about that alone. What flaps is told once a day, with how often it did.
 package watch
