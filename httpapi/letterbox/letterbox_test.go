@@ -176,8 +176,7 @@ func told(page string) string {
 func TestGood(t *testing.T) {
 	p := newPost(t)
 	path, to := p.address()
-	waits := p.get("GET", path).Body.String()
-	assert.Contains(t, waits, `<meta http-equiv="refresh" content="5">`)
+	assert.Equal(t, "5", p.get("GET", path).Header().Get("Refresh"))
 	require.NoError(t, p.send(strings.ToUpper(to), p.signed()))
 	page := p.wait(path)
 	text := told(page)
@@ -188,7 +187,7 @@ func TestGood(t *testing.T) {
 	} {
 		assert.True(t, strings.Contains(text, want), "%s in %s", want, text)
 	}
-	assert.NotContains(t, page, "refresh")
+	assert.Empty(t, p.get("GET", path).Header().Get("Refresh"))
 	assert.NotContains(t, page, "here it is", "the body is not kept")
 	require.NotContains(t, page, " warning<", text)
 }

@@ -35,6 +35,9 @@ func (b *Box) newPages() http.Handler {
 			b.show(w, http.StatusNotFound, content{Problem: "This address does not exist, or is forgotten by now."})
 			return
 		}
+		if l.State == waiting || l.State == analyzing {
+			w.Header().Set("Refresh", "5") // without JavaScript
+		}
 		b.show(w, http.StatusOK, content{Letter: &l, View: template.HTML(l.Report)}) // as render.HTML has escaped it
 	})
 	mux.HandleFunc("GET /letterbox/style.css", func(w http.ResponseWriter, _ *http.Request) {
@@ -59,14 +62,6 @@ type content struct {
 	Problem string
 	Letter  *letter
 	View    template.HTML
-}
-
-// Wait is after how many seconds the page asks again; 0 is never.
-func (c content) Wait() int {
-	if c.Letter != nil && (c.Letter.State == waiting || c.Letter.State == analyzing) {
-		return 5
-	}
-	return 0
 }
 
 // hand makes an address for whoever asks.
