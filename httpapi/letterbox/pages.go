@@ -35,10 +35,11 @@ func (b *Box) newPages() http.Handler {
 			b.show(w, http.StatusNotFound, content{Problem: "This address does not exist, or is forgotten by now."})
 			return
 		}
-		if l.State == waiting || l.State == analyzing {
+		c := content{Letter: &l, View: template.HTML(l.Report)} // as render.HTML has escaped it
+		if c.Wait = l.State == waiting || l.State == analyzing; c.Wait {
 			w.Header().Set("Refresh", "5") // without JavaScript
 		}
-		b.show(w, http.StatusOK, content{Letter: &l, View: template.HTML(l.Report)}) // as render.HTML has escaped it
+		b.show(w, http.StatusOK, c)
 	})
 	mux.HandleFunc("GET /letterbox/style.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -62,6 +63,7 @@ type content struct {
 	Problem string
 	Letter  *letter
 	View    template.HTML
+	Wait    bool // for what is to come of the letter
 }
 
 // hand makes an address for whoever asks.
