@@ -355,3 +355,9 @@ func TestGateEndsWithItsContext(t *testing.T) {
 		g.Close()
 	})
 }
+
+// While nothing tells of changes, what was read is trusted for so short a time that a revocation holds within two seconds
+// (CONTRACT 4.3), of which a read may take the other half.
+func TestBlindTrust(t *testing.T) {
+	isTrue(t, blindTrust <= time.Second)
+}

@@ -316,3 +316,9 @@ func TestMigrate(t *testing.T) {
 	_, err = Open(t.Context(), filepath.Join(t.TempDir(), "none", "diag.db"), Config{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
+
+// What another process changes must hold within two seconds (CONTRACT 4.3): looking for it leaves half of them to reading,
+// whatever the machine.
+func TestFollowPause(t *testing.T) {
+	require.LessOrEqual(t, followPause, time.Second)
+}
