@@ -75,6 +75,7 @@ func TestChangedRecord(t *testing.T) {
 
 	w.net.Zone(`example.com. NS ns3.provider.example.
 ns3.provider.example. A 203.0.113.53`)
+	w.net.ServeZones() // the new server too: whichever is asked answers
 	w.advance(2 * day)
 	require.Len(t, w.told(), 2)
 	assert.Equal(t, "NS", w.told()[1].Label)
