@@ -23,6 +23,7 @@ type race struct {
 
 	tried     int
 	repeated  int
+	asked     []NameServer
 	lookedUp  []string // servers whose addresses were looked up
 	exhausted bool     // no more questions may be asked
 	spare     Hop      // the best reply of no use

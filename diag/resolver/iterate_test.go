@@ -2,6 +2,7 @@ package resolver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -347,6 +348,40 @@ func TestGluelessServersAreLookedUpAtOnce(t *testing.T) {
 		walk := walker(world).Find(t.Context(), "www.far.example.com.", dns.TypeA, false)
 		require.NoError(t, walk.Err)
 		assert.Zero(t, time.Since(began))
+	})
+}
+
+// Of servers without glue all that have an address are asked, also those whose address came a moment after the first.
+func TestDeadServerAmongGlueless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := diagtest.NewWorld(t)
+		world.Zone(zones())
+		world.Zone(`
+			$ORIGIN hosts.net.
+			@ SOA ns hostmaster 1 1 1 1 1
+			@ NS ns
+			ns A 192.0.2.14
+			a A 192.0.2.15
+			b A 192.0.2.16
+			c A 192.0.2.17
+			$ORIGIN far.example.com.
+			@ NS a.hosts.net.
+			@ NS b.hosts.net.
+			@ NS c.hosts.net.
+			www A 192.0.2.18`)
+		world.ServeZones()
+		for _, dead := range []string{"ab", "ac", "bc"} {
+			it := walker(world)
+			ask := it.Ask
+			it.Ask = func(ctx context.Context, s resolver.Server, q *dns.Msg) (*dns.Msg, error) {
+				if last := s.Addrs[0].As4()[3]; last >= 15 && strings.ContainsRune(dead, rune('a'+last-15)) {
+					return nil, errors.New("connection refused")
+				}
+				time.Sleep(time.Millisecond) // for all at the same time
+				return ask(context.WithoutCancel(ctx), s, q)
+			}
+			assert.NoError(t, it.Find(t.Context(), "www.far.example.com.", dns.TypeA, false).Err, dead)
+		}
 	})
 }
 

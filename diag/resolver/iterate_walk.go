@@ -92,11 +92,11 @@ func suffix(name string, labels int) string {
 // did; the hop beside it is that of the best reply of no use.
 func (w *walk) askZone(ctx context.Context, at *cut, q dns.Question, via []string) (Hop, error) {
 	r := &race{walk: w, zone: at.zone, question: q, via: via}
-	hosts := w.addressed(at.hosts)
-	for {
+	for hosts := w.addressed(at.hosts); ; {
 		if h, ok := r.run(ctx, hosts); ok {
 			return h, nil
 		}
+		r.asked = append(r.asked, hosts...)
 		if ctx.Err() != nil || r.exhausted {
 			return r.spare, r.failure(ctx)
 		}
@@ -122,11 +122,16 @@ func (w *walk) addressed(hosts []NameServer) []NameServer {
 	return list
 }
 
-// lookUpSome finds addresses of servers of a zone that came without, and returns the first that has some. Each is
-// looked up once for a race; one that is being looked up already, further up, is left out: its own zone depends on it.
+// lookUpSome finds addresses of servers of a zone that came without, and returns those that have some and were not asked.
+// Each is looked up once for a race; one that is being looked up already, further up, is left out: its own zone depends
+// on it.
 func (w *walk) lookUpSome(ctx context.Context, at *cut, r *race, via []string) []NameServer {
-	known := w.addressed(at.hosts)
-	for len(via) < maxDepth && ctx.Err() == nil && w.left.Load() > 0 {
+	for {
+		known := w.addressed(at.hosts)
+		fresh := slices.DeleteFunc(slices.Clone(known), func(s NameServer) bool { return hostIn(r.asked, s.Name) >= 0 })
+		if len(fresh) > 0 || len(via) >= maxDepth || ctx.Err() != nil || w.left.Load() <= 0 {
+			return fresh
+		}
 		var names []string
 		for _, host := range at.hosts {
 			if len(names) < maxGlueless && hostIn(known, host.Name) < 0 && !slices.Contains(via, host.Name) &&
@@ -137,15 +142,12 @@ func (w *walk) lookUpSome(ctx context.Context, at *cut, r *race, via []string) [
 		if len(names) == 0 {
 			return nil
 		}
-		if first := w.lookUpFirst(ctx, names, r, via); len(first.Addrs) > 0 {
-			return []NameServer{first}
-		}
+		w.lookUpFirst(ctx, names, r, via)
 	}
-	return nil
 }
 
-// lookUpFirst looks up several name servers at once, and returns the first that has an address.
-func (w *walk) lookUpFirst(ctx context.Context, names []string, r *race, via []string) NameServer {
+// lookUpFirst looks up several name servers at once, until one has an address.
+func (w *walk) lookUpFirst(ctx context.Context, names []string, r *race, via []string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan outcome[NameServer], len(names))
@@ -154,19 +156,15 @@ func (w *walk) lookUpFirst(ctx context.Context, names []string, r *race, via []s
 			return NameServer{name, w.lookUp(ctx, name, append(slices.Clip(via), name), familyGrace)}
 		})
 	}
-	var first NameServer
 	for range names {
 		server := (<-results).get()
-		if len(first.Addrs) > 0 {
-			continue // it was interrupted, and can be looked up again
+		if ctx.Err() == nil { // else it was interrupted, and can be looked up again
+			r.lookedUp = append(r.lookedUp, server.Name)
 		}
-		r.lookedUp = append(r.lookedUp, server.Name)
 		if len(server.Addrs) > 0 {
-			first = server
 			cancel()
 		}
 	}
-	return first
 }
 
 // lookUp finds the addresses of a name server by a walk of its own, both families at once. When one
