@@ -129,6 +129,7 @@ func mend(text string) (d policy.Draft, ok bool) {
 	d = policy.Draft{{Tag: "v", Value: policy.Format.Version}}
 	last := ""
 	for _, piece := range pieces(text) {
+		piece = strings.TrimRight(piece, " ,")
 		name, value, ok := strings.Cut(piece, "=")
 		name, value = plain(name), strings.TrimSpace(value)
 		if !ok && (last == "rua" || last == "ruf") && strings.Contains(piece, "@") {
@@ -161,11 +162,9 @@ func known(name string) bool { return slices.Contains(tags, name) }
 
 // pieces cuts a text into its tags, without the version, whatever stands between them.
 func pieces(text string) []string {
-	text = taglist.Entities.Replace(text)
 	text = strings.Map(func(r rune) rune {
 		switch {
-		case strings.ContainsRune("\"'`\\“”„‟‘’‚‛«»", r), unicode.Is(unicode.Cf, r),
-			unicode.IsControl(r) && !unicode.IsSpace(r):
+		case r == '\'':
 			return -1
 		case unicode.IsSpace(r):
 			return ' '
@@ -173,23 +172,8 @@ func pieces(text string) []string {
 			return ';'
 		}
 		return r
-	}, strings.ToValidUTF8(text, ""))
-	var list []string
-	text = zoneFileLine().ReplaceAllString(text, "")
-	for segment := range strings.SplitSeq(text, ";") {
-		if at := versionLike().FindStringIndex(segment); at != nil {
-			segment = segment[at[1]:]
-		}
-		from := 0
-		for _, at := range tagInside().FindAllStringIndex(segment, -1) {
-			list, from = append(list, segment[from:at[0]]), at[0]
-		}
-		list = append(list, segment[from:])
-	}
-	for i := range list {
-		list[i] = strings.Trim(list[i], " ,")
-	}
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+	}, text)
+	return taglist.Pieces(zoneFileLine().ReplaceAllString(text, ""), versionLike(), tagInside())
 }
 
 func meant(name string) string {

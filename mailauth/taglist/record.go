@@ -268,7 +268,7 @@ func Nearest(typed string, words ...string) string {
 		if len(w) >= 6 {
 			allowed = 2
 		}
-		switch d := distance(typed, strings.ToLower(w)); {
+		switch d := diag.Distance(typed, strings.ToLower(w)); {
 		case d > allowed || len(w) < 3 && d > 0 || d > least:
 		case d == least:
 			tie = true
@@ -282,43 +282,16 @@ func Nearest(typed string, words ...string) string {
 	return best
 }
 
-// distance counts the typing errors between two words: a letter too many, too few, wrong, or exchanged with
-// the next (Damerau, optimal string alignment).
-func distance(a, b string) int {
-	var before, last []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, last, row = last, row, make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			wrong := 1
-			if a[i-1] == b[j-1] {
-				wrong = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+wrong)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-	}
-	return row[len(b)]
-}
-
 // Pieces cuts the text of a broken record into its tags, whatever stands between them: without the version, which
 // version finds, and before each place in which tag finds the beginning of another tag. Quotation marks and characters
 // that cannot be seen are left out.
-func Pieces(text string, version, tag *regexp.Regexp) []string {
-	text = Entities.Replace(text)
+func Pieces(text string, version, tag *regexp.Regexp) (list []string) {
 	text = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("\"`\\“”„‟‘’‚‛«»", r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\t' {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, ""))
-	var list []string
+	}, strings.ToValidUTF8(Entities.Replace(text), ""))
 	for segment := range strings.SplitSeq(text, ";") {
 		if at := version.FindStringIndex(segment); at != nil {
 			segment = segment[at[1]:]
