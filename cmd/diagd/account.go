@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,24 +42,19 @@ func (a *app) accountCommand() *cobra.Command {
 	var name, plan string
 	create := a.onStore("create", "Create an account", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
-			account, err := admin.CreateAccount(ctx, name, metering.PlanID(plan))
-			return a.showAccount(err, account)
+			return a.showAccount(admin.CreateAccount(ctx, name, metering.PlanID(plan)))
 		})
 	create.Flags().StringVar(&name, "name", "", "name of the account")
 	create.Flags().StringVar(&plan, "plan", "free", "plan of the account")
 	var pages pageFlags
 	list := a.onStore("list", "List the accounts", "", func(ctx context.Context, admin metering.Admin, _ []string) error {
 		list, err := page(pages, each(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
-		if err != nil {
-			return err
-		}
-		return printList(a, diag.Map(list, viewAccount), accountColumns, accountView.row)
+		return printList(a, diag.Map(list, viewAccount), err, accountColumns, accountView.row)
 	})
 	pages.add(list.Flags())
 	show := a.onStore("show ID", "Show one account", "the id of an account",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
-			account, err := onlyAccount(ctx, admin, args[0])
-			return a.showAccount(err, account)
+			return a.showAccount(onlyAccount(ctx, admin, args[0]))
 		})
 	return a.group("account", "Administer accounts", create, list, show, a.accountSetCommand())
 }
@@ -80,8 +76,7 @@ func (a *app) accountSetCommand() *cobra.Command {
 				return err
 			}
 			admin.Now = f.now
-			account, err := admin.SetAccount(ctx, metering.AccountID(args[0]), change)
-			return a.showAccount(err, account)
+			return a.showAccount(admin.SetAccount(ctx, metering.AccountID(args[0]), change))
 		})
 	flags = set.Flags()
 	flags.StringVar(&f.name, "name", "", "new name")
@@ -160,12 +155,8 @@ func parsePercent(text string) (points int, err error) {
 	return points, nil
 }
 
-func (a *app) showAccount(err error, account metering.Account) error {
-	if err != nil {
-		return err
-	}
-	v := viewAccount(account)
-	return a.print(v, rows(accountColumns, []accountView{v}, accountView.row))
+func (a *app) showAccount(account metering.Account, err error) error {
+	return printOne(a, viewAccount(account), err, accountColumns, accountView.row)
 }
 
 const accountColumns = "ID, NAME, PLAN, OVERAGE, BUDGET, CREATED"
@@ -186,6 +177,37 @@ func (v accountView) row() []any {
 		plan += " (suspended)"
 	}
 	return []any{v.ID, v.Name, plan, overage, budget, when(&v.CreatedAt)}
+}
+
+// onAccount makes a command that works on the account that --account names. What is not found is a fault of the command
+// line where the hint says what shows the ids.
+func (a *app) onAccount(
+	use, short, takes, hint string, run func(context.Context, metering.Admin, metering.AccountID, []string) error,
+) *cobra.Command {
+	var id string
+	cmd := a.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
+		owner, err := onlyAccount(ctx, admin, id)
+		if err != nil && hint != "" {
+			return unknownAccount(err)
+		}
+		if err == nil {
+			err = run(ctx, admin, owner.ID, args)
+		}
+		if errors.Is(err, metering.ErrNotFound) && hint != "" {
+			return usagef("%w; %s", err, hint)
+		}
+		return err
+	})
+	cmd.Flags().StringVar(&id, "account", "", "id of the account (default: the only one)")
+	return cmd
+}
+
+// unknownAccount says what to do about an --account that does not exist.
+func unknownAccount(err error) error {
+	if errors.Is(err, metering.ErrNotFound) {
+		return usagef("--account: %w; diagd account list shows the ids", err)
+	}
+	return err
 }
 
 // onlyAccount returns the account with an id, or without one the only account that there is.
@@ -217,21 +239,16 @@ type usageView struct {
 }
 
 func (a *app) usageCommand() *cobra.Command {
-	var account, month string
-	cmd := a.onStore("usage", "Show what an account used in a month", "",
-		func(ctx context.Context, admin metering.Admin, _ []string) error {
+	var month string
+	cmd := a.onAccount("usage", "Show what an account used in a month", "", "",
+		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
 			period, err := monthOr("--month", month, metering.PeriodOf(time.Now()))
 			if err != nil {
 				return err
 			}
-			owner, err := onlyAccount(ctx, admin, account)
-			if err != nil {
-				return err
-			}
-			return a.showUsage(ctx, admin.Store, owner.ID, period)
+			return a.showUsage(ctx, admin.Store, account, period)
 		})
 	a.addJSON(cmd)
-	cmd.Flags().StringVar(&account, "account", "", "id of the account (default: the only one)")
 	cmd.Flags().StringVar(&month, "month", "", "such as 2026-01 (default: this month, UTC)")
 	return cmd
 }

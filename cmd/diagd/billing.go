@@ -44,12 +44,8 @@ func (c *billingCommands) leaf(
 ) *cobra.Command {
 	return c.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
 		if c.account != "" {
-			_, err := admin.Store.Account(ctx, metering.AccountID(c.account))
-			if errors.Is(err, metering.ErrNotFound) {
-				return usagef("--account: %w; diagd account list shows the ids", err)
-			}
-			if err != nil {
-				return err
+			if _, err := admin.Store.Account(ctx, metering.AccountID(c.account)); err != nil {
+				return unknownAccount(err)
 			}
 		}
 		return run(ctx, billing.Billing{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock, By: c.by}, args)
@@ -99,8 +95,7 @@ func (c *billingCommands) previewCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := b.Preview(ctx, metering.AccountID(args[0]), p)
-			return c.showInvoices(err, v)
+			return c.showInvoice(b.Preview(ctx, metering.AccountID(args[0]), p))
 		})
 	cmd.Long = `Show what an account would owe for a month if nothing else happened until its end. Nothing is stored.`
 	cmd.Flags().StringVar(&c.month, "month", "", "such as 2026-10 (default: this month, UTC)")
@@ -121,7 +116,7 @@ func (c *billingCommands) invoicesCommand() *cobra.Command {
 			f.Period = &p
 		}
 		list, err := page(c.pages, b.Invoices(ctx, f), func(v billing.Invoice) string { return v.Number })
-		return c.showInvoices(err, list...)
+		return c.showInvoices(list, err)
 	})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	cmd.Flags().StringVar(&c.month, "month", "", "only of this month, such as 2026-10")
@@ -136,14 +131,15 @@ func stateNames() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-func (c *billingCommands) showInvoices(err error, list ...billing.Invoice) error {
-	if err != nil {
-		return err
-	}
-	if c.csv {
+func (c *billingCommands) showInvoice(v billing.Invoice, err error) error {
+	return c.showInvoices([]billing.Invoice{v}, err)
+}
+
+func (c *billingCommands) showInvoices(list []billing.Invoice, err error) error {
+	if c.csv && err == nil {
 		return billing.WriteInvoices(c.stdout, each(list, nil))
 	}
-	return printList(c.app, list, "NUMBER, INVOICE, ACCOUNT, PLAN, CREDITS, OVERAGE, TOTAL CENTS, TO PAY, CURRENCY, "+
+	return printList(c.app, list, err, "NUMBER, INVOICE, ACCOUNT, PLAN, CREDITS, OVERAGE, TOTAL CENTS, TO PAY, CURRENCY, "+
 		"STATE, ATTEMPTS, NEXT, PAYMENT OR ERROR", func(v billing.Invoice) []any {
 		attempts, note := 0, string(v.Payment)
 		if n := len(v.Attempts); n > 0 {
@@ -161,7 +157,7 @@ func (c *billingCommands) notesCommand() *cobra.Command {
 	cmd := c.leaf("notes", "List what was done to invoices, credit notes included: why, when, and by whom", "",
 		func(ctx context.Context, b billing.Billing, _ []string) error {
 			list, err := page(c.pages, b.Notes(ctx, metering.AccountID(c.account)), noteName)
-			return c.showNotes(err, list...)
+			return c.showNotes(list, err)
 		})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	c.pages.add(cmd.Flags())
@@ -170,11 +166,8 @@ func (c *billingCommands) notesCommand() *cobra.Command {
 
 func noteName(n billing.Note) string { return string(n.Account) + "/" + n.ID }
 
-func (c *billingCommands) showNotes(err error, list ...billing.Note) error {
-	if err != nil {
-		return err
-	}
-	return printList(c.app, list, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, CREDIT NOTE, BY, REASON",
+func (c *billingCommands) showNotes(list []billing.Note, err error) error {
+	return printList(c.app, list, err, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, CREDIT NOTE, BY, REASON",
 		func(n billing.Note) []any {
 			return []any{noteName(n), when(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.Number, n.By, n.Reason}
 		})
@@ -188,13 +181,10 @@ func (c *billingCommands) chargesCommand() *cobra.Command {
 				return err
 			}
 			list, err := billing.Charges(ctx, b.Store, metering.AccountID(c.account), p)
-			if err != nil {
-				return err
-			}
-			if c.csv {
+			if c.csv && err == nil {
 				return billing.WriteUsages(c.stdout, p, list)
 			}
-			return printList(c.app, list, "ACCOUNT, KEY, CREDITS, CHARGES, ENDPOINT", func(u billing.Usage) []any {
+			return printList(c.app, list, err, "ACCOUNT, KEY, CREDITS, CHARGES, ENDPOINT", func(u billing.Usage) []any {
 				return []any{u.Account, u.Key, u.Credits, u.Charges, u.Endpoint}
 			})
 		})
@@ -253,8 +243,7 @@ func (c *billingCommands) retryCommand() *cobra.Command {
 		`The invoice is open or has failed. The server charges it within two minutes, and makes all attempts anew if that
 fails. With --failed and no argument, all invoices that have failed.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
-			v, err := b.Retry(ctx, account, id)
-			return c.showInvoices(err, v)
+			return c.showInvoice(b.Retry(ctx, account, id))
 		})
 	all := c.leaf("retry", "", "", c.retryAll)
 	chosen := func() *cobra.Command {
@@ -284,7 +273,7 @@ func (c *billingCommands) retryAll(ctx context.Context, b billing.Billing, _ []s
 		}
 		list = append(list, retried)
 	}
-	return c.showInvoices(nil, list...)
+	return c.showInvoices(list, nil)
 }
 
 func (c *billingCommands) finalizeCommand() *cobra.Command {
@@ -292,8 +281,7 @@ func (c *billingCommands) finalizeCommand() *cobra.Command {
 		`A draft is priced anew, by what was agreed with the account until now. A draft of a plan without a price needs an
 agreed price first: diagd account set ACCOUNT --agreed-price CENTS.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
-			v, err := b.Finalize(ctx, account, id)
-			return c.showInvoices(err, v)
+			return c.showInvoice(b.Finalize(ctx, account, id))
 		})
 }
 
@@ -304,10 +292,10 @@ and from the plans, the tax and the agreed price that the account has by now. Wh
 instead. If nobody knows whether an attempt has paid it, retry it first, or note it as paid.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			void, next, err := b.Void(ctx, account, id, c.reason, c.reissue)
-			if err != nil || !c.reissue {
-				return c.showInvoices(err, void)
+			if !c.reissue {
+				return c.showInvoice(void, err)
 			}
-			return c.showInvoices(nil, void, next)
+			return c.showInvoices([]billing.Invoice{void, next}, err)
 		}))
 	cmd.Flags().BoolVar(&c.reissue, "reissue", false, "make another invoice in its place")
 	return cmd
@@ -319,7 +307,7 @@ func (c *billingCommands) creditCommand() *cobra.Command {
 given back; nobody but you does that, at the payment service. Cents are those of the total, with tax.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			_, n, err := b.Credit(ctx, account, id, c.cents, c.reason)
-			return c.showNotes(err, n)
+			return c.showNotes([]billing.Note{n}, err)
 		}))
 	cmd.Flags().Int64Var(&c.cents, "cents", 0, "how much, in cents (required)")
 	return cmd
@@ -328,8 +316,7 @@ given back; nobody but you does that, at the payment service. Cents are those of
 func (c *billingCommands) paidCommand() *cobra.Command {
 	cmd := c.explained(c.oneInvoice("paid", "Note that an invoice was paid on another way", "",
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
-			v, err := b.MarkPaid(ctx, account, id, billing.PaymentRef(c.reference), c.reason)
-			return c.showInvoices(err, v)
+			return c.showInvoice(b.MarkPaid(ctx, account, id, billing.PaymentRef(c.reference), c.reason))
 		}))
 	cmd.Flags().StringVar(&c.reference, "reference", "", "what the payment is called, such as the number of a transfer")
 	return cmd
@@ -338,8 +325,7 @@ func (c *billingCommands) paidCommand() *cobra.Command {
 func (c *billingCommands) uncollectibleCommand() *cobra.Command {
 	return c.explained(c.oneInvoice("uncollectible", "Declare that nobody will pay an invoice", "",
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
-			v, err := b.WriteOff(ctx, account, id, c.reason)
-			return c.showInvoices(err, v)
+			return c.showInvoice(b.WriteOff(ctx, account, id, c.reason))
 		}))
 }
 
@@ -349,7 +335,6 @@ func (c *billingCommands) standingCommand(
 ) *cobra.Command {
 	return c.explained(c.leaf(use+" ACCOUNT", short, "the id of an account",
 		func(ctx context.Context, b billing.Billing, args []string) error {
-			account, err := do(b, ctx, metering.AccountID(args[0]), c.reason)
-			return c.showAccount(err, account)
+			return c.showAccount(do(b, ctx, metering.AccountID(args[0]), c.reason))
 		}))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -32,8 +31,8 @@ const (
 type callbacks struct {
 	secret  notify.Secret
 	settle  func(context.Context, billing.Word) (billing.Invoice, error)
-	clock   func() time.Time // nil means time.Now
-	proxies []netip.Prefix   // whose callers are not told apart, nor counted
+	clock   func() time.Time
+	proxies []netip.Prefix // whose callers are not told apart, nor counted
 	limiter metering.IPLimiter
 	log     *slog.Logger
 }
@@ -47,10 +46,9 @@ func (a *app) serveCallbacks(
 	if address == "" {
 		return func() {}, nil
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", address)
+	l, err := listen(ctx, "--callback-listen", address)
 	if err != nil {
-		return nil, fmt.Errorf("--callback-listen: %w", err)
+		return nil, err
 	}
 	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies, log: log}
 	server := newServer(s, c.handler())
@@ -58,11 +56,8 @@ func (a *app) serveCallbacks(
 	l = &httpapi.Listener{Listener: l, MaxConnections: mostCallers, Secure: s.security != nil, Log: log}
 	go serveOn(server, l) // which returns that the server was closed
 	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			server.Close()
-		}
+		within(closeTime, func(ctx context.Context) { _ = server.Shutdown(ctx) })
+		server.Close()
 	}, nil
 }
 
@@ -83,10 +78,7 @@ func (c *callbacks) handler() http.Handler {
 
 // hear verifies a word and passes it on. Whoever has shown no good signature learns no more than that.
 func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, text string) {
-	now := time.Now()
-	if c.clock != nil {
-		now = c.clock()
-	}
+	now := c.clock()
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	ip := peer.Addr().Unmap()
 	proxied := slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(ip) })

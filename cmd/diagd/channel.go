@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,42 +22,27 @@ type channelView struct {
 	Secret string `json:"secret,omitempty"` // shown once
 }
 
-type channelCommands struct {
-	*app
-	account *string
-}
+type channelCommands struct{ *app }
 
 func (a *app) channelCommand() *cobra.Command {
-	var account string
-	c := channelCommands{a, &account}
-	cmd := a.group("channel", "Administer notification channels", c.create(), c.list(), c.rotate(), c.remove(),
+	c := channelCommands{a}
+	return a.group("channel", "Administer notification channels", c.create(), c.list(), c.rotate(), c.remove(),
 		c.deliveries(), c.change("disable ID", "Send nothing more to a channel", disableChannel),
 		c.change("enable ID", "Send to a disabled channel again", notify.Channels.Enable),
 		c.send("test ID", "Send a test event to a channel", "the id of a channel", notify.Channels.Test),
 		c.send("replay ID", "Send the event of a delivery again, as a new delivery", "the id of a delivery",
 			notify.Channels.Replay))
-	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
-	return cmd
 }
 
 // leaf makes a command that works on the channels of the account that --account names.
 func (c channelCommands) leaf(
 	use, short, takes string, run func(context.Context, notify.Channels, metering.AccountID, []string) error,
 ) *cobra.Command {
-	return c.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
-		owner, err := onlyAccount(ctx, admin, *c.account)
-		if errors.Is(err, metering.ErrNotFound) {
-			return usagef("--account: %w; diagd account list shows the ids", err)
-		}
-		if err != nil {
-			return err
-		}
-		err = run(ctx, notify.Channels{Store: admin.Store, Plans: admin.Plans}, owner.ID, args)
-		if errors.Is(err, metering.ErrNotFound) {
-			return usagef("%w; diagd channel list and diagd channel deliveries show the ids", err)
-		}
-		return err
-	})
+	const hint = "diagd channel list and diagd channel deliveries show the ids"
+	return c.onAccount(use, short, takes, hint,
+		func(ctx context.Context, admin metering.Admin, account metering.AccountID, args []string) error {
+			return run(ctx, notify.Channels{Store: admin.Store, Plans: admin.Plans}, account, args)
+		})
 }
 
 func (c channelCommands) create() *cobra.Command {
@@ -189,10 +173,7 @@ func (c channelCommands) list() *cobra.Command {
 	return c.leaf("list", "List the channels of an account", "",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, _ []string) error {
 			list, err := channels.List(ctx, account)
-			if err != nil {
-				return err
-			}
-			return printList(c.app, list, "ID, NAME, KIND, TARGET, CATEGORIES, STATE, CREATED", func(v notify.Channel) []any {
+			return printList(c.app, list, err, "ID, NAME, KIND, TARGET, CATEGORIES, STATE, CREATED", func(v notify.Channel) []any {
 				told := cmp.Or(words(v.Categories), "all")
 				return []any{v.ID, v.Name, v.Kind, v.Target, told, channelState(v), when(&v.CreatedAt)}
 			})
@@ -237,10 +218,7 @@ func (c channelCommands) change(
 func (c channelCommands) remove() *cobra.Command {
 	return c.leaf("remove ID", "Remove a channel for good", "the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
-			if err := channels.Remove(ctx, account, args[0]); err != nil {
-				return err
-			}
-			return c.print(removedView{args[0], true}, func(t *table) { t.row(args[0] + " is removed.") })
+			return c.showRemoved(args[0], channels.Remove(ctx, account, args[0]))
 		})
 }
 
@@ -299,15 +277,10 @@ func (c channelCommands) deliveries() *cobra.Command {
 				return usagef("--limit: must be 0 or more")
 			}
 			found, err := channels.Deliveries(ctx, account, channel, limit)
-			if err != nil {
-				return err
+			if err == nil && len(found) == 0 && channel != "" { // of a channel that was removed there may be some
+				_, err = channels.Channel(ctx, account, channel)
 			}
-			if len(found) == 0 && channel != "" { // of a channel that was removed there may be some
-				if _, err := channels.Channel(ctx, account, channel); err != nil {
-					return err
-				}
-			}
-			return printList(c.app, diag.Map(found, viewDelivery), deliveryColumns, deliveryView.row)
+			return printList(c.app, diag.Map(found, viewDelivery), err, deliveryColumns, deliveryView.row)
 		})
 	list.Use = "deliveries [ID]"
 	list.Args = func(cmd *cobra.Command, args []string) error {
@@ -334,18 +307,14 @@ func (c channelCommands) send(
 			}
 			ctx, cancel := context.WithTimeout(ctx, wait)
 			defer cancel()
-			if d, err = awaitAttempt(ctx, channels, d); err != nil {
-				return err
-			}
-			v := viewDelivery(d)
-			err = c.print(v, rows(deliveryColumns, []deliveryView{v}, deliveryView.row))
-			switch {
+			d, err = awaitAttempt(ctx, channels, d)
+			switch err = printOne(c.app, viewDelivery(d), err, deliveryColumns, deliveryView.row); {
 			case err != nil:
 				return err
 			case d.State == notify.Pending && wait > 0:
 				return fmt.Errorf("no server has tried to deliver %s within %v", d.ID, wait)
 			case d.State != notify.Pending && d.State != notify.Delivered:
-				return fmt.Errorf("%s was not delivered: %s", d.ID, v.Attempts[len(v.Attempts)-1].Error)
+				return fmt.Errorf("%s was not delivered: %s", d.ID, d.Attempts[len(d.Attempts)-1].Error)
 			}
 			return nil
 		})

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -110,11 +109,11 @@ type chores struct {
 	store   metering.Store
 	billing billing.Billing
 	log     *slog.Logger
-	stop    context.CancelFunc
-	running sync.WaitGroup
+	background
 }
 
-// startChores begins them. They end with the context, or with close.
+// startChores begins them. They end with the context, or with close; what was under way is taken up again by the next
+// start.
 func startChores(
 	ctx context.Context, c checkedChores, store metering.Store, plans metering.Prices, client *http.Client,
 	counters *metrics.Metrics, keeper *metering.Timekeeper, log *slog.Logger,
@@ -122,20 +121,20 @@ func startChores(
 	n := &chores{checkedChores: c, store: store, log: log, billing: billing.Billing{
 		Store: store, Plans: plans, Clock: keeper.Now, Doubt: keeper.Doubt, Log: log, Draft: c.draft,
 	}}
-	ctx, n.stop = context.WithCancel(ctx)
+	clock := func(ctx context.Context) { // so that the log hears of one that jumps, whoever asks for the time
+		every(ctx, time.Minute, func() { _ = n.billing.Doubt() })
+	}
+	work := []func(context.Context){n.forget, clock}
 	if c.biller != nil {
 		n.billing.Biller = c.biller(client)
 		counters.Ask(metrics.PaymentsWaiting, func() float64 {
 			return gauged(duePayments(ctx, store, n.billing.Clock()))
 		})
 		n.countPayments(ctx, counters)
-		n.running.Go(func() { n.billing.Run(ctx) })
+		work = append(work, n.billing.Run)
 	}
-	n.running.Go(func() { n.forget(ctx) })
 	counters.AskFlag(metrics.ClockTrusted, func() bool { return keeper.Doubt() == nil })
-	n.running.Go(func() { // so that the log hears of a clock that jumps, whoever asks for the time
-		every(ctx, time.Minute, func() { _ = n.billing.Doubt() })
-	})
+	n.begin(ctx, work...)
 	return n
 }
 
@@ -157,25 +156,6 @@ func gauged(n int, err error) float64 {
 		return math.NaN()
 	}
 	return float64(n)
-}
-
-// every does something at once, and again after each pause, until the context ends.
-func every(ctx context.Context, pause time.Duration, do func()) {
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		do()
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
-}
-
-// close ends what is under way; it is taken up again by the next start.
-func (n *chores) close() {
-	n.stop()
-	n.running.Wait()
 }
 
 const (

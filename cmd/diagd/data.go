@@ -144,7 +144,7 @@ func (a *app) listData() error {
 		}
 		views = append(views, dataView{name, source, lists[name].purpose})
 	}
-	return printList(a, views, "NAME, SOURCE, PURPOSE",
+	return printList(a, views, nil, "NAME, SOURCE, PURPOSE",
 		func(v dataView) []any { return []any{v.Name, v.Source, v.Purpose} })
 }
 

@@ -20,8 +20,8 @@ import (
 
 // healthServer is the second listener: for the operator, not for the public.
 type healthServer struct {
-	ready  atomic.Bool
-	server *http.Server
+	http.Server
+	ready atomic.Bool
 }
 
 // serveHealth starts the second listener, if --metrics-listen asks for it.
@@ -29,11 +29,11 @@ type healthServer struct {
 func (a *app) serveHealth(
 	ctx context.Context, metrics http.Handler, store func() error, more func(io.Writer), log *slog.Logger,
 ) (*healthServer, error) {
-	h := &healthServer{}
+	mux := http.NewServeMux()
+	h := &healthServer{Server: http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}}
 	if a.serving.metricsListen == "" {
 		return h, nil
 	}
-	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -53,21 +53,13 @@ func (a *app) serveHealth(
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.serving.metricsListen)
+	l, err := listen(ctx, "--metrics-listen", a.serving.metricsListen)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics-listen: %w", err)
+		return nil, err
 	}
-	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
-	go h.server.Serve(l)
+	go h.Serve(l)
 	log.Info("serving metrics", "url", "http://"+l.Addr().String()+"/metrics")
 	return h, nil
-}
-
-func (h *healthServer) close() {
-	if h.server != nil {
-		h.server.Close()
-	}
 }
 
 // healthCommand asks a running server whether it answers, for images that hold nothing but diagd. It

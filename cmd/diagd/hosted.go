@@ -162,14 +162,13 @@ func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
 
 // hosted is what a server does about hosted SPF beside the API.
 type hosted struct {
-	store    hostedspf.Store
-	dns      *nameserver.Server // nil if there is none
-	zone     diag.Name          // as in [hostedspf.Access]
-	log      *slog.Logger
-	notify   func(hostedspf.Event) // hears of what happened to profiles
-	stop     context.CancelFunc
-	resolved chan struct{} // closed when the scheduler has ended; nil before it begins
-	drained  sync.Once
+	store   hostedspf.Store
+	dns     *nameserver.Server // nil if there is none
+	zone    diag.Name          // as in [hostedspf.Access]
+	log     *slog.Logger
+	notify  func(hostedspf.Event) // hears of what happened to profiles
+	drained sync.Once
+	background
 }
 
 // counted is a store that counts resolutions, whoever made them.
@@ -213,13 +212,8 @@ func (a *app) startHosted(
 
 // schedule resolves profiles when they are due, until the context ends.
 func (h *hosted) schedule(ctx context.Context, env *diag.Env) {
-	ctx, h.stop = context.WithCancel(ctx)
-	h.resolved = make(chan struct{})
 	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Zone: h.zone, Notify: h.notify, Log: h.log}
-	go func() {
-		defer close(h.resolved)
-		_ = scheduler.Run(ctx) // returns what told it to end
-	}()
+	h.begin(ctx, func(ctx context.Context) { _ = scheduler.Run(ctx) }) // which returns what told it to end
 }
 
 // failed is told if the name server fails. Without one it blocks for ever.
@@ -239,33 +233,22 @@ func (h *hosted) health(w io.Writer) {
 
 // drain takes no more questions, and lets resolutions finish until the context ends. One that does not
 // leaves the profile as it was; its claim lapses. Further calls do nothing.
-func (h *hosted) drain(ctx context.Context) { h.drained.Do(func() { h.end(ctx) }) }
-
-func (h *hosted) end(ctx context.Context) {
-	if h.dns != nil {
-		if err := h.dns.Shutdown(ctx); err != nil {
-			h.log.Warn("the name server was cut off", "error", err)
+func (h *hosted) drain(ctx context.Context) {
+	h.drained.Do(func() {
+		if h.dns != nil {
+			if err := h.dns.Shutdown(ctx); err != nil {
+				h.log.Warn("the name server was cut off", "error", err)
+			}
 		}
-	}
-	if h.resolved == nil {
-		return
-	}
-	h.stop()
-	select {
-	case <-h.resolved:
-	case <-ctx.Done():
-		h.log.Warn("a resolution of hosted SPF did not finish and is cut off; nothing has changed")
-	}
+		if !h.end(ctx) {
+			h.log.Warn("a resolution of hosted SPF did not finish and is cut off; nothing has changed")
+		}
+	})
 }
-
-// closeTime is how long the name server of a server that never got so far as to drain may take to end.
-const closeTime = time.Second
 
 // close ends what was not drained, and closes the profiles.
 func (h *hosted) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	h.drain(ctx)
+	within(closeTime, h.drain)
 	if err := h.store.Close(); err != nil {
 		h.log.Warn("closing the store of hosted SPF", "error", err)
 	}

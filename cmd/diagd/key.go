@@ -42,13 +42,13 @@ func (a *app) keyCommand() *cobra.Command {
 }
 
 func (a *app) keyCreateCommand() *cobra.Command {
-	var account, environment string
+	var environment string
 	var req metering.KeyRequest
 	var scopes, addresses []string
 	var expires time.Duration
-	create := a.onStore("create", "Create a key and show its secret, once", "",
-		func(ctx context.Context, admin metering.Admin, _ []string) error {
-			req.Environment = metering.Environment(environment)
+	create := a.onAccount("create", "Create a key and show its secret, once", "", "",
+		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
+			req.Account, req.Environment = account, metering.Environment(environment)
 			req.Scopes = diag.Map(scopes, func(s string) metering.Scope { return metering.Scope(s) })
 			for _, text := range addresses {
 				network, err := worldflags.ParseNetwork(text)
@@ -60,16 +60,9 @@ func (a *app) keyCreateCommand() *cobra.Command {
 			if expires > 0 {
 				req.ExpiresAt = new(time.Now().Add(expires))
 			}
-			owner, err := onlyAccount(ctx, admin, account)
-			if err != nil {
-				return err
-			}
-			req.Account = owner.ID
-			key, secret, err := admin.CreateKey(ctx, req)
-			return a.showSecret(key, secret, err)
+			return a.showSecret(admin.CreateKey(ctx, req))
 		})
 	flags := create.Flags()
-	flags.StringVar(&account, "account", "", "id of the account (default: the only one)")
 	flags.StringVar(&req.Name, "name", "", "name of the key, 1 to 64 characters")
 	flags.StringVar(&environment, "environment", "live", "live or test, a label")
 	flags.StringSliceVar(&scopes, "scopes", nil, "what the key may do: dns:read, mail:read, mail:write, web:read")
@@ -102,21 +95,11 @@ func (v keyView) row() []any {
 }
 
 func (a *app) keyListCommand() *cobra.Command {
-	var account string
-	list := a.onStore("list", "List the keys of an account", "",
-		func(ctx context.Context, admin metering.Admin, _ []string) error {
-			owner, err := onlyAccount(ctx, admin, account)
-			if err != nil {
-				return err
-			}
-			keys, err := admin.Store.Keys(ctx, owner.ID)
-			if err != nil {
-				return err
-			}
-			return printList(a, diag.Map(keys, viewKey), keyColumns, keyView.row)
+	return a.onAccount("list", "List the keys of an account", "", "",
+		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
+			keys, err := admin.Store.Keys(ctx, account)
+			return printList(a, diag.Map(keys, viewKey), err, keyColumns, keyView.row)
 		})
-	list.Flags().StringVar(&account, "account", "", "id of the account (default: the only one)")
-	return list
 }
 
 func (a *app) keyRotateCommand() *cobra.Command {
@@ -135,11 +118,7 @@ func (a *app) keyRevokeCommand() *cobra.Command {
 	revoke := a.onStore("revoke ID", "End a key at once", "the id of a key",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
 			key, err := admin.RevokeKey(ctx, metering.KeyID(args[0]), metering.RevokedReason(reason))
-			if err != nil {
-				return err
-			}
-			v := viewKey(key)
-			return a.print(v, rows(keyColumns, []keyView{v}, keyView.row))
+			return printOne(a, viewKey(key), err, keyColumns, keyView.row)
 		})
 	revoke.Flags().StringVar(&reason, "reason", string(metering.RevokedManual), "manual or leak")
 	return revoke

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
-	"net"
 	"net/http"
 
 	"github.com/diagkit/diagkit/diag"
@@ -49,10 +47,9 @@ func (a *app) serveLetterbox(
 	if err != nil {
 		return nil, err
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.serving.letterbox.listen)
+	l, err := listen(ctx, "--letterbox-listen", a.serving.letterbox.listen)
 	if err != nil {
-		return nil, fmt.Errorf("--letterbox-listen: %w", err)
+		return nil, err
 	}
 	parts["letterbox"] = box
 	go func() {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"os/user"
 	"slices"
@@ -125,15 +124,12 @@ func (a *app) logCommand() *cobra.Command {
 				f.Before = at
 			}
 			if f.Account != "" {
-				if _, err := admin.Store.Account(ctx, f.Account); errors.Is(err, metering.ErrNotFound) {
-					return usagef("--account: %w; diagd account list shows the ids", err)
+				if _, err := admin.Store.Account(ctx, f.Account); err != nil {
+					return unknownAccount(err)
 				}
 			}
 			list, err := metering.Acts(ctx, admin.Store, f)
-			if err != nil {
-				return err
-			}
-			return printList(a, list, "AT, WHO, FROM, ACCOUNT, WHAT, SUBJECT, DETAIL, ERROR", func(act metering.Act) []any {
+			return printList(a, list, err, "AT, WHO, FROM, ACCOUNT, WHAT, SUBJECT, DETAIL, ERROR", func(act metering.Act) []any {
 				return []any{when(&act.At), act.Who, act.From, act.Account, act.What, act.Subject, act.Detail, act.Error}
 			})
 		})

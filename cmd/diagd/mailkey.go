@@ -164,13 +164,11 @@ func (a *app) mailTest() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		env, release, err := a.world.Env()
+		err = a.withWorld(func(env *diag.Env) error {
+			reach(server, env)
+			return server.Send(ctx, args[0], "Test message", "diagd mail test sent this message.\n")
+		})
 		if err != nil {
-			return usageError{err}
-		}
-		defer release()
-		reach(server, env)
-		if err := server.Send(ctx, args[0], "Test message", "diagd mail test sent this message.\n"); err != nil {
 			return err
 		}
 		return a.print(sentView{args[0], true}, func(t *table) { t.row("The mail server has taken the message.") })

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi/dashboard"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
@@ -28,82 +30,63 @@ const memberColumns = "EMAIL, ROLE, ADDED, ACCOUNT"
 
 // memberCommand is the group of commands about who may look after an account in the dashboard.
 func (a *app) memberCommand() *cobra.Command {
-	var account, role string
+	var role string
 	leaf := func(
-		use, short string, run func(context.Context, member.Members, metering.AccountID, []string) error,
+		use, short string, run func(context.Context, member.Members, metering.AccountID, string) error,
 	) *cobra.Command {
-		const takes = "an e-mail address"
-		return a.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
-			owner, err := onlyAccount(ctx, admin, account)
-			if err != nil {
+		return a.onAccount(use, short, "an e-mail address", "",
+			func(ctx context.Context, admin metering.Admin, account metering.AccountID, args []string) error {
+				email := strings.Join(args, "")
+				err := run(ctx, member.Members{Store: admin.Store, Clock: admin.Clock}, account, email)
+				if errors.Is(err, metering.ErrNotFound) {
+					return usagef("%q is no member of %s; diagd member list shows them", email, account)
+				}
 				return err
-			}
-			err = run(ctx, member.Members{Store: admin.Store, Clock: admin.Clock}, owner.ID, args)
-			if errors.Is(err, metering.ErrNotFound) {
-				return usagef("%q is no member of %s; diagd member list shows them", args[0], owner.ID)
-			}
-			return err
-		})
+			})
 	}
 	show := func(m member.Member, err error) error {
-		if err != nil {
-			return err
-		}
-		v := viewMember(m)
-		return a.print(v, rows(memberColumns, []memberView{v}, memberView.cells))
+		return printOne(a, viewMember(m), err, memberColumns, memberView.cells)
 	}
 	add := leaf("add EMAIL", "Let somebody look after an account in the dashboard",
-		func(ctx context.Context, m member.Members, account metering.AccountID, args []string) error {
-			return show(m.Add(ctx, account, args[0], member.Role(role)))
+		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
+			return show(m.Add(ctx, account, email, member.Role(role)))
 		})
 	set := leaf("role EMAIL", "Give a member another role",
-		func(ctx context.Context, m member.Members, account metering.AccountID, args []string) error {
-			return show(m.SetRole(ctx, account, args[0], member.Role(role)))
+		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
+			return show(m.SetRole(ctx, account, email, member.Role(role)))
 		})
 	for _, cmd := range []*cobra.Command{add, set} {
 		cmd.Flags().StringVar(&role, "role", "",
 			"owner (everything), developer (all but members, billing and the account) or viewer (reads)")
 	}
 	list := leaf("list", "List the members of an account",
-		func(ctx context.Context, m member.Members, account metering.AccountID, _ []string) error {
+		func(ctx context.Context, m member.Members, account metering.AccountID, _ string) error {
 			list, err := m.List(ctx, account)
-			if err != nil {
-				return err
-			}
-			views := []memberView{}
-			for _, one := range list {
-				views = append(views, viewMember(one))
-			}
-			return printList(a, views, memberColumns, memberView.cells)
+			return printList(a, diag.Map(list, viewMember), err, memberColumns, memberView.cells)
 		})
 	remove := leaf("remove EMAIL", "End a membership and its sessions",
-		func(ctx context.Context, m member.Members, account metering.AccountID, args []string) error {
-			if err := m.Remove(ctx, account, args[0]); err != nil {
-				return err
-			}
-			return a.print(removedView{args[0], true}, func(t *table) { t.row(fmt.Sprintf("%s is removed.", args[0])) })
+		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
+			return a.showRemoved(email, m.Remove(ctx, account, email))
 		})
 	var at string
 	link := leaf("link EMAIL", "Make a link by which a member enters once, within 15 minutes",
-		func(ctx context.Context, m member.Members, account metering.AccountID, args []string) error {
-			if _, err := m.Member(ctx, account, args[0]); err != nil {
+		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
+			if _, err := m.Member(ctx, account, email); err != nil {
 				return err
 			}
-			token, err := m.NewLink(ctx, args[0])
+			token, err := m.NewLink(ctx, email)
 			if err != nil {
 				return err
 			}
 			v := linkView{dashboard.EnterURL(at, token), time.Now().Add(member.LinkTime).UTC().Truncate(time.Second)}
 			return a.print(v, func(t *table) {
 				t.row(v.URL)
-				t.row("Whoever has the link enters as " + args[0] + ", once, within 15 minutes.")
+				t.row("Whoever has the link enters as " + email + ", once, within 15 minutes.")
 			})
 		})
 	link.Flags().StringVar(&at, "public-url", "http://127.0.0.1:8080",
 		"where browsers reach the server, as for diagd serve")
-	cmd := a.group("member", "Say who may look after an account in the dashboard", add, list, set, remove, link)
-	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
-	return cmd
+	return a.group("member", "Say who may look after an account in the dashboard", add, list, set, remove, link)
 }
 
 type linkView struct {

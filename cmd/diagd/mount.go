@@ -5,7 +5,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/diagkit/diagkit/cmd/buildinfo"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/agent"
 	"github.com/diagkit/diagkit/httpapi/dashboard"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/spf13/pflag"
@@ -58,7 +60,9 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 	}
 	pages := dashboard.New(c)
 	return httpapi.Front{API: api, Parts: map[string]http.Handler{
-		"dashboard": pages, "r": pages, "mcp": a.agents(s, api, c.PublicURL),
+		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{
+			API: api, PublicURL: c.PublicURL, Clock: a.clock, Version: buildinfo.Read().Version, Log: s.log,
+		}),
 		"unsubscribe": notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}},
 	}}
 }

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -62,8 +61,7 @@ type notifications struct {
 	store   metering.Store
 	keeper  *metering.Timekeeper
 	log     *slog.Logger
-	stop    context.CancelFunc
-	running sync.WaitGroup
+	background
 }
 
 // newNotifications prepares the parts, which hear of events from then on and do nothing before begin.
@@ -111,15 +109,16 @@ func guardedClient(env *diag.Env) *http.Client {
 	}}
 }
 
-// begin derives and delivers until drain.
-func (n *notifications) begin(ctx context.Context, hosted *hosted, counters *metrics.Metrics) {
-	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
+// deliver derives and delivers until drain.
+func (n *notifications) deliver(ctx context.Context, hosted *hosted, counters *metrics.Metrics) {
+	ctx = context.WithoutCancel(ctx)
 	n.deriver.SPF = profiles{hosted.store}
 	n.worker.Observe = func(k notify.Kind, s notify.DeliveryState) { counters.ObserveDelivery(string(k), string(s)) }
 	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return gauged(n.worker.Waiting(ctx, mostCounted)) })
-	n.running.Go(func() { _ = n.deriver.Run(ctx) }) // these return what told them to end
-	n.running.Go(func() { _ = n.worker.Run(ctx) })
-	n.running.Go(func() { every(ctx, tidyEvery, func() { n.tidy(ctx) }) })
+	n.begin(ctx,
+		func(ctx context.Context) { _ = n.deriver.Run(ctx) }, // these return what told them to end
+		func(ctx context.Context) { _ = n.worker.Run(ctx) },
+		func(ctx context.Context) { every(ctx, tidyEvery, func() { n.tidy(ctx) }) })
 }
 
 // tidy removes what is too old.
@@ -142,24 +141,9 @@ func (n *notifications) profileEvent(e hostedspf.Event) {
 // drain begins no further delivery, and lets those under way finish until the context ends. One that does not is
 // made again at the end of its lease.
 func (n *notifications) drain(ctx context.Context) {
-	if n.stop == nil {
-		return
-	}
-	n.stop()
-	ended := make(chan struct{})
-	go func() { n.running.Wait(); close(ended) }()
-	select {
-	case <-ended:
-	case <-ctx.Done():
+	if !n.end(ctx) {
 		n.log.Warn("a notification did not finish and is cut off; it is sent again later")
 	}
-}
-
-// close ends what was not drained.
-func (n *notifications) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	n.drain(ctx)
 }
 
 // profiles is hosted SPF as notifications see it.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -85,10 +84,7 @@ func monthOr(flag, text string, other metering.Period) (metering.Period, error) 
 }
 
 func (a *app) showPlans(views []planView, err error) error {
-	if err != nil {
-		return err
-	}
-	return printList(a, views, "VERSION, NAME, PRICE, CREDITS, PER MINUTE, OVERAGE, IMPORTED", func(v planView) []any {
+	return printList(a, views, err, "VERSION, NAME, PRICE, CREDITS, PER MINUTE, OVERAGE, IMPORTED", func(v planView) []any {
 		price, overage := "on request", "none"
 		if v.PriceCents != nil {
 			price = fmt.Sprintf("%d.%02d %s", *v.PriceCents/100, *v.PriceCents%100, v.Currency)
@@ -108,7 +104,7 @@ func (a *app) seedPlans(ctx context.Context, store metering.Store) error {
 	if err != nil || len(versions) > 0 {
 		return err
 	}
-	plans, err := a.plans()
+	plans, _, err := a.plans()
 	if err != nil {
 		return err
 	}
@@ -136,26 +132,21 @@ func (a *app) followPlans(
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var reading sync.WaitGroup
-	reading.Go(func() {
+	var reading background
+	reading.begin(ctx, func(ctx context.Context) {
 		every(ctx, plansEvery, func() {
 			if err := prices.Read(ctx, store); err != nil && ctx.Err() == nil {
 				log.Warn("the plans could not be read anew; those that were read hold on", "error", err)
 			}
 		})
 	})
-	return func() { cancel(); reading.Wait() }, nil
+	return reading.close, nil
 }
 
 // comparePlans warns where a plans.json says something else than the store.
 func (a *app) comparePlans(prices *metering.PriceList, log *slog.Logger) error {
-	data, err := a.override(plansFile)
-	if err != nil || data == nil {
-		return err
-	}
-	plans, err := parsePlans(data)
-	if err != nil {
+	plans, from, err := a.plans()
+	if err != nil || from == builtIn {
 		return err
 	}
 	var differ []metering.PlanID

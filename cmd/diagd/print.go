@@ -48,8 +48,19 @@ func rows[T any](columns string, list []T, cells func(T) []any) func(*table) {
 	}
 }
 
-func printList[T any](a *app, list []T, columns string, cells func(T) []any) error {
+// printList prints a list that was read, and printOne one of its items as a line of it.
+func printList[T any](a *app, list []T, err error, columns string, cells func(T) []any) error {
+	if err != nil {
+		return err
+	}
 	return a.print(append([]T{}, list...), rows(columns, list, cells))
+}
+
+func printOne[T any](a *app, v T, err error, columns string, cells func(T) []any) error {
+	if err != nil {
+		return err
+	}
+	return a.print(v, rows(columns, []T{v}, cells))
 }
 
 // when writes an instant, if there is one.

@@ -176,20 +176,19 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer stopPlans()
-	limiter, err := a.openLimiter(ctx, log)
+	notes := newNotifications(store, plans, checked.mail, env, keeper, log)
+	entry := metering.GateConfig{Store: store, Plans: plans, Clock: keeper.Now, Log: log, Observer: notes.deriver}
+	counters := metrics.New()
+	limiterHealth, closeLimiter, err := a.shareLimiter(ctx, &entry, counters)
 	if err != nil {
 		return err
 	}
-	defer limiter.close()
-	notes := newNotifications(store, plans, checked.mail, env, keeper, log)
-	gate, err := metering.NewGate(context.WithoutCancel(ctx), metering.GateConfig{
-		Store: store, Plans: plans, Clock: keeper.Now, Log: log, Observer: notes.deriver, Limiter: limiter.limiter(),
-	})
+	defer closeLimiter()
+	gate, err := metering.NewGate(context.WithoutCancel(ctx), entry)
 	if err != nil {
 		return err
 	}
 	defer gate.Close()
-	counters := metrics.New()
 	hosted, err := a.startHosted(ctx, checked.zone, counters, log)
 	if err != nil {
 		return err
@@ -204,15 +203,14 @@ func (a *app) serve(ctx context.Context) error {
 		Observe: func(o httpapi.Observation) { counters.Observe(o); activity.Observe(o) },
 		Pages:   pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(keeper.Now()))}),
 	})
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)
+	listener, err := listen(ctx, "listening", a.serving.listen)
 	if err != nil {
-		return fmt.Errorf("listening: %w", err)
+		return err
 	}
 	defer listener.Close()
 	health, err := a.serveHealth(ctx, counters.Handler(), gate.Health, func(w io.Writer) {
 		hosted.health(w)
-		limiter.health(w)
+		limiterHealth(w)
 		if err := keeper.Doubt(); err != nil {
 			fmt.Fprintf(w, "clock: %v; no month is closed and nothing is forgotten until it is believed again\n", err)
 		}
@@ -220,13 +218,12 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer health.close()
+	defer health.Close()
 	bounded := &httpapi.Listener{
 		Listener: listener, MaxConnections: maxConnections(), Secure: checked.security != nil, Log: log,
 	}
 	listener = bounded
 	counters.AskFlag(metrics.StoreUp, func() bool { return gate.Health() == nil })
-	limiter.count(counters)
 	a.countDeeds(counters)
 	if s, ok := store.(*postgres.Store); ok {
 		counters.Ask(metrics.PoolUsed, func() float64 { return float64(s.Pool().AcquiredConns()) })
@@ -250,8 +247,8 @@ func (a *app) serve(ctx context.Context) error {
 	server := newServer(checked, front)
 	onHangup(ctx, func() { a.reload(env, log) })
 	hosted.schedule(ctx, env)
-	notes.begin(ctx, hosted, counters)
-	defer notes.close()
+	notes.deliver(ctx, hosted, counters)
+	defer within(closeTime, notes.drain)
 	defer runWatches(ctx, watches, counters)()
 	chores := startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, keeper, log)
 	defer chores.close()

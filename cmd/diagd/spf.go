@@ -188,10 +188,7 @@ func (a *app) spfListCommand() *cobra.Command {
 		}
 		return a.administerSPF(ctx, func(access hostedspf.Access) error {
 			list, err := allProfiles(ctx, access.Store, q)
-			if err != nil {
-				return err
-			}
-			return printList(a, diag.Map(list, viewSPF), "ID, DOMAIN, NAME, STATUS, INCLUDE HOST, RECORDS, RESOLVED, KEY",
+			return printList(a, diag.Map(list, viewSPF), err, "ID, DOMAIN, NAME, STATUS, INCLUDE HOST, RECORDS, RESOLVED, KEY",
 				func(v spfView) []any {
 					return []any{v.ID, v.Domain, v.Name, v.Status, v.IncludeHost, len(v.Records), when(&v.LastResolvedAt), v.Key}
 				})
@@ -318,6 +315,13 @@ func (a *app) spfSwitchCommand(
 type removedView struct {
 	ID      string `json:"id"`
 	Removed bool   `json:"removed"`
+}
+
+func (a *app) showRemoved(id string, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.print(removedView{id, true}, func(t *table) { t.row(id + " is removed.") })
 }
 
 func (a *app) spfRemoveCommand() *cobra.Command {

@@ -39,7 +39,7 @@ func (a *app) place() (kind, place string, err error) {
 // openStore opens the store that --store names, to serve or to administer. The plans are those of the store, and where
 // it holds none those that it would be given.
 func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, *metering.PriceList, error) {
-	given, err := a.plans()
+	given, _, err := a.plans()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,19 +170,15 @@ func (a *app) migratePlans(ctx context.Context, older bool) (unknown []string, e
 				"Charges from before are not proven by a chain, and what of them was overage is not known: it counts as "+
 					"none.")
 		}
-		unknown = append(unknown, "The plans of "+a.plansSource()+" are taken as those of all earlier months; what was "+
+		_, from, err := a.plans()
+		if err != nil {
+			return err
+		}
+		unknown = append(unknown, "The plans of "+from+" are taken as those of all earlier months; what was "+
 			"in force in them is not known.")
 		return a.seedPlans(ctx, admin.Store)
 	})
 	return unknown, err
-}
-
-// plansSource says where the plans come from that a store is given.
-func (a *app) plansSource() string {
-	if data, err := a.override(plansFile); err == nil && data != nil {
-		return filepath.Join(a.data, plansFile)
-	}
-	return "this program"
 }
 
 func migrated(t *table, what string, from, to int) {
@@ -211,19 +207,19 @@ func clockOf(s metering.Store) func() time.Time {
 	return nil
 }
 
-const plansFile = "plans.json"
+const plansFile, builtIn = "plans.json", "this program"
 
-// plans is the price list in force.
-func (a *app) plans() (metering.Plans, error) {
+// plans are those that a store is given, with the file or the program that they come from.
+func (a *app) plans() (plans metering.Plans, from string, err error) {
 	data, err := a.override(plansFile)
 	if err != nil || data == nil {
-		return metering.DefaultPlans(), err
+		return metering.DefaultPlans(), builtIn, err
 	}
-	plans, err := parsePlans(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(a.data, plansFile), err)
+	from = filepath.Join(a.data, plansFile)
+	if plans, err = parsePlans(data); err != nil {
+		err = fmt.Errorf("%s: %w", from, err)
 	}
-	return plans, nil
+	return plans, from, err
 }
 
 // override returns a file of --data, or nil if there is none of that name.

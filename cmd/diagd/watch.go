@@ -3,11 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -29,13 +27,12 @@ func (a *app) newWatches(
 	})
 }
 
-// runWatches runs what is due until the context ends. Wait returns when the last run has ended.
-func runWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics) (wait func()) {
-	var running sync.WaitGroup
+// runWatches runs what is due until the context ends. Stop returns when the last run has ended.
+func runWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics) (stop func()) {
 	counters.Ask(metrics.WatchesOverdue, func() float64 { return gauged(w.Overdue(ctx, mostCounted)) })
-	ctx, stop := context.WithCancel(ctx)
-	running.Go(func() { _ = w.Run(ctx) }) // which returns what told it to end
-	return func() { stop(); running.Wait() }
+	var running background
+	running.begin(ctx, func(ctx context.Context) { _ = w.Run(ctx) }) // which returns what told it to end
+	return running.close
 }
 
 // A watchView is a watch as it is printed, with what is known of its domain where one is shown.
@@ -48,15 +45,11 @@ type watchView struct {
 func viewWatch(w watch.Watch) watchView { return watchView{w, w.Every.String(), nil} }
 
 // watchCommands are the commands of "diagd watch".
-type watchCommands struct {
-	*app
-	account *string
-}
+type watchCommands struct{ *app }
 
 func (a *app) watchCommand() *cobra.Command {
-	var account string
-	c := watchCommands{a, &account}
-	cmd := a.group("watch", "Watch domains, and be told of what changes",
+	c := watchCommands{a}
+	return a.group("watch", "Watch domains, and be told of what changes",
 		c.create(),
 		c.leaf("list", "List the watches of an account", c.list),
 		c.leaf("show DOMAIN", "Show a watch, and what is known of its domain", c.detail),
@@ -64,33 +57,20 @@ func (a *app) watchCommand() *cobra.Command {
 		c.leaf("remove DOMAIN", "Watch a domain no longer, and forget its history", c.remove),
 		c.leaf("run DOMAIN", "Check a watched domain as soon as a server can, and not only when it is due", c.runNow),
 		c.history())
-	cmd.PersistentFlags().StringVar(&account, "account", "", "id of the account (default: the only one)")
-	return cmd
 }
 
 // leaf makes a command that works on the watches of the account that --account names.
 func (c watchCommands) leaf(
 	use, short string, run func(context.Context, *watch.Watches, metering.AccountID, string) error,
 ) *cobra.Command {
-	return c.onStore(use, short, "the domain or the id of a watch",
-		func(ctx context.Context, admin metering.Admin, args []string) error {
-			owner, err := onlyAccount(ctx, admin, *c.account)
-			if errors.Is(err, metering.ErrNotFound) {
-				return usagef("--account: %w; diagd account list shows the ids", err)
-			}
-			if err != nil {
-				return err
-			}
+	return c.onAccount(use, short, "the domain or the id of a watch", "diagd watch list shows what there is",
+		func(ctx context.Context, admin metering.Admin, account metering.AccountID, args []string) error {
 			name := strings.Join(args, "")
 			if d, err := diag.ParseDomain(name); err == nil && strings.Contains(name, ".") && !strings.HasPrefix(use, "create") {
 				name = watch.ID(d)
 			}
 			w := watch.New(watch.Config{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock})
-			err = run(ctx, w, owner.ID, name)
-			if errors.Is(err, metering.ErrNotFound) {
-				return usagef("%w; diagd watch list shows what there is", err)
-			}
-			return err
+			return run(ctx, w, account, name)
 		})
 }
 
@@ -139,11 +119,8 @@ func (c watchCommands) set() *cobra.Command {
 
 func (c watchCommands) list(ctx context.Context, w *watch.Watches, account metering.AccountID, _ string) error {
 	list, err := w.List(ctx, account)
-	if err != nil {
-		return err
-	}
 	const columns = "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS"
-	return printList(c.app, diag.Map(list, viewWatch), columns, func(v watchView) []any {
+	return printList(c.app, diag.Map(list, viewWatch), err, columns, func(v watchView) []any {
 		return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), when(&v.LastRun), when(&v.NextRun),
 			fmt.Sprintf("%d of %d", v.Spent, v.Budget)}
 	})
@@ -163,10 +140,7 @@ func (c watchCommands) detail(ctx context.Context, w *watch.Watches, account met
 }
 
 func (c watchCommands) remove(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
-	if err := w.Remove(ctx, account, id); err != nil {
-		return err
-	}
-	return c.print(removedView{id, true}, func(t *table) { t.row(fmt.Sprintf("%s is removed.", id)) })
+	return c.showRemoved(id, w.Remove(ctx, account, id))
 }
 
 func (c watchCommands) runNow(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
@@ -226,10 +200,7 @@ func (c watchCommands) history() *cobra.Command {
 	cmd := c.leaf("history DOMAIN", "List the runs of a watch, the newest first, with what each found changed",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
 			runs, err := w.History(ctx, account, id, w.Clock().Add(-since))
-			if err != nil {
-				return err
-			}
-			return printList(c.app, runs, "AT, MARK, CREDITS, UNKNOWN, CHANGES", func(r watch.Run) []any {
+			return printList(c.app, runs, err, "AT, MARK, CREDITS, UNKNOWN, CHANGES", func(r watch.Run) []any {
 				return []any{when(&r.At), r.Mark, r.Credits, strings.Join(r.Unknown, ","), changes(r)}
 			})
 		})

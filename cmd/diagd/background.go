@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// background is what goes on beside serving, from begin until end.
+type background struct {
+	stop    context.CancelFunc // nil before it has begun
+	running sync.WaitGroup
+}
+
+// begin starts work that ends with the context, or with end.
+func (b *background) begin(ctx context.Context, work ...func(context.Context)) {
+	ctx, b.stop = context.WithCancel(ctx)
+	for _, f := range work {
+		b.running.Go(func() { f(ctx) })
+	}
+}
+
+// end has all work end, and waits for it until the context ends. It reports whether all has ended.
+func (b *background) end(ctx context.Context) bool {
+	if b.stop == nil {
+		return true
+	}
+	b.stop()
+	ended := make(chan struct{})
+	go func() { b.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// close has all work end, and waits for it.
+func (b *background) close() { b.end(context.Background()) }
+
+// every does something at once, and again after each pause, until the context ends.
+func every(ctx context.Context, pause time.Duration, do func()) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		do()
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// closeTime is how long what a server that never got so far as to drain does beside serving may take to end.
+const closeTime = time.Second
+
+// within gives something that is to end a moment for that.
+func within(d time.Duration, end func(context.Context)) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	end(ctx)
+}
+
+// listen takes connections at the address that a flag names.
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return l, nil
+}
