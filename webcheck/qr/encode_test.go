@@ -53,7 +53,7 @@ func TestEverythingReadsBack(t *testing.T) {
 	for _, format := range formats() {
 		for _, level := range levels() {
 			for i, text := range texts {
-				margin := (i + level.index()) % 3
+				margin := (i + int(level.zxing())) % 3
 				r := Request{Data: text, Format: format, ErrorCorrection: level, Margin: &margin, Size: 125 + 20*i}
 				img, err := Encode(r)
 				require.NoError(t, err, "%+v", r)

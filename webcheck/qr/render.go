@@ -121,11 +121,11 @@ func writeBar(b *bytes.Buffer, x, y, width int) {
 }
 
 // runs yields the first module and the length of each run of dark modules in a row.
-func (m *matrix) runs(y int) func(yield func(start, length int) bool) {
+func (s *symbol) runs(y int) func(yield func(start, length int) bool) {
 	return func(yield func(start, length int) bool) {
-		for x := 0; x < m.side; x++ {
+		for x := 0; x < s.side; x++ {
 			start := x
-			for x < m.side && m.isDark(x, y) {
+			for x < s.side && s.isDark(x, y) {
 				x++
 			}
 			if x > start && !yield(start, x-start) {
@@ -173,12 +173,12 @@ type plane struct {
 	before  int // samples of the margin before the symbol
 }
 
-func (m *matrix) paint(p plane, fg, bg byte) {
+func (s *symbol) paint(p plane, fg, bg byte) {
 	fill(p.samples, bg)
-	for y := range m.side {
+	for y := range s.side {
 		top := (p.before + y*p.scale) * p.side
 		row := p.samples[top:][:p.side]
-		for start, length := range m.runs(y) {
+		for start, length := range s.runs(y) {
 			fill(row[p.before+start*p.scale:][:length*p.scale], fg)
 		}
 		for i := 1; i < p.scale; i++ {

@@ -1,105 +1,64 @@
 package qr
 
 import (
-	"errors"
 	"fmt"
+	"math"
 
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode/decoder"
+	"github.com/makiuchi-d/gozxing/qrcode/encoder"
 	qrcode "github.com/yeqown/go-qrcode/v2"
 )
 
 // A symbol is a text as modules, finished.
 type symbol struct {
-	*matrix
-	level Level
-	mask  int
+	modules [][]int8 // by rows; 1 is dark
+	side    int
+	mask    int
 }
+
+func (s *symbol) isDark(x, y int) bool { return s.modules[y][x] == 1 }
 
 // newSymbol returns the symbol of a text that fits the version, by the mode that modeOf chose.
 func newSymbol(text string, m mode, version int, level Level) (*symbol, error) {
-	bare, err := unmasked(text, m, version, level)
-	if err != nil {
-		return nil, err
-	}
-	masked, mask := bare.bestMask(level)
-	return &symbol{matrix: masked, level: level, mask: mask}, nil
-}
-
-// unmasked returns the symbol of a text before any mask is applied.
-func unmasked(text string, m mode, version int, level Level) (*matrix, error) {
 	if m == utf8Bytes {
-		return ownMatrix(text, m, version, level), nil
+		return announced(text, version, level)
 	}
-	return libraryMatrix(text, version, level)
-}
-
-// ownMatrix writes a text as bytes, without the library.
-func ownMatrix(text string, m mode, version int, level Level) *matrix {
-	out := newMatrix(version)
-	out.place(withCorrection(byteCodewords(m, text, version, level), version, level))
-	return out
-}
-
-// libraryMatrix lets the library write an ASCII text and takes its mask off again, because of masks that score the same
-// the library takes the one whose goroutine ends first.
-func libraryMatrix(text string, version int, level Level) (*matrix, error) {
-	bitmap, err := libraryBitmap(text, level)
+	bits, err := unmasked(text, version, level)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a QR code: %w", err)
 	}
-	out := newMatrix(version)
-	if len(bitmap) != out.side {
-		return nil, fmt.Errorf("encoding a QR code: %d modules a side instead of %d", len(bitmap), out.side)
-	}
-	mask, ok := maskOf(bitmap, level)
-	if !ok {
-		return nil, errors.New("encoding a QR code: the format information names no mask")
-	}
-	for y, row := range bitmap {
-		for x, isDark := range row {
-			if out.at(x, y)&function == 0 && isDark {
-				out.cells[y*out.side+x] = dark
-			}
-		}
-	}
-	out.applyMask(mask)
-	return out, nil
+	return best(bits, version, level)
 }
 
-// maskOf reads from the format information which mask a finished bitmap bears.
-func maskOf(bitmap [][]bool, level Level) (mask int, ok bool) {
-	format := uint(0)
-	for i := range formatBits {
-		if x, y := formatPlace(i); bitmap[y][x] {
-			format |= 1 << i
-		}
+// announced writes a text behind ECI 26, which says that it is UTF-8: readers guess wrongly at bytes above 127, and the
+// library that writes ASCII cannot announce a character set.
+func announced(text string, version int, level Level) (*symbol, error) {
+	code, err := encoder.Encoder_encode(text, level.zxing(), map[gozxing.EncodeHintType]any{
+		gozxing.EncodeHintType_CHARACTER_SET: "UTF-8", gozxing.EncodeHintType_QR_VERSION: version,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding a QR code: %w", err)
 	}
-	for mask := range maskCount {
-		if format == formatInformation(level, mask) {
-			return mask, true
-		}
-	}
-	return 0, false
+	return &symbol{code.GetMatrix().GetArray(), sideOf(version), code.GetMaskPattern()}, nil
 }
 
-// libraryBitmap calls the library, which panics instead of returning some errors. Its version and
-// mode are left to it: it takes the smallest version and the densest mode, as versionFor and modeOf
-// do, and does not check those that it is given.
-func libraryBitmap(text string, level Level) (bitmap [][]bool, err error) {
+// unmasked returns the codewords of an ASCII text. The library's mask is taken off: of masks that score the same it
+// takes the one whose goroutine ends first. Its version and mode are left to it: it takes the smallest version and the
+// densest mode, as versionFor and modeOf do, does not check those that it is given, and panics instead of returning
+// some errors.
+func unmasked(text string, version int, level Level) (bits *gozxing.BitArray, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			bitmap, err = nil, fmt.Errorf("the library panicked: %v", p)
+			bits, err = nil, fmt.Errorf("the library panicked: %v", p)
 		}
 	}()
-	option := qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionHighest)
-	switch level {
-	case low:
-		option = qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionLow)
-	case medium:
-		option = qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionMedium)
-	case quartile:
-		option = qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionQuart)
-	}
-	code, err := qrcode.NewWith(text, option)
+	code, err := qrcode.NewWith(text, map[Level]qrcode.EncodeOption{
+		low:      qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionLow),
+		medium:   qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionMedium),
+		quartile: qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionQuart),
+		High:     qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionHighest),
+	}[level])
 	if err != nil {
 		return nil, err
 	}
@@ -107,17 +66,63 @@ func libraryBitmap(text string, level Level) (bitmap [][]bool, err error) {
 	if err := code.Save(&out); err != nil {
 		return nil, err
 	}
-	return out.bitmap, nil
+	if len(out) != sideOf(version) {
+		return nil, fmt.Errorf("%d modules a side instead of %d", len(out), sideOf(version))
+	}
+	matrix, err := gozxing.ParseBoolMapToBitMatrix(out)
+	if err != nil {
+		return nil, err
+	}
+	parser, err := decoder.NewBitMatrixParser(matrix)
+	if err != nil {
+		return nil, err
+	}
+	words, err := parser.ReadCodewords()
+	bits = gozxing.NewBitArray(8 * len(words))
+	for i := range bits.GetSize() {
+		if words[i/8]>>(7-i%8)&1 != 0 {
+			bits.Set(i)
+		}
+	}
+	return bits, err
 }
 
 // A capture receives the library's matrix instead of an image writer.
-type capture struct{ bitmap [][]bool }
+type capture [][]bool
 
 // Write implements [qrcode.Writer].
 func (c *capture) Write(m qrcode.Matrix) error {
-	c.bitmap = m.Bitmap()
+	*c = m.Bitmap()
 	return nil
 }
 
 // Close implements [qrcode.Writer].
 func (*capture) Close() error { return nil }
+
+// best returns the symbol of codewords under the mask with the lowest penalty (ISO/IEC 18004 section 7.8.3.1). Of equal
+// ones it takes the first, so that the same text always gives the same symbol.
+func best(bits *gozxing.BitArray, version int, level Level) (best *symbol, err error) {
+	lowest := math.MaxInt
+	for mask := range encoder.QRCode_NUM_MASK_PATERNS {
+		matrix, err := masked(bits, version, level, mask)
+		if err != nil {
+			return nil, fmt.Errorf("encoding a QR code: %w", err)
+		}
+		penalty := encoder.MaskUtil_applyMaskPenaltyRule1(matrix) + encoder.MaskUtil_applyMaskPenaltyRule2(matrix) +
+			encoder.MaskUtil_applyMaskPenaltyRule3(matrix) + encoder.MaskUtil_applyMaskPenaltyRule4(matrix)
+		if penalty < lowest {
+			best, lowest = &symbol{matrix.GetArray(), sideOf(version), mask}, penalty
+		}
+	}
+	return best, nil
+}
+
+// masked places codewords under a mask, among the patterns and the information of version and format.
+func masked(bits *gozxing.BitArray, version int, level Level, mask int) (*encoder.ByteMatrix, error) {
+	v, err := decoder.Version_GetVersionForNumber(version)
+	if err != nil {
+		return nil, err
+	}
+	matrix := encoder.NewByteMatrix(sideOf(version), sideOf(version))
+	return matrix, encoder.MatrixUtil_buildMatrix(bits, level.zxing(), v, mask, matrix)
+}
