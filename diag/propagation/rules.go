@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
@@ -127,10 +128,7 @@ var resolverRules = diag.Rules[*evidence]{{
 	Title: "Resolvers return different records", Requirement: "No resolver returns different records",
 	Advice: "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
 	Fails: resolversThat(func(e *evidence, s *probe) string {
-		if s.status != mismatch || s.filtered != "" {
-			return ""
-		}
-		return e.holds(s)
+		return view.If(s.status == mismatch && s.filtered == "", e.holds(s))
 	}),
 }, {
 	Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []diag.Source{reference},
@@ -138,30 +136,22 @@ var resolverRules = diag.Rules[*evidence]{{
 	Title: "Resolvers do not return the records", Requirement: "No resolver lacks the records",
 	Advice: "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
 	Fails: resolversThat(func(e *evidence, s *probe) string {
-		if s.status != nxDomain && s.status != noData || s.filtered != "" {
-			return ""
-		}
-		return e.holds(s)
+		return view.If((s.status == nxDomain || s.status == noData) && s.filtered == "", e.holds(s))
 	}),
 }, {
 	Code: "propagation.resolver.filtered", Severity: diag.Info, Ref: "RFC 8914 section 4.18",
 	Title: "Resolver filters the name", Requirement: "No resolver filters the name",
 	Advice: "Report it to the operator of the resolver if the name is filtered by mistake.",
 	Fails: resolversThat(func(_ *evidence, s *probe) string {
-		if s.filtered == "" {
-			return ""
-		}
-		return "filters the answer: " + s.filtered
+		return view.If(s.filtered != "", "filters the answer: "+s.filtered)
 	}),
 }, {
 	Code: "propagation.resolver.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
 	Title: "DNSSEC validation failed", Requirement: "No resolver fails DNSSEC validation",
 	Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
 	Fails: resolversThat(func(_ *evidence, s *probe) string {
-		if s.status != servFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
-			return ""
-		}
-		return "failed to validate the answer: " + s.remark()
+		return view.If(s.status == servFail && diag.MessageDNSSEC(s.reply) == diag.Bogus,
+			"failed to validate the answer: "+s.remark())
 	}),
 }, {
 	Code: "propagation.resolver.servfail", Severity: diag.Info, StateIfFailed: diag.Unknown,
@@ -169,10 +159,8 @@ var resolverRules = diag.Rules[*evidence]{{
 	Title: "Resolver answered SERVFAIL", Requirement: "No resolver answered SERVFAIL",
 	Advice: "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
 	Fails: resolversThat(func(_ *evidence, s *probe) string {
-		if s.status != servFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
-			return ""
-		}
-		return strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": ")
+		return view.If(s.status == servFail && s.filtered == "" && diag.MessageDNSSEC(s.reply) != diag.Bogus,
+			strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": "))
 	}),
 }}
 

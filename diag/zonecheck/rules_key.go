@@ -8,6 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -128,10 +129,8 @@ var keyRules = diag.Rules[*evidence]{{
 	},
 	Fails: func(e *evidence) diag.Failures {
 		return e.eachKey(func(k *dns.DNSKEY) string {
-			if bits := dnssec.RSABits(k); bits > 0 && (bits < 2048 || bits > 4096) {
-				return fmt.Sprintf("has %d bits", bits)
-			}
-			return ""
+			bits := dnssec.RSABits(k)
+			return view.If(bits > 0 && (bits < 2048 || bits > 4096), fmt.Sprintf("has %d bits", bits))
 		})
 	},
 }, {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -23,20 +24,14 @@ var nameRules = diag.Rules[*evidence]{{
 	Title: "NS record with an IP address instead of a name", Requirement: "NS records have names and not IP addresses",
 	Advice: "Give the name server a host name with an address record, and use that name in the NS record.", When: named,
 	Fails: atHosts(func(_ *evidence, s *survey.Server) string {
-		if survey.Literal(s.Name).IsValid() {
-			return "is an IP address, and resolvers take it for a name"
-		}
-		return ""
+		return view.If(survey.Literal(s.Name).IsValid(), "is an IP address, and resolvers take it for a name")
 	}),
 }, {
 	Code: "zone.ns.name", Severity: diag.Error, Weight: 3, Ref: "Zonemaster SYNTAX04, RFC 1123 section 2.1",
 	Title: "NS record with an invalid host name", Requirement: "The names of the name servers are valid host names",
 	Advice: "Rename the name server: use letters, digits and hyphens only.", When: named,
 	Fails: atHosts(func(_ *evidence, s *survey.Server) string {
-		if survey.Literal(s.Name).IsValid() || hostName(s.Name) {
-			return ""
-		}
-		return "is not a valid host name"
+		return view.If(!survey.Literal(s.Name).IsValid() && !hostName(s.Name), "is not a valid host name")
 	}),
 }, {
 	Code: "zone.ns.alias", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION05, RFC 2181 section 10.3",
@@ -68,10 +63,7 @@ var nameRules = diag.Rules[*evidence]{{
 	Advice:      "Fix the domain of the name server: resolvers skip a name server whose address they cannot look up.",
 	When:        named,
 	Fails: atHosts(func(e *evidence, s *survey.Server) string {
-		if !e.addressUnknown(s) {
-			return ""
-		}
-		return "has no known address: the lookup " + lookupFault(e.Hosts[s.Name])
+		return view.If(e.addressUnknown(s), "has no known address: the lookup "+lookupFault(e.Hosts[s.Name]))
 	}),
 }, {
 	Code: "zone.ns.address.special", Severity: diag.Error, Weight: 5, Fact: ground.NotPublic,
@@ -80,10 +72,8 @@ var nameRules = diag.Rules[*evidence]{{
 	Requirement: "The addresses of the name servers are public",
 	Advice:      "Replace the address with a public one, or remove it.", When: addressed,
 	Fails: atAddresses(func(e *evidence, ad *survey.Address) string {
-		if e.Public(ad.IP) {
-			return ""
-		}
-		return "cannot be reached over the Internet: the address is reserved for private or special use"
+		return view.If(!e.Public(ad.IP),
+			"cannot be reached over the Internet: the address is reserved for private or special use")
 	}),
 }, {
 	Code: "zone.ns.address.shared", Severity: diag.Warning, Weight: 3,
@@ -139,20 +129,14 @@ var mailRules = diag.Rules[*evidence]{{
 	Advice: "Give the mail server a host name with an address record, and use that name in the MX record.",
 	When:   hasMailServers,
 	Fails: atMailServers(func(_ *evidence, host string) string {
-		if survey.Literal(host).IsValid() {
-			return "is an IP address, and senders take it for a name"
-		}
-		return ""
+		return view.If(survey.Literal(host).IsValid(), "is an IP address, and senders take it for a name")
 	}),
 }, {
 	Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Ref: "Zonemaster SYNTAX08, RFC 1123 section 2.1",
 	Title: "MX record with an invalid host name", Requirement: "The names of the mail servers are valid host names",
 	Advice: "Rename the mail server: use letters, digits and hyphens only.", When: hasMailServers,
 	Fails: atMailServers(func(_ *evidence, host string) string {
-		if survey.Literal(host).IsValid() || hostName(host) {
-			return ""
-		}
-		return "is not a valid host name"
+		return view.If(!survey.Literal(host).IsValid() && !hostName(host), "is not a valid host name")
 	}),
 }, {
 	Code: "zone.mx.alias", Severity: diag.Error, Weight: 3, Ref: "Zonemaster ZONE08, RFC 2181 section 10.3",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -80,10 +81,9 @@ var recordRules = diag.Rules[*evidence]{{
 	Advice: "Check that the wildcard is intended: it answers for every misspelled name.",
 	When:   determined(survey.ProbeAbsent),
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
-			return fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain)
-		}
-		return ""
+		r := ad.Replies[survey.ProbeAbsent]
+		return view.If(r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0,
+			fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain))
 	}),
 }, {
 	Code: "zone.caa", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 8659 section 4.1",
@@ -226,30 +226,23 @@ var aliasRules = diag.Rules[*evidence]{{
 	Title: "CNAME loop", Requirement: "No CNAME leads back to itself",
 	Advice: "Point the CNAME to a name with addresses.", When: followed,
 	Fails: eachChain(func(c survey.Chain) string {
-		if !c.Loop {
-			return ""
-		}
-		return "is an alias that leads back to " + survey.BareName(c.Targets[len(c.Targets)-1])
+		return view.If(c.Loop, "is an alias that leads back to "+survey.BareName(c.End()))
 	}),
 }, {
 	Code: "zone.alias.long", Severity: diag.Warning, Weight: 1, Ref: "RFC 1034 section 5.2.2",
 	Title: "Long CNAME chain", Requirement: "No CNAME chain is longer than resolvers follow",
 	Advice: "Point the first CNAME to the last name of the chain: some resolvers give up after eight.", When: followed,
 	Fails: eachChain(func(c survey.Chain) string {
-		if c.Loop || len(c.Targets) <= longChain {
-			return ""
-		}
-		return "is the start of a chain of at least " + diag.Count(len(c.Targets), "CNAME")
+		return view.If(!c.Loop && len(c.Targets) > longChain,
+			"is the start of a chain of at least "+diag.Count(len(c.Targets), "CNAME"))
 	}),
 }, {
 	Code: "zone.alias.dangling", Severity: diag.Warning, Weight: 2, Ref: "RFC 1912 section 2.4",
 	Title: "Dangling CNAME", Requirement: "No CNAME leads to a name that does not exist",
 	Advice: "Remove the CNAME: whoever registers the name that it leads to can answer for yours.", When: followed,
 	Fails: eachChain(func(c survey.Chain) string {
-		if !c.NXDomain || len(c.Targets) == 0 {
-			return ""
-		}
-		return "is an alias of " + diag.Quote(survey.BareName(c.Targets[len(c.Targets)-1])) + ", which does not exist"
+		return view.If(c.NXDomain && len(c.Targets) > 0,
+			"is an alias of "+diag.Quote(survey.BareName(c.End()))+", which does not exist")
 	}),
 }}
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -33,10 +34,7 @@ var securityRules = diag.Rules[*evidence]{{
 	Advice: "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
 	When:   anyServing(transferAnswered),
 	Fails: atAddresses(func(e *evidence, ad *survey.Address) string {
-		if transfers(ad, e.Zone) {
-			return "transfers the whole zone to anyone (AXFR)"
-		}
-		return ""
+		return view.If(transfers(ad, e.Zone), "transfers the whole zone to anyone (AXFR)")
 	}),
 }, {
 	Code: "zone.ns.cookies.wrong", Severity: diag.Error, Weight: 2, Ref: "RFC 7873 section 5.3",
@@ -44,10 +42,8 @@ var securityRules = diag.Rules[*evidence]{{
 	Advice: "Replace the server software: resolvers take its replies for forged ones and discard them.",
 	When:   anyServing(func(ad *survey.Address) bool { return ad.Replies[survey.ProbeIdentity].EDNS() != nil }),
 	Fails: atServing(func(_ *evidence, ad *survey.Address) string {
-		if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt != nil && foreignCookie(opt) {
-			return "answers with a cookie that is not the client's"
-		}
-		return ""
+		opt := ad.Replies[survey.ProbeIdentity].EDNS()
+		return view.If(opt != nil && foreignCookie(opt), "answers with a cookie that is not the client's")
 	}),
 }}
 
@@ -120,10 +116,8 @@ var behaviourRules = diag.Rules[*evidence]{{
 	Title: "NXDOMAIN for AAAA queries", Requirement: "No name server answers NXDOMAIN for AAAA queries",
 	Advice: "Replace the server software: resolvers conclude that the whole domain does not exist.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		if ad.Replies[survey.ProbeAAAA].Rcode() == dns.RcodeNameError {
-			return "answers NXDOMAIN for the AAAA records of " + e.Domain.String() + ", which exists"
-		}
-		return ""
+		return view.If(ad.Replies[survey.ProbeAAAA].Rcode() == dns.RcodeNameError,
+			"answers NXDOMAIN for the AAAA records of "+e.Domain.String()+", which exists")
 	}),
 }, {
 	Code: "zone.ns.aaaa.dropped", Severity: diag.Error, Weight: 5, Ref: "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
@@ -131,10 +125,8 @@ var behaviourRules = diag.Rules[*evidence]{{
 	Advice: "Replace the server software, or the firewall in front of it: clients run into timeouts.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
 		dropped := ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut
-		if dropped && ad.Replies[survey.ProbeA].OK() && e.typeFails() {
-			return "answers A queries and drops AAAA queries"
-		}
-		return ""
+		return view.If(dropped && ad.Replies[survey.ProbeA].OK() && e.typeFails(),
+			"answers A queries and drops AAAA queries")
 	}),
 }, {
 	Code: "zone.ns.aaaa.failing", Severity: diag.Error, Weight: 5, Ref: "Zonemaster NAMESERVER05, RFC 4074 section 4.3",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -28,20 +29,16 @@ var soaRules = diag.Rules[*evidence]{{
 	Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
 	Advice: "Add the SOA record: without it resolvers cannot cache negative answers.", When: served,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		if len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)) == 0 {
-			return "has no SOA record for " + e.Domain.String()
-		}
-		return ""
+		return view.If(len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)) == 0,
+			"has no SOA record for "+e.Domain.String())
 	}),
 }, {
 	Code: "zone.soa.multiple", Severity: diag.Error, Weight: 3, Ref: "Zonemaster ZONE10, RFC 2181 section 6.1",
 	Title: "More than one SOA record", Requirement: "There is one SOA record",
 	Advice: "Remove all SOA records but one.", When: hasSOA,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		if n := len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)); n > 1 {
-			return fmt.Sprintf("has %d SOA records for %s", n, e.Domain)
-		}
-		return ""
+		n := len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone))
+		return view.If(n > 1, fmt.Sprintf("has %d SOA records for %s", n, e.Domain))
 	}),
 }, {
 	Code: "zone.soa.serial.differs", Severity: diag.Warning, Weight: 3,

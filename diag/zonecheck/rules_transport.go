@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -39,10 +40,8 @@ var transportRules = diag.Rules[*evidence]{{
 	Advice: "Make the name server send small answers over UDP: now every answer takes a TCP connection.",
 	When:   answered(survey.ProbeSOA),
 	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
-		if r := ad.Replies[survey.ProbeSOA]; r.OK() && r.Msg.Truncated {
-			return "truncates even the SOA record over UDP"
-		}
-		return ""
+		r := ad.Replies[survey.ProbeSOA]
+		return view.If(r.OK() && r.Msg.Truncated, "truncates even the SOA record over UDP")
 	}),
 }, {
 	Code: "zone.transport.unexamined", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 3901 section 3",
@@ -58,10 +57,7 @@ var transportRules = diag.Rules[*evidence]{{
 			}
 		}
 		return e.each(e.Addresses, func(ad *survey.Address) string {
-			if ad.SOA().Result == survey.Unroutable {
-				return "cannot be reached from here: there is no route"
-			}
-			return ""
+			return view.If(ad.SOA().Result == survey.Unroutable, "cannot be reached from here: there is no route")
 		})
 	},
 }, {
@@ -75,10 +71,7 @@ var transportRules = diag.Rules[*evidence]{{
 				survey.MaxQueries, e.Domain)
 		}
 		return e.each(e.serving, func(ad *survey.Address) string {
-			if ad.Hurried {
-				return "could not be asked everything in time"
-			}
-			return ""
+			return view.If(ad.Hurried, "could not be asked everything in time")
 		})
 	},
 }}
@@ -140,10 +133,7 @@ var ednsRules = diag.Rules[*evidence]{{
 			return replyText(r) + " to an unknown EDNS option"
 		}
 		echoed := func(o dns.EDNS0) bool { return o.Option() == survey.UnassignedOption }
-		if slices.ContainsFunc(r.EDNS().Option, echoed) {
-			return "sends an unknown EDNS option back"
-		}
-		return ""
+		return view.If(slices.ContainsFunc(r.EDNS().Option, echoed), "sends an unknown EDNS option back")
 	}),
 }, {
 	Code: "zone.edns.flags", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster NAMESERVER12, RFC 6891 section 6.1.4",
@@ -153,10 +143,7 @@ var ednsRules = diag.Rules[*evidence]{{
 		if r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
 			return replyText(r) + " to unknown EDNS flags"
 		}
-		if r.EDNS().Z()&survey.UnassignedFlags != 0 {
-			return "sends unknown EDNS flags back"
-		}
-		return ""
+		return view.If(r.EDNS().Z()&survey.UnassignedFlags != 0, "sends unknown EDNS flags back")
 	}),
 }, {
 	Code: "zone.edns.truncated", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster NAMESERVER13, RFC 6891 section 7",
@@ -167,10 +154,7 @@ var ednsRules = diag.Rules[*evidence]{{
 		return r.OK() && r.Msg.Truncated
 	}),
 	Fails: probing(survey.ProbeSmall, func(r survey.Reply) string {
-		if r.OK() && r.Msg.Truncated && r.EDNS() == nil {
-			return "leaves EDNS out of a truncated reply"
-		}
-		return ""
+		return view.If(r.OK() && r.Msg.Truncated && r.EDNS() == nil, "leaves EDNS out of a truncated reply")
 	}),
 }}
 
@@ -191,10 +175,7 @@ func dropsEDNS(ad *survey.Address) bool {
 
 func probing(p survey.Probe, wrong func(survey.Reply) string) func(*evidence) diag.Failures {
 	return atServing(func(_ *evidence, ad *survey.Address) string {
-		if !ad.Asked(p) {
-			return ""
-		}
-		return wrong(ad.Replies[p])
+		return view.If(ad.Asked(p), wrong(ad.Replies[p]))
 	})
 }
 
@@ -275,10 +256,9 @@ var serverRules = diag.Rules[*evidence]{{
 		return known
 	}),
 	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
-		if fastest, known := ad.Latency(); known && fastest >= slowAfter {
-			return fmt.Sprintf("took %d ms for its fastest answer", fastest.Milliseconds())
-		}
-		return ""
+		fastest, known := ad.Latency()
+		return view.If(known && fastest >= slowAfter,
+			fmt.Sprintf("took %d ms for its fastest answer", fastest.Milliseconds()))
 	}),
 }, {
 	Code: "zone.ns.source", Severity: diag.Error, Weight: 5, Ref: "Zonemaster NAMESERVER04, RFC 2181 section 4.1",
@@ -286,10 +266,8 @@ var serverRules = diag.Rules[*evidence]{{
 	Advice: "Make the name server reply from the address that was queried: resolvers discard other replies.",
 	When:   anyAddress(talked),
 	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
-		if from := ad.Source(); from.IsValid() {
-			return "replied from " + from.String()
-		}
-		return ""
+		from := ad.Source()
+		return view.If(from.IsValid(), "replied from "+from.String())
 	}),
 }, {
 	Code: "zone.ns.forged", Severity: diag.Info, Ref: "RFC 5452 section 4",
@@ -301,10 +279,8 @@ var serverRules = diag.Rules[*evidence]{{
 		for _, r := range ad.Replies {
 			forged += r.Forged
 		}
-		if forged == 0 {
-			return ""
-		}
-		return "was queried, and " + diag.Count(forged, "datagram") + " with another ID or question came back"
+		return view.If(forged > 0,
+			"was queried, and "+diag.Count(forged, "datagram")+" with another ID or question came back")
 	}),
 }}
 
@@ -340,9 +316,6 @@ func unlessLame(s survey.Standing) func(*evidence) bool {
 
 func withStanding(s survey.Standing) func(*evidence) diag.Failures {
 	return atAddresses(func(e *evidence, ad *survey.Address) string {
-		if ad.SOA().Standing(e.Zone) == s {
-			return e.trouble(ad)
-		}
-		return ""
+		return view.If(ad.SOA().Standing(e.Zone) == s, e.trouble(ad))
 	})
 }

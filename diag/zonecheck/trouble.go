@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -154,10 +155,7 @@ func atHosts(detail func(*evidence, *survey.Server) string) func(*evidence) diag
 // saying makes such a function of a text, for what meets a condition.
 func saying(text string, holds func(*survey.Address) bool) func(*evidence, *survey.Address) string {
 	return func(_ *evidence, ad *survey.Address) string {
-		if holds(ad) {
-			return text
-		}
-		return ""
+		return view.If(holds(ad), text)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/overlay"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -205,26 +206,20 @@ var zoneFacts = []fact{
 	}},
 	{"zone.ns.subnet", categoryNameserver, func(e *evidence) diag.Failures {
 		return e.each(e.serving, func(ad *survey.Address) string {
-			if bits := scopeOf(ad.Replies[survey.ProbeSubnet]); bits > 0 {
-				return fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", bits)
-			}
-			return ""
+			bits := scopeOf(ad.Replies[survey.ProbeSubnet])
+			return view.If(bits > 0, fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", bits))
 		})
 	}},
 	{"zone.ns.case.changed", categoryNameserver, func(e *evidence) diag.Failures {
 		return e.each(e.serving, func(ad *survey.Address) string {
-			if ad.Replies[survey.ProbeCase].CaseChanged {
-				return "changes the letter case of the query name in its reply"
-			}
-			return ""
+			return view.If(ad.Replies[survey.ProbeCase].CaseChanged,
+				"changes the letter case of the query name in its reply")
 		})
 	}},
 	{"zone.delegation.functional", categoryDelegation, func(e *evidence) diag.Failures {
 		return eachChain(func(c survey.Chain) string {
-			if served(e) || !named(e) || len(c.Addrs) == 0 {
-				return ""
-			}
-			return "still has an address in the resolver, although no name server serves the zone"
+			return view.If(!served(e) && named(e) && len(c.Addrs) > 0,
+				"still has an address in the resolver, although no name server serves the zone")
 		})(e)
 	}},
 	{"zone.soa.mname.differs", categorySOA, func(e *evidence) diag.Failures {
@@ -270,10 +265,7 @@ var zoneFacts = []fact{
 
 // stated writes a text that was found; of none, nothing.
 func stated(format, text string) string {
-	if text == "" {
-		return ""
-	}
-	return fmt.Sprintf(format, text)
+	return view.If(text != "", fmt.Sprintf(format, text))
 }
 
 func (e *evidence) facts() (list []RuleResult) {

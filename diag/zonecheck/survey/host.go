@@ -122,6 +122,9 @@ type Chain struct {
 	Addrs    []netip.Addr
 }
 
+// End is the last name of the chain.
+func (c Chain) End() string { return append([]string{c.Name}, c.Targets...)[len(c.Targets)] }
+
 // ErrLong says that a chain has more aliases than are followed.
 var ErrLong = errors.New("the chain of aliases does not end")
 
