@@ -135,14 +135,10 @@ const (
 )
 
 // Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() (open []diag.Source) {
-	if online(e) && !answered(e) {
-		open = append(open, fromRecord)
-	}
-	if !e.existenceKnown() {
-		open = append(open, fromDomain)
-	}
-	return open
+func (e *evidence) Unanswered() []diag.Source {
+	return diag.Unanswered(map[diag.Source]bool{
+		fromRecord: !online(e) || answered(e), fromDomain: e.existenceKnown(),
+	})
 }
 
 func (e *evidence) partial() bool {

@@ -36,29 +36,17 @@ const (
 )
 
 // Unanswered lists what the DNS did not say.
-func (a *analysis) Unanswered() (list []diag.Source) {
+func (a *analysis) Unanswered() []diag.Source {
 	l := a.live
 	if l == nil {
 		return nil
 	}
-	for _, s := range []struct {
-		source diag.Source
-		silent bool
-	}{
-		{asksSPF, l.SPFGave(eval.Temperror) || l.HopSilent()},
-		{asksHELO, l.HELO != nil && l.HELO.Outcome == eval.Temperror || l.HopSilent()},
-		{asksKeys, l.KeySilent()},
-		{asksPolicy, l.DMARC.Result == policy.ResultTempError},
-		{asksNames, l.NamesSilent()},
-		{asksExcuse, l.ExcuseSilent()},
-		{asksPath, l.DMARC.Result == policy.ResultTempError || l.NamesSilent()},
-		{asksAuthor, l.AuthorSilent()},
-	} {
-		if s.silent {
-			list = append(list, s.source)
-		}
-	}
-	return list
+	hop, decided := !l.HopSilent(), l.DMARC.Result != policy.ResultTempError
+	return diag.Unanswered(map[diag.Source]bool{
+		asksSPF: hop && !l.SPFGave(eval.Temperror), asksHELO: hop && (l.HELO == nil || l.HELO.Outcome != eval.Temperror),
+		asksKeys: !l.KeySilent(), asksPolicy: decided, asksNames: !l.NamesSilent(), asksExcuse: !l.ExcuseSilent(),
+		asksPath: decided && !l.NamesSilent(), asksAuthor: !l.AuthorSilent(),
+	})
 }
 
 var liveDKIMRules = diag.Rules[*analysis]{{

@@ -24,14 +24,9 @@ const (
 )
 
 // Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() (open []diag.Source) {
-	if slices.ContainsFunc(e.faults, func(f fault) bool { return f.kind == silent }) {
-		open = append(open, fromTree)
-	}
-	if e.own.Err() != nil {
-		open = append(open, fromOwn)
-	}
-	return open
+func (e *evidence) Unanswered() []diag.Source {
+	mute := slices.ContainsFunc(e.faults, func(f fault) bool { return f.kind == silent })
+	return diag.Unanswered(map[diag.Source]bool{fromTree: !mute, fromOwn: e.own.Err() == nil})
 }
 
 var rules = diag.Rules[*evidence]{{

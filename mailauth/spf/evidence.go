@@ -113,7 +113,7 @@ const (
 )
 
 // Unanswered implements [diag.Asked]. A validation asks nothing.
-func (e *evidence) Unanswered() (open []diag.Source) {
+func (e *evidence) Unanswered() []diag.Source {
 	if e.offline {
 		return nil
 	}
@@ -121,20 +121,12 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 	unsure := func(n *Node) bool {
 		return n.unsure || slices.ContainsFunc(n.Terms, func(t ResolvedTerm) bool { return t.unsure })
 	}
-	for source, is := range map[diag.Source]bool{
-		fromRecord: e.published.answer.Err() != nil,
-		fromPlaces: len(e.records) == 0 && e.unheard,
-		fromType99: e.type99.Err() != nil,
-		fromMail:   len(e.records)+len(e.strays) == 0 && !known && !e.helper(),
-		fromTree:   !e.complete,
-		fromEnd:    e.last.State == NodeUnknown || e.last.State == NodeCut,
-		fromOthers: slices.ContainsFunc(e.nodes, unsure),
-	} {
-		if is {
-			open = append(open, source)
-		}
-	}
-	return open
+	return diag.Unanswered(map[diag.Source]bool{
+		fromRecord: e.published.answer.Err() == nil, fromPlaces: len(e.records) > 0 || !e.unheard,
+		fromType99: e.type99.Err() == nil, fromMail: len(e.records)+len(e.strays) > 0 || known || e.helper(),
+		fromTree: e.complete, fromEnd: e.last.State != NodeUnknown && e.last.State != NodeCut,
+		fromOthers: !slices.ContainsFunc(e.nodes, unsure),
+	})
 }
 
 // resembles reports whether a text was probably meant as a record, although receivers discard it.
