@@ -164,20 +164,5 @@ func spelled(name string) eval.Name {
 
 // slipped reports whether a and b differ by one letter too many, missing or wrong, or two swapped.
 func slipped(a, b string) bool {
-	if len(a) < len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(b) && a[i] == b[i] {
-		i++
-	}
-	switch len(a) - len(b) {
-	case 0:
-		swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-		return i == len(a) || a[i+1:] == b[i+1:] || swapped
-	case 1:
-		return a[i+1:] == b[i:]
-	default:
-		return false
-	}
+	return -1 <= len(a)-len(b) && len(a)-len(b) <= 1 && diag.Distance(a, b) <= 1
 }

@@ -3,8 +3,10 @@ package spf
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -230,25 +232,21 @@ func mendNetwork(sign, value string) string {
 		address = host // a port
 	}
 	if mask, err := netip.ParseAddr(length); err == nil && mask.Is4() {
-		bits := strings.Count(bitsOf(mask), "1")
-		if strings.Contains(bitsOf(mask), "01") {
+		ones, bits := net.IPMask(mask.AsSlice()).Size()
+		if bits == 0 { // zeros before ones
 			return ""
 		}
-		length = netip.PrefixFrom(mask, bits).String()[len(mask.String())+1:]
+		length = strconv.Itoa(ones)
 	}
 	if trimmed := strings.TrimLeft(strings.TrimRight(length, "."), "0"); trimmed != "" {
 		length = trimmed
 	}
 	slash = slash && length != ""
 	switch family := familyOf(address); {
-	case family == 4 && slash:
-		return term(sign + "ip4:" + address + "/" + length)
-	case family == 4:
-		return term(sign + "ip4:" + address)
-	case family == 6 && slash:
-		return term(sign + "ip6:" + address + "/" + length)
-	case family == 6:
-		return term(sign + "ip6:" + address)
+	case family != 0 && slash:
+		return term(fmt.Sprintf("%sip%d:%s/%s", sign, family, address, length))
+	case family != 0:
+		return term(fmt.Sprintf("%sip%d:%s", sign, family, address))
 	case isHost(address) && isRecordName(address):
 		return term(sign + "include:" + address)
 	case isHost(address):
@@ -256,16 +254,6 @@ func mendNetwork(sign, value string) string {
 	default:
 		return ""
 	}
-}
-
-func bitsOf(a netip.Addr) string {
-	var b strings.Builder
-	for _, c := range a.As4() {
-		for bit := 7; bit >= 0; bit-- {
-			b.WriteByte('0' + c>>bit&1)
-		}
-	}
-	return b.String()
 }
 
 const maxRange = 8
