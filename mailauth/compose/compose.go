@@ -2,11 +2,11 @@ package compose
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 )
 
 // A Share is a part and what it counts for.
@@ -284,22 +284,10 @@ func remainder(list []told, first *told) string {
 			warnings++
 		}
 	}
-	switch {
-	case errors > 0 && warnings > 0:
-		return fmt.Sprintf(" After that, %s and %s remain.", diag.Count(errors, "error"), diag.Count(warnings, "warning"))
-	case errors == 1 || errors == 0 && warnings == 1:
-		return " After that, " + one(errors) + " remains."
-	case errors > 0:
-		return fmt.Sprintf(" After that, %d errors remain.", errors)
-	case warnings > 0:
-		return fmt.Sprintf(" After that, %d warnings remain.", warnings)
+	if errors+warnings == 0 {
+		return ""
 	}
-	return ""
-}
-
-func one(errors int) string {
-	if errors > 0 {
-		return "1 error"
-	}
-	return "1 warning"
+	rest := view.If(errors > 0, diag.Count(errors, "error")) + view.If(errors > 0 && warnings > 0, " and ") +
+		view.If(warnings > 0, diag.Count(warnings, "warning"))
+	return " After that, " + rest + " remain" + view.If(errors+warnings == 1, "s") + "."
 }
