@@ -185,7 +185,7 @@ func (s *zoneSecurity) checkName(r survey.Reply, name string, qtype uint16, targ
 // compareDS finds out which DS records stand for keys that sign the keys (RFC 4035 section 5.2).
 func (s *zoneSecurity) compareDS(list []*dns.DS, signers []uint16) {
 	for _, ds := range list {
-		if !(dnssec.Policy{}).Usable(ds) {
+		if !dnssec.Usable(ds) {
 			continue
 		}
 		s.ds.usable++
@@ -239,46 +239,31 @@ func (s *zoneSecurity) vouched(signatures []dnssec.Signature) bool {
 	})
 }
 
-// A sigFault is why a signature, or a proof, does not do.
-type sigFault int
+// keyMissing is the fault of a signature by a key that the zone does not have.
+const keyMissing diag.Code = "zone.dnssec.signature.key"
 
-const (
-	sigMissing sigFault = 1
-	sigExpired sigFault = 2
-	sigFuture  sigFault = 3
-	sigSigner  sigFault = 4  // by another zone
-	sigLabels  sigFault = 5  // for a name with other labels
-	sigKey     sigFault = 6  // by a key that the zone does not have
-	sigInvalid sigFault = 7  // does not fit the records
-	sigStray   sigFault = 8  // not right, beside one that is
-	sigUrgent  sigFault = 9  // will expire within a day or so
-	sigSoon    sigFault = 10 // should have been renewed
-	sigLong    sigFault = 11 // is valid for too long
-	sigTTL     sigFault = 12 // signed with a shorter time to live
-	noProof    sigFault = 13 // of absence
-)
-
-// faultOf says to which rule of the audit a fault of validation belongs. The audit has nothing to say of the others: a
+// ruleOf says to which rule of the audit a fault of validation belongs. The audit has nothing to say of the others: a
 // signature of an algorithm that cannot be checked, and of a zone that asks for more checks than any real one does.
-var faultOf = map[diag.Code]sigFault{
-	"dnssec.signature.missing":     sigMissing,
-	"dnssec.signature.expired":     sigExpired,
-	"dnssec.signature.early":       sigFuture,
-	"dnssec.signature.period":      sigInvalid,
-	"dnssec.signature.invalid":     sigInvalid,
-	"dnssec.signature.key_missing": sigKey,
-	"dnssec.signature.signer":      sigSigner,
-	"dnssec.signature.labels":      sigLabels,
-	"dnssec.dnskey.unusable":       sigInvalid,
-	"dnssec.denial.missing":        noProof,
-	"dnssec.denial.incomplete":     noProof,
-	"dnssec.denial.contradicted":   noProof,
-	"dnssec.wildcard.unproven":     noProof,
+var ruleOf = map[diag.Code]diag.Code{
+	"dnssec.signature.missing":     "zone.dnssec.signature.missing",
+	"dnssec.signature.expired":     "zone.dnssec.signature.expired",
+	"dnssec.signature.early":       "zone.dnssec.signature.future",
+	"dnssec.signature.period":      "zone.dnssec.signature.invalid",
+	"dnssec.signature.invalid":     "zone.dnssec.signature.invalid",
+	"dnssec.signature.key_missing": keyMissing,
+	"dnssec.signature.signer":      "zone.dnssec.signature.signer",
+	"dnssec.signature.labels":      "zone.dnssec.signature.labels",
+	"dnssec.dnskey.unusable":       "zone.dnssec.signature.invalid",
+	"dnssec.denial.missing":        "zone.dnssec.denial",
+	"dnssec.denial.incomplete":     "zone.dnssec.denial",
+	"dnssec.denial.contradicted":   "zone.dnssec.denial",
+	"dnssec.wildcard.unproven":     "zone.dnssec.denial",
 }
 
 // A notice is a fault with the words for it and where it was seen.
 type notice struct {
-	fault   sigFault
+	rule    diag.Code
+	refused bool // by validating resolvers
 	text    string
 	targets []string
 	due     time.Time // when it breaks what works
@@ -297,64 +282,65 @@ func newChecker(zone string, keys []*dns.DNSKEY, now time.Time) *checker {
 }
 
 // note keeps a fault, once for all places where it was seen.
-func (c *checker) note(fault sigFault, target string, due time.Time, text string) {
-	text = strings.TrimSuffix(text, ".") + "."
-	for i := range c.notices {
-		if n := &c.notices[i]; n.fault == fault && n.text == text {
-			if !slices.Contains(n.targets, target) {
-				n.targets = append(n.targets, target)
-			}
-			return
-		}
+func (c *checker) note(n notice, target string) {
+	n.text = strings.TrimSuffix(n.text, ".") + "."
+	i := slices.IndexFunc(c.notices, func(o notice) bool { return o.rule == n.rule && o.text == n.text })
+	if i < 0 {
+		i, c.notices = len(c.notices), append(c.notices, n)
 	}
-	c.notices = append(c.notices, notice{fault, text, []string{target}, due})
+	if known := &c.notices[i]; !slices.Contains(known.targets, target) {
+		known.targets = append(known.targets, target)
+	}
 }
 
 // refused reports whether validating resolvers would refuse something of the zone if the parent zone
 // vouched for its keys.
 func (c *checker) refused() bool {
-	return slices.ContainsFunc(c.notices, func(n notice) bool { return n.fault <= sigStray || n.fault == noProof })
+	return slices.ContainsFunc(c.notices, func(n notice) bool { return n.refused })
 }
 
 // record notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the whole.
 func (c *checker) record(j dnssec.Judgement, target string) {
 	c.judged++
 	for _, s := range j.Signatures {
-		fault := faultOf[s.Code]
+		rule := ruleOf[s.Code]
 		right := slices.ContainsFunc(j.Signatures, func(other dnssec.Signature) bool {
 			return other.Valid && other.Owner == s.Owner && other.TypeCovered == s.TypeCovered
 		})
 		switch {
 		case s.Valid:
 			c.age(s, target)
-		case right && fault == sigKey: // a key may follow its signatures (RFC 6781 section 4.1.4)
-		case right && fault != 0:
-			c.note(sigStray, target, time.Time{}, s.Error)
-		case fault != 0:
-			c.note(fault, target, time.Time{}, s.Error)
+		case right && rule == keyMissing: // a key may follow its signatures (RFC 6781 section 4.1.4)
+		case right && rule != "":
+			c.note(notice{rule: "zone.dnssec.signature.stray", refused: true, text: s.Error}, target)
+		case rule != "":
+			c.note(notice{rule: rule, refused: true, text: s.Error}, target)
 		}
 	}
-	if j.Fault != nil && faultOf[j.Fault.Code] != 0 {
-		c.note(faultOf[j.Fault.Code], target, time.Time{}, j.Fault.Message)
+	if j.Fault != nil && ruleOf[j.Fault.Code] != "" {
+		c.note(notice{rule: ruleOf[j.Fault.Code], refused: true, text: j.Fault.Message}, target)
 	}
 }
 
 // age notes what is wrong with the times of a signature that is right.
 func (c *checker) age(s dnssec.Signature, target string) {
 	what := fmt.Sprintf("The signature over %s %s by key %d", s.TypeCovered, s.Owner, s.KeyTag)
+	ends := notice{due: s.Expiration, text: what + " expires on " + s.Expiration.UTC().Format("2006-01-02 15:04 MST")}
 	switch s.Urgency() {
 	case dnssec.Urgent:
-		c.note(sigUrgent, target, s.Expiration, what+" expires on "+timeText(s.Expiration))
+		ends.rule = "zone.dnssec.signature.urgent"
+		c.note(ends, target)
 	case dnssec.Overdue:
-		c.note(sigSoon, target, s.Expiration, what+" expires on "+timeText(s.Expiration))
+		ends.rule = "zone.dnssec.signature.expiring"
+		c.note(ends, target)
 	}
 	if s.TooLong() {
-		c.note(sigLong, target, time.Time{}, fmt.Sprintf("%s is valid for %d days", what, s.Validity()/(24*time.Hour)))
+		days := fmt.Sprintf("%s is valid for %d days", what, s.Validity()/(24*time.Hour))
+		c.note(notice{rule: "zone.dnssec.signature.long", text: days}, target)
 	}
 	if s.ExceedsTTL() {
-		c.note(sigTTL, target, time.Time{}, fmt.Sprintf("The TTL of %s %s is %d seconds, and its signature allows %d",
-			s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL))
+		c.note(notice{rule: "zone.dnssec.signature.ttl", text: fmt.Sprintf(
+			"The TTL of %s %s is %d seconds, and its signature allows %d", s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL)},
+			target)
 	}
 }
-
-func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }

@@ -12,12 +12,12 @@ import (
 func TestNotes(t *testing.T) {
 	c := newChecker("example.", nil, time.Time{})
 	for _, target := range []string{"a", "a", "b", "c", "d", "e"} {
-		c.note(sigExpired, target, time.Time{}, "It expired")
+		c.note(notice{rule: "a.expired", text: "It expired"}, target)
 	}
-	c.note(sigExpired, "a", time.Time{}, "It expired too.")
+	c.note(notice{rule: "a.expired", text: "It expired too."}, "a")
 	require.Equal(t, diag.Failures{{Detail: "It expired.", Target: "a, b, c and 2 more"},
-		{Detail: "It expired too.", Target: "a"}}, c.failures(sigExpired))
-	require.Empty(t, c.failures(sigFuture))
+		{Detail: "It expired too.", Target: "a"}}, c.failures("a.expired"))
+	require.Empty(t, c.failures("a.future"))
 }
 
 func TestPrefix(t *testing.T) {

@@ -45,10 +45,7 @@ var soaRules = diag.Rules[*evidence]{{
 	Ref:   "Zonemaster CONSISTENCY01, RFC 1034 section 4.3.5",
 	Title: "Name servers have different serial numbers", Requirement: "All name servers have the same serial number",
 	Advice: "Wait for the refresh time. If they still differ then, check that the secondaries may transfer the zone.",
-	When:   hasSOAs,
-	Fails: func(e *evidence) diag.Failures {
-		return e.soaDiffers("The serial number", func(s *dns.SOA) string { return fmt.Sprint(s.Serial) })
-	},
+	When:   hasSOAs, Fails: soaDiffers("The serial number", func(s *dns.SOA) string { return fmt.Sprint(s.Serial) }),
 }, {
 	Code: "zone.soa.mname.invalid", Severity: diag.Warning, Weight: 1,
 	Ref:   "Zonemaster ZONE01, SYNTAX07, RFC 1035 section 3.3.13",
@@ -94,21 +91,22 @@ func mailbox(rname string) bool {
 }
 
 // soaDiffers reports the values of a field if servers have different ones.
-func (e *evidence) soaDiffers(what string, field func(*dns.SOA) string) diag.Failures {
-	places := map[string][]string{}
-	soas := e.soas()
-	for _, ad := range e.serving {
-		if s := soas[ad]; s != nil {
-			places[field(s)] = append(places[field(s)], e.place(ad))
+func soaDiffers(what string, field func(*dns.SOA) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		places, soas := map[string][]string{}, e.soas()
+		for _, ad := range e.serving {
+			if s := soas[ad]; s != nil {
+				places[field(s)] = append(places[field(s)], e.place(ad))
+			}
 		}
+		if len(places) < 2 {
+			return nil
+		}
+		return diag.FailEach(slices.Sorted(maps.Keys(places)), func(value string) diag.Failures {
+			where := joined(places[value])
+			return diag.Fail("%s is %s at %s.", what, diag.Quote(value), where).About(where)
+		})
 	}
-	if len(places) < 2 {
-		return nil
-	}
-	return diag.FailEach(slices.Sorted(maps.Keys(places)), func(value string) diag.Failures {
-		where := joined(places[value])
-		return diag.Fail("%s is %s at %s.", what, diag.Quote(value), where).About(where)
-	})
 }
 
 // The bounds of the times in an SOA record, in seconds.

@@ -194,45 +194,34 @@ type fact struct {
 }
 
 var zoneFacts = []fact{
-	{"zone.ns.version", categorySecurity, func(e *evidence) diag.Failures {
-		return e.each(e.Addresses, func(ad *survey.Address) string {
-			return stated("answers version.bind with %.100q", versionOf(ad.Replies[survey.ProbeChaos]))
-		})
-	}},
-	{"zone.ns.nsid", categorySecurity, func(e *evidence) diag.Failures {
-		return e.each(e.serving, func(ad *survey.Address) string {
-			return stated("has the NSID %.100q", nsidOf(ad.Replies[survey.ProbeIdentity]))
-		})
-	}},
-	{"zone.ns.subnet", categoryNameserver, func(e *evidence) diag.Failures {
-		return e.each(e.serving, func(ad *survey.Address) string {
-			bits := scopeOf(ad.Replies[survey.ProbeSubnet])
-			return view.If(bits > 0, fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", bits))
-		})
-	}},
-	{"zone.ns.case.changed", categoryNameserver, func(e *evidence) diag.Failures {
-		return e.each(e.serving, func(ad *survey.Address) string {
-			return view.If(ad.Replies[survey.ProbeCase].CaseChanged,
-				"changes the letter case of the query name in its reply")
-		})
-	}},
+	{"zone.ns.version", categorySecurity, atAddresses(func(_ *evidence, ad *survey.Address) string {
+		version := versionOf(ad.Replies[survey.ProbeChaos])
+		return view.If(version != "", fmt.Sprintf("answers version.bind with %.100q", version))
+	})},
+	{"zone.ns.nsid", categorySecurity, atServing(func(_ *evidence, ad *survey.Address) string {
+		id := nsidOf(ad.Replies[survey.ProbeIdentity])
+		return view.If(id != "", fmt.Sprintf("has the NSID %.100q", id))
+	})},
+	{"zone.ns.subnet", categoryNameserver, atServing(func(_ *evidence, ad *survey.Address) string {
+		bits := scopeOf(ad.Replies[survey.ProbeSubnet])
+		return view.If(bits > 0, fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", bits))
+	})},
+	{"zone.ns.case.changed", categoryNameserver, atServing(saying(
+		"changes the letter case of the query name in its reply",
+		func(ad *survey.Address) bool { return ad.Replies[survey.ProbeCase].CaseChanged }))},
 	{"zone.delegation.functional", categoryDelegation, func(e *evidence) diag.Failures {
 		return eachChain(func(c survey.Chain) string {
 			return view.If(!served(e) && named(e) && len(c.Addrs) > 0,
 				"still has an address in the resolver, although no name server serves the zone")
 		})(e)
 	}},
-	{"zone.soa.mname.differs", categorySOA, func(e *evidence) diag.Failures {
-		return e.soaDiffers("The MNAME", func(s *dns.SOA) string { return survey.BareName(s.Ns) })
-	}},
-	{"zone.soa.rname.differs", categorySOA, func(e *evidence) diag.Failures {
-		return e.soaDiffers("The RNAME", func(s *dns.SOA) string { return survey.BareName(s.Mbox) })
-	}},
-	{"zone.soa.timers.differ", categorySOA, func(e *evidence) diag.Failures {
-		return e.soaDiffers("The timer set", func(s *dns.SOA) string {
-			return fmt.Sprintf("refresh %d, retry %d, expire %d, minimum %d", s.Refresh, s.Retry, s.Expire, s.Minttl)
-		})
-	}},
+	{"zone.soa.mname.differs", categorySOA,
+		soaDiffers("The MNAME", func(s *dns.SOA) string { return survey.BareName(s.Ns) })},
+	{"zone.soa.rname.differs", categorySOA,
+		soaDiffers("The RNAME", func(s *dns.SOA) string { return survey.BareName(s.Mbox) })},
+	{"zone.soa.timers.differ", categorySOA, soaDiffers("The timer set", func(s *dns.SOA) string {
+		return fmt.Sprintf("refresh %d, retry %d, expire %d, minimum %d", s.Refresh, s.Retry, s.Expire, s.Minttl)
+	})},
 	{"zone.soa.mname.unlisted", categorySOA, func(e *evidence) diag.Failures {
 		if !hasSOA(e) || len(e.own) == 0 {
 			return nil
@@ -261,11 +250,6 @@ var zoneFacts = []fact{
 	{"zone.dnssec.nsec3.optout", categorySecurity, func(e *evidence) diag.Failures {
 		return diag.FailIf(hashed(e) && e.sec.optOut, "NSEC3 records of %s have the opt-out flag.", e.Domain)
 	}},
-}
-
-// stated writes a text that was found; of none, nothing.
-func stated(format, text string) string {
-	return view.If(text != "", fmt.Sprintf(format, text))
 }
 
 func (e *evidence) facts() (list []RuleResult) {
