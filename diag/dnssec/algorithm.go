@@ -91,20 +91,8 @@ var digests = map[uint8]crypto.Hash{
 	dns.SHA384: crypto.SHA384,
 }
 
-// SHA1Policy says what signatures and digests with SHA-1 are worth.
-type SHA1Policy string
-
-// The policies. RFC 9905 section 2 obliges software to go on supporting RSASHA1, and operators of
-// resolvers to treat it as unsupported. A diagnostic is to say whether the owner's signatures are
-// right, so the default is to validate them; a zone that uses them is warned in either case.
-const (
-	sha1Validate SHA1Policy = ""         // as any other
-	sha1Insecure SHA1Policy = "insecure" // as if they were unknown
-)
-
 // A Policy is what validators may decide for themselves.
 type Policy struct {
-	SHA1 SHA1Policy
 	// Iterations are the most additional iterations of NSEC3 with which a proof counts: a zone with more is treated as
 	// unsigned (RFC 9276 section 3.2). 0 means [MaxIterations].
 	Iterations int
@@ -112,25 +100,27 @@ type Policy struct {
 
 func (p Policy) iterations() int { return cmp.Or(p.Iterations, MaxIterations) }
 
-// Supports reports whether signatures of an algorithm can be validated.
-func (p Policy) Supports(algorithm uint8) bool {
-	hash, ok := hashes[algorithm]
-	return ok && (p.SHA1 != sha1Insecure || hash != crypto.SHA1)
+// supports reports whether signatures of an algorithm can be validated. RFC 9905 section 2 obliges software to go on
+// supporting RSASHA1, and operators of resolvers to treat it as unsupported. A diagnostic is to say whether the owner's
+// signatures are right, so they are validated as any others; a zone that uses them is warned.
+func supports(algorithm uint8) bool {
+	_, ok := hashes[algorithm]
+	return ok
 }
 
 // Usable reports whether a DS record can secure a delegation: its algorithm and digest can be validated.
-func (p Policy) Usable(ds *dns.DS) bool {
-	hash, ok := digests[ds.DigestType]
-	return ok && p.Supports(ds.Algorithm) && (p.SHA1 != sha1Insecure || hash != crypto.SHA1)
+func Usable(ds *dns.DS) bool {
+	_, ok := digests[ds.DigestType]
+	return ok && supports(ds.Algorithm)
 }
 
 // usableOf picks the DS records that count. Those with SHA-1 do not beside stronger ones, lest an
 // attacker who can make collisions chooses the weakest (RFC 4509 section 3).
-func (p Policy) usableOf(all []*dns.DS) []*dns.DS {
+func usableOf(all []*dns.DS) []*dns.DS {
 	var list []*dns.DS
 	stronger := false
 	for _, ds := range all {
-		if p.Usable(ds) {
+		if Usable(ds) {
 			list = append(list, ds)
 			stronger = stronger || ds.DigestType != dns.SHA1
 		}

@@ -84,7 +84,7 @@ func (v *validation) prime(n name) node {
 	v.begin()
 	z := v.newZone(n, nil)
 	fits := func(k *key) bool {
-		return slices.ContainsFunc(v.anchors[n], func(a dns.RR) bool { return stands(a, k, n) && v.accepts(a) })
+		return slices.ContainsFunc(v.anchors[n], func(a dns.RR) bool { return stands(a, k, n) && accepts(a) })
 	}
 	f := v.establish(z, fits, func(keys []*key) *ChainFault {
 		return fault(n, codeAnchorMismatch, "None of the keys of the zone is a trust anchor")
@@ -108,12 +108,12 @@ func (v *validation) withoutRoot(f statusCause) statusCause {
 	return f
 }
 
-func (v *validation) accepts(anchor dns.RR) bool {
+func accepts(anchor dns.RR) bool {
 	switch a := anchor.(type) {
 	case *dns.DS:
-		return v.policy.Usable(a)
+		return Usable(a)
 	case *dns.DNSKEY:
-		return v.policy.Supports(a.Algorithm)
+		return supports(a.Algorithm)
 	}
 	return false
 }
@@ -215,7 +215,7 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	if f != nil {
 		return child.settle(bogus(f))
 	}
-	usable := v.policy.usableOf(records)
+	usable := usableOf(records)
 	if len(usable) == 0 { // RFC 4035 section 5.2, RFC 6840 section 5.2
 		return v.unsigned(child, insecure(fault(n, codeDSUnsupported,
 			"The DS records only have algorithms or digests that cannot be checked, such as %s with digest type %d",

@@ -327,14 +327,12 @@ func TestDSOfAnAnchor(t *testing.T) {
 	assert.Equal(t, "zone.test.", r.Anchor)
 }
 
-// SHA-1 is worth what the policy says.
-func TestPolicy(t *testing.T) {
+// Signatures with SHA-1 are validated as any others.
+func TestSHA1(t *testing.T) {
 	f := newFarm(t)
 	f.rekey("zone.test.", f.key("zone.test.", dns.RSASHA1NSEC3SHA1, 2048, 257))
-	for policy, want := range map[SHA1Policy]diag.DNSSECStatus{sha1Validate: diag.Secure, sha1Insecure: diag.Insecure} {
-		v := Validator{Env: f.env(), Policy: Policy{SHA1: policy}}
-		r, err := v.Validate(t.Context(), "www.zone.test.", dns.TypeA)
-		require.NoError(t, err)
-		assert.Equal(t, want, r.Status, "%v", r.Failure)
-	}
+	v := Validator{Env: f.env()}
+	r, err := v.Validate(t.Context(), "www.zone.test.", dns.TypeA)
+	require.NoError(t, err)
+	assert.Equal(t, diag.Secure, r.Status, "%v", r.Failure)
 }

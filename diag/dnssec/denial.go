@@ -22,7 +22,7 @@ const (
 // denials are the records of one answer with which a zone proves that something is not there, as far
 // as their signatures are right.
 type denials struct {
-	nsec []nsec
+	nsec gaps
 	hashed
 
 	failed *ChainFault // why the signature of one of them is not right
@@ -149,37 +149,126 @@ const (
 	insecureDelegation                // there is a delegation without DS record, or may be one
 )
 
-// delegation says what the zone proves of a name that has no DS record. The reason belongs to
-// insecureDelegation and notProven.
-func (d *denials) delegation(n name) (delegationKind, *ChainFault) {
-	kind, why := d.delegationNSEC(n)
-	if kind == notProven && why == nil {
-		kind, why = d.delegationHashed(n)
+// A prover is the records of one kind, which prove the same things in different ways.
+type prover interface {
+	match(n name) (types, bool)     // the types of a name, if a record is about it; it may be empty
+	empty(n name) bool              // that a name exists only because there are names below it
+	cover(n name) (optOut, ok bool) // that there is neither a name nor anything below it
+	closest(n name) (encloserProof, bool)
+	closer(n name, labels int) (encloserProof, bool) // nothing is closer than the ancestor with so many labels
+	without() outcome                                // what the lack of a proof means
+}
+
+// An encloserProof is the proof of a closest ancestor that exists: the records deny the name that is one label longer
+// (RFC 5155 section 8.3), but for delegations to unsigned zones if they have the flag of opt-out.
+type encloserProof struct {
+	encloser name
+	optOut   bool
+}
+
+// outcome returns what the proof is worth.
+func (p encloserProof) outcome() outcome {
+	if p.optOut {
+		return optedOut
 	}
-	if kind != notProven || why != nil {
-		return kind, why
+	return proof
+}
+
+// delegation says what the zone proves of a name that has no DS record (RFC 4035 section 5.2, RFC 5155 section 8.9).
+// The reason belongs to insecureDelegation and notProven.
+func (d *denials) delegation(n name) (delegationKind, *ChainFault) {
+	for _, p := range []prover{d.nsec, &d.hashed} {
+		if t, ok := p.match(n); ok {
+			return d.delegationTypes(n, t)
+		}
+		if p.empty(n) {
+			return noDelegation, nil
+		}
+		switch e, ok := p.closest(n); {
+		case ok && e.optOut:
+			return insecureDelegation, fault(d.zone, codeOptOut,
+				"The zone leaves delegations to unsigned zones out of its proofs (opt-out), and %s lies in such a gap", n)
+		case ok:
+			return noName, nil
+		}
+	}
+	switch {
+	case d.exhausted:
+		return notProven, fault(d.zone, codeWork,
+			"The proof that there is no DS record for %s asks for more hashes than any real zone does", n)
+	case d.excessive > 0:
+		return insecureDelegation, d.iterationFault()
 	}
 	return notProven, d.unproven(codeDelegation, "that there is no DS record for "+n.String())
 }
 
-// nodata says whether the zone proves that a name has no records of a type.
+// nodata says whether the zone proves that a name has no records of a type: by a record about the name, one that shows
+// that the name has but others below it, or a denial of the name with a record about the wildcard in its place (RFC 4035
+// section 5.4, RFC 5155 sections 8.5 to 8.7). A gap with opt-out may hide a name that exists only because of unsigned
+// delegations below it, whichever the type (erratum 3441).
 func (d *denials) nodata(n name, rrtype uint16) statusCause {
 	what := setKey{n, rrtype}.String()
-	return d.judge(d.nodataNSEC(n, rrtype), func() outcome { return d.nodataHashed(n, rrtype) },
-		"that there is no "+what, what)
+	return d.judge("that there is no "+what, what, func(p prover) outcome {
+		if t, ok := p.match(n); ok {
+			return outcomeOf(t.lacks(n, rrtype))
+		}
+		if p.empty(n) {
+			return proof
+		}
+		e, ok := p.closest(n)
+		if !ok {
+			return p.without()
+		}
+		if t, ok := p.match(e.encloser.wildcard()); ok {
+			if o := outcomeOf(t.lacks(n, rrtype)); o != proof {
+				return o
+			}
+			return e.outcome()
+		}
+		if e.optOut {
+			return optedOut
+		}
+		return p.without()
+	})
 }
 
-// nxdomain says whether the zone proves that there is no name, nor a wildcard in its place.
+// nxdomain says whether the zone proves that there is no name, nor a wildcard in its place (RFC 4035 section 5.4, RFC
+// 5155 section 8.4).
 func (d *denials) nxdomain(n name) statusCause {
-	return d.judge(d.nxdomainNSEC(n), func() outcome { return d.nxdomainHashed(n) },
-		"that there is no name "+n.String(), "the name "+n.String())
+	return d.judge("that there is no name "+n.String(), "the name "+n.String(), func(p prover) outcome {
+		if t, ok := p.match(n); ok {
+			if t.has(typeNXNAME) {
+				return proof
+			}
+			return contrary
+		}
+		e, ok := p.closest(n)
+		if !ok {
+			return p.without()
+		}
+		wildcard := e.encloser.wildcard()
+		if wildcard == "" {
+			return e.outcome()
+		}
+		if _, exists := p.match(wildcard); exists {
+			return contrary
+		}
+		if _, ok := p.cover(wildcard); ok {
+			return e.outcome()
+		}
+		return p.without()
+	})
 }
 
 // wildcard says whether the zone proves that there is nothing closer to a name than the wildcard below
 // its ancestor with so many labels (RFC 4035 section 5.3.4, RFC 5155 section 8.8).
 func (d *denials) wildcard(n name, labels int) statusCause {
-	f := d.judge(d.wildcardNSEC(n, labels), func() outcome { return d.wildcardHashed(n, labels) },
-		"that the wildcard may stand in for "+n.String(), n.String())
+	f := d.judge("that the wildcard may stand in for "+n.String(), n.String(), func(p prover) outcome {
+		if e, ok := p.closer(n, labels); ok {
+			return e.outcome()
+		}
+		return p.without()
+	})
 	if f.why != nil && (f.why.Code == codeDenialMissing || f.why.Code == codeDenialIncomplete) {
 		f.why.Code = codeWildcard
 	}
@@ -197,9 +286,10 @@ const (
 	tooMuch          // the work for the proof exceeds all bounds
 )
 
-func (d *denials) judge(o outcome, hashed func() outcome, aim, thing string) statusCause {
+func (d *denials) judge(aim, thing string, ask func(prover) outcome) statusCause {
+	o := ask(d.nsec)
 	if o == nothing {
-		o = hashed()
+		o = ask(&d.hashed)
 	}
 	switch {
 	case o == proof:
@@ -239,72 +329,6 @@ func (d *denials) unproven(code diag.Code, aim string) *ChainFault {
 	}
 }
 
-// An nsec says that between its owner and the next name there is none, and which types its owner has
-// (RFC 4034 section 4).
-type nsec struct {
-	owner, next name
-	types       types
-}
-
-// covers reports whether the record proves that a name is not there. The next name of the last record
-// is the apex of the zone (RFC 4034 section 4.1.1).
-func (r nsec) covers(n name) bool {
-	if compare(r.owner, n) >= 0 || n.below(r.owner) && r.types.nothingBelow() {
-		return false
-	}
-	return compare(n, r.next) < 0 || compare(r.next, r.owner) <= 0
-}
-
-// empty reports whether the record proves that a name exists only because there are names below it.
-func (r nsec) empty(n name) bool { return r.covers(n) && r.next.below(n) }
-
-// denies reports whether the record proves that there is neither a name nor anything below it.
-func (r nsec) denies(n name) bool { return r.covers(n) && !r.next.within(n) }
-
-// encloser returns the closest ancestor that exists of a name that the record denies: one that it
-// shares with either end of the gap.
-func (r nsec) encloser(n name) name {
-	a, b := common(n, r.owner), common(n, r.next)
-	if a.within(b) {
-		return a
-	}
-	return b
-}
-
-func (d *denials) find(n name) (nsec, bool) {
-	for _, r := range d.nsec {
-		if r.owner == n {
-			return r, true
-		}
-	}
-	return nsec{}, false
-}
-
-func (d *denials) denier(n name) (nsec, bool) {
-	for _, r := range d.nsec {
-		if r.denies(n) {
-			return r, true
-		}
-	}
-	return nsec{}, false
-}
-
-// delegationNSEC decides what may be at a name without DS record (RFC 4035 section 5.2).
-func (d *denials) delegationNSEC(n name) (delegationKind, *ChainFault) {
-	if r, ok := d.find(n); ok {
-		return d.delegationTypes(n, r.types)
-	}
-	for _, r := range d.nsec {
-		if r.empty(n) {
-			return noDelegation, nil
-		}
-		if r.denies(n) {
-			return noName, nil
-		}
-	}
-	return notProven, nil
-}
-
 func (d *denials) delegationTypes(n name, t types) (delegationKind, *ChainFault) {
 	switch {
 	case t.has(dns.TypeDS):
@@ -321,27 +345,6 @@ func (d *denials) delegationTypes(n name, t types) (delegationKind, *ChainFault)
 	}
 }
 
-// nodataNSEC follows RFC 4035 section 5.4: a record about the name, one that shows that the name has
-// but others below it, or a denial of the name with a record about the wildcard in its place.
-func (d *denials) nodataNSEC(n name, rrtype uint16) outcome {
-	if r, ok := d.find(n); ok {
-		return outcomeOf(r.types.lacks(n, rrtype))
-	}
-	for _, r := range d.nsec {
-		if r.empty(n) {
-			return proof
-		}
-	}
-	r, ok := d.denier(n)
-	if !ok {
-		return nothing
-	}
-	if w, ok := d.find(r.encloser(n).wildcard()); ok {
-		return outcomeOf(w.types.lacks(n, rrtype))
-	}
-	return nothing
-}
-
 func outcomeOf(proven, contradicted bool) outcome {
 	switch {
 	case contradicted:
@@ -351,40 +354,6 @@ func outcomeOf(proven, contradicted bool) outcome {
 	default:
 		return nothing
 	}
-}
-
-// nxdomainNSEC follows RFC 4035 section 5.4: one record denies the name, and one the wildcard that
-// could stand in for it.
-func (d *denials) nxdomainNSEC(n name) outcome {
-	if r, ok := d.find(n); ok {
-		if r.types.has(typeNXNAME) {
-			return proof
-		}
-		return contrary
-	}
-	r, ok := d.denier(n)
-	if !ok {
-		return nothing
-	}
-	wildcard := r.encloser(n).wildcard()
-	if wildcard == "" {
-		return proof
-	}
-	if _, exists := d.find(wildcard); exists {
-		return contrary
-	}
-	if _, ok := d.denier(wildcard); ok {
-		return proof
-	}
-	return nothing
-}
-
-// wildcardNSEC demands that the closest ancestor that exists is the one that the signature names.
-func (d *denials) wildcardNSEC(n name, labels int) outcome {
-	if r, ok := d.denier(n); ok && r.encloser(n).labels() == labels {
-		return proof
-	}
-	return nothing
 }
 
 func parentName(z name) string {

@@ -31,9 +31,10 @@ const (
 	smallRSABits = 1024
 )
 
-type publicKey interface {
-	verify(data, signature []byte) bool
-	bits() int
+// A publicKey is one that can be used: how it verifies a signature, and its size.
+type publicKey struct {
+	verify func(data, signature []byte) bool
+	bits   int
 }
 
 // Why a key cannot be used.
@@ -43,7 +44,7 @@ var (
 	errKeyAlgorithm = errors.New("its algorithm is not supported")
 )
 
-func parsePublicKey(k *dns.DNSKEY) (publicKey, error) {
+func parsePublicKey(k *dns.DNSKEY) (*publicKey, error) {
 	material, err := base64.StdEncoding.DecodeString(k.PublicKey)
 	if err != nil {
 		return nil, errKeyForm
@@ -61,12 +62,16 @@ func parsePublicKey(k *dns.DNSKEY) (publicKey, error) {
 		if len(material) != ed25519.PublicKeySize { // RFC 8080 section 3
 			return nil, errKeyForm
 		}
-		return edKey25519(material), nil
+		return &publicKey{func(data, signature []byte) bool {
+			return len(signature) == ed25519.SignatureSize && ed25519.Verify(material, data, signature)
+		}, 8 * len(material)}, nil
 	case dns.ED448:
 		if len(material) != ed448.PublicKeySize {
 			return nil, errKeyForm
 		}
-		return edKey448(material), nil
+		return &publicKey{func(data, signature []byte) bool { // the standard library has no Ed448
+			return len(signature) == ed448.SignatureSize && ed448.Verify(material, data, signature, "")
+		}, 8 * len(material)}, nil
 	default:
 		return parseRSA(material, hash)
 	}
@@ -104,7 +109,7 @@ func RSABits(k *dns.DNSKEY) int {
 	return new(big.Int).SetBytes(modulus).BitLen()
 }
 
-func parseRSA(b []byte, hash crypto.Hash) (publicKey, error) {
+func parseRSA(b []byte, hash crypto.Hash) (*publicKey, error) {
 	n, e, ok := rsaParts(b)
 	if !ok {
 		return nil, errKeyForm
@@ -119,15 +124,13 @@ func parseRSA(b []byte, hash crypto.Hash) (publicKey, error) {
 	if k.n.Bit(0) == 0 || k.e.Bit(0) == 0 || k.e.Cmp(big.NewInt(1)) == 0 {
 		return nil, errKeyForm // such a key verifies what anybody makes up
 	}
-	return k, nil
+	return &publicKey{k.verify, k.bits()}, nil
 }
 
 func (k *rsaKey) bits() int { return k.n.BitLen() }
 
 func (k *rsaKey) verify(data, signature []byte) bool {
-	h := k.hash.New()
-	h.Write(data)
-	digest := h.Sum(nil)
+	digest := sum(k.hash, data)
 	size := (k.bits() + 7) / 8
 	if len(signature) < size { // signers may leave out leading zeros
 		signature = append(make([]byte, size-len(signature)), signature...)
@@ -160,48 +163,30 @@ func (k *rsaKey) verifyPlain(digest, signature []byte, size int) bool {
 	return bytes.Equal(s.Exp(s, k.e, k.n).FillBytes(make([]byte, size)), want)
 }
 
-type ecdsaKey struct {
-	hash   crypto.Hash
-	public *ecdsa.PublicKey
-}
-
 // parseECDSA reads the two coordinates of a point (RFC 6605 section 4).
-func parseECDSA(b []byte, curve elliptic.Curve, hash crypto.Hash) (publicKey, error) {
+func parseECDSA(b []byte, curve elliptic.Curve, hash crypto.Hash) (*publicKey, error) {
 	public, err := ecdsa.ParseUncompressedPublicKey(curve, append([]byte{4}, b...))
 	if err != nil {
 		return nil, errKeyForm
 	}
-	return &ecdsaKey{hash, public}, nil
+	bits := curve.Params().BitSize
+	half := bits / 8
+	return &publicKey{func(data, signature []byte) bool {
+		if len(signature) != 2*half {
+			return false
+		}
+		r, s := new(big.Int).SetBytes(signature[:half]), new(big.Int).SetBytes(signature[half:])
+		return ecdsa.Verify(public, sum(hash, data), r, s)
+	}, bits}, nil
 }
 
-func (k *ecdsaKey) bits() int { return k.public.Curve.Params().BitSize }
-
-func (k *ecdsaKey) verify(data, signature []byte) bool {
-	half := k.bits() / 8
-	if len(signature) != 2*half {
-		return false
+// sum hashes parts that follow each other.
+func sum(hash crypto.Hash, parts ...[]byte) []byte {
+	h := hash.New()
+	for _, part := range parts {
+		h.Write(part)
 	}
-	h := k.hash.New()
-	h.Write(data)
-	r, s := new(big.Int).SetBytes(signature[:half]), new(big.Int).SetBytes(signature[half:])
-	return ecdsa.Verify(k.public, h.Sum(nil), r, s)
-}
-
-type edKey25519 ed25519.PublicKey
-
-func (k edKey25519) bits() int { return 8 * len(k) }
-
-func (k edKey25519) verify(data, signature []byte) bool {
-	return len(signature) == ed25519.SignatureSize && ed25519.Verify(ed25519.PublicKey(k), data, signature)
-}
-
-type edKey448 ed448.PublicKey
-
-func (k edKey448) bits() int { return 8 * len(k) }
-
-// verify uses the module of Cloudflare, for the standard library has no Ed448.
-func (k edKey448) verify(data, signature []byte) bool {
-	return len(signature) == ed448.SignatureSize && ed448.Verify(ed448.PublicKey(k), data, signature, "")
+	return h.Sum(nil)
 }
 
 // maxDigests bounds the digests that are computed for one zone: each DS record is compared with the
@@ -270,11 +255,8 @@ func digestFits(ds *dns.DS, k *dns.DNSKEY, z name) bool {
 	if err != nil {
 		return false
 	}
-	h := hash.New()
-	h.Write([]byte(z))
-	h.Write(append(binary.BigEndian.AppendUint16(nil, k.Flags), k.Protocol, k.Algorithm))
-	h.Write(material)
-	return string(h.Sum(nil)) == string(want)
+	head := append(binary.BigEndian.AppendUint16(nil, k.Flags), k.Protocol, k.Algorithm)
+	return bytes.Equal(sum(hash, []byte(z), head, material), want)
 }
 
 // maxDS bounds the DS records that are proposed for a zone: one for each key that signs its keys.

@@ -67,7 +67,7 @@ func TestParsePublicKey(t *testing.T) {
 			continue
 		}
 		if assert.NoError(t, err, c.name) {
-			assert.Equal(t, c.bits, k.bits(), c.name)
+			assert.Equal(t, c.bits, k.bits, c.name)
 			assert.False(t, k.verify([]byte("data"), []byte("no signature")), c.name)
 			assert.False(t, k.verify([]byte("data"), nil), c.name)
 		}

@@ -88,40 +88,35 @@ func hashName(n name, salt string, iterations int) string {
 	return string(sum[:])
 }
 
-// match returns the record about a name, which may be empty.
-func (h *hashed) match(n name) (nsec3, bool) {
+func (h *hashed) match(n name) (types, bool) {
 	if n == "" || len(h.records) == 0 {
-		return nsec3{}, false
+		return nil, false
 	}
 	hash := h.of(n)
 	for _, r := range h.records {
 		if r.hash == hash && hash != "" {
-			return r, true
+			return r.types, true
 		}
 	}
-	return nsec3{}, false
+	return nil, false
 }
 
-// cover returns the record that denies a name. The last record of a zone points to the first.
-func (h *hashed) cover(n name) (nsec3, bool) {
+// empty is never so: empty names have records of their own.
+func (h *hashed) empty(name) bool { return false }
+
+// cover looks for the record that denies a name. The last record of a zone points to the first.
+func (h *hashed) cover(n name) (optOut, ok bool) {
 	if len(h.records) == 0 {
-		return nsec3{}, false
+		return false, false
 	}
 	hash := h.of(n)
 	for _, r := range h.records {
 		after, before := hash > r.hash, hash < r.next
 		if hash != "" && hash != r.hash && (after && before || r.next <= r.hash && (after || before)) {
-			return r, true
+			return r.optOut, true
 		}
 	}
-	return nsec3{}, false
-}
-
-// An encloserProof is the proof of a closest ancestor that exists: the record about it, and the one
-// that denies the name that is one label longer (RFC 5155 section 8.3).
-type encloserProof struct {
-	encloser name
-	cover    nsec3
+	return false, false
 }
 
 // closest finds the proof for a name that is not there itself. The ancestors are tried from both ends, for the encloser
@@ -142,104 +137,24 @@ func (h *hashed) closest(n name) (encloserProof, bool) {
 // enclosed reports whether the ancestor of a name with so many labels is proven to be the closest.
 func (h *hashed) enclosed(n name, labels int) (encloserProof, bool) {
 	encloser := n.ancestor(labels)
-	r, ok := h.match(encloser)
-	if !ok || r.types.nothingBelow() {
+	t, ok := h.match(encloser)
+	if !ok || t.nothingBelow() {
 		return encloserProof{}, false
 	}
-	cover, ok := h.cover(n.ancestor(labels + 1))
-	return encloserProof{encloser, cover}, ok
+	optOut, ok := h.cover(n.ancestor(labels + 1))
+	return encloserProof{encloser, optOut}, ok
 }
 
-// outcome returns what a proof by the covering record is worth.
-func (p encloserProof) outcome() outcome {
-	if p.cover.optOut {
-		return optedOut
-	}
-	return proof
+// closer knows the encloser from the signature, so only the name that is one label longer is to be denied (RFC 5155
+// section 8.8).
+func (h *hashed) closer(n name, labels int) (encloserProof, bool) {
+	optOut, ok := h.cover(n.ancestor(labels + 1))
+	return encloserProof{optOut: optOut}, ok
 }
 
-// without returns what the lack of a proof means.
 func (h *hashed) without() outcome {
 	if h.exhausted {
 		return tooMuch
 	}
 	return nothing
-}
-
-// delegationHashed decides what may be at a name without DS record (RFC 5155 section 8.9).
-func (d *denials) delegationHashed(n name) (delegationKind, *ChainFault) {
-	if r, ok := d.match(n); ok {
-		return d.delegationTypes(n, r.types)
-	}
-	p, ok := d.closest(n)
-	switch {
-	case ok && p.cover.optOut:
-		return insecureDelegation, fault(d.zone, codeOptOut,
-			"The zone leaves delegations to unsigned zones out of its proofs (opt-out), and %s lies in such a gap", n)
-	case ok:
-		return noName, nil
-	case d.exhausted:
-		return notProven, fault(d.zone, codeWork,
-			"The proof that there is no DS record for %s asks for more hashes than any real zone does", n)
-	case d.excessive > 0:
-		return insecureDelegation, d.iterationFault()
-	}
-	return notProven, nil
-}
-
-// nodataHashed follows RFC 5155 sections 8.5 to 8.7. A gap with opt-out may hide a name that exists
-// only because of unsigned delegations below it, whichever the type (erratum 3441).
-func (d *denials) nodataHashed(n name, rrtype uint16) outcome {
-	if r, ok := d.match(n); ok {
-		return outcomeOf(r.types.lacks(n, rrtype))
-	}
-	p, ok := d.closest(n)
-	if !ok {
-		return d.without()
-	}
-	if w, ok := d.match(p.encloser.wildcard()); ok {
-		if o := outcomeOf(w.types.lacks(n, rrtype)); o != proof {
-			return o
-		}
-		return p.outcome()
-	}
-	if p.cover.optOut {
-		return optedOut
-	}
-	return d.without()
-}
-
-// nxdomainHashed follows RFC 5155 section 8.4.
-func (d *denials) nxdomainHashed(n name) outcome {
-	if r, ok := d.match(n); ok {
-		if r.types.has(typeNXNAME) {
-			return proof
-		}
-		return contrary
-	}
-	p, ok := d.closest(n)
-	if !ok {
-		return d.without()
-	}
-	wildcard := p.encloser.wildcard()
-	if wildcard == "" {
-		return p.outcome()
-	}
-	if _, exists := d.match(wildcard); exists {
-		return contrary
-	}
-	if _, ok := d.cover(wildcard); ok {
-		return p.outcome()
-	}
-	return d.without()
-}
-
-// wildcardHashed follows RFC 5155 section 8.8: the encloser is known from the signature, so only the
-// name that is one label longer is to be denied.
-func (d *denials) wildcardHashed(n name, labels int) outcome {
-	cover, ok := d.cover(n.ancestor(labels + 1))
-	if !ok {
-		return d.without()
-	}
-	return encloserProof{cover: cover}.outcome()
 }

@@ -153,7 +153,7 @@ func (z *Zone) listKeys(all, trusted, anchored []*key) {
 			Trusted: slices.Contains(trusted, k), anchored: slices.Contains(anchored, k),
 		}
 		if k.public != nil {
-			entry.KeySizeBits = k.public.bits()
+			entry.KeySizeBits = k.public.bits
 		}
 		z.Keys = append(z.Keys, entry)
 	}

@@ -14,9 +14,9 @@ import (
 type key struct {
 	rr     *dns.DNSKEY
 	tag    uint16
-	public publicKey // nil if it cannot be used
-	fault  error     // why not
-	proven bool      // a signature of it was right, so it is the first to try of those with its tag
+	public *publicKey // nil if it cannot be used
+	fault  error      // why not
+	proven bool       // a signature of it was right, so it is the first to try of those with its tag
 }
 
 func newKey(rr *dns.DNSKEY) *key {
@@ -130,7 +130,7 @@ func (v *engine) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *Chain
 			set, quoteName(sig.SignerName), z)
 	case labels > set.owner.signedLabels() || labels < z.labels():
 		return fault(z, codeSigLabels, "The signature over %s has a label count of %d, which cannot be right", set, labels)
-	case !v.policy.Supports(sig.Algorithm):
+	case !supports(sig.Algorithm):
 		return fault(z, codeSigUnsupported, "The signature over %s has the algorithm %s, which cannot be checked",
 			set, AlgorithmName(sig.Algorithm))
 	}
