@@ -18,30 +18,16 @@ const resolutionColumns = `id, profile, at, "trigger", status, duration_ms, look
 
 func record(conn *sqlite.Conn, id string, r hostedspf.Resolution) error {
 	const values = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
-	return exec(conn, "INSERT INTO spf_resolutions ("+resolutionColumns+") VALUES ("+values+")", func(a *args) {
-		a.text(r.ID)
-		a.text(id)
-		a.int(micros(r.ResolvedAt))
-		a.text(string(r.Trigger))
-		a.text(string(r.Status))
-		a.int(r.DurationMS)
-		a.int(int64(r.DNSLookups))
-		list(a, r.Added)
-		list(a, r.Removed)
-		for _, n := range []int{len(r.Added), len(r.Removed), r.IP4Count, r.IP6Count} {
-			a.int(int64(n))
-		}
-		a.text(r.RecordHash)
-		a.text(r.Error)
-	})
+	return exec(conn, "INSERT INTO spf_resolutions ("+resolutionColumns+") VALUES ("+values+")",
+		r.ID, id, r.ResolvedAt.UnixMicro(), r.Trigger, r.Status, r.DurationMS, r.DNSLookups, list(r.Added), list(r.Removed),
+		len(r.Added), len(r.Removed), r.IP4Count, r.IP6Count, r.RecordHash, r.Error)
 }
 
 // forget removes resolutions before a time from the history of a profile, as far as that takes no long
 // transaction: it is called for each that is added.
 func forget(conn *sqlite.Conn, id string, before time.Time) error {
 	return exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
-		(SELECT seq FROM spf_resolutions WHERE profile = ?1 AND at < ?2 LIMIT ?3)`,
-		func(a *args) { a.text(id); a.int(micros(before)); a.int(purgeRows) })
+		(SELECT seq FROM spf_resolutions WHERE profile = ?1 AND at < ?2 LIMIT ?3)`, id, before.UnixMicro(), purgeRows)
 }
 
 func scanResolution(f *fields) (r hostedspf.Resolution, err error) {
@@ -75,15 +61,8 @@ func (s *Store) Resolutions(
 		sql += " AND (at, id) < (?5, ?6)"
 	}
 	err = s.read(ctx, "reading the history of "+q.ProfileID, func(conn *sqlite.Conn) error {
-		return rows(conn, sql+" ORDER BY at DESC, id DESC LIMIT ?7",
-			func(a *args) {
-				a.text(q.ProfileID)
-				a.text(string(q.Status))
-				a.int(micros(q.Since))
-				a.int(micros(q.Until))
-				a.position(q.Before)
-				a.int(int64(q.Limit))
-			},
+		args := []any{q.ProfileID, q.Status, q.Since.UnixMicro(), q.Until.UnixMicro(), q.Before.Time.UnixMicro(), q.Before.ID, q.Limit}
+		return rows(conn, sql+" ORDER BY at DESC, id DESC LIMIT ?7", args,
 			func(f *fields) error {
 				r, err := scanResolution(f)
 				list = append(list, r)
@@ -105,7 +84,7 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 		}
 		for _, sql := range []string{"DELETE FROM spf_profiles WHERE id = ?1",
 			"DELETE FROM spf_claims WHERE profile = ?1", "INSERT OR IGNORE INTO spf_removed VALUES (?1)"} {
-			if err := exec(conn, sql, func(a *args) { a.text(id) }); err != nil {
+			if err := exec(conn, sql, id); err != nil {
 				return err
 			}
 		}
@@ -137,12 +116,11 @@ func (s *Store) purgeSome(ctx context.Context) (left bool, err error) {
 			return err
 		}
 		err = exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
-			(SELECT seq FROM spf_resolutions WHERE profile = ?1 LIMIT ?2)`,
-			func(a *args) { a.text(id); a.int(purgeRows) })
+			(SELECT seq FROM spf_resolutions WHERE profile = ?1 LIMIT ?2)`, id, purgeRows)
 		if err != nil || conn.Changes() == purgeRows {
 			return err
 		}
-		return exec(conn, "DELETE FROM spf_removed WHERE profile = ?1", func(a *args) { a.text(id) })
+		return exec(conn, "DELETE FROM spf_removed WHERE profile = ?1", id)
 	})
 	return left, err
 }
@@ -152,8 +130,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (list []hoste
 	const sql = `SELECT p.id, p.next FROM spf_profiles p LEFT JOIN spf_claims c ON c.profile = p.id
 		WHERE p.next <= ?1 AND p.paused = 0 AND (c.until IS NULL OR c.until <= ?2) ORDER BY p.next, p.id LIMIT ?3`
 	err = s.read(ctx, "looking for profiles that are due", func(conn *sqlite.Conn) error {
-		return rows(conn, sql,
-			func(a *args) { a.int(micros(now)); a.int(micros(s.clock())); a.int(int64(limit)) },
+		return rows(conn, sql, []any{now.UnixMicro(), s.clock().UnixMicro(), limit},
 			func(f *fields) error {
 				list = append(list, hostedspf.Due{ID: f.text(), At: f.time()})
 				return nil
@@ -176,9 +153,9 @@ func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (clai
 		if now.Before(last.Until) {
 			return hostedspf.ErrClaimed
 		}
-		claim = hostedspf.Claim{ProfileID: id, Fence: last.Fence + 1, Until: instant(micros(now.Add(lease)))}
+		claim = hostedspf.Claim{ProfileID: id, Fence: last.Fence + 1, Until: instant(now.Add(lease).UnixMicro())}
 		return exec(conn, "INSERT INTO spf_claims VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET fence = ?2, until = ?3",
-			func(a *args) { a.text(id); a.int(claim.Fence); a.time(claim.Until) })
+			id, claim.Fence, optional(claim.Until))
 	})
 	if err != nil {
 		return hostedspf.Claim{}, err
@@ -190,7 +167,7 @@ func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (clai
 // if it was given back.
 func lastClaim(conn *sqlite.Conn, id string) (c hostedspf.Claim, err error) {
 	const sql = "SELECT c.fence, c.until FROM spf_profiles p LEFT JOIN spf_claims c ON c.profile = p.id WHERE p.id = ?1"
-	err = rows(conn, sql, func(a *args) { a.text(id) }, func(f *fields) error {
+	err = rows(conn, sql, []any{id}, func(f *fields) error {
 		c = hostedspf.Claim{ProfileID: id, Fence: f.int(), Until: f.time()}
 		return nil
 	})
@@ -201,8 +178,7 @@ func lastClaim(conn *sqlite.Conn, id string) (c hostedspf.Claim, err error) {
 }
 
 func free(conn *sqlite.Conn, c hostedspf.Claim) error {
-	return exec(conn, "UPDATE spf_claims SET until = NULL WHERE profile = ?1 AND fence = ?2",
-		func(a *args) { a.text(c.ProfileID); a.int(c.Fence) })
+	return exec(conn, "UPDATE spf_claims SET until = NULL WHERE profile = ?1 AND fence = ?2", c.ProfileID, c.Fence)
 }
 
 // Finish implements [hostedspf.Store].

@@ -13,27 +13,12 @@ const profileColumns = `id, owner, domain, name, status, source, flattened, incl
 	lookups_after, ip4, ip6, hash, interval_seconds, resolved, changed, next, last_error, created, updated, failures,
 	paused, parts`
 
-// bindProfile binds all columns in the order of profileColumns.
-func bindProfile(a *args, p *hostedspf.Profile) {
-	for _, s := range []string{p.ID, string(p.Owner), p.Domain.String(), p.Name, string(p.Status), p.SourceRecord,
-		p.FlattenedRecord, p.IncludeHost.String()} {
-		a.text(s)
-	}
-	list(a, p.Records)
-	for _, n := range []int{p.LookupsBefore, p.LookupsAfter, p.IP4Count, p.IP6Count} {
-		a.int(int64(n))
-	}
-	a.text(p.RecordHash)
-	a.int(int64(p.IntervalSeconds))
-	a.time(p.LastResolvedAt)
-	a.time(p.LastChangedAt)
-	a.time(p.NextResolveAt)
-	a.text(p.LastError)
-	a.int(micros(p.CreatedAt))
-	a.int(micros(p.UpdatedAt))
-	a.int(int64(p.Failures))
-	a.bool(p.IsPaused)
-	list(a, p.Parts)
+// columns are the values of profileColumns, in their order.
+func columns(p *hostedspf.Profile) []any {
+	return []any{p.ID, p.Owner, p.Domain.String(), p.Name, p.Status, p.SourceRecord, p.FlattenedRecord, p.IncludeHost.String(),
+		list(p.Records), p.LookupsBefore, p.LookupsAfter, p.IP4Count, p.IP6Count, p.RecordHash, p.IntervalSeconds,
+		optional(p.LastResolvedAt), optional(p.LastChangedAt), optional(p.NextResolveAt), p.LastError,
+		p.CreatedAt.UnixMicro(), p.UpdatedAt.UnixMicro(), p.Failures, p.IsPaused, list(p.Parts)}
 }
 
 func scanProfile(f *fields) (p hostedspf.Profile, err error) {
@@ -67,7 +52,7 @@ func scanProfile(f *fields) (p hostedspf.Profile, err error) {
 }
 
 func profile(conn *sqlite.Conn, id string) (p hostedspf.Profile, err error) {
-	err = rows(conn, "SELECT "+profileColumns+" FROM spf_profiles WHERE id = ?1", func(a *args) { a.text(id) },
+	err = rows(conn, "SELECT "+profileColumns+" FROM spf_profiles WHERE id = ?1", []any{id},
 		func(f *fields) error { p, err = scanProfile(f); return err })
 	if err == nil && p.ID == "" {
 		err = hostedspf.ErrNotFound
@@ -79,8 +64,7 @@ const profileValues = `?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?
 	?22, ?23, ?24`
 
 func put(conn *sqlite.Conn, p *hostedspf.Profile) error {
-	err := exec(conn, "UPDATE spf_profiles SET ("+profileColumns+") = ("+profileValues+") WHERE id = ?1",
-		func(a *args) { bindProfile(a, p) })
+	err := exec(conn, "UPDATE spf_profiles SET ("+profileColumns+") = ("+profileValues+") WHERE id = ?1", columns(p)...)
 	if err == nil {
 		err = changed(conn)
 	}
@@ -92,14 +76,12 @@ func (s *Store) Create(ctx context.Context, p hostedspf.Profile) error {
 	return s.write(ctx, "creating "+p.ID, func(conn *sqlite.Conn) error {
 		taken := false
 		err := rows(conn, "SELECT 1 FROM spf_profiles WHERE id = ?1 OR include_host = ?2",
-			func(a *args) { a.text(p.ID); a.text(p.IncludeHost.String()) },
-			func(*fields) error { taken = true; return nil })
+			[]any{p.ID, p.IncludeHost.String()}, func(*fields) error { taken = true; return nil })
 		if err == nil && taken {
 			err = hostedspf.ErrTaken
 		}
 		if err == nil {
-			err = exec(conn, "INSERT INTO spf_profiles ("+profileColumns+") VALUES ("+profileValues+")",
-				func(a *args) { bindProfile(a, &p) })
+			err = exec(conn, "INSERT INTO spf_profiles ("+profileColumns+") VALUES ("+profileValues+")", columns(&p)...)
 		}
 		if err == nil {
 			err = changed(conn)
@@ -153,15 +135,15 @@ func (s *Store) Profiles(ctx context.Context, q hostedspf.ProfileQuery) (page ho
 		domain = "domain = ?2"
 	}
 	which := " FROM spf_profiles WHERE " + owner + " AND " + domain
-	bind := func(a *args) { a.text(string(q.Owner)); a.text(q.Domain.String()) }
+	args := []any{q.Owner, q.Domain.String()}
 	err = s.read(ctx, "listing profiles", func(conn *sqlite.Conn) error {
-		err := rows(conn, "SELECT count(*)"+which, bind,
+		err := rows(conn, "SELECT count(*)"+which, args,
 			func(f *fields) error { page.Total = int(f.int()); return nil })
 		if err != nil {
 			return err
 		}
 		return rows(conn, "SELECT "+profileColumns+which+" AND (created, id) > (?3, ?4) ORDER BY created, id LIMIT ?5",
-			func(a *args) { bind(a); a.position(q.After); a.int(int64(q.Limit)) },
+			append(args, q.After.Time.UnixMicro(), q.After.ID, q.Limit),
 			func(f *fields) error {
 				p, err := scanProfile(f)
 				page.Profiles = append(page.Profiles, p)

@@ -109,46 +109,23 @@ func layout(conn *sqlite.Conn) (version int, err error) {
 	return version, err
 }
 
-func micros(t time.Time) int64 { return t.UnixMicro() }
-
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// args binds the arguments of a statement, one after the other.
-type args struct {
-	stmt *sqlite.Stmt
-	n    int
-}
-
-func (a *args) next() int { a.n++; return a.n }
-
-func (a *args) text(s string) { a.stmt.BindText(a.next(), s) }
-func (a *args) int(n int64)   { a.stmt.BindInt64(a.next(), n) }
-func (a *args) bool(b bool)   { a.stmt.BindBool(a.next(), b) }
-
-// time binds an instant, or NULL for the zero Time.
-func (a *args) time(t time.Time) {
-	if n := a.next(); t.IsZero() {
-		a.stmt.BindNull(n)
-	} else {
-		a.stmt.BindInt64(n, micros(t))
+// optional is an instant as it is stored, NULL for the zero Time.
+func optional(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
 	}
+	return new(t.UnixMicro())
 }
 
-// position binds where a list goes on. The zero Position lies before everything.
-func (a *args) position(p hostedspf.Position) {
-	a.int(micros(p.Time))
-	a.text(p.ID)
-}
-
-// list binds a list as JSON, or NULL if it is nil.
-func list[E string | hostedspf.Record | hostedspf.Part](a *args, list []E) {
-	n := a.next()
+// list is a list as JSON, NULL if it is nil.
+func list[E string | hostedspf.Record | hostedspf.Part](list []E) *string {
 	if list == nil {
-		a.stmt.BindNull(n)
-		return
+		return nil
 	}
 	text, _ := json.Marshal(list) // strings and numbers can always be written
-	a.stmt.BindText(n, string(text))
+	return new(string(text))
 }
 
 // fields reads the columns of a row, one after the other.
@@ -181,17 +158,12 @@ func (f *fields) time() time.Time {
 	return instant(f.stmt.ColumnInt64(n))
 }
 
-// rows runs a prepared query and calls each for every row. Arguments are bound by bind.
-func rows(conn *sqlite.Conn, sql string, bind func(*args), each func(*fields) error) error {
-	return sqlitedb.Rows(conn, sql,
-		func(stmt *sqlite.Stmt) {
-			if bind != nil {
-				bind(&args{stmt: stmt})
-			}
-		},
+// rows runs a prepared query and calls each for every row.
+func rows(conn *sqlite.Conn, sql string, args []any, each func(*fields) error) error {
+	return sqlitedb.Rows(conn, sql, sqlitedb.Args(args...),
 		func(stmt *sqlite.Stmt) error { return each(&fields{stmt: stmt}) })
 }
 
-func exec(conn *sqlite.Conn, sql string, bind func(*args)) error {
-	return rows(conn, sql, bind, func(*fields) error { return nil })
+func exec(conn *sqlite.Conn, sql string, args ...any) error {
+	return sqlitedb.Exec(conn, sql, sqlitedb.Args(args...))
 }

@@ -173,5 +173,5 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 
 // changed notes that a profile is not what it was.
 func changed(conn *sqlite.Conn) error {
-	return exec(conn, "UPDATE spf_state SET version = version + 1", nil)
+	return exec(conn, "UPDATE spf_state SET version = version + 1")
 }
