@@ -1,6 +1,7 @@
 package nameserver
 
 import (
+	"context"
 	"errors"
 	"hash/maphash"
 	"net"
@@ -38,17 +39,19 @@ type doorman struct {
 	total int
 	each  map[netip.Addr]int // by host
 
-	once   sync.Once
-	closed chan struct{}
+	open  context.Context // until the listener is closed
+	close context.CancelFunc
 }
 
 func newDoorman(l net.Listener) *doorman {
-	return &doorman{Listener: l, each: make(map[netip.Addr]int), closed: make(chan struct{})}
+	d := &doorman{Listener: l, each: make(map[netip.Addr]int)}
+	d.open, d.close = context.WithCancel(context.Background())
+	return d
 }
 
 // Close implements [net.Listener].
 func (d *doorman) Close() error {
-	d.once.Do(func() { close(d.closed) })
+	d.close()
 	return d.Listener.Close()
 }
 
@@ -60,7 +63,7 @@ func (d *doorman) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if err != nil {
-			if !d.pause() {
+			if !pause(d.open, acceptPause) {
 				return nil, net.ErrClosed
 			}
 			continue
@@ -71,18 +74,6 @@ func (d *doorman) Accept() (net.Conn, error) {
 			continue
 		}
 		return &guest{Conn: c, leave: sync.OnceFunc(func() { d.leave(host) })}, nil
-	}
-}
-
-// pause waits a moment, and reports whether the listener is still open.
-func (d *doorman) pause() bool {
-	t := time.NewTimer(acceptPause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-d.closed:
-		return false
 	}
 }
 

@@ -61,21 +61,4 @@
 //		return err
 //	}
 //	defer server.Shutdown(ctx)
-//
-// # How it is built
-//
-//	zone.go      the zone and its snapshot
-//	answer.go    a question and the snapshot become an answer, without any input or output
-//	edns.go      RFC 6891
-//	sets.go      addresses that receivers ask about one by one
-//	sign.go      signatures and proofs, when they are asked for; signingkey.go: the keys, and their files
-//	tsig.go      RFC 8945
-//	transfer.go  the zone for secondaries
-//	notify.go    word of changes for secondaries
-//	rate.go      how many datagrams a network of clients gets; cookie.go: whom that does not concern (RFC 7873)
-//	packed.go    answers to plain questions as they are sent, kept for a minute; datagram.go: sent in batches
-//	conn.go      how many connections, and for how long
-//	server.go    the sockets
-//	source.go    from the store to the snapshot
-//	master.go    the records as lines of a zone file
 package nameserver

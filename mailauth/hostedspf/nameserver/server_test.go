@@ -140,7 +140,7 @@ func TestDelegation(t *testing.T) {
 			m := new(dns.Msg).SetReply(q)
 			if server.Addrs[0] == netip.MustParseAddr("192.0.2.1") {
 				m.Ns = named(testSnapshot().nodes["spf.example.net."][dns.TypeNS], "spf.example.net.")
-				m.Extra = []dns.RR{address("ns1.spf.example.net.", netip.MustParseAddr("192.0.2.53"))}
+				m.Extra = []dns.RR{diag.AddressRecord("ns1.spf.example.net.", netip.MustParseAddr("192.0.2.53"), seconds(zoneTTL))}
 			} else {
 				m.Rcode = above.answer(q, true).Rcode
 			}

@@ -186,7 +186,7 @@ func (z *Zone) build(records []published, serial uint32) *snapshot {
 		name := ns.Name.FQDN()
 		s.add(&dns.NS{Hdr: header(apex, dns.TypeNS, seconds(zoneTTL)), Ns: name})
 		for _, ip := range ns.Addrs {
-			s.add(address(name, ip))
+			s.add(diag.AddressRecord(name, ip, seconds(zoneTTL)))
 		}
 	}
 	for _, r := range records {
@@ -202,13 +202,6 @@ func (z *Zone) build(records []published, serial uint32) *snapshot {
 
 func header(name string, rrtype uint16, ttl uint32) dns.RR_Header {
 	return dns.RR_Header{Name: name, Rrtype: rrtype, Class: dns.ClassINET, Ttl: ttl}
-}
-
-func address(name string, ip netip.Addr) dns.RR {
-	if ip.Is4() {
-		return &dns.A{Hdr: header(name, dns.TypeA, seconds(zoneTTL)), A: ip.AsSlice()}
-	}
-	return &dns.AAAA{Hdr: header(name, dns.TypeAAAA, seconds(zoneTTL)), AAAA: ip.AsSlice()}
 }
 
 func (s *snapshot) add(rr dns.RR) {
@@ -269,12 +262,10 @@ func (s *snapshot) member(m *dns.Msg, q dns.Question, name string) bool {
 		return false
 	}
 	if set.has(client) && q.Qtype == dns.TypeA {
-		rr := address(q.Name, listed)
-		rr.Header().Ttl = set.ttl
-		m.Answer = []dns.RR{rr}
-		return true
+		m.Answer = []dns.RR{diag.AddressRecord(q.Name, listed, set.ttl)}
+	} else {
+		m.Ns = []dns.RR{s.negative}
 	}
-	m.Ns = []dns.RR{s.negative}
 	return true
 }
 
