@@ -137,7 +137,7 @@ func (v *validator) child(t token, namespace, local string, known bool) *model {
 			v.foreign(t, namespace, local)
 		}
 		return nil
-	case m == nil || banned()[local] == Font:
+	case m == nil:
 		k := banned()[local]
 		if k == "" {
 			k = Element

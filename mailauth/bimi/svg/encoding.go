@@ -3,9 +3,12 @@ package svg
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -92,29 +95,17 @@ func decodeUTF16(image []byte) (text, problem string) {
 	if len(image)%2 != 0 {
 		return "", "The document is in UTF-16 and ends within a character."
 	}
-	little := image[0] == markUTF16LE[0]
-	units := make([]uint16, 0, len(image)/2)
-	for i := 2; i < len(image); i += 2 {
-		u := uint16(image[i])<<8 | uint16(image[i+1])
-		if little {
-			u = u<<8 | u>>8
-		}
-		units = append(units, u)
+	order := binary.ByteOrder(binary.BigEndian)
+	if image[0] == markUTF16LE[0] {
+		order = binary.LittleEndian
 	}
-	var b strings.Builder
-	for i := 0; i < len(units); i++ {
-		c := rune(units[i])
-		if utf16.IsSurrogate(c) {
-			if i++; i >= len(units) {
-				return "", "The document is in UTF-16 and ends within a character."
-			}
-			if c = utf16.DecodeRune(c, rune(units[i])); c == utf8.RuneError {
-				return "", "The document is in UTF-16 and has half a surrogate pair."
-			}
-		}
-		b.WriteRune(c)
+	units := make([]uint16, len(image)/2-1)
+	binary.Decode(image[2:], order, units) // cannot fail: the bytes are as many
+	characters := utf16.Decode(units)
+	if !slices.Equal(utf16.Encode(characters), units) {
+		return "", "The document is in UTF-16 and has half a surrogate pair."
 	}
-	return b.String(), ""
+	return string(characters), ""
 }
 
 // firstBad returns where the first character is that XML does not allow, or -1 (XML 1.0 section 2.2).
@@ -241,24 +232,10 @@ func (s *scanner) reference(raw string, offset int) (string, int, *syntaxError) 
 
 // charReference reads the number of a character reference (XML 1.0 section 4.1).
 func charReference(digits string) (rune, bool) {
-	base := rune(10)
+	base := 10
 	if rest, ok := strings.CutPrefix(digits, "x"); ok {
 		base, digits = 16, rest
 	}
-	c := rune(0)
-	for i := range len(digits) {
-		d := rune(strings.IndexByte("0123456789abcdef", lower(digits[i])))
-		if d < 0 || d >= base || c > 0x10FFFF {
-			return 0, false
-		}
-		c = c*base + d
-	}
-	return c, digits != "" && isChar(c)
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c | 0x20
-	}
-	return c
+	c, err := strconv.ParseUint(digits, base, 31)
+	return rune(c), err == nil && isChar(rune(c))
 }

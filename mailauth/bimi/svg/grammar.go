@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,51 +23,33 @@ func (r *reader) separator() (comma bool) {
 func (r *reader) is(c byte) bool { return r.rest != "" && r.rest[0] == c }
 
 // number reads a number (SVG Tiny 1.2 chapter 4). Numbers need no separator where a sign or a second point
-// begins the next.
+// begins the next, and what looks like the beginning of an exponent may be the unit em.
 func (r *reader) number() (float64, bool) {
-	s, i := r.rest, 0
-	if i < len(s) && (s[i] == '+' || s[i] == '-') {
-		i++
+	rest := afterDigits(afterSign(r.rest))
+	if fraction, ok := strings.CutPrefix(rest, "."); ok {
+		rest = afterDigits(fraction)
 	}
-	digits := 0
-	for point := false; i < len(s); i++ {
-		if s[i] == '.' && !point {
-			point = true
-		} else if isDigit(s[i]) {
-			digits++
-		} else {
-			break
+	if rest != "" && rest[0]|0x20 == 'e' {
+		exponent := afterSign(rest[1:])
+		if after := afterDigits(exponent); len(after) < len(exponent) {
+			rest = after
 		}
 	}
-	if digits == 0 {
-		return 0, false
+	f, err := strconv.ParseFloat(r.rest[:len(r.rest)-len(rest)], 64)
+	if err == nil {
+		r.rest = rest
 	}
-	i += exponent(s[i:])
-	f, err := strconv.ParseFloat(s[:i], 64)
-	r.rest = s[i:]
 	return f, err == nil
 }
 
-// exponent returns the length of an exponent. What begins one may be the unit em as well.
-func exponent(s string) int {
-	if s == "" || s[0]|0x20 != 'e' {
-		return 0
+func afterSign(s string) string {
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		return s[1:]
 	}
-	i := 1
-	if i < len(s) && (s[i] == '+' || s[i] == '-') {
-		i++
-	}
-	begin := i
-	for i < len(s) && isDigit(s[i]) {
-		i++
-	}
-	if i == begin {
-		return 0
-	}
-	return i
+	return s
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func afterDigits(s string) string { return strings.TrimLeft(s, "0123456789") }
 
 func (r *reader) flag() bool {
 	if !r.is('0') && !r.is('1') {
@@ -135,12 +118,8 @@ func isDashes(v string) bool {
 	case "none", "inherit":
 		return true
 	}
-	for part := range strings.FieldsFuncSeq(v, func(c rune) bool { return c == ',' || strings.ContainsRune(white, c) }) {
-		if !isLength(part) {
-			return false
-		}
-	}
-	return true
+	parts := strings.FieldsFunc(v, func(c rune) bool { return c == ',' || isWhite(c) })
+	return !slices.ContainsFunc(parts, func(p string) bool { return !isLength(p) })
 }
 
 // transforms are the functions of transform and how many numbers each may have (SVG Tiny 1.2 chapter 7).

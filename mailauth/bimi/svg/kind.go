@@ -152,12 +152,7 @@ var placeholderTitles = []string{"company name", "brand name", "your company", "
 
 func isPlaceholder(title string) bool {
 	title = strings.ToLower(title)
-	for _, p := range placeholderTitles {
-		if title == p {
-			return true
-		}
-	}
-	return placeholders()[title]
+	return placeholders()[title] || slices.Contains(placeholderTitles, title)
 }
 
 // kindsOf turns lists of names around, when they are first needed.

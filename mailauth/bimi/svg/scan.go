@@ -43,7 +43,6 @@ type scanner struct {
 	text  string
 	pos   int
 	attrs []attr
-	seen  map[string]bool // names of the attributes of a tag that has many
 	// unknown holds the references to entities that XML itself does not define.
 	unknown func(name string, offset int)
 }
@@ -215,7 +214,7 @@ func (s *scanner) startTag() (token, *syntaxError) {
 		return token{}, s.fail(t.offset, "A < begins neither a tag nor a comment. In text it is written &lt;.")
 	}
 	s.attrs = s.attrs[:0]
-	clear(s.seen)
+	seen := map[string]bool{}
 	for {
 		spaced := s.skipWhite()
 		rest := s.text[s.pos:]
@@ -242,36 +241,12 @@ func (s *scanner) startTag() (token, *syntaxError) {
 		if err != nil {
 			return token{}, err
 		}
-		if s.repeated(a.name) {
+		if seen[a.name] {
 			return token{}, s.fail(a.offset, "The attribute %s stands twice in one tag.", clip(a.name))
 		}
+		seen[a.name] = true
 		s.attrs = append(s.attrs, a)
 	}
-}
-
-// few is how many attributes are compared one by one.
-const few = 16
-
-func (s *scanner) repeated(name string) bool {
-	if len(s.attrs) < few {
-		for _, a := range s.attrs {
-			if a.name == name {
-				return true
-			}
-		}
-		return false
-	}
-	if len(s.attrs) == few {
-		s.seen = make(map[string]bool, 4*few)
-		for _, a := range s.attrs {
-			s.seen[a.name] = true
-		}
-	}
-	if s.seen[name] {
-		return true
-	}
-	s.seen[name] = true
-	return false
 }
 
 func (s *scanner) attr() (attr, *syntaxError) {

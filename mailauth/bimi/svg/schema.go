@@ -3,6 +3,7 @@ package svg
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,22 +89,15 @@ var (
 		"snapshotTime": oneOf("none"), "timelineBegin": oneOf("onLoad"), "zoomAndPan": oneOf("disable"),
 		"font-weight": oneOf("normal bold bolder lighter"),
 	}
-
-	fontFaceAttrs = table{}.texts("accented-height alphabetic ascent bbox cap-height descent font-family font-stretch " +
-		"font-style font-variant font-weight hanging ideographic mathematical overline-position overline-thickness " +
-		"panose-1 slope stemh stemv strikethrough-position strikethrough-thickness underline-position " +
-		"underline-thickness unicode-range units-per-em widths x-height")
 )
 
 const (
-	shapes     = "path rect circle ellipse line polyline polygon"
-	graphics   = shapes + " solidColor textArea linearGradient radialGradient text g defs use"
-	rootHolds  = graphics + " desc metadata" // besides the title, which comes first
-	fontsHolds = "desc glyph font-face hkern"
+	shapes    = "path rect circle ellipse line polyline polygon"
+	graphics  = shapes + " solidColor textArea linearGradient radialGradient text g defs use"
+	rootHolds = graphics + " desc metadata" // besides the title, which comes first
 )
 
-// models are the elements of the profile, 24 in all. No element may hold a font, so that the last four can stand
-// nowhere; they are here to judge what documents hold that have them all the same.
+// models are the elements of the profile but for those of fonts, which no element may hold.
 var models = sync.OnceValue(func() map[string]*model {
 	return map[string]*model{
 		"svg":      element(rootHolds, coreAttrs, paintAttrs, rootAttrs),
@@ -129,11 +123,6 @@ var models = sync.OnceValue(func() map[string]*model {
 		"linearGradient": element("stop", coreAttrs, paintAttrs, units, lengths("x1 y1 x2 y2")),
 		"radialGradient": element("stop", coreAttrs, paintAttrs, units, lengths("cx cy r")),
 		"stop":           element("", coreAttrs, paintAttrs, table{"offset": length}),
-
-		"font":      element(fontsHolds, table{}.texts("horiz-adv-x horiz-origin")),
-		"font-face": element("desc", fontFaceAttrs),
-		"glyph":     element("desc", table{}.texts("unicode glyph-name arabic-form lang")),
-		"hkern":     element("desc", table{}.texts("u1 g1 u2 g2 k")),
 	}
 })
 
@@ -201,15 +190,7 @@ var (
 
 func oneOf(words string) valueType {
 	list := strings.Fields(words)
-	return valueType{wanted: alternatives(list), strict: func(v string) bool {
-		v = collapse(v)
-		for _, w := range list {
-			if v == w {
-				return true
-			}
-		}
-		return false
-	}}
+	return valueType{wanted: alternatives(list), strict: func(v string) bool { return slices.Contains(list, collapse(v)) }}
 }
 
 func alternatives(list []string) string {
@@ -242,28 +223,17 @@ func isLanguage(v string) bool {
 
 // isNmtokens takes names with spaces between; at least one.
 func isNmtokens(v string) bool {
-	n := 0
-	for word := range strings.FieldsFuncSeq(v, func(c rune) bool { return strings.ContainsRune(white, c) }) {
-		if !isNmtoken(word) {
-			return false
-		}
-		n++
-	}
-	return n > 0
+	words := strings.FieldsFunc(v, isWhite)
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !isNmtoken(w) })
 }
+
+func isWhite(c rune) bool { return strings.ContainsRune(white, c) }
 
 func collapse(s string) string {
 	if !strings.ContainsAny(s, white) {
 		return s
 	}
-	var b strings.Builder
-	for word := range strings.FieldsFuncSeq(s, func(c rune) bool { return strings.ContainsRune(white, c) }) {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(word)
-	}
-	return b.String()
+	return strings.Join(strings.FieldsFunc(s, isWhite), " ")
 }
 
 // keywords are the colors that have names (SVG Tiny 1.2 chapter 11 has the first 16; those of CSS are drawn as well),

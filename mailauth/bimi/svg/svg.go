@@ -177,7 +177,7 @@ func (v *validator) pop() {
 	if o.text == nil {
 		return
 	}
-	text := collapse(strings.TrimFunc(o.text.String(), func(c rune) bool { return strings.ContainsRune(white, c) }))
+	text := collapse(o.text.String())
 	if o.local == "title" {
 		v.doc.Title = text
 	} else {
