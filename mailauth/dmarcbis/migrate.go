@@ -67,12 +67,7 @@ func (c *conversion) migrate(np policy.Policy, psd policy.PSD) {
 }
 
 func (c *conversion) altered() bool {
-	for _, change := range c.changes {
-		if change.Action != Keep {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.changes, func(change Change) bool { return change.Action != Keep })
 }
 
 func (c *conversion) changed() bool { return c.migrated != c.original }
@@ -110,10 +105,7 @@ type DiffLine struct {
 	Text string `json:"text" doc:"the tag and its value"`
 }
 
-// maxDiffTags bounds the tags that are set side by side; beyond it the records are shown one after the other.
-// Comparing takes the square of their number, and DMARC knows 14.
-const maxDiffTags = 100
-
+// diff sets the tags of both records side by side: each tag that is kept stands once.
 func diff(before, after []string) []DiffLine {
 	lines := []DiffLine{}
 	add := func(op DiffOp, list []string) {
@@ -121,51 +113,18 @@ func diff(before, after []string) []DiffLine {
 			lines = append(lines, DiffLine{op, text})
 		}
 	}
-	if len(before) > maxDiffTags || len(after) > maxDiffTags {
-		if slices.Equal(before, after) {
-			add(diffKeep, before)
-			return lines
-		}
-		add(diffRemove, before)
-		add(diffAdd, after)
-		return lines
-	}
-	common := commonLengths(before, after)
-	i, j := 0, 0
-	for i < len(before) && j < len(after) {
-		switch {
-		case before[i] == after[j]:
-			add(diffKeep, before[i:i+1])
-			i, j = i+1, j+1
-		case common[i+1][j] >= common[i][j+1]:
+	for i, text := range before {
+		at := slices.Index(after, text)
+		if at < 0 {
 			add(diffRemove, before[i:i+1])
-			i++
-		default:
-			add(diffAdd, after[j:j+1])
-			j++
+			continue
 		}
+		add(diffAdd, after[:at])
+		add(diffKeep, after[at:at+1])
+		after = after[at+1:]
 	}
-	add(diffRemove, before[i:])
-	add(diffAdd, after[j:])
+	add(diffAdd, after)
 	return lines
-}
-
-// commonLengths returns the lengths of the longest common subsequences of before[i:] and after[j:].
-func commonLengths(before, after []string) [][]int {
-	table := make([][]int, len(before)+1)
-	for i := range table {
-		table[i] = make([]int, len(after)+1)
-	}
-	for i := len(before) - 1; i >= 0; i-- {
-		for j := len(after) - 1; j >= 0; j-- {
-			if before[i] == after[j] {
-				table[i][j] = table[i+1][j+1] + 1
-			} else {
-				table[i][j] = max(table[i+1][j], table[i][j+1])
-			}
-		}
-	}
-	return table
 }
 
 // A Behavior says how the treatment of mail that fails DMARC changes.

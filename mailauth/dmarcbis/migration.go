@@ -292,13 +292,7 @@ func (m *migration) destinations(tag string) {
 	}
 }
 
-func trimmed(value string) []string {
-	list := strings.Split(value, ",")
-	for i := range list {
-		list[i] = strings.TrimSpace(list[i])
-	}
-	return list
-}
+func trimmed(value string) []string { return diag.Map(strings.Split(value, ","), strings.TrimSpace) }
 
 func (m *migration) options() {
 	value, ok := m.draft.Get("fo")

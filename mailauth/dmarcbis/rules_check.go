@@ -22,6 +22,7 @@ type rule = diag.Rule[*evidence]
 
 var (
 	afterRecord  = []diag.Code{"dmarcbis.record.unknown"}
+	afterRecords = []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple", "dmarcbis.record.stray"}
 	missingReads = []diag.Source{fromRecord, fromExistence, fromMail}
 )
 
@@ -166,9 +167,7 @@ var discoveryRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20, Reads: missingReads,
-	DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
-		"dmarcbis.record.stray"},
-	Ref:   "RFC 9989 section 4.10.1",
+	DependsOn: afterRecords, Ref: "RFC 9989 section 4.10.1",
 	Title: "No DMARC record", Requirement: "The domain has a DMARC record, or a domain above it has one that applies",
 	Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
 		"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
@@ -178,9 +177,7 @@ var discoveryRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "dmarcbis.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing, Reads: missingReads,
-	DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
-		"dmarcbis.record.stray"},
-	Ref:         "RFC 9989 section 4.10.1",
+	DependsOn: afterRecords, Ref: "RFC 9989 section 4.10.1",
 	Title:       "No DMARC record for a domain that receives no mail",
 	Requirement: "The domain has a DMARC record, although it receives no mail",
 	Advice: "Check that nothing sends mail in the name of the domain. Then publish v=DMARC1; p=reject at the domain " +
@@ -189,8 +186,7 @@ var discoveryRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
 }, {
 	Code: "dmarcbis.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-	Reads: missingReads, DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
-		"dmarcbis.record.stray"},
+	Reads: missingReads, DependsOn: afterRecords,
 	Ref:   "RFC 9989 section 5.2",
 	Title: "No DMARC record on a public suffix", Requirement: "The public suffix has a DMARC record",
 	Advice: leaveSuffix,
@@ -200,8 +196,7 @@ var discoveryRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures { return e.absent("") },
 }, {
 	Code: "dmarcbis.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
-	Reads: missingReads, DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
-		"dmarcbis.record.stray"},
+	Reads: missingReads, DependsOn: afterRecords,
 	Ref:         "RFC 9989 section 5.2",
 	Title:       "No DMARC record on a public suffix that receives mail",
 	Requirement: "The public suffix, which receives mail, has a DMARC record",
@@ -272,7 +267,7 @@ var recordRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "dmarcbis.policy.invalid", Severity: diag.Error, Weight: 10,
-	DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}, Ref: "RFC 9989 section 4.10.1",
+	DependsOn: afterUsable, Ref: "RFC 9989 section 4.10.1",
 	Title: "Policy cannot be read, and p=none is assumed", Requirement: "Every policy of the record can be read",
 	Advice: "Check which policy was meant. Publish it once the aggregate reports show that all legitimate mail passes; " +
 		"until then write what receivers do today.",
@@ -282,7 +277,7 @@ var recordRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "dmarcbis.policy.absent", Severity: diag.Warning, Weight: 5,
-	DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}, Ref: "RFC 9989 section 4.7",
+	DependsOn: afterUsable, Ref: "RFC 9989 section 4.7",
 	Title: "No p, and p=none is assumed", Requirement: "The record has p",
 	Advice: "Add the policy: without p, receivers of RFC 9989 assume p=none, and some others ignore the record.",
 	Fails: func(e *evidence) diag.Failures {

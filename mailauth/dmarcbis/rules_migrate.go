@@ -141,18 +141,15 @@ func stricter(c *conversion) diag.Failures {
 }
 
 func (c *conversion) added(tag string) bool {
-	for _, change := range c.changes {
-		if change.Tag == tag && (change.Action == add || change.Action == replace) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.changes, func(change Change) bool {
+		return change.Tag == tag && (change.Action == add || change.Action == replace)
+	})
 }
 
 func (c *conversion) dropped() []policy.URI {
 	text := c.after.List.Text
 	var list []policy.URI
-	for _, u := range append(append([]policy.URI{}, c.before.AggregateURIs...), c.before.FailureURIs...) {
+	for _, u := range slices.Concat(c.before.AggregateURIs, c.before.FailureURIs) {
 		if !u.Valid() && (u.URI == "" || !strings.Contains(text, u.URI)) {
 			list = append(list, u)
 		}

@@ -64,8 +64,7 @@ var suffixRules = diag.Rules[*evidence]{{
 		"organization, whose domains may send mail in each other's name.",
 	When: hasRecord, Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(undeclared(e), "%s is a public suffix by the list, and its record has psd=%s.",
-			e.Tree.PolicyDomain(),
-			e.record().PSD).About("psd")
+			e.Tree.PolicyDomain(), e.record().PSD).About("psd")
 	},
 }, {
 	Code: "dmarcbis.psd.wrong", Severity: diag.Warning, Weight: 5, Category: factorSuffix,

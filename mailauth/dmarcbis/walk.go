@@ -29,16 +29,11 @@ func steps(d *policy.Discovery) []WalkStep {
 }
 
 func detail(d *policy.Discovery, i int) string {
-	s := &d.Walk.Steps[i]
-	text := found(d, s)
-	switch last := i == len(d.Walk.Steps)-1; {
-	case last:
-		return text
-	case i == 0 && strings.Count(s.Domain, ".") >= policy.MaxQueries:
-		return text + fmt.Sprintf(" From more than 8 labels the walk goes on with the last 7, at %s.", d.Walk.Steps[1].Name)
-	default:
-		return text
+	text := found(d, &d.Walk.Steps[i])
+	if i == 0 && len(d.Walk.Steps) > 1 && strings.Count(d.Walk.Start, ".") >= policy.MaxQueries {
+		text += fmt.Sprintf(" From more than 8 labels the walk goes on with the last 7, at %s.", d.Walk.Steps[1].Name)
 	}
+	return text
 }
 
 func found(d *policy.Discovery, s *policy.Step) string {
