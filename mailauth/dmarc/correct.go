@@ -45,35 +45,14 @@ func (e *evidence) correct() string {
 	return s
 }
 
+// sources are the texts that make up what the owner meant.
 func (e *evidence) sources() []string {
-	switch {
-	case len(e.found.Records) == 1 && !e.inherited():
-		return append([]string{rejoined(e.found.Records[0], e.found.Strings)}, e.fragments...)
-	case len(e.found.Records) > 0:
-		return e.found.Records
-	case len(e.found.Strays) > 0:
-		var list []string
-		for _, s := range e.found.Strays {
-			list = append(list, s.Text)
-		}
-		return append(list, e.fragments...)
-	case len(e.elsewhere.Places) > 0:
-		return []string{e.elsewhere.Places[0].Record}
-	default:
-		return e.fragments
+	texts := e.found.Sources(&e.elsewhere)
+	elsewhere := len(texts) > 0 && len(e.found.Records)+len(e.found.Strays) == 0
+	if e.inherited() || elsewhere || len(e.found.Records) > 1 {
+		return texts
 	}
-}
-
-// rejoined puts the semicolon between strings that is missing where one of them begins with a tag.
-func rejoined(text string, parts []string) string {
-	joined := ""
-	for _, part := range parts {
-		if tagFirst().MatchString(part) && !strings.HasSuffix(strings.TrimSpace(joined), ";") && joined != "" {
-			joined += ";"
-		}
-		joined += part
-	}
-	return cmp.Or(joined, text)
+	return slices.Concat(texts, e.fragments)
 }
 
 // today are the policies that receivers apply now, but for t and pct.
@@ -121,7 +100,6 @@ func sound(text string) bool {
 var (
 	zoneFileLine = diag.Regexp(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
 	versionLike  = diag.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	tagFirst     = diag.Regexp(`(?i)^\s*(?:` + strings.Join(tags, "|") + `)\s*=`)
 	tagInside    = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 )
 
@@ -149,12 +127,7 @@ func mend(text string) (d policy.Draft, ok bool) {
 	return d, true
 }
 
-var tags = func() (list []string) {
-	for _, d := range policy.Format.Tags {
-		list = append(list, d.Name)
-	}
-	return list
-}()
+var tags = diag.Map(policy.Format.Tags, func(d taglist.Definition) string { return d.Name })
 
 func plain(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 

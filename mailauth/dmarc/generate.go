@@ -2,6 +2,7 @@ package dmarc
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,25 +189,7 @@ func zoneLine(name, record string, absolute bool) string {
 	if absolute {
 		name += "."
 	}
-	line := name + " " + strconv.Itoa(ttl) + " IN TXT"
-	for _, s := range cut(record) {
-		line += ` "` + s + `"`
-	}
-	return line
-}
-
-// cut splits a record into character-strings, behind a tag or an address where that is possible: they are joined
-// without anything between them.
-func cut(record string) []string {
-	var list []string
-	for len(record) > diag.MaxTXTString {
-		at := diag.MaxTXTString
-		if i := strings.LastIndexAny(record[:at], " ,"); i > 0 {
-			at = i + 1
-		}
-		list, record = append(list, record[:at]), record[at:]
-	}
-	return append(list, record)
+	return fmt.Sprintf(`%s %d IN TXT "%s"`, name, ttl, strings.Join(diag.SplitTXT(record), `" "`))
 }
 
 // maxLocalPart is how long the part of an address before the at sign can be (RFC 5321 section 4.5.3.1.1).
@@ -281,15 +264,4 @@ func bareDestination(text string) (u policy.URI, reason string) {
 
 // escaped writes the local part of an address as in a URI, in which commas and exclamation marks are encoded, too
 // (RFC 9989 section 4.8).
-func escaped(local string) string {
-	var b strings.Builder
-	for _, c := range []byte(local) {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if letter || '0' <= c && c <= '9' || strings.IndexByte("-._~+*'$", c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
+func escaped(local string) string { return strings.ReplaceAll(url.QueryEscape(local), "%2B", "+") }

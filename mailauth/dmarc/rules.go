@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
 )
 
 type rule = diag.Rule[*evidence]
@@ -35,9 +36,14 @@ func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-var kit = taglist.Kit[*evidence]{
-	Format: policy.Format, Ref: "RFC 9989 section 4.8", Found: func(e *evidence) *taglist.Found { return &e.found },
-	Suggest: func(e *evidence) string { return e.suggested },
+var kit = taglist.Finder[*evidence]{
+	Kit: taglist.Kit[*evidence]{
+		Format: policy.Format, Ref: "RFC 9989 section 4.8", Found: func(e *evidence) *taglist.Found { return &e.found },
+		Suggest: func(e *evidence) string { return e.suggested },
+	},
+	Label: "_dmarc", Name: func(e *evidence) string { return e.own.Name },
+	At:        func(e *evidence) *diag.Answer[*dns.TXT] { return &e.own.Answer },
+	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
 func online(e *evidence) bool { return !e.offline }
@@ -135,37 +141,31 @@ func suffix(e *evidence) bool { return policy.IsPublicSuffix(e.domain.String()) 
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
-var absenceRules = diag.Rules[*evidence]{{
+var unplaced = kit.Location(rule{})
+
+// unwritten reports whether the name has no record, nor a text that was meant as one, and none of a parent applies.
+func unwritten(e *evidence) bool {
+	return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil
+}
+
+var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	Code: "dmarc.record.location", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
-	Ref:   "RFC 9989 section 4.5",
-	Title: "DMARC record is published at the wrong name", Requirement: "The DMARC record is published at _dmarc",
+	Ref: "RFC 9989 section 4.5", When: unwritten,
 	Advice: "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes " +
 		"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
-	When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
 	Fails: func(e *evidence) diag.Failures {
-		f := diag.FailEach(e.elsewhere.Places, func(p taglist.Place) diag.Failures {
-			return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
-				diag.Quote(p.Record), p.Name, e.own.Name).About(p.Name)
-		})
+		f := unplaced.Fails(e)
 		for i := range f {
 			if suffix(e) && e.suggested == "" {
 				f[i].Advice = leaveSuffix
 			}
 		}
-		return f.Suggesting(e.suggested)
+		return f
 	},
-}, {
+}), kit.Alias(rule{
 	Code: "dmarc.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
-	Ref:   "RFC 1034 section 3.6.2",
-	Title: "CNAME at _dmarc leads to no DMARC record", Requirement: "An alias at _dmarc leads to a DMARC record",
-	Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: a name " +
-		"cannot have both.",
-	When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
-	Fails: func(e *evidence) diag.Failures {
-		alias := e.own.DanglingAlias()
-		return diag.FailIf(alias != "", "%s", alias)
-	},
-}, {
+	Requirement: "An alias at _dmarc leads to a DMARC record", When: unwritten,
+}), {
 	Code: "dmarc.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
 	Ref:   "RFC 9989 section 4.10.1",
 	Title: "No DMARC record", Requirement: "A DMARC record applies to the domain",
@@ -213,16 +213,11 @@ var absenceRules = diag.Rules[*evidence]{{
 		return !e.offline && !parked(e) && suffix(e) && (e.record != nil || fresh(e))
 	},
 	Fails: absent,
-}, {
+}, kit.Wildcard(rule{
 	Code: "dmarc.record.wildcard", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
-	Ref:   "RFC 9989 section 4.10",
-	Title: "Wildcard TXT record answers at _dmarc", Requirement: "No wildcard TXT record answers at _dmarc",
+	Ref: "RFC 9989 section 4.10", Requirement: "No wildcard TXT record answers at _dmarc", When: func(*evidence) bool { return true },
 	Advice: "Publish a DMARC record at _dmarc, which takes the place of the wildcard there, or remove the wildcard.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.elsewhere.Wildcard != "", "The wildcard *.%s answers at %s with %q, which is no DMARC record.",
-			e.domain, e.own.Name, diag.Quote(e.elsewhere.Wildcard))
-	},
-}, {
+}), {
 	Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
 	Ref:   "RFC 7208 section 3",
 	Title: "SPF record at _dmarc", Requirement: "No SPF record is published at _dmarc",

@@ -2,6 +2,7 @@ package dmarc
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -76,8 +77,7 @@ var reportRules = diag.Rules[*evidence]{{
 }}
 
 func eachURI(e *evidence, fails func(policy.URI) diag.Failures) diag.Failures {
-	list := append(append([]policy.URI{}, e.record.AggregateURIs...), e.record.FailureURIs...)
-	return diag.FailEach(list, func(u policy.URI) diag.Failures {
+	return diag.FailEach(slices.Concat(e.record.AggregateURIs, e.record.FailureURIs), func(u policy.URI) diag.Failures {
 		return at(fails(u).About(u.Text), taglist.Tag{Offset: u.Offset, Length: u.Length})
 	})
 }
@@ -85,12 +85,7 @@ func eachURI(e *evidence, fails func(policy.URI) diag.Failures) diag.Failures {
 func followed(e *evidence) bool { return kit.One(e) && len(e.destinations) > 0 }
 
 func foreign(e *evidence) bool {
-	for i := range e.destinations {
-		if e.destinations[i].external {
-			return followed(e)
-		}
-	}
-	return false
+	return followed(e) && slices.ContainsFunc(e.destinations, func(d destination) bool { return d.external })
 }
 
 var destinationRules = diag.Rules[*evidence]{{
