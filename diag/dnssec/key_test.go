@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cloudflare/circl/sign/ed448"
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -217,9 +218,9 @@ func TestSignedDataAgainstTheLibrary(t *testing.T) {
 
 // Times of 32 bits are those nearest to now.
 func TestSerialTime(t *testing.T) {
-	assert.Equal(t, now, serialTime(uint32(now.Unix()), now))
+	assert.Equal(t, now, resolve.SerialTime(uint32(now.Unix()), now))
 	later := time.Date(2106, 2, 7, 6, 28, 17, 0, time.UTC)
-	assert.Equal(t, later, serialTime(uint32(later.Unix()), time.Date(2106, 1, 1, 0, 0, 0, 0, time.UTC)))
+	assert.Equal(t, later, resolve.SerialTime(uint32(later.Unix()), time.Date(2106, 1, 1, 0, 0, 0, 0, time.UTC)))
 	before := time.Date(2106, 1, 1, 0, 0, 0, 0, time.UTC)
-	assert.Equal(t, before, serialTime(uint32(before.Unix()), later))
+	assert.Equal(t, before, resolve.SerialTime(uint32(before.Unix()), later))
 }

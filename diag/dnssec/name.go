@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
 
@@ -194,68 +195,9 @@ func lowered(rr dns.RR) dns.RR {
 	switch rr.(type) {
 	case *dns.NS, *dns.MD, *dns.MF, *dns.CNAME, *dns.SOA, *dns.MB, *dns.MG, *dns.MR, *dns.PTR, *dns.MINFO,
 		*dns.MX, *dns.RP, *dns.AFSDB, *dns.RT, *dns.PX, *dns.NAPTR, *dns.KX, *dns.SRV, *dns.DNAME, *dns.SIG, *dns.NXT:
-		rr = dns.Copy(rr)
-	default:
-		return rr
-	}
-	switch r := rr.(type) {
-	case *dns.NS:
-		lower(&r.Ns)
-	case *dns.MD:
-		lower(&r.Md)
-	case *dns.MF:
-		lower(&r.Mf)
-	case *dns.CNAME:
-		lower(&r.Target)
-	case *dns.SOA:
-		lower(&r.Ns, &r.Mbox)
-	case *dns.MB:
-		lower(&r.Mb)
-	case *dns.MG:
-		lower(&r.Mg)
-	case *dns.MR:
-		lower(&r.Mr)
-	case *dns.PTR:
-		lower(&r.Ptr)
-	case *dns.MINFO:
-		lower(&r.Rmail, &r.Email)
-	case *dns.MX:
-		lower(&r.Mx)
-	default:
-		lowerRare(rr)
+		return resolve.Lowered(rr)
 	}
 	return rr
-}
-
-func lowerRare(rr dns.RR) {
-	switch r := rr.(type) {
-	case *dns.RP:
-		lower(&r.Mbox, &r.Txt)
-	case *dns.AFSDB:
-		lower(&r.Hostname)
-	case *dns.RT:
-		lower(&r.Host)
-	case *dns.PX:
-		lower(&r.Map822, &r.Mapx400)
-	case *dns.NAPTR:
-		lower(&r.Replacement)
-	case *dns.KX:
-		lower(&r.Exchanger)
-	case *dns.SRV:
-		lower(&r.Target)
-	case *dns.DNAME:
-		lower(&r.Target)
-	case *dns.SIG:
-		lower(&r.SignerName)
-	case *dns.NXT:
-		lower(&r.NextDomain)
-	}
-}
-
-func lower(names ...*string) {
-	for _, n := range names {
-		*n = dns.CanonicalName(*n)
-	}
 }
 
 // signedData returns what a signature is made over: its own data without the signature, and every

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
 
@@ -148,7 +149,7 @@ func (v *engine) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *Chain
 // 4034 section 3.1.5, RFC 1982). Both ends belong to the period, and no clock skew is allowed for.
 func (v *engine) examinePeriod(sig *dns.RRSIG, set *rrset, z name) *ChainFault {
 	now := uint32(v.now.Unix())
-	begin, end := serialTime(sig.Inception, v.now), serialTime(sig.Expiration, v.now)
+	begin, end := resolve.SerialTime(sig.Inception, v.now), resolve.SerialTime(sig.Expiration, v.now)
 	switch {
 	case int32(sig.Expiration-sig.Inception) < 0:
 		return fault(z, codeSigPeriod, "The signature over %s by the key %d ends before it begins: %s, %s",
@@ -222,13 +223,6 @@ func quoteName(s string) string {
 }
 
 func instant(t time.Time) string { return t.Format("2006-01-02 15:04:05 UTC") }
-
-// serialTime returns the time that is meant by a 32-bit number of seconds: the one of all that are
-// equal modulo 2^32 that lies next to now (RFC 4034 section 3.1.5).
-func serialTime(seconds uint32, now time.Time) time.Time {
-	base := now.Unix()
-	return time.Unix(base+int64(int32(seconds-uint32(base))), 0).UTC()
-}
 
 // A Checker judges the signatures of one zone, and its proofs that something is not there, by keys that are given. It
 // asks nothing, and says of the same records what [Validator] and [Check] say. It belongs to one goroutine.

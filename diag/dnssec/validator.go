@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
 
@@ -186,7 +187,7 @@ func (s *rrset) aged(now time.Time) []dns.RR {
 	if s.proof == nil {
 		return s.rrs
 	}
-	left := serialTime(s.proof.Expiration, now).Sub(now) / time.Second
+	left := resolve.SerialTime(s.proof.Expiration, now).Sub(now) / time.Second
 	limit := min(s.proof.OrigTtl, uint32(min(max(left, 0), 1<<31)))
 	list := slices.Clone(s.rrs)
 	for i, rr := range list {

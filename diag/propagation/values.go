@@ -77,7 +77,7 @@ func valuesOf(rrs []dns.RR) []string {
 // valueOf returns the data of a record in normal form: as in a zone file, names in lower case (RFC 4034
 // section 6.2). The strings of TXT are joined, as all who use them do.
 func valueOf(rr dns.RR) string {
-	rr = lowered(rr)
+	rr = resolve.Lowered(rr)
 	if txt, ok := rr.(*dns.TXT); ok {
 		if text := diag.TXT(txt); utf8.ValidString(text) {
 			return printable(text)
@@ -101,36 +101,6 @@ func printable(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// lowered returns a record whose data have their names in lower case.
-func lowered(rr dns.RR) dns.RR {
-	rr = dns.Copy(rr)
-	switch r := rr.(type) {
-	case *dns.CNAME:
-		r.Target = dns.CanonicalName(r.Target)
-	case *dns.HTTPS:
-		r.Target = dns.CanonicalName(r.Target)
-	case *dns.MX:
-		r.Mx = dns.CanonicalName(r.Mx)
-	case *dns.NAPTR:
-		r.Replacement = dns.CanonicalName(r.Replacement)
-	case *dns.NS:
-		r.Ns = dns.CanonicalName(r.Ns)
-	case *dns.NSEC:
-		r.NextDomain = dns.CanonicalName(r.NextDomain)
-	case *dns.PTR:
-		r.Ptr = dns.CanonicalName(r.Ptr)
-	case *dns.RRSIG:
-		r.SignerName = dns.CanonicalName(r.SignerName)
-	case *dns.SOA:
-		r.Ns, r.Mbox = dns.CanonicalName(r.Ns), dns.CanonicalName(r.Mbox)
-	case *dns.SRV:
-		r.Target = dns.CanonicalName(r.Target)
-	case *dns.SVCB:
-		r.Target = dns.CanonicalName(r.Target)
-	}
-	return rr
 }
 
 // An observation is what a server says of the records: that there are some, or none, or no such name.

@@ -90,7 +90,7 @@ func securityFields(rr dns.RR, now time.Time) Fields {
 		return Fields{
 			"type_covered": dns.Type(r.TypeCovered).String(), "algorithm": int64(r.Algorithm),
 			"algorithm_name": algorithmName(r.Algorithm), "labels": int64(r.Labels), "original_ttl": int64(r.OrigTtl),
-			"expiration": serialTime(r.Expiration, now), "inception": serialTime(r.Inception, now),
+			"expiration": SerialTime(r.Expiration, now), "inception": SerialTime(r.Inception, now),
 			"key_tag": int64(r.KeyTag), "signer_name": nameText(r.SignerName), "signature": r.Signature,
 		}
 	case *dns.NSEC:

@@ -3,6 +3,7 @@ package resolve
 import (
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -103,9 +104,31 @@ func hexList(texts []string) []string {
 	return diag.Map(texts, func(text string) string { return hex.EncodeToString([]byte(text)) })
 }
 
-// serialTime returns the time that is meant by a 32-bit number of seconds: the one of all that are
+// Lowered returns a copy of a record with the names in its data in lower case.
+func Lowered(rr dns.RR) dns.RR {
+	rr = dns.Copy(rr)
+	lowerNames(reflect.ValueOf(rr).Elem())
+	return rr
+}
+
+// lowerNames knows names by the tags of the DNS library: compressible ones, and those of later types.
+func lowerNames(data reflect.Value) {
+	for field, value := range data.Fields() {
+		switch field.Tag.Get("dns") {
+		case "cdomain-name", "domain-name":
+			if value.Kind() == reflect.String {
+				value.SetString(dns.CanonicalName(value.String()))
+			}
+		}
+		if field.Anonymous {
+			lowerNames(value)
+		}
+	}
+}
+
+// SerialTime returns the time that is meant by a 32-bit number of seconds: the one of all that are
 // equal modulo 2^32 that lies next to now (RFC 4034 section 3.1.5, RFC 1982).
-func serialTime(seconds uint32, now time.Time) time.Time {
+func SerialTime(seconds uint32, now time.Time) time.Time {
 	base := now.Unix()
 	return time.Unix(base+int64(int32(seconds-uint32(base))), 0).UTC()
 }

@@ -102,7 +102,7 @@ func TestSerialTime(t *testing.T) {
 		{"long ago", 0, now, "1970-01-01T00:00:00Z"},
 	}
 	for _, c := range cases {
-		if got := serialTime(c.seconds, c.now).Format(time.RFC3339); got != c.want {
+		if got := SerialTime(c.seconds, c.now).Format(time.RFC3339); got != c.want {
 			t.Errorf("%s: got %s; want %s", c.name, got, c.want)
 		}
 	}
