@@ -3,6 +3,7 @@ package resolver
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,18 +69,9 @@ type key struct {
 	name   string // lower case
 	qtype  uint16
 	qclass uint16
-	bits   keyBits
+
+	rd, cd, ad, edns, do bool
 }
-
-type keyBits uint8
-
-const (
-	bitRD keyBits = 1 << iota
-	bitCD
-	bitAD
-	bitEDNS
-	bitDO
-)
 
 // keyOf returns what the reply to a message is kept by; it is false for those that are not kept.
 func keyOf(q *dns.Msg) (key, bool) {
@@ -88,24 +80,15 @@ func keyOf(q *dns.Msg) (key, bool) {
 		return key{}, false
 	}
 	question := q.Question[0]
-	k := key{name: dns.CanonicalName(question.Name), qtype: question.Qtype, qclass: question.Qclass}
-	k.set(bitRD, q.RecursionDesired)
-	k.set(bitCD, q.CheckingDisabled)
-	k.set(bitAD, q.AuthenticatedData)
+	k := key{name: dns.CanonicalName(question.Name), qtype: question.Qtype, qclass: question.Qclass,
+		rd: q.RecursionDesired, cd: q.CheckingDisabled, ad: q.AuthenticatedData}
 	if opt := q.IsEdns0(); opt != nil {
 		if len(opt.Option) > 0 || opt.Version() != 0 {
 			return key{}, false
 		}
-		k.set(bitEDNS, true)
-		k.set(bitDO, opt.Do())
+		k.edns, k.do = true, opt.Do()
 	}
 	return k, true
-}
-
-func (k *key) set(bit keyBits, on bool) {
-	if on {
-		k.bits |= bit
-	}
 }
 
 // A shard is a part of the cache with a lock of its own.
@@ -134,13 +117,7 @@ func (c *Cache) setUp() {
 	if c.upstream = c.Upstream; c.upstream == nil {
 		c.upstream = System()
 	}
-	entries, bytes := c.MaxEntries, c.MaxBytes
-	if entries <= 0 {
-		entries = defaultMaxEntries
-	}
-	if bytes <= 0 {
-		bytes = defaultMaxBytes
-	}
+	entries, bytes := positive(c.MaxEntries, defaultMaxEntries), positive(c.MaxBytes, defaultMaxBytes)
 	c.seed = maphash.MakeSeed()
 	c.shards = make([]shard, min(maxShards, max(1, entries/minShard)))
 	for i := range c.shards {
@@ -149,6 +126,12 @@ func (c *Cache) setUp() {
 		s.maxEntries, s.maxBytes = entries/len(c.shards), bytes/len(c.shards)
 		s.recent.prev, s.recent.next = &s.recent, &s.recent
 	}
+}
+
+// positive is the first of some figures that is above 0: the caller's, or else a default.
+func positive[N ~int | ~int64](figures ...N) N {
+	i := slices.IndexFunc(figures, func(n N) bool { return n > 0 })
+	return figures[i]
 }
 
 func (c *Cache) now() time.Time {
@@ -287,19 +270,14 @@ func (c *Cache) allowed(m *dns.Msg, qtype uint16) time.Duration {
 		return 0 // the server did not look at the question
 	}
 	ttl, found := smallestTTL(m)
-	limit := c.MaxTTL
-	if limit <= 0 {
-		limit = defaultMaxTTL
-	}
+	limit := positive(c.MaxTTL, defaultMaxTTL)
 	if m.Rcode == dns.RcodeNameError || !answers(m, qtype) {
 		negative, ok := negativeTTL(m)
 		if !ok {
 			return 0 // RFC 2308 section 5: without a SOA record, not to be kept
 		}
 		ttl, found = min(ttl, negative), true
-		if limit = c.MaxNegativeTTL; limit <= 0 {
-			limit = defaultMaxNegativeTTL
-		}
+		limit = positive(c.MaxNegativeTTL, defaultMaxNegativeTTL)
 	}
 	if !found {
 		return 0

@@ -199,19 +199,8 @@ func (c *Client) build(conf Config, stale time.Time) *upstreams {
 // complete fills in the figures: the caller's, or else those of the file, or else the defaults.
 func (s *upstreams) complete(c *Client, conf Config) {
 	s.rotate = conf.Rotate
-	if s.timeout = c.Timeout; s.timeout <= 0 {
-		s.timeout = conf.Timeout
-	}
-	if s.timeout <= 0 {
-		s.timeout = defaultTimeout
-	}
-	if s.attempts = c.Attempts; s.attempts <= 0 {
-		s.attempts = conf.Attempts
-	}
-	if s.attempts <= 0 {
-		s.attempts = defaultAttempts
-	}
-	s.attempts = min(s.attempts, maxAttempts)
+	s.timeout = positive(c.Timeout, conf.Timeout, defaultTimeout)
+	s.attempts = min(positive(c.Attempts, conf.Attempts, defaultAttempts), maxAttempts)
 }
 
 // Close ends all connections, and the exchanges on them, with [ErrClosed]. The client is of no use afterwards.
@@ -320,9 +309,8 @@ type Step struct {
 // A Trace is a record of what was asked. Its zero value is an empty trace. It may be used by several
 // goroutines at once. It keeps the first 512 steps.
 type Trace struct {
-	mu      sync.Mutex
-	steps   []Step
-	dropped int
+	mu    sync.Mutex
+	steps []Step
 }
 
 // Steps returns a copy of the steps so far, in the order in which the replies came.
@@ -332,22 +320,13 @@ func (t *Trace) Steps() []Step {
 	return slices.Clone(t.steps)
 }
 
-// Dropped returns how many steps there were beyond those that were kept.
-func (t *Trace) Dropped() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.dropped
-}
-
 func (t *Trace) add(steps ...Step) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept := min(len(steps), maxSteps-len(t.steps))
-	t.steps = append(t.steps, steps[:kept]...)
-	t.dropped += len(steps) - kept
+	t.steps = append(t.steps, steps[:min(len(steps), maxSteps-len(t.steps))]...)
 }
 
 type traceKey struct{}

@@ -32,9 +32,6 @@ type Iterator struct {
 	Check func(addr netip.AddrPort) error
 	// NoIPv4 and NoIPv6 leave out the servers of a family.
 	NoIPv4, NoIPv6 bool
-	// Minimise lets servers see no more of the name than they need to refer further (RFC 9156). It
-	// takes more questions, and servers that do not do empty non-terminals well get in the way.
-	Minimise bool
 	// MaxQueries bounds the messages sent in one walk. 0 means 100.
 	MaxQueries int
 }
@@ -62,8 +59,6 @@ const (
 	maxDepth = 4
 	// familyGrace is how long the addresses of the other family are waited for once one is there.
 	familyGrace = 100 * time.Millisecond
-	// maxMinimised bounds the questions with a shortened name (MAX_MINIMISE_COUNT of RFC 9156 section 2.3).
-	maxMinimised = 10
 	// maxAliases bounds a chain of CNAMEs; resolvers follow between 8 and 16.
 	maxAliases = 16
 )

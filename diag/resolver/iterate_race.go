@@ -107,12 +107,7 @@ func (r *race) queue(servers []NameServer) []attempt {
 			}
 		}
 	}
-	var list []attempt
-	for i := range max(len(v4), len(v6)) {
-		list = append(list, v4[min(i, len(v4)):min(i+1, len(v4))]...)
-		list = append(list, v6[min(i, len(v6)):min(i+1, len(v6))]...)
-	}
-	return list
+	return alternate(v4, v6)
 }
 
 type attempted struct {

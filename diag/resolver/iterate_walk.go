@@ -59,33 +59,13 @@ func unreached(q dns.Question, records []dns.RR, err error) *dns.Msg {
 
 // descend follows referrals down to a server that answers.
 func (w *walk) descend(ctx context.Context, q dns.Question, via []string) (Hop, error) {
-	at := w.nearest(q)
-	shown, minimised := dns.CountLabel(at.zone), 0
-	for {
-		sent := q
-		if w.it.Minimise && minimised < maxMinimised && shown+1 < dns.CountLabel(q.Name) {
-			sent.Name, sent.Qtype = suffix(q.Name, shown+1), dns.TypeA // RFC 9156 section 2.1
-		}
-		h, err := w.askZone(ctx, at, sent, via)
-		switch {
-		case err == nil && h.Child != "":
-			at = w.learn(at, h)
-			shown, minimised = dns.CountLabel(at.zone), minimised+1
-		case sent == q:
+	for at := w.nearest(q); ; {
+		h, err := w.askZone(ctx, at, q, via)
+		if err != nil || h.Child == "" {
 			return h, err
-		case ctx.Err() != nil:
-			return h, err
-		case err != nil || h.Reply.Rcode == dns.RcodeNameError:
-			minimised = maxMinimised // the server may know the full name all the same (RFC 9156 section 3)
-		default:
-			shown, minimised = shown+1, minimised+1
 		}
+		at = w.learn(at, h)
 	}
-}
-
-func suffix(name string, labels int) string {
-	starts := dns.Split(name)
-	return name[starts[len(starts)-labels]:]
 }
 
 // askZone asks the servers of a zone until one gives an answer or a referral. The error tells why none

@@ -84,14 +84,16 @@ func interleave(addrs []netip.AddrPort) []netip.AddrPort {
 			second = append(second, a)
 		}
 	}
-	list := make([]netip.AddrPort, 0, len(addrs))
-	for i := range first {
-		list = append(list, first[i])
-		if i < len(second) {
-			list = append(list, second[i])
-		}
+	return alternate(first, second)
+}
+
+// alternate takes items of two lists in turn.
+func alternate[T any](first, second []T) (list []T) {
+	for i := range max(len(first), len(second)) {
+		list = append(list, first[min(i, len(first)):min(i+1, len(first))]...)
+		list = append(list, second[min(i, len(second)):min(i+1, len(second))]...)
 	}
-	return append(list, second[min(len(first), len(second)):]...)
+	return list
 }
 
 type dialResult struct {
