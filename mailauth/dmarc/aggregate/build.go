@@ -92,7 +92,7 @@ func (b *builder) resolve(t tag) frame {
 	if c.odd != "" {
 		b.fault(c.odd, b.pathOf(name), nil)
 	}
-	if outermost[c.name()].section != nil {
+	if c.section != nil && outermost[c.section.name].section != nil {
 		b.unwind()
 	}
 	return frame{name: name, section: c.section, leaf: c.leaf}

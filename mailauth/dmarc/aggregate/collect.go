@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
 // The bounds of what is kept of a report, whatever is in its records. What goes beyond them is counted, not named.
@@ -34,14 +34,9 @@ func alignmentOf(p *Policy, guess alignment) alignment {
 	return f
 }
 
-// organization returns the organizational domain of a name by the public suffix list, which is what a report
-// can be checked with: the tree walk of RFC 9989 would need the network.
-func organization(name string) string {
-	if org, err := publicsuffix.EffectiveTLDPlusOne(name); err == nil {
-		return org
-	}
-	return name
-}
+// organization is by the public suffix list, which is what a report can be checked with: the tree walk of RFC 9989 would
+// need the network.
+var organization = policy.PublicSuffixOrganizational
 
 // signs are what was seen of a source, as a set.
 type signs uint16

@@ -146,6 +146,6 @@ func (o *opener) missed(f *file, what content, detail string) {
 		o.found.Unread = append(o.found.Unread, f.name)
 	}
 	if o.miss == nil || slices.Index(telling, what) > slices.Index(telling, o.miss.Content) {
-		o.miss = &notReportError{what, f.in, f.name, detail}
+		o.miss = &notReportError{what, f.name, detail}
 	}
 }

@@ -26,14 +26,6 @@ type leaf struct {
 
 func sub(s *section) child { return child{section: s} }
 
-// name is that of a section; empty for a leaf.
-func (c child) name() string {
-	if c.section == nil {
-		return ""
-	}
-	return c.section.name
-}
-
 func (c child) but(odd Kind) child { c.odd = odd; return c }
 
 func text(target func(*builder) *string) child {

@@ -230,10 +230,9 @@ const (
 )
 
 type notReportError struct {
-	Content   content
-	Container []Container // what was opened, from the outside
-	Name      string      // of the file that Content is about, as the archive or message gives it; may be empty
-	Detail    string      // a name or list, for texts; may be empty
+	Content content
+	Name    string // of the file that Content is about, as the archive or message gives it; may be empty
+	Detail  string // a name or list, for texts; may be empty
 }
 
 func (e *notReportError) Error() string {
