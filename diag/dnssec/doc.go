@@ -37,15 +37,12 @@
 //
 // # How it is built
 //
-//	dnssec.go       the report: what the resolver says, else the servers (rules*.go, texts.go judge it)
-//	validator.go    what is asked of the package by other code; answer.go: aliases, and what an answer means
-//	chain.go        the way down from the trust anchor (anchor.go) from delegation to delegation (ds.go)
-//	fetch.go        the questions: all that can be foreseen at once
-//	checker.go      the core that asks nothing, for others
-//	engine.go       the core: its work and its limits
-//	signature.go    which signatures count, and which are right (key.go, canonical.go, memo.go, lifetime.go)
-//	denial.go       what NSEC (nsec.go) and NSEC3 records (nsec3.go) prove
-//	message.go      a reply, taken apart; name.go: names in canonical form
+//	dnssec.go     the report: what the resolver says, else the servers (rules*.go judge it)
+//	validator.go  what other code asks of the package, and its limits; answer.go: aliases, and what an answer means
+//	chain.go      the way down from the trust anchor (anchor.go) from delegation to delegation
+//	fetch.go      the questions: all that can be foreseen at once
+//	signature.go  which signatures count, and which are right (key.go, name.go)
+//	denial.go     what NSEC (nsec.go) and NSEC3 records (nsec3.go) prove
 //
 // # Limits
 //

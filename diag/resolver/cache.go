@@ -287,12 +287,9 @@ func (c *Cache) allowed(m *dns.Msg, qtype uint16) time.Duration {
 
 // answers reports whether there is a record of the type asked for.
 func answers(m *dns.Msg, qtype uint16) bool {
-	for _, rr := range m.Answer {
-		if t := rr.Header().Rrtype; t == qtype || qtype == dns.TypeANY {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Answer, func(rr dns.RR) bool {
+		return rr.Header().Rrtype == qtype || qtype == dns.TypeANY
+	})
 }
 
 // negativeTTL is how long the absence of a name or of a type may be believed (RFC 2308 section 5).

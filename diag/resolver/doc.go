@@ -27,19 +27,11 @@
 //
 // # How it is built
 //
-//	server.go      what a name server is, and how it is written
-//	client.go      which servers are asked, in which order, how often
-//	upstream.go    one question to one server: truncation, EDNS refused, forgery suspected
-//	query.go       one question on the wire, and which reply belongs to it
-//	mux.go         one connection or socket shared by many queries (mux_io.go, mux_batch.go, buffer.go)
-//	pool.go        many of them, opened when needed, retired before they become predictable
-//	stream.go      connecting over TCP and TLS, both address families at once
-//	https.go       DNS over HTTPS
-//	system.go      /etc/resolv.conf
-//	cache.go       answers kept, and questions asked once for all who wait (flight.go, ttl.go)
-//	iterate.go     the walk from the root servers (iterate_walk.go, _race.go, _reply.go, _zone.go, _hints.go)
-//	trace.go       the record of what was asked
-//	public.go      well-known public resolvers
+//	client.go    which servers are asked, in which order, how often; server.go and system.go: which there are
+//	upstream.go  one question to one server: truncation, EDNS refused, forgery suspected; query.go: on the wire
+//	pool.go      connections, opened when needed; mux.go: one shared by many queries; stream.go: TCP, TLS, HTTPS
+//	cache.go     answers kept, and questions asked once for all who wait
+//	iterate.go   the walk from the root servers
 //
 // Sockets have no goroutines of their own: among the callers waiting on a socket, one reads for all, and hands over
 // when it leaves. Only HTTPS connections have goroutines, which [Client.Close] ends.

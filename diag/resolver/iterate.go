@@ -316,12 +316,7 @@ func appendHost(list []NameServer, name string, limit int) []NameServer {
 
 // hostIn returns the index of a host in a list, or -1.
 func hostIn(list []NameServer, name string) int {
-	for i, server := range list {
-		if server.Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(list, func(s NameServer) bool { return s.Name == name })
 }
 
 // maxHostAddrs bounds the addresses of one name server. Hosts have one of each family, a few have more of each.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 
@@ -241,7 +242,7 @@ func (q *query) decode(reply []byte) (*dns.Msg, error) {
 	}
 	if q.addedEDNS {
 		// The extended rcode of the OPT record is in m.Rcode by now.
-		m.Extra = withoutRecords(m.Extra, dns.TypeOPT)
+		m.Extra = slices.DeleteFunc(m.Extra, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeOPT })
 	}
 	return m, nil
 }
@@ -261,16 +262,6 @@ func respell(m *dns.Msg) {
 			alias.Target = dns.CanonicalName(alias.Target)
 		}
 	}
-}
-
-func withoutRecords(list []dns.RR, rrtype uint16) []dns.RR {
-	kept := list[:0]
-	for _, rr := range list {
-		if rr.Header().Rrtype != rrtype {
-			kept = append(kept, rr)
-		}
-	}
-	return kept
 }
 
 // refusesEDNS reports whether a server that does not know EDNS stumbled over the OPT record: it

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -66,6 +67,9 @@ func ParseServer(s string) (Server, error) {
 	return server, nil
 }
 
+// transports are those of the schemes in the text of a server.
+var transports = map[string]Transport{"udp": UDP, "tcp": TCP, "tls": DoT, "https": DoH}
+
 // maxServerText bounds the text of a server: two names, a path and maxAddrs addresses fit well.
 const maxServerText = 2048
 
@@ -81,21 +85,12 @@ func parseServer(s string) (Server, error) {
 		}
 	}
 	rest, fragment, _ := strings.Cut(rest, "#")
-	server := Server{}
-	switch strings.ToLower(scheme) {
-	case "udp":
-		server.Transport = UDP
-	case "tcp":
-		server.Transport = TCP
-	case "tls":
-		server.Transport = DoT
-	case "https":
-		server.Transport = DoH
-		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			rest, server.Path = rest[:i], rest[i:]
-		}
-	default:
+	server := Server{Transport: transports[strings.ToLower(scheme)]}
+	switch i := strings.IndexByte(rest, '/'); {
+	case server.Transport == "":
 		return Server{}, errors.New("the scheme must be udp, tcp, tls or https")
+	case server.Transport == DoH && i >= 0:
+		rest, server.Path = rest[:i], rest[i:]
 	}
 	if err := server.parseHost(rest); err != nil {
 		return Server{}, err
@@ -237,12 +232,7 @@ func (s Server) checkPath() error {
 	return nil
 }
 
-func (s Server) transport() Transport {
-	if s.Transport == "" {
-		return UDP
-	}
-	return s.Transport
-}
+func (s Server) transport() Transport { return cmp.Or(s.Transport, UDP) }
 
 func (t Transport) port() uint16 {
 	switch t {
@@ -254,12 +244,7 @@ func (t Transport) port() uint16 {
 	return portDNS
 }
 
-func (s Server) port() uint16 {
-	if s.Port == 0 {
-		return s.transport().port()
-	}
-	return s.Port
-}
+func (s Server) port() uint16 { return cmp.Or(s.Port, s.transport().port()) }
 
 // String returns the server in the form that [ParseServer] reads.
 func (s Server) String() string {
@@ -281,12 +266,7 @@ func (s Server) String() string {
 	return text
 }
 
-func (s Server) path() string {
-	if s.Path == "" {
-		return defaultPath
-	}
-	return s.Path
-}
+func (s Server) path() string { return cmp.Or(s.Path, defaultPath) }
 
 // url is where a DoH server is asked.
 func (s Server) url() string {
@@ -330,25 +310,14 @@ type PublicResolver struct {
 // developers.google.com/speed/public-dns, developers.cloudflare.com/1.1.1.1, quad9.net/service and support.opendns.com.
 func Public() []PublicResolver {
 	return []PublicResolver{
-		{
-			ID: "google", Name: "Google Public DNS", IPv4: addrs("8.8.8.8", "8.8.4.4"),
-			IPv6: addrs("2001:4860:4860::8888", "2001:4860:4860::8844"), DoT: "dns.google",
-			DoH: "https://dns.google/dns-query",
-		},
-		{
-			ID: "cloudflare", Name: "Cloudflare 1.1.1.1", IPv4: addrs("1.1.1.1", "1.0.0.1"),
-			IPv6: addrs("2606:4700:4700::1111", "2606:4700:4700::1001"), DoT: "one.one.one.one",
-			DoH: "https://cloudflare-dns.com/dns-query",
-		},
-		{
-			ID: "quad9", Name: "Quad9", IPv4: addrs("9.9.9.9", "149.112.112.112"),
-			IPv6: addrs("2620:fe::fe", "2620:fe::9"), DoT: "dns.quad9.net", DoH: "https://dns.quad9.net/dns-query",
-		},
-		{
-			ID: "opendns", Name: "Cisco OpenDNS", IPv4: addrs("208.67.222.222", "208.67.220.220"),
-			IPv6: addrs("2620:119:35::35", "2620:119:53::53"), DoT: "dns.opendns.com",
-			DoH: "https://doh.opendns.com/dns-query",
-		},
+		{"google", "Google Public DNS", addrs("8.8.8.8", "8.8.4.4"),
+			addrs("2001:4860:4860::8888", "2001:4860:4860::8844"), "dns.google", "https://dns.google/dns-query"},
+		{"cloudflare", "Cloudflare 1.1.1.1", addrs("1.1.1.1", "1.0.0.1"),
+			addrs("2606:4700:4700::1111", "2606:4700:4700::1001"), "one.one.one.one", "https://cloudflare-dns.com/dns-query"},
+		{"quad9", "Quad9", addrs("9.9.9.9", "149.112.112.112"), addrs("2620:fe::fe", "2620:fe::9"),
+			"dns.quad9.net", "https://dns.quad9.net/dns-query"},
+		{"opendns", "Cisco OpenDNS", addrs("208.67.222.222", "208.67.220.220"),
+			addrs("2620:119:35::35", "2620:119:53::53"), "dns.opendns.com", "https://doh.opendns.com/dns-query"},
 	}
 }
 
@@ -367,8 +336,13 @@ func (p PublicResolver) Servers(t Transport) []Server {
 		s.Addrs = all
 		return []Server{s}
 	}
-	servers := make([]Server, len(all))
-	for i, ip := range all {
+	return serversAt(t, all)
+}
+
+// serversAt are servers with one address each.
+func serversAt(t Transport, ips []netip.Addr) []Server {
+	servers := make([]Server, len(ips))
+	for i, ip := range ips {
 		servers[i] = Server{Transport: t, Addrs: []netip.Addr{ip}}
 	}
 	return servers

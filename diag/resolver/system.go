@@ -2,6 +2,7 @@ package resolver
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"net/netip"
 	"os"
@@ -60,12 +61,9 @@ func ParseConfig(r io.Reader) (Config, error) {
 	if err := lines.Err(); err != nil {
 		return Config{}, err
 	}
-	transport := UDP
+	conf.Servers = serversAt(UDP, ips)
 	if conf.UseTCP {
-		transport = TCP
-	}
-	for _, ip := range ips {
-		conf.Servers = append(conf.Servers, Server{Transport: transport, Addrs: []netip.Addr{ip}})
+		conf.Servers = serversAt(TCP, ips)
 	}
 	if len(conf.Servers) == 0 {
 		conf.Servers = FallbackServers()
@@ -90,10 +88,7 @@ func (c *Config) option(option string) {
 
 // FallbackServers are asked where the system names no server: those on this machine.
 func FallbackServers() []Server {
-	return []Server{
-		{Transport: UDP, Addrs: []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}},
-		{Transport: UDP, Addrs: []netip.Addr{netip.IPv6Loopback()}},
-	}
+	return serversAt(UDP, addrs("127.0.0.1", "::1"))
 }
 
 // A configFile remembers a file, and when it was changed.
@@ -105,9 +100,7 @@ type configFile struct {
 
 // read returns what the file says, if that may have changed since the last time.
 func (f *configFile) read(path string) (conf Config, changed bool) {
-	if path == "" {
-		path = systemFile
-	}
+	path = cmp.Or(path, systemFile)
 	fallback := Config{Servers: FallbackServers()}
 	info, err := os.Stat(path)
 	if err != nil {

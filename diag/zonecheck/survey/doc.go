@@ -11,10 +11,4 @@
 // Queries run concurrently, two at a time per address, at most [MaxQueries] in all and for at most [Timeout]. They
 // go to servers of strangers, so each is dialled through [diag.Env.DialAddr], where the guard refuses non-public
 // addresses.
-//
-//	survey.go    who is asked when (audit.go, parent.go, address.go, content.go, host.go)
-//	wire.go      one query to one address, over UDP; stream.go over TCP and TLS
-//	query.go     the queries
-//	reply.go     what came back
-//	limits.go    the bounds
 package survey
