@@ -1,8 +1,12 @@
 package dashboard
 
 import (
+	"context"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +18,8 @@ const (
 	// remembered is how many requests of an account are remembered, and rememberedAccounts of how many accounts.
 	remembered         = 500
 	rememberedAccounts = 2_000
+	// maxShown is how many requests the page shows at most.
+	maxShown = 200
 )
 
 // An Activity remembers in memory what became of the last requests of each account, refusals and errors among them,
@@ -28,15 +34,8 @@ type Activity struct {
 
 // A Request is what is remembered of one.
 type Request struct {
-	ID       string
-	At       time.Time
-	Endpoint string
-	Key      metering.KeyID
-	Code     string // "OK", or the code of the error
-	Status   int
-	Credits  int64
-	Duration time.Duration
-	Replay   bool
+	At time.Time
+	httpapi.Observation
 }
 
 // Observe is for [httpapi.Config.Observe]. What belongs to no account is not remembered.
@@ -48,12 +47,11 @@ func (a *Activity) Observe(o httpapi.Observation) {
 	if a.Clock != nil {
 		now = a.Clock
 	}
-	at := now().UTC()
-	request := Request{o.RequestID, at, o.Endpoint, o.Key, o.Code, o.Status, o.Credits, o.Duration, o.Replay}
+	one := Request{now().UTC(), o}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.accounts == nil {
-		a.accounts, a.since = map[metering.AccountID][]Request{}, at
+		a.accounts, a.since = map[metering.AccountID][]Request{}, one.At
 	}
 	list, known := a.accounts[o.Account]
 	if !known && len(a.accounts) >= rememberedAccounts { // the one that has been silent for the longest time is forgotten
@@ -62,7 +60,7 @@ func (a *Activity) Observe(o httpapi.Observation) {
 			return last(x).Compare(last(y))
 		}))
 	}
-	if list = append(list, request); len(list) == 2*remembered {
+	if list = append(list, one); len(list) == 2*remembered {
 		list = slices.Clone(list[remembered:])
 	}
 	a.accounts[o.Account] = list
@@ -82,4 +80,137 @@ func (a *Activity) Requests(account metering.AccountID) (list []Request, since t
 	}
 	slices.Reverse(list)
 	return list, since
+}
+
+// A search is what requests are looked for by; empty fields select all.
+type search struct {
+	ID, Operation, Code string
+	Key                 metering.KeyID
+	Before              string // as it was typed
+	before              time.Time
+}
+
+func (s search) empty() bool { return s == search{} }
+
+func (s search) selects(r Request) bool {
+	return (s.ID == "" || r.RequestID == s.ID) && (s.Operation == "" || strings.Contains(r.Endpoint, s.Operation)) &&
+		(s.Code == "" || strings.EqualFold(r.Code, s.Code)) && (s.Key == "" || r.Key == s.Key) &&
+		(s.before.IsZero() || r.At.Before(s.before))
+}
+
+// activity is what the page shows.
+type activity struct {
+	search
+	Month    metering.Period
+	Months   []metering.Period
+	Keys     []metering.Key
+	Names    map[string]string
+	Requests []Request
+	Since    time.Time // from which on requests are remembered; zero: none are
+	Most     int       // how many are shown at most
+	Fault    string    // of the time that was typed
+	Searched bool      // for certain requests
+}
+
+func (d *dashboard) showActivity(r *http.Request) (any, error) {
+	month, err := d.chosenMonth(r)
+	if err != nil {
+		return nil, err
+	}
+	account := visitorOf(r).Account
+	word := func(name string) string { return strings.TrimSpace(r.URL.Query().Get(name)) }
+	a := activity{Month: month, Months: d.months(account), Most: maxShown}
+	a.search = search{ID: word("id"), Operation: strings.Trim(word("operation"), "/"), Code: word("code"),
+		Key: metering.KeyID(word("key")), Before: word("before")}
+	if a.before, a.Fault = parseBefore(a.Before); a.Fault != "" {
+		a.search.Before = ""
+	}
+	a.Searched = !a.empty()
+	var charges []Request
+	err = together(
+		func() (err error) { a.Keys, err = d.Store.Keys(r.Context(), account.ID); return err },
+		func() (err error) { charges, err = d.charges(r.Context(), account.ID, month, a.search); return err },
+	)
+	a.Names = namesOf(a.Keys)
+	remembered, since := d.Activity.Requests(account.ID)
+	a.Since = since
+	a.Requests = merged(charges, slices.DeleteFunc(remembered, func(one Request) bool {
+		return metering.PeriodOf(one.At) != month || !a.selects(one)
+	}))
+	return a, err
+}
+
+// parseBefore reads a time as people write it, in UTC.
+func parseBefore(text string) (time.Time, string) {
+	if text == "" {
+		return time.Time{}, ""
+	}
+	text = strings.TrimSuffix(strings.TrimSuffix(strings.Replace(text, "T", " ", 1), "Z"), " UTC")
+	for _, layout := range []string{time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, ""
+		}
+	}
+	return time.Time{}, "must be a time such as 2026-11-16 10:30"
+}
+
+// charges are the newest in the ledger that a search selects. Without one they are at hand; else the month is read.
+func (d *dashboard) charges(
+	ctx context.Context, account metering.AccountID, month metering.Period, s search,
+) (list []Request, err error) {
+	if s.empty() {
+		err = d.read(ctx, account, month, func(t *tally) {
+			for _, e := range t.last[max(0, len(t.last)-newest):] {
+				list = append(list, charge(e))
+			}
+		})
+		return list, err
+	}
+	if s.Code != "" && !strings.EqualFold(s.Code, "OK") {
+		return nil, nil // what was refused is not charged
+	}
+	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{Account: account, Period: &month, Key: s.Key}) {
+		if err != nil {
+			return nil, err
+		}
+		if one := charge(e); s.selects(one) {
+			if list = append(list, one); len(list) > 2*maxShown {
+				list = slices.Clone(list[maxShown:])
+			}
+		}
+	}
+	return list, nil
+}
+
+func charge(e metering.Entry) Request {
+	return Request{e.At, httpapi.Observation{
+		RequestID: e.RequestID, Endpoint: e.Endpoint, Key: e.Key, Code: "OK", Credits: e.Credits,
+	}}
+}
+
+// merged are the newest of both, each request once: of one that is remembered more is known.
+func merged(charges, remembered []Request) []Request {
+	known := map[string]bool{}
+	for _, r := range remembered {
+		known[r.RequestID] = true
+	}
+	all := append(remembered, slices.DeleteFunc(charges, func(r Request) bool { return known[r.RequestID] })...)
+	slices.SortStableFunc(all, func(a, b Request) int { return b.At.Compare(a.At) })
+	return all[:min(maxShown, len(all))]
+}
+
+// operationName is an endpoint as people know it, such as spf/lookup.
+func operationName(endpoint string) string {
+	return strings.TrimPrefix(endpoint[strings.IndexByte(endpoint, ' ')+1:], httpapi.Prefix+"/")
+}
+
+// took is how long a request took, where that is remembered.
+func took(t time.Duration) string {
+	switch {
+	case t == 0:
+		return "–"
+	case t < time.Millisecond:
+		return "< 1 ms"
+	}
+	return fmt.Sprint(t.Milliseconds(), " ms")
 }
