@@ -64,49 +64,42 @@ type Connection struct {
 	Time    time.Time // in the world
 }
 
-// A ledger keeps what happened.
-type ledger struct {
-	mu          sync.Mutex
-	queries     []Query
-	connections []Connection
+// A journal is what happened, in order. It may be used by several goroutines at once.
+type journal[E any] struct {
+	mu     sync.Mutex
+	events []E
 }
 
 // maxEvents bounds each list, for worlds that serve for days. No test comes near it.
 const maxEvents = 100_000
 
-// push appends an event, dropping the older half of a full list.
-func push[E any](list []E, event E) []E {
-	if len(list) >= maxEvents {
-		list = append([]E{}, list[maxEvents/2:]...)
+// add appends an event, dropping the older half of a full list.
+func (l *journal[E]) add(event E) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.events) >= maxEvents {
+		l.events = append([]E{}, l.events[maxEvents/2:]...)
 	}
-	return append(list, event)
+	l.events = append(l.events, event)
 }
 
-func (l *ledger) query(q Query) {
+func (l *journal[E]) all() []E {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.queries = push(l.queries, q)
+	return slices.Clone(l.events)
 }
 
-func (l *ledger) connection(c Connection) {
+func (l *journal[E]) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.connections = push(l.connections, c)
+	l.events = nil
 }
 
 // Queries lists the questions so far, in order: at least the last 50,000.
-func (w *World) Queries() []Query {
-	w.log.mu.Lock()
-	defer w.log.mu.Unlock()
-	return slices.Clone(w.log.queries)
-}
+func (w *World) Queries() []Query { return w.queries.all() }
 
 // Connections lists the connections so far, in order, failed ones included: at least the last 50,000.
-func (w *World) Connections() []Connection {
-	w.log.mu.Lock()
-	defer w.log.mu.Unlock()
-	return slices.Clone(w.log.connections)
-}
+func (w *World) Connections() []Connection { return w.connections.all() }
 
 // Asked counts the questions for a name and type. The empty name and type 0 stand for all.
 func (w *World) Asked(name string, qtype uint16) int {
@@ -121,9 +114,8 @@ func (w *World) Asked(name string, qtype uint16) int {
 
 // Forget clears the lists of questions and connections.
 func (w *World) Forget() {
-	w.log.mu.Lock()
-	defer w.log.mu.Unlock()
-	w.log.queries, w.log.connections = nil, nil
+	w.queries.forget()
+	w.connections.forget()
 }
 
 // trip is how long a round trip lasts while round trips are counted: long enough that no work of the

@@ -7,10 +7,11 @@ import (
 )
 
 func TestFullListDropsItsOlderHalf(t *testing.T) {
-	var list []int
+	var j journal[int]
 	for i := range maxEvents + 1 {
-		list = push(list, i)
+		j.add(i)
 	}
+	list := j.all()
 	assert.Len(t, list, maxEvents/2+1)
 	assert.Equal(t, maxEvents, list[len(list)-1])
 }

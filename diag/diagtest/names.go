@@ -258,7 +258,7 @@ func (w *World) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 		return new(dns.Msg).SetRcode(q, dns.RcodeFormatError), nil
 	}
 	question := q.Question[0]
-	w.log.query(Query{Name: dns.CanonicalName(question.Name), Type: question.Qtype, Time: w.Now()})
+	w.queries.add(Query{Name: dns.CanonicalName(question.Name), Type: question.Qtype, Time: w.Now()})
 	r := w.recurse(question, nil, nil)
 	if err := w.wait(ctx, w.Latencies().DNS+r.fault.Delay); err != nil {
 		return nil, err

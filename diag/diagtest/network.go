@@ -141,7 +141,7 @@ func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, fmt.Errorf("diagtest: dialling %s %s: only tcp and udp addresses can be reached", network, address)
 	}
 	addr = netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
-	w.log.connection(Connection{network, addr, w.Now()})
+	w.connections.add(Connection{network, addr, w.Now()})
 	if network == "udp" {
 		return w.net.connect(network, addr)
 	}

@@ -27,7 +27,7 @@ func (s *Server) respond(q *dns.Msg, ip netip.Addr, transport string) []*dns.Msg
 	s.mu.Unlock()
 	if len(q.Question) == 1 {
 		question := q.Question[0]
-		w.log.query(Query{ip, transport, dns.CanonicalName(question.Name), question.Qtype, w.Now()})
+		w.queries.add(Query{ip, transport, dns.CanonicalName(question.Name), question.Qtype, w.Now()})
 	}
 	if config.LowerCase {
 		q = lowered(q)

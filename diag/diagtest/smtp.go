@@ -8,10 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -52,11 +50,9 @@ type Mail struct {
 // An SMTPServer is a running mail server of the world.
 type SMTPServer struct {
 	SMTP
-	world *World
-
-	mu       sync.Mutex
-	commands []string
-	mails    []Mail
+	world    *World
+	commands journal[string]
+	mails    journal[Mail]
 }
 
 // SMTP opens a mail server on all addresses of its host.
@@ -81,18 +77,10 @@ func (w *World) SMTP(s SMTP) *SMTPServer {
 }
 
 // Commands lists the commands of all clients so far, as they came.
-func (s *SMTPServer) Commands() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.commands)
-}
+func (s *SMTPServer) Commands() []string { return s.commands.all() }
 
 // Mails lists the messages that were accepted.
-func (s *SMTPServer) Mails() []Mail {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.mails)
-}
+func (s *SMTPServer) Mails() []Mail { return s.mails.all() }
 
 // match returns the value whose key is the longest beginning of the command.
 func match[T any](table map[string]T, command string) (value T, ok bool) {
@@ -126,9 +114,7 @@ func (s *smtpSession) run() {
 			return
 		}
 		line = strings.TrimRight(line, "\r\n")
-		s.server.mu.Lock()
-		s.server.commands = push(s.server.commands, line)
-		s.server.mu.Unlock()
+		s.server.commands.add(line)
 		if !s.command(line) {
 			return
 		}
@@ -263,19 +249,14 @@ func (s *smtpSession) data() bool {
 	if strings.HasPrefix(code, "2") {
 		mail := s.mail
 		mail.Data, mail.TLS = b.String(), s.encrypted
-		s.server.mu.Lock()
-		s.server.mails = push(s.server.mails, mail)
-		s.server.mu.Unlock()
+		s.server.mails.add(mail)
 	}
 	s.mail, s.begun = Mail{}, false
 	return ok
 }
 
 // A WhoisServer is a running WHOIS server of the world (RFC 3912).
-type WhoisServer struct {
-	mu      sync.Mutex
-	queries []string
-}
+type WhoisServer struct{ queries journal[string] }
 
 // Whois opens a WHOIS server. The answers are by the query, in any letter case; a query with options before the name,
 // such as "-T dn example.de", is also found by the name alone. The key "" answers all other queries. An answer may be a
@@ -288,9 +269,7 @@ func (w *World) Whois(host string, answers map[string]string) *WhoisServer {
 			return
 		}
 		query := strings.TrimSpace(line)
-		s.mu.Lock()
-		s.queries = push(s.queries, query)
-		s.mu.Unlock()
+		s.queries.add(query)
 		switch text := whoisAnswer(answers, query); text {
 		case NoReply:
 			io.Copy(io.Discard, c)
@@ -318,11 +297,7 @@ func whoisAnswer(answers map[string]string, query string) string {
 }
 
 // Queries lists the queries so far.
-func (s *WhoisServer) Queries() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.queries)
-}
+func (s *WhoisServer) Queries() []string { return s.queries.all() }
 
 // RDAP opens an RDAP server (RFC 7480). The answers are JSON by the path of the request, such as "/domain/example.com",
 // in any letter case. An answer with an "errorCode" has that status (RFC 9083 section 6), one that begins with

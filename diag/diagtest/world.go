@@ -22,8 +22,10 @@ type World struct {
 	net    *network
 	pki    *authorities
 	dns    *names
-	log    *ledger
 	env    *diag.Env
+
+	queries     journal[Query]
+	connections journal[Connection]
 
 	mu         sync.Mutex
 	err        error // the first mistake in what the world was told to be
@@ -61,7 +63,7 @@ func New(c Config) (*World, error) {
 
 func newWorld(t testing.TB, c Config) *World {
 	w := &World{
-		t: t, bubble: inBubble(), net: newNetwork(), dns: newNames(), log: &ledger{},
+		t: t, bubble: inBubble(), net: newNetwork(), dns: newNames(),
 		webServers: map[netip.AddrPort]*webServer{}, resolvers: map[netip.Addr]*Server{},
 	}
 	w.clock = newClock(cmp.Or(c.Time, epoch), c.Running || w.bubble)
