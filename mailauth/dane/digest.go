@@ -102,13 +102,7 @@ func (h *host) judge(e *evidence) fault {
 		return unusable
 	case !e.verify:
 		return unverified
-	default:
-		return h.presented()
 	}
-}
-
-// presented finds the fault in what the servers of a host presented: that of the first with a fault that is known.
-func (h *host) presented() fault {
 	if s := h.server(); s != nil {
 		return s.fault()
 	}

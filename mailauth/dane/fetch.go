@@ -137,14 +137,11 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	for _, h := range list {
 		e.hosts = append(e.hosts, host{Host: h, base: h.Name})
 	}
-	e.naming = e.named(ctx, env)
-}
-
-func (e *evidence) named(ctx context.Context, env *diag.Env) diag.DNSSECStatus {
 	if e.source == fromSRV {
-		return proven(ctx, env, e.srv, dns.TypeSRV)
+		e.naming = proven(ctx, env, e.srv, dns.TypeSRV)
+	} else {
+		e.naming = proven(ctx, env, e.mail.MX, dns.TypeMX)
 	}
-	return proven(ctx, env, e.mail.MX, dns.TypeMX)
 }
 
 // askAhead asks for the TLSA records as soon as the MX records are known, at the same time as for the addresses, and

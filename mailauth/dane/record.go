@@ -124,20 +124,13 @@ func (r Record) Fault() string {
 		}
 		return fmt.Sprintf("has %d bytes of data, and %s has %d", len(r.Data), r.Matching, want)
 	}
-	var err error
-	if what := "certificate"; r.Selector == cert {
-		_, err = x509.ParseCertificate(r.Data)
-		return faultOf(err, what)
+	if _, err := x509.ParseCertificate(r.Data); r.Selector == cert && err != nil {
+		return "has data that are no certificate in DER"
 	}
-	_, err = x509.ParsePKIXPublicKey(r.Data)
-	return faultOf(err, "public key")
-}
-
-func faultOf(err error, what string) string {
-	if err == nil {
-		return ""
+	if _, err := x509.ParsePKIXPublicKey(r.Data); r.Selector == spki && err != nil {
+		return "has data that are no public key in DER"
 	}
-	return "has data that are no " + what + " in DER"
+	return ""
 }
 
 // UsableForSMTP reports whether senders of mail can use the record: those with the usages PKIX-TA and PKIX-EE have no

@@ -42,13 +42,15 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-func each(e *evidence, fails func(h *host) diag.Failures, faults ...fault) diag.Failures {
-	return diag.FailEach(e.having(faults...), func(h *host) diag.Failures { return fails(h).About(h.Name) })
+func each(fails func(e *evidence, h *host) diag.Failures, faults ...fault) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.having(faults...), func(h *host) diag.Failures { return fails(e, h).About(h.Name) })
+	}
 }
 
 // because fails for every host with one of the faults, with the reason as a sentence and what follows from it.
-func because(e *evidence, consequence string, faults ...fault) diag.Failures {
-	return each(e, func(h *host) diag.Failures {
+func because(consequence string, faults ...fault) func(*evidence) diag.Failures {
+	return each(func(e *evidence, h *host) diag.Failures {
 		return diag.Fail("%s.%s", capital(e.reason(h)), consequence)
 	}, faults...)
 }
@@ -115,14 +117,14 @@ var hostRules = diag.Rules[*evidence]{{
 	Title:       "Addresses of a mail server could not be looked up",
 	Requirement: "The name servers answer for the addresses of the mail servers",
 	Advice:      "Check the name servers of the host: senders defer mail while its addresses cannot be looked up.",
-	When:        hasHosts, Fails: func(e *evidence) diag.Failures { return because(e, "", addressUnknown) },
+	When:        hasHosts, Fails: because("", addressUnknown),
 }, {
 	Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: ground.NoAddress,
 	Differs: "senders turn to the other mail servers", Reads: []diag.Source{fromNames, fromHosts}, Stands: true,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove the record that names it.",
-	When:   hasHosts, Fails: func(e *evidence) diag.Failures { return because(e, "", noAddress) },
+	When:   hasHosts, Fails: because("", noAddress),
 }, {
 	Code: "dane.host.many", Severity: diag.Info, Ref: "RFC 5321 section 5.1",
 	Title: "Too many mail servers to examine", Requirement: "All mail servers were examined",
@@ -160,28 +162,24 @@ var (
 func published(e *evidence) bool { return e.published() }
 
 // eachRecord fails for every record of every host that a test finds fault with; the test returns a clause about it.
-func eachRecord(e *evidence, test func(h *host, r Record) string) (all diag.Failures) {
-	for i := range e.hosts {
-		h := &e.hosts[i]
-		for _, r := range h.records {
-			if clause := test(h, r); clause != "" {
-				all = append(all, diag.Fail("The TLSA record %s at %s %s.", diag.Quote(r.brief()), e.recordName(h.base), clause).
-					About(h.Name)...)
-			}
-		}
+func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.hosts, func(h host) diag.Failures {
+			return diag.FailEach(h.records, func(r Record) diag.Failures {
+				clause := test(r)
+				return diag.FailIf(clause != "", "The TLSA record %s at %s %s.", diag.Quote(r.brief()), e.recordName(h.base), clause)
+			}).About(h.Name)
+		})
 	}
-	return all
 }
 
 func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return eachRecord(e, func(_ *host, r Record) string {
-			if !kind(r) {
-				return ""
-			}
-			return r.Fault()
-		})
-	}
+	return eachRecord(func(r Record) string {
+		if !kind(r) {
+			return ""
+		}
+		return r.Fault()
+	})
 }
 
 var recordRules = diag.Rules[*evidence]{{
@@ -190,26 +188,22 @@ var recordRules = diag.Rules[*evidence]{{
 	Requirement: "Senders can use a TLSA record of each mail server that has some",
 	Advice:      "Publish a TLSA record 3 1 1 with the SHA-256 of the public key of the server, then remove the others.",
 	When:        func(e *evidence) bool { return e.grounded() },
-	Fails: func(e *evidence) diag.Failures {
-		return each(e, func(h *host) diag.Failures {
-			return diag.Fail("Senders can use none of the TLSA records at %s: they deliver over TLS, and do not check whose "+
-				"server it is.", e.recordName(h.base))
-		}, unusable)
-	},
+	Fails: each(func(e *evidence, h *host) diag.Failures {
+		return diag.Fail("Senders can use none of the TLSA records at %s: they deliver over TLS, and do not check whose "+
+			"server it is.", e.recordName(h.base))
+	}, unusable),
 }, {
 	Code: "dane.tlsa.usage.pkix", Severity: diag.Warning, Weight: 2, Ref: "RFC 7672 section 3.1.3",
 	Title:       "TLSA usage 0 or 1, which has no effect for SMTP",
 	Requirement: "No TLSA record has the usage PKIX-TA(0) or PKIX-EE(1)",
 	Advice: "Replace the record: by usage 3 instead of 1, and by usage 2 instead of 0 if the server sends the " +
 		"certificate of that authority. Mail servers treat the usages 0 and 1 as unusable.",
-	Fails: func(e *evidence) diag.Failures {
-		return eachRecord(e, func(_ *host, r Record) string {
-			if r.Usage > pkixee {
-				return ""
-			}
-			return "has the usage " + r.Usage.String() + ", which is unusable for SMTP"
-		})
-	},
+	Fails: eachRecord(func(r Record) string {
+		if r.Usage > pkixee {
+			return ""
+		}
+		return "has the usage " + r.Usage.String() + ", which is unusable for SMTP"
+	}),
 }, {
 	Code: "dane.tlsa.usage.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.1",
 	Title: "TLSA record with an unknown usage", Requirement: "All TLSA records have a defined usage",
@@ -249,17 +243,7 @@ func (r Record) brief() string {
 
 // applied reports whether a host has records that senders use, with nothing else to do first.
 func applied(e *evidence) bool {
-	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.fault == none || h.fault == unverified })
-}
-
-// usableEach fails for such hosts whose usable records a test finds fault with.
-func usableEach(e *evidence, test func(h *host, records []Record) diag.Failures) (all diag.Failures) {
-	for i := range e.hosts {
-		if h := &e.hosts[i]; h.fault == none || h.fault == unverified {
-			all = append(all, test(h, h.usable()).About(h.Name)...)
-		}
-	}
-	return all
+	return len(e.having(none, unverified)) > 0
 }
 
 var upkeepRules = diag.Rules[*evidence]{{
@@ -268,23 +252,20 @@ var upkeepRules = diag.Rules[*evidence]{{
 	Requirement: "TLSA records survive the renewal of the certificate with the same key",
 	Advice: "Publish a record 3 1 1 with the SHA-256 of the public key beside it, and let the renewal keep the key: a " +
 		"record of the whole certificate (3 0 x) must be replaced before each renewal.",
-	When: applied, Fails: func(e *evidence) diag.Failures {
-		return usableEach(e, func(h *host, records []Record) diag.Failures {
-			lasting := func(r Record) bool { return r.Usage != daneee || r.Selector != cert }
-			return diag.FailIf(!slices.ContainsFunc(records, lasting),
-				"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
-		})
-	},
+	When: applied, Fails: each(func(e *evidence, h *host) diag.Failures {
+		lasting := func(r Record) bool { return r.Usage != daneee || r.Selector != cert }
+		return diag.FailIf(!slices.ContainsFunc(h.usable(), lasting),
+			"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
+	}, none, unverified),
 }, {
 	Code: "dane.tlsa.rollover", Severity: diag.Info, Ref: "RFC 7671 section 8.1",
 	Title:       "Only one TLSA record, none for the next key",
 	Requirement: "There are TLSA records for the present and the next key",
 	Advice: "Publish a second record before the key changes, for the next key (3 1 1) or for the authority that issues " +
 		"the certificates (2 1 1), and wait for its TTL before the new key is used.",
-	When: applied, Fails: func(e *evidence) diag.Failures {
-		return usableEach(e, func(h *host, records []Record) diag.Failures {
-			return diag.FailIf(len(records) == 1, "The only TLSA record at %s that senders use is %s.",
-				e.recordName(h.base), records[0].brief())
-		})
-	},
+	When: applied, Fails: each(func(e *evidence, h *host) diag.Failures {
+		records := h.usable()
+		return diag.FailIf(len(records) == 1, "The only TLSA record at %s that senders use is %s.",
+			e.recordName(h.base), records[0].brief())
+	}, none, unverified),
 }}

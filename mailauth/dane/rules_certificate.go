@@ -23,6 +23,11 @@ func (e *evidence) refused() string {
 	return " Senders that use DANE do not deliver to this host."
 }
 
+// refusing is [because] for faults with which a host cannot be authenticated.
+func refusing(demand string, has fault) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures { return because(demand+e.refused(), has)(e) }
+}
+
 func compared(e *evidence) bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool {
 		s := h.server()
@@ -54,22 +59,18 @@ var connectionRules = diag.Rules[*evidence]{{
 	Requirement: "The TLSA records were compared with the certificates",
 	Advice:      "Run the check with verify_certificate to know whether senders can deliver.",
 	When:        func(e *evidence) bool { return e.grounded() && len(e.having(tlsaUnknown)) == 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return each(e, func(h *host) diag.Failures {
-			return diag.Fail("No connection to %s was requested, so that its certificate is not known.", h.Name)
-		}, unverified)
-	},
+	Fails: each(func(_ *evidence, h *host) diag.Failures {
+		return diag.Fail("No connection to %s was requested, so that its certificate is not known.", h.Name)
+	}, unverified),
 }, {
 	Code: "dane.server.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
 	Title:       "Certificate of a mail server could not be fetched",
 	Requirement: "The certificates of all mail servers with TLSA records could be fetched",
 	Advice:      "Check that the server answers and that no firewall stands in between, then try again.",
 	When:        func(e *evidence) bool { return e.verify && e.grounded() },
-	Fails: func(e *evidence) diag.Failures {
-		return each(e, func(h *host) diag.Failures {
-			return diag.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))
-		}, unreachable)
-	},
+	Fails: each(func(e *evidence, h *host) diag.Failures {
+		return diag.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))
+	}, unreachable),
 }, {
 	Code: "dane.server.address", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
 	Title:       "Mail server not examined at one of its addresses",
@@ -88,11 +89,9 @@ var connectionRules = diag.Rules[*evidence]{{
 	Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA records " +
 		"of this host: senders that use DANE never deliver without TLS.",
 	When: func(e *evidence) bool { return e.port != portTLS && settled(reached, noStartTLS)(e) },
-	Fails: func(e *evidence) diag.Failures {
-		return each(e, func(h *host) diag.Failures {
-			return diag.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
-		}, noStartTLS)
-	},
+	Fails: each(func(e *evidence, h *host) diag.Failures {
+		return diag.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
+	}, noStartTLS),
 }, {
 	Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
 	Ref:         "RFC 7672 section 2.2",
@@ -100,11 +99,9 @@ var connectionRules = diag.Rules[*evidence]{{
 	Requirement: "TLS works with all mail servers that have TLSA records",
 	Advice: "Check certificate, key and TLS versions in the configuration of the server; its log tells why TLS fails. " +
 		"Senders that use DANE never deliver without TLS.",
-	When: settled(reached, badStartTLS), Fails: func(e *evidence) diag.Failures {
-		return each(e, func(h *host) diag.Failures {
-			return diag.Fail("TLS with %s fails: %s.%s", h.Name, e.reason(h), e.refused())
-		}, badStartTLS)
-	},
+	When: settled(reached, badStartTLS), Fails: each(func(e *evidence, h *host) diag.Failures {
+		return diag.Fail("TLS with %s fails: %s.%s", h.Name, e.reason(h), e.refused())
+	}, badStartTLS),
 }}
 
 var certificateRules = diag.Rules[*evidence]{{
@@ -120,26 +117,20 @@ var certificateRules = diag.Rules[*evidence]{{
 	Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
 	Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with " +
 		"usage 3 the name does not matter.",
-	When: settled(matched, wrongName), Fails: func(e *evidence) diag.Failures {
-		return because(e, " With usage 2 (DANE-TA) the name must match."+e.refused(), wrongName)
-	},
+	When: settled(matched, wrongName), Fails: refusing(" With usage 2 (DANE-TA) the name must match.", wrongName),
 }, {
 	Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 7671 section 5.2",
 	Title:       "Certificate has expired or is not yet valid",
 	Requirement: "Certificates that DANE-TA authenticates are within their validity",
 	Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
-	When:        settled(matched, outOfDate), Fails: func(e *evidence) diag.Failures {
-		return because(e, " With usage 2 (DANE-TA) the dates count."+e.refused(), outOfDate)
-	},
+	When:        settled(matched, outOfDate), Fails: refusing(" With usage 2 (DANE-TA) the dates count.", outOfDate),
 }, {
 	Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 7672 section 3.1.2",
 	Title:       "Certificate chain does not lead to the TLSA trust anchor",
 	Requirement: "Certificates lead to the trust anchor of their TLSA record",
 	Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
 		"record 3 1 1 for its own key.",
-	When: settled(matched, badChain), Fails: func(e *evidence) diag.Failures {
-		return because(e, e.refused(), badChain)
-	},
+	When: settled(matched, badChain), Fails: refusing("", badChain),
 }, endingRule(rule{
 	Code: "dane.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
 	Title:       "Certificate that DANE-TA authenticates expires soon",
@@ -154,22 +145,17 @@ var certificateRules = diag.Rules[*evidence]{{
 func endingRule(r rule) rule {
 	r.Ref, r.When, r.Stands = "RFC 7671 section 5.2", matched, true
 	r.Advice = "Renew the certificate: once it has expired, senders that use DANE do not deliver."
-	r.Fails = func(e *evidence) diag.Failures {
-		return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {
-			if h.byKey() || ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) != r.Severity {
-				return nil
-			}
-			f := diag.Fail("The certificate of %s expires on %s, and usage 2 (DANE-TA) demands a valid one.", h.Name,
-				leaf.NotAfter.Format(time.DateOnly))
-			f[0].Due = leaf.NotAfter
-			return f
-		})
-	}
+	r.Fails = each(func(e *evidence, h *host) diag.Failures {
+		leaf := h.server().chain[0]
+		if h.byKey() || ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) != r.Severity {
+			return nil
+		}
+		f := diag.Fail("The certificate of %s expires on %s, and usage 2 (DANE-TA) demands a valid one.", h.Name,
+			leaf.NotAfter.UTC().Format(time.DateOnly))
+		f[0].Due = leaf.NotAfter.UTC()
+		return f
+	}, none)
 	return r
-}
-
-func eachLeaf(e *evidence, fails func(*host, *pki.Certificate) diag.Failures) diag.Failures {
-	return each(e, func(h *host) diag.Failures { return fails(h, new(pki.Describe(h.server().chain[0], e.now))) }, none)
 }
 
 // byKey reports whether a record authenticates the host for which names and dates do not count.
@@ -186,7 +172,7 @@ func (h *host) byKey() bool {
 // let senders deliver again.
 func mismatches(e *evidence) diag.Failures {
 	var lines []string
-	f := each(e, func(h *host) diag.Failures {
+	f := each(func(e *evidence, h *host) diag.Failures {
 		s := h.server()
 		f := diag.Fail("%s presents a certificate that %s%s.%s", h.at(s), unmatched(len(h.usable())),
 			e.cause(h, s), e.refused())
@@ -198,7 +184,7 @@ func mismatches(e *evidence) diag.Failures {
 				"outside that the certificate seen is that of your server."
 		}
 		return f
-	}, mismatch)
+	}, mismatch)(e)
 	return f.Suggesting(strings.Join(lines, "\n"))
 }
 

@@ -7,8 +7,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-const unprotected = " Senders deliver as if there were no DANE."
-
 // grounded reports whether senders that know the names of the hosts hold one of them against TLSA records.
 func (e *evidence) grounded() bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.applies() || h.fault == tlsaUnknown })
@@ -21,7 +19,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 	Advice: "Try again with a resolver that validates DNSSEC or passes its records on; if that does not help, check " +
 		"the chain of trust with dnssec/check.",
 	When: hasHosts, Fails: func(e *evidence) diag.Failures {
-		f := because(e, "", statusUnknown)
+		f := because("", statusUnknown)(e)
 		if e.naming == diag.Indeterminate {
 			f = append(f, diag.Fail("The DNSSEC status of the %s of %s could not be determined.", e.source, e.domain)...)
 		}
@@ -34,18 +32,14 @@ var dnssecRules = diag.Rules[*evidence]{{
 	Requirement: "No records of the mail servers fail DNSSEC validation",
 	Advice: "Repair the DNSSEC signatures or the DS records of the zone that the host is in; dnssec/check shows where " +
 		"the chain breaks.",
-	When: func(e *evidence) bool { return len(e.hosts) > len(e.having(noAddress, addressUnknown)) },
-	Fails: func(e *evidence) diag.Failures {
-		return because(e, " Senders that validate defer mail to this host.", bogus)
-	},
+	When:  func(e *evidence) bool { return len(e.hosts) > len(e.having(noAddress, addressUnknown)) },
+	Fails: because(" Senders that validate defer mail to this host.", bogus),
 }, {
 	Code: "dane.tlsa.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
 	Title: "TLSA lookup failed: senders defer mail", Requirement: "The name servers answer for the TLSA records",
 	Advice: "Check that every name server of the host answers TLSA queries, and that no firewall drops them: senders " +
 		"that validate defer mail to a host of a signed zone while the lookup fails.",
-	When: hasHosts, Fails: func(e *evidence) diag.Failures {
-		return because(e, " Senders that validate defer mail to this host.", tlsaUnknown)
-	},
+	When: hasHosts, Fails: because(" Senders that validate defer mail to this host.", tlsaUnknown),
 }, {
 	Code: "dane.mx.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC,
 	Reads: []diag.Source{fromNames, fromHosts, fromServers}, Stands: true, Ref: "RFC 7672 section 2.2.1",
@@ -68,7 +62,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 		if e.grounded() {
 			return nil
 		}
-		return because(e, unprotected, unsigned)
+		return because(" Senders deliver as if there were no DANE.", unsigned)(e)
 	},
 }, {
 	Code: "dane.host.insecure", Severity: diag.Warning, Weight: 20, Category: factorCoverage, Stands: true,
@@ -77,10 +71,8 @@ var dnssecRules = diag.Rules[*evidence]{{
 	Requirement: "No mail server is in an unsigned zone beside others in signed ones",
 	Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders turn " +
 		"to the host that is not protected.",
-	When: func(e *evidence) bool { return e.grounded() },
-	Fails: func(e *evidence) diag.Failures {
-		return because(e, " Senders deliver to this host as if there were no DANE.", unsigned, unasked)
-	},
+	When:  func(e *evidence) bool { return e.grounded() },
+	Fails: because(" Senders deliver to this host as if there were no DANE.", unsigned, unasked),
 }}
 
 func (e *evidence) without() []*host { return e.having(absent) }
@@ -167,9 +159,9 @@ var absenceRules = diag.Rules[*evidence]{{
 		if e.published() {
 			return nil
 		}
-		return each(e, func(h *host) diag.Failures {
-			return diag.Fail("%s. The lookup failed here: %s.", capital(e.reason(h)), diag.Reason(h.tlsa.Err()))
-		}, unasked)
+		return diag.FailEach(e.having(unasked), func(h *host) diag.Failures {
+			return diag.Fail("%s. The lookup failed here: %s.", capital(e.reason(h)), diag.Reason(h.tlsa.Err())).About(h.Name)
+		})
 	},
 }, {
 	Code: "dane.tlsa.missing.submission", Severity: diag.Info, StateIfFailed: diag.Missing,
@@ -187,15 +179,13 @@ var absenceRules = diag.Rules[*evidence]{{
 	Advice: "Publish TLSA records for this host as well, or remove it: an attacker can keep senders from the protected " +
 		"hosts, so that they turn to this one.",
 	When: func(e *evidence) bool { return e.published() },
-	Fails: func(e *evidence) diag.Failures {
-		return each(e, func(h *host) diag.Failures {
-			f := diag.Fail("%s has no TLSA records at %s, and other mail servers have some.", h.Name, e.recordName(h.base))
-			if h.ground == diag.Insecure {
-				f[0].Detail += " Its addresses are not signed either."
-			}
-			return f
-		}, absent)
-	},
+	Fails: each(func(e *evidence, h *host) diag.Failures {
+		f := diag.Fail("%s has no TLSA records at %s, and other mail servers have some.", h.Name, e.recordName(h.base))
+		if h.ground == diag.Insecure {
+			f[0].Detail += " Its addresses are not signed either."
+		}
+		return f
+	}, absent),
 }}
 
 const maxListed = 3
