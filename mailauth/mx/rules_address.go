@@ -16,11 +16,9 @@ var addressRules = diag.Rules[*evidence]{{
 	Title:       "Addresses of an MX host could not be looked up",
 	Requirement: "The name servers answer for the addresses of every MX host",
 	Advice:      "Check the name servers of the host: senders skip it or defer mail while its address cannot be looked up.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(undetermined, func(h host) diag.Failures {
-			return diag.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
-		})
-	},
+	Fails: each(undetermined, func(_ *evidence, h host) diag.Failures {
+		return diag.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
+	}),
 }, {
 	Code: "mx.host.address.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4074 section 4",
 	Title:       "One kind of address of an MX host could not be looked up",
@@ -44,38 +42,31 @@ var addressRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 5321 section 5.1",
 	Title: "MX host does not exist", Requirement: "Every MX host exists",
 	Advice: "Correct the name in the MX record, add an address record for the host, or remove its MX record.",
-	Fails:  func(e *evidence) diag.Failures { return e.each(nonexistent, e.nonexistence) },
+	Fails:  each(nonexistent, (*evidence).nonexistence),
 }, {
 	Code: "mx.host.address", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoAddress,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "MX host without an address", Requirement: "Every MX host has an address",
 	Advice: "Add an address record for the host, or remove its MX record.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(addressless, func(h host) diag.Failures {
-			return diag.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
-		})
-	},
+	Fails: each(addressless, func(_ *evidence, h host) diag.Failures {
+		return diag.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
+	}),
 }, {
 	Code: "mx.host.blocked", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NotPublic,
 	Differs: "senders turn to the other mail servers", Ref: "RFC 6890 section 2.2",
 	Title: "MX host has no public address", Requirement: "Every MX host has a public address",
 	Advice: "Publish the public address of the mail server, or remove the MX record.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(unroutable, func(h host) diag.Failures {
-			return diag.Fail("No sender on the Internet reaches the MX host %s: it has only %s.", h.Name, purposes(h.special))
-		})
-	},
+	Fails: each(unroutable, func(_ *evidence, h host) diag.Failures {
+		return diag.Fail("No sender on the Internet reaches the MX host %s: it has only %s.", h.Name, purposes(h.special))
+	}),
 }, {
 	Code: "mx.host.address.special", Severity: diag.Warning, Weight: 2, Category: factorAddresses,
 	Ref:   "RFC 6890 section 2.2",
 	Title: "MX host with an address that is not public", Requirement: "All addresses of the MX hosts are public",
 	Advice: "Remove the address record, which costs senders a connection attempt each time they choose it.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(sound, func(h host) diag.Failures {
-			return diag.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name,
-				purposes(h.special))
-		})
-	},
+	Fails: each(sound, func(_ *evidence, h host) diag.Failures {
+		return diag.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name, purposes(h.special))
+	}),
 }, {
 	Code: "mx.host.alias", Severity: diag.Warning, Weight: 3, Category: factorNames, Ref: "RFC 2181 section 10.3",
 	Title: "MX record points to a CNAME", Requirement: "No MX record points to a CNAME",
@@ -184,8 +175,10 @@ var wildcardRules = diag.Rules[*evidence]{{
 	},
 }}
 
-func (e *evidence) each(f fault, say func(host) diag.Failures) diag.Failures {
-	return diag.FailEach(e.with(f), func(h host) diag.Failures { return say(h).About(h.Name) })
+func each(f fault, say func(*evidence, host) diag.Failures) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.with(f), func(h host) diag.Failures { return say(e, h).About(h.Name) })
+	}
 }
 
 var nameRules = diag.Rules[*evidence]{{
@@ -204,49 +197,41 @@ var nameRules = diag.Rules[*evidence]{{
 	Title:       "MX record with an IP address instead of a host name",
 	Requirement: "MX records name hosts and not IP addresses",
 	Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(literal, func(h host) diag.Failures {
-			ip := h.Literal(e.domain.String())
-			if strings.HasSuffix(h.Name, "."+e.domain.String()) {
-				return diag.Fail("The MX host %s is the IP address %s, to which the domain was appended.", h.Name, ip)
-			}
-			return diag.Fail("The MX host %s is an IP address, which senders look up as if it were a name.", h.Name)
-		})
-	},
+	Fails: each(literal, func(e *evidence, h host) diag.Failures {
+		ip := h.Literal(e.domain.String())
+		if strings.HasSuffix(h.Name, "."+e.domain.String()) {
+			return diag.Fail("The MX host %s is the IP address %s, to which the domain was appended.", h.Name, ip)
+		}
+		return diag.Fail("The MX host %s is an IP address, which senders look up as if it were a name.", h.Name)
+	}),
 }, {
 	Code: "mx.host.localhost", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 6761 section 6.3",
 	Title: "MX record points to localhost", Requirement: "No MX record points to localhost",
 	Advice: "Name the mail server in the MX record. If the domain neither receives nor sends mail, publish the null MX " +
 		"\"0 .\" instead.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(loopback, func(h host) diag.Failures {
-			return diag.Fail("The MX host %s stands for the sender's own machine, so that mail never arrives.", h.Name)
-		})
-	},
+	Fails: each(loopback, func(_ *evidence, h host) diag.Failures {
+		return diag.Fail("The MX host %s stands for the sender's own machine, so that mail never arrives.", h.Name)
+	}),
 }, {
 	Code: "mx.host.repeated_domain", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 1035 section 5.1",
 	Title: "MX host name ends with the domain twice", Requirement: "No MX host name ends with the domain twice",
 	Advice: "Write the name of the host with a dot at its end, or without the domain: a name without the dot is " +
 		"completed with it.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(repeating, func(h host) diag.Failures {
-			meant := withoutDomain(h.Name, e.domain.String())
-			failures := diag.Fail("The MX host %s ends with the domain twice; %s was probably meant.", h.Name, meant)
-			if e.receives(meant) && !slices.Contains(e.names(), meant) && len(h.reachable) == 0 {
-				return failures.Suggesting(data(h.Preference, meant+"."))
-			}
-			return failures
-		})
-	},
+	Fails: each(repeating, func(e *evidence, h host) diag.Failures {
+		meant := withoutDomain(h.Name, e.domain.String())
+		failures := diag.Fail("The MX host %s ends with the domain twice; %s was probably meant.", h.Name, meant)
+		if e.receives(meant) && !slices.Contains(e.names(), meant) && len(h.reachable) == 0 {
+			return failures.Suggesting(data(h.Preference, meant+"."))
+		}
+		return failures
+	}),
 }, {
 	Code: "mx.host.invalid", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 1123 section 2.1",
 	Title: "Invalid host name in an MX record", Requirement: "MX records have valid host names",
 	Advice: "Correct the name in the MX record: it may have letters, digits, hyphens and dots only.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(malformed, func(h host) diag.Failures {
-			return diag.Fail("The MX host %s is not a valid host name: %s.", diag.Quote(h.Name), oddity(h.Name))
-		})
-	},
+	Fails: each(malformed, func(_ *evidence, h host) diag.Failures {
+		return diag.Fail("The MX host %s is not a valid host name: %s.", diag.Quote(h.Name), oddity(h.Name))
+	}),
 }, {
 	Code: "mx.host.underscore", Severity: diag.Warning, Weight: 1, Category: factorNames, Ref: "RFC 1123 section 2.1",
 	Title: "Underscore in the name of an MX host", Requirement: "No MX host name has an underscore",
