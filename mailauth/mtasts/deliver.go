@@ -75,10 +75,15 @@ func (d *delivery) connect(ctx context.Context, env *diag.Env, name string) {
 }
 
 func (e *evidence) untested() diag.Failures {
-	return diag.FailEach(e.hosts, func(h host) diag.Failures {
+	return each(e.hosts, func(h host) diag.Failures {
 		return diag.FailIf(h.met.unknown != "", "Whether senders can deliver to %s as the policy asks was not tested from here: %s.",
-			h.Name, h.met.unknown).About(h.Name)
+			h.Name, h.met.unknown)
 	})
+}
+
+// each makes one failure of those at several mail servers.
+func each(hosts []host, test func(host) diag.Failures) diag.Failures {
+	return diag.FailEach(hosts, func(h host) diag.Failures { return test(h).About(h.Name) }).Joined()
 }
 
 var deliverRules = diag.Rules[*evidence]{
@@ -88,7 +93,7 @@ var deliverRules = diag.Rules[*evidence]{
 		Title:       "Certificates of mail servers were not tested",
 		Requirement: "The mail servers can be reached on port 25 from here",
 		Advice:      "Test STARTTLS on port 25 from another network: many networks block outgoing connections to mail servers.",
-		When:        (*evidence).enforced, Fails: func(e *evidence) diag.Failures { return e.untested().Joined() },
+		When:        (*evidence).enforced, Fails: (*evidence).untested,
 	},
 	strict(rule{
 		Code: "mtasts.mx.starttls", Weight: 3,
@@ -156,21 +161,16 @@ func strict(r rule, why func(*evidence, *host) string) rule {
 		r.Advice = "Set the mode of the policy to testing today, with a new id of the record, if this cannot be corrected at " +
 			"once: senders refuse to deliver. Then " + r.Advice + ", and enforce the policy again."
 	}
-	list := func(e *evidence) (all diag.Failures) {
-		for i := range e.hosts {
-			h := &e.hosts[i]
-			if text := why(e, h); text != "" {
-				all = append(all, diag.Fail("The mail server %s (%s): %s; %s.", h.Name, h.met.addr, text, consequence).
-					About(h.Name)...)
-			}
-		}
-		return all
+	r.Fails = func(e *evidence) diag.Failures {
+		return each(e.hosts, func(h host) diag.Failures {
+			text := why(e, &h)
+			return diag.FailIf(text != "", "The mail server %s (%s): %s; %s.", h.Name, h.met.addr, text, consequence)
+		})
 	}
 	r.When = func(e *evidence) bool {
 		met := func(h host) bool { return h.met.tls != nil || h.met.refusal != nil }
-		return e.enforced() && (len(list(e)) > 0 || len(e.untested()) == 0 && slices.ContainsFunc(e.hosts, met))
+		return e.enforced() && (len(r.Fails(e)) > 0 || len(e.untested()) == 0 && slices.ContainsFunc(e.hosts, met))
 	}
-	r.Fails = func(e *evidence) diag.Failures { return list(e).Joined() }
 	return r
 }
 
@@ -225,12 +225,12 @@ var mxRules = diag.Rules[*evidence]{{
 		} else if !announced(e) {
 			return nil
 		}
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
+		return each(e.hosts, func(h host) diag.Failures {
 			if h.Err() == nil {
 				return nil
 			}
-			return diag.Fail("The address lookup of %s failed: %s.", h.Name, diag.Reason(h.Err())).About(h.Name)
-		}).Joined()
+			return diag.Fail("The address lookup of %s failed: %s.", h.Name, diag.Reason(h.Err()))
+		})
 	},
 }, {
 	Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX, Stands: true,
@@ -243,9 +243,9 @@ var mxRules = diag.Rules[*evidence]{{
 		if e.enforced() {
 			consequence = "senders do not deliver to it"
 		}
-		return diag.FailEach(uncovered(e), func(h host) diag.Failures {
-			return diag.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence).About(h.Name)
-		}).Joined().Suggesting(e.newPolicy())
+		return each(uncovered(e), func(h host) diag.Failures {
+			return diag.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence)
+		}).Suggesting(e.newPolicy())
 	},
 	Partly: func(e *evidence) float64 {
 		return 0.5 * float64(len(e.hosts)-len(uncovered(e))) / float64(len(e.hosts))
@@ -260,10 +260,9 @@ var mxRules = diag.Rules[*evidence]{{
 		if !e.undeliverable() {
 			return nil
 		}
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
-			return diag.Fail("The policy is enforced and does not list the mail server %s: senders refuse to deliver.", h.Name).
-				About(h.Name)
-		}).Joined().Suggesting(e.newPolicy())
+		return each(e.hosts, func(h host) diag.Failures {
+			return diag.Fail("The policy is enforced and does not list the mail server %s: senders refuse to deliver.", h.Name)
+		}).Suggesting(e.newPolicy())
 	},
 }, {
 	Code: "mtasts.mx.null", Severity: diag.Warning, Ref: "RFC 7505 section 3",
@@ -292,10 +291,10 @@ var mxRules = diag.Rules[*evidence]{{
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove its MX record.",
 	When:   mxHosts, Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
+		return each(e.hosts, func(h host) diag.Failures {
 			nowhere := len(h.Addresses.All()) == 0 && h.Err() == nil && !isAddress(h.Name)
-			return diag.FailIf(nowhere, "%s has no address.", h.Name).About(h.Name)
-		}).Joined()
+			return diag.FailIf(nowhere, "%s has no address.", h.Name)
+		})
 	},
 }, {
 	Code: "mtasts.mx.literal", Severity: diag.Error, Fact: ground.MXLiteral, Ref: "RFC 5321 section 5.1",
@@ -303,9 +302,9 @@ var mxRules = diag.Rules[*evidence]{{
 	Advice: "Name the host in the MX record instead: senders look up the name and find nothing, and no policy can list " +
 		"it.",
 	When: mxHosts, Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
-			return diag.FailIf(isAddress(h.Name), "The MX record names %s, which is an IP address.", h.Name).About(h.Name)
-		}).Joined()
+		return each(e.hosts, func(h host) diag.Failures {
+			return diag.FailIf(isAddress(h.Name), "The MX record names %s, which is an IP address.", h.Name)
+		})
 	},
 }, {
 	Code: "mtasts.mx.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
