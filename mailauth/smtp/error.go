@@ -1,6 +1,7 @@
 package smtp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -59,58 +60,28 @@ func (e *Error) Error() string {
 		StepConnect: "the connection attempt", StepBanner: "the connection", StepHello: "EHLO",
 		StepStartTLS: "STARTTLS", StepTLS: "the TLS handshake", StepCommand: "a command",
 	}[e.Step]
-	if text := e.banner(); text != "" {
-		return text
+	text := map[Kind]string{
+		Blocked: "the address is not public", Refused: "the connection was refused",
+		Unreachable: "no connection could be established", NotOffered: "STARTTLS is not offered",
+		OutOfStep: "the server sends replies that no command asked for",
+		TimedOut:  "there was no response to " + at, NotSMTP: "the response to " + at + " is not SMTP",
+		Closed:   "the server closed the connection without a response to " + at,
+		TooLong:  "the response to " + at + " is longer than any mail server needs",
+		Deferred: "the response to " + at + " was " + e.Reply.String(),
+		Rejected: "the response to " + at + " was " + e.Reply.String(),
+		Overrun:  "the time for the session ended while waiting for a response to " + at,
+	}[e.Kind]
+	switch {
+	case e.Step == StepBanner:
+		text = cmp.Or(map[Kind]string{
+			TimedOut: "no complete banner came", Closed: "the server closed the connection without a banner",
+			NotSMTP: "the first line is not one of SMTP", TooLong: "the banner is longer than any mail server needs",
+			Deferred: "the banner was " + e.Reply.String(), Rejected: "the banner was " + e.Reply.String(),
+		}[e.Kind], text)
+	case e.Step == StepConnect && e.Kind == Overrun:
+		text = "the time ended while other connections to the same host were under way"
 	}
-	if e.Step == StepConnect && e.Kind == Overrun {
-		return "the time ended while other connections to the same host were under way"
-	}
-	switch e.Kind {
-	case Blocked:
-		return "the address is not public"
-	case Refused:
-		return "the connection was refused"
-	case Unreachable:
-		return "no connection could be established"
-	case TimedOut:
-		return "there was no response to " + at
-	case Closed:
-		return "the server closed the connection without a response to " + at
-	case NotSMTP:
-		return "the response to " + at + " is not SMTP"
-	case OutOfStep:
-		return "the server sends replies that no command asked for"
-	case TooLong:
-		return "the response to " + at + " is longer than any mail server needs"
-	case Deferred, Rejected:
-		return "the response to " + at + " was " + e.Reply.String()
-	case NotOffered:
-		return "STARTTLS is not offered"
-	case Overrun:
-		return "the time for the session ended while waiting for a response to " + at
-	default:
-		return "the TLS handshake failed: " + handshakeText(e.Err)
-	}
-}
-
-func (e *Error) banner() string {
-	if e.Step != StepBanner {
-		return ""
-	}
-	switch e.Kind {
-	case TimedOut:
-		return "no complete banner came"
-	case Closed:
-		return "the server closed the connection without a banner"
-	case NotSMTP:
-		return "the first line is not one of SMTP"
-	case TooLong:
-		return "the banner is longer than any mail server needs"
-	case Deferred, Rejected:
-		return "the banner was " + e.Reply.String()
-	default:
-		return ""
-	}
+	return cmp.Or(text, "the TLS handshake failed: "+handshakeText(e.Err))
 }
 
 func handshakeText(err error) string {
