@@ -3,6 +3,7 @@ package hostedspf
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -52,10 +53,8 @@ const (
 
 func outlineOf(tree *spf.Tree) outline {
 	var o outline
-	for i := range tree.Root.Terms {
-		if t := &tree.Root.Terms[i]; relative(t) && o.relative == nil {
-			o.relative = t
-		}
+	if i := slices.IndexFunc(tree.Root.Terms, relative); i >= 0 {
+		o.relative = tree.Root.Terms[i]
 	}
 	o.follow(tree.Root)
 	o.tidy()
@@ -96,22 +95,12 @@ func keep(domain string, t *spf.ResolvedTerm, why reason) *keptTerm {
 // follow adds the record of a node that decides as if it were the source record: itself, or where it hands over to.
 func (o *outline) follow(n *spf.Node) {
 	o.items = append(o.items, alternatives(n)...)
-	if t := modifierOf(n, eval.Exp); t != nil && o.exp == "" {
+	if t := n.Modifier(eval.Exp); t != nil && o.exp == "" {
 		o.explain(n.Domain, t)
 	}
-	if t := modifierOf(n, eval.Redirect); t != nil {
+	if t := n.Modifier(eval.Redirect); t != nil {
 		o.redirect(n, t)
 	}
-}
-
-// modifierOf returns the modifier of a record, if it has one that receivers regard.
-func modifierOf(n *spf.Node, name eval.Name) *spf.ResolvedTerm {
-	for i := range n.Terms {
-		if t := &n.Terms[i]; t.Reached && t.Kind == eval.Modifier && t.Name == name {
-			return t
-		}
-	}
-	return nil
 }
 
 // alternatives returns items with the signs of the mechanisms of a record: the first item that matches
@@ -126,8 +115,7 @@ func alternatives(n *spf.Node) []item {
 		}
 		run = nil
 	}
-	for i := range n.Terms {
-		t := &n.Terms[i]
+	for _, t := range n.Terms {
 		why, kept := mustKeep(t)
 		if !t.Reached || t.Kind != eval.Mechanism {
 			continue
@@ -179,10 +167,8 @@ func (o *outline) explain(domain string, t *spf.ResolvedTerm) {
 // redirect goes on with the record that another hands over to, or keeps the term.
 func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
 	why, kept := mustKeep(t)
-	for i := range t.Child.Terms {
-		if relative(&t.Child.Terms[i]) {
-			why, kept = byContent, true
-		}
+	if slices.ContainsFunc(t.Child.Terms, relative) {
+		why, kept = byContent, true
 	}
 	if kept {
 		o.last = keep(n.Domain, t, why)
@@ -198,15 +184,13 @@ func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
 // like this: where one would have to be, or would have to be taken away from what passes after it, there is no list.
 func passing(n *spf.Node) ([]item, bool) {
 	var p passage
-	for i := range n.Terms {
-		if relative(&n.Terms[i]) {
-			return nil, false
-		}
+	if slices.ContainsFunc(n.Terms, relative) {
+		return nil, false
 	}
 	for _, one := range alternatives(n) {
 		p.add(one)
 	}
-	if t := modifierOf(n, eval.Redirect); t != nil {
+	if t := n.Modifier(eval.Redirect); t != nil {
 		for _, one := range handover(n, t) {
 			p.add(one)
 		}
@@ -287,8 +271,8 @@ func faultsOf(tree *spf.Tree, host string) []fault {
 		if f, ok := nodeFault(n, host); ok {
 			list = append(list, f)
 		}
-		for i := range n.Terms {
-			if f, ok := termFault(&n.Terms[i]); ok {
+		for _, t := range n.Terms {
+			if f, ok := termFault(t); ok {
 				list = append(list, f)
 			}
 		}

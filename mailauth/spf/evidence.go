@@ -97,8 +97,8 @@ func (e *evidence) compute() {
 	e.authorized = e.tree.authorized()
 	e.complete = e.tree.complete()
 	e.last = e.tree.Root
-	for next := e.last.handsOver(); next != nil; next = next.handsOver() {
-		e.last = next
+	for t := e.last.Modifier(eval.Redirect); t != nil; t = e.last.Modifier(eval.Redirect) {
+		e.last = t.Child
 	}
 }
 
@@ -119,7 +119,7 @@ func (e *evidence) Unanswered() []diag.Source {
 	}
 	_, known := e.mail.Receives()
 	unsure := func(n *Node) bool {
-		return n.unsure || slices.ContainsFunc(n.Terms, func(t ResolvedTerm) bool { return t.unsure })
+		return n.unsure || n.find(func(t *ResolvedTerm) bool { return t.unsure }) != nil
 	}
 	return diag.Unanswered(map[diag.Source]bool{
 		fromRecord: e.published.answer.Err() == nil, fromPlaces: len(e.records) > 0 || !e.unheard,
@@ -153,8 +153,7 @@ func (e *evidence) redundant(t *ResolvedTerm, held bool) *ResolvedTerm {
 		return nil
 	}
 	passed := t.Child.passing()
-	for i := range e.tree.Root.Terms {
-		other := &e.tree.Root.Terms[i]
+	for _, other := range e.tree.Root.Terms {
 		if other == t || !plainInclude(other) || strings.EqualFold(other.Target, t.Target) ||
 			other.Child.holds(t.Child) != held || !held && t.Child.holds(other.Child) || passed.IsEmpty() ||
 			!passed.Minus(other.Child.passing()).IsEmpty() {
@@ -169,27 +168,15 @@ func (e *evidence) redundant(t *ResolvedTerm, held bool) *ResolvedTerm {
 
 // allPass reports whether all mechanisms of the record have the sign +, but for all.
 func (e *evidence) allPass() bool {
-	return !slices.ContainsFunc(e.tree.Root.Terms, func(t ResolvedTerm) bool {
+	return e.tree.Root.find(func(t *ResolvedTerm) bool {
 		return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier != eval.QualifierPass
-	})
+	}) == nil
 }
 
 func (e *evidence) resolved(t *eval.Term) *ResolvedTerm {
-	for i := range e.tree.Root.Terms {
-		if r := &e.tree.Root.Terms[i]; r.Reached && r.Kind == eval.Mechanism && unsigned(r.Term) == unsigned(t) {
-			return r
-		}
-	}
-	return nil
-}
-
-func (e *evidence) redirected() *ResolvedTerm {
-	for i := range e.tree.Root.Terms {
-		if r := &e.tree.Root.Terms[i]; r.Reached && r.Name == eval.Redirect {
-			return r
-		}
-	}
-	return nil
+	return e.tree.Root.find(func(r *ResolvedTerm) bool {
+		return r.Reached && r.Kind == eval.Mechanism && unsigned(r.Term) == unsigned(t)
+	})
 }
 
 func (e *evidence) mayPass(t *ResolvedTerm) bool {

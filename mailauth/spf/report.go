@@ -92,8 +92,7 @@ func (e *evidence) nodeReport(n *Node) *NodeReport {
 		passed := n.passing()
 		r.IP4AddressCount, r.IP6NetworkCount = new(passed.count4()), new(len(passed.Prefixes6()))
 	}
-	for i := range n.Terms {
-		t := &n.Terms[i]
+	for _, t := range n.Terms {
 		for _, h := range t.Hosts {
 			r.Hosts = append(r.Hosts, HostReport{clean(t.Raw), clean(h.Name),
 				append([]netip.Addr{}, h.Addresses[:min(len(h.Addresses), maxHostAddresses)]...)})
@@ -111,12 +110,9 @@ func (e *evidence) nodeReport(n *Node) *NodeReport {
 
 // redundantWith names the include that lets pass what a record below the root lets pass, if there is one.
 func (e *evidence) redundantWith(n *Node) string {
-	for i := range e.tree.Root.Terms {
-		if t := &e.tree.Root.Terms[i]; t.Child == n {
-			if other := cmp.Or(e.redundant(t, true), e.redundant(t, false)); other != nil {
-				return clean(other.Target)
-			}
-		}
+	t := e.tree.Root.find(func(t *ResolvedTerm) bool { return t.Child == n })
+	if other := cmp.Or(e.redundant(t, true), e.redundant(t, false)); other != nil {
+		return clean(other.Target)
 	}
 	return ""
 }
@@ -133,15 +129,17 @@ func (e *evidence) isValid(v diag.Verdict) bool {
 }
 
 func (e *evidence) partial() bool {
-	silent := func(t ResolvedTerm) bool { return t.Err != nil } // an explanation
-	return len(e.Unanswered()) > 0 || slices.ContainsFunc(e.nodes, func(n *Node) bool { return slices.ContainsFunc(n.Terms, silent) }) ||
-		e.result != nil && e.result.Outcome == eval.Temperror
+	for _, t := range e.tree.terms() {
+		if t.Err != nil { // an explanation
+			return true
+		}
+	}
+	return len(e.Unanswered()) > 0 || e.result != nil && e.result.Outcome == eval.Temperror
 }
 
 func (e *evidence) termReports() []TermReport {
 	list := make([]TermReport, 0, len(e.tree.Root.Terms))
-	for i := range e.tree.Root.Terms {
-		t := &e.tree.Root.Terms[i]
+	for _, t := range e.tree.Root.Terms {
 		one := TermReport{
 			Position: t.Offset, Raw: clean(t.Raw), Kind: t.Kind, Value: t.Value,
 			DNSLookups: t.Lookups(), Valid: t.Valid,

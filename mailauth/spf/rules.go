@@ -79,8 +79,8 @@ func inRecord(check termCheck) func(*evidence) diag.Failures {
 func (e *evidence) collect(nodes []*Node, check termCheck) diag.Failures {
 	var list diag.Failures
 	for _, n := range nodes {
-		for i := range n.Terms {
-			list = append(list, check(e, n, &n.Terms[i])...)
+		for _, t := range n.Terms {
+			list = append(list, check(e, n, t)...)
 		}
 	}
 	return gathered(list)

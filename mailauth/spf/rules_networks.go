@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -27,34 +28,24 @@ var networkRules = diag.Rules[*evidence]{
 		Ref: "RFC 7208 section 11.4", Title: "SPF authorizes a very large network",
 		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
 		Advice:      "Narrow the network to the hosts that send: every other host in it passes, too.",
-		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || t.Qualifier != eval.QualifierPass {
-				return nil
+		Fails: inRecord(authorizing(func(p netip.Prefix) string {
+			if p.Bits() > 0 && (p.Addr().Is4() && p.Bits() < wide4 || p.Addr().Is6() && p.Bits() < wide6) {
+				return "authorizes all of " + p.String()
 			}
-			for _, p := range t.Networks {
-				if p.Bits() > 0 && (p.Addr().Is4() && p.Bits() < wide4 || p.Addr().Is6() && p.Bits() < wide6) {
-					return diag.Failures{blame(n, t.Term, "%q authorizes all of %s.", diag.Quote(t.Raw), p)}
-				}
-			}
-			return nil
-		}),
+			return ""
+		})),
 	}),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: factorNetworks,
 		Ref:   "RFC 6890 section 2.2.2",
 		Title: "SPF authorizes a network that is not public", Requirement: "All networks are on the public Internet",
 		Advice: "Remove the network: mail from the Internet never comes from such addresses.",
-		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || t.Qualifier != eval.QualifierPass {
-				return nil
+		Fails: inRecord(authorizing(func(p netip.Prefix) string {
+			if kind := special(p); kind != "" {
+				return fmt.Sprintf("stands for %s, %s", p, kind)
 			}
-			for _, p := range t.Networks {
-				if kind := special(p); kind != "" {
-					return diag.Failures{blame(n, t.Term, "%q stands for %s, %s.", diag.Quote(t.Raw), p, kind)}
-				}
-			}
-			return nil
-		}),
+			return ""
+		})),
 	}),
 	{
 		Code: "spf.network.mapped", Severity: diag.Warning, Weight: 1, Category: factorNetworks,
@@ -78,24 +69,32 @@ var networkRules = diag.Rules[*evidence]{
 	},
 }
 
-func wholeInternet(e *evidence) diag.Failures {
-	list := inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+// authorizing finds fault with terms that let the hosts of a network pass; the test returns a clause about the term.
+func authorizing(test func(netip.Prefix) string) termCheck {
+	return func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 		for _, p := range t.Networks {
-			if p.Bits() == 0 && t.Reached && t.Qualifier == eval.QualifierPass {
-				return diag.Failures{blame(n, t.Term, "%q stands for every address of its family.", diag.Quote(t.Raw))}
+			if clause := test(p); clause != "" && t.Reached && t.Qualifier == eval.QualifierPass {
+				return diag.Failures{blame(n, t.Term, "%q %s.", diag.Quote(t.Raw), clause)}
 			}
 		}
 		return nil
-	})(e)
+	}
+}
+
+func wholeInternet(e *evidence) diag.Failures {
+	list := inTree(authorizing(func(p netip.Prefix) string {
+		if p.Bits() == 0 {
+			return "stands for every address of its family"
+		}
+		return ""
+	}))(e)
 	if len(list) > 0 {
 		return list
 	}
 	var all []netip.Prefix
-	for _, n := range e.nodes {
-		for i := range n.Terms {
-			if t := &n.Terms[i]; t.Reached && t.Qualifier == eval.QualifierPass {
-				all = append(all, t.Networks...)
-			}
+	for _, t := range e.tree.terms() {
+		if t.Reached && t.Qualifier == eval.QualifierPass {
+			all = append(all, t.Networks...)
 		}
 	}
 	if s := SetOf(all...); slices.Equal(s.v4, everything.v4) || slices.Equal(s.v6, everything.v6) {

@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -90,8 +91,7 @@ var syntaxRules = diag.Rules[*evidence]{
 func glued(e *evidence) diag.Failures {
 	list := inSyntax(eval.GluedTerms)(e)
 	root := e.tree.Root
-	for i := range root.Terms {
-		t := &root.Terms[i]
+	for _, t := range root.Terms {
 		if head, tail, ok := swallowed(root.Parsed, t.Term); ok {
 			list = append(list, blame(root, t.Term, "%q is read as a name that ends in %s, not as %q and %s.",
 				diag.Quote(t.Raw), tail, diag.Quote(head), tail))
@@ -117,9 +117,12 @@ func explanationRule(code diag.Code, title, requirement, advice string, check fu
 }
 
 func hasExplanation(e *evidence) bool {
-	return slices.ContainsFunc(e.nodes, func(n *Node) bool {
-		return slices.ContainsFunc(n.Terms, func(t ResolvedTerm) bool { return t.Name == eval.Exp && (t.Asked || t.Err != nil) })
-	})
+	for _, t := range e.tree.terms() {
+		if t.Name == eval.Exp && (t.Asked || t.Err != nil) {
+			return true
+		}
+	}
+	return false
 }
 
 // explanationRules are about exp. None of them matters to the result.
@@ -178,7 +181,7 @@ var testRules = diag.Rules[*evidence]{
 			detail := fmt.Sprintf("The result for %s is %s.", e.ip, e.result.Outcome)
 			if e.result.MatchedTerm != "" {
 				detail = fmt.Sprintf("The result for %s is %s, because of %q in the record of %s.", e.ip, e.result.Outcome,
-					diag.Quote(e.result.MatchedTerm), diag.Quote(matchedDomain(e)))
+					diag.Quote(e.result.MatchedTerm), diag.Quote(cmp.Or(e.result.MatchedDomain, "the domain")))
 			} else if e.result.Reason != "" {
 				detail = fmt.Sprintf("The result for %s is %s: %s.", e.ip, e.result.Outcome, diag.Quote(e.result.Reason))
 			}
@@ -202,10 +205,3 @@ var testRules = diag.Rules[*evidence]{
 
 // exists reports whether the domain exists, as far as that matters: a text has none.
 func (e *evidence) exists() bool { return e.offline || !e.published.answer.NXDomain() }
-
-func matchedDomain(e *evidence) string {
-	if e.result.MatchedDomain == "" {
-		return "the domain"
-	}
-	return e.result.MatchedDomain
-}

@@ -134,7 +134,7 @@ func shadowed(e *evidence) diag.Failures {
 	})(e)
 }
 
-func listsSender(t ResolvedTerm) bool {
+func listsSender(t *ResolvedTerm) bool {
 	return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect ||
 		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)
 }
@@ -144,17 +144,15 @@ func decided(e *evidence) bool { return e.last.State == NodeFound && len(e.last.
 
 func ending(sign eval.Qualifier, detail string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		for i := range e.last.Terms {
-			t := &e.last.Terms[i]
-			if t.Name == eval.All && t.Reached && t.Qualifier == sign {
-				f := blame(e.last, t.Term, "%s", detail)
-				if e.last.Depth == 0 {
-					f.Suggested = e.suggested
-				}
-				return diag.Failures{f}
-			}
+		t := e.last.find(func(t *ResolvedTerm) bool { return t.Name == eval.All && t.Reached && t.Qualifier == sign })
+		if t == nil {
+			return nil
 		}
-		return nil
+		f := blame(e.last, t.Term, "%s", detail)
+		if e.last.Depth == 0 {
+			f.Suggested = e.suggested
+		}
+		return diag.Failures{f}
 	}
 }
 
@@ -169,13 +167,8 @@ var policyRules = diag.Rules[*evidence]{
 			return slices.ContainsFunc(e.tree.Root.Terms, listsSender) && !slices.ContainsFunc(e.nodes, (*Node).broken)
 		},
 		Fails: suggesting(func(e *evidence) diag.Failures {
-			for i := range e.tree.Root.Terms {
-				if e.mayPass(&e.tree.Root.Terms[i]) {
-					return nil
-				}
-			}
-			return diag.FailIf(e.authorized.IsEmpty(), "The record %q lists senders, but no address passes.",
-				diag.Quote(e.records[0]))
+			return diag.FailIf(e.authorized.IsEmpty() && e.tree.Root.find(e.mayPass) == nil,
+				"The record %q lists senders, but no address passes.", diag.Quote(e.records[0]))
 		}),
 	},
 	{
@@ -222,10 +215,8 @@ var policyRules = diag.Rules[*evidence]{
 			return e.complete && !e.tree.Root.dynamic() && !slices.ContainsFunc(e.tree.Root.Terms, listsSender)
 		},
 		Fails: func(e *evidence) diag.Failures {
-			if !e.authorized.IsEmpty() || e.tree.Root.Parsed.String() == "v=spf1 -all" {
-				return nil
-			}
-			return diag.Fail("No host passes by the record %q.", diag.Quote(e.records[0]))
+			return diag.FailIf(e.authorized.IsEmpty() && e.tree.Root.Parsed.String() != "v=spf1 -all",
+				"No host passes by the record %q.", diag.Quote(e.records[0]))
 		},
 	},
 }.Reading(fromEnd)

@@ -41,8 +41,8 @@ var treeRules = diag.Rules[*evidence]{
 		Requirement: "The tree of records is small enough to be examined",
 		Advice:      "Remove includes that are not needed: receivers give up long before that.", When: online,
 		Fails: func(e *evidence) diag.Failures {
-			cut := func(t ResolvedTerm) bool { return t.Cut }
-			large := func(n *Node) bool { return n.State == NodeCut || slices.ContainsFunc(n.Terms, cut) }
+			cut := func(t *ResolvedTerm) bool { return t.Cut }
+			large := func(n *Node) bool { return n.State == NodeCut || n.find(cut) != nil }
 			return diag.FailIf(slices.ContainsFunc(e.nodes, large),
 				"Only %d terms, %d DNS queries, %d levels and %d bytes of records were examined.", eval.MaxTerms, MaxQuestions,
 				maxDepth, maxTreeLength)
@@ -58,11 +58,9 @@ var treeRules = diag.Rules[*evidence]{
 		"Every domain that the record refers to is registered", "11.2",
 		"Remove the term at once: whoever registers the domain decides who may send mail as yours.",
 		suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Dangling || t.Qualifier != eval.QualifierPass && t.Name != eval.Redirect {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q refers to %s, below a domain that does not exist and that anyone can register.",
-				diag.Quote(t.Raw), diag.Quote(t.Target))}
+			return blameIf(t.Dangling && (t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect), n, t,
+				"%q refers to %s, below a domain that does not exist and that anyone can register.",
+				diag.Quote(t.Raw), diag.Quote(t.Target))
 		}))),
 	treeRule("spf.include.missing", 5, "SPF includes a domain without an SPF record", "Every included domain has an SPF record", "5.2",
 		"Remove the include or correct its domain: receivers that evaluate it return permerror.",
@@ -99,7 +97,9 @@ var treeRules = diag.Rules[*evidence]{
 	treeRule("spf.include.pass", 5, "An included SPF record lets every host pass", "No included record lets every host pass", "5.2",
 		"Remove the include at once: it lets anyone send mail as the domain.",
 		inNodes(func(n *Node) string {
-			open := func(t ResolvedTerm) bool { return t.Name == eval.All && t.Reached && t.Qualifier == eval.QualifierPass }
+			open := func(t *ResolvedTerm) bool {
+				return t.Name == eval.All && t.Reached && t.Qualifier == eval.QualifierPass
+			}
 			if n.Via != viaInclude || n.State != NodeFound || !slices.ContainsFunc(n.Terms, open) {
 				return ""
 			}
@@ -207,8 +207,8 @@ var limitRules = diag.Rules[*evidence]{
 		Title: "SPF has more than 2 void lookups", Requirement: "At most 2 void lookups",
 		Advice: "Remove the terms whose names have no records: receivers return permerror at the third void lookup.",
 		When:   online, Fails: suggesting(func(e *evidence) diag.Failures {
-			n := e.tree.voids()
-			return diag.FailIf(n > eval.MaxVoids, "%d lookups find nothing: %s.", n, voidTerms(e, func(t *ResolvedTerm) bool { return t.Void }))
+			list := e.tree.voids(void)
+			return diag.FailIf(len(list) > eval.MaxVoids, "%d lookups find nothing: %s.", len(list), named(list))
 		}),
 	}),
 	{
@@ -218,16 +218,12 @@ var limitRules = diag.Rules[*evidence]{
 		Requirement: "At most 2 void lookups for IPv4 and for IPv6 clients",
 		Advice:      "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names without such addresses.",
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			if n := e.tree.voids4(); n > eval.MaxVoids && len(e.authorized.v4) > 0 {
-				list = append(list, diag.Fail("For IPv4 clients %d lookups find nothing: %s.", n,
-					voidTerms(e, func(t *ResolvedTerm) bool { return t.Void4 }))...)
-			}
-			if n := e.tree.voids6(); n > eval.MaxVoids && len(e.authorized.v6) > 0 {
-				list = append(list, diag.Fail("For IPv6 clients %d lookups find nothing: %s.", n,
-					voidTerms(e, func(t *ResolvedTerm) bool { return t.Void6 }))...)
-			}
-			return list
+			v4 := e.tree.voids(func(t *ResolvedTerm) bool { return t.Void4 })
+			v6 := e.tree.voids(func(t *ResolvedTerm) bool { return t.Void6 })
+			return append(diag.FailIf(len(v4) > eval.MaxVoids && len(e.authorized.v4) > 0,
+				"For IPv4 clients %d lookups find nothing: %s.", len(v4), named(v4)),
+				diag.FailIf(len(v6) > eval.MaxVoids && len(e.authorized.v6) > 0,
+					"For IPv6 clients %d lookups find nothing: %s.", len(v6), named(v6))...)
 		},
 	},
 	thorough(diag.Rule[*evidence]{
@@ -245,8 +241,8 @@ const maxNamed = 12
 
 func costs(n *Node) string {
 	var list []string
-	for i := range n.Terms {
-		if t := &n.Terms[i]; t.Lookups() > 0 {
+	for _, t := range n.Terms {
+		if t.Lookups() > 0 {
 			list = append(list, fmt.Sprintf("%s %d", diag.Quote(t.Raw), t.Lookups()))
 		}
 	}
@@ -258,24 +254,6 @@ func named(list []string) string {
 		list = append(list[:maxNamed:maxNamed], fmt.Sprintf("and %d more", len(list)-maxNamed))
 	}
 	return strings.Join(list, ", ")
-}
-
-func voidTerms(e *evidence, is func(*ResolvedTerm) bool) string {
-	var list []string
-	for _, n := range e.nodes {
-		for i := range n.Terms {
-			t := &n.Terms[i]
-			if !is(t) {
-				continue
-			}
-			text := diag.Quote(t.Raw)
-			if n.Depth > 0 {
-				text += " of " + diag.Quote(n.Domain)
-			}
-			list = append(list, text)
-		}
-	}
-	return named(list)
 }
 
 func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, section, advice, detail string) diag.Rule[*evidence] {

@@ -62,11 +62,12 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 		return nil, err
 	}
 	e.suggest()
+	voids := len(e.tree.voids(void))
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain, *e.published.answer, e.records, e.now, env.Now()),
 		Verdict:      rules().Judge(e, verdicts), RecordsCount: len(e.records), Terms: e.termReports(),
 		AllQualifier: e.allQualifier(), Redirect: e.valueOf(eval.Redirect), Exp: e.valueOf(eval.Exp), DNSLookups: e.lookupCount(),
-		VoidLookups: Count{e.tree.voids(), eval.MaxVoids, e.tree.voids() > eval.MaxVoids, false},
+		VoidLookups: Count{voids, eval.MaxVoids, voids > eval.MaxVoids, false},
 		Tree:        e.nodeReport(e.tree.Root), Authorized: e.authorizedReport(), Providers: e.tree.providers(), IPTest: e.ipTest(),
 		Partial: e.partial(),
 	}

@@ -296,14 +296,14 @@ func (c *correction) safe(text string) bool {
 		return true
 	}
 	lookups, voids := 0, 0
-	for i := range alone.tree.Root.Terms {
-		t := alone.tree.Root.Terms[i].Term
+	for _, one := range alone.tree.Root.Terms {
+		t := one.Term
 		if (t.Name == eval.Include || t.Name == eval.Redirect) && strings.EqualFold(strings.TrimSuffix(t.Value, "."), c.domain.String()) {
 			return false // a loop
 		}
 		r := c.resolved(t)
 		if r == nil && t.Name == eval.Redirect {
-			r = c.redirected()
+			r = c.tree.Root.Modifier(eval.Redirect)
 		}
 		if r == nil {
 			if t.Name == eval.Include && c.missing() {

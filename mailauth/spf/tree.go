@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ type Node struct {
 	State  NodeState
 	Parsed *eval.Record       // nil unless State is NodeFound
 	Faults []eval.SyntaxError // of Parsed
-	Terms  []ResolvedTerm     // those of Parsed
+	Terms  []*ResolvedTerm    // those of Parsed
 
 	parent   *Node
 	lead     *eval.Term // of the root, which leads here; nil at the root
@@ -132,39 +133,45 @@ func (t *Tree) Nodes() []*Node {
 	return list
 }
 
-func (t *Tree) voids() int { return t.count(func(r *ResolvedTerm) bool { return r.Void }) }
-
-func (t *Tree) voids4() int { return t.count(func(r *ResolvedTerm) bool { return r.Void4 }) }
-
-func (t *Tree) voids6() int { return t.count(func(r *ResolvedTerm) bool { return r.Void6 }) }
-
-func (t *Tree) count(is func(*ResolvedTerm) bool) int {
-	count := 0
-	for _, n := range t.Nodes() {
-		for i := range n.Terms {
-			if is(&n.Terms[i]) {
-				count++
+// terms are those of all nodes, in order.
+func (t *Tree) terms() iter.Seq2[*Node, *ResolvedTerm] {
+	return func(yield func(*Node, *ResolvedTerm) bool) {
+		for _, n := range t.Nodes() {
+			for _, r := range n.Terms {
+				if !yield(n, r) {
+					return
+				}
 			}
 		}
 	}
-	return count
 }
+
+// voids names the terms that count as a void lookup, as one of the tests tells: Void, Void4, Void6.
+func (t *Tree) voids(is func(*ResolvedTerm) bool) (list []string) {
+	for n, r := range t.terms() {
+		switch text := diag.Quote(r.Raw); {
+		case !is(r):
+		case n.Depth > 0:
+			list = append(list, text+" of "+diag.Quote(n.Domain))
+		default:
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+func void(t *ResolvedTerm) bool { return t.Void }
 
 // complete reports whether the tree holds all that the DNS has, independent of the mail: no server was
 // silent, nothing was cut. What depends on the mail is not part of a tree.
 func (t *Tree) complete() bool {
-	for _, n := range t.Nodes() {
-		if n.State == NodeUnknown || n.State == NodeCut {
-			return false
-		}
-		for i := range n.Terms {
-			if r := &n.Terms[i]; r.Err != nil || r.Cut {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.Nodes(), func(n *Node) bool {
+		return n.State == NodeUnknown || n.State == NodeCut || slices.ContainsFunc(n.Terms, (*ResolvedTerm).open)
+	})
 }
+
+// open reports whether it is not known what the term stands for.
+func (t *ResolvedTerm) open() bool { return t.Err != nil || t.Cut }
 
 // authorized returns the addresses that pass, as far as that does not depend on the mail: terms that do
 // are taken not to match. Terms before others that fail take addresses away, as they do in an
@@ -180,7 +187,7 @@ func (n *Node) passing() Set {
 		var hit Set
 		var networks []netip.Prefix
 		for ; i < len(n.Terms) && n.Terms[i].Qualifier == sign; i++ {
-			switch t := &n.Terms[i]; {
+			switch t := n.Terms[i]; {
 			case !t.Reached || t.Kind != eval.Mechanism:
 			case t.Everyone:
 				hit = everything
@@ -196,10 +203,8 @@ func (n *Node) passing() Set {
 		}
 		left = left.Minus(hit)
 	}
-	for i := range n.Terms {
-		if t := &n.Terms[i]; t.Reached && t.Name == eval.Redirect && t.Child != nil {
-			passed = passed.Union(left.intersect(t.Child.passing()))
-		}
+	if t := n.Modifier(eval.Redirect); t != nil && t.Child != nil {
+		passed = passed.Union(left.intersect(t.Child.passing()))
 	}
 	return passed
 }
@@ -209,8 +214,8 @@ func (n *Node) sum() {
 	for _, c := range n.Children {
 		c.sum()
 	}
-	for i := range n.Terms {
-		if t := &n.Terms[i]; t.Reached {
+	for _, t := range n.Terms {
+		if t.Reached {
 			n.DNSLookups += t.Cost()
 			n.CumulativeLookups += t.Lookups()
 		}
@@ -246,18 +251,21 @@ func (n *Node) leadsBack() bool {
 	return false
 }
 
-func (n *Node) handsOver() *Node {
-	for _, c := range n.Children {
-		if c.Via == viaRedirect {
-			return c
-		}
+// Modifier returns the modifier of a record, if it has one that receivers regard.
+func (n *Node) Modifier(name eval.Name) *ResolvedTerm {
+	return n.find(func(t *ResolvedTerm) bool { return t.Reached && t.Kind == eval.Modifier && t.Name == name })
+}
+
+func (n *Node) find(is func(*ResolvedTerm) bool) *ResolvedTerm {
+	if i := slices.IndexFunc(n.Terms, is); i >= 0 {
+		return n.Terms[i]
 	}
 	return nil
 }
 
 // breaks reports whether a record, or one that it leads to, makes evaluations end in permerror, or lets everybody pass.
 func (n *Node) breaks() bool {
-	everyone := func(t ResolvedTerm) bool { return t.Everyone && t.Reached && t.Qualifier == eval.QualifierPass }
+	everyone := func(t *ResolvedTerm) bool { return t.Everyone && t.Reached && t.Qualifier == eval.QualifierPass }
 	return n.broken() || slices.ContainsFunc(n.Terms, everyone) || slices.ContainsFunc(n.Children, (*Node).breaks)
 }
 
@@ -268,7 +276,7 @@ func (n *Node) holds(other *Node) bool {
 }
 
 func (n *Node) dynamic() bool {
-	depends := func(t ResolvedTerm) bool { return t.Reached && t.Dynamic && t.Name.Counted() }
+	depends := func(t *ResolvedTerm) bool { return t.Reached && t.Dynamic && t.Name.Counted() }
 	return slices.ContainsFunc(n.Terms, depends) || slices.ContainsFunc(n.Children, (*Node).dynamic)
 }
 
@@ -291,8 +299,7 @@ func (t *ResolvedTerm) matches() Set {
 
 // known reports whether it is known which addresses pass by a record, but for what depends on the mail.
 func (n *Node) known() bool {
-	open := func(t ResolvedTerm) bool { return t.Err != nil || t.Cut }
 	unknown := func(c *Node) bool { return !c.known() }
-	return n.State != NodeUnknown && n.State != NodeCut && n.State != NodeDynamic && !slices.ContainsFunc(n.Terms, open) &&
-		!slices.ContainsFunc(n.Children, unknown)
+	return n.State != NodeUnknown && n.State != NodeCut && n.State != NodeDynamic &&
+		!slices.ContainsFunc(n.Terms, (*ResolvedTerm).open) && !slices.ContainsFunc(n.Children, unknown)
 }

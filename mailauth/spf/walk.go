@@ -127,11 +127,10 @@ func (w *walker) read(n *Node, text string) {
 		n.Error = n.Faults[0].Text
 	}
 	// All that the terms need is asked for at once.
-	n.Terms = make([]ResolvedTerm, len(n.Parsed.Terms))
 	final, behind := n.Parsed.Find(eval.All) != nil, false
-	for i := range n.Terms {
-		t := &n.Terms[i]
-		t.Term = &n.Parsed.Terms[i]
+	for i := range n.Parsed.Terms {
+		t := &ResolvedTerm{Term: &n.Parsed.Terms[i]}
+		n.Terms = append(n.Terms, t)
 		t.Reached = t.Valid && !(t.Kind == eval.Mechanism && behind) && !(t.Name == eval.Redirect && final)
 		behind = behind || t.Name == eval.All && t.Valid
 		if t.Reached {
